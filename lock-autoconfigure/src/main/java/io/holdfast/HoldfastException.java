@@ -1,0 +1,34 @@
+package io.holdfast;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Root of what Holdfast throws. Tells which key it was about; an owner's token is never
+ * part of a message.
+ */
+public abstract class HoldfastException extends RuntimeException {
+
+	private static final long serialVersionUID = 1L;
+
+	private final String key;
+
+	/**
+	 * For subclasses.
+	 * @param key the key as its user named it
+	 * @param message what happened
+	 * @param cause why, or {@code null}
+	 */
+	protected HoldfastException(String key, String message, @Nullable Throwable cause) {
+		super(message, cause);
+		this.key = key;
+	}
+
+	/**
+	 * The key as its user named it.
+	 * @return the key
+	 */
+	public String getKey() {
+		return this.key;
+	}
+
+}

@@ -1,0 +1,83 @@
+package io.holdfast;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * Time-bounded ownership of a key. A lease is a capability: whoever has the object may
+ * use and release it, from any thread. All methods are thread-safe.
+ *
+ * <p>
+ * A lease ends by release, by expiry, or by loss. It is <em>lost</em> when the store says
+ * that somebody else owns the key, or when it was not renewed in time by this process's
+ * monotonic clock; whatever comes first. A lost lease never comes back.
+ */
+public interface Lease extends AutoCloseable {
+
+	/**
+	 * The key as its user named it.
+	 * @return the key
+	 */
+	String key();
+
+	/**
+	 * Whether this lease is still held. Answers from this process's monotonic clock,
+	 * without asking the store.
+	 * @return {@code false} once released, expired or lost; then for ever
+	 */
+	boolean isHeld();
+
+	/**
+	 * How long this lease is still certain to be held if it is not renewed any more.
+	 * @return the time left, zero if it is no longer held
+	 */
+	Duration remaining();
+
+	/**
+	 * Extend this lease so that at least the given time is left from now on; a longer
+	 * time left is never shortened. Blocks until the store answers.
+	 * @param leaseTime the least time that is to be left
+	 * @throws LeaseLostException if the lease was lost or is already released
+	 * @throws LeaseStoreException if the store refused or did not answer in time; the
+	 * lease is then held for as long as it was before
+	 */
+	void renew(Duration leaseTime);
+
+	/**
+	 * Have an action run once if this lease is lost before it was released; at once if
+	 * that has happened already. It runs on a thread of Holdfast's, not on the caller's.
+	 * @param action what to run; what it throws is logged
+	 */
+	void onLost(Runnable action);
+
+	/**
+	 * Check that this lease is still held, as {@link #isHeld()} does.
+	 * @throws LeaseLostException if it is not
+	 */
+	void ensureHeld();
+
+	/**
+	 * Release this lease. Blocks until the store answered; an interrupt does not end the
+	 * wait, and the thread's interrupt flag is kept.
+	 * @return what the release found
+	 * @throws LeaseStoreException if the store refused or did not answer in time. The
+	 * lease counts as released all the same: renewal has ended, the release is repeated
+	 * in the background, and the key expires at the latest at the end of its lease
+	 */
+	ReleaseResult release();
+
+	/**
+	 * Release this lease without waiting for the store.
+	 * @return the result to come; fails with {@link LeaseStoreException}. Continuations
+	 * run on a thread of Holdfast's that may block
+	 */
+	CompletableFuture<ReleaseResult> releaseAsync();
+
+	/**
+	 * Release this lease as {@link #release()} does, but without a result: trouble is
+	 * logged, nothing is thrown. Closing again does nothing.
+	 */
+	@Override
+	void close();
+
+}

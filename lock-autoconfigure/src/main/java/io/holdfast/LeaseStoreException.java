@@ -1,0 +1,23 @@
+package io.holdfast;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The store of the leases (Redis) refused a command or did not answer in time. Says
+ * nothing about who holds the key.
+ */
+public class LeaseStoreException extends HoldfastException {
+
+	private static final long serialVersionUID = 1L;
+
+	/**
+	 * Create the exception.
+	 * @param key the key as its user named it
+	 * @param message what was tried and how it went wrong
+	 * @param cause the store's error, or {@code null} if it did not answer
+	 */
+	public LeaseStoreException(String key, String message, @Nullable Throwable cause) {
+		super(key, message, cause);
+	}
+
+}

@@ -1,0 +1,46 @@
+package io.holdfast;
+
+import java.time.Duration;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the store knows of a key, at one moment.
+ *
+ * @param key the key as its user named it
+ * @param owner what kind of owner it has
+ * @param remaining the time until it expires if it is not renewed; {@code null} if nobody
+ * owns it, or if its owner is foreign and gave it no end
+ * @param fence the last fencing token given for it, 0 if none is remembered
+ * @param waiting how many instances stand in its queue
+ */
+public record LockStatus(String key, Owner owner, @Nullable Duration remaining, long fence, int waiting) {
+
+	/**
+	 * Whether anybody owns the key.
+	 * @return whether it is locked
+	 */
+	public boolean isLocked() {
+		return this.owner != Owner.NONE;
+	}
+
+	/**
+	 * What kind of owner a key has.
+	 */
+	public enum Owner {
+
+		/** Nobody: the key is free. */
+		NONE,
+
+		/** The service that was asked. */
+		THIS_INSTANCE,
+
+		/** Another instance of Holdfast. */
+		OTHER_INSTANCE,
+
+		/** A client other than Holdfast. */
+		FOREIGN
+
+	}
+
+}

@@ -1,0 +1,100 @@
+package io.holdfast;
+
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.Lock;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A key of a {@link LockService} as a {@link Lock}: re-entrant and owned by threads, as
+ * {@link java.util.concurrent.locks.ReentrantLock} is. Thread-safe.
+ *
+ * <p>
+ * Every method that locks may throw {@link LeaseStoreException} if the store failed, and
+ * {@link LeaseLostException} if this thread holds the key but has lost its lease. The
+ * default wait time does not apply: {@link #lock()} and {@link #lockInterruptibly()} wait
+ * without limit, {@link #tryLock()} tries once.
+ */
+public interface LockView extends Lock {
+
+	/**
+	 * Lock, waiting without limit. Interrupts do not end the wait; the thread's interrupt
+	 * flag is kept.
+	 * @throws LockNotAcquiredException if this instance is shutting down
+	 */
+	@Override
+	void lock();
+
+	/**
+	 * Lock, waiting until interrupted.
+	 * @throws InterruptedException if the thread is interrupted, before or while it waits
+	 * @throws LockNotAcquiredException if this instance is shutting down
+	 */
+	@Override
+	void lockInterruptibly() throws InterruptedException;
+
+	/**
+	 * Try once to lock, without waiting for others. Interrupts do not matter; the
+	 * thread's interrupt flag is kept.
+	 * @return whether this thread holds the key now
+	 */
+	@Override
+	boolean tryLock();
+
+	/**
+	 * Try to lock for a time.
+	 * @param time the longest wait; zero or less tries once
+	 * @param unit the unit of the time
+	 * @return whether this thread holds the key now
+	 * @throws InterruptedException if the thread is interrupted, before or while it waits
+	 */
+	@Override
+	boolean tryLock(long time, TimeUnit unit) throws InterruptedException;
+
+	/**
+	 * Undo one lock of this thread. Trouble with the store is logged, not thrown: the key
+	 * then expires at the latest at the end of its lease.
+	 * @throws IllegalMonitorStateException if this thread does not hold the key by a
+	 * view, or its lease was lost; in that case the lock is undone all the same
+	 */
+	@Override
+	void unlock();
+
+	/**
+	 * Not supported.
+	 * @throws UnsupportedOperationException always
+	 */
+	@Override
+	Condition newCondition();
+
+	/**
+	 * Whether anybody holds the key. Asks the store, and blocks until it answers.
+	 * @return whether it is locked, by whomever
+	 * @throws LeaseStoreException if the store failed
+	 */
+	boolean isLocked();
+
+	/**
+	 * Whether this thread holds the key by a view, by a lease that is not lost.
+	 * @return whether it does
+	 */
+	boolean isHeldByCurrentThread();
+
+	/**
+	 * How many locks by a view this thread has yet to undo.
+	 * @return the number of holds
+	 */
+	int getHoldCount();
+
+	/**
+	 * How long the key lives if nobody renews it. Asks the store, and blocks until it
+	 * answers.
+	 * @return the time left, zero if nobody holds it, {@code null} if a foreign owner
+	 * gave it no end
+	 * @throws LeaseStoreException if the store failed
+	 */
+	@Nullable Duration remaining();
+
+}

@@ -1,0 +1,8 @@
+/**
+ * Applies the annotations: from a method's declaration to a lock request around its
+ * invocation.
+ */
+@NullMarked
+package io.holdfast.aop;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,7 @@
+/**
+ * Auto-configuration and properties.
+ */
+@NullMarked
+package io.holdfast.autoconfigure;
+
+import org.jspecify.annotations.NullMarked;

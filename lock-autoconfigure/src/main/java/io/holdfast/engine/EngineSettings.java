@@ -1,0 +1,32 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What an engine does where a request says nothing, and its own times.
+ *
+ * @param waitTime how long a request waits
+ * @param leaseTime how long a lease lasts when it is not renewed
+ * @param maxHold how long a lease is renewed in all, or {@code null} for no limit
+ * @param handoffTimeout how long a hand-off is granted at first; half of it is the
+ * longest time after which a waiter asks again
+ * @param retryInterval how often a waiter asks again for a key whose owner does not hand
+ * it over, while wake-ups are not received, or while the store fails
+ * @param commandTimeout how long a command may stay unanswered that no wait time bounds
+ */
+public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Duration maxHold, Duration handoffTimeout,
+		Duration retryInterval, Duration commandTimeout) {
+
+	/**
+	 * The defaults: wait 10 s, lease 30 s, no longest hold, hand-off timeout 5 s, retry
+	 * interval 200 ms, command timeout 1 s.
+	 * @return the default settings
+	 */
+	public static EngineSettings defaults() {
+		return new EngineSettings(Duration.ofSeconds(10), Duration.ofSeconds(30), null, Duration.ofSeconds(5),
+				Duration.ofMillis(200), Duration.ofSeconds(1));
+	}
+
+}

@@ -1,0 +1,8 @@
+/**
+ * The {@link io.holdfast.engine.LeaseStore} inside this JVM, with the behaviour of the
+ * one in Redis.
+ */
+@NullMarked
+package io.holdfast.memory;
+
+import org.jspecify.annotations.NullMarked;
