@@ -1,0 +1,30 @@
+package io.holdfast.testing;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+
+/**
+ * A small child JVM that runs a main class of the tests' class path, as another instance
+ * of an application would run: it can be killed or frozen without harm to the test.
+ */
+public final class ChildJvm extends ChildProcess {
+
+	private ChildJvm(List<String> command) {
+		super(new ProcessBuilder(command));
+	}
+
+	/**
+	 * Start a main class. Returns at once: have it print a line when it is ready.
+	 * @param main a class with a {@code main} method
+	 * @param args its arguments
+	 * @return the running child
+	 */
+	public static ChildJvm start(Class<?> main, String... args) {
+		String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
+		Stream<String> options = Stream.of(java, "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp",
+				System.getProperty("java.class.path"), main.getName());
+		return new ChildJvm(Stream.concat(options, Stream.of(args)).toList());
+	}
+
+}

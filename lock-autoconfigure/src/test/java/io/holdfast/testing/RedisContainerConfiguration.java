@@ -1,0 +1,21 @@
+package io.holdfast.testing;
+
+import org.testcontainers.containers.GenericContainer;
+
+import org.springframework.boot.test.context.TestConfiguration;
+import org.springframework.boot.testcontainers.service.connection.ServiceConnection;
+import org.springframework.context.annotation.Bean;
+
+/**
+ * Redis in Docker, for application contexts: import it, and they connect to it.
+ */
+@TestConfiguration(proxyBeanMethods = false)
+public class RedisContainerConfiguration {
+
+	@Bean
+	@ServiceConnection(name = "redis")
+	GenericContainer<?> redisContainer() {
+		return new GenericContainer<>("redis:7.0.15").withExposedPorts(6379);
+	}
+
+}

@@ -1,0 +1,192 @@
+package io.holdfast.testing;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
+import redis.embedded.RedisExecProvider;
+
+import org.springframework.util.FileSystemUtils;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * A Redis server process of the embedded binary, which keeps nothing on disk: made to be
+ * killed, frozen and started again. Not thread-safe.
+ */
+public final class RedisServer implements AutoCloseable {
+
+	private static final Duration START_TIMEOUT = Duration.ofSeconds(20);
+
+	/** Logged by servers and sentinels alike, after they have got their port. */
+	private static final String BOUND = "Running mode=";
+
+	private static final String NOT_BOUND = "Failed listening on port";
+
+	private static @Nullable File binary;
+
+	private final List<String> extraConfig;
+
+	private final Path directory;
+
+	private int port;
+
+	private ChildProcess process;
+
+	private RedisServer(List<String> extraConfig) {
+		this.extraConfig = extraConfig;
+		try {
+			this.directory = Files.createTempDirectory("holdfast-redis");
+			// Sentinel, and CONFIG REWRITE, want a file of their own to write to.
+			Path file = Files.createFile(this.directory.resolve("redis.conf"));
+			// For servers that nobody closes; in reverse order.
+			this.directory.toFile().deleteOnExit();
+			file.toFile().deleteOnExit();
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+		this.port = FreePorts.next();
+		this.process = launch();
+		try {
+			boolean bound = isBound();
+			for (int attempt = 1; attempt < 5 && !bound; attempt++) {
+				this.process.close();
+				this.port = FreePorts.next();
+				this.process = launch();
+				bound = isBound();
+			}
+			assertThat(bound).as("bound to a port").isTrue();
+			awaitAnswer();
+		}
+		catch (Throwable ex) {
+			close();
+			throw ex;
+		}
+	}
+
+	/**
+	 * Start a server on a free port of this machine. Blocks until it answers.
+	 * @param extraConfig options of the command line, for example
+	 * {@code "--cluster-enabled", "yes"} or {@code "--sentinel"}; they prevail over ours
+	 * @return the running server
+	 */
+	public static RedisServer start(String... extraConfig) {
+		return new RedisServer(List.of(extraConfig));
+	}
+
+	/**
+	 * Where the server listens.
+	 * @return the host
+	 */
+	public String host() {
+		return "127.0.0.1";
+	}
+
+	/**
+	 * Where the server listens, also after a restart.
+	 * @return the port
+	 */
+	public int port() {
+		return this.port;
+	}
+
+	/**
+	 * What the server wrote to its log since it was last started.
+	 * @return the lines of the log
+	 */
+	public List<String> log() {
+		return this.process.lines();
+	}
+
+	/**
+	 * Kill the server as {@code kill -9} does. Returns when it is dead.
+	 */
+	public void kill() {
+		this.process.kill();
+	}
+
+	/**
+	 * Kill the server if it runs, and start it on the same port and without data. Blocks
+	 * until it answers.
+	 */
+	public void restart() {
+		kill();
+		try {
+			// Written all the same when a replica asks for everything.
+			Files.deleteIfExists(this.directory.resolve("dump.rdb"));
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+		this.process = launch();
+		assertThat(isBound()).as("bound to port %s again", this.port).isTrue();
+		awaitAnswer();
+	}
+
+	/**
+	 * Stop the process where it is: connections stay open and are not answered.
+	 */
+	public void freeze() {
+		this.process.freeze();
+	}
+
+	/**
+	 * Let a frozen server go on.
+	 */
+	public void thaw() {
+		this.process.thaw();
+	}
+
+	/**
+	 * Kill the server if it runs, and delete its directory.
+	 */
+	@Override
+	public void close() {
+		this.process.close();
+		FileSystemUtils.deleteRecursively(this.directory.toFile());
+	}
+
+	private ChildProcess launch() {
+		List<String> command = new ArrayList<>(List.of(binary().toString(),
+				this.directory.resolve("redis.conf").toString(), "--port", Integer.toString(this.port), "--bind",
+				host(), "--dir", this.directory.toString(), "--save", "", "--appendonly", "no"));
+		command.addAll(this.extraConfig);
+		return new ChildProcess(new ProcessBuilder(command).directory(this.directory.toFile()));
+	}
+
+	/** Otherwise, whatever else has the port would answer in its stead. */
+	private boolean isBound() {
+		return this.process.awaitLine((line) -> line.contains(BOUND) || line.contains(NOT_BOUND), START_TIMEOUT)
+			.contains(BOUND);
+	}
+
+	private void awaitAnswer() {
+		Awaitility.await("answer of the server on port " + this.port)
+			.atMost(START_TIMEOUT)
+			.pollDelay(Duration.ZERO)
+			.pollInterval(Duration.ofMillis(10))
+			.failFast(() -> assertThat(this.process.isAlive()).as("process alive that logged %s", log()).isTrue())
+			.until(() -> RedisPing.isAnswered(host(), this.port));
+	}
+
+	private static synchronized File binary() {
+		if (binary == null) {
+			try {
+				binary = RedisExecProvider.defaultProvider().get();
+			}
+			catch (IOException ex) {
+				throw new UncheckedIOException(ex);
+			}
+		}
+		return binary;
+	}
+
+}

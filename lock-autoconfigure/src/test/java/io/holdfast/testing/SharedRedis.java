@@ -1,0 +1,135 @@
+package io.holdfast.testing;
+
+import java.io.IOException;
+import java.time.Duration;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+import org.testcontainers.DockerClientFactory;
+
+import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
+import org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails;
+import org.springframework.boot.testcontainers.lifecycle.TestcontainersLifecycleApplicationContextInitializer;
+import org.springframework.boot.testcontainers.service.connection.ServiceConnectionAutoConfiguration;
+import org.springframework.context.annotation.AnnotationConfigApplicationContext;
+import org.springframework.context.annotation.Import;
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.lettuce.LettuceClientConfiguration;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.data.redis.core.StringRedisTemplate;
+import org.springframework.util.Assert;
+import org.springframework.util.StringUtils;
+
+/**
+ * The Redis that the tests of this JVM share: the one that
+ * {@code -Dholdfast.test.redis=host:port} names, else one in Docker, else the embedded
+ * binary. It is chosen at its first use and ends with the JVM.
+ */
+final class SharedRedis {
+
+	private static final String PROPERTY = "holdfast.test.redis";
+
+	private static final Log logger = LogFactory.getLog(SharedRedis.class);
+
+	private static @Nullable SharedRedis instance;
+
+	private final String host;
+
+	private final int port;
+
+	private final StringRedisTemplate template;
+
+	private SharedRedis(String way, String host, int port) {
+		this.host = host;
+		this.port = port;
+		LettuceConnectionFactory connections = new LettuceConnectionFactory(
+				new RedisStandaloneConfiguration(host, port),
+				LettuceClientConfiguration.builder().commandTimeout(Duration.ofSeconds(10)).build());
+		connections.afterPropertiesSet();
+		connections.start();
+		this.template = new StringRedisTemplate(connections);
+		logger.info("Tests use the Redis at " + host + ":" + port + ", " + way);
+	}
+
+	static synchronized SharedRedis get() {
+		SharedRedis result = instance;
+		if (result == null) {
+			result = choose();
+			instance = result;
+		}
+		return result;
+	}
+
+	String host() {
+		return this.host;
+	}
+
+	int port() {
+		return this.port;
+	}
+
+	/**
+	 * For what tests look at and clean up: not the connection of what they test.
+	 * @return a template with a connection of its own, open until the JVM ends
+	 */
+	StringRedisTemplate template() {
+		return this.template;
+	}
+
+	private static SharedRedis choose() {
+		String named = System.getProperty(PROPERTY);
+		if (StringUtils.hasText(named)) {
+			return named(named.trim());
+		}
+		if (DockerClientFactory.instance().isDockerAvailable()) {
+			try {
+				return inDocker();
+			}
+			catch (RuntimeException ex) {
+				// An engine without the image, and without a way to get it.
+				logger.warn("Redis does not start in Docker, so the embedded one is used: " + ex);
+			}
+		}
+		RedisServer server = RedisServer.start();
+		return new SharedRedis("a process of the embedded binary", server.host(), server.port());
+	}
+
+	private static SharedRedis named(String address) {
+		int colon = address.lastIndexOf(':');
+		Assert.state(colon > 0 && address.substring(colon + 1).matches("\\d{1,5}"),
+				() -> "-D" + PROPERTY + "=" + address + " does not have the form host:port");
+		String host = address.substring(0, colon);
+		int port = Integer.parseInt(address.substring(colon + 1));
+		try {
+			String answer = RedisPing.send(host, port);
+			Assert.state(answer.equals("+PONG"),
+					() -> "The Redis that -D" + PROPERTY + "=" + address + " names answers PING by " + answer);
+		}
+		catch (IOException ex) {
+			throw new IllegalStateException("No Redis answers at the address that -D" + PROPERTY + "=" + address
+					+ " names (" + ex.getMessage() + "): start one there, or leave the property out", ex);
+		}
+		return new SharedRedis("named by -D" + PROPERTY, host, port);
+	}
+
+	/** The way in which an application's tests get it: Boot knows the address. */
+	private static SharedRedis inDocker() {
+		AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext();
+		new TestcontainersLifecycleApplicationContextInitializer().initialize(context);
+		context.register(DockerConfiguration.class);
+		context.registerShutdownHook();
+		context.refresh();
+		DataRedisConnectionDetails.Standalone address = context.getBean(DataRedisConnectionDetails.class)
+			.getStandalone();
+		Assert.state(address != null, "A container is a standalone Redis");
+		return new SharedRedis("a container in Docker", address.getHost(), address.getPort());
+	}
+
+	@Import(RedisContainerConfiguration.class)
+	@ImportAutoConfiguration(ServiceConnectionAutoConfiguration.class)
+	private static final class DockerConfiguration {
+
+	}
+
+}

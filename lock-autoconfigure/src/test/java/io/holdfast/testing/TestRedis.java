@@ -1,0 +1,138 @@
+package io.holdfast.testing;
+
+import java.security.SecureRandom;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HexFormat;
+import java.util.List;
+
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.data.redis.core.Cursor;
+import org.springframework.data.redis.core.ScanOptions;
+import org.springframework.data.redis.core.StringRedisTemplate;
+
+/**
+ * The Redis of one test: a part of the one that all tests share, told by the prefix of
+ * its keys, and servers of its own. At the test's end its connections are closed, its
+ * servers stopped and its keys deleted. Not thread-safe.
+ */
+public final class TestRedis implements AutoCloseable {
+
+	private static final SecureRandom random = new SecureRandom();
+
+	private final SharedRedis shared;
+
+	private final String keyPrefix;
+
+	private final Deque<Runnable> cleanUp = new ArrayDeque<>();
+
+	TestRedis(SharedRedis shared) {
+		this.shared = shared;
+		byte[] unique = new byte[4];
+		random.nextBytes(unique);
+		this.keyPrefix = "t" + HexFormat.of().formatHex(unique) + ":";
+		this.cleanUp.push(this::deleteKeys);
+	}
+
+	/**
+	 * Where the shared Redis listens.
+	 * @return the host
+	 */
+	public String host() {
+		return this.shared.host();
+	}
+
+	/**
+	 * Where the shared Redis listens.
+	 * @return the port
+	 */
+	public int port() {
+		return this.shared.port();
+	}
+
+	/**
+	 * What the test's keys in the shared Redis are to contain, best at their beginning:
+	 * these are deleted at its end.
+	 * @return a prefix that no other test has, for example {@code t7f3a09bc:}
+	 */
+	public String keyPrefix() {
+		return this.keyPrefix;
+	}
+
+	/**
+	 * Connect to the shared Redis as one more application would.
+	 * @return a new, started factory that is closed at the test's end
+	 */
+	public LettuceConnectionFactory connectionFactory() {
+		return connectionFactory(host(), port());
+	}
+
+	/**
+	 * Connect to a server, or through a proxy, as one more application would.
+	 * @param host the host
+	 * @param port the port
+	 * @return a new, started factory that is closed at the test's end
+	 */
+	public LettuceConnectionFactory connectionFactory(String host, int port) {
+		LettuceConnectionFactory factory = new LettuceConnectionFactory(host, port);
+		this.cleanUp.push(factory::destroy);
+		factory.afterPropertiesSet();
+		factory.start();
+		return factory;
+	}
+
+	/**
+	 * To look at the shared Redis and to change what it holds, not through the
+	 * connections of what is tested.
+	 * @return a template
+	 */
+	public StringRedisTemplate template() {
+		return this.shared.template();
+	}
+
+	/**
+	 * Start a server of the test's own, to be killed, frozen or configured; see
+	 * {@link RedisServer#start(String...)}. Blocks until it answers.
+	 * @param extraConfig options of its command line
+	 * @return a running server that is stopped at the test's end
+	 */
+	public RedisServer startServer(String... extraConfig) {
+		RedisServer server = RedisServer.start(extraConfig);
+		this.cleanUp.push(server::close);
+		return server;
+	}
+
+	/**
+	 * Close the connections, stop the servers and delete the keys.
+	 * @throws IllegalStateException if any of it failed, after all was tried
+	 */
+	@Override
+	public void close() {
+		IllegalStateException failure = new IllegalStateException("The test's Redis was not cleaned up");
+		for (Runnable step : this.cleanUp) {
+			try {
+				step.run();
+			}
+			catch (RuntimeException | AssertionError ex) {
+				failure.addSuppressed(ex);
+			}
+		}
+		if (failure.getSuppressed().length > 0) {
+			throw failure;
+		}
+	}
+
+	private void deleteKeys() {
+		// Anywhere in the key, as companions begin with a brace.
+		ScanOptions mine = ScanOptions.scanOptions().match("*" + this.keyPrefix + "*").count(1000).build();
+		List<String> keys = new ArrayList<>();
+		try (Cursor<String> cursor = template().scan(mine)) {
+			cursor.forEachRemaining(keys::add);
+		}
+		if (!keys.isEmpty()) {
+			template().unlink(keys);
+		}
+	}
+
+}
