@@ -1,0 +1,51 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
+
+/**
+ * Blocking until the store answers, for what must not be given up half done.
+ */
+final class Answers {
+
+	private Answers() {
+	}
+
+	/**
+	 * Wait for an answer. Interrupts do not end the wait; the thread's flag is kept.
+	 * @param answer what to wait for
+	 * @param patience how long
+	 * @param trouble makes the exception to throw if it fails or does not come
+	 * @return the answer
+	 */
+	static <T> T await(CompletableFuture<T> answer, Duration patience, Function<Throwable, RuntimeException> trouble) {
+		boolean interrupted = false;
+		long until = System.nanoTime() + patience.toNanos();
+		try {
+			while (true) {
+				try {
+					return answer.get(until - System.nanoTime(), TimeUnit.NANOSECONDS);
+				}
+				catch (InterruptedException ex) {
+					interrupted = true;
+				}
+				catch (ExecutionException ex) {
+					throw trouble.apply((ex.getCause() != null) ? ex.getCause() : ex);
+				}
+				catch (TimeoutException ex) {
+					throw trouble.apply(new StoreFailure("the store did not answer in time", true, ex));
+				}
+			}
+		}
+		finally {
+			if (interrupted) {
+				Thread.currentThread().interrupt();
+			}
+		}
+	}
+
+}

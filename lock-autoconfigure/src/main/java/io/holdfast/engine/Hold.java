@@ -1,0 +1,151 @@
+package io.holdfast.engine;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One grant of a key to this instance, as its holder sees it: by the monotonic clock,
+ * counted from before the request was sent. Shared by a lease and those nested in it.
+ */
+final class Hold {
+
+	final Gate gate;
+
+	final String token;
+
+	final long fence;
+
+	/** Whose thread asked, for re-entry; {@code null} for asynchronous requests. */
+	final @Nullable Thread owner;
+
+	final Demand demand;
+
+	final long grantedAt;
+
+	/** Whether a command that named the token may still run, unordered, after its end. */
+	final boolean doubtful;
+
+	/** How many leases are open on this hold. Confined to the gate. */
+	int leases = 1;
+
+	/** When the keeper is to renew it, on the monotonic clock. */
+	volatile long renewAt;
+
+	/** Granted by a hand-off, for less than the lease that was asked for. */
+	volatile boolean claimed;
+
+	private volatile State state = State.HELD;
+
+	private volatile long validUntil;
+
+	private @Nullable List<Runnable> lossActions;
+
+	Hold(Waiter waiter, long fence, long sentAt, long ttlMillis, long now) {
+		this.gate = waiter.gate;
+		this.token = waiter.token;
+		this.fence = fence;
+		this.owner = waiter.owner;
+		this.demand = waiter.demand;
+		this.grantedAt = now;
+		this.doubtful = waiter.isDoubtful();
+		this.claimed = ttlMillis < this.demand.leaseMillis();
+		this.validUntil = sentAt + validity(ttlMillis);
+		this.renewAt = sentAt + TimeUnit.MILLISECONDS.toNanos(ttlMillis) / 3;
+	}
+
+	/**
+	 * How long a holder may rely on a lease: less 1 % + 2 ms, for clocks that run at
+	 * different speeds and are read in milliseconds.
+	 */
+	static long validity(long ttlMillis) {
+		return TimeUnit.MILLISECONDS.toNanos(ttlMillis) * 99 / 100 - TimeUnit.MILLISECONDS.toNanos(2);
+	}
+
+	boolean isHeld(long now) {
+		return this.state == State.HELD && this.validUntil - now > 0;
+	}
+
+	boolean isLost() {
+		return this.state == State.LOST;
+	}
+
+	long validUntil() {
+		return this.validUntil;
+	}
+
+	/** How long this lease is to be renewed for at a time, 0 if it is not (any more). */
+	long renewalMillis(long now) {
+		if (this.demand.renewal()) {
+			return (now - this.grantedAt < this.demand.maxHoldNanos()) ? this.demand.leaseMillis() : 0;
+		}
+		return this.claimed ? this.demand.leaseMillis() - TimeUnit.NANOSECONDS.toMillis(now - this.grantedAt) : 0;
+	}
+
+	/**
+	 * Note that the store lengthened the lease. Validity only grows, and what has ended
+	 * stays so: somebody may have seen it.
+	 * @return whether the lease is still held
+	 */
+	synchronized boolean extend(long until, long now) {
+		if (!isHeld(now)) {
+			return false;
+		}
+		if (until - this.validUntil > 0) {
+			this.validUntil = until;
+		}
+		return true;
+	}
+
+	/**
+	 * End by release, or by loss if validity is over.
+	 * @return whether it was held until now
+	 */
+	synchronized boolean release(long now) {
+		if (!isHeld(now)) {
+			return false;
+		}
+		this.state = State.RELEASED;
+		return true;
+	}
+
+	/**
+	 * End by loss.
+	 * @return what is to run because of that, or {@code null} if it had ended before
+	 */
+	synchronized @Nullable List<Runnable> lose() {
+		if (this.state != State.HELD) {
+			return null;
+		}
+		this.state = State.LOST;
+		List<Runnable> actions = (this.lossActions != null) ? this.lossActions : List.of();
+		this.lossActions = null;
+		return actions;
+	}
+
+	/**
+	 * Note what is to run on loss.
+	 * @return {@code false} if it is lost already, so that the caller has to run it
+	 */
+	synchronized boolean onLost(Runnable action) {
+		if (this.state == State.LOST) {
+			return false;
+		}
+		if (this.state == State.HELD) {
+			if (this.lossActions == null) {
+				this.lossActions = new ArrayList<>(1);
+			}
+			this.lossActions.add(action);
+		}
+		return true;
+	}
+
+	private enum State {
+
+		HELD, RELEASED, LOST
+
+	}
+
+}

@@ -1,0 +1,177 @@
+package io.holdfast.engine;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+
+import org.jspecify.annotations.Nullable;
+
+import io.holdfast.engine.LeaseStore.Renewal;
+
+/**
+ * Renews what this instance holds, in batches, at about a third of each lease, and
+ * notices what was lost. One timer in all, for the earliest thing to do; none while
+ * nothing is held. Thread-safe.
+ */
+final class LeaseKeeper {
+
+	/** Renewals that are due within this time are sent together. */
+	private static final long WINDOW = TimeUnit.MILLISECONDS.toNanos(50);
+
+	private static final int BATCH = 500;
+
+	private final LockEngine engine;
+
+	private final Map<String, Hold> holds = new ConcurrentHashMap<>();
+
+	private final CompletableFuture<@Nullable Void> drained = new CompletableFuture<>();
+
+	private boolean draining;
+
+	private Scheduler.@Nullable Timer timer;
+
+	private volatile long wakeAt;
+
+	private volatile boolean armed;
+
+	LeaseKeeper(LockEngine engine) {
+		this.engine = engine;
+	}
+
+	void keep(Hold hold) {
+		// Spread, so that what was granted together is not renewed together for ever.
+		hold.renewAt = this.engine.downwards(hold.renewAt - this.engine.now()) + this.engine.now();
+		this.holds.put(hold.token, hold);
+		wakeBy(due(hold, this.engine.now()));
+	}
+
+	void forget(Hold hold) {
+		this.holds.remove(hold.token, hold);
+		synchronized (this) {
+			if (this.draining && this.holds.isEmpty()) {
+				this.drained.complete(null);
+			}
+		}
+	}
+
+	@Nullable Hold find(String token) {
+		return this.holds.get(token);
+	}
+
+	/**
+	 * When nothing is held any more.
+	 * @return completed by the release or loss of the last hold
+	 */
+	synchronized CompletableFuture<@Nullable Void> drained() {
+		this.draining = true;
+		if (this.holds.isEmpty()) {
+			this.drained.complete(null);
+		}
+		return this.drained;
+	}
+
+	List<Hold> holds() {
+		return List.copyOf(this.holds.values());
+	}
+
+	private static long due(Hold hold, long now) {
+		long end = hold.validUntil();
+		return (hold.renewalMillis(now) > 0 && hold.renewAt - end < 0) ? hold.renewAt : end;
+	}
+
+	private void wakeBy(long due) {
+		if (this.armed && this.wakeAt - due <= 0) {
+			return;
+		}
+		synchronized (this) {
+			if (this.armed && this.wakeAt - due <= 0) {
+				return;
+			}
+			if (this.timer != null) {
+				this.timer.cancel();
+			}
+			this.wakeAt = due;
+			this.armed = true;
+			this.timer = this.engine.scheduler.schedule(this::wake, due - this.engine.now());
+		}
+	}
+
+	private void wake() {
+		this.armed = false;
+		long now = this.engine.now();
+		List<Hold> batch = new ArrayList<>();
+		for (Hold hold : this.holds.values()) {
+			if (!hold.isHeld(now)) {
+				this.engine.lose(hold, "it was not renewed in time");
+			}
+			else if (hold.renewalMillis(now) > 0) {
+				long window = Math.min(WINDOW, TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 10);
+				if (hold.renewAt - now - window <= 0) {
+					batch.add(hold);
+					// Again then if this renewal is not answered.
+					hold.renewAt = now + TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 6;
+				}
+			}
+		}
+		for (int from = 0; from < batch.size(); from += BATCH) {
+			renew(batch.subList(from, Math.min(from + BATCH, batch.size())), now);
+		}
+		this.holds.values()
+			.stream()
+			.mapToLong((hold) -> due(hold, now))
+			.reduce(LeaseKeeper::earlier)
+			.ifPresent(this::wakeBy);
+	}
+
+	private static long earlier(long left, long right) {
+		return (left - right < 0) ? left : right;
+	}
+
+	private void renew(List<Hold> batch, long sentAt) {
+		long[] millis = batch.stream().mapToLong((hold) -> hold.renewalMillis(sentAt)).toArray();
+		List<Renewal> renewals = new ArrayList<>(batch.size());
+		for (int i = 0; i < millis.length; i++) {
+			renewals.add(new Renewal(batch.get(i).gate.key, batch.get(i).token, millis[i]));
+		}
+		List<Hold> renewed = List.copyOf(batch);
+		this.engine.store.renew(renewals).whenComplete((owned, error) -> {
+			for (int i = 0; i < millis.length; i++) {
+				if (error == null) {
+					renewed(renewed.get(i), owned.get(i), sentAt, millis[i]);
+				}
+				else {
+					failed(renewed.get(i), error);
+				}
+			}
+		});
+	}
+
+	/** A renewal was answered. */
+	void renewed(Hold hold, boolean owned, long sentAt, long millis) {
+		if (!owned) {
+			this.engine.lose(hold, "the store says that it has another owner, or none");
+			return;
+		}
+		long now = this.engine.now();
+		hold.claimed = false;
+		hold.renewAt = sentAt + this.engine.downwards(TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 3);
+		if (!hold.extend(sentAt + Hold.validity(millis), now)) {
+			this.engine.lose(hold, "its renewal was answered too late");
+		}
+	}
+
+	private void failed(Hold hold, Throwable error) {
+		long now = this.engine.now();
+		if (hold.isHeld(now)) {
+			this.engine.renewalFailed(hold, error);
+			long soon = Math.min(this.engine.retryDelay(),
+					TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 6);
+			hold.renewAt = now + soon;
+			wakeBy(hold.renewAt);
+		}
+	}
+
+}

@@ -1,0 +1,223 @@
+package io.holdfast.engine;
+
+import java.lang.System.Logger.Level;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.DoubleSupplier;
+
+import org.jspecify.annotations.Nullable;
+
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.LockNotAcquiredException.Reason;
+import io.holdfast.engine.LeaseStore.ReleaseReply;
+
+/**
+ * What the gates of one instance share: its id and tokens, the store, the clock, the
+ * keeper, and the way of a wake-up to its waiter. Asynchronous throughout; thread-safe.
+ */
+final class LockEngine implements LeaseStore.WakeUps {
+
+	private static final System.Logger logger = System.getLogger(LockEngine.class.getName());
+
+	final LeaseStore store;
+
+	final Scheduler scheduler;
+
+	final Executor callbacks;
+
+	final EngineSettings settings;
+
+	final LeaseKeeper keeper = new LeaseKeeper(this);
+
+	/** Who stands in the store for this instance, by token. */
+	final Map<String, Waiter> contenders = new ConcurrentHashMap<>();
+
+	private final Map<String, Gate> gates = new ConcurrentHashMap<>();
+
+	private final String instanceId;
+
+	private final AtomicLong tokens = new AtomicLong();
+
+	private final DoubleSupplier random;
+
+	private volatile boolean closed;
+
+	LockEngine(LeaseStore store, Scheduler scheduler, Executor callbacks, EngineSettings settings, String instanceId,
+			DoubleSupplier random) {
+		this.store = store;
+		this.scheduler = scheduler;
+		this.callbacks = callbacks;
+		this.settings = settings;
+		this.instanceId = instanceId;
+		this.random = random;
+		store.start(instanceId, this);
+	}
+
+	static String newInstanceId() {
+		byte[] bytes = new byte[16];
+		new SecureRandom().nextBytes(bytes);
+		return HexFormat.of().formatHex(bytes);
+	}
+
+	Waiter acquire(String key, Demand demand, @Nullable Thread owner) {
+		Gate gate = this.gates.compute(key, (k, existing) -> {
+			Gate entered = (existing != null) ? existing : new Gate(this, k);
+			entered.users++;
+			return entered;
+		});
+		Waiter waiter = new Waiter(this, gate, this.instanceId + ":" + this.tokens.incrementAndGet(), demand, owner);
+		gate.execute(() -> gate.arrive(waiter));
+		return waiter;
+	}
+
+	/** End a wait from outside, unless it has ended already. */
+	boolean abandon(Waiter waiter, RuntimeException why) {
+		boolean ended = waiter.result.completeExceptionally(why);
+		if (ended) {
+			waiter.gate.execute(() -> waiter.gate.giveUp(waiter));
+		}
+		return ended;
+	}
+
+	void leave(Gate gate) {
+		this.gates.computeIfPresent(gate.key, (k, existing) -> (--existing.users == 0) ? null : existing);
+	}
+
+	CompletableFuture<ReleaseReply> release(String key, String token, Demand demand, boolean doubtful,
+			LeaseStore.@Nullable Next next) {
+		return new Release(this, key, token, demand, doubtful).start(next);
+	}
+
+	void lose(Hold hold, String why) {
+		List<Runnable> actions = hold.lose();
+		if (actions == null) {
+			return;
+		}
+		this.keeper.forget(hold);
+		logger.log(Level.WARNING,
+				"The lease of lock ''{0}'' (fence {1}) was lost after {2} ms: {3}. Somebody else may hold it now.",
+				hold.gate.key, Long.toString(hold.fence), millis(now() - hold.grantedAt), why);
+		actions.forEach(this::call);
+		hold.gate.execute(() -> hold.gate.lost(hold));
+	}
+
+	/** Run what a user gave us. */
+	void call(Runnable action) {
+		this.callbacks.execute(() -> {
+			try {
+				action.run();
+			}
+			catch (RuntimeException | Error ex) {
+				logger.log(Level.ERROR, "A callback failed", ex);
+			}
+		});
+	}
+
+	void renewalFailed(Hold hold, Throwable error) {
+		logger.log(Level.DEBUG, () -> "Renewal of lock '" + hold.gate.key + "' failed, and is tried again", error);
+	}
+
+	@Override
+	public void handedOver(String key, String token, long fence, long ttlMillis) {
+		Waiter waiter = this.contenders.get(token);
+		if (waiter != null) {
+			waiter.gate.execute(() -> waiter.handedOver(fence, ttlMillis));
+		}
+		else if (this.keeper.find(token) == null && token.startsWith(this.instanceId + ":")) {
+			// Its waiter gave up: the key must not wait for the claim's end.
+			long claim = this.settings.handoffTimeout().toMillis();
+			Demand over = new Demand(false, 0, claim, claim, false, 0, false);
+			release(key, token, over, false, null);
+		}
+	}
+
+	@Override
+	public void listening() {
+		this.contenders.values().forEach((waiter) -> waiter.gate.execute(waiter::listening));
+	}
+
+	/** Grant nothing new; who waits is told so. */
+	void close() {
+		this.closed = true;
+		this.gates.values().forEach((gate) -> gate.execute(gate::close));
+	}
+
+	boolean isClosed() {
+		return this.closed;
+	}
+
+	boolean isOwn(String token) {
+		return token.startsWith(this.instanceId + ":");
+	}
+
+	boolean isIdle() {
+		return this.gates.isEmpty() && this.contenders.isEmpty() && this.keeper.holds().isEmpty();
+	}
+
+	// Time
+
+	long now() {
+		return this.scheduler.nanoTime();
+	}
+
+	/** Jitter that only shortens. */
+	long downwards(long nanos) {
+		return (long) (nanos * (0.8 + 0.2 * this.random.getAsDouble()));
+	}
+
+	long retryDelay() {
+		return (long) (this.settings.retryInterval().toNanos() * (0.75 + 0.5 * this.random.getAsDouble()));
+	}
+
+	long commandTimeoutNanos() {
+		return this.settings.commandTimeout().toNanos();
+	}
+
+	private static String millis(long nanos) {
+		return Long.toString(Duration.ofNanos(nanos).toMillis());
+	}
+
+	// Errors
+
+	static boolean isTemporary(Throwable error) {
+		return cause(error) instanceof StoreFailure failure && failure.isTemporary();
+	}
+
+	private static Throwable cause(Throwable error) {
+		return (error instanceof CompletionException && error.getCause() != null) ? error.getCause() : error;
+	}
+
+	LockNotAcquiredException notAcquired(Waiter waiter, Reason reason) {
+		return new LockNotAcquiredException(waiter.gate.key, reason, Duration.ofNanos(waiter.waitedNanos()), null);
+	}
+
+	LeaseStoreException storeTrouble(Waiter waiter, @Nullable Throwable error) {
+		Throwable cause = (error != null) ? cause(error) : null;
+		return new LeaseStoreException(waiter.gate.key,
+				"Lock '" + waiter.gate.key + "' was not acquired after " + millis(waiter.waitedNanos()) + " ms: "
+						+ ((cause != null) ? cause.getMessage() : "the store did not answer"),
+				cause);
+	}
+
+	LeaseStoreException releaseTrouble(String key, Throwable error) {
+		Throwable cause = cause(error);
+		return new LeaseStoreException(key, "The release of lock '" + key + "' is not confirmed yet: "
+				+ cause.getMessage() + ". It is repeated in the background; the key expires by itself at the latest",
+				cause);
+	}
+
+	LeaseStoreException storeTrouble(String key, String what, Throwable error) {
+		Throwable cause = cause(error);
+		return new LeaseStoreException(key, what + " of lock '" + key + "' failed: " + cause.getMessage(), cause);
+	}
+
+}

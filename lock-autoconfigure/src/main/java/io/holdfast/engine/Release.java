@@ -1,0 +1,117 @@
+package io.holdfast.engine;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+import org.jspecify.annotations.Nullable;
+
+import io.holdfast.engine.LeaseStore.ReleaseReply;
+
+/**
+ * The end of a token: its RELEASE, repeated until it is answered or the store has
+ * forgotten the token by itself. Thread-safe.
+ */
+final class Release {
+
+	private final LockEngine engine;
+
+	private final String key;
+
+	private final String token;
+
+	private final Demand demand;
+
+	/** What the first command came to; fails if it failed or was not answered in time. */
+	private final CompletableFuture<ReleaseReply> outcome = new CompletableFuture<>();
+
+	private final long pointlessAt;
+
+	private boolean doubtful;
+
+	private boolean done;
+
+	private int attempts;
+
+	private Scheduler.@Nullable Timer timer;
+
+	Release(LockEngine engine, String key, String token, Demand demand, boolean doubtful) {
+		this.engine = engine;
+		this.key = key;
+		this.token = token;
+		this.demand = demand;
+		this.doubtful = doubtful;
+		this.pointlessAt = engine.now() + TimeUnit.MILLISECONDS.toNanos(demand.leaseMillis() + demand.claimMillis());
+	}
+
+	CompletableFuture<ReleaseReply> start(LeaseStore.@Nullable Next next) {
+		send(next);
+		return this.outcome;
+	}
+
+	private synchronized void send(LeaseStore.@Nullable Next next) {
+		if (this.done) {
+			return;
+		}
+		int attempt = ++this.attempts;
+		CompletableFuture<ReleaseReply> command = this.engine.store.release(this.key, this.token, next);
+		if (!command.isDone()) {
+			this.timer = this.engine.scheduler.schedule(() -> unanswered(attempt), this.engine.commandTimeoutNanos());
+		}
+		command.whenComplete((reply, error) -> {
+			if (error == null) {
+				answered(reply);
+			}
+			else {
+				failed(attempt, error);
+			}
+		});
+	}
+
+	private void answered(ReleaseReply reply) {
+		synchronized (this) {
+			if (this.done) {
+				return;
+			}
+			this.done = true;
+			disarm();
+			if (this.doubtful && !this.engine.store.isOrdered()) {
+				// Once more, so late that whatever was under way has run or is gone.
+				this.engine.scheduler.schedule(
+						() -> new Release(this.engine, this.key, this.token, this.demand, false).start(null),
+						TimeUnit.MILLISECONDS.toNanos(this.demand.claimMillis()));
+			}
+		}
+		this.outcome.complete(reply);
+	}
+
+	private void unanswered(int attempt) {
+		failed(attempt, new StoreFailure("Redis did not answer in time", true, new TimeoutException()));
+	}
+
+	private void failed(int attempt, Throwable error) {
+		synchronized (this) {
+			if (this.done || attempt != this.attempts) {
+				return;
+			}
+			this.doubtful = true;
+			disarm();
+			long delay = this.engine.retryDelay() << Math.min(attempt - 1, 5);
+			if (this.engine.now() + delay - this.pointlessAt < 0) {
+				this.timer = this.engine.scheduler.schedule(() -> send(null), delay);
+			}
+			else {
+				this.done = true;
+			}
+		}
+		this.outcome.completeExceptionally(error);
+	}
+
+	private void disarm() {
+		if (this.timer != null) {
+			this.timer.cancel();
+			this.timer = null;
+		}
+	}
+
+}

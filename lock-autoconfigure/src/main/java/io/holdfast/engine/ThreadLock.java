@@ -1,0 +1,128 @@
+package io.holdfast.engine;
+
+import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+
+import org.jspecify.annotations.Nullable;
+
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.LockNotAcquiredException.Reason;
+import io.holdfast.LockRequest;
+import io.holdfast.LockStatus;
+import io.holdfast.LockView;
+import io.holdfast.ReleaseResult;
+
+/**
+ * A key as a lock that threads own: it keeps, for each thread, the leases that an unlock
+ * has to release.
+ */
+final class ThreadLock implements LockView {
+
+	private static final System.Logger logger = System.getLogger(ThreadLock.class.getName());
+
+	private final DefaultLockService service;
+
+	private final LockRequest request;
+
+	private final ThreadHolds holds;
+
+	ThreadLock(DefaultLockService service, LockRequest request, ThreadHolds holds) {
+		this.service = service;
+		this.request = request;
+		this.holds = holds;
+	}
+
+	@Override
+	public void lock() {
+		this.holds.push(this.service.awaitUninterruptibly(this.request.waitForever()));
+	}
+
+	@Override
+	public void lockInterruptibly() throws InterruptedException {
+		this.holds.push(this.service.await(this.request.waitForever()));
+	}
+
+	@Override
+	public boolean tryLock() {
+		try {
+			this.holds.push(this.service.awaitUninterruptibly(this.request.waitTime(Duration.ZERO)));
+			return true;
+		}
+		catch (LockNotAcquiredException ex) {
+			return falseIfTimedOut(ex);
+		}
+	}
+
+	@Override
+	public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
+		Duration wait = Duration.of(Math.max(0, time), unit.toChronoUnit());
+		try {
+			this.holds.push(this.service.await(this.request.waitTime(wait)));
+			return true;
+		}
+		catch (LockNotAcquiredException ex) {
+			return falseIfTimedOut(ex);
+		}
+	}
+
+	private static boolean falseIfTimedOut(LockNotAcquiredException ex) {
+		if (ex.getReason() == Reason.TIMED_OUT) {
+			return false;
+		}
+		throw ex;
+	}
+
+	@Override
+	public void unlock() {
+		HeldLease lease = this.holds.pop(this.request.key());
+		if (lease == null) {
+			throw new IllegalMonitorStateException(
+					"Thread '" + Thread.currentThread().getName() + "' does not hold " + this);
+		}
+		try {
+			if (lease.release() == ReleaseResult.LOST) {
+				throw new IllegalMonitorStateException("Thread '" + Thread.currentThread().getName()
+						+ "' does not hold " + this + " any more: its lease was lost");
+			}
+		}
+		catch (LeaseStoreException ex) {
+			logger.log(Level.WARNING, ex.getMessage());
+		}
+	}
+
+	@Override
+	public Condition newCondition() {
+		throw new UnsupportedOperationException("A distributed lock has no conditions");
+	}
+
+	@Override
+	public boolean isLocked() {
+		return this.service.status(this.request.key()).isLocked();
+	}
+
+	@Override
+	public boolean isHeldByCurrentThread() {
+		HeldLease lease = this.holds.peek(this.request.key());
+		return lease != null && lease.isHeld();
+	}
+
+	@Override
+	public int getHoldCount() {
+		return this.holds.count(this.request.key());
+	}
+
+	@Override
+	public @Nullable Duration remaining() {
+		LockStatus status = this.service.status(this.request.key());
+		return status.isLocked() ? status.remaining() : Duration.ZERO;
+	}
+
+	@Override
+	public String toString() {
+		return "lock '" + this.request.key() + "'";
+	}
+
+}

@@ -1,0 +1,70 @@
+package io.holdfast.engine;
+
+import java.util.concurrent.Executor;
+import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Real time, on one daemon thread, and threads for callbacks that may block; they are
+ * there only while something is to be done.
+ */
+final class ThreadScheduler implements Scheduler, AutoCloseable {
+
+	private static final Timer NEVER = () -> {
+	};
+
+	private final ScheduledThreadPoolExecutor executor;
+
+	/**
+	 * Not the common pool: its threads have no application class loader in an executable
+	 * jar, and users may block in continuations.
+	 */
+	private final ThreadPoolExecutor callbacks;
+
+	ThreadScheduler() {
+		this.executor = new ScheduledThreadPoolExecutor(1, (task) -> daemon(task, "holdfast-timer"));
+		this.callbacks = new ThreadPoolExecutor(0, Integer.MAX_VALUE, 10, TimeUnit.SECONDS, new SynchronousQueue<>(),
+				(task) -> daemon(task, "holdfast-callback"), (task, pool) -> daemon(task, "holdfast-late").start());
+		this.executor.setRemoveOnCancelPolicy(true);
+		this.executor.setKeepAliveTime(10, TimeUnit.SECONDS);
+		this.executor.allowCoreThreadTimeOut(true);
+	}
+
+	private static Thread daemon(Runnable task, String name) {
+		Thread thread = new Thread(task, name);
+		thread.setDaemon(true);
+		return thread;
+	}
+
+	Executor callbacks() {
+		return this.callbacks;
+	}
+
+	@Override
+	public long nanoTime() {
+		return System.nanoTime();
+	}
+
+	@Override
+	public Timer schedule(Runnable action, long delayNanos) {
+		try {
+			Future<?> task = this.executor.schedule(action, delayNanos, TimeUnit.NANOSECONDS);
+			return () -> task.cancel(false);
+		}
+		catch (RejectedExecutionException ex) {
+			// Closed: nothing is left to be done later.
+			return NEVER;
+		}
+	}
+
+	@Override
+	public void close() {
+		this.executor.shutdownNow();
+		this.callbacks.shutdown();
+	}
+
+}

@@ -1,0 +1,322 @@
+package io.holdfast.engine;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+import org.jspecify.annotations.Nullable;
+
+import io.holdfast.engine.LeaseStore.AcquireReply;
+import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
+import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
+
+/**
+ * One request on its way: in the local queue of its gate, then contending in the store,
+ * then granted or over. All but the constructor and the result is confined to the gate.
+ */
+final class Waiter {
+
+	final LockEngine engine;
+
+	final Gate gate;
+
+	final String token;
+
+	final Demand demand;
+
+	final @Nullable Thread owner;
+
+	final long startedAt;
+
+	/** The lease, or why there is none. Completed by whoever comes first. */
+	final CompletableFuture<HeldLease> result = new CompletableFuture<>();
+
+	private State state = State.QUEUED;
+
+	private Scheduler.@Nullable Timer timer;
+
+	/** Commands that named this token and are not answered. */
+	private final List<CompletableFuture<?>> unanswered = new ArrayList<>(1);
+
+	/** When the first command that named the token was sent. */
+	private long firstSentAt;
+
+	/** When the last request was sent that was answered BUSY. */
+	private long busySentAt;
+
+	private boolean busy;
+
+	/** The last fence that a BUSY told; only grants above it are news. */
+	private long busyFence;
+
+	private @Nullable Throwable trouble;
+
+	/** Since when a question is open, while one is. */
+	private long openSince;
+
+	private boolean doubtful;
+
+	private boolean promoted;
+
+	Waiter(LockEngine engine, Gate gate, String token, Demand demand, @Nullable Thread owner) {
+		this.engine = engine;
+		this.gate = gate;
+		this.token = token;
+		this.demand = demand;
+		this.owner = owner;
+		this.startedAt = engine.now();
+	}
+
+	boolean is(State state) {
+		return this.state == state;
+	}
+
+	boolean isDoubtful() {
+		return this.doubtful || !this.unanswered.isEmpty();
+	}
+
+	/** Wait in the local queue. */
+	void queue() {
+		arm(deadline());
+	}
+
+	/** Become the one who stands for this instance, and ask the store. */
+	void contend() {
+		begin();
+		ask();
+	}
+
+	/** Become the one who stands for this instance, in the place of one that ends. */
+	void follow(CompletableFuture<LeaseStore.ReleaseReply> outcome, long sentAt) {
+		this.promoted = true;
+		begin();
+		// A copy: giving up this wait must not take back the other one's release.
+		CompletableFuture<LeaseStore.ReleaseReply> release = outcome.copy();
+		sent(release, sentAt);
+		release.whenComplete((reply, error) -> this.gate.execute(() -> {
+			this.unanswered.remove(release);
+			if (error != null) {
+				failed(error);
+			}
+			else if (reply.next() != null) {
+				answered(reply.next(), sentAt);
+			}
+			else if (this.state == State.CONTENDING) {
+				ask();
+			}
+		}));
+	}
+
+	private void begin() {
+		this.state = State.CONTENDING;
+		this.engine.contenders.put(this.token, this);
+	}
+
+	private void sent(CompletableFuture<?> command, long sentAt) {
+		if (this.firstSentAt == 0) {
+			this.firstSentAt = sentAt;
+		}
+		if (this.unanswered.isEmpty()) {
+			this.openSince = sentAt;
+		}
+		this.unanswered.add(command);
+		arm(sentAt + this.engine.downwards(TimeUnit.MILLISECONDS.toNanos(this.demand.claimMillis()) / 2));
+	}
+
+	/**
+	 * Send ACQUIRE. Earlier ones without an answer are not given up: whichever is
+	 * answered first counts, or a store that is slower than the re-send time would never
+	 * be heard.
+	 */
+	void ask() {
+		long sentAt = this.engine.now();
+		CompletableFuture<AcquireReply> command = this.engine.store.acquire(this.gate.key, this.token,
+				this.demand.leaseMillis(), this.demand.claimMillis(), this.demand.waits());
+		sent(command, sentAt);
+		command.whenComplete((reply, error) -> this.gate.execute(() -> {
+			this.unanswered.remove(command);
+			if (error != null) {
+				failed(error);
+			}
+			else {
+				answered(reply, sentAt);
+			}
+		}));
+	}
+
+	private void answered(AcquireReply reply, long sentAt) {
+		if (this.state == State.OVER) {
+			// The store knows a token that has ended: it was asked late.
+			this.engine.release(this.gate.key, this.token, this.demand, true, null);
+			return;
+		}
+		if (this.state != State.CONTENDING) {
+			return;
+		}
+		this.trouble = null;
+		if (reply instanceof Granted granted) {
+			granted(granted, sentAt);
+		}
+		else {
+			busy((Busy) reply, sentAt);
+		}
+	}
+
+	private void granted(Granted granted, long sentAt) {
+		long now = this.engine.now();
+		if (sentAt + Hold.validity(granted.ttlMillis()) - now > 0) {
+			grant(new Hold(this, granted.fence(), sentAt, granted.ttlMillis(), now));
+		}
+		else {
+			ask();
+		}
+	}
+
+	private void busy(Busy reply, long sentAt) {
+		if (!this.busy || sentAt - this.busySentAt > 0) {
+			this.busySentAt = sentAt;
+		}
+		this.busy = true;
+		this.busyFence = Math.max(this.busyFence, reply.fence());
+		if (!this.demand.waits()) {
+			this.gate.refuse(this);
+			return;
+		}
+		long delay = this.engine.downwards(TimeUnit.MILLISECONDS.toNanos(this.demand.claimMillis()) / 2);
+		if (reply.foreign() || !this.engine.store.isListening()) {
+			delay = Math.min(delay, this.engine.retryDelay());
+		}
+		if (reply.ownerTtlMillis() >= 0) {
+			// One more, as the store counts whole milliseconds: it is over by then.
+			delay = Math.min(delay, TimeUnit.MILLISECONDS.toNanos(reply.ownerTtlMillis() + 1));
+		}
+		arm(this.engine.now() + delay);
+	}
+
+	private void failed(Throwable error) {
+		this.doubtful = true;
+		if (this.state != State.CONTENDING) {
+			return;
+		}
+		this.trouble = error;
+		boolean firstAnswer = !this.busy && !this.promoted;
+		if (firstAnswer || !LockEngine.isTemporary(error)) {
+			this.gate.fail(this, this.engine.storeTrouble(this, error));
+		}
+		else {
+			arm(this.engine.now() + this.engine.retryDelay());
+		}
+	}
+
+	/** Another script's grant was announced. */
+	void handedOver(long fence, long ttlMillis) {
+		if (this.state != State.CONTENDING || this.busy && fence <= this.busyFence) {
+			return;
+		}
+		// The grant came after whatever was answered BUSY, so it lasts from then at
+		// least.
+		long since = this.busy ? this.busySentAt : this.firstSentAt;
+		long now = this.engine.now();
+		long left = since + Hold.validity(ttlMillis) - now;
+		if (left > TimeUnit.MILLISECONDS.toNanos(ttlMillis) / 3) {
+			grant(new Hold(this, fence, since, ttlMillis, now));
+		}
+		else {
+			ask();
+		}
+	}
+
+	private void grant(Hold hold) {
+		this.state = State.GRANTED;
+		giveUpCommands();
+		this.gate.granted(this, hold);
+	}
+
+	/** Wake-ups may have been missed. */
+	void listening() {
+		if (this.state == State.CONTENDING) {
+			ask();
+		}
+	}
+
+	/** The wait is over without a grant. */
+	void over() {
+		if (this.state == State.CONTENDING) {
+			this.doubtful = isDoubtful();
+			giveUpCommands();
+		}
+		this.state = State.OVER;
+		disarm();
+	}
+
+	/** Nested in a hold of the same thread: nothing to ask for. */
+	void nested() {
+		this.state = State.GRANTED;
+	}
+
+	private void giveUpCommands() {
+		disarm();
+		if (!this.unanswered.isEmpty()) {
+			this.doubtful = true;
+			// Cancelling completes them, and so takes them out of the list.
+			List.copyOf(this.unanswered).forEach((command) -> command.cancel(true));
+		}
+	}
+
+	/**
+	 * Whether the store, not another holder, is what this waiter waits for: it failed
+	 * last, or has left the last question open for longer than an answer may take.
+	 */
+	boolean isStoreSilent(long now) {
+		if (this.trouble != null) {
+			return true;
+		}
+		long patience = Math.min(this.engine.commandTimeoutNanos(), this.demand.waitNanos()) / 2;
+		return !this.unanswered.isEmpty() && now - this.openSince > patience;
+	}
+
+	@Nullable Throwable trouble() {
+		return this.trouble;
+	}
+
+	long waitedNanos() {
+		return this.engine.now() - this.startedAt;
+	}
+
+	private long deadline() {
+		return this.startedAt + this.demand.waitNanos();
+	}
+
+	private void arm(long at) {
+		disarm();
+		long deadline = deadline();
+		long due = (at - deadline < 0) ? at : deadline;
+		this.timer = this.engine.scheduler.schedule(() -> this.gate.execute(this::due), due - this.engine.now());
+	}
+
+	private void disarm() {
+		if (this.timer != null) {
+			this.timer.cancel();
+			this.timer = null;
+		}
+	}
+
+	private void due() {
+		if (this.state == State.QUEUED || this.state == State.CONTENDING) {
+			if (this.engine.now() - deadline() >= 0) {
+				this.gate.timedOut(this);
+			}
+			else if (this.state == State.CONTENDING) {
+				ask();
+			}
+		}
+	}
+
+	enum State {
+
+		QUEUED, CONTENDING, GRANTED, OVER
+
+	}
+
+}

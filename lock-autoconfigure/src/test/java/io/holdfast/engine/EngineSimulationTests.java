@@ -1,0 +1,57 @@
+package io.holdfast.engine;
+
+import java.util.stream.LongStream;
+
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Histories of the engine in virtual time. A failure names its seed and prints what
+ * happened; {@code -Dholdfast.test.seed=N} runs that one alone, with
+ * {@code -Dholdfast.test.histories=N} there are more.
+ */
+class EngineSimulationTests {
+
+	private static final int HISTORIES = Integer.getInteger("holdfast.test.histories", 2000);
+
+	@Test
+	void withoutFaultsEverythingIsGrantedInTurnAndNothingIsLost() {
+		seeds(HISTORIES / 4).forEach((seed) -> {
+			Simulation simulation = history(seed, Faults.none());
+			assertThat(simulation.granted).isPositive();
+		});
+	}
+
+	@Test
+	void underFaultsNoTwoHoldOneKeyAndNothingStays() {
+		int[] counts = new int[3];
+		seeds(HISTORIES).forEach((seed) -> {
+			Simulation simulation = history(seed, Faults.all());
+			counts[0] += simulation.granted;
+			counts[1] += simulation.timedOut;
+			counts[2] += simulation.lost;
+		});
+		// The histories are worth something only if all of it happens in them.
+		assertThat(seeds(HISTORIES).count() == 1 || counts[0] > HISTORIES).as("grants: %d", counts[0]).isTrue();
+		assertThat(seeds(HISTORIES).count() == 1 || counts[1] > HISTORIES).as("time-outs: %d", counts[1]).isTrue();
+		assertThat(seeds(HISTORIES).count() == 1 || counts[2] > HISTORIES / 10).as("losses: %d", counts[2]).isTrue();
+	}
+
+	private static LongStream seeds(int count) {
+		Long seed = Long.getLong("holdfast.test.seed");
+		return (seed != null) ? LongStream.of(seed) : LongStream.range(0, count);
+	}
+
+	private static Simulation history(long seed, Faults faults) {
+		Simulation simulation = new Simulation(seed, faults);
+		try {
+			simulation.run(3, 8, 2, 6);
+		}
+		catch (AssertionError | RuntimeException ex) {
+			throw new AssertionError("seed " + seed + ": " + ex.getMessage(), ex);
+		}
+		return simulation;
+	}
+
+}

@@ -1,0 +1,74 @@
+package io.holdfast.engine;
+
+/**
+ * How often what goes wrong in a {@link Simulation}, per mille, until its faults end.
+ */
+final class Faults {
+
+	private final int lostReplies;
+
+	private final int failures;
+
+	private final int repeats;
+
+	private final int lostWakeUps;
+
+	private final int pauses;
+
+	private final boolean crashes;
+
+	private final boolean foreign;
+
+	private boolean over;
+
+	Faults(int lostReplies, int failures, int repeats, int lostWakeUps, int pauses, boolean crashes, boolean foreign) {
+		this.lostReplies = lostReplies;
+		this.failures = failures;
+		this.repeats = repeats;
+		this.lostWakeUps = lostWakeUps;
+		this.pauses = pauses;
+		this.crashes = crashes;
+		this.foreign = foreign;
+	}
+
+	static Faults none() {
+		return new Faults(0, 0, 0, 0, 0, false, false);
+	}
+
+	static Faults all() {
+		return new Faults(40, 40, 100, 200, 5, true, true);
+	}
+
+	void end() {
+		this.over = true;
+	}
+
+	int lostReplies() {
+		return this.over ? 0 : this.lostReplies;
+	}
+
+	int failures() {
+		return this.over ? 0 : this.failures;
+	}
+
+	int repeats() {
+		return this.over ? 0 : this.repeats;
+	}
+
+	int lostWakeUps() {
+		return this.over ? 0 : this.lostWakeUps;
+	}
+
+	int pauses() {
+		return this.over ? 0 : this.pauses;
+	}
+
+	boolean crashes() {
+		return this.crashes;
+	}
+
+	boolean foreign() {
+		return this.foreign;
+	}
+
+}

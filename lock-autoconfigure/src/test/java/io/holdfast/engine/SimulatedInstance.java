@@ -1,0 +1,203 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+
+import org.jspecify.annotations.Nullable;
+
+import io.holdfast.memory.MemoryLeaseStore;
+
+/**
+ * One instance of a {@link Simulation}: its engine, its threads, which may pause or die
+ * all at once, and its connection, in order but late, lossy and repeating.
+ */
+final class SimulatedInstance implements Scheduler, LeaseStore {
+
+	private static final long MILLI = TimeUnit.MILLISECONDS.toNanos(1);
+
+	private final Simulation simulation;
+
+	final int number;
+
+	final DefaultLockService service;
+
+	private final MemoryLeaseStore store;
+
+	boolean crashed;
+
+	long pausedFor;
+
+	private long pausedUntil;
+
+	private long lastExecution;
+
+	private long lastReply;
+
+	SimulatedInstance(Simulation simulation, int number) {
+		this.simulation = simulation;
+		this.number = number;
+		this.store = new MemoryLeaseStore(simulation.world);
+		EngineSettings settings = new EngineSettings(Duration.ofSeconds(1), Duration.ofMillis(300), null,
+				Duration.ofMillis(100), Duration.ofMillis(20), Duration.ofMillis(250));
+		this.service = new DefaultLockService(this, settings, this, (task) -> at(0, task),
+				"%032x".formatted(number + 1), simulation.random::nextDouble);
+	}
+
+	void crash() {
+		this.crashed = true;
+		this.store.setListening(false);
+	}
+
+	/**
+	 * Run on this instance's threads: later if it is paused then, never if it is dead.
+	 */
+	void at(long delay, Runnable action) {
+		this.simulation.at(delay, () -> runOrDefer(action));
+	}
+
+	private void runOrDefer(Runnable action) {
+		if (this.crashed) {
+			return;
+		}
+		if (this.pausedUntil - now() > 0) {
+			this.simulation.at(this.pausedUntil - now(), () -> runOrDefer(action));
+			return;
+		}
+		if (chance(this.simulation.faults.pauses())) {
+			long pause = this.simulation.random.nextInt(600) * MILLI;
+			this.simulation.log("instance " + this.number + " pauses for " + pause / MILLI);
+			this.pausedFor += pause;
+			this.pausedUntil = now() + pause;
+			this.simulation.at(pause, () -> runOrDefer(action));
+			return;
+		}
+		action.run();
+	}
+
+	private long now() {
+		return this.simulation.now();
+	}
+
+	private boolean chance(int perMille) {
+		return this.simulation.random.nextInt(1000) < perMille;
+	}
+
+	private long latency() {
+		return this.simulation.random.nextInt(chance(50) ? 80 : 4) * MILLI / 2;
+	}
+
+	private <T> CompletableFuture<T> send(String what, Supplier<CompletableFuture<T>> command) {
+		CompletableFuture<T> answer = new CompletableFuture<>();
+		boolean lost = chance(this.simulation.faults.lostReplies());
+		boolean failed = chance(this.simulation.faults.failures());
+		boolean executed = !failed || this.simulation.random.nextBoolean();
+		boolean repeated = chance(this.simulation.faults.repeats());
+		this.lastExecution = Math.max(this.lastExecution, now() + latency());
+		this.simulation.at(this.lastExecution - now(), () -> {
+			// Given up before it was sent, perhaps.
+			if (answer.isCancelled() && this.simulation.random.nextBoolean()) {
+				return;
+			}
+			if (repeated) {
+				command.get();
+			}
+			@Nullable T reply = executed ? command.get().join() : null;
+			this.simulation.log(this.number + ": " + what + " -> " + reply + (lost ? " (lost)" : ""));
+			this.lastReply = Math.max(this.lastReply, now() + latency());
+			if (!lost) {
+				at(this.lastReply - now(), () -> {
+					if (failed || reply == null) {
+						answer.completeExceptionally(new StoreFailure("connection reset", true, null));
+					}
+					else {
+						answer.complete(reply);
+					}
+				});
+			}
+		});
+		return answer;
+	}
+
+	// LeaseStore
+
+	@Override
+	public void start(String instanceId, WakeUps wakeUps) {
+		this.store.start(instanceId, new WakeUps() {
+
+			@Override
+			public void handedOver(String key, String token, long fence, long ttlMillis) {
+				if (!chance(SimulatedInstance.this.simulation.faults.lostWakeUps())) {
+					at(latency() * 2, () -> wakeUps.handedOver(key, token, fence, ttlMillis));
+				}
+			}
+
+			@Override
+			public void listening() {
+				at(latency(), wakeUps::listening);
+			}
+
+		});
+	}
+
+	@Override
+	public boolean isListening() {
+		return this.store.isListening();
+	}
+
+	@Override
+	public boolean isOrdered() {
+		return true;
+	}
+
+	@Override
+	public CompletableFuture<AcquireReply> acquire(String key, String token, long leaseMillis, long claimMillis,
+			boolean enqueue) {
+		return send("acquire " + key + " " + token.substring(31),
+				() -> this.store.acquire(key, token, leaseMillis, claimMillis, enqueue));
+	}
+
+	@Override
+	public CompletableFuture<ReleaseReply> release(String key, String token, @Nullable Next next) {
+		return send(
+				"release " + key + " " + token.substring(31)
+						+ ((next != null) ? " next " + next.token().substring(31) : ""),
+				() -> this.store.release(key, token, next));
+	}
+
+	@Override
+	public CompletableFuture<List<Boolean>> renew(List<Renewal> renewals) {
+		return send("renew " + renewals, () -> this.store.renew(renewals));
+	}
+
+	@Override
+	public CompletableFuture<KeyState> inspect(String key) {
+		return send("inspect", () -> this.store.inspect(key));
+	}
+
+	@Override
+	public void close() {
+		this.store.close();
+	}
+
+	// Scheduler
+
+	@Override
+	public long nanoTime() {
+		return now();
+	}
+
+	@Override
+	public Timer schedule(Runnable action, long delayNanos) {
+		boolean[] cancelled = new boolean[1];
+		at(delayNanos, () -> {
+			if (!cancelled[0]) {
+				action.run();
+			}
+		});
+		return () -> cancelled[0] = true;
+	}
+
+}
