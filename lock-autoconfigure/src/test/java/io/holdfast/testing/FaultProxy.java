@@ -1,0 +1,406 @@
+package io.holdfast.testing;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Set;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A TCP proxy that stands between clients and a server, and fails on request. It is in
+ * one mode at a time, at first {@link #pass()}. Thread-safe.
+ */
+public final class FaultProxy implements AutoCloseable {
+
+	private static final Fault NONE = new Fault(Kind.NONE, Duration.ZERO, "");
+
+	private final InetSocketAddress target;
+
+	private final int port = FreePorts.next();
+
+	private final Set<Connection> connections = ConcurrentHashMap.newKeySet();
+
+	private final AtomicReference<Fault> fault = new AtomicReference<>(NONE);
+
+	private final AtomicInteger cuts = new AtomicInteger();
+
+	private @Nullable ServerSocket listener;
+
+	private FaultProxy(InetSocketAddress target) {
+		this.target = target;
+	}
+
+	/**
+	 * Start a proxy on a free port of this machine.
+	 * @param host where the server listens
+	 * @param port where the server listens
+	 * @return the proxy, in mode {@link #pass()}
+	 */
+	public static FaultProxy to(String host, int port) {
+		FaultProxy proxy = new FaultProxy(new InetSocketAddress(host, port));
+		proxy.up();
+		return proxy;
+	}
+
+	/**
+	 * Where the proxy listens.
+	 * @return the host
+	 */
+	public String host() {
+		return "127.0.0.1";
+	}
+
+	/**
+	 * Where the proxy listens, also after {@link #down()} and {@link #up()}.
+	 * @return the port
+	 */
+	public int port() {
+		return this.port;
+	}
+
+	/**
+	 * Forward everything.
+	 */
+	public void pass() {
+		become(NONE);
+	}
+
+	/**
+	 * Forward everything, replies only after a while, which does not lessen the
+	 * throughput.
+	 * @param delay how late replies arrive
+	 */
+	public void delay(Duration delay) {
+		become(new Fault(Kind.DELAY, delay, ""));
+	}
+
+	/**
+	 * Accept connections, and swallow all bytes of these and of those that are open. When
+	 * the proxy leaves this mode, it resets the connections of which it swallowed
+	 * anything, as a reply could be taken for that to a swallowed request.
+	 */
+	public void blackHole() {
+		become(new Fault(Kind.BLACK_HOLE, Duration.ZERO, ""));
+	}
+
+	/**
+	 * As {@link #swallowRepliesThenFin(String)}, whatever the next request is.
+	 */
+	public void swallowRepliesThenFin() {
+		swallowRepliesThenFin("");
+	}
+
+	/**
+	 * Forward the next request that contains a text, which the server so carries out, but
+	 * swallow what it replies and close the client's connection in order (FIN). This
+	 * happens to one connection; then the mode is {@link #pass()} again.
+	 * @param request a text in the request, for example {@code "EVALSHA"}
+	 */
+	public void swallowRepliesThenFin(String request) {
+		become(new Fault(Kind.FIN, Duration.ZERO, request));
+	}
+
+	/**
+	 * As {@link #swallowRepliesThenReset(String)}, whatever the next request is.
+	 */
+	public void swallowRepliesThenReset() {
+		swallowRepliesThenReset("");
+	}
+
+	/**
+	 * As {@link #swallowRepliesThenFin(String)}, but the client's connection is reset
+	 * (RST).
+	 * @param request a text in the request, for example {@code "EVALSHA"}
+	 */
+	public void swallowRepliesThenReset(String request) {
+		become(new Fault(Kind.RESET, Duration.ZERO, request));
+	}
+
+	/**
+	 * How many connections were cut after their replies were swallowed.
+	 * @return the count since the proxy was started
+	 */
+	public int cuts() {
+		return this.cuts.get();
+	}
+
+	/**
+	 * Close all connections and refuse new ones, as if the server was not running.
+	 */
+	public synchronized void down() {
+		if (this.listener != null) {
+			closeQuietly(this.listener);
+			this.listener = null;
+		}
+		this.connections.forEach(Connection::close);
+	}
+
+	/**
+	 * Accept connections again, on the same port.
+	 */
+	public synchronized void up() {
+		if (this.listener == null) {
+			try {
+				ServerSocket socket = new ServerSocket(this.port, 50, InetAddress.getByName(host()));
+				this.listener = socket;
+				startThread("accept", () -> accept(socket));
+			}
+			catch (IOException ex) {
+				throw new UncheckedIOException(ex);
+			}
+		}
+	}
+
+	/**
+	 * Close all connections, for good.
+	 */
+	@Override
+	public void close() {
+		down();
+	}
+
+	private synchronized void become(Fault next) {
+		Fault before = this.fault.getAndSet(next);
+		if (before.kind() == Kind.BLACK_HOLE && next.kind() != Kind.BLACK_HOLE) {
+			this.connections.stream().filter((connection) -> connection.swallowed).forEach(Connection::reset);
+		}
+	}
+
+	private void accept(ServerSocket socket) {
+		try {
+			while (true) {
+				Socket client = socket.accept();
+				synchronized (this) {
+					if (this.listener != socket) {
+						client.close();
+						return;
+					}
+					this.connections.add(new Connection(client));
+				}
+			}
+		}
+		catch (IOException ex) {
+			// Down.
+		}
+	}
+
+	private void startThread(String task, Runnable body) {
+		Thread thread = new Thread(body, "proxy " + this.port + ": " + task);
+		thread.setDaemon(true);
+		thread.start();
+	}
+
+	private static void closeQuietly(AutoCloseable socket) {
+		try {
+			socket.close();
+		}
+		catch (Exception ex) {
+			// It was closed by the other side.
+		}
+	}
+
+	private enum Kind {
+
+		NONE, DELAY, BLACK_HOLE, FIN, RESET
+
+	}
+
+	private record Fault(Kind kind, Duration delay, String request) {
+
+		boolean isAskedForBy(byte[] request) {
+			return (this.kind == Kind.FIN || this.kind == Kind.RESET)
+					&& new String(request, StandardCharsets.ISO_8859_1).contains(this.request);
+		}
+
+	}
+
+	/**
+	 * What the server sent, and when the client is to get it; no bytes for the end.
+	 */
+	private record Reply(byte[] bytes, long dueNanos) {
+	}
+
+	/**
+	 * A client's connection, and the one to the server that is opened for its first
+	 * request.
+	 */
+	private final class Connection {
+
+		private final Socket client;
+
+		/** Also the monitor under which requests are sent, and the client is cut off. */
+		private final Socket server = new Socket();
+
+		private final BlockingQueue<Reply> replies = new LinkedBlockingQueue<>();
+
+		/** Guarded by the proxy's monitor. */
+		private boolean swallowed;
+
+		private volatile boolean cut;
+
+		/**
+		 * What is to happen instead of the next reply; guarded by the server socket's.
+		 */
+		private Fault pending = NONE;
+
+		Connection(Socket client) {
+			this.client = client;
+			startThread("requests", this::forwardRequests);
+		}
+
+		private void forwardRequests() {
+			try {
+				for (byte[] bytes = read(this.client); bytes.length > 0; bytes = read(this.client)) {
+					if (!isSwallowed()) {
+						forwardRequest(bytes);
+					}
+				}
+			}
+			catch (IOException ex) {
+				// Closed by either side, or by a fault.
+			}
+			end(this.client);
+		}
+
+		private void forwardRequest(byte[] bytes) throws IOException {
+			synchronized (this.server) {
+				if (this.cut) {
+					return;
+				}
+				if (!this.server.isConnected()) {
+					this.server.connect(FaultProxy.this.target);
+					startThread("read replies", this::readReplies);
+					startThread("write replies", this::writeReplies);
+				}
+				Fault current = FaultProxy.this.fault.get();
+				if (current.isAskedForBy(bytes)) {
+					this.pending = current;
+				}
+				this.server.getOutputStream().write(bytes);
+			}
+		}
+
+		private void readReplies() {
+			try {
+				byte[] bytes;
+				do {
+					bytes = read(this.server);
+					if (!isCutInsteadOfReply()) {
+						Duration delay = FaultProxy.this.fault.get().delay();
+						this.replies.add(new Reply(bytes, System.nanoTime() + delay.toNanos()));
+					}
+				}
+				while (bytes.length > 0);
+				if (this.cut) {
+					end(this.server);
+				}
+			}
+			catch (IOException ex) {
+				end(this.server);
+			}
+		}
+
+		private void writeReplies() {
+			try {
+				Reply reply;
+				do {
+					reply = this.replies.take();
+					TimeUnit.NANOSECONDS.sleep(reply.dueNanos() - System.nanoTime());
+					if (!isSwallowed()) {
+						this.client.getOutputStream().write(reply.bytes());
+					}
+				}
+				while (reply.bytes().length > 0);
+				if (!isSwallowed()) {
+					end(this.client);
+				}
+			}
+			catch (IOException | InterruptedException ex) {
+				end(this.client);
+			}
+		}
+
+		/**
+		 * Whether the client is not to get what the server sent. When it is cut off, what
+		 * it requested has been sent: that happens under the same monitor.
+		 */
+		private boolean isCutInsteadOfReply() throws IOException {
+			synchronized (this.server) {
+				if (this.cut || this.pending == NONE || !FaultProxy.this.fault.compareAndSet(this.pending, NONE)) {
+					return this.cut;
+				}
+				this.cut = true;
+				// The server carries out what it got before it sees this end.
+				this.server.shutdownOutput();
+				if (this.pending.kind() == Kind.FIN) {
+					// Reading goes on: to close with bytes unread would be a reset.
+					this.client.shutdownOutput();
+				}
+				else {
+					reset();
+				}
+				FaultProxy.this.cuts.incrementAndGet();
+				return true;
+			}
+		}
+
+		/** Whether bytes vanish, which the connection does not get over. */
+		private boolean isSwallowed() {
+			synchronized (FaultProxy.this) {
+				this.swallowed |= (FaultProxy.this.fault.get().kind() == Kind.BLACK_HOLE);
+				return this.swallowed || this.cut;
+			}
+		}
+
+		/** One side is over, so the other is; unless they were cut from one another. */
+		private void end(Socket side) {
+			if (this.cut) {
+				closeQuietly(side);
+				if (this.client.isClosed() && this.server.isClosed()) {
+					close();
+				}
+			}
+			else {
+				close();
+			}
+		}
+
+		private void reset() {
+			try {
+				this.client.setSoLinger(true, 0);
+			}
+			catch (IOException ex) {
+				// It was closed by the client.
+			}
+			closeQuietly(this.client);
+		}
+
+		private void close() {
+			closeQuietly(this.client);
+			closeQuietly(this.server);
+			this.replies.add(new Reply(new byte[0], System.nanoTime()));
+			FaultProxy.this.connections.remove(this);
+		}
+
+		private static byte[] read(Socket socket) throws IOException {
+			byte[] buffer = new byte[1 << 16];
+			int count = socket.getInputStream().read(buffer);
+			return (count > 0) ? Arrays.copyOf(buffer, count) : new byte[0];
+		}
+
+	}
+
+}
