@@ -1,0 +1,101 @@
+package io.holdfast.redis;
+
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.data.redis.connection.RedisConnection;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.RedisScriptingCommands;
+import org.springframework.data.redis.connection.ReturnType;
+
+/**
+ * Runs scripts by a driver that blocks, on a few threads of its own, which end when there
+ * is nothing to do. Each call takes a connection for itself, so their order is lost.
+ */
+final class BlockingScriptExecutor implements ScriptExecutor {
+
+	/** As many as a pool of connections has by default. */
+	private static final int THREADS = 8;
+
+	private final RedisConnectionFactory factory;
+
+	private final ThreadPoolExecutor threads;
+
+	BlockingScriptExecutor(RedisConnectionFactory factory) {
+		this.factory = factory;
+		AtomicInteger number = new AtomicInteger();
+		this.threads = new ThreadPoolExecutor(THREADS, THREADS, 10, TimeUnit.SECONDS, new LinkedBlockingQueue<>(),
+				(task) -> {
+					Thread thread = new Thread(task, "holdfast-redis-" + number.incrementAndGet());
+					thread.setDaemon(true);
+					return thread;
+				});
+		this.threads.allowCoreThreadTimeOut(true);
+	}
+
+	@Override
+	public boolean isOrdered() {
+		return false;
+	}
+
+	@Override
+	public void execute(ScriptCall<?> call) {
+		try {
+			this.threads.execute(() -> run(call));
+		}
+		catch (RejectedExecutionException ex) {
+			call.fail(RedisFailures.closed());
+		}
+	}
+
+	private void run(ScriptCall<?> call) {
+		List<?> reply;
+		// Not through the template: see LettuceScriptExecutor.
+		try (RedisConnection connection = this.factory.getConnection()) {
+			reply = run(connection.scriptingCommands(), call);
+		}
+		catch (RuntimeException | LinkageError ex) {
+			call.fail(ex);
+			return;
+		}
+		if (reply != null) {
+			call.succeed(reply);
+		}
+	}
+
+	private @Nullable List<?> run(RedisScriptingCommands commands, ScriptCall<?> call) {
+		byte[][] keysAndArgs = new byte[call.keys().length + call.args().length][];
+		System.arraycopy(call.keys(), 0, keysAndArgs, 0, call.keys().length);
+		System.arraycopy(call.args(), 0, keysAndArgs, call.keys().length, call.args().length);
+		if (call.isDone()) {
+			return null;
+		}
+		try {
+			byte[] digest = call.script().digest().getBytes(StandardCharsets.US_ASCII);
+			return commands.evalSha(digest, ReturnType.MULTI, call.keys().length, keysAndArgs);
+		}
+		catch (RuntimeException ex) {
+			if (!RedisFailures.isUnknownScript(ex)) {
+				throw ex;
+			}
+		}
+		if (call.isDone()) {
+			return null;
+		}
+		return commands.eval(call.script().text(), ReturnType.MULTI, call.keys().length, keysAndArgs);
+	}
+
+	@Override
+	public void close() {
+		// What is under way may still end a lease.
+		this.threads.shutdown();
+	}
+
+}

@@ -1,0 +1,198 @@
+package io.holdfast.redis;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.locks.ReentrantLock;
+
+import io.lettuce.core.AbstractRedisAsyncCommands;
+import io.lettuce.core.RedisChannelHandler;
+import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.data.redis.connection.RedisConnection;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+
+/**
+ * Runs scripts on Lettuce's shared connection, in order.
+ *
+ * <p>
+ * Opening that connection blocks, so it is done on a thread of its own. Until then calls
+ * wait in a backlog; they are sent in their order when it is there, and fail together
+ * when it is not to be had. The next call tries again. Once it is there, Lettuce connects
+ * again by itself, unless the connection is closed by its factory.
+ *
+ * <p>
+ * Nothing is ever completed under the lock: what depends on a call may take locks of its
+ * own, and call this again while it holds them.
+ */
+final class LettuceScriptExecutor implements ScriptExecutor {
+
+	private final RedisConnectionFactory factory;
+
+	private final ReentrantLock lock = new ReentrantLock();
+
+	private final Queue<ScriptCall<?>> backlog = new ArrayDeque<>();
+
+	private @Nullable RedisClusterAsyncCommands<byte[], byte[]> commands;
+
+	private boolean connecting;
+
+	private boolean closed;
+
+	LettuceScriptExecutor(RedisConnectionFactory factory) {
+		this.factory = factory;
+	}
+
+	@Override
+	public boolean isOrdered() {
+		return true;
+	}
+
+	@Override
+	public void execute(ScriptCall<?> call) {
+		Runnable afterwards = () -> {
+		};
+		this.lock.lock();
+		try {
+			RedisClusterAsyncCommands<byte[], byte[]> open = this.commands;
+			if (this.closed) {
+				afterwards = () -> call.fail(RedisFailures.closed());
+			}
+			else if (open != null && !isClosed(open)) {
+				afterwards = send(open, call);
+			}
+			else {
+				this.commands = null;
+				this.backlog.add(call);
+				connect();
+			}
+		}
+		finally {
+			this.lock.unlock();
+		}
+		afterwards.run();
+	}
+
+	private void connect() {
+		if (!this.connecting) {
+			this.connecting = true;
+			Thread thread = new Thread(this::serveBacklog, "holdfast-redis-connect");
+			thread.setDaemon(true);
+			thread.start();
+		}
+	}
+
+	private void serveBacklog() {
+		RedisClusterAsyncCommands<byte[], byte[]> open = null;
+		Throwable trouble = RedisFailures.closed();
+		try {
+			open = open();
+		}
+		catch (RuntimeException | LinkageError ex) {
+			trouble = ex;
+		}
+		List<Runnable> afterwards = new ArrayList<>();
+		this.lock.lock();
+		try {
+			this.connecting = false;
+			this.commands = open;
+			Throwable reason = trouble;
+			for (ScriptCall<?> call : this.backlog) {
+				afterwards.add((open != null && !this.closed) ? send(open, call) : () -> call.fail(reason));
+			}
+			this.backlog.clear();
+		}
+		finally {
+			this.lock.unlock();
+		}
+		afterwards.forEach(Runnable::run);
+	}
+
+	/**
+	 * Straight from the factory. A template, like RedisConnectionUtils, would return the
+	 * connection that is bound to the thread by a transaction or a SessionCallback: then
+	 * the script would be queued behind a MULTI, and not run before its EXEC.
+	 */
+	@SuppressWarnings("unchecked")
+	private RedisClusterAsyncCommands<byte[], byte[]> open() {
+		RedisConnection connection = this.factory.getConnection();
+		try {
+			return (RedisClusterAsyncCommands<byte[], byte[]>) connection.getNativeConnection();
+		}
+		finally {
+			// Leaves the shared connection open.
+			connection.close();
+		}
+	}
+
+	/**
+	 * Whether the factory was stopped or reset. A connection that is merely down is not
+	 * closed: Lettuce opens it again and sends what was given to it meanwhile.
+	 */
+	private static boolean isClosed(RedisClusterAsyncCommands<byte[], byte[]> commands) {
+		return commands instanceof AbstractRedisAsyncCommands<byte[], byte[]> opened
+				&& opened.getConnection() instanceof RedisChannelHandler<?, ?> handler && handler.isClosed();
+	}
+
+	/**
+	 * Send a call.
+	 * @return what to do outside the lock
+	 */
+	private static Runnable send(RedisClusterAsyncCommands<byte[], byte[]> commands, ScriptCall<?> call) {
+		String digest = call.script().digest();
+		CompletableFuture<List<Object>> sent = call
+			.send(() -> commands.<List<Object>>evalsha(digest, ScriptOutputType.MULTI, call.keys(), call.args())
+				.toCompletableFuture());
+		return () -> onReply(sent, call, () -> sendText(commands, call));
+	}
+
+	/**
+	 * Send a call that Redis did not execute because it does not know the script.
+	 */
+	private static void sendText(RedisClusterAsyncCommands<byte[], byte[]> commands, ScriptCall<?> call) {
+		byte[] text = call.script().text();
+		CompletableFuture<List<Object>> sent = call
+			.send(() -> commands.<List<Object>>eval(text, ScriptOutputType.MULTI, call.keys(), call.args())
+				.toCompletableFuture());
+		onReply(sent, call, null);
+	}
+
+	private static void onReply(@Nullable CompletableFuture<List<Object>> sent, ScriptCall<?> call,
+			@Nullable Runnable onUnknownScript) {
+		if (sent == null) {
+			return;
+		}
+		sent.whenComplete((reply, error) -> {
+			if (error == null) {
+				call.succeed(reply);
+			}
+			else if (onUnknownScript != null && RedisFailures.isUnknownScript(error)) {
+				onUnknownScript.run();
+			}
+			else {
+				call.fail(error);
+			}
+		});
+	}
+
+	@Override
+	public void close() {
+		List<ScriptCall<?>> waiting;
+		this.lock.lock();
+		try {
+			this.closed = true;
+			this.commands = null;
+			waiting = List.copyOf(this.backlog);
+			this.backlog.clear();
+		}
+		finally {
+			this.lock.unlock();
+		}
+		waiting.forEach((call) -> call.fail(RedisFailures.closed()));
+	}
+
+}

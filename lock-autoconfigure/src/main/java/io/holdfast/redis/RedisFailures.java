@@ -1,0 +1,99 @@
+package io.holdfast.redis;
+
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+import io.holdfast.engine.StoreFailure;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Tells what a driver's error means. Redis's own words decide, wherever they are in the
+ * chain of causes, since each driver wraps them in another way. They never contain the
+ * arguments of a script, so no token either.
+ */
+final class RedisFailures {
+
+	/** Errors that pass when a connection, a fail-over or a long script is over. */
+	private static final Pattern TEMPORARY = Pattern.compile(
+			"\\b(READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|BUSY|NOREPLICAS|MISCONF|UNBLOCKED)\\b");
+
+	private static final Pattern NO_RIGHT = Pattern.compile("\\bNOPERM\\b|ACL failure|can't (run|access) ");
+
+	private static final Pattern NO_LOGIN = Pattern.compile("\\b(NOAUTH|WRONGPASS)\\b|\\binvalid password\\b");
+
+	private static final Pattern REFUSED = Pattern.compile("^(ERR|DENIED|CROSSSLOT|NOSCRIPT)\\b|user_script");
+
+	private RedisFailures() {
+	}
+
+	static boolean isUnknownScript(Throwable error) {
+		return find(error, Pattern.compile("\\bNOSCRIPT\\b")) != null;
+	}
+
+	static StoreFailure closed() {
+		return new StoreFailure("The store of the leases was closed", false, null);
+	}
+
+	/**
+	 * The failure to report.
+	 * @param error what the driver threw
+	 * @param what the key in Redis that it was about, or what was tried
+	 * @return the failure
+	 */
+	static StoreFailure of(Throwable error, String what) {
+		if (error instanceof StoreFailure failure) {
+			return failure;
+		}
+		if (find(error, Pattern.compile("\\bWRONGTYPE\\b")) != null) {
+			return new StoreFailure(
+					"Redis holds something that is not a lock at '" + what
+							+ "' or at its queue or fence: lock another key, or set another holdfast.lock.key-prefix",
+					false, error);
+		}
+		String text = find(error, NO_RIGHT);
+		if (text != null) {
+			return new StoreFailure(
+					"Redis does not give the application's user a right that it needs for '" + what + "': " + text,
+					false, error);
+		}
+		text = find(error, NO_LOGIN);
+		if (text != null) {
+			return new StoreFailure("Redis refuses the application's user or password: " + text, false, error);
+		}
+		text = find(error, Pattern.compile("\\bOOM\\b"));
+		if (text != null) {
+			return new StoreFailure("Redis is out of memory (maxmemory) and takes no new lock: " + text, false, error);
+		}
+		text = find(error, TEMPORARY);
+		if (text != null) {
+			return new StoreFailure("Redis cannot serve '" + what + "' now: " + text, true, error);
+		}
+		text = find(error, REFUSED);
+		if (text != null) {
+			return new StoreFailure("Redis refused the command for '" + what + "': " + text, false, error);
+		}
+		return new StoreFailure("Redis is not reached for '" + what + "': " + deepest(error), true, error);
+	}
+
+	private static @Nullable String find(Throwable error, Pattern pattern) {
+		for (Throwable cause = error; cause != null; cause = cause.getCause()) {
+			String message = cause.getMessage();
+			if (message != null) {
+				Matcher matcher = pattern.matcher(message);
+				if (matcher.find()) {
+					return message.strip();
+				}
+			}
+		}
+		return null;
+	}
+
+	private static String deepest(Throwable error) {
+		Throwable cause = error;
+		while (cause.getCause() != null) {
+			cause = cause.getCause();
+		}
+		return (cause.getMessage() != null) ? cause.getMessage() : cause.getClass().getSimpleName();
+	}
+
+}

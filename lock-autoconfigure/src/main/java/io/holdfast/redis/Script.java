@@ -1,0 +1,76 @@
+package io.holdfast.redis;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+
+/**
+ * The Lua scripts: constants, read once.
+ */
+enum Script {
+
+	ACQUIRE("lock-shared.lua", "lock-acquire.lua"),
+
+	RELEASE("lock-shared.lua", "lock-release.lua"),
+
+	RENEW("renew.lua"),
+
+	INSPECT("lock-inspect.lua"),
+
+	PING("ping.lua");
+
+	private final byte[] text;
+
+	private final String digest;
+
+	Script(String... files) {
+		StringBuilder joined = new StringBuilder();
+		for (String file : files) {
+			joined.append(read(file));
+		}
+		this.text = joined.toString().getBytes(StandardCharsets.UTF_8);
+		this.digest = sha1(this.text);
+	}
+
+	/**
+	 * What EVAL takes.
+	 * @return the script's text, not to be changed
+	 */
+	byte[] text() {
+		return this.text;
+	}
+
+	/**
+	 * What EVALSHA takes.
+	 * @return the name that Redis gives the script
+	 */
+	String digest() {
+		return this.digest;
+	}
+
+	private static String read(String file) {
+		try (InputStream resource = Script.class.getResourceAsStream(file)) {
+			if (resource == null) {
+				throw new IllegalStateException("The script " + file + " is missing from the jar of Holdfast");
+			}
+			return new String(resource.readAllBytes(), StandardCharsets.UTF_8);
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+	}
+
+	private static String sha1(byte[] text) {
+		try {
+			return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-1").digest(text));
+		}
+		catch (NoSuchAlgorithmException ex) {
+			throw new IllegalStateException(ex);
+		}
+	}
+
+}

@@ -1,0 +1,124 @@
+package io.holdfast.redis;
+
+import java.util.List;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
+import java.util.function.Function;
+import java.util.function.Supplier;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A call of a script, and the future of its reply. Cancelling it gives the command up at
+ * the driver too: once {@link #cancel} has returned, nothing of it is sent any more.
+ *
+ * @param <T> what the reply is turned into
+ */
+final class ScriptCall<T> extends CompletableFuture<T> {
+
+	private final Script script;
+
+	private final byte[][] keys;
+
+	private final byte[][] args;
+
+	private final Function<List<?>, T> reply;
+
+	private final Function<Throwable, ? extends Throwable> failure;
+
+	private final Object monitor = new Object();
+
+	private boolean givenUp;
+
+	private @Nullable Future<?> command;
+
+	/**
+	 * Create a call that is yet to be sent.
+	 * @param script the script
+	 * @param keys its KEYS
+	 * @param args its ARGV
+	 * @param reply turns the reply, an array, into a result
+	 * @param failure turns the driver's error into one for the caller
+	 */
+	ScriptCall(Script script, byte[][] keys, byte[][] args, Function<List<?>, T> reply,
+			Function<Throwable, ? extends Throwable> failure) {
+		this.script = script;
+		this.keys = keys;
+		this.args = args;
+		this.reply = reply;
+		this.failure = failure;
+	}
+
+	Script script() {
+		return this.script;
+	}
+
+	byte[][] keys() {
+		return this.keys;
+	}
+
+	byte[][] args() {
+		return this.args;
+	}
+
+	/**
+	 * Send the command, unless this call was given up. Sending and giving up exclude each
+	 * other, so that whoever gives up a command and sends another can be sure of their
+	 * order, also when the first is just being sent again because of NOSCRIPT.
+	 * @param <R> the type of the driver's reply
+	 * @param sender sends the command without waiting for anything
+	 * @return the driver's future, or {@code null} if nothing was sent
+	 */
+	<R> @Nullable CompletableFuture<R> send(Supplier<CompletableFuture<R>> sender) {
+		synchronized (this.monitor) {
+			if (this.givenUp) {
+				return null;
+			}
+			CompletableFuture<R> sent;
+			try {
+				sent = sender.get();
+			}
+			catch (RuntimeException ex) {
+				sent = CompletableFuture.failedFuture(ex);
+			}
+			this.command = sent;
+			return sent;
+		}
+	}
+
+	void succeed(List<?> array) {
+		T result;
+		try {
+			result = this.reply.apply(array);
+		}
+		catch (RuntimeException ex) {
+			fail(ex);
+			return;
+		}
+		complete(result);
+	}
+
+	void fail(Throwable error) {
+		if (error instanceof CancellationException) {
+			// The driver's answer to cancel(..), which completes this call itself.
+			return;
+		}
+		completeExceptionally(this.failure.apply(error));
+	}
+
+	@Override
+	public boolean cancel(boolean mayInterruptIfRunning) {
+		Future<?> sent;
+		synchronized (this.monitor) {
+			this.givenUp = true;
+			sent = this.command;
+		}
+		// The driver comes first: what depends on this future may send the next command.
+		if (sent != null) {
+			sent.cancel(true);
+		}
+		return super.cancel(mayInterruptIfRunning);
+	}
+
+}

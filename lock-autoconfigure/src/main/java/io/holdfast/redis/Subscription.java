@@ -1,0 +1,118 @@
+package io.holdfast.redis;
+
+import java.nio.charset.StandardCharsets;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.data.redis.connection.Message;
+import org.springframework.data.redis.connection.MessageListener;
+import org.springframework.data.redis.connection.RedisConnection;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.SubscriptionListener;
+
+/**
+ * One attempt to subscribe, and what comes of it. Some drivers keep the thread for as
+ * long as they are subscribed (Jedis), others return once they are (Lettuce).
+ */
+final class Subscription implements MessageListener, SubscriptionListener, Runnable {
+
+	private static final Log logger = LogFactory.getLog(Subscription.class);
+
+	private final RedisConnectionFactory factory;
+
+	private final byte[] channel;
+
+	private final WakeUpListener listener;
+
+	private @Nullable RedisConnection connection;
+
+	private boolean closed;
+
+	Subscription(RedisConnectionFactory factory, String channel, WakeUpListener listener) {
+		this.factory = factory;
+		this.channel = channel.getBytes(StandardCharsets.UTF_8);
+		this.listener = listener;
+	}
+
+	@Override
+	public void run() {
+		Throwable trouble = null;
+		RedisConnection opened = null;
+		try {
+			opened = this.factory.getConnection();
+			if (publish(opened)) {
+				opened.subscribe(this, this.channel);
+				if (opened.isSubscribed() && !isClosed()) {
+					Drivers.onDisconnect(opened, () -> this.listener.onDisconnected(this));
+					return;
+				}
+			}
+		}
+		catch (RuntimeException | LinkageError ex) {
+			trouble = ex;
+		}
+		release(opened);
+		this.listener.onLost(this, trouble);
+	}
+
+	private synchronized boolean publish(RedisConnection opened) {
+		this.connection = opened;
+		return !this.closed;
+	}
+
+	private synchronized boolean isClosed() {
+		return this.closed;
+	}
+
+	@Override
+	public void onMessage(Message message, byte @Nullable [] pattern) {
+		this.listener.onMessage(this, message.getBody());
+	}
+
+	@Override
+	public void onChannelSubscribed(byte[] subscribed, long count) {
+		this.listener.onSubscribed(this);
+	}
+
+	/**
+	 * Unsubscribe. A thread that the driver keeps comes back by that and closes the
+	 * connection itself, which must not be done under its feet.
+	 */
+	void close() {
+		RedisConnection opened;
+		synchronized (this) {
+			this.closed = true;
+			opened = this.connection;
+		}
+		if (opened != null) {
+			unsubscribe(opened);
+		}
+	}
+
+	private static void release(@Nullable RedisConnection opened) {
+		if (opened != null) {
+			unsubscribe(opened);
+			try {
+				opened.close();
+			}
+			catch (RuntimeException ex) {
+				logger.debug("Closing a broken subscription's connection failed", ex);
+			}
+		}
+	}
+
+	private static void unsubscribe(RedisConnection opened) {
+		try {
+			org.springframework.data.redis.connection.Subscription subscription = opened.getSubscription();
+			if (subscription != null && subscription.isAlive()) {
+				subscription.close();
+			}
+		}
+		catch (RuntimeException ex) {
+			logger.debug("Unsubscribing from a broken connection failed", ex);
+		}
+	}
+
+}

@@ -1,0 +1,294 @@
+package io.holdfast.redis;
+
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.engine.LeaseStore.WakeUps;
+import io.holdfast.engine.StoreFailure;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+
+/**
+ * Keeps an instance subscribed to its wake-up channel, whatever happens to Redis.
+ *
+ * <p>
+ * All its state belongs to one thread; subscribing, which blocks, is left to a thread of
+ * its own per attempt. An attempt that fails is followed by another, later and later. A
+ * subscription that stands is watched by messages to its own channel, which go the way of
+ * a hand-off: they must be received by somebody (outside a cluster), and come back. Only
+ * so are a connection noticed that is half open, and one to a replica after a fail-over.
+ *
+ * <p>
+ * Not built on RedisMessageListenerContainer, which would block the start until it is
+ * subscribed, fails it if Redis is down, logs a stack trace at each further attempt, and
+ * does not see either of those broken connections.
+ */
+final class WakeUpListener implements AutoCloseable {
+
+	private static final Log logger = LogFactory.getLog(WakeUpListener.class);
+
+	private static final String PING = "ping ";
+
+	private static final long FIRST_RETRY_MILLIS = 250;
+
+	private static final long LAST_RETRY_MILLIS = 5_000;
+
+	/** Longer than drivers take by default to give up connecting. */
+	private static final long ATTEMPT_MILLIS = 15_000;
+
+	private static final long PING_MILLIS = 15_000;
+
+	private static final long ECHO_MILLIS = 5_000;
+
+	/** What drivers that connect again by themselves get before it is done for them. */
+	private static final long RECONNECT_MILLIS = 1_000;
+
+	private final RedisConnectionFactory factory;
+
+	private final ScriptExecutor executor;
+
+	private final String channelPrefix;
+
+	private final boolean cluster;
+
+	private final ScheduledThreadPoolExecutor thread;
+
+	private volatile boolean listening;
+
+	private volatile @Nullable Subscription subscription;
+
+	private String channel = "";
+
+	private @Nullable WakeUps wakeUps;
+
+	private @Nullable ScheduledFuture<?> timer;
+
+	private int failures;
+
+	private boolean warned;
+
+	private long pings;
+
+	private long echoes;
+
+	WakeUpListener(RedisConnectionFactory factory, ScriptExecutor executor, String channelPrefix, boolean cluster) {
+		this.factory = factory;
+		this.executor = executor;
+		this.channelPrefix = channelPrefix;
+		this.cluster = cluster;
+		this.thread = new ScheduledThreadPoolExecutor(1, (task) -> {
+			Thread daemon = new Thread(task, "holdfast-wake-up");
+			daemon.setDaemon(true);
+			return daemon;
+		});
+		this.thread.setRemoveOnCancelPolicy(true);
+	}
+
+	/**
+	 * Begin to listen, in the background.
+	 * @param instanceId whose wake-ups
+	 * @param wakeUps where they go
+	 */
+	void start(String instanceId, WakeUps wakeUps) {
+		this.channel = this.channelPrefix + instanceId;
+		this.wakeUps = wakeUps;
+		inThread(this::subscribe);
+	}
+
+	boolean isListening() {
+		return this.listening;
+	}
+
+	private void subscribe() {
+		Subscription last = this.subscription;
+		Subscription next = new Subscription(this.factory, this.channel, this);
+		this.subscription = next;
+		Thread attempt = new Thread(() -> {
+			if (last != null) {
+				last.close();
+			}
+			next.run();
+		}, "holdfast-wake-up-subscribe");
+		attempt.setDaemon(true);
+		attempt.start();
+		later(() -> lost(next, null), ATTEMPT_MILLIS);
+	}
+
+	/**
+	 * A subscription stands, for the first time or again. Called on any thread.
+	 * @param which the subscription
+	 */
+	void onSubscribed(Subscription which) {
+		inThread(() -> {
+			if (which == this.subscription) {
+				this.listening = true;
+				if (this.warned) {
+					this.warned = false;
+					logger.info("Wake-ups are received from Redis again");
+				}
+				wakeUps().listening();
+				ping(which);
+			}
+		});
+	}
+
+	/**
+	 * A subscription's connection broke; its driver may open it again. Called on any
+	 * thread.
+	 * @param which the subscription
+	 */
+	void onDisconnected(Subscription which) {
+		if (which == this.subscription) {
+			this.listening = false;
+		}
+		inThread(() -> {
+			if (which == this.subscription && !this.listening) {
+				later(() -> lost(which, null), RECONNECT_MILLIS);
+			}
+		});
+	}
+
+	/**
+	 * A subscription failed or ended. Called on any thread.
+	 * @param which the subscription
+	 * @param error why, or {@code null}
+	 */
+	void onLost(Subscription which, @Nullable Throwable error) {
+		inThread(() -> lost(which, error));
+	}
+
+	private void lost(Subscription which, @Nullable Throwable error) {
+		if (which != this.subscription) {
+			return;
+		}
+		this.listening = false;
+		this.failures++;
+		StoreFailure failure = (error != null) ? RedisFailures.of(error, this.channelPrefix + "*") : null;
+		boolean needsHelp = failure != null && !failure.isTemporary();
+		// One failure alone may be a restart.
+		if (!this.warned && (this.failures > 1 || needsHelp)) {
+			this.warned = true;
+			logger.warn("Wake-ups are not received from Redis; until they are, waiters ask at intervals. "
+					+ ((failure != null) ? failure.getMessage() : "The subscription does not answer"));
+		}
+		later(this::subscribe, Math.min(FIRST_RETRY_MILLIS << Math.min(this.failures - 1, 10), LAST_RETRY_MILLIS));
+	}
+
+	private void ping(Subscription which) {
+		long number = ++this.pings;
+		ScriptCall<Long> call = new ScriptCall<>(Script.PING, new byte[0][],
+				new byte[][] { RedisKeys.bytes(this.channel), RedisKeys.bytes(PING + number) },
+				(reply) -> (Long) reply.get(0), (error) -> RedisFailures.of(error, this.channelPrefix + "*"));
+		later(() -> judge(which, number, call), ECHO_MILLIS);
+		this.executor.execute(call);
+		call.whenComplete((receivers, error) -> inThread(() -> {
+			if (error instanceof StoreFailure failure && !failure.isTemporary() && !this.warned) {
+				this.warned = true;
+				logger.warn("Wake-ups cannot be sent by Redis; waiters ask at intervals. " + failure.getMessage());
+			}
+			else if (error == null && receivers == 0 && !this.cluster) {
+				lost(which, null);
+			}
+		}));
+	}
+
+	private void judge(Subscription which, long number, ScriptCall<Long> call) {
+		boolean published = call.isDone() && !call.isCompletedExceptionally();
+		if (this.echoes < number && published) {
+			lost(which, null);
+			return;
+		}
+		// What could not be published says nothing about the subscription.
+		call.cancel(true);
+		later(() -> ping(which), PING_MILLIS - ECHO_MILLIS);
+	}
+
+	/**
+	 * A message came. Called on any thread, which is not kept.
+	 * @param which the subscription
+	 * @param body what was published
+	 */
+	void onMessage(Subscription which, byte[] body) {
+		String text = new String(body, StandardCharsets.UTF_8);
+		try {
+			if (text.startsWith(PING)) {
+				long number = Long.parseLong(text.substring(PING.length()));
+				inThread(() -> {
+					if (which == this.subscription) {
+						this.echoes = number;
+						this.failures = 0;
+					}
+				});
+				return;
+			}
+			// The key comes last, since it may contain blanks.
+			String[] parts = text.split(" ", 4);
+			wakeUps().handedOver(parts[3], parts[2], Long.parseLong(parts[0]), Long.parseLong(parts[1]));
+		}
+		catch (RuntimeException ex) {
+			// Not with the message: it contains a token.
+			logger.warn("A wake-up was not understood or not handled", ex);
+		}
+	}
+
+	@Override
+	public void close() {
+		this.thread.shutdownNow();
+		this.listening = false;
+		Subscription last = this.subscription;
+		this.subscription = null;
+		if (last != null) {
+			last.close();
+		}
+	}
+
+	private WakeUps wakeUps() {
+		WakeUps target = this.wakeUps;
+		if (target == null) {
+			throw new IllegalStateException("Not started");
+		}
+		return target;
+	}
+
+	private void inThread(Runnable action) {
+		try {
+			this.thread.execute(guarded(action));
+		}
+		catch (RejectedExecutionException ex) {
+			// Closed.
+		}
+	}
+
+	/**
+	 * Plan the one thing that comes next, instead of what was planned before.
+	 */
+	private void later(Runnable action, long millis) {
+		if (this.timer != null) {
+			this.timer.cancel(false);
+		}
+		try {
+			this.timer = this.thread.schedule(guarded(action), millis, TimeUnit.MILLISECONDS);
+		}
+		catch (RejectedExecutionException ex) {
+			// Closed.
+		}
+	}
+
+	private static Runnable guarded(Runnable action) {
+		return () -> {
+			try {
+				action.run();
+			}
+			catch (RuntimeException ex) {
+				logger.warn("Handling a wake-up subscription failed", ex);
+			}
+		};
+	}
+
+}

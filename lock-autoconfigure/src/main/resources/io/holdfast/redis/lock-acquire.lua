@@ -1,0 +1,36 @@
+-- Takes the lock for a token if nobody has it and nobody waits before it.
+--
+-- ARGV: token, lease, claim, mode, enqueue (0 or 1), life for a lock without end (0: leave it alone), retention of the
+-- fence, life of the queue, channel prefix, cluster (0 or 1), the key as its user named it; times in milliseconds.
+-- Returns {1, fence, ttl} if the token owns the lock, else {0, the owner's ttl, last fence, owner is foreign (0 or 1)}.
+
+local token, lease, claim, mode = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local heal = tonumber(ARGV[6])
+retention, queueTtl, channelPrefix, cluster, userKey = tonumber(ARGV[7]), tonumber(ARGV[8]), ARGV[9], ARGV[10] == '1', ARGV[11]
+
+if not owner then
+  settle(token)
+end
+if not owner then
+  grant(token, integer(lease))
+  return { 1, integer(fence), lease }
+end
+
+if owner == token then
+  local i = find(token)
+  if i then
+    redis.call('ZREM', queueKey, queue[i])
+  end
+  local ttl = lengthen(lease)
+  return { 1, integer(fence), ttl }
+end
+
+local ttl = redis.call('PTTL', lockKey)
+if ttl == -1 and heal > 0 then
+  redis.call('PEXPIRE', lockKey, integer(heal))
+  ttl = heal
+end
+if ARGV[5] == '1' then
+  enqueue(token, claim, mode)
+end
+return { 0, ttl, integer(fence), isForeign(owner) and 1 or 0 }

@@ -1,0 +1,44 @@
+-- Ends a token, whether it holds the lock or waits for it, and may put another of its instance in its place.
+--
+-- ARGV: token, next or '', next's lease, next's claim, next's mode, retention of the fence, life of the queue, channel
+-- prefix, cluster (0 or 1), the key as its user named it; times in milliseconds.
+-- Returns {released (0 or 1)} and, if next owns the lock, 1, fence, ttl; if it is in the queue, 0, the owner's ttl, last
+-- fence, owner is foreign (0 or 1); else -1.
+
+local token, nextToken, lease, claim, mode = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
+retention, queueTtl, channelPrefix, cluster, userKey = tonumber(ARGV[6]), tonumber(ARGV[7]), ARGV[8], ARGV[9] == '1', ARGV[10]
+
+-- The first write, whether or not there is anything to remove: Redis allows it when its memory is full, and then the
+-- rest of the script as well.
+local i = find(token)
+redis.call('ZREM', queueKey, i and queue[i] or token)
+local place = i and removeAt(i)
+
+local released = owner == token
+if released then
+  owner = false
+end
+
+-- Only a token that was still in use brings in the next one. A late copy of this command must not revive it.
+if nextToken ~= '' and (released or place) and owner ~= nextToken then
+  enqueue(nextToken, claim, mode, place)
+end
+
+if not owner then
+  settle(nextToken)
+end
+if not owner then
+  redis.call('DEL', lockKey)
+end
+
+local result = { released and 1 or 0 }
+if nextToken ~= '' and owner == nextToken then
+  local ttl = lengthen(lease)
+  result[2], result[3], result[4] = 1, integer(fence), ttl
+elseif nextToken ~= '' and find(nextToken) then
+  result[2], result[3], result[4] = 0, redis.call('PTTL', lockKey), integer(fence)
+  result[5] = isForeign(owner) and 1 or 0
+else
+  result[2] = -1
+end
+return result

@@ -1,0 +1,123 @@
+-- Shared by the scripts of the exclusive lock that grant it, and put before each of them.
+--
+-- KEYS: the lock, its queue, its fence. Only the server's time decides anything here.
+-- These reads come before every write: a key of a wrong type ends the script before it has changed anything.
+
+local lockKey, queueKey, fenceKey = KEYS[1], KEYS[2], KEYS[3]
+local owner = redis.call('GET', lockKey)
+local fence = tonumber(redis.call('GET', fenceKey) or 0) or 0
+local queue = redis.call('ZRANGE', queueKey, 0, -1, 'WITHSCORES')
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+
+-- Fences between two grants in Redis; as many, less one, may be given inside the instance that was granted the first.
+local STRIDE = 64
+
+-- The script sets these before it grants or queues anything.
+local retention, queueTtl, channelPrefix, cluster, userKey
+
+local function integer(number)
+  return string.format('%.0f', number)
+end
+
+local function instanceOf(token)
+  local instance = string.match(token, '^(%x+):%d+$')
+  return instance and #instance == 32 and instance or nil
+end
+
+local function isForeign(value)
+  return instanceOf(value) == nil
+end
+
+-- Follows the clock as well as the last fence, so that it also grows if the last one was lost or has expired.
+local function advanceFence()
+  fence = math.max(fence + STRIDE, now)
+  redis.call('SET', fenceKey, integer(fence), 'PX', integer(retention + math.max(0, math.ceil((fence - now) / 1000))))
+end
+
+-- Where a token stands in the queue, in whatever mode: the position of its member in the list of members and scores.
+local function find(token)
+  local prefix = token .. ':'
+  for i = 1, #queue, 2 do
+    if string.sub(queue[i], 1, #prefix) == prefix then
+      return i
+    end
+  end
+  return nil
+end
+
+local function removeAt(i)
+  table.remove(queue, i)
+  return tonumber(table.remove(queue, i))
+end
+
+-- Puts a token into the queue unless it is there: at the given score, or else behind everybody.
+local function enqueue(token, claim, mode, score)
+  local member = token .. ':' .. claim .. ':' .. mode
+  local i = find(token)
+  if i and queue[i] ~= member then
+    -- It now waits in another way: the same place, another entry.
+    redis.call('ZREM', queueKey, queue[i])
+    redis.call('ZADD', queueKey, queue[i + 1], member)
+    queue[i] = member
+  elseif not i then
+    local tail = tonumber(queue[#queue]) or 0
+    score = integer(score or math.max(now, tail + 1))
+    redis.call('ZADD', queueKey, score, member)
+    i = 1
+    while queue[i] and tonumber(queue[i + 1]) <= tonumber(score) do
+      i = i + 2
+    end
+    table.insert(queue, i, score)
+    table.insert(queue, i, member)
+  end
+  if redis.call('PTTL', queueKey) < queueTtl then
+    redis.call('PEXPIRE', queueKey, integer(queueTtl))
+  end
+end
+
+-- Tells an instance of its grant. False if it is certain that nobody was told and nobody will ask.
+local function wakeUp(token, claim, mode)
+  local message = integer(fence) .. ' ' .. claim .. ' ' .. token .. ' ' .. userKey
+  -- A user without the right to publish must still be able to release.
+  local receivers = redis.pcall('PUBLISH', channelPrefix .. instanceOf(token), message)
+  return type(receivers) ~= 'number' or receivers > 0 or mode == 'p' or cluster
+end
+
+local function grant(token, millis)
+  redis.call('SET', lockKey, token, 'PX', millis)
+  advanceFence()
+  owner = token
+end
+
+-- Gives the lock, which counts as absent, to the head of the queue; if its instance is gone, to the one behind it.
+-- Leaves no owner if nobody took it; the key may then still hold the last one that was tried.
+local function settle(candidate)
+  while #queue > 0 do
+    local member = queue[1]
+    redis.call('ZREM', queueKey, member)
+    removeAt(1)
+    local token, claim, mode = string.match(member, '^(%x+:%d+):(%d+):([sp])$')
+    if token and instanceOf(token) and #claim < 16 and tonumber(claim) > 0 then
+      grant(token, claim)
+      if token == candidate or wakeUp(token, claim, mode) then
+        return
+      end
+      owner = false
+    end
+  end
+end
+
+-- The owner's lease lasts at least this long from now on; it is never shortened.
+local function lengthen(millis)
+  local ttl = redis.call('PTTL', lockKey)
+  if ttl < millis then
+    redis.call('PEXPIRE', lockKey, integer(millis))
+    ttl = millis
+  end
+  if fence == 0 then
+    -- The fence of this grant is gone: give it a new one rather than none.
+    advanceFence()
+  end
+  return ttl
+end
