@@ -1,0 +1,112 @@
+package io.holdfast.annotation;
+
+import java.lang.annotation.Documented;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+
+import org.springframework.aot.hint.annotation.Reflective;
+
+/**
+ * Runs a method under an exclusive lock that all instances of an application share: the
+ * lock is acquired before the method and released after it, however it ends.
+ *
+ * <pre class="code">
+ * &#064;DistributedLock(key = "'stock:' + #sku")
+ * public void sell(String sku, int count) { ... }
+ * </pre>
+ *
+ * <p>
+ * If the lock is not acquired within the {@link #waitTime() wait time}, the method is not
+ * run and its caller gets a {@link io.holdfast.LockNotAcquiredException}. If the lease is
+ * lost while the method runs, a warning is logged after it. A call from within a locked
+ * method for the same key, on the same thread, is let through at once.
+ *
+ * <h2>What is locked</h2>
+ * <p>
+ * {@link #key()} alone: its value. {@link #name()} alone: the name. Both:
+ * {@code name:value}. Neither: the bean's class and the method's name, as
+ * {@code com.acme.Shop.sell}, whatever the proxies around it; overloaded methods then
+ * share a key. Methods with the same key exclude one another, wherever they are.
+ *
+ * <h2>Where it is declared</h2>
+ * <p>
+ * On a method, or on a type for all its public methods, inherited ones included, but not
+ * those of {@code Object}; each of them then has a key of its own unless {@code name} or
+ * {@code key} says otherwise. On a class, on an interface that it implements, or as a
+ * meta-annotation whose attributes may be set with
+ * {@link org.springframework.core.annotation.AliasFor @AliasFor}. What is declared on a
+ * method comes before what is declared on a type, and a class before its interfaces.
+ *
+ * <p>
+ * The lock is taken by the bean's proxy: a method that calls another one of <em>its own
+ * object</em> passes no proxy, and takes no lock. Private, static and (with class-based
+ * proxies) final methods never pass one; there the annotation is refused at start-up, as
+ * are expressions and durations that cannot be parsed. It is also refused on methods that
+ * return a {@code Future}, a {@code CompletionStage} or a reactive type, whose work would
+ * go on after the lock was released.
+ *
+ * <p>
+ * The lock is outside of transactions, caches and aspects: released after the commit. It
+ * is inside of {@code @Async} (taken on the asynchronous thread), {@code @Retryable} (by
+ * each attempt) and {@code @ConcurrencyLimit}.
+ *
+ * <p>
+ * All texts may hold <code>${&hellip;}</code> placeholders.
+ *
+ * @see io.holdfast.LockService
+ */
+@Target({ ElementType.METHOD, ElementType.TYPE })
+@Retention(RetentionPolicy.RUNTIME)
+@Documented
+@Reflective
+public @interface DistributedLock {
+
+	/**
+	 * What to lock, as an expression of the Spring Expression Language.
+	 * <p>
+	 * It may use the parameters, by name ({@code #sku}; compile with {@code -parameters})
+	 * or by position ({@code #p0} or {@code #a0}); beans ({@code @tenants.current()});
+	 * and {@code #root.method}, {@code #root.target}, {@code #root.targetClass},
+	 * {@code #root.args} and {@code #root.methodName}. Text is quoted:
+	 * {@code 'stock:' + #sku}.
+	 * <p>
+	 * Its value must be text or something with a text form of its own, such as a number,
+	 * an enum constant or a UUID. Calls for which it is null or blank, or is made with
+	 * {@code +} from anything that is null, fail with an {@link IllegalArgumentException}
+	 * and do not run the method.
+	 * @return the expression, or empty to lock the {@link #name()}
+	 */
+	String key() default "";
+
+	/**
+	 * What to lock, as plain text; in front of the value of {@link #key()} if there is
+	 * one.
+	 * @return the name, or empty for none
+	 */
+	String name() default "";
+
+	/**
+	 * How long to wait for the lock: {@code 10s}, {@code 500ms}, {@code 1m30s},
+	 * {@code PT10S}; {@code 0} tries once, {@code -1} waits without limit.
+	 * @return the longest wait, or empty for the default of the lock service
+	 */
+	String waitTime() default "";
+
+	/**
+	 * How long the lease lasts when it is not renewed, which is the time that others wait
+	 * at most if its holder dies: from {@code 100ms} to {@code 365d}, written like
+	 * {@link #waitTime()}.
+	 * @return the lease time, or empty for the default of the lock service
+	 */
+	String leaseTime() default "";
+
+	/**
+	 * Whether the lease is renewed while the method runs. Without renewal, the lock ends
+	 * with its {@link #leaseTime()} even if the method still runs.
+	 * @return whether to renew
+	 */
+	boolean renewal() default true;
+
+}

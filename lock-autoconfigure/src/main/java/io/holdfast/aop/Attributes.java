@@ -1,0 +1,108 @@
+package io.holdfast.aop;
+
+import java.time.Duration;
+
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.format.datetime.standard.DurationFormatterUtils;
+import org.springframework.util.StringUtils;
+import org.springframework.util.StringValueResolver;
+
+/**
+ * Reads the texts of an annotation.
+ *
+ * @param declaration the annotation
+ * @param resolver resolves placeholders
+ */
+record Attributes(Declaration<?> declaration, StringValueResolver resolver) {
+
+	/**
+	 * A text with its placeholders resolved.
+	 * @param attribute the attribute's name
+	 * @param text what is written there
+	 * @return the text; empty only if nothing was written
+	 */
+	String text(String attribute, String text) {
+		String resolved = resolve(attribute, text);
+		if (!text.isEmpty() && !StringUtils.hasText(resolved)) {
+			throw this.declaration.invalid(attribute, text, "is blank", "Give it a value, or leave the attribute out",
+					null);
+		}
+		return resolved;
+	}
+
+	/**
+	 * A time.
+	 * @param attribute the attribute's name
+	 * @param text what is written there
+	 * @return the time, or {@code null} for the default
+	 */
+	@Nullable Duration duration(String attribute, String text) {
+		String resolved = resolve(attribute, text).trim();
+		if (resolved.isEmpty()) {
+			return null;
+		}
+		if (resolved.equals("0")) {
+			return Duration.ZERO;
+		}
+		Duration duration;
+		try {
+			duration = DurationFormatterUtils.detectAndParse(resolved);
+		}
+		catch (IllegalArgumentException | ArithmeticException ex) {
+			throw invalidDuration(attribute, text, resolved, "is not a duration", ex);
+		}
+		if (resolved.chars().allMatch((c) -> Character.isDigit(c) || c == '+')) {
+			throw invalidDuration(attribute, text, resolved, "has no unit", null);
+		}
+		if (duration.isNegative()) {
+			throw invalidDuration(attribute, text, resolved, "is negative", null);
+		}
+		return duration;
+	}
+
+	/**
+	 * A time to wait, which may be without limit.
+	 * @param attribute the attribute's name
+	 * @param text what is written there
+	 * @return the time, negative for no limit, or {@code null} for the default
+	 */
+	@Nullable Duration wait(String attribute, String text) {
+		return resolve(attribute, text).trim().equals("-1") ? Duration.ofSeconds(-1) : duration(attribute, text);
+	}
+
+	private InvalidDeclarationException invalidDuration(String attribute, String text, String resolved, String problem,
+			@Nullable Exception cause) {
+		String value = text.equals(resolved) ? "" : "(" + resolved + ") ";
+		String noWait = attribute.equals("waitTime") ? "; or 0 to try once, -1 to wait without limit" : "";
+		return this.declaration.invalid(attribute, text, value + problem,
+				"Write for example 10s, 500ms or PT10S" + noWait, cause);
+	}
+
+	private String resolve(String attribute, String text) {
+		if (text.isEmpty()) {
+			return text;
+		}
+		String resolved;
+		try {
+			resolved = this.resolver.resolveStringValue(text);
+		}
+		catch (IllegalArgumentException ex) {
+			throw unresolved(attribute, text, ex);
+		}
+		if (resolved == null) {
+			return "";
+		}
+		// Without a configurer that is strict, a context leaves what it cannot resolve.
+		if (resolved.contains("${")) {
+			throw unresolved(attribute, text, null);
+		}
+		return resolved;
+	}
+
+	private InvalidDeclarationException unresolved(String attribute, String text, @Nullable Exception cause) {
+		return this.declaration.invalid(attribute, text, "has a placeholder that cannot be resolved",
+				"Set the property, or write a default into the placeholder, as in ${property:default}", cause);
+	}
+
+}

@@ -1,0 +1,62 @@
+package io.holdfast.aop;
+
+import java.lang.annotation.Annotation;
+import java.lang.reflect.AnnotatedElement;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.util.Arrays;
+import java.util.stream.Collectors;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An annotation as it applies to one method of one class, with its place for messages.
+ *
+ * @param <A> the annotation's type
+ * @param annotation the annotation, merged with the meta-annotations it came by
+ * @param method the method as the class has it
+ * @param targetClass the class, without proxies
+ * @param source the method or type on which the annotation was found
+ */
+record Declaration<A extends Annotation>(A annotation, Method method, Class<?> targetClass, AnnotatedElement source) {
+
+	/**
+	 * The name of the class and of the method, the same in every instance of an
+	 * application.
+	 */
+	String qualifiedMethodName() {
+		boolean generated = Proxy.isProxyClass(this.targetClass) || this.targetClass.isHidden()
+				|| this.targetClass.isSynthetic();
+		Class<?> named = generated ? this.method.getDeclaringClass() : this.targetClass;
+		return named.getName() + "." + this.method.getName();
+	}
+
+	InvalidDeclarationException invalid(String problem, String cure, @Nullable Throwable cause) {
+		return new InvalidDeclarationException(this + " " + problem, cure, cause);
+	}
+
+	InvalidDeclarationException invalid(String attribute, String value, String problem, String cure,
+			@Nullable Throwable cause) {
+		return new InvalidDeclarationException(describe(attribute, value) + " " + problem, cure, cause);
+	}
+
+	String describe(String attribute, String value) {
+		return this + ": " + attribute + " = \"" + value + "\"";
+	}
+
+	@Override
+	public String toString() {
+		String parameters = Arrays.stream(this.method.getParameterTypes())
+			.map(Class::getSimpleName)
+			.collect(Collectors.joining(", ", "(", ")"));
+		String place = "@" + this.annotation.annotationType().getSimpleName() + " on " + qualifiedMethodName()
+				+ parameters;
+		Class<?> declaring = (this.source instanceof Method declared) ? declared.getDeclaringClass()
+				: (Class<?>) this.source;
+		if (this.source instanceof Class<?> || declaring != this.method.getDeclaringClass()) {
+			return place + ", as declared by " + declaring.getName();
+		}
+		return place;
+	}
+
+}

@@ -1,0 +1,194 @@
+package io.holdfast.aop;
+
+import java.lang.reflect.Method;
+import java.util.function.Supplier;
+
+import io.holdfast.LockService;
+import io.holdfast.annotation.DistributedLock;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.aop.Advisor;
+import org.springframework.aop.framework.Advised;
+import org.springframework.aop.framework.AopConfigException;
+import org.springframework.aop.framework.AopInfrastructureBean;
+import org.springframework.aop.framework.autoproxy.AbstractAutoProxyCreator;
+import org.springframework.aop.framework.autoproxy.AbstractBeanFactoryAwareAdvisingPostProcessor;
+import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
+import org.springframework.aop.support.AopUtils;
+import org.springframework.aop.support.DefaultPointcutAdvisor;
+import org.springframework.aop.support.StaticMethodMatcherPointcut;
+import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.beans.factory.support.AbstractBeanFactory;
+import org.springframework.context.EmbeddedValueResolverAware;
+import org.springframework.context.expression.BeanFactoryResolver;
+import org.springframework.core.Ordered;
+import org.springframework.expression.spel.support.StandardEvaluationContext;
+import org.springframework.expression.spel.support.StandardTypeLocator;
+import org.springframework.util.StringValueResolver;
+
+/**
+ * Puts the methods of beans that are annotated with {@link DistributedLock} under their
+ * locks, and refuses beans whose annotations cannot be applied.
+ *
+ * <p>
+ * A post-processor's advice goes around what earlier ones have added. By its
+ * {@linkplain #DEFAULT_ORDER default order} this one comes after the auto-proxy creator,
+ * which adds transactions, caches and aspects, and before those for {@code @Retryable},
+ * {@code @ConcurrencyLimit} and {@code @Async}. It does not need the auto-proxy creator.
+ */
+@SuppressWarnings("serial")
+public final class DistributedLockBeanPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProcessor
+		implements EmbeddedValueResolverAware {
+
+	/**
+	 * After the auto-proxy creator, before the post-processors of {@code @Retryable} and
+	 * {@code @Async}, which have the last two places, with some room in between.
+	 */
+	public static final int DEFAULT_ORDER = Ordered.LOWEST_PRECEDENCE - 20;
+
+	private static final Log logger = LogFactory.getLog(DistributedLockBeanPostProcessor.class);
+
+	private final StandardEvaluationContext delegates = new StandardEvaluationContext();
+
+	private final Declarations<DistributedLock, LockTemplate> declarations;
+
+	private final Advisor lockAdvisor;
+
+	private StringValueResolver resolver = (text) -> text;
+
+	private volatile boolean orderChecked;
+
+	/**
+	 * Create the post-processor.
+	 * @param locks gives the lock service; asked at the first call of an annotated
+	 * method, not before
+	 */
+	public DistributedLockBeanPostProcessor(Supplier<LockService> locks) {
+		this.declarations = new Declarations<>(DistributedLock.class,
+				(declaration) -> LockTemplate.parse(declaration, this.resolver, this.delegates));
+		this.lockAdvisor = new DefaultPointcutAdvisor(new DeclaredPointcut(this.declarations),
+				new DistributedLockInterceptor(this.declarations, locks));
+		this.advisor = this.lockAdvisor;
+		setBeforeExistingAdvisors(true);
+		setOrder(DEFAULT_ORDER);
+	}
+
+	@Override
+	public void setEmbeddedValueResolver(StringValueResolver resolver) {
+		this.resolver = resolver;
+	}
+
+	@Override
+	public void setBeanFactory(BeanFactory beanFactory) {
+		super.setBeanFactory(beanFactory);
+		this.delegates.setBeanResolver(new BeanFactoryResolver(beanFactory));
+	}
+
+	@Override
+	public void setBeanClassLoader(ClassLoader classLoader) {
+		super.setBeanClassLoader(classLoader);
+		this.delegates.setTypeLocator(new StandardTypeLocator(classLoader));
+	}
+
+	@Override
+	protected boolean isEligible(Class<?> targetClass) {
+		return !this.declarations.of(targetClass).isEmpty();
+	}
+
+	@Override
+	public Object postProcessAfterInitialization(Object bean, String beanName) {
+		if (bean instanceof AopInfrastructureBean) {
+			return bean;
+		}
+		Object result = (bean instanceof Advised advised && !advised.isFrozen()) ? advise(bean, advised)
+				: wrap(bean, beanName);
+		if (result instanceof Advised advised && advised.indexOf(this.lockAdvisor) >= 0) {
+			if (AopUtils.isCglibProxy(result)) {
+				this.declarations.checkOverridable(AopUtils.getTargetClass(result));
+			}
+			checkOrder();
+		}
+		return result;
+	}
+
+	/** Adds the lock to an existing proxy, once, also if that bean has several names. */
+	private Object advise(Object bean, Advised advised) {
+		boolean eligible = isEligible(AopUtils.getTargetClass(bean));
+		for (Class<?> proxied : advised.getProxiedInterfaces()) {
+			// A repository's proxy has an interface that its target does not implement.
+			eligible |= isEligible(proxied);
+		}
+		if (eligible && advised.indexOf(this.lockAdvisor) < 0) {
+			advised.addAdvisor(0, this.lockAdvisor);
+		}
+		return bean;
+	}
+
+	private Object wrap(Object bean, String beanName) {
+		Object result;
+		try {
+			result = super.postProcessAfterInitialization(bean, beanName);
+		}
+		catch (AopConfigException ex) {
+			throw notProxied(bean.getClass(), "because the bean cannot be proxied: " + ex.getMessage(),
+					"Make the class non-final (in Kotlin: open, or use the kotlin-spring plugin), or have it implement "
+							+ "an interface and proxy that",
+					ex);
+		}
+		if (result == bean && AopUtils.isAopProxy(bean) && this.beanFactory != null) {
+			Class<?> hidden = AutoProxyUtils.determineTargetClass(this.beanFactory, beanName);
+			if (hidden != null && isEligible(hidden)) {
+				throw notProxied(hidden, "because the bean's proxy is frozen or opaque and hides its class",
+						"Configure its proxy to be neither", null);
+			}
+		}
+		return result;
+	}
+
+	private InvalidDeclarationException notProxied(Class<?> type, String problem, String cure,
+			@Nullable Exception cause) {
+		return this.declarations.of(type).iterator().next().invalid("has no effect, " + problem, cure, cause);
+	}
+
+	/**
+	 * An auto-proxy creator that comes later goes around the lock: what it adds, perhaps
+	 * a transaction, ends after the lock's release.
+	 */
+	private void checkOrder() {
+		if (this.orderChecked || !(this.beanFactory instanceof AbstractBeanFactory factory)) {
+			return;
+		}
+		this.orderChecked = true;
+		boolean later = false;
+		for (BeanPostProcessor processor : factory.getBeanPostProcessors()) {
+			later |= (processor == this);
+			if (later && processor instanceof AbstractAutoProxyCreator creator) {
+				logger.warn("The auto-proxy creator " + creator.getClass().getName() + " (order " + creator.getOrder()
+						+ ") comes after the post-processor for @DistributedLock (order " + getOrder()
+						+ "): transactions that it adds end after the lock's release. Give it a lower order");
+			}
+		}
+	}
+
+	/**
+	 * Matches what has a declaration.
+	 */
+	private static final class DeclaredPointcut extends StaticMethodMatcherPointcut {
+
+		private final Declarations<?, ?> declarations;
+
+		DeclaredPointcut(Declarations<?, ?> declarations) {
+			this.declarations = declarations;
+		}
+
+		@Override
+		public boolean matches(Method method, Class<?> targetClass) {
+			return this.declarations.find(method, targetClass) != null;
+		}
+
+	}
+
+}

@@ -1,0 +1,129 @@
+package io.holdfast.aop;
+
+import java.util.Set;
+
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.expression.TypedValue;
+import org.springframework.expression.spel.ExpressionState;
+import org.springframework.expression.spel.SpelNode;
+import org.springframework.expression.spel.ast.CompoundExpression;
+import org.springframework.expression.spel.ast.Elvis;
+import org.springframework.expression.spel.ast.OpPlus;
+import org.springframework.expression.spel.ast.Operator;
+import org.springframework.expression.spel.ast.PropertyOrFieldReference;
+import org.springframework.expression.spel.ast.SpelNodeImpl;
+import org.springframework.expression.spel.ast.Ternary;
+import org.springframework.expression.spel.ast.VariableReference;
+
+/**
+ * What an expression for a key may not be, beyond the language's own rules.
+ */
+final class KeySyntax {
+
+	private static final Set<String> ROOT_PROPERTIES = Set.of("method", "target", "targetClass", "args", "methodName");
+
+	private KeySyntax() {
+	}
+
+	/**
+	 * Find a name that means nothing, and would yield null or an error in every call.
+	 * @param root the parsed expression
+	 * @param parameters the names of the variables
+	 * @return the name as it is written, or {@code null} if there is none
+	 */
+	static @Nullable String findMistake(SpelNode root, Set<String> parameters) {
+		String mistake = findUnknownProperty(root);
+		return (mistake != null) ? mistake : findUnknownVariable(root, parameters);
+	}
+
+	/** Finds forgotten quotes and hashes: {@code stock}, {@code sku}. */
+	private static @Nullable String findUnknownProperty(SpelNode node) {
+		if (node instanceof PropertyOrFieldReference property) {
+			return ROOT_PROPERTIES.contains(property.getName()) ? null : property.getName();
+		}
+		if (node instanceof CompoundExpression) {
+			return findUnknownProperty(node.getChild(0));
+		}
+		if (node instanceof Operator || node instanceof Ternary || node instanceof Elvis) {
+			for (int i = 0; i < node.getChildCount(); i++) {
+				String mistake = findUnknownProperty(node.getChild(i));
+				if (mistake != null) {
+					return mistake;
+				}
+			}
+		}
+		return null;
+	}
+
+	private static @Nullable String findUnknownVariable(SpelNode node, Set<String> parameters) {
+		if (node instanceof VariableReference) {
+			String variable = node.toStringAST();
+			String name = variable.substring(1);
+			return (name.equals("root") || name.equals("this") || parameters.contains(name)) ? null : variable;
+		}
+		for (int i = 0; i < node.getChildCount(); i++) {
+			String mistake = findUnknownVariable(node.getChild(i), parameters);
+			if (mistake != null) {
+				return mistake;
+			}
+		}
+		return null;
+	}
+
+	/**
+	 * Change an expression so that {@code +} refuses null: the language would append the
+	 * text "null", and all calls without a value would share one key. What is appended
+	 * gets its text as a whole key would.
+	 * @param node the parsed expression
+	 * @return the changed expression
+	 */
+	static SpelNodeImpl refuseNullInText(SpelNodeImpl node) {
+		int start = node.getStartPosition();
+		int end = node.getEndPosition();
+		if (node instanceof OpPlus && node.getChildCount() == 2) {
+			return new OpPlus(start, end, new Operand(child(node, 0)), new Operand(child(node, 1)));
+		}
+		if (node instanceof Ternary) {
+			return new Ternary(start, end, child(node, 0), child(node, 1), child(node, 2));
+		}
+		if (node instanceof Elvis) {
+			return new Elvis(start, end, child(node, 0), child(node, 1));
+		}
+		return node;
+	}
+
+	private static SpelNodeImpl child(SpelNodeImpl node, int index) {
+		return refuseNullInText((SpelNodeImpl) node.getChild(index));
+	}
+
+	/**
+	 * One side of a {@code +}.
+	 */
+	private static final class Operand extends SpelNodeImpl {
+
+		Operand(SpelNodeImpl node) {
+			super(node.getStartPosition(), node.getEndPosition(), node);
+		}
+
+		@Override
+		public TypedValue getValueInternal(ExpressionState state) {
+			SpelNode node = getChild(0);
+			TypedValue value = ((SpelNodeImpl) node).getTypedValue(state);
+			Object object = value.getValue();
+			if (object == null) {
+				throw new KeyText.NoTextException(node.toStringAST() + " is null. Say what is to be locked in this "
+						+ "call, as in (" + node.toStringAST() + " ?: 'none'), or refuse the call");
+			}
+			// Numbers stay numbers: they may be meant to be added.
+			return (object instanceof Number) ? value : new TypedValue(KeyText.of(object));
+		}
+
+		@Override
+		public String toStringAST() {
+			return getChild(0).toStringAST();
+		}
+
+	}
+
+}

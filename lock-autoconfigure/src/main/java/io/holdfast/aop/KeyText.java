@@ -1,0 +1,73 @@
+package io.holdfast.aop;
+
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.BaseStream;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The text of a value, if it has one that is the same for equal values in all instances.
+ */
+final class KeyText {
+
+	private KeyText() {
+	}
+
+	/**
+	 * The text of a value.
+	 * @param value a value
+	 * @return its text
+	 * @throws NoTextException if it is null or has no text that stands for it
+	 */
+	static String of(@Nullable Object value) {
+		if (value == null) {
+			throw new NoTextException("its value is null. Say what is to be locked in this call, or refuse the call");
+		}
+		if (value instanceof Enum<?> constant) {
+			return constant.name();
+		}
+		if (value instanceof Optional<?>) {
+			throw new NoTextException(type(value) + " is not text. Write what it holds, for example with .orElse('none')");
+		}
+		if (value.getClass().isArray() || value instanceof Iterable<?> || value instanceof Map<?, ?>
+				|| value instanceof BaseStream<?, ?>) {
+			throw new NoTextException(type(value) + " holds several values, and a key is one. Write an expression "
+					+ "for the one that is to be locked");
+		}
+		String text = value.toString();
+		if (text == null || isIdentity(text, value.getClass())) {
+			throw new NoTextException(type(value) + " has no text of its own (no toString method). Write the property "
+					+ "that identifies it, for example .id");
+		}
+		return text;
+	}
+
+	/** Whether this is what {@code Object.toString} says, here or behind a proxy. */
+	private static boolean isIdentity(String text, Class<?> type) {
+		for (Class<?> c = type; c != null; c = c.getSuperclass()) {
+			if (text.startsWith(c.getName() + "@")) {
+				return true;
+			}
+		}
+		return false;
+	}
+
+	private static String type(Object value) {
+		return "a value of type " + value.getClass().getTypeName();
+	}
+
+	/**
+	 * There is no text that stands for a value.
+	 */
+	static final class NoTextException extends RuntimeException {
+
+		private static final long serialVersionUID = 1L;
+
+		NoTextException(String message) {
+			super(message);
+		}
+
+	}
+
+}

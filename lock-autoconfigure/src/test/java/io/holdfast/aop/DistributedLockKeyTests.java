@@ -1,0 +1,312 @@
+package io.holdfast.aop;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.stream.Stream;
+
+import io.holdfast.annotation.DistributedLock;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+import org.springframework.stereotype.Component;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+/**
+ * Which key a call locks.
+ */
+class DistributedLockKeyTests {
+
+	private static final String SHOP = Shop.class.getName();
+
+	private LockedContext context;
+
+	private Shop shop;
+
+	@BeforeEach
+	void start() {
+		this.context = LockedContext.with(Map.of("shop.prefix", "berlin"), Shop.class, Tenants.class);
+		this.shop = this.context.bean(Shop.class);
+	}
+
+	@AfterEach
+	void stop() {
+		this.context.close();
+	}
+
+	private String key() {
+		return this.context.locks().lastRequest().key();
+	}
+
+	@Test
+	@DisplayName("S9: a key from a parameter locks one thing of many")
+	void keyFromParameterByName() {
+		this.shop.sell("SKU1", 2);
+		this.shop.sell("SKU2", 2);
+		assertThat(this.context.locks().keys()).containsExactly("stock:SKU1", "stock:SKU2");
+	}
+
+	@Test
+	void keyFromParametersByPosition() {
+		this.shop.byPosition("SKU1", 7);
+		assertThat(key()).isEqualTo("SKU1-7");
+	}
+
+	@Test
+	void keyFromBean() {
+		this.shop.byBean();
+		assertThat(key()).isEqualTo("acme");
+	}
+
+	@Test
+	void keyFromRoot() {
+		this.shop.byRoot("SKU1");
+		assertThat(key()).isEqualTo("Shop/byRoot/byRoot/SKU1/the shop");
+	}
+
+	@Test
+	void nameAlone() {
+		this.shop.byName();
+		assertThat(key()).isEqualTo("shop");
+	}
+
+	@Test
+	void nameAndKey() {
+		this.shop.byNameAndKey("SKU1");
+		assertThat(key()).isEqualTo("shop:SKU1");
+	}
+
+	@Test
+	@DisplayName("Neither name nor key is the class and method, without the proxy, and the same for overloads")
+	void neither() {
+		this.shop.plain();
+		this.shop.plain(1);
+		assertThat(this.context.locks().keys()).containsExactly(SHOP + ".plain", SHOP + ".plain");
+	}
+
+	@Test
+	void placeholdersInNameAndKey() {
+		this.shop.placeholders("SKU1");
+		assertThat(key()).isEqualTo("shop-berlin:berlin/SKU1");
+	}
+
+	static List<Object> textValues() {
+		return List.of("text", 42, 42L, 1.5, true, 'c', Kind.LARGE, UUID.fromString("0-0-0-0-1"),
+				new StringBuilder("built"), new Sku("x", 1));
+	}
+
+	@ParameterizedTest
+	@MethodSource("textValues")
+	void valuesWithText(Object value) {
+		this.shop.object(value);
+		String expected = (value == Kind.LARGE) ? "LARGE" : value.toString();
+		assertThat(key()).isEqualTo(expected);
+		this.shop.objectInText(value);
+		assertThat(key()).isEqualTo("o:" + expected);
+	}
+
+	static Stream<Arguments> otherValues() {
+		return Stream.<Object>of(List.of("a"), new String[] { "a" }, new int[] { 1 }, Map.of("a", "b"), Optional.of("a"),
+				List.of("a").stream(), new Object(), new Tenants()).map((value) -> Arguments.of(new Object[] { value }));
+	}
+
+	@ParameterizedTest
+	@MethodSource("otherValues")
+	void valuesWithoutText(Object value) {
+		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.object(value))
+			.withMessageContaining("@DistributedLock on " + SHOP + ".object(Object): key = \"#value\" yields no key")
+			.withMessageContaining(value.getClass().getTypeName())
+			.withMessageContaining("Write ");
+		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.objectInText(value))
+			.withMessageContaining(value.getClass().getTypeName());
+		assertThat(this.context.locks().events()).isEmpty();
+	}
+
+	@Test
+	void unwrappedOptional() {
+		this.shop.optional(Optional.of("a"));
+		assertThat(key()).isEqualTo("a");
+	}
+
+	@Test
+	void nullIsRefused() {
+		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.object(null))
+			.withMessageContaining("@DistributedLock on " + SHOP + ".object(Object): key = \"#value\" yields no key")
+			.withMessageContaining("null");
+		assertThat(this.context.locks().events()).isEmpty();
+	}
+
+	@Test
+	@DisplayName("The text null is never part of a key")
+	void nullInTextIsRefused() {
+		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.sell(null, 1))
+			.withMessageContaining(".sell(String, int): key = \"'stock:' + #sku\"")
+			.withMessageContaining("#sku is null");
+		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.byPosition(null, 1))
+			.withMessageContaining("#p0 is null");
+		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.choice(null))
+			.withMessageContaining("#sku is null");
+		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.byNameAndKey(null));
+		assertThat(this.context.locks().events()).isEmpty();
+	}
+
+	@Test
+	void blankIsRefused() {
+		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.object(" ")).withMessageContaining("blank");
+	}
+
+	@Test
+	void nullWithAlternative() {
+		this.shop.alternative(null);
+		this.shop.alternative("b");
+		assertThat(this.context.locks().keys()).containsExactly("a:none", "a:b");
+	}
+
+	@Test
+	void numbersAreAdded() {
+		this.shop.sum(1, 2);
+		assertThat(key()).isEqualTo("3");
+		this.shop.sumThenText(1, 2);
+		assertThat(key()).isEqualTo("3!");
+	}
+
+	@Test
+	void failingExpressionNamesItsPlace() {
+		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.failing("a"))
+			.withMessageContaining(".failing(String): key = \"#sku.nothing\"")
+			.havingCause()
+			.withMessageContaining("nothing");
+	}
+
+	@Test
+	void keyThatCannotBeLockedNamesItsPlace() {
+		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.object("a\u0007"))
+			.withMessageContaining(".object(Object): key = \"#value\"")
+			.withMessageContaining("control character");
+	}
+
+	@Test
+	void exceptionOfBeanInExpressionIsItsOwn() {
+		assertThatIllegalStateException().isThrownBy(() -> this.shop.byFailingBean()).withMessage("no tenant");
+	}
+
+	enum Kind {
+
+		LARGE {
+			@Override
+			public String toString() {
+				return "a large one";
+			}
+		}
+
+	}
+
+	record Sku(String code, int size) {
+	}
+
+	static class Shop {
+
+		@DistributedLock(key = "'stock:' + #sku")
+		void sell(@Nullable String sku, int count) {
+		}
+
+		@DistributedLock(key = "#p0 + '-' + #a1")
+		void byPosition(@Nullable String sku, int count) {
+		}
+
+		@DistributedLock(key = "@tenants.current()")
+		void byBean() {
+		}
+
+		@DistributedLock(key = "@tenants.failing()")
+		void byFailingBean() {
+		}
+
+		@DistributedLock(key = "#root.targetClass.simpleName + '/' + methodName + '/' + #root.method.name"
+				+ " + '/' + #root.args[0] + '/' + #root.target")
+		void byRoot(String sku) {
+		}
+
+		@DistributedLock(name = "shop")
+		void byName() {
+		}
+
+		@DistributedLock(name = "shop", key = "#sku")
+		void byNameAndKey(@Nullable String sku) {
+		}
+
+		@DistributedLock
+		void plain() {
+		}
+
+		@DistributedLock
+		void plain(int count) {
+		}
+
+		@DistributedLock(name = "shop-${shop.prefix}", key = "'${shop.prefix}/' + #sku")
+		void placeholders(String sku) {
+		}
+
+		@DistributedLock(key = "#value")
+		void object(@Nullable Object value) {
+		}
+
+		@DistributedLock(key = "'o:' + #value")
+		void objectInText(Object value) {
+		}
+
+		@DistributedLock(key = "#value.orElse('none')")
+		void optional(Optional<String> value) {
+		}
+
+		@DistributedLock(key = "#sku == 'x' ? 'y' : 'z' + #sku")
+		void choice(@Nullable String sku) {
+		}
+
+		@DistributedLock(key = "'a:' + (#sku ?: 'none')")
+		void alternative(@Nullable String sku) {
+		}
+
+		@DistributedLock(key = "#a + #b")
+		void sum(int a, int b) {
+		}
+
+		@DistributedLock(key = "#a + #b + '!'")
+		void sumThenText(int a, int b) {
+		}
+
+		@DistributedLock(key = "#sku.nothing")
+		void failing(String sku) {
+		}
+
+		@Override
+		public String toString() {
+			return "the shop";
+		}
+
+	}
+
+	@Component("tenants")
+	static class Tenants {
+
+		public String current() {
+			return "acme";
+		}
+
+		public String failing() {
+			throw new IllegalStateException("no tenant");
+		}
+
+	}
+
+}

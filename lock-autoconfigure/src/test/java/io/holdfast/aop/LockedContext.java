@@ -1,0 +1,71 @@
+package io.holdfast.aop;
+
+import java.util.Map;
+
+import io.holdfast.LockService;
+
+import org.springframework.context.annotation.AnnotationConfigApplicationContext;
+import org.springframework.context.support.PropertySourcesPlaceholderConfigurer;
+import org.springframework.core.env.MapPropertySource;
+
+/**
+ * An application context with the post-processor under test and a recording lock service.
+ */
+final class LockedContext implements AutoCloseable {
+
+	private final AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext();
+
+	private LockedContext(Map<String, Object> properties, Class<?>... beans) {
+		this.context.getEnvironment().getPropertySources().addFirst(new MapPropertySource("test", properties));
+		this.context.registerBean(RecordingLocks.class);
+		this.context.registerBean(DistributedLockBeanPostProcessor.class, () -> new DistributedLockBeanPostProcessor(
+				() -> this.context.getBeanProvider(LockService.class).getObject()));
+		this.context.register(beans);
+	}
+
+	static LockedContext of(Class<?>... beans) {
+		return new LockedContext(Map.of(), beans).refresh();
+	}
+
+	static LockedContext with(Map<String, Object> properties, Class<?>... beans) {
+		return new LockedContext(properties, beans).refresh();
+	}
+
+	/** As Spring Boot's auto-configuration, which refuses unknown placeholders. */
+	static LockedContext strict(Map<String, Object> properties, Class<?>... beans) {
+		LockedContext context = new LockedContext(properties, beans);
+		context.context.addBeanFactoryPostProcessor(context.strictPlaceholders());
+		return context.refresh();
+	}
+
+	private PropertySourcesPlaceholderConfigurer strictPlaceholders() {
+		PropertySourcesPlaceholderConfigurer configurer = new PropertySourcesPlaceholderConfigurer();
+		configurer.setEnvironment(this.context.getEnvironment());
+		return configurer;
+	}
+
+	private LockedContext refresh() {
+		try {
+			this.context.refresh();
+			return this;
+		}
+		catch (RuntimeException ex) {
+			this.context.close();
+			throw ex;
+		}
+	}
+
+	<T> T bean(Class<T> type) {
+		return this.context.getBean(type);
+	}
+
+	RecordingLocks locks() {
+		return this.context.getBean(RecordingLocks.class);
+	}
+
+	@Override
+	public void close() {
+		this.context.close();
+	}
+
+}

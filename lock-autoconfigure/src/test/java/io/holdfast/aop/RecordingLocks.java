@@ -1,0 +1,171 @@
+package io.holdfast.aop;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+import io.holdfast.LeaseLostException;
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockLease;
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.LockStatus;
+import io.holdfast.LockView;
+import io.holdfast.ReleaseResult;
+
+/**
+ * A lock service that grants all it is asked for, unless told otherwise, and writes down
+ * what happens, with what others tell it.
+ */
+class RecordingLocks implements LockService {
+
+	private final List<String> events = new CopyOnWriteArrayList<>();
+
+	private final List<LockRequest> requests = new CopyOnWriteArrayList<>();
+
+	private volatile boolean busy;
+
+	private volatile ReleaseResult releaseResult = ReleaseResult.RELEASED;
+
+	private volatile boolean failingRelease;
+
+	void busy() {
+		this.busy = true;
+	}
+
+	void losing() {
+		this.releaseResult = ReleaseResult.LOST;
+	}
+
+	void failingRelease() {
+		this.failingRelease = true;
+	}
+
+	void record(String event) {
+		this.events.add(event);
+	}
+
+	List<String> events() {
+		return new ArrayList<>(this.events);
+	}
+
+	List<String> keys() {
+		return this.requests.stream().map(LockRequest::key).toList();
+	}
+
+	LockRequest lastRequest() {
+		return this.requests.get(this.requests.size() - 1);
+	}
+
+	@Override
+	public LockLease acquire(LockRequest request) {
+		this.requests.add(request);
+		if (this.busy) {
+			throw new LockNotAcquiredException(request.key(), LockNotAcquiredException.Reason.TIMED_OUT, Duration.ZERO,
+					null);
+		}
+		record("lock");
+		return new RecordingLease(request.key());
+	}
+
+	@Override
+	public Optional<LockLease> tryAcquire(LockRequest request) {
+		throw new UnsupportedOperationException();
+	}
+
+	@Override
+	public CompletableFuture<LockLease> acquireAsync(LockRequest request) {
+		throw new UnsupportedOperationException();
+	}
+
+	@Override
+	public CompletableFuture<Optional<LockLease>> tryAcquireAsync(LockRequest request) {
+		throw new UnsupportedOperationException();
+	}
+
+	@Override
+	public LockView asLock(String key) {
+		throw new UnsupportedOperationException();
+	}
+
+	@Override
+	public LockStatus status(String key) {
+		throw new UnsupportedOperationException();
+	}
+
+	@Override
+	public boolean forceRelease(String key) {
+		throw new UnsupportedOperationException();
+	}
+
+	private final class RecordingLease implements LockLease {
+
+		private final String key;
+
+		RecordingLease(String key) {
+			this.key = key;
+		}
+
+		@Override
+		public String key() {
+			return this.key;
+		}
+
+		@Override
+		public long fence() {
+			return 1;
+		}
+
+		@Override
+		public boolean isHeld() {
+			return RecordingLocks.this.releaseResult == ReleaseResult.RELEASED;
+		}
+
+		@Override
+		public Duration remaining() {
+			return Duration.ofSeconds(1);
+		}
+
+		@Override
+		public void renew(Duration leaseTime) {
+			throw new UnsupportedOperationException();
+		}
+
+		@Override
+		public void onLost(Runnable action) {
+			throw new UnsupportedOperationException();
+		}
+
+		@Override
+		public void ensureHeld() {
+			if (!isHeld()) {
+				throw new LeaseLostException(this.key, "lost");
+			}
+		}
+
+		@Override
+		public ReleaseResult release() {
+			record("unlock");
+			if (RecordingLocks.this.failingRelease) {
+				throw new LeaseStoreException(this.key, "no answer", null);
+			}
+			return RecordingLocks.this.releaseResult;
+		}
+
+		@Override
+		public CompletableFuture<ReleaseResult> releaseAsync() {
+			return CompletableFuture.completedFuture(release());
+		}
+
+		@Override
+		public void close() {
+			release();
+		}
+
+	}
+
+}
