@@ -1,0 +1,168 @@
+package io.holdfast.sample;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStream;
+import java.lang.ProcessBuilder.Redirect;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import redis.embedded.RedisExecProvider;
+
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.data.redis.autoconfigure.DataRedisProperties;
+import org.springframework.context.ApplicationContextInitializer;
+import org.springframework.context.support.GenericApplicationContext;
+import org.springframework.util.FileSystemUtils;
+
+/**
+ * Starts a Redis of its own before the application context connects, if none answers at
+ * the configured address and that is this machine. Further instances find and use it. It
+ * ends with the instance that started it, however that one ends.
+ *
+ * <p>
+ * Of two instances that start at the same time, the one whose Redis gets the port has it;
+ * the other's ends at once, unused.
+ */
+class EmbeddedRedis implements ApplicationContextInitializer<GenericApplicationContext> {
+
+	private static final Log logger = LogFactory.getLog(EmbeddedRedis.class);
+
+	private static final Duration START_TIME = Duration.ofSeconds(15);
+
+	/**
+	 * Becomes the server, after leaving a process behind that waits for the end of
+	 * standard input: that is when this JVM closes it or ends, also by SIGKILL.
+	 */
+	private static final String SCRIPT = """
+			exec 3<&0 </dev/null
+			(cat <&3 >/dev/null; kill $$) &
+			exec "$@" 3<&-
+			""";
+
+	@Override
+	public void initialize(GenericApplicationContext context) {
+		DataRedisProperties properties = Binder.get(context.getEnvironment())
+			.bindOrCreate("spring.data.redis", DataRedisProperties.class);
+		if (properties.getUrl() != null || properties.getSentinel() != null || properties.getCluster() != null) {
+			return;
+		}
+		InetSocketAddress address = new InetSocketAddress(properties.getHost(), properties.getPort());
+		if (answers(address) || !isLocal(address)) {
+			return;
+		}
+		try {
+			Process process = start(address);
+			if (ask(address, "INFO server").contains("process_id:" + process.pid() + "\r\n")) {
+				logger.info("No Redis answered at " + address + ", so an embedded one was started there. "
+						+ "It stops with this instance; other instances that use it lose it then.");
+				// Registered before any bean that connects, so destroyed after them.
+				context.getDefaultListableBeanFactory()
+					.registerDisposableBean("embeddedRedis", () -> stop(process, address));
+			}
+		}
+		catch (IOException | IllegalArgumentException ex) {
+			throw new IllegalStateException("No Redis answers at " + address + ", and none could be started there. "
+					+ "Name one with --spring.data.redis.host and --spring.data.redis.port", ex);
+		}
+	}
+
+	private static Process start(InetSocketAddress address) throws IOException {
+		File server = RedisExecProvider.defaultProvider().get();
+		try {
+			Process process = new ProcessBuilder(command(server, address.getPort())).redirectOutput(Redirect.DISCARD)
+				.redirectError(Redirect.DISCARD)
+				.start();
+			awaitAnswer(process, address);
+			return process;
+		}
+		finally {
+			// It needs its file no more, so nothing stays on the disk however this JVM
+			// ends.
+			FileSystemUtils.deleteRecursively(server.getParentFile());
+		}
+	}
+
+	private static List<String> command(File server, int port) {
+		List<String> command = new ArrayList<>();
+		// Out of the terminal's reach, where that is to be had: else Ctrl+C would stop
+		// Redis before this instance has closed its connections.
+		Path setsid = Path.of("/usr/bin/setsid");
+		if (Files.isExecutable(setsid)) {
+			command.add(setsid.toString());
+		}
+		command.addAll(List.of("/bin/sh", "-c", SCRIPT, "sh", server.getAbsolutePath(), "--port",
+				Integer.toString(port), "--bind", "127.0.0.1", "-::1", "--save", "", "--appendonly", "no"));
+		return command;
+	}
+
+	private static void awaitAnswer(Process process, InetSocketAddress address) throws IOException {
+		long begun = System.nanoTime();
+		boolean ended = false;
+		while (!answers(address)) {
+			// If it ended because another instance's Redis got the port, that one
+			// answered after we asked and before we looked: so ask once more.
+			if (ended || System.nanoTime() - begun > START_TIME.toNanos()) {
+				process.destroy();
+				throw new IOException(ended
+						? "It ended with exit code " + process.exitValue() + ". Does another program use the port?"
+						: "It did not answer within " + START_TIME.toSeconds() + " s");
+			}
+			ended = !process.isAlive();
+			pause();
+		}
+	}
+
+	private static void stop(Process process, InetSocketAddress address) throws IOException, InterruptedException {
+		logger.info("Stopping the embedded Redis at " + address);
+		process.getOutputStream().close();
+		if (!process.waitFor(10, TimeUnit.SECONDS)) {
+			process.destroyForcibly();
+		}
+	}
+
+	private static boolean isLocal(InetSocketAddress address) {
+		InetAddress ip = address.getAddress();
+		return ip != null && ip.isLoopbackAddress();
+	}
+
+	/** Whether a Redis is there, even one that wants a password first. */
+	private static boolean answers(InetSocketAddress address) {
+		String answer = ask(address, "PING");
+		return answer.startsWith("+") || answer.startsWith("-");
+	}
+
+	private static String ask(InetSocketAddress address, String command) {
+		try (Socket socket = new Socket()) {
+			socket.connect(address, 1000);
+			socket.setSoTimeout(1000);
+			socket.getOutputStream().write((command + "\r\nQUIT\r\n").getBytes(StandardCharsets.US_ASCII));
+			InputStream answer = socket.getInputStream();
+			return new String(answer.readAllBytes(), StandardCharsets.UTF_8);
+		}
+		catch (IOException ex) {
+			return "";
+		}
+	}
+
+	private static void pause() {
+		try {
+			Thread.sleep(20);
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+			throw new IllegalStateException("Interrupted while Redis was starting", ex);
+		}
+	}
+
+}

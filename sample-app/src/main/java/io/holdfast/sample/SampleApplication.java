@@ -1,0 +1,28 @@
+package io.holdfast.sample;
+
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.autoconfigure.SpringBootApplication;
+import org.springframework.boot.context.properties.ConfigurationPropertiesScan;
+
+/**
+ * Starts one instance of the shop.
+ */
+@SpringBootApplication(proxyBeanMethods = false)
+@ConfigurationPropertiesScan
+public class SampleApplication {
+
+	/**
+	 * Start an instance.
+	 * @param args properties, such as {@code --server.port=0}
+	 */
+	public static void main(String[] args) {
+		application().run(args);
+	}
+
+	static SpringApplication application() {
+		SpringApplication application = new SpringApplication(SampleApplication.class);
+		application.addInitializers(new EmbeddedRedis());
+		return application;
+	}
+
+}

@@ -1,0 +1,8 @@
+/**
+ * A small shop, run by several instances: a sale that must not sell more than its stock,
+ * and settings that only one person edits at a time.
+ */
+@NullMarked
+package io.holdfast.sample;
+
+import org.jspecify.annotations.NullMarked;

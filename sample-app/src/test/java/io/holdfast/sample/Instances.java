@@ -1,0 +1,57 @@
+package io.holdfast.sample;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.test.web.servlet.client.RestTestClient;
+
+/**
+ * Several instances of the shop in this JVM, on one embedded Redis of their own that the
+ * first of them starts.
+ */
+class Instances implements AutoCloseable {
+
+	private final int redisPort = freePort();
+
+	private final Deque<ConfigurableApplicationContext> contexts = new ArrayDeque<>();
+
+	Instance start(String... properties) {
+		List<String> args = new ArrayList<>(List.of(properties));
+		args.add("--server.port=0");
+		args.add("--spring.data.redis.port=" + this.redisPort);
+		ConfigurableApplicationContext context = SampleApplication.application().run(args.toArray(String[]::new));
+		this.contexts.push(context);
+		return new Instance(context, context.getEnvironment().getRequiredProperty("local.server.port"));
+	}
+
+	/** Stops the first one last, because Redis stops with it. */
+	@Override
+	public void close() {
+		this.contexts.forEach(ConfigurableApplicationContext::close);
+	}
+
+	static int freePort() {
+		try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+			return socket.getLocalPort();
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+	}
+
+	record Instance(ConfigurableApplicationContext context, String port) {
+
+		RestTestClient http() {
+			return RestTestClient.bindToServer().baseUrl("http://localhost:" + this.port).build();
+		}
+
+	}
+
+}
