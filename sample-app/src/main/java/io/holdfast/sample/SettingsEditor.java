@@ -1,0 +1,190 @@
+package io.holdfast.sample;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.Map;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.core.type.TypeReference;
+import tools.jackson.databind.json.JsonMapper;
+
+import org.springframework.core.env.Environment;
+import org.springframework.data.redis.core.StringRedisTemplate;
+import org.springframework.http.HttpStatus;
+import org.springframework.stereotype.Service;
+import org.springframework.web.server.ResponseStatusException;
+
+/**
+ * Lets one person at a time edit the shop's settings, over all instances. Opening them
+ * takes a lock that is held over several requests, until they are saved or given up; the
+ * others are told who holds them. The lease of an editor who vanishes is renewed for the
+ * editing time only.
+ */
+@Service
+class SettingsEditor {
+
+	private static final String LOCK = "settings";
+
+	private static final String SETTINGS_KEY = "shop:settings";
+
+	/** Who edits. Written and removed only by whoever holds the lock. */
+	private static final String EDITING_KEY = "shop:settings:editing";
+
+	private final LockService locks;
+
+	private final StringRedisTemplate redis;
+
+	private final JsonMapper json;
+
+	private final ShopProperties properties;
+
+	private final Environment environment;
+
+	private @Nullable Open open;
+
+	SettingsEditor(LockService locks, StringRedisTemplate redis, JsonMapper json, ShopProperties properties,
+			Environment environment) {
+		this.locks = locks;
+		this.redis = redis;
+		this.json = json;
+		this.properties = properties;
+		this.environment = environment;
+	}
+
+	/**
+	 * Read the settings.
+	 * @return the settings and who edits them
+	 */
+	Settings read() {
+		String text = this.redis.opsForValue().get(SETTINGS_KEY);
+		Map<String, Object> values = (text == null) ? Map.of() : this.json.readValue(text, new TypeReference<>() {
+		});
+		return new Settings(values, editing());
+	}
+
+	/**
+	 * Open the settings for editing; again, if this editor has opened them here already.
+	 * @param editor who wants to edit
+	 * @return the editing
+	 * @throws ResponseStatusException if somebody else edits them
+	 */
+	synchronized Editing open(String editor) {
+		if (this.open != null && this.open.isHeldBy(editor)) {
+			return this.open.editing();
+		}
+		// Not re-entrant: the thread that serves this editor may be the one that served
+		// another before, and would get that one's lock once more.
+		LockLease lease = this.locks
+			.tryAcquire(LockRequest.of(LOCK)
+				.waitTime(Duration.ZERO)
+				.leaseTime(this.properties.editingLease())
+				.maxHold(this.properties.editingTime())
+				.reentrant(false))
+			.orElseThrow(() -> conflict("Cannot open the settings: " + whoEdits()));
+		Instant now = Instant.now().truncatedTo(ChronoUnit.SECONDS);
+		Editing editing = new Editing(editor, now,
+				now.plus(this.properties.editingTime()).plus(this.properties.editingLease()), instance());
+		this.open = new Open(editing, lease);
+		this.redis.opsForValue()
+			.set(EDITING_KEY, this.json.writeValueAsString(editing),
+					this.properties.editingTime().plus(this.properties.editingLease()));
+		return editing;
+	}
+
+	/**
+	 * Save the settings and close them.
+	 * @param editor who has opened them
+	 * @param values the settings
+	 * @throws ResponseStatusException if this editor has not opened them at this
+	 * instance, or not closed them in time
+	 */
+	synchronized void save(String editor, Map<String, Object> values) {
+		Open mine = openedBy(editor);
+		this.redis.opsForValue().set(SETTINGS_KEY, this.json.writeValueAsString(values));
+		close(mine);
+	}
+
+	/**
+	 * Close the settings without saving.
+	 * @param editor who has opened them
+	 * @throws ResponseStatusException if this editor has not opened them at this
+	 * instance, or not closed them in time
+	 */
+	synchronized void giveUp(String editor) {
+		close(openedBy(editor));
+	}
+
+	private Open openedBy(String editor) {
+		Open current = this.open;
+		if (current != null && current.isHeldBy(editor)) {
+			return current;
+		}
+		if (current != null && current.editing().editor().equals(editor)) {
+			this.open = null;
+			throw conflict(editor + " took too long, the settings were released: open them again. " + whoEdits());
+		}
+		throw conflict(editor + " has not opened the settings at instance " + instance() + ": " + whoEdits());
+	}
+
+	private void close(Open mine) {
+		this.open = null;
+		try (LockLease lease = mine.lease()) {
+			if (lease.isHeld()) {
+				this.redis.delete(EDITING_KEY);
+			}
+		}
+	}
+
+	private @Nullable Editing editing() {
+		String text = this.redis.opsForValue().get(EDITING_KEY);
+		return (text != null && this.locks.status(LOCK).isLocked()) ? this.json.readValue(text, Editing.class) : null;
+	}
+
+	private String whoEdits() {
+		Editing editing = editing();
+		return (editing == null) ? "nobody edits them right now" : editing.editor() + " has been editing them since "
+				+ editing.since() + " at instance " + editing.instance();
+	}
+
+	private String instance() {
+		return this.environment.getRequiredProperty("local.server.port");
+	}
+
+	private static ResponseStatusException conflict(String detail) {
+		return new ResponseStatusException(HttpStatus.CONFLICT, detail);
+	}
+
+	/**
+	 * The settings.
+	 *
+	 * @param values what is set
+	 * @param editing who edits them, or {@code null}
+	 */
+	record Settings(Map<String, Object> values, @Nullable Editing editing) {
+	}
+
+	/**
+	 * An editing of the settings.
+	 *
+	 * @param editor who edits
+	 * @param since when it was opened
+	 * @param until when it ends at the latest if it is not closed before
+	 * @param instance the port of the instance where it was opened, and has to be closed
+	 */
+	record Editing(String editor, Instant since, Instant until, String instance) {
+	}
+
+	/** An editing that was opened here. */
+	private record Open(Editing editing, LockLease lease) {
+
+		boolean isHeldBy(String editor) {
+			return this.lease.isHeld() && this.editing.editor().equals(editor);
+		}
+
+	}
+
+}

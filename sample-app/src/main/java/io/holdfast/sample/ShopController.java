@@ -1,0 +1,95 @@
+package io.holdfast.sample;
+
+import java.util.Map;
+import java.util.regex.Pattern;
+
+import org.springframework.http.HttpStatus;
+import org.springframework.http.MediaType;
+import org.springframework.web.bind.annotation.DeleteMapping;
+import org.springframework.web.bind.annotation.GetMapping;
+import org.springframework.web.bind.annotation.PostMapping;
+import org.springframework.web.bind.annotation.PutMapping;
+import org.springframework.web.bind.annotation.RequestBody;
+import org.springframework.web.bind.annotation.RequestParam;
+import org.springframework.web.bind.annotation.RestController;
+import org.springframework.web.server.ResponseStatusException;
+
+/**
+ * The shop over HTTP.
+ */
+@RestController
+class ShopController {
+
+	private static final Pattern SKU = Pattern.compile("[A-Za-z0-9_-]{1,40}");
+
+	private static final Pattern EDITOR = Pattern.compile("[\\p{L}0-9 ._-]{1,40}");
+
+	private final Sales sales;
+
+	private final SettingsEditor settings;
+
+	ShopController(Sales sales, SettingsEditor settings) {
+		this.sales = sales;
+		this.settings = settings;
+	}
+
+	@GetMapping(path = "/", produces = MediaType.TEXT_PLAIN_VALUE)
+	String help() {
+		return """
+				A small shop, run by several instances and locked by Holdfast. What can be called:
+
+				POST   /sales?sku=SKU0001&stock=100&buyers=400   hold a sale, without and with the lock
+				GET    /settings                                 read the settings, and who edits them
+				POST   /settings/edit?editor=anna                open the settings for editing
+				PUT    /settings?editor=anna                     save a JSON object as the settings, and close
+				DELETE /settings/edit?editor=anna                close without saving
+				""";
+	}
+
+	@PostMapping("/sales")
+	SaleResult sell(@RequestParam String sku, @RequestParam int stock, @RequestParam int buyers) {
+		check("sku", sku, SKU);
+		check("stock", stock, 100_000);
+		check("buyers", buyers, 2_000);
+		return this.sales.hold(sku, stock, buyers);
+	}
+
+	@GetMapping("/settings")
+	SettingsEditor.Settings settings() {
+		return this.settings.read();
+	}
+
+	@PostMapping("/settings/edit")
+	SettingsEditor.Editing edit(@RequestParam String editor) {
+		check("editor", editor, EDITOR);
+		return this.settings.open(editor);
+	}
+
+	@PutMapping("/settings")
+	SettingsEditor.Settings save(@RequestParam String editor, @RequestBody Map<String, Object> values) {
+		check("editor", editor, EDITOR);
+		this.settings.save(editor, values);
+		return this.settings.read();
+	}
+
+	@DeleteMapping("/settings/edit")
+	SettingsEditor.Settings giveUp(@RequestParam String editor) {
+		check("editor", editor, EDITOR);
+		this.settings.giveUp(editor);
+		return this.settings.read();
+	}
+
+	private static void check(String name, int value, int max) {
+		if (value < 1 || value > max) {
+			throw new ResponseStatusException(HttpStatus.BAD_REQUEST,
+					name + " is " + value + ", which is not from 1 to " + max);
+		}
+	}
+
+	private static void check(String name, String value, Pattern allowed) {
+		if (!allowed.matcher(value).matches()) {
+			throw new ResponseStatusException(HttpStatus.BAD_REQUEST, name + " does not match " + allowed);
+		}
+	}
+
+}
