@@ -28,7 +28,8 @@ final class KeyText {
 			return constant.name();
 		}
 		if (value instanceof Optional<?>) {
-			throw new NoTextException(type(value) + " is not text. Write what it holds, for example with .orElse('none')");
+			throw new NoTextException(
+					type(value) + " is not text. Write what it holds, for example with .orElse('none')");
 		}
 		if (value.getClass().isArray() || value instanceof Iterable<?> || value instanceof Map<?, ?>
 				|| value instanceof BaseStream<?, ?>) {

@@ -280,9 +280,16 @@ public final class DefaultLockService implements LockService, AutoCloseable {
 	 */
 	public CompletableFuture<@Nullable Void> shutDown(Duration patience) {
 		this.engine.close();
-		CompletableFuture<@Nullable Void> drained = this.engine.keeper.drained().copy();
+		CompletableFuture<@Nullable Void> drained = this.engine.keeper.drained();
 		this.engine.scheduler.schedule(() -> drained.complete(null), patience.toNanos());
 		return drained.thenCompose((done) -> releaseRest());
+	}
+
+	/**
+	 * Grant again after a shut-down, as long as this service is not closed.
+	 */
+	public void resume() {
+		this.engine.open();
 	}
 
 	private CompletableFuture<@Nullable Void> releaseRest() {

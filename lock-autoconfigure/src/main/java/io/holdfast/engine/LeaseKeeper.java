@@ -27,9 +27,8 @@ final class LeaseKeeper {
 
 	private final Map<String, Hold> holds = new ConcurrentHashMap<>();
 
-	private final CompletableFuture<@Nullable Void> drained = new CompletableFuture<>();
-
-	private boolean draining;
+	/** Somebody waits for the last hold to end. */
+	private @Nullable CompletableFuture<@Nullable Void> drained;
 
 	private Scheduler.@Nullable Timer timer;
 
@@ -51,7 +50,7 @@ final class LeaseKeeper {
 	void forget(Hold hold) {
 		this.holds.remove(hold.token, hold);
 		synchronized (this) {
-			if (this.draining && this.holds.isEmpty()) {
+			if (this.drained != null && this.holds.isEmpty()) {
 				this.drained.complete(null);
 			}
 		}
@@ -66,11 +65,12 @@ final class LeaseKeeper {
 	 * @return completed by the release or loss of the last hold
 	 */
 	synchronized CompletableFuture<@Nullable Void> drained() {
-		this.draining = true;
+		CompletableFuture<@Nullable Void> drained = new CompletableFuture<>();
 		if (this.holds.isEmpty()) {
-			this.drained.complete(null);
+			drained.complete(null);
 		}
-		return this.drained;
+		this.drained = drained;
+		return drained;
 	}
 
 	List<Hold> holds() {

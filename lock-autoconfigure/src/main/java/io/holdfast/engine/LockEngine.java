@@ -151,6 +151,10 @@ final class LockEngine implements LeaseStore.WakeUps {
 		this.gates.values().forEach((gate) -> gate.execute(gate::close));
 	}
 
+	void open() {
+		this.closed = false;
+	}
+
 	boolean isClosed() {
 		return this.closed;
 	}

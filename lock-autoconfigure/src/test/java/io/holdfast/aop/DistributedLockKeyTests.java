@@ -116,8 +116,10 @@ class DistributedLockKeyTests {
 	}
 
 	static Stream<Arguments> otherValues() {
-		return Stream.<Object>of(List.of("a"), new String[] { "a" }, new int[] { 1 }, Map.of("a", "b"), Optional.of("a"),
-				List.of("a").stream(), new Object(), new Tenants()).map((value) -> Arguments.of(new Object[] { value }));
+		return Stream
+			.<Object>of(List.of("a"), new String[] { "a" }, new int[] { 1 }, Map.of("a", "b"), Optional.of("a"),
+					List.of("a").stream(), new Object(), new Tenants())
+			.map((value) -> Arguments.of(new Object[] { value }));
 	}
 
 	@ParameterizedTest

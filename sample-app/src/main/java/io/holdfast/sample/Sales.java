@@ -126,13 +126,18 @@ class Sales {
 	private Served serve(Announcement round, int share) throws InterruptedException {
 		List<Future<Bought>> purchases = this.buyers.invokeAll(Collections.nCopies(share, () -> buy(round)));
 		List<Bought> bought = new ArrayList<>();
+		Throwable failure = null;
 		for (Future<Bought> purchase : purchases) {
 			try {
 				bought.add(purchase.get());
 			}
 			catch (ExecutionException ex) {
-				logger.warn("A purchase of " + round.sku() + " failed", ex.getCause());
+				failure = ex.getCause();
 			}
+		}
+		if (failure != null) {
+			logger.warn((share - bought.size()) + " purchases of " + round.sku() + " failed, the last one so:",
+					failure);
 		}
 		int sold = (int) bought.stream().filter(Bought::sold).count();
 		return new Served(this.environment.getRequiredProperty("local.server.port"), share, sold, share - bought.size(),

@@ -1,0 +1,34 @@
+package io.holdfast.autoconfigure;
+
+import io.holdfast.LockService;
+import io.holdfast.aop.DistributedLockBeanPostProcessor;
+
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.context.annotation.Bean;
+import org.springframework.core.env.Environment;
+
+/**
+ * {@link AutoConfiguration Auto-configuration} of the annotations. It does not depend on
+ * Redis: an application that annotates methods and has no {@link LockService} is told so
+ * when one is called, rather than running it without a lock.
+ */
+@AutoConfiguration(after = HoldfastAutoConfiguration.class)
+@ConditionalOnBooleanProperty(name = { "holdfast.enabled", "holdfast.aop.enabled" }, matchIfMissing = true)
+public final class HoldfastAopAutoConfiguration {
+
+	@Bean
+	@ConditionalOnMissingBean
+	static DistributedLockBeanPostProcessor distributedLockBeanPostProcessor(ObjectProvider<LockService> locks,
+			Environment environment) {
+		// Post-processors come before configuration properties can be bound as beans.
+		DistributedLockBeanPostProcessor processor = new DistributedLockBeanPostProcessor(locks::getObject);
+		processor.setProxyTargetClass(environment.getProperty("spring.aop.proxy-target-class", Boolean.class, true));
+		processor.setOrder(environment.getProperty("holdfast.aop.order", Integer.class,
+				DistributedLockBeanPostProcessor.DEFAULT_ORDER));
+		return processor;
+	}
+
+}

@@ -1,0 +1,66 @@
+package io.holdfast.autoconfigure;
+
+import java.time.Duration;
+
+import io.holdfast.engine.DefaultLockService;
+
+import org.springframework.context.SmartLifecycle;
+
+/**
+ * Shuts a lock service down at its place in the order: after the web server has drained
+ * and executors have ended, before Redis is disconnected.
+ */
+final class LockServiceLifecycle implements SmartLifecycle {
+
+	/**
+	 * Higher phases stop first. Those of servers, listeners and executors are near the
+	 * highest, the connection factory's is 0.
+	 */
+	static final int PHASE = Integer.MAX_VALUE / 2;
+
+	private final DefaultLockService service;
+
+	private final Duration patience;
+
+	private volatile boolean running;
+
+	LockServiceLifecycle(DefaultLockService service, Duration patience) {
+		this.service = service;
+		this.patience = patience;
+	}
+
+	@Override
+	public void start() {
+		this.service.resume();
+		this.running = true;
+	}
+
+	@Override
+	public void stop(Runnable callback) {
+		this.running = false;
+		this.service.shutDown(this.patience).whenComplete((done, error) -> callback.run());
+	}
+
+	@Override
+	public void stop() {
+		stop(() -> {
+		});
+	}
+
+	@Override
+	public boolean isRunning() {
+		return this.running;
+	}
+
+	@Override
+	public int getPhase() {
+		return PHASE;
+	}
+
+	/** A context that is paused keeps what it holds: only the connection is renewed. */
+	@Override
+	public boolean isPauseable() {
+		return false;
+	}
+
+}
