@@ -32,6 +32,21 @@ record Attributes(Declaration<?> declaration, StringValueResolver resolver) {
 	}
 
 	/**
+	 * The text of an expression.
+	 * @param attribute the attribute's name
+	 * @param text what is written there
+	 * @return the expression
+	 */
+	String expression(String attribute, String text) {
+		// Resolving it would evaluate what is inside, now and without arguments.
+		if (text.contains("#{")) {
+			throw this.declaration.invalid(attribute, text, "has #{...} around an expression",
+					"The attribute is an expression already: leave #{ and } out", null);
+		}
+		return text(attribute, text);
+	}
+
+	/**
 	 * A time.
 	 * @param attribute the attribute's name
 	 * @param text what is written there

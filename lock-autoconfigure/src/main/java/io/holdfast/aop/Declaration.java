@@ -22,12 +22,13 @@ record Declaration<A extends Annotation>(A annotation, Method method, Class<?> t
 
 	/**
 	 * The name of the class and of the method, the same in every instance of an
-	 * application.
+	 * application. A generated class has another name in each: what declares stands in
+	 * for it.
 	 */
 	String qualifiedMethodName() {
 		boolean generated = Proxy.isProxyClass(this.targetClass) || this.targetClass.isHidden()
 				|| this.targetClass.isSynthetic();
-		Class<?> named = generated ? this.method.getDeclaringClass() : this.targetClass;
+		Class<?> named = generated ? declaringClass() : this.targetClass;
 		return named.getName() + "." + this.method.getName();
 	}
 
@@ -51,12 +52,12 @@ record Declaration<A extends Annotation>(A annotation, Method method, Class<?> t
 			.collect(Collectors.joining(", ", "(", ")"));
 		String place = "@" + this.annotation.annotationType().getSimpleName() + " on " + qualifiedMethodName()
 				+ parameters;
-		Class<?> declaring = (this.source instanceof Method declared) ? declared.getDeclaringClass()
-				: (Class<?>) this.source;
-		if (this.source instanceof Class<?> || declaring != this.method.getDeclaringClass()) {
-			return place + ", as declared by " + declaring.getName();
-		}
-		return place;
+		boolean declaredHere = this.source.equals(this.method);
+		return declaredHere ? place : place + ", as declared by " + declaringClass().getName();
+	}
+
+	private Class<?> declaringClass() {
+		return (this.source instanceof Method declared) ? declared.getDeclaringClass() : (Class<?>) this.source;
 	}
 
 }

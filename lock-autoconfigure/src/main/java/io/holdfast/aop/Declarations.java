@@ -14,6 +14,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.support.AopUtils;
+import org.springframework.core.GenericTypeResolver;
 import org.springframework.core.MethodClassKey;
 import org.springframework.core.MethodIntrospector;
 import org.springframework.core.annotation.AnnotationUtils;
@@ -103,10 +104,10 @@ final class Declarations<A extends Annotation, T> {
 							+ " and so is called past the bean's proxy",
 					"Make it a public method of the bean and call it from another bean", null);
 		}
-		if (ReturnTypes.isAsynchronous(declaration.method(), declaration.targetClass())) {
+		Class<?> returned = GenericTypeResolver.resolveReturnType(declaration.method(), declaration.targetClass());
+		if (ReturnTypes.isAsynchronous(declaration.method(), returned)) {
 			throw declaration.invalid(
-					"would not last until the work is done, because the method returns "
-							+ declaration.method().getReturnType().getName(),
+					"would not last until the work is done, because the method returns " + returned.getName(),
 					"Return the result itself, or annotate the method that does the work", null);
 		}
 	}

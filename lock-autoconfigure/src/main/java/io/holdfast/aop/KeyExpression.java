@@ -61,10 +61,6 @@ final class KeyExpression {
 	 */
 	static KeyExpression parse(String attribute, String text, Declaration<?> declaration,
 			StandardEvaluationContext delegates) {
-		if (text.contains("#{")) {
-			throw declaration.invalid(attribute, text, "has #{...} around an expression",
-					"The attribute is an expression already: leave #{ and } out", null);
-		}
 		Map<String, Integer> parameters = parameters(declaration);
 		SpelExpression parsed;
 		try {

@@ -38,7 +38,7 @@ record LockTemplate(Declaration<DistributedLock> declaration, String name, @Null
 		String name = attributes.text("name", annotation.name());
 		KeyExpression key = null;
 		if (StringUtils.hasLength(annotation.key())) {
-			key = KeyExpression.parse("key", attributes.text("key", annotation.key()), declaration, delegates);
+			key = KeyExpression.parse("key", attributes.expression("key", annotation.key()), declaration, delegates);
 		}
 		else if (name.isEmpty()) {
 			name = declaration.qualifiedMethodName();
@@ -65,9 +65,8 @@ record LockTemplate(Declaration<DistributedLock> declaration, String name, @Null
 			settle(request);
 		}
 		catch (IllegalArgumentException ex) {
-			throw this.declaration.invalid("leaseTime", this.declaration.annotation().leaseTime(),
-					"is out of bounds: " + ex.getMessage(),
-					"Write a time within the bounds, or leave it out for the default", ex);
+			throw this.declaration.invalid("leaseTime", this.declaration.annotation().leaseTime(), "is out of bounds",
+					"Write a time from 100ms to 365d, or leave it out for the default", ex);
 		}
 	}
 

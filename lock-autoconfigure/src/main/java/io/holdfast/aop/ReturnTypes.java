@@ -6,7 +6,6 @@ import java.util.concurrent.Future;
 
 import org.jspecify.annotations.Nullable;
 
-import org.springframework.core.GenericTypeResolver;
 import org.springframework.core.KotlinDetector;
 import org.springframework.core.ReactiveAdapterRegistry;
 
@@ -24,11 +23,10 @@ final class ReturnTypes {
 	 * Whether a method may return before its work is done. The libraries behind reactive
 	 * types need not be there.
 	 * @param method the method
-	 * @param targetClass the class whose method it is
+	 * @param type what it returns
 	 * @return whether its result only comes later
 	 */
-	static boolean isAsynchronous(Method method, Class<?> targetClass) {
-		Class<?> type = GenericTypeResolver.resolveReturnType(method, targetClass);
+	static boolean isAsynchronous(Method method, Class<?> type) {
 		return CompletionStage.class.isAssignableFrom(type) || Future.class.isAssignableFrom(type) || isPublisher(type)
 				|| ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) != null
 				|| KotlinDetector.isSuspendingFunction(method);

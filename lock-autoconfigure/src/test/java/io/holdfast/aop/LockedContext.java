@@ -15,16 +15,39 @@ final class LockedContext implements AutoCloseable {
 
 	private final AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext();
 
+	private boolean proxyTargetClass;
+
+	private int order = DistributedLockBeanPostProcessor.DEFAULT_ORDER;
+
 	private LockedContext(Map<String, Object> properties, Class<?>... beans) {
 		this.context.getEnvironment().getPropertySources().addFirst(new MapPropertySource("test", properties));
 		this.context.registerBean(RecordingLocks.class);
-		this.context.registerBean(DistributedLockBeanPostProcessor.class, () -> new DistributedLockBeanPostProcessor(
-				() -> this.context.getBeanProvider(LockService.class).getObject()));
+		this.context.registerBean(DistributedLockBeanPostProcessor.class, this::postProcessor);
 		this.context.register(beans);
+	}
+
+	private DistributedLockBeanPostProcessor postProcessor() {
+		DistributedLockBeanPostProcessor processor = new DistributedLockBeanPostProcessor(
+				() -> this.context.getBeanProvider(LockService.class).getObject());
+		processor.setProxyTargetClass(this.proxyTargetClass);
+		processor.setOrder(this.order);
+		return processor;
 	}
 
 	static LockedContext of(Class<?>... beans) {
 		return new LockedContext(Map.of(), beans).refresh();
+	}
+
+	static LockedContext withClassProxies(Class<?>... beans) {
+		LockedContext context = new LockedContext(Map.of(), beans);
+		context.proxyTargetClass = true;
+		return context.refresh();
+	}
+
+	static LockedContext ordered(int order, Class<?>... beans) {
+		LockedContext context = new LockedContext(Map.of(), beans);
+		context.order = order;
+		return context.refresh();
 	}
 
 	static LockedContext with(Map<String, Object> properties, Class<?>... beans) {

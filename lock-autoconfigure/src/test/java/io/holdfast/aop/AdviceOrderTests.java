@@ -1,0 +1,390 @@
+package io.holdfast.aop;
+
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
+
+import io.holdfast.LockService;
+import io.holdfast.annotation.DistributedLock;
+import org.aspectj.lang.annotation.Aspect;
+import org.aspectj.lang.annotation.Before;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.aop.Advisor;
+import org.springframework.aop.framework.Advised;
+import org.springframework.aop.framework.autoproxy.AbstractAutoProxyCreator;
+import org.springframework.aop.framework.autoproxy.DefaultAdvisorAutoProxyCreator;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.EnableAspectJAutoProxy;
+import org.springframework.core.Ordered;
+import org.springframework.core.annotation.Order;
+import org.springframework.resilience.annotation.ConcurrencyLimit;
+import org.springframework.resilience.annotation.EnableResilientMethods;
+import org.springframework.resilience.annotation.Retryable;
+import org.springframework.scheduling.annotation.Async;
+import org.springframework.scheduling.annotation.EnableAsync;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.annotation.EnableTransactionManagement;
+import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.support.AbstractPlatformTransactionManager;
+import org.springframework.transaction.support.DefaultTransactionStatus;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+/**
+ * Where the lock stands among the other advice of a bean.
+ */
+class AdviceOrderTests {
+
+	@ParameterizedTest
+	@ValueSource(classes = { Transactions.class, TransactionsAndAspects.class })
+	@DisplayName("The lock is acquired before the transaction begins and released after its commit")
+	void outsideOfTransaction(Class<?> transactions) {
+		try (LockedContext context = LockedContext.of(transactions, Shop.class)) {
+			Shop shop = context.bean(Shop.class);
+			shop.sell();
+			assertThat(context.locks().events()).containsExactly("lock", "begin", "body", "commit", "unlock");
+			assertThat(((Advised) shop).getAdvisors()[0].getAdvice()).isInstanceOf(DistributedLockInterceptor.class);
+		}
+	}
+
+	@Test
+	@DisplayName("The lock is released after the roll-back")
+	void outsideOfRolledBackTransaction() {
+		try (LockedContext context = LockedContext.of(Transactions.class, Shop.class)) {
+			assertThatIllegalStateException().isThrownBy(() -> context.bean(Shop.class).fail()).withMessage("failed");
+			assertThat(context.locks().events()).containsExactly("lock", "begin", "body", "rollback", "unlock");
+		}
+	}
+
+	@Test
+	@DisplayName("The lock is outside of a transaction also when the bean is proxied for its interface")
+	void outsideOfTransactionByInterface() {
+		try (LockedContext context = LockedContext.of(Transactions.class, ShopByInterface.class)) {
+			context.bean(Runnable.class).run();
+			assertThat(context.locks().events()).containsExactly("lock", "begin", "body", "commit", "unlock");
+		}
+	}
+
+	@Test
+	@DisplayName("A transaction whose proxy takes no more advice is wrapped")
+	void outsideOfFrozenProxy() {
+		try (LockedContext context = LockedContext.withClassProxies(FrozenTransactions.class, Shop.class)) {
+			context.bean(Shop.class).sell();
+			assertThat(context.locks().events()).containsExactly("lock", "begin", "body", "commit", "unlock");
+		}
+	}
+
+	@Test
+	@DisplayName("Aspects are inside of the lock")
+	void outsideOfAspects() {
+		try (LockedContext context = LockedContext.of(Aspects.class, Shop.class)) {
+			context.bean(Shop.class).plain();
+			assertThat(context.locks().events()).containsExactly("lock", "aspect", "body", "unlock");
+		}
+	}
+
+	@Test
+	@DisplayName("Without any auto-proxy creator, as with spring.aop.auto=false, the lock is there")
+	void withoutAutoProxyCreator() {
+		try (LockedContext context = LockedContext.of(Shop.class)) {
+			context.bean(Shop.class).sell();
+			assertThat(context.locks().events()).containsExactly("lock", "body", "unlock");
+		}
+	}
+
+	@Test
+	@DisplayName("With @Async, the lock is taken on the asynchronous thread, also around a transaction")
+	void insideOfAsync() throws InterruptedException {
+		try (LockedContext context = LockedContext.of(Asynchronous.class, Transactions.class, Shop.class)) {
+			Shop shop = context.bean(Shop.class);
+			assertThat(((Advised) shop).getAdvisors()[1].getAdvice()).isInstanceOf(DistributedLockInterceptor.class);
+			shop.async();
+			context.bean(Asynchronous.class).done.await();
+			assertThat(context.locks().events()).containsExactly("async", "lock", "begin", "body", "commit", "unlock",
+					"done");
+		}
+	}
+
+	@Test
+	@DisplayName("With @Retryable, each attempt takes and releases the lock")
+	void insideOfRetry() {
+		try (LockedContext context = LockedContext.of(Resilient.class, Transactions.class, Shop.class)) {
+			context.bean(Shop.class).retried();
+			assertThat(context.locks().events()).containsExactly("lock", "begin", "body", "rollback", "unlock", "lock",
+					"begin", "body", "commit", "unlock");
+		}
+	}
+
+	@Test
+	@DisplayName("With @ConcurrencyLimit, only those that are let in take the lock")
+	void insideOfConcurrencyLimit() {
+		try (LockedContext context = LockedContext.of(Resilient.class, Shop.class)) {
+			Shop shop = context.bean(Shop.class);
+			shop.limited();
+			Advisor[] advisors = ((Advised) shop).getAdvisors();
+			assertThat(advisors[advisors.length - 1].getAdvice()).isInstanceOf(DistributedLockInterceptor.class);
+			assertThat(context.locks().events()).containsExactly("lock", "body", "unlock");
+		}
+	}
+
+	@Test
+	@DisplayName("The order can be set: here the post-processor comes after those for retries")
+	void orderCanBeSet() {
+		try (LockedContext context = LockedContext.ordered(Ordered.LOWEST_PRECEDENCE, Resilient.class, Shop.class)) {
+			context.bean(Shop.class).retried();
+			assertThat(context.locks().events()).containsExactly("lock", "body", "body", "unlock");
+		}
+	}
+
+	@Test
+	@ExtendWith(OutputCaptureExtension.class)
+	@DisplayName("An auto-proxy creator that comes later is warned of, since it puts transactions around the lock")
+	void lateAutoProxyCreator(CapturedOutput output) {
+		try (LockedContext context = LockedContext.of(LateCreator.class, Transactions.class, Shop.class)) {
+			context.bean(Shop.class).sell();
+			assertThat(output).contains("auto-proxy creator " + DefaultAdvisorAutoProxyCreator.class.getName())
+				.contains("Give it a lower order");
+			assertThat(context.locks().events()).startsWith("begin", "lock");
+		}
+	}
+
+	@Test
+	@ExtendWith(OutputCaptureExtension.class)
+	void usualAutoProxyCreatorIsNotWarnedOf(CapturedOutput output) {
+		LockedContext.of(TransactionsAndAspects.class, Shop.class).close();
+		assertThat(output).doesNotContain("Give it a lower order");
+	}
+
+	@Test
+	@DisplayName("A proxy around a proxy that both lock: nested leases, released in order")
+	void doublyProxied() {
+		try (LockedContext context = LockedContext.of(SecondProcessor.class, Shop.class)) {
+			context.bean(Shop.class).plain();
+			assertThat(context.locks().events()).containsExactly("lock", "lock", "body", "unlock", "unlock");
+			assertThat(context.locks().keys()).containsExactly("shop", "shop");
+		}
+	}
+
+	@Test
+	@DisplayName("A call of the object's own method passes no proxy and takes no lock")
+	void selfInvocation() {
+		try (LockedContext context = LockedContext.of(Shop.class)) {
+			context.bean(Shop.class).selfInvoking();
+			assertThat(context.locks().events()).containsExactly("body");
+		}
+	}
+
+	static class Shop {
+
+		private final RecordingLocks recorder;
+
+		private int attempts;
+
+		Shop(RecordingLocks recorder) {
+			this.recorder = recorder;
+		}
+
+		@DistributedLock(name = "shop")
+		void plain() {
+			this.recorder.record("body");
+		}
+
+		void selfInvoking() {
+			plain();
+		}
+
+		@Transactional
+		@DistributedLock(name = "shop")
+		public void sell() {
+			this.recorder.record("body");
+		}
+
+		@Transactional
+		@DistributedLock(name = "shop")
+		public void fail() {
+			this.recorder.record("body");
+			throw new IllegalStateException("failed");
+		}
+
+		@Async
+		@Transactional
+		@DistributedLock(name = "shop")
+		public void async() {
+			this.recorder.record("body");
+		}
+
+		@Retryable(delay = 1)
+		@Transactional
+		@DistributedLock(name = "shop")
+		public void retried() {
+			this.recorder.record("body");
+			if (this.attempts++ == 0) {
+				throw new IllegalStateException("try again");
+			}
+		}
+
+		@ConcurrencyLimit(1)
+		@DistributedLock(name = "shop")
+		public void limited() {
+			this.recorder.record("body");
+		}
+
+	}
+
+	static class ShopByInterface implements Runnable {
+
+		private final RecordingLocks recorder;
+
+		ShopByInterface(RecordingLocks recorder) {
+			this.recorder = recorder;
+		}
+
+		@Override
+		@Transactional
+		@DistributedLock(name = "shop")
+		public void run() {
+			this.recorder.record("body");
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableTransactionManagement
+	static class Transactions {
+
+		@Bean
+		RecordingTransactionManager transactionManager(RecordingLocks recorder) {
+			return new RecordingTransactionManager(recorder);
+		}
+
+	}
+
+	@EnableAspectJAutoProxy(proxyTargetClass = true)
+	static class TransactionsAndAspects extends Transactions {
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAspectJAutoProxy
+	static class Aspects {
+
+		@Bean
+		RecordingAspect aspect(RecordingLocks recorder) {
+			return new RecordingAspect(recorder);
+		}
+
+	}
+
+	@Aspect
+	@Order(0)
+	static class RecordingAspect {
+
+		private final RecordingLocks recorder;
+
+		RecordingAspect(RecordingLocks recorder) {
+			this.recorder = recorder;
+		}
+
+		@Before("execution(* io.holdfast.aop.AdviceOrderTests.Shop.plain())")
+		void before() {
+			this.recorder.record("aspect");
+		}
+
+	}
+
+	static class FrozenTransactions extends Transactions {
+
+		FrozenTransactions(AbstractAutoProxyCreator creator) {
+			creator.setFrozen(true);
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAsync
+	static class Asynchronous {
+
+		private final CountDownLatch done = new CountDownLatch(1);
+
+		@Bean
+		Executor taskExecutor(RecordingLocks recorder) {
+			return (task) -> new Thread(() -> {
+				recorder.record("async");
+				task.run();
+				recorder.record("done");
+				this.done.countDown();
+			}).start();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableResilientMethods
+	static class Resilient {
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class LateCreator {
+
+		@Bean
+		static DefaultAdvisorAutoProxyCreator lateCreator() {
+			DefaultAdvisorAutoProxyCreator creator = new DefaultAdvisorAutoProxyCreator();
+			creator.setProxyTargetClass(true);
+			return creator;
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class SecondProcessor {
+
+		@Bean
+		static DistributedLockBeanPostProcessor secondProcessor(ObjectProvider<LockService> locks) {
+			return new DistributedLockBeanPostProcessor(locks::getObject);
+		}
+
+	}
+
+	static class RecordingTransactionManager extends AbstractPlatformTransactionManager {
+
+		private static final long serialVersionUID = 1L;
+
+		private final transient RecordingLocks recorder;
+
+		RecordingTransactionManager(RecordingLocks recorder) {
+			this.recorder = recorder;
+		}
+
+		@Override
+		protected Object doGetTransaction() {
+			return this;
+		}
+
+		@Override
+		protected void doBegin(Object transaction, TransactionDefinition definition) {
+			this.recorder.record("begin");
+		}
+
+		@Override
+		protected void doCommit(DefaultTransactionStatus status) {
+			this.recorder.record("commit");
+		}
+
+		@Override
+		protected void doRollback(DefaultTransactionStatus status) {
+			this.recorder.record("rollback");
+		}
+
+	}
+
+}

@@ -1,0 +1,463 @@
+package io.holdfast.aop;
+
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
+import java.util.stream.Stream;
+
+import io.holdfast.annotation.DistributedLock;
+import net.bytebuddy.ByteBuddy;
+import net.bytebuddy.description.annotation.AnnotationDescription;
+import net.bytebuddy.description.modifier.Visibility;
+import net.bytebuddy.dynamic.loading.ClassLoadingStrategy;
+import net.bytebuddy.implementation.StubMethod;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+import org.springframework.aop.framework.ProxyFactory;
+import org.springframework.beans.factory.BeanCreationException;
+import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.context.annotation.Lazy;
+import org.springframework.core.Ordered;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+/**
+ * Declarations that keep an application from starting.
+ */
+class InvalidDeclarationTests {
+
+	private static InvalidDeclarationException failure(Class<?>... beans) {
+		Throwable thrown = catchThrowable(() -> LockedContext.withClassProxies(beans).close());
+		assertThat(thrown).isInstanceOf(BeanCreationException.class)
+			.hasCauseInstanceOf(InvalidDeclarationException.class);
+		return (InvalidDeclarationException) thrown.getCause();
+	}
+
+	static Stream<Arguments> invalid() {
+		return Stream.of(
+				Arguments.of(Syntax.class, "key = \"'stock:' + \"", "is no valid expression", "Write for example #sku"),
+				Arguments.of(Template.class, "key = \"#{#sku}\"", "#{...}", "leave #{ and } out"),
+				Arguments.of(UnknownParameter.class, "key = \"'a' + #skuu.length\"", "#skuu",
+						"parameters are #sku, #count"),
+				Arguments.of(NoParameter.class, "key = \"#sku\"", "#sku", "has no parameters"),
+				Arguments.of(ForgottenQuotes.class, "key = \"stock\"", "unknown name: stock", "put text into quotes"),
+				Arguments.of(ForgottenQuotesInText.class, "key = \"stock + #sku\"", "unknown name: stock", "quotes"),
+				Arguments.of(WrongWait.class, "waitTime = \"ten seconds\"", "is not a duration", "0 to try once"),
+				Arguments.of(WaitWithoutUnit.class, "waitTime = \"10\"", "has no unit", "10s"),
+				Arguments.of(NegativeWait.class, "waitTime = \"-2s\"", "is negative", "-1 to wait without limit"),
+				Arguments.of(WrongLease.class, "leaseTime = \"1 parsec\"", "is not a duration", "10s"),
+				Arguments.of(ShortLease.class, "leaseTime = \"99ms\"", "is out of bounds", "default"),
+				Arguments.of(LongLease.class, "leaseTime = \"366d\"", "is out of bounds", "default"),
+				Arguments.of(EndlessLease.class, "leaseTime = \"-1\"", "is negative", "10s"),
+				Arguments.of(ZeroLease.class, "leaseTime = \"0\"", "is out of bounds", "default"),
+				Arguments.of(BlankName.class, "name = \" \"", "is blank", "leave the attribute out"),
+				Arguments.of(WrongName.class, "name = ", "control character", "Write another name"),
+				Arguments.of(Placeholder.class, "name = \"${no.such.property}\"", "cannot be resolved",
+						"Set the property"),
+				Arguments.of(KeyPlaceholder.class, "key = \"'${no.such.property}'\"", "cannot be resolved", "default"),
+				Arguments.of(PrivateMethod.class, "sell(String)", "is private", "public method"),
+				Arguments.of(StaticMethod.class, "sell(String)", "is static", "public method"),
+				Arguments.of(FinalMethod.class, "sell(String)", "is final", "non-final"),
+				Arguments.of(FinalMethodOfType.class, "sell(String), as declared by", "is final", "non-final"),
+				Arguments.of(FinalClass.class, "sell(String)", "cannot be proxied", "class non-final"),
+				Arguments.of(ReturnsFuture.class, "sell(String)", "returns java.util.concurrent.Future",
+						"Return the result"),
+				Arguments.of(ReturnsCompletableFuture.class, "sell(String)", "CompletableFuture", "Return the result"),
+				Arguments.of(ReturnsMono.class, "sell(String)", "reactor.core.publisher.Mono", "Return the result"),
+				Arguments.of(ReturnsFlux.class, "sell(String), as declared by", "reactor.core.publisher.Flux",
+						"Return"),
+				Arguments.of(ReturnsGeneric.class, "run()", "returns java.util.concurrent.CompletableFuture",
+						"Return the result"));
+	}
+
+	@ParameterizedTest
+	@MethodSource("invalid")
+	@DisplayName("The start fails, and the message names place, value, problem and cure")
+	void invalidDeclarations(Class<?> type, String value, String problem, String cure) {
+		InvalidDeclarationException failure = failure(type);
+		assertThat(failure).hasMessageStartingWith("@DistributedLock on " + type.getName() + ".")
+			.hasMessageContaining(value)
+			.hasMessageContaining(problem)
+			.hasMessageContaining(cure);
+		assertThat(failure.getProblem()).contains(value, problem);
+		assertThat(failure.getCure()).contains(cure);
+	}
+
+	@Test
+	@DisplayName("Without names of parameters, the message names -parameters")
+	void namesNotCompiledIn() {
+		Class<?> type = new ByteBuddy().subclass(Object.class)
+			.defineMethod("sell", void.class, Visibility.PUBLIC)
+			.withParameters(String.class)
+			.intercept(StubMethod.INSTANCE)
+			.annotateMethod(
+					AnnotationDescription.Builder.ofType(DistributedLock.class).define("key", "'a' + #sku").build())
+			.make()
+			.load(getClass().getClassLoader(), ClassLoadingStrategy.Default.WRAPPER)
+			.getLoaded();
+		assertThat(failure(type)).hasMessageContaining("#sku").hasMessageContaining("compile with -parameters");
+	}
+
+	@Test
+	void strictPlaceholders() {
+		assertThatExceptionOfType(BeanCreationException.class)
+			.isThrownBy(() -> LockedContext.strict(Map.of(), Placeholder.class))
+			.withCauseInstanceOf(InvalidDeclarationException.class)
+			.withMessageContaining("cannot be resolved");
+		LockedContext.strict(Map.of("no.such.property", "a"), Placeholder.class).close();
+	}
+
+	@Test
+	@DisplayName("What a placeholder stands for is named beside it")
+	void valueOfPlaceholder() {
+		assertThatExceptionOfType(BeanCreationException.class)
+			.isThrownBy(() -> LockedContext.with(Map.of("wait", "long"), WaitPlaceholder.class))
+			.withMessageContaining("waitTime = \"${wait}\" (long) is not a duration");
+		assertThatExceptionOfType(BeanCreationException.class)
+			.isThrownBy(() -> LockedContext.with(Map.of("wait", ""), NamePlaceholder.class))
+			.withMessageContaining("name = \"${wait}\" is blank");
+	}
+
+	@Test
+	@DisplayName("Final methods are no trouble to a proxy of the interface")
+	void finalMethodBehindInterface() {
+		try (LockedContext context = LockedContext.of(FinalImplementation.class)) {
+			context.bean(Runnable.class).run();
+			assertThat(context.locks().keys()).containsExactly("final");
+		}
+	}
+
+	@Test
+	@DisplayName("Final methods that a type only inherits are left out")
+	void inheritedFinalMethod() {
+		try (LockedContext context = LockedContext.of(InheritsFinal.class)) {
+			InheritsFinal bean = context.bean(InheritsFinal.class);
+			bean.sell("a");
+			assertThat(bean.provided()).isEqualTo("provided");
+			assertThat(context.locks().keys()).containsExactly("type");
+		}
+	}
+
+	@Test
+	@DisplayName("A proxy that takes no more advice and hides its class does not hide the annotation")
+	void frozenProxy() {
+		assertThat(failure(Freezer.class, FinalImplementation.class)).hasMessageContaining("frozen or opaque");
+	}
+
+	@Test
+	@DisplayName("A bean that is created later is checked then")
+	void lazyBean() {
+		try (LockedContext context = LockedContext.of(LazySyntax.class)) {
+			assertThatExceptionOfType(BeanCreationException.class).isThrownBy(() -> context.bean(LazySyntax.class))
+				.withCauseInstanceOf(InvalidDeclarationException.class);
+		}
+	}
+
+	static class Syntax {
+
+		@DistributedLock(key = "'stock:' + ")
+		void sell(String sku) {
+		}
+
+	}
+
+	@Lazy
+	static class LazySyntax extends Syntax {
+
+	}
+
+	static class Template {
+
+		@DistributedLock(key = "#{#sku}")
+		void sell(String sku) {
+		}
+
+	}
+
+	static class UnknownParameter {
+
+		@DistributedLock(key = "'a' + #skuu.length")
+		void sell(String sku, int count) {
+		}
+
+	}
+
+	static class NoParameter {
+
+		@DistributedLock(key = "#sku")
+		void sell() {
+		}
+
+	}
+
+	static class ForgottenQuotes {
+
+		@DistributedLock(key = "stock")
+		void sell(String sku) {
+		}
+
+	}
+
+	static class ForgottenQuotesInText {
+
+		@DistributedLock(key = "stock + #sku")
+		void sell(String sku) {
+		}
+
+	}
+
+	static class WrongWait {
+
+		@DistributedLock(waitTime = "ten seconds")
+		void sell(String sku) {
+		}
+
+	}
+
+	static class WaitWithoutUnit {
+
+		@DistributedLock(waitTime = "10")
+		void sell(String sku) {
+		}
+
+	}
+
+	static class NegativeWait {
+
+		@DistributedLock(waitTime = "-2s")
+		void sell(String sku) {
+		}
+
+	}
+
+	static class WrongLease {
+
+		@DistributedLock(leaseTime = "1 parsec")
+		void sell(String sku) {
+		}
+
+	}
+
+	static class ShortLease {
+
+		@DistributedLock(leaseTime = "99ms")
+		void sell(String sku) {
+		}
+
+	}
+
+	static class LongLease {
+
+		@DistributedLock(leaseTime = "366d")
+		void sell(String sku) {
+		}
+
+	}
+
+	static class EndlessLease {
+
+		@DistributedLock(leaseTime = "-1")
+		void sell(String sku) {
+		}
+
+	}
+
+	static class ZeroLease {
+
+		@DistributedLock(leaseTime = "0")
+		void sell(String sku) {
+		}
+
+	}
+
+	static class BlankName {
+
+		@DistributedLock(name = " ")
+		void sell(String sku) {
+		}
+
+	}
+
+	static class WrongName {
+
+		@DistributedLock(name = "a\u0007")
+		void sell(String sku) {
+		}
+
+	}
+
+	static class Placeholder {
+
+		@DistributedLock(name = "${no.such.property}")
+		void sell(String sku) {
+		}
+
+	}
+
+	static class KeyPlaceholder {
+
+		@DistributedLock(key = "'${no.such.property}'")
+		void sell(String sku) {
+		}
+
+	}
+
+	static class WaitPlaceholder {
+
+		@DistributedLock(waitTime = "${wait}")
+		void sell(String sku) {
+		}
+
+	}
+
+	static class NamePlaceholder {
+
+		@DistributedLock(name = "${wait}")
+		void sell(String sku) {
+		}
+
+	}
+
+	static class PrivateMethod {
+
+		@DistributedLock
+		private void sell(String sku) {
+		}
+
+	}
+
+	static class StaticMethod {
+
+		@DistributedLock
+		static void sell(String sku) {
+		}
+
+	}
+
+	static class FinalMethod {
+
+		@DistributedLock
+		final void sell(String sku) {
+		}
+
+	}
+
+	@DistributedLock(name = "type")
+	static class FinalMethodOfType {
+
+		public final void sell(String sku) {
+		}
+
+	}
+
+	static final class FinalClass {
+
+		@DistributedLock
+		void sell(String sku) {
+		}
+
+	}
+
+	static class ReturnsFuture {
+
+		@DistributedLock
+		Future<String> sell(String sku) {
+			return new CompletableFuture<>();
+		}
+
+	}
+
+	static class ReturnsCompletableFuture {
+
+		@DistributedLock
+		CompletableFuture<String> sell(String sku) {
+			return new CompletableFuture<>();
+		}
+
+	}
+
+	static class ReturnsMono {
+
+		@DistributedLock
+		Mono<String> sell(String sku) {
+			return Mono.empty();
+		}
+
+	}
+
+	@DistributedLock
+	static class ReturnsFlux {
+
+		public Flux<String> sell(String sku) {
+			return Flux.empty();
+		}
+
+	}
+
+	abstract static class Generic<T> {
+
+		@DistributedLock
+		T run() {
+			throw new UnsupportedOperationException();
+		}
+
+	}
+
+	static class ReturnsGeneric extends Generic<CompletableFuture<String>> {
+
+	}
+
+	static class FinalImplementation implements Runnable {
+
+		@Override
+		@DistributedLock(name = "final")
+		public final void run() {
+		}
+
+	}
+
+	static class ProvidesFinal {
+
+		public final String provided() {
+			return "provided";
+		}
+
+	}
+
+	@DistributedLock(name = "type")
+	static class InheritsFinal extends ProvidesFinal {
+
+		public void sell(String sku) {
+		}
+
+	}
+
+	/** Wraps beans into proxies that take no more advice, before the locks come. */
+	static class Freezer implements BeanPostProcessor, Ordered {
+
+		@Override
+		public Object postProcessAfterInitialization(Object bean, String beanName) {
+			if (!(bean instanceof FinalImplementation)) {
+				return bean;
+			}
+			ProxyFactory factory = new ProxyFactory(bean);
+			factory.setFrozen(true);
+			return factory.getProxy();
+		}
+
+		@Override
+		public int getOrder() {
+			return 0;
+		}
+
+	}
+
+}
