@@ -32,12 +32,13 @@ import org.springframework.aot.hint.annotation.Reflective;
  *
  * <h2>Where it is declared</h2>
  * <p>
- * On a method, or on a type for all its public methods, inherited ones included, but not
- * those of {@code Object}; each of them then has a key of its own unless {@code name} or
- * {@code key} says otherwise. On a class, on an interface that it implements, or as a
- * meta-annotation whose attributes may be set with
- * {@link org.springframework.core.annotation.AliasFor @AliasFor}. What is declared on a
- * method comes before what is declared on a type, and a class before its interfaces.
+ * On a method, or on a type for all its public methods (of an interface: those of each
+ * class that implements it), inherited ones included, but not those of {@code Object}.
+ * Each then has a key of its own unless {@code name} or {@code key} says otherwise. On a
+ * class, on an interface that it implements, or as a meta-annotation whose attributes may
+ * be set with {@link org.springframework.core.annotation.AliasFor @AliasFor}. What is
+ * declared on a method comes before what is declared on a type, and a class before its
+ * interfaces.
  *
  * <p>
  * The lock is taken by the bean's proxy: a method that calls another one of <em>its own

@@ -53,7 +53,7 @@ record Declaration<A extends Annotation>(A annotation, Method method, Class<?> t
 		String place = "@" + this.annotation.annotationType().getSimpleName() + " on " + qualifiedMethodName()
 				+ parameters;
 		boolean declaredHere = this.source.equals(this.method);
-		return declaredHere ? place : place + ", as declared by " + declaringClass().getName();
+		return declaredHere ? place : place + " (declared by " + declaringClass().getName() + ")";
 	}
 
 	private Class<?> declaringClass() {

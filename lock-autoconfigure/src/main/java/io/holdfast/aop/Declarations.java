@@ -17,6 +17,7 @@ import org.springframework.aop.support.AopUtils;
 import org.springframework.core.GenericTypeResolver;
 import org.springframework.core.MethodClassKey;
 import org.springframework.core.MethodIntrospector;
+import org.springframework.core.MethodIntrospector.MetadataLookup;
 import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.core.annotation.MergedAnnotation;
 import org.springframework.core.annotation.MergedAnnotations;
@@ -40,8 +41,11 @@ final class Declarations<A extends Annotation, T> {
 	/** What the methods that pass an advised proxy declare, by method and class. */
 	private final Map<MethodClassKey, Optional<T>> parsed = new ConcurrentHashMap<>();
 
+	/** What types have themselves: asked for with each of their methods. */
+	private final Map<Class<?>, MergedAnnotation<A>> ofTypes = new ConcurrentHashMap<>();
+
 	/** What all classes declare: most of them nothing. */
-	private final Map<Class<?>, List<Declaration<A>>> checked = new ConcurrentHashMap<>();
+	private final Map<Class<?>, List<Declaration<A>>> located = new ConcurrentHashMap<>();
 
 	/**
 	 * Create the declarations.
@@ -51,6 +55,16 @@ final class Declarations<A extends Annotation, T> {
 	Declarations(Class<A> annotationType, Function<Declaration<A>, T> parser) {
 		this.annotationType = annotationType;
 		this.parser = parser;
+	}
+
+	/**
+	 * Whether the annotation applies to a method, valid or not.
+	 * @param method the method as it was called
+	 * @param targetClass the class of the object it was called on
+	 * @return whether it does
+	 */
+	boolean matches(Method method, Class<?> targetClass) {
+		return locate(method, ClassUtils.getUserClass(targetClass)) != null;
 	}
 
 	/**
@@ -70,30 +84,38 @@ final class Declarations<A extends Annotation, T> {
 	}
 
 	/**
-	 * All that a class declares, checked.
+	 * All that a type declares, not yet checked.
 	 * @param type a class or an interface
 	 * @return the declarations, one for each method that has one
-	 * @throws InvalidDeclarationException if one of them cannot be applied
 	 */
 	Collection<Declaration<A>> of(Class<?> type) {
-		Class<?> userClass = ClassUtils.getUserClass(type);
-		List<Declaration<A>> known = this.checked.get(userClass);
-		if (known == null) {
-			known = AnnotationUtils.isCandidateClass(userClass, this.annotationType) ? List.copyOf(
-					MethodIntrospector.selectMethods(userClass, (Method method) -> check(method, userClass)).values())
-					: List.of();
-			this.checked.put(userClass, known);
-		}
-		return known;
+		return this.located.computeIfAbsent(ClassUtils.getUserClass(type), this::locateAll);
 	}
 
-	private @Nullable Declaration<A> check(Method method, Class<?> userClass) {
-		Declaration<A> declaration = locate(method, userClass);
-		if (declaration != null) {
+	private List<Declaration<A>> locateAll(Class<?> userClass) {
+		if (!AnnotationUtils.isCandidateClass(userClass, this.annotationType)) {
+			return List.of();
+		}
+		MetadataLookup<Declaration<A>> lookup = (method) -> locate(method, userClass);
+		return List.copyOf(MethodIntrospector.selectMethods(userClass, lookup).values());
+	}
+
+	/**
+	 * Check all that a type declares.
+	 * @param type a class or an interface
+	 * @param classProxy whether the proxy is a subclass of the type
+	 * @throws InvalidDeclarationException if something cannot be applied
+	 */
+	void check(Class<?> type, boolean classProxy) {
+		for (Declaration<A> declaration : of(type)) {
 			checkMethod(declaration);
+			if (classProxy && Modifier.isFinal(declaration.method().getModifiers()) && isMeant(declaration)) {
+				throw declaration.invalid(
+						"has no effect, because the method is final and the bean's proxy is a subclass of its class",
+						"Make the method non-final (in Kotlin: open, or use the kotlin-spring plugin)", null);
+			}
 			this.parser.apply(declaration);
 		}
-		return declaration;
 	}
 
 	private void checkMethod(Declaration<A> declaration) {
@@ -113,20 +135,6 @@ final class Declarations<A extends Annotation, T> {
 	}
 
 	/**
-	 * Refuse methods that a proxy which is a subclass cannot override.
-	 * @param type the proxied class
-	 */
-	void checkOverridable(Class<?> type) {
-		for (Declaration<A> declaration : of(type)) {
-			if (Modifier.isFinal(declaration.method().getModifiers()) && isMeant(declaration)) {
-				throw declaration.invalid(
-						"has no effect, because the method is final and the bean's proxy is a subclass of its class",
-						"Make the method non-final (in Kotlin: open, or use the kotlin-spring plugin)", null);
-			}
-		}
-	}
-
-	/**
 	 * Whether a final method was meant to be annotated: not if a type's annotation only
 	 * reaches it because the type inherits it, as from a base class of some framework.
 	 */
@@ -141,16 +149,17 @@ final class Declarations<A extends Annotation, T> {
 		if (!annotation.isPresent()) {
 			// A class may inherit the method from one that knows nothing of the
 			// interface.
-			annotation = search(ClassUtils.getInterfaceMethodIfPossible(specific, userClass));
+			Method implemented = ClassUtils.getInterfaceMethodIfPossible(specific, userClass);
+			annotation = implemented.equals(specific) ? annotation : search(implemented);
 		}
 		if (!annotation.isPresent() && !method.equals(specific)) {
 			annotation = search(method);
 		}
 		if (!annotation.isPresent() && isReachedByType(specific)) {
-			annotation = search(userClass);
+			annotation = this.ofTypes.computeIfAbsent(userClass, this::search);
 			if (!annotation.isPresent()) {
 				// A proxy may implement interfaces that its target does not.
-				annotation = search(method.getDeclaringClass());
+				annotation = this.ofTypes.computeIfAbsent(method.getDeclaringClass(), this::search);
 			}
 		}
 		return (annotation.isPresent() && annotation.getSource() instanceof AnnotatedElement source)

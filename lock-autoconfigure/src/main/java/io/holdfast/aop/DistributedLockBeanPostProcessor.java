@@ -1,6 +1,8 @@
 package io.holdfast.aop;
 
 import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.Supplier;
 
 import io.holdfast.LockService;
@@ -106,8 +108,8 @@ public final class DistributedLockBeanPostProcessor extends AbstractBeanFactoryA
 		Object result = (bean instanceof Advised advised && !advised.isFrozen()) ? advise(bean, advised)
 				: wrap(bean, beanName);
 		if (result instanceof Advised advised && advised.indexOf(this.lockAdvisor) >= 0) {
-			if (AopUtils.isCglibProxy(result)) {
-				this.declarations.checkOverridable(AopUtils.getTargetClass(result));
+			for (Class<?> type : typesOf(advised, result)) {
+				this.declarations.check(type, AopUtils.isCglibProxy(result));
 			}
 			checkOrder();
 		}
@@ -116,15 +118,26 @@ public final class DistributedLockBeanPostProcessor extends AbstractBeanFactoryA
 
 	/** Adds the lock to an existing proxy, once, also if that bean has several names. */
 	private Object advise(Object bean, Advised advised) {
-		boolean eligible = isEligible(AopUtils.getTargetClass(bean));
-		for (Class<?> proxied : advised.getProxiedInterfaces()) {
-			// A repository's proxy has an interface that its target does not implement.
-			eligible |= isEligible(proxied);
-		}
-		if (eligible && advised.indexOf(this.lockAdvisor) < 0) {
+		if (advised.indexOf(this.lockAdvisor) < 0 && typesOf(advised, bean).stream().anyMatch(this::isEligible)) {
 			advised.addAdvisor(0, this.lockAdvisor);
 		}
 		return bean;
+	}
+
+	/**
+	 * The target's class and what it does not implement itself: a repository's proxy has
+	 * an interface that its target knows nothing of.
+	 */
+	private static List<Class<?>> typesOf(Advised advised, Object proxy) {
+		Class<?> targetClass = AopUtils.getTargetClass(proxy);
+		List<Class<?>> types = new ArrayList<>();
+		types.add(targetClass);
+		for (Class<?> proxied : advised.getProxiedInterfaces()) {
+			if (!proxied.isAssignableFrom(targetClass)) {
+				types.add(proxied);
+			}
+		}
+		return types;
 	}
 
 	private Object wrap(Object bean, String beanName) {
@@ -186,7 +199,7 @@ public final class DistributedLockBeanPostProcessor extends AbstractBeanFactoryA
 
 		@Override
 		public boolean matches(Method method, Class<?> targetClass) {
-			return this.declarations.find(method, targetClass) != null;
+			return this.declarations.matches(method, targetClass);
 		}
 
 	}

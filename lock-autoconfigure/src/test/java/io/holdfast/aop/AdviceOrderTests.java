@@ -2,11 +2,13 @@ package io.holdfast.aop;
 
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
 
 import io.holdfast.LockService;
 import io.holdfast.annotation.DistributedLock;
 import org.aspectj.lang.annotation.Aspect;
 import org.aspectj.lang.annotation.Before;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -30,6 +32,8 @@ import org.springframework.resilience.annotation.EnableResilientMethods;
 import org.springframework.resilience.annotation.Retryable;
 import org.springframework.scheduling.annotation.Async;
 import org.springframework.scheduling.annotation.EnableAsync;
+import org.springframework.scheduling.annotation.EnableScheduling;
+import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
@@ -133,6 +137,15 @@ class AdviceOrderTests {
 			Advisor[] advisors = ((Advised) shop).getAdvisors();
 			assertThat(advisors[advisors.length - 1].getAdvice()).isInstanceOf(DistributedLockInterceptor.class);
 			assertThat(context.locks().events()).containsExactly("lock", "body", "unlock");
+		}
+	}
+
+	@Test
+	@DisplayName("A scheduled method runs under its lock")
+	void scheduled() {
+		try (LockedContext context = LockedContext.of(Scheduling.class, Job.class)) {
+			Awaitility.await()
+				.untilAsserted(() -> assertThat(context.locks().events()).startsWith("lock", "body", "unlock"));
 		}
 	}
 
@@ -323,6 +336,28 @@ class AdviceOrderTests {
 				recorder.record("done");
 				this.done.countDown();
 			}).start();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableScheduling
+	static class Scheduling {
+
+	}
+
+	static class Job {
+
+		private final RecordingLocks recorder;
+
+		Job(RecordingLocks recorder) {
+			this.recorder = recorder;
+		}
+
+		@Scheduled(fixedDelay = 1, timeUnit = TimeUnit.HOURS)
+		@DistributedLock(name = "job")
+		void run() {
+			this.recorder.record("body");
 		}
 
 	}

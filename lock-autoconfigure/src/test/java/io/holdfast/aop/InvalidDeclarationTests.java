@@ -1,5 +1,6 @@
 package io.holdfast.aop;
 
+import java.lang.invoke.MethodHandles;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
@@ -66,14 +67,13 @@ class InvalidDeclarationTests {
 				Arguments.of(PrivateMethod.class, "sell(String)", "is private", "public method"),
 				Arguments.of(StaticMethod.class, "sell(String)", "is static", "public method"),
 				Arguments.of(FinalMethod.class, "sell(String)", "is final", "non-final"),
-				Arguments.of(FinalMethodOfType.class, "sell(String), as declared by", "is final", "non-final"),
+				Arguments.of(FinalMethodOfType.class, "sell(String) (declared by", "is final", "non-final"),
 				Arguments.of(FinalClass.class, "sell(String)", "cannot be proxied", "class non-final"),
 				Arguments.of(ReturnsFuture.class, "sell(String)", "returns java.util.concurrent.Future",
 						"Return the result"),
 				Arguments.of(ReturnsCompletableFuture.class, "sell(String)", "CompletableFuture", "Return the result"),
 				Arguments.of(ReturnsMono.class, "sell(String)", "reactor.core.publisher.Mono", "Return the result"),
-				Arguments.of(ReturnsFlux.class, "sell(String), as declared by", "reactor.core.publisher.Flux",
-						"Return"),
+				Arguments.of(ReturnsFlux.class, "sell(String) (declared by", "reactor.core.publisher.Flux", "Return"),
 				Arguments.of(ReturnsGeneric.class, "run()", "returns java.util.concurrent.CompletableFuture",
 						"Return the result"));
 	}
@@ -95,13 +95,14 @@ class InvalidDeclarationTests {
 	@DisplayName("Without names of parameters, the message names -parameters")
 	void namesNotCompiledIn() {
 		Class<?> type = new ByteBuddy().subclass(Object.class)
+			.name(getClass().getName() + "$WithoutNames")
 			.defineMethod("sell", void.class, Visibility.PUBLIC)
 			.withParameters(String.class)
 			.intercept(StubMethod.INSTANCE)
 			.annotateMethod(
 					AnnotationDescription.Builder.ofType(DistributedLock.class).define("key", "'a' + #sku").build())
 			.make()
-			.load(getClass().getClassLoader(), ClassLoadingStrategy.Default.WRAPPER)
+			.load(getClass().getClassLoader(), ClassLoadingStrategy.UsingLookup.of(MethodHandles.lookup()))
 			.getLoaded();
 		assertThat(failure(type)).hasMessageContaining("#sku").hasMessageContaining("compile with -parameters");
 	}
@@ -150,6 +151,15 @@ class InvalidDeclarationTests {
 	@DisplayName("A proxy that takes no more advice and hides its class does not hide the annotation")
 	void frozenProxy() {
 		assertThat(failure(Freezer.class, FinalImplementation.class)).hasMessageContaining("frozen or opaque");
+	}
+
+	@Test
+	@DisplayName("Ahead-of-time processing sees the proxy's class, without the properties of the run")
+	void aheadOfTime() {
+		DistributedLockBeanPostProcessor processor = new DistributedLockBeanPostProcessor(RecordingLocks::new);
+		assertThat(processor.determineBeanType(Placeholder.class, "bean")).isNotEqualTo(Placeholder.class)
+			.isAssignableTo(Placeholder.class);
+		assertThat(processor.determineBeanType(ProvidesFinal.class, "bean")).isEqualTo(ProvidesFinal.class);
 	}
 
 	@Test
