@@ -107,8 +107,8 @@ public final class DistributedLockBeanPostProcessor extends AbstractBeanFactoryA
 		}
 		Object result = (bean instanceof Advised advised && !advised.isFrozen()) ? advise(bean, advised)
 				: wrap(bean, beanName);
-		if (result instanceof Advised advised && advised.indexOf(this.lockAdvisor) >= 0) {
-			for (Class<?> type : typesOf(advised, result)) {
+		if (result != bean || (bean instanceof Advised advised && advised.indexOf(this.lockAdvisor) >= 0)) {
+			for (Class<?> type : typesOf(bean)) {
 				this.declarations.check(type, AopUtils.isCglibProxy(result));
 			}
 			checkOrder();
@@ -118,7 +118,7 @@ public final class DistributedLockBeanPostProcessor extends AbstractBeanFactoryA
 
 	/** Adds the lock to an existing proxy, once, also if that bean has several names. */
 	private Object advise(Object bean, Advised advised) {
-		if (advised.indexOf(this.lockAdvisor) < 0 && typesOf(advised, bean).stream().anyMatch(this::isEligible)) {
+		if (advised.indexOf(this.lockAdvisor) < 0 && typesOf(bean).stream().anyMatch(this::isEligible)) {
 			advised.addAdvisor(0, this.lockAdvisor);
 		}
 		return bean;
@@ -128,13 +128,15 @@ public final class DistributedLockBeanPostProcessor extends AbstractBeanFactoryA
 	 * The target's class and what it does not implement itself: a repository's proxy has
 	 * an interface that its target knows nothing of.
 	 */
-	private static List<Class<?>> typesOf(Advised advised, Object proxy) {
-		Class<?> targetClass = AopUtils.getTargetClass(proxy);
+	private static List<Class<?>> typesOf(Object bean) {
+		Class<?> targetClass = AopUtils.getTargetClass(bean);
 		List<Class<?>> types = new ArrayList<>();
 		types.add(targetClass);
-		for (Class<?> proxied : advised.getProxiedInterfaces()) {
-			if (!proxied.isAssignableFrom(targetClass)) {
-				types.add(proxied);
+		if (bean instanceof Advised advised) {
+			for (Class<?> proxied : advised.getProxiedInterfaces()) {
+				if (!proxied.isAssignableFrom(targetClass)) {
+					types.add(proxied);
+				}
 			}
 		}
 		return types;
