@@ -19,9 +19,12 @@ final class Faults {
 
 	private final boolean foreign;
 
+	private final boolean ordered;
+
 	private boolean over;
 
-	Faults(int lostReplies, int failures, int repeats, int lostWakeUps, int pauses, boolean crashes, boolean foreign) {
+	Faults(int lostReplies, int failures, int repeats, int lostWakeUps, int pauses, boolean crashes, boolean foreign,
+			boolean ordered) {
 		this.lostReplies = lostReplies;
 		this.failures = failures;
 		this.repeats = repeats;
@@ -29,14 +32,20 @@ final class Faults {
 		this.pauses = pauses;
 		this.crashes = crashes;
 		this.foreign = foreign;
+		this.ordered = ordered;
 	}
 
 	static Faults none() {
-		return new Faults(0, 0, 0, 0, 0, false, false);
+		return new Faults(0, 0, 0, 0, 0, false, false, true);
 	}
 
 	static Faults all() {
-		return new Faults(40, 40, 100, 200, 5, true, true);
+		return new Faults(40, 40, 100, 200, 5, true, true, true);
+	}
+
+	/** As with a pool of connections: a later command may overtake an earlier one. */
+	static Faults allUnordered() {
+		return new Faults(40, 40, 100, 200, 5, true, true, false);
 	}
 
 	void end() {
@@ -65,6 +74,10 @@ final class Faults {
 
 	boolean crashes() {
 		return this.crashes;
+	}
+
+	boolean ordered() {
+		return this.ordered;
 	}
 
 	boolean foreign() {

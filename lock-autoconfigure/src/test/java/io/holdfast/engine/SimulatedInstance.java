@@ -95,8 +95,12 @@ final class SimulatedInstance implements Scheduler, LeaseStore {
 		boolean failed = chance(this.simulation.faults.failures());
 		boolean executed = !failed || this.simulation.random.nextBoolean();
 		boolean repeated = chance(this.simulation.faults.repeats());
-		this.lastExecution = Math.max(this.lastExecution, now() + latency());
-		this.simulation.at(this.lastExecution - now(), () -> {
+		long execution = now() + latency();
+		if (isOrdered()) {
+			execution = Math.max(this.lastExecution, execution);
+			this.lastExecution = execution;
+		}
+		this.simulation.at(execution - now(), () -> {
 			// Given up before it was sent, perhaps.
 			if (answer.isCancelled() && this.simulation.random.nextBoolean()) {
 				return;
@@ -106,9 +110,13 @@ final class SimulatedInstance implements Scheduler, LeaseStore {
 			}
 			@Nullable T reply = executed ? command.get().join() : null;
 			this.simulation.log(this.number + ": " + what + " -> " + reply + (lost ? " (lost)" : ""));
-			this.lastReply = Math.max(this.lastReply, now() + latency());
+			long arrival = now() + latency();
+			if (isOrdered()) {
+				arrival = Math.max(this.lastReply, arrival);
+				this.lastReply = arrival;
+			}
 			if (!lost) {
-				at(this.lastReply - now(), () -> {
+				at(arrival - now(), () -> {
 					if (failed || reply == null) {
 						answer.completeExceptionally(new StoreFailure("connection reset", true, null));
 					}
@@ -130,7 +138,7 @@ final class SimulatedInstance implements Scheduler, LeaseStore {
 			@Override
 			public void handedOver(String key, String token, long fence, long ttlMillis) {
 				if (!chance(SimulatedInstance.this.simulation.faults.lostWakeUps())) {
-					at(latency() * 2, () -> wakeUps.handedOver(key, token, fence, ttlMillis));
+					at(latency() * (chance(100) ? 12 : 2), () -> wakeUps.handedOver(key, token, fence, ttlMillis));
 				}
 			}
 
@@ -149,7 +157,7 @@ final class SimulatedInstance implements Scheduler, LeaseStore {
 
 	@Override
 	public boolean isOrdered() {
-		return true;
+		return this.simulation.faults.ordered();
 	}
 
 	@Override

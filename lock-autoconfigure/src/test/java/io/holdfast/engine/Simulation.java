@@ -44,6 +44,8 @@ final class Simulation {
 
 	private final List<SimulatedInstance> instances = new ArrayList<>();
 
+	private final List<User> users = new ArrayList<>();
+
 	private final Map<String, List<LockLease>> leases = new HashMap<>();
 
 	private final Map<String, Long> foreignUntil = new HashMap<>();
@@ -69,6 +71,7 @@ final class Simulation {
 		}
 		for (int i = 0; i < users; i++) {
 			User user = new User(this.instances.get(this.random.nextInt(instanceCount)), keys, steps);
+			this.users.add(user);
 			at(this.random.nextInt(20) * MILLI, user::next);
 		}
 		if (this.faults.crashes()) {
@@ -84,6 +87,9 @@ final class Simulation {
 		}
 		at(2000 * MILLI, this.faults::end);
 		drain();
+		for (User user : this.users) {
+			check(user.steps < 0 || user.instance.crashed, user + " still waits");
+		}
 		check(this.world.isIdle(), "something is left in the store");
 		for (SimulatedInstance instance : this.instances) {
 			check(instance.crashed || instance.service.isIdle(), "something is left in instance " + instance.number);
@@ -167,7 +173,8 @@ final class Simulation {
 				return;
 			}
 			String key = "k" + Simulation.this.random.nextInt(this.keys);
-			int wait = Simulation.this.random.nextInt(4) * Simulation.this.random.nextInt(400);
+			boolean patient = Simulation.this.random.nextInt(4) == 0;
+			int wait = patient ? 1_000_000 : Simulation.this.random.nextInt(4) * Simulation.this.random.nextInt(400);
 			int lease = 100 + Simulation.this.random.nextInt(400);
 			LockRequest request = LockRequest.of(key)
 				.waitTime(Duration.ofMillis(wait))
