@@ -39,6 +39,8 @@ public final class FaultProxy implements AutoCloseable {
 
 	private @Nullable ServerSocket listener;
 
+	private @Nullable Thread acceptor;
+
 	private FaultProxy(InetSocketAddress target) {
 		this.target = target;
 	}
@@ -143,6 +145,13 @@ public final class FaultProxy implements AutoCloseable {
 	public synchronized void down() {
 		if (this.listener != null) {
 			closeQuietly(this.listener);
+			try {
+				// Until it has left accept(), the system still takes connections.
+				this.acceptor.join();
+			}
+			catch (InterruptedException ex) {
+				Thread.currentThread().interrupt();
+			}
 			this.listener = null;
 		}
 		this.connections.forEach(Connection::close);
@@ -156,7 +165,7 @@ public final class FaultProxy implements AutoCloseable {
 			try {
 				ServerSocket socket = new ServerSocket(this.port, 50, InetAddress.getByName(host()));
 				this.listener = socket;
-				startThread("accept", () -> accept(socket));
+				this.acceptor = startThread("accept", () -> accept(socket));
 			}
 			catch (IOException ex) {
 				throw new UncheckedIOException(ex);
@@ -182,14 +191,9 @@ public final class FaultProxy implements AutoCloseable {
 	private void accept(ServerSocket socket) {
 		try {
 			while (true) {
-				Socket client = socket.accept();
-				synchronized (this) {
-					if (this.listener != socket) {
-						client.close();
-						return;
-					}
-					this.connections.add(new Connection(client));
-				}
+				Connection connection = new Connection(socket.accept());
+				this.connections.add(connection);
+				startThread("requests", connection::forwardRequests);
 			}
 		}
 		catch (IOException ex) {
@@ -197,10 +201,11 @@ public final class FaultProxy implements AutoCloseable {
 		}
 	}
 
-	private void startThread(String task, Runnable body) {
+	private Thread startThread(String task, Runnable body) {
 		Thread thread = new Thread(body, "proxy " + this.port + ": " + task);
 		thread.setDaemon(true);
 		thread.start();
+		return thread;
 	}
 
 	private static void closeQuietly(AutoCloseable socket) {
@@ -258,7 +263,6 @@ public final class FaultProxy implements AutoCloseable {
 
 		Connection(Socket client) {
 			this.client = client;
-			startThread("requests", this::forwardRequests);
 		}
 
 		private void forwardRequests() {

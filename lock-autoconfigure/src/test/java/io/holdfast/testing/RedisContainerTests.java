@@ -2,7 +2,6 @@ package io.holdfast.testing;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
-import org.testcontainers.DockerClientFactory;
 import org.testcontainers.containers.GenericContainer;
 
 import org.springframework.boot.autoconfigure.AutoConfigurations;
@@ -21,7 +20,7 @@ class RedisContainerTests {
 	@Test
 	@DisplayName("An application context that imports the container connects to it by its service connection")
 	void serviceConnection() {
-		assumeTrue(DockerClientFactory.instance().isDockerAvailable(), "No Docker engine answers");
+		assumeTrue(SharedRedis.get().way() == SharedRedis.Way.DOCKER, "The tests' Redis does not run in Docker");
 		new ApplicationContextRunner().withInitializer(new TestcontainersLifecycleApplicationContextInitializer())
 			.withUserConfiguration(RedisContainerConfiguration.class)
 			.withConfiguration(

@@ -34,13 +34,16 @@ final class SharedRedis {
 
 	private static @Nullable SharedRedis instance;
 
+	private final Way way;
+
 	private final String host;
 
 	private final int port;
 
 	private final StringRedisTemplate template;
 
-	private SharedRedis(String way, String host, int port) {
+	private SharedRedis(Way way, String host, int port) {
+		this.way = way;
 		this.host = host;
 		this.port = port;
 		LettuceConnectionFactory connections = new LettuceConnectionFactory(
@@ -49,7 +52,7 @@ final class SharedRedis {
 		connections.afterPropertiesSet();
 		connections.start();
 		this.template = new StringRedisTemplate(connections);
-		logger.info("Tests use the Redis at " + host + ":" + port + ", " + way);
+		logger.info("Tests use the Redis at " + host + ":" + port + ", " + way.description);
 	}
 
 	static synchronized SharedRedis get() {
@@ -59,6 +62,10 @@ final class SharedRedis {
 			instance = result;
 		}
 		return result;
+	}
+
+	Way way() {
+		return this.way;
 	}
 
 	String host() {
@@ -92,7 +99,7 @@ final class SharedRedis {
 			}
 		}
 		RedisServer server = RedisServer.start();
-		return new SharedRedis("a process of the embedded binary", server.host(), server.port());
+		return new SharedRedis(Way.EMBEDDED, server.host(), server.port());
 	}
 
 	private static SharedRedis named(String address) {
@@ -110,7 +117,7 @@ final class SharedRedis {
 			throw new IllegalStateException("No Redis answers at the address that -D" + PROPERTY + "=" + address
 					+ " names (" + ex.getMessage() + "): start one there, or leave the property out", ex);
 		}
-		return new SharedRedis("named by -D" + PROPERTY, host, port);
+		return new SharedRedis(Way.NAMED, host, port);
 	}
 
 	/** The way in which an application's tests get it: Boot knows the address. */
@@ -123,7 +130,22 @@ final class SharedRedis {
 		DataRedisConnectionDetails.Standalone address = context.getBean(DataRedisConnectionDetails.class)
 			.getStandalone();
 		Assert.state(address != null, "A container is a standalone Redis");
-		return new SharedRedis("a container in Docker", address.getHost(), address.getPort());
+		return new SharedRedis(Way.DOCKER, address.getHost(), address.getPort());
+	}
+
+	/**
+	 * How the tests get their Redis.
+	 */
+	enum Way {
+
+		NAMED("named by -D" + PROPERTY), DOCKER("a container in Docker"), EMBEDDED("a process of the embedded binary");
+
+		private final String description;
+
+		Way(String description) {
+			this.description = description;
+		}
+
 	}
 
 	@Import(RedisContainerConfiguration.class)
