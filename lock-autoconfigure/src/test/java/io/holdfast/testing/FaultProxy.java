@@ -232,16 +232,11 @@ public final class FaultProxy implements AutoCloseable {
 
 	}
 
-	/**
-	 * What the server sent, and when the client is to get it; no bytes for the end.
-	 */
+	/** What the server sent, and when the client is to get it; no bytes for the end. */
 	private record Reply(byte[] bytes, long dueNanos) {
 	}
 
-	/**
-	 * A client's connection, and the one to the server that is opened for its first
-	 * request.
-	 */
+	/** A client's connection, and the one to the server, opened for its first request. */
 	private final class Connection {
 
 		private final Socket client;
@@ -373,22 +368,14 @@ public final class FaultProxy implements AutoCloseable {
 		private void end(Socket side) {
 			if (this.cut) {
 				closeQuietly(side);
-				if (this.client.isClosed() && this.server.isClosed()) {
-					close();
-				}
 			}
-			else {
+			if (!this.cut || (this.client.isClosed() && this.server.isClosed())) {
 				close();
 			}
 		}
 
 		private void reset() {
-			try {
-				this.client.setSoLinger(true, 0);
-			}
-			catch (IOException ex) {
-				// It was closed by the client.
-			}
+			closeQuietly(() -> this.client.setSoLinger(true, 0));
 			closeQuietly(this.client);
 		}
 

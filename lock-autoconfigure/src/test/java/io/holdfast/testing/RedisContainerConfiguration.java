@@ -12,10 +12,12 @@ import org.springframework.context.annotation.Bean;
 @TestConfiguration(proxyBeanMethods = false)
 public class RedisContainerConfiguration {
 
+	static final String IMAGE = "redis:7.0.15";
+
 	@Bean
 	@ServiceConnection(name = "redis")
 	GenericContainer<?> redisContainer() {
-		return new GenericContainer<>("redis:7.0.15").withExposedPorts(6379);
+		return new GenericContainer<>(IMAGE).withExposedPorts(6379);
 	}
 
 }

@@ -3,6 +3,7 @@ package io.holdfast.testing;
 import java.io.IOException;
 import java.time.Duration;
 
+import com.github.dockerjava.api.DockerClient;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -122,6 +123,7 @@ final class SharedRedis {
 
 	/** The way in which an application's tests get it: Boot knows the address. */
 	private static SharedRedis inDocker() {
+		pullIfMissing(RedisContainerConfiguration.IMAGE);
 		AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext();
 		new TestcontainersLifecycleApplicationContextInitializer().initialize(context);
 		context.register(DockerConfiguration.class);
@@ -131,6 +133,20 @@ final class SharedRedis {
 			.getStandalone();
 		Assert.state(address != null, "A container is a standalone Redis");
 		return new SharedRedis(Way.DOCKER, address.getHost(), address.getPort());
+	}
+
+	/** Once: the container would try for minutes where the image is not to be had. */
+	private static void pullIfMissing(String image) {
+		DockerClient docker = DockerClientFactory.instance().client();
+		if (docker.listImagesCmd().withReferenceFilter(image).exec().isEmpty()) {
+			try {
+				docker.pullImageCmd(image).start().awaitCompletion();
+			}
+			catch (InterruptedException ex) {
+				Thread.currentThread().interrupt();
+				throw new IllegalStateException("Interrupted while pulling " + image, ex);
+			}
+		}
 	}
 
 	/**
