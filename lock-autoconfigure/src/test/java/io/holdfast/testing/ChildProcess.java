@@ -1,9 +1,11 @@
 package io.holdfast.testing;
 
 import java.io.BufferedReader;
+import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -11,6 +13,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
+
+import org.awaitility.Awaitility;
 
 /**
  * A process that a test started: reads what it prints, can kill and freeze it, and takes
@@ -163,9 +167,18 @@ public class ChildProcess implements AutoCloseable {
 
 	/**
 	 * Stop the process where it is, as a long pause of its garbage collector would.
+	 * Returns when none of its threads runs any more.
 	 */
 	public final void freeze() {
 		signal("STOP");
+		// Under load, a process goes on for a while after it was told to stop.
+		Awaitility.await("stop of process " + pid())
+			.atMost(Duration.ofSeconds(10))
+			.pollDelay(Duration.ZERO)
+			.pollInterval(Duration.ofMillis(5))
+			// A thread that ended while it was looked at.
+			.ignoreExceptionsInstanceOf(IOException.class)
+			.until(this::isStopped);
 	}
 
 	/**
@@ -203,6 +216,26 @@ public class ChildProcess implements AutoCloseable {
 	@Override
 	public void close() {
 		kill();
+	}
+
+	private boolean isStopped() throws IOException {
+		File[] threads = new File("/proc/" + pid() + "/task").listFiles();
+		if (threads == null) {
+			// Not Linux.
+			Process ps = new ProcessBuilder("ps", "-o", "state=", "-p", Long.toString(pid())).start();
+			try (BufferedReader output = ps.inputReader()) {
+				String state = output.readLine();
+				return state != null && state.startsWith("T");
+			}
+		}
+		for (File thread : threads) {
+			String stat = Files.readString(thread.toPath().resolve("stat"), StandardCharsets.ISO_8859_1);
+			// The state follows the name, which is in parentheses and may contain some.
+			if (stat.charAt(stat.lastIndexOf(')') + 2) != 'T') {
+				return false;
+			}
+		}
+		return true;
 	}
 
 	/** By the shell, as every POSIX system's has a kill of its own. */
