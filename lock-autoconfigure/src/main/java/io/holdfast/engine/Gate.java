@@ -135,6 +135,12 @@ final class Gate {
 	 */
 	void refuse(Waiter waiter) {
 		waiter.result.completeExceptionally(this.engine.notAcquired(waiter, Reason.TIMED_OUT));
+		if (waiter.isDoubtful()) {
+			// It asked more than once, and may be granted the key yet.
+			giveUp(waiter);
+			return;
+		}
+		// The store has not queued it: there is nothing to release.
 		end(waiter);
 		Waiter next = promote();
 		if (next != null) {

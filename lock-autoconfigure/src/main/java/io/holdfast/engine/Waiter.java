@@ -146,11 +146,8 @@ final class Waiter {
 	}
 
 	private void answered(AcquireReply reply, long sentAt) {
-		if (this.state == State.OVER) {
-			// The store knows a token that has ended: it was asked late.
-			this.engine.release(this.gate.key, this.token, this.demand, true, null);
-			return;
-		}
+		// After the wait's end nothing is to be done: its RELEASE was sent after this
+		// command.
 		if (this.state != State.CONTENDING) {
 			return;
 		}

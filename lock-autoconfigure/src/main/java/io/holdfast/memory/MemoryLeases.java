@@ -66,7 +66,7 @@ public final class MemoryLeases {
 				return new Granted(entry.fence, leaseMillis);
 			}
 			if (enqueue) {
-				entry.enqueue(asking, entry.queue.size());
+				enqueue(entry, asking, entry.queue.size());
 			}
 			return busy(entry);
 		});
@@ -82,7 +82,7 @@ public final class MemoryLeases {
 			}
 			String nextToken = (next != null) ? next.token() : "";
 			if (next != null && (released || place >= 0) && !nextToken.equals(entry.owner)) {
-				entry.enqueue(new Queued(nextToken, next.claimMillis(), nextPolls),
+				enqueue(entry, new Queued(nextToken, next.claimMillis(), nextPolls),
 						(place >= 0) ? place : entry.queue.size());
 			}
 			if (entry.owner == null) {
@@ -190,9 +190,18 @@ public final class MemoryLeases {
 		return nowMicros() + millis * 1000;
 	}
 
+	private void enqueue(Entry entry, Queued queued, int place) {
+		entry.enqueue(queued, place);
+		// Four times the re-send time: whoever still waits has asked again by then.
+		entry.queueExpiresAt = Math.max(entry.queueExpiresAt, after(2 * queued.claimMillis()));
+	}
+
 	private void expire(Entry entry) {
 		if (entry.owner != null && entry.expiresAt <= nowMicros()) {
 			entry.owner = null;
+		}
+		if (entry.queueExpiresAt <= nowMicros()) {
+			entry.queue.clear();
 		}
 	}
 
@@ -245,6 +254,8 @@ public final class MemoryLeases {
 		private long fence;
 
 		private final List<Queued> queue = new ArrayList<>();
+
+		private long queueExpiresAt;
 
 		private int place(String token) {
 			for (int i = 0; i < this.queue.size(); i++) {

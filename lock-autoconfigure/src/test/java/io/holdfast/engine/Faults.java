@@ -76,6 +76,11 @@ final class Faults {
 		return this.crashes;
 	}
 
+	/** Whether holders hang, and subscriptions are lost for a time. */
+	boolean hangs() {
+		return this.crashes;
+	}
+
 	boolean ordered() {
 		return this.ordered;
 	}

@@ -36,6 +36,8 @@ final class SimulatedInstance implements Scheduler, LeaseStore {
 
 	private long lastReply;
 
+	private WakeUps wakeUps;
+
 	SimulatedInstance(Simulation simulation, int number) {
 		this.simulation = simulation;
 		this.number = number;
@@ -44,6 +46,15 @@ final class SimulatedInstance implements Scheduler, LeaseStore {
 				Duration.ofMillis(100), Duration.ofMillis(20), Duration.ofMillis(250));
 		this.service = new DefaultLockService(this, settings, this, (task) -> at(0, task),
 				"%032x".formatted(number + 1), simulation.random::nextDouble);
+	}
+
+	/** Lose the subscription for a time, and know it. */
+	void deaf(long nanos) {
+		this.store.setListening(false);
+		at(nanos, () -> {
+			this.store.setListening(true);
+			this.wakeUps.listening();
+		});
 	}
 
 	void crash() {
@@ -86,7 +97,7 @@ final class SimulatedInstance implements Scheduler, LeaseStore {
 	}
 
 	private long latency() {
-		return this.simulation.random.nextInt(chance(50) ? 80 : 4) * MILLI / 2;
+		return this.simulation.random.nextInt(chance(isOrdered() ? 50 : 300) ? 100 : 4) * MILLI / 2;
 	}
 
 	private <T> CompletableFuture<T> send(String what, Supplier<CompletableFuture<T>> command) {
@@ -107,6 +118,10 @@ final class SimulatedInstance implements Scheduler, LeaseStore {
 			}
 			if (repeated) {
 				command.get();
+			}
+			if (repeated && !isOrdered() && what.startsWith("release")) {
+				// A copy on a connection that was given up: much later.
+				this.simulation.at(this.simulation.random.nextInt(150) * MILLI, command::get);
 			}
 			@Nullable T reply = executed ? command.get().join() : null;
 			this.simulation.log(this.number + ": " + what + " -> " + reply + (lost ? " (lost)" : ""));
@@ -133,12 +148,15 @@ final class SimulatedInstance implements Scheduler, LeaseStore {
 
 	@Override
 	public void start(String instanceId, WakeUps wakeUps) {
+		this.wakeUps = wakeUps;
 		this.store.start(instanceId, new WakeUps() {
 
 			@Override
 			public void handedOver(String key, String token, long fence, long ttlMillis) {
 				if (!chance(SimulatedInstance.this.simulation.faults.lostWakeUps())) {
-					at(latency() * (chance(100) ? 12 : 2), () -> wakeUps.handedOver(key, token, fence, ttlMillis));
+					long delay = chance(100) ? SimulatedInstance.this.simulation.random.nextInt(400) * MILLI
+							: latency() * 2;
+					at(delay, () -> wakeUps.handedOver(key, token, fence, ttlMillis));
 				}
 			}
 

@@ -85,11 +85,18 @@ final class Simulation {
 				at(this.random.nextInt(500) * MILLI, () -> foreign("k" + this.random.nextInt(keys)));
 			}
 		}
+		for (SimulatedInstance instance : this.instances) {
+			if (this.faults.hangs()) {
+				at(this.random.nextInt(1000) * MILLI, () -> instance.deaf(this.random.nextInt(1000) * MILLI));
+			}
+		}
 		at(2000 * MILLI, this.faults::end);
 		drain();
 		for (User user : this.users) {
 			check(user.steps < 0 || user.instance.crashed, user + " still waits");
 		}
+		// What dead instances left in a queue that nobody uses goes by itself.
+		this.now += 2000 * MILLI;
 		check(this.world.isIdle(), "something is left in the store");
 		for (SimulatedInstance instance : this.instances) {
 			check(instance.crashed || instance.service.isIdle(), "something is left in instance " + instance.number);
@@ -174,12 +181,13 @@ final class Simulation {
 			}
 			String key = "k" + Simulation.this.random.nextInt(this.keys);
 			boolean patient = Simulation.this.random.nextInt(4) == 0;
-			int wait = patient ? 1_000_000 : Simulation.this.random.nextInt(4) * Simulation.this.random.nextInt(400);
+			int wait = patient ? 30_000 : Simulation.this.random.nextInt(4) * Simulation.this.random.nextInt(400);
 			int lease = 100 + Simulation.this.random.nextInt(400);
 			LockRequest request = LockRequest.of(key)
 				.waitTime(Duration.ofMillis(wait))
 				.leaseTime(Duration.ofMillis(lease))
-				.renewal(Simulation.this.random.nextInt(3) > 0);
+				.renewal(Simulation.this.random.nextInt(3) > 0)
+				.maxHold(Duration.ofSeconds(2));
 			long startedAt = Simulation.this.now;
 			log(this + " asks " + request);
 			CompletableFuture<Optional<LockLease>> answer = this.instance.service.tryAcquireAsync(request);
@@ -188,6 +196,7 @@ final class Simulation {
 			}
 			answer.whenComplete((acquired, error) -> this.instance.at(0, () -> {
 				long late = Simulation.this.now - startedAt - Math.max(wait, 250) * MILLI - this.instance.pausedFor;
+				check(!patient || acquired == null || acquired.isPresent(), this + " never got its turn");
 				check(late < 250 * MILLI, this + " was answered " + late / MILLI + " ms late");
 				answered(key, acquired, error);
 			}));
@@ -206,7 +215,9 @@ final class Simulation {
 				entered(key, lease, toString());
 			}
 			lease.onLost(() -> Simulation.this.lost++);
-			this.instance.at(Simulation.this.random.nextInt(4) * Simulation.this.random.nextInt(100) * MILLI, () -> {
+			boolean hangs = Simulation.this.faults.hangs() && Simulation.this.random.nextInt(40) == 0;
+			long busy = hangs ? 100_000 : Simulation.this.random.nextInt(4) * Simulation.this.random.nextInt(100);
+			this.instance.at(busy * MILLI, () -> {
 				log(this + " releases " + key);
 				List<LockLease> held = Simulation.this.leases.get(key);
 				if (held != null) {
