@@ -44,8 +44,6 @@ final class WakeUpListener implements AutoCloseable {
 
 	private static final long PING_MILLIS = 15_000;
 
-	private static final long ECHO_MILLIS = 5_000;
-
 	/** What drivers that connect again by themselves get before it is done for them. */
 	private static final long RECONNECT_MILLIS = 1_000;
 
@@ -56,6 +54,8 @@ final class WakeUpListener implements AutoCloseable {
 	private final String channelPrefix;
 
 	private final boolean cluster;
+
+	private final long pingMillis;
 
 	private final ScheduledThreadPoolExecutor thread;
 
@@ -78,6 +78,12 @@ final class WakeUpListener implements AutoCloseable {
 	private long echoes;
 
 	WakeUpListener(RedisConnectionFactory factory, ScriptExecutor executor, String channelPrefix, boolean cluster) {
+		this(factory, executor, channelPrefix, cluster, PING_MILLIS);
+	}
+
+	WakeUpListener(RedisConnectionFactory factory, ScriptExecutor executor, String channelPrefix, boolean cluster,
+			long pingMillis) {
+		this.pingMillis = pingMillis;
 		this.factory = factory;
 		this.executor = executor;
 		this.channelPrefix = channelPrefix;
@@ -185,7 +191,7 @@ final class WakeUpListener implements AutoCloseable {
 		ScriptCall<Long> call = new ScriptCall<>(Script.PING, new byte[0][],
 				new byte[][] { RedisKeys.bytes(this.channel), RedisKeys.bytes(PING + number) },
 				(reply) -> (Long) reply.get(0), (error) -> RedisFailures.of(error, this.channelPrefix + "*"));
-		later(() -> judge(which, number, call), ECHO_MILLIS);
+		later(() -> judge(which, number, call), this.pingMillis / 3);
 		this.executor.execute(call);
 		call.whenComplete((receivers, error) -> inThread(() -> {
 			if (error instanceof StoreFailure failure && !failure.isTemporary() && !this.warned) {
@@ -206,7 +212,7 @@ final class WakeUpListener implements AutoCloseable {
 		}
 		// What could not be published says nothing about the subscription.
 		call.cancel(true);
-		later(() -> ping(which), PING_MILLIS - ECHO_MILLIS);
+		later(() -> ping(which), this.pingMillis - this.pingMillis / 3);
 	}
 
 	/**

@@ -1,20 +1,35 @@
 package io.holdfast.redis;
 
 import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
 
 import io.holdfast.engine.LeaseStore;
+import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
+import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
+import io.holdfast.engine.LeaseStore.Renewal;
 import io.holdfast.engine.LeaseStoreContract;
+import io.holdfast.engine.StoreFailure;
 import io.holdfast.redis.RedisLeaseStore.Options;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.data.redis.core.StringRedisTemplate;
+import org.springframework.data.redis.core.ValueOperations;
+import org.springframework.data.redis.core.ZSetOperations.TypedTuple;
 
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.entry;
 import static org.awaitility.Awaitility.await;
 
 /**
- * The contract of a store, in Redis over Lettuce.
+ * The contract of a store in Redis over Lettuce, and what only Redis can show.
  */
 @WithRedis
 class RedisLeaseStoreTests extends LeaseStoreContract {
@@ -27,9 +42,17 @@ class RedisLeaseStoreTests extends LeaseStoreContract {
 
 	@Override
 	protected LeaseStore newStore() {
-		Options options = new Options(this.redis.keyPrefix(), this.redis.keyPrefix() + "wake:", null,
-				Duration.ofSeconds(20), Duration.ofSeconds(5), false);
+		return newStore(null, false);
+	}
+
+	private LeaseStore newStore(@Nullable Duration healMissingTtl, boolean polling) {
+		Options options = new Options(this.redis.keyPrefix(), channelPrefix(), healMissingTtl, Duration.ofSeconds(20),
+				Duration.ofSeconds(5), polling);
 		return new RedisLeaseStore(new StringRedisTemplate(this.redis.connectionFactory()), options);
+	}
+
+	private String channelPrefix() {
+		return this.redis.keyPrefix() + "wake:";
 	}
 
 	@Override
@@ -41,11 +64,174 @@ class RedisLeaseStoreTests extends LeaseStoreContract {
 	protected void putForeign(String key, String value, @Nullable Duration ttl) {
 		String lockKey = this.redis.keyPrefix() + key;
 		if (ttl != null) {
-			this.redis.template().opsForValue().set(lockKey, value, ttl);
+			values().set(lockKey, value, ttl);
 		}
 		else {
-			this.redis.template().opsForValue().set(lockKey, value);
+			values().set(lockKey, value);
 		}
+	}
+
+	private ValueOperations<String, String> values() {
+		return this.redis.template().opsForValue();
+	}
+
+	private String lockKey() {
+		return this.redis.keyPrefix() + KEY;
+	}
+
+	private String queueKey() {
+		return "{" + lockKey() + "}:queue";
+	}
+
+	private String fenceKey() {
+		return "{" + lockKey() + "}:fence";
+	}
+
+	@Test
+	@DisplayName("S3 the lock key is what SET NX PX of the token writes, and both exclude each other")
+	void isWhatSetNxWrites() {
+		granted(this.a.acquire("1"));
+		assertThat(values().get(lockKey())).isEqualTo(this.a.token("1"));
+		byte[] ours = this.redis.template().dump(lockKey());
+		assertThat(values().setIfAbsent(lockKey(), "plain", Duration.ofSeconds(30))).isFalse();
+		this.a.release("1");
+		assertThat(values().setIfAbsent(lockKey(), this.a.token("1"), Duration.ofSeconds(30))).isTrue();
+		assertThat(this.redis.template().dump(lockKey())).isEqualTo(ours);
+		values().set(lockKey(), "plain", Duration.ofSeconds(30));
+		assertThat(busy(this.a.acquire("1")).foreign()).isTrue();
+	}
+
+	@Test
+	@DisplayName("S2 a lock key without expiry gets one if that is wanted")
+	void healsMissingTtl() {
+		LeaseStore healing = newStore(Duration.ofSeconds(30), false);
+		putForeign(KEY, "plain", null);
+		Busy busy = busy(get(healing.acquire(KEY, this.a.token("1"), LEASE, CLAIM, false)));
+		assertThat(busy.ownerTtlMillis()).isEqualTo(30_000);
+		assertThat(this.redis.template().getExpire(lockKey(), TimeUnit.MILLISECONDS)).isBetween(20_000L, 30_000L);
+		assertThat(values().get(lockKey())).isEqualTo("plain");
+		healing.close();
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "lock", "queue", "fence" })
+	@DisplayName("a key of a wrong type is an error that leaves everything alone")
+	void leavesWrongTypeAlone(String which) {
+		String wrong = which.equals("lock") ? lockKey() : which.equals("queue") ? queueKey() : fenceKey();
+		if (!which.equals("lock")) {
+			granted(this.a.acquire("1"));
+			this.redis.template().delete(wrong);
+		}
+		this.redis.template().opsForHash().put(wrong, "field", "value");
+		byte[] lock = this.redis.template().dump(lockKey());
+		assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> this.b.acquire("1"))
+			.withMessageContaining("'" + lockKey() + "'")
+			.withMessageContaining("holdfast.lock.key-prefix")
+			.matches((failure) -> !failure.isTemporary());
+		assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> this.a.release("1", "2"));
+		assertThat(this.redis.template().opsForHash().entries(wrong)).containsOnly(entry("field", "value"));
+		assertThat(this.redis.template().dump(lockKey())).isEqualTo(lock);
+	}
+
+	@Test
+	@DisplayName("a key of a wrong type does not fail the renewal of others")
+	void renewsBesideWrongType() {
+		this.redis.template().opsForHash().put(this.redis.keyPrefix() + "hash", "field", "value");
+		granted(this.a.acquire("1"));
+		List<Renewal> renewals = List.of(new Renewal("hash", this.a.token("1"), LEASE),
+				new Renewal(KEY, this.a.token("1"), LEASE));
+		assertThat(get(this.a.store.renew(renewals))).containsExactly(false, true);
+	}
+
+	@Test
+	@DisplayName("a fence key that was lost or has expired does not set fences back")
+	void fencesOutliveTheirKey() {
+		Granted first = granted(this.a.acquire("1"));
+		this.redis.template().delete(fenceKey());
+		Granted again = granted(this.a.acquire("1"));
+		assertThat(again.fence()).isGreaterThan(first.fence());
+		this.redis.template().delete(List.of(lockKey(), fenceKey()));
+		assertThat(granted(this.b.acquire("1")).fence()).isGreaterThan(again.fence());
+	}
+
+	@Test
+	@DisplayName("no key is without expiry, and an unused lock leaves only its fence")
+	void leavesOnlyFence() {
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire("1"));
+		assertThat(this.redis.template().getExpire(queueKey(), TimeUnit.MILLISECONDS)).isBetween(8000L, 10_000L);
+		assertThat(this.redis.template().getExpire(fenceKey(), TimeUnit.MILLISECONDS)).isBetween(15_000L, 21_000L);
+		this.a.release("1");
+		this.b.release("1");
+		assertThat(this.redis.template().keys("*" + this.redis.keyPrefix() + "*")).containsExactly(fenceKey());
+	}
+
+	@Test
+	@DisplayName("a waiter whose instance is gone is passed over")
+	void passesOverInstanceThatIsGone() {
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire("1"));
+		busy(this.c.acquire("1"));
+		this.b.store.close();
+		await().until(() -> subscribers(this.b) == 0);
+		this.a.release("1");
+		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("1"));
+	}
+
+	@Test
+	@DisplayName("nobody has the key if all that waited are gone")
+	void freesKeyIfAllAreGone() {
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire("1"));
+		this.b.store.close();
+		await().until(() -> subscribers(this.b) == 0);
+		this.a.release("1");
+		assertThat(this.a.inspect().owner()).isNull();
+	}
+
+	@Test
+	@DisplayName("a polling waiter is never taken for gone")
+	void neverPassesOverPollingWaiter() {
+		LeaseStore polling = newStore(null, true);
+		String token = "0123456789abcdef0123456789abcdef:1";
+		granted(this.a.acquire("1"));
+		busy(get(polling.acquire(KEY, token, LEASE, CLAIM, true)));
+		busy(this.b.acquire("1"));
+		this.a.release("1");
+		assertThat(polling.isListening()).isFalse();
+		assertThat(this.a.inspect().owner()).isEqualTo(token);
+		polling.close();
+	}
+
+	@Test
+	@DisplayName("a waiter that turns to polling keeps its place")
+	void changesModeInPlace() {
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire("1"));
+		busy(this.c.acquire("1"));
+		LeaseStore polling = newStore(null, true);
+		Double score = this.redis.template().opsForZSet().score(queueKey(), this.b.token("1") + ":5000:s");
+		assertThat(score).isNotNull();
+		busy(get(polling.acquire(KEY, this.b.token("1"), LEASE, CLAIM, true)));
+		assertThat(this.redis.template().opsForZSet().rangeWithScores(queueKey(), 0, 0))
+			.containsExactly(TypedTuple.of(this.b.token("1") + ":5000:p", score));
+		polling.close();
+	}
+
+	@Test
+	@DisplayName("an entry of the queue that nobody understands is dropped")
+	void dropsForeignEntry() {
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire("1"));
+		this.redis.template().opsForZSet().add(queueKey(), "whatever", 1);
+		this.redis.template().opsForZSet().add(queueKey(), this.c.token("1") + ":0:s", 2);
+		this.a.release("1");
+		this.b.awaitWakeUp();
+		assertThat(this.redis.template().hasKey(queueKey())).isFalse();
+	}
+
+	private long subscribers(Instance instance) {
+		return Subscribers.count(this.redis.template(), channelPrefix() + instance.id);
 	}
 
 }

@@ -1,0 +1,83 @@
+package io.holdfast.redis;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+import io.holdfast.engine.LeaseStore;
+import io.holdfast.engine.LeaseStoreContract;
+import io.holdfast.redis.RedisLeaseStore.Options;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
+import org.springframework.data.redis.core.RedisCallback;
+import org.springframework.data.redis.core.StringRedisTemplate;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * The contract of a store in Redis over a driver that blocks.
+ */
+@WithRedis
+class JedisLeaseStoreTests extends LeaseStoreContract {
+
+	private final TestRedis redis;
+
+	private final List<JedisConnectionFactory> factories = new ArrayList<>();
+
+	JedisLeaseStoreTests(TestRedis redis) {
+		this.redis = redis;
+	}
+
+	@Override
+	protected LeaseStore newStore() {
+		JedisConnectionFactory factory = new JedisConnectionFactory(
+				new RedisStandaloneConfiguration(this.redis.host(), this.redis.port()));
+		this.factories.add(factory);
+		factory.afterPropertiesSet();
+		factory.start();
+		Options options = new Options(this.redis.keyPrefix(), this.redis.keyPrefix() + "wake:", null,
+				Duration.ofSeconds(20), Duration.ofSeconds(5), false);
+		return new RedisLeaseStore(new StringRedisTemplate(factory), options);
+	}
+
+	@AfterEach
+	void closeFactories() {
+		this.factories.forEach(JedisConnectionFactory::destroy);
+	}
+
+	@Override
+	protected void elapse(Duration time) {
+		await().pollDelay(time).until(() -> true);
+	}
+
+	@Override
+	protected void putForeign(String key, String value, @Nullable Duration ttl) {
+		this.redis.template().opsForValue().set(this.redis.keyPrefix() + key, value);
+		if (ttl != null) {
+			this.redis.template().expire(this.redis.keyPrefix() + key, ttl);
+		}
+	}
+
+	@Test
+	@DisplayName("F19 a subscription that is killed is opened again")
+	void subscribesAgain() {
+		assertThat(this.a.store.isOrdered()).isFalse();
+		int before = this.a.listenings.get();
+		this.redis.template()
+			.execute((RedisCallback<Object>) (connection) -> connection.execute("CLIENT", "KILL".getBytes(),
+					"TYPE".getBytes(), "pubsub".getBytes()));
+		await().untilAsserted(() -> {
+			assertThat(this.a.listenings.get()).isGreaterThan(before);
+			assertThat(this.a.store.isListening()).isTrue();
+		});
+	}
+
+}

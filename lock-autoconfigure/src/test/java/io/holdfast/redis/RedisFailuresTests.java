@@ -1,0 +1,60 @@
+package io.holdfast.redis;
+
+import io.holdfast.engine.StoreFailure;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.data.redis.RedisSystemException;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * What the words of Redis and its drivers mean.
+ */
+class RedisFailuresTests {
+
+	@ParameterizedTest
+	@ValueSource(strings = { "READONLY You can't write against a read only replica.",
+			"LOADING Redis is loading the dataset in memory", "MASTERDOWN Link with MASTER is down",
+			"CLUSTERDOWN The cluster is down", "TRYAGAIN Multiple keys request during rehashing of slot",
+			"MOVED 3999 127.0.0.1:6381", "ASK 3999 127.0.0.1:6381",
+			"BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
+			"NOREPLICAS Not enough good replicas to write.", "Command timed out after 1 second(s)",
+			"Connection is closed", "Connection refused: localhost/127.0.0.1:6379" })
+	@DisplayName("trouble that passes is temporary")
+	void temporary(String text) {
+		StoreFailure failure = RedisFailures.of(wrapped(text), "lock:a");
+		assertThat(failure.isTemporary()).isTrue();
+		assertThat(failure).hasMessageContaining(text).hasMessageContaining("lock:a");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "NOPERM this user has no permissions to run the 'evalsha' command",
+			"ERR ACL failure in script: User app has no permissions to run the 'set' command",
+			"OOM command not allowed when used memory > 'maxmemory'.", "NOAUTH Authentication required.",
+			"WRONGPASS invalid username-password pair or user is disabled.",
+			"ERR unknown command 'EVALSHA', with args beginning with:",
+			"CROSSSLOT Keys in request don't hash to the same slot" })
+	@DisplayName("trouble that needs somebody's help is not temporary, and tells what Redis said")
+	void lasting(String text) {
+		StoreFailure failure = RedisFailures.of(wrapped(text), "lock:a");
+		assertThat(failure.isTemporary()).isFalse();
+		assertThat(failure).hasMessageContaining(text);
+	}
+
+	@Test
+	@DisplayName("a wrong type names the key and the cure")
+	void wrongType() {
+		StoreFailure failure = RedisFailures
+			.of(wrapped("WRONGTYPE Operation against a key holding the wrong kind of value"), "lock:a");
+		assertThat(failure.isTemporary()).isFalse();
+		assertThat(failure).hasMessageContaining("'lock:a'").hasMessageContaining("holdfast.lock.key-prefix");
+	}
+
+	private static Exception wrapped(String text) {
+		return new RedisSystemException("Error in execution", new IllegalStateException(text));
+	}
+
+}

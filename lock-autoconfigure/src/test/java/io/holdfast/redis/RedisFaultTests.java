@@ -1,0 +1,361 @@
+package io.holdfast.redis;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import io.holdfast.engine.LeaseStore.AcquireReply;
+import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
+import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
+import io.holdfast.engine.LeaseStore.Next;
+import io.holdfast.engine.LeaseStore.Renewal;
+import io.holdfast.engine.LeaseStore.WakeUps;
+import io.holdfast.engine.StoreFailure;
+import io.holdfast.redis.RedisLeaseStore.Options;
+import io.holdfast.testing.FaultProxy;
+import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.dao.DataAccessException;
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.data.redis.core.RedisOperations;
+import org.springframework.data.redis.core.SessionCallback;
+import org.springframework.data.redis.core.StringRedisTemplate;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * The store while Redis is down, silent, full, restarted or restricted.
+ */
+@WithRedis
+class RedisFaultTests {
+
+	private static final String INSTANCE = "0123456789abcdef0123456789abcdef";
+
+	private static final String OTHER = "fedcba9876543210fedcba9876543210";
+
+	private static final long LEASE = 30_000;
+
+	private static final long CLAIM = 5_000;
+
+	private final TestRedis redis;
+
+	private final List<AutoCloseable> opened = new ArrayList<>();
+
+	private final AtomicInteger listenings = new AtomicInteger();
+
+	private final WakeUps wakeUps = new WakeUps() {
+
+		@Override
+		public void handedOver(String key, String token, long fence, long ttlMillis) {
+		}
+
+		@Override
+		public void listening() {
+			RedisFaultTests.this.listenings.incrementAndGet();
+		}
+
+	};
+
+	private RedisServer server;
+
+	RedisFaultTests(TestRedis redis) {
+		this.redis = redis;
+	}
+
+	@BeforeEach
+	void startServer() {
+		this.server = this.redis.startServer();
+	}
+
+	@AfterEach
+	void close() throws Exception {
+		for (AutoCloseable one : this.opened) {
+			one.close();
+		}
+	}
+
+	@Test
+	@DisplayName("F10 Redis is down at the start: nothing blocks, commands fail at once, and all works when it is up")
+	void startsWithoutRedis() {
+		this.server.kill();
+		RedisLeaseStore store = store(factory(this.server.port()));
+		store.start(INSTANCE, this.wakeUps);
+		for (int i = 0; i < 3; i++) {
+			assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> acquire(store, "1"))
+				.matches(StoreFailure::isTemporary);
+		}
+		assertThat(store.isListening()).isFalse();
+		this.server.restart();
+		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
+		await().atMost(Duration.ofSeconds(20)).until(store::isListening);
+		assertThat(this.listenings).hasPositiveValue();
+	}
+
+	@Test
+	@DisplayName("F9 Redis is silent: neither starting nor asking blocks, and a cancelled command is not sent later")
+	void doesNotBlockOnSilence() {
+		FaultProxy proxy = proxy();
+		proxy.blackHole();
+		RedisLeaseStore store = store(factory(proxy.port()));
+		long begin = System.nanoTime();
+		store.start(INSTANCE, this.wakeUps);
+		CompletableFuture<AcquireReply> cancelled = store.acquire("key", INSTANCE + ":1", LEASE, CLAIM, true);
+		CompletableFuture<AcquireReply> kept = store.acquire("another", INSTANCE + ":2", LEASE, CLAIM, true);
+		cancelled.cancel(true);
+		assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(Duration.ofSeconds(2));
+		proxy.down();
+		proxy.up();
+		proxy.pass();
+		assertThat(kept).satisfiesAnyOf((reply) -> assertThat(reply).succeedsWithin(Duration.ofSeconds(30)),
+				(reply) -> assertThat(reply).isCompletedExceptionally());
+		assertThat(acquire(store, "3")).isInstanceOf(Granted.class);
+		assertThat(get(store.inspect("key")).owner()).isEqualTo(INSTANCE + ":3");
+	}
+
+	@Test
+	@DisplayName("F15 the script cache is lost again and again")
+	void scriptsAreLoadedAgain() {
+		RedisLeaseStore store = store(factory(this.server.port()));
+		StringRedisTemplate template = template();
+		for (int i = 0; i < 30; i++) {
+			template.getRequiredConnectionFactory().getConnection().scriptingCommands().scriptFlush();
+			String token = INSTANCE + ":" + i;
+			assertThat(get(store.acquire("key", token, LEASE, CLAIM, true))).isInstanceOf(Granted.class);
+			assertThat(get(store.renew(List.of(new Renewal("key", token, LEASE))))).containsExactly(true);
+			assertThat(get(store.release("key", token, null)).released()).isTrue();
+		}
+	}
+
+	@Test
+	@DisplayName("F5 a reply is lost and the driver repeats the command: one hold, one fence")
+	void survivesRepeatedCommand() {
+		FaultProxy proxy = proxy();
+		RedisLeaseStore store = store(factory(proxy.port()));
+		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
+		get(store.release("key", INSTANCE + ":1", null));
+		proxy.swallowRepliesThenFin("evalsha");
+		Granted granted = (Granted) acquire(store, "2");
+		assertThat(proxy.cuts()).isPositive();
+		RedisLeaseStore direct = store(factory(this.server.port()));
+		assertThat(get(direct.inspect("key")).fence()).isEqualTo(granted.fence());
+		assertThat(get(direct.inspect("key")).owner()).isEqualTo(INSTANCE + ":2");
+	}
+
+	@Test
+	@DisplayName("F19 a subscription that is killed is opened again, and says so")
+	void subscribesAgain() {
+		RedisLeaseStore store = listening();
+		int before = this.listenings.get();
+		Subscribers.kill(template());
+		await().untilAsserted(() -> {
+			assertThat(this.listenings).hasValueGreaterThan(before);
+			assertThat(store.isListening()).isTrue();
+		});
+	}
+
+	@Test
+	@DisplayName("a subscription on another server than the commands is noticed")
+	void noticesMisplacedSubscription() {
+		RedisServer elsewhere = this.redis.startServer();
+		ScriptExecutor executor = ScriptExecutor.of(factory(this.server.port()));
+		this.opened.add(executor);
+		WakeUpListener listener = new WakeUpListener(factory(elsewhere.port()), executor, "wake:", false, 300);
+		this.opened.add(listener);
+		listener.start(INSTANCE, this.wakeUps);
+		await().until(() -> this.listenings.get() > 0 && !listener.isListening());
+		int before = this.listenings.get();
+		// It does not give up either.
+		await().atMost(Duration.ofSeconds(20)).until(() -> this.listenings.get() > before);
+	}
+
+	@Test
+	@DisplayName("a subscription that only seems to stand is noticed and opened again")
+	void noticesHalfOpenSubscription() {
+		FaultProxy proxy = proxy();
+		ScriptExecutor executor = ScriptExecutor.of(factory(this.server.port()));
+		this.opened.add(executor);
+		WakeUpListener listener = new WakeUpListener(factory(proxy.port()), executor, "wake:", false, 300);
+		this.opened.add(listener);
+		listener.start(INSTANCE, this.wakeUps);
+		await().until(listener::isListening);
+		int before = this.listenings.get();
+		proxy.blackHole();
+		await().until(() -> !listener.isListening());
+		proxy.pass();
+		await().atMost(Duration.ofSeconds(30)).until(() -> this.listenings.get() > before && listener.isListening());
+	}
+
+	@Test
+	@DisplayName("a factory that is stopped and started, or reset, is used anew")
+	void survivesRestartedFactory() {
+		LettuceConnectionFactory factory = factory(this.server.port());
+		RedisLeaseStore store = store(factory);
+		store.start(INSTANCE, this.wakeUps);
+		await().until(store::isListening);
+		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
+		factory.resetConnection();
+		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
+		factory.stop();
+		assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> acquire(store, "1"))
+			.matches(StoreFailure::isTemporary);
+		factory.start();
+		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
+		await().atMost(Duration.ofSeconds(20)).until(store::isListening);
+	}
+
+	@Test
+	@DisplayName("a transaction of the calling thread does not swallow commands")
+	void ignoresTransactionOfThread() {
+		LettuceConnectionFactory factory = factory(this.server.port());
+		StringRedisTemplate template = new StringRedisTemplate(factory);
+		RedisLeaseStore store = store(template);
+		template.execute(new SessionCallback<Object>() {
+
+			@Override
+			public <K, V> Object execute(RedisOperations<K, V> operations) throws DataAccessException {
+				operations.multi();
+				assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
+				operations.discard();
+				return true;
+			}
+
+		});
+		assertThat(get(store.inspect("key")).owner()).isEqualTo(INSTANCE + ":1");
+	}
+
+	@Test
+	@DisplayName("F35 without the right to publish, a release still passes the key on")
+	void releasesWithoutRightToPublish() {
+		template().execute((connection) -> connection.execute("ACL", bytes("SETUSER"), bytes("app"), bytes("on"),
+				bytes(">secret"), bytes("~*"), bytes("resetchannels"), bytes("+@all")), true);
+		RedisStandaloneConfiguration configuration = new RedisStandaloneConfiguration("127.0.0.1", this.server.port());
+		configuration.setUsername("app");
+		configuration.setPassword("secret");
+		LettuceConnectionFactory factory = new LettuceConnectionFactory(configuration);
+		factory.afterPropertiesSet();
+		factory.start();
+		this.opened.add(factory::destroy);
+		RedisLeaseStore store = store(factory);
+		store.start(INSTANCE, this.wakeUps);
+		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
+		assertThat(get(store.acquire("key", OTHER + ":1", LEASE, CLAIM, true))).isInstanceOf(Busy.class);
+		assertThat(get(store.release("key", INSTANCE + ":1", null)).released()).isTrue();
+		assertThat(get(store.inspect("key")).owner()).isEqualTo(OTHER + ":1");
+		assertThat(store.isListening()).isFalse();
+	}
+
+	@Test
+	@DisplayName("F35 a missing right to a command is told, naming it")
+	void tellsMissingRight() {
+		template().execute(
+				(connection) -> connection.execute("ACL", bytes("SETUSER"), bytes("default"), bytes("-zrange")), true);
+		RedisLeaseStore store = store(factory(this.server.port()));
+		assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> acquire(store, "1"))
+			.withMessageContaining("zrange")
+			.matches((failure) -> !failure.isTemporary() && !failure.getMessage().contains(INSTANCE));
+	}
+
+	@Test
+	@DisplayName("F32 memory is full: acquire tells so, renew and release still work")
+	void worksWithFullMemory() {
+		RedisLeaseStore store = store(factory(this.server.port()));
+		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
+		assertThat(get(store.acquire("key", OTHER + ":1", LEASE, CLAIM, true))).isInstanceOf(Busy.class);
+		assertThat(get(store.acquire("second", INSTANCE + ":2", LEASE, CLAIM, true))).isInstanceOf(Granted.class);
+		configure("maxmemory", "1");
+		assertThatExceptionOfType(StoreFailure.class)
+			.isThrownBy(() -> get(store.acquire("new", INSTANCE + ":9", LEASE, CLAIM, true)))
+			.withMessageContaining("out of memory")
+			.matches((failure) -> !failure.isTemporary());
+		assertThat(get(store.renew(List.of(new Renewal("key", INSTANCE + ":1", 2 * LEASE))))).containsExactly(true);
+		assertThat(get(store.release("second", INSTANCE + ":2", new Next(INSTANCE + ":3", LEASE, CLAIM))).next())
+			.isInstanceOf(Granted.class);
+		assertThat(get(store.release("key", INSTANCE + ":1", null)).released()).isTrue();
+		configure("maxmemory", "0");
+		assertThat(get(store.inspect("key")).owner()).isEqualTo(OTHER + ":1");
+	}
+
+	@Test
+	@DisplayName("F37 FLUSHALL while held: lost, and the fence still grows")
+	void survivesFlushAll() {
+		RedisLeaseStore store = store(factory(this.server.port()));
+		Granted first = (Granted) acquire(store, "1");
+		template().getRequiredConnectionFactory().getConnection().serverCommands().flushAll();
+		assertThat(get(store.renew(List.of(new Renewal("key", INSTANCE + ":1", LEASE))))).containsExactly(false);
+		Granted second = (Granted) acquire(store, "2");
+		assertThat(second.fence()).isGreaterThan(first.fence());
+	}
+
+	private RedisLeaseStore listening() {
+		RedisLeaseStore store = store(factory(this.server.port()));
+		store.start(INSTANCE, this.wakeUps);
+		await().until(() -> store.isListening() && this.listenings.get() > 0);
+		return store;
+	}
+
+	private LettuceConnectionFactory factory(int port) {
+		return this.redis.connectionFactory("127.0.0.1", port);
+	}
+
+	private FaultProxy proxy() {
+		FaultProxy proxy = FaultProxy.to(this.server.host(), this.server.port());
+		this.opened.add(proxy);
+		return proxy;
+	}
+
+	private RedisLeaseStore store(LettuceConnectionFactory factory) {
+		return store(new StringRedisTemplate(factory));
+	}
+
+	private RedisLeaseStore store(StringRedisTemplate template) {
+		RedisLeaseStore store = new RedisLeaseStore(template, Options.defaults());
+		this.opened.add(0, store);
+		return store;
+	}
+
+	private StringRedisTemplate template() {
+		return new StringRedisTemplate(factory(this.server.port()));
+	}
+
+	private void configure(String parameter, String value) {
+		template().getRequiredConnectionFactory().getConnection().serverCommands().setConfig(parameter, value);
+	}
+
+	private static byte[] bytes(String text) {
+		return RedisKeys.bytes(text);
+	}
+
+	private static AcquireReply acquire(RedisLeaseStore store, String n) {
+		return get(store.acquire("key", INSTANCE + ":" + n, LEASE, CLAIM, true));
+	}
+
+	private static <T> T get(CompletableFuture<T> reply) {
+		try {
+			return reply.get(15, TimeUnit.SECONDS);
+		}
+		catch (ExecutionException ex) {
+			if (ex.getCause() instanceof StoreFailure failure) {
+				throw failure;
+			}
+			throw new IllegalStateException(ex.getCause());
+		}
+		catch (InterruptedException | TimeoutException ex) {
+			throw new IllegalStateException(ex);
+		}
+	}
+
+}
