@@ -56,6 +56,9 @@ final class BlockingScriptExecutor implements ScriptExecutor {
 	}
 
 	private void run(ScriptCall<?> call) {
+		if (call.isDone()) {
+			return;
+		}
 		List<?> reply;
 		// Not through the template: see LettuceScriptExecutor.
 		try (RedisConnection connection = this.factory.getConnection()) {

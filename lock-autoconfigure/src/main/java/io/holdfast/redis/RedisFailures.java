@@ -17,6 +17,10 @@ final class RedisFailures {
 	private static final Pattern TEMPORARY = Pattern.compile(
 			"\\b(READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|BUSY|NOREPLICAS|MISCONF|UNBLOCKED)\\b");
 
+	/** All that the scripts use, and what runs them. */
+	private static final String COMMANDS = "eval evalsha get set del pttl pexpire zadd zrange zrem zcard time"
+			+ " publish subscribe unsubscribe";
+
 	private static final Pattern NO_RIGHT = Pattern.compile("\\bNOPERM\\b|ACL failure|can't (run|access) ");
 
 	private static final Pattern NO_LOGIN = Pattern.compile("\\b(NOAUTH|WRONGPASS)\\b|\\binvalid password\\b");
@@ -52,9 +56,9 @@ final class RedisFailures {
 		}
 		String text = find(error, NO_RIGHT);
 		if (text != null) {
-			return new StoreFailure(
-					"Redis does not give the application's user a right that it needs for '" + what + "': " + text,
-					false, error);
+			// Redis does not always name the command.
+			return new StoreFailure("Redis does not give the application's user a right that it needs for '" + what
+					+ "': " + text + " (the commands used are: " + COMMANDS + ")", false, error);
 		}
 		text = find(error, NO_LOGIN);
 		if (text != null) {

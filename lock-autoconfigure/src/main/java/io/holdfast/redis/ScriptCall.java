@@ -1,7 +1,6 @@
 package io.holdfast.redis;
 
 import java.util.List;
-import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.function.Function;
@@ -100,9 +99,11 @@ final class ScriptCall<T> extends CompletableFuture<T> {
 	}
 
 	void fail(Throwable error) {
-		if (error instanceof CancellationException) {
-			// The driver's answer to cancel(..), which completes this call itself.
-			return;
+		synchronized (this.monitor) {
+			if (this.givenUp) {
+				// The driver's answer to cancel(..), which completes this call itself.
+				return;
+			}
 		}
 		completeExceptionally(this.failure.apply(error));
 	}

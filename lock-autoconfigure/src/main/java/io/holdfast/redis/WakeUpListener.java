@@ -5,6 +5,8 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 import io.holdfast.engine.LeaseStore.WakeUps;
 import io.holdfast.engine.StoreFailure;
@@ -34,6 +36,11 @@ final class WakeUpListener implements AutoCloseable {
 	private static final Log logger = LogFactory.getLog(WakeUpListener.class);
 
 	private static final String PING = "ping ";
+
+	private static final Pattern ECHO = Pattern.compile("ping (\\d{1,18})");
+
+	/** Fence, time, token and key; the key comes last, since it may contain blanks. */
+	private static final Pattern WAKE_UP = Pattern.compile("(\\d{1,18}) (\\d{1,18}) (\\S+) (.+)", Pattern.DOTALL);
 
 	private static final long FIRST_RETRY_MILLIS = 250;
 
@@ -75,7 +82,9 @@ final class WakeUpListener implements AutoCloseable {
 
 	private long pings;
 
-	private long echoes;
+	private long receivedPing;
+
+	private long echoedPing;
 
 	WakeUpListener(RedisConnectionFactory factory, ScriptExecutor executor, String channelPrefix, boolean cluster) {
 		this(factory, executor, channelPrefix, cluster, PING_MILLIS);
@@ -112,33 +121,21 @@ final class WakeUpListener implements AutoCloseable {
 	}
 
 	private void subscribe() {
-		Subscription last = this.subscription;
 		Subscription next = new Subscription(this.factory, this.channel, this);
 		this.subscription = next;
-		Thread attempt = new Thread(() -> {
-			if (last != null) {
-				last.close();
-			}
-			next.run();
-		}, "holdfast-wake-up-subscribe");
-		attempt.setDaemon(true);
-		attempt.start();
+		inBackground(next);
 		later(() -> lost(next, null), ATTEMPT_MILLIS);
 	}
 
 	/**
-	 * A subscription stands, for the first time or again. Called on any thread.
+	 * A subscription stands, for the first time or again; whether it is of use is told by
+	 * the first message that comes back. Called on any thread.
 	 * @param which the subscription
 	 */
 	void onSubscribed(Subscription which) {
 		inThread(() -> {
 			if (which == this.subscription) {
-				this.listening = true;
-				if (this.warned) {
-					this.warned = false;
-					logger.info("Wake-ups are received from Redis again");
-				}
-				wakeUps().listening();
+				this.listening = false;
 				ping(which);
 			}
 		});
@@ -174,14 +171,15 @@ final class WakeUpListener implements AutoCloseable {
 			return;
 		}
 		this.listening = false;
+		inBackground(which::close);
+		// What comes back from now on confirms nothing.
+		this.pings++;
 		this.failures++;
 		StoreFailure failure = (error != null) ? RedisFailures.of(error, this.channelPrefix + "*") : null;
 		boolean needsHelp = failure != null && !failure.isTemporary();
 		// One failure alone may be a restart.
-		if (!this.warned && (this.failures > 1 || needsHelp)) {
-			this.warned = true;
-			logger.warn("Wake-ups are not received from Redis; until they are, waiters ask at intervals. "
-					+ ((failure != null) ? failure.getMessage() : "The subscription does not answer"));
+		if (this.failures > 1 || needsHelp) {
+			warn((failure != null) ? failure.getMessage() : "The subscription does not answer");
 		}
 		later(this::subscribe, Math.min(FIRST_RETRY_MILLIS << Math.min(this.failures - 1, 10), LAST_RETRY_MILLIS));
 	}
@@ -194,25 +192,54 @@ final class WakeUpListener implements AutoCloseable {
 		later(() -> judge(which, number, call), this.pingMillis / 3);
 		this.executor.execute(call);
 		call.whenComplete((receivers, error) -> inThread(() -> {
-			if (error instanceof StoreFailure failure && !failure.isTemporary() && !this.warned) {
-				this.warned = true;
-				logger.warn("Wake-ups cannot be sent by Redis; waiters ask at intervals. " + failure.getMessage());
+			if (error instanceof StoreFailure failure && !failure.isTemporary()) {
+				this.listening = false;
+				warn(failure.getMessage());
 			}
 			else if (error == null && receivers == 0 && !this.cluster) {
 				lost(which, null);
+			}
+			else if (error == null) {
+				this.receivedPing = number;
+				confirm(which);
 			}
 		}));
 	}
 
 	private void judge(Subscription which, long number, ScriptCall<Long> call) {
 		boolean published = call.isDone() && !call.isCompletedExceptionally();
-		if (this.echoes < number && published) {
+		if (this.echoedPing < number && published) {
 			lost(which, null);
 			return;
 		}
 		// What could not be published says nothing about the subscription.
 		call.cancel(true);
 		later(() -> ping(which), this.pingMillis - this.pingMillis / 3);
+	}
+
+	private void confirm(Subscription which) {
+		// A subscription to a replica has its echo too, but no hand-off counts on it.
+		boolean confirmed = this.receivedPing == this.pings && this.echoedPing == this.pings;
+		if (which != this.subscription || !confirmed) {
+			return;
+		}
+		this.failures = 0;
+		if (this.listening) {
+			return;
+		}
+		this.listening = true;
+		if (this.warned) {
+			this.warned = false;
+			logger.info("Wake-ups are received from Redis again");
+		}
+		wakeUps().listening();
+	}
+
+	private void warn(@Nullable String reason) {
+		if (!this.warned) {
+			this.warned = true;
+			logger.warn("Wake-ups are not received from Redis; until they are, waiters ask at intervals. " + reason);
+		}
 	}
 
 	/**
@@ -222,24 +249,21 @@ final class WakeUpListener implements AutoCloseable {
 	 */
 	void onMessage(Subscription which, byte[] body) {
 		String text = new String(body, StandardCharsets.UTF_8);
-		try {
-			if (text.startsWith(PING)) {
-				long number = Long.parseLong(text.substring(PING.length()));
-				inThread(() -> {
-					if (which == this.subscription) {
-						this.echoes = number;
-						this.failures = 0;
-					}
-				});
-				return;
-			}
-			// The key comes last, since it may contain blanks.
-			String[] parts = text.split(" ", 4);
-			wakeUps().handedOver(parts[3], parts[2], Long.parseLong(parts[0]), Long.parseLong(parts[1]));
+		Matcher wakeUp = WAKE_UP.matcher(text);
+		if (wakeUp.matches()) {
+			wakeUps().handedOver(wakeUp.group(4), wakeUp.group(3), Long.parseLong(wakeUp.group(1)),
+					Long.parseLong(wakeUp.group(2)));
 		}
-		catch (RuntimeException ex) {
-			// Not with the message: it contains a token.
-			logger.warn("A wake-up was not understood or not handled", ex);
+		else if (ECHO.matcher(text).matches()) {
+			long number = Long.parseLong(text.substring(PING.length()));
+			inThread(() -> {
+				this.echoedPing = number;
+				confirm(which);
+			});
+		}
+		else {
+			// Not with its text, which may contain a token.
+			logger.debug("A message on the wake-up channel was not understood");
 		}
 	}
 
@@ -269,6 +293,15 @@ final class WakeUpListener implements AutoCloseable {
 		catch (RejectedExecutionException ex) {
 			// Closed.
 		}
+	}
+
+	/**
+	 * For what may block for as long as a driver likes.
+	 */
+	private static void inBackground(Runnable action) {
+		Thread background = new Thread(action, "holdfast-subscription");
+		background.setDaemon(true);
+		background.start();
 	}
 
 	/**

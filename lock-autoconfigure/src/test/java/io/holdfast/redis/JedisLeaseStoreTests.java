@@ -16,7 +16,6 @@ import org.junit.jupiter.api.Test;
 
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
-import org.springframework.data.redis.core.RedisCallback;
 import org.springframework.data.redis.core.StringRedisTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -71,9 +70,7 @@ class JedisLeaseStoreTests extends LeaseStoreContract {
 	void subscribesAgain() {
 		assertThat(this.a.store.isOrdered()).isFalse();
 		int before = this.a.listenings.get();
-		this.redis.template()
-			.execute((RedisCallback<Object>) (connection) -> connection.execute("CLIENT", "KILL".getBytes(),
-					"TYPE".getBytes(), "pubsub".getBytes()));
+		Subscribers.kill(this.redis.template());
 		await().untilAsserted(() -> {
 			assertThat(this.a.listenings.get()).isGreaterThan(before);
 			assertThat(this.a.store.isListening()).isTrue();

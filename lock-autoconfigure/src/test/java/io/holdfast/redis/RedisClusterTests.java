@@ -1,0 +1,141 @@
+package io.holdfast.redis;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+
+import io.holdfast.engine.LeaseStore.AcquireReply;
+import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
+import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
+import io.holdfast.engine.LeaseStore.Renewal;
+import io.holdfast.engine.LeaseStore.WakeUps;
+import io.holdfast.engine.StoreFailure;
+import io.holdfast.redis.RedisLeaseStore.Options;
+import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.cluster.SlotHash;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.data.redis.connection.RedisClusterConfiguration;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.data.redis.core.StringRedisTemplate;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * The store in a cluster. One node with all slots is enough to show that no script
+ * reaches over two slots.
+ */
+@WithRedis
+class RedisClusterTests {
+
+	private static final String INSTANCE = "0123456789abcdef0123456789abcdef";
+
+	private static final String OTHER = "fedcba9876543210fedcba9876543210";
+
+	private final List<String> wokenUp = new CopyOnWriteArrayList<>();
+
+	private final WakeUps wakeUps = new WakeUps() {
+
+		@Override
+		public void handedOver(String key, String token, long fence, long ttlMillis) {
+			RedisClusterTests.this.wokenUp.add(key);
+		}
+
+		@Override
+		public void listening() {
+		}
+
+	};
+
+	private final List<AutoCloseable> opened = new ArrayList<>();
+
+	private final RedisServer server;
+
+	RedisClusterTests(TestRedis redis) {
+		this.server = redis.startServer("--cluster-enabled", "yes");
+	}
+
+	@BeforeEach
+	void giveAllSlots() {
+		RedisClient client = RedisClient.create("redis://" + this.server.host() + ":" + this.server.port());
+		try (StatefulRedisConnection<String, String> connection = client.connect()) {
+			connection.sync().clusterAddSlots(IntStream.range(0, SlotHash.SLOT_COUNT).toArray());
+			await().until(() -> connection.sync().clusterInfo().contains("cluster_state:ok"));
+		}
+		finally {
+			client.shutdown();
+		}
+	}
+
+	@AfterEach
+	void close() throws Exception {
+		for (AutoCloseable one : this.opened) {
+			one.close();
+		}
+	}
+
+	@Test
+	@DisplayName("keys of any slot are locked, renewed together and handed over, with Lettuce")
+	void worksWithLettuce() {
+		LettuceConnectionFactory factory = new LettuceConnectionFactory(configuration());
+		factory.afterPropertiesSet();
+		factory.start();
+		worksWith(factory);
+		factory.destroy();
+	}
+
+	@Test
+	@DisplayName("keys of any slot are locked, renewed together and handed over, with Jedis")
+	void worksWithJedis() {
+		JedisConnectionFactory factory = new JedisConnectionFactory(configuration());
+		factory.afterPropertiesSet();
+		factory.start();
+		worksWith(factory);
+		factory.destroy();
+	}
+
+	private void worksWith(RedisConnectionFactory factory) {
+		RedisLeaseStore store = new RedisLeaseStore(new StringRedisTemplate(factory), Options.defaults());
+		this.opened.add(store);
+		store.start(INSTANCE, this.wakeUps);
+		await().atMost(Duration.ofSeconds(20)).until(store::isListening);
+		List<Renewal> renewals = new ArrayList<>();
+		for (int i = 0; i < 50; i++) {
+			assertThat(acquire(store, "key" + i, OTHER + ":1")).isInstanceOf(Granted.class);
+			renewals.add(new Renewal("key" + i, OTHER + ":1", 30_000));
+		}
+		renewals.add(new Renewal("nobody's", OTHER + ":1", 30_000));
+		assertThat(store.renew(renewals)).succeedsWithin(Duration.ofSeconds(10))
+			.satisfies((kept) -> assertThat(kept).hasSize(51).endsWith(true, false).containsOnlyOnce(false));
+		assertThat(acquire(store, "key7", INSTANCE + ":1")).isInstanceOf(Busy.class);
+		assertThat(store.release("key7", OTHER + ":1", null)).succeedsWithin(Duration.ofSeconds(10));
+		await().untilAsserted(() -> assertThat(this.wokenUp).containsExactly("key7"));
+		assertThat(store.acquire("a}", OTHER + ":1", 30_000, 5_000, true)).failsWithin(Duration.ofSeconds(1))
+			.withThrowableOfType(ExecutionException.class)
+			.withCauseInstanceOf(StoreFailure.class)
+			.withMessageContaining("'lock:a}'");
+	}
+
+	private static AcquireReply acquire(RedisLeaseStore store, String key, String token) {
+		return store.acquire(key, token, 30_000, 5_000, true).orTimeout(10, TimeUnit.SECONDS).join();
+	}
+
+	private RedisClusterConfiguration configuration() {
+		return new RedisClusterConfiguration(List.of(this.server.host() + ":" + this.server.port()));
+	}
+
+}
