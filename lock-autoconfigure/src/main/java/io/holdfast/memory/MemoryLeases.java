@@ -63,7 +63,7 @@ public final class MemoryLeases {
 			if (asking.token().equals(entry.owner)) {
 				entry.queue.removeIf(asking::sameToken);
 				entry.expiresAt = Math.max(entry.expiresAt, after(leaseMillis));
-				return new Granted(entry.fence, leaseMillis);
+				return new Granted(entry.fence, ttl(entry));
 			}
 			if (enqueue) {
 				enqueue(entry, asking, entry.queue.size());
@@ -93,7 +93,7 @@ public final class MemoryLeases {
 			}
 			if (nextToken.equals(entry.owner)) {
 				entry.expiresAt = Math.max(entry.expiresAt, after(next.leaseMillis()));
-				return new ReleaseReply(released, new Granted(entry.fence, next.leaseMillis()));
+				return new ReleaseReply(released, new Granted(entry.fence, ttl(entry)));
 			}
 			return new ReleaseReply(released, (entry.place(nextToken) >= 0) ? busy(entry) : null);
 		});

@@ -1,0 +1,124 @@
+package io.holdfast;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Stream;
+
+import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.domain.JavaModifier;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.lang.ArchRule;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Which package may use which, so that the engine stays free of Redis and Spring, and the
+ * parts can be understood one at a time.
+ */
+class PackageRulesTests {
+
+	private static final JavaClasses CLASSES = new ClassFileImporter()
+		.withImportOption(new ImportOption.DoNotIncludeTests())
+		.importPackages("io.holdfast");
+
+	/** Besides the JDK, JSpecify and the package itself. */
+	private static final Map<String, List<String>> ALLOWED = Map.of( //
+			"io.holdfast", List.of(), //
+			"io.holdfast.annotation", List.of("org.springframework.core..", "org.springframework.aot.."), //
+			"io.holdfast.engine", List.of("io.holdfast"), //
+			"io.holdfast.redis",
+			List.of("io.holdfast", "io.holdfast.engine", "org.springframework.data.redis..",
+					"org.springframework.dao..", "org.springframework.util..", "io.lettuce..",
+					"org.apache.commons.logging.."), //
+			"io.holdfast.memory", List.of("io.holdfast", "io.holdfast.engine"), //
+			"io.holdfast.aop",
+			List.of("io.holdfast", "io.holdfast.annotation", "org.springframework.aop..", "org.aopalliance..",
+					"org.springframework.beans..", "org.springframework.context..", "org.springframework.core..",
+					"org.springframework.expression..", "org.springframework.format..", "org.springframework.util..",
+					"org.apache.commons.logging.."), //
+			"io.holdfast.autoconfigure", List.of(".."));
+
+	static Stream<String> packages() {
+		return ALLOWED.keySet().stream();
+	}
+
+	@ParameterizedTest
+	@MethodSource("packages")
+	void aPackageUsesOnlyWhatItMay(String name) {
+		DescribedPredicate<JavaClass> allowed = DescribedPredicate.describe("allowed",
+				(used) -> Stream.concat(Stream.of("java.", "org.jspecify."), Stream.of(name + "."))
+					.anyMatch((start) -> used.getName().startsWith(start)
+							&& (!start.equals(name + ".") || used.getPackageName().equals(name)))
+						|| used.isPrimitive() || used.isArray()
+						|| ALLOWED.get(name).stream().anyMatch((entry) -> matches(entry, used.getPackageName())));
+		ArchRule rule = classes().that().resideInAPackage(name).should().onlyDependOnClassesThat(allowed);
+		rule.check(CLASSES);
+	}
+
+	private static boolean matches(String entry, String packageName) {
+		if (entry.endsWith("..")) {
+			String root = entry.substring(0, entry.length() - 2);
+			return packageName.equals(root) || packageName.startsWith(root + ".") || root.isEmpty();
+		}
+		return packageName.equals(entry);
+	}
+
+	@Test
+	void everyPackageHasItsRule() {
+		Set<String> packages = new TreeSet<>();
+		CLASSES.forEach((type) -> packages.add(type.getPackageName()));
+		assertThat(packages).isEqualTo(new TreeSet<>(ALLOWED.keySet()));
+	}
+
+	@Test
+	void noPackageDependsOnItselfThroughOthers() {
+		slices().matching("io.holdfast.(*)..").should().beFreeOfCycles().check(CLASSES);
+	}
+
+	@Test
+	void onlyConfigurationAndEndpointsKnowSpringBoot() {
+		noClasses().that()
+			.resideOutsideOfPackages("io.holdfast.autoconfigure", "io.holdfast.actuate")
+			.should()
+			.dependOnClassesThat()
+			.resideInAPackage("org.springframework.boot..")
+			.check(CLASSES);
+	}
+
+	@Test
+	void theEngineDoesNotReadTheWallClock() {
+		noClasses().that()
+			.resideInAnyPackage("io.holdfast.engine", "io.holdfast.redis")
+			.should()
+			.callMethod(System.class, "currentTimeMillis")
+			.orShould()
+			.dependOnClassesThat()
+			.belongToAnyOf(java.time.Clock.class, java.time.Instant.class)
+			.check(CLASSES);
+	}
+
+	@Test
+	void publicTypesOfAutoConfigurationAreFinal() {
+		classes().that()
+			.resideInAPackage("io.holdfast.autoconfigure")
+			.and()
+			.arePublic()
+			.and()
+			.areNotNestedClasses()
+			.should()
+			.haveModifier(JavaModifier.FINAL)
+			.check(CLASSES);
+	}
+
+}

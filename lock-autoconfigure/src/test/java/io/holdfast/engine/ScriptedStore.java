@@ -1,0 +1,202 @@
+package io.holdfast.engine;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.PriorityQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
+import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
+import org.jspecify.annotations.Nullable;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * A store, and a clock, that do what a test says: each command is noted and stays
+ * unanswered until the test answers it.
+ */
+final class ScriptedStore implements LeaseStore, Scheduler {
+
+	private final List<Command> commands = new CopyOnWriteArrayList<>();
+
+	private final PriorityQueue<Planned> planned = new PriorityQueue<>();
+
+	private long now = 1_000_000_000_000L;
+
+	boolean listening = true;
+
+	boolean ordered = true;
+
+	@Nullable WakeUps wakeUps;
+
+	/** The commands since the last call, each as one line. */
+	List<String> sent() {
+		List<String> lines = this.commands.stream().filter((command) -> !command.seen).map((command) -> {
+			command.seen = true;
+			return command.line;
+		}).toList();
+		return lines;
+	}
+
+	/** The latest command that begins so. */
+	Command last(String beginning) {
+		Command found = null;
+		for (Command command : this.commands) {
+			if (command.line.startsWith(beginning)) {
+				found = command;
+			}
+		}
+		assertThat(found).as("a command " + beginning).isNotNull();
+		return found;
+	}
+
+	void elapse(long millis) {
+		long until = this.now + TimeUnit.MILLISECONDS.toNanos(millis);
+		while (!this.planned.isEmpty() && this.planned.peek().at - until <= 0) {
+			Planned next = this.planned.remove();
+			this.now = Math.max(this.now, next.at);
+			next.action.run();
+		}
+		this.now = until;
+	}
+
+	/** Let time pass without running what was due: the process stood still. */
+	void pause(long millis) {
+		this.now += TimeUnit.MILLISECONDS.toNanos(millis);
+	}
+
+	/** Answer a renewal that another thread is about to send. */
+	void answerNext(String line) {
+		await().until(() -> this.commands.stream().anyMatch((command) -> command.line.equals(line)));
+		last(line).renewed(true);
+	}
+
+	private <T> CompletableFuture<T> send(String line) {
+		Command command = new Command(line);
+		this.commands.add(command);
+		@SuppressWarnings("unchecked")
+		CompletableFuture<T> answer = (CompletableFuture<T>) command.answer;
+		return answer;
+	}
+
+	private static String number(String token) {
+		return token.substring(token.indexOf(':') + 1);
+	}
+
+	@Override
+	public void start(String instanceId, WakeUps wakeUps) {
+		this.wakeUps = wakeUps;
+	}
+
+	@Override
+	public boolean isListening() {
+		return this.listening;
+	}
+
+	@Override
+	public boolean isOrdered() {
+		return this.ordered;
+	}
+
+	@Override
+	public CompletableFuture<AcquireReply> acquire(String key, String token, long leaseMillis, long claimMillis,
+			boolean enqueue) {
+		return send("acquire " + number(token) + (enqueue ? "" : " at once"));
+	}
+
+	@Override
+	public CompletableFuture<ReleaseReply> release(String key, String token, @Nullable Next next) {
+		return send("release " + number(token) + ((next != null) ? " next " + number(next.token()) : ""));
+	}
+
+	@Override
+	public CompletableFuture<List<Boolean>> renew(List<Renewal> renewals) {
+		StringBuilder line = new StringBuilder("renew");
+		for (Renewal renewal : renewals) {
+			line.append(' ').append(number(renewal.token())).append(" for ").append(renewal.leaseMillis());
+		}
+		return send(line.toString());
+	}
+
+	@Override
+	public CompletableFuture<KeyState> inspect(String key) {
+		return send("inspect");
+	}
+
+	@Override
+	public void close() {
+	}
+
+	@Override
+	public long nanoTime() {
+		return this.now;
+	}
+
+	@Override
+	public Timer schedule(Runnable action, long delayNanos) {
+		Planned plan = new Planned(this.now + Math.max(0, delayNanos), action);
+		this.planned.add(plan);
+		return () -> this.planned.remove(plan);
+	}
+
+	static final class Command {
+
+		private final String line;
+
+		private final CompletableFuture<Object> answer = new CompletableFuture<>();
+
+		private boolean seen;
+
+		Command(String line) {
+			this.line = line;
+		}
+
+		boolean isGivenUp() {
+			return this.answer.isCancelled();
+		}
+
+		void granted(long fence, long ttlMillis) {
+			Granted granted = new Granted(fence, ttlMillis);
+			this.answer.complete(this.line.startsWith("release") ? new ReleaseReply(true, granted) : granted);
+		}
+
+		void busy(long ownerTtlMillis, long fence) {
+			busy(ownerTtlMillis, fence, false);
+		}
+
+		void busy(long ownerTtlMillis, long fence, boolean foreign) {
+			Busy busy = new Busy(ownerTtlMillis, fence, foreign);
+			this.answer.complete(this.line.startsWith("release") ? new ReleaseReply(true, busy) : busy);
+		}
+
+		void released(boolean released) {
+			this.answer.complete(new ReleaseReply(released, null));
+		}
+
+		void renewed(boolean... owned) {
+			List<Boolean> answers = new ArrayList<>();
+			for (boolean one : owned) {
+				answers.add(one);
+			}
+			this.answer.complete(answers);
+		}
+
+		void fail(boolean temporary) {
+			this.answer.completeExceptionally(new StoreFailure("trouble", temporary, null));
+		}
+
+	}
+
+	private record Planned(long at, Runnable action) implements Comparable<Planned> {
+
+		@Override
+		public int compareTo(Planned other) {
+			return Long.compare(this.at, other.at);
+		}
+
+	}
+
+}

@@ -1,0 +1,34 @@
+package io.holdfast.memory;
+
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicLong;
+
+import io.holdfast.engine.LeaseStore;
+import io.holdfast.engine.LeaseStoreContract;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The store inside the JVM keeps the same contract as the one in Redis.
+ */
+class MemoryLeaseStoreTests extends LeaseStoreContract {
+
+	private final AtomicLong elapsed = new AtomicLong();
+
+	private final MemoryLeases leases = new MemoryLeases(() -> System.nanoTime() + this.elapsed.get());
+
+	@Override
+	protected LeaseStore newStore() {
+		return new MemoryLeaseStore(this.leases);
+	}
+
+	@Override
+	protected void elapse(Duration time) {
+		this.elapsed.addAndGet(time.toNanos());
+	}
+
+	@Override
+	protected void putForeign(String key, String value, @Nullable Duration ttl) {
+		this.leases.takeIfFree(key, value, (ttl != null) ? ttl.toMillis() : -1);
+	}
+
+}
