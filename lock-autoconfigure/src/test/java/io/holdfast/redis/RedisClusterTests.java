@@ -94,8 +94,8 @@ class RedisClusterTests {
 		LettuceConnectionFactory factory = new LettuceConnectionFactory(configuration());
 		factory.afterPropertiesSet();
 		factory.start();
+		this.opened.add(factory::destroy);
 		worksWith(factory);
-		factory.destroy();
 	}
 
 	@Test
@@ -104,13 +104,13 @@ class RedisClusterTests {
 		JedisConnectionFactory factory = new JedisConnectionFactory(configuration());
 		factory.afterPropertiesSet();
 		factory.start();
+		this.opened.add(factory::destroy);
 		worksWith(factory);
-		factory.destroy();
 	}
 
 	private void worksWith(RedisConnectionFactory factory) {
 		RedisLeaseStore store = new RedisLeaseStore(new StringRedisTemplate(factory), Options.defaults());
-		this.opened.add(store);
+		this.opened.add(0, store);
 		store.start(INSTANCE, this.wakeUps);
 		await().atMost(Duration.ofSeconds(20)).until(store::isListening);
 		List<Renewal> renewals = new ArrayList<>();

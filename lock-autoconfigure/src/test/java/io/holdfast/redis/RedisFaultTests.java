@@ -232,6 +232,22 @@ class RedisFaultTests {
 	}
 
 	@Test
+	@DisplayName("Lettuce without its shared connection works as other drivers do, not in order")
+	void worksWithoutSharedConnection() {
+		LettuceConnectionFactory factory = factory(this.server.port());
+		factory.setShareNativeConnection(false);
+		RedisLeaseStore store = store(factory);
+		store.start(INSTANCE, this.wakeUps);
+		assertThat(store.isOrdered()).isFalse();
+		await().until(store::isListening);
+		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
+		assertThat(get(store.release("key", INSTANCE + ":1", null)).released()).isTrue();
+		this.server.kill();
+		assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> acquire(store, "2"))
+			.matches(StoreFailure::isTemporary);
+	}
+
+	@Test
 	@DisplayName("a transaction of the calling thread does not swallow commands")
 	void ignoresTransactionOfThread() {
 		LettuceConnectionFactory factory = factory(this.server.port());
