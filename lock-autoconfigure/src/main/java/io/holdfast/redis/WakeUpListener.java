@@ -123,6 +123,10 @@ final class WakeUpListener implements AutoCloseable {
 	private void subscribe() {
 		Subscription next = new Subscription(this.factory, this.channel, this);
 		this.subscription = next;
+		if (this.thread.isShutdown()) {
+			// Closed meanwhile, perhaps without seeing this one.
+			next.close();
+		}
 		inBackground(next);
 		later(() -> lost(next, null), ATTEMPT_MILLIS);
 	}
@@ -170,10 +174,10 @@ final class WakeUpListener implements AutoCloseable {
 		if (which != this.subscription) {
 			return;
 		}
+		// What it still says from now on does not matter.
+		this.subscription = null;
 		this.listening = false;
 		inBackground(which::close);
-		// What comes back from now on confirms nothing.
-		this.pings++;
 		this.failures++;
 		StoreFailure failure = (error != null) ? RedisFailures.of(error, this.channelPrefix + "*") : null;
 		boolean needsHelp = failure != null && !failure.isTemporary();
@@ -214,7 +218,8 @@ final class WakeUpListener implements AutoCloseable {
 		}
 		// What could not be published says nothing about the subscription.
 		call.cancel(true);
-		later(() -> ping(which), this.pingMillis - this.pingMillis / 3);
+		long pause = this.pingMillis - this.pingMillis / 3;
+		later(() -> ping(which), this.listening ? pause : Math.min(pause, RECONNECT_MILLIS));
 	}
 
 	private void confirm(Subscription which) {
@@ -251,8 +256,10 @@ final class WakeUpListener implements AutoCloseable {
 		String text = new String(body, StandardCharsets.UTF_8);
 		Matcher wakeUp = WAKE_UP.matcher(text);
 		if (wakeUp.matches()) {
-			wakeUps().handedOver(wakeUp.group(4), wakeUp.group(3), Long.parseLong(wakeUp.group(1)),
-					Long.parseLong(wakeUp.group(2)));
+			long fence = Long.parseLong(wakeUp.group(1));
+			long ttlMillis = Long.parseLong(wakeUp.group(2));
+			// The driver's thread must not end by what is thrown there.
+			guarded(() -> wakeUps().handedOver(wakeUp.group(4), wakeUp.group(3), fence, ttlMillis)).run();
 		}
 		else if (ECHO.matcher(text).matches()) {
 			long number = Long.parseLong(text.substring(PING.length()));
@@ -325,7 +332,7 @@ final class WakeUpListener implements AutoCloseable {
 				action.run();
 			}
 			catch (RuntimeException ex) {
-				logger.warn("Handling a wake-up subscription failed", ex);
+				logger.warn("Handling a wake-up failed", ex);
 			}
 		};
 	}
