@@ -1,0 +1,104 @@
+package io.holdfast.fleet;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+
+/**
+ * A call of acquire on a thread of its own.
+ */
+final class Attempt {
+
+	private final CompletableFuture<LockLease> result = new CompletableFuture<>();
+
+	private final Thread thread;
+
+	private volatile long endedAt;
+
+	private Attempt(LockService locks, LockRequest request) {
+		this.thread = new Thread(() -> {
+			try {
+				LockLease lease = locks.acquire(request);
+				this.endedAt = System.nanoTime();
+				this.result.complete(lease);
+			}
+			catch (Throwable ex) {
+				this.endedAt = System.nanoTime();
+				this.result.completeExceptionally(ex);
+			}
+		}, "attempt at " + request.key());
+		this.thread.setDaemon(true);
+		this.thread.start();
+	}
+
+	static Attempt start(LockService locks, LockRequest request) {
+		return new Attempt(locks, request);
+	}
+
+	void interrupt() {
+		this.thread.interrupt();
+	}
+
+	boolean isDone() {
+		return this.result.isDone();
+	}
+
+	/** Wait for the lease. */
+	LockLease lease() {
+		return lease(Fleet.PATIENCE);
+	}
+
+	/** Wait for the lease, for so long. */
+	LockLease lease(Duration timeout) {
+		return get(timeout);
+	}
+
+	/** Wait for the failure. */
+	Throwable failure() {
+		try {
+			LockLease lease = get(Fleet.PATIENCE);
+			throw new AssertionError("It was granted: " + lease);
+		}
+		catch (FailedException ex) {
+			return ex.getCause();
+		}
+	}
+
+	/** When it ended, by {@link System#nanoTime()}. */
+	long endedAt() {
+		return this.endedAt;
+	}
+
+	private LockLease get(Duration timeout) {
+		try {
+			return this.result.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
+		}
+		catch (ExecutionException ex) {
+			throw new FailedException(ex.getCause());
+		}
+		catch (TimeoutException ex) {
+			throw new AssertionError(this.thread.getName() + " has not ended within " + timeout, ex);
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+			throw new AssertionError(ex);
+		}
+	}
+
+	private static final class FailedException extends RuntimeException {
+
+		private static final long serialVersionUID = 1L;
+
+		FailedException(Throwable cause) {
+			super("The attempt failed", cause);
+		}
+
+	}
+
+}

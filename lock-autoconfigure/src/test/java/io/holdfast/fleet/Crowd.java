@@ -1,0 +1,57 @@
+package io.holdfast.fleet;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Many threads that begin at the same moment.
+ */
+final class Crowd {
+
+	private final List<Task> tasks = new ArrayList<>();
+
+	Crowd add(int times, Task task) {
+		for (int i = 0; i < times; i++) {
+			this.tasks.add(task);
+		}
+		return this;
+	}
+
+	/**
+	 * Run all, each on a thread of its own, and wait for them; the first error counts.
+	 */
+	void run() throws Exception {
+		ExecutorService threads = Executors.newFixedThreadPool(this.tasks.size());
+		try {
+			CountDownLatch start = new CountDownLatch(1);
+			List<Future<?>> running = new ArrayList<>();
+			for (Task task : this.tasks) {
+				running.add(threads.submit(() -> {
+					start.await();
+					task.run();
+					return null;
+				}));
+			}
+			start.countDown();
+			for (Future<?> future : running) {
+				future.get(60, TimeUnit.SECONDS);
+			}
+		}
+		finally {
+			threads.shutdownNow();
+		}
+	}
+
+	/** What one of them does. */
+	interface Task {
+
+		void run() throws Exception;
+
+	}
+
+}

@@ -1,0 +1,192 @@
+package io.holdfast.fleet;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+
+import io.holdfast.LockService;
+import io.holdfast.engine.Idleness;
+import io.holdfast.testing.TestRedis;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.data.redis.core.Cursor;
+import org.springframework.data.redis.core.ScanOptions;
+import org.springframework.data.redis.core.StringRedisTemplate;
+import org.springframework.data.redis.core.script.RedisScript;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * The instances of one test on one Redis, and what is to be seen of them there.
+ */
+final class Fleet implements AutoCloseable {
+
+	/**
+	 * How soon whoever is next must be served when nothing is wrong. Far above what it
+	 * takes, and below the re-send time of 2 s and more: so it was not by asking again.
+	 */
+	static final Duration PROMPT = Duration.ofMillis(1500);
+
+	/** How long a test waits for what must happen before it fails. */
+	static final Duration PATIENCE = Duration.ofSeconds(20);
+
+	@SuppressWarnings("rawtypes")
+	private static final RedisScript<List> CHANNELS = RedisScript.of("return redis.call('PUBSUB', 'CHANNELS', ARGV[1])",
+			List.class);
+
+	private final TestRedis redis;
+
+	private final List<ConfigurableApplicationContext> contexts = new ArrayList<>();
+
+	private final List<LockService> services = new ArrayList<>();
+
+	private final List<Worker> workers = new ArrayList<>();
+
+	Fleet(TestRedis redis) {
+		this.redis = redis;
+	}
+
+	/**
+	 * Start one more instance in this JVM. Blocks until it receives wake-ups.
+	 * @param properties its properties, {@code name=value}
+	 * @return its service
+	 */
+	LockService start(String... properties) {
+		int before = channels().size();
+		ConfigurableApplicationContext context = Instance.start(this.redis.host(), this.redis.port(),
+				this.redis.keyPrefix(), List.of(properties));
+		this.contexts.add(context);
+		LockService service = context.getBean(LockService.class);
+		this.services.add(service);
+		await("subscription").atMost(PATIENCE).until(() -> channels().size() > before);
+		return service;
+	}
+
+	/**
+	 * Start several instances in this JVM.
+	 * @param count how many
+	 * @param properties the properties of each
+	 * @return their services
+	 */
+	List<LockService> start(int count, String... properties) {
+		List<LockService> started = new ArrayList<>();
+		for (int i = 0; i < count; i++) {
+			started.add(start(properties));
+		}
+		return started;
+	}
+
+	/**
+	 * Start one more instance in a JVM of its own. Returns at once; it is ready when it
+	 * answers.
+	 * @param properties its properties, {@code name=value}
+	 * @return the child
+	 */
+	Worker startWorker(String... properties) {
+		Worker worker = new Worker(this.redis, List.of(properties));
+		this.workers.add(worker);
+		return worker;
+	}
+
+	List<LockService> services() {
+		return this.services;
+	}
+
+	StringRedisTemplate template() {
+		return this.redis.template();
+	}
+
+	String lockKey(String key) {
+		return this.redis.keyPrefix() + key;
+	}
+
+	String queueKey(String key) {
+		return "{" + lockKey(key) + "}:queue";
+	}
+
+	/** Where data is kept that a lock protects, apart from what locks leave. */
+	String dataKey(String name) {
+		return Data.key(this.redis.keyPrefix(), name);
+	}
+
+	Data data() {
+		return new Data(template(), this.redis.keyPrefix());
+	}
+
+	PlainClient plainClient() {
+		return new PlainClient(template(), this.redis.keyPrefix());
+	}
+
+	@Nullable String owner(String key) {
+		return template().opsForValue().get(lockKey(key));
+	}
+
+	/**
+	 * How many milliseconds the lock key lives; -1 without end, -2 if it is not there.
+	 */
+	long ttl(String key) {
+		return template().execute(RedisScript.of("return redis.call('PTTL', KEYS[1])", Long.class),
+				List.of(lockKey(key)));
+	}
+
+	/** Wait until so many instances stand in the queue of a key. */
+	void awaitWaiting(String key, int instances) {
+		await(instances + " waiting for " + key).atMost(PATIENCE)
+			.pollInterval(Duration.ofMillis(5))
+			.until(() -> template().opsForZSet().zCard(queueKey(key)) == instances);
+	}
+
+	/** The Pub/Sub channels of this fleet that anybody is subscribed to. */
+	List<?> channels() {
+		return template().execute(CHANNELS, List.of(), this.redis.keyPrefix() + "*");
+	}
+
+	/** All that locks have left in Redis. */
+	Set<String> keys() {
+		Set<String> keys = new TreeSet<>();
+		for (String start : List.of("", "\\{")) {
+			ScanOptions options = ScanOptions.scanOptions()
+				.match(start + this.redis.keyPrefix() + "*")
+				.count(1000)
+				.build();
+			try (Cursor<String> cursor = template().scan(options)) {
+				cursor.forEachRemaining(keys::add);
+			}
+		}
+		return keys;
+	}
+
+	/**
+	 * Wait until nothing is left of all that was held and waited for: no key but fences,
+	 * which expire, no gate, and no subscription but one per instance.
+	 */
+	void awaitNothingLeft() {
+		await("nothing left").atMost(PATIENCE).untilAsserted(() -> {
+			assertThat(keys()).allMatch((key) -> key.startsWith("{") && key.endsWith("}:fence"), "is a fence");
+			assertThat(this.services).allMatch(Idleness::of, "is idle");
+			assertThat(channels()).as("one channel per instance, none per key").hasSize(liveInstances());
+		});
+		assertThat(keys()).allMatch((key) -> template().getExpire(key) > 0, "expires");
+	}
+
+	private int liveInstances() {
+		long contexts = this.contexts.stream().filter(ConfigurableApplicationContext::isActive).count();
+		return (int) (contexts + this.workers.stream().filter(Worker::isReady).count());
+	}
+
+	/** Close the instance of a service, as when its application is stopped. */
+	void stop(LockService service) {
+		this.contexts.get(this.services.indexOf(service)).close();
+	}
+
+	@Override
+	public void close() {
+		this.workers.forEach(Worker::close);
+		this.contexts.forEach(ConfigurableApplicationContext::close);
+	}
+
+}

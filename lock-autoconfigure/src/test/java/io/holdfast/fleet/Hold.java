@@ -1,0 +1,34 @@
+package io.holdfast.fleet;
+
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.List;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * That somebody held a lock: from when acquire returned to when release began. Times are
+ * those of {@link System#nanoTime()}, which processes of one machine share.
+ *
+ * @param fence its fencing token
+ * @param from when it began
+ * @param until when it ended
+ */
+record Hold(long fence, long from, long until) {
+
+	/**
+	 * Check that no two overlap, and that fences grow in the order of holding.
+	 * @param holds all holds of one key
+	 */
+	static void assertExclusive(Collection<Hold> holds) {
+		List<Hold> inOrder = holds.stream().sorted(Comparator.comparingLong(Hold::from)).toList();
+		for (int i = 1; i < inOrder.size(); i++) {
+			Hold last = inOrder.get(i - 1);
+			Hold next = inOrder.get(i);
+			assertThat(next.from()).as("begin of %s, which follows %s", next, last)
+				.isGreaterThanOrEqualTo(last.until());
+			assertThat(next.fence()).as("fence of %s, which follows %s", next, last).isGreaterThan(last.fence());
+		}
+	}
+
+}

@@ -1,0 +1,8 @@
+/**
+ * The exclusive lock as a fleet of instances uses it: several application contexts in one
+ * JVM and in several, on a real Redis, with real faults.
+ */
+@NullMarked
+package io.holdfast.fleet;
+
+import org.jspecify.annotations.NullMarked;
