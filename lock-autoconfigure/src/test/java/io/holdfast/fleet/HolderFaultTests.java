@@ -1,0 +1,237 @@
+package io.holdfast.fleet;
+
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.LockStatus;
+import io.holdfast.LockStatus.Owner;
+import io.holdfast.ReleaseResult;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * A holder's process is killed or frozen.
+ */
+@WithRedis
+class HolderFaultTests {
+
+	private static final Duration LEASE = Duration.ofMillis(1200);
+
+	/** Redis counts milliseconds of another clock. */
+	private static final Duration CLOCK = Duration.ofMillis(20);
+
+	private static Fleet fleet;
+
+	private static LockService first;
+
+	private static LockService second;
+
+	/** Frozen and thawed. */
+	private static Worker steady;
+
+	/** To be killed. */
+	private static final Deque<Worker> mortals = new ArrayDeque<>();
+
+	@BeforeAll
+	static void start(TestRedis redis) {
+		fleet = new Fleet(redis);
+		steady = fleet.startWorker();
+		for (int i = 0; i < 3; i++) {
+			mortals.push(fleet.startWorker());
+		}
+		steady.awaitReady();
+		mortals.forEach(Worker::awaitReady);
+		first = fleet.start();
+		second = fleet.start();
+	}
+
+	@AfterAll
+	static void stop() {
+		fleet.close();
+		mortals.clear();
+	}
+
+	@AfterEach
+	void nothingIsLeft() {
+		fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("F1 a holder is killed: the next one has the lock at the end of its lease, not at its own deadline")
+	void killed() {
+		Worker holder = mortals.pop();
+		long fence = hold(holder, "F1").fence();
+		Attempt next = Attempt.start(first, LockRequest.of("F1").waitTime(Duration.ofMinutes(1)));
+		fleet.awaitWaiting("F1", 1);
+		holder.kill();
+		long killedAt = System.nanoTime();
+		Duration left = Duration.ofMillis(fleet.ttl("F1"));
+		try (LockLease lease = next.lease()) {
+			assertThat(Duration.ofNanos(next.endedAt() - killedAt)).isBetween(left.minus(CLOCK),
+					left.plus(Fleet.PROMPT));
+			assertThat(lease.fence()).isGreaterThan(fence);
+		}
+	}
+
+	@Test
+	@DisplayName("F2 a holder is frozen beyond its lease: it sees at once that it lost it, its release leaves the next"
+			+ " owner alone, and its fenced write is refused")
+	void frozenForTooLong() {
+		hold(steady, "F2");
+		assertThat(steady.write("F2", "F2", "old")).isTrue();
+		Attempt next = Attempt.start(first, LockRequest.of("F2").waitTime(Fleet.PATIENCE));
+		fleet.awaitWaiting("F2", 1);
+		LockLease lease = whileFrozen(() -> {
+			LockLease granted = next.lease();
+			steady.askHeld("F2");
+			return granted;
+		});
+		assertThat(steady.awaitHeld("F2")).isFalse();
+		assertThat(steady.awaitLastHeldAt("F2")).as("when it last took itself for the holder")
+			.isLessThan(next.endedAt());
+		steady.awaitLost("F2");
+		assertThat(fleet.data().writeFenced("F2", lease.fence(), "new")).isTrue();
+		assertThat(steady.write("F2", "F2", "late")).isFalse();
+		assertThat(fleet.data().readFenced("F2")).isEqualTo("new");
+		String owner = fleet.owner("F2");
+		assertThat(steady.release("F2")).isEqualTo(ReleaseResult.LOST);
+		assertThat(fleet.owner("F2")).isEqualTo(owner).isNotNull();
+		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+	}
+
+	@Test
+	@DisplayName("F3 a holder is frozen for 0.7 of its lease: it still holds it, and renews it again")
+	void frozenForShort() {
+		Duration lease = Duration.ofSeconds(3);
+		steady.acquire("F3", "F3", lease, Fleet.PATIENCE);
+		steady.awaitGranted("F3");
+		Attempt next = Attempt.start(first, LockRequest.of("F3").waitTime(Fleet.PATIENCE));
+		fleet.awaitWaiting("F3", 1);
+		awaitTtl("renewed just now", "F3", lease.toMillis() - 100, lease.toMillis());
+		whileFrozen(() -> awaitTtl("0.7 of the lease gone", "F3", 1, lease.toMillis() * 3 / 10));
+		steady.askHeld("F3");
+		assertThat(steady.awaitHeld("F3")).isTrue();
+		awaitTtl("renewed again", "F3", lease.toMillis() / 2, lease.toMillis());
+		assertThat(next.isDone()).as("the waiter's turn").isFalse();
+		assertThat(steady.release("F3")).isEqualTo(ReleaseResult.RELEASED);
+		next.lease().close();
+	}
+
+	@Test
+	@DisplayName("S6 the lock expired under its frozen holder: that does not free the lock of the next owner")
+	void expiredUnderItsHolder() {
+		hold(steady, "S6a");
+		String token = whileFrozen(() -> {
+			awaitTtl("expired", "S6a", -2, -2);
+			return fleet.plainClient().tryLock("S6a", Duration.ofMinutes(1));
+		});
+		assertThat(token).isNotNull();
+		assertThat(steady.release("S6a")).isEqualTo(ReleaseResult.LOST);
+		assertThat(fleet.owner("S6a")).isEqualTo(token);
+		assertThat(first.tryAcquire("S6a")).isEmpty();
+		assertThat(fleet.plainClient().unlock("S6a", String.valueOf(token))).isTrue();
+	}
+
+	@Test
+	@DisplayName("S6 the holder crashed: its lock tells whose it is and for how long, and can be released by force")
+	void crashed() {
+		Worker holder = mortals.pop();
+		Duration lease = Duration.ofMinutes(1);
+		holder.acquire("S6b", "S6b", lease, Fleet.PATIENCE);
+		long fence = holder.awaitGranted("S6b").fence();
+		holder.kill();
+		LockStatus status = first.status("S6b");
+		assertThat(status.owner()).isEqualTo(Owner.OTHER_INSTANCE);
+		assertThat(status.fence()).isEqualTo(fence);
+		assertThat(status.remaining()).isBetween(Duration.ofSeconds(30), lease);
+		assertThat(first.tryAcquire("S6b")).isEmpty();
+		assertThat(first.forceRelease("S6b")).isTrue();
+		try (LockLease next = second.acquire("S6b")) {
+			assertThat(next.fence()).isGreaterThan(fence);
+		}
+	}
+
+	@Test
+	@DisplayName("S6 the lock of a killed holder expired: of several contenders in several JVMs one has it at a time")
+	void contendersAfterExpiry() throws Exception {
+		Worker holder = mortals.pop();
+		long fence = hold(holder, "S6c").fence();
+		holder.kill();
+		long killedAt = System.nanoTime();
+		Duration left = Duration.ofMillis(fleet.ttl("S6c"));
+		Collection<Hold> holds = new ConcurrentLinkedQueue<>();
+		Data data = fleet.data();
+		steady.add("S6c", LEASE, 4, 3);
+		new Crowd().add(4, () -> holds.add(data.addLocked(first, "S6c", LEASE)))
+			.add(4, () -> holds.add(data.addLocked(second, "S6c", LEASE)))
+			.run();
+		holds.addAll(steady.awaitAdded("S6c"));
+		holds.add(new Hold(fence, killedAt, killedAt + left.minus(CLOCK).toNanos()));
+		assertThat(holds).hasSize(4 * 3 + 4 + 4 + 1);
+		Hold.assertExclusive(holds);
+		assertThat(data.get("S6c")).isEqualTo(4 * 3 + 4 + 4);
+	}
+
+	@Test
+	@DisplayName("S6 the lock expired under its frozen holder, and several contend: its late release lets none of them in")
+	void contendersAndLateRelease() {
+		hold(steady, "S6d");
+		List<Attempt> contenders = new ArrayList<>();
+		for (LockService locks : List.of(first, second)) {
+			contenders.add(Attempt.start(locks, LockRequest.of("S6d").leaseTime(LEASE).waitTime(Fleet.PATIENCE)));
+			fleet.awaitWaiting("S6d", contenders.size());
+		}
+		LockLease winner = whileFrozen(() -> contenders.get(0).lease());
+		assertThat(steady.release("S6d")).isEqualTo(ReleaseResult.LOST);
+		assertThat(winner.isHeld()).isTrue();
+		// A hand-off, if the release made one, would have been made by now.
+		assertThat(first.status("S6d").waiting()).isEqualTo(1);
+		assertThat(contenders.get(1).isDone()).isFalse();
+		assertThat(winner.release()).isEqualTo(ReleaseResult.RELEASED);
+		try (LockLease next = contenders.get(1).lease()) {
+			assertThat(next.fence()).isGreaterThan(winner.fence());
+		}
+	}
+
+	private static Worker.Grant hold(Worker worker, String key) {
+		worker.acquire(key, key, LEASE, Fleet.PATIENCE);
+		return worker.awaitGranted(key);
+	}
+
+	private static <T> T whileFrozen(Supplier<T> action) {
+		steady.freeze();
+		try {
+			return action.get();
+		}
+		finally {
+			steady.thaw();
+		}
+	}
+
+	/** Wait until so many milliseconds are left to a lock key in Redis. */
+	private static long awaitTtl(String what, String key, long least, long most) {
+		return await(what).atMost(Fleet.PATIENCE)
+			.pollDelay(Duration.ZERO)
+			.pollInterval(5, TimeUnit.MILLISECONDS)
+			.until(() -> fleet.ttl(key), (ttl) -> ttl >= least && ttl <= most);
+	}
+
+}
