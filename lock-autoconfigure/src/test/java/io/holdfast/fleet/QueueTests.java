@@ -1,0 +1,243 @@
+package io.holdfast.fleet;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.LockNotAcquiredException.Reason;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInfo;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * The order in which waiting instances are served, and waiters that go away.
+ */
+@WithRedis
+class QueueTests {
+
+	private static Fleet fleet;
+
+	private static LockService holder;
+
+	private static List<LockService> waiters;
+
+	private static Worker mortal;
+
+	private String key = "";
+
+	@BeforeAll
+	static void start(TestRedis redis) {
+		fleet = new Fleet(redis);
+		mortal = fleet.startWorker().awaitReady();
+		holder = fleet.start();
+		waiters = fleet.start(4);
+	}
+
+	@AfterAll
+	static void stop() {
+		fleet.close();
+	}
+
+	@BeforeEach
+	void nameKey(TestInfo test) {
+		this.key = test.getTestMethod().orElseThrow().getName();
+	}
+
+	@AfterEach
+	void nothingIsLeft() {
+		fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("Four instances that queue are served in their order, each promptly")
+	void firstInFirstOut() {
+		serveInOrder(List.of(2, 0, 3, 1));
+	}
+
+	@Test
+	@DisplayName("Four instances that queue are served in their order, in many rounds and orders")
+	void firstInFirstOutManyTimes() {
+		long seed = System.nanoTime();
+		Random random = new Random(seed);
+		List<Integer> order = new ArrayList<>(List.of(0, 1, 2, 3));
+		for (int round = 0; round < 25; round++) {
+			Collections.shuffle(order, random);
+			serveInOrder(order);
+		}
+	}
+
+	private void serveInOrder(List<Integer> order) {
+		LockLease last = holder.acquire(this.key);
+		List<Attempt> attempts = new ArrayList<>();
+		for (int i : order) {
+			attempts.add(Attempt.start(waiters.get(i), request()));
+			fleet.awaitWaiting(this.key, attempts.size());
+			assertThat(holder.status(this.key).waiting()).isEqualTo(attempts.size());
+		}
+		for (int i = 0; i < attempts.size(); i++) {
+			last.release();
+			LockLease lease = attempts.get(i).lease(Fleet.PROMPT);
+			assertThat(attempts.subList(i + 1, attempts.size())).as("those behind in %s", order)
+				.noneMatch(Attempt::isDone);
+			assertThat(lease.fence()).isGreaterThan(last.fence());
+			last = lease;
+		}
+		last.release();
+	}
+
+	@Test
+	@DisplayName("A waiter that timed out has left nothing in Redis")
+	void timedOutAlone() {
+		LockLease lease = holder.acquire(this.key);
+		Attempt attempt = Attempt.start(waiters.get(0), request().waitTime(Duration.ofMillis(200)));
+		fleet.awaitWaiting(this.key, 1);
+		assertReason(attempt, Reason.TIMED_OUT);
+		awaitNoQueue();
+		lease.release();
+		assertThat(fleet.owner(this.key)).isNull();
+	}
+
+	@Test
+	@DisplayName("A waiter that timed out passes its turn on: the one behind it is served promptly")
+	void timedOutBeforeAnother() {
+		LockLease lease = holder.acquire(this.key);
+		Attempt first = Attempt.start(waiters.get(0), request().waitTime(Duration.ofMillis(400)));
+		fleet.awaitWaiting(this.key, 1);
+		Attempt second = Attempt.start(waiters.get(1), request());
+		assertReason(first, Reason.TIMED_OUT);
+		fleet.awaitWaiting(this.key, 1);
+		assertServed(second, lease);
+	}
+
+	@Test
+	@DisplayName("A waiter that was interrupted has left nothing in Redis")
+	void interruptedAlone() {
+		LockLease lease = holder.acquire(this.key);
+		Attempt attempt = Attempt.start(waiters.get(0), request());
+		fleet.awaitWaiting(this.key, 1);
+		attempt.interrupt();
+		assertReason(attempt, Reason.INTERRUPTED);
+		awaitNoQueue();
+		lease.release();
+		assertThat(fleet.owner(this.key)).isNull();
+	}
+
+	@Test
+	@DisplayName("A waiter that was interrupted passes its turn on: the one behind it is served promptly")
+	void interruptedBeforeAnother() {
+		LockLease lease = holder.acquire(this.key);
+		Attempt first = Attempt.start(waiters.get(0), request());
+		fleet.awaitWaiting(this.key, 1);
+		Attempt second = Attempt.start(waiters.get(1), request());
+		fleet.awaitWaiting(this.key, 2);
+		first.interrupt();
+		assertReason(first, Reason.INTERRUPTED);
+		assertServed(second, lease);
+	}
+
+	@Test
+	@DisplayName("A waiter that was cancelled has left nothing in Redis and passes its turn on")
+	void cancelled() {
+		LockLease lease = holder.acquire(this.key);
+		CompletableFuture<LockLease> first = waiters.get(0).acquireAsync(request());
+		fleet.awaitWaiting(this.key, 1);
+		first.cancel(true);
+		awaitNoQueue();
+		CompletableFuture<LockLease> again = waiters.get(0).acquireAsync(request());
+		fleet.awaitWaiting(this.key, 1);
+		Attempt second = Attempt.start(waiters.get(1), request());
+		fleet.awaitWaiting(this.key, 2);
+		again.cancel(true);
+		assertServed(second, lease);
+	}
+
+	@Test
+	@DisplayName("A first waiter that was killed is passed over at once: the one behind it is served promptly")
+	void killedBeforeAnother() {
+		LockLease lease = holder.acquire(this.key);
+		mortal.acquire("first", this.key, Duration.ofSeconds(30), Duration.ofMinutes(1));
+		fleet.awaitWaiting(this.key, 1);
+		Attempt second = Attempt.start(waiters.get(1), request());
+		fleet.awaitWaiting(this.key, 2);
+		mortal.kill();
+		assertServed(second, lease);
+	}
+
+	@Test
+	@DisplayName("An instance with many waiters stands once in the queue, and keeps its place when its first one goes")
+	void keepsPlace() {
+		LockLease lease = holder.acquire(this.key);
+		Attempt first = Attempt.start(waiters.get(0), request());
+		fleet.awaitWaiting(this.key, 1);
+		CompletableFuture<LockLease> local = waiters.get(0).acquireAsync(request());
+		Attempt other = Attempt.start(waiters.get(1), request());
+		fleet.awaitWaiting(this.key, 2);
+		String place = place(0);
+		first.interrupt();
+		assertReason(first, Reason.INTERRUPTED);
+		await("successor in the queue").atMost(Fleet.PATIENCE).until(() -> !place(0).equals(place));
+		assertThat(place(0)).as("first in the queue").startsWith(place.substring(0, 32));
+		assertThat(holder.status(this.key).waiting()).isEqualTo(2);
+		lease.release();
+		LockLease next = local.orTimeout(Fleet.PROMPT.toMillis(), TimeUnit.MILLISECONDS).join();
+		assertThat(other.isDone()).isFalse();
+		assertServed(other, next);
+	}
+
+	@Test
+	@DisplayName("A waiting instance that is stopped tells its waiter, leaves nothing and passes its turn on")
+	void stopped() {
+		LockService mortalService = fleet.start();
+		LockLease lease = holder.acquire(this.key);
+		Attempt first = Attempt.start(mortalService, request());
+		fleet.awaitWaiting(this.key, 1);
+		Attempt second = Attempt.start(waiters.get(0), request());
+		fleet.awaitWaiting(this.key, 2);
+		fleet.stop(mortalService);
+		assertReason(first, Reason.SHUTDOWN);
+		fleet.awaitWaiting(this.key, 1);
+		assertServed(second, lease);
+	}
+
+	private LockRequest request() {
+		return LockRequest.of(this.key).waitTime(Fleet.PATIENCE);
+	}
+
+	private String place(int index) {
+		return fleet.template().opsForZSet().range(fleet.queueKey(this.key), index, index).iterator().next();
+	}
+
+	private void awaitNoQueue() {
+		await("no queue").atMost(Fleet.PROMPT).until(() -> !fleet.template().hasKey(fleet.queueKey(this.key)));
+	}
+
+	private static void assertReason(Attempt attempt, Reason reason) {
+		assertThat(attempt.failure()).isInstanceOfSatisfying(LockNotAcquiredException.class,
+				(ex) -> assertThat(ex.getReason()).isEqualTo(reason));
+	}
+
+	/** The release lets the attempt in, and not only its asking again does. */
+	private static void assertServed(Attempt attempt, LockLease lease) {
+		assertThat(attempt.isDone()).isFalse();
+		lease.release();
+		attempt.lease(Fleet.PROMPT).close();
+	}
+
+}
