@@ -1,6 +1,7 @@
 package io.holdfast.engine;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -116,8 +117,14 @@ final class LeaseKeeper {
 				}
 			}
 		}
-		for (int from = 0; from < batch.size(); from += BATCH) {
-			renew(batch.subList(from, Math.min(from + BATCH, batch.size())), now);
+		Map<Integer, List<Hold>> parts = new HashMap<>();
+		for (Hold hold : batch) {
+			parts.computeIfAbsent(this.engine.store.partOf(hold.gate.key), (part) -> new ArrayList<>()).add(hold);
+		}
+		for (List<Hold> part : parts.values()) {
+			for (int from = 0; from < part.size(); from += BATCH) {
+				renew(part.subList(from, Math.min(from + BATCH, part.size())), now);
+			}
 		}
 		this.holds.values()
 			.stream()
@@ -136,14 +143,13 @@ final class LeaseKeeper {
 		for (int i = 0; i < millis.length; i++) {
 			renewals.add(new Renewal(batch.get(i).gate.key, batch.get(i).token, millis[i]));
 		}
-		List<Hold> renewed = List.copyOf(batch);
 		this.engine.store.renew(renewals).whenComplete((owned, error) -> {
 			for (int i = 0; i < millis.length; i++) {
 				if (error == null) {
-					renewed(renewed.get(i), owned.get(i), sentAt, millis[i]);
+					renewed(batch.get(i), owned.get(i), sentAt, millis[i]);
 				}
 				else {
-					failed(renewed.get(i), error);
+					failed(batch.get(i), error);
 				}
 			}
 		});

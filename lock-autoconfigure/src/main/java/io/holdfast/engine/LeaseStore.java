@@ -64,8 +64,16 @@ public interface LeaseStore extends AutoCloseable {
 	CompletableFuture<ReleaseReply> release(String key, String token, @Nullable Next next);
 
 	/**
+	 * In which part of the store a key is kept. What fails in one part, or is slow, must
+	 * not matter to the others; so what is renewed together must be in one part.
+	 * @param key the key
+	 * @return the part's number
+	 */
+	int partOf(String key);
+
+	/**
 	 * Lengthen leases, never shorten them.
-	 * @param renewals what to renew
+	 * @param renewals what to renew, all in one part
 	 * @return for each, in order, whether its token still owns its key
 	 */
 	CompletableFuture<List<Boolean>> renew(List<Renewal> renewals);

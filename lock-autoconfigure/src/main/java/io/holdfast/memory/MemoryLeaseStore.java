@@ -73,6 +73,11 @@ public final class MemoryLeaseStore implements LeaseStore {
 	}
 
 	@Override
+	public int partOf(String key) {
+		return 0;
+	}
+
+	@Override
 	public CompletableFuture<List<Boolean>> renew(List<Renewal> renewals) {
 		return answer(() -> this.leases.renew(renewals));
 	}

@@ -2,7 +2,6 @@ package io.holdfast.redis;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -115,47 +114,23 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	@Override
-	public CompletableFuture<List<Boolean>> renew(List<Renewal> renewals) {
-		Map<Integer, List<Integer>> slots = new LinkedHashMap<>();
-		for (int i = 0; i < renewals.size(); i++) {
-			int slot = this.cluster ? ClusterSlotHashUtil.calculateSlot(lockKey(renewals.get(i).key())) : 0;
-			slots.computeIfAbsent(slot, (unused) -> new ArrayList<>()).add(i);
-		}
-		List<Boolean> results = new ArrayList<>(Collections.nCopies(renewals.size(), false));
-		List<CompletableFuture<?>> calls = new ArrayList<>();
-		for (List<Integer> positions : slots.values()) {
-			for (int from = 0; from < positions.size(); from += RENEWALS_PER_CALL) {
-				int to = Math.min(from + RENEWALS_PER_CALL, positions.size());
-				calls.add(renew(renewals, positions.subList(from, to), results));
-			}
-		}
-		CompletableFuture<List<Boolean>> all = CompletableFuture.allOf(calls.toArray(CompletableFuture[]::new))
-			.thenApply((unused) -> results);
-		all.whenComplete((unused, error) -> {
-			if (all.isCancelled()) {
-				calls.forEach((call) -> call.cancel(true));
-			}
-		});
-		return all;
+	public int partOf(String key) {
+		return this.cluster ? ClusterSlotHashUtil.calculateSlot(lockKey(key)) : 0;
 	}
 
-	private CompletableFuture<?> renew(List<Renewal> renewals, List<Integer> positions, List<Boolean> results) {
-		byte[][] keys = new byte[positions.size()][];
-		byte[][] args = new byte[2 * positions.size()][];
+	@Override
+	public CompletableFuture<List<Boolean>> renew(List<Renewal> renewals) {
+		byte[][] keys = new byte[renewals.size()][];
+		byte[][] args = new byte[2 * renewals.size()][];
 		for (int i = 0; i < keys.length; i++) {
-			Renewal renewal = renewals.get(positions.get(i));
+			Renewal renewal = renewals.get(i);
 			keys[i] = RedisKeys.bytes(lockKey(renewal.key()));
 			args[2 * i] = RedisKeys.bytes(renewal.token());
 			args[2 * i + 1] = RedisKeys.bytes(text(renewal.leaseMillis()));
 		}
-		ScriptCall<?> call = new ScriptCall<>(Script.RENEW, keys, args, (reply) -> {
-			synchronized (results) {
-				for (int i = 0; i < keys.length; i++) {
-					results.set(positions.get(i), number(reply.get(i)) == 1);
-				}
-			}
-			return results;
-		}, (error) -> RedisFailures.of(error, "renewals"));
+		ScriptCall<List<Boolean>> call = new ScriptCall<>(Script.RENEW, keys, args,
+				(reply) -> reply.stream().map((owned) -> number(owned) == 1).toList(),
+				(error) -> RedisFailures.of(error, "renewals"));
 		this.executor.execute(call);
 		return call;
 	}

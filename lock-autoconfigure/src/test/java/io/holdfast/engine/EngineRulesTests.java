@@ -434,6 +434,21 @@ class EngineRulesTests {
 	}
 
 	@Test
+	void renewalsInPartsOfTheStoreDoNotMatterToEachOther() {
+		this.store.parts.put("other", 1);
+		LockLease lease = granted(REQUEST, 10);
+		CompletableFuture<LockLease> other = this.service.acquireAsync(LockRequest.of("other"));
+		this.store.last("acquire 2").granted(10, 30_000);
+		this.store.sent();
+		this.store.elapse(10_000);
+		assertThat(this.store.sent()).containsExactlyInAnyOrder("renew 1 for 30000", "renew 2 for 30000");
+		this.store.last("renew 2").renewed(true);
+		this.store.elapse(19_900);
+		assertThat(lease.isHeld()).isFalse();
+		assertThat(other.join().isHeld()).isTrue();
+	}
+
+	@Test
 	void aFailedRenewalIsRepeatedUntilValidityEndsAndThenTheLeaseIsLostForGood() {
 		LockLease lease = granted(REQUEST, 10);
 		List<String> lost = new ArrayList<>();

@@ -1,7 +1,9 @@
 package io.holdfast.engine;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.PriorityQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -29,6 +31,9 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 	boolean listening = true;
 
 	boolean ordered = true;
+
+	/** Where keys are kept, if not in part 0. */
+	final Map<String, Integer> parts = new HashMap<>();
 
 	@Nullable WakeUps wakeUps;
 
@@ -110,6 +115,11 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 	@Override
 	public CompletableFuture<ReleaseReply> release(String key, String token, @Nullable Next next) {
 		return send("release " + number(token) + ((next != null) ? " next " + number(next.token()) : ""));
+	}
+
+	@Override
+	public int partOf(String key) {
+		return this.parts.getOrDefault(key, 0);
 	}
 
 	@Override

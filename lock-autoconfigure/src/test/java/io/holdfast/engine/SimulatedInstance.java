@@ -194,6 +194,11 @@ final class SimulatedInstance implements Scheduler, LeaseStore {
 	}
 
 	@Override
+	public int partOf(String key) {
+		return 0;
+	}
+
+	@Override
 	public CompletableFuture<List<Boolean>> renew(List<Renewal> renewals) {
 		return send("renew " + renewals, () -> this.store.renew(renewals));
 	}
