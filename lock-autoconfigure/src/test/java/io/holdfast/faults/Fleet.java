@@ -1,0 +1,243 @@
+package io.holdfast.faults;
+
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.testing.FaultProxy;
+import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.TestRedis;
+
+import org.springframework.boot.Banner;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.data.redis.core.StringRedisTemplate;
+import org.springframework.data.redis.core.script.RedisScript;
+
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Applications of one test, all in this JVM and each an instance of its own, what stands
+ * between them and Redis, and an observer who sees Redis directly. Not thread-safe.
+ */
+final class Fleet implements AutoCloseable {
+
+	/** For what is to happen soon, on however busy a machine. */
+	static final Duration SOON = Duration.ofSeconds(10);
+
+	private static final RedisScript<Long> CHANNELS = RedisScript
+		.of("return #redis.call('PUBSUB', 'CHANNELS', ARGV[1])", Long.class);
+
+	private final TestRedis redis;
+
+	private final String host;
+
+	private final int port;
+
+	private final StringRedisTemplate observer;
+
+	private final Deque<Runnable> opened = new ArrayDeque<>();
+
+	private Fleet(TestRedis redis, String host, int port, StringRedisTemplate observer) {
+		this.redis = redis;
+		this.host = host;
+		this.port = port;
+		this.observer = observer;
+	}
+
+	/**
+	 * On the Redis that all tests share.
+	 * @param redis the test's part of it
+	 * @return a fleet without instances
+	 */
+	static Fleet on(TestRedis redis) {
+		return new Fleet(redis, redis.host(), redis.port(), redis.template());
+	}
+
+	/**
+	 * On a server of the test's own.
+	 * @param redis where the test's connections come from
+	 * @param server the server
+	 * @return a fleet without instances
+	 */
+	static Fleet on(TestRedis redis, RedisServer server) {
+		return new Fleet(redis, server.host(), server.port(),
+				new StringRedisTemplate(redis.connectionFactory(server.host(), server.port())));
+	}
+
+	/**
+	 * Put a proxy before Redis, for the instances that are to have one.
+	 * @return the proxy
+	 */
+	FaultProxy proxy() {
+		FaultProxy proxy = FaultProxy.to(this.host, this.port);
+		this.opened.push(proxy::close);
+		return proxy;
+	}
+
+	/**
+	 * Start an instance.
+	 * @param properties of its environment, as {@code name=value}
+	 * @return the running instance
+	 */
+	Instance start(String... properties) {
+		return start(this.host, this.port, Application.class, properties);
+	}
+
+	/**
+	 * Start an instance that reaches Redis through a proxy only.
+	 * @param proxy the proxy
+	 * @param properties of its environment, as {@code name=value}
+	 * @return the running instance
+	 */
+	Instance start(FaultProxy proxy, String... properties) {
+		return start(proxy.host(), proxy.port(), Application.class, properties);
+	}
+
+	/**
+	 * Start an instance of an application that has configuration of its own.
+	 * @param application its configuration
+	 * @param properties of its environment, as {@code name=value}
+	 * @return the running instance
+	 */
+	Instance start(Class<?> application, String... properties) {
+		return start(this.host, this.port, application, properties);
+	}
+
+	private Instance start(String redisHost, int redisPort, Class<?> application, String... properties) {
+		List<String> all = new ArrayList<>(List.of("spring.data.redis.host=" + redisHost,
+				"spring.data.redis.port=" + redisPort, "holdfast.lock.key-prefix=" + this.redis.keyPrefix(),
+				"holdfast.wake-up.channel-prefix=" + channelPrefix(),
+				// So that a busy machine is not taken for a silent Redis.
+				"holdfast.redis.command-timeout=5s", "spring.main.banner-mode=off"));
+		all.addAll(List.of(properties));
+		ConfigurableApplicationContext context = new SpringApplicationBuilder(application).web(WebApplicationType.NONE)
+			.bannerMode(Banner.Mode.OFF)
+			.logStartupInfo(false)
+			.registerShutdownHook(false)
+			.properties(all.toArray(String[]::new))
+			.run();
+		Instance instance = new Instance(context);
+		this.opened.push(instance::close);
+		return instance;
+	}
+
+	/**
+	 * Who looks at Redis, and changes what is there, past all faults.
+	 * @return a template
+	 */
+	StringRedisTemplate observer() {
+		return this.observer;
+	}
+
+	/**
+	 * The name of a lock in Redis.
+	 * @param key as its user names it
+	 * @return the lock key
+	 */
+	String lockKey(String key) {
+		return this.redis.keyPrefix() + key;
+	}
+
+	/**
+	 * What the names of the wake-up channels begin with.
+	 * @return the prefix
+	 */
+	String channelPrefix() {
+		return this.redis.keyPrefix() + "wake:";
+	}
+
+	/**
+	 * Whether anybody has the lock, for Redis.
+	 * @param key as its user names it
+	 * @return whether the lock key exists
+	 */
+	boolean isLocked(String key) {
+		return Boolean.TRUE.equals(this.observer.hasKey(lockKey(key)));
+	}
+
+	/**
+	 * How long the lock lives if nobody renews it, for Redis.
+	 * @param key as its user names it
+	 * @return the time left
+	 */
+	Duration timeToLive(String key) {
+		return Duration.ofMillis(this.observer.getExpire(lockKey(key), TimeUnit.MILLISECONDS));
+	}
+
+	/**
+	 * How many instances stand in the queue in Redis.
+	 * @param key as its user names it
+	 * @return the length of the queue
+	 */
+	long queued(String key) {
+		Long size = this.observer.opsForZSet().zCard("{" + lockKey(key) + "}:queue");
+		return (size != null) ? size : 0;
+	}
+
+	/**
+	 * The last fence that Redis remembers.
+	 * @param key as its user names it
+	 * @return the fence, 0 if there is none
+	 */
+	long fence(String key) {
+		String fence = this.observer.opsForValue().get("{" + lockKey(key) + "}:fence");
+		return (fence != null) ? Long.parseLong(fence) : 0;
+	}
+
+	/**
+	 * Wait until so many instances receive wake-ups.
+	 * @param count how many
+	 */
+	void awaitListening(int count) {
+		await(count + " subscriptions").atMost(SOON).until(() -> channels() == count);
+	}
+
+	/**
+	 * How many wake-up channels somebody is subscribed to.
+	 * @return the count
+	 */
+	int channels() {
+		Long count = this.observer.execute(CHANNELS, List.of(), channelPrefix() + "*");
+		return (count != null) ? count.intValue() : 0;
+	}
+
+	/**
+	 * Wait until somebody stands in the queue in Redis.
+	 * @param key as its user names it
+	 */
+	void awaitQueued(String key) {
+		await("somebody in the queue of " + key).atMost(SOON).until(() -> queued(key) == 1);
+	}
+
+	/**
+	 * Wait until the test has left nothing in Redis but fences.
+	 */
+	void awaitNothingLeft() {
+		await("only fences left in Redis").atMost(SOON).until(this::keysBesidesFences, List::isEmpty);
+	}
+
+	private List<String> keysBesidesFences() {
+		Set<String> keys = this.observer.keys("*" + this.redis.keyPrefix() + "*");
+		return keys.stream().filter((key) -> !key.endsWith(":fence")).toList();
+	}
+
+	@Override
+	public void close() {
+		this.opened.forEach(Runnable::run);
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	static class Application {
+
+	}
+
+}

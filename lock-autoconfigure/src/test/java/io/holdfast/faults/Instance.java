@@ -1,0 +1,77 @@
+package io.holdfast.faults;
+
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+
+import org.springframework.context.ConfigurableApplicationContext;
+
+/**
+ * A running application, as its own code sees it.
+ *
+ * @param context the application's context
+ */
+record Instance(ConfigurableApplicationContext context) implements AutoCloseable {
+
+	LockService locks() {
+		return this.context.getBean(LockService.class);
+	}
+
+	LockLease acquire(String key) {
+		return locks().acquire(key);
+	}
+
+	LockLease acquire(LockRequest request) {
+		return locks().acquire(request);
+	}
+
+	Optional<LockLease> tryAcquire(String key) {
+		return locks().tryAcquire(key);
+	}
+
+	/** On a thread of its own, which is how most code waits. */
+	CompletableFuture<LockLease> acquireInBackground(LockRequest request) {
+		return inBackground(() -> acquire(request));
+	}
+
+	/**
+	 * Run something on a new thread.
+	 * @param work what to run
+	 * @return its result to come
+	 */
+	static <T> CompletableFuture<T> inBackground(Callable<T> work) {
+		CompletableFuture<T> result = new CompletableFuture<>();
+		Thread thread = new Thread(() -> {
+			try {
+				result.complete(work.call());
+			}
+			catch (Throwable ex) {
+				result.completeExceptionally(ex);
+			}
+		}, "test-background");
+		thread.setDaemon(true);
+		thread.start();
+		return result;
+	}
+
+	/**
+	 * Send once what each lock and release sends, so that Redis knows the scripts and the
+	 * connection stands.
+	 */
+	void warmUp() {
+		try (LockLease lease = acquire("warm-up")) {
+			lease.renew(Duration.ofSeconds(40));
+		}
+	}
+
+	@Override
+	public void close() {
+		this.context.close();
+	}
+
+}
