@@ -116,7 +116,9 @@ final class Fleet implements AutoCloseable {
 				"spring.data.redis.port=" + redisPort, "holdfast.lock.key-prefix=" + this.redis.keyPrefix(),
 				"holdfast.wake-up.channel-prefix=" + channelPrefix(),
 				// So that a busy machine is not taken for a silent Redis.
-				"holdfast.redis.command-timeout=5s", "spring.main.banner-mode=off"));
+				"holdfast.redis.command-timeout=5s",
+				// For tests that fail, and leave locks to those who close their instance.
+				"spring.lifecycle.timeout-per-shutdown-phase=2s"));
 		all.addAll(List.of(properties));
 		ConfigurableApplicationContext context = new SpringApplicationBuilder(application).web(WebApplicationType.NONE)
 			.bannerMode(Banner.Mode.OFF)

@@ -1,0 +1,165 @@
+package io.holdfast.faults;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.ReleaseResult;
+import io.holdfast.testing.FaultProxy;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static io.holdfast.faults.Fleet.SOON;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Connections are closed and refused for a while. Redis keeps its data meanwhile.
+ */
+@WithRedis
+class OutageTests {
+
+	private static final String KEY = "outage";
+
+	private static final LockRequest REQUEST = LockRequest.of(KEY).waitTime(SOON);
+
+	private final Fleet fleet;
+
+	private final FaultProxy proxy;
+
+	OutageTests(TestRedis redis) {
+		this.fleet = Fleet.on(redis);
+		this.proxy = this.fleet.proxy();
+	}
+
+	@AfterEach
+	void close() {
+		this.fleet.close();
+	}
+
+	@Test
+	@DisplayName("F10 nothing listens: the application starts, acquire fails at once, and works when Redis is there")
+	void nothingListens() {
+		this.proxy.down();
+		Instance instance = this.fleet.start(this.proxy);
+		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> instance.acquire(REQUEST))
+			.withMessageContaining(KEY)
+			.withMessageContaining("not reached")
+			.satisfies((ex) -> assertThat(ex.getKey()).isEqualTo(KEY));
+		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> instance.tryAcquire(KEY));
+		long start = System.nanoTime();
+		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> instance.locks().tryAcquire(REQUEST));
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).as("of a wait of 10 s")
+			.isLessThan(Duration.ofSeconds(4));
+		this.proxy.up();
+		try (LockLease lease = instance.acquire(REQUEST)) {
+			assertThat(this.fleet.isLocked(KEY)).isTrue();
+			assertThat(lease.isHeld()).isTrue();
+		}
+		this.fleet.awaitNothingLeft();
+		// And it hears of hand-offs, without being asked to try again.
+		this.fleet.awaitListening(1);
+	}
+
+	@Test
+	@DisplayName("F11 an outage shorter than the lease is noticed by nobody")
+	void shortOutage() {
+		Instance instance = this.fleet.start(this.proxy);
+		Duration leaseTime = Duration.ofSeconds(4);
+		LockLease lease = instance.acquire(REQUEST.leaseTime(leaseTime));
+		AtomicInteger losses = new AtomicInteger();
+		lease.onLost(losses::incrementAndGet);
+		CompletableFuture<LockLease> waiting = this.fleet.start().acquireInBackground(REQUEST);
+		this.fleet.awaitQueued(KEY);
+		lease.renew(leaseTime);
+		this.proxy.down();
+		await("a time without renewals").atMost(SOON)
+			.until(() -> this.fleet.timeToLive(KEY).compareTo(leaseTime.minusMillis(1500)) < 0);
+		this.proxy.up();
+		await("a renewal").atMost(SOON)
+			.until(() -> this.fleet.timeToLive(KEY).compareTo(leaseTime.minusMillis(500)) > 0);
+		assertThat(lease.isHeld()).isTrue();
+		assertThat(losses).hasValue(0);
+		assertThat(waiting).isNotDone();
+		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(waiting).succeedsWithin(SOON).satisfies(LockLease::release);
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("F12 an outage longer than the lease: lost for its holder before anyone else has it")
+	void longOutage() {
+		Instance instance = this.fleet.start(this.proxy);
+		LockLease lease = instance.acquire(REQUEST.leaseTime(Duration.ofSeconds(1)));
+		AtomicInteger losses = new AtomicInteger();
+		lease.onLost(losses::incrementAndGet);
+		Instance other = this.fleet.start();
+		CompletableFuture<LockLease> waiting = Instance.inBackground(() -> {
+			LockLease next = other.acquire(REQUEST);
+			assertThat(lease.isHeld()).as("held by the old holder when the next one has it").isFalse();
+			return next;
+		});
+		this.fleet.awaitQueued(KEY);
+		this.proxy.down();
+		assertThat(waiting).succeedsWithin(SOON).satisfies((next) -> {
+			assertThat(next.fence()).isGreaterThan(lease.fence());
+			await("loss told once").atMost(SOON).until(() -> losses.get() == 1);
+			this.proxy.up();
+			await("release of the lost lease").atMost(SOON).until(() -> isReleasedAsLost(lease));
+			assertThat(next.isHeld()).isTrue();
+			next.renew(Duration.ofSeconds(40));
+			assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED);
+		});
+		this.fleet.awaitNothingLeft();
+	}
+
+	private static boolean isReleasedAsLost(LockLease lease) {
+		try {
+			return lease.release() != ReleaseResult.RELEASED;
+		}
+		catch (LeaseStoreException ex) {
+			return false;
+		}
+	}
+
+	@Test
+	@DisplayName("F13 the release fails: renewal has stopped, and the key is gone within the lease")
+	void releaseFails() {
+		Instance instance = this.fleet.start(this.proxy, "holdfast.redis.command-timeout=300ms");
+		LockLease lease = instance.acquire(REQUEST.leaseTime(Duration.ofSeconds(3)));
+		this.proxy.down();
+		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(lease::release)
+			.withMessageContaining("expires by itself");
+		assertThat(lease.isHeld()).isFalse();
+		assertThat(lease.release()).isEqualTo(ReleaseResult.ALREADY_RELEASED);
+		await("end of the lease").atMost(SOON).until(() -> !this.fleet.isLocked(KEY));
+		this.proxy.up();
+		try (LockLease again = instance.acquire(REQUEST)) {
+			assertThat(again.isHeld()).isTrue();
+		}
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("F13 the release fails: it is repeated when Redis is back, long before the lease ends")
+	void releaseIsRepeated() {
+		Instance instance = this.fleet.start(this.proxy, "holdfast.redis.command-timeout=300ms");
+		LockLease lease = instance.acquire(REQUEST.leaseTime(Duration.ofMinutes(5)));
+		CompletableFuture<LockLease> waiting = this.fleet.start().acquireInBackground(REQUEST.waitForever());
+		this.fleet.awaitQueued(KEY);
+		this.proxy.down();
+		lease.close();
+		assertThat(waiting).isNotDone();
+		this.proxy.up();
+		assertThat(waiting).succeedsWithin(SOON).satisfies(LockLease::release);
+		this.fleet.awaitNothingLeft();
+	}
+
+}

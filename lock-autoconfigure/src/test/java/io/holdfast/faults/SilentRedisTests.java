@@ -1,0 +1,177 @@
+package io.holdfast.faults;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.testing.FaultProxy;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static io.holdfast.faults.Fleet.SOON;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Connections are open or accepted, and nothing is ever answered. Nothing outlives its
+ * deadline by that, and it is never reported as "somebody else holds it".
+ */
+@WithRedis
+class SilentRedisTests {
+
+	private static final String KEY = "silent";
+
+	private static final LockRequest REQUEST = LockRequest.of(KEY);
+
+	private static final Duration HALF_A_SECOND = Duration.ofMillis(500);
+
+	/**
+	 * Far above what is promised, for busy machines; far below the driver's time-outs.
+	 */
+	private static final Duration SLACK = Duration.ofSeconds(3);
+
+	private final Fleet fleet;
+
+	private final FaultProxy proxy;
+
+	SilentRedisTests(TestRedis redis) {
+		this.fleet = Fleet.on(redis);
+		this.proxy = this.fleet.proxy();
+	}
+
+	@AfterEach
+	void close() {
+		// What the driver still waits for ends by a reset.
+		this.proxy.pass();
+		this.fleet.close();
+	}
+
+	private Instance startAndWarmUp() {
+		Instance instance = this.fleet.start(this.proxy, "holdfast.redis.command-timeout=500ms");
+		instance.warmUp();
+		return instance;
+	}
+
+	private static void assertStoreTroubleWithin(Duration time, ThrowingCallable call) {
+		long start = System.nanoTime();
+		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(call)
+			.satisfies((ex) -> assertThat(ex.getKey()).isEqualTo(KEY));
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(time.plus(SLACK));
+	}
+
+	@Test
+	@DisplayName("F9 Redis falls silent: tryAcquire ends with its wait, and tells the store's trouble")
+	void tryAcquireEndsWithItsWait() {
+		Instance instance = startAndWarmUp();
+		this.proxy.blackHole();
+		assertStoreTroubleWithin(HALF_A_SECOND, () -> instance.locks().tryAcquire(REQUEST.waitTime(HALF_A_SECOND)));
+		assertStoreTroubleWithin(HALF_A_SECOND, () -> instance.acquire(REQUEST.waitTime(HALF_A_SECOND)));
+	}
+
+	@Test
+	@DisplayName("F9 Redis falls silent: a second waiter of the instance is told the store's trouble, too")
+	void secondWaiterEndsWithItsWait() {
+		Instance instance = startAndWarmUp();
+		this.proxy.blackHole();
+		CompletableFuture<LockLease> first = instance.locks().acquireAsync(REQUEST.waitTime(Duration.ofSeconds(20)));
+		assertStoreTroubleWithin(Duration.ofSeconds(1),
+				() -> instance.locks().tryAcquire(REQUEST.waitTime(Duration.ofSeconds(1))));
+		assertThat(first).isNotDone();
+		first.cancel(false);
+	}
+
+	@Test
+	@DisplayName("F9 Redis falls silent: tryAcquire without waiting ends with the command timeout")
+	void tryAcquireWithoutWaitingEndsWithTheCommandTimeout() {
+		Instance instance = startAndWarmUp();
+		this.proxy.blackHole();
+		assertStoreTroubleWithin(HALF_A_SECOND, () -> instance.tryAcquire(KEY));
+	}
+
+	@Test
+	@DisplayName("F9 Redis has been silent since before the first connection: deadlines are kept all the same")
+	void firstConnection() {
+		this.proxy.blackHole();
+		Instance instance = this.fleet.start(this.proxy, "holdfast.redis.command-timeout=500ms");
+		assertStoreTroubleWithin(HALF_A_SECOND, () -> instance.locks().tryAcquire(REQUEST.waitTime(HALF_A_SECOND)));
+		assertStoreTroubleWithin(HALF_A_SECOND, () -> instance.tryAcquire(KEY));
+		this.proxy.pass();
+		await("lock on the same instance").atMost(SOON).ignoreExceptions().until(() -> {
+			instance.acquire(REQUEST.waitTime(HALF_A_SECOND)).close();
+			return true;
+		});
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("F9 Redis falls silent: release ends with the command timeout, and is made up for later")
+	void releaseEndsWithTheCommandTimeout() {
+		Instance instance = startAndWarmUp();
+		LockLease lease = instance.acquire(REQUEST);
+		this.proxy.blackHole();
+		assertStoreTroubleWithin(HALF_A_SECOND, lease::release);
+		assertThat(lease.isHeld()).isFalse();
+		assertThat(this.fleet.isLocked(KEY)).isTrue();
+		this.proxy.pass();
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("F9 Redis falls silent: close neither throws nor outlives the command timeout")
+	void closeDoesNotThrow() {
+		Instance instance = startAndWarmUp();
+		LockLease lease = instance.acquire(REQUEST);
+		this.proxy.blackHole();
+		long start = System.nanoTime();
+		lease.close();
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(HALF_A_SECOND.plus(SLACK));
+		this.proxy.pass();
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("F9 Redis falls silent: renew and status end with the command timeout")
+	void renewAndStatusEndWithTheCommandTimeout() {
+		Instance instance = startAndWarmUp();
+		LockLease lease = instance.acquire(REQUEST);
+		this.proxy.blackHole();
+		assertStoreTroubleWithin(HALF_A_SECOND, () -> lease.renew(Duration.ofSeconds(60)));
+		assertThat(lease.isHeld()).isTrue();
+		assertStoreTroubleWithin(HALF_A_SECOND, () -> instance.locks().status(KEY));
+	}
+
+	@Test
+	@DisplayName("F9 Redis is silent for a while: a waiter with time left gets the lock when it answers again")
+	void waiterSurvivesSilence() {
+		Instance instance = startAndWarmUp();
+		Instance other = this.fleet.start();
+		LockLease held = other.acquire(REQUEST);
+		CompletableFuture<LockLease> waiting = instance.acquireInBackground(REQUEST.waitTime(Duration.ofSeconds(30)));
+		this.fleet.awaitQueued(KEY);
+		this.proxy.blackHole();
+		held.release();
+		assertThat(waiting).isNotDone();
+		this.proxy.pass();
+		assertThat(waiting).succeedsWithin(SOON).satisfies(LockLease::release);
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("F9 Redis falls silent: the context closes all the same")
+	void contextCloses() {
+		Instance instance = startAndWarmUp();
+		instance.acquire(REQUEST.leaseTime(Duration.ofSeconds(1)));
+		this.proxy.blackHole();
+		long start = System.nanoTime();
+		instance.close();
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(20));
+	}
+
+}
