@@ -342,6 +342,8 @@ public final class FaultProxy implements AutoCloseable {
 					return this.cut;
 				}
 				this.cut = true;
+				// First, so that who notices the cut finds it counted.
+				FaultProxy.this.cuts.incrementAndGet();
 				// The server carries out what it got before it sees this end.
 				this.server.shutdownOutput();
 				if (this.pending.kind() == Kind.FIN) {
@@ -351,7 +353,6 @@ public final class FaultProxy implements AutoCloseable {
 				else {
 					reset();
 				}
-				FaultProxy.this.cuts.incrementAndGet();
 				return true;
 			}
 		}
