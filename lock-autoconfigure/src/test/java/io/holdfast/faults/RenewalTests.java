@@ -1,0 +1,185 @@
+package io.holdfast.faults;
+
+import java.time.Duration;
+import java.util.Properties;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+
+import io.holdfast.LeaseLostException;
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.LockView;
+import io.holdfast.ReleaseResult;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.data.redis.core.RedisCallback;
+
+import static io.holdfast.faults.Fleet.SOON;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * How long leases last: as long as they are renewed, and no longer.
+ */
+@WithRedis
+class RenewalTests {
+
+	private static final String KEY = "renewal";
+
+	private static final LockRequest REQUEST = LockRequest.of(KEY).waitTime(SOON);
+
+	private final TestRedis redis;
+
+	private final Fleet fleet;
+
+	RenewalTests(TestRedis redis) {
+		this.redis = redis;
+		this.fleet = Fleet.on(redis);
+	}
+
+	@AfterEach
+	void close() {
+		this.fleet.close();
+	}
+
+	@Test
+	@DisplayName("F23 nested locks are renewed as one, and not at all after the last unlock")
+	void reentry() {
+		try (Fleet own = Fleet.on(this.redis, this.redis.startServer())) {
+			// Polling, as a watched subscription sends commands, too.
+			LockView lock = own.start("holdfast.wake-up.mode=polling", "holdfast.lock.lease-time=600ms")
+				.locks()
+				.asLock(KEY);
+			lock.lock();
+			lock.lock();
+			lock.lock();
+			assertThat(lock.getHoldCount()).isEqualTo(3);
+			long before = scripts(own);
+			Duration threeLeases = Duration.ofMillis(1800);
+			await("three leases").pollDelay(threeLeases).atMost(SOON).until(lock::isLocked);
+			assertThat(lock.isHeldByCurrentThread()).isTrue();
+			// Nine thirds, up to a quarter more by jitter; three streams send 27 or more.
+			assertThat(scripts(own) - before).as("renewals").isBetween(3L, 16L);
+			lock.unlock();
+			lock.unlock();
+			assertThat(lock.isHeldByCurrentThread()).isTrue();
+			assertThat(own.isLocked(KEY)).isTrue();
+			lock.unlock();
+			assertThat(own.isLocked(KEY)).isFalse();
+			long after = scripts(own);
+			await("no renewal").during(threeLeases).atMost(SOON).until(() -> scripts(own) == after);
+			own.awaitNothingLeft();
+		}
+	}
+
+	/** How many scripts the server has run. */
+	private static long scripts(Fleet fleet) {
+		RedisCallback<Properties> info = (connection) -> connection.serverCommands().info("commandstats");
+		String stats = String.valueOf(fleet.observer().execute(info));
+		return Pattern.compile("cmdstat_eval(?:sha)?=calls=(\\d+)")
+			.matcher(stats)
+			.results()
+			.mapToLong((match) -> Long.parseLong(match.group(1)))
+			.sum();
+	}
+
+	@Test
+	@DisplayName("A lease is held for several lease times while it is renewed")
+	void renewed() {
+		LockLease lease = this.fleet.start().acquire(REQUEST.leaseTime(Duration.ofSeconds(1)));
+		await("still held").during(Duration.ofSeconds(4))
+			.atMost(SOON)
+			.until(() -> lease.isHeld() && this.fleet.isLocked(KEY));
+		lease.ensureHeld();
+		assertThat(lease.remaining()).isBetween(Duration.ofMillis(1), Duration.ofSeconds(1));
+		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("A lease that expires during the work: noticed, and its release leaves the next owner alone")
+	void expiry() throws InterruptedException {
+		Instance instance = this.fleet.start();
+		LockLease lease = instance.acquire(REQUEST.leaseTime(Duration.ofMillis(500)).renewal(false));
+		CountDownLatch lost = new CountDownLatch(1);
+		lease.onLost(lost::countDown);
+		try (LockLease next = this.fleet.start().acquire(REQUEST)) {
+			assertThat(lease.isHeld()).isFalse();
+			assertThat(lost.await(SOON.toMillis(), TimeUnit.MILLISECONDS)).as("told of the loss").isTrue();
+			assertThat(lease.remaining()).isZero();
+			assertThatExceptionOfType(LeaseLostException.class).isThrownBy(lease::ensureHeld)
+				.withMessageContaining(KEY);
+			assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> lease.renew(Duration.ofSeconds(30)));
+			assertThatExceptionOfType(LeaseLostException.class).as("asked again by the same thread")
+				.isThrownBy(() -> instance.acquire(REQUEST));
+			assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
+			assertThat(instance.tryAcquire(KEY)).as("the next owner's key").isEmpty();
+			next.renew(Duration.ofSeconds(40));
+			assertThat(next.fence()).isGreaterThan(lease.fence());
+		}
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("A lease without renewal passes to a waiter of the same instance when it expires")
+	void expiryInOneInstance() {
+		Instance instance = this.fleet.start();
+		LockLease lease = instance.acquire(REQUEST.leaseTime(Duration.ofMillis(500)).renewal(false));
+		assertThat(instance.acquireInBackground(REQUEST)).succeedsWithin(SOON).satisfies((next) -> {
+			assertThat(lease.isHeld()).isFalse();
+			assertThat(next.fence()).isGreaterThan(lease.fence());
+			assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
+			assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED);
+		});
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("The longest hold ends the renewal, and so the lease")
+	void maxHold() {
+		LockRequest request = REQUEST.leaseTime(Duration.ofSeconds(1)).maxHold(Duration.ofSeconds(2));
+		long start = System.nanoTime();
+		LockLease lease = this.fleet.start().acquire(request);
+		await("end of the lease").atMost(SOON).until(() -> !lease.isHeld());
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThan(Duration.ofSeconds(2))
+			.isLessThan(Duration.ofSeconds(6));
+		await("the key's end").atMost(SOON).until(() -> !this.fleet.isLocked(KEY));
+		assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
+	}
+
+	@Test
+	@DisplayName("renew lengthens a lease for once, and never shortens it")
+	void renew() {
+		LockLease lease = this.fleet.start().acquire(REQUEST.leaseTime(Duration.ofSeconds(2)).renewal(false));
+		lease.renew(Duration.ofSeconds(60));
+		assertThat(lease.remaining()).isBetween(Duration.ofSeconds(50), Duration.ofSeconds(60));
+		assertThat(this.fleet.timeToLive(KEY)).isBetween(Duration.ofSeconds(50), Duration.ofSeconds(60));
+		lease.renew(Duration.ofSeconds(1));
+		assertThat(lease.remaining()).isGreaterThan(Duration.ofSeconds(50));
+		assertThat(this.fleet.timeToLive(KEY)).isGreaterThan(Duration.ofSeconds(50));
+		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> lease.renew(Duration.ofSeconds(60)));
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("One lease that is lost does not end the renewal of the others")
+	void othersAreRenewed() {
+		Instance instance = this.fleet.start();
+		Duration leaseTime = Duration.ofMillis(1500);
+		LockLease lease = instance.acquire(REQUEST.leaseTime(leaseTime));
+		LockLease other = instance.acquire(LockRequest.of("other").leaseTime(leaseTime));
+		this.fleet.observer().delete(this.fleet.lockKey(KEY));
+		await("loss of one").atMost(SOON).until(() -> !lease.isHeld());
+		await("the other is held").during(leaseTime.multipliedBy(2)).atMost(SOON).until(other::isHeld);
+		assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
+		assertThat(other.release()).isEqualTo(ReleaseResult.RELEASED);
+	}
+
+}

@@ -1,0 +1,218 @@
+package io.holdfast.faults;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.ReleaseResult;
+import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import io.lettuce.core.KillArgs;
+import io.lettuce.core.api.async.RedisServerAsyncCommands;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.data.redis.core.RedisCallback;
+import org.springframework.data.redis.core.script.RedisScript;
+
+import static io.holdfast.faults.Fleet.SOON;
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Wake-ups are lost, or not to be had at all. That costs time, and never a turn.
+ */
+@WithRedis
+class WakeUpTests {
+
+	private static final String KEY = "wake-up";
+
+	private static final LockRequest REQUEST = LockRequest.of(KEY).waitForever().leaseTime(Duration.ofMinutes(5));
+
+	/** Asks again after 24 s at the earliest: what comes sooner, came by a wake-up. */
+	private static final String ASK_SELDOM = "holdfast.wake-up.handoff-timeout=60s";
+
+	/** Asks again after 500 ms at the latest. */
+	private static final String ASK_OFTEN = "holdfast.wake-up.handoff-timeout=1s";
+
+	/** Hands the lock to the head of the queue, as a release does, and tells nobody. */
+	private static final RedisScript<Long> SILENT_HAND_OFF = RedisScript.of("""
+			local head = redis.call('ZPOPMIN', KEYS[2])[1]
+			local token, claim = string.match(head, '^(%x+:%d+):(%d+):')
+			redis.call('SET', KEYS[1], token, 'PX', claim)
+			return redis.call('INCRBY', KEYS[3], 64)
+			""", Long.class);
+
+	private final TestRedis redis;
+
+	WakeUpTests(TestRedis redis) {
+		this.redis = redis;
+	}
+
+	private @Nullable Fleet opened;
+
+	@AfterEach
+	void close() {
+		if (this.opened != null) {
+			this.opened.close();
+		}
+	}
+
+	private Fleet fleet() {
+		Fleet fleet = Fleet.on(this.redis);
+		this.opened = fleet;
+		return fleet;
+	}
+
+	private Fleet fleetWithServer(String... extraConfig) {
+		RedisServer server = this.redis.startServer(extraConfig);
+		Fleet fleet = Fleet.on(this.redis, server);
+		this.opened = fleet;
+		return fleet;
+	}
+
+	private static void assertHandOff(Fleet fleet, Instance from, Instance to) {
+		LockLease held = from.acquire(REQUEST);
+		CompletableFuture<LockLease> waiting = to.acquireInBackground(REQUEST);
+		fleet.awaitQueued(KEY);
+		assertThat(to.tryAcquire(KEY)).isEmpty();
+		assertThat(waiting).isNotDone();
+		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(waiting).succeedsWithin(SOON).satisfies((lease) -> {
+			assertThat(lease.fence()).isGreaterThan(held.fence());
+			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+		});
+	}
+
+	@Test
+	@DisplayName("F19 subscriptions killed, then a release: the waiter has its turn, and wake-ups work again")
+	void subscriptionsKilled() {
+		Fleet fleet = fleetWithServer();
+		Instance instance = fleet.start(ASK_SELDOM);
+		Instance other = fleet.start(ASK_SELDOM);
+		fleet.awaitListening(2);
+		LockLease held = instance.acquire(REQUEST);
+		CompletableFuture<LockLease> waiting = other.acquireInBackground(REQUEST);
+		fleet.awaitQueued(KEY);
+		killSubscriptions(fleet);
+		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(waiting).succeedsWithin(SOON).satisfies(LockLease::release);
+		fleet.awaitListening(2);
+		assertHandOff(fleet, instance, other);
+		assertHandOff(fleet, other, instance);
+		fleet.awaitNothingLeft();
+	}
+
+	private static void killSubscriptions(Fleet fleet) {
+		RedisCallback<Object> kill = (connection) -> ((RedisServerAsyncCommands<?, ?>) connection.getNativeConnection())
+			.clientKill(KillArgs.Builder.typePubsub())
+			.toCompletableFuture()
+			.join();
+		assertThat(fleet.observer().execute(kill)).as("killed subscriptions").isNotEqualTo(0L);
+	}
+
+	@Test
+	@DisplayName("F19 subscriptions killed again and again: every waiter has its turn")
+	void subscriptionsKilledRepeatedly() {
+		Fleet fleet = fleetWithServer();
+		Instance instance = fleet.start(ASK_OFTEN);
+		Instance other = fleet.start(ASK_OFTEN);
+		for (int i = 0; i < 10; i++) {
+			LockLease held = instance.acquire(REQUEST);
+			CompletableFuture<LockLease> waiting = other.acquireInBackground(REQUEST);
+			fleet.awaitQueued(KEY);
+			fleet.awaitListening(2);
+			killSubscriptions(fleet);
+			held.close();
+			assertThat(waiting).succeedsWithin(SOON).satisfies(LockLease::release);
+		}
+		fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("F19 the message of a hand-off lost: the waiter asks by itself, and has the whole lease")
+	void messageLost() {
+		Fleet fleet = fleet();
+		LockLease held = fleet.start(ASK_OFTEN).acquire(REQUEST);
+		CompletableFuture<LockLease> waiting = fleet.start(ASK_OFTEN).acquireInBackground(REQUEST);
+		fleet.awaitQueued(KEY);
+		String lockKey = fleet.lockKey(KEY);
+		Long fence = fleet.observer()
+			.execute(SILENT_HAND_OFF, List.of(lockKey, "{" + lockKey + "}:queue", "{" + lockKey + "}:fence"));
+		assertThat(waiting).succeedsWithin(SOON).satisfies((lease) -> {
+			assertThat(lease.fence()).isEqualTo(fence);
+			assertThat(fleet.timeToLive(KEY)).isGreaterThan(Duration.ofMinutes(4));
+			assertThat(held.release()).as("of a lease that was taken away").isNotNull();
+			assertThat(fleet.isLocked(KEY)).isTrue();
+			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+		});
+		fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("A hand-off comes by a wake-up, long before the waiter would ask again")
+	void wakeUp() {
+		Fleet fleet = fleet();
+		Instance instance = fleet.start(ASK_SELDOM);
+		Instance other = fleet.start(ASK_SELDOM);
+		fleet.awaitListening(2);
+		assertHandOff(fleet, instance, other);
+		assertHandOff(fleet, other, instance);
+		fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("Polling: instances exclude one another and pass the lock on without any subscription")
+	void polling() {
+		Fleet fleet = fleet();
+		Instance instance = fleet.start("holdfast.wake-up.mode=polling", ASK_SELDOM);
+		Instance other = fleet.start("holdfast.wake-up.mode=polling", ASK_SELDOM);
+		assertHandOff(fleet, instance, other);
+		assertHandOff(fleet, other, instance);
+		assertThat(fleet.channels()).isZero();
+		fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("Polling and subscribed instances pass the lock to one another")
+	void pollingAndSubscribed() {
+		Fleet fleet = fleet();
+		Instance polling = fleet.start("holdfast.wake-up.mode=polling", ASK_SELDOM);
+		Instance subscribed = fleet.start(ASK_SELDOM);
+		fleet.awaitListening(1);
+		assertHandOff(fleet, polling, subscribed);
+		assertHandOff(fleet, subscribed, polling);
+		fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("F35 a user without a right to channels locks, releases and passes on, by polling")
+	void noRightToChannels() {
+		Fleet fleet = fleetWithServer("--user app on >secret ~* resetchannels +@all");
+		String[] login = { "spring.data.redis.username=app", "spring.data.redis.password=secret", ASK_SELDOM };
+		Instance instance = fleet.start(login);
+		Instance other = fleet.start(login);
+		assertHandOff(fleet, instance, other);
+		assertHandOff(fleet, other, instance);
+		assertThat(fleet.channels()).isZero();
+		fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("F35 only the releasing user may not publish: the waiter has its turn when it asks")
+	void releaserMayNotPublish() {
+		Fleet fleet = fleetWithServer("--user app on >secret ~* resetchannels +@all");
+		Instance instance = fleet.start("spring.data.redis.username=app", "spring.data.redis.password=secret",
+				ASK_OFTEN);
+		Instance other = fleet.start(ASK_OFTEN);
+		fleet.awaitListening(1);
+		assertHandOff(fleet, instance, other);
+		assertHandOff(fleet, other, instance);
+		fleet.awaitNothingLeft();
+	}
+
+}
