@@ -32,6 +32,7 @@ public final class HoldfastAutoConfiguration {
 
 	@Bean
 	DefaultLockService lockService(RedisConnectionFactory connectionFactory, HoldfastProperties properties) {
+		properties.check();
 		// A template of our own: what the application does with its own must not matter.
 		RedisLeaseStore store = new RedisLeaseStore(new StringRedisTemplate(connectionFactory),
 				properties.storeOptions());

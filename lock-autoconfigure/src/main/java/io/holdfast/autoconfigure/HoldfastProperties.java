@@ -13,18 +13,47 @@ import org.springframework.boot.context.properties.source.InvalidConfigurationPr
 /**
  * Properties of Holdfast. Immutable; times below their sensible minimum are refused.
  *
- * @param enabled whether Holdfast is configured at all; if not, there is no lock service
+ * @param enabled Whether Holdfast is configured at all; if not, there is no lock service
  * and annotated methods run without a lock
- * @param lock exclusive locks
- * @param wakeUp how waiting instances learn that it is their turn
- * @param redis how Redis is used
- * @param aop how annotations are applied
+ * @param lock Exclusive locks
+ * @param wakeUp How waiting instances learn that it is their turn
+ * @param redis How Redis is used
+ * @param aop How annotations are applied
  */
 @ConfigurationProperties("holdfast")
 public record HoldfastProperties(@DefaultValue("true") boolean enabled, @DefaultValue Lock lock,
 		@DefaultValue WakeUp wakeUp, @DefaultValue Redis redis, @DefaultValue Aop aop) {
 
 	private static final Duration MIN_LEASE = Duration.ofMillis(100);
+
+	private static final Duration MAX = Duration.ofDays(365);
+
+	/**
+	 * Refuse what was bound but makes no sense. Not done while binding, where Spring Boot
+	 * would not tell the property's origin.
+	 * @throws InvalidConfigurationPropertyValueException naming the property
+	 */
+	void check() {
+		atLeast(Duration.ZERO, "lock.wait-time", this.lock.waitTime());
+		atLeast(MIN_LEASE, "lock.lease-time", this.lock.leaseTime());
+		atLeast(MIN_LEASE, "lock.max-hold", this.lock.maxHold());
+		atLeast(MIN_LEASE, "lock.heal-missing-ttl", this.lock.healMissingTtl());
+		atLeast(Duration.ofSeconds(1), "lock.fence-retention", this.lock.fenceRetention());
+		atLeast(Duration.ofMillis(10), "wake-up.retry-interval", this.wakeUp.retryInterval());
+		atLeast(MIN_LEASE, "wake-up.handoff-timeout", this.wakeUp.handoffTimeout());
+		atLeast(Duration.ofMillis(50), "redis.command-timeout", this.redis.commandTimeout());
+	}
+
+	private static void atLeast(Duration min, String property, @Nullable Duration value) {
+		if (value != null && value.compareTo(min) < 0) {
+			throw new InvalidConfigurationPropertyValueException("holdfast." + property, value,
+					"it must be at least " + min.toMillis() + "ms");
+		}
+		if (value != null && value.compareTo(MAX) > 0) {
+			throw new InvalidConfigurationPropertyValueException("holdfast." + property, value,
+					"it must be at most " + MAX.toDays() + "d");
+		}
+	}
 
 	EngineSettings engineSettings() {
 		return new EngineSettings(this.lock.waitTime(), this.lock.leaseTime(), this.lock.maxHold(),
@@ -37,59 +66,39 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 				this.wakeUp.mode() == WakeUp.Mode.POLLING);
 	}
 
-	private static void atLeast(Duration min, String property, @Nullable Duration value) {
-		if (value != null && value.compareTo(min) < 0) {
-			throw new InvalidConfigurationPropertyValueException("holdfast." + property, value,
-					"it must be at least " + min.toMillis() + "ms");
-		}
-	}
-
 	/**
 	 * Exclusive locks.
 	 *
-	 * @param keyPrefix what the keys of locks begin with in Redis; all applications that
+	 * @param keyPrefix What the keys of locks begin with in Redis; all applications that
 	 * exclude one another must have the same
-	 * @param waitTime how long to wait for a lock
-	 * @param leaseTime how long a lock outlives its holder if that dies; while the holder
+	 * @param waitTime How long to wait for a lock
+	 * @param leaseTime How long a lock outlives its holder if that dies; while the holder
 	 * lives, it is renewed
-	 * @param maxHold how long a lock is renewed in all, as a guard against holders that
+	 * @param maxHold How long a lock is renewed in all, as a guard against holders that
 	 * hang; without limit by default
-	 * @param healMissingTtl expiry to give to a lock key that another client left without
+	 * @param healMissingTtl Expiry to give to a lock key that another client left without
 	 * one; by default such keys are left alone
-	 * @param fenceRetention how long the last fencing token of a key is remembered after
+	 * @param fenceRetention How long the last fencing token of a key is remembered after
 	 * its use
 	 */
 	public record Lock(@DefaultValue("lock:") String keyPrefix, @DefaultValue("10s") Duration waitTime,
 			@DefaultValue("30s") Duration leaseTime, @Nullable Duration maxHold, @Nullable Duration healMissingTtl,
 			@DefaultValue("24h") Duration fenceRetention) {
 
-		public Lock {
-			atLeast(Duration.ZERO, "lock.wait-time", waitTime);
-			atLeast(MIN_LEASE, "lock.lease-time", leaseTime);
-			atLeast(MIN_LEASE, "lock.max-hold", maxHold);
-			atLeast(MIN_LEASE, "lock.heal-missing-ttl", healMissingTtl);
-			atLeast(Duration.ofSeconds(1), "lock.fence-retention", fenceRetention);
-		}
-
 	}
 
 	/**
 	 * How waiting instances learn that it is their turn.
 	 *
-	 * @param mode by Pub/Sub, or by polling where Pub/Sub is not to be had
-	 * @param channelPrefix what the Pub/Sub channels begin with, one per instance
-	 * @param retryInterval how often to ask again for a lock whose owner is not an
+	 * @param mode By Pub/Sub, or by polling where Pub/Sub is not to be had
+	 * @param channelPrefix What the Pub/Sub channels begin with, one per instance
+	 * @param retryInterval How often to ask again for a lock whose owner is not an
 	 * instance of Holdfast, or while there is no Pub/Sub
-	 * @param handoffTimeout how long a lock that was handed over waits for its new holder
+	 * @param handoffTimeout How long a lock that was handed over waits for its new holder
 	 * to respond
 	 */
 	public record WakeUp(@DefaultValue("pubsub") Mode mode, @DefaultValue("holdfast:wake:") String channelPrefix,
 			@DefaultValue("200ms") Duration retryInterval, @DefaultValue("5s") Duration handoffTimeout) {
-
-		public WakeUp {
-			atLeast(Duration.ofMillis(10), "wake-up.retry-interval", retryInterval);
-			atLeast(MIN_LEASE, "wake-up.handoff-timeout", handoffTimeout);
-		}
 
 		/**
 		 * How a waiter is woken up.
@@ -109,22 +118,18 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	/**
 	 * How Redis is used.
 	 *
-	 * @param commandTimeout how long to wait for the answer to a command that no wait
+	 * @param commandTimeout How long to wait for the answer to a command that no wait
 	 * time bounds: a release, a renewal by hand, an attempt without waiting
 	 */
 	public record Redis(@DefaultValue("1s") Duration commandTimeout) {
-
-		public Redis {
-			atLeast(Duration.ofMillis(50), "redis.command-timeout", commandTimeout);
-		}
 
 	}
 
 	/**
 	 * How annotations are applied.
 	 *
-	 * @param enabled whether annotated methods are put under their locks
-	 * @param order where the advice is placed among others; by default around
+	 * @param enabled Whether annotated methods are put under their locks
+	 * @param order Where the advice is placed among others; by default around
 	 * transactions, and inside of asynchronous execution and retries
 	 */
 	public record Aop(@DefaultValue("true") boolean enabled, @Nullable Integer order) {

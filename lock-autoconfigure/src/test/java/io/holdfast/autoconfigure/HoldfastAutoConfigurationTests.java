@@ -1,5 +1,12 @@
 package io.holdfast.autoconfigure;
 
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Stream;
+
+import com.jayway.jsonpath.JsonPath;
 import io.holdfast.LockLease;
 import io.holdfast.LockService;
 import io.holdfast.engine.DefaultLockService;
@@ -7,14 +14,19 @@ import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.mockito.Mockito;
 
 import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.context.properties.bind.BindException;
+import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.core.io.ClassPathResource;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.core.StringRedisTemplate;
 
@@ -84,12 +96,33 @@ class HoldfastAutoConfigurationTests {
 		});
 	}
 
+	@ParameterizedTest
+	@ValueSource(strings = { "lock.wait-time=-1s", "lock.lease-time=5ms", "lock.max-hold=5ms",
+			"lock.heal-missing-ttl=5ms", "lock.fence-retention=5ms", "wake-up.retry-interval=5ms",
+			"wake-up.handoff-timeout=5ms", "redis.command-timeout=5ms", "lock.lease-time=366d" })
+	void refusesABadValueWithItsNameAndOrigin(String setting) {
+		String property = "holdfast." + setting.substring(0, setting.indexOf('='));
+		this.runner.withPropertyValues("holdfast." + setting).run((context) -> {
+			assertThat(context.getStartupFailure()).rootCause()
+				.isInstanceOf(InvalidConfigurationPropertyValueException.class)
+				.hasMessageContaining(property);
+			assertThat(context.getStartupFailure()).as("an origin is told only outside of binding")
+				.satisfies((failure) -> assertThat(causes(failure)).noneMatch(BindException.class::isInstance));
+		});
+	}
+
+	private static List<Throwable> causes(Throwable failure) {
+		return Stream.iterate(failure, Objects::nonNull, Throwable::getCause).toList();
+	}
+
 	@Test
-	void refusesABadValueWithItsName() {
-		this.runner.withPropertyValues("holdfast.lock.lease-time=5ms")
-			.run((context) -> assertThat(context.getStartupFailure()).rootCause()
-				.hasMessageContaining("holdfast.lock.lease-time")
-				.hasMessageContaining("5"));
+	void everyPropertyIsDescribed() throws IOException {
+		String metadata = new ClassPathResource("META-INF/spring-configuration-metadata.json")
+			.getContentAsString(StandardCharsets.UTF_8);
+		List<String> names = JsonPath.read(metadata, "$.properties[*].name");
+		List<String> descriptions = JsonPath.read(metadata, "$.properties[*].description");
+		assertThat(names).hasSizeGreaterThan(10).hasSameSizeAs(descriptions);
+		assertThat(descriptions).allMatch((description) -> description.length() > 10);
 	}
 
 	@Configuration(proxyBeanMethods = false)
