@@ -58,7 +58,8 @@ final class ThreadLock implements LockView {
 
 	@Override
 	public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
-		Duration wait = Duration.of(Math.max(0, time), unit.toChronoUnit());
+		// Not Duration.of, which overflows where this ends at the longest wait.
+		Duration wait = Duration.ofNanos(unit.toNanos(Math.max(0, time)));
 		try {
 			this.holds.push(this.service.await(this.request.waitTime(wait)));
 			return true;
