@@ -1,0 +1,337 @@
+package io.holdfast.fleet;
+
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.LockView;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInfo;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * What a {@link LockView} promises while nothing is wrong.
+ */
+@WithRedis
+class LockViewTests {
+
+	private static final Duration LEASE = Duration.ofSeconds(4);
+
+	private static Fleet fleet;
+
+	/** Its default wait time is so short that a view that heeds it gives up. */
+	private static LockService mine;
+
+	private static LockService other;
+
+	private String key = "";
+
+	private LockView lock;
+
+	private LockView othersLock;
+
+	@BeforeAll
+	static void start(TestRedis redis) {
+		fleet = new Fleet(redis);
+		mine = fleet.start("holdfast.lock.wait-time=50ms", "holdfast.lock.lease-time=" + LEASE.toMillis() + "ms");
+		other = fleet.start();
+	}
+
+	@AfterAll
+	static void stop() {
+		fleet.close();
+	}
+
+	@BeforeEach
+	void view(TestInfo test) {
+		this.key = test.getTestMethod().orElseThrow().getName();
+		this.lock = mine.asLock(this.key);
+		this.othersLock = other.asLock(this.key);
+	}
+
+	@AfterEach
+	void nothingIsLeft() {
+		assertThat(Thread.interrupted()).as("interrupt flag that the test left").isFalse();
+		fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("locks for its thread, and excludes other instances until it is unlocked")
+	void locks() {
+		assertThat(this.lock.isLocked()).isFalse();
+		this.lock.lock();
+		assertThat(this.lock.isLocked()).isTrue();
+		assertThat(this.othersLock.isLocked()).isTrue();
+		assertThat(this.othersLock.tryLock()).isFalse();
+		assertThat(this.othersLock.isHeldByCurrentThread()).as("held by this thread in another instance").isFalse();
+		this.lock.unlock();
+		assertThat(this.lock.isLocked()).isFalse();
+		assertThat(this.othersLock.tryLock()).isTrue();
+		assertThat(this.lock.tryLock()).isFalse();
+		this.othersLock.unlock();
+	}
+
+	@Test
+	@DisplayName("S14 the thread that holds it locks again, with the same fence; the last unlock releases it")
+	void isReentrant() throws Exception {
+		this.lock.lock();
+		long fence = mine.status(this.key).fence();
+		String owner = fleet.owner(this.key);
+		this.lock.lockInterruptibly();
+		assertThat(this.lock.tryLock()).isTrue();
+		assertThat(this.lock.tryLock(1, TimeUnit.SECONDS)).isTrue();
+		assertThat(this.lock.getHoldCount()).isEqualTo(4);
+		assertThat(mine.status(this.key).fence()).isEqualTo(fence);
+		for (int left = 3; left >= 0; left--) {
+			assertThat(fleet.owner(this.key)).isEqualTo(owner);
+			assertThat(this.lock.isHeldByCurrentThread()).isTrue();
+			this.lock.unlock();
+			assertThat(this.lock.getHoldCount()).isEqualTo(left);
+		}
+		assertThat(this.lock.isHeldByCurrentThread()).isFalse();
+		assertThat(fleet.owner(this.key)).isNull();
+	}
+
+	@Test
+	@DisplayName("S14 another thread of the same instance does not hold it, and has to wait")
+	void belongsToOneThread() throws Exception {
+		this.lock.lock();
+		boolean seen = Call.elsewhere(() -> {
+			assertThat(this.lock.isHeldByCurrentThread()).isFalse();
+			assertThat(this.lock.getHoldCount()).isZero();
+			assertThat(this.lock.tryLock()).isFalse();
+			return this.lock.isLocked();
+		});
+		assertThat(seen).isTrue();
+		this.lock.unlock();
+	}
+
+	@Test
+	@DisplayName("is interchangeable with other views of its key")
+	void viewsAreInterchangeable() {
+		LockView twin = mine.asLock(this.key);
+		this.lock.lock();
+		twin.lock();
+		assertThat(this.lock.getHoldCount()).isEqualTo(2);
+		assertThat(twin.isHeldByCurrentThread()).isTrue();
+		this.lock.unlock();
+		twin.unlock();
+		assertThat(this.lock.getHoldCount()).isZero();
+		assertThat(twin.isLocked()).isFalse();
+	}
+
+	@Test
+	@DisplayName("lock() waits for longer than the default wait time, and is served at the release")
+	void waitsWithoutLimit() throws Exception {
+		this.othersLock.lock();
+		Call<Boolean> call = Call.start(() -> {
+			this.lock.lock();
+			this.lock.unlock();
+			return true;
+		});
+		awaitStillWaiting(call);
+		this.othersLock.unlock();
+		assertThat(call.get()).isTrue();
+	}
+
+	@Test
+	@DisplayName("lock() locks although the interrupt flag is set, and keeps the flag")
+	void lockKeepsFlag() {
+		Thread.currentThread().interrupt();
+		this.lock.lock();
+		assertThat(Thread.interrupted()).isTrue();
+		assertThat(this.lock.isHeldByCurrentThread()).isTrue();
+		this.lock.unlock();
+	}
+
+	@Test
+	@DisplayName("lock() does not end its wait at an interrupt, and sets the flag again")
+	void lockWaitsThroughInterrupt() throws Exception {
+		this.othersLock.lock();
+		Call<Boolean> call = Call.start(() -> {
+			this.lock.lock();
+			boolean interrupted = Thread.interrupted();
+			this.lock.unlock();
+			return interrupted;
+		});
+		fleet.awaitWaiting(this.key, 1);
+		call.interrupt();
+		awaitStillWaiting(call);
+		this.othersLock.unlock();
+		assertThat(call.get()).as("interrupt flag after lock()").isTrue();
+	}
+
+	@Test
+	@DisplayName("unlock() releases although the interrupt flag is set, and keeps the flag")
+	void unlockKeepsFlag() {
+		this.lock.lock();
+		Thread.currentThread().interrupt();
+		this.lock.unlock();
+		assertThat(Thread.interrupted()).isTrue();
+		assertThat(fleet.owner(this.key)).isNull();
+	}
+
+	@Test
+	@DisplayName("lockInterruptibly() throws at once if the flag is set, free or held by this thread though the key is")
+	void lockInterruptiblyHeedsFlag() {
+		Thread.currentThread().interrupt();
+		assertThatExceptionOfType(InterruptedException.class).isThrownBy(this.lock::lockInterruptibly);
+		assertThat(Thread.currentThread().isInterrupted()).as("flag, which the exception replaces").isFalse();
+		assertThat(fleet.owner(this.key)).isNull();
+		assertThat(this.lock.getHoldCount()).isZero();
+		this.lock.lock();
+		Thread.currentThread().interrupt();
+		assertThatExceptionOfType(InterruptedException.class).isThrownBy(this.lock::lockInterruptibly);
+		assertThat(this.lock.getHoldCount()).isOne();
+		this.lock.unlock();
+	}
+
+	@Test
+	@DisplayName("lockInterruptibly() ends its wait at an interrupt, and leaves nothing in the queue")
+	void lockInterruptiblyIsInterrupted() throws Exception {
+		this.othersLock.lock();
+		Call<Boolean> call = Call.start(() -> {
+			this.lock.lockInterruptibly();
+			return true;
+		});
+		awaitStillWaiting(call);
+		call.interrupt();
+		assertThatExceptionOfType(InterruptedException.class).isThrownBy(call::get);
+		fleet.awaitWaiting(this.key, 0);
+		this.othersLock.unlock();
+	}
+
+	@Test
+	@DisplayName("tryLock() tries once, whatever the interrupt flag says, and keeps the flag")
+	void tryLockKeepsFlag() throws Exception {
+		Thread.currentThread().interrupt();
+		assertThat(this.lock.tryLock()).isTrue();
+		assertThat(Thread.interrupted()).isTrue();
+		boolean kept = Call.elsewhere(() -> {
+			Thread.currentThread().interrupt();
+			assertThat(this.lock.tryLock()).isFalse();
+			return Thread.interrupted();
+		});
+		assertThat(kept).isTrue();
+		this.lock.unlock();
+	}
+
+	@Test
+	@DisplayName("tryLock(time) throws at once if the interrupt flag is set, free though the key is")
+	void timedTryLockHeedsFlag() {
+		Thread.currentThread().interrupt();
+		assertThatExceptionOfType(InterruptedException.class).isThrownBy(() -> this.lock.tryLock(1, TimeUnit.SECONDS));
+		Thread.currentThread().interrupt();
+		assertThatExceptionOfType(InterruptedException.class).isThrownBy(() -> this.lock.tryLock(0, TimeUnit.SECONDS));
+		assertThat(fleet.owner(this.key)).isNull();
+		assertThat(this.lock.getHoldCount()).isZero();
+	}
+
+	@Test
+	@DisplayName("tryLock(time) ends its wait at an interrupt, and leaves nothing in the queue")
+	void timedTryLockIsInterrupted() {
+		this.othersLock.lock();
+		Call<Boolean> call = Call.start(() -> this.lock.tryLock(20, TimeUnit.SECONDS));
+		fleet.awaitWaiting(this.key, 1);
+		call.interrupt();
+		assertThatExceptionOfType(InterruptedException.class).isThrownBy(call::get);
+		fleet.awaitWaiting(this.key, 0);
+		this.othersLock.unlock();
+	}
+
+	@Test
+	@DisplayName("tryLock(time) waits for so long and not much longer, and is served at a release before")
+	void timedTryLockWaits() throws Exception {
+		Duration time = Duration.ofMillis(300);
+		this.othersLock.lock();
+		long from = System.nanoTime();
+		assertThat(this.lock.tryLock(300, TimeUnit.MILLISECONDS)).isFalse();
+		assertThat(Duration.ofNanos(System.nanoTime() - from)).isBetween(time, time.plus(Fleet.PROMPT));
+		fleet.awaitWaiting(this.key, 0);
+		Call<Boolean> call = Call.start(() -> {
+			boolean locked = this.lock.tryLock(20, TimeUnit.SECONDS);
+			this.lock.unlock();
+			return locked;
+		});
+		fleet.awaitWaiting(this.key, 1);
+		this.othersLock.unlock();
+		assertThat(call.get()).isTrue();
+	}
+
+	@Test
+	@DisplayName("tryLock(time) tries once if the time is zero or less, and takes the longest there is")
+	void timedTryLockBounds() throws Exception {
+		this.othersLock.lock();
+		assertThat(this.lock.tryLock(0, TimeUnit.SECONDS)).isFalse();
+		assertThat(this.lock.tryLock(Long.MIN_VALUE, TimeUnit.DAYS)).isFalse();
+		this.othersLock.unlock();
+		for (TimeUnit unit : TimeUnit.values()) {
+			assertThat(this.lock.tryLock(-1, unit)).isTrue();
+			assertThat(this.lock.tryLock(Long.MAX_VALUE, unit)).as("the longest in %s", unit).isTrue();
+			this.lock.unlock();
+			this.lock.unlock();
+		}
+	}
+
+	@Test
+	@DisplayName("newCondition() is not supported")
+	void hasNoConditions() {
+		assertThatExceptionOfType(UnsupportedOperationException.class).isThrownBy(this.lock::newCondition);
+	}
+
+	@Test
+	@DisplayName("unlock() is refused to a thread that holds nothing by a view")
+	void unlockIsForHolders() throws Exception {
+		assertThatExceptionOfType(IllegalMonitorStateException.class).isThrownBy(this.lock::unlock);
+		this.lock.lock();
+		Call<Boolean> call = Call.start(() -> {
+			this.lock.unlock();
+			return true;
+		});
+		assertThatExceptionOfType(IllegalMonitorStateException.class).isThrownBy(call::get);
+		assertThatExceptionOfType(IllegalMonitorStateException.class).isThrownBy(this.othersLock::unlock);
+		assertThat(this.lock.isHeldByCurrentThread()).isTrue();
+		this.lock.unlock();
+		assertThatExceptionOfType(IllegalMonitorStateException.class).isThrownBy(this.lock::unlock);
+	}
+
+	@Test
+	@DisplayName("remaining() is what the key has left in Redis: zero if it is free, nothing without an end")
+	void tellsRemaining() {
+		assertThat(this.lock.remaining()).isEqualTo(Duration.ZERO);
+		this.lock.lock();
+		assertThat(this.lock.remaining()).isPositive().isLessThanOrEqualTo(LEASE);
+		assertThat(this.othersLock.remaining()).isPositive().isLessThanOrEqualTo(LEASE);
+		this.lock.unlock();
+		fleet.template().opsForValue().set(fleet.lockKey(this.key), "foreign");
+		assertThat(this.lock.isLocked()).isTrue();
+		assertThat(this.lock.remaining()).isNull();
+		fleet.template().delete(fleet.lockKey(this.key));
+	}
+
+	@Test
+	@DisplayName("keys that no request allows are refused")
+	void checksKey() {
+		assertThatExceptionOfType(IllegalArgumentException.class).isThrownBy(() -> mine.asLock(" "));
+		assertThatExceptionOfType(IllegalArgumentException.class).isThrownBy(() -> LockRequest.of("a\nb"));
+	}
+
+	/** For several times the default wait time. */
+	private void awaitStillWaiting(Call<?> call) {
+		fleet.awaitWaiting(this.key, 1);
+		await("still waiting").atMost(Fleet.PATIENCE).during(Duration.ofMillis(250)).until(() -> !call.isDone());
+		fleet.awaitWaiting(this.key, 1);
+	}
+
+}
