@@ -1,0 +1,169 @@
+package io.holdfast.fleet;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.LeaseLostException;
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockLease;
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.LockNotAcquiredException.Reason;
+import io.holdfast.LockService;
+import io.holdfast.LockView;
+import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.context.ConfigurableApplicationContext;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * What a {@link LockView} promises when its lease is lost, its instance stops or its
+ * store fails.
+ */
+@WithRedis
+class LockViewFaultTests {
+
+	private static final String KEY = "key";
+
+	private final TestRedis redis;
+
+	private final Fleet fleet;
+
+	private LockService mine;
+
+	private LockService other;
+
+	private LockView lock;
+
+	LockViewFaultTests(TestRedis redis) {
+		this.redis = redis;
+		this.fleet = new Fleet(redis);
+	}
+
+	@BeforeEach
+	void start() {
+		this.mine = this.fleet.start("holdfast.lock.lease-time=600ms");
+		this.other = this.fleet.start();
+		this.lock = this.mine.asLock(KEY);
+	}
+
+	@AfterEach
+	void nothingIsLeft() {
+		try {
+			this.fleet.awaitNothingLeft();
+		}
+		finally {
+			this.fleet.close();
+		}
+	}
+
+	@Test
+	@DisplayName("A lost lock is not held any more; unlock() throws, undoes it all the same, and leaves the next owner alone")
+	void unlockAfterLoss() {
+		this.lock.lock();
+		LockLease next = takeAway();
+		assertThat(this.lock.isHeldByCurrentThread()).isFalse();
+		assertThat(this.lock.getHoldCount()).as("locks to undo").isOne();
+		String owner = this.fleet.owner(KEY);
+		assertThatExceptionOfType(IllegalMonitorStateException.class).isThrownBy(this.lock::unlock)
+			.withMessageContaining("lost");
+		assertThat(this.lock.getHoldCount()).isZero();
+		assertThat(this.fleet.owner(KEY)).isEqualTo(owner).isNotNull();
+		assertThat(next.isHeld()).isTrue();
+		next.close();
+		this.lock.lock();
+		this.lock.unlock();
+	}
+
+	@Test
+	@DisplayName("S14 a lost lock that was locked several times is undone as often, and throws each time")
+	void nestedUnlockAfterLoss() {
+		this.lock.lock();
+		this.lock.lock();
+		LockLease next = takeAway();
+		for (int left = 1; left >= 0; left--) {
+			assertThatExceptionOfType(IllegalMonitorStateException.class).isThrownBy(this.lock::unlock);
+			assertThat(this.lock.getHoldCount()).isEqualTo(left);
+		}
+		assertThatExceptionOfType(IllegalMonitorStateException.class).isThrownBy(this.lock::unlock)
+			.withMessageNotContaining("lost");
+		assertThat(next.isHeld()).isTrue();
+		next.close();
+	}
+
+	@Test
+	@DisplayName("S14 a thread cannot lock again what it has lost, by no method, until it has undone that")
+	void lockAfterLoss() {
+		this.lock.lock();
+		takeAway().close();
+		List<ThrowingCallable> ways = List.of(this.lock::lock, this.lock::lockInterruptibly, this.lock::tryLock,
+				() -> this.lock.tryLock(1, TimeUnit.SECONDS), () -> this.mine.acquire(KEY),
+				() -> this.mine.tryAcquire(KEY));
+		for (ThrowingCallable way : ways) {
+			assertThatExceptionOfType(LeaseLostException.class).isThrownBy(way);
+		}
+		assertThat(this.lock.getHoldCount()).isOne();
+		assertThatExceptionOfType(IllegalMonitorStateException.class).isThrownBy(this.lock::unlock);
+		assertThat(this.lock.tryLock()).isTrue();
+		this.lock.unlock();
+	}
+
+	@Test
+	@DisplayName("lock() throws when its instance shuts down, while it waits and afterwards")
+	void shutDown() {
+		LockLease lease = this.other.acquire(KEY);
+		Call<Boolean> call = Call.start(() -> {
+			this.lock.lock();
+			return true;
+		});
+		this.fleet.awaitWaiting(KEY, 1);
+		this.fleet.stop(this.mine);
+		assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(call::get)
+			.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo(Reason.SHUTDOWN));
+		assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(this.lock::lock)
+			.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo(Reason.SHUTDOWN));
+		assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(this.lock::lockInterruptibly);
+		lease.close();
+	}
+
+	@Test
+	@DisplayName("Trouble with the store is thrown by what locks or asks, and not by unlock()")
+	void storeFails() {
+		RedisServer server = this.redis.startServer();
+		try (ConfigurableApplicationContext context = Instance.start(server.host(), server.port(),
+				this.redis.keyPrefix(),
+				List.of("holdfast.redis.command-timeout=300ms", "spring.data.redis.timeout=500ms"))) {
+			LockView view = context.getBean(LockService.class).asLock(KEY);
+			view.lock();
+			server.kill();
+			assertThat(view.isHeldByCurrentThread()).as("held until its lease ends").isTrue();
+			view.unlock();
+			assertThat(view.getHoldCount()).isZero();
+			List<ThrowingCallable> ways = List.of(view::lock, view::lockInterruptibly, view::tryLock,
+					() -> view.tryLock(200, TimeUnit.MILLISECONDS), view::isLocked, view::remaining);
+			for (ThrowingCallable way : ways) {
+				assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(way);
+			}
+			assertThat(view.getHoldCount()).isZero();
+		}
+	}
+
+	/** Let the other instance have the key, and this one notice. */
+	private LockLease takeAway() {
+		assertThat(this.other.forceRelease(KEY)).isTrue();
+		LockLease next = this.other.acquire(KEY);
+		await("loss noticed").atMost(Fleet.PATIENCE).pollInSameThread().until(() -> !this.lock.isHeldByCurrentThread());
+		return next;
+	}
+
+}
