@@ -1,0 +1,222 @@
+package io.holdfast.fleet;
+
+import java.lang.reflect.Method;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.LockView;
+import io.holdfast.ReleaseResult;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInfo;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Releases by others than the thread that acquired: by handle they work, by view they do
+ * not. And what re-entry means for handles.
+ */
+@WithRedis
+class ReleaseElsewhereTests {
+
+	private static Fleet fleet;
+
+	private static LockService locks;
+
+	private static Worker worker;
+
+	private String key = "";
+
+	@BeforeAll
+	static void start(TestRedis redis) {
+		fleet = new Fleet(redis);
+		worker = fleet.startWorker().awaitReady();
+		locks = fleet.start();
+	}
+
+	@AfterAll
+	static void stop() {
+		fleet.close();
+	}
+
+	@BeforeEach
+	void nameKey(TestInfo test) {
+		this.key = test.getTestMethod().orElseThrow().getName();
+	}
+
+	@AfterEach
+	void nothingIsLeft() {
+		fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("F25 another thread releases: by handle it works, by view it does not")
+	void anotherThread() throws Exception {
+		LockLease lease = locks.acquire(this.key);
+		assertThat(Call.elsewhere(lease::release)).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(fleet.owner(this.key)).isNull();
+		assertThat(lease.isHeld()).isFalse();
+		assertThat(lease.release()).isEqualTo(ReleaseResult.ALREADY_RELEASED);
+		assertRefusedByView(Call::elsewhere);
+	}
+
+	@Test
+	@DisplayName("F25 a virtual thread acquires and releases, and releases for others: by handle it works, by view not")
+	void virtualThread() throws Exception {
+		Assumptions.assumeTrue(Runtime.version().feature() >= 21, "This JDK has no virtual threads");
+		LockLease lease = locks.acquire(this.key);
+		assertThat(inVirtualThread(lease::release)).isEqualTo(ReleaseResult.RELEASED);
+		assertRefusedByView(ReleaseElsewhereTests::inVirtualThread);
+		LockLease virtual = inVirtualThread(() -> locks.acquire(this.key));
+		assertThat(virtual.release()).isEqualTo(ReleaseResult.RELEASED);
+		int holds = inVirtualThread(() -> {
+			LockView view = locks.asLock(this.key);
+			view.lock();
+			view.lock();
+			int count = view.getHoldCount();
+			view.unlock();
+			view.unlock();
+			return count;
+		});
+		assertThat(holds).isEqualTo(2);
+		assertThat(fleet.owner(this.key)).isNull();
+	}
+
+	@Test
+	@DisplayName("F25 the thread that completes a future releases: by handle it works, by view it does not")
+	void completionThread() throws Exception {
+		LockRequest request = LockRequest.of(this.key);
+		CompletableFuture<ReleaseResult> released = locks.acquireAsync(request).thenApply(LockLease::release);
+		assertThat(released.get(20, TimeUnit.SECONDS)).isEqualTo(ReleaseResult.RELEASED);
+		CompletableFuture<ReleaseResult> chained = locks.acquireAsync(request).thenCompose(LockLease::releaseAsync);
+		assertThat(chained.get(20, TimeUnit.SECONDS)).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(fleet.owner(this.key)).isNull();
+		assertRefusedByView((action) -> {
+			// Held for now: what is completed already would run on this thread.
+			LockLease another = locks.acquire("another");
+			CompletableFuture<?> completed = locks.acquireAsync(LockRequest.of("another")).thenApply((lease) -> {
+				lease.close();
+				return call(action);
+			});
+			another.release();
+			try {
+				return completed.join();
+			}
+			catch (CompletionException ex) {
+				throw (Exception) ex.getCause();
+			}
+		});
+	}
+
+	@Test
+	@DisplayName("F25 another JVM: its main thread releases what another thread acquired; no view elsewhere can")
+	void anotherJvm() {
+		worker.acquire("lease", this.key, Duration.ofSeconds(30), Fleet.PATIENCE);
+		worker.awaitGranted("lease");
+		LockView view = locks.asLock(this.key);
+		assertThat(view.isLocked()).isTrue();
+		assertThatExceptionOfType(IllegalMonitorStateException.class).isThrownBy(view::unlock);
+		assertThat(view.isLocked()).isTrue();
+		assertThat(worker.release("lease")).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(view.isLocked()).isFalse();
+	}
+
+	@Test
+	@DisplayName("S14 a nested lease has the same fence and an end of its own; the last release frees the key")
+	void nestedLeases() {
+		LockLease outer = locks.acquire(this.key);
+		LockLease inner = locks.acquire(LockRequest.of(this.key).waitTime(Duration.ZERO));
+		assertThat(inner.fence()).isEqualTo(outer.fence());
+		assertThat(outer.release()).as("the outer one, first").isEqualTo(ReleaseResult.RELEASED);
+		assertThat(outer.isHeld()).isFalse();
+		assertThat(inner.isHeld()).isTrue();
+		assertThat(fleet.owner(this.key)).isNotNull();
+		assertThat(inner.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(fleet.owner(this.key)).isNull();
+	}
+
+	@Test
+	@DisplayName("S14 a request that is not re-entrant waits like a stranger, and so does an asynchronous one")
+	void strangers() throws Exception {
+		LockLease outer = locks.acquire(this.key);
+		LockRequest shortly = LockRequest.of(this.key).waitTime(Duration.ofMillis(150));
+		assertThat(locks.tryAcquire(shortly.reentrant(false))).isEmpty();
+		assertThat(locks.tryAcquireAsync(shortly).get(20, TimeUnit.SECONDS)).isEmpty();
+		assertThat(locks.tryAcquire(shortly)).hasValueSatisfying(LockLease::close);
+		assertThat(outer.release()).isEqualTo(ReleaseResult.RELEASED);
+	}
+
+	@Test
+	@DisplayName("S14 a view nests in the lease of its thread, and undoes no more than its own locks")
+	void viewInLease() {
+		LockLease lease = locks.acquire(this.key);
+		LockView view = locks.asLock(this.key);
+		assertThat(view.isHeldByCurrentThread()).as("held by a view").isFalse();
+		view.lock();
+		assertThat(locks.status(this.key).fence()).isEqualTo(lease.fence());
+		assertThat(view.isHeldByCurrentThread()).isTrue();
+		view.unlock();
+		assertThatExceptionOfType(IllegalMonitorStateException.class).isThrownBy(view::unlock);
+		assertThat(lease.isHeld()).isTrue();
+		assertThat(view.isLocked()).isTrue();
+		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+	}
+
+	/** This thread locks by a view, and others try to unlock. */
+	private void assertRefusedByView(Elsewhere elsewhere) {
+		LockView view = locks.asLock(this.key);
+		view.lock();
+		assertThatExceptionOfType(IllegalMonitorStateException.class).isThrownBy(() -> elsewhere.call(() -> {
+			view.unlock();
+			return true;
+		}));
+		assertThat(view.isHeldByCurrentThread()).isTrue();
+		view.unlock();
+	}
+
+	private static <T> T call(Callable<T> action) {
+		try {
+			return action.call();
+		}
+		catch (Exception ex) {
+			throw new CompletionException(ex);
+		}
+	}
+
+	/** Reflectively, as the tests are compiled for Java 17. */
+	private static <T> T inVirtualThread(Callable<T> action) throws Exception {
+		Method start = Thread.class.getMethod("startVirtualThread", Runnable.class);
+		FutureTask<T> task = new FutureTask<>(action);
+		start.invoke(null, task);
+		try {
+			return task.get(20, TimeUnit.SECONDS);
+		}
+		catch (ExecutionException ex) {
+			throw (Exception) ex.getCause();
+		}
+	}
+
+	/** A way to run something that is not this thread. */
+	private interface Elsewhere {
+
+		Object call(Callable<?> action) throws Exception;
+
+	}
+
+}
