@@ -13,10 +13,11 @@ import org.springframework.context.SmartLifecycle;
 final class LockServiceLifecycle implements SmartLifecycle {
 
 	/**
-	 * Higher phases stop first. Those of servers, listeners and executors are near the
-	 * highest, the connection factory's is 0.
+	 * Higher phases stop first. Those of servers and listeners are near the highest,
+	 * executors and schedulers of Spring have half of it by default and are to end before
+	 * this, not together with it; the connection factory's is 0.
 	 */
-	static final int PHASE = Integer.MAX_VALUE / 2;
+	static final int PHASE = Integer.MAX_VALUE / 2 - 1024;
 
 	private final DefaultLockService service;
 
