@@ -276,7 +276,7 @@ public final class DefaultLockService implements LockService, AutoCloseable {
 	 * Shut down in order: grant nothing new, keep renewing what is held until it ends,
 	 * release what is left when the time is over. Does not block.
 	 * @param patience how long work in flight may take
-	 * @return completed when nothing is held any more
+	 * @return completed when nothing is held any more, and no release without an answer
 	 */
 	public CompletableFuture<@Nullable Void> shutDown(Duration patience) {
 		this.engine.close();
@@ -293,11 +293,11 @@ public final class DefaultLockService implements LockService, AutoCloseable {
 	}
 
 	private CompletableFuture<@Nullable Void> releaseRest() {
-		CompletableFuture<?>[] releases = this.engine.keeper.holds().stream().map((hold) -> {
+		for (Hold hold : this.engine.keeper.holds()) {
 			this.engine.lose(hold, "this instance shut down before it was released");
-			return this.engine.release(hold.gate.key, hold.token, hold.demand, hold.doubtful, null);
-		}).toArray(CompletableFuture<?>[]::new);
-		return CompletableFuture.allOf(releases).handle((done, error) -> null);
+			this.engine.release(hold.gate.key, hold.token, hold.demand, hold.doubtful, null);
+		}
+		return this.engine.released();
 	}
 
 	/**

@@ -214,12 +214,14 @@ final class Gate {
 		if (!held) {
 			this.engine.lose(hold, "it was not renewed in time");
 		}
-		this.engine.keeper.forget(hold);
 		if (this.holder == hold) {
 			this.holder = null;
 		}
 		this.lost.remove(hold);
-		release(hold.token, hold.demand, hold.doubtful).whenComplete((reply, error) -> {
+		CompletableFuture<LeaseStore.ReleaseReply> outcome = release(hold.token, hold.demand, hold.doubtful);
+		// Not before, as a shut-down goes on when the last hold is forgotten.
+		this.engine.keeper.forget(hold);
+		outcome.whenComplete((reply, error) -> {
 			if (error == null) {
 				// Whatever the reply: a repeated release finds nothing left to release.
 				result.complete(held ? ReleaseResult.RELEASED : ReleaseResult.LOST);

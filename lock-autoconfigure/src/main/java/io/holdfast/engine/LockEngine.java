@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
@@ -42,6 +43,9 @@ final class LockEngine implements LeaseStore.WakeUps {
 	final Map<String, Waiter> contenders = new ConcurrentHashMap<>();
 
 	private final Map<String, Gate> gates = new ConcurrentHashMap<>();
+
+	/** Releases without an answer: a shut-down must not close the store before them. */
+	private final Set<CompletableFuture<?>> releases = ConcurrentHashMap.newKeySet();
 
 	private final String instanceId;
 
@@ -94,7 +98,20 @@ final class LockEngine implements LeaseStore.WakeUps {
 
 	CompletableFuture<ReleaseReply> release(String key, String token, Demand demand, boolean doubtful,
 			LeaseStore.@Nullable Next next) {
-		return new Release(this, key, token, demand, doubtful).start(next);
+		CompletableFuture<ReleaseReply> outcome = new Release(this, key, token, demand, doubtful).start(next);
+		if (!outcome.isDone()) {
+			this.releases.add(outcome);
+			outcome.whenComplete((reply, error) -> this.releases.remove(outcome));
+		}
+		return outcome;
+	}
+
+	/**
+	 * When what is being released by now has been answered, or was not in time.
+	 * @return completed by the last of the releases, whatever they came to
+	 */
+	CompletableFuture<@Nullable Void> released() {
+		return CompletableFuture.allOf(this.releases.toArray(CompletableFuture[]::new)).handle((done, error) -> null);
 	}
 
 	void lose(Hold hold, String why) {
