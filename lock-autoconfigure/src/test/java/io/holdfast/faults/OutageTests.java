@@ -162,4 +162,25 @@ class OutageTests {
 		this.fleet.awaitNothingLeft();
 	}
 
+	@Test
+	@DisplayName("F11 after an outage of some seconds, hand-offs come by wake-ups again")
+	void wakeUpsAfterAnOutage() {
+		Instance instance = this.fleet.start(this.proxy, "holdfast.wake-up.handoff-timeout=60s");
+		Instance other = this.fleet.start("holdfast.wake-up.handoff-timeout=60s");
+		this.fleet.awaitListening(2);
+		this.proxy.down();
+		await("an outage of some seconds").during(Duration.ofSeconds(3))
+			.atMost(SOON)
+			.until(() -> this.fleet.channels() <= 1);
+		this.proxy.up();
+		this.fleet.awaitListening(2);
+		LockLease held = other.acquire(REQUEST.leaseTime(Duration.ofMinutes(5)));
+		CompletableFuture<LockLease> waiting = instance
+			.acquireInBackground(REQUEST.waitForever().leaseTime(Duration.ofMinutes(5)));
+		this.fleet.awaitQueued(KEY);
+		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(waiting).succeedsWithin(SOON).satisfies(LockLease::release);
+		this.fleet.awaitNothingLeft();
+	}
+
 }

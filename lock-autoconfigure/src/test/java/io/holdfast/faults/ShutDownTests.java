@@ -1,0 +1,243 @@
+package io.holdfast.faults;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.LockNotAcquiredException.Reason;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.ReleaseResult;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.scheduling.annotation.Async;
+import org.springframework.scheduling.annotation.EnableAsync;
+import org.springframework.scheduling.concurrent.ThreadPoolTaskExecutor;
+
+import static io.holdfast.faults.Fleet.SOON;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * An application shuts down while locks are held, waited for and asked for.
+ */
+@WithRedis
+class ShutDownTests {
+
+	private static final String KEY = "shut-down";
+
+	private static final LockRequest REQUEST = LockRequest.of(KEY).waitTime(Duration.ofMinutes(1));
+
+	private static final String LONG_SHUT_DOWN = "spring.lifecycle.timeout-per-shutdown-phase=20s";
+
+	private final Fleet fleet;
+
+	ShutDownTests(TestRedis redis) {
+		this.fleet = Fleet.on(redis);
+	}
+
+	@AfterEach
+	void close() {
+		this.fleet.close();
+	}
+
+	private static CompletableFuture<Boolean> closeInBackground(Instance instance) {
+		return Instance.inBackground(() -> {
+			instance.close();
+			return true;
+		});
+	}
+
+	private static void awaitShuttingDown(LockService locks) {
+		await("the beginning of the shut-down").atMost(SOON)
+			.until(() -> isRefused(locks, LockRequest.of("refused").waitTime(Duration.ofSeconds(10))));
+	}
+
+	private static boolean isRefused(LockService locks, LockRequest request) {
+		try {
+			locks.acquire(request).close();
+			return false;
+		}
+		catch (LockNotAcquiredException ex) {
+			return ex.getReason() == Reason.SHUTDOWN;
+		}
+	}
+
+	private static void assertRefused(CompletableFuture<LockLease> waiting) {
+		assertThat(waiting).failsWithin(SOON)
+			.withThrowableThat()
+			.havingCause()
+			.isInstanceOfSatisfying(LockNotAcquiredException.class,
+					(ex) -> assertThat(ex.getReason()).isEqualTo(Reason.SHUTDOWN));
+	}
+
+	@Test
+	@DisplayName("While work in flight holds a lock: nothing new, waiters are told, and it is renewed until released")
+	void workInFlight() {
+		Instance instance = this.fleet.start(LONG_SHUT_DOWN);
+		LockService locks = instance.locks();
+		LockLease lease = locks.acquire(REQUEST.leaseTime(Duration.ofSeconds(1)));
+		CompletableFuture<LockLease> waitingHere = instance.acquireInBackground(REQUEST);
+		LockLease elsewhere = this.fleet.start().acquire(LockRequest.of("elsewhere"));
+		CompletableFuture<LockLease> waitingInRedis = instance
+			.acquireInBackground(LockRequest.of("elsewhere").waitTime(Duration.ofMinutes(1)));
+		this.fleet.awaitQueued("elsewhere");
+		CompletableFuture<Boolean> closing = closeInBackground(instance);
+		awaitShuttingDown(locks);
+		assertRefused(waitingHere);
+		assertRefused(waitingInRedis);
+		await("an empty queue").atMost(SOON).until(() -> this.fleet.queued("elsewhere") == 0);
+		await("renewed beyond its lease").during(Duration.ofSeconds(2))
+			.atMost(SOON)
+			.until(() -> lease.isHeld() && this.fleet.isLocked(KEY));
+		assertThat(closing).isNotDone();
+		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(closing).succeedsWithin(SOON);
+		elsewhere.release();
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("Who asks for a lock that is held here is refused at once while the instance shuts down")
+	void refusedWhileHeldHere() {
+		Instance instance = this.fleet.start(LONG_SHUT_DOWN);
+		LockService locks = instance.locks();
+		LockLease lease = locks.acquire(REQUEST);
+		CompletableFuture<Boolean> closing = closeInBackground(instance);
+		awaitShuttingDown(locks);
+		assertThat(Instance.inBackground(() -> isRefused(locks, REQUEST))).succeedsWithin(SOON).isEqualTo(true);
+		lease.release();
+		assertThat(closing).succeedsWithin(SOON);
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("What is not released within the patience is released at the end, and passed on at once")
+	void patienceIsOver() {
+		Instance instance = this.fleet.start("spring.lifecycle.timeout-per-shutdown-phase=1s");
+		LockLease lease = instance.acquire(REQUEST.leaseTime(Duration.ofMinutes(10)));
+		CountDownLatch lost = new CountDownLatch(1);
+		lease.onLost(lost::countDown);
+		LockLease unattended = instance.acquire(LockRequest.of("unattended").leaseTime(Duration.ofMinutes(10)));
+		CompletableFuture<LockLease> waiting = this.fleet.start().acquireInBackground(REQUEST);
+		this.fleet.awaitQueued(KEY);
+		long start = System.nanoTime();
+		instance.close();
+		assertThat(this.fleet.isLocked("unattended")).isFalse();
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(SOON);
+		assertThat(waiting).succeedsWithin(SOON).satisfies(LockLease::release);
+		assertThat(lease.isHeld()).isFalse();
+		assertThat(unattended.isHeld()).isFalse();
+		assertThat(awaitZero(lost)).as("told of the loss").isTrue();
+		this.fleet.awaitNothingLeft();
+	}
+
+	private static boolean awaitZero(CountDownLatch latch) {
+		try {
+			return latch.await(SOON.toMillis(), TimeUnit.MILLISECONDS);
+		}
+		catch (InterruptedException ex) {
+			throw new AssertionError(ex);
+		}
+	}
+
+	@Test
+	@DisplayName("An idle application closes at once, and an old lease's release afterwards does no harm")
+	void idle() {
+		Instance instance = this.fleet.start(LONG_SHUT_DOWN);
+		LockLease lease = instance.acquire(REQUEST);
+		LockService locks = instance.locks();
+		lease.release();
+		long start = System.nanoTime();
+		instance.close();
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(SOON);
+		assertThat(lease.release()).isEqualTo(ReleaseResult.ALREADY_RELEASED);
+		assertThat(isRefused(locks, REQUEST)).isTrue();
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("A task of the application's executor still gets a lock while the executor is stopped")
+	void executorsEndFirst() {
+		Instance instance = this.fleet.start(Tasks.class, LONG_SHUT_DOWN);
+		Tasks.Worker worker = instance.context().getBean(Tasks.Worker.class);
+		ThreadPoolTaskExecutor executor = instance.context().getBean(ThreadPoolTaskExecutor.class);
+		CountDownLatch go = new CountDownLatch(1);
+		CompletableFuture<ReleaseResult> work = worker.lockAfter(go);
+		await("the task runs").atMost(SOON).until(() -> executor.getActiveCount() == 1);
+		CompletableFuture<Boolean> closing = closeInBackground(instance);
+		await("the executor is being stopped").atMost(SOON).until(() -> !executor.isRunning());
+		// Whatever else is stopped together with it has been told so by then.
+		await("still waiting for the task").during(Duration.ofMillis(500)).atMost(SOON).until(() -> !closing.isDone());
+		go.countDown();
+		assertThat(work).succeedsWithin(SOON).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(closing).succeedsWithin(SOON);
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("A context that is stopped refuses, and one that is started again locks and is woken up")
+	void stopAndStart() {
+		Instance instance = this.fleet.start("holdfast.wake-up.handoff-timeout=60s");
+		Instance other = this.fleet.start("holdfast.wake-up.handoff-timeout=60s");
+		instance.acquire(REQUEST).release();
+		this.fleet.awaitListening(2);
+		instance.context().stop();
+		assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(() -> instance.acquire(REQUEST))
+			.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo(Reason.SHUTDOWN));
+		other.acquire(REQUEST).release();
+		instance.context().start();
+		this.fleet.awaitListening(2);
+		LockLease lease = other.acquire(REQUEST);
+		CompletableFuture<LockLease> waiting = instance.acquireInBackground(REQUEST.leaseTime(Duration.ofMinutes(5)));
+		this.fleet.awaitQueued(KEY);
+		lease.release();
+		assertThat(waiting).succeedsWithin(SOON).satisfies(LockLease::release);
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	@EnableAsync
+	static class Tasks {
+
+		@Bean
+		ThreadPoolTaskExecutor applicationTaskExecutor() {
+			return new ThreadPoolTaskExecutor();
+		}
+
+		@Bean
+		Worker worker(LockService locks) {
+			return new Worker(locks);
+		}
+
+		static class Worker {
+
+			private final LockService locks;
+
+			Worker(LockService locks) {
+				this.locks = locks;
+			}
+
+			@Async
+			public CompletableFuture<ReleaseResult> lockAfter(CountDownLatch go) {
+				assertThat(awaitZero(go)).isTrue();
+				return CompletableFuture.completedFuture(this.locks.acquire(REQUEST).release());
+			}
+
+		}
+
+	}
+
+}
