@@ -10,6 +10,8 @@ import com.jayway.jsonpath.JsonPath;
 import io.holdfast.LockLease;
 import io.holdfast.LockService;
 import io.holdfast.engine.DefaultLockService;
+import io.holdfast.engine.EngineSettings;
+import io.holdfast.redis.RedisLeaseStore;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.BeforeEach;
@@ -94,6 +96,18 @@ class HoldfastAutoConfigurationTests {
 			assertThat(context.getBeanNamesForType(StringRedisTemplate.class)).containsExactly("stringRedisTemplate");
 			assertThat(context.getBeanNamesForType(java.util.concurrent.Executor.class)).isEmpty();
 		});
+	}
+
+	@Test
+	void defaultsAreThoseOfTheEngineAndTheStore() {
+		this.runner.run((context) -> {
+			HoldfastProperties properties = context.getBean(HoldfastProperties.class);
+			assertThat(properties.engineSettings()).isEqualTo(EngineSettings.defaults());
+			assertThat(properties.lock().keyPrefix()).isEqualTo(this.redis.keyPrefix());
+		});
+		this.runner.withPropertyValues("holdfast.lock.key-prefix=lock:")
+			.run((context) -> assertThat(context.getBean(HoldfastProperties.class).storeOptions())
+				.isEqualTo(RedisLeaseStore.Options.defaults()));
 	}
 
 	@ParameterizedTest
