@@ -1,6 +1,7 @@
 package io.holdfast.fleet;
 
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
@@ -74,7 +75,9 @@ class MassTests {
 			}).add(1, () -> {
 				Random random = new Random(seed);
 				while (System.nanoTime() - end < 0) {
-					this.threads.get(random.nextInt(Math.max(1, this.threads.size()))).interrupt();
+					if (!this.threads.isEmpty()) {
+						this.threads.get(random.nextInt(this.threads.size())).interrupt();
+					}
 					LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(2));
 				}
 			}).run();
@@ -89,6 +92,31 @@ class MassTests {
 		assertThat(this.cancelled).as("cancelled").hasPositiveValue();
 		assertThat(this.unanswered).as("not answered in time").hasValueLessThan(this.timedOut.get());
 		assertThat(Duration.ofNanos(this.latest.get())).as("longest time over a deadline").isLessThan(LATE);
+	}
+
+	@Test
+	@DisplayName("F21 300 keys that are held and waited for cost no channel each; given up, they leave their fences,"
+			+ " which expire")
+	void manyKeys(TestRedis redis) {
+		try (Fleet fleet = new Fleet(redis)) {
+			LockService holder = fleet.start();
+			LockService waiter = fleet.start();
+			List<LockLease> leases = new ArrayList<>();
+			List<CompletableFuture<LockLease>> waits = new ArrayList<>();
+			for (int i = 0; i < 300; i++) {
+				LockRequest request = LockRequest.of("key" + i).waitTime(Fleet.PATIENCE);
+				leases.add(holder.acquire(request));
+				waits.add(waiter.acquireAsync(request));
+			}
+			fleet.awaitWaiting("key299", 1);
+			assertThat(fleet.keys()).as("locks, queues and fences").hasSize(3 * 300);
+			assertThat(fleet.channels()).hasSize(2);
+			waits.subList(0, 150).forEach((wait) -> wait.cancel(true));
+			leases.forEach(LockLease::close);
+			waits.subList(150, 300).forEach((wait) -> wait.join().close());
+			fleet.awaitNothingLeft();
+			assertThat(fleet.keys()).as("fences").hasSize(300);
+		}
 	}
 
 	private void act(LockService locks, Random random) {
