@@ -276,13 +276,16 @@ public final class DefaultLockService implements LockService, AutoCloseable {
 	 * Shut down in order: grant nothing new, keep renewing what is held until it ends,
 	 * release what is left when the time is over. Does not block.
 	 * @param patience how long work in flight may take
-	 * @return completed when nothing is held any more, and no release without an answer
+	 * @return completed when nothing is held any more, no release is without an answer,
+	 * and the store has stopped to receive wake-ups
 	 */
 	public CompletableFuture<@Nullable Void> shutDown(Duration patience) {
 		this.engine.close();
 		CompletableFuture<@Nullable Void> drained = this.engine.keeper.drained();
 		this.engine.scheduler.schedule(() -> drained.complete(null), patience.toNanos());
-		return drained.thenCompose((done) -> releaseRest());
+		// Not on the driver's thread, which the store may have to wait for.
+		return drained.thenCompose((done) -> releaseRest())
+			.thenRunAsync(this.engine.store::stop, this.engine.callbacks);
 	}
 
 	/**

@@ -20,11 +20,18 @@ public interface LeaseStore extends AutoCloseable {
 
 	/**
 	 * Begin to receive wake-ups for tokens of an instance, and to keep receiving them
-	 * whatever happens to the connection. Called once, before any command.
+	 * whatever happens to the connection. Called before any command, and again after
+	 * {@link #stop()}.
 	 * @param instanceId the first part of all its tokens, 32 hexadecimal digits
 	 * @param wakeUps where they go
 	 */
 	void start(String instanceId, WakeUps wakeUps);
+
+	/**
+	 * Receive no more wake-ups, and give back what was used for that. May block for as
+	 * long as the store takes. Commands are still possible.
+	 */
+	void stop();
 
 	/**
 	 * Whether wake-ups reach this instance now, as far as is known. If not, waiters poll.

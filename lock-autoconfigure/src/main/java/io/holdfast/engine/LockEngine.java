@@ -169,7 +169,10 @@ final class LockEngine implements LeaseStore.WakeUps {
 	}
 
 	void open() {
-		this.closed = false;
+		if (this.closed) {
+			this.closed = false;
+			this.store.start(this.instanceId, this);
+		}
 	}
 
 	boolean isClosed() {

@@ -42,6 +42,12 @@ public final class MemoryLeaseStore implements LeaseStore {
 		wakeUps.listening();
 	}
 
+	@Override
+	public void stop() {
+		this.listening = false;
+		this.leases.unlisten(this.instanceId);
+	}
+
 	/**
 	 * Stop or resume receiving wake-ups, as if the subscription was lost.
 	 * @param listening whether to receive them
@@ -95,8 +101,7 @@ public final class MemoryLeaseStore implements LeaseStore {
 	@Override
 	public void close() {
 		this.closed = true;
-		this.listening = false;
-		this.leases.unlisten(this.instanceId);
+		stop();
 	}
 
 }

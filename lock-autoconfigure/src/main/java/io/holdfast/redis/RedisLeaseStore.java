@@ -78,6 +78,13 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	@Override
+	public void stop() {
+		if (this.listener != null) {
+			this.listener.stop();
+		}
+	}
+
+	@Override
 	public boolean isListening() {
 		return this.listener != null && this.listener.isListening();
 	}

@@ -1,6 +1,7 @@
 package io.holdfast.redis;
 
 import java.nio.charset.StandardCharsets;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -274,12 +275,37 @@ final class WakeUpListener implements AutoCloseable {
 		}
 	}
 
-	@Override
-	public void close() {
-		this.thread.shutdownNow();
+	/**
+	 * Listen no more, until started again. Blocks until the subscription has ended.
+	 */
+	void stop() {
+		CompletableFuture<@Nullable Subscription> ended = new CompletableFuture<>();
+		inThread(() -> {
+			if (this.timer != null) {
+				this.timer.cancel(false);
+			}
+			ended.complete(end());
+		});
+		if (this.thread.isShutdown()) {
+			ended.complete(null);
+		}
+		Subscription last = ended.join();
+		if (last != null) {
+			last.close();
+		}
+	}
+
+	private @Nullable Subscription end() {
 		this.listening = false;
 		Subscription last = this.subscription;
 		this.subscription = null;
+		return last;
+	}
+
+	@Override
+	public void close() {
+		this.thread.shutdownNow();
+		Subscription last = end();
 		if (last != null) {
 			last.close();
 		}

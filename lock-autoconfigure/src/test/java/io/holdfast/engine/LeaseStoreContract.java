@@ -369,6 +369,22 @@ public abstract class LeaseStoreContract {
 	}
 
 	@Test
+	@DisplayName("a stopped store receives no wake-ups, until it is started again")
+	void stopsAndStartsAgain() {
+		granted(this.a.acquire("1"));
+		this.b.store.stop();
+		assertThat(this.b.store.isListening()).isFalse();
+		busy(this.c.acquire("1"));
+		this.a.release("1");
+		assertThat(this.c.inspect().owner()).isEqualTo(this.c.token("1"));
+		this.b.store.start(this.b.id, this.b);
+		await().until(this.b.store::isListening);
+		busy(this.b.acquire("2"));
+		this.c.release("1");
+		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("2"));
+	}
+
+	@Test
 	@DisplayName("a closed store fails commands")
 	void failsWhenClosed() {
 		this.a.store.close();

@@ -97,6 +97,11 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 	}
 
 	@Override
+	public void stop() {
+		this.listening = false;
+	}
+
+	@Override
 	public boolean isListening() {
 		return this.listening;
 	}

@@ -169,6 +169,11 @@ final class SimulatedInstance implements Scheduler, LeaseStore {
 	}
 
 	@Override
+	public void stop() {
+		this.store.stop();
+	}
+
+	@Override
 	public boolean isListening() {
 		return this.store.isListening();
 	}

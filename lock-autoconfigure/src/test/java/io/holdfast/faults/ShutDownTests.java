@@ -125,7 +125,7 @@ class ShutDownTests {
 	@Test
 	@DisplayName("What is not released within the patience is released at the end, and passed on at once")
 	void patienceIsOver() {
-		Instance instance = this.fleet.start("spring.lifecycle.timeout-per-shutdown-phase=1s");
+		Instance instance = this.fleet.start("spring.lifecycle.timeout-per-shutdown-phase=5s");
 		LockLease lease = instance.acquire(REQUEST.leaseTime(Duration.ofMinutes(10)));
 		CountDownLatch lost = new CountDownLatch(1);
 		lease.onLost(lost::countDown);
