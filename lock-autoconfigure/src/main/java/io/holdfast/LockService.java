@@ -18,9 +18,9 @@ import java.util.concurrent.CompletableFuture;
  * <p>
  * Locks are re-entrant by thread: a thread that asks again for a key that it holds gets a
  * nested lease at once, with the same fencing token; the key is released with the last of
- * them. If the lease it holds was lost, the attempt fails with
- * {@link LeaseLostException}. Asynchronous requests belong to no thread and are never
- * nested.
+ * them. If the lease it holds was lost although it was to be renewed, the attempt fails
+ * with {@link LeaseLostException} until that lease is released. Asynchronous requests
+ * belong to no thread and are never nested.
  *
  * <p>
  * A thread that is interrupted while it waits gets a {@link LockNotAcquiredException} of

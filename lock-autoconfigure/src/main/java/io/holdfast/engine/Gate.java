@@ -211,8 +211,14 @@ final class Gate {
 			return;
 		}
 		boolean held = hold.release(this.engine.now());
+		if (!held && !hold.demand.renewal()) {
+			logger.log(Level.WARNING,
+					"The lease of lock ''{0}'' (fence {1}) was over before it was released: "
+							+ "what it was taken for took longer than its lease time",
+					this.key, Long.toString(hold.fence));
+		}
 		if (!held) {
-			this.engine.lose(hold, "it was not renewed in time");
+			this.engine.lose(hold, hold.whyOver(this.engine.now()));
 		}
 		if (this.holder == hold) {
 			this.holder = null;
@@ -230,15 +236,19 @@ final class Gate {
 				result.completeExceptionally(this.engine.releaseTrouble(this.key, error));
 			}
 		});
-		this.engine.leave(this);
+		detach(hold);
 	}
 
 	/** A hold was lost: whoever waits here need not wait for its thread. */
 	void lost(Hold hold) {
 		if (this.holder == hold) {
 			this.holder = null;
-			if (hold.leases > 0) {
+			if (hold.isMissed()) {
 				this.lost.add(hold);
+			}
+			else {
+				// Perhaps nobody ever releases it: the gate must not wait for that.
+				detach(hold);
 			}
 			Waiter next = (this.contender == null) ? promote() : null;
 			if (next != null) {
@@ -247,10 +257,17 @@ final class Gate {
 		}
 	}
 
+	private void detach(Hold hold) {
+		if (hold.attached) {
+			hold.attached = false;
+			this.engine.leave(this);
+		}
+	}
+
 	private void dropInvalidHolder() {
 		if (this.holder != null && !this.holder.isHeld(this.engine.now())) {
 			Hold hold = this.holder;
-			this.engine.lose(hold, "it was not renewed in time");
+			this.engine.lose(hold, hold.whyOver(this.engine.now()));
 			lost(hold);
 		}
 	}

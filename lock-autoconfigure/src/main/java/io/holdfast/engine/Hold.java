@@ -31,6 +31,9 @@ final class Hold {
 	/** How many leases are open on this hold. Confined to the gate. */
 	int leases = 1;
 
+	/** Whether it is one of the gate's users. Confined to the gate. */
+	boolean attached = true;
+
 	/** When the keeper is to renew it, on the monotonic clock. */
 	volatile long renewAt;
 
@@ -68,8 +71,24 @@ final class Hold {
 		return this.state == State.HELD && this.validUntil - now > 0;
 	}
 
-	boolean isLost() {
-		return this.state == State.LOST;
+	/**
+	 * Whether its thread still counts on it although it has ended, and must be told so
+	 * when it asks for the key again. Not if it was to end by itself: then perhaps nobody
+	 * releases it.
+	 */
+	boolean isMissed() {
+		return this.leases > 0 && this.owner != null && this.demand.renewal();
+	}
+
+	/**
+	 * Why its validity has come to its end, in words.
+	 */
+	String whyOver(long now) {
+		if (!this.demand.renewal()) {
+			return "its lease time was over";
+		}
+		return (now - this.grantedAt < this.demand.maxHoldNanos()) ? "it was not renewed in time"
+				: "it was held for longer than its maxHold";
 	}
 
 	long validUntil() {

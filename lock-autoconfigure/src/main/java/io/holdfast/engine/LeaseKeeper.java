@@ -106,7 +106,7 @@ final class LeaseKeeper {
 		List<Hold> batch = new ArrayList<>();
 		for (Hold hold : this.holds.values()) {
 			if (!hold.isHeld(now)) {
-				this.engine.lose(hold, "it was not renewed in time");
+				this.engine.lose(hold, hold.whyOver(this.engine.now()));
 			}
 			else if (hold.renewalMillis(now) > 0) {
 				long window = Math.min(WINDOW, TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 10);

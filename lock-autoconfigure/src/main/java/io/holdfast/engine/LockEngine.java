@@ -120,7 +120,9 @@ final class LockEngine implements LeaseStore.WakeUps {
 			return;
 		}
 		this.keeper.forget(hold);
-		logger.log(Level.WARNING,
+		// A lease without renewal may be meant to run out: its late release is worth a
+		// line.
+		logger.log(hold.demand.renewal() ? Level.WARNING : Level.DEBUG,
 				"The lease of lock ''{0}'' (fence {1}) was lost after {2} ms: {3}. Somebody else may hold it now.",
 				hold.gate.key, Long.toString(hold.fence), millis(now() - hold.grantedAt), why);
 		actions.forEach(this::call);

@@ -410,6 +410,45 @@ class EngineRulesTests {
 	}
 
 	@Test
+	void aLeaseThatRanOutAndIsNeverReleasedKeepsNothing() {
+		LockLease ranOut = granted(REQUEST.renewal(false), 10);
+		this.store.elapse(29_698);
+		assertThat(this.service.isIdle()).isTrue();
+		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 2").granted(20, 30_000);
+		this.store.sent();
+		CompletableFuture<ReleaseResult> late = ranOut.releaseAsync();
+		this.store.last("release 1").released(false);
+		assertThat(late).isCompletedWithValue(ReleaseResult.LOST);
+		assertThat(second.join().isHeld()).isTrue();
+		assertThat(this.service.isIdle()).isFalse();
+		second.join().releaseAsync();
+		assertThat(this.service.isIdle()).isTrue();
+	}
+
+	@Test
+	void aThreadMayLockAgainWhatRanOutAsItWasMeantTo() {
+		CompletableFuture<LockLease> first = CompletableFuture
+			.completedFuture(this.store.answering("acquire 1", 10, () -> this.service.acquire(REQUEST.renewal(false))));
+		this.store.elapse(29_698);
+		LockLease again = this.store.answering("acquire 2", 20, () -> this.service.acquire(REQUEST));
+		assertThat(again.fence()).isEqualTo(20);
+		assertThat(first.join().isHeld()).isFalse();
+	}
+
+	@Test
+	void aThreadThatLostALeaseIsToldSoUntilItReleasesIt() {
+		LockLease lost = this.store.answering("acquire 1", 10, () -> this.service.acquire(REQUEST));
+		this.store.elapse(10_000);
+		this.store.last("renew 1").renewed(false);
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.service.acquire(REQUEST))
+			.withMessageContaining("'k'");
+		lost.releaseAsync();
+		LockLease again = this.store.answering("acquire 3", 20, () -> this.service.acquire(REQUEST));
+		assertThat(again.fence()).isEqualTo(20);
+	}
+
+	@Test
 	void anIdleGateIsForgotten() {
 		LockLease lease = granted(REQUEST, 10);
 		assertThat(this.service.isIdle()).isFalse();

@@ -8,6 +8,8 @@ import java.util.PriorityQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
@@ -25,6 +27,9 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 	private final List<Command> commands = new CopyOnWriteArrayList<>();
 
 	private final PriorityQueue<Planned> planned = new PriorityQueue<>();
+
+	/** What is answered at once. */
+	private final Map<String, Consumer<Command>> answers = new HashMap<>();
 
 	private long now = 1_000_000_000_000L;
 
@@ -73,6 +78,12 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 		this.now += TimeUnit.MILLISECONDS.toNanos(millis);
 	}
 
+	/** Run what blocks until the store has granted a command that it sends. */
+	<T> T answering(String line, long fence, Supplier<T> blocking) {
+		this.answers.put(line, (command) -> command.granted(fence, 30_000));
+		return blocking.get();
+	}
+
 	/** Answer a renewal that another thread is about to send. */
 	void answerNext(String line) {
 		await().until(() -> this.commands.stream().anyMatch((command) -> command.line.equals(line)));
@@ -82,6 +93,8 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 	private <T> CompletableFuture<T> send(String line) {
 		Command command = new Command(line);
 		this.commands.add(command);
+		this.answers.getOrDefault(line, (sent) -> {
+		}).accept(command);
 		@SuppressWarnings("unchecked")
 		CompletableFuture<T> answer = (CompletableFuture<T>) command.answer;
 		return answer;
