@@ -14,6 +14,8 @@ import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -68,10 +70,11 @@ class OutageTests {
 		this.fleet.awaitListening(1);
 	}
 
-	@Test
-	@DisplayName("F11 an outage shorter than the lease is noticed by nobody")
-	void shortOutage() {
-		Instance instance = this.fleet.start(this.proxy);
+	/** Lettuce keeps the renewals until it is connected again, Jedis has them fail. */
+	@ParameterizedTest(name = "F11 an outage shorter than the lease is noticed by nobody ({0})")
+	@ValueSource(strings = { "lettuce", "jedis" })
+	void shortOutage(String driver) {
+		Instance instance = this.fleet.start(this.proxy, "spring.data.redis.client-type=" + driver);
 		Duration leaseTime = Duration.ofSeconds(4);
 		LockLease lease = instance.acquire(REQUEST.leaseTime(leaseTime));
 		AtomicInteger losses = new AtomicInteger();

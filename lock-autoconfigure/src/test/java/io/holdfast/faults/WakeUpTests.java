@@ -82,6 +82,7 @@ class WakeUpTests {
 		assertThat(to.tryAcquire(KEY)).isEmpty();
 		assertThat(waiting).isNotDone();
 		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(from.tryAcquire(KEY)).as("free for others between the two").isEmpty();
 		assertThat(waiting).succeedsWithin(SOON).satisfies((lease) -> {
 			assertThat(lease.fence()).isGreaterThan(held.fence());
 			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
