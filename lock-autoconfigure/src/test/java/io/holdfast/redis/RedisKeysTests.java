@@ -1,5 +1,8 @@
 package io.holdfast.redis;
 
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Random;
 
 import io.holdfast.engine.StoreFailure;
@@ -38,6 +41,49 @@ class RedisKeysTests {
 		assertThat(RedisKeys.of(lock, false).queue()).isEqualTo("{" + lock + "}:queue");
 	}
 
+	@ParameterizedTest
+	@ValueSource(strings = { "{a}:queue", "{a}:fence", "lock:{a}b:fence", "{a}" })
+	@DisplayName("a lock key that is, or has, the companion of another one is refused")
+	void refusesWhatMeetsOtherCompanions(String lock) {
+		for (boolean cluster : new boolean[] { true, false }) {
+			assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> RedisKeys.of(lock, cluster))
+				.withMessageContaining("'" + lock + "'")
+				.matches((failure) -> !failure.isTemporary());
+		}
+	}
+
+	@Test
+	@DisplayName("no two locks share a key, in a cluster or not, or one of them is refused")
+	void shareNoKey() {
+		Map<String, String> owners = new HashMap<>();
+		String letters = "a{}";
+		for (int length = 1; length <= 6; length++) {
+			for (int i = 0; i < Math.pow(letters.length(), length); i++) {
+				StringBuilder lock = new StringBuilder();
+				for (int j = 0, rest = i; j < length; j++, rest /= letters.length()) {
+					lock.append(letters.charAt(rest % letters.length()));
+				}
+				for (String suffix : List.of("", ":queue", ":fence")) {
+					claim(owners, lock + suffix);
+				}
+			}
+		}
+		assertThat(owners).hasSizeGreaterThan(1000);
+	}
+
+	private static void claim(Map<String, String> owners, String lock) {
+		RedisKeys keys;
+		try {
+			keys = RedisKeys.of(lock, true);
+		}
+		catch (StoreFailure ex) {
+			return;
+		}
+		for (String key : List.of(keys.lock(), keys.queue(), keys.fence())) {
+			assertThat(owners.put(key, lock)).as(key + " of " + lock).isNull();
+		}
+	}
+
 	@Test
 	@DisplayName("all keys of a lock are in one slot, whatever braces it has, or it is refused")
 	void shareOneSlot() {
@@ -60,7 +106,7 @@ class RedisKeysTests {
 			assertThat(ClusterSlotHashUtil.calculateSlot(keys.queue())).as(lock.toString()).isEqualTo(slot);
 			assertThat(ClusterSlotHashUtil.calculateSlot(keys.fence())).as(lock.toString()).isEqualTo(slot);
 		}
-		assertThat(placed).isGreaterThan(10_000);
+		assertThat(placed).isGreaterThan(9_000);
 	}
 
 }
