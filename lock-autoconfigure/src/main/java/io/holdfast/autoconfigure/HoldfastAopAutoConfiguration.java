@@ -7,6 +7,7 @@ import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.SearchStrategy;
 import org.springframework.context.annotation.Bean;
 import org.springframework.core.env.Environment;
 
@@ -19,8 +20,9 @@ import org.springframework.core.env.Environment;
 @ConditionalOnBooleanProperty(name = { "holdfast.enabled", "holdfast.aop.enabled" }, matchIfMissing = true)
 public final class HoldfastAopAutoConfiguration {
 
+	// A post-processor of a parent context does nothing for the beans of its children.
 	@Bean
-	@ConditionalOnMissingBean
+	@ConditionalOnMissingBean(search = SearchStrategy.CURRENT)
 	static DistributedLockBeanPostProcessor distributedLockBeanPostProcessor(ObjectProvider<LockService> locks,
 			Environment environment) {
 		// Post-processors come before configuration properties can be bound as beans.

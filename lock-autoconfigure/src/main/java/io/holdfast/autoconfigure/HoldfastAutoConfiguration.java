@@ -6,6 +6,7 @@ import io.holdfast.LockService;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.redis.RedisLeaseStore;
 
+import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
@@ -40,11 +41,14 @@ public final class HoldfastAutoConfiguration {
 	}
 
 	@Bean
-	LockServiceLifecycle lockServiceLifecycle(DefaultLockService lockService, Environment environment) {
+	LockServiceLifecycle lockServiceLifecycle(LockService lockService, Environment environment) {
 		Duration phase = DurationStyle
 			.detectAndParse(environment.getProperty("spring.lifecycle.timeout-per-shutdown-phase", "30s"));
 		// What is left must be released while this phase of the shut-down still lasts.
-		return new LockServiceLifecycle(lockService, phase.multipliedBy(4).dividedBy(5));
+		// A mock in a test, or what a post-processor made of it, is left alone.
+		Object target = AopProxyUtils.getSingletonTarget(lockService);
+		LockService service = (target instanceof DefaultLockService unwrapped) ? unwrapped : lockService;
+		return new LockServiceLifecycle(service, phase.multipliedBy(4).dividedBy(5));
 	}
 
 }

@@ -2,6 +2,7 @@ package io.holdfast.autoconfigure;
 
 import java.time.Duration;
 
+import io.holdfast.LockService;
 import io.holdfast.engine.DefaultLockService;
 
 import org.springframework.context.SmartLifecycle;
@@ -19,27 +20,34 @@ final class LockServiceLifecycle implements SmartLifecycle {
 	 */
 	static final int PHASE = Integer.MAX_VALUE / 2 - 1024;
 
-	private final DefaultLockService service;
+	private final LockService service;
 
 	private final Duration patience;
 
 	private volatile boolean running;
 
-	LockServiceLifecycle(DefaultLockService service, Duration patience) {
+	LockServiceLifecycle(LockService service, Duration patience) {
 		this.service = service;
 		this.patience = patience;
 	}
 
 	@Override
 	public void start() {
-		this.service.resume();
+		if (this.service instanceof DefaultLockService ours) {
+			ours.resume();
+		}
 		this.running = true;
 	}
 
 	@Override
 	public void stop(Runnable callback) {
 		this.running = false;
-		this.service.shutDown(this.patience).whenComplete((done, error) -> callback.run());
+		if (this.service instanceof DefaultLockService ours) {
+			ours.shutDown(this.patience).whenComplete((done, error) -> callback.run());
+		}
+		else {
+			callback.run();
+		}
 	}
 
 	@Override

@@ -27,9 +27,10 @@ import io.holdfast.engine.LeaseStore.KeyState;
 /**
  * {@link LockService} over any {@link LeaseStore}: the blocking and the asynchronous face
  * of one engine. An instance of it is an <em>instance</em> in the sense of the protocol,
- * with an id of its own. Thread-safe.
+ * with an id of its own. Thread-safe. Not final, so that applications can put aspects
+ * around it.
  */
-public final class DefaultLockService implements LockService, AutoCloseable {
+public class DefaultLockService implements LockService, AutoCloseable {
 
 	private static final System.Logger logger = System.getLogger(DefaultLockService.class.getName());
 

@@ -4,16 +4,20 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 
 import com.jayway.jsonpath.JsonPath;
 import io.holdfast.LockLease;
 import io.holdfast.LockService;
+import io.holdfast.annotation.DistributedLock;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.EngineSettings;
 import io.holdfast.redis.RedisLeaseStore;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
+import org.aspectj.lang.annotation.Aspect;
+import org.aspectj.lang.annotation.Before;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -21,6 +25,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.mockito.Mockito;
 
 import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
 import org.springframework.boot.context.properties.bind.BindException;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration;
@@ -73,6 +78,24 @@ class HoldfastAutoConfigurationTests {
 			.run((context) -> assertThat(context).hasSingleBean(LockService.class)
 				.doesNotHaveBean(DefaultLockService.class)
 				.doesNotHaveBean(LockServiceLifecycle.class));
+	}
+
+	@Test
+	void locksTheMethodsOfAChildContextByItsParentsService() {
+		this.runner.run((parent) -> this.runner.withParent(parent).withUserConfiguration(Shop.class).run((child) -> {
+			assertThat(child.getBean(LockService.class)).isSameAs(parent.getBean(LockService.class));
+			assertThat(child.getBean(Shop.class).isLocked(child.getBean(LockService.class))).isTrue();
+		}));
+	}
+
+	@Test
+	void letsTheServiceBeAdvised() {
+		this.runner.withConfiguration(AutoConfigurations.of(AopAutoConfiguration.class))
+			.withUserConfiguration(Timing.class)
+			.run((context) -> {
+				context.getBean(LockService.class).status("a");
+				assertThat(context.getBean(Timing.class).calls).hasValue(1);
+			});
 	}
 
 	@Test
@@ -145,6 +168,27 @@ class HoldfastAutoConfigurationTests {
 		@Bean
 		LockService own() {
 			return Mockito.mock(LockService.class);
+		}
+
+	}
+
+	static class Shop {
+
+		@DistributedLock(name = "shop")
+		public boolean isLocked(LockService locks) {
+			return locks.status("shop").isLocked();
+		}
+
+	}
+
+	@Aspect
+	static class Timing {
+
+		final AtomicInteger calls = new AtomicInteger();
+
+		@Before("execution(* io.holdfast.LockService.status(..))")
+		void count() {
+			this.calls.incrementAndGet();
 		}
 
 	}
