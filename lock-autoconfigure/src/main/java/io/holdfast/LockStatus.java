@@ -12,7 +12,8 @@ import org.jspecify.annotations.Nullable;
  * @param remaining the time until it expires if it is not renewed; {@code null} if nobody
  * owns it, or if its owner is foreign and gave it no end
  * @param fence the last fencing token given for it, 0 if none is remembered
- * @param waiting how many instances stand in its queue
+ * @param waiting how many instances stand in its queue; waiters inside the instance that
+ * holds the key are not among them
  */
 public record LockStatus(String key, Owner owner, @Nullable Duration remaining, long fence, int waiting) {
 
