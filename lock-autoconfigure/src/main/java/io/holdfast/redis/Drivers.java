@@ -54,6 +54,16 @@ final class Drivers {
 		}
 	}
 
+	/**
+	 * Whether a subscription's connection was closed by its factory, so that there is
+	 * nothing left to end. One that is merely down is not closed.
+	 * @param subscribed a connection that is subscribed
+	 * @return whether the driver knows it to be closed
+	 */
+	static boolean isClosed(RedisConnection subscribed) {
+		return LETTUCE && Lettuce.isClosed(subscribed);
+	}
+
 	private static final class Lettuce {
 
 		static boolean isShared(RedisConnectionFactory factory) {
@@ -62,6 +72,12 @@ final class Drivers {
 
 		static boolean isCluster(RedisConnectionFactory factory) {
 			return factory instanceof LettuceConnectionFactory lettuce && lettuce.isClusterAware();
+		}
+
+		static boolean isClosed(RedisConnection subscribed) {
+			return subscribed.getNativeConnection() instanceof RedisPubSubAsyncCommands<?, ?> commands
+					&& commands.getStatefulConnection() instanceof RedisChannelHandler<?, ?> handler
+					&& handler.isClosed();
 		}
 
 		static void onDisconnect(RedisConnection subscribed, Runnable action) {

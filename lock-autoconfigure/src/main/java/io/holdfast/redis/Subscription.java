@@ -106,7 +106,7 @@ final class Subscription implements MessageListener, SubscriptionListener, Runna
 	private static void unsubscribe(RedisConnection opened) {
 		try {
 			org.springframework.data.redis.connection.Subscription subscription = opened.getSubscription();
-			if (subscription != null && subscription.isAlive()) {
+			if (subscription != null && subscription.isAlive() && !Drivers.isClosed(opened)) {
 				subscription.close();
 			}
 		}
