@@ -2,6 +2,7 @@ package io.holdfast.engine;
 
 import java.lang.System.Logger.Level;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -11,6 +12,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.DoubleSupplier;
+import java.util.stream.Collectors;
 
 import org.jspecify.annotations.Nullable;
 
@@ -283,10 +285,26 @@ public class DefaultLockService implements LockService, AutoCloseable {
 	public CompletableFuture<@Nullable Void> shutDown(Duration patience) {
 		this.engine.close();
 		CompletableFuture<@Nullable Void> drained = this.engine.keeper.drained();
+		if (!patience.isZero()) {
+			logHeld(patience);
+		}
 		this.engine.scheduler.schedule(() -> drained.complete(null), patience.toNanos());
 		// Not on the driver's thread, which the store may have to wait for.
 		return drained.thenCompose((done) -> releaseRest())
 			.thenRunAsync(this.engine.store::stop, this.engine.callbacks);
+	}
+
+	private void logHeld(Duration patience) {
+		List<Hold> holds = this.engine.keeper.holds();
+		if (!holds.isEmpty()) {
+			String some = holds.stream()
+				.limit(3)
+				.map((hold) -> "'" + hold.gate.key + "'")
+				.collect(Collectors.joining(", "));
+			int more = holds.size() - 3;
+			logger.log(Level.INFO, "Waiting up to {0} ms for the locks that are held: {1}",
+					Long.toString(patience.toMillis()), (more > 0) ? some + " and " + more + " more" : some);
+		}
 	}
 
 	/**

@@ -126,8 +126,7 @@ final class HeldLease implements LockLease {
 	@Override
 	public String toString() {
 		return "LockLease[" + key() + ", fence=" + fence() + ", "
-				+ (isHeld() ? "held for " + TimeUnit.NANOSECONDS.toMillis(remaining().toNanos()) + " ms" : "not held")
-				+ "]";
+				+ (isHeld() ? TimeUnit.NANOSECONDS.toMillis(remaining().toNanos()) + " ms left" : "not held") + "]";
 	}
 
 }

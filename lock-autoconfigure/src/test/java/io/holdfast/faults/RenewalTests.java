@@ -16,7 +16,10 @@ import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.data.redis.core.RedisCallback;
 
 import static io.holdfast.faults.Fleet.SOON;
@@ -28,6 +31,7 @@ import static org.awaitility.Awaitility.await;
  * How long leases last: as long as they are renewed, and no longer.
  */
 @WithRedis
+@ExtendWith(OutputCaptureExtension.class)
 class RenewalTests {
 
 	private static final String KEY = "renewal";
@@ -141,7 +145,7 @@ class RenewalTests {
 
 	@Test
 	@DisplayName("The longest hold ends the renewal, and so the lease")
-	void maxHold() {
+	void maxHold(CapturedOutput output) {
 		LockRequest request = REQUEST.leaseTime(Duration.ofSeconds(1)).maxHold(Duration.ofSeconds(2));
 		long start = System.nanoTime();
 		LockLease lease = this.fleet.start().acquire(request);
@@ -150,6 +154,16 @@ class RenewalTests {
 			.isLessThan(Duration.ofSeconds(6));
 		await("the key's end").atMost(SOON).until(() -> !this.fleet.isLocked(KEY));
 		assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
+		assertThat(output).contains("it was held for longer than its maxHold").doesNotContain("not renewed in time");
+	}
+
+	@Test
+	@DisplayName("A lease without renewal ends, and the log says so")
+	void withoutRenewal(CapturedOutput output) {
+		LockLease lease = this.fleet.start().acquire(REQUEST.leaseTime(Duration.ofMillis(500)).renewal(false));
+		await("end of the lease").atMost(SOON).until(() -> !lease.isHeld());
+		assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
+		assertThat(output).contains("was over before it was released").doesNotContain("not renewed in time");
 	}
 
 	@Test

@@ -16,8 +16,11 @@ import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.scheduling.annotation.Async;
@@ -33,6 +36,7 @@ import static org.awaitility.Awaitility.await;
  * An application shuts down while locks are held, waited for and asked for.
  */
 @WithRedis
+@ExtendWith(OutputCaptureExtension.class)
 class ShutDownTests {
 
 	private static final String KEY = "shut-down";
@@ -84,7 +88,7 @@ class ShutDownTests {
 
 	@Test
 	@DisplayName("While work in flight holds a lock: nothing new, waiters are told, and it is renewed until released")
-	void workInFlight() {
+	void workInFlight(CapturedOutput output) {
 		Instance instance = this.fleet.start(LONG_SHUT_DOWN);
 		LockService locks = instance.locks();
 		LockLease lease = locks.acquire(REQUEST.leaseTime(Duration.ofSeconds(1)));
@@ -102,6 +106,7 @@ class ShutDownTests {
 			.atMost(SOON)
 			.until(() -> lease.isHeld() && this.fleet.isLocked(KEY));
 		assertThat(closing).isNotDone();
+		assertThat(output).contains("Waiting up to 16000 ms for the locks that are held: '" + KEY + "'");
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 		assertThat(closing).succeedsWithin(SOON);
 		elsewhere.release();
@@ -154,16 +159,18 @@ class ShutDownTests {
 
 	@Test
 	@DisplayName("An idle application closes at once, and an old lease's release afterwards does no harm")
-	void idle() {
-		Instance instance = this.fleet.start(LONG_SHUT_DOWN);
+	void idle(CapturedOutput output) {
+		Instance instance = this.fleet.start(LONG_SHUT_DOWN, "spring.data.redis.lettuce.pool.enabled=false");
 		LockLease lease = instance.acquire(REQUEST);
 		LockService locks = instance.locks();
 		lease.release();
+		this.fleet.awaitListening(1);
 		long start = System.nanoTime();
 		instance.close();
 		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(SOON);
 		assertThat(lease.release()).isEqualTo(ReleaseResult.ALREADY_RELEASED);
 		assertThat(isRefused(locks, REQUEST)).isTrue();
+		assertThat(output).doesNotContain("already closed").doesNotContain("for the locks that are held");
 		this.fleet.awaitNothingLeft();
 	}
 
