@@ -181,8 +181,9 @@ public final class LockRequest {
 
 	@Override
 	public String toString() {
-		return "LockRequest[" + this.key + ", waitTime=" + this.waitTime + ", leaseTime=" + this.leaseTime
-				+ ", maxHold=" + this.maxHold + ", renewal=" + this.renewal + ", reentrant=" + this.reentrant + "]";
+		return "LockRequest[" + this.key + ", waitTime=" + (FOREVER.equals(this.waitTime) ? "forever" : this.waitTime)
+				+ ", leaseTime=" + this.leaseTime + ", maxHold=" + this.maxHold + ", renewal=" + this.renewal
+				+ ", reentrant=" + this.reentrant + "]";
 	}
 
 }

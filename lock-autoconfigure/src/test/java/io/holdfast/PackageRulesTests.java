@@ -36,7 +36,7 @@ class PackageRulesTests {
 	private static final Map<String, List<String>> ALLOWED = Map.of( //
 			"io.holdfast", List.of(), //
 			"io.holdfast.annotation", List.of("org.springframework.core..", "org.springframework.aot.."), //
-			"io.holdfast.engine", List.of("io.holdfast"), //
+			"io.holdfast.engine", List.of("io.holdfast", "org.apache.commons.logging.."), //
 			"io.holdfast.redis",
 			List.of("io.holdfast", "io.holdfast.engine", "org.springframework.data.redis..",
 					"org.springframework.dao..", "org.springframework.util..", "io.lettuce..",

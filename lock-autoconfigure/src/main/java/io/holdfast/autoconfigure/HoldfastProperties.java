@@ -34,7 +34,9 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * @throws InvalidConfigurationPropertyValueException naming the property
 	 */
 	void check() {
-		atLeast(Duration.ZERO, "lock.wait-time", this.lock.waitTime());
+		if (!this.lock.waitTime().equals(Duration.ofMillis(-1))) {
+			atLeast(Duration.ZERO, "lock.wait-time", this.lock.waitTime());
+		}
 		atLeast(MIN_LEASE, "lock.lease-time", this.lock.leaseTime());
 		atLeast(MIN_LEASE, "lock.max-hold", this.lock.maxHold());
 		atLeast(MIN_LEASE, "lock.heal-missing-ttl", this.lock.healMissingTtl());
@@ -71,7 +73,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 *
 	 * @param keyPrefix What the keys of locks begin with in Redis; all applications that
 	 * exclude one another must have the same
-	 * @param waitTime How long to wait for a lock
+	 * @param waitTime How long to wait for a lock; 0 tries once, -1 waits without limit
 	 * @param leaseTime How long a lock outlives its holder if that dies; while the holder
 	 * lives, it is renewed
 	 * @param maxHold How long a lock is renewed in all, as a guard against holders that

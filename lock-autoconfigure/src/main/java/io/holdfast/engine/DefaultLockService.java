@@ -1,6 +1,5 @@
 package io.holdfast.engine;
 
-import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -14,6 +13,8 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.DoubleSupplier;
 import java.util.stream.Collectors;
 
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import io.holdfast.LockLease;
@@ -34,7 +35,7 @@ import io.holdfast.engine.LeaseStore.KeyState;
  */
 public class DefaultLockService implements LockService, AutoCloseable {
 
-	private static final System.Logger logger = System.getLogger(DefaultLockService.class.getName());
+	private static final Log logger = LogFactory.getLog(DefaultLockService.class);
 
 	/** How much later than its deadline a blocked call looks after itself. */
 	private static final long SLACK = TimeUnit.MILLISECONDS.toNanos(150);
@@ -264,10 +265,11 @@ public class DefaultLockService implements LockService, AutoCloseable {
 			.await(this.engine.store.release(key, owner, null), this.engine.settings.commandTimeout(),
 					(error) -> this.engine.storeTrouble(key, "The forced release", error))
 			.released();
-		logger.log(Level.WARNING,
-				released ? "Lock ''{0}'' was released by force; its owner: {1}"
-						: "Lock ''{0}'' was to be released by force, but changed hands meanwhile; its owner was: {1}",
-				key, kind(owner));
+		logger
+			.warn("Lock '" + key
+					+ (released ? "' was released by force; its owner: "
+							: "' was to be released by force, but changed hands meanwhile; its owner was: ")
+					+ kind(owner));
 		Hold own = this.engine.keeper.find(owner);
 		if (released && own != null) {
 			this.engine.lose(own, "it was released by force");
@@ -302,8 +304,8 @@ public class DefaultLockService implements LockService, AutoCloseable {
 				.map((hold) -> "'" + hold.gate.key + "'")
 				.collect(Collectors.joining(", "));
 			int more = holds.size() - 3;
-			logger.log(Level.INFO, "Waiting up to {0} ms for the locks that are held: {1}",
-					Long.toString(patience.toMillis()), (more > 0) ? some + " and " + more + " more" : some);
+			logger.info("Waiting up to " + patience.toMillis() + " ms for the locks that are held: " + some
+					+ ((more > 0) ? " and " + more + " more" : ""));
 		}
 	}
 
@@ -334,7 +336,7 @@ public class DefaultLockService implements LockService, AutoCloseable {
 					(error) -> new IllegalStateException("Not all locks could be released at shut-down", error));
 		}
 		catch (IllegalStateException ex) {
-			logger.log(Level.WARNING, ex.getMessage(), ex);
+			logger.warn(ex.getMessage(), ex);
 		}
 		this.engine.store.close();
 		if (this.ownScheduler != null) {

@@ -21,14 +21,17 @@ import io.holdfast.LockRequest;
 record Demand(boolean waits, long waitNanos, long leaseMillis, long claimMillis, boolean renewal, long maxHoldNanos,
 		boolean reentrant) {
 
+	private static final long FOREVER = Long.MAX_VALUE / 4;
+
 	static Demand of(LockRequest request, EngineSettings settings) {
 		Duration wait = or(request.waitTime(), settings.waitTime());
 		Duration lease = or(request.leaseTime(), settings.leaseTime());
 		Duration maxHold = (request.maxHold() != null) ? request.maxHold() : settings.maxHold();
 		long leaseMillis = lease.toMillis();
-		return new Demand(!wait.isZero(), wait.isZero() ? settings.commandTimeout().toNanos() : wait.toNanos(),
-				leaseMillis, Math.min(leaseMillis, settings.handoffTimeout().toMillis()), request.isRenewal(),
-				(maxHold != null) ? maxHold.toNanos() : Long.MAX_VALUE / 4, request.isReentrant());
+		long waitNanos = wait.isZero() ? settings.commandTimeout().toNanos() : wait.toNanos();
+		return new Demand(!wait.isZero(), wait.isNegative() ? FOREVER : waitNanos, leaseMillis,
+				Math.min(leaseMillis, settings.handoffTimeout().toMillis()), request.isRenewal(),
+				(maxHold != null) ? maxHold.toNanos() : FOREVER, request.isReentrant());
 	}
 
 	private static Duration or(@Nullable Duration value, Duration defaultValue) {

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * What an engine does where a request says nothing, and its own times.
  *
- * @param waitTime how long a request waits
+ * @param waitTime how long a request waits; negative for without limit
  * @param leaseTime how long a lease lasts when it is not renewed
  * @param maxHold how long a lease is renewed in all, or {@code null} for no limit
  * @param handoffTimeout how long a hand-off is granted at first; half of it is the

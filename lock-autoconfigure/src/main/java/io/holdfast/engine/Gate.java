@@ -1,6 +1,5 @@
 package io.holdfast.engine;
 
-import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -10,6 +9,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import io.holdfast.LeaseLostException;
@@ -29,7 +30,7 @@ import io.holdfast.ReleaseResult;
  */
 final class Gate {
 
-	private static final System.Logger logger = System.getLogger(Gate.class.getName());
+	private static final Log logger = LogFactory.getLog(Gate.class);
 
 	final LockEngine engine;
 
@@ -71,7 +72,7 @@ final class Gate {
 			event.run();
 		}
 		catch (RuntimeException | Error ex) {
-			logger.log(Level.ERROR, "An event at key '" + this.key + "' failed", ex);
+			logger.error("An event at key '" + this.key + "' failed", ex);
 		}
 	}
 
@@ -212,10 +213,8 @@ final class Gate {
 		}
 		boolean held = hold.release(this.engine.now());
 		if (!held && !hold.demand.renewal()) {
-			logger.log(Level.WARNING,
-					"The lease of lock ''{0}'' (fence {1}) was over before it was released: "
-							+ "what it was taken for took longer than its lease time",
-					this.key, Long.toString(hold.fence));
+			logger.warn("The lease of lock '" + this.key + "' (fence " + hold.fence
+					+ ") was over before it was released: " + "what it was taken for took longer than its lease time");
 		}
 		if (!held) {
 			this.engine.lose(hold, hold.whyOver(this.engine.now()));

@@ -1,6 +1,5 @@
 package io.holdfast.engine;
 
-import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -12,13 +11,15 @@ import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.ReleaseResult;
 import io.holdfast.engine.LeaseStore.Renewal;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 
 /**
  * A lease as its user has it: one of those open on a {@link Hold}.
  */
 final class HeldLease implements LockLease {
 
-	private static final System.Logger logger = System.getLogger(HeldLease.class.getName());
+	private static final Log logger = LogFactory.getLog(HeldLease.class);
 
 	private final LockEngine engine;
 
@@ -119,7 +120,7 @@ final class HeldLease implements LockLease {
 			release();
 		}
 		catch (LeaseStoreException ex) {
-			logger.log(Level.WARNING, ex.getMessage());
+			logger.warn(ex.getMessage());
 		}
 	}
 

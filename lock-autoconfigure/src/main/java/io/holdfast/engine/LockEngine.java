@@ -1,6 +1,5 @@
 package io.holdfast.engine;
 
-import java.lang.System.Logger.Level;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.HexFormat;
@@ -14,6 +13,8 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.DoubleSupplier;
 
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import io.holdfast.LeaseStoreException;
@@ -27,7 +28,7 @@ import io.holdfast.engine.LeaseStore.ReleaseReply;
  */
 final class LockEngine implements LeaseStore.WakeUps {
 
-	private static final System.Logger logger = System.getLogger(LockEngine.class.getName());
+	private static final Log logger = LogFactory.getLog(LockEngine.class);
 
 	final LeaseStore store;
 
@@ -122,9 +123,14 @@ final class LockEngine implements LeaseStore.WakeUps {
 		this.keeper.forget(hold);
 		// A lease without renewal may be meant to run out: its late release is worth a
 		// line.
-		logger.log(hold.demand.renewal() ? Level.WARNING : Level.DEBUG,
-				"The lease of lock ''{0}'' (fence {1}) was lost after {2} ms: {3}. Somebody else may hold it now.",
-				hold.gate.key, Long.toString(hold.fence), millis(now() - hold.grantedAt), why);
+		String message = "The lease of lock '" + hold.gate.key + "' (fence " + hold.fence + ") was lost after "
+				+ millis(now() - hold.grantedAt) + " ms: " + why + ". Somebody else may hold it now";
+		if (hold.demand.renewal()) {
+			logger.warn(message);
+		}
+		else {
+			logger.debug(message);
+		}
 		actions.forEach(this::call);
 		hold.gate.execute(() -> hold.gate.lost(hold));
 	}
@@ -136,13 +142,15 @@ final class LockEngine implements LeaseStore.WakeUps {
 				action.run();
 			}
 			catch (RuntimeException | Error ex) {
-				logger.log(Level.ERROR, "A callback failed", ex);
+				logger.error("A callback failed", ex);
 			}
 		});
 	}
 
 	void renewalFailed(Hold hold, Throwable error) {
-		logger.log(Level.DEBUG, () -> "Renewal of lock '" + hold.gate.key + "' failed, and is tried again", error);
+		if (logger.isDebugEnabled()) {
+			logger.debug("Renewal of lock '" + hold.gate.key + "' failed, and is tried again", error);
+		}
 	}
 
 	@Override
@@ -230,7 +238,7 @@ final class LockEngine implements LeaseStore.WakeUps {
 		Throwable cause = (error != null) ? cause(error) : null;
 		return new LeaseStoreException(waiter.gate.key,
 				"Lock '" + waiter.gate.key + "' was not acquired after " + millis(waiter.waitedNanos()) + " ms: "
-						+ ((cause != null) ? cause.getMessage() : "the store did not answer"),
+						+ ((cause != null) ? cause.getMessage() : "the store (Redis) did not answer"),
 				cause);
 	}
 

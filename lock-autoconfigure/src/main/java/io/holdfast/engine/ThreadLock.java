@@ -1,10 +1,11 @@
 package io.holdfast.engine;
 
-import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import io.holdfast.LeaseStoreException;
@@ -21,7 +22,7 @@ import io.holdfast.ReleaseResult;
  */
 final class ThreadLock implements LockView {
 
-	private static final System.Logger logger = System.getLogger(ThreadLock.class.getName());
+	private static final Log logger = LogFactory.getLog(ThreadLock.class);
 
 	private final DefaultLockService service;
 
@@ -90,7 +91,7 @@ final class ThreadLock implements LockView {
 			}
 		}
 		catch (LeaseStoreException ex) {
-			logger.log(Level.WARNING, ex.getMessage());
+			logger.warn(ex.getMessage());
 		}
 	}
 

@@ -2,13 +2,16 @@ package io.holdfast.autoconfigure;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 
 import com.jayway.jsonpath.JsonPath;
 import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.engine.DefaultLockService;
@@ -131,6 +134,18 @@ class HoldfastAutoConfigurationTests {
 		this.runner.withPropertyValues("holdfast.lock.key-prefix=lock:")
 			.run((context) -> assertThat(context.getBean(HoldfastProperties.class).storeOptions())
 				.isEqualTo(RedisLeaseStore.Options.defaults()));
+	}
+
+	@Test
+	void waitsWithoutLimitByDefaultIfToldSo() {
+		this.runner.withPropertyValues("holdfast.lock.wait-time=-1").run((context) -> {
+			LockService locks = context.getBean(LockService.class);
+			LockLease lease = locks.acquire("a");
+			CompletableFuture<LockLease> waiting = locks.acquireAsync(LockRequest.of("a"));
+			assertThat(waiting).isNotDone();
+			lease.release();
+			assertThat(waiting).succeedsWithin(Duration.ofSeconds(10)).satisfies(LockLease::release);
+		});
 	}
 
 	@ParameterizedTest

@@ -1,12 +1,13 @@
 package io.holdfast.engine;
 
-import java.util.logging.Level;
-import java.util.logging.Logger;
 import java.util.stream.LongStream;
 
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+
+import org.springframework.boot.logging.LogLevel;
+import org.springframework.boot.logging.LoggingSystem;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -20,16 +21,16 @@ class EngineSimulationTests {
 	private static final int HISTORIES = Integer.getInteger("holdfast.test.histories", 2000);
 
 	/** Lost leases are logged; here they are lost by the thousand. */
-	private static final Logger LOGGER = Logger.getLogger(LockEngine.class.getName());
+	private static final LoggingSystem LOGGING = LoggingSystem.get(EngineSimulationTests.class.getClassLoader());
 
 	@BeforeAll
 	static void beQuiet() {
-		LOGGER.setLevel(Level.OFF);
+		LOGGING.setLogLevel("io.holdfast.engine", LogLevel.OFF);
 	}
 
 	@AfterAll
 	static void beLoudAgain() {
-		LOGGER.setLevel(null);
+		LOGGING.setLogLevel("io.holdfast.engine", null);
 	}
 
 	@Test
