@@ -36,7 +36,8 @@ public interface Lease extends AutoCloseable {
 	/**
 	 * Extend this lease so that at least the given time is left from now on; a longer
 	 * time left is never shortened. Blocks until the store answers.
-	 * @param leaseTime the least time that is to be left
+	 * @param leaseTime the least time that is to be left, from 1 ms to 365 days
+	 * @throws IllegalArgumentException if the time is out of these bounds
 	 * @throws LeaseLostException if the lease was lost or is already released
 	 * @throws LeaseStoreException if the store refused or did not answer in time; the
 	 * lease is then held for as long as it was before

@@ -7,7 +7,7 @@ import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -32,6 +32,9 @@ final class Gate {
 
 	private static final Log logger = LogFactory.getLog(Gate.class);
 
+	/** How many events a thread runs at a time before another one goes on. */
+	private static final int EVENTS_PER_THREAD = 100;
+
 	final LockEngine engine;
 
 	final String key;
@@ -41,7 +44,7 @@ final class Gate {
 
 	private final Queue<Runnable> events = new ConcurrentLinkedQueue<>();
 
-	private final AtomicInteger pending = new AtomicInteger();
+	private final AtomicBoolean running = new AtomicBoolean();
 
 	private final Set<Waiter> queue = new LinkedHashSet<>();
 
@@ -59,11 +62,36 @@ final class Gate {
 
 	void execute(Runnable event) {
 		this.events.add(event);
-		if (this.pending.getAndIncrement() == 0) {
-			do {
-				run(this.events.remove());
+		drain();
+	}
+
+	/**
+	 * What comes in as fast as it is done must not keep this thread, which may be the
+	 * driver's or that of a call with a deadline: so another one goes on after a while.
+	 */
+	private void drain() {
+		int left = EVENTS_PER_THREAD;
+		while (!this.events.isEmpty()) {
+			if (left == 0) {
+				if (background(this::drain)) {
+					return;
+				}
+				left = EVENTS_PER_THREAD;
 			}
-			while (this.pending.decrementAndGet() != 0);
+			if (!this.running.compareAndSet(false, true)) {
+				return;
+			}
+			try {
+				Runnable event = this.events.poll();
+				while (event != null) {
+					run(event);
+					event = (--left > 0) ? this.events.poll() : null;
+				}
+			}
+			finally {
+				// Also if the stack ends right here: whoever comes next goes on.
+				this.running.set(false);
+			}
 		}
 	}
 
@@ -72,7 +100,18 @@ final class Gate {
 			event.run();
 		}
 		catch (RuntimeException | Error ex) {
-			logger.error("An event at key '" + this.key + "' failed", ex);
+			// Not here: logging takes more stack than is left after an overflow.
+			background(() -> logger.error("An event at key '" + this.key + "' failed", ex));
+		}
+	}
+
+	private boolean background(Runnable action) {
+		try {
+			this.engine.callbacks.execute(action);
+			return true;
+		}
+		catch (RuntimeException | Error ex) {
+			return false;
 		}
 	}
 
@@ -80,27 +119,31 @@ final class Gate {
 
 	void arrive(Waiter waiter) {
 		dropInvalidHolder();
-		if (this.engine.isClosed()) {
+		Thread owner = waiter.demand.reentrant() ? waiter.owner : null;
+		boolean lostByOwner = owner != null && isLostBy(owner);
+		if (owner != null && !lostByOwner && this.holder != null && this.holder.owner == owner) {
+			// Also during a shut-down: it is part of the work in flight.
+			nest(waiter, this.holder);
+		}
+		else if (this.engine.isClosed()) {
 			fail(waiter, this.engine.notAcquired(waiter, Reason.SHUTDOWN));
 		}
-		else if (waiter.owner != null && waiter.demand.reentrant() && isLostBy(waiter.owner)) {
+		else if (lostByOwner) {
 			fail(waiter, new LeaseLostException(this.key, "Lock '" + this.key
 					+ "' was not acquired again: this thread holds it by a lease that was lost; release that first"));
 		}
-		else if (waiter.owner != null && waiter.demand.reentrant() && this.holder != null
-				&& this.holder.owner == waiter.owner) {
-			nest(waiter, this.holder);
-		}
 		else if (this.contender == null && this.holder == null && this.queue.isEmpty()) {
 			this.contender = waiter;
-			waiter.contend();
+			waiter.begin();
+			waiter.ask();
 		}
 		else if (waiter.demand.waits()) {
 			this.queue.add(waiter);
 			waiter.queue();
 		}
 		else {
-			fail(waiter, this.engine.notAcquired(waiter, Reason.TIMED_OUT));
+			// Somebody else is before it; perhaps only because the store is silent.
+			timedOut(waiter);
 		}
 	}
 
@@ -145,7 +188,7 @@ final class Gate {
 		end(waiter);
 		Waiter next = promote();
 		if (next != null) {
-			next.contend();
+			next.ask();
 		}
 	}
 
@@ -202,6 +245,8 @@ final class Gate {
 		Waiter next = this.queue.iterator().next();
 		this.queue.remove(next);
 		this.contender = next;
+		// Before anything names its token: a wake-up may be faster than this thread.
+		next.begin();
 		return next;
 	}
 
@@ -251,7 +296,7 @@ final class Gate {
 			}
 			Waiter next = (this.contender == null) ? promote() : null;
 			if (next != null) {
-				next.contend();
+				next.ask();
 			}
 		}
 	}

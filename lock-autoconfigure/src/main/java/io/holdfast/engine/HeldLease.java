@@ -21,6 +21,10 @@ final class HeldLease implements LockLease {
 
 	private static final Log logger = LogFactory.getLog(HeldLease.class);
 
+	private static final Duration MIN_RENEWAL = Duration.ofMillis(1);
+
+	private static final Duration MAX_RENEWAL = Duration.ofDays(365);
+
 	private final LockEngine engine;
 
 	private final Hold hold;
@@ -62,11 +66,11 @@ final class HeldLease implements LockLease {
 
 	@Override
 	public void renew(Duration leaseTime) {
-		long millis = leaseTime.toMillis();
-		if (millis < 1) {
-			throw new IllegalArgumentException(
-					"leaseTime of lock '" + key() + "' is " + leaseTime + ": a lease is renewed for 1 ms at least");
+		if (leaseTime.compareTo(MIN_RENEWAL) < 0 || leaseTime.compareTo(MAX_RENEWAL) > 0) {
+			throw new IllegalArgumentException("leaseTime of lock '" + key() + "' is " + leaseTime
+					+ ": a lease is renewed for 1 ms at least and 365 days at most");
 		}
+		long millis = leaseTime.toMillis();
 		ensureHeld();
 		long sentAt = this.engine.now();
 		CompletableFuture<List<Boolean>> reply = this.engine.store

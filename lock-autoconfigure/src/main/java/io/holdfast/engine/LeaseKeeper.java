@@ -143,7 +143,7 @@ final class LeaseKeeper {
 		for (int i = 0; i < millis.length; i++) {
 			renewals.add(new Renewal(batch.get(i).gate.key, batch.get(i).token, millis[i]));
 		}
-		this.engine.store.renew(renewals).whenComplete((owned, error) -> {
+		LockEngine.send(() -> this.engine.store.renew(renewals)).whenComplete((owned, error) -> {
 			for (int i = 0; i < millis.length; i++) {
 				if (error == null) {
 					renewed(batch.get(i), owned.get(i), sentAt, millis[i]);
@@ -162,8 +162,11 @@ final class LeaseKeeper {
 			return;
 		}
 		long now = this.engine.now();
-		hold.claimed = false;
-		hold.renewAt = sentAt + this.engine.downwards(TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 3);
+		if (millis >= hold.renewalMillis(sentAt)) {
+			// Not after a shorter one by hand: it must not put off what keeps the lease.
+			hold.claimed = false;
+			hold.renewAt = sentAt + this.engine.downwards(TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 3);
+		}
 		if (!hold.extend(sentAt + Hold.validity(millis), now)) {
 			this.engine.lose(hold, "its renewal was answered too late");
 		}

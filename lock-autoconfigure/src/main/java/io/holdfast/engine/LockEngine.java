@@ -12,6 +12,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.DoubleSupplier;
+import java.util.function.Supplier;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -105,6 +106,19 @@ final class LockEngine implements LeaseStore.WakeUps {
 			outcome.whenComplete((reply, error) -> this.releases.remove(outcome));
 		}
 		return outcome;
+	}
+
+	/**
+	 * Send a command. A store throws nothing, but the stack may end or memory be full on
+	 * the way to it; the gate must learn of that as of any other failure.
+	 */
+	static <T> CompletableFuture<T> send(Supplier<CompletableFuture<T>> command) {
+		try {
+			return command.get();
+		}
+		catch (RuntimeException | Error ex) {
+			return CompletableFuture.failedFuture(ex);
+		}
 	}
 
 	/**

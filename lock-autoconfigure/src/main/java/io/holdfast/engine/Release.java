@@ -54,7 +54,8 @@ final class Release {
 			return;
 		}
 		int attempt = ++this.attempts;
-		CompletableFuture<ReleaseReply> command = this.engine.store.release(this.key, this.token, next);
+		CompletableFuture<ReleaseReply> command = LockEngine
+			.send(() -> this.engine.store.release(this.key, this.token, next));
 		if (!command.isDone()) {
 			this.timer = this.engine.scheduler.schedule(() -> unanswered(attempt), this.engine.commandTimeoutNanos());
 		}

@@ -81,16 +81,9 @@ final class Waiter {
 		arm(deadline());
 	}
 
-	/** Become the one who stands for this instance, and ask the store. */
-	void contend() {
-		begin();
-		ask();
-	}
-
-	/** Become the one who stands for this instance, in the place of one that ends. */
+	/** Take the place of one that ends. */
 	void follow(CompletableFuture<LeaseStore.ReleaseReply> outcome, long sentAt) {
 		this.promoted = true;
-		begin();
 		// A copy: giving up this wait must not take back the other one's release.
 		CompletableFuture<LeaseStore.ReleaseReply> release = outcome.copy();
 		sent(release, sentAt);
@@ -108,7 +101,8 @@ final class Waiter {
 		}));
 	}
 
-	private void begin() {
+	/** Become the one who stands for this instance. */
+	void begin() {
 		this.state = State.CONTENDING;
 		this.engine.contenders.put(this.token, this);
 	}
@@ -131,8 +125,8 @@ final class Waiter {
 	 */
 	void ask() {
 		long sentAt = this.engine.now();
-		CompletableFuture<AcquireReply> command = this.engine.store.acquire(this.gate.key, this.token,
-				this.demand.leaseMillis(), this.demand.claimMillis(), this.demand.waits());
+		CompletableFuture<AcquireReply> command = LockEngine.send(() -> this.engine.store.acquire(this.gate.key,
+				this.token, this.demand.leaseMillis(), this.demand.claimMillis(), this.demand.waits()));
 		sent(command, sentAt);
 		command.whenComplete((reply, error) -> this.gate.execute(() -> {
 			this.unanswered.remove(command);

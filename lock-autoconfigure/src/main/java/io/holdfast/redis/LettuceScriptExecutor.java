@@ -85,10 +85,11 @@ final class LettuceScriptExecutor implements ScriptExecutor {
 
 	private void connect() {
 		if (!this.connecting) {
-			this.connecting = true;
 			Thread thread = new Thread(this::serveBacklog, "holdfast-redis-connect");
 			thread.setDaemon(true);
 			thread.start();
+			// Not before, as starting fails where threads run out.
+			this.connecting = true;
 		}
 	}
 

@@ -33,6 +33,10 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 
 	private long now = 1_000_000_000_000L;
 
+	/** What happens elsewhere while a command is on its way. */
+	Consumer<String> whileSending = (line) -> {
+	};
+
 	boolean listening = true;
 
 	boolean ordered = true;
@@ -84,6 +88,11 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 		return blocking.get();
 	}
 
+	/** How many actions are to run later. */
+	int plannedCount() {
+		return this.planned.size();
+	}
+
 	/** Answer a renewal that another thread is about to send. */
 	void answerNext(String line) {
 		await().until(() -> this.commands.stream().anyMatch((command) -> command.line.equals(line)));
@@ -95,6 +104,7 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 		this.commands.add(command);
 		this.answers.getOrDefault(line, (sent) -> {
 		}).accept(command);
+		this.whileSending.accept(line);
 		@SuppressWarnings("unchecked")
 		CompletableFuture<T> answer = (CompletableFuture<T>) command.answer;
 		return answer;

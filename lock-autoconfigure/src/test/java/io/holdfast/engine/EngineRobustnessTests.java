@@ -1,0 +1,190 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockLease;
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.LockNotAcquiredException.Reason;
+import io.holdfast.LockRequest;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+/**
+ * What an engine does under stress and in odd moments, against a store and a clock that
+ * do just what the test says. Tokens are 1, 2, … in the order of the requests.
+ */
+class EngineRobustnessTests {
+
+	private static final String ID = "0123456789abcdef0123456789abcdef";
+
+	private static final LockRequest REQUEST = LockRequest.of("k")
+		.waitTime(Duration.ofSeconds(10))
+		.leaseTime(Duration.ofSeconds(30));
+
+	private static final LockRequest ONCE = REQUEST.waitTime(Duration.ZERO);
+
+	private final ScriptedStore store = new ScriptedStore();
+
+	private final Queue<Runnable> callbacks = new ArrayDeque<>();
+
+	private final DefaultLockService service = new DefaultLockService(this.store, EngineSettings.defaults(), this.store,
+			this.callbacks::add, ID, () -> 1.0);
+
+	@Test
+	@DisplayName("A wake-up that is faster than the thread that sends the release is heard")
+	void wakeUpBeforeTheReleaseIsSent() {
+		LockLease lease = granted(REQUEST);
+		CompletableFuture<LockLease> next = this.service.acquireAsync(REQUEST);
+		this.store.whileSending = (line) -> {
+			if (line.equals("release 1 next 2")) {
+				this.store.wakeUps.handedOver("k", ID + ":2", 20, 5000);
+			}
+		};
+		lease.releaseAsync();
+		runCallbacks();
+		assertThat(next).isCompleted();
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 2");
+	}
+
+	@Test
+	@DisplayName("A crowd at one key does not keep the thread that serves it for ever")
+	void threadIsNotKept() {
+		LockLease lease = granted(REQUEST);
+		int crowd = 1000;
+		List<CompletableFuture<LockLease>> waiting = new ArrayList<>();
+		this.store.whileSending = (line) -> {
+			// All come while the release is served.
+			while (line.equals("release 1") && waiting.size() < crowd) {
+				waiting.add(this.service.acquireAsync(LockRequest.of("k").waitTime(Duration.ofDays(1))));
+			}
+		};
+		lease.releaseAsync();
+		this.store.sent();
+		this.store.last("release 1").released(true);
+		assertThat(this.callbacks).as("somebody else goes on").isNotEmpty();
+		assertThat(this.store.plannedCount()).isLessThan(crowd / 2);
+		runCallbacks();
+		assertThat(this.store.plannedCount()).isGreaterThanOrEqualTo(crowd);
+	}
+
+	@Test
+	@DisplayName("A store that throws is trouble of one request, and does not block the key")
+	void storeThrows() {
+		this.store.whileSending = (line) -> {
+			throw new StackOverflowError();
+		};
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		runCallbacks();
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> answer.getNow(null))
+			.withCauseInstanceOf(LeaseStoreException.class);
+		this.store.whileSending = (line) -> {
+		};
+		CompletableFuture<LockLease> again = this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 2").granted(10, 30_000);
+		runCallbacks();
+		assertThat(again).isCompleted();
+	}
+
+	@Test
+	@DisplayName("An attempt behind one that the store does not answer is told the store's trouble")
+	void attemptBehindASilentStore() {
+		this.service.acquireAsync(REQUEST);
+		CompletableFuture<Optional<LockLease>> early = this.service.tryAcquireAsync(ONCE);
+		this.store.elapse(800);
+		CompletableFuture<Optional<LockLease>> late = this.service.tryAcquireAsync(ONCE);
+		runCallbacks();
+		assertThat(early.join()).isEmpty();
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> late.getNow(null))
+			.withCauseInstanceOf(LeaseStoreException.class);
+	}
+
+	@Test
+	@DisplayName("Work in flight may lock again what it holds while the service shuts down, and nothing else")
+	void nestedDuringShutDown() {
+		this.store.whileSending = (line) -> {
+			if (line.startsWith("acquire")) {
+				this.store.last(line).granted(10, 30_000);
+			}
+		};
+		LockLease outer = this.service.acquire(REQUEST);
+		CompletableFuture<?> shutDown = this.service.shutDown(Duration.ofSeconds(10));
+		LockLease inner = this.service.acquire(REQUEST);
+		assertThat(inner.fence()).isEqualTo(outer.fence());
+		assertThatExceptionOfType(LockNotAcquiredException.class)
+			.isThrownBy(() -> this.service.acquire(LockRequest.of("other")))
+			.matches((ex) -> ex.getReason() == Reason.SHUTDOWN);
+		inner.releaseAsync();
+		assertThat(shutDown).isNotDone();
+		outer.releaseAsync();
+		this.store.last("release 1").released(true);
+		runCallbacks();
+		assertThat(shutDown).isCompleted();
+	}
+
+	@Test
+	@DisplayName("Short renewals by hand do not put off those that keep the lease")
+	void shortRenewalsByHand() {
+		LockLease lease = granted(REQUEST);
+		this.store.elapse(9_000);
+		renewByHand(lease);
+		this.store.sent();
+		this.store.elapse(1_000);
+		assertThat(this.store.sent()).containsExactly("renew 1 for 30000");
+	}
+
+	@Test
+	@DisplayName("A short renewal by hand does not end the lengthening of a claim to the lease")
+	void shortRenewalOfAClaim() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.renewal(false));
+		this.store.last("acquire 1").busy(30_000, 10);
+		this.store.wakeUps.handedOver("k", ID + ":1", 20, 3000);
+		runCallbacks();
+		renewByHand(answer.join());
+		this.store.sent();
+		this.store.elapse(1000);
+		assertThat(this.store.sent()).containsExactly("renew 1 for 29000");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "PT0S", "PT-1S", "PT0.0009S", "P365DT1S", "PT2562047788015215H" })
+	@DisplayName("A lease is not renewed for a time that no lease can have")
+	void renewalOutOfBounds(Duration leaseTime) {
+		LockLease lease = granted(REQUEST);
+		assertThatIllegalArgumentException().isThrownBy(() -> lease.renew(leaseTime))
+			.withMessageContaining(leaseTime.toString());
+	}
+
+	private void renewByHand(LockLease lease) {
+		CompletableFuture<Void> byHand = CompletableFuture.runAsync(() -> lease.renew(Duration.ofMillis(100)));
+		this.store.answerNext("renew 1 for 100");
+		byHand.join();
+	}
+
+	private LockLease granted(LockRequest request) {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(request);
+		this.store.last("acquire 1").granted(10, 30_000);
+		runCallbacks();
+		return answer.join();
+	}
+
+	private void runCallbacks() {
+		for (Runnable next = this.callbacks.poll(); next != null; next = this.callbacks.poll()) {
+			next.run();
+		}
+	}
+
+}
