@@ -13,7 +13,8 @@ import java.util.concurrent.CompletableFuture;
  * empty {@link Optional} if others held the key until the wait time was over. Trouble
  * with the store is a {@link LeaseStoreException} in both, never "somebody else holds
  * it". No call blocks past its wait time, also when the store does not answer; a call
- * that does not wait allows the store a bounded time for its answer.
+ * that does not wait, or for less than 250 ms, allows the store a bounded time for its
+ * first answer.
  *
  * <p>
  * Locks are re-entrant by thread: a thread that asks again for a key that it holds gets a

@@ -159,7 +159,7 @@ public class DefaultLockService implements LockService, AutoCloseable {
 	}
 
 	private HeldLease await(Waiter waiter) throws InterruptedException {
-		long left = waiter.demand.waitNanos() - waiter.waitedNanos() + SLACK;
+		long left = Math.max(waiter.demand.waitNanos(), LockEngine.FIRST_ANSWER_NANOS) - waiter.waitedNanos() + SLACK;
 		try {
 			return waiter.result.get(left, TimeUnit.NANOSECONDS);
 		}
@@ -285,15 +285,16 @@ public class DefaultLockService implements LockService, AutoCloseable {
 	 * and the store has stopped to receive wake-ups
 	 */
 	public CompletableFuture<@Nullable Void> shutDown(Duration patience) {
-		this.engine.close();
-		CompletableFuture<@Nullable Void> drained = this.engine.keeper.drained();
+		CompletableFuture<@Nullable Void> over = new CompletableFuture<>();
+		this.engine.close()
+			.thenCompose((done) -> this.engine.keeper.drained())
+			.thenAccept((done) -> over.complete(null));
 		if (!patience.isZero()) {
 			logHeld(patience);
 		}
-		this.engine.scheduler.schedule(() -> drained.complete(null), patience.toNanos());
-		// Not on the driver's thread, which the store may have to wait for.
-		return drained.thenCompose((done) -> releaseRest())
-			.thenRunAsync(this.engine.store::stop, this.engine.callbacks);
+		this.engine.scheduler.schedule(() -> over.complete(null), patience.toNanos());
+		// Not if it was resumed meanwhile.
+		return over.thenCompose((done) -> this.engine.isClosed() ? releaseRest() : over);
 	}
 
 	private void logHeld(Duration patience) {
@@ -321,7 +322,8 @@ public class DefaultLockService implements LockService, AutoCloseable {
 			this.engine.lose(hold, "this instance shut down before it was released");
 			this.engine.release(hold.gate.key, hold.token, hold.demand, hold.doubtful, null);
 		}
-		return this.engine.released();
+		// Not on the driver's thread, which the store may have to wait for.
+		return this.engine.released().thenRunAsync(this.engine.store::stop, this.engine.callbacks);
 	}
 
 	/**

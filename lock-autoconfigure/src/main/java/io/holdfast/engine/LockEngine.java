@@ -10,6 +10,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
@@ -30,6 +31,11 @@ import io.holdfast.engine.LeaseStore.ReleaseReply;
 final class LockEngine implements LeaseStore.WakeUps {
 
 	private static final Log logger = LogFactory.getLog(LockEngine.class);
+
+	/**
+	 * What the store gets for its first answer, also if the wait is shorter.
+	 */
+	static final long FIRST_ANSWER_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
 	final LeaseStore store;
 
@@ -186,10 +192,20 @@ final class LockEngine implements LeaseStore.WakeUps {
 		this.contenders.values().forEach((waiter) -> waiter.gate.execute(waiter::listening));
 	}
 
-	/** Grant nothing new; who waits is told so. */
-	void close() {
+	/**
+	 * Grant nothing new; who waits is told so.
+	 * @return completed when every gate knows
+	 */
+	CompletableFuture<@Nullable Void> close() {
 		this.closed = true;
-		this.gates.values().forEach((gate) -> gate.execute(gate::close));
+		return CompletableFuture.allOf(this.gates.values().stream().map((gate) -> {
+			CompletableFuture<@Nullable Void> done = new CompletableFuture<>();
+			gate.execute(() -> {
+				gate.close();
+				done.complete(null);
+			});
+			return done;
+		}).toArray(CompletableFuture[]::new)).thenApply((done) -> null);
 	}
 
 	void open() {

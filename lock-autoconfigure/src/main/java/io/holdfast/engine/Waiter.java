@@ -263,7 +263,8 @@ final class Waiter {
 		if (this.trouble != null) {
 			return true;
 		}
-		long patience = Math.min(this.engine.commandTimeoutNanos(), this.demand.waitNanos()) / 2;
+		long wait = Math.max(this.demand.waitNanos(), LockEngine.FIRST_ANSWER_NANOS);
+		long patience = Math.min(this.engine.commandTimeoutNanos(), wait) / 2;
 		return !this.unanswered.isEmpty() && now - this.openSince > patience;
 	}
 
@@ -276,7 +277,10 @@ final class Waiter {
 	}
 
 	private long deadline() {
-		return this.startedAt + this.demand.waitNanos();
+		// A wait may be shorter than any answer takes. Without one, nothing is known.
+		boolean unheard = this.state == State.CONTENDING && !this.busy && this.trouble == null;
+		long wait = this.demand.waitNanos();
+		return this.startedAt + (unheard ? Math.max(wait, LockEngine.FIRST_ANSWER_NANOS) : wait);
 	}
 
 	private void arm(long at) {

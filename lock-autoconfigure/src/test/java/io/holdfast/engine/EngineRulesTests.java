@@ -571,6 +571,46 @@ class EngineRulesTests {
 	}
 
 	@Test
+	void aWaitThatIsShorterThanAnAnswerTakesIsAnsweredAllTheSame() {
+		LockRequest brief = REQUEST.waitTime(Duration.ofMillis(1));
+		CompletableFuture<Optional<LockLease>> busy = this.service.tryAcquireAsync(brief);
+		this.store.elapse(40);
+		assertThat(busy).isNotDone();
+		this.store.last("acquire 1").busy(30_000, 10);
+		this.store.elapse(0);
+		assertThat(busy).isCompletedWithValue(Optional.empty());
+		CompletableFuture<Optional<LockLease>> silent = this.service.tryAcquireAsync(brief);
+		this.store.elapse(249);
+		assertThat(silent).isNotDone();
+		this.store.elapse(1);
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(silent::join)
+			.withCauseInstanceOf(LeaseStoreException.class);
+	}
+
+	@Test
+	void aShutDownWaitsForWhoIsOnTheWay() {
+		CompletableFuture<LockLease> waiting = this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 1").busy(30_000, 10);
+		CompletableFuture<?> shutDown = this.service.shutDown(Duration.ofSeconds(10));
+		assertThat(waiting).isCompletedExceptionally();
+		assertThat(shutDown).as("its release is not answered").isNotDone();
+		this.store.last("release 1").released(false);
+		assertThat(shutDown).isCompleted();
+	}
+
+	@Test
+	void aShutDownThatWasResumedEndsNothing() {
+		granted(REQUEST, 10);
+		CompletableFuture<?> shutDown = this.service.shutDown(Duration.ofSeconds(1));
+		this.service.resume();
+		CompletableFuture<LockLease> other = this.service.acquireAsync(LockRequest.of("other"));
+		this.store.last("acquire 2").granted(10, 30_000);
+		this.store.elapse(2000);
+		assertThat(shutDown).isDone();
+		assertThat(other.join().isHeld()).isTrue();
+	}
+
+	@Test
 	void whoWaitedBehindAnAnsweredStoreWasNotServedByIt() {
 		granted(REQUEST, 10);
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.waitTime(Duration.ofSeconds(1)));
