@@ -22,6 +22,7 @@ final class LeaseKeeper {
 	/** Renewals that are due within this time are sent together. */
 	private static final long WINDOW = TimeUnit.MILLISECONDS.toNanos(50);
 
+	/** So that one call does not keep the store from serving others for long. */
 	private static final int BATCH = 500;
 
 	private final LockEngine engine;
@@ -103,23 +104,20 @@ final class LeaseKeeper {
 	private void wake() {
 		this.armed = false;
 		long now = this.engine.now();
-		List<Hold> batch = new ArrayList<>();
+		Map<Integer, List<Hold>> parts = new HashMap<>();
 		for (Hold hold : this.holds.values()) {
 			if (!hold.isHeld(now)) {
-				this.engine.lose(hold, hold.whyOver(this.engine.now()));
+				this.engine.lose(hold, hold.whyOver(now));
 			}
 			else if (hold.renewalMillis(now) > 0) {
 				long window = Math.min(WINDOW, TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 10);
 				if (hold.renewAt - now - window <= 0) {
-					batch.add(hold);
+					parts.computeIfAbsent(this.engine.store.partOf(hold.gate.key), (part) -> new ArrayList<>())
+						.add(hold);
 					// Again then if this renewal is not answered.
 					hold.renewAt = now + TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 6;
 				}
 			}
-		}
-		Map<Integer, List<Hold>> parts = new HashMap<>();
-		for (Hold hold : batch) {
-			parts.computeIfAbsent(this.engine.store.partOf(hold.gate.key), (part) -> new ArrayList<>()).add(hold);
 		}
 		for (List<Hold> part : parts.values()) {
 			for (int from = 0; from < part.size(); from += BATCH) {

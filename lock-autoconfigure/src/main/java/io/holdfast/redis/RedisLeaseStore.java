@@ -29,9 +29,6 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	private static final Log logger = LogFactory.getLog(RedisLeaseStore.class);
 
-	/** So that a batch of renewals does not keep Redis from serving others for long. */
-	private static final int RENEWALS_PER_CALL = 500;
-
 	private static final int KEYS_WARNED_OF = 1000;
 
 	private final Options options;
