@@ -44,7 +44,7 @@ public class DefaultLockService implements LockService, AutoCloseable {
 
 	private final ThreadHolds threadHolds = new ThreadHolds();
 
-	private final @Nullable AutoCloseable ownScheduler;
+	private final @Nullable ThreadScheduler ownScheduler;
 
 	/**
 	 * Create a service with a scheduler of its own.
@@ -75,7 +75,7 @@ public class DefaultLockService implements LockService, AutoCloseable {
 	}
 
 	private DefaultLockService(LeaseStore store, EngineSettings settings, Scheduler scheduler,
-			@Nullable AutoCloseable ownScheduler, Executor callbacks, String instanceId, DoubleSupplier random) {
+			@Nullable ThreadScheduler ownScheduler, Executor callbacks, String instanceId, DoubleSupplier random) {
 		this.ownScheduler = ownScheduler;
 		this.engine = new LockEngine(store, scheduler, callbacks, settings, instanceId, random);
 	}
@@ -342,12 +342,7 @@ public class DefaultLockService implements LockService, AutoCloseable {
 		}
 		this.engine.store.close();
 		if (this.ownScheduler != null) {
-			try {
-				this.ownScheduler.close();
-			}
-			catch (Exception ex) {
-				throw new IllegalStateException(ex);
-			}
+			this.ownScheduler.close();
 		}
 	}
 

@@ -3,7 +3,6 @@ package io.holdfast.engine;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 import io.holdfast.LeaseLostException;
@@ -131,7 +130,7 @@ final class HeldLease implements LockLease {
 	@Override
 	public String toString() {
 		return "LockLease[" + key() + ", fence=" + fence() + ", "
-				+ (isHeld() ? TimeUnit.NANOSECONDS.toMillis(remaining().toNanos()) + " ms left" : "not held") + "]";
+				+ (isHeld() ? remaining().toMillis() + " ms left" : "not held") + "]";
 	}
 
 }

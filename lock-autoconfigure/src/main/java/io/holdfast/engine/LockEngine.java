@@ -92,12 +92,10 @@ final class LockEngine implements LeaseStore.WakeUps {
 	}
 
 	/** End a wait from outside, unless it has ended already. */
-	boolean abandon(Waiter waiter, RuntimeException why) {
-		boolean ended = waiter.result.completeExceptionally(why);
-		if (ended) {
+	void abandon(Waiter waiter, RuntimeException why) {
+		if (waiter.result.completeExceptionally(why)) {
 			waiter.gate.execute(() -> waiter.gate.giveUp(waiter));
 		}
-		return ended;
 	}
 
 	void leave(Gate gate) {
@@ -141,8 +139,7 @@ final class LockEngine implements LeaseStore.WakeUps {
 			return;
 		}
 		this.keeper.forget(hold);
-		// A lease without renewal may be meant to run out: its late release is worth a
-		// line.
+		// Without renewal it may be meant to run out; only its late release is warned of.
 		String message = "The lease of lock '" + hold.gate.key + "' (fence " + hold.fence + ") was lost after "
 				+ millis(now() - hold.grantedAt) + " ms: " + why + ". Somebody else may hold it now";
 		if (hold.demand.renewal()) {
@@ -168,9 +165,7 @@ final class LockEngine implements LeaseStore.WakeUps {
 	}
 
 	void renewalFailed(Hold hold, Throwable error) {
-		if (logger.isDebugEnabled()) {
-			logger.debug("Renewal of lock '" + hold.gate.key + "' failed, and is tried again", error);
-		}
+		logger.debug("Renewal of lock '" + hold.gate.key + "' failed, and is tried again", error);
 	}
 
 	@Override
@@ -179,7 +174,7 @@ final class LockEngine implements LeaseStore.WakeUps {
 		if (waiter != null) {
 			waiter.gate.execute(() -> waiter.handedOver(fence, ttlMillis));
 		}
-		else if (this.keeper.find(token) == null && token.startsWith(this.instanceId + ":")) {
+		else if (this.keeper.find(token) == null && isOwn(token)) {
 			// Its waiter gave up: the key must not wait for the claim's end.
 			long claim = this.settings.handoffTimeout().toMillis();
 			Demand over = new Demand(false, 0, claim, claim, false, 0, false);

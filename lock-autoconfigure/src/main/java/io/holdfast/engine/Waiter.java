@@ -27,7 +27,7 @@ final class Waiter {
 
 	final @Nullable Thread owner;
 
-	final long startedAt;
+	private final long startedAt;
 
 	/** The lease, or why there is none. Completed by whoever comes first. */
 	final CompletableFuture<HeldLease> result = new CompletableFuture<>();
