@@ -68,7 +68,7 @@ final class KeyExpression {
 		}
 		catch (ParseException | IllegalStateException ex) {
 			throw declaration.invalid(attribute, text, "is no valid expression: " + ex.getMessage(),
-					"Write for example #" + example(declaration) + ", or 'text:' + #" + example(declaration), ex);
+					"Write for example #" + example(parameters) + ", or 'text:' + #" + example(parameters), ex);
 		}
 		SpelNodeImpl root = (SpelNodeImpl) parsed.getAST();
 		String mistake = KeySyntax.findMistake(root, parameters.keySet());
@@ -100,8 +100,8 @@ final class KeyExpression {
 		return positions;
 	}
 
-	private static String example(Declaration<?> declaration) {
-		return parameters(declaration).keySet().stream().findFirst().orElse("root.methodName");
+	private static String example(Map<String, Integer> parameters) {
+		return parameters.keySet().stream().findFirst().orElse("root.methodName");
 	}
 
 	private static String cure(Declaration<?> declaration, Map<String, Integer> parameters) {

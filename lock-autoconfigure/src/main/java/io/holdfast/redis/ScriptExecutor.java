@@ -33,7 +33,7 @@ interface ScriptExecutor extends AutoCloseable {
 	 * @return the executor
 	 */
 	static ScriptExecutor of(RedisConnectionFactory factory) {
-		return (Drivers.isSharedLettuce(factory)) ? new LettuceScriptExecutor(factory)
+		return Drivers.isSharedLettuce(factory) ? new LettuceScriptExecutor(factory)
 				: new BlockingScriptExecutor(factory);
 	}
 

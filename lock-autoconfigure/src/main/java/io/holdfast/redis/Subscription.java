@@ -42,7 +42,7 @@ final class Subscription implements MessageListener, SubscriptionListener, Runna
 		RedisConnection opened = null;
 		try {
 			opened = this.factory.getConnection();
-			if (publish(opened)) {
+			if (keep(opened)) {
 				opened.subscribe(this, this.channel);
 				if (opened.isSubscribed() && !isClosed()) {
 					Drivers.onDisconnect(opened, () -> this.listener.onDisconnected(this));
@@ -57,7 +57,11 @@ final class Subscription implements MessageListener, SubscriptionListener, Runna
 		this.listener.onLost(this, trouble);
 	}
 
-	private synchronized boolean publish(RedisConnection opened) {
+	/**
+	 * Keep the connection for whoever closes this.
+	 * @return whether it is still wanted
+	 */
+	private synchronized boolean keep(RedisConnection opened) {
 		this.connection = opened;
 		return !this.closed;
 	}

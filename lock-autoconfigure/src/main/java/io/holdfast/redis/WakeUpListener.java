@@ -38,7 +38,7 @@ final class WakeUpListener implements AutoCloseable {
 
 	private static final String PING = "ping ";
 
-	private static final Pattern ECHO = Pattern.compile("ping (\\d{1,18})");
+	private static final Pattern ECHO = Pattern.compile(PING + "(\\d{1,18})");
 
 	/** Fence, time, token and key; the key comes last, since it may contain blanks. */
 	private static final Pattern WAKE_UP = Pattern.compile("(\\d{1,18}) (\\d{1,18}) (\\S+) (.+)", Pattern.DOTALL);
@@ -256,14 +256,15 @@ final class WakeUpListener implements AutoCloseable {
 	void onMessage(Subscription which, byte[] body) {
 		String text = new String(body, StandardCharsets.UTF_8);
 		Matcher wakeUp = WAKE_UP.matcher(text);
+		Matcher echo = ECHO.matcher(text);
 		if (wakeUp.matches()) {
 			long fence = Long.parseLong(wakeUp.group(1));
 			long ttlMillis = Long.parseLong(wakeUp.group(2));
 			// The driver's thread must not end by what is thrown there.
 			guarded(() -> wakeUps().handedOver(wakeUp.group(4), wakeUp.group(3), fence, ttlMillis)).run();
 		}
-		else if (ECHO.matcher(text).matches()) {
-			long number = Long.parseLong(text.substring(PING.length()));
+		else if (echo.matches()) {
+			long number = Long.parseLong(echo.group(1));
 			inThread(() -> {
 				this.echoedPing = number;
 				confirm(which);
