@@ -256,13 +256,14 @@ final class Gate {
 			result.complete(hold.isHeld(this.engine.now()) ? ReleaseResult.RELEASED : ReleaseResult.LOST);
 			return;
 		}
-		boolean held = hold.release(this.engine.now());
-		if (!held && !hold.demand.renewal()) {
-			logger.warn("The lease of lock '" + this.key + "' (fence " + hold.fence
-					+ ") was over before it was released: " + "what it was taken for took longer than its lease time");
-		}
+		long now = this.engine.now();
+		boolean held = hold.release(now);
 		if (!held) {
-			this.engine.lose(hold, hold.whyOver(this.engine.now()));
+			if (hold.hasRunOut(now)) {
+				logger.warn("The lease of lock '" + this.key + "' (fence " + hold.fence
+						+ ") was over before it was released: what it was taken for took longer than its lease time");
+			}
+			this.engine.lose(hold, hold.whyOver(now));
 		}
 		if (this.holder == hold) {
 			this.holder = null;

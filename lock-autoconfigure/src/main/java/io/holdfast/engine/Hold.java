@@ -81,6 +81,14 @@ final class Hold {
 	}
 
 	/**
+	 * Whether its time is over as a lease's without renewal may be meant to be, whatever
+	 * had ended it before.
+	 */
+	boolean hasRunOut(long now) {
+		return !this.demand.renewal() && this.validUntil - now <= 0;
+	}
+
+	/**
 	 * Why its validity has come to its end, in words.
 	 */
 	String whyOver(long now) {

@@ -139,14 +139,15 @@ final class LockEngine implements LeaseStore.WakeUps {
 			return;
 		}
 		this.keeper.forget(hold);
-		// Without renewal it may be meant to run out; only its late release is warned of.
+		long now = now();
 		String message = "The lease of lock '" + hold.gate.key + "' (fence " + hold.fence + ") was lost after "
-				+ millis(now() - hold.grantedAt) + " ms: " + why + ". Somebody else may hold it now";
-		if (hold.demand.renewal()) {
-			logger.warn(message);
+				+ millis(now - hold.grantedAt) + " ms: " + why + ". Somebody else may hold it now";
+		if (hold.hasRunOut(now)) {
+			// Perhaps as it was meant to: only its late release is warned of.
+			logger.debug(message);
 		}
 		else {
-			logger.debug(message);
+			logger.warn(message);
 		}
 		actions.forEach(this::call);
 		hold.gate.execute(() -> hold.gate.lost(hold));

@@ -167,6 +167,17 @@ class RenewalTests {
 	}
 
 	@Test
+	@DisplayName("A lease without renewal that is taken away early is not said to have run out")
+	void takenAwayWithoutRenewal(CapturedOutput output) {
+		Instance instance = this.fleet.start();
+		LockLease lease = instance.acquire(REQUEST.renewal(false));
+		assertThat(instance.locks().forceRelease(KEY)).isTrue();
+		assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
+		assertThat(output).containsPattern("\\(fence \\d+\\) was lost after \\d+ ms: it was released by force")
+			.doesNotContain("took longer than its lease time");
+	}
+
+	@Test
 	@DisplayName("renew lengthens a lease for once, and never shortens it")
 	void renew() {
 		LockLease lease = this.fleet.start().acquire(REQUEST.leaseTime(Duration.ofSeconds(2)).renewal(false));
