@@ -11,7 +11,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 
 /**
- * Properties of Holdfast. Immutable; times below their sensible minimum are refused.
+ * Properties of Holdfast. Immutable; times that make no sense are refused.
  *
  * @param enabled Whether Holdfast is configured at all; if not, there is no lock service
  * and annotated methods run without a lock
@@ -34,19 +34,24 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * @throws InvalidConfigurationPropertyValueException naming the property
 	 */
 	void check() {
-		if (!this.lock.waitTime().equals(Duration.ofMillis(-1))) {
-			atLeast(Duration.ZERO, "lock.wait-time", this.lock.waitTime());
+		Duration waitTime = this.lock.waitTime();
+		if (!waitTime.isNegative()) {
+			checkBounds(Duration.ZERO, "lock.wait-time", waitTime);
 		}
-		atLeast(MIN_LEASE, "lock.lease-time", this.lock.leaseTime());
-		atLeast(MIN_LEASE, "lock.max-hold", this.lock.maxHold());
-		atLeast(MIN_LEASE, "lock.heal-missing-ttl", this.lock.healMissingTtl());
-		atLeast(Duration.ofSeconds(1), "lock.fence-retention", this.lock.fenceRetention());
-		atLeast(Duration.ofMillis(10), "wake-up.retry-interval", this.wakeUp.retryInterval());
-		atLeast(MIN_LEASE, "wake-up.handoff-timeout", this.wakeUp.handoffTimeout());
-		atLeast(Duration.ofMillis(50), "redis.command-timeout", this.redis.commandTimeout());
+		else if (!waitTime.equals(Duration.ofMillis(-1))) {
+			throw new InvalidConfigurationPropertyValueException("holdfast.lock.wait-time", waitTime,
+					"it must be at least 0, or -1 to wait without limit");
+		}
+		checkBounds(MIN_LEASE, "lock.lease-time", this.lock.leaseTime());
+		checkBounds(MIN_LEASE, "lock.max-hold", this.lock.maxHold());
+		checkBounds(MIN_LEASE, "lock.heal-missing-ttl", this.lock.healMissingTtl());
+		checkBounds(Duration.ofSeconds(1), "lock.fence-retention", this.lock.fenceRetention());
+		checkBounds(Duration.ofMillis(10), "wake-up.retry-interval", this.wakeUp.retryInterval());
+		checkBounds(MIN_LEASE, "wake-up.handoff-timeout", this.wakeUp.handoffTimeout());
+		checkBounds(Duration.ofMillis(50), "redis.command-timeout", this.redis.commandTimeout());
 	}
 
-	private static void atLeast(Duration min, String property, @Nullable Duration value) {
+	private static void checkBounds(Duration min, String property, @Nullable Duration value) {
 		if (value != null && value.compareTo(min) < 0) {
 			throw new InvalidConfigurationPropertyValueException("holdfast." + property, value,
 					"it must be at least " + min.toMillis() + "ms");
@@ -131,8 +136,9 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * How annotations are applied.
 	 *
 	 * @param enabled Whether annotated methods are put under their locks
-	 * @param order Where the advice is placed among others; by default around
-	 * transactions, and inside of asynchronous execution and retries
+	 * @param order Order of the bean post-processor that applies them: a later one puts
+	 * its advice around the lock. By default the lock is around transactions, and inside
+	 * of asynchronous execution and retries
 	 */
 	public record Aop(@DefaultValue("true") boolean enabled, @Nullable Integer order) {
 	}

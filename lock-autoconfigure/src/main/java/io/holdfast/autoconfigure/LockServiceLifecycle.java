@@ -66,7 +66,7 @@ final class LockServiceLifecycle implements SmartLifecycle {
 		return PHASE;
 	}
 
-	/** A context that is paused keeps what it holds: only the connection is renewed. */
+	/** Pausing is no end of work: what is held is kept. */
 	@Override
 	public boolean isPauseable() {
 		return false;

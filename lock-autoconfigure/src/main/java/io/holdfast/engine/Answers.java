@@ -37,7 +37,7 @@ final class Answers {
 					throw trouble.apply((ex.getCause() != null) ? ex.getCause() : ex);
 				}
 				catch (TimeoutException ex) {
-					throw trouble.apply(new StoreFailure("the store did not answer in time", true, ex));
+					throw trouble.apply(StoreFailure.silence(patience, ex));
 				}
 			}
 		}

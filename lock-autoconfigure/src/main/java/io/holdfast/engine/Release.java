@@ -87,7 +87,7 @@ final class Release {
 	}
 
 	private void unanswered(int attempt) {
-		failed(attempt, new StoreFailure("Redis did not answer in time", true, new TimeoutException()));
+		failed(attempt, StoreFailure.silence(this.engine.settings.commandTimeout(), new TimeoutException()));
 	}
 
 	private void failed(int attempt, Throwable error) {

@@ -1,5 +1,8 @@
 package io.holdfast.engine;
 
+import java.time.Duration;
+import java.util.concurrent.TimeoutException;
+
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,6 +24,10 @@ public final class StoreFailure extends RuntimeException {
 	public StoreFailure(String message, boolean temporary, @Nullable Throwable cause) {
 		super(message, cause);
 		this.temporary = temporary;
+	}
+
+	static StoreFailure silence(Duration patience, TimeoutException cause) {
+		return new StoreFailure("the store (Redis) did not answer within " + patience.toMillis() + " ms", true, cause);
 	}
 
 	/**

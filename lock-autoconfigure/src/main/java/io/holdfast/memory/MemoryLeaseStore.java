@@ -94,7 +94,8 @@ public final class MemoryLeaseStore implements LeaseStore {
 	}
 
 	private <T> CompletableFuture<T> answer(Supplier<T> command) {
-		return this.closed ? CompletableFuture.failedFuture(new StoreFailure("the store is closed", false, null))
+		return this.closed
+				? CompletableFuture.failedFuture(new StoreFailure("The store of the leases was closed", false, null))
 				: CompletableFuture.completedFuture(command.get());
 	}
 
