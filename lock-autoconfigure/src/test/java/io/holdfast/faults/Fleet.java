@@ -10,14 +10,9 @@ import java.util.concurrent.TimeUnit;
 
 import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 
-import org.springframework.boot.Banner;
-import org.springframework.boot.WebApplicationType;
-import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
-import org.springframework.boot.builder.SpringApplicationBuilder;
-import org.springframework.context.ConfigurableApplicationContext;
-import org.springframework.context.annotation.Configuration;
 import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.data.redis.core.script.RedisScript;
 
@@ -88,7 +83,7 @@ final class Fleet implements AutoCloseable {
 	 * @return the running instance
 	 */
 	Instance start(String... properties) {
-		return start(this.host, this.port, Application.class, properties);
+		return start(this.host, this.port, TestApplication.class, properties);
 	}
 
 	/**
@@ -98,7 +93,7 @@ final class Fleet implements AutoCloseable {
 	 * @return the running instance
 	 */
 	Instance start(FaultProxy proxy, String... properties) {
-		return start(proxy.host(), proxy.port(), Application.class, properties);
+		return start(proxy.host(), proxy.port(), TestApplication.class, properties);
 	}
 
 	/**
@@ -112,21 +107,12 @@ final class Fleet implements AutoCloseable {
 	}
 
 	private Instance start(String redisHost, int redisPort, Class<?> application, String... properties) {
-		List<String> all = new ArrayList<>(List.of("spring.data.redis.host=" + redisHost,
-				"spring.data.redis.port=" + redisPort, "holdfast.lock.key-prefix=" + this.redis.keyPrefix(),
-				"holdfast.wake-up.channel-prefix=" + channelPrefix(),
-				// So that a busy machine is not taken for a silent Redis.
-				"holdfast.redis.command-timeout=5s",
-				// For tests that fail, and leave locks to those who close their instance.
-				"spring.lifecycle.timeout-per-shutdown-phase=2s"));
+		List<String> all = new ArrayList<>();
+		// So that a busy machine is not taken for a silent Redis.
+		all.add("holdfast.redis.command-timeout=5s");
 		all.addAll(List.of(properties));
-		ConfigurableApplicationContext context = new SpringApplicationBuilder(application).web(WebApplicationType.NONE)
-			.bannerMode(Banner.Mode.OFF)
-			.logStartupInfo(false)
-			.registerShutdownHook(false)
-			.properties(all.toArray(String[]::new))
-			.run();
-		Instance instance = new Instance(context);
+		Instance instance = new Instance(
+				TestApplication.start(application, redisHost, redisPort, this.redis.keyPrefix(), all));
 		this.opened.push(instance::close);
 		return instance;
 	}
@@ -153,7 +139,7 @@ final class Fleet implements AutoCloseable {
 	 * @return the prefix
 	 */
 	String channelPrefix() {
-		return this.redis.keyPrefix() + "wake:";
+		return TestApplication.channelPrefix(this.redis.keyPrefix());
 	}
 
 	/**
@@ -234,12 +220,6 @@ final class Fleet implements AutoCloseable {
 	@Override
 	public void close() {
 		this.opened.forEach(Runnable::run);
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	@EnableAutoConfiguration
-	static class Application {
-
 	}
 
 }

@@ -8,6 +8,7 @@ import java.util.TreeSet;
 
 import io.holdfast.LockService;
 import io.holdfast.engine.Idleness;
+import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import org.jspecify.annotations.Nullable;
 
@@ -57,7 +58,7 @@ final class Fleet implements AutoCloseable {
 	 */
 	LockService start(String... properties) {
 		int before = channels().size();
-		ConfigurableApplicationContext context = Instance.start(this.redis.host(), this.redis.port(),
+		ConfigurableApplicationContext context = TestApplication.start(this.redis.host(), this.redis.port(),
 				this.redis.keyPrefix(), List.of(properties));
 		this.contexts.add(context);
 		LockService service = context.getBean(LockService.class);

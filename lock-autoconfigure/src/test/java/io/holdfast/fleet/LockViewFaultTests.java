@@ -12,6 +12,7 @@ import io.holdfast.LockNotAcquiredException.Reason;
 import io.holdfast.LockService;
 import io.holdfast.LockView;
 import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -140,7 +141,7 @@ class LockViewFaultTests {
 	@DisplayName("Trouble with the store is thrown by what locks or asks, and not by unlock()")
 	void storeFails() {
 		RedisServer server = this.redis.startServer();
-		try (ConfigurableApplicationContext context = Instance.start(server.host(), server.port(),
+		try (ConfigurableApplicationContext context = TestApplication.start(server.host(), server.port(),
 				this.redis.keyPrefix(),
 				List.of("holdfast.redis.command-timeout=300ms", "spring.data.redis.timeout=500ms"))) {
 			LockView view = context.getBean(LockService.class).asLock(KEY);

@@ -16,6 +16,7 @@ import io.holdfast.HoldfastException;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
+import io.holdfast.testing.TestApplication;
 
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.data.redis.core.StringRedisTemplate;
@@ -42,7 +43,7 @@ final class LockWorker {
 
 	public static void main(String[] args) throws Exception {
 		List<String> arguments = List.of(args);
-		ConfigurableApplicationContext context = Instance.start(args[0], Integer.parseInt(args[1]), args[2],
+		ConfigurableApplicationContext context = TestApplication.start(args[0], Integer.parseInt(args[1]), args[2],
 				arguments.subList(3, args.length));
 		LockWorker worker = new LockWorker(context.getBean(LockService.class),
 				new Data(context.getBean(StringRedisTemplate.class), args[2]));

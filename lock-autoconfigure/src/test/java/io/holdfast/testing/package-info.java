@@ -1,6 +1,6 @@
 /**
- * What tests run on: a Redis for each test, faults between it and its clients, and child
- * processes.
+ * What tests run on: a Redis for each test, an application that uses it, faults between
+ * them, and child processes.
  */
 @NullMarked
 package io.holdfast.testing;

@@ -1,0 +1,66 @@
+package io.holdfast.testing;
+
+import java.util.List;
+import java.util.stream.Stream;
+
+import org.springframework.boot.Banner;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Configuration;
+
+/**
+ * An application that uses Holdfast, and nothing else unless a test gives it more. Each
+ * context that is started is an instance of its own, in the test's JVM or in a child.
+ */
+@Configuration(proxyBeanMethods = false)
+@EnableAutoConfiguration
+public class TestApplication {
+
+	/**
+	 * Start an instance of this application.
+	 * @param host where its Redis is
+	 * @param port where its Redis is
+	 * @param keyPrefix what its lock keys and channels begin with
+	 * @param properties further properties, {@code name=value}
+	 * @return the running context
+	 */
+	public static ConfigurableApplicationContext start(String host, int port, String keyPrefix,
+			List<String> properties) {
+		return start(TestApplication.class, host, port, keyPrefix, properties);
+	}
+
+	/**
+	 * Start an instance of an application that has configuration of its own.
+	 * @param application its configuration
+	 * @param host where its Redis is
+	 * @param port where its Redis is
+	 * @param keyPrefix what its lock keys and channels begin with
+	 * @param properties further properties, {@code name=value}
+	 * @return the running context
+	 */
+	public static ConfigurableApplicationContext start(Class<?> application, String host, int port, String keyPrefix,
+			List<String> properties) {
+		Stream<String> common = Stream.of("spring.data.redis.host=" + host, "spring.data.redis.port=" + port,
+				"holdfast.lock.key-prefix=" + keyPrefix, "holdfast.wake-up.channel-prefix=" + channelPrefix(keyPrefix),
+				// What a test leaves held must not hold up its end.
+				"spring.lifecycle.timeout-per-shutdown-phase=2s");
+		return new SpringApplicationBuilder(application).web(WebApplicationType.NONE)
+			.bannerMode(Banner.Mode.OFF)
+			.logStartupInfo(false)
+			.registerShutdownHook(false)
+			.properties(Stream.concat(common, properties.stream()).toArray(String[]::new))
+			.run();
+	}
+
+	/**
+	 * What the names of the wake-up channels begin with.
+	 * @param keyPrefix what the lock keys begin with
+	 * @return the prefix
+	 */
+	public static String channelPrefix(String keyPrefix) {
+		return keyPrefix + "wake:";
+	}
+
+}
