@@ -211,8 +211,12 @@ final class Gate {
 			end(waiter);
 		}
 		else if (waiter.is(Waiter.State.CONTENDING)) {
+			boolean silent = waiter.isStoreSilent(this.engine.now());
 			end(waiter);
 			release(waiter.token, waiter.demand, waiter.isDoubtful());
+			if (silent && this.contender != null) {
+				this.contender.inheritSilence(waiter);
+			}
 		}
 	}
 

@@ -55,6 +55,9 @@ final class Waiter {
 	/** Since when a question is open, while one is. */
 	private long openSince;
 
+	/** The store was silent to the one before, and has said nothing since. */
+	private boolean silent;
+
 	private boolean doubtful;
 
 	private boolean promoted;
@@ -146,6 +149,7 @@ final class Waiter {
 			return;
 		}
 		this.trouble = null;
+		this.silent = false;
 		if (reply instanceof Granted granted) {
 			granted(granted, sentAt);
 		}
@@ -260,12 +264,21 @@ final class Waiter {
 	 * last, or has left the last question open for longer than an answer may take.
 	 */
 	boolean isStoreSilent(long now) {
-		if (this.trouble != null) {
+		if (this.trouble != null || this.silent) {
 			return true;
 		}
 		long wait = Math.max(this.demand.waitNanos(), LockEngine.FIRST_ANSWER_NANOS);
 		long patience = Math.min(this.engine.commandTimeoutNanos(), wait) / 2;
 		return !this.unanswered.isEmpty() && now - this.openSince > patience;
+	}
+
+	/**
+	 * Take the place of one that the store was silent to. Those whose wait ends before it
+	 * speaks again have waited for the store too, however short this one has asked.
+	 */
+	void inheritSilence(Waiter last) {
+		this.silent = true;
+		this.trouble = last.trouble;
 	}
 
 	@Nullable Throwable trouble() {

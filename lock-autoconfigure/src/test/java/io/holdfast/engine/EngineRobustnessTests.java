@@ -113,6 +113,39 @@ class EngineRobustnessTests {
 	}
 
 	@Test
+	@DisplayName("All who wait for a store that does not answer are told so, not just the one who asks")
+	void allWhoWaitForASilentStore() {
+		LockLease lease = granted(REQUEST);
+		List<CompletableFuture<LockLease>> waiters = new ArrayList<>();
+		for (int i = 0; i < 3; i++) {
+			waiters.add(this.service.acquireAsync(REQUEST));
+			this.store.elapse(10);
+		}
+		lease.releaseAsync();
+		this.store.elapse(10_000);
+		runCallbacks();
+		assertThat(waiters).allSatisfy(
+				(waiter) -> assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> waiter.getNow(null))
+					.withCauseInstanceOf(LeaseStoreException.class));
+	}
+
+	@Test
+	@DisplayName("Who waits behind one that was answered meanwhile is told that others hold the key")
+	void answeredAfterSilence() {
+		CompletableFuture<LockLease> first = this.service.acquireAsync(REQUEST);
+		this.store.elapse(1000);
+		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
+		this.store.elapse(9000);
+		this.store.last("release 1 next 2").busy(30_000, 10);
+		this.store.elapse(1000);
+		runCallbacks();
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> first.getNow(null))
+			.withCauseInstanceOf(LeaseStoreException.class);
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> second.getNow(null))
+			.withCauseInstanceOf(LockNotAcquiredException.class);
+	}
+
+	@Test
 	@DisplayName("Work in flight may lock again what it holds while the service shuts down, and nothing else")
 	void nestedDuringShutDown() {
 		this.store.whileSending = (line) -> {
