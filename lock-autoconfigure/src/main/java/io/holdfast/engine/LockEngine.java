@@ -256,6 +256,10 @@ final class LockEngine implements LeaseStore.WakeUps {
 		return (error instanceof CompletionException && error.getCause() != null) ? error.getCause() : error;
 	}
 
+	private static String text(Throwable cause) {
+		return (cause.getMessage() != null) ? cause.getMessage() : cause.toString();
+	}
+
 	LockNotAcquiredException notAcquired(Waiter waiter, Reason reason) {
 		return new LockNotAcquiredException(waiter.gate.key, reason, Duration.ofNanos(waiter.waitedNanos()), null);
 	}
@@ -264,20 +268,19 @@ final class LockEngine implements LeaseStore.WakeUps {
 		Throwable cause = (error != null) ? cause(error) : null;
 		return new LeaseStoreException(waiter.gate.key,
 				"Lock '" + waiter.gate.key + "' was not acquired after " + millis(waiter.waitedNanos()) + " ms: "
-						+ ((cause != null) ? cause.getMessage() : "the store (Redis) did not answer"),
+						+ ((cause != null) ? text(cause) : "the store (Redis) did not answer"),
 				cause);
 	}
 
 	LeaseStoreException releaseTrouble(String key, Throwable error) {
 		Throwable cause = cause(error);
-		return new LeaseStoreException(key, "The release of lock '" + key + "' is not confirmed yet: "
-				+ cause.getMessage() + ". It is repeated in the background; the key expires by itself at the latest",
-				cause);
+		return new LeaseStoreException(key, "The release of lock '" + key + "' is not confirmed yet: " + text(cause)
+				+ ". It is repeated in the background; the key expires by itself at the latest", cause);
 	}
 
 	LeaseStoreException storeTrouble(String key, String what, Throwable error) {
 		Throwable cause = cause(error);
-		return new LeaseStoreException(key, what + " of lock '" + key + "' failed: " + cause.getMessage(), cause);
+		return new LeaseStoreException(key, what + " of lock '" + key + "' failed: " + text(cause), cause);
 	}
 
 }

@@ -1,6 +1,7 @@
 package io.holdfast.redis;
 
 import java.nio.charset.StandardCharsets;
+import java.util.concurrent.TimeUnit;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -20,6 +21,9 @@ final class Subscription implements MessageListener, SubscriptionListener, Runna
 
 	private static final Log logger = LogFactory.getLog(Subscription.class);
 
+	/** What an attempt that is under way gets to end by itself. */
+	private static final long ENDING_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
 	private final RedisConnectionFactory factory;
 
 	private final byte[] channel;
@@ -27,6 +31,9 @@ final class Subscription implements MessageListener, SubscriptionListener, Runna
 	private final WakeUpListener listener;
 
 	private @Nullable RedisConnection connection;
+
+	/** Who is connecting and subscribing, while somebody is. */
+	private @Nullable Thread subscriber;
 
 	private boolean closed;
 
@@ -41,10 +48,11 @@ final class Subscription implements MessageListener, SubscriptionListener, Runna
 		Throwable trouble = null;
 		RedisConnection opened = null;
 		try {
-			opened = this.factory.getConnection();
-			if (keep(opened)) {
+			opened = begin() ? this.factory.getConnection() : null;
+			if (opened != null && keep(opened)) {
 				opened.subscribe(this, this.channel);
 				if (opened.isSubscribed() && !isClosed()) {
+					settled();
 					Drivers.onDisconnect(opened, () -> this.listener.onDisconnected(this));
 					return;
 				}
@@ -54,7 +62,15 @@ final class Subscription implements MessageListener, SubscriptionListener, Runna
 			trouble = ex;
 		}
 		release(opened);
+		settled();
 		this.listener.onLost(this, trouble);
+	}
+
+	private synchronized boolean begin() {
+		if (!this.closed) {
+			this.subscriber = Thread.currentThread();
+		}
+		return !this.closed;
 	}
 
 	/**
@@ -64,6 +80,11 @@ final class Subscription implements MessageListener, SubscriptionListener, Runna
 	private synchronized boolean keep(RedisConnection opened) {
 		this.connection = opened;
 		return !this.closed;
+	}
+
+	private synchronized void settled() {
+		this.subscriber = null;
+		notifyAll();
 	}
 
 	private synchronized boolean isClosed() {
@@ -77,21 +98,40 @@ final class Subscription implements MessageListener, SubscriptionListener, Runna
 
 	@Override
 	public void onChannelSubscribed(byte[] subscribed, long count) {
+		settled();
 		this.listener.onSubscribed(this);
 	}
 
 	/**
 	 * Unsubscribe. A thread that the driver keeps comes back by that and closes the
-	 * connection itself, which must not be done under its feet.
+	 * connection itself, which must not be done under its feet. Blocks shortly for an
+	 * attempt that is under way: Lettuce would leave its connection behind, and its
+	 * thread too, if the factory were closed under it.
 	 */
 	void close() {
 		RedisConnection opened;
 		synchronized (this) {
 			this.closed = true;
+			awaitSubscriber();
 			opened = this.connection;
 		}
 		if (opened != null) {
 			unsubscribe(opened);
+		}
+	}
+
+	private synchronized void awaitSubscriber() {
+		long until = System.nanoTime() + ENDING_NANOS;
+		try {
+			for (long left = ENDING_NANOS; this.subscriber != null && left > 0; left = until - System.nanoTime()) {
+				TimeUnit.NANOSECONDS.timedWait(this, left);
+			}
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+		}
+		if (this.subscriber != null) {
+			this.subscriber.interrupt();
 		}
 	}
 

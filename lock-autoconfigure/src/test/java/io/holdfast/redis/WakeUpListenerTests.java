@@ -1,0 +1,70 @@
+package io.holdfast.redis;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+
+import io.holdfast.engine.LeaseStore.WakeUps;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.data.redis.connection.RedisConnection;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+import static org.mockito.ArgumentMatchers.any;
+import static org.mockito.BDDMockito.given;
+import static org.mockito.BDDMockito.willAnswer;
+import static org.mockito.Mockito.mock;
+import static org.mockito.Mockito.verify;
+
+/**
+ * What is left of a listener that is closed while it connects.
+ */
+class WakeUpListenerTests {
+
+	private final RedisConnectionFactory factory = mock(RedisConnectionFactory.class);
+
+	private final RedisConnection connection = mock(RedisConnection.class);
+
+	private final CompletableFuture<Thread> connecting = new CompletableFuture<>();
+
+	private final CountDownLatch connected = new CountDownLatch(1);
+
+	private final WakeUpListener listener = new WakeUpListener(this.factory, ScriptExecutor.of(this.factory), "wake:",
+			false);
+
+	private Thread startConnecting() {
+		given(this.factory.getConnection()).willReturn(this.connection);
+		// Where Lettuce connects.
+		willAnswer((invocation) -> {
+			this.connecting.complete(Thread.currentThread());
+			this.connected.await();
+			return null;
+		}).given(this.connection).subscribe(any(), any(byte[].class));
+		this.listener.start("0123456789abcdef0123456789abcdef", mock(WakeUps.class));
+		return this.connecting.join();
+	}
+
+	@Test
+	@DisplayName("a thread that is never connected ends when the listener is closed")
+	void threadEnds() {
+		Thread thread = startConnecting();
+		this.listener.close();
+		await().until(() -> !thread.isAlive());
+	}
+
+	@Test
+	@DisplayName("a connection that is being opened is closed before the listener is")
+	void connectionIsClosed() throws Exception {
+		startConnecting();
+		Thread closer = new Thread(this.listener::close);
+		closer.start();
+		await().until(() -> closer.getState() == Thread.State.TIMED_WAITING || !closer.isAlive());
+		this.connected.countDown();
+		closer.join();
+		verify(this.connection).close();
+		assertThat(this.listener.isListening()).isFalse();
+	}
+
+}
