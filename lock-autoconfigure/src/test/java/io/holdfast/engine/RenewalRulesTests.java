@@ -1,0 +1,111 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.LeaseLostException;
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * The rules of renewal and loss.
+ */
+class RenewalRulesTests extends ScriptedEngine {
+
+	@Test
+	void renewalsThatAreDueTogetherAreSentTogether() {
+		granted(REQUEST, 10);
+		CompletableFuture<LockLease> other = this.service.acquireAsync(LockRequest.of("other"));
+		this.store.last("acquire 2").granted(10, 30_000);
+		assertThat(other).isCompleted();
+		this.store.sent();
+		this.store.elapse(10_000);
+		assertThat(this.store.sent()).hasSize(1).allMatch((line) -> line.contains("1 for") && line.contains("2 for"));
+		this.store.last("renew").renewed(false, true);
+		this.store.elapse(10_000);
+		assertThat(this.store.sent()).as("the lost one does not end the other's").hasSize(1);
+	}
+
+	@Test
+	void renewalsInPartsOfTheStoreDoNotMatterToEachOther() {
+		this.store.parts.put("other", 1);
+		LockLease lease = granted(REQUEST, 10);
+		CompletableFuture<LockLease> other = this.service.acquireAsync(LockRequest.of("other"));
+		this.store.last("acquire 2").granted(10, 30_000);
+		this.store.sent();
+		this.store.elapse(10_000);
+		assertThat(this.store.sent()).containsExactlyInAnyOrder("renew 1 for 30000", "renew 2 for 30000");
+		this.store.last("renew 2").renewed(true);
+		this.store.elapse(19_900);
+		assertThat(lease.isHeld()).isFalse();
+		assertThat(other.join().isHeld()).isTrue();
+	}
+
+	@Test
+	void aFailedRenewalIsRepeatedUntilValidityEndsAndThenTheLeaseIsLostForGood() {
+		LockLease lease = granted(REQUEST, 10);
+		List<String> lost = new ArrayList<>();
+		lease.onLost(() -> lost.add("lost"));
+		this.store.elapse(10_000);
+		this.store.last("renew 1").fail(true);
+		this.store.elapse(1000);
+		ScriptedStore.Command late = this.store.last("renew 1");
+		this.store.elapse(18_697);
+		assertThat(lease.isHeld()).isTrue();
+		this.store.elapse(1);
+		assertThat(lease.isHeld()).isFalse();
+		late.renewed(true);
+		assertThat(lease.isHeld()).isFalse();
+		assertThat(lost).containsExactly("lost");
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(lease::ensureHeld);
+	}
+
+	@Test
+	void aRenewalThatIsAnsweredAfterTheEndDoesNotReviveTheLease() {
+		LockLease lease = granted(REQUEST, 10);
+		this.store.elapse(10_000);
+		ScriptedStore.Command renewal = this.store.last("renew 1");
+		// The timers are late, as after a pause of the whole process.
+		this.store.pause(20_000);
+		assertThat(lease.isHeld()).isFalse();
+		renewal.renewed(true);
+		assertThat(lease.isHeld()).isFalse();
+	}
+
+	@Test
+	void aRenewalNeverShortensValidity() {
+		LockLease lease = granted(REQUEST, 10);
+		CompletableFuture<Void> byHand = CompletableFuture.runAsync(() -> lease.renew(Duration.ofMillis(100)));
+		this.store.answerNext("renew 1 for 100");
+		byHand.join();
+		assertThat(lease.remaining()).isGreaterThan(Duration.ofSeconds(29));
+	}
+
+	@Test
+	void maxHoldEndsTheRenewalOfAHolderThatHangs() {
+		LockLease lease = granted(REQUEST.maxHold(Duration.ofSeconds(15)), 10);
+		this.store.elapse(10_000);
+		this.store.last("renew 1").renewed(true);
+		this.store.elapse(29_000);
+		assertThat(lease.isHeld()).isTrue();
+		this.store.elapse(1000);
+		assertThat(lease.isHeld()).isFalse();
+	}
+
+	@Test
+	void nothingIsSentWhileNothingIsHeld() {
+		LockLease lease = granted(REQUEST, 10);
+		lease.releaseAsync();
+		this.store.last("release 1").released(true);
+		this.store.sent();
+		this.store.elapse(1_000_000);
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+}

@@ -1,0 +1,36 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+
+/**
+ * An engine on a store and a clock that do just what a test says. Tokens are 1, 2, … in
+ * the order of the requests.
+ */
+abstract class ScriptedEngine {
+
+	static final String ID = "0123456789abcdef0123456789abcdef";
+
+	static final LockRequest REQUEST = LockRequest.of("k")
+		.waitTime(Duration.ofSeconds(10))
+		.leaseTime(Duration.ofSeconds(30));
+
+	final ScriptedStore store = new ScriptedStore();
+
+	final DefaultLockService service = new DefaultLockService(this.store, EngineSettings.defaults(), this.store,
+			Runnable::run, ID, () -> 1.0);
+
+	LockLease granted(LockRequest request, long fence) {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(request);
+		this.store.last("acquire 1").granted(fence, 30_000);
+		return answer.join();
+	}
+
+	void handOver(int number, long fence, long ttlMillis) {
+		this.store.wakeUps.handedOver("k", ID + ":" + number, fence, ttlMillis);
+	}
+
+}
