@@ -136,7 +136,8 @@ public interface LeaseStore extends AutoCloseable {
 		 * Somebody else owns the key.
 		 *
 		 * @param ownerTtlMillis how long they do from now, -1 for no end
-		 * @param fence the last fencing token given for the key, 0 if none is remembered
+		 * @param fence the last fencing token given for the key; if none is remembered, a
+		 * number that all earlier ones were not above, and all later ones will be
 		 * @param foreign whether the owner does not hand the key over: not an instance of
 		 * this project
 		 */

@@ -174,7 +174,7 @@ public final class MemoryLeases {
 	}
 
 	private Busy busy(Entry entry) {
-		return new Busy(ttl(entry), entry.fence,
+		return new Busy(ttl(entry), Math.max(entry.fence, entry.forgotten),
 				entry.owner == null || !MemoryLeaseStore.TOKEN.matcher(entry.owner).matches());
 	}
 
@@ -210,7 +210,7 @@ public final class MemoryLeases {
 		List<Runnable> wakeUps = new ArrayList<>(1);
 		T reply;
 		synchronized (this) {
-			Entry entry = this.entries.computeIfAbsent(key, (k) -> new Entry());
+			Entry entry = this.entries.computeIfAbsent(key, (k) -> new Entry(nowMicros() - 1));
 			expire(entry);
 			reply = command.run(entry, wakeUps);
 			// A fence below the clock is not needed to make the next one greater.
@@ -249,6 +249,9 @@ public final class MemoryLeases {
 
 		private @Nullable String owner;
 
+		/** Not below any fence that was given out before this entry was there. */
+		private final long forgotten;
+
 		private long expiresAt;
 
 		private long fence;
@@ -256,6 +259,10 @@ public final class MemoryLeases {
 		private final List<Queued> queue = new ArrayList<>();
 
 		private long queueExpiresAt;
+
+		private Entry(long forgotten) {
+			this.forgotten = forgotten;
+		}
 
 		private int place(String token) {
 			for (int i = 0; i < this.queue.size(); i++) {

@@ -33,4 +33,4 @@ end
 if ARGV[5] == '1' then
   enqueue(token, claim, mode)
 end
-return { 0, ttl, integer(fence), isForeign(owner) and 1 or 0 }
+return { 0, ttl, integer(lastFence()), isForeign(owner) and 1 or 0 }

@@ -16,6 +16,11 @@ local STRIDE = 64
 -- The script sets these before it grants or queues anything.
 local retention, queueTtl, channelPrefix, cluster, userKey
 
+-- The last fence, for telling old hand-offs from new ones. If it is gone, all before now were lower than this.
+local function lastFence()
+  return fence > 0 and fence or now - 1
+end
+
 local function integer(number)
   return string.format('%.0f', number)
 end

@@ -164,6 +164,19 @@ public abstract class LeaseStoreContract {
 	}
 
 	@Test
+	@DisplayName("whoever comes second can tell old hand-offs by the fence, also behind a foreign owner")
+	void tellsAFenceBehindForeignOwner() {
+		Granted before = granted(this.a.acquire("1"));
+		this.a.release("1");
+		elapse(Duration.ofMillis(5));
+		putForeign(KEY, "somebody", Duration.ofMillis(SHORT));
+		Busy busy = busy(this.b.acquire("1"));
+		assertThat(busy.fence()).isGreaterThanOrEqualTo(before.fence());
+		elapse(Duration.ofMillis(SHORT + 20));
+		assertThat(granted(this.b.acquire("1")).fence()).isGreaterThan(busy.fence());
+	}
+
+	@Test
 	@DisplayName("S2 a foreign owner without end is told as such and left alone")
 	void leavesOwnerWithoutEndAlone() {
 		putForeign(KEY, this.a.id.substring(1) + "x:1", null);

@@ -219,6 +219,17 @@ class RedisLeaseStoreTests extends LeaseStoreContract {
 	}
 
 	@Test
+	@DisplayName("a fence that is gone is told as one that no earlier hand-off reached")
+	void tellsAFenceThatIsGone() {
+		Granted before = granted(this.a.acquire("1"));
+		this.redis.template().delete("{" + this.redis.keyPrefix() + KEY + "}:fence");
+		Busy busy = busy(this.b.acquire("1"));
+		assertThat(busy.fence()).isGreaterThanOrEqualTo(before.fence());
+		this.a.release("1");
+		assertThat(this.b.awaitWakeUp().fence()).isGreaterThan(busy.fence());
+	}
+
+	@Test
 	@DisplayName("an entry of the queue that nobody understands is dropped")
 	void dropsForeignEntry() {
 		granted(this.a.acquire("1"));
