@@ -175,7 +175,7 @@ final class Gate {
 	}
 
 	/**
-	 * The key is not free, and the waiter does not wait. The store knows nothing of it.
+	 * The key is not free, and the waiter does not wait.
 	 */
 	void refuse(Waiter waiter) {
 		waiter.result.completeExceptionally(this.engine.notAcquired(waiter, Reason.TIMED_OUT));
