@@ -1,7 +1,7 @@
 package io.holdfast;
 
 /**
- * The {@link Lease} of an exclusive lock.
+ * The {@link Lease} of a lock.
  */
 public interface LockLease extends Lease {
 
@@ -10,7 +10,8 @@ public interface LockLease extends Lease {
 	 * every earlier grant of the same key, also across restarts and fail-overs of the
 	 * store. Pass it on with each write and have the written resource refuse lower ones;
 	 * that closes the gap of a holder that was paused beyond its lease. Nested leases
-	 * share the number of the lease that they are nested in.
+	 * share the number of the lease that they are nested in. Leases for reading have
+	 * numbers in the same row.
 	 * @return the fencing token
 	 * @see <a href=
 	 * "https://martin.kleppmann.com/2016/02/08/how-to-do-distributed-locking.html">Martin

@@ -6,16 +6,12 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A lock was not acquired, for a reason other than trouble with the store: it was held by
- * others for the whole wait, the waiting thread was interrupted, or this instance is
- * shutting down.
+ * others for the whole wait, the waiting thread was interrupted or holds the key itself
+ * in another mode, or this instance is shutting down.
  */
-public class LockNotAcquiredException extends HoldfastException {
+public class LockNotAcquiredException extends NotAcquiredException {
 
 	private static final long serialVersionUID = 1L;
-
-	private final Reason reason;
-
-	private final Duration waited;
 
 	/**
 	 * Create the exception.
@@ -25,48 +21,19 @@ public class LockNotAcquiredException extends HoldfastException {
 	 * @param cause what interrupted the wait, or {@code null}
 	 */
 	public LockNotAcquiredException(String key, Reason reason, Duration waited, @Nullable Throwable cause) {
-		super(key, "Lock '" + key + "' was not acquired: " + reason.text + " after " + waited.toMillis() + " ms",
-				cause);
-		this.reason = reason;
-		this.waited = waited;
+		super(key, "Lock '" + key + "' was not acquired: " + text(reason) + " after " + waited.toMillis() + " ms",
+				reason, waited, cause);
 	}
 
-	/**
-	 * Why the lock was not acquired.
-	 * @return the reason
-	 */
-	public Reason getReason() {
-		return this.reason;
-	}
-
-	/**
-	 * How long the caller waited.
-	 * @return the time from the call to its failure
-	 */
-	public Duration getWaited() {
-		return this.waited;
-	}
-
-	/**
-	 * Why a lock was not acquired.
-	 */
-	public enum Reason {
-
-		/** Others held it until the wait time was over. */
-		TIMED_OUT("still held by others"),
-
-		/** The waiting thread was interrupted; its interrupt flag is set again. */
-		INTERRUPTED("interrupted"),
-
-		/** The application context is closing and grants nothing new. */
-		SHUTDOWN("this instance is shutting down");
-
-		private final String text;
-
-		Reason(String text) {
-			this.text = text;
-		}
-
+	private static String text(Reason reason) {
+		return switch (reason) {
+			case TIMED_OUT -> "still held by others";
+			case INTERRUPTED -> "interrupted";
+			case SHUTDOWN -> "this instance is shutting down";
+			case SELF_BLOCKED -> "this thread holds it in another mode and would wait for itself"
+					+ " (a reader cannot become a writer: release first, or ask for WRITE at once), refused";
+			case EXCEEDS_LIMIT -> throw new IllegalArgumentException("A lock has no limit");
+		};
 	}
 
 }

@@ -11,15 +11,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LockRequest {
 
-	/** Longest wait that is told apart from waiting for ever. */
-	private static final Duration FOREVER = Duration.ofNanos(Long.MAX_VALUE / 4);
-
-	/** Below this, neither the network's nor the scheduler's jitter is covered. */
-	private static final Duration MIN_LEASE = Duration.ofMillis(100);
-
-	private static final Duration MAX_LEASE = Duration.ofDays(365);
-
 	private final String key;
+
+	private final LockMode mode;
 
 	private final @Nullable Duration waitTime;
 
@@ -31,9 +25,10 @@ public final class LockRequest {
 
 	private final boolean reentrant;
 
-	private LockRequest(String key, @Nullable Duration waitTime, @Nullable Duration leaseTime,
+	private LockRequest(String key, LockMode mode, @Nullable Duration waitTime, @Nullable Duration leaseTime,
 			@Nullable Duration maxHold, boolean renewal, boolean reentrant) {
 		this.key = key;
+		this.mode = mode;
 		this.waitTime = waitTime;
 		this.leaseTime = leaseTime;
 		this.maxHold = maxHold;
@@ -48,7 +43,18 @@ public final class LockRequest {
 	 * @throws IllegalArgumentException if the key is not allowed
 	 */
 	public static LockRequest of(String key) {
-		return new LockRequest(Keys.check(key), null, null, null, true, true);
+		return new LockRequest(Requests.check("lock", key), LockMode.EXCLUSIVE, null, null, null, true, true);
+	}
+
+	/**
+	 * Whether to lock alone, or as a reader or writer. All that lock a key should agree
+	 * on either {@link LockMode#EXCLUSIVE EXCLUSIVE} or the other two.
+	 * @param mode the mode; {@link LockMode#EXCLUSIVE EXCLUSIVE} by default
+	 * @return the changed request
+	 */
+	public LockRequest mode(LockMode mode) {
+		return new LockRequest(this.key, mode, this.waitTime, this.leaseTime, this.maxHold, this.renewal,
+				this.reentrant);
 	}
 
 	/**
@@ -58,12 +64,9 @@ public final class LockRequest {
 	 * @throws IllegalArgumentException if it is negative
 	 */
 	public LockRequest waitTime(Duration waitTime) {
-		if (waitTime.isNegative()) {
-			throw new IllegalArgumentException("waitTime of lock '" + this.key + "' is negative: " + waitTime
-					+ "; use zero to try once, or waitForever()");
-		}
-		Duration bounded = (waitTime.compareTo(FOREVER) < 0) ? waitTime : FOREVER;
-		return new LockRequest(this.key, bounded, this.leaseTime, this.maxHold, this.renewal, this.reentrant);
+		Duration bounded = Requests.checkWait("waitTime of lock '" + this.key + "'", waitTime);
+		return new LockRequest(this.key, this.mode, bounded, this.leaseTime, this.maxHold, this.renewal,
+				this.reentrant);
 	}
 
 	/**
@@ -71,7 +74,7 @@ public final class LockRequest {
 	 * @return the changed request
 	 */
 	public LockRequest waitForever() {
-		return waitTime(FOREVER);
+		return waitTime(Requests.FOREVER);
 	}
 
 	/**
@@ -82,8 +85,9 @@ public final class LockRequest {
 	 * @throws IllegalArgumentException if it is out of these bounds
 	 */
 	public LockRequest leaseTime(Duration leaseTime) {
-		Keys.checkBounds("leaseTime", this.key, leaseTime, MIN_LEASE, MAX_LEASE);
-		return new LockRequest(this.key, this.waitTime, leaseTime, this.maxHold, this.renewal, this.reentrant);
+		Requests.checkBounds("leaseTime of lock '" + this.key + "'", leaseTime, Requests.MIN_LEASE, Requests.MAX_LEASE);
+		return new LockRequest(this.key, this.mode, this.waitTime, leaseTime, this.maxHold, this.renewal,
+				this.reentrant);
 	}
 
 	/**
@@ -93,7 +97,8 @@ public final class LockRequest {
 	 * @return the changed request
 	 */
 	public LockRequest renewal(boolean renewal) {
-		return new LockRequest(this.key, this.waitTime, this.leaseTime, this.maxHold, renewal, this.reentrant);
+		return new LockRequest(this.key, this.mode, this.waitTime, this.leaseTime, this.maxHold, renewal,
+				this.reentrant);
 	}
 
 	/**
@@ -104,8 +109,9 @@ public final class LockRequest {
 	 * @throws IllegalArgumentException if it is too short
 	 */
 	public LockRequest maxHold(Duration maxHold) {
-		Keys.checkBounds("maxHold", this.key, maxHold, MIN_LEASE, FOREVER);
-		return new LockRequest(this.key, this.waitTime, this.leaseTime, maxHold, this.renewal, this.reentrant);
+		Requests.checkBounds("maxHold of lock '" + this.key + "'", maxHold, Requests.MIN_LEASE, Requests.FOREVER);
+		return new LockRequest(this.key, this.mode, this.waitTime, this.leaseTime, maxHold, this.renewal,
+				this.reentrant);
 	}
 
 	/**
@@ -115,7 +121,8 @@ public final class LockRequest {
 	 * @return the changed request
 	 */
 	public LockRequest reentrant(boolean reentrant) {
-		return new LockRequest(this.key, this.waitTime, this.leaseTime, this.maxHold, this.renewal, reentrant);
+		return new LockRequest(this.key, this.mode, this.waitTime, this.leaseTime, this.maxHold, this.renewal,
+				reentrant);
 	}
 
 	/**
@@ -124,6 +131,14 @@ public final class LockRequest {
 	 */
 	public String key() {
 		return this.key;
+	}
+
+	/**
+	 * How to lock it.
+	 * @return the mode
+	 */
+	public LockMode mode() {
+		return this.mode;
 	}
 
 	/**
@@ -168,7 +183,7 @@ public final class LockRequest {
 
 	@Override
 	public boolean equals(@Nullable Object other) {
-		return other instanceof LockRequest that && this.key.equals(that.key)
+		return other instanceof LockRequest that && this.key.equals(that.key) && this.mode == that.mode
 				&& Objects.equals(this.waitTime, that.waitTime) && Objects.equals(this.leaseTime, that.leaseTime)
 				&& Objects.equals(this.maxHold, that.maxHold) && this.renewal == that.renewal
 				&& this.reentrant == that.reentrant;
@@ -176,14 +191,15 @@ public final class LockRequest {
 
 	@Override
 	public int hashCode() {
-		return Objects.hash(this.key, this.waitTime, this.leaseTime, this.maxHold, this.renewal, this.reentrant);
+		return Objects.hash(this.key, this.mode, this.waitTime, this.leaseTime, this.maxHold, this.renewal,
+				this.reentrant);
 	}
 
 	@Override
 	public String toString() {
-		return "LockRequest[" + this.key + ", waitTime=" + (FOREVER.equals(this.waitTime) ? "forever" : this.waitTime)
-				+ ", leaseTime=" + this.leaseTime + ", maxHold=" + this.maxHold + ", renewal=" + this.renewal
-				+ ", reentrant=" + this.reentrant + "]";
+		return "LockRequest[" + this.key + ", mode=" + this.mode + ", waitTime="
+				+ (Requests.FOREVER.equals(this.waitTime) ? "forever" : this.waitTime) + ", leaseTime=" + this.leaseTime
+				+ ", maxHold=" + this.maxHold + ", renewal=" + this.renewal + ", reentrant=" + this.reentrant + "]";
 	}
 
 }

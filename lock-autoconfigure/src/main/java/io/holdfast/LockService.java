@@ -24,9 +24,15 @@ import java.util.concurrent.CompletableFuture;
  * belong to no thread and are never nested.
  *
  * <p>
+ * By its {@linkplain LockRequest#mode(LockMode) mode} a key is locked exclusively, or by
+ * many readers or one writer, who are served in their order, neighbouring readers
+ * together. A thread that writes may also read, and go on reading after its write lease
+ * was released; one that only reads is refused to write.
+ *
+ * <p>
  * A thread that is interrupted while it waits gets a {@link LockNotAcquiredException} of
- * reason {@link LockNotAcquiredException.Reason#INTERRUPTED INTERRUPTED}; its interrupt
- * flag is set again, and nothing stays in the store.
+ * reason {@link NotAcquiredException.Reason#INTERRUPTED INTERRUPTED}; its interrupt flag
+ * is set again, and nothing stays in the store.
  */
 public interface LockService {
 
@@ -106,6 +112,16 @@ public interface LockService {
 	LockView asLock(String key);
 
 	/**
+	 * A view of a key as a {@link java.util.concurrent.locks.ReadWriteLock}, with the
+	 * default lease time: its locks are those of the modes {@link LockMode#READ READ} and
+	 * {@link LockMode#WRITE WRITE}. Views of one key are interchangeable.
+	 * @param key what to lock
+	 * @return the view
+	 * @throws IllegalArgumentException if the key is not allowed
+	 */
+	ReadWriteLockView asReadWriteLock(String key);
+
+	/**
 	 * Ask the store about a key. Blocks until the store answers.
 	 * @param key what to ask about
 	 * @return what the store knows of it
@@ -115,9 +131,10 @@ public interface LockService {
 	LockStatus status(String key);
 
 	/**
-	 * Release a key in its owner's name, whoever that is, and pass it to the next waiter.
-	 * For administrators: it breaks the exclusion until the owner notices, which is at
-	 * its next renewal. Logged as a warning. Blocks until the store answers.
+	 * Release a key in its owner's name, whoever that is, and pass it to the next waiter;
+	 * one that is locked by readers in all their names. For administrators: it breaks the
+	 * exclusion until the owner notices, which is at its next renewal. Logged as a
+	 * warning. Blocks until the store answers.
 	 * @param key what to release
 	 * @return whether anybody owned it
 	 * @throws IllegalArgumentException if the key is not allowed

@@ -39,6 +39,9 @@ public record LockStatus(String key, Owner owner, @Nullable Duration remaining, 
 		/** Another instance of Holdfast. */
 		OTHER_INSTANCE,
 
+		/** Readers, or a writer, of any instance of Holdfast. */
+		READ_WRITE,
+
 		/** A client other than Holdfast. */
 		FOREIGN
 

@@ -3,10 +3,12 @@ package io.holdfast.autoconfigure;
 import java.time.Duration;
 
 import io.holdfast.LockService;
+import io.holdfast.SemaphoreService;
 import io.holdfast.engine.DefaultLockService;
+import io.holdfast.engine.DefaultSemaphoreService;
+import io.holdfast.engine.LeaseEngine;
 import io.holdfast.redis.RedisLeaseStore;
 
-import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
@@ -20,35 +22,45 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.core.StringRedisTemplate;
 
 /**
- * {@link AutoConfiguration Auto-configuration} of a {@link LockService} on the
- * application's Redis.
+ * {@link AutoConfiguration Auto-configuration} of a {@link LockService} and a
+ * {@link SemaphoreService} on the application's Redis.
  */
 @AutoConfiguration(afterName = "org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration")
 @ConditionalOnClass(RedisConnectionFactory.class)
 @ConditionalOnBooleanProperty(name = "holdfast.enabled", matchIfMissing = true)
 @ConditionalOnSingleCandidate(RedisConnectionFactory.class)
-@ConditionalOnMissingBean(LockService.class)
 @EnableConfigurationProperties(HoldfastProperties.class)
 public final class HoldfastAutoConfiguration {
 
 	@Bean
-	DefaultLockService lockService(RedisConnectionFactory connectionFactory, HoldfastProperties properties) {
+	@ConditionalOnMissingBean
+	LeaseEngine holdfastLeaseEngine(RedisConnectionFactory connectionFactory, HoldfastProperties properties) {
 		properties.check();
 		// A template of our own: what the application does with its own must not matter.
 		RedisLeaseStore store = new RedisLeaseStore(new StringRedisTemplate(connectionFactory),
 				properties.storeOptions());
-		return new DefaultLockService(store, properties.engineSettings());
+		return new LeaseEngine(store, properties.engineSettings());
 	}
 
 	@Bean
-	LockServiceLifecycle lockServiceLifecycle(LockService lockService, Environment environment) {
+	@ConditionalOnMissingBean(LockService.class)
+	DefaultLockService lockService(LeaseEngine engine) {
+		return new DefaultLockService(engine);
+	}
+
+	@Bean
+	@ConditionalOnMissingBean(SemaphoreService.class)
+	DefaultSemaphoreService semaphoreService(LeaseEngine engine) {
+		return new DefaultSemaphoreService(engine);
+	}
+
+	@Bean
+	@ConditionalOnMissingBean
+	LeaseEngineLifecycle holdfastLeaseEngineLifecycle(LeaseEngine engine, Environment environment) {
 		Duration phase = DurationStyle
 			.detectAndParse(environment.getProperty("spring.lifecycle.timeout-per-shutdown-phase", "30s"));
 		// What is left must be released while this phase of the shut-down still lasts.
-		// A mock in a test, or what a post-processor made of it, is left alone.
-		Object target = AopProxyUtils.getSingletonTarget(lockService);
-		LockService service = (target instanceof DefaultLockService unwrapped) ? unwrapped : lockService;
-		return new LockServiceLifecycle(service, phase.multipliedBy(4).dividedBy(5));
+		return new LeaseEngineLifecycle(engine, phase.multipliedBy(4).dividedBy(5));
 	}
 
 }

@@ -15,14 +15,16 @@ import org.springframework.boot.context.properties.source.InvalidConfigurationPr
  *
  * @param enabled Whether Holdfast is configured at all; if not, there is no lock service
  * and annotated methods run without a lock
- * @param lock Exclusive locks
+ * @param lock Locks
+ * @param semaphore Semaphores
  * @param wakeUp How waiting instances learn that it is their turn
  * @param redis How Redis is used
  * @param aop How annotations are applied
  */
 @ConfigurationProperties("holdfast")
 public record HoldfastProperties(@DefaultValue("true") boolean enabled, @DefaultValue Lock lock,
-		@DefaultValue WakeUp wakeUp, @DefaultValue Redis redis, @DefaultValue Aop aop) {
+		@DefaultValue Semaphore semaphore, @DefaultValue WakeUp wakeUp, @DefaultValue Redis redis,
+		@DefaultValue Aop aop) {
 
 	private static final Duration MIN_LEASE = Duration.ofMillis(100);
 
@@ -34,13 +36,12 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * @throws InvalidConfigurationPropertyValueException naming the property
 	 */
 	void check() {
-		Duration waitTime = this.lock.waitTime();
-		if (!waitTime.isNegative()) {
-			checkBounds(Duration.ZERO, "lock.wait-time", waitTime);
-		}
-		else if (!waitTime.equals(Duration.ofMillis(-1))) {
-			throw new InvalidConfigurationPropertyValueException("holdfast.lock.wait-time", waitTime,
-					"it must be at least 0, or -1 to wait without limit");
+		checkWait("lock.wait-time", this.lock.waitTime());
+		checkWait("semaphore.wait-time", this.semaphore.waitTime());
+		checkBounds(MIN_LEASE, "semaphore.lease-time", this.semaphore.leaseTime());
+		if (this.semaphore.keyPrefix().equals(this.lock.keyPrefix())) {
+			throw new InvalidConfigurationPropertyValueException("holdfast.semaphore.key-prefix",
+					this.semaphore.keyPrefix(), "it must not be the same as holdfast.lock.key-prefix");
 		}
 		checkBounds(MIN_LEASE, "lock.lease-time", this.lock.leaseTime());
 		checkBounds(MIN_LEASE, "lock.max-hold", this.lock.maxHold());
@@ -49,6 +50,16 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		checkBounds(Duration.ofMillis(10), "wake-up.retry-interval", this.wakeUp.retryInterval());
 		checkBounds(MIN_LEASE, "wake-up.handoff-timeout", this.wakeUp.handoffTimeout());
 		checkBounds(Duration.ofMillis(50), "redis.command-timeout", this.redis.commandTimeout());
+	}
+
+	private static void checkWait(String property, Duration waitTime) {
+		if (!waitTime.isNegative()) {
+			checkBounds(Duration.ZERO, property, waitTime);
+		}
+		else if (!waitTime.equals(Duration.ofMillis(-1))) {
+			throw new InvalidConfigurationPropertyValueException("holdfast." + property, waitTime,
+					"it must be at least 0, or -1 to wait without limit");
+		}
 	}
 
 	private static void checkBounds(Duration min, String property, @Nullable Duration value) {
@@ -64,17 +75,18 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 
 	EngineSettings engineSettings() {
 		return new EngineSettings(this.lock.waitTime(), this.lock.leaseTime(), this.lock.maxHold(),
+				this.semaphore.waitTime(), this.semaphore.leaseTime(), this.semaphore.fair(),
 				this.wakeUp.handoffTimeout(), this.wakeUp.retryInterval(), this.redis.commandTimeout());
 	}
 
 	RedisLeaseStore.Options storeOptions() {
-		return new RedisLeaseStore.Options(this.lock.keyPrefix(), this.wakeUp.channelPrefix(),
-				this.lock.healMissingTtl(), this.lock.fenceRetention(), this.wakeUp.handoffTimeout(),
-				this.wakeUp.mode() == WakeUp.Mode.POLLING);
+		return new RedisLeaseStore.Options(this.lock.keyPrefix(), this.semaphore.keyPrefix(),
+				this.wakeUp.channelPrefix(), this.lock.healMissingTtl(), this.lock.fenceRetention(),
+				this.wakeUp.handoffTimeout(), this.wakeUp.mode() == WakeUp.Mode.POLLING);
 	}
 
 	/**
-	 * Exclusive locks.
+	 * Locks.
 	 *
 	 * @param keyPrefix What the keys of locks begin with in Redis; all applications that
 	 * exclude one another must have the same
@@ -91,6 +103,22 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	public record Lock(@DefaultValue("lock:") String keyPrefix, @DefaultValue("10s") Duration waitTime,
 			@DefaultValue("30s") Duration leaseTime, @Nullable Duration maxHold, @Nullable Duration healMissingTtl,
 			@DefaultValue("24h") Duration fenceRetention) {
+
+	}
+
+	/**
+	 * Semaphores.
+	 *
+	 * @param keyPrefix What the keys of semaphores begin with in Redis; all applications
+	 * that share permits must have the same
+	 * @param waitTime How long to wait for permits; 0 tries once, -1 waits without limit
+	 * @param leaseTime How long permits outlive their holder if that dies; while the
+	 * holder lives, they are renewed
+	 * @param fair Whether requests for permits stand in line; if not, one that fits may
+	 * pass those that wait
+	 */
+	public record Semaphore(@DefaultValue("semaphore:") String keyPrefix, @DefaultValue("0") Duration waitTime,
+			@DefaultValue("30s") Duration leaseTime, @DefaultValue("true") boolean fair) {
 
 	}
 

@@ -4,42 +4,66 @@ import java.time.Duration;
 
 import org.jspecify.annotations.Nullable;
 
+import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.Resource.Kind;
 
 /**
  * A request with its gaps filled from the settings, in the units that the engine and the
  * store count in.
  *
- * @param waits whether to queue for the key; if not, one answer decides
+ * @param resource of what
+ * @param permits how many permits
+ * @param limit how many there are in all, as far as the request knows
+ * @param fair whether those who wait come first
+ * @param waits whether to queue for it; if not, one answer decides
  * @param waitNanos how long until the caller is answered, whatever happens
  * @param leaseMillis how long a lease lasts when it is not renewed
  * @param claimMillis how long a hand-off is granted at first
  * @param renewal whether the lease is renewed
  * @param maxHoldNanos how long it is renewed in all
- * @param reentrant whether a thread that holds the key gets a nested lease
+ * @param reentrant whether a thread that holds it gets a nested lease
  */
-record Demand(boolean waits, long waitNanos, long leaseMillis, long claimMillis, boolean renewal, long maxHoldNanos,
-		boolean reentrant) {
+record Demand(Resource resource, int permits, int limit, boolean fair, boolean waits, long waitNanos, long leaseMillis,
+		long claimMillis, boolean renewal, long maxHoldNanos, boolean reentrant) {
 
 	private static final long FOREVER = Long.MAX_VALUE / 4;
 
 	static Demand of(LockRequest request, EngineSettings settings) {
-		Duration wait = or(request.waitTime(), settings.waitTime());
-		Duration lease = or(request.leaseTime(), settings.leaseTime());
-		Duration maxHold = (request.maxHold() != null) ? request.maxHold() : settings.maxHold();
+		LockMode mode = request.mode();
+		Resource resource = new Resource((mode == LockMode.EXCLUSIVE) ? Kind.LOCK : Kind.READ_WRITE, request.key());
+		int permits = (mode == LockMode.WRITE) ? Resource.ALL : 1;
+		return of(resource, permits, (mode == LockMode.EXCLUSIVE) ? 1 : Resource.ALL, true,
+				or(request.waitTime(), settings.waitTime()), or(request.leaseTime(), settings.leaseTime()),
+				request.isRenewal(), request.maxHold(), request.isReentrant(), settings);
+	}
+
+	static Demand of(SemaphoreRequest request, EngineSettings settings) {
+		Boolean fair = request.fair();
+		return of(new Resource(Kind.SEMAPHORE, request.key()), request.permits(), request.limit(),
+				(fair != null) ? fair : settings.semaphoreFair(), or(request.waitTime(), settings.semaphoreWaitTime()),
+				or(request.leaseTime(), settings.semaphoreLeaseTime()), request.isRenewal(), request.maxHold(), false,
+				settings);
+	}
+
+	private static Demand of(Resource resource, int permits, int limit, boolean fair, Duration wait, Duration lease,
+			boolean renewal, @Nullable Duration maxHold, boolean reentrant, EngineSettings settings) {
+		Duration longest = (maxHold != null || resource.kind() == Kind.SEMAPHORE) ? maxHold : settings.maxHold();
 		long leaseMillis = lease.toMillis();
 		long waitNanos = wait.isZero() ? settings.commandTimeout().toNanos() : wait.toNanos();
-		return new Demand(!wait.isZero(), wait.isNegative() ? FOREVER : waitNanos, leaseMillis,
-				Math.min(leaseMillis, settings.handoffTimeout().toMillis()), request.isRenewal(),
-				(maxHold != null) ? maxHold.toNanos() : FOREVER, request.isReentrant());
+		return new Demand(resource, permits, limit, fair, !wait.isZero(), wait.isNegative() ? FOREVER : waitNanos,
+				leaseMillis, Math.min(leaseMillis, settings.handoffTimeout().toMillis()), renewal,
+				(longest != null) ? longest.toNanos() : FOREVER, reentrant);
 	}
 
 	private static Duration or(@Nullable Duration value, Duration defaultValue) {
 		return (value != null) ? value : defaultValue;
 	}
 
-	LeaseStore.Next asNext(String token) {
-		return new LeaseStore.Next(token, this.leaseMillis, this.claimMillis);
+	Ask ask(String token, @Nullable String under) {
+		return new Ask(token, this.permits, this.limit, this.fair, under, this.leaseMillis, this.claimMillis);
 	}
 
 }

@@ -7,26 +7,32 @@ import org.jspecify.annotations.Nullable;
 /**
  * What an engine does where a request says nothing, and its own times.
  *
- * @param waitTime how long a request waits; negative for without limit
- * @param leaseTime how long a lease lasts when it is not renewed
- * @param maxHold how long a lease is renewed in all, or {@code null} for no limit
+ * @param waitTime how long a request for a lock waits; negative for without limit
+ * @param leaseTime how long the lease of a lock lasts when it is not renewed
+ * @param maxHold how long the lease of a lock is renewed in all, or {@code null} for no
+ * limit
+ * @param semaphoreWaitTime how long a request for permits waits; negative for without
+ * limit
+ * @param semaphoreLeaseTime how long a lease of permits lasts when it is not renewed
+ * @param semaphoreFair whether requests for permits stand in line
  * @param handoffTimeout how long a hand-off is granted at first; half of it is the
  * longest time after which a waiter asks again
  * @param retryInterval how often a waiter asks again for a key whose owner does not hand
  * it over, while wake-ups are not received, or while the store fails
  * @param commandTimeout how long a command may stay unanswered that no wait time bounds
  */
-public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Duration maxHold, Duration handoffTimeout,
+public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Duration maxHold,
+		Duration semaphoreWaitTime, Duration semaphoreLeaseTime, boolean semaphoreFair, Duration handoffTimeout,
 		Duration retryInterval, Duration commandTimeout) {
 
 	/**
-	 * The defaults: wait 10 s, lease 30 s, no longest hold, hand-off timeout 5 s, retry
-	 * interval 200 ms, command timeout 1 s.
+	 * The defaults: locks wait 10 s, permits not at all; leases 30 s, no longest hold,
+	 * fair; hand-off timeout 5 s, retry interval 200 ms, command timeout 1 s.
 	 * @return the default settings
 	 */
 	public static EngineSettings defaults() {
-		return new EngineSettings(Duration.ofSeconds(10), Duration.ofSeconds(30), null, Duration.ofSeconds(5),
-				Duration.ofMillis(200), Duration.ofSeconds(1));
+		return new EngineSettings(Duration.ofSeconds(10), Duration.ofSeconds(30), null, Duration.ZERO,
+				Duration.ofSeconds(30), true, Duration.ofSeconds(5), Duration.ofMillis(200), Duration.ofSeconds(1));
 	}
 
 }

@@ -1,173 +1,115 @@
 package io.holdfast.engine;
 
-import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.atomic.AtomicBoolean;
 
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.ReleaseResult;
+import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.ReleaseReply;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
-import io.holdfast.LeaseLostException;
-import io.holdfast.LockNotAcquiredException.Reason;
-import io.holdfast.ReleaseResult;
-
 /**
- * All that happens to one key inside one instance. One waiter at a time stands for the
- * instance in the store, the <em>contender</em>; granted, its hold is the
- * <em>holder</em>; the others wait here in their order and cost the store nothing.
- * Whenever somebody waits here, there is a contender or a valid holder.
+ * All that happens to one resource inside one instance. Some waiters stand for the
+ * instance in the store, the <em>contenders</em>; the others wait here in their order and
+ * cost the store nothing. Whenever somebody waits here, there is somebody whose end lets
+ * the next one contend.
  *
  * <p>
- * Events run one after the other, each to its end, on whichever thread brings one while
- * none runs; so the state needs no lock, commands leave in the order of the decisions
- * behind them, and a reply that is there at once cannot interfere with its own request.
+ * Events run one after the other, so the state needs no lock, commands leave in the order
+ * of the decisions behind them, and a reply that is there at once cannot interfere with
+ * its own request.
  */
-final class Gate {
+abstract class Gate {
 
 	private static final Log logger = LogFactory.getLog(Gate.class);
 
-	/** How many events a thread runs at a time before another one goes on. */
-	private static final int EVENTS_PER_THREAD = 100;
+	final LeaseEngine engine;
 
-	final LockEngine engine;
-
-	final String key;
+	final Resource resource;
 
 	/** How many waiters and holds need this gate. Guarded by the engine's map. */
 	int users;
 
-	private final Queue<Runnable> events = new ConcurrentLinkedQueue<>();
+	final Set<Waiter> queue = new LinkedHashSet<>();
 
-	private final AtomicBoolean running = new AtomicBoolean();
+	final Set<Waiter> contenders = new LinkedHashSet<>(2);
 
-	private final Set<Waiter> queue = new LinkedHashSet<>();
+	private final Mailbox mailbox;
 
-	private @Nullable Waiter contender;
-
-	private @Nullable Hold holder;
-
-	/** Lost, but not released yet by their holders. */
-	private final List<Hold> lost = new ArrayList<>(0);
-
-	Gate(LockEngine engine, String key) {
+	Gate(LeaseEngine engine, Resource resource) {
 		this.engine = engine;
-		this.key = key;
+		this.resource = resource;
+		this.mailbox = new Mailbox(resource, engine.callbacks);
 	}
 
-	void execute(Runnable event) {
-		this.events.add(event);
-		drain();
+	static Gate of(LeaseEngine engine, Resource resource) {
+		return switch (resource.kind()) {
+			case LOCK -> new LockGate(engine, resource);
+			case READ_WRITE -> new ReadWriteGate(engine, resource);
+			case SEMAPHORE -> new PermitGate(engine, resource);
+		};
 	}
+
+	final void execute(Runnable event) {
+		this.mailbox.execute(event);
+	}
+
+	// What differs
+
+	/** A request begins. */
+	abstract void arrive(Waiter waiter);
+
+	/** Whether a waiter may stand in the store beside those who do already. */
+	abstract boolean admits(Waiter waiter);
+
+	/** Whether who contends next takes the place in the store of one that ends. */
+	abstract boolean passesOn();
+
+	abstract void began(Hold hold);
+
+	abstract void ended(Hold hold);
 
 	/**
-	 * What comes in as fast as it is done must not keep this thread, which may be the
-	 * driver's or that of a call with a deadline: so another one goes on after a while.
+	 * Whether a thread has a hold here. May be called by that thread, too.
 	 */
-	private void drain() {
-		int left = EVENTS_PER_THREAD;
-		while (!this.events.isEmpty()) {
-			if (left == 0) {
-				if (background(this::drain)) {
-					return;
-				}
-				left = EVENTS_PER_THREAD;
-			}
-			if (!this.running.compareAndSet(false, true)) {
-				return;
-			}
-			try {
-				Runnable event = this.events.poll();
-				while (event != null) {
-					run(event);
-					event = (--left > 0) ? this.events.poll() : null;
-				}
-			}
-			finally {
-				// Also if the stack ends right here: whoever comes next goes on.
-				this.running.set(false);
-			}
-		}
-	}
-
-	private void run(Runnable event) {
-		try {
-			event.run();
-		}
-		catch (RuntimeException | Error ex) {
-			// Not here: logging takes more stack than is left after an overflow.
-			background(() -> logger.error("An event at key '" + this.key + "' failed", ex));
-		}
-	}
-
-	private boolean background(Runnable action) {
-		try {
-			this.engine.callbacks.execute(action);
-			return true;
-		}
-		catch (RuntimeException | Error ex) {
-			return false;
-		}
-	}
+	abstract boolean isHeldBy(Thread owner);
 
 	// Events, and what they consist of
 
-	void arrive(Waiter waiter) {
-		dropInvalidHolder();
-		Thread owner = waiter.demand.reentrant() ? waiter.owner : null;
-		boolean lostByOwner = owner != null && isLostBy(owner);
-		if (owner != null && !lostByOwner && this.holder != null && this.holder.owner == owner) {
-			// Also during a shut-down: it is part of the work in flight.
-			nest(waiter, this.holder);
-		}
-		else if (this.engine.isClosed()) {
-			fail(waiter, this.engine.notAcquired(waiter, Reason.SHUTDOWN));
-		}
-		else if (lostByOwner) {
-			fail(waiter, new LeaseLostException(this.key, "Lock '" + this.key
-					+ "' was not acquired again: this thread holds it by a lease that was lost; release that first"));
-		}
-		else if (this.contender == null && this.holder == null && this.queue.isEmpty()) {
-			this.contender = waiter;
-			waiter.begin();
-			waiter.ask();
-		}
-		else if (waiter.demand.waits()) {
-			this.queue.add(waiter);
-			waiter.queue();
-		}
-		else {
-			// Somebody else is before it; perhaps only because the store is silent.
-			timedOut(waiter);
-		}
+	final void contend(Waiter waiter) {
+		this.contenders.add(waiter);
+		// Before anything names its token: a wake-up may be faster than this thread.
+		waiter.begin();
 	}
 
-	private boolean isLostBy(Thread owner) {
-		return this.lost.stream().anyMatch((hold) -> hold.owner == owner);
+	final void standInLine(Waiter waiter) {
+		this.queue.add(waiter);
+		waiter.queue();
 	}
 
-	private void nest(Waiter waiter, Hold hold) {
+	final void nest(Waiter waiter, Hold hold) {
 		waiter.nested();
 		hold.leases++;
 		this.engine.leave(this);
 		deliver(waiter, hold);
 	}
 
-	void granted(Waiter waiter, Hold hold) {
-		this.contender = null;
-		this.holder = hold;
+	final void granted(Waiter waiter, Hold hold) {
+		this.contenders.remove(waiter);
+		began(hold);
 		this.engine.keeper.keep(hold);
 		this.engine.contenders.remove(waiter.token);
 		deliver(waiter, hold);
+		advance();
 	}
 
 	private void deliver(Waiter waiter, Hold hold) {
-		HeldLease lease = new HeldLease(this.engine, hold);
+		HeldLease lease = HeldLease.of(this.engine, hold);
 		if (!waiter.result.complete(lease)) {
 			// Its caller has gone meanwhile.
 			lease.releaseAsync();
@@ -175,87 +117,96 @@ final class Gate {
 	}
 
 	/**
-	 * The key is not free, and the waiter does not wait.
+	 * The store said no, and the waiter does not wait.
 	 */
-	void refuse(Waiter waiter) {
-		waiter.result.completeExceptionally(this.engine.notAcquired(waiter, Reason.TIMED_OUT));
+	final void refuse(Waiter waiter, RuntimeException exception) {
+		waiter.result.completeExceptionally(exception);
 		if (waiter.isDoubtful()) {
-			// It asked more than once, and may be granted the key yet.
+			// It asked more than once, and may be granted it yet.
 			giveUp(waiter);
 			return;
 		}
 		// The store has not queued it: there is nothing to release.
 		end(waiter);
-		Waiter next = promote();
-		if (next != null) {
-			next.ask();
-		}
+		advance();
 	}
 
-	void timedOut(Waiter waiter) {
-		long now = this.engine.now();
-		Waiter asking = (this.contender != null) ? this.contender : waiter;
-		fail(waiter, asking.isStoreSilent(now) ? this.engine.storeTrouble(waiter, asking.trouble())
-				: this.engine.notAcquired(waiter, Reason.TIMED_OUT));
+	final void timedOut(Waiter waiter) {
+		boolean contends = waiter.is(Waiter.State.CONTENDING) || this.contenders.isEmpty();
+		Waiter asking = contends ? waiter : this.contenders.iterator().next();
+		fail(waiter, asking.isStoreSilent(this.engine.now()) ? Failures.storeTrouble(waiter, asking.trouble())
+				: Failures.notAcquired(waiter, Reason.TIMED_OUT));
 	}
 
-	void fail(Waiter waiter, RuntimeException exception) {
+	final void fail(Waiter waiter, RuntimeException exception) {
 		waiter.result.completeExceptionally(exception);
 		giveUp(waiter);
 	}
 
 	/** The waiter's caller has gone, or its wait is over. */
-	void giveUp(Waiter waiter) {
+	final void giveUp(Waiter waiter) {
 		if (waiter.is(Waiter.State.QUEUED)) {
 			this.queue.remove(waiter);
 			end(waiter);
+			// Others may have waited for no more than to come before it.
+			advance();
 		}
 		else if (waiter.is(Waiter.State.CONTENDING)) {
 			boolean silent = waiter.isStoreSilent(this.engine.now());
 			end(waiter);
-			release(waiter.token, waiter.demand, waiter.isDoubtful());
-			if (silent && this.contender != null) {
-				this.contender.inheritSilence(waiter);
+			release(waiter.ask, waiter.isDoubtful());
+			if (silent) {
+				this.contenders.stream().filter(Waiter::isUnheard).forEach((next) -> next.inheritSilence(waiter));
 			}
 		}
 	}
 
 	private void end(Waiter waiter) {
-		if (this.contender == waiter) {
-			this.contender = null;
-		}
+		this.contenders.remove(waiter);
 		waiter.over();
 		this.engine.contenders.remove(waiter.token);
 		this.engine.leave(this);
 	}
 
-	/** End a token in the store; the next one here takes its place, if there is one. */
-	private CompletableFuture<LeaseStore.ReleaseReply> release(String token, Demand demand, boolean doubtful) {
-		boolean free = this.contender == null && this.holder == null;
-		Waiter next = free ? promote() : null;
+	/** End a token in the store; the next one here takes its place, if it may. */
+	private CompletableFuture<ReleaseReply> release(Ask ended, boolean doubtful) {
+		Waiter next = passesOn() ? promote() : null;
 		long sentAt = this.engine.now();
-		CompletableFuture<LeaseStore.ReleaseReply> outcome = this.engine.release(this.key, token, demand, doubtful,
-				(next != null) ? next.demand.asNext(next.token) : null);
+		CompletableFuture<ReleaseReply> outcome = this.engine.release(this.resource, ended, doubtful,
+				(next != null) ? next.ask : null);
 		if (next != null) {
 			next.follow(outcome, sentAt);
 		}
+		advance();
 		return outcome;
 	}
 
-	private @Nullable Waiter promote() {
-		if (this.queue.isEmpty()) {
-			return null;
+	/** Let contend whoever may. */
+	final void advance() {
+		for (Waiter next = promote(); next != null; next = promote()) {
+			next.ask();
 		}
-		Waiter next = this.queue.iterator().next();
-		this.queue.remove(next);
-		this.contender = next;
-		// Before anything names its token: a wake-up may be faster than this thread.
-		next.begin();
+	}
+
+	private @Nullable Waiter promote() {
+		Waiter next = nextInLine();
+		if (next != null) {
+			this.queue.remove(next);
+			contend(next);
+		}
 		return next;
 	}
 
+	@Nullable Waiter nextInLine() {
+		if (this.queue.isEmpty()) {
+			return null;
+		}
+		Waiter head = this.queue.iterator().next();
+		return admits(head) ? head : null;
+	}
+
 	/** One lease on a hold was released; with the last of them the hold ends. */
-	void release(Hold hold, CompletableFuture<ReleaseResult> result) {
+	final void release(Hold hold, CompletableFuture<ReleaseResult> result) {
 		if (--hold.leases > 0) {
 			result.complete(hold.isHeld(this.engine.now()) ? ReleaseResult.RELEASED : ReleaseResult.LOST);
 			return;
@@ -264,16 +215,13 @@ final class Gate {
 		boolean held = hold.release(now);
 		if (!held) {
 			if (hold.hasRunOut(now)) {
-				logger.warn("The lease of lock '" + this.key + "' (fence " + hold.fence
-						+ ") was over before it was released: what it was taken for took longer than its lease time");
+				logger.warn("The lease of " + hold.description()
+						+ " was over before it was released: what it was taken for took longer than its lease time");
 			}
 			this.engine.lose(hold, hold.whyOver(now));
 		}
-		if (this.holder == hold) {
-			this.holder = null;
-		}
-		this.lost.remove(hold);
-		CompletableFuture<LeaseStore.ReleaseReply> outcome = release(hold.token, hold.demand, hold.doubtful);
+		ended(hold);
+		CompletableFuture<ReleaseReply> outcome = release(hold.ask(), hold.doubtful);
 		// Not before, as a shut-down goes on when the last hold is forgotten.
 		this.engine.keeper.forget(hold);
 		outcome.whenComplete((reply, error) -> {
@@ -282,55 +230,32 @@ final class Gate {
 				result.complete(held ? ReleaseResult.RELEASED : ReleaseResult.LOST);
 			}
 			else {
-				result.completeExceptionally(this.engine.releaseTrouble(this.key, error));
+				result.completeExceptionally(Failures.releaseTrouble(this.resource, error));
 			}
 		});
 		detach(hold);
 	}
 
 	/** A hold was lost: whoever waits here need not wait for its thread. */
-	void lost(Hold hold) {
-		if (this.holder == hold) {
-			this.holder = null;
-			if (hold.isMissed()) {
-				this.lost.add(hold);
-			}
-			else {
-				// Perhaps nobody ever releases it: the gate must not wait for that.
-				detach(hold);
-			}
-			Waiter next = (this.contender == null) ? promote() : null;
-			if (next != null) {
-				next.ask();
-			}
-		}
-	}
+	abstract void lost(Hold hold);
 
-	private void detach(Hold hold) {
+	final void detach(Hold hold) {
 		if (hold.attached) {
 			hold.attached = false;
 			this.engine.leave(this);
 		}
 	}
 
-	private void dropInvalidHolder() {
-		if (this.holder != null && !this.holder.isHeld(this.engine.now())) {
-			Hold hold = this.holder;
-			this.engine.lose(hold, hold.whyOver(this.engine.now()));
-			lost(hold);
-		}
-	}
-
 	/** Nothing is granted any more. */
-	void close() {
+	final void close() {
 		Set<Waiter> waiters = Set.copyOf(this.queue);
 		this.queue.clear();
 		waiters.forEach((waiter) -> {
-			waiter.result.completeExceptionally(this.engine.notAcquired(waiter, Reason.SHUTDOWN));
+			waiter.result.completeExceptionally(Failures.notAcquired(waiter, Reason.SHUTDOWN));
 			end(waiter);
 		});
-		if (this.contender != null) {
-			fail(this.contender, this.engine.notAcquired(this.contender, Reason.SHUTDOWN));
+		for (Waiter contender : List.copyOf(this.contenders)) {
+			fail(contender, Failures.notAcquired(contender, Reason.SHUTDOWN));
 		}
 	}
 

@@ -5,18 +5,20 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 
+import io.holdfast.Lease;
 import io.holdfast.LeaseLostException;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
+import io.holdfast.PermitLease;
 import io.holdfast.ReleaseResult;
-import io.holdfast.engine.LeaseStore.Renewal;
+import io.holdfast.engine.Resource.Kind;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
 /**
  * A lease as its user has it: one of those open on a {@link Hold}.
  */
-final class HeldLease implements LockLease {
+abstract class HeldLease implements Lease {
 
 	private static final Log logger = LogFactory.getLog(HeldLease.class);
 
@@ -24,25 +26,24 @@ final class HeldLease implements LockLease {
 
 	private static final Duration MAX_RENEWAL = Duration.ofDays(365);
 
-	private final LockEngine engine;
+	final LeaseEngine engine;
 
-	private final Hold hold;
+	final Hold hold;
 
 	private final AtomicBoolean released = new AtomicBoolean();
 
-	HeldLease(LockEngine engine, Hold hold) {
+	private HeldLease(LeaseEngine engine, Hold hold) {
 		this.engine = engine;
 		this.hold = hold;
 	}
 
-	@Override
-	public String key() {
-		return this.hold.gate.key;
+	static HeldLease of(LeaseEngine engine, Hold hold) {
+		return (hold.gate.resource.kind() == Kind.SEMAPHORE) ? new Permits(engine, hold) : new Lock(engine, hold);
 	}
 
 	@Override
-	public long fence() {
-		return this.hold.fence;
+	public String key() {
+		return this.hold.gate.resource.key();
 	}
 
 	@Override
@@ -58,7 +59,7 @@ final class HeldLease implements LockLease {
 	@Override
 	public void ensureHeld() {
 		if (!isHeld()) {
-			throw new LeaseLostException(key(), "The lease of lock '" + key() + "' is not held any more: it "
+			throw new LeaseLostException(key(), "The lease of " + this.hold.description() + " is not held any more: it "
 					+ (this.released.get() ? "was released" : "was lost or has expired"));
 		}
 	}
@@ -66,18 +67,14 @@ final class HeldLease implements LockLease {
 	@Override
 	public void renew(Duration leaseTime) {
 		if (leaseTime.compareTo(MIN_RENEWAL) < 0 || leaseTime.compareTo(MAX_RENEWAL) > 0) {
-			throw new IllegalArgumentException("leaseTime of lock '" + key() + "' is " + leaseTime
+			throw new IllegalArgumentException("leaseTime of " + this.hold.gate.resource + " is " + leaseTime
 					+ ": a lease is renewed for 1 ms at least and 365 days at most");
 		}
 		long millis = leaseTime.toMillis();
 		ensureHeld();
 		long sentAt = this.engine.now();
-		CompletableFuture<List<Boolean>> reply = this.engine.store
-			.renew(List.of(new Renewal(key(), this.hold.token, millis)));
-		boolean owned = Answers
-			.await(reply, this.engine.settings.commandTimeout(),
-					(error) -> this.engine.storeTrouble(key(), "The renewal", error))
-			.get(0);
+		CompletableFuture<List<Boolean>> reply = this.engine.store.renew(List.of(this.hold.renewal(millis)));
+		boolean owned = this.engine.answer(reply, this.hold.gate.resource, "The renewal").get(0);
 		this.engine.keeper.renewed(this.hold, owned, sentAt, millis);
 		ensureHeld();
 	}
@@ -99,7 +96,7 @@ final class HeldLease implements LockLease {
 		// The release answers for itself within the command timeout; this is a backstop.
 		Duration patience = this.engine.settings.commandTimeout().plusSeconds(1);
 		return Answers.await(end(), patience, (error) -> (error instanceof LeaseStoreException trouble) ? trouble
-				: this.engine.releaseTrouble(key(), error));
+				: Failures.releaseTrouble(this.hold.gate.resource, error));
 	}
 
 	@Override
@@ -129,8 +126,44 @@ final class HeldLease implements LockLease {
 
 	@Override
 	public String toString() {
-		return "LockLease[" + key() + ", fence=" + fence() + ", "
+		return getClass().getSimpleName() + "Lease[" + this.hold.description() + ", "
 				+ (isHeld() ? remaining().toMillis() + " ms left" : "not held") + "]";
+	}
+
+	/** The lease of a lock, exclusive or not. */
+	private static final class Lock extends HeldLease implements LockLease {
+
+		Lock(LeaseEngine engine, Hold hold) {
+			super(engine, hold);
+		}
+
+		@Override
+		public long fence() {
+			return this.hold.fence;
+		}
+
+	}
+
+	/** The lease of permits. */
+	static final class Permits extends HeldLease implements PermitLease {
+
+		Permits(LeaseEngine engine, Hold hold) {
+			super(engine, hold);
+		}
+
+		@Override
+		public int permits() {
+			return this.hold.permits;
+		}
+
+		/** Give some back, and keep the others. Blocks until the store answers. */
+		void shrink(int kept) {
+			CompletableFuture<Boolean> answer = new CompletableFuture<>();
+			this.hold.gate.execute(() -> this.engine.shrink(this.hold, kept, answer));
+			this.engine.answer(answer, this.hold.gate.resource, "The release of some permits");
+			ensureHeld();
+		}
+
 	}
 
 }

@@ -4,6 +4,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
+import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.Renewal;
+import io.holdfast.engine.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,6 +25,9 @@ final class Hold {
 	final @Nullable Thread owner;
 
 	final Demand demand;
+
+	/** Fewer than were granted if some were given back. Changed by the gate only. */
+	volatile int permits;
 
 	final long grantedAt;
 
@@ -52,6 +58,7 @@ final class Hold {
 		this.fence = fence;
 		this.owner = waiter.owner;
 		this.demand = waiter.demand;
+		this.permits = waiter.demand.permits();
 		this.grantedAt = now;
 		this.doubtful = waiter.isDoubtful();
 		this.claimed = ttlMillis < this.demand.leaseMillis();
@@ -101,6 +108,24 @@ final class Hold {
 
 	long validUntil() {
 		return this.validUntil;
+	}
+
+	/** What the store knows it by. */
+	Ask ask() {
+		return new Ask(this.token, this.permits, this.demand.limit(), this.demand.fair(), null,
+				this.demand.leaseMillis(), this.demand.claimMillis());
+	}
+
+	/** What lengthens it. */
+	Renewal renewal(long millis) {
+		return new Renewal(this.gate.resource, this.token, this.permits, millis);
+	}
+
+	/** What is held, for messages. */
+	String description() {
+		return (this.gate.resource.kind() == Kind.SEMAPHORE)
+				? ((this.permits == 1) ? "a permit" : this.permits + " permits") + " of " + this.gate.resource
+				: this.gate.resource + " (fence " + this.fence + ")";
 	}
 
 	/** How long this lease is to be renewed for at a time, 0 if it is not (any more). */

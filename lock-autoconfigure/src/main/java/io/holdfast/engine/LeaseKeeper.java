@@ -25,7 +25,7 @@ final class LeaseKeeper {
 	/** So that one call does not keep the store from serving others for long. */
 	private static final int BATCH = 500;
 
-	private final LockEngine engine;
+	private final LeaseEngine engine;
 
 	private final Map<String, Hold> holds = new ConcurrentHashMap<>();
 
@@ -38,7 +38,7 @@ final class LeaseKeeper {
 
 	private volatile boolean armed;
 
-	LeaseKeeper(LockEngine engine) {
+	LeaseKeeper(LeaseEngine engine) {
 		this.engine = engine;
 	}
 
@@ -112,7 +112,7 @@ final class LeaseKeeper {
 			else if (hold.renewalMillis(now) > 0) {
 				long window = Math.min(WINDOW, TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 10);
 				if (hold.renewAt - now - window <= 0) {
-					parts.computeIfAbsent(this.engine.store.partOf(hold.gate.key), (part) -> new ArrayList<>())
+					parts.computeIfAbsent(this.engine.store.partOf(hold.gate.resource), (part) -> new ArrayList<>())
 						.add(hold);
 					// Again then if this renewal is not answered.
 					hold.renewAt = now + TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 6;
@@ -136,15 +136,11 @@ final class LeaseKeeper {
 	}
 
 	private void renew(List<Hold> batch, long sentAt) {
-		long[] millis = batch.stream().mapToLong((hold) -> hold.renewalMillis(sentAt)).toArray();
-		List<Renewal> renewals = new ArrayList<>(batch.size());
-		for (int i = 0; i < millis.length; i++) {
-			renewals.add(new Renewal(batch.get(i).gate.key, batch.get(i).token, millis[i]));
-		}
-		LockEngine.send(() -> this.engine.store.renew(renewals)).whenComplete((owned, error) -> {
-			for (int i = 0; i < millis.length; i++) {
+		List<Renewal> renewals = batch.stream().map((hold) -> hold.renewal(hold.renewalMillis(sentAt))).toList();
+		LeaseEngine.send(() -> this.engine.store.renew(renewals)).whenComplete((owned, error) -> {
+			for (int i = 0; i < batch.size(); i++) {
 				if (error == null) {
-					renewed(batch.get(i), owned.get(i), sentAt, millis[i]);
+					renewed(batch.get(i), owned.get(i), sentAt, renewals.get(i).leaseMillis());
 				}
 				else {
 					failed(batch.get(i), error);

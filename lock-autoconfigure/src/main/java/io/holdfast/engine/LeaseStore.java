@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * command or could not be reached; it may stay open for as long as the store is silent.
  * Cancelling a future gives its command up: it is not sent if it was not sent yet, and
  * may run all the same otherwise. Replies may be completed on any thread, which must not
- * be blocked. Keys are as their users named them.
+ * be blocked.
  */
 public interface LeaseStore extends AutoCloseable {
 
@@ -47,50 +47,75 @@ public interface LeaseStore extends AutoCloseable {
 	boolean isOrdered();
 
 	/**
-	 * Take the key if it is free and no one waits before this token; pass it on to the
-	 * head of the queue if it is free and somebody does.
-	 * @param key the key
-	 * @param token who asks
-	 * @param leaseMillis how long the lease is to last
-	 * @param claimMillis how long a later hand-off of the key is to last at first
-	 * @param enqueue whether to stand in the queue if the key is not to be had now
+	 * Grant what is asked for if it is free and no one waits before this token; whatever
+	 * is free for those who do passes on to them.
+	 * @param resource of what
+	 * @param ask who asks, for what
+	 * @param enqueue whether to stand in the queue if it is not to be had now
 	 * @return the reply
 	 */
-	CompletableFuture<AcquireReply> acquire(String key, String token, long leaseMillis, long claimMillis,
-			boolean enqueue);
+	CompletableFuture<AcquireReply> acquire(Resource resource, Ask ask, boolean enqueue);
 
 	/**
-	 * End a token, whether it holds the key or waits for it: the last command that names
-	 * it. A key that it held passes to the head of the queue.
-	 * @param key the key
-	 * @param token whose part ends
+	 * End a token, whether it holds or waits: the last command that names it. What it
+	 * held passes to those who wait.
+	 * @param resource of what
+	 * @param ended whose part ends: what it last asked
 	 * @param next who takes its place, at its place in the queue if it had one, or
-	 * {@code null}
+	 * {@code null}; not for permits
 	 * @return the reply
 	 */
-	CompletableFuture<ReleaseReply> release(String key, String token, @Nullable Next next);
+	CompletableFuture<ReleaseReply> release(Resource resource, Ask ended, @Nullable Ask next);
 
 	/**
-	 * In which part of the store a key is kept. What fails in one part, or is slow, must
-	 * not matter to the others; so what is renewed together must be in one part.
-	 * @param key the key
+	 * Give back some of the permits that a token holds, and keep the others.
+	 * @param resource of what
+	 * @param held what it holds, or held before this command was given the first time
+	 * @param kept how many it is to hold from now on, at least 1; more than it holds
+	 * changes nothing
+	 * @return whether the token holds any
+	 */
+	CompletableFuture<Boolean> shrink(Resource resource, Ask held, int kept);
+
+	/**
+	 * In which part of the store something is kept, and how. What fails in one part, or
+	 * is slow, must not matter to the others; so what is renewed together must be in one
+	 * part.
+	 * @param resource the resource
 	 * @return the part's number
 	 */
-	int partOf(String key);
+	int partOf(Resource resource);
 
 	/**
 	 * Lengthen leases, never shorten them.
 	 * @param renewals what to renew, all in one part
-	 * @return for each, in order, whether its token still owns its key
+	 * @return for each, in order, whether its token still holds
 	 */
 	CompletableFuture<List<Boolean>> renew(List<Renewal> renewals);
 
 	/**
-	 * Look at a key, without changing anything.
-	 * @param key the key
+	 * Look at an exclusive lock, without changing anything.
+	 * @param resource the lock
 	 * @return its state
 	 */
-	CompletableFuture<KeyState> inspect(String key);
+	CompletableFuture<KeyState> inspect(Resource resource);
+
+	/**
+	 * Look at a semaphore or a read-write lock, without changing anything.
+	 * @param resource the semaphore or lock
+	 * @param maxHolders how many holders to name at most
+	 * @return its state
+	 */
+	CompletableFuture<PermitState> inspectPermits(Resource resource, int maxHolders);
+
+	/**
+	 * Set or remove the limit of a semaphore that comes before what requests say. Who
+	 * waits and fits is granted what it waits for.
+	 * @param resource the semaphore
+	 * @param limit the limit, or {@code null} to remove it
+	 * @return whether there was one before
+	 */
+	CompletableFuture<Boolean> limit(Resource resource, @Nullable Integer limit);
 
 	/**
 	 * Stop receiving wake-ups and free what this store opened. Commands fail afterwards.
@@ -99,49 +124,89 @@ public interface LeaseStore extends AutoCloseable {
 	void close();
 
 	/**
-	 * Who takes the place of a token that ends.
+	 * What somebody asks for.
 	 *
-	 * @param token its token
-	 * @param leaseMillis how long its lease is to last if it is granted at once
+	 * @param token who asks
+	 * @param permits how many permits; of an exclusive lock there is one. In the end of a
+	 * token, 0 if that is not known
+	 * @param limit how many permits there are in all, unless an operator has set that
+	 * @param fair whether those who wait before it come first
+	 * @param under a token of the same thread that holds all permits, beside which this
+	 * one is granted its own at once; or {@code null}
+	 * @param leaseMillis how long the lease is to last
 	 * @param claimMillis how long a later hand-off is to last at first
 	 */
-	record Next(String token, long leaseMillis, long claimMillis) {
+	record Ask(String token, int permits, int limit, boolean fair, @Nullable String under, long leaseMillis,
+			long claimMillis) {
+
+		/**
+		 * Ask for an exclusive lock.
+		 * @param token who asks
+		 * @param leaseMillis how long the lease is to last
+		 * @param claimMillis how long a later hand-off is to last at first
+		 * @return the ask
+		 */
+		public static Ask forLock(String token, long leaseMillis, long claimMillis) {
+			return new Ask(token, 1, 1, true, null, leaseMillis, claimMillis);
+		}
+
+		/**
+		 * What is left to ask of a token of which only itself is known: its end.
+		 * @param token the token
+		 * @param millis how long it may live on
+		 * @return the ask
+		 */
+		public static Ask unknown(String token, long millis) {
+			return new Ask(token, 0, 0, true, null, millis, millis);
+		}
+
 	}
 
 	/**
 	 * A lease to lengthen.
 	 *
-	 * @param key the key
+	 * @param resource of what
 	 * @param token its owner
+	 * @param permits how many permits it is for
 	 * @param leaseMillis how long it is to last from now, at least
 	 */
-	record Renewal(String key, String token, long leaseMillis) {
+	record Renewal(Resource resource, String token, int permits, long leaseMillis) {
 	}
 
 	/**
-	 * Answer to a token that asks for a key.
+	 * Answer to a token that asks.
 	 */
 	sealed interface AcquireReply {
 
 		/**
-		 * The token owns the key.
+		 * The token holds what it asked for.
 		 *
 		 * @param fence the fencing token of this grant
-		 * @param ttlMillis how long it owns it from now
+		 * @param ttlMillis how long it holds it from now
 		 */
 		record Granted(long fence, long ttlMillis) implements AcquireReply {
 		}
 
 		/**
-		 * Somebody else owns the key.
+		 * Others hold it, or come first.
 		 *
-		 * @param ownerTtlMillis how long they do from now, -1 for no end
-		 * @param fence the last fencing token given for the key; if none is remembered, a
-		 * number that all earlier ones were not above, and all later ones will be
-		 * @param foreign whether the owner does not hand the key over: not an instance of
-		 * this project
+		 * @param ownerTtlMillis how long from now until the first of them ends if it is
+		 * not renewed, -1 for no end
+		 * @param fence the last fencing token given; if none is remembered, a number that
+		 * all earlier ones were not above, and all later ones will be
+		 * @param foreign whether who holds it does not hand it over: not an instance of
+		 * this project, or one that locks the key in another way
 		 */
 		record Busy(long ownerTtlMillis, long fence, boolean foreign) implements AcquireReply {
+		}
+
+		/**
+		 * More permits were asked for than there are in all. The token is not in the
+		 * queue.
+		 *
+		 * @param limit how many there are
+		 */
+		record Rejected(int limit) implements AcquireReply {
 		}
 
 	}
@@ -149,7 +214,7 @@ public interface LeaseStore extends AutoCloseable {
 	/**
 	 * Answer to a release.
 	 *
-	 * @param released whether the token owned the key
+	 * @param released whether the token held anything
 	 * @param next what became of the one who takes its place; {@code null} if there was
 	 * none, or if it was not put into the queue and has to ask by itself
 	 */
@@ -157,15 +222,41 @@ public interface LeaseStore extends AutoCloseable {
 	}
 
 	/**
-	 * What is stored for a key.
+	 * What is stored for an exclusive lock.
 	 *
 	 * @param owner the owner's token or, if foreign, whatever it wrote; {@code null} if
 	 * the key is free
+	 * @param shared whether readers or a writer of a read-write lock have the key; then
+	 * the owner is empty
 	 * @param ttlMillis how long the owner has it from now, -1 for no end, 0 if it is free
 	 * @param fence the last fencing token given, 0 if none is remembered
 	 * @param waiting how many instances stand in the queue
 	 */
-	record KeyState(@Nullable String owner, long ttlMillis, long fence, int waiting) {
+	record KeyState(@Nullable String owner, boolean shared, long ttlMillis, long fence, int waiting) {
+	}
+
+	/**
+	 * What is stored for a semaphore or a read-write lock.
+	 *
+	 * @param limit what an operator has set, or {@code null}
+	 * @param asked the limit that the last request said, 0 if none is remembered
+	 * @param used how many permits are held
+	 * @param holderCount how many tokens hold them
+	 * @param holders some of those, in the order in which their leases end
+	 * @param waiting how many tokens stand in the queue
+	 */
+	record PermitState(@Nullable Integer limit, int asked, int used, int holderCount, List<Holder> holders,
+			int waiting) {
+	}
+
+	/**
+	 * Who holds permits.
+	 *
+	 * @param token its token
+	 * @param permits how many
+	 * @param ttlMillis how long from now
+	 */
+	record Holder(String token, int permits, long ttlMillis) {
 	}
 
 	/**
@@ -175,13 +266,15 @@ public interface LeaseStore extends AutoCloseable {
 	interface WakeUps {
 
 		/**
-		 * A key was handed over to a token of this instance.
-		 * @param key the key
+		 * Something was handed over to a token of this instance.
+		 * @param resource what
 		 * @param token the token that was granted
 		 * @param fence the fencing token of the grant
-		 * @param ttlMillis how long the grant lasts from when it was made
+		 * @param ttlMillis how long the grant lasts from when it was made; 0 if there was
+		 * none, but the token was taken out of the queue and should ask again to learn
+		 * why
 		 */
-		void handedOver(String key, String token, long fence, long ttlMillis);
+		void handedOver(Resource resource, String token, long fence, long ttlMillis);
 
 		/**
 		 * Wake-ups are received from now on, perhaps after a time in which some were

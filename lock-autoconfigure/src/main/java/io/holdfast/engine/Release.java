@@ -6,6 +6,7 @@ import java.util.concurrent.TimeoutException;
 
 import org.jspecify.annotations.Nullable;
 
+import io.holdfast.engine.LeaseStore.Ask;
 import io.holdfast.engine.LeaseStore.ReleaseReply;
 
 /**
@@ -14,13 +15,11 @@ import io.holdfast.engine.LeaseStore.ReleaseReply;
  */
 final class Release {
 
-	private final LockEngine engine;
+	private final LeaseEngine engine;
 
-	private final String key;
+	private final Resource resource;
 
-	private final String token;
-
-	private final Demand demand;
+	private final Ask ended;
 
 	/** What the first command came to; fails if it failed or was not answered in time. */
 	private final CompletableFuture<ReleaseReply> outcome = new CompletableFuture<>();
@@ -35,27 +34,26 @@ final class Release {
 
 	private Scheduler.@Nullable Timer timer;
 
-	Release(LockEngine engine, String key, String token, Demand demand, boolean doubtful) {
+	Release(LeaseEngine engine, Resource resource, Ask ended, boolean doubtful) {
 		this.engine = engine;
-		this.key = key;
-		this.token = token;
-		this.demand = demand;
+		this.resource = resource;
+		this.ended = ended;
 		this.doubtful = doubtful;
-		this.pointlessAt = engine.now() + TimeUnit.MILLISECONDS.toNanos(demand.leaseMillis() + demand.claimMillis());
+		this.pointlessAt = engine.now() + TimeUnit.MILLISECONDS.toNanos(ended.leaseMillis() + ended.claimMillis());
 	}
 
-	CompletableFuture<ReleaseReply> start(LeaseStore.@Nullable Next next) {
+	CompletableFuture<ReleaseReply> start(@Nullable Ask next) {
 		send(next);
 		return this.outcome;
 	}
 
-	private synchronized void send(LeaseStore.@Nullable Next next) {
+	private synchronized void send(@Nullable Ask next) {
 		if (this.done) {
 			return;
 		}
 		int attempt = ++this.attempts;
-		CompletableFuture<ReleaseReply> command = LockEngine
-			.send(() -> this.engine.store.release(this.key, this.token, next));
+		CompletableFuture<ReleaseReply> command = LeaseEngine
+			.send(() -> this.engine.store.release(this.resource, this.ended, next));
 		if (!command.isDone()) {
 			this.timer = this.engine.scheduler.schedule(() -> unanswered(attempt), this.engine.commandTimeoutNanos());
 		}
@@ -79,8 +77,8 @@ final class Release {
 			if (this.doubtful && !this.engine.store.isOrdered()) {
 				// Once more, so late that whatever was under way has run or is gone.
 				this.engine.scheduler.schedule(
-						() -> new Release(this.engine, this.key, this.token, this.demand, false).start(null),
-						TimeUnit.MILLISECONDS.toNanos(this.demand.claimMillis()));
+						() -> new Release(this.engine, this.resource, this.ended, false).start(null),
+						TimeUnit.MILLISECONDS.toNanos(this.ended.claimMillis()));
 			}
 		}
 		this.outcome.complete(reply);

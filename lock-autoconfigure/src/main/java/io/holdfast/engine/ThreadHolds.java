@@ -5,44 +5,46 @@ import java.util.Deque;
 import java.util.HashMap;
 import java.util.Map;
 
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the current thread has locked by views and not unlocked, by key.
+ * What the current thread has locked by views and not unlocked, by what was locked.
  */
 final class ThreadHolds {
 
-	private final ThreadLocal<Map<String, Deque<HeldLease>>> leases = ThreadLocal.withInitial(HashMap::new);
+	private final ThreadLocal<Map<LockRequest, Deque<LockLease>>> leases = ThreadLocal.withInitial(HashMap::new);
 
-	void push(HeldLease lease) {
-		this.leases.get().computeIfAbsent(lease.key(), (key) -> new ArrayDeque<>(2)).push(lease);
+	void push(LockRequest lock, LockLease lease) {
+		this.leases.get().computeIfAbsent(lock, (key) -> new ArrayDeque<>(2)).push(lease);
 	}
 
-	@Nullable HeldLease peek(String key) {
-		Deque<HeldLease> held = get(key);
+	@Nullable LockLease peek(LockRequest lock) {
+		Deque<LockLease> held = get(lock);
 		return (held != null) ? held.peek() : null;
 	}
 
-	int count(String key) {
-		Deque<HeldLease> held = get(key);
+	int count(LockRequest lock) {
+		Deque<LockLease> held = get(lock);
 		return (held != null) ? held.size() : 0;
 	}
 
-	@Nullable HeldLease pop(String key) {
-		Deque<HeldLease> held = get(key);
+	@Nullable LockLease pop(LockRequest lock) {
+		Deque<LockLease> held = get(lock);
 		if (held == null) {
 			return null;
 		}
-		HeldLease lease = held.pop();
+		LockLease lease = held.pop();
 		if (held.isEmpty()) {
-			this.leases.get().remove(key);
+			this.leases.get().remove(lock);
 			removeIfEmpty();
 		}
 		return lease;
 	}
 
-	private @Nullable Deque<HeldLease> get(String key) {
-		Deque<HeldLease> held = this.leases.get().get(key);
+	private @Nullable Deque<LockLease> get(LockRequest lock) {
+		Deque<LockLease> held = this.leases.get().get(lock);
 		removeIfEmpty();
 		return held;
 	}

@@ -9,8 +9,10 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import io.holdfast.LeaseStoreException;
+import io.holdfast.LockLease;
+import io.holdfast.LockMode;
 import io.holdfast.LockNotAcquiredException;
-import io.holdfast.LockNotAcquiredException.Reason;
+import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.LockRequest;
 import io.holdfast.LockStatus;
 import io.holdfast.LockView;
@@ -38,18 +40,18 @@ final class ThreadLock implements LockView {
 
 	@Override
 	public void lock() {
-		this.holds.push(this.service.awaitUninterruptibly(this.request.waitForever()));
+		this.holds.push(this.request, this.service.awaitUninterruptibly(this.request.waitForever()));
 	}
 
 	@Override
 	public void lockInterruptibly() throws InterruptedException {
-		this.holds.push(this.service.await(this.request.waitForever()));
+		this.holds.push(this.request, this.service.await(this.request.waitForever()));
 	}
 
 	@Override
 	public boolean tryLock() {
 		try {
-			this.holds.push(this.service.awaitUninterruptibly(this.request.waitTime(Duration.ZERO)));
+			this.holds.push(this.request, this.service.awaitUninterruptibly(this.request.waitTime(Duration.ZERO)));
 			return true;
 		}
 		catch (LockNotAcquiredException ex) {
@@ -62,7 +64,7 @@ final class ThreadLock implements LockView {
 		// Not Duration.of, which overflows where this ends at the longest wait.
 		Duration wait = Duration.ofNanos(unit.toNanos(Math.max(0, time)));
 		try {
-			this.holds.push(this.service.await(this.request.waitTime(wait)));
+			this.holds.push(this.request, this.service.await(this.request.waitTime(wait)));
 			return true;
 		}
 		catch (LockNotAcquiredException ex) {
@@ -79,7 +81,7 @@ final class ThreadLock implements LockView {
 
 	@Override
 	public void unlock() {
-		HeldLease lease = this.holds.pop(this.request.key());
+		LockLease lease = this.holds.pop(this.request);
 		if (lease == null) {
 			throw new IllegalMonitorStateException(
 					"Thread '" + Thread.currentThread().getName() + "' does not hold " + this);
@@ -107,13 +109,13 @@ final class ThreadLock implements LockView {
 
 	@Override
 	public boolean isHeldByCurrentThread() {
-		HeldLease lease = this.holds.peek(this.request.key());
+		LockLease lease = this.holds.peek(this.request);
 		return lease != null && lease.isHeld();
 	}
 
 	@Override
 	public int getHoldCount() {
-		return this.holds.count(this.request.key());
+		return this.holds.count(this.request);
 	}
 
 	@Override
@@ -124,7 +126,8 @@ final class ThreadLock implements LockView {
 
 	@Override
 	public String toString() {
-		return "lock '" + this.request.key() + "'";
+		String mode = (this.request.mode() == LockMode.EXCLUSIVE) ? "" : this.request.mode() + " ";
+		return mode + "lock '" + this.request.key() + "'";
 	}
 
 }

@@ -7,9 +7,12 @@ import java.util.concurrent.TimeUnit;
 
 import org.jspecify.annotations.Nullable;
 
+import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.engine.LeaseStore.AcquireReply;
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
+import io.holdfast.engine.LeaseStore.AcquireReply.Rejected;
+import io.holdfast.engine.LeaseStore.Ask;
 
 /**
  * One request on its way: in the local queue of its gate, then contending in the store,
@@ -17,7 +20,7 @@ import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
  */
 final class Waiter {
 
-	final LockEngine engine;
+	final LeaseEngine engine;
 
 	final Gate gate;
 
@@ -26,6 +29,9 @@ final class Waiter {
 	final Demand demand;
 
 	final @Nullable Thread owner;
+
+	/** What it asks the store for. */
+	Ask ask;
 
 	private final long startedAt;
 
@@ -62,13 +68,19 @@ final class Waiter {
 
 	private boolean promoted;
 
-	Waiter(LockEngine engine, Gate gate, String token, Demand demand, @Nullable Thread owner) {
+	Waiter(LeaseEngine engine, Gate gate, String token, Demand demand, @Nullable Thread owner) {
 		this.engine = engine;
 		this.gate = gate;
 		this.token = token;
 		this.demand = demand;
 		this.owner = owner;
+		this.ask = demand.ask(token, null);
 		this.startedAt = engine.now();
+	}
+
+	/** Ask beside a token of the same thread that holds all there is. */
+	void askUnder(String writer) {
+		this.ask = this.demand.ask(this.token, writer);
 	}
 
 	boolean is(State state) {
@@ -128,8 +140,8 @@ final class Waiter {
 	 */
 	void ask() {
 		long sentAt = this.engine.now();
-		CompletableFuture<AcquireReply> command = LockEngine.send(() -> this.engine.store.acquire(this.gate.key,
-				this.token, this.demand.leaseMillis(), this.demand.claimMillis(), this.demand.waits()));
+		CompletableFuture<AcquireReply> command = LeaseEngine
+			.send(() -> this.engine.store.acquire(this.gate.resource, this.ask, this.demand.waits()));
 		sent(command, sentAt);
 		command.whenComplete((reply, error) -> this.gate.execute(() -> {
 			this.unanswered.remove(command);
@@ -153,6 +165,9 @@ final class Waiter {
 		if (reply instanceof Granted granted) {
 			granted(granted, sentAt);
 		}
+		else if (reply instanceof Rejected rejected) {
+			this.gate.refuse(this, Failures.exceedsLimit(this, rejected.limit()));
+		}
 		else {
 			busy((Busy) reply, sentAt);
 		}
@@ -175,7 +190,7 @@ final class Waiter {
 		this.busy = true;
 		this.busyFence = Math.max(this.busyFence, reply.fence());
 		if (!this.demand.waits()) {
-			this.gate.refuse(this);
+			this.gate.refuse(this, Failures.notAcquired(this, Reason.TIMED_OUT));
 			return;
 		}
 		long delay = this.engine.downwards(TimeUnit.MILLISECONDS.toNanos(this.demand.claimMillis()) / 2);
@@ -196,8 +211,8 @@ final class Waiter {
 		}
 		this.trouble = error;
 		boolean firstAnswer = !this.busy && !this.promoted;
-		if (firstAnswer || !LockEngine.isTemporary(error)) {
-			this.gate.fail(this, this.engine.storeTrouble(this, error));
+		if (firstAnswer || !Failures.isTemporary(error)) {
+			this.gate.fail(this, Failures.storeTrouble(this, error));
 		}
 		else {
 			arm(this.engine.now() + this.engine.retryDelay());
@@ -207,6 +222,11 @@ final class Waiter {
 	/** Another script's grant was announced. */
 	void handedOver(long fence, long ttlMillis) {
 		if (this.state != State.CONTENDING || this.busy && fence <= this.busyFence) {
+			return;
+		}
+		if (ttlMillis == 0) {
+			// No grant: the store will say why.
+			ask();
 			return;
 		}
 		// The grant came after whatever was answered BUSY, so it lasts from then at
@@ -267,9 +287,14 @@ final class Waiter {
 		if (this.trouble != null || this.silent) {
 			return true;
 		}
-		long wait = Math.max(this.demand.waitNanos(), LockEngine.FIRST_ANSWER_NANOS);
+		long wait = Math.max(this.demand.waitNanos(), LeaseEngine.FIRST_ANSWER_NANOS);
 		long patience = Math.min(this.engine.commandTimeoutNanos(), wait) / 2;
 		return !this.unanswered.isEmpty() && now - this.openSince > patience;
+	}
+
+	/** Whether the store has not said anything to it yet. */
+	boolean isUnheard() {
+		return !this.busy && this.trouble == null;
 	}
 
 	/**
@@ -291,9 +316,9 @@ final class Waiter {
 
 	private long deadline() {
 		// A wait may be shorter than any answer takes. Without one, nothing is known.
-		boolean unheard = this.state == State.CONTENDING && !this.busy && this.trouble == null;
+		boolean unheard = this.state == State.CONTENDING && isUnheard();
 		long wait = this.demand.waitNanos();
-		return this.startedAt + (unheard ? Math.max(wait, LockEngine.FIRST_ANSWER_NANOS) : wait);
+		return this.startedAt + (unheard ? Math.max(wait, LeaseEngine.FIRST_ANSWER_NANOS) : wait);
 	}
 
 	private void arm(long at) {

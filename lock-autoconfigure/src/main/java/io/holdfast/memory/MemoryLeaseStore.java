@@ -8,6 +8,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 import io.holdfast.engine.LeaseStore;
+import io.holdfast.engine.Resource;
 import io.holdfast.engine.StoreFailure;
 
 /**
@@ -67,19 +68,18 @@ public final class MemoryLeaseStore implements LeaseStore {
 	}
 
 	@Override
-	public CompletableFuture<AcquireReply> acquire(String key, String token, long leaseMillis, long claimMillis,
-			boolean enqueue) {
-		return answer(() -> this.leases.acquire(key, new MemoryLeases.Queued(token, claimMillis, !this.listening),
-				leaseMillis, enqueue));
+	public CompletableFuture<AcquireReply> acquire(Resource resource, Ask ask, boolean enqueue) {
+		return answer(() -> this.leases.acquire(resource.key(),
+				new MemoryLeases.Queued(ask.token(), ask.claimMillis(), !this.listening), ask.leaseMillis(), enqueue));
 	}
 
 	@Override
-	public CompletableFuture<ReleaseReply> release(String key, String token, @Nullable Next next) {
-		return answer(() -> this.leases.release(key, token, next, !this.listening));
+	public CompletableFuture<ReleaseReply> release(Resource resource, Ask ended, @Nullable Ask next) {
+		return answer(() -> this.leases.release(resource.key(), ended.token(), next, !this.listening));
 	}
 
 	@Override
-	public int partOf(String key) {
+	public int partOf(Resource resource) {
 		return 0;
 	}
 
@@ -89,8 +89,23 @@ public final class MemoryLeaseStore implements LeaseStore {
 	}
 
 	@Override
-	public CompletableFuture<KeyState> inspect(String key) {
-		return answer(() -> this.leases.inspect(key));
+	public CompletableFuture<KeyState> inspect(Resource resource) {
+		return answer(() -> this.leases.inspect(resource.key()));
+	}
+
+	@Override
+	public CompletableFuture<Boolean> shrink(Resource resource, Ask held, int kept) {
+		throw new UnsupportedOperationException();
+	}
+
+	@Override
+	public CompletableFuture<PermitState> inspectPermits(Resource resource, int maxHolders) {
+		throw new UnsupportedOperationException();
+	}
+
+	@Override
+	public CompletableFuture<Boolean> limit(Resource resource, @Nullable Integer limit) {
+		throw new UnsupportedOperationException();
 	}
 
 	private <T> CompletableFuture<T> answer(Supplier<T> command) {

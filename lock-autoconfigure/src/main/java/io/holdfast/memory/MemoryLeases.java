@@ -13,10 +13,12 @@ import io.holdfast.engine.LeaseStore.AcquireReply;
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.LeaseStore.KeyState;
-import io.holdfast.engine.LeaseStore.Next;
+import io.holdfast.engine.LeaseStore.Ask;
 import io.holdfast.engine.LeaseStore.ReleaseReply;
 import io.holdfast.engine.LeaseStore.Renewal;
 import io.holdfast.engine.LeaseStore.WakeUps;
+import io.holdfast.engine.Resource;
+import io.holdfast.engine.Resource.Kind;
 
 /**
  * The leases that {@link MemoryLeaseStore}s of one JVM share: what the scripts do in
@@ -72,7 +74,7 @@ public final class MemoryLeases {
 		});
 	}
 
-	ReleaseReply release(String key, String token, @Nullable Next next, boolean nextPolls) {
+	ReleaseReply release(String key, String token, @Nullable Ask next, boolean nextPolls) {
 		return change(key, (entry, wakeUps) -> {
 			int place = entry.place(token);
 			entry.queue.removeIf((queued) -> queued.token().equals(token));
@@ -102,7 +104,7 @@ public final class MemoryLeases {
 	List<Boolean> renew(List<Renewal> renewals) {
 		List<Boolean> owned = new ArrayList<>(renewals.size());
 		for (Renewal renewal : renewals) {
-			owned.add(change(renewal.key(), (entry, wakeUps) -> {
+			owned.add(change(renewal.resource().key(), (entry, wakeUps) -> {
 				boolean owns = renewal.token().equals(entry.owner);
 				if (owns && entry.expiresAt != Entry.NEVER) {
 					entry.expiresAt = Math.max(entry.expiresAt, after(renewal.leaseMillis()));
@@ -114,7 +116,7 @@ public final class MemoryLeases {
 	}
 
 	KeyState inspect(String key) {
-		return change(key, (entry, wakeUps) -> new KeyState(entry.owner, (entry.owner != null) ? ttl(entry) : 0,
+		return change(key, (entry, wakeUps) -> new KeyState(entry.owner, false, (entry.owner != null) ? ttl(entry) : 0,
 				entry.fence, entry.queue.size()));
 	}
 
@@ -158,7 +160,8 @@ public final class MemoryLeases {
 			boolean heard = listener != null && listener.reachable().getAsBoolean();
 			if (listener != null && heard) {
 				long fence = entry.fence;
-				wakeUps.add(() -> listener.wakeUps().handedOver(key, head.token(), fence, head.claimMillis()));
+				wakeUps.add(() -> listener.wakeUps()
+					.handedOver(new Resource(Kind.LOCK, key), head.token(), fence, head.claimMillis()));
 			}
 			if (heard || head.polls()) {
 				return;

@@ -12,6 +12,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 
 import io.holdfast.engine.LeaseStore;
+import io.holdfast.engine.Resource;
 import io.holdfast.engine.StoreFailure;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -92,34 +93,36 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	@Override
-	public CompletableFuture<AcquireReply> acquire(String key, String token, long leaseMillis, long claimMillis,
-			boolean enqueue) {
+	public CompletableFuture<AcquireReply> acquire(Resource resource, Ask ask, boolean enqueue) {
+		String key = resource.key();
 		String healMillis = (this.options.healMissingTtl() != null) ? millis(this.options.healMissingTtl()) : "0";
-		return execute(Script.ACQUIRE, key, (reply) -> acquireReply(key, reply, 0), token, text(leaseMillis),
-				text(claimMillis), mode(), flag(enqueue), healMillis, millis(this.options.fenceRetention()),
-				queueMillis(claimMillis), this.options.channelPrefix(), flag(this.cluster), key);
+		return execute(Script.ACQUIRE, key, (reply) -> acquireReply(key, reply, 0), ask.token(),
+				text(ask.leaseMillis()), text(ask.claimMillis()), mode(), flag(enqueue), healMillis,
+				millis(this.options.fenceRetention()), queueMillis(ask.claimMillis()), this.options.channelPrefix(),
+				flag(this.cluster), key);
 	}
 
 	@Override
-	public CompletableFuture<ReleaseReply> release(String key, String token, @Nullable Next next) {
-		Next queued = (next != null) ? next : new Next("", 0, 0);
-		return execute(Script.RELEASE, key, (reply) -> releaseReply(key, reply), token, queued.token(),
+	public CompletableFuture<ReleaseReply> release(Resource resource, Ask ended, @Nullable Ask next) {
+		String key = resource.key();
+		Ask queued = (next != null) ? next : Ask.unknown("", 0);
+		return execute(Script.RELEASE, key, (reply) -> releaseReply(key, reply), ended.token(), queued.token(),
 				text(queued.leaseMillis()), text(queued.claimMillis()), mode(), millis(this.options.fenceRetention()),
 				queueMillis(queued.claimMillis()), this.options.channelPrefix(), flag(this.cluster), key);
 	}
 
 	@Override
-	public CompletableFuture<KeyState> inspect(String key) {
-		return execute(Script.INSPECT, key, (reply) -> {
+	public CompletableFuture<KeyState> inspect(Resource resource) {
+		return execute(Script.INSPECT, resource.key(), (reply) -> {
 			byte[] owner = (byte[]) reply.get(0);
-			return new KeyState((owner != null) ? new String(owner, StandardCharsets.UTF_8) : null,
+			return new KeyState((owner != null) ? new String(owner, StandardCharsets.UTF_8) : null, false,
 					number(reply.get(1)), number(reply.get(2)), (int) number(reply.get(3)));
 		});
 	}
 
 	@Override
-	public int partOf(String key) {
-		return this.cluster ? ClusterSlotHashUtil.calculateSlot(lockKey(key)) : 0;
+	public int partOf(Resource resource) {
+		return this.cluster ? ClusterSlotHashUtil.calculateSlot(lockKey(resource.key())) : 0;
 	}
 
 	@Override
@@ -128,7 +131,7 @@ public final class RedisLeaseStore implements LeaseStore {
 		byte[][] args = new byte[2 * renewals.size()][];
 		for (int i = 0; i < keys.length; i++) {
 			Renewal renewal = renewals.get(i);
-			keys[i] = RedisKeys.bytes(lockKey(renewal.key()));
+			keys[i] = RedisKeys.bytes(lockKey(renewal.resource().key()));
 			args[2 * i] = RedisKeys.bytes(renewal.token());
 			args[2 * i + 1] = RedisKeys.bytes(text(renewal.leaseMillis()));
 		}
@@ -137,6 +140,21 @@ public final class RedisLeaseStore implements LeaseStore {
 				(error) -> RedisFailures.of(error, "renewals"));
 		this.executor.execute(call);
 		return call;
+	}
+
+	@Override
+	public CompletableFuture<Boolean> shrink(Resource resource, Ask held, int kept) {
+		throw new UnsupportedOperationException();
+	}
+
+	@Override
+	public CompletableFuture<PermitState> inspectPermits(Resource resource, int maxHolders) {
+		throw new UnsupportedOperationException();
+	}
+
+	@Override
+	public CompletableFuture<Boolean> limit(Resource resource, @Nullable Integer limit) {
+		throw new UnsupportedOperationException();
 	}
 
 	@Override
@@ -180,7 +198,7 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	private String lockKey(String key) {
-		return this.options.keyPrefix() + key;
+		return this.options.lockPrefix() + key;
 	}
 
 	/**
@@ -224,8 +242,10 @@ public final class RedisLeaseStore implements LeaseStore {
 	/**
 	 * How to use Redis.
 	 *
-	 * @param keyPrefix what lock keys begin with; must be the same for all that exclude
+	 * @param lockPrefix what lock keys begin with; must be the same for all that exclude
 	 * one another
+	 * @param semaphorePrefix what the keys of semaphores begin with; likewise, and
+	 * another
 	 * @param channelPrefix what wake-up channels begin with; likewise
 	 * @param healMissingTtl how long a lock key may live that somebody left without an
 	 * expiry, or {@code null} to leave it alone
@@ -234,17 +254,18 @@ public final class RedisLeaseStore implements LeaseStore {
 	 * @param polling whether waiters ask at intervals instead of being woken up: for
 	 * Redis without Pub/Sub
 	 */
-	public record Options(String keyPrefix, String channelPrefix, @Nullable Duration healMissingTtl,
-			Duration fenceRetention, Duration handoffTimeout, boolean polling) {
+	public record Options(String lockPrefix, String semaphorePrefix, String channelPrefix,
+			@Nullable Duration healMissingTtl, Duration fenceRetention, Duration handoffTimeout, boolean polling) {
 
 		/**
-		 * The defaults: prefixes {@code lock:} and {@code holdfast:wake:}, keys without
-		 * expiry left alone, fences remembered for 24 hours, hand-off timeout 5 seconds,
-		 * wake-ups by Pub/Sub.
+		 * The defaults: prefixes {@code lock:}, {@code semaphore:} and
+		 * {@code holdfast:wake:}, keys without expiry left alone, fences remembered for
+		 * 24 hours, hand-off timeout 5 seconds, wake-ups by Pub/Sub.
 		 * @return the default options
 		 */
 		public static Options defaults() {
-			return new Options("lock:", "holdfast:wake:", null, Duration.ofHours(24), Duration.ofSeconds(5), false);
+			return new Options("lock:", "semaphore:", "holdfast:wake:", null, Duration.ofHours(24),
+					Duration.ofSeconds(5), false);
 		}
 
 	}

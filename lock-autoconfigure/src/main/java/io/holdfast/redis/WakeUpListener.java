@@ -10,6 +10,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 import io.holdfast.engine.LeaseStore.WakeUps;
+import io.holdfast.engine.Resource;
+import io.holdfast.engine.Resource.Kind;
 import io.holdfast.engine.StoreFailure;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -261,7 +263,9 @@ final class WakeUpListener implements AutoCloseable {
 			long fence = Long.parseLong(wakeUp.group(1));
 			long ttlMillis = Long.parseLong(wakeUp.group(2));
 			// The driver's thread must not end by what is thrown there.
-			guarded(() -> wakeUps().handedOver(wakeUp.group(4), wakeUp.group(3), fence, ttlMillis)).run();
+			guarded(() -> wakeUps().handedOver(new Resource(Kind.LOCK, wakeUp.group(4)), wakeUp.group(3), fence,
+					ttlMillis))
+				.run();
 		}
 		else if (echo.matches()) {
 			long number = Long.parseLong(echo.group(1));

@@ -11,10 +11,12 @@ import io.holdfast.LeaseLostException;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockNotAcquiredException;
+import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.LockStatus;
 import io.holdfast.LockView;
+import io.holdfast.ReadWriteLockView;
 import io.holdfast.ReleaseResult;
 
 /**
@@ -65,8 +67,7 @@ class RecordingLocks implements LockService {
 	public LockLease acquire(LockRequest request) {
 		this.requests.add(request);
 		if (this.busy) {
-			throw new LockNotAcquiredException(request.key(), LockNotAcquiredException.Reason.TIMED_OUT, Duration.ZERO,
-					null);
+			throw new LockNotAcquiredException(request.key(), Reason.TIMED_OUT, Duration.ZERO, null);
 		}
 		record("lock");
 		return new RecordingLease(request.key());
@@ -89,6 +90,11 @@ class RecordingLocks implements LockService {
 
 	@Override
 	public LockView asLock(String key) {
+		throw new UnsupportedOperationException();
+	}
+
+	@Override
+	public ReadWriteLockView asReadWriteLock(String key) {
 		throw new UnsupportedOperationException();
 	}
 

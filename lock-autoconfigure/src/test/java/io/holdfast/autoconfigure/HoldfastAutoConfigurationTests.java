@@ -79,8 +79,7 @@ class HoldfastAutoConfigurationTests {
 	void backsOffFromTheUsersLockService() {
 		this.runner.withUserConfiguration(OwnLockService.class)
 			.run((context) -> assertThat(context).hasSingleBean(LockService.class)
-				.doesNotHaveBean(DefaultLockService.class)
-				.doesNotHaveBean(LockServiceLifecycle.class));
+				.doesNotHaveBean(DefaultLockService.class));
 	}
 
 	@Test

@@ -12,13 +12,14 @@ import java.util.concurrent.CompletionException;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockNotAcquiredException;
-import io.holdfast.LockNotAcquiredException.Reason;
+import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.LockRequest;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+import static io.holdfast.engine.Locks.lock;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -41,8 +42,10 @@ class EngineRobustnessTests {
 
 	private final Queue<Runnable> callbacks = new ArrayDeque<>();
 
-	private final DefaultLockService service = new DefaultLockService(this.store, EngineSettings.defaults(), this.store,
+	private final LeaseEngine engine = new LeaseEngine(this.store, EngineSettings.defaults(), this.store,
 			this.callbacks::add, ID, () -> 1.0);
+
+	private final DefaultLockService service = new DefaultLockService(this.engine);
 
 	@Test
 	@DisplayName("A wake-up that is faster than the thread that sends the release is heard")
@@ -51,7 +54,7 @@ class EngineRobustnessTests {
 		CompletableFuture<LockLease> next = this.service.acquireAsync(REQUEST);
 		this.store.whileSending = (line) -> {
 			if (line.equals("release 1 next 2")) {
-				this.store.wakeUps.handedOver("k", ID + ":2", 20, 5000);
+				this.store.wakeUps.handedOver(lock("k"), ID + ":2", 20, 5000);
 			}
 		};
 		lease.releaseAsync();
@@ -154,7 +157,7 @@ class EngineRobustnessTests {
 			}
 		};
 		LockLease outer = this.service.acquire(REQUEST);
-		CompletableFuture<?> shutDown = this.service.shutDown(Duration.ofSeconds(10));
+		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ofSeconds(10));
 		LockLease inner = this.service.acquire(REQUEST);
 		assertThat(inner.fence()).isEqualTo(outer.fence());
 		assertThatExceptionOfType(LockNotAcquiredException.class)
@@ -184,7 +187,7 @@ class EngineRobustnessTests {
 	void shortRenewalOfAClaim() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.renewal(false));
 		this.store.last("acquire 1").busy(30_000, 10);
-		this.store.wakeUps.handedOver("k", ID + ":1", 20, 3000);
+		this.store.wakeUps.handedOver(lock("k"), ID + ":1", 20, 3000);
 		runCallbacks();
 		renewByHand(answer.join());
 		this.store.sent();

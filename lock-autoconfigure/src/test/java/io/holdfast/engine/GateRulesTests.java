@@ -116,8 +116,8 @@ class GateRulesTests extends ScriptedEngine {
 	@Test
 	void aGrantThatNobodyWaitsForAnyMoreIsReleased() {
 		List<Runnable> later = new ArrayList<>();
-		DefaultLockService slow = new DefaultLockService(this.store, EngineSettings.defaults(), this.store, later::add,
-				ID, () -> 1.0);
+		DefaultLockService slow = new DefaultLockService(
+				new LeaseEngine(this.store, EngineSettings.defaults(), this.store, later::add, ID, () -> 1.0));
 		CompletableFuture<LockLease> answer = slow.acquireAsync(REQUEST);
 		this.store.last("acquire 1").granted(10, 30_000);
 		answer.cancel(false);
@@ -168,7 +168,7 @@ class GateRulesTests extends ScriptedEngine {
 	void aLeaseThatRanOutAndIsNeverReleasedKeepsNothing() {
 		LockLease ranOut = granted(REQUEST.renewal(false), 10);
 		this.store.elapse(29_698);
-		assertThat(this.service.isIdle()).isTrue();
+		assertThat(this.engine.isIdle()).isTrue();
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 2").granted(20, 30_000);
 		this.store.sent();
@@ -176,9 +176,9 @@ class GateRulesTests extends ScriptedEngine {
 		this.store.last("release 1").released(false);
 		assertThat(late).isCompletedWithValue(ReleaseResult.LOST);
 		assertThat(second.join().isHeld()).isTrue();
-		assertThat(this.service.isIdle()).isFalse();
+		assertThat(this.engine.isIdle()).isFalse();
 		second.join().releaseAsync();
-		assertThat(this.service.isIdle()).isTrue();
+		assertThat(this.engine.isIdle()).isTrue();
 	}
 
 	@Test
@@ -206,9 +206,9 @@ class GateRulesTests extends ScriptedEngine {
 	@Test
 	void anIdleGateIsForgotten() {
 		LockLease lease = granted(REQUEST, 10);
-		assertThat(this.service.isIdle()).isFalse();
+		assertThat(this.engine.isIdle()).isFalse();
 		lease.releaseAsync();
-		assertThat(this.service.isIdle()).isTrue();
+		assertThat(this.engine.isIdle()).isTrue();
 	}
 
 }

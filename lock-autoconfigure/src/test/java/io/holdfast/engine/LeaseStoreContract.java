@@ -11,11 +11,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 
+import io.holdfast.engine.LeaseStore.Ask;
 import io.holdfast.engine.LeaseStore.AcquireReply;
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.LeaseStore.KeyState;
-import io.holdfast.engine.LeaseStore.Next;
 import io.holdfast.engine.LeaseStore.ReleaseReply;
 import io.holdfast.engine.LeaseStore.Renewal;
 import org.jspecify.annotations.Nullable;
@@ -24,6 +24,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
+import static io.holdfast.engine.Locks.lock;
+import static io.holdfast.engine.Locks.renewal;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -116,7 +118,8 @@ public abstract class LeaseStoreContract {
 	@DisplayName("acquiring again never shortens the lease")
 	void acquireNeverShortens() {
 		granted(this.a.acquire("1"));
-		Granted again = granted(get(this.a.store.acquire(KEY, this.a.token("1"), SHORT, SHORT, true)));
+		Granted again = granted(
+				get(this.a.store.acquire(lock(KEY), Ask.forLock(this.a.token("1"), SHORT, SHORT), true)));
 		assertThat(again.ttlMillis()).isGreaterThan(SHORT);
 		assertThat(this.a.inspect().ttlMillis()).isGreaterThan(SHORT);
 	}
@@ -148,7 +151,7 @@ public abstract class LeaseStoreContract {
 	@DisplayName("two keys do not matter to each other")
 	void keysAreIndependent() {
 		granted(this.a.acquire("1"));
-		granted(get(this.b.store.acquire("another", this.b.token("1"), LEASE, CLAIM, true)));
+		granted(get(this.b.store.acquire(lock("another"), Ask.forLock(this.b.token("1"), LEASE, CLAIM), true)));
 	}
 
 	@Test
@@ -190,7 +193,8 @@ public abstract class LeaseStoreContract {
 	@Test
 	@DisplayName("F43 a lease that ended is not renewed, and its release leaves the next owner alone")
 	void endsByTime() {
-		Granted first = granted(get(this.a.store.acquire(KEY, this.a.token("1"), SHORT, SHORT, true)));
+		Granted first = granted(
+				get(this.a.store.acquire(lock(KEY), Ask.forLock(this.a.token("1"), SHORT, SHORT), true)));
 		elapse(Duration.ofMillis(SHORT + 20));
 		assertThat(this.a.inspect().owner()).isNull();
 		assertThat(this.a.inspect().ttlMillis()).isZero();
@@ -221,7 +225,7 @@ public abstract class LeaseStoreContract {
 		assertThat(this.a.inspect().waiting()).isEqualTo(2);
 		this.a.release("1");
 		WakeUp first = this.b.awaitWakeUp();
-		assertThat(first.key()).isEqualTo(KEY);
+		assertThat(first.resource()).isEqualTo(lock(KEY));
 		assertThat(first.token()).isEqualTo(this.b.token("1"));
 		assertThat(first.fence()).isGreaterThan(last.fence());
 		assertThat(first.ttlMillis()).isEqualTo(CLAIM);
@@ -248,7 +252,7 @@ public abstract class LeaseStoreContract {
 	@DisplayName("who does not want to wait is not handed anything")
 	void doesNotQueueUnasked() {
 		granted(this.a.acquire("1"));
-		busy(get(this.b.store.acquire(KEY, this.b.token("1"), LEASE, CLAIM, false)));
+		busy(get(this.b.store.acquire(lock(KEY), Ask.forLock(this.b.token("1"), LEASE, CLAIM), false)));
 		assertThat(this.a.inspect().waiting()).isZero();
 		this.a.release("1");
 		assertThat(this.a.inspect().owner()).isNull();
@@ -257,7 +261,7 @@ public abstract class LeaseStoreContract {
 	@Test
 	@DisplayName("who comes to a free key passes it on to the one who waited before")
 	void passesOnToHeadOfQueue() {
-		granted(get(this.a.store.acquire(KEY, this.a.token("1"), SHORT, SHORT, true)));
+		granted(get(this.a.store.acquire(lock(KEY), Ask.forLock(this.a.token("1"), SHORT, SHORT), true)));
 		busy(this.b.acquire("1"));
 		elapse(Duration.ofMillis(SHORT + 20));
 		busy(this.c.acquire("1"));
@@ -366,9 +370,10 @@ public abstract class LeaseStoreContract {
 		for (int i = 0; i < 1100; i++) {
 			boolean kept = i % 7 != 0;
 			if (kept) {
-				acquired.add(this.a.store.acquire("many" + i, this.a.token("" + i), LEASE, CLAIM, true));
+				acquired
+					.add(this.a.store.acquire(lock("many" + i), Ask.forLock(this.a.token("" + i), LEASE, CLAIM), true));
 			}
-			renewals.add(new Renewal("many" + i, this.a.token("" + i), LEASE));
+			renewals.add(renewal("many" + i, this.a.token("" + i), LEASE));
 			expected.add(kept);
 		}
 		acquired.forEach(LeaseStoreContract::get);
@@ -401,7 +406,8 @@ public abstract class LeaseStoreContract {
 	@DisplayName("a closed store fails commands")
 	void failsWhenClosed() {
 		this.a.store.close();
-		CompletableFuture<AcquireReply> reply = this.a.store.acquire(KEY, this.a.token("1"), LEASE, CLAIM, true);
+		CompletableFuture<AcquireReply> reply = this.a.store.acquire(lock(KEY),
+				Ask.forLock(this.a.token("1"), LEASE, CLAIM), true);
 		assertThat(reply).failsWithin(Duration.ofSeconds(5))
 			.withThrowableOfType(ExecutionException.class)
 			.withCauseInstanceOf(StoreFailure.class);
@@ -458,23 +464,24 @@ public abstract class LeaseStoreContract {
 		}
 
 		public AcquireReply acquire(String n) {
-			return get(this.store.acquire(KEY, token(n), LEASE, CLAIM, true));
+			return get(this.store.acquire(lock(KEY), Ask.forLock(token(n), LEASE, CLAIM), true));
 		}
 
 		public ReleaseReply release(String n) {
-			return get(this.store.release(KEY, token(n), null));
+			return get(this.store.release(lock(KEY), Ask.forLock(token(n), LEASE, CLAIM), null));
 		}
 
 		public ReleaseReply release(String n, String next) {
-			return get(this.store.release(KEY, token(n), new Next(token(next), LEASE, CLAIM)));
+			return get(this.store.release(lock(KEY), Ask.forLock(token(n), LEASE, CLAIM),
+					Ask.forLock(token(next), LEASE, CLAIM)));
 		}
 
 		public boolean renew(String n, long leaseMillis) {
-			return get(this.store.renew(List.of(new Renewal(KEY, token(n), leaseMillis)))).get(0);
+			return get(this.store.renew(List.of(renewal(KEY, token(n), leaseMillis)))).get(0);
 		}
 
 		public KeyState inspect() {
-			return get(this.store.inspect(KEY));
+			return get(this.store.inspect(lock(KEY)));
 		}
 
 		public WakeUp awaitWakeUp() {
@@ -483,8 +490,8 @@ public abstract class LeaseStoreContract {
 		}
 
 		@Override
-		public void handedOver(String key, String token, long fence, long ttlMillis) {
-			this.wakeUps.add(new WakeUp(key, token, fence, ttlMillis));
+		public void handedOver(Resource resource, String token, long fence, long ttlMillis) {
+			this.wakeUps.add(new WakeUp(resource, token, fence, ttlMillis));
 		}
 
 		@Override
@@ -497,12 +504,12 @@ public abstract class LeaseStoreContract {
 	/**
 	 * A wake-up that came.
 	 *
-	 * @param key the key
+	 * @param resource what
 	 * @param token who was granted it
 	 * @param fence the fence of the grant
 	 * @param ttlMillis how long it lasts
 	 */
-	protected record WakeUp(String key, String token, long fence, long ttlMillis) {
+	protected record WakeUp(Resource resource, String token, long fence, long ttlMillis) {
 	}
 
 }

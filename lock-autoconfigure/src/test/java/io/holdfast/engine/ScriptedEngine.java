@@ -6,6 +6,8 @@ import java.util.concurrent.CompletableFuture;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 
+import static io.holdfast.engine.Locks.lock;
+
 /**
  * An engine on a store and a clock that do just what a test says. Tokens are 1, 2, … in
  * the order of the requests.
@@ -20,8 +22,10 @@ abstract class ScriptedEngine {
 
 	final ScriptedStore store = new ScriptedStore();
 
-	final DefaultLockService service = new DefaultLockService(this.store, EngineSettings.defaults(), this.store,
-			Runnable::run, ID, () -> 1.0);
+	final LeaseEngine engine = new LeaseEngine(this.store, EngineSettings.defaults(), this.store, Runnable::run, ID,
+			() -> 1.0);
+
+	final DefaultLockService service = new DefaultLockService(this.engine);
 
 	LockLease granted(LockRequest request, long fence) {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(request);
@@ -30,7 +34,7 @@ abstract class ScriptedEngine {
 	}
 
 	void handOver(int number, long fence, long ttlMillis) {
-		this.store.wakeUps.handedOver("k", ID + ":" + number, fence, ttlMillis);
+		this.store.wakeUps.handedOver(lock("k"), ID + ":" + number, fence, ttlMillis);
 	}
 
 }

@@ -135,19 +135,18 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 	}
 
 	@Override
-	public CompletableFuture<AcquireReply> acquire(String key, String token, long leaseMillis, long claimMillis,
-			boolean enqueue) {
-		return send("acquire " + number(token) + (enqueue ? "" : " at once"));
+	public CompletableFuture<AcquireReply> acquire(Resource resource, Ask ask, boolean enqueue) {
+		return send("acquire " + number(ask.token()) + (enqueue ? "" : " at once"));
 	}
 
 	@Override
-	public CompletableFuture<ReleaseReply> release(String key, String token, @Nullable Next next) {
-		return send("release " + number(token) + ((next != null) ? " next " + number(next.token()) : ""));
+	public CompletableFuture<ReleaseReply> release(Resource resource, Ask ended, @Nullable Ask next) {
+		return send("release " + number(ended.token()) + ((next != null) ? " next " + number(next.token()) : ""));
 	}
 
 	@Override
-	public int partOf(String key) {
-		return this.parts.getOrDefault(key, 0);
+	public int partOf(Resource resource) {
+		return this.parts.getOrDefault(resource.key(), 0);
 	}
 
 	@Override
@@ -160,8 +159,23 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 	}
 
 	@Override
-	public CompletableFuture<KeyState> inspect(String key) {
+	public CompletableFuture<KeyState> inspect(Resource resource) {
 		return send("inspect");
+	}
+
+	@Override
+	public CompletableFuture<Boolean> shrink(Resource resource, Ask held, int kept) {
+		return send("shrink " + number(held.token()) + " to " + kept);
+	}
+
+	@Override
+	public CompletableFuture<PermitState> inspectPermits(Resource resource, int maxHolders) {
+		return send("inspect permits");
+	}
+
+	@Override
+	public CompletableFuture<Boolean> limit(Resource resource, @Nullable Integer limit) {
+		return send("limit " + limit);
 	}
 
 	@Override

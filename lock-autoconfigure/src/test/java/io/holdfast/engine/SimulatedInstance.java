@@ -22,7 +22,9 @@ final class SimulatedInstance implements Scheduler, LeaseStore {
 
 	final int number;
 
-	final DefaultLockService service;
+	final LeaseEngine engine;
+
+	final DefaultLockService locks;
 
 	private final MemoryLeaseStore store;
 
@@ -43,9 +45,11 @@ final class SimulatedInstance implements Scheduler, LeaseStore {
 		this.number = number;
 		this.store = new MemoryLeaseStore(simulation.world);
 		EngineSettings settings = new EngineSettings(Duration.ofSeconds(1), Duration.ofMillis(300), null,
-				Duration.ofMillis(100), Duration.ofMillis(20), Duration.ofMillis(250));
-		this.service = new DefaultLockService(this, settings, this, (task) -> at(0, task),
-				"%032x".formatted(number + 1), simulation.random::nextDouble);
+				Duration.ofSeconds(1), Duration.ofMillis(300), true, Duration.ofMillis(100), Duration.ofMillis(20),
+				Duration.ofMillis(250));
+		this.engine = new LeaseEngine(this, settings, this, (task) -> at(0, task), "%032x".formatted(number + 1),
+				simulation.random::nextDouble);
+		this.locks = new DefaultLockService(this.engine);
 	}
 
 	/** Lose the subscription for a time, and know it. */
@@ -152,11 +156,11 @@ final class SimulatedInstance implements Scheduler, LeaseStore {
 		this.store.start(instanceId, new WakeUps() {
 
 			@Override
-			public void handedOver(String key, String token, long fence, long ttlMillis) {
+			public void handedOver(Resource resource, String token, long fence, long ttlMillis) {
 				if (!chance(SimulatedInstance.this.simulation.faults.lostWakeUps())) {
 					long delay = chance(100) ? SimulatedInstance.this.simulation.random.nextInt(400) * MILLI
 							: latency() * 2;
-					at(delay, () -> wakeUps.handedOver(key, token, fence, ttlMillis));
+					at(delay, () -> wakeUps.handedOver(resource, token, fence, ttlMillis));
 				}
 			}
 
@@ -184,22 +188,21 @@ final class SimulatedInstance implements Scheduler, LeaseStore {
 	}
 
 	@Override
-	public CompletableFuture<AcquireReply> acquire(String key, String token, long leaseMillis, long claimMillis,
-			boolean enqueue) {
-		return send("acquire " + key + " " + token.substring(31),
-				() -> this.store.acquire(key, token, leaseMillis, claimMillis, enqueue));
+	public CompletableFuture<AcquireReply> acquire(Resource resource, Ask ask, boolean enqueue) {
+		return send("acquire " + resource + " " + ask.token().substring(31),
+				() -> this.store.acquire(resource, ask, enqueue));
 	}
 
 	@Override
-	public CompletableFuture<ReleaseReply> release(String key, String token, @Nullable Next next) {
+	public CompletableFuture<ReleaseReply> release(Resource resource, Ask ended, @Nullable Ask next) {
 		return send(
-				"release " + key + " " + token.substring(31)
+				"release " + resource + " " + ended.token().substring(31)
 						+ ((next != null) ? " next " + next.token().substring(31) : ""),
-				() -> this.store.release(key, token, next));
+				() -> this.store.release(resource, ended, next));
 	}
 
 	@Override
-	public int partOf(String key) {
+	public int partOf(Resource resource) {
 		return 0;
 	}
 
@@ -209,8 +212,24 @@ final class SimulatedInstance implements Scheduler, LeaseStore {
 	}
 
 	@Override
-	public CompletableFuture<KeyState> inspect(String key) {
-		return send("inspect", () -> this.store.inspect(key));
+	public CompletableFuture<KeyState> inspect(Resource resource) {
+		return send("inspect", () -> this.store.inspect(resource));
+	}
+
+	@Override
+	public CompletableFuture<Boolean> shrink(Resource resource, Ask held, int kept) {
+		return send("shrink " + held.token().substring(31) + " to " + kept,
+				() -> this.store.shrink(resource, held, kept));
+	}
+
+	@Override
+	public CompletableFuture<PermitState> inspectPermits(Resource resource, int maxHolders) {
+		return send("inspect", () -> this.store.inspectPermits(resource, maxHolders));
+	}
+
+	@Override
+	public CompletableFuture<Boolean> limit(Resource resource, @Nullable Integer limit) {
+		return send("limit " + resource + " " + limit, () -> this.store.limit(resource, limit));
 	}
 
 	@Override

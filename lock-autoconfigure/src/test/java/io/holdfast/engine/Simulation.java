@@ -99,7 +99,7 @@ final class Simulation {
 		this.now += 2000 * MILLI;
 		check(this.world.isIdle(), "something is left in the store");
 		for (SimulatedInstance instance : this.instances) {
-			check(instance.crashed || instance.service.isIdle(), "something is left in instance " + instance.number);
+			check(instance.crashed || instance.engine.isIdle(), "something is left in instance " + instance.number);
 		}
 	}
 
@@ -190,7 +190,7 @@ final class Simulation {
 				.maxHold(Duration.ofSeconds(2));
 			long startedAt = Simulation.this.now;
 			log(this + " asks " + request);
-			CompletableFuture<Optional<LockLease>> answer = this.instance.service.tryAcquireAsync(request);
+			CompletableFuture<Optional<LockLease>> answer = this.instance.locks.tryAcquireAsync(request);
 			if (Simulation.this.random.nextInt(10) == 0) {
 				this.instance.at(Simulation.this.random.nextInt(300) * MILLI, () -> answer.cancel(false));
 			}

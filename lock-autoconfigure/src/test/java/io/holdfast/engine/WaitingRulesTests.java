@@ -193,7 +193,7 @@ class WaitingRulesTests extends ScriptedEngine {
 		this.store.last("release 1").released(false);
 		this.store.elapse(100_000);
 		assertThat(this.store.sent()).isEmpty();
-		assertThat(this.service.isIdle()).isTrue();
+		assertThat(this.engine.isIdle()).isTrue();
 	}
 
 	@Test
@@ -291,7 +291,7 @@ class WaitingRulesTests extends ScriptedEngine {
 	void aShutDownWaitsForWhoIsOnTheWay() {
 		CompletableFuture<LockLease> waiting = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").busy(30_000, 10);
-		CompletableFuture<?> shutDown = this.service.shutDown(Duration.ofSeconds(10));
+		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ofSeconds(10));
 		assertThat(waiting).isCompletedExceptionally();
 		assertThat(shutDown).as("its release is not answered").isNotDone();
 		this.store.last("release 1").released(false);
@@ -301,8 +301,8 @@ class WaitingRulesTests extends ScriptedEngine {
 	@Test
 	void aShutDownThatWasResumedEndsNothing() {
 		granted(REQUEST, 10);
-		CompletableFuture<?> shutDown = this.service.shutDown(Duration.ofSeconds(1));
-		this.service.resume();
+		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ofSeconds(1));
+		this.engine.resume();
 		CompletableFuture<LockLease> other = this.service.acquireAsync(LockRequest.of("other"));
 		this.store.last("acquire 2").granted(10, 30_000);
 		this.store.elapse(2000);

@@ -9,7 +9,7 @@ import java.util.stream.Stream;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockNotAcquiredException;
-import io.holdfast.LockNotAcquiredException.Reason;
+import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.LockRequest;
 import io.holdfast.LockView;
 import io.holdfast.ReleaseResult;

@@ -12,7 +12,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockNotAcquiredException;
-import io.holdfast.LockNotAcquiredException.Reason;
+import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.ReleaseResult;

@@ -16,7 +16,7 @@ import java.util.concurrent.locks.LockSupport;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockNotAcquiredException;
-import io.holdfast.LockNotAcquiredException.Reason;
+import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.LockView;

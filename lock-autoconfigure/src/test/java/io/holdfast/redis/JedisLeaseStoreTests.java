@@ -42,8 +42,8 @@ class JedisLeaseStoreTests extends LeaseStoreContract {
 		this.factories.add(factory);
 		factory.afterPropertiesSet();
 		factory.start();
-		Options options = new Options(this.redis.keyPrefix(), this.redis.keyPrefix() + "wake:", null,
-				Duration.ofSeconds(20), Duration.ofSeconds(5), false);
+		Options options = new Options(this.redis.keyPrefix(), this.redis.keyPrefix() + "semaphore:",
+				this.redis.keyPrefix() + "wake:", null, Duration.ofSeconds(20), Duration.ofSeconds(5), false);
 		return new RedisLeaseStore(new StringRedisTemplate(factory), options);
 	}
 

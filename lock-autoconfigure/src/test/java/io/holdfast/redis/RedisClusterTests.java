@@ -8,11 +8,13 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
+import io.holdfast.engine.LeaseStore.Ask;
 import io.holdfast.engine.LeaseStore.AcquireReply;
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.LeaseStore.Renewal;
 import io.holdfast.engine.LeaseStore.WakeUps;
+import io.holdfast.engine.Resource;
 import io.holdfast.engine.StoreFailure;
 import io.holdfast.redis.RedisLeaseStore.Options;
 import io.holdfast.testing.RedisServer;
@@ -32,6 +34,8 @@ import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.data.redis.core.StringRedisTemplate;
 
+import static io.holdfast.engine.Locks.lock;
+import static io.holdfast.engine.Locks.renewal;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -51,8 +55,8 @@ class RedisClusterTests {
 	private final WakeUps wakeUps = new WakeUps() {
 
 		@Override
-		public void handedOver(String key, String token, long fence, long ttlMillis) {
-			RedisClusterTests.this.wokenUp.add(key);
+		public void handedOver(Resource resource, String token, long fence, long ttlMillis) {
+			RedisClusterTests.this.wokenUp.add(resource.key());
 		}
 
 		@Override
@@ -116,25 +120,28 @@ class RedisClusterTests {
 		List<Renewal> renewals = new ArrayList<>();
 		for (int i = 0; i < 50; i++) {
 			assertThat(acquire(store, "key" + i, OTHER + ":1")).isInstanceOf(Granted.class);
-			renewals.add(new Renewal("key" + i, OTHER + ":1", 30_000));
+			renewals.add(renewal("key" + i, OTHER + ":1", 30_000));
 		}
-		renewals.add(new Renewal("nobody's", OTHER + ":1", 30_000));
-		assertThat(renewals.stream().map((renewal) -> store.partOf(renewal.key())).distinct()).hasSizeGreaterThan(10);
+		renewals.add(renewal("nobody's", OTHER + ":1", 30_000));
+		assertThat(renewals.stream().map((renewal) -> store.partOf(renewal.resource())).distinct())
+			.hasSizeGreaterThan(10);
 		for (Renewal renewal : renewals) {
 			assertThat(store.renew(List.of(renewal))).succeedsWithin(Duration.ofSeconds(10))
-				.isEqualTo(List.of(!renewal.key().equals("nobody's")));
+				.isEqualTo(List.of(!renewal.resource().key().equals("nobody's")));
 		}
 		assertThat(acquire(store, "key7", INSTANCE + ":1")).isInstanceOf(Busy.class);
-		assertThat(store.release("key7", OTHER + ":1", null)).succeedsWithin(Duration.ofSeconds(10));
+		assertThat(store.release(lock("key7"), Ask.forLock(OTHER + ":1", 30_000, 5_000), null))
+			.succeedsWithin(Duration.ofSeconds(10));
 		await().untilAsserted(() -> assertThat(this.wokenUp).containsExactly("key7"));
-		assertThat(store.acquire("a}", OTHER + ":1", 30_000, 5_000, true)).failsWithin(Duration.ofSeconds(1))
+		assertThat(store.acquire(lock("a}"), Ask.forLock(OTHER + ":1", 30_000, 5_000), true))
+			.failsWithin(Duration.ofSeconds(1))
 			.withThrowableOfType(ExecutionException.class)
 			.withCauseInstanceOf(StoreFailure.class)
 			.withMessageContaining("'lock:a}'");
 	}
 
 	private static AcquireReply acquire(RedisLeaseStore store, String key, String token) {
-		return store.acquire(key, token, 30_000, 5_000, true).orTimeout(10, TimeUnit.SECONDS).join();
+		return store.acquire(lock(key), Ask.forLock(token, 30_000, 5_000), true).orTimeout(10, TimeUnit.SECONDS).join();
 	}
 
 	private RedisClusterConfiguration configuration() {

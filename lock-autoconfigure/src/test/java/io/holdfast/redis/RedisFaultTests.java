@@ -10,12 +10,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 
+import io.holdfast.engine.LeaseStore.Ask;
 import io.holdfast.engine.LeaseStore.AcquireReply;
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
-import io.holdfast.engine.LeaseStore.Next;
 import io.holdfast.engine.LeaseStore.Renewal;
 import io.holdfast.engine.LeaseStore.WakeUps;
+import io.holdfast.engine.Resource;
 import io.holdfast.engine.StoreFailure;
 import io.holdfast.redis.RedisLeaseStore.Options;
 import io.holdfast.testing.FaultProxy;
@@ -35,6 +36,8 @@ import org.springframework.data.redis.core.RedisOperations;
 import org.springframework.data.redis.core.SessionCallback;
 import org.springframework.data.redis.core.StringRedisTemplate;
 
+import static io.holdfast.engine.Locks.lock;
+import static io.holdfast.engine.Locks.renewal;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
@@ -62,7 +65,7 @@ class RedisFaultTests {
 	private final WakeUps wakeUps = new WakeUps() {
 
 		@Override
-		public void handedOver(String key, String token, long fence, long ttlMillis) {
+		public void handedOver(Resource resource, String token, long fence, long ttlMillis) {
 		}
 
 		@Override
@@ -114,14 +117,16 @@ class RedisFaultTests {
 		RedisLeaseStore store = store(factory(this.server.port()));
 		long begin = System.nanoTime();
 		store.start(INSTANCE, this.wakeUps);
-		CompletableFuture<AcquireReply> cancelled = store.acquire("key", INSTANCE + ":1", LEASE, CLAIM, true);
-		CompletableFuture<AcquireReply> kept = store.acquire("another", INSTANCE + ":2", LEASE, CLAIM, true);
+		CompletableFuture<AcquireReply> cancelled = store.acquire(lock("key"),
+				Ask.forLock(INSTANCE + ":1", LEASE, CLAIM), true);
+		CompletableFuture<AcquireReply> kept = store.acquire(lock("another"),
+				Ask.forLock(INSTANCE + ":2", LEASE, CLAIM), true);
 		cancelled.cancel(true);
 		assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(Duration.ofSeconds(2));
 		assertThat(kept).isNotDone();
 		this.server.thaw();
 		assertThat(get(kept)).isInstanceOf(Granted.class);
-		assertThat(get(store.inspect("key")).owner()).isNull();
+		assertThat(get(store.inspect(lock("key"))).owner()).isNull();
 	}
 
 	@Test
@@ -132,9 +137,10 @@ class RedisFaultTests {
 		for (int i = 0; i < 30; i++) {
 			template.getRequiredConnectionFactory().getConnection().scriptingCommands().scriptFlush();
 			String token = INSTANCE + ":" + i;
-			assertThat(get(store.acquire("key", token, LEASE, CLAIM, true))).isInstanceOf(Granted.class);
-			assertThat(get(store.renew(List.of(new Renewal("key", token, LEASE))))).containsExactly(true);
-			assertThat(get(store.release("key", token, null)).released()).isTrue();
+			assertThat(get(store.acquire(lock("key"), Ask.forLock(token, LEASE, CLAIM), true)))
+				.isInstanceOf(Granted.class);
+			assertThat(get(store.renew(List.of(renewal("key", token, LEASE))))).containsExactly(true);
+			assertThat(get(store.release(lock("key"), Ask.forLock(token, LEASE, CLAIM), null)).released()).isTrue();
 		}
 	}
 
@@ -144,13 +150,13 @@ class RedisFaultTests {
 		FaultProxy proxy = proxy();
 		RedisLeaseStore store = store(factory(proxy.port()));
 		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
-		get(store.release("key", INSTANCE + ":1", null));
+		get(store.release(lock("key"), Ask.forLock(INSTANCE + ":1", LEASE, CLAIM), null));
 		proxy.swallowRepliesThenFin("EVALSHA");
 		Granted granted = (Granted) acquire(store, "2");
 		assertThat(proxy.cuts()).isPositive();
 		RedisLeaseStore direct = store(factory(this.server.port()));
-		assertThat(get(direct.inspect("key")).fence()).isEqualTo(granted.fence());
-		assertThat(get(direct.inspect("key")).owner()).isEqualTo(INSTANCE + ":2");
+		assertThat(get(direct.inspect(lock("key"))).fence()).isEqualTo(granted.fence());
+		assertThat(get(direct.inspect(lock("key"))).owner()).isEqualTo(INSTANCE + ":2");
 	}
 
 	@Test
@@ -223,7 +229,8 @@ class RedisFaultTests {
 		RedisLeaseStore store = store(factory);
 		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
 		proxy.blackHole();
-		CompletableFuture<AcquireReply> reply = store.acquire("another", INSTANCE + ":2", LEASE, CLAIM, true);
+		CompletableFuture<AcquireReply> reply = store.acquire(lock("another"),
+				Ask.forLock(INSTANCE + ":2", LEASE, CLAIM), true);
 		factory.stop();
 		assertThat(reply).failsWithin(Duration.ofSeconds(10))
 			.withThrowableOfType(ExecutionException.class)
@@ -241,7 +248,8 @@ class RedisFaultTests {
 		assertThat(store.isOrdered()).isFalse();
 		await().until(store::isListening);
 		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
-		assertThat(get(store.release("key", INSTANCE + ":1", null)).released()).isTrue();
+		assertThat(get(store.release(lock("key"), Ask.forLock(INSTANCE + ":1", LEASE, CLAIM), null)).released())
+			.isTrue();
 		this.server.kill();
 		assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> acquire(store, "2"))
 			.matches(StoreFailure::isTemporary);
@@ -264,7 +272,7 @@ class RedisFaultTests {
 			}
 
 		});
-		assertThat(get(store.inspect("key")).owner()).isEqualTo(INSTANCE + ":1");
+		assertThat(get(store.inspect(lock("key"))).owner()).isEqualTo(INSTANCE + ":1");
 	}
 
 	@Test
@@ -282,9 +290,11 @@ class RedisFaultTests {
 		RedisLeaseStore store = store(factory);
 		store.start(INSTANCE, this.wakeUps);
 		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
-		assertThat(get(store.acquire("key", OTHER + ":1", LEASE, CLAIM, true))).isInstanceOf(Busy.class);
-		assertThat(get(store.release("key", INSTANCE + ":1", null)).released()).isTrue();
-		assertThat(get(store.inspect("key")).owner()).isEqualTo(OTHER + ":1");
+		assertThat(get(store.acquire(lock("key"), Ask.forLock(OTHER + ":1", LEASE, CLAIM), true)))
+			.isInstanceOf(Busy.class);
+		assertThat(get(store.release(lock("key"), Ask.forLock(INSTANCE + ":1", LEASE, CLAIM), null)).released())
+			.isTrue();
+		assertThat(get(store.inspect(lock("key"))).owner()).isEqualTo(OTHER + ":1");
 		assertThat(store.isListening()).isFalse();
 	}
 
@@ -304,19 +314,23 @@ class RedisFaultTests {
 	void worksWithFullMemory() {
 		RedisLeaseStore store = store(factory(this.server.port()));
 		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
-		assertThat(get(store.acquire("key", OTHER + ":1", LEASE, CLAIM, true))).isInstanceOf(Busy.class);
-		assertThat(get(store.acquire("second", INSTANCE + ":2", LEASE, CLAIM, true))).isInstanceOf(Granted.class);
+		assertThat(get(store.acquire(lock("key"), Ask.forLock(OTHER + ":1", LEASE, CLAIM), true)))
+			.isInstanceOf(Busy.class);
+		assertThat(get(store.acquire(lock("second"), Ask.forLock(INSTANCE + ":2", LEASE, CLAIM), true)))
+			.isInstanceOf(Granted.class);
 		configure("maxmemory", "1");
 		assertThatExceptionOfType(StoreFailure.class)
-			.isThrownBy(() -> get(store.acquire("new", INSTANCE + ":9", LEASE, CLAIM, true)))
+			.isThrownBy(() -> get(store.acquire(lock("new"), Ask.forLock(INSTANCE + ":9", LEASE, CLAIM), true)))
 			.withMessageContaining("out of memory")
 			.matches((failure) -> !failure.isTemporary());
-		assertThat(get(store.renew(List.of(new Renewal("key", INSTANCE + ":1", 2 * LEASE))))).containsExactly(true);
-		assertThat(get(store.release("second", INSTANCE + ":2", new Next(INSTANCE + ":3", LEASE, CLAIM))).next())
-			.isInstanceOf(Granted.class);
-		assertThat(get(store.release("key", INSTANCE + ":1", null)).released()).isTrue();
+		assertThat(get(store.renew(List.of(renewal("key", INSTANCE + ":1", 2 * LEASE))))).containsExactly(true);
+		assertThat(get(store.release(lock("second"), Ask.forLock(INSTANCE + ":2", LEASE, CLAIM),
+				Ask.forLock(INSTANCE + ":3", LEASE, CLAIM)))
+			.next()).isInstanceOf(Granted.class);
+		assertThat(get(store.release(lock("key"), Ask.forLock(INSTANCE + ":1", LEASE, CLAIM), null)).released())
+			.isTrue();
 		configure("maxmemory", "0");
-		assertThat(get(store.inspect("key")).owner()).isEqualTo(OTHER + ":1");
+		assertThat(get(store.inspect(lock("key"))).owner()).isEqualTo(OTHER + ":1");
 	}
 
 	@Test
@@ -325,7 +339,7 @@ class RedisFaultTests {
 		RedisLeaseStore store = store(factory(this.server.port()));
 		Granted first = (Granted) acquire(store, "1");
 		template().getRequiredConnectionFactory().getConnection().serverCommands().flushAll();
-		assertThat(get(store.renew(List.of(new Renewal("key", INSTANCE + ":1", LEASE))))).containsExactly(false);
+		assertThat(get(store.renew(List.of(renewal("key", INSTANCE + ":1", LEASE))))).containsExactly(false);
 		Granted second = (Granted) acquire(store, "2");
 		assertThat(second.fence()).isGreaterThan(first.fence());
 	}
@@ -377,7 +391,7 @@ class RedisFaultTests {
 	}
 
 	private static AcquireReply acquire(RedisLeaseStore store, String n) {
-		return get(store.acquire("key", INSTANCE + ":" + n, LEASE, CLAIM, true));
+		return get(store.acquire(lock("key"), Ask.forLock(INSTANCE + ":" + n, LEASE, CLAIM), true));
 	}
 
 	private static <T> T get(CompletableFuture<T> reply) {

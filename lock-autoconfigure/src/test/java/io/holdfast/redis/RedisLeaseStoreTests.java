@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 import io.holdfast.engine.LeaseStore;
+import io.holdfast.engine.LeaseStore.Ask;
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.LeaseStore.Renewal;
@@ -23,6 +24,8 @@ import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.data.redis.core.ValueOperations;
 import org.springframework.data.redis.core.ZSetOperations.TypedTuple;
 
+import static io.holdfast.engine.Locks.renewal;
+import static io.holdfast.engine.Locks.lock;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.entry;
@@ -46,8 +49,8 @@ class RedisLeaseStoreTests extends LeaseStoreContract {
 	}
 
 	private LeaseStore newStore(@Nullable Duration healMissingTtl, boolean polling) {
-		Options options = new Options(this.redis.keyPrefix(), channelPrefix(), healMissingTtl, Duration.ofSeconds(20),
-				Duration.ofSeconds(5), polling);
+		Options options = new Options(this.redis.keyPrefix(), this.redis.keyPrefix() + "semaphore:", channelPrefix(),
+				healMissingTtl, Duration.ofSeconds(20), Duration.ofSeconds(5), polling);
 		return new RedisLeaseStore(new StringRedisTemplate(this.redis.connectionFactory()), options);
 	}
 
@@ -106,7 +109,7 @@ class RedisLeaseStoreTests extends LeaseStoreContract {
 	void healsMissingTtl() {
 		LeaseStore healing = newStore(Duration.ofSeconds(30), false);
 		putForeign(KEY, "plain", null);
-		Busy busy = busy(get(healing.acquire(KEY, this.a.token("1"), LEASE, CLAIM, false)));
+		Busy busy = busy(get(healing.acquire(lock(KEY), Ask.forLock(this.a.token("1"), LEASE, CLAIM), false)));
 		assertThat(busy.ownerTtlMillis()).isEqualTo(30_000);
 		assertThat(this.redis.template().getExpire(lockKey(), TimeUnit.MILLISECONDS)).isBetween(20_000L, 30_000L);
 		assertThat(values().get(lockKey())).isEqualTo("plain");
@@ -138,8 +141,8 @@ class RedisLeaseStoreTests extends LeaseStoreContract {
 	void renewsBesideWrongType() {
 		this.redis.template().opsForHash().put(this.redis.keyPrefix() + "hash", "field", "value");
 		granted(this.a.acquire("1"));
-		List<Renewal> renewals = List.of(new Renewal("hash", this.a.token("1"), LEASE),
-				new Renewal(KEY, this.a.token("1"), LEASE));
+		List<Renewal> renewals = List.of(renewal("hash", this.a.token("1"), LEASE),
+				renewal(KEY, this.a.token("1"), LEASE));
 		assertThat(get(this.a.store.renew(renewals))).containsExactly(false, true);
 	}
 
@@ -195,7 +198,7 @@ class RedisLeaseStoreTests extends LeaseStoreContract {
 		LeaseStore polling = newStore(null, true);
 		String token = "0123456789abcdef0123456789abcdef:1";
 		granted(this.a.acquire("1"));
-		busy(get(polling.acquire(KEY, token, LEASE, CLAIM, true)));
+		busy(get(polling.acquire(lock(KEY), Ask.forLock(token, LEASE, CLAIM), true)));
 		busy(this.b.acquire("1"));
 		this.a.release("1");
 		assertThat(polling.isListening()).isFalse();
@@ -212,7 +215,7 @@ class RedisLeaseStoreTests extends LeaseStoreContract {
 		LeaseStore polling = newStore(null, true);
 		Double score = this.redis.template().opsForZSet().score(queueKey(), this.b.token("1") + ":5000:s");
 		assertThat(score).isNotNull();
-		busy(get(polling.acquire(KEY, this.b.token("1"), LEASE, CLAIM, true)));
+		busy(get(polling.acquire(lock(KEY), Ask.forLock(this.b.token("1"), LEASE, CLAIM), true)));
 		assertThat(this.redis.template().opsForZSet().rangeWithScores(queueKey(), 0, 0))
 			.containsExactly(TypedTuple.of(this.b.token("1") + ":5000:p", score));
 		polling.close();

@@ -2,16 +2,15 @@ package io.holdfast.autoconfigure;
 
 import java.time.Duration;
 
-import io.holdfast.LockService;
-import io.holdfast.engine.DefaultLockService;
+import io.holdfast.engine.LeaseEngine;
 
 import org.springframework.context.SmartLifecycle;
 
 /**
- * Shuts a lock service down at its place in the order: after the web server has drained
- * and executors have ended, before Redis is disconnected.
+ * Shuts the engine down at its place in the order: after the web server has drained and
+ * executors have ended, before Redis is disconnected.
  */
-final class LockServiceLifecycle implements SmartLifecycle {
+final class LeaseEngineLifecycle implements SmartLifecycle {
 
 	/**
 	 * Higher phases stop first. Those of servers and listeners are near the highest,
@@ -20,34 +19,27 @@ final class LockServiceLifecycle implements SmartLifecycle {
 	 */
 	static final int PHASE = Integer.MAX_VALUE / 2 - 1024;
 
-	private final LockService service;
+	private final LeaseEngine engine;
 
 	private final Duration patience;
 
 	private volatile boolean running;
 
-	LockServiceLifecycle(LockService service, Duration patience) {
-		this.service = service;
+	LeaseEngineLifecycle(LeaseEngine engine, Duration patience) {
+		this.engine = engine;
 		this.patience = patience;
 	}
 
 	@Override
 	public void start() {
-		if (this.service instanceof DefaultLockService ours) {
-			ours.resume();
-		}
+		this.engine.resume();
 		this.running = true;
 	}
 
 	@Override
 	public void stop(Runnable callback) {
 		this.running = false;
-		if (this.service instanceof DefaultLockService ours) {
-			ours.shutDown(this.patience).whenComplete((done, error) -> callback.run());
-		}
-		else {
-			callback.run();
-		}
+		this.engine.shutDown(this.patience).whenComplete((done, error) -> callback.run());
 	}
 
 	@Override

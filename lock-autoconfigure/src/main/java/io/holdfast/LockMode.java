@@ -1,0 +1,25 @@
+package io.holdfast;
+
+/**
+ * How a key is locked.
+ */
+public enum LockMode {
+
+	/**
+	 * By one holder. The usual mode, and the fastest. It excludes readers and writers of
+	 * the same key too, but does not stand in one queue with them: use {@link #WRITE}
+	 * where a key has readers.
+	 */
+	EXCLUSIVE,
+
+	/**
+	 * Together with other readers, while nobody writes.
+	 */
+	READ,
+
+	/**
+	 * By one writer, while nobody reads.
+	 */
+	WRITE
+
+}

@@ -1,0 +1,75 @@
+package io.holdfast;
+
+import java.time.Duration;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What was asked for was not acquired, for a reason other than trouble with the store.
+ */
+public abstract class NotAcquiredException extends HoldfastException {
+
+	private static final long serialVersionUID = 1L;
+
+	private final Reason reason;
+
+	private final Duration waited;
+
+	/**
+	 * For subclasses.
+	 * @param key the key as its user named it
+	 * @param message what happened
+	 * @param reason why it was not acquired
+	 * @param waited how long the caller waited
+	 * @param cause what interrupted the wait, or {@code null}
+	 */
+	protected NotAcquiredException(String key, String message, Reason reason, Duration waited,
+			@Nullable Throwable cause) {
+		super(key, message, cause);
+		this.reason = reason;
+		this.waited = waited;
+	}
+
+	/**
+	 * Why it was not acquired.
+	 * @return the reason
+	 */
+	public Reason getReason() {
+		return this.reason;
+	}
+
+	/**
+	 * How long the caller waited.
+	 * @return the time from the call to its failure
+	 */
+	public Duration getWaited() {
+		return this.waited;
+	}
+
+	/**
+	 * Why something was not acquired.
+	 */
+	public enum Reason {
+
+		/** Others held it until the wait time was over. */
+		TIMED_OUT,
+
+		/** The waiting thread was interrupted; its interrupt flag is set again. */
+		INTERRUPTED,
+
+		/** The application context is closing and grants nothing new. */
+		SHUTDOWN,
+
+		/**
+		 * The asking thread holds the key itself in a mode that keeps it from being
+		 * granted, so that it would wait for itself: an upgrade from read to write, or an
+		 * exclusive lock mixed with a read-write lock.
+		 */
+		SELF_BLOCKED,
+
+		/** More permits were asked for than the semaphore has in all. */
+		EXCEEDS_LIMIT
+
+	}
+
+}

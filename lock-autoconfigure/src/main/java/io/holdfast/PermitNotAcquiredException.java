@@ -1,0 +1,57 @@
+package io.holdfast;
+
+import java.time.Duration;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Permits were not acquired, for a reason other than trouble with the store: others held
+ * them for the whole wait, the waiting thread was interrupted, this instance is shutting
+ * down, or the semaphore has not that many.
+ */
+public class PermitNotAcquiredException extends NotAcquiredException {
+
+	private static final long serialVersionUID = 1L;
+
+	/** How many were asked for. */
+	private final int permits;
+
+	/**
+	 * Create the exception.
+	 * @param key the semaphore's key as its user named it
+	 * @param permits how many permits were asked for
+	 * @param limit how many permits the semaphore has in all, as far as is known
+	 * @param reason why they were not acquired
+	 * @param waited how long the caller waited
+	 * @param cause what interrupted the wait, or {@code null}
+	 */
+	public PermitNotAcquiredException(String key, int permits, int limit, Reason reason, Duration waited,
+			@Nullable Throwable cause) {
+		super(key,
+				((permits == 1) ? "A permit" : permits + " permits") + " of semaphore '" + key + "' (limit " + limit
+						+ ") " + ((permits == 1) ? "was" : "were") + " not acquired: " + text(reason) + " after "
+						+ waited.toMillis() + " ms",
+				reason, waited, cause);
+		this.permits = permits;
+	}
+
+	private static String text(Reason reason) {
+		return switch (reason) {
+			case TIMED_OUT -> "not enough of them were free";
+			case INTERRUPTED -> "interrupted";
+			case SHUTDOWN -> "this instance is shutting down";
+			case EXCEEDS_LIMIT ->
+				"more than the limit, which can never be had: raise the limit, or ask for fewer;" + " refused";
+			case SELF_BLOCKED -> throw new IllegalArgumentException("A semaphore has no modes");
+		};
+	}
+
+	/**
+	 * How many permits were asked for.
+	 * @return the number of permits
+	 */
+	public int getPermits() {
+		return this.permits;
+	}
+
+}

@@ -1,0 +1,32 @@
+package io.holdfast;
+
+import java.util.concurrent.locks.ReadWriteLock;
+
+/**
+ * A key of a {@link LockService} as a {@link ReadWriteLock}: re-entrant and owned by
+ * threads, as {@link java.util.concurrent.locks.ReentrantReadWriteLock} is. Thread-safe.
+ *
+ * <p>
+ * A thread that holds the write lock may take the read lock, too, and keep it when it has
+ * given up the write lock. A thread that holds the read lock only and asks for the write
+ * lock gets a {@link LockNotAcquiredException} of reason
+ * {@link NotAcquiredException.Reason#SELF_BLOCKED SELF_BLOCKED} at once, from every
+ * method that locks, instead of waiting for itself.
+ */
+public interface ReadWriteLockView extends ReadWriteLock {
+
+	/**
+	 * The lock for reading, which many may hold at once.
+	 * @return a view of it
+	 */
+	@Override
+	LockView readLock();
+
+	/**
+	 * The lock for writing, which one may hold while nobody reads.
+	 * @return a view of it
+	 */
+	@Override
+	LockView writeLock();
+
+}

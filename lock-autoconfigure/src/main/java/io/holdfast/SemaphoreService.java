@@ -1,0 +1,140 @@
+package io.holdfast;
+
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * Grants leased permits of counting semaphores, over all instances that share a store: at
+ * no moment more than a semaphore's limit. Thread-safe.
+ *
+ * <p>
+ * A semaphore is there as soon as somebody names it, and gone when nobody uses it. Its
+ * limit comes with each request; one that an operator {@linkplain #setLimit sets} comes
+ * before it. Of requests with different limits (while a new version is rolled out) each
+ * is judged by its own.
+ *
+ * <p>
+ * {@code acquire} throws if the permits were not acquired; {@code tryAcquire} returns an
+ * empty {@link Optional} if not enough of them were free until the wait time was over.
+ * Waiting is <em>not</em> the default: see {@link SemaphoreRequest#waitTime}. Trouble
+ * with the store is a {@link LeaseStoreException} in both. No call blocks past its wait
+ * time, also when the store does not answer; a call that does not wait, or for less than
+ * 250 ms, allows the store a bounded time for its first answer.
+ *
+ * <p>
+ * Permits are not re-entrant: whoever asks twice holds twice. A thread that is
+ * interrupted while it waits gets a {@link PermitNotAcquiredException} of reason
+ * {@link NotAcquiredException.Reason#INTERRUPTED INTERRUPTED}; its interrupt flag is set
+ * again, and nothing stays in the store.
+ */
+public interface SemaphoreService {
+
+	/**
+	 * Acquire one permit with the defaults, which do not wait.
+	 * @param key which semaphore
+	 * @param limit how many permits it has, at least 1
+	 * @return the lease
+	 * @throws IllegalArgumentException if the key or the limit is not allowed
+	 * @throws PermitNotAcquiredException if it was not acquired
+	 * @throws LeaseStoreException if the store failed
+	 */
+	default PermitLease acquire(String key, int limit) {
+		return acquire(SemaphoreRequest.of(key, limit));
+	}
+
+	/**
+	 * Acquire permits. Blocks for the request's wait time at most.
+	 * @param request which, how many, and how
+	 * @return the lease of all of them
+	 * @throws PermitNotAcquiredException if they were not acquired
+	 * @throws LeaseStoreException if the store failed
+	 */
+	PermitLease acquire(SemaphoreRequest request);
+
+	/**
+	 * Try once to acquire one permit, without waiting for others.
+	 * @param key which semaphore
+	 * @param limit how many permits it has, at least 1
+	 * @return the lease, or empty if none is free
+	 * @throws IllegalArgumentException if the key or the limit is not allowed
+	 * @throws PermitNotAcquiredException if this thread was interrupted, this instance is
+	 * shutting down, or an operator has set the limit to 0
+	 * @throws LeaseStoreException if the store failed
+	 */
+	default Optional<PermitLease> tryAcquire(String key, int limit) {
+		return tryAcquire(SemaphoreRequest.of(key, limit).waitTime(Duration.ZERO));
+	}
+
+	/**
+	 * Try to acquire permits. Blocks for the request's wait time at most.
+	 * @param request which, how many, and how
+	 * @return the lease of all of them, or empty if not enough were free until the wait
+	 * time was over
+	 * @throws PermitNotAcquiredException if this thread was interrupted, this instance is
+	 * shutting down, or more permits were asked for than there are
+	 * @throws LeaseStoreException if the store failed
+	 */
+	Optional<PermitLease> tryAcquire(SemaphoreRequest request);
+
+	/**
+	 * Acquire permits without blocking. Cancelling the future, or completing it
+	 * otherwise, ends the wait; permits that were granted meanwhile are released.
+	 * @param request which, how many, and how
+	 * @return the lease to come; fails as {@link #acquire(SemaphoreRequest)} throws.
+	 * Continuations run on a thread of Holdfast's that may block
+	 */
+	CompletableFuture<PermitLease> acquireAsync(SemaphoreRequest request);
+
+	/**
+	 * Try to acquire permits without blocking.
+	 * @param request which, how many, and how
+	 * @return the lease to come, or empty if not enough permits were free until the wait
+	 * time was over; otherwise as {@link #acquireAsync(SemaphoreRequest)}
+	 */
+	CompletableFuture<Optional<PermitLease>> tryAcquireAsync(SemaphoreRequest request);
+
+	/**
+	 * A semaphore as code that knows {@link java.util.concurrent.Semaphore} expects it.
+	 * All views of one key from this service share what was acquired by them.
+	 * @param key which semaphore
+	 * @param limit how many permits it has, at least 1
+	 * @return a view of it, which costs nothing while it is not used
+	 * @throws IllegalArgumentException if the key or the limit is not allowed
+	 */
+	SemaphoreView asSemaphore(String key, int limit);
+
+	/**
+	 * What the store knows of a semaphore now. Blocks until the store answers.
+	 * @param key which semaphore
+	 * @return its status
+	 * @throws IllegalArgumentException if the key is not allowed
+	 * @throws LeaseStoreException if the store failed
+	 */
+	SemaphoreStatus status(String key);
+
+	/**
+	 * Set a limit that comes before those of all requests, in the whole fleet, until it
+	 * is {@linkplain #clearLimit cleared}; it outlives restarts. Whoever fits into a
+	 * raised limit is granted at once. A lowered one revokes nothing: nobody is granted
+	 * anything until enough permits came back; whoever waits for more than it is refused.
+	 * Blocks until the store answers.
+	 * @param key which semaphore
+	 * @param limit how many permits there are from now on, from 0, which stops all, to
+	 * 1,000,000,000
+	 * @throws IllegalArgumentException if the key or the limit is not allowed
+	 * @throws LeaseStoreException if the store failed
+	 */
+	void setLimit(String key, int limit);
+
+	/**
+	 * Remove a limit that was set, so that each request's own counts again. Blocks until
+	 * the store answers.
+	 * @param key which semaphore
+	 * @return whether a limit was set
+	 * @throws IllegalArgumentException if the key is not allowed
+	 * @throws LeaseStoreException if the store failed
+	 */
+	boolean clearLimit(String key);
+
+}

@@ -1,0 +1,118 @@
+package io.holdfast.engine;
+
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.PermitLease;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreService;
+import io.holdfast.SemaphoreStatus;
+import io.holdfast.SemaphoreView;
+import io.holdfast.engine.HeldLease.Permits;
+import io.holdfast.engine.LeaseStore.PermitState;
+import io.holdfast.engine.Resource.Kind;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The {@link SemaphoreService} of a {@link LeaseEngine}. Thread-safe. Not final, so that
+ * applications can put aspects around it.
+ */
+public class DefaultSemaphoreService implements SemaphoreService {
+
+	private static final Log logger = LogFactory.getLog(DefaultSemaphoreService.class);
+
+	private final LeaseEngine engine;
+
+	private final Acquirer<PermitLease> acquirer;
+
+	private final PermitPools pools = new PermitPools();
+
+	/**
+	 * Create the service.
+	 * @param engine what grants the leases, which is not closed with this service
+	 */
+	public DefaultSemaphoreService(LeaseEngine engine) {
+		this.engine = engine;
+		this.acquirer = new Acquirer<>(engine, PermitLease.class::cast);
+	}
+
+	@Override
+	public PermitLease acquire(SemaphoreRequest request) {
+		return this.acquirer.acquire(demand(request));
+	}
+
+	@Override
+	public Optional<PermitLease> tryAcquire(SemaphoreRequest request) {
+		return this.acquirer.tryAcquire(demand(request));
+	}
+
+	@Override
+	public CompletableFuture<PermitLease> acquireAsync(SemaphoreRequest request) {
+		return this.acquirer.acquireAsync(demand(request));
+	}
+
+	@Override
+	public CompletableFuture<Optional<PermitLease>> tryAcquireAsync(SemaphoreRequest request) {
+		return this.acquirer.tryAcquireAsync(demand(request));
+	}
+
+	private Demand demand(SemaphoreRequest request) {
+		return Demand.of(request, this.engine.settings);
+	}
+
+	@Override
+	public SemaphoreView asSemaphore(String key, int limit) {
+		SemaphoreRequest request = SemaphoreRequest.of(key, limit);
+		return new PooledSemaphore(this, request, this.pools);
+	}
+
+	Permits await(SemaphoreRequest request) throws InterruptedException {
+		return (Permits) this.acquirer.await(demand(request));
+	}
+
+	Permits awaitUninterruptibly(SemaphoreRequest request) {
+		return (Permits) this.acquirer.awaitUninterruptibly(demand(request));
+	}
+
+	@Override
+	public SemaphoreStatus status(String key) {
+		Resource semaphore = semaphore(key);
+		PermitState state = this.engine.answer(this.engine.store.inspectPermits(semaphore, 0), semaphore,
+				"The inspection");
+		Integer set = state.limit();
+		Integer asked = (state.asked() > 0) ? Integer.valueOf(state.asked()) : null;
+		return new SemaphoreStatus(key, (set != null) ? set : asked, set != null, state.used(), state.holderCount(),
+				state.waiting());
+	}
+
+	private static Resource semaphore(String key) {
+		return new Resource(Kind.SEMAPHORE, SemaphoreRequest.of(key, 1).key());
+	}
+
+	@Override
+	public void setLimit(String key, int limit) {
+		if (limit < 0 || limit > Resource.ALL) {
+			throw new IllegalArgumentException(
+					"limit of semaphore '" + key + "' is " + limit + ", which is not from 0 to " + Resource.ALL);
+		}
+		limit(key, limit);
+		logger.info("The limit of semaphore '" + key + "' was set to " + limit);
+	}
+
+	@Override
+	public boolean clearLimit(String key) {
+		boolean cleared = limit(key, null);
+		if (cleared) {
+			logger.info("The limit of semaphore '" + key + "' was cleared");
+		}
+		return cleared;
+	}
+
+	private boolean limit(String key, @Nullable Integer limit) {
+		Resource semaphore = semaphore(key);
+		return this.engine.answer(this.engine.store.limit(semaphore, limit), semaphore, "Setting the limit");
+	}
+
+}

@@ -1,0 +1,90 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.concurrent.CompletionException;
+
+import io.holdfast.LeaseLostException;
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.NotAcquiredException;
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.PermitNotAcquiredException;
+import io.holdfast.engine.Resource.Kind;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What users are told when something does not come about.
+ */
+final class Failures {
+
+	private Failures() {
+	}
+
+	static NotAcquiredException notAcquired(Waiter waiter, Reason reason) {
+		return notAcquired(waiter, reason, null);
+	}
+
+	static NotAcquiredException notAcquired(Waiter waiter, Reason reason, @Nullable Throwable cause) {
+		return notAcquired(waiter.demand, reason, waiter.waitedNanos(), cause);
+	}
+
+	static NotAcquiredException notAcquired(Demand demand, Reason reason, long waitedNanos, @Nullable Throwable cause) {
+		return notAcquired(demand, demand.limit(), reason, waitedNanos, cause);
+	}
+
+	static NotAcquiredException exceedsLimit(Waiter waiter, int limit) {
+		return notAcquired(waiter.demand, limit, Reason.EXCEEDS_LIMIT, waiter.waitedNanos(), null);
+	}
+
+	private static NotAcquiredException notAcquired(Demand demand, int limit, Reason reason, long waitedNanos,
+			@Nullable Throwable cause) {
+		String key = demand.resource().key();
+		Duration waited = Duration.ofNanos(waitedNanos);
+		return (demand.resource().kind() == Kind.SEMAPHORE)
+				? new PermitNotAcquiredException(key, demand.permits(), limit, reason, waited, cause)
+				: new LockNotAcquiredException(key, reason, waited, cause);
+	}
+
+	static LeaseLostException lostBefore(Resource resource) {
+		return new LeaseLostException(resource.key(), upper(resource)
+				+ " was not acquired again: this thread holds it by a lease that was lost; release that first");
+	}
+
+	static LeaseStoreException storeTrouble(Waiter waiter, @Nullable Throwable error) {
+		Throwable cause = (error != null) ? cause(error) : null;
+		Resource resource = waiter.gate.resource;
+		return new LeaseStoreException(resource.key(),
+				upper(resource) + " was not acquired after " + Duration.ofNanos(waiter.waitedNanos()).toMillis()
+						+ " ms: " + ((cause != null) ? text(cause) : "the store (Redis) did not answer"),
+				cause);
+	}
+
+	static LeaseStoreException releaseTrouble(Resource resource, Throwable error) {
+		Throwable cause = cause(error);
+		return new LeaseStoreException(resource.key(), "The release of " + resource + " is not confirmed yet: "
+				+ text(cause) + ". It is repeated in the background; it ends with its lease at the latest", cause);
+	}
+
+	static LeaseStoreException storeTrouble(Resource resource, String what, Throwable error) {
+		Throwable cause = cause(error);
+		return new LeaseStoreException(resource.key(), what + " of " + resource + " failed: " + text(cause), cause);
+	}
+
+	static boolean isTemporary(Throwable error) {
+		return cause(error) instanceof StoreFailure failure && failure.isTemporary();
+	}
+
+	private static Throwable cause(Throwable error) {
+		return (error instanceof CompletionException && error.getCause() != null) ? error.getCause() : error;
+	}
+
+	private static String text(Throwable cause) {
+		return (cause.getMessage() != null) ? cause.getMessage() : cause.toString();
+	}
+
+	private static String upper(Resource resource) {
+		String text = resource.toString();
+		return Character.toUpperCase(text.charAt(0)) + text.substring(1);
+	}
+
+}

@@ -1,0 +1,399 @@
+package io.holdfast.engine;
+
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.DoubleSupplier;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.ReleaseReply;
+import io.holdfast.engine.Resource.Kind;
+
+/**
+ * One <em>instance</em> in the sense of the protocol, with an id of its own: what its
+ * gates share, the store, the clock, the keeper, and the way of a wake-up to its waiter.
+ * {@link DefaultLockService} and {@link DefaultSemaphoreService} are its faces.
+ * Asynchronous throughout; thread-safe.
+ */
+public final class LeaseEngine implements AutoCloseable {
+
+	private static final Log logger = LogFactory.getLog(LeaseEngine.class);
+
+	/**
+	 * What the store gets for its first answer, also if the wait is shorter.
+	 */
+	static final long FIRST_ANSWER_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+
+	final LeaseStore store;
+
+	final Scheduler scheduler;
+
+	final Executor callbacks;
+
+	final EngineSettings settings;
+
+	final LeaseKeeper keeper = new LeaseKeeper(this);
+
+	/** Who stands in the store for this instance, by token. */
+	final Map<String, Waiter> contenders = new ConcurrentHashMap<>();
+
+	private final Map<Resource, Gate> gates = new ConcurrentHashMap<>();
+
+	/** Releases without an answer: a shut-down must not close the store before them. */
+	private final Set<CompletableFuture<?>> releases = ConcurrentHashMap.newKeySet();
+
+	private final String instanceId;
+
+	private final LeaseStore.WakeUps wakeUps = new HandOvers();
+
+	private final @Nullable ThreadScheduler ownScheduler;
+
+	private final AtomicLong tokens = new AtomicLong();
+
+	private final DoubleSupplier random;
+
+	private volatile boolean closed;
+
+	/**
+	 * Create an engine with a scheduler of its own.
+	 * @param store where the leases are kept; closed with this engine
+	 * @param settings defaults and times
+	 */
+	public LeaseEngine(LeaseStore store, EngineSettings settings) {
+		this(store, settings, new ThreadScheduler());
+	}
+
+	private LeaseEngine(LeaseStore store, EngineSettings settings, ThreadScheduler scheduler) {
+		this(store, settings, scheduler, scheduler, scheduler.callbacks(), newInstanceId(),
+				() -> ThreadLocalRandom.current().nextDouble());
+	}
+
+	/**
+	 * Create an engine that runs on the caller's clock, threads and randomness.
+	 * @param store where the leases are kept; closed with this engine
+	 * @param settings defaults and times
+	 * @param scheduler the clock
+	 * @param callbacks runs what belongs to users: listeners, continuations
+	 * @param instanceId 32 hexadecimal digits that no other instance has
+	 * @param random gives numbers from 0 to 1, for jitter
+	 */
+	public LeaseEngine(LeaseStore store, EngineSettings settings, Scheduler scheduler, Executor callbacks,
+			String instanceId, DoubleSupplier random) {
+		this(store, settings, scheduler, null, callbacks, instanceId, random);
+	}
+
+	private LeaseEngine(LeaseStore store, EngineSettings settings, Scheduler scheduler,
+			@Nullable ThreadScheduler ownScheduler, Executor callbacks, String instanceId, DoubleSupplier random) {
+		this.store = store;
+		this.scheduler = scheduler;
+		this.ownScheduler = ownScheduler;
+		this.callbacks = callbacks;
+		this.settings = settings;
+		this.instanceId = instanceId;
+		this.random = random;
+		store.start(instanceId, this.wakeUps);
+	}
+
+	private static String newInstanceId() {
+		byte[] bytes = new byte[16];
+		new SecureRandom().nextBytes(bytes);
+		return HexFormat.of().formatHex(bytes);
+	}
+
+	Waiter acquire(Demand demand, @Nullable Thread owner) {
+		Gate gate = this.gates.compute(demand.resource(), (resource, existing) -> {
+			Gate entered = (existing != null) ? existing : Gate.of(this, resource);
+			entered.users++;
+			return entered;
+		});
+		Waiter waiter = new Waiter(this, gate, this.instanceId + ":" + this.tokens.incrementAndGet(), demand, owner);
+		if (owner != null && demand.reentrant() && isHeldOtherwise(demand.resource(), owner)) {
+			gate.execute(() -> gate.fail(waiter, Failures.notAcquired(waiter, Reason.SELF_BLOCKED)));
+		}
+		else {
+			gate.execute(() -> gate.arrive(waiter));
+		}
+		return waiter;
+	}
+
+	/** Whether a thread locks the key in the way that excludes the one it asks for. */
+	private boolean isHeldOtherwise(Resource resource, Thread owner) {
+		Kind other = switch (resource.kind()) {
+			case LOCK -> Kind.READ_WRITE;
+			case READ_WRITE -> Kind.LOCK;
+			case SEMAPHORE -> null;
+		};
+		Gate gate = (other != null) ? this.gates.get(new Resource(other, resource.key())) : null;
+		return gate != null && gate.isHeldBy(owner);
+	}
+
+	/** End a wait from outside, unless it has ended already. */
+	void abandon(Waiter waiter, RuntimeException why) {
+		if (waiter.result.completeExceptionally(why)) {
+			waiter.gate.execute(() -> waiter.gate.giveUp(waiter));
+		}
+	}
+
+	void leave(Gate gate) {
+		this.gates.computeIfPresent(gate.resource, (k, existing) -> (--existing.users == 0) ? null : existing);
+	}
+
+	CompletableFuture<ReleaseReply> release(Resource resource, Ask ended, boolean doubtful, @Nullable Ask next) {
+		CompletableFuture<ReleaseReply> outcome = new Release(this, resource, ended, doubtful).start(next);
+		if (!outcome.isDone()) {
+			this.releases.add(outcome);
+			outcome.whenComplete((reply, error) -> this.releases.remove(outcome));
+		}
+		return outcome;
+	}
+
+	/**
+	 * Wait for the answer to a command of a user's own.
+	 */
+	<T> T answer(CompletableFuture<T> command, Resource resource, String what) {
+		return Answers.await(command, this.settings.commandTimeout(),
+				(error) -> Failures.storeTrouble(resource, what, error));
+	}
+
+	/**
+	 * Send a command. A store throws nothing, but the stack may end or memory be full on
+	 * the way to it; the gate must learn of that as of any other failure.
+	 */
+	static <T> CompletableFuture<T> send(Supplier<CompletableFuture<T>> command) {
+		try {
+			return command.get();
+		}
+		catch (RuntimeException | Error ex) {
+			return CompletableFuture.failedFuture(ex);
+		}
+	}
+
+	/**
+	 * Give back some of the permits of a hold. What is not confirmed is sent again for as
+	 * long as they are held; the store finds the token whatever it has.
+	 */
+	void shrink(Hold hold, int kept, CompletableFuture<Boolean> answer) {
+		Ask before = hold.ask();
+		hold.permits = kept;
+		send(() -> this.store.shrink(hold.gate.resource, before, kept)).whenComplete((held, error) -> {
+			if (error == null) {
+				if (!held) {
+					lose(hold, "the store says that nothing of it is left");
+				}
+				answer.complete(held);
+			}
+			else {
+				answer.completeExceptionally(error);
+				this.scheduler.schedule(() -> hold.gate.execute(() -> {
+					if (hold.permits == kept && hold.isHeld(now())) {
+						shrink(hold, kept, answer);
+					}
+				}), retryDelay());
+			}
+		});
+	}
+
+	/**
+	 * When what is being released by now has been answered, or was not in time.
+	 * @return completed by the last of the releases, whatever they came to
+	 */
+	CompletableFuture<@Nullable Void> released() {
+		return CompletableFuture.allOf(this.releases.toArray(CompletableFuture[]::new)).handle((done, error) -> null);
+	}
+
+	void lose(Hold hold, String why) {
+		List<Runnable> actions = hold.lose();
+		if (actions == null) {
+			return;
+		}
+		this.keeper.forget(hold);
+		long now = now();
+		String message = "The lease of " + hold.description() + " was lost after "
+				+ Duration.ofNanos(now - hold.grantedAt).toMillis() + " ms: " + why + ". Somebody else may hold it now";
+		if (hold.hasRunOut(now)) {
+			// Perhaps as it was meant to: only its late release is warned of.
+			logger.debug(message);
+		}
+		else {
+			logger.warn(message);
+		}
+		actions.forEach(this::call);
+		hold.gate.execute(() -> hold.gate.lost(hold));
+	}
+
+	/** Run what a user gave us. */
+	void call(Runnable action) {
+		this.callbacks.execute(() -> {
+			try {
+				action.run();
+			}
+			catch (RuntimeException | Error ex) {
+				logger.error("A callback failed", ex);
+			}
+		});
+	}
+
+	void renewalFailed(Hold hold, Throwable error) {
+		logger.debug("The renewal of " + hold.description() + " failed, and is tried again", error);
+	}
+
+	/**
+	 * Grant nothing new; who waits is told so.
+	 * @return completed when every gate knows
+	 */
+	private CompletableFuture<@Nullable Void> closeGates() {
+		this.closed = true;
+		return CompletableFuture.allOf(this.gates.values().stream().map((gate) -> {
+			CompletableFuture<@Nullable Void> done = new CompletableFuture<>();
+			gate.execute(() -> {
+				gate.close();
+				done.complete(null);
+			});
+			return done;
+		}).toArray(CompletableFuture[]::new)).thenApply((done) -> null);
+	}
+
+	/**
+	 * Shut down in order: grant nothing new, keep renewing what is held until it ends,
+	 * release what is left when the time is over. Does not block.
+	 * @param patience how long work in flight may take
+	 * @return completed when nothing is held any more, no release is without an answer,
+	 * and the store has stopped to receive wake-ups
+	 */
+	public CompletableFuture<@Nullable Void> shutDown(Duration patience) {
+		CompletableFuture<@Nullable Void> over = new CompletableFuture<>();
+		closeGates().thenCompose((done) -> this.keeper.drained()).thenAccept((done) -> over.complete(null));
+		if (!patience.isZero()) {
+			logHeld(patience);
+		}
+		this.scheduler.schedule(() -> over.complete(null), patience.toNanos());
+		// Not if it was resumed meanwhile.
+		return over.thenCompose((done) -> this.closed ? releaseRest() : over);
+	}
+
+	private void logHeld(Duration patience) {
+		List<Hold> holds = this.keeper.holds();
+		if (!holds.isEmpty()) {
+			String some = holds.stream().limit(3).map(Hold::description).collect(Collectors.joining(", "));
+			int more = holds.size() - 3;
+			logger.info("Waiting up to " + patience.toMillis() + " ms for what is held: " + some
+					+ ((more > 0) ? " and " + more + " more" : ""));
+		}
+	}
+
+	private CompletableFuture<@Nullable Void> releaseRest() {
+		for (Hold hold : this.keeper.holds()) {
+			lose(hold, "this instance shut down before it was released");
+			release(hold.gate.resource, hold.ask(), hold.doubtful, null);
+		}
+		// Not on the driver's thread, which the store may have to wait for.
+		return released().thenRunAsync(this.store::stop, this.callbacks);
+	}
+
+	/**
+	 * Grant again after a shut-down, as long as this engine is not closed.
+	 */
+	public void resume() {
+		if (this.closed) {
+			this.closed = false;
+			this.store.start(this.instanceId, this.wakeUps);
+		}
+	}
+
+	/**
+	 * Shut down at once, if that was not done before, and free what this engine uses, its
+	 * store included. Blocks until what was held is released, for the command timeout at
+	 * most.
+	 */
+	@Override
+	public void close() {
+		try {
+			Answers.await(shutDown(Duration.ZERO), this.settings.commandTimeout(),
+					(error) -> new IllegalStateException("Not everything could be released at shut-down", error));
+		}
+		catch (IllegalStateException ex) {
+			logger.warn(ex.getMessage(), ex);
+		}
+		this.store.close();
+		if (this.ownScheduler != null) {
+			this.ownScheduler.close();
+		}
+	}
+
+	boolean isClosed() {
+		return this.closed;
+	}
+
+	boolean isOwn(String token) {
+		return token.startsWith(this.instanceId + ":");
+	}
+
+	/**
+	 * Whether nothing is held or waited for, and nothing is remembered of any key.
+	 * @return whether this engine is idle
+	 */
+	boolean isIdle() {
+		return this.gates.isEmpty() && this.contenders.isEmpty() && this.keeper.holds().isEmpty();
+	}
+
+	// Time
+
+	long now() {
+		return this.scheduler.nanoTime();
+	}
+
+	/** Jitter that only shortens. */
+	long downwards(long nanos) {
+		return (long) (nanos * (0.8 + 0.2 * this.random.getAsDouble()));
+	}
+
+	long retryDelay() {
+		return (long) (this.settings.retryInterval().toNanos() * (0.75 + 0.5 * this.random.getAsDouble()));
+	}
+
+	long commandTimeoutNanos() {
+		return this.settings.commandTimeout().toNanos();
+	}
+
+	/**
+	 * The way of a grant that somebody else's command made.
+	 */
+	private final class HandOvers implements LeaseStore.WakeUps {
+
+		@Override
+		public void handedOver(Resource resource, String token, long fence, long ttlMillis) {
+			Waiter waiter = LeaseEngine.this.contenders.get(token);
+			if (waiter != null) {
+				waiter.gate.execute(() -> waiter.handedOver(fence, ttlMillis));
+			}
+			else if (LeaseEngine.this.keeper.find(token) == null && isOwn(token)) {
+				// Its waiter gave up: nobody must wait for the claim's end.
+				long claim = LeaseEngine.this.settings.handoffTimeout().toMillis();
+				release(resource, Ask.unknown(token, claim), false, null);
+			}
+		}
+
+		@Override
+		public void listening() {
+			LeaseEngine.this.contenders.values().forEach((waiter) -> waiter.gate.execute(waiter::listening));
+		}
+
+	}
+
+}

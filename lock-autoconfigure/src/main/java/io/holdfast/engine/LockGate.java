@@ -1,0 +1,107 @@
+package io.holdfast.engine;
+
+import java.util.ArrayList;
+import java.util.List;
+
+import org.jspecify.annotations.Nullable;
+
+import io.holdfast.NotAcquiredException.Reason;
+
+/**
+ * The gate of an exclusive lock: one waiter at a time contends; granted, its hold is the
+ * <em>holder</em>. Whenever somebody waits here, there is a contender or a valid holder.
+ */
+final class LockGate extends Gate {
+
+	/** Written by events only; read by threads that look for a hold of their own. */
+	private volatile @Nullable Hold holder;
+
+	/** Lost, but not released yet by their holders. */
+	private final List<Hold> lost = new ArrayList<>(0);
+
+	LockGate(LeaseEngine engine, Resource resource) {
+		super(engine, resource);
+	}
+
+	@Override
+	void arrive(Waiter waiter) {
+		dropInvalidHolder();
+		Thread owner = waiter.demand.reentrant() ? waiter.owner : null;
+		Hold current = this.holder;
+		boolean lostByOwner = owner != null && this.lost.stream().anyMatch((hold) -> hold.owner == owner);
+		if (owner != null && !lostByOwner && current != null && current.owner == owner) {
+			// Also during a shut-down: it is part of the work in flight.
+			nest(waiter, current);
+		}
+		else if (this.engine.isClosed()) {
+			fail(waiter, Failures.notAcquired(waiter, Reason.SHUTDOWN));
+		}
+		else if (lostByOwner) {
+			fail(waiter, Failures.lostBefore(this.resource));
+		}
+		else if (this.queue.isEmpty() && admits(waiter)) {
+			contend(waiter);
+			waiter.ask();
+		}
+		else if (waiter.demand.waits()) {
+			standInLine(waiter);
+		}
+		else {
+			// Somebody else is before it; perhaps only because the store is silent.
+			timedOut(waiter);
+		}
+	}
+
+	@Override
+	boolean admits(Waiter waiter) {
+		return this.contenders.isEmpty() && this.holder == null;
+	}
+
+	@Override
+	boolean passesOn() {
+		return true;
+	}
+
+	@Override
+	void began(Hold hold) {
+		this.holder = hold;
+	}
+
+	@Override
+	void ended(Hold hold) {
+		if (this.holder == hold) {
+			this.holder = null;
+		}
+		this.lost.remove(hold);
+	}
+
+	@Override
+	boolean isHeldBy(Thread owner) {
+		Hold current = this.holder;
+		return current != null && current.owner == owner && current.isHeld(this.engine.now());
+	}
+
+	@Override
+	void lost(Hold hold) {
+		if (this.holder == hold) {
+			this.holder = null;
+			if (hold.isMissed()) {
+				this.lost.add(hold);
+			}
+			else {
+				// Perhaps nobody ever releases it: the gate must not wait for that.
+				detach(hold);
+			}
+			advance();
+		}
+	}
+
+	private void dropInvalidHolder() {
+		Hold hold = this.holder;
+		if (hold != null && !hold.isHeld(this.engine.now())) {
+			this.engine.lose(hold, hold.whyOver(this.engine.now()));
+			lost(hold);
+		}
+	}
+
+}

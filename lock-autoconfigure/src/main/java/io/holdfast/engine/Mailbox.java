@@ -1,0 +1,95 @@
+package io.holdfast.engine;
+
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+
+/**
+ * Runs events one after the other, each to its end, on whichever thread brings one while
+ * none runs. Thread-safe.
+ */
+final class Mailbox {
+
+	private static final Log logger = LogFactory.getLog(Mailbox.class);
+
+	/** How many events a thread runs at a time before another one goes on. */
+	private static final int EVENTS_PER_THREAD = 100;
+
+	private final Object owner;
+
+	private final Executor others;
+
+	private final Queue<Runnable> events = new ConcurrentLinkedQueue<>();
+
+	private final AtomicBoolean running = new AtomicBoolean();
+
+	/**
+	 * Create a mailbox.
+	 * @param owner whose it is, for messages
+	 * @param others threads that go on when one has run enough
+	 */
+	Mailbox(Object owner, Executor others) {
+		this.owner = owner;
+		this.others = others;
+	}
+
+	void execute(Runnable event) {
+		this.events.add(event);
+		drain();
+	}
+
+	/**
+	 * What comes in as fast as it is done must not keep this thread, which may be the
+	 * driver's or that of a call with a deadline: so another one goes on after a while.
+	 */
+	private void drain() {
+		int left = EVENTS_PER_THREAD;
+		while (!this.events.isEmpty()) {
+			if (left == 0) {
+				if (background(this::drain)) {
+					return;
+				}
+				left = EVENTS_PER_THREAD;
+			}
+			if (!this.running.compareAndSet(false, true)) {
+				return;
+			}
+			try {
+				Runnable event = this.events.poll();
+				while (event != null) {
+					run(event);
+					event = (--left > 0) ? this.events.poll() : null;
+				}
+			}
+			finally {
+				// Also if the stack ends right here: whoever comes next goes on.
+				this.running.set(false);
+			}
+		}
+	}
+
+	private void run(Runnable event) {
+		try {
+			event.run();
+		}
+		catch (RuntimeException | Error ex) {
+			// Not here: logging takes more stack than is left after an overflow.
+			background(() -> logger.error("An event at " + this.owner + " failed", ex));
+		}
+	}
+
+	private boolean background(Runnable action) {
+		try {
+			this.others.execute(action);
+			return true;
+		}
+		catch (RuntimeException | Error ex) {
+			return false;
+		}
+	}
+
+}

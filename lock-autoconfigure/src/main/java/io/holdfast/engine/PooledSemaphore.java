@@ -1,0 +1,146 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.LeaseLostException;
+import io.holdfast.LeaseStoreException;
+import io.holdfast.NotAcquiredException;
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.ReleaseResult;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreStatus;
+import io.holdfast.SemaphoreView;
+import io.holdfast.engine.HeldLease.Permits;
+import io.holdfast.engine.PermitPools.Portion;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+
+/**
+ * A semaphore whose permits belong to no thread: what was acquired is kept in a pool of
+ * the service.
+ */
+final class PooledSemaphore implements SemaphoreView {
+
+	private static final Log logger = LogFactory.getLog(PooledSemaphore.class);
+
+	private final DefaultSemaphoreService service;
+
+	private final SemaphoreRequest request;
+
+	private final PermitPools pools;
+
+	PooledSemaphore(DefaultSemaphoreService service, SemaphoreRequest request, PermitPools pools) {
+		this.service = service;
+		this.request = request;
+		this.pools = pools;
+	}
+
+	@Override
+	public void acquire(int permits) throws InterruptedException {
+		this.pools.add(this.service.await(this.request.permits(permits).waitForever()));
+	}
+
+	@Override
+	public void acquireUninterruptibly(int permits) {
+		this.pools.add(this.service.awaitUninterruptibly(this.request.permits(permits).waitForever()));
+	}
+
+	@Override
+	public boolean tryAcquire(int permits) {
+		try {
+			this.pools.add(this.service.awaitUninterruptibly(this.request.permits(permits).waitTime(Duration.ZERO)));
+			return true;
+		}
+		catch (NotAcquiredException ex) {
+			return falseIfTimedOut(ex);
+		}
+	}
+
+	@Override
+	public boolean tryAcquire(int permits, long time, TimeUnit unit) throws InterruptedException {
+		// Not Duration.of, which overflows where this ends at the longest wait.
+		Duration wait = Duration.ofNanos(unit.toNanos(Math.max(0, time)));
+		try {
+			this.pools.add(this.service.await(this.request.permits(permits).waitTime(wait)));
+			return true;
+		}
+		catch (NotAcquiredException ex) {
+			return falseIfTimedOut(ex);
+		}
+	}
+
+	private static boolean falseIfTimedOut(NotAcquiredException ex) {
+		if (ex.getReason() == Reason.TIMED_OUT) {
+			return false;
+		}
+		throw ex;
+	}
+
+	@Override
+	public void release(int permits) {
+		this.request.permits(permits);
+		LeaseLostException lost = null;
+		for (Portion portion : this.pools.take(this.request.key(), permits)) {
+			try {
+				release(portion);
+			}
+			catch (LeaseLostException ex) {
+				lost = ex;
+			}
+			catch (LeaseStoreException ex) {
+				logger.warn(ex.getMessage());
+			}
+		}
+		if (lost != null) {
+			throw lost;
+		}
+	}
+
+	private static void release(Portion portion) {
+		if (portion.kept() > 0) {
+			portion.lease().shrink(portion.kept());
+		}
+		else if (portion.lease().release() == ReleaseResult.LOST) {
+			throw new LeaseLostException(portion.lease().key(), "The lease of " + portion.permits()
+					+ " permits of semaphore '" + portion.lease().key() + "' was lost before they were released");
+		}
+	}
+
+	@Override
+	public int availablePermits() {
+		SemaphoreStatus status = this.service.status(this.request.key());
+		Integer limit = status.limitSet() ? status.limit() : Integer.valueOf(this.request.limit());
+		return (limit != null) ? Math.max(0, limit - status.used()) : 0;
+	}
+
+	@Override
+	public int drainPermits() {
+		while (true) {
+			int free = availablePermits();
+			// Others may be faster: then there are fewer the next time.
+			if (free == 0 || tryDrain(free)) {
+				return free;
+			}
+		}
+	}
+
+	private boolean tryDrain(int permits) {
+		try {
+			return tryAcquire(permits);
+		}
+		catch (NotAcquiredException ex) {
+			if (ex.getReason() == Reason.EXCEEDS_LIMIT) {
+				// It was lowered just now.
+				return false;
+			}
+			throw ex;
+		}
+	}
+
+	@Override
+	public String toString() {
+		return "semaphore '" + this.request.key() + "'";
+	}
+
+}

@@ -1,0 +1,100 @@
+package io.holdfast.engine;
+
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+import io.holdfast.NotAcquiredException.Reason;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The gate of a read-write lock: permits of which a reader takes one and a writer all. It
+ * knows what each thread holds, for re-entry.
+ */
+final class ReadWriteGate extends PermitGate {
+
+	/**
+	 * By thread: at most one hold for reading and one for writing, and some lost. Written
+	 * by events only; read by threads that look for holds of their own.
+	 */
+	private final Map<Thread, List<Hold>> holds = new ConcurrentHashMap<>();
+
+	ReadWriteGate(LeaseEngine engine, Resource resource) {
+		super(engine, resource);
+	}
+
+	@Override
+	void arrive(Waiter waiter) {
+		Thread owner = waiter.demand.reentrant() ? waiter.owner : null;
+		List<Hold> own = (owner != null) ? heldBy(owner) : List.of();
+		int permits = waiter.demand.permits();
+		Hold same = find(own, permits);
+		Hold written = find(own, Resource.ALL);
+		if (own.stream().anyMatch((hold) -> !hold.isHeld(this.engine.now()))) {
+			fail(waiter, Failures.lostBefore(this.resource));
+		}
+		else if (same != null) {
+			// Also during a shut-down: it is part of the work in flight.
+			nest(waiter, same);
+		}
+		else if (written != null) {
+			waiter.askUnder(written.token);
+			contend(waiter);
+			waiter.ask();
+		}
+		else if (!own.isEmpty()) {
+			fail(waiter, Failures.notAcquired(waiter, Reason.SELF_BLOCKED));
+		}
+		else {
+			super.arrive(waiter);
+		}
+	}
+
+	private List<Hold> heldBy(Thread owner) {
+		List<Hold> own = this.holds.getOrDefault(owner, List.of());
+		long now = this.engine.now();
+		for (Hold hold : own) {
+			if (!hold.isHeld(now)) {
+				this.engine.lose(hold, hold.whyOver(now));
+				lost(hold);
+			}
+		}
+		return own;
+	}
+
+	private static @Nullable Hold find(List<Hold> holds, int permits) {
+		return holds.stream().filter((hold) -> hold.permits == permits).findFirst().orElse(null);
+	}
+
+	@Override
+	void began(Hold hold) {
+		if (hold.owner != null) {
+			this.holds.computeIfAbsent(hold.owner, (thread) -> new CopyOnWriteArrayList<>()).add(hold);
+		}
+	}
+
+	@Override
+	void ended(Hold hold) {
+		if (hold.owner != null) {
+			this.holds.computeIfPresent(hold.owner, (thread, own) -> {
+				own.remove(hold);
+				return own.isEmpty() ? null : own;
+			});
+		}
+	}
+
+	@Override
+	boolean isHeldBy(Thread owner) {
+		return this.holds.getOrDefault(owner, List.of()).stream().anyMatch((hold) -> hold.isHeld(this.engine.now()));
+	}
+
+	@Override
+	void lost(Hold hold) {
+		if (!hold.isMissed()) {
+			ended(hold);
+			detach(hold);
+		}
+	}
+
+}

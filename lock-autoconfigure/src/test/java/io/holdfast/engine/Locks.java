@@ -1,0 +1,22 @@
+package io.holdfast.engine;
+
+import io.holdfast.engine.LeaseStore.Renewal;
+import io.holdfast.engine.Resource.Kind;
+
+/**
+ * Exclusive locks as a {@link LeaseStore} knows them.
+ */
+public final class Locks {
+
+	private Locks() {
+	}
+
+	public static Resource lock(String key) {
+		return new Resource(Kind.LOCK, key);
+	}
+
+	public static Renewal renewal(String key, String token, long leaseMillis) {
+		return new Renewal(lock(key), token, 1, leaseMillis);
+	}
+
+}
