@@ -30,7 +30,7 @@ public class DefaultLockService implements LockService {
 
 	private static final Log logger = LogFactory.getLog(DefaultLockService.class);
 
-	/** How many readers are looked at, or released by force, at a time. */
+	/** How many readers are released by force before it is looked for more. */
 	private static final int READERS = 1000;
 
 	private final LeaseEngine engine;
@@ -116,24 +116,14 @@ public class DefaultLockService implements LockService {
 
 	@Override
 	public LockStatus status(String key) {
-		Resource lock = lock(key);
-		KeyState state = inspect(lock);
-		if (state.shared()) {
-			return sharedStatus(key, state);
-		}
+		KeyState state = inspect(lock(key));
 		String owner = state.owner();
 		if (owner == null) {
 			return new LockStatus(key, Owner.NONE, null, state.fence(), state.waiting());
 		}
-		return new LockStatus(key, kind(owner), ttl(state.ttlMillis()), state.fence(), state.waiting());
-	}
-
-	private LockStatus sharedStatus(String key, KeyState state) {
-		PermitState shared = inspectShared(key);
-		List<Holder> holders = shared.holders();
-		int waiting = state.waiting() + shared.waiting();
-		return holders.isEmpty() ? new LockStatus(key, Owner.NONE, null, state.fence(), waiting) : new LockStatus(key,
-				Owner.READ_WRITE, ttl(holders.get(holders.size() - 1).ttlMillis()), state.fence(), waiting);
+		int waiting = state.waiting() + (state.shared() ? inspectShared(key, 0).waiting() : 0);
+		return new LockStatus(key, state.shared() ? Owner.READ_WRITE : kind(owner), ttl(state.ttlMillis()),
+				state.fence(), waiting);
 	}
 
 	private static @Nullable Duration ttl(long millis) {
@@ -155,9 +145,9 @@ public class DefaultLockService implements LockService {
 		return this.engine.answer(this.engine.store.inspect(lock), lock, "The inspection");
 	}
 
-	private PermitState inspectShared(String key) {
+	private PermitState inspectShared(String key, int maxHolders) {
 		Resource lock = new Resource(Kind.READ_WRITE, key);
-		return this.engine.answer(this.engine.store.inspectPermits(lock, READERS), lock, "The inspection");
+		return this.engine.answer(this.engine.store.inspectPermits(lock, maxHolders), lock, "The inspection");
 	}
 
 	@Override
@@ -171,7 +161,7 @@ public class DefaultLockService implements LockService {
 		if (owner == null) {
 			return false;
 		}
-		boolean released = forceRelease(lock, owner);
+		boolean released = forceRelease(lock, owner, 1);
 		logger
 			.warn("Lock '" + key
 					+ (released ? "' was released by force; its owner: "
@@ -181,19 +171,23 @@ public class DefaultLockService implements LockService {
 	}
 
 	private boolean forceReleaseAll(Resource lock) {
-		int released = 0;
-		List<Holder> holders = inspectShared(lock.key()).holders();
-		for (Holder holder : holders) {
-			released += forceRelease(lock, holder.token()) ? 1 : 0;
+		int all = 0;
+		int released;
+		do {
+			released = 0;
+			for (Holder holder : inspectShared(lock.key(), READERS).holders()) {
+				released += forceRelease(lock, holder.token(), holder.permits()) ? 1 : 0;
+			}
+			all += released;
 		}
-		logger.warn("Lock '" + lock.key() + "' was released by force in the name of " + released
-				+ " readers or writers of a read-write lock");
-		return released > 0;
+		while (released == READERS);
+		logger.warn("Lock '" + lock.key() + "' was released by force in the names of its readers or writer: " + all);
+		return all > 0;
 	}
 
-	private boolean forceRelease(Resource lock, String owner) {
-		boolean released = this.engine
-			.answer(this.engine.store.release(lock, Ask.unknown(owner, 0), null), lock, "The forced release")
+	private boolean forceRelease(Resource lock, String owner, int permits) {
+		Ask ended = new Ask(owner, permits, permits, true, null, 0, 0);
+		boolean released = this.engine.answer(this.engine.store.release(lock, ended, null), lock, "The forced release")
 			.released();
 		Hold own = this.engine.keeper.find(owner);
 		if (released && own != null) {

@@ -82,9 +82,10 @@ abstract class Gate {
 	// Events, and what they consist of
 
 	final void contend(Waiter waiter) {
+		boolean hasWaited = this.queue.remove(waiter);
 		this.contenders.add(waiter);
 		// Before anything names its token: a wake-up may be faster than this thread.
-		waiter.begin();
+		waiter.begin(hasWaited);
 	}
 
 	final void standInLine(Waiter waiter) {
@@ -191,7 +192,6 @@ abstract class Gate {
 	private @Nullable Waiter promote() {
 		Waiter next = nextInLine();
 		if (next != null) {
-			this.queue.remove(next);
 			contend(next);
 		}
 		return next;

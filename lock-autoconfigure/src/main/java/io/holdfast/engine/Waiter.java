@@ -66,6 +66,7 @@ final class Waiter {
 
 	private boolean doubtful;
 
+	/** It has waited here before: one failure does not end its wait. */
 	private boolean promoted;
 
 	Waiter(LeaseEngine engine, Gate gate, String token, Demand demand, @Nullable Thread owner) {
@@ -98,7 +99,6 @@ final class Waiter {
 
 	/** Take the place of one that ends. */
 	void follow(CompletableFuture<LeaseStore.ReleaseReply> outcome, long sentAt) {
-		this.promoted = true;
 		// A copy: giving up this wait must not take back the other one's release.
 		CompletableFuture<LeaseStore.ReleaseReply> release = outcome.copy();
 		sent(release, sentAt);
@@ -116,8 +116,9 @@ final class Waiter {
 		}));
 	}
 
-	/** Become the one who stands for this instance. */
-	void begin() {
+	/** Begin to stand for this instance in the store. */
+	void begin(boolean hasWaited) {
+		this.promoted = hasWaited;
 		this.state = State.CONTENDING;
 		this.engine.contenders.put(this.token, this);
 	}

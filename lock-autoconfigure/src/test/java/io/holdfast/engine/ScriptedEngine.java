@@ -27,6 +27,8 @@ abstract class ScriptedEngine {
 
 	final DefaultLockService service = new DefaultLockService(this.engine);
 
+	final DefaultSemaphoreService semaphores = new DefaultSemaphoreService(this.engine);
+
 	LockLease granted(LockRequest request, long fence) {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(request);
 		this.store.last("acquire 1").granted(fence, 30_000);

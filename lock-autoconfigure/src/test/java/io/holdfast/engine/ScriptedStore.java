@@ -13,6 +13,7 @@ import java.util.function.Supplier;
 
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
+import io.holdfast.engine.LeaseStore.AcquireReply.Rejected;
 import org.jspecify.annotations.Nullable;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -88,6 +89,11 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 		return blocking.get();
 	}
 
+	/** Answer each such command at once. */
+	void answerAtOnce(String line, Consumer<Command> answer) {
+		this.answers.put(line, answer);
+	}
+
 	/** How many actions are to run later. */
 	int plannedCount() {
 		return this.planned.size();
@@ -136,7 +142,8 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 
 	@Override
 	public CompletableFuture<AcquireReply> acquire(Resource resource, Ask ask, boolean enqueue) {
-		return send("acquire " + number(ask.token()) + (enqueue ? "" : " at once"));
+		return send("acquire " + number(ask.token()) + ((ask.under() != null) ? " under " + number(ask.under()) : "")
+				+ (enqueue ? "" : " at once"));
 	}
 
 	@Override
@@ -224,8 +231,20 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 			this.answer.complete(this.line.startsWith("release") ? new ReleaseReply(true, busy) : busy);
 		}
 
+		void permits(@Nullable Integer limit, int used) {
+			this.answer.complete(new PermitState(limit, 0, used, 0, List.of(), 0));
+		}
+
 		void released(boolean released) {
 			this.answer.complete(new ReleaseReply(released, null));
+		}
+
+		void rejected(int limit) {
+			this.answer.complete(new Rejected(limit));
+		}
+
+		void shrunk(boolean held) {
+			this.answer.complete(held);
 		}
 
 		void renewed(boolean... owned) {

@@ -1,0 +1,141 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+
+import io.holdfast.LeaseLostException;
+import io.holdfast.LockLease;
+import io.holdfast.LockMode;
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.LockRequest;
+import io.holdfast.NotAcquiredException.Reason;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * The rules of a read-write lock's gate: what a thread may hold beside what.
+ */
+class ReadWriteRulesTests extends ScriptedEngine {
+
+	private static final LockRequest READ = REQUEST.mode(LockMode.READ);
+
+	private static final LockRequest WRITE = REQUEST.mode(LockMode.WRITE);
+
+	@Test
+	void readersContendTogetherAndWritersAlone() {
+		this.service.acquireAsync(READ);
+		this.service.acquireAsync(READ);
+		this.service.acquireAsync(WRITE);
+		this.service.acquireAsync(READ);
+		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2");
+		this.store.last("acquire 1").granted(10, 30_000);
+		assertThat(this.store.sent()).isEmpty();
+		this.store.last("acquire 2").granted(11, 30_000);
+		assertThat(this.store.sent()).containsExactly("acquire 3");
+		this.store.last("acquire 3").granted(12, 30_000);
+		assertThat(this.store.sent()).containsExactly("acquire 4");
+	}
+
+	@Test
+	void aThreadThatReadsGetsANestedLeaseToRead() {
+		LockLease outer = granted(READ, "acquire 1", 10);
+		LockLease inner = this.service.acquire(READ);
+		assertThat(inner.fence()).isEqualTo(10);
+		inner.releaseAsync();
+		assertThat(outer.isHeld()).isTrue();
+		outer.releaseAsync();
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1");
+	}
+
+	@Test
+	void aThreadThatWritesGetsANestedLeaseToWrite() {
+		granted(WRITE, "acquire 1", 10);
+		this.service.acquire(WRITE);
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+	}
+
+	@Test
+	void aWriterMayReadAndKeepThatWhenItGivesUpWriting() {
+		LockLease write = granted(WRITE, "acquire 1", 10);
+		LockLease read = granted(READ, "acquire 2 under 1", 20);
+		// As a writer, still.
+		LockLease again = this.service.acquire(WRITE);
+		again.releaseAsync();
+		write.releaseAsync();
+		assertThat(read.isHeld()).isTrue();
+		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2 under 1", "release 1");
+		refused(() -> this.service.acquire(WRITE));
+		read.releaseAsync();
+		assertThat(this.store.sent()).containsExactly("release 2");
+		this.store.last("release 1").released(true);
+		this.store.last("release 2").released(true);
+		assertThat(this.engine.isIdle()).isTrue();
+	}
+
+	@Test
+	void aWriterMayReadThoughOthersWait() {
+		granted(WRITE, "acquire 1", 10);
+		this.service.acquireAsync(WRITE);
+		this.service.acquireAsync(READ);
+		granted(READ, "acquire 4 under 1", 20);
+	}
+
+	@Test
+	void anUpgradeIsRefusedAtOnceInEveryWay() {
+		LockLease read = granted(READ, "acquire 1", 10);
+		refused(() -> this.service.acquire(WRITE));
+		refused(() -> this.service.tryAcquire(WRITE));
+		refused(() -> this.service.tryAcquire(WRITE.waitTime(Duration.ZERO)));
+		refused(() -> this.service.asReadWriteLock("k").writeLock().lock());
+		refused(() -> this.service.asReadWriteLock("k").writeLock().tryLock());
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+		assertThat(read.isHeld()).isTrue();
+		// A stranger waits like others.
+		CompletableFuture<LockLease> stranger = this.service.acquireAsync(WRITE);
+		assertThat(stranger).isNotDone();
+		assertThat(this.store.sent()).containsExactly("acquire 7");
+	}
+
+	@Test
+	void oneThreadDoesNotMixAnExclusiveLockWithReadingAndWriting() {
+		LockLease exclusive = granted(REQUEST, "acquire 1", 10);
+		refused(() -> this.service.acquire(READ));
+		refused(() -> this.service.acquire(WRITE));
+		exclusive.releaseAsync();
+		LockLease write = granted(WRITE, "acquire 4", 20);
+		refused(() -> this.service.acquire(REQUEST));
+		write.releaseAsync();
+	}
+
+	@Test
+	void aThreadWhoseReadLeaseWasLostIsToldSo() {
+		LockLease read = granted(READ, "acquire 1", 10);
+		this.store.elapse(10_000);
+		this.store.last("renew 1").renewed(false);
+		assertThat(read.isHeld()).isFalse();
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.service.acquire(READ));
+		read.releaseAsync();
+		granted(READ, "acquire 3", 20);
+	}
+
+	@Test
+	void aReaderOfAnotherThreadIsNoReasonToRefuseAWriter() {
+		this.service.acquireAsync(READ);
+		this.store.last("acquire 1").granted(10, 30_000);
+		granted(WRITE, "acquire 2", 20);
+	}
+
+	private LockLease granted(LockRequest request, String command, long fence) {
+		return this.store.answering(command, fence, () -> this.service.acquire(request));
+	}
+
+	private static void refused(ThrowingCallable call) {
+		Consumer<LockNotAcquiredException> reason = (ex) -> assertThat(ex.getReason()).isEqualTo(Reason.SELF_BLOCKED);
+		assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(call).satisfies(reason);
+	}
+
+}
