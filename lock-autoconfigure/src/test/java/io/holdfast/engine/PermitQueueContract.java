@@ -1,0 +1,411 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.IntStream;
+
+import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
+import io.holdfast.engine.LeaseStore.AcquireReply.Rejected;
+import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.PermitState;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+/**
+ * What every {@link LeaseStore} must do with those who wait for permits of a semaphore.
+ * See {@link PermitStoreContract}.
+ */
+abstract class PermitQueueContract extends PermitHoldingContract {
+
+	/** The hand-off timeout of the stores. */
+	protected static final Duration HANDOFF = Duration.ofSeconds(1);
+
+	/** After that, who waits with a claim below {@link #HANDOFF} counts as gone. */
+	protected static final Duration STALE = HANDOFF.multipliedBy(2).plusMillis(50);
+
+	/**
+	 * The store of an instance whose waiters poll, sharing its content with the others.
+	 * @return a store that needs not be started
+	 */
+	protected abstract LeaseStore newPollingStore();
+
+	/**
+	 * Let an instance be gone: close its store, and return when the others see that
+	 * nobody receives its wake-ups.
+	 * @param instance the instance
+	 */
+	protected abstract void leave(Instance instance);
+
+	/**
+	 * Whether it can be seen that an instance is gone.
+	 * @return {@code false} for a cluster
+	 */
+	protected boolean seesWhoIsGone() {
+		return true;
+	}
+
+	@Test
+	@DisplayName("F20 permits that come back go to those who wait, in their order, each when it fits")
+	void handsOverInOrder() {
+		granted(acquire(this.a, "1", 1));
+		granted(acquire(this.a, "2", 4));
+		busy(acquire(this.b, "1", 3));
+		busy(acquire(this.c, "1", 2));
+		// Asking again keeps the place.
+		long last = busy(acquire(this.b, "1", 3)).fence();
+		release(this.a, "1", 1);
+		// One is free, but nobody takes it: the first needs three.
+		assertThat(state().used()).isEqualTo(4);
+		assertThat(state().waiting()).isEqualTo(2);
+		release(this.a, "2", 4);
+		WakeUp first = this.b.awaitWakeUp();
+		assertThat(first.resource()).isEqualTo(SEMAPHORE);
+		assertThat(first.token()).isEqualTo(this.b.token("1"));
+		assertThat(first.fence()).isGreaterThan(last);
+		assertThat(first.ttlMillis()).isEqualTo(CLAIM);
+		WakeUp second = this.c.awaitWakeUp();
+		assertThat(second.token()).isEqualTo(this.c.token("1"));
+		assertThat(second.fence()).isGreaterThan(first.fence());
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(5, 0);
+		assertThat(state().holders()).allMatch((holder) -> holder.ttlMillis() <= CLAIM);
+	}
+
+	@Test
+	@DisplayName("many are let in by one release, in their order")
+	void letsManyIn() {
+		granted(this.a.acquire(SEMAPHORE, ask(this.a, "0", 500, 500)));
+		for (int i = 1; i <= 600; i++) {
+			busy(this.b.acquire(SEMAPHORE, ask(this.b, "" + i, 1, 500)));
+		}
+		release(this.a, "0", 500);
+		this.b.awaitWakeUp(500);
+		Map<Long, String> byFence = new TreeMap<>();
+		this.b.wakeUps.forEach((wakeUp) -> byFence.put(wakeUp.fence(), wakeUp.token()));
+		assertThat(byFence.values())
+			.containsExactlyElementsOf(IntStream.rangeClosed(1, 500).mapToObj((i) -> this.b.token("" + i)).toList());
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(500, 100);
+	}
+
+	@Test
+	@DisplayName("a hand-off becomes a full lease when its token asks")
+	void handOffBecomesLease() {
+		granted(acquire(this.a, "1", 5));
+		busy(acquire(this.b, "1", 2));
+		release(this.a, "1", 5);
+		WakeUp wakeUp = this.b.awaitWakeUp();
+		Granted granted = granted(acquire(this.b, "1", 2));
+		assertThat(granted.fence()).isEqualTo(wakeUp.fence());
+		assertThat(granted.ttlMillis()).isGreaterThan(CLAIM);
+		assertThat(state().used()).isEqualTo(2);
+	}
+
+	@Test
+	@DisplayName("F20 who asks for much is not passed by those who ask for little")
+	void doesNotStarve() {
+		granted(acquire(this.a, "1", 3));
+		busy(acquire(this.b, "1", 4));
+		busy(acquire(this.c, "1", 1));
+		busy(this.a.attempt(SEMAPHORE, ask(this.a, "2", 1)));
+		assertThat(state().waiting()).isEqualTo(2);
+		release(this.a, "1", 3);
+		assertThat(holders(SEMAPHORE)).containsExactlyInAnyOrder(this.b.token("1") + " 4", this.c.token("1") + " 1");
+	}
+
+	@Test
+	@DisplayName("who asks unfairly passes those who wait, if it fits, and waits behind them if not")
+	void unfairPasses() {
+		granted(acquire(this.a, "1", 3));
+		busy(acquire(this.b, "1", 4));
+		busy(this.c.acquire(SEMAPHORE, unfair(ask(this.c, "1", 2 + 1))));
+		granted(this.c.acquire(SEMAPHORE, unfair(ask(this.c, "2", 2))));
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(5, 2);
+		release(this.a, "1", 3);
+		// Three are free and the one behind needs no more, but a release knows only the
+		// order.
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(2, 2);
+		granted(this.c.acquire(SEMAPHORE, unfair(ask(this.c, "1", 3))));
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(5, 1);
+	}
+
+	@Test
+	@DisplayName("who does not want to wait leaves no trace")
+	void doesNotQueueUnasked() {
+		granted(acquire(this.a, "1", 5));
+		busy(this.b.attempt(SEMAPHORE, ask(this.b, "1", 1)));
+		busy(this.b.attempt(SEMAPHORE, unfair(ask(this.b, "2", 1))));
+		assertThat(state().waiting()).isZero();
+		release(this.a, "1", 5);
+		assertThat(state()).isEqualTo(new PermitState(null, 0, 0, 0, List.of(), 0));
+	}
+
+	@Test
+	@DisplayName("the first in the queue gets what is free when it asks, and so does who comes behind it")
+	void firstTakesWhatIsFree() {
+		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", 5))));
+		busy(acquire(this.b, "1", 2));
+		busy(acquire(this.c, "1", 3));
+		elapse(MORE_THAN_SHORT);
+		assertThat(granted(acquire(this.b, "1", 2)).ttlMillis()).isGreaterThan(CLAIM);
+		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("1"));
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(5, 0);
+		assertThat(this.b.wakeUps).isEmpty();
+	}
+
+	@Test
+	@DisplayName("that leases ended is noticed by whoever comes next, for those who wait")
+	void anybodyNoticesEnd() {
+		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", 5))));
+		busy(acquire(this.b, "1", 2));
+		busy(acquire(this.b, "2", 3));
+		elapse(MORE_THAN_SHORT);
+		busy(this.c.attempt(SEMAPHORE, ask(this.c, "1", 1)));
+		assertThat(this.b.awaitWakeUp(2).token()).isEqualTo(this.b.token("2"));
+		assertThat(state().used()).isEqualTo(5);
+	}
+
+	@Test
+	@DisplayName("F43 a release of what is over lets those in who wait, and so does the shrinking of another lease")
+	void releaseNoticesEnd() {
+		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", 3))));
+		granted(acquire(this.a, "2", 2));
+		busy(acquire(this.b, "1", 3));
+		elapse(MORE_THAN_SHORT);
+		assertThat(release(this.a, "1", 3)).isFalse();
+		this.b.awaitWakeUp();
+		busy(acquire(this.c, "1", 1));
+		assertThat(shrink(this.a, "2", 2, 1)).isTrue();
+		this.c.awaitWakeUp();
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(5, 0);
+	}
+
+	@Test
+	@DisplayName("who gave up waiting is not handed anything, and no longer in the way")
+	void cancelsWait() {
+		granted(acquire(this.a, "1", 3));
+		busy(acquire(this.b, "1", 4));
+		busy(acquire(this.c, "1", 2));
+		assertThat(release(this.b, "1", 4)).isFalse();
+		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("1"));
+		assertThat(release(this.a, "1", 3)).isTrue();
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(2, 0);
+		assertThat(this.b.wakeUps).isEmpty();
+	}
+
+	@Test
+	@DisplayName("F1 who no longer asks loses its place, even if nobody can tell that it is gone")
+	void dropsStale() {
+		granted(acquire(this.a, "1", 3));
+		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", 5))));
+		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "2", 3))));
+		elapse(STALE);
+		granted(acquire(this.c, "1", 2));
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(5, 0);
+		// It comes back as somebody new.
+		busy(acquire(this.c, "2", 1));
+		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", 5))));
+		release(this.a, "1", 3);
+		this.c.awaitWakeUp();
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(3, 1);
+	}
+
+	@Test
+	@DisplayName("who asks now and then keeps its place, and who has a long claim needs not ask so often")
+	void keepsWhoAsks() {
+		granted(acquire(this.a, "1", 3));
+		Ask shortClaim = brief(ask(this.b, "1", 5));
+		busy(this.b.acquire(SEMAPHORE, shortClaim));
+		busy(acquire(this.c, "1", 4));
+		elapse(HANDOFF);
+		busy(this.b.acquire(SEMAPHORE, shortClaim));
+		elapse(HANDOFF.plusMillis(100));
+		busy(acquire(this.a, "2", 1));
+		assertThat(state().waiting()).isEqualTo(3);
+		// By now only the long claim keeps the second one in.
+		release(this.b, "1", 5);
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(3, 2);
+	}
+
+	@Test
+	@DisplayName("a queue that nobody asks for again goes by itself")
+	void forgetsQueue() {
+		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", 5))));
+		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", 1))));
+		elapse(STALE);
+		assertThat(state()).isEqualTo(new PermitState(null, 0, 0, 0, List.of(), 0));
+		granted(acquire(this.c, "1", 5));
+	}
+
+	@Test
+	@DisplayName("a waiter whose instance is gone is passed over")
+	void passesOverInstanceThatIsGone() {
+		assumeTrue(seesWhoIsGone());
+		granted(acquire(this.a, "1", 5));
+		busy(acquire(this.b, "1", 5));
+		busy(acquire(this.c, "1", 1));
+		busy(acquire(this.b, "2", 4));
+		leave(this.b);
+		release(this.a, "1", 5);
+		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("1"));
+		assertThat(holders(SEMAPHORE)).containsExactly(this.c.token("1") + " 1");
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(1, 0);
+	}
+
+	@Test
+	@DisplayName("a waiter that polls is never taken for gone, also if it did not poll at first, and keeps its place")
+	void neverPassesOverPollingWaiter() {
+		LeaseStore polling = newPollingStore();
+		granted(acquire(this.a, "1", 5));
+		busy(acquire(this.b, "1", 2));
+		busy(acquire(this.c, "1", 4));
+		busy(get(polling.acquire(SEMAPHORE, ask(this.b, "1", 2), true)));
+		busy(get(polling.acquire(SEMAPHORE, ask(this.b, "2", 1), true)));
+		assertThat(polling.isListening()).isFalse();
+		assertThat(state().waiting()).isEqualTo(3);
+		leave(this.b);
+		release(this.a, "1", 5);
+		assertThat(holders(SEMAPHORE)).containsExactly(this.b.token("1") + " 2");
+		release(this.c, "1", 4);
+		assertThat(holders(SEMAPHORE)).containsExactly(this.b.token("1") + " 2", this.b.token("2") + " 1");
+		polling.close();
+	}
+
+	@Test
+	@DisplayName("each request is judged by the limit that it brings, first come first served")
+	void judgesByOwnLimit() {
+		granted(acquire(this.a, "1", 4));
+		granted(this.b.acquire(SEMAPHORE, ask(this.b, "1", 4, 10)));
+		assertThat(state()).extracting(PermitState::asked, PermitState::used).containsExactly(10, 8);
+		busy(acquire(this.a, "2", 2));
+		busy(this.b.acquire(SEMAPHORE, ask(this.b, "2", 2, 10)));
+		assertThat(acquire(this.c, "1", 6)).isEqualTo(new Rejected(5));
+		assertThat(release(this.a, "1", 4)).isTrue();
+		// For the first there is one too few; the other would fit, but is behind it.
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(4, 2);
+		assertThat(shrink(this.b, "1", 4, 3)).isTrue();
+		assertThat(this.a.awaitWakeUp().token()).isEqualTo(this.a.token("2"));
+		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("2"));
+		assertThat(state().used()).isEqualTo(7);
+	}
+
+	@Test
+	@DisplayName("a limit that an operator sets comes before what requests say, until it is removed")
+	void operatorLimitComesFirst() {
+		assertThat(limit(3)).isFalse();
+		assertThat(state()).isEqualTo(new PermitState(3, 0, 0, 0, List.of(), 0));
+		assertThat(acquire(this.b, "1", 4)).isEqualTo(new Rejected(3));
+		granted(acquire(this.b, "2", 3));
+		busy(this.c.attempt(SEMAPHORE, ask(this.c, "1", 1)));
+		assertThat(limit(8)).isTrue();
+		granted(this.c.acquire(SEMAPHORE, ask(this.c, "2", 5)));
+		assertThat(state().used()).isEqualTo(8);
+		assertThat(limit(null)).isTrue();
+		assertThat(limit(null)).isFalse();
+		assertThat(acquire(this.b, "3", 6)).isEqualTo(new Rejected(5));
+		busy(acquire(this.b, "4", 1));
+	}
+
+	@Test
+	@DisplayName("a limit of 0 lets nobody in, and stays when the semaphore is not used")
+	void limitMayBeZero() {
+		granted(acquire(this.a, "1", 2));
+		limit(0);
+		assertThat(acquire(this.b, "1", 1)).isEqualTo(new Rejected(0));
+		assertThat(renew(this.a, SEMAPHORE, "1", 2, LEASE)).isTrue();
+		granted(acquire(this.a, "1", 2));
+		assertThat(release(this.a, "1", 2)).isTrue();
+		assertThat(state()).isEqualTo(new PermitState(0, 0, 0, 0, List.of(), 0));
+		assertThat(acquire(this.a, "2", 1)).isEqualTo(new Rejected(0));
+	}
+
+	@Test
+	@DisplayName("a limit that is raised or removed lets those in who wait and now fit")
+	void raisedLimitWakesUp() {
+		limit(2);
+		granted(acquire(this.a, "1", 2));
+		busy(acquire(this.b, "1", 1));
+		busy(acquire(this.c, "1", 1));
+		limit(3);
+		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(3, 1);
+		limit(null);
+		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("1"));
+		assertThat(state().used()).isEqualTo(4);
+	}
+
+	@Test
+	@DisplayName("a limit that is lowered revokes nothing, and lets go only as permits come back")
+	void loweredLimitLetsGo() {
+		granted(acquire(this.a, "1", 3));
+		granted(acquire(this.a, "2", 2));
+		busy(acquire(this.b, "1", 1));
+		limit(2);
+		assertThat(state()).extracting(PermitState::limit, PermitState::used).containsExactly(2, 5);
+		assertThat(renew(this.a, SEMAPHORE, "1", 3, LEASE)).isTrue();
+		granted(acquire(this.a, "1", 3));
+		assertThat(release(this.a, "1", 3)).isTrue();
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(2, 1);
+		assertThat(shrink(this.a, "2", 2, 1)).isTrue();
+		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(2, 0);
+	}
+
+	@Test
+	@DisplayName("who waits for more than a lowered limit is told to ask again, and then why")
+	void loweredLimitRefuses() {
+		granted(acquire(this.a, "1", 4));
+		long last = busy(acquire(this.b, "1", 4)).fence();
+		busy(acquire(this.c, "1", 2));
+		busy(acquire(this.b, "2", 5));
+		limit(3);
+		WakeUp told = this.b.awaitWakeUp();
+		assertThat(told.resource()).isEqualTo(SEMAPHORE);
+		assertThat(told.token()).isEqualTo(this.b.token("1"));
+		assertThat(told.ttlMillis()).isZero();
+		assertThat(told.fence()).isGreaterThan(last);
+		assertThat(state().waiting()).isEqualTo(2);
+		assertThat(acquire(this.b, "1", 4)).isEqualTo(new Rejected(3));
+		// The other is told when it gets to the head.
+		release(this.a, "1", 4);
+		assertThat(this.c.awaitWakeUp().ttlMillis()).isEqualTo(CLAIM);
+		assertThat(this.b.awaitWakeUp(2).token()).isEqualTo(this.b.token("2"));
+		assertThat(this.b.wakeUps.get(1).ttlMillis()).isZero();
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(2, 0);
+	}
+
+	@Test
+	@DisplayName("who waits and is refused when it asks again is no longer in the way")
+	void refusedLeavesQueue() {
+		granted(acquire(this.a, "1", 4));
+		busy(acquire(this.b, "1", 2));
+		busy(acquire(this.b, "2", 5));
+		busy(acquire(this.c, "1", 1));
+		limit(4);
+		assertThat(acquire(this.b, "2", 5)).isEqualTo(new Rejected(4));
+		assertThat(state().waiting()).isEqualTo(2);
+		release(this.a, "1", 4);
+		this.c.awaitWakeUp();
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(3, 0);
+	}
+
+	@Test
+	@DisplayName("a first in the queue that now brings a limit below its request makes way for those behind it")
+	void refusedHeadLetsOthersIn() {
+		granted(acquire(this.a, "1", 3));
+		busy(acquire(this.b, "1", 5));
+		busy(acquire(this.c, "1", 2));
+		assertThat(this.b.acquire(SEMAPHORE, ask(this.b, "1", 5, 4))).isEqualTo(new Rejected(4));
+		this.c.awaitWakeUp();
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(5, 0);
+	}
+
+	private boolean limit(@Nullable Integer limit) {
+		return get(this.a.store.limit(SEMAPHORE, limit));
+	}
+
+}
