@@ -9,6 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 import io.holdfast.engine.LeaseStore;
 import io.holdfast.engine.Resource;
+import io.holdfast.engine.Resource.Kind;
 import io.holdfast.engine.StoreFailure;
 
 /**
@@ -69,13 +70,23 @@ public final class MemoryLeaseStore implements LeaseStore {
 
 	@Override
 	public CompletableFuture<AcquireReply> acquire(Resource resource, Ask ask, boolean enqueue) {
-		return answer(() -> this.leases.acquire(resource.key(),
-				new MemoryLeases.Queued(ask.token(), ask.claimMillis(), !this.listening), ask.leaseMillis(), enqueue));
+		boolean polls = !this.listening;
+		return answer(() -> (resource.kind() == Kind.LOCK)
+				? this.leases.lock(resource.key(), (lock) -> lock.acquire(ask, polls, enqueue))
+				: this.leases.permits(resource, (permits) -> permits.acquire(ask, polls, enqueue)));
 	}
 
 	@Override
 	public CompletableFuture<ReleaseReply> release(Resource resource, Ask ended, @Nullable Ask next) {
-		return answer(() -> this.leases.release(resource.key(), ended.token(), next, !this.listening));
+		boolean polls = !this.listening;
+		return answer(() -> (resource.kind() == Kind.LOCK)
+				? this.leases.lock(resource.key(), (lock) -> lock.release(ended.token(), next, polls))
+				: this.leases.permits(resource, (permits) -> new ReleaseReply(permits.release(ended.token()), null)));
+	}
+
+	@Override
+	public CompletableFuture<Boolean> shrink(Resource resource, Ask held, int kept) {
+		return answer(() -> this.leases.permits(resource, (permits) -> permits.shrink(held.token(), kept)));
 	}
 
 	@Override
@@ -85,27 +96,29 @@ public final class MemoryLeaseStore implements LeaseStore {
 
 	@Override
 	public CompletableFuture<List<Boolean>> renew(List<Renewal> renewals) {
-		return answer(() -> this.leases.renew(renewals));
+		return answer(() -> renewals.stream().map(this::renew).toList());
+	}
+
+	private boolean renew(Renewal renewal) {
+		Resource resource = renewal.resource();
+		return (resource.kind() == Kind.LOCK)
+				? this.leases.lock(resource.key(), (lock) -> lock.renew(renewal.token(), renewal.leaseMillis()))
+				: this.leases.permits(resource, (permits) -> permits.renew(renewal.token(), renewal.leaseMillis()));
 	}
 
 	@Override
 	public CompletableFuture<KeyState> inspect(Resource resource) {
-		return answer(() -> this.leases.inspect(resource.key()));
-	}
-
-	@Override
-	public CompletableFuture<Boolean> shrink(Resource resource, Ask held, int kept) {
-		throw new UnsupportedOperationException();
+		return answer(() -> this.leases.lock(resource.key(), MemoryLock::inspect));
 	}
 
 	@Override
 	public CompletableFuture<PermitState> inspectPermits(Resource resource, int maxHolders) {
-		throw new UnsupportedOperationException();
+		return answer(() -> this.leases.permits(resource, (permits) -> permits.inspect(maxHolders)));
 	}
 
 	@Override
 	public CompletableFuture<Boolean> limit(Resource resource, @Nullable Integer limit) {
-		throw new UnsupportedOperationException();
+		return answer(() -> this.leases.permits(resource, (permits) -> permits.limit(limit)));
 	}
 
 	private <T> CompletableFuture<T> answer(Supplier<T> command) {

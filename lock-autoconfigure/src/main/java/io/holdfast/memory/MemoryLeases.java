@@ -1,21 +1,15 @@
 package io.holdfast.memory;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BooleanSupplier;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 
-import org.jspecify.annotations.Nullable;
-
-import io.holdfast.engine.LeaseStore.AcquireReply;
-import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
-import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
-import io.holdfast.engine.LeaseStore.KeyState;
-import io.holdfast.engine.LeaseStore.Ask;
-import io.holdfast.engine.LeaseStore.ReleaseReply;
-import io.holdfast.engine.LeaseStore.Renewal;
 import io.holdfast.engine.LeaseStore.WakeUps;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
@@ -26,24 +20,45 @@ import io.holdfast.engine.Resource.Kind;
  */
 public final class MemoryLeases {
 
-	/** As in Redis: room for grants inside an instance. */
-	private static final long STRIDE = 64;
+	private static final int SWEPT_FROM = 1000;
 
 	private final LongSupplier nanoTime;
 
 	private final long epochMicros;
 
-	private final Map<String, Entry> entries = new HashMap<>();
+	private final long handoffMillis;
+
+	private final Map<String, MemoryLock> locks = new HashMap<>();
+
+	private final Map<String, MemoryPermits> semaphores = new HashMap<>();
 
 	private final Map<String, Listener> listeners = new HashMap<>();
+
+	private long now;
+
+	/** Of the command that runs, for when it is over. */
+	private List<Runnable> wakeUps = new ArrayList<>(1);
+
+	private int sweptAt = SWEPT_FROM;
+
+	/**
+	 * Create a world without leases, with a hand-off timeout of 5 seconds.
+	 * @param nanoTime its clock, in nanoseconds
+	 */
+	public MemoryLeases(LongSupplier nanoTime) {
+		this(nanoTime, Duration.ofSeconds(5));
+	}
 
 	/**
 	 * Create a world without leases.
 	 * @param nanoTime its clock, in nanoseconds
+	 * @param handoffTimeout how long a hand-off is granted at first. Who waits for
+	 * permits, and has not asked again for twice that, is gone
 	 */
-	public MemoryLeases(LongSupplier nanoTime) {
+	public MemoryLeases(LongSupplier nanoTime, Duration handoffTimeout) {
 		this.nanoTime = nanoTime;
 		this.epochMicros = System.currentTimeMillis() * 1000 - nanoTime.getAsLong() / 1000;
+		this.handoffMillis = handoffTimeout.toMillis();
 	}
 
 	synchronized void listen(String instanceId, WakeUps wakeUps, BooleanSupplier reachable) {
@@ -54,70 +69,53 @@ public final class MemoryLeases {
 		this.listeners.remove(instanceId);
 	}
 
-	AcquireReply acquire(String key, Queued asking, long leaseMillis, boolean enqueue) {
-		return change(key, (entry, wakeUps) -> {
-			if (entry.owner == null) {
-				settle(key, entry, asking.token(), wakeUps);
+	/** One command on a key of locks. */
+	<T> T lock(String key, Function<MemoryLock, T> command) {
+		return run(() -> {
+			MemoryLock lock = this.locks.computeIfAbsent(key, (k) -> new MemoryLock(this, k));
+			T reply = command.apply(lock);
+			if (lock.isDispensable()) {
+				this.locks.remove(key);
 			}
-			if (entry.owner == null) {
-				own(entry, asking.token(), leaseMillis);
-			}
-			if (asking.token().equals(entry.owner)) {
-				entry.queue.removeIf(asking::sameToken);
-				entry.expiresAt = Math.max(entry.expiresAt, after(leaseMillis));
-				return new Granted(entry.fence, ttl(entry));
-			}
-			if (enqueue) {
-				enqueue(entry, asking, entry.queue.size());
-			}
-			return busy(entry);
+			return reply;
 		});
 	}
 
-	ReleaseReply release(String key, String token, @Nullable Ask next, boolean nextPolls) {
-		return change(key, (entry, wakeUps) -> {
-			int place = entry.place(token);
-			entry.queue.removeIf((queued) -> queued.token().equals(token));
-			boolean released = token.equals(entry.owner);
-			if (released) {
-				entry.owner = null;
-			}
-			String nextToken = (next != null) ? next.token() : "";
-			if (next != null && (released || place >= 0) && !nextToken.equals(entry.owner)) {
-				enqueue(entry, new Queued(nextToken, next.claimMillis(), nextPolls),
-						(place >= 0) ? place : entry.queue.size());
-			}
-			if (entry.owner == null) {
-				settle(key, entry, nextToken, wakeUps);
-			}
-			if (next == null) {
-				return new ReleaseReply(released, null);
-			}
-			if (nextToken.equals(entry.owner)) {
-				entry.expiresAt = Math.max(entry.expiresAt, after(next.leaseMillis()));
-				return new ReleaseReply(released, new Granted(entry.fence, ttl(entry)));
-			}
-			return new ReleaseReply(released, (entry.place(nextToken) >= 0) ? busy(entry) : null);
-		});
-	}
-
-	List<Boolean> renew(List<Renewal> renewals) {
-		List<Boolean> owned = new ArrayList<>(renewals.size());
-		for (Renewal renewal : renewals) {
-			owned.add(change(renewal.resource().key(), (entry, wakeUps) -> {
-				boolean owns = renewal.token().equals(entry.owner);
-				if (owns && entry.expiresAt != Entry.NEVER) {
-					entry.expiresAt = Math.max(entry.expiresAt, after(renewal.leaseMillis()));
-				}
-				return owns;
-			}));
+	/** One command on permits. */
+	<T> T permits(Resource resource, Function<MemoryPermits, T> command) {
+		String key = resource.key();
+		if (resource.kind() != Kind.SEMAPHORE) {
+			return lock(key, (lock) -> command.apply(lock.shared()));
 		}
-		return owned;
+		return run(() -> {
+			MemoryPermits permits = this.semaphores.computeIfAbsent(key,
+					(k) -> new MemoryPermits(this, resource, new MemoryFence(1, this.now), null));
+			T reply = command.apply(permits);
+			if (permits.isDispensable()) {
+				this.semaphores.remove(key);
+			}
+			return reply;
+		});
 	}
 
-	KeyState inspect(String key) {
-		return change(key, (entry, wakeUps) -> new KeyState(entry.owner, false, (entry.owner != null) ? ttl(entry) : 0,
-				entry.fence, entry.queue.size()));
+	/** One command: atomic, at one time, and the wake-ups it causes after it. */
+	private <T> T run(Supplier<T> command) {
+		List<Runnable> caused;
+		T reply;
+		synchronized (this) {
+			this.now = clock();
+			reply = command.get();
+			if (size() > this.sweptAt) {
+				// What ended by time, and nobody asked for again.
+				this.locks.values().removeIf(MemoryLock::isDispensable);
+				this.semaphores.values().removeIf(MemoryPermits::isDispensable);
+				this.sweptAt = Math.max(SWEPT_FROM, 2 * size());
+			}
+			caused = this.wakeUps;
+			this.wakeUps = new ArrayList<>(1);
+		}
+		caused.forEach(Runnable::run);
+		return reply;
 	}
 
 	/**
@@ -128,164 +126,60 @@ public final class MemoryLeases {
 	 * @return whether the key was free
 	 */
 	public boolean takeIfFree(String key, String owner, long ttlMillis) {
-		return change(key, (entry, wakeUps) -> {
-			boolean free = entry.owner == null;
-			if (free) {
-				entry.owner = owner;
-				entry.expiresAt = (ttlMillis < 0) ? Entry.NEVER : after(ttlMillis);
-			}
-			return free;
-		});
+		return lock(key, (lock) -> lock.takeIfFree(owner, ttlMillis));
 	}
 
 	/**
-	 * Whether nothing is remembered of any key, apart from fencing tokens.
+	 * Whether nothing is remembered of any key, apart from fencing tokens and limits that
+	 * an operator has set.
 	 * @return whether nobody holds or waits for anything
 	 */
 	public synchronized boolean isIdle() {
-		return this.entries.values().stream().allMatch((entry) -> {
-			expire(entry);
-			return entry.owner == null && entry.queue.isEmpty();
-		});
+		this.now = clock();
+		return this.locks.values().stream().allMatch(MemoryLock::isIdle)
+				&& this.semaphores.values().stream().allMatch(MemoryPermits::isIdle);
 	}
 
-	private void settle(String key, Entry entry, String candidate, List<Runnable> wakeUps) {
-		while (!entry.queue.isEmpty()) {
-			Queued head = entry.queue.remove(0);
-			own(entry, head.token(), head.claimMillis());
-			if (head.token().equals(candidate)) {
-				return;
-			}
-			Listener listener = this.listeners.get(head.instanceId());
-			boolean heard = listener != null && listener.reachable().getAsBoolean();
-			if (listener != null && heard) {
-				long fence = entry.fence;
-				wakeUps.add(() -> listener.wakeUps()
-					.handedOver(new Resource(Kind.LOCK, key), head.token(), fence, head.claimMillis()));
-			}
-			if (heard || head.polls()) {
-				return;
-			}
-			entry.owner = null;
+	/** Of how many keys something is remembered. */
+	synchronized int size() {
+		return this.locks.size() + this.semaphores.size();
+	}
+
+	/**
+	 * Tell an instance of what was granted to its token, after this command.
+	 * @return {@code false} if it is certain that it does not listen
+	 */
+	boolean tell(Resource resource, String token, long fence, long ttlMillis) {
+		Listener listener = this.listeners.get(token.substring(0, Math.max(0, token.indexOf(':'))));
+		if (listener == null || !listener.reachable().getAsBoolean()) {
+			return false;
 		}
+		this.wakeUps.add(() -> listener.wakeUps().handedOver(resource, token, fence, ttlMillis));
+		return true;
 	}
 
-	private void own(Entry entry, String token, long millis) {
-		entry.owner = token;
-		entry.expiresAt = after(millis);
-		entry.fence = Math.max(entry.fence + STRIDE, nowMicros());
-	}
-
-	private Busy busy(Entry entry) {
-		return new Busy(ttl(entry), Math.max(entry.fence, entry.forgotten),
-				entry.owner == null || !MemoryLeaseStore.TOKEN.matcher(entry.owner).matches());
-	}
-
-	private long ttl(Entry entry) {
-		return (entry.expiresAt == Entry.NEVER) ? -1 : Math.max(0, (entry.expiresAt - nowMicros()) / 1000);
-	}
-
-	private long nowMicros() {
+	private long clock() {
 		return this.epochMicros + this.nanoTime.getAsLong() / 1000;
 	}
 
-	private long after(long millis) {
-		return nowMicros() + millis * 1000;
+	/** The time of the command that runs, in microseconds. */
+	long now() {
+		return this.now;
 	}
 
-	private void enqueue(Entry entry, Queued queued, int place) {
-		entry.enqueue(queued, place);
-		// Four times the re-send time: whoever still waits has asked again by then.
-		entry.queueExpiresAt = Math.max(entry.queueExpiresAt, after(2 * queued.claimMillis()));
+	long after(long millis) {
+		return this.now + millis * 1000;
 	}
 
-	private void expire(Entry entry) {
-		if (entry.owner != null && entry.expiresAt <= nowMicros()) {
-			entry.owner = null;
-		}
-		if (entry.queueExpiresAt <= nowMicros()) {
-			entry.queue.clear();
-		}
+	long millisUntil(long micros) {
+		return Math.max(0, (micros - this.now) / 1000);
 	}
 
-	/** One command: atomic, and the wake-ups it causes after it. */
-	private <T> T change(String key, Command<T> command) {
-		List<Runnable> wakeUps = new ArrayList<>(1);
-		T reply;
-		synchronized (this) {
-			Entry entry = this.entries.computeIfAbsent(key, (k) -> new Entry(nowMicros() - 1));
-			expire(entry);
-			reply = command.run(entry, wakeUps);
-			// A fence below the clock is not needed to make the next one greater.
-			if (entry.owner == null && entry.queue.isEmpty() && entry.fence + STRIDE < nowMicros()) {
-				this.entries.remove(key);
-			}
-		}
-		wakeUps.forEach(Runnable::run);
-		return reply;
-	}
-
-	private interface Command<T> {
-
-		T run(Entry entry, List<Runnable> wakeUps);
-
+	long handoffMillis() {
+		return this.handoffMillis;
 	}
 
 	private record Listener(WakeUps wakeUps, BooleanSupplier reachable) {
-	}
-
-	record Queued(String token, long claimMillis, boolean polls) {
-
-		String instanceId() {
-			return this.token.substring(0, Math.max(0, this.token.indexOf(':')));
-		}
-
-		boolean sameToken(Queued other) {
-			return this.token.equals(other.token);
-		}
-
-	}
-
-	private static final class Entry {
-
-		private static final long NEVER = Long.MAX_VALUE;
-
-		private @Nullable String owner;
-
-		/** Not below any fence that was given out before this entry was there. */
-		private final long forgotten;
-
-		private long expiresAt;
-
-		private long fence;
-
-		private final List<Queued> queue = new ArrayList<>();
-
-		private long queueExpiresAt;
-
-		private Entry(long forgotten) {
-			this.forgotten = forgotten;
-		}
-
-		private int place(String token) {
-			for (int i = 0; i < this.queue.size(); i++) {
-				if (this.queue.get(i).token().equals(token)) {
-					return i;
-				}
-			}
-			return -1;
-		}
-
-		private void enqueue(Queued queued, int newPlace) {
-			int place = place(queued.token());
-			if (place >= 0) {
-				this.queue.set(place, queued);
-			}
-			else {
-				this.queue.add(newPlace, queued);
-			}
-		}
-
 	}
 
 }

@@ -1,0 +1,40 @@
+package io.holdfast.memory;
+
+/**
+ * The fencing tokens of one key: greater with each grant, and not less than the clock.
+ */
+final class MemoryFence {
+
+	private final long stride;
+
+	/** Not below any fence that was given out before this object was there. */
+	private final long forgotten;
+
+	private long last;
+
+	MemoryFence(long stride, long nowMicros) {
+		this.stride = stride;
+		this.forgotten = nowMicros - 1;
+	}
+
+	long advance(long nowMicros) {
+		this.last = Math.max(this.last + this.stride, nowMicros);
+		return this.last;
+	}
+
+	/** The last one that was given out, 0 if none is remembered. */
+	long last() {
+		return this.last;
+	}
+
+	/** For telling old hand-offs from new ones. */
+	long lastOrForgotten() {
+		return Math.max(this.last, this.forgotten);
+	}
+
+	/** Whether the clock alone makes the next one greater. */
+	boolean isDispensable(long nowMicros) {
+		return this.last + this.stride < nowMicros;
+	}
+
+}

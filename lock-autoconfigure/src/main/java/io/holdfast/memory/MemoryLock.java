@@ -1,0 +1,210 @@
+package io.holdfast.memory;
+
+import java.util.ArrayList;
+import java.util.List;
+
+import org.jspecify.annotations.Nullable;
+
+import io.holdfast.engine.LeaseStore.AcquireReply;
+import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
+import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
+import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.KeyState;
+import io.holdfast.engine.LeaseStore.ReleaseReply;
+import io.holdfast.engine.Resource;
+import io.holdfast.engine.Resource.Kind;
+
+/**
+ * A key of locks: who has it exclusively, and its readers and writers, of whom there are
+ * none meanwhile. {@link MemoryLeases} sees to it that one command runs at a time.
+ */
+final class MemoryLock {
+
+	/** As in Redis: room for grants inside an instance. */
+	private static final long STRIDE = 64;
+
+	private static final long NEVER = Long.MAX_VALUE;
+
+	private final MemoryLeases leases;
+
+	private final Resource resource;
+
+	private final MemoryFence fence;
+
+	/** Who read or write, or wait for that. */
+	private final MemoryPermits shared;
+
+	private final List<Queued> queue = new ArrayList<>();
+
+	private @Nullable String owner;
+
+	private long expiresAt;
+
+	private long queueExpiresAt;
+
+	MemoryLock(MemoryLeases leases, String key) {
+		this.leases = leases;
+		this.resource = new Resource(Kind.LOCK, key);
+		this.fence = new MemoryFence(STRIDE, leases.now());
+		this.shared = new MemoryPermits(leases, new Resource(Kind.READ_WRITE, key), this.fence, this);
+	}
+
+	MemoryPermits shared() {
+		return this.shared;
+	}
+
+	AcquireReply acquire(Ask ask, boolean polls, boolean enqueue) {
+		expire();
+		if (isFree()) {
+			settle(ask.token());
+		}
+		if (isFree()) {
+			own(ask.token(), ask.leaseMillis());
+		}
+		if (ask.token().equals(this.owner)) {
+			this.queue.removeIf((queued) -> queued.token().equals(ask.token()));
+			return lengthen(ask.leaseMillis());
+		}
+		if (enqueue) {
+			enqueue(new Queued(ask.token(), ask.claimMillis(), polls), this.queue.size());
+		}
+		return busy();
+	}
+
+	ReleaseReply release(String token, @Nullable Ask next, boolean nextPolls) {
+		expire();
+		int place = place(token);
+		this.queue.removeIf((queued) -> queued.token().equals(token));
+		boolean released = token.equals(this.owner);
+		if (released) {
+			this.owner = null;
+		}
+		String nextToken = (next != null) ? next.token() : "";
+		if (next != null && (released || place >= 0) && !nextToken.equals(this.owner)) {
+			enqueue(new Queued(nextToken, next.claimMillis(), nextPolls), (place >= 0) ? place : this.queue.size());
+		}
+		if (isFree()) {
+			settle(nextToken);
+		}
+		if (next == null) {
+			return new ReleaseReply(released, null);
+		}
+		if (nextToken.equals(this.owner)) {
+			return new ReleaseReply(released, lengthen(next.leaseMillis()));
+		}
+		return new ReleaseReply(released, (place(nextToken) >= 0) ? busy() : null);
+	}
+
+	boolean renew(String token, long leaseMillis) {
+		expire();
+		boolean owns = token.equals(this.owner);
+		if (owns) {
+			lengthen(leaseMillis);
+		}
+		return owns;
+	}
+
+	KeyState inspect() {
+		boolean read = this.shared.isHeld();
+		return new KeyState(read ? "" : owner(), read, isFree() ? 0 : ttl(), this.fence.last(), this.queue.size());
+	}
+
+	boolean takeIfFree(String foreigner, long ttlMillis) {
+		expire();
+		boolean free = isFree();
+		if (free) {
+			this.owner = foreigner;
+			this.expiresAt = (ttlMillis < 0) ? NEVER : this.leases.after(ttlMillis);
+		}
+		return free;
+	}
+
+	/** Who has it exclusively. */
+	@Nullable String owner() {
+		expire();
+		return this.owner;
+	}
+
+	/** How long whoever has it keeps it, in whatever way; -1 for no end. */
+	long ttl() {
+		if (owner() == null) {
+			return this.shared.lastTtl();
+		}
+		return (this.expiresAt == NEVER) ? -1 : this.leases.millisUntil(this.expiresAt);
+	}
+
+	boolean isIdle() {
+		return isFree() && this.queue.isEmpty() && this.shared.isIdle();
+	}
+
+	boolean isDispensable() {
+		return isIdle() && this.fence.isDispensable(this.leases.now());
+	}
+
+	private boolean isFree() {
+		return owner() == null && !this.shared.isHeld();
+	}
+
+	private void settle(String candidate) {
+		while (!this.queue.isEmpty()) {
+			Queued head = this.queue.remove(0);
+			own(head.token(), head.claimMillis());
+			if (head.token().equals(candidate)
+					|| this.leases.tell(this.resource, head.token(), this.fence.last(), head.claimMillis())
+					|| head.polls()) {
+				return;
+			}
+			this.owner = null;
+		}
+	}
+
+	private void own(String token, long millis) {
+		this.owner = token;
+		this.expiresAt = this.leases.after(millis);
+		this.fence.advance(this.leases.now());
+	}
+
+	private Granted lengthen(long millis) {
+		this.expiresAt = Math.max(this.expiresAt, this.leases.after(millis));
+		return new Granted(this.fence.last(), ttl());
+	}
+
+	private Busy busy() {
+		return new Busy(ttl(), this.fence.lastOrForgotten(),
+				this.owner == null || !MemoryLeaseStore.TOKEN.matcher(this.owner).matches());
+	}
+
+	private int place(String token) {
+		for (int i = 0; i < this.queue.size(); i++) {
+			if (this.queue.get(i).token().equals(token)) {
+				return i;
+			}
+		}
+		return -1;
+	}
+
+	private void enqueue(Queued queued, int newPlace) {
+		int place = place(queued.token());
+		if (place >= 0) {
+			this.queue.set(place, queued);
+		}
+		else {
+			this.queue.add(newPlace, queued);
+		}
+		// Four times the re-send time: whoever still waits has asked again by then.
+		this.queueExpiresAt = Math.max(this.queueExpiresAt, this.leases.after(2 * queued.claimMillis()));
+	}
+
+	private void expire() {
+		if (this.owner != null && this.expiresAt <= this.leases.now()) {
+			this.owner = null;
+		}
+		if (this.queueExpiresAt <= this.leases.now()) {
+			this.queue.clear();
+		}
+	}
+
+	private record Queued(String token, long claimMillis, boolean polls) {
+	}
+
+}

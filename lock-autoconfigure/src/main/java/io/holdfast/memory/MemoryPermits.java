@@ -1,0 +1,263 @@
+package io.holdfast.memory;
+
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+
+import org.jspecify.annotations.Nullable;
+
+import io.holdfast.engine.LeaseStore.AcquireReply;
+import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
+import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
+import io.holdfast.engine.LeaseStore.AcquireReply.Rejected;
+import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.Holder;
+import io.holdfast.engine.LeaseStore.PermitState;
+import io.holdfast.engine.Resource;
+
+/**
+ * The permits of one semaphore, or those of which a reader takes one and a writer all.
+ * {@link MemoryLeases} sees to it that one command runs at a time.
+ */
+final class MemoryPermits {
+
+	private final MemoryLeases leases;
+
+	private final Resource resource;
+
+	private final MemoryFence fence;
+
+	/** The exclusive lock of the same key, if these are of readers and writers. */
+	private final @Nullable MemoryLock lock;
+
+	private final Map<String, Held> holders = new HashMap<>();
+
+	private final TreeSet<Held> byEnd = new TreeSet<>(
+			Comparator.comparingLong(Held::expiresAt).thenComparing(Held::token));
+
+	/** By token, in the order of arrival. */
+	private final Map<String, Queued> queue = new LinkedHashMap<>();
+
+	/** Of all holders together. */
+	private long used;
+
+	/** What the last request said of the limit. */
+	private int asked;
+
+	/** What an operator says of it. */
+	private @Nullable Integer limit;
+
+	/** When every lease has ended, and whoever still waits has asked again. */
+	private long until;
+
+	MemoryPermits(MemoryLeases leases, Resource resource, MemoryFence fence, @Nullable MemoryLock lock) {
+		this.leases = leases;
+		this.resource = resource;
+		this.fence = fence;
+		this.lock = lock;
+	}
+
+	AcquireReply acquire(Ask ask, boolean polls, boolean enqueue) {
+		drop();
+		String token = ask.token();
+		this.asked = ask.limit();
+		Queued queued = this.queue.get(token);
+		if (queued != null || (enqueue && isLocked())) {
+			enqueue((queued != null) ? queued.ask() : ask, polls);
+		}
+		if (isLocked()) {
+			return busy();
+		}
+		if (!this.holders.containsKey(token) && isUnderWriter(ask)) {
+			hold(ask, ask.leaseMillis());
+		}
+		if (!this.holders.containsKey(token)) {
+			int all = limitOf(ask);
+			if (ask.permits() > all) {
+				this.queue.remove(token);
+				settle("");
+				return new Rejected(all);
+			}
+			settle(token);
+			boolean mayPass = this.queue.isEmpty() || !ask.fair();
+			if (!this.holders.containsKey(token) && mayPass && this.used + ask.permits() <= all) {
+				hold(ask, ask.leaseMillis());
+			}
+		}
+		Held held = lengthen(token, ask.leaseMillis());
+		if (held != null) {
+			this.queue.remove(token);
+			return new Granted(this.fence.last(), this.leases.millisUntil(held.expiresAt()));
+		}
+		if (enqueue && !this.queue.containsKey(token)) {
+			enqueue(ask, polls);
+		}
+		return busy();
+	}
+
+	boolean release(String token) {
+		drop();
+		this.queue.remove(token);
+		boolean released = remove(token) != null;
+		settle("");
+		return released;
+	}
+
+	boolean shrink(String token, int kept) {
+		drop();
+		Held held = this.holders.get(token);
+		if (held != null && held.permits() > kept) {
+			put(new Held(token, kept, held.expiresAt()));
+		}
+		settle("");
+		return held != null;
+	}
+
+	boolean renew(String token, long leaseMillis) {
+		drop();
+		return lengthen(token, leaseMillis) != null;
+	}
+
+	boolean limit(@Nullable Integer newLimit) {
+		boolean limited = this.limit != null;
+		this.limit = newLimit;
+		drop();
+		settle("");
+		return limited;
+	}
+
+	PermitState inspect(int maxHolders) {
+		drop();
+		List<Holder> first = this.byEnd.stream()
+			.limit(maxHolders)
+			.map((held) -> new Holder(held.token(), held.permits(), this.leases.millisUntil(held.expiresAt())))
+			.toList();
+		return new PermitState(this.limit, isIdle() ? 0 : this.asked, (int) this.used, this.holders.size(), first,
+				this.queue.size());
+	}
+
+	boolean isHeld() {
+		drop();
+		return !this.holders.isEmpty();
+	}
+
+	/** How long until all leases have ended. */
+	long lastTtl() {
+		return isHeld() ? this.leases.millisUntil(this.byEnd.last().expiresAt()) : 0;
+	}
+
+	boolean isIdle() {
+		return !isHeld() && this.queue.isEmpty();
+	}
+
+	boolean isDispensable() {
+		return isIdle() && this.limit == null && this.fence.isDispensable(this.leases.now());
+	}
+
+	private boolean isLocked() {
+		return this.lock != null && this.lock.owner() != null;
+	}
+
+	private boolean isUnderWriter(Ask ask) {
+		Held writer = (ask.under() != null) ? this.holders.get(ask.under()) : null;
+		return writer != null && writer.permits() == Resource.ALL;
+	}
+
+	private int limitOf(Ask ask) {
+		return (this.limit != null) ? this.limit : ask.limit();
+	}
+
+	private Busy busy() {
+		if (this.lock != null && isLocked()) {
+			return new Busy(this.lock.ttl(), this.fence.lastOrForgotten(), true);
+		}
+		long ttl = isHeld() ? this.leases.millisUntil(this.byEnd.first().expiresAt()) : 1000;
+		return new Busy(ttl, this.fence.lastOrForgotten(), false);
+	}
+
+	/** Grants as many of those who wait as fit, in their order: nobody passes another. */
+	private void settle(String candidate) {
+		while (!this.queue.isEmpty() && !isLocked()) {
+			Queued head = this.queue.values().iterator().next();
+			Ask ask = head.ask();
+			int all = limitOf(ask);
+			boolean present = this.leases.now() < head.stampedAt() + 1000 * life(ask);
+			if (present && ask.permits() <= all && this.used + ask.permits() > all) {
+				return;
+			}
+			this.queue.remove(ask.token());
+			if (present && ask.permits() > all) {
+				this.leases.tell(this.resource, ask.token(), this.fence.advance(this.leases.now()), 0);
+			}
+			else if (present) {
+				hold(ask, ask.claimMillis());
+				if (!ask.token().equals(candidate)
+						&& !this.leases.tell(this.resource, ask.token(), this.fence.last(), ask.claimMillis())
+						&& !head.polls()) {
+					remove(ask.token());
+				}
+			}
+		}
+	}
+
+	private void hold(Ask ask, long millis) {
+		put(new Held(ask.token(), ask.permits(), this.leases.after(millis)));
+		this.fence.advance(this.leases.now());
+	}
+
+	private @Nullable Held lengthen(String token, long millis) {
+		Held held = this.holders.get(token);
+		if (held != null) {
+			held = new Held(token, held.permits(), Math.max(held.expiresAt(), this.leases.after(millis)));
+			put(held);
+		}
+		return held;
+	}
+
+	private void put(Held held) {
+		remove(held.token());
+		this.holders.put(held.token(), held);
+		this.byEnd.add(held);
+		this.used += held.permits();
+		this.until = Math.max(this.until, held.expiresAt());
+	}
+
+	private @Nullable Held remove(String token) {
+		Held held = this.holders.remove(token);
+		if (held != null) {
+			this.byEnd.remove(held);
+			this.used -= held.permits();
+		}
+		return held;
+	}
+
+	private void enqueue(Ask ask, boolean polls) {
+		this.queue.put(ask.token(), new Queued(ask, polls, this.leases.now()));
+		this.until = Math.max(this.until, this.leases.after(life(ask)));
+	}
+
+	/** How long one stands in the queue without asking again, in milliseconds. */
+	private long life(Ask ask) {
+		return 2 * Math.max(ask.claimMillis(), this.leases.handoffMillis());
+	}
+
+	/** Forgets what is over. */
+	private void drop() {
+		while (!this.byEnd.isEmpty() && this.byEnd.first().expiresAt() <= this.leases.now()) {
+			remove(this.byEnd.first().token());
+		}
+		if (this.until <= this.leases.now()) {
+			this.queue.clear();
+		}
+	}
+
+	private record Held(String token, int permits, long expiresAt) {
+	}
+
+	private record Queued(Ask ask, boolean polls, long stampedAt) {
+	}
+
+}

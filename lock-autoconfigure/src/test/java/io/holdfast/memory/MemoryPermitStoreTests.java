@@ -1,0 +1,84 @@
+package io.holdfast.memory;
+
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicLong;
+
+import io.holdfast.engine.LeaseStore;
+import io.holdfast.engine.PermitStoreContract;
+import io.holdfast.engine.Resource;
+import io.holdfast.engine.Resource.Kind;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * The store inside the JVM keeps the contract of permits, too.
+ */
+class MemoryPermitStoreTests extends PermitStoreContract {
+
+	private final AtomicLong elapsed = new AtomicLong();
+
+	private final MemoryLeases leases = new MemoryLeases(() -> System.nanoTime() + this.elapsed.get(), HANDOFF);
+
+	@Override
+	protected LeaseStore newStore() {
+		return new MemoryLeaseStore(this.leases);
+	}
+
+	@Override
+	protected LeaseStore newPollingStore() {
+		return new MemoryLeaseStore(this.leases);
+	}
+
+	@Override
+	protected void leave(Instance instance) {
+		instance.store.close();
+	}
+
+	@Override
+	protected void elapse(Duration time) {
+		this.elapsed.addAndGet(time.toNanos());
+	}
+
+	@Override
+	protected void putForeign(String key, String value, @Nullable Duration ttl) {
+		this.leases.takeIfFree(key, value, (ttl != null) ? ttl.toMillis() : -1);
+	}
+
+	@Test
+	@DisplayName("F47 nothing is remembered of what is not used, apart from limits that an operator has set")
+	void forgetsUnused() {
+		for (int i = 0; i < 100; i++) {
+			Resource semaphore = new Resource(Kind.SEMAPHORE, "churn" + i);
+			Resource lock = new Resource(Kind.READ_WRITE, "churn" + i);
+			granted(this.a.acquire(semaphore, ask(this.a, "1", 1)));
+			granted(this.a.acquire(lock, reader(this.a, "2")));
+			get(this.a.store.limit(new Resource(Kind.SEMAPHORE, "limited"), i));
+			elapse(Duration.ofMillis(1));
+			assertThat(this.leases.isIdle()).isFalse();
+			assertThat(this.a.release(semaphore, ask(this.a, "1", 1))).isTrue();
+			assertThat(this.a.release(lock, reader(this.a, "2"))).isTrue();
+			assertThat(this.leases.isIdle()).isTrue();
+		}
+		assertThat(this.leases.size()).isEqualTo(1);
+		get(this.a.store.limit(new Resource(Kind.SEMAPHORE, "limited"), null));
+		assertThat(this.leases.size()).isZero();
+	}
+
+	@Test
+	@DisplayName("F47 what ended by time is forgotten, too, even if nobody asks for it again")
+	void forgetsWhatEnded() {
+		for (int i = 0; i < 5000; i++) {
+			granted(this.a.acquire(new Resource(Kind.SEMAPHORE, "churn" + i), brief(ask(this.a, "1", 1))));
+			granted(this.a.acquire(new Resource(Kind.READ_WRITE, "churn" + i), brief(reader(this.a, "2"))));
+			elapse(Duration.ofMillis(1));
+		}
+		// Those of 300 ms are in use.
+		assertThat(this.leases.size()).isBetween(600, 3000);
+		elapse(MORE_THAN_SHORT);
+		assertThat(this.leases.isIdle()).isTrue();
+	}
+
+}
