@@ -86,7 +86,7 @@ public abstract class StoreContract {
 		Instance instance = new Instance(newStore());
 		this.instances.add(instance);
 		instance.store.start(instance.id, instance);
-		await().until(instance::isReady);
+		await().pollDelay(Duration.ZERO).until(instance::isReady);
 		return instance;
 	}
 
@@ -182,7 +182,7 @@ public abstract class StoreContract {
 		}
 
 		public WakeUp awaitWakeUp(int count) {
-			await().until(() -> this.wakeUps.size() >= count);
+			await().pollDelay(Duration.ZERO).until(() -> this.wakeUps.size() >= count);
 			return this.wakeUps.get(count - 1);
 		}
 
