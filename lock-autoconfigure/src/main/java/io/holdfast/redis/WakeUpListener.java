@@ -42,8 +42,9 @@ final class WakeUpListener implements AutoCloseable {
 
 	private static final Pattern ECHO = Pattern.compile(PING + "(\\d{1,18})");
 
-	/** Fence, time, token and key; the key comes last, since it may contain blanks. */
-	private static final Pattern WAKE_UP = Pattern.compile("(\\d{1,18}) (\\d{1,18}) (\\S+) (.+)", Pattern.DOTALL);
+	/** Kind, fence, time, token and key, which comes last since it may contain blanks. */
+	private static final Pattern WAKE_UP = Pattern.compile("([LRS]) (\\d{1,18}) (\\d{1,18}) (\\S+) (.+)",
+			Pattern.DOTALL);
 
 	private static final long FIRST_RETRY_MILLIS = 250;
 
@@ -260,11 +261,15 @@ final class WakeUpListener implements AutoCloseable {
 		Matcher wakeUp = WAKE_UP.matcher(text);
 		Matcher echo = ECHO.matcher(text);
 		if (wakeUp.matches()) {
-			long fence = Long.parseLong(wakeUp.group(1));
-			long ttlMillis = Long.parseLong(wakeUp.group(2));
+			Kind kind = switch (wakeUp.group(1)) {
+				case "R" -> Kind.READ_WRITE;
+				case "S" -> Kind.SEMAPHORE;
+				default -> Kind.LOCK;
+			};
+			long fence = Long.parseLong(wakeUp.group(2));
+			long ttlMillis = Long.parseLong(wakeUp.group(3));
 			// The driver's thread must not end by what is thrown there.
-			guarded(() -> wakeUps().handedOver(new Resource(Kind.LOCK, wakeUp.group(4)), wakeUp.group(3), fence,
-					ttlMillis))
+			guarded(() -> wakeUps().handedOver(new Resource(kind, wakeUp.group(5)), wakeUp.group(4), fence, ttlMillis))
 				.run();
 		}
 		else if (echo.matches()) {

@@ -83,7 +83,7 @@ end
 
 -- Tells an instance of its grant. False if it is certain that nobody was told and nobody will ask.
 local function wakeUp(token, claim, mode)
-  local message = integer(fence) .. ' ' .. claim .. ' ' .. token .. ' ' .. userKey
+  local message = 'L ' .. integer(fence) .. ' ' .. claim .. ' ' .. token .. ' ' .. userKey
   -- A user without the right to publish must still be able to release.
   local receivers = redis.pcall('PUBLISH', channelPrefix .. instanceOf(token), message)
   return type(receivers) ~= 'number' or receivers > 0 or mode == 'p' or cluster
