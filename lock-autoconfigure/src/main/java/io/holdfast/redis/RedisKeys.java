@@ -1,13 +1,13 @@
 package io.holdfast.redis;
 
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.List;
 
 import io.holdfast.engine.StoreFailure;
 
 /**
- * The keys in Redis of one lock. The companions share the slot of the lock key in a
- * cluster: Redis hashes what is between the first <code>{</code> and the first
- * <code>}</code> behind it, if there is anything, and the whole key otherwise.
+ * The keys in Redis of one exclusive lock.
  *
  * @param lock the lock key
  * @param queue who waits for it
@@ -15,49 +15,77 @@ import io.holdfast.engine.StoreFailure;
  */
 record RedisKeys(String lock, String queue, String fence) {
 
-	private static final String QUEUE = ":queue";
+	static final String QUEUE = ":queue";
 
-	private static final String FENCE = ":fence";
+	static final String FENCE = ":fence";
+
+	static final String READ_WRITE_QUEUE = ":rw-queue";
+
+	static final String READ_WRITE_STATE = ":rw-state";
+
+	static final String HOLDERS = ":holders";
+
+	static final String STATE = ":state";
+
+	static final String LIMIT = ":limit";
+
+	private static final List<String> COMPANIONS = List.of(QUEUE, FENCE, READ_WRITE_QUEUE, READ_WRITE_STATE, HOLDERS,
+			STATE, LIMIT);
 
 	/**
 	 * The keys of a lock. No two locks have one in common.
 	 * @param lock the lock key
 	 * @param cluster whether Redis is a cluster
 	 * @return the keys
-	 * @throws StoreFailure if the companions cannot be placed beside it in a cluster, or
-	 * if they might be those of another lock
+	 * @throws StoreFailure as {@link #beside} does
 	 */
 	static RedisKeys of(String lock, boolean cluster) {
-		if (hasHashTag(lock)) {
-			refuseKeysOfOthers(lock);
-			return new RedisKeys(lock, lock + QUEUE, lock + FENCE);
-		}
-		// Without a tag in it, all of the lock key is hashed, and it becomes the tag of
-		// its companions. A brace that opens inside does no harm there, since theirs is
-		// the first; one that closes inside would end the tag too early.
-		if (cluster && lock.indexOf('}') >= 0) {
-			throw new StoreFailure("The lock key '" + lock
-					+ "' has a '}' but no hash tag, so its queue cannot be placed"
-					+ " beside it in a Redis cluster: leave the braces out, or write a tag like '{stock}:SKU0001'",
-					false, null);
-		}
-		return new RedisKeys(lock, "{" + lock + "}" + QUEUE, "{" + lock + "}" + FENCE);
+		String beside = beside(lock, cluster);
+		return new RedisKeys(lock, beside + QUEUE, beside + FENCE);
 	}
 
 	/**
-	 * With a tag, a lock key could be what another lock has for its companion, or have
-	 * the same companions: those of <code>a</code> are the ones that <code>{a}</code>
-	 * would have.
+	 * What the companions of a key begin with. They share its slot in a cluster: Redis
+	 * hashes what is between the first <code>{</code> and the first <code>}</code> behind
+	 * it, if there is anything, and the whole key otherwise.
+	 * @param key the key of a lock or semaphore
+	 * @param cluster whether Redis is a cluster
+	 * @return the beginning, to be followed by one of the endings
+	 * @throws StoreFailure if companions cannot be placed beside the key in a cluster, or
+	 * if they, or the key, might be those of another one
 	 */
-	private static void refuseKeysOfOthers(String lock) {
-		if (lock.endsWith(QUEUE) || lock.endsWith(FENCE)) {
-			throw new StoreFailure("The lock key '" + lock + "' has a hash tag and ends with '" + QUEUE + "' or '"
-					+ FENCE + "', as the keys beside another lock do: let it end in another way", false, null);
+	static String beside(String key, boolean cluster) {
+		if (hasHashTag(key)) {
+			refuseKeysOfOthers(key);
+			return key;
 		}
-		if (lock.charAt(0) == '{' && lock.indexOf('}') == lock.length() - 1) {
+		// Without a tag in it, all of the key is hashed, and it becomes the tag of its
+		// companions. A brace that opens inside does no harm there, since theirs is the
+		// first; one that closes inside would end the tag too early.
+		if (cluster && key.indexOf('}') >= 0) {
 			throw new StoreFailure(
-					"The lock key '" + lock + "' is a hash tag and nothing else, so the keys beside it"
-							+ " would be those of the lock without the braces: leave them out, or add something to it",
+					"The key '" + key + "' has a '}' but no hash tag, so its queue cannot be placed beside it"
+							+ " in a Redis cluster: leave the braces out, or write a tag like '{stock}:SKU0001'",
+					false, null);
+		}
+		return "{" + key + "}";
+	}
+
+	/**
+	 * With a tag, a key could be what another one has for its companion, or have the same
+	 * companions: those of <code>a</code> are the ones that <code>{a}</code> would have.
+	 */
+	private static void refuseKeysOfOthers(String key) {
+		for (String companion : COMPANIONS) {
+			if (key.endsWith(companion)) {
+				throw new StoreFailure("The key '" + key + "' has a hash tag and ends with '" + companion
+						+ "', as a key beside another one does: let it end in another way", false, null);
+			}
+		}
+		if (key.charAt(0) == '{' && key.indexOf('}') == key.length() - 1) {
+			throw new StoreFailure(
+					"The key '" + key + "' is a hash tag and nothing else, so the keys beside it would be"
+							+ " those of the key without the braces: leave them out, or add something to it",
 					false, null);
 		}
 	}
@@ -72,11 +100,15 @@ record RedisKeys(String lock, String queue, String fence) {
 	 * @return all three
 	 */
 	byte[][] toBytes() {
-		return new byte[][] { bytes(this.lock), bytes(this.queue), bytes(this.fence) };
+		return bytes(this.lock, this.queue, this.fence);
 	}
 
 	static byte[] bytes(String text) {
 		return text.getBytes(StandardCharsets.UTF_8);
+	}
+
+	static byte[][] bytes(String... texts) {
+		return Arrays.stream(texts).map(RedisKeys::bytes).toArray(byte[][]::new);
 	}
 
 }

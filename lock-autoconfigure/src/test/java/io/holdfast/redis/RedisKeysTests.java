@@ -1,9 +1,12 @@
 package io.holdfast.redis;
 
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
+import java.util.function.Function;
 
 import io.holdfast.engine.StoreFailure;
 import org.junit.jupiter.api.DisplayName;
@@ -18,7 +21,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Where the companions of a lock key are.
+ * Where the companions of locks and semaphores are.
  */
 class RedisKeysTests {
 
@@ -28,6 +31,17 @@ class RedisKeysTests {
 	@DisplayName("companions carry the tag of the lock key, or all of it as their tag")
 	void companions(String lock, String queue) {
 		assertThat(RedisKeys.of(lock, true).queue()).isEqualTo(queue);
+	}
+
+	@Test
+	@DisplayName("a semaphore has four keys, a read-write lock the lock key, the fence of that lock and two of its own")
+	void keysOfPermits() {
+		assertThat(PermitKeys.ofSemaphore("semaphore:a", true)).isEqualTo(new PermitKeys("{semaphore:a}:holders",
+				"{semaphore:a}:queue", "{semaphore:a}:state", "{semaphore:a}:limit"));
+		assertThat(PermitKeys.ofSemaphore("semaphore:{a}b", true)).isEqualTo(new PermitKeys("semaphore:{a}b:holders",
+				"semaphore:{a}b:queue", "semaphore:{a}b:state", "semaphore:{a}b:limit"));
+		assertThat(PermitKeys.ofReadWriteLock("lock:a", true))
+			.isEqualTo(new PermitKeys("lock:a", "{lock:a}:rw-queue", "{lock:a}:rw-state", "{lock:a}:fence"));
 	}
 
 	@ParameterizedTest
@@ -42,20 +56,24 @@ class RedisKeysTests {
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "{a}:queue", "{a}:fence", "lock:{a}b:fence", "{a}" })
+	@ValueSource(strings = { "{a}:queue", "{a}:fence", "lock:{a}b:fence", "{a}", "{a}:rw-queue", "{a}b:rw-state",
+			"{a}:holders", "lock:{a}:state", "{a}:limit" })
 	@DisplayName("a lock key that is, or has, the companion of another one is refused")
 	void refusesWhatMeetsOtherCompanions(String lock) {
 		for (boolean cluster : new boolean[] { true, false }) {
 			assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> RedisKeys.of(lock, cluster))
 				.withMessageContaining("'" + lock + "'")
 				.matches((failure) -> !failure.isTemporary());
+			assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> PermitKeys.ofSemaphore(lock, cluster));
+			assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> PermitKeys.ofReadWriteLock(lock, cluster));
 		}
 	}
 
 	@Test
-	@DisplayName("no two locks share a key, in a cluster or not, or one of them is refused")
+	@DisplayName("no two locks or two semaphores share a key, or one of them is refused")
 	void shareNoKey() {
 		Map<String, String> owners = new HashMap<>();
+		Map<String, String> semaphores = new HashMap<>();
 		String letters = "a{}";
 		for (int length = 1; length <= 6; length++) {
 			for (int i = 0; i < Math.pow(letters.length(), length); i++) {
@@ -63,24 +81,39 @@ class RedisKeysTests {
 				for (int j = 0, rest = i; j < length; j++, rest /= letters.length()) {
 					lock.append(letters.charAt(rest % letters.length()));
 				}
-				for (String suffix : List.of("", ":queue", ":fence")) {
-					claim(owners, lock + suffix);
+				for (String suffix : List.of("", ":queue", ":fence", ":rw-queue", ":rw-state", ":holders", ":state",
+						":limit")) {
+					claim(owners, lock + suffix, RedisKeysTests::keysOfLock);
+					claim(semaphores, lock + suffix, RedisKeysTests::keysOfSemaphore);
 				}
 			}
 		}
 		assertThat(owners).hasSizeGreaterThan(1000);
+		assertThat(semaphores).hasSizeGreaterThan(1000);
 	}
 
-	private static void claim(Map<String, String> owners, String lock) {
-		RedisKeys keys;
+	/** Exclusive or not: whoever has the same name excludes each other. */
+	private static Set<String> keysOfLock(String lock) {
+		RedisKeys exclusive = RedisKeys.of(lock, true);
+		PermitKeys readWrite = PermitKeys.ofReadWriteLock(lock, true);
+		return Set.of(exclusive.lock(), exclusive.queue(), exclusive.fence(), readWrite.queue(), readWrite.state());
+	}
+
+	private static Set<String> keysOfSemaphore(String semaphore) {
+		PermitKeys keys = PermitKeys.ofSemaphore(semaphore, true);
+		return Set.of(keys.holders(), keys.queue(), keys.state(), keys.own());
+	}
+
+	private static void claim(Map<String, String> owners, String name, Function<String, Set<String>> keysOf) {
+		Set<String> keys;
 		try {
-			keys = RedisKeys.of(lock, true);
+			keys = keysOf.apply(name);
 		}
 		catch (StoreFailure ex) {
 			return;
 		}
-		for (String key : List.of(keys.lock(), keys.queue(), keys.fence())) {
-			assertThat(owners.put(key, lock)).as(key + " of " + lock).isNull();
+		for (String key : keys) {
+			assertThat(owners.put(key, name)).as(key + " of " + name).isNull();
 		}
 	}
 
@@ -94,17 +127,17 @@ class RedisKeysTests {
 			for (int j = random.nextInt(8); j >= 0; j--) {
 				lock.append("ab{}".charAt(random.nextInt(4)));
 			}
-			RedisKeys keys;
+			Set<String> keys = new HashSet<>();
 			try {
-				keys = RedisKeys.of(lock.toString(), true);
+				keys.addAll(keysOfLock(lock.toString()));
+				keys.addAll(keysOfSemaphore(lock.toString()));
 			}
 			catch (StoreFailure ex) {
 				continue;
 			}
 			placed++;
-			int slot = ClusterSlotHashUtil.calculateSlot(keys.lock());
-			assertThat(ClusterSlotHashUtil.calculateSlot(keys.queue())).as(lock.toString()).isEqualTo(slot);
-			assertThat(ClusterSlotHashUtil.calculateSlot(keys.fence())).as(lock.toString()).isEqualTo(slot);
+			int slot = ClusterSlotHashUtil.calculateSlot(lock.toString());
+			assertThat(keys).as(lock.toString()).allMatch((key) -> ClusterSlotHashUtil.calculateSlot(key) == slot);
 		}
 		assertThat(placed).isGreaterThan(9_000);
 	}

@@ -1,0 +1,51 @@
+package io.holdfast.redis;
+
+import io.holdfast.engine.StoreFailure;
+
+/**
+ * The keys in Redis of one semaphore, or of one read-write lock.
+ *
+ * @param holders who holds permits; a read-write lock has them at the lock key, so that
+ * it and an exclusive lock of the same name exclude each other
+ * @param queue who waits for permits
+ * @param state what is known of both
+ * @param own a semaphore's limit if an operator has set one, or a read-write lock's last
+ * fencing token, which it shares with the exclusive lock of the same name
+ */
+record PermitKeys(String holders, String queue, String state, String own) {
+
+	/**
+	 * The keys of a semaphore. No two semaphores have one in common.
+	 * @param semaphore what it is called in Redis, where nothing is at this key itself
+	 * @param cluster whether Redis is a cluster
+	 * @return the keys
+	 * @throws StoreFailure as {@link RedisKeys#beside} does
+	 */
+	static PermitKeys ofSemaphore(String semaphore, boolean cluster) {
+		String beside = RedisKeys.beside(semaphore, cluster);
+		return new PermitKeys(beside + RedisKeys.HOLDERS, beside + RedisKeys.QUEUE, beside + RedisKeys.STATE,
+				beside + RedisKeys.LIMIT);
+	}
+
+	/**
+	 * The keys of a read-write lock.
+	 * @param lock the lock key
+	 * @param cluster whether Redis is a cluster
+	 * @return the keys
+	 * @throws StoreFailure as {@link RedisKeys#beside} does
+	 */
+	static PermitKeys ofReadWriteLock(String lock, boolean cluster) {
+		String beside = RedisKeys.beside(lock, cluster);
+		return new PermitKeys(lock, beside + RedisKeys.READ_WRITE_QUEUE, beside + RedisKeys.READ_WRITE_STATE,
+				beside + RedisKeys.FENCE);
+	}
+
+	/**
+	 * The KEYS of a script.
+	 * @return all four
+	 */
+	byte[][] toBytes() {
+		return RedisKeys.bytes(this.holders, this.queue, this.state, this.own);
+	}
+
+}
