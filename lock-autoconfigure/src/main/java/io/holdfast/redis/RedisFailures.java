@@ -18,8 +18,8 @@ final class RedisFailures {
 			"\\b(READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|BUSY|NOREPLICAS|MISCONF|UNBLOCKED)\\b");
 
 	/** All that the scripts use, and what runs them. */
-	private static final String COMMANDS = "eval evalsha get set del pttl pexpire zadd zrange zrem zcard time"
-			+ " publish subscribe unsubscribe";
+	private static final String COMMANDS = "eval evalsha get set del pttl pexpire pexpireat zadd zrem zcard zcount"
+			+ " zscore zrange zrangebyscore zremrangebyscore hget hmget hset hdel time publish subscribe unsubscribe";
 
 	private static final Pattern NO_RIGHT = Pattern.compile("\\bNOPERM\\b|ACL failure|can't (run|access) ");
 
@@ -49,10 +49,9 @@ final class RedisFailures {
 			return failure;
 		}
 		if (find(error, Pattern.compile("\\bWRONGTYPE\\b")) != null) {
-			return new StoreFailure(
-					"Redis holds something that is not a lock at '" + what
-							+ "' or at its queue or fence: lock another key, or set another holdfast.lock.key-prefix",
-					false, error);
+			return new StoreFailure("Redis holds something else at '" + what
+					+ "' or at one of the keys beside it: use another key, or set"
+					+ " another holdfast.lock.key-prefix or holdfast.semaphore.key-prefix", false, error);
 		}
 		String text = find(error, NO_RIGHT);
 		if (text != null) {
@@ -66,7 +65,7 @@ final class RedisFailures {
 		}
 		text = find(error, Pattern.compile("\\bOOM\\b"));
 		if (text != null) {
-			return new StoreFailure("Redis is out of memory (maxmemory) and takes no new lock: " + text, false, error);
+			return new StoreFailure("Redis is out of memory (maxmemory) and grants nothing new: " + text, false, error);
 		}
 		text = find(error, TEMPORARY);
 		if (text != null) {

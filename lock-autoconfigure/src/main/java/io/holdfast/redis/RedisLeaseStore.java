@@ -1,21 +1,14 @@
 package io.holdfast.redis;
 
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.Arrays;
-import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
+import java.util.stream.Stream;
 
 import io.holdfast.engine.LeaseStore;
 import io.holdfast.engine.Resource;
-import io.holdfast.engine.StoreFailure;
-import org.apache.commons.logging.Log;
-import org.apache.commons.logging.LogFactory;
+import io.holdfast.engine.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.data.redis.connection.ClusterSlotHashUtil;
@@ -28,10 +21,6 @@ import org.springframework.data.redis.core.StringRedisTemplate;
  */
 public final class RedisLeaseStore implements LeaseStore {
 
-	private static final Log logger = LogFactory.getLog(RedisLeaseStore.class);
-
-	private static final int KEYS_WARNED_OF = 1000;
-
 	private final Options options;
 
 	private final boolean cluster;
@@ -40,17 +29,9 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	private final @Nullable WakeUpListener listener;
 
-	private final Set<String> keysWithoutEnd = Collections
-		.synchronizedSet(Collections.newSetFromMap(new LinkedHashMap<String, Boolean>() {
+	private final Replies replies = new Replies();
 
-			private static final long serialVersionUID = 1L;
-
-			@Override
-			protected boolean removeEldestEntry(Map.Entry<String, Boolean> eldest) {
-				return size() > KEYS_WARNED_OF;
-			}
-
-		}));
+	private final PermitCommands permits;
 
 	/**
 	 * Create the store. Nothing is connected before it is used.
@@ -66,6 +47,7 @@ public final class RedisLeaseStore implements LeaseStore {
 		this.executor = ScriptExecutor.of(factory);
 		this.listener = options.polling() ? null
 				: new WakeUpListener(factory, this.executor, options.channelPrefix(), this.cluster);
+		this.permits = new PermitCommands(options, this.cluster, this.executor, this.replies);
 	}
 
 	@Override
@@ -94,67 +76,69 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	@Override
 	public CompletableFuture<AcquireReply> acquire(Resource resource, Ask ask, boolean enqueue) {
-		String key = resource.key();
-		String healMillis = (this.options.healMissingTtl() != null) ? millis(this.options.healMissingTtl()) : "0";
-		return execute(Script.ACQUIRE, key, (reply) -> acquireReply(key, reply, 0), ask.token(),
-				text(ask.leaseMillis()), text(ask.claimMillis()), mode(), flag(enqueue), healMillis,
-				millis(this.options.fenceRetention()), queueMillis(ask.claimMillis()), this.options.channelPrefix(),
-				flag(this.cluster), key);
+		if (resource.kind() != Kind.LOCK) {
+			return this.permits.acquire(resource, ask, mode(), enqueue);
+		}
+		Duration healMissingTtl = this.options.healMissingTtl();
+		return execute(Script.ACQUIRE, resource,
+				(reply) -> this.replies.acquired(this.options.keyOf(resource), reply, 0), ask.token(),
+				ask.leaseMillis(), ask.claimMillis(), mode(), enqueue, (healMissingTtl != null) ? healMissingTtl : 0,
+				this.options.fenceRetention(), queueMillis(ask.claimMillis()), this.options.channelPrefix(),
+				this.cluster, resource.key());
 	}
 
 	@Override
 	public CompletableFuture<ReleaseReply> release(Resource resource, Ask ended, @Nullable Ask next) {
-		String key = resource.key();
-		Ask queued = (next != null) ? next : Ask.unknown("", 0);
-		return execute(Script.RELEASE, key, (reply) -> releaseReply(key, reply), ended.token(), queued.token(),
-				text(queued.leaseMillis()), text(queued.claimMillis()), mode(), millis(this.options.fenceRetention()),
-				queueMillis(queued.claimMillis()), this.options.channelPrefix(), flag(this.cluster), key);
-	}
-
-	@Override
-	public CompletableFuture<KeyState> inspect(Resource resource) {
-		return execute(Script.INSPECT, resource.key(), (reply) -> {
-			byte[] owner = (byte[]) reply.get(0);
-			return new KeyState((owner != null) ? new String(owner, StandardCharsets.UTF_8) : null, false,
-					number(reply.get(1)), number(reply.get(2)), (int) number(reply.get(3)));
-		});
-	}
-
-	@Override
-	public int partOf(Resource resource) {
-		return this.cluster ? ClusterSlotHashUtil.calculateSlot(lockKey(resource.key())) : 0;
-	}
-
-	@Override
-	public CompletableFuture<List<Boolean>> renew(List<Renewal> renewals) {
-		byte[][] keys = new byte[renewals.size()][];
-		byte[][] args = new byte[2 * renewals.size()][];
-		for (int i = 0; i < keys.length; i++) {
-			Renewal renewal = renewals.get(i);
-			keys[i] = RedisKeys.bytes(lockKey(renewal.resource().key()));
-			args[2 * i] = RedisKeys.bytes(renewal.token());
-			args[2 * i + 1] = RedisKeys.bytes(text(renewal.leaseMillis()));
+		if (resource.kind() != Kind.LOCK) {
+			return this.permits.release(resource, ended);
 		}
-		ScriptCall<List<Boolean>> call = new ScriptCall<>(Script.RENEW, keys, args,
-				(reply) -> reply.stream().map((owned) -> number(owned) == 1).toList(),
-				(error) -> RedisFailures.of(error, "renewals"));
-		this.executor.execute(call);
-		return call;
+		Ask queued = (next != null) ? next : Ask.unknown("", 0);
+		return execute(Script.RELEASE, resource, (reply) -> released(resource, reply), ended.token(), queued.token(),
+				queued.leaseMillis(), queued.claimMillis(), mode(), this.options.fenceRetention(),
+				queueMillis(queued.claimMillis()), this.options.channelPrefix(), this.cluster, resource.key());
 	}
 
 	@Override
 	public CompletableFuture<Boolean> shrink(Resource resource, Ask held, int kept) {
-		throw new UnsupportedOperationException();
+		return this.permits.shrink(resource, held, kept);
+	}
+
+	@Override
+	public int partOf(Resource resource) {
+		int slot = this.cluster ? ClusterSlotHashUtil.calculateSlot(this.options.keyOf(resource)) : 0;
+		return slot * Kind.values().length + resource.kind().ordinal();
+	}
+
+	@Override
+	public CompletableFuture<List<Boolean>> renew(List<Renewal> renewals) {
+		if (!renewals.isEmpty() && renewals.get(0).resource().kind() != Kind.LOCK) {
+			return this.permits.renew(renewals);
+		}
+		return this.executor.execute(Script.RENEW,
+				() -> renewals.stream()
+					.map((renewal) -> RedisKeys.bytes(this.options.keyOf(renewal.resource())))
+					.toArray(byte[][]::new),
+				renewals.stream().flatMap((renewal) -> Stream.of(renewal.token(), renewal.leaseMillis())), "renewals",
+				(reply) -> reply.stream().map(Replies::flag).toList());
+	}
+
+	@Override
+	public CompletableFuture<KeyState> inspect(Resource resource) {
+		return execute(Script.INSPECT, resource, (reply) -> {
+			Object owner = reply.get(0);
+			return new KeyState((owner != null) ? Replies.text(owner) : null, Replies.flag(reply.get(4)),
+					Replies.number(reply.get(1)), Replies.number(reply.get(2)), (int) Replies.number(reply.get(3)));
+		});
 	}
 
 	@Override
 	public CompletableFuture<PermitState> inspectPermits(Resource resource, int maxHolders) {
-		throw new UnsupportedOperationException();
+		return this.permits.inspect(resource, maxHolders);
 	}
 
 	@Override
 	public CompletableFuture<Boolean> limit(Resource resource, @Nullable Integer limit) {
-		throw new UnsupportedOperationException();
+		return this.permits.limit(resource, limit);
 	}
 
 	@Override
@@ -165,40 +149,16 @@ public final class RedisLeaseStore implements LeaseStore {
 		this.executor.close();
 	}
 
-	private <T> CompletableFuture<T> execute(Script script, String key, Function<List<?>, T> reply, String... args) {
-		String lockKey = lockKey(key);
-		byte[][] keys;
-		try {
-			keys = RedisKeys.of(lockKey, this.cluster).toBytes();
-		}
-		catch (StoreFailure ex) {
-			return CompletableFuture.failedFuture(ex);
-		}
-		byte[][] values = Arrays.stream(args).map(RedisKeys::bytes).toArray(byte[][]::new);
-		ScriptCall<T> call = new ScriptCall<>(script, keys, values, reply, (error) -> RedisFailures.of(error, lockKey));
-		this.executor.execute(call);
-		return call;
+	private <T> CompletableFuture<T> execute(Script script, Resource lock, Function<List<?>, T> reply, Object... args) {
+		String key = this.options.keyOf(lock);
+		return this.executor.execute(script, () -> RedisKeys.of(key, this.cluster).toBytes(), Stream.of(args), key,
+				reply);
 	}
 
-	private AcquireReply acquireReply(String key, List<?> reply, int from) {
-		if (number(reply.get(from)) == 1) {
-			return new AcquireReply.Granted(number(reply.get(from + 1)), number(reply.get(from + 2)));
-		}
-		long ttl = number(reply.get(from + 1));
-		if (ttl == -1 && this.keysWithoutEnd.add(key)) {
-			logger.warn("The lock key '" + lockKey(key) + "' has no expiry, so it stays locked until somebody deletes"
-					+ " it; set holdfast.lock.heal-missing-ttl to give such keys one");
-		}
-		return new AcquireReply.Busy(ttl, number(reply.get(from + 2)), number(reply.get(from + 3)) == 1);
-	}
-
-	private ReleaseReply releaseReply(String key, List<?> reply) {
-		AcquireReply next = (number(reply.get(1)) != -1) ? acquireReply(key, reply, 1) : null;
-		return new ReleaseReply(number(reply.get(0)) == 1, next);
-	}
-
-	private String lockKey(String key) {
-		return this.options.lockPrefix() + key;
+	private ReleaseReply released(Resource lock, List<?> reply) {
+		boolean noNext = Replies.number(reply.get(1)) == -1;
+		return new ReleaseReply(Replies.flag(reply.get(0)),
+				noNext ? null : this.replies.acquired(this.options.keyOf(lock), reply, 1));
 	}
 
 	/**
@@ -213,30 +173,8 @@ public final class RedisLeaseStore implements LeaseStore {
 	 * How long a queue lives without anybody asking again: four times the longest time
 	 * after which a waiter does.
 	 */
-	private String queueMillis(long claimMillis) {
-		return text(2 * Math.max(claimMillis, this.options.handoffTimeout().toMillis()));
-	}
-
-	private static String millis(Duration duration) {
-		return text(duration.toMillis());
-	}
-
-	private static String text(long number) {
-		return Long.toString(number);
-	}
-
-	private static String flag(boolean value) {
-		return value ? "1" : "0";
-	}
-
-	private static long number(@Nullable Object value) {
-		if (value instanceof Number number) {
-			return number.longValue();
-		}
-		if (value instanceof byte[] text) {
-			return Long.parseLong(new String(text, StandardCharsets.US_ASCII));
-		}
-		throw new IllegalStateException("A number was expected in the reply of a script");
+	private long queueMillis(long claimMillis) {
+		return 2 * Math.max(claimMillis, this.options.handoffTimeout().toMillis());
 	}
 
 	/**
@@ -266,6 +204,15 @@ public final class RedisLeaseStore implements LeaseStore {
 		public static Options defaults() {
 			return new Options("lock:", "semaphore:", "holdfast:wake:", null, Duration.ofHours(24),
 					Duration.ofSeconds(5), false);
+		}
+
+		/**
+		 * What something is called in Redis.
+		 * @param resource what
+		 * @return its key with its prefix
+		 */
+		String keyOf(Resource resource) {
+			return ((resource.kind() == Kind.SEMAPHORE) ? this.semaphorePrefix : this.lockPrefix) + resource.key();
 		}
 
 	}

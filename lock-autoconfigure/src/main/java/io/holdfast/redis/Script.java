@@ -21,6 +21,18 @@ enum Script {
 
 	INSPECT("lock-inspect.lua"),
 
+	PERMITS_ACQUIRE("permits-shared.lua", "permits-acquire.lua"),
+
+	PERMITS_RELEASE("permits-shared.lua", "permits-release.lua"),
+
+	PERMITS_SHRINK("permits-shared.lua", "permits-shrink.lua"),
+
+	PERMITS_LIMIT("permits-shared.lua", "permits-limit.lua"),
+
+	PERMITS_RENEW("permits-renew.lua"),
+
+	PERMITS_INSPECT("permits-inspect.lua"),
+
 	PING("ping.lua");
 
 	private final byte[] text;

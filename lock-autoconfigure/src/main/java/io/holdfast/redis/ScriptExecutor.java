@@ -1,5 +1,14 @@
 package io.holdfast.redis;
 
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+
+import io.holdfast.engine.StoreFailure;
+
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
 /**
@@ -14,6 +23,38 @@ interface ScriptExecutor extends AutoCloseable {
 	 * @param call the call
 	 */
 	void execute(ScriptCall<?> call);
+
+	/**
+	 * Send a script.
+	 * @param <T> what the reply is turned into
+	 * @param script the script
+	 * @param keys gives its KEYS, or throws what the call is to fail with
+	 * @param args its ARGV: texts, numbers, flags, and times for their milliseconds
+	 * @param what the key in Redis that it is about, or what is tried, for messages
+	 * @param reply turns the reply into a result
+	 * @return the call
+	 */
+	default <T> CompletableFuture<T> execute(Script script, Supplier<byte[][]> keys, Stream<?> args, String what,
+			Function<List<?>, T> reply) {
+		byte[][] names;
+		try {
+			names = keys.get();
+		}
+		catch (StoreFailure ex) {
+			return CompletableFuture.failedFuture(ex);
+		}
+		byte[][] values = args.map(ScriptExecutor::argument).toArray(byte[][]::new);
+		ScriptCall<T> call = new ScriptCall<>(script, names, values, reply, (error) -> RedisFailures.of(error, what));
+		execute(call);
+		return call;
+	}
+
+	private static byte[] argument(Object value) {
+		if (value instanceof Boolean flag) {
+			return RedisKeys.bytes(flag ? "1" : "0");
+		}
+		return RedisKeys.bytes(((value instanceof Duration time) ? time.toMillis() : value).toString());
+	}
 
 	/**
 	 * Whether calls reach Redis in the order in which they were given.

@@ -25,7 +25,7 @@ if owner == token then
   return { 1, integer(fence), ttl }
 end
 
-local ttl = redis.call('PTTL', lockKey)
+local ttl = ownerTtl()
 if ttl == -1 and heal > 0 then
   redis.call('PEXPIRE', lockKey, integer(heal))
   ttl = heal

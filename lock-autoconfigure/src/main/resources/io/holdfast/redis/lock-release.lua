@@ -36,7 +36,7 @@ if nextToken ~= '' and owner == nextToken then
   local ttl = lengthen(lease)
   result[2], result[3], result[4] = 1, integer(fence), ttl
 elseif nextToken ~= '' and find(nextToken) then
-  result[2], result[3], result[4] = 0, redis.call('PTTL', lockKey), integer(lastFence())
+  result[2], result[3], result[4] = 0, ownerTtl(), integer(lastFence())
   result[5] = isForeign(owner) and 1 or 0
 else
   result[2] = -1

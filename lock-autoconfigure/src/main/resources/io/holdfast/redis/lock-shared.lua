@@ -4,11 +4,24 @@
 -- These reads come before every write: a key of a wrong type ends the script before it has changed anything.
 
 local lockKey, queueKey, fenceKey = KEYS[1], KEYS[2], KEYS[3]
-local owner = redis.call('GET', lockKey)
+local owner = redis.pcall('GET', lockKey)
 local fence = tonumber(redis.call('GET', fenceKey) or 0) or 0
 local queue = redis.call('ZRANGE', queueKey, 0, -1, 'WITHSCORES')
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
+
+-- How long readers or a writer of a read-write lock have the key, which then is a sorted set of them by the ends of their
+-- leases. To this script they are a foreign owner without a name, until all are over. Any other type is an error.
+local sharedTtl
+if type(owner) == 'table' then
+  if not string.find(owner.err, 'WRONGTYPE', 1, true) then
+    return owner
+  end
+  local last = redis.call('ZRANGE', lockKey, -1, -1, 'WITHSCORES')
+  local ttl = last[2] - math.floor(now / 1000)
+  owner = ttl > 0 and '' or false
+  sharedTtl = owner and ttl
+end
 
 -- Fences between two grants in Redis; as many, less one, may be given inside the instance that was granted the first.
 local STRIDE = 64
@@ -28,6 +41,11 @@ end
 local function instanceOf(token)
   local instance = string.match(token, '^(%x+):%d+$')
   return instance and #instance == 32 and instance or nil
+end
+
+-- How long the owner has the key from now, -1 for no end.
+local function ownerTtl()
+  return sharedTtl or redis.call('PTTL', lockKey)
 end
 
 local function isForeign(value)

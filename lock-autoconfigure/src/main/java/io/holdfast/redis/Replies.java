@@ -1,0 +1,81 @@
+package io.holdfast.redis;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+import io.holdfast.engine.LeaseStore.AcquireReply;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads what scripts reply. Thread-safe.
+ */
+final class Replies {
+
+	private static final Log logger = LogFactory.getLog(Replies.class);
+
+	private static final int KEYS_WARNED_OF = 1000;
+
+	private final Set<String> keysWithoutEnd = Collections
+		.synchronizedSet(Collections.newSetFromMap(new LinkedHashMap<String, Boolean>() {
+
+			private static final long serialVersionUID = 1L;
+
+			@Override
+			protected boolean removeEldestEntry(Map.Entry<String, Boolean> eldest) {
+				return size() > KEYS_WARNED_OF;
+			}
+
+		}));
+
+	/**
+	 * What became of a token that asks. Warns, once per key, of an owner without end.
+	 * @param key the key in Redis
+	 * @param reply the script's reply
+	 * @param from where in it this begins: 1 if it was granted, 0 if not, or -1 if it
+	 * never can be
+	 * @return the reply
+	 */
+	AcquireReply acquired(String key, List<?> reply, int from) {
+		long outcome = number(reply.get(from));
+		if (outcome == 1) {
+			return new AcquireReply.Granted(number(reply.get(from + 1)), number(reply.get(from + 2)));
+		}
+		if (outcome == -1) {
+			return new AcquireReply.Rejected((int) number(reply.get(from + 1)));
+		}
+		long ttl = number(reply.get(from + 1));
+		if (ttl == -1 && this.keysWithoutEnd.add(key)) {
+			logger.warn("The lock key '" + key + "' has no expiry, so it stays locked until somebody deletes it; set"
+					+ " holdfast.lock.heal-missing-ttl to give such keys one");
+		}
+		return new AcquireReply.Busy(ttl, number(reply.get(from + 2)), number(reply.get(from + 3)) == 1);
+	}
+
+	static long number(@Nullable Object value) {
+		if (value instanceof Number number) {
+			return number.longValue();
+		}
+		if (value instanceof byte[]) {
+			return Long.parseLong(text(value));
+		}
+		throw new IllegalStateException("A number was expected in the reply of a script");
+	}
+
+	static boolean flag(@Nullable Object value) {
+		return number(value) == 1;
+	}
+
+	static String text(@Nullable Object value) {
+		if (value instanceof byte[] bytes) {
+			return new String(bytes, StandardCharsets.UTF_8);
+		}
+		throw new IllegalStateException("A text was expected in the reply of a script");
+	}
+
+}

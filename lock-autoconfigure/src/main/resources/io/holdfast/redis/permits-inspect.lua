@@ -1,0 +1,48 @@
+-- Looks at a semaphore or a read-write lock without changing anything.
+--
+-- KEYS: holders, queue, state, a semaphore's limit. ARGV: S for a semaphore or R for a read-write lock, how many holders
+-- to name at most.
+-- Returns {limit of an operator or nil, last limit asked for, permits used, number of holders, number of waiters, token
+-- and permits of the holder whose lease ends first, milliseconds until then, and so on}.
+
+local time = redis.call('TIME')
+local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+
+-- An exclusive lock's owner, a string, may have the key of a read-write lock.
+local holders = redis.pcall('ZCOUNT', KEYS[1], '(' .. now, '+inf')
+if type(holders) == 'table' then
+  if ARGV[1] ~= 'R' or not string.find(holders.err, 'WRONGTYPE', 1, true) then
+    return holders
+  end
+  redis.call('GET', KEYS[1])
+  holders = 0
+end
+
+local function sum(from, to)
+  local permits = 0
+  for _, entry in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], from, to)) do
+    permits = permits + (string.match(entry, ':(%d+)$') or 0)
+  end
+  return permits
+end
+
+local used = redis.call('HGET', KEYS[3], 'used')
+if holders == 0 then
+  used = 0
+elseif used then
+  used = used - sum('-inf', now)
+else
+  used = sum('(' .. now, '+inf')
+end
+
+local limit = ARGV[1] == 'S' and tonumber(redis.call('GET', KEYS[4])) or false
+local asked = tonumber(redis.call('HGET', KEYS[3], 'asked')) or 0
+local result = { limit, asked, used, holders, redis.call('ZCARD', KEYS[2]) }
+if holders > 0 then
+  local first = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[2])
+  for i = 1, #first, 2 do
+    table.insert(result, first[i])
+    table.insert(result, first[i + 1] - now)
+  end
+end
+return result

@@ -1,0 +1,47 @@
+-- Lengthens the leases of many tokens, and never shortens one.
+--
+-- KEYS: for each of them holders, queue, state. ARGV: for each of them the token, its permits as far as it knows, and how
+-- many milliseconds its lease is to last from now.
+-- Returns for each of them 1 if the token holds permits, else 0.
+
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+
+local kept = {}
+for i = 1, #KEYS / 3 do
+  local holders, queue, state = KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i]
+  local token, ends = ARGV[3 * i - 2], now + ARGV[3 * i]
+  local said = redis.pcall('HMGET', state, token, 'until')
+  local entry = token .. ':' .. (said[1] or '1')
+  local score = redis.pcall('ZSCORE', holders, entry)
+  if not score and not said[1] then
+    -- What the state said of it may be gone.
+    entry = token .. ':' .. ARGV[3 * i - 1]
+    score = redis.pcall('ZSCORE', holders, entry)
+  end
+  local wrong = false
+  for _, value in ipairs({ said, score or 0, redis.pcall('ZCARD', queue) }) do
+    if type(value) == 'table' and value.err then
+      if not string.find(value.err, 'WRONGTYPE', 1, true) then
+        -- Nothing is known about who holds what.
+        return value
+      end
+      -- What another type replaced is lost, and no reason to lose the others.
+      wrong = true
+    end
+  end
+  kept[i] = not wrong and score and tonumber(score) > now and 1 or 0
+  if kept[i] == 1 and tonumber(score) < ends then
+    -- This write comes first, as Redis allows it when its memory is full.
+    local last = math.max(ends, tonumber(said[2]) or now + redis.call('PTTL', holders))
+    local text = string.format('%.0f', last)
+    redis.call('PEXPIREAT', holders, text)
+    redis.call('ZADD', holders, 'XX', string.format('%.0f', ends), entry)
+    if said[2] ~= text then
+      redis.call('HSET', state, 'until', text)
+      redis.call('PEXPIREAT', state, text)
+      redis.call('PEXPIREAT', queue, text)
+    end
+  end
+end
+return kept

@@ -1,0 +1,227 @@
+-- Shared by the scripts that change a semaphore or a read-write lock, and put before each of them.
+--
+-- KEYS: holders, queue, state; a semaphore's limit or a read-write lock's fence. Only the server's time decides anything.
+-- ARGV: S for a semaphore or R for a read-write lock, retention of the latter's fence, time that every hand-off is given,
+-- channel prefix, cluster (0 or 1), the key as its user named it; then what each script says. Times in milliseconds.
+-- These reads come before every write: a key of a wrong type ends the script before it has changed anything.
+
+local holdersKey, queueKey, stateKey = KEYS[1], KEYS[2], KEYS[3]
+local isLock, retention, handoffTimeout = ARGV[1] == 'R', tonumber(ARGV[2]), tonumber(ARGV[3])
+local channelPrefix, cluster, userKey = ARGV[4], ARGV[5] == '1', ARGV[6]
+
+-- The holders of a read-write lock are at the lock key. An exclusive lock's owner there, a string, is left alone.
+local excluded = false
+local holders = redis.pcall('ZCARD', holdersKey)
+if type(holders) == 'table' then
+  if not isLock or not string.find(holders.err, 'WRONGTYPE', 1, true) then
+    return holders
+  end
+  redis.call('GET', holdersKey)
+  excluded, holders = true, 0
+end
+
+local waiting = redis.call('ZCARD', queueKey)
+local state = redis.call('HMGET', stateKey, 'used', 'until', 'asked', 'fence')
+local used, lastEnd, asked = tonumber(state[1]), tonumber(state[2]), state[3]
+local own = redis.call('GET', KEYS[4])
+local fence = tonumber(isLock and own or state[4]) or 0
+local fixedLimit = not isLock and tonumber(own)
+local time = redis.call('TIME')
+local micros = time[1] * 1000000 + time[2]
+local now = math.floor(micros / 1000)
+
+-- Whether there is anything to save, the fence included.
+local changed, advanced = false, false
+
+local function integer(number)
+  return string.format('%.0f', number)
+end
+
+-- All keys live until the last lease or wait has ended that anybody knows of.
+local function keepUntil(millis)
+  lastEnd = math.max(lastEnd, millis)
+  changed = true
+end
+
+local function advanceFence()
+  -- The stride is that of the exclusive lock, whose fence this is.
+  fence = math.max(fence + (isLock and 64 or 1), micros)
+  changed, advanced = true, true
+end
+
+-- The last fence, for telling old hand-offs from new ones. If it is gone, all before now were lower than this.
+local function lastFence()
+  return integer(fence > 0 and fence or micros - 1)
+end
+
+-- The state tells of each waiter, by its token, when it asked last and its entry in the queue without the token; of each
+-- holder of more than one permit, how many.
+local function note(token, value)
+  redis.call('HSET', stateKey, token, value)
+end
+
+local function stamp(token, entry)
+  note(token, integer(micros) .. string.sub(entry, #token + 1))
+end
+
+-- The token's entry in the queue, or nil.
+local function findWaiter(token)
+  local value = redis.call('HGET', stateKey, token)
+  local rest = value and string.match(value, '^%d+(:.*)$')
+  return rest and redis.call('ZSCORE', queueKey, token .. rest) and token .. rest or nil
+end
+
+-- The permits that the token holds, as text, and the end of its lease; or nil.
+local function findHolder(token)
+  local permits = redis.call('HGET', stateKey, token) or '1'
+  local ends = not excluded and redis.call('ZSCORE', holdersKey, token .. ':' .. permits)
+  if ends then
+    return permits, tonumber(ends)
+  end
+end
+
+local function leaveQueue(token, entry)
+  redis.call('ZREM', queueKey, entry)
+  redis.call('HDEL', stateKey, token)
+  waiting = waiting - 1
+  changed = true
+end
+
+local function hold(token, permits, millis)
+  redis.call('ZADD', holdersKey, integer(now + millis), token .. ':' .. permits)
+  if permits ~= '1' then
+    note(token, permits)
+  end
+  holders = holders + 1
+  used = used + permits
+  keepUntil(now + millis)
+  advanceFence()
+end
+
+local function endHold(token, permits)
+  redis.call('ZREM', holdersKey, token .. ':' .. permits)
+  redis.call('HDEL', stateKey, token)
+  holders = holders - 1
+  used = used - permits
+  changed = true
+end
+
+-- What the state says is gone: it is learned anew from the holders and the queue.
+local function restoreState()
+  used, lastEnd, changed = 0, lastEnd or 0, true
+  local entries = excluded and {} or redis.call('ZRANGE', holdersKey, 0, -1, 'WITHSCORES')
+  for i = 1, #entries, 2 do
+    local token, permits = string.match(entries[i], '^(.*):(%d+)$')
+    if token and permits ~= '1' then
+      note(token, permits)
+    end
+    used = used + (permits or 0)
+    lastEnd = math.max(lastEnd, tonumber(entries[i + 1]))
+  end
+  for _, entry in ipairs(redis.call('ZRANGE', queueKey, 0, -1)) do
+    stamp(string.match(entry, '^%x+:%d+') or '', entry)
+  end
+  lastEnd = math.max(lastEnd, now + redis.call('PTTL', queueKey))
+end
+
+-- Takes out the holders whose leases are over.
+local function dropEnded()
+  if not used or not lastEnd then
+    restoreState()
+  end
+  local ended = excluded and {} or redis.call('ZRANGEBYSCORE', holdersKey, '-inf', integer(now))
+  if #ended > 0 then
+    redis.call('ZREMRANGEBYSCORE', holdersKey, '-inf', integer(now))
+    for _, entry in ipairs(ended) do
+      local token, permits = string.match(entry, '^(.*):(%d+)$')
+      if token and permits ~= '1' then
+        redis.call('HDEL', stateKey, token)
+      end
+      used = used - (permits or 0)
+    end
+    holders = holders - #ended
+    changed = true
+  end
+  if holders == 0 then
+    used = 0
+  end
+end
+
+-- Tells an instance of a grant, or by 0 for its time that it is to ask again. False if it is certain that nobody was told.
+local function wakeUp(token, millis)
+  local message = ARGV[1] .. ' ' .. integer(fence) .. ' ' .. millis .. ' ' .. token .. ' ' .. userKey
+  -- A user without the right to publish must still be able to release.
+  local receivers = redis.pcall('PUBLISH', channelPrefix .. string.match(token, '^%x+'), message)
+  return type(receivers) ~= 'number' or receivers > 0 or cluster
+end
+
+-- How long a waiter counts as alive without asking again, and its keys are kept for it: four times the longest time after
+-- which it asks.
+local function patience(claim)
+  return 2 * math.max(claim, handoffTimeout)
+end
+
+-- Grants what is free to the heads of the queue, as long as they fit: nobody passes a head that does not. Tells whether
+-- the candidate was among them, which is granted a full lease; all others get their claim.
+local function settle(candidate, lease)
+  local served = false
+  while waiting > 0 and not excluded do
+    local head = redis.call('ZRANGE', queueKey, 0, 0, 'WITHSCORES')
+    local token, permits, claim, limit, mode = string.match(head[1], '^(%x+:%d+):(%d+):(%d+):(%d+):([sp])$')
+    if not token then
+      leaveQueue('', head[1])
+    else
+      local asksSince = string.match(redis.call('HGET', stateKey, token) or '', '^%d+') or head[2]
+      limit = fixedLimit or tonumber(limit)
+      if micros - asksSince >= 1000 * patience(claim) then
+        -- Its instance is gone.
+        leaveQueue(token, head[1])
+      elseif tonumber(permits) > limit then
+        leaveQueue(token, head[1])
+        advanceFence()
+        wakeUp(token, 0)
+      elseif used + permits > limit then
+        break
+      else
+        leaveQueue(token, head[1])
+        if token == candidate then
+          hold(token, permits, lease)
+          served = true
+        else
+          hold(token, permits, claim)
+          if not wakeUp(token, claim) and mode ~= 'p' then
+            endHold(token, permits)
+          end
+        end
+      end
+    end
+  end
+  return served
+end
+
+-- Writes down what was counted, and lets all keys of what is held or waited for live equally long. Without either, only
+-- a fence is left that is ahead of the clock, or is a lock's.
+local function save()
+  if advanced and isLock then
+    local ahead = math.max(0, math.ceil((fence - micros) / 1000))
+    redis.call('SET', KEYS[4], integer(fence), 'PX', integer(retention + ahead))
+  end
+  if holders == 0 and waiting == 0 then
+    redis.call('DEL', stateKey)
+    if not isLock and fence > micros then
+      redis.call('HSET', stateKey, 'fence', integer(fence))
+      redis.call('PEXPIREAT', stateKey, integer(math.ceil(fence / 1000)))
+    end
+  elseif changed then
+    local ends = integer(lastEnd)
+    redis.call('HSET', stateKey, 'used', integer(used), 'until', ends, 'asked', asked or 0)
+    if advanced and not isLock then
+      redis.call('HSET', stateKey, 'fence', integer(fence))
+    end
+    redis.call('PEXPIREAT', stateKey, ends)
+    redis.call('PEXPIREAT', queueKey, ends)
+    if not excluded then
+      redis.call('PEXPIREAT', holdersKey, ends)
+    end
+  end
+end

@@ -1,0 +1,24 @@
+-- Gives back some of the permits that a token holds.
+--
+-- ARGV, further: token, how many it keeps.
+-- Returns {whether it holds any (0 or 1)}.
+
+-- See permits-release.lua.
+redis.call('ZREM', queueKey, '')
+dropEnded()
+
+local token, kept = ARGV[7], ARGV[8]
+local held, ends = findHolder(token)
+if held and tonumber(held) > tonumber(kept) then
+  redis.call('ZREM', holdersKey, token .. ':' .. held)
+  redis.call('ZADD', holdersKey, integer(ends), token .. ':' .. kept)
+  redis.call('HDEL', stateKey, token)
+  if kept ~= '1' then
+    note(token, kept)
+  end
+  used = used - held + kept
+  changed = true
+end
+settle()
+save()
+return { held and 1 or 0 }

@@ -1,0 +1,58 @@
+package io.holdfast.redis;
+
+import java.time.Duration;
+import java.util.function.Supplier;
+
+import io.holdfast.redis.RedisLeaseStore.Options;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.core.StringRedisTemplate;
+
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Stores that share what they hold, for the contracts: those of one test in one Redis.
+ */
+final class TestStores {
+
+	private final String prefix;
+
+	private final StringRedisTemplate redis;
+
+	private final Supplier<? extends RedisConnectionFactory> connections;
+
+	/**
+	 * Create what opens them.
+	 * @param prefix what no other test's keys begin with
+	 * @param redis to look at Redis, over Lettuce
+	 * @param connections makes the connections of a further instance
+	 */
+	TestStores(String prefix, StringRedisTemplate redis, Supplier<? extends RedisConnectionFactory> connections) {
+		this.prefix = prefix;
+		this.redis = redis;
+		this.connections = connections;
+	}
+
+	RedisLeaseStore open(Duration handoffTimeout, boolean polling) {
+		Options options = new Options(this.prefix + "lock:", this.prefix + "semaphore:", channelPrefix(), null,
+				Duration.ofSeconds(20), handoffTimeout, polling);
+		return new RedisLeaseStore(new StringRedisTemplate(this.connections.get()), options);
+	}
+
+	private String channelPrefix() {
+		return this.prefix + "wake:";
+	}
+
+	void putForeign(String key, String value, @Nullable Duration ttl) {
+		this.redis.opsForValue().set(this.prefix + "lock:" + key, value);
+		if (ttl != null) {
+			this.redis.expire(this.prefix + "lock:" + key, ttl);
+		}
+	}
+
+	void awaitGone(String instanceId) {
+		await().until(() -> Subscribers.count(this.redis, channelPrefix() + instanceId) == 0);
+	}
+
+}
