@@ -2,7 +2,9 @@ package io.holdfast.engine;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -10,6 +12,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
 
 import io.holdfast.engine.LeaseStore.AcquireReply;
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
@@ -18,6 +21,7 @@ import io.holdfast.engine.LeaseStore.Ask;
 import io.holdfast.engine.LeaseStore.KeyState;
 import io.holdfast.engine.LeaseStore.PermitState;
 import io.holdfast.engine.LeaseStore.ReleaseReply;
+import io.holdfast.engine.LeaseStore.Renewal;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -167,6 +171,23 @@ public abstract class StoreContract {
 
 		public boolean renew(String n, long leaseMillis) {
 			return get(this.store.renew(List.of(renewal(KEY, token(n), leaseMillis)))).get(0);
+		}
+
+		/**
+		 * Renew much, in as few commands as the store lets them be.
+		 */
+		public List<Boolean> renew(List<Renewal> renewals) {
+			Map<Integer, List<Renewal>> byPart = renewals.stream()
+				.collect(Collectors.groupingBy((renewal) -> this.store.partOf(renewal.resource())));
+			Map<Renewal, Boolean> kept = new HashMap<>();
+			byPart.values().forEach((part) -> {
+				List<Boolean> answers = get(this.store.renew(part));
+				assertThat(answers).hasSameSizeAs(part);
+				for (int i = 0; i < part.size(); i++) {
+					kept.put(part.get(i), answers.get(i));
+				}
+			});
+			return renewals.stream().map(kept::get).toList();
 		}
 
 		public KeyState inspect() {
