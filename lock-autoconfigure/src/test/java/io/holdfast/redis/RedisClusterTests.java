@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.IntStream;
 
 import io.holdfast.engine.LeaseStore.Ask;
 import io.holdfast.engine.LeaseStore.AcquireReply;
@@ -17,21 +16,14 @@ import io.holdfast.engine.LeaseStore.WakeUps;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.StoreFailure;
 import io.holdfast.redis.RedisLeaseStore.Options;
-import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import io.lettuce.core.RedisClient;
-import io.lettuce.core.api.StatefulRedisConnection;
-import io.lettuce.core.cluster.SlotHash;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-import org.springframework.data.redis.connection.RedisClusterConfiguration;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
-import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.data.redis.core.StringRedisTemplate;
 
 import static io.holdfast.engine.Locks.lock;
@@ -40,8 +32,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * The store in a cluster. One node with all slots is enough to show that no script
- * reaches over two slots.
+ * The store in a cluster, over each driver.
  */
 @WithRedis
 class RedisClusterTests {
@@ -67,22 +58,10 @@ class RedisClusterTests {
 
 	private final List<AutoCloseable> opened = new ArrayList<>();
 
-	private final RedisServer server;
+	private final OneNodeCluster cluster;
 
 	RedisClusterTests(TestRedis redis) {
-		this.server = redis.startServer("--cluster-enabled", "yes");
-	}
-
-	@BeforeEach
-	void giveAllSlots() {
-		RedisClient client = RedisClient.create("redis://" + this.server.host() + ":" + this.server.port());
-		try (StatefulRedisConnection<String, String> connection = client.connect()) {
-			connection.sync().clusterAddSlots(IntStream.range(0, SlotHash.SLOT_COUNT).toArray());
-			await().until(() -> connection.sync().clusterInfo().contains("cluster_state:ok"));
-		}
-		finally {
-			client.shutdown();
-		}
+		this.cluster = new OneNodeCluster(redis);
 	}
 
 	@AfterEach
@@ -90,22 +69,19 @@ class RedisClusterTests {
 		for (AutoCloseable one : this.opened) {
 			one.close();
 		}
+		this.cluster.close();
 	}
 
 	@Test
 	@DisplayName("keys of any slot are locked, renewed together and handed over, with Lettuce")
 	void worksWithLettuce() {
-		LettuceConnectionFactory factory = new LettuceConnectionFactory(configuration());
-		factory.afterPropertiesSet();
-		factory.start();
-		this.opened.add(factory::destroy);
-		worksWith(factory);
+		worksWith(this.cluster.connectionFactory());
 	}
 
 	@Test
 	@DisplayName("keys of any slot are locked, renewed together and handed over, with Jedis")
 	void worksWithJedis() {
-		JedisConnectionFactory factory = new JedisConnectionFactory(configuration());
+		JedisConnectionFactory factory = new JedisConnectionFactory(this.cluster.configuration());
 		factory.afterPropertiesSet();
 		factory.start();
 		this.opened.add(factory::destroy);
@@ -142,10 +118,6 @@ class RedisClusterTests {
 
 	private static AcquireReply acquire(RedisLeaseStore store, String key, String token) {
 		return store.acquire(lock(key), Ask.forLock(token, 30_000, 5_000), true).orTimeout(10, TimeUnit.SECONDS).join();
-	}
-
-	private RedisClusterConfiguration configuration() {
-		return new RedisClusterConfiguration(List.of(this.server.host() + ":" + this.server.port()));
 	}
 
 }

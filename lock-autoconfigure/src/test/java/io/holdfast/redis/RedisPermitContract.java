@@ -4,22 +4,20 @@ import java.time.Duration;
 
 import io.holdfast.engine.LeaseStore;
 import io.holdfast.engine.PermitStoreContract;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
 
 import static org.awaitility.Awaitility.await;
 
 /**
- * The contract of permits in Redis over Lettuce.
+ * The contract of permits for stores in Redis.
  */
-@WithRedis
-class RedisPermitStoreTests extends PermitStoreContract {
+abstract class RedisPermitContract extends PermitStoreContract {
 
-	private final TestStores stores;
+	protected final TestStores stores;
 
-	RedisPermitStoreTests(TestRedis redis) {
-		this.stores = new TestStores(redis.keyPrefix(), redis.template(), redis::connectionFactory);
+	RedisPermitContract(TestStores stores) {
+		this.stores = stores;
 	}
 
 	@Override
@@ -46,6 +44,11 @@ class RedisPermitStoreTests extends PermitStoreContract {
 	@Override
 	protected void putForeign(String key, String value, @Nullable Duration ttl) {
 		this.stores.putForeign(key, value, ttl);
+	}
+
+	@AfterEach
+	void closeConnections() throws Exception {
+		this.stores.closeConnections();
 	}
 
 }

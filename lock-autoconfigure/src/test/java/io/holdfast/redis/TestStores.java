@@ -1,11 +1,14 @@
 package io.holdfast.redis;
 
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.Supplier;
 
 import io.holdfast.redis.RedisLeaseStore.Options;
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.beans.factory.DisposableBean;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.core.StringRedisTemplate;
 
@@ -22,11 +25,13 @@ final class TestStores {
 
 	private final Supplier<? extends RedisConnectionFactory> connections;
 
+	private final List<RedisConnectionFactory> opened = new ArrayList<>();
+
 	/**
 	 * Create what opens them.
 	 * @param prefix what no other test's keys begin with
 	 * @param redis to look at Redis, over Lettuce
-	 * @param connections makes the connections of a further instance
+	 * @param connections makes the connections of a further instance, closed with this
 	 */
 	TestStores(String prefix, StringRedisTemplate redis, Supplier<? extends RedisConnectionFactory> connections) {
 		this.prefix = prefix;
@@ -37,7 +42,9 @@ final class TestStores {
 	RedisLeaseStore open(Duration handoffTimeout, boolean polling) {
 		Options options = new Options(this.prefix + "lock:", this.prefix + "semaphore:", channelPrefix(), null,
 				Duration.ofSeconds(20), handoffTimeout, polling);
-		return new RedisLeaseStore(new StringRedisTemplate(this.connections.get()), options);
+		RedisConnectionFactory factory = this.connections.get();
+		this.opened.add(factory);
+		return new RedisLeaseStore(new StringRedisTemplate(factory), options);
 	}
 
 	private String channelPrefix() {
@@ -53,6 +60,15 @@ final class TestStores {
 
 	void awaitGone(String instanceId) {
 		await().until(() -> Subscribers.count(this.redis, channelPrefix() + instanceId) == 0);
+	}
+
+	/**
+	 * Close the connections of all stores.
+	 */
+	void closeConnections() throws Exception {
+		for (RedisConnectionFactory factory : this.opened) {
+			((DisposableBean) factory).destroy();
+		}
 	}
 
 }

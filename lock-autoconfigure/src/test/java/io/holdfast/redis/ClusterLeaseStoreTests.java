@@ -1,0 +1,60 @@
+package io.holdfast.redis;
+
+import java.time.Duration;
+
+import io.holdfast.engine.LeaseStore;
+import io.holdfast.engine.LeaseStoreContract;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+
+import static org.awaitility.Awaitility.await;
+
+/**
+ * The contract of exclusive locks in a Redis cluster.
+ */
+@WithRedis
+class ClusterLeaseStoreTests extends LeaseStoreContract {
+
+	private static OneNodeCluster cluster;
+
+	private final TestStores stores;
+
+	@BeforeAll
+	static void startCluster(TestRedis redis) {
+		cluster = new OneNodeCluster(redis);
+	}
+
+	ClusterLeaseStoreTests() {
+		this.stores = cluster.stores();
+	}
+
+	@Override
+	protected LeaseStore newStore() {
+		return this.stores.open(Duration.ofSeconds(5), false);
+	}
+
+	@Override
+	protected void elapse(Duration time) {
+		await().pollDelay(time).until(() -> true);
+	}
+
+	@Override
+	protected void putForeign(String key, String value, @Nullable Duration ttl) {
+		this.stores.putForeign(key, value, ttl);
+	}
+
+	@AfterEach
+	void closeConnections() throws Exception {
+		this.stores.closeConnections();
+	}
+
+	@AfterAll
+	static void closeCluster() {
+		cluster.close();
+	}
+
+}
