@@ -35,7 +35,7 @@ class PackageRulesTests {
 	/** Besides the JDK, JSpecify and the package itself. */
 	private static final Map<String, List<String>> ALLOWED = Map.of( //
 			"io.holdfast", List.of(), //
-			"io.holdfast.annotation", List.of("org.springframework.core..", "org.springframework.aot.."), //
+			"io.holdfast.annotation", List.of("io.holdfast", "org.springframework.core..", "org.springframework.aot.."), //
 			"io.holdfast.engine", List.of("io.holdfast", "org.apache.commons.logging.."), //
 			"io.holdfast.redis",
 			List.of("io.holdfast", "io.holdfast.engine", "org.springframework.data.redis..",

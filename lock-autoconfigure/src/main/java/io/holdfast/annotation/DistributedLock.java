@@ -6,11 +6,14 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
+import io.holdfast.LockMode;
+
 import org.springframework.aot.hint.annotation.Reflective;
 
 /**
- * Runs a method under an exclusive lock that all instances of an application share: the
- * lock is acquired before the method and released after it, however it ends.
+ * Runs a method under a lock that all instances of an application share: the lock is
+ * acquired before the method and released after it, however it ends. By its
+ * {@link #mode() mode} it is exclusive, or one of many readers or one writer.
  *
  * <pre class="code">
  * &#064;DistributedLock(key = "'stock:' + #sku")
@@ -21,14 +24,15 @@ import org.springframework.aot.hint.annotation.Reflective;
  * If the lock is not acquired within the {@link #waitTime() wait time}, the method is not
  * run and its caller gets a {@link io.holdfast.LockNotAcquiredException}. If the lease is
  * lost while the method runs, a warning is logged after it. A call from within a locked
- * method for the same key, on the same thread, is let through at once.
+ * method for the same key and mode, on the same thread, is let through at once.
  *
  * <h2>What is locked</h2>
  * <p>
  * {@link #key()} alone: its value. {@link #name()} alone: the name. Both:
  * {@code name:value}. Neither: the bean's class and the method's name, as
  * {@code com.acme.Shop.sell}, whatever the proxies around it; overloaded methods then
- * share a key. Methods with the same key exclude one another, wherever they are.
+ * share a key. Methods with the same key exclude one another, wherever they are; those
+ * that only read do not exclude other readers.
  *
  * <h2>Where it is declared</h2>
  * <p>
@@ -87,6 +91,18 @@ public @interface DistributedLock {
 	 * @return the name, or empty for none
 	 */
 	String name() default "";
+
+	/**
+	 * Whether to lock alone, or as a reader or writer. All that lock a key should agree
+	 * on either {@link LockMode#EXCLUSIVE EXCLUSIVE} or the other two.
+	 * <p>
+	 * Readers and writers are served in their order, so that neither can starve. A method
+	 * that writes may call one that reads the same key; one that reads and calls one that
+	 * writes would wait for itself, which is refused at once with a
+	 * {@link io.holdfast.LockNotAcquiredException}.
+	 * @return the mode
+	 */
+	LockMode mode() default LockMode.EXCLUSIVE;
 
 	/**
 	 * How long to wait for the lock: {@code 10s}, {@code 500ms}, {@code 1m30s},

@@ -94,7 +94,8 @@ record LockTemplate(Declaration<DistributedLock> declaration, String name, @Null
 	}
 
 	private LockRequest settle(LockRequest request) {
-		LockRequest settled = request.renewal(this.declaration.annotation().renewal());
+		DistributedLock annotation = this.declaration.annotation();
+		LockRequest settled = request.mode(annotation.mode()).renewal(annotation.renewal());
 		if (this.waitTime != null) {
 			settled = this.waitTime.isNegative() ? settled.waitForever() : settled.waitTime(this.waitTime);
 		}

@@ -59,6 +59,10 @@ class RecordingLocks implements LockService {
 		return this.requests.stream().map(LockRequest::key).toList();
 	}
 
+	List<LockRequest> requests() {
+		return new ArrayList<>(this.requests);
+	}
+
 	LockRequest lastRequest() {
 		return this.requests.get(this.requests.size() - 1);
 	}
