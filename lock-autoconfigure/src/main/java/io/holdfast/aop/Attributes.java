@@ -2,6 +2,7 @@ package io.holdfast.aop;
 
 import java.time.Duration;
 
+import io.holdfast.LockRequest;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.format.datetime.standard.DurationFormatterUtils;
@@ -15,6 +16,9 @@ import org.springframework.util.StringValueResolver;
  * @param resolver resolves placeholders
  */
 record Attributes(Declaration<?> declaration, StringValueResolver resolver) {
+
+	/** Longer than any wait: a request takes it as without limit. */
+	private static final Duration FOREVER = Duration.ofSeconds(Long.MAX_VALUE);
 
 	/**
 	 * A text with its placeholders resolved.
@@ -46,13 +50,7 @@ record Attributes(Declaration<?> declaration, StringValueResolver resolver) {
 		return text(attribute, text);
 	}
 
-	/**
-	 * A time.
-	 * @param attribute the attribute's name
-	 * @param text what is written there
-	 * @return the time, or {@code null} for the default
-	 */
-	@Nullable Duration duration(String attribute, String text) {
+	private @Nullable Duration duration(String attribute, String text) {
 		String resolved = resolve(attribute, text).trim();
 		if (resolved.isEmpty()) {
 			return null;
@@ -80,10 +78,28 @@ record Attributes(Declaration<?> declaration, StringValueResolver resolver) {
 	 * A time to wait, which may be without limit.
 	 * @param attribute the attribute's name
 	 * @param text what is written there
-	 * @return the time, negative for no limit, or {@code null} for the default
+	 * @return the time, {@link #FOREVER} for no limit, or {@code null} for the default
 	 */
 	@Nullable Duration wait(String attribute, String text) {
-		return resolve(attribute, text).trim().equals("-1") ? Duration.ofSeconds(-1) : duration(attribute, text);
+		return resolve(attribute, text).trim().equals("-1") ? FOREVER : duration(attribute, text);
+	}
+
+	/**
+	 * A lease time.
+	 * @param attribute the attribute's name
+	 * @param text what is written there
+	 * @return the time, or {@code null} for the default
+	 */
+	@Nullable Duration lease(String attribute, String text) {
+		Duration lease = duration(attribute, text);
+		try {
+			// Requests know the bounds, which are the same for all of them.
+			return (lease != null) ? LockRequest.of("example").leaseTime(lease).leaseTime() : null;
+		}
+		catch (IllegalArgumentException ex) {
+			throw this.declaration.invalid(attribute, text, "is out of bounds",
+					"Write a time from 100ms to 365d, or leave it out for the default", ex);
+		}
 	}
 
 	private InvalidDeclarationException invalidDuration(String attribute, String text, String resolved, String problem,

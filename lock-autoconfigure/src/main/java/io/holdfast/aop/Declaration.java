@@ -36,13 +36,13 @@ record Declaration<A extends Annotation>(A annotation, Method method, Class<?> t
 		return new InvalidDeclarationException(this + " " + problem, cure, cause);
 	}
 
-	InvalidDeclarationException invalid(String attribute, String value, String problem, String cure,
+	InvalidDeclarationException invalid(String attribute, Object value, String problem, String cure,
 			@Nullable Throwable cause) {
 		return new InvalidDeclarationException(describe(attribute, value) + " " + problem, cure, cause);
 	}
 
-	String describe(String attribute, String value) {
-		return this + ": " + attribute + " = \"" + value + "\"";
+	String describe(String attribute, Object value) {
+		return this + ": " + attribute + " = " + ((value instanceof String) ? "\"" + value + "\"" : value);
 	}
 
 	@Override

@@ -135,14 +135,19 @@ final class KeyExpression {
 			result = KeyText.of(value);
 		}
 		catch (EvaluationException | KeyText.NoTextException ex) {
-			throw new IllegalArgumentException(
-					this.declaration.describe(this.attribute, this.text) + " yields no key: " + ex.getMessage(), ex);
+			throw new IllegalArgumentException(this + " yields no key: " + ex.getMessage(), ex);
 		}
 		if (result.isBlank()) {
-			throw new IllegalArgumentException(this.declaration.describe(this.attribute, this.text)
-					+ " yields no key: its value is blank. Say what is to be locked in this call, or refuse the call");
+			throw new IllegalArgumentException(
+					this + " yields no key: its value is blank. Give this call a key of its own, or refuse the call");
 		}
 		return result;
+	}
+
+	/** Says where it is declared, for messages. */
+	@Override
+	public String toString() {
+		return this.declaration.describe(this.attribute, this.text);
 	}
 
 	/**

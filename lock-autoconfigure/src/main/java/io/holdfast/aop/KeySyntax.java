@@ -112,8 +112,8 @@ final class KeySyntax {
 			TypedValue value = ((SpelNodeImpl) node).getTypedValue(state);
 			Object object = value.getValue();
 			if (object == null) {
-				throw new KeyText.NoTextException(node.toStringAST() + " is null. Say what is to be locked in this "
-						+ "call, as in (" + node.toStringAST() + " ?: 'none'), or refuse the call");
+				throw new KeyText.NoTextException(node.toStringAST() + " is null. Give this call a key of its own, "
+						+ "as in (" + node.toStringAST() + " ?: 'none'), or refuse the call");
 			}
 			// Numbers stay numbers: they may be meant to be added.
 			return (object instanceof Number) ? value : new TypedValue(KeyText.of(object));

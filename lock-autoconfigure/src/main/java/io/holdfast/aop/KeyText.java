@@ -22,7 +22,7 @@ final class KeyText {
 	 */
 	static String of(@Nullable Object value) {
 		if (value == null) {
-			throw new NoTextException("its value is null. Say what is to be locked in this call, or refuse the call");
+			throw new NoTextException("its value is null. Give this call a key of its own, or refuse the call");
 		}
 		if (value instanceof Enum<?> constant) {
 			return constant.name();
@@ -34,7 +34,7 @@ final class KeyText {
 		if (value.getClass().isArray() || value instanceof Iterable<?> || value instanceof Map<?, ?>
 				|| value instanceof BaseStream<?, ?>) {
 			throw new NoTextException(type(value) + " holds several values, and a key is one. Write an expression "
-					+ "for the one that is to be locked");
+					+ "for the one that is meant");
 		}
 		String text = value.toString();
 		if (text == null || isIdentity(text, value.getClass())) {

@@ -1,7 +1,7 @@
 package io.holdfast.autoconfigure;
 
 import io.holdfast.LockService;
-import io.holdfast.aop.DistributedLockBeanPostProcessor;
+import io.holdfast.aop.LeaseBeanPostProcessor;
 
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -23,13 +23,12 @@ public final class HoldfastAopAutoConfiguration {
 	// A post-processor of a parent context does nothing for the beans of its children.
 	@Bean
 	@ConditionalOnMissingBean(search = SearchStrategy.CURRENT)
-	static DistributedLockBeanPostProcessor distributedLockBeanPostProcessor(ObjectProvider<LockService> locks,
-			Environment environment) {
+	static LeaseBeanPostProcessor leaseBeanPostProcessor(ObjectProvider<LockService> locks, Environment environment) {
 		// Post-processors come before configuration properties can be bound as beans.
-		DistributedLockBeanPostProcessor processor = new DistributedLockBeanPostProcessor(locks::getObject);
+		LeaseBeanPostProcessor processor = new LeaseBeanPostProcessor(locks::getObject);
 		processor.setProxyTargetClass(environment.getProperty("spring.aop.proxy-target-class", Boolean.class, true));
-		processor.setOrder(environment.getProperty("holdfast.aop.order", Integer.class,
-				DistributedLockBeanPostProcessor.DEFAULT_ORDER));
+		processor.setOrder(
+				environment.getProperty("holdfast.aop.order", Integer.class, LeaseBeanPostProcessor.DEFAULT_ORDER));
 		return processor;
 	}
 

@@ -56,7 +56,7 @@ class AdviceOrderTests {
 			Shop shop = context.bean(Shop.class);
 			shop.sell();
 			assertThat(context.locks().events()).containsExactly("lock", "begin", "body", "commit", "unlock");
-			assertThat(((Advised) shop).getAdvisors()[0].getAdvice()).isInstanceOf(DistributedLockInterceptor.class);
+			assertThat(((Advised) shop).getAdvisors()[0].getAdvice()).isInstanceOf(LeaseInterceptor.class);
 		}
 	}
 
@@ -110,7 +110,7 @@ class AdviceOrderTests {
 	void insideOfAsync() throws InterruptedException {
 		try (LockedContext context = LockedContext.of(Asynchronous.class, Transactions.class, Shop.class)) {
 			Shop shop = context.bean(Shop.class);
-			assertThat(((Advised) shop).getAdvisors()[1].getAdvice()).isInstanceOf(DistributedLockInterceptor.class);
+			assertThat(((Advised) shop).getAdvisors()[1].getAdvice()).isInstanceOf(LeaseInterceptor.class);
 			shop.async();
 			context.bean(Asynchronous.class).done.await();
 			assertThat(context.locks().events()).containsExactly("async", "lock", "begin", "body", "commit", "unlock",
@@ -135,7 +135,7 @@ class AdviceOrderTests {
 			Shop shop = context.bean(Shop.class);
 			shop.limited();
 			Advisor[] advisors = ((Advised) shop).getAdvisors();
-			assertThat(advisors[advisors.length - 1].getAdvice()).isInstanceOf(DistributedLockInterceptor.class);
+			assertThat(advisors[advisors.length - 1].getAdvice()).isInstanceOf(LeaseInterceptor.class);
 			assertThat(context.locks().events()).containsExactly("lock", "body", "unlock");
 		}
 	}
@@ -384,8 +384,8 @@ class AdviceOrderTests {
 	static class SecondProcessor {
 
 		@Bean
-		static DistributedLockBeanPostProcessor secondProcessor(ObjectProvider<LockService> locks) {
-			return new DistributedLockBeanPostProcessor(locks::getObject);
+		static LeaseBeanPostProcessor secondProcessor(ObjectProvider<LockService> locks) {
+			return new LeaseBeanPostProcessor(locks::getObject);
 		}
 
 	}

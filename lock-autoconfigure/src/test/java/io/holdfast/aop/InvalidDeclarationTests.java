@@ -156,7 +156,7 @@ class InvalidDeclarationTests {
 	@Test
 	@DisplayName("Ahead-of-time processing sees the proxy's class, without the properties of the run")
 	void aheadOfTime() {
-		DistributedLockBeanPostProcessor processor = new DistributedLockBeanPostProcessor(RecordingLocks::new);
+		LeaseBeanPostProcessor processor = new LeaseBeanPostProcessor(RecordingLocks::new);
 		assertThat(processor.determineBeanType(Placeholder.class, "bean")).isNotEqualTo(Placeholder.class)
 			.isAssignableTo(Placeholder.class);
 		assertThat(processor.determineBeanType(ProvidesFinal.class, "bean")).isEqualTo(ProvidesFinal.class);

@@ -17,17 +17,17 @@ final class LockedContext implements AutoCloseable {
 
 	private boolean proxyTargetClass;
 
-	private int order = DistributedLockBeanPostProcessor.DEFAULT_ORDER;
+	private int order = LeaseBeanPostProcessor.DEFAULT_ORDER;
 
 	private LockedContext(Map<String, Object> properties, Class<?>... beans) {
 		this.context.getEnvironment().getPropertySources().addFirst(new MapPropertySource("test", properties));
 		this.context.registerBean(RecordingLocks.class);
-		this.context.registerBean(DistributedLockBeanPostProcessor.class, this::postProcessor);
+		this.context.registerBean(LeaseBeanPostProcessor.class, this::postProcessor);
 		this.context.register(beans);
 	}
 
-	private DistributedLockBeanPostProcessor postProcessor() {
-		DistributedLockBeanPostProcessor processor = new DistributedLockBeanPostProcessor(
+	private LeaseBeanPostProcessor postProcessor() {
+		LeaseBeanPostProcessor processor = new LeaseBeanPostProcessor(
 				() -> this.context.getBeanProvider(LockService.class).getObject());
 		processor.setProxyTargetClass(this.proxyTargetClass);
 		processor.setOrder(this.order);

@@ -22,7 +22,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  * What a locked call does.
  */
 @ExtendWith(OutputCaptureExtension.class)
-class DistributedLockInterceptorTests {
+class LeaseInterceptorTests {
 
 	private LockedContext context;
 
@@ -91,8 +91,8 @@ class DistributedLockInterceptorTests {
 				created.incrementAndGet();
 				return new RecordingLocks();
 			}, (definition) -> definition.setLazyInit(true));
-			lazy.registerBean(DistributedLockBeanPostProcessor.class,
-					() -> new DistributedLockBeanPostProcessor(() -> lazy.getBean(RecordingLocks.class)));
+			lazy.registerBean(LeaseBeanPostProcessor.class,
+					() -> new LeaseBeanPostProcessor(() -> lazy.getBean(RecordingLocks.class)));
 			lazy.registerBean(Plain.class);
 			lazy.refresh();
 			assertThat(created).hasValue(0);

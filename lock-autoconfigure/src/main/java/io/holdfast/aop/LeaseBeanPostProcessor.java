@@ -4,7 +4,9 @@ import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
+import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.annotation.DistributedLock;
 import org.apache.commons.logging.Log;
@@ -42,7 +44,7 @@ import org.springframework.util.StringValueResolver;
  * {@code @ConcurrencyLimit} and {@code @Async}. It does not need the auto-proxy creator.
  */
 @SuppressWarnings("serial")
-public final class DistributedLockBeanPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProcessor
+public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProcessor
 		implements EmbeddedValueResolverAware {
 
 	/**
@@ -51,13 +53,17 @@ public final class DistributedLockBeanPostProcessor extends AbstractBeanFactoryA
 	 */
 	public static final int DEFAULT_ORDER = Ordered.LOWEST_PRECEDENCE - 20;
 
-	private static final Log logger = LogFactory.getLog(DistributedLockBeanPostProcessor.class);
+	private static final Log logger = LogFactory.getLog(LeaseBeanPostProcessor.class);
 
 	private final StandardEvaluationContext delegates = new StandardEvaluationContext();
 
-	private final Declarations<DistributedLock, LockTemplate> declarations;
+	/** The outermost first. */
+	private final List<Guard<?, ?, ?>> guards;
 
-	private final Advisor lockAdvisor;
+	/**
+	 * One for all guards, so that nothing can come between them or change their order.
+	 */
+	private final Advisor leaseAdvisor;
 
 	private StringValueResolver resolver = (text) -> text;
 
@@ -68,14 +74,18 @@ public final class DistributedLockBeanPostProcessor extends AbstractBeanFactoryA
 	 * @param locks gives the lock service; asked at the first call of an annotated
 	 * method, not before
 	 */
-	public DistributedLockBeanPostProcessor(Supplier<LockService> locks) {
-		this.declarations = new Declarations<>(DistributedLock.class,
-				(declaration) -> LockTemplate.parse(declaration, this.resolver, this.delegates));
-		this.lockAdvisor = new DefaultPointcutAdvisor(new DeclaredPointcut(this.declarations),
-				new DistributedLockInterceptor(this.declarations, locks));
-		this.advisor = this.lockAdvisor;
+	public LeaseBeanPostProcessor(Supplier<LockService> locks) {
+		Declarations<DistributedLock, RequestTemplate<LockRequest>> locked = new Declarations<>(DistributedLock.class,
+				(declaration) -> RequestTemplate.ofLock(declaration, attributes(declaration), this.delegates));
+		this.guards = List.of(new Guard<>("Lock", locked, locks, LockService::acquire));
+		this.leaseAdvisor = new DefaultPointcutAdvisor(new DeclaredPointcut(), new LeaseInterceptor(this.guards));
+		this.advisor = this.leaseAdvisor;
 		setBeforeExistingAdvisors(true);
 		setOrder(DEFAULT_ORDER);
+	}
+
+	private Attributes attributes(Declaration<?> declaration) {
+		return new Attributes(declaration, this.resolver);
 	}
 
 	@Override
@@ -97,7 +107,11 @@ public final class DistributedLockBeanPostProcessor extends AbstractBeanFactoryA
 
 	@Override
 	protected boolean isEligible(Class<?> targetClass) {
-		return !this.declarations.of(targetClass).isEmpty();
+		return declarations(targetClass).findAny().isPresent();
+	}
+
+	private Stream<Declaration<?>> declarations(Class<?> type) {
+		return this.guards.stream().flatMap((guard) -> guard.declarations().of(type).stream());
 	}
 
 	@Override
@@ -107,19 +121,21 @@ public final class DistributedLockBeanPostProcessor extends AbstractBeanFactoryA
 		}
 		Object result = (bean instanceof Advised advised && !advised.isFrozen()) ? advise(bean, advised)
 				: wrap(bean, beanName);
-		if (result != bean || (bean instanceof Advised advised && advised.indexOf(this.lockAdvisor) >= 0)) {
+		if (result != bean || (bean instanceof Advised advised && advised.indexOf(this.leaseAdvisor) >= 0)) {
 			for (Class<?> type : typesOf(bean)) {
-				this.declarations.check(type, AopUtils.isCglibProxy(result));
+				this.guards.forEach((guard) -> guard.declarations().check(type, AopUtils.isCglibProxy(result)));
 			}
 			checkOrder();
 		}
 		return result;
 	}
 
-	/** Adds the lock to an existing proxy, once, also if that bean has several names. */
+	/**
+	 * Adds the advice to an existing proxy, once, also if that bean has several names.
+	 */
 	private Object advise(Object bean, Advised advised) {
-		if (advised.indexOf(this.lockAdvisor) < 0 && typesOf(bean).stream().anyMatch(this::isEligible)) {
-			advised.addAdvisor(0, this.lockAdvisor);
+		if (advised.indexOf(this.leaseAdvisor) < 0 && typesOf(bean).stream().anyMatch(this::isEligible)) {
+			advised.addAdvisor(0, this.leaseAdvisor);
 		}
 		return bean;
 	}
@@ -165,12 +181,12 @@ public final class DistributedLockBeanPostProcessor extends AbstractBeanFactoryA
 
 	private InvalidDeclarationException notProxied(Class<?> type, String problem, String cure,
 			@Nullable Exception cause) {
-		return this.declarations.of(type).iterator().next().invalid("has no effect, " + problem, cure, cause);
+		return declarations(type).findFirst().orElseThrow().invalid("has no effect, " + problem, cure, cause);
 	}
 
 	/**
-	 * An auto-proxy creator that comes later goes around the lock: what it adds, perhaps
-	 * a transaction, ends after the lock's release.
+	 * An auto-proxy creator that comes later goes around this advice: what it adds,
+	 * perhaps a transaction, ends after the release.
 	 */
 	private void checkOrder() {
 		if (this.orderChecked || !(this.beanFactory instanceof AbstractBeanFactory factory)) {
@@ -191,17 +207,12 @@ public final class DistributedLockBeanPostProcessor extends AbstractBeanFactoryA
 	/**
 	 * Matches what has a declaration.
 	 */
-	private static final class DeclaredPointcut extends StaticMethodMatcherPointcut {
-
-		private final Declarations<?, ?> declarations;
-
-		DeclaredPointcut(Declarations<?, ?> declarations) {
-			this.declarations = declarations;
-		}
+	private final class DeclaredPointcut extends StaticMethodMatcherPointcut {
 
 		@Override
 		public boolean matches(Method method, Class<?> targetClass) {
-			return this.declarations.matches(method, targetClass);
+			return LeaseBeanPostProcessor.this.guards.stream()
+				.anyMatch((guard) -> guard.declarations().matches(method, targetClass));
 		}
 
 	}
