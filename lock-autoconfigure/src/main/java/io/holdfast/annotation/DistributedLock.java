@@ -54,8 +54,8 @@ import org.springframework.aot.hint.annotation.Reflective;
  *
  * <p>
  * The lock is outside of transactions, caches and aspects: released after the commit. It
- * is inside of {@code @Async} (taken on the asynchronous thread), {@code @Retryable} (by
- * each attempt) and {@code @ConcurrencyLimit}.
+ * is inside of {@link Semaphore @Semaphore}, {@code @Async} (taken on the asynchronous
+ * thread), {@code @Retryable} (by each attempt) and {@code @ConcurrencyLimit}.
  *
  * <p>
  * All texts may hold <code>${&hellip;}</code> placeholders.

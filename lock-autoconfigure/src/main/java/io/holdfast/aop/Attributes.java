@@ -1,6 +1,7 @@
 package io.holdfast.aop;
 
 import java.time.Duration;
+import java.util.Locale;
 
 import io.holdfast.LockRequest;
 import org.jspecify.annotations.Nullable;
@@ -48,6 +49,51 @@ record Attributes(Declaration<?> declaration, StringValueResolver resolver) {
 					"The attribute is an expression already: leave #{ and } out", null);
 		}
 		return text(attribute, text);
+	}
+
+	/**
+	 * A positive whole number.
+	 * @param attribute the attribute's name
+	 * @param text what is written there
+	 * @param max the largest that is allowed
+	 * @return the number
+	 */
+	int count(String attribute, String text, int max) {
+		if (text.contains("#{")) {
+			throw this.declaration.invalid(attribute, text, "has an expression, which is not evaluated here",
+					"Write a number, or a placeholder such as ${property:10}", null);
+		}
+		String resolved = resolve(attribute, text).trim();
+		NumberFormatException cause = null;
+		try {
+			int count = Integer.parseInt(resolved);
+			if (count >= 1 && count <= max) {
+				return count;
+			}
+		}
+		catch (NumberFormatException ex) {
+			cause = ex;
+		}
+		throw this.declaration.invalid(attribute, text,
+				standsFor(text, resolved) + "is not a whole number from 1 to " + max, "Write for example 10", cause);
+	}
+
+	/**
+	 * A choice between yes and no.
+	 * @param attribute the attribute's name
+	 * @param text what is written there
+	 * @return the choice, or {@code null} for the default
+	 */
+	@Nullable Boolean bool(String attribute, String text) {
+		String resolved = resolve(attribute, text).trim();
+		return switch (resolved.toLowerCase(Locale.ROOT)) {
+			case "" -> null;
+			case "true" -> Boolean.TRUE;
+			case "false" -> Boolean.FALSE;
+			default ->
+				throw this.declaration.invalid(attribute, text, standsFor(text, resolved) + "is neither true nor false",
+						"Write true or false, or leave it out for the default", null);
+		};
 	}
 
 	private @Nullable Duration duration(String attribute, String text) {
@@ -104,10 +150,14 @@ record Attributes(Declaration<?> declaration, StringValueResolver resolver) {
 
 	private InvalidDeclarationException invalidDuration(String attribute, String text, String resolved, String problem,
 			@Nullable Exception cause) {
-		String value = text.equals(resolved) ? "" : "(" + resolved + ") ";
 		String noWait = attribute.equals("waitTime") ? "; or 0 to try once, -1 to wait without limit" : "";
-		return this.declaration.invalid(attribute, text, value + problem,
+		return this.declaration.invalid(attribute, text, standsFor(text, resolved) + problem,
 				"Write for example 10s, 500ms or PT10S" + noWait, cause);
+	}
+
+	/** What a placeholder was replaced with, for messages that begin with the text. */
+	private static String standsFor(String text, String resolved) {
+		return text.equals(resolved) ? "" : "(" + resolved + ") ";
 	}
 
 	private String resolve(String attribute, String text) {

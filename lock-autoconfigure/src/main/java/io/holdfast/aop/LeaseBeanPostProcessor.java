@@ -8,7 +8,10 @@ import java.util.stream.Stream;
 
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreService;
 import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.Semaphore;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -34,8 +37,9 @@ import org.springframework.expression.spel.support.StandardTypeLocator;
 import org.springframework.util.StringValueResolver;
 
 /**
- * Puts the methods of beans that are annotated with {@link DistributedLock} under their
- * locks, and refuses beans whose annotations cannot be applied.
+ * Has the methods of beans that are annotated with {@link Semaphore} or
+ * {@link DistributedLock} run with their permits and under their locks, and refuses beans
+ * whose annotations cannot be applied.
  *
  * <p>
  * A post-processor's advice goes around what earlier ones have added. By its
@@ -71,13 +75,17 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 
 	/**
 	 * Create the post-processor.
-	 * @param locks gives the lock service; asked at the first call of an annotated
-	 * method, not before
+	 * @param locks gives the lock service; asked at the first call of a method that needs
+	 * it, not before
+	 * @param semaphores gives the semaphore service, likewise
 	 */
-	public LeaseBeanPostProcessor(Supplier<LockService> locks) {
+	public LeaseBeanPostProcessor(Supplier<LockService> locks, Supplier<SemaphoreService> semaphores) {
+		Declarations<Semaphore, RequestTemplate<SemaphoreRequest>> limited = new Declarations<>(Semaphore.class,
+				(declaration) -> RequestTemplate.ofSemaphore(declaration, attributes(declaration), this.delegates));
 		Declarations<DistributedLock, RequestTemplate<LockRequest>> locked = new Declarations<>(DistributedLock.class,
 				(declaration) -> RequestTemplate.ofLock(declaration, attributes(declaration), this.delegates));
-		this.guards = List.of(new Guard<>("Lock", locked, locks, LockService::acquire));
+		this.guards = List.of(new Guard<>("Permit of semaphore", limited, semaphores, SemaphoreService::acquire),
+				new Guard<>("Lock", locked, locks, LockService::acquire));
 		this.leaseAdvisor = new DefaultPointcutAdvisor(new DeclaredPointcut(), new LeaseInterceptor(this.guards));
 		this.advisor = this.leaseAdvisor;
 		setBeforeExistingAdvisors(true);
@@ -198,8 +206,8 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 			later |= (processor == this);
 			if (later && processor instanceof AbstractAutoProxyCreator creator) {
 				logger.warn("The auto-proxy creator " + creator.getClass().getName() + " (order " + creator.getOrder()
-						+ ") comes after the post-processor for @DistributedLock (order " + getOrder()
-						+ "): transactions that it adds end after the lock's release. Give it a lower order");
+						+ ") comes after the one for @DistributedLock and @Semaphore (order " + getOrder()
+						+ "): transactions that it adds end after the release. Give it a lower order");
 			}
 		}
 	}

@@ -4,7 +4,9 @@ import java.time.Duration;
 import java.util.function.Function;
 
 import io.holdfast.LockRequest;
+import io.holdfast.SemaphoreRequest;
 import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.Semaphore;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.expression.spel.support.StandardEvaluationContext;
@@ -22,6 +24,12 @@ import org.springframework.util.StringUtils;
  */
 record RequestTemplate<R>(Declaration<?> declaration, String name, @Nullable KeyExpression key,
 		Function<String, R> requests) {
+
+	/** What cannot be left out of an annotation needs a value for "not given". */
+	private static final int NO_LIMIT = -1;
+
+	/** As for requests. */
+	private static final int MAX_LIMIT = 1_000_000_000;
 
 	/**
 	 * Read an annotation.
@@ -41,6 +49,66 @@ record RequestTemplate<R>(Declaration<?> declaration, String name, @Nullable Key
 			request = (waitTime != null) ? request.waitTime(waitTime) : request;
 			return (leaseTime != null) ? request.leaseTime(leaseTime) : request;
 		});
+	}
+
+	/**
+	 * Read an annotation.
+	 * @param declaration the annotation
+	 * @param attributes what reads its texts
+	 * @param delegates how expressions find beans and types
+	 * @return what it asks for
+	 * @throws InvalidDeclarationException if it is not valid
+	 */
+	static RequestTemplate<SemaphoreRequest> ofSemaphore(Declaration<Semaphore> declaration, Attributes attributes,
+			StandardEvaluationContext delegates) {
+		Semaphore annotation = declaration.annotation();
+		int limit = limit(declaration, attributes);
+		int permits = permits(declaration, limit);
+		Duration waitTime = attributes.wait("waitTime", annotation.waitTime());
+		Duration leaseTime = attributes.lease("leaseTime", annotation.leaseTime());
+		Boolean fair = attributes.bool("fair", annotation.fair());
+		return parse(attributes, annotation.name(), annotation.key(), delegates, (key) -> {
+			SemaphoreRequest request = SemaphoreRequest.of(key, limit).permits(permits).renewal(annotation.renewal());
+			request = (waitTime != null) ? request.waitTime(waitTime) : request;
+			request = (leaseTime != null) ? request.leaseTime(leaseTime) : request;
+			return (fair != null) ? request.fair(fair) : request;
+		});
+	}
+
+	private static int limit(Declaration<Semaphore> declaration, Attributes attributes) {
+		int limit = declaration.annotation().limit();
+		String text = declaration.annotation().limitString();
+		if (limit == NO_LIMIT && text.isEmpty()) {
+			throw declaration.invalid("has neither limit nor limitString",
+					"Say how many permits there are in all, for example limit = 10 or limitString = \"${my.limit:10}\"",
+					null);
+		}
+		if (limit != NO_LIMIT && !text.isEmpty()) {
+			throw declaration.invalid("limit", limit, "and limitString = \"" + text + "\" are both given",
+					"Leave one of them out", null);
+		}
+		if (!text.isEmpty()) {
+			return attributes.count("limitString", text, MAX_LIMIT);
+		}
+		if (limit < 1 || limit > MAX_LIMIT) {
+			throw declaration.invalid("limit", limit, "is not from 1 to " + MAX_LIMIT,
+					"Say how many permits there are in all", null);
+		}
+		return limit;
+	}
+
+	private static int permits(Declaration<Semaphore> declaration, int limit) {
+		int permits = declaration.annotation().permits();
+		if (permits < 1) {
+			throw declaration.invalid("permits", permits, "is not at least 1", "Say how many permits a call needs",
+					null);
+		}
+		if (permits > limit) {
+			throw declaration.invalid("permits", permits,
+					"is more than the limit of " + limit + ", so that the method could never run",
+					"Raise the limit, or ask for fewer permits", null);
+		}
+		return permits;
 	}
 
 	private static <R> RequestTemplate<R> parse(Attributes attributes, String name, String key,

@@ -1,6 +1,5 @@
 /**
- * Applies the annotations: from a method's declaration to a lock request around its
- * invocation.
+ * Applies the annotations: from a method's declaration to requests around its invocation.
  */
 @NullMarked
 package io.holdfast.aop;

@@ -1,6 +1,7 @@
 package io.holdfast.autoconfigure;
 
 import io.holdfast.LockService;
+import io.holdfast.SemaphoreService;
 import io.holdfast.aop.LeaseBeanPostProcessor;
 
 import org.springframework.beans.factory.ObjectProvider;
@@ -13,8 +14,9 @@ import org.springframework.core.env.Environment;
 
 /**
  * {@link AutoConfiguration Auto-configuration} of the annotations. It does not depend on
- * Redis: an application that annotates methods and has no {@link LockService} is told so
- * when one is called, rather than running it without a lock.
+ * Redis: an application that annotates methods and has no {@link LockService} or
+ * {@link SemaphoreService} is told so when one is called, rather than running it without
+ * a lock or permit.
  */
 @AutoConfiguration(after = HoldfastAutoConfiguration.class)
 @ConditionalOnBooleanProperty(name = { "holdfast.enabled", "holdfast.aop.enabled" }, matchIfMissing = true)
@@ -23,9 +25,10 @@ public final class HoldfastAopAutoConfiguration {
 	// A post-processor of a parent context does nothing for the beans of its children.
 	@Bean
 	@ConditionalOnMissingBean(search = SearchStrategy.CURRENT)
-	static LeaseBeanPostProcessor leaseBeanPostProcessor(ObjectProvider<LockService> locks, Environment environment) {
+	static LeaseBeanPostProcessor leaseBeanPostProcessor(ObjectProvider<LockService> locks,
+			ObjectProvider<SemaphoreService> semaphores, Environment environment) {
 		// Post-processors come before configuration properties can be bound as beans.
-		LeaseBeanPostProcessor processor = new LeaseBeanPostProcessor(locks::getObject);
+		LeaseBeanPostProcessor processor = new LeaseBeanPostProcessor(locks::getObject, semaphores::getObject);
 		processor.setProxyTargetClass(environment.getProperty("spring.aop.proxy-target-class", Boolean.class, true));
 		processor.setOrder(
 				environment.getProperty("holdfast.aop.order", Integer.class, LeaseBeanPostProcessor.DEFAULT_ORDER));

@@ -13,8 +13,8 @@ import org.springframework.boot.context.properties.source.InvalidConfigurationPr
 /**
  * Properties of Holdfast. Immutable; times that make no sense are refused.
  *
- * @param enabled Whether Holdfast is configured at all; if not, there is no lock service
- * and annotated methods run without a lock
+ * @param enabled Whether Holdfast is configured at all; if not, there are no services and
+ * annotated methods run without locks and permits
  * @param lock Locks
  * @param semaphore Semaphores
  * @param wakeUp How waiting instances learn that it is their turn
@@ -163,10 +163,10 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	/**
 	 * How annotations are applied.
 	 *
-	 * @param enabled Whether annotated methods are put under their locks
+	 * @param enabled Whether annotated methods are run with their locks and permits
 	 * @param order Order of the bean post-processor that applies them: a later one puts
-	 * its advice around the lock. By default the lock is around transactions, and inside
-	 * of asynchronous execution and retries
+	 * its advice around locks and permits. By default these are around transactions, and
+	 * inside of asynchronous execution and retries
 	 */
 	public record Aop(@DefaultValue("true") boolean enabled, @Nullable Integer order) {
 	}

@@ -385,7 +385,7 @@ class AdviceOrderTests {
 
 		@Bean
 		static LeaseBeanPostProcessor secondProcessor(ObjectProvider<LockService> locks) {
-			return new LeaseBeanPostProcessor(locks::getObject);
+			return new LeaseBeanPostProcessor(locks::getObject, () -> null);
 		}
 
 	}

@@ -156,7 +156,7 @@ class InvalidDeclarationTests {
 	@Test
 	@DisplayName("Ahead-of-time processing sees the proxy's class, without the properties of the run")
 	void aheadOfTime() {
-		LeaseBeanPostProcessor processor = new LeaseBeanPostProcessor(RecordingLocks::new);
+		LeaseBeanPostProcessor processor = new LeaseBeanPostProcessor(() -> null, () -> null);
 		assertThat(processor.determineBeanType(Placeholder.class, "bean")).isNotEqualTo(Placeholder.class)
 			.isAssignableTo(Placeholder.class);
 		assertThat(processor.determineBeanType(ProvidesFinal.class, "bean")).isEqualTo(ProvidesFinal.class);

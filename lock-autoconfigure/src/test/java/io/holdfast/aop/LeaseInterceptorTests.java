@@ -5,6 +5,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 import io.holdfast.LockNotAcquiredException;
 import io.holdfast.annotation.DistributedLock;
+import io.holdfast.aop.RecordingLease.Outcome;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -66,7 +67,7 @@ class LeaseInterceptorTests {
 	@Test
 	@DisplayName("A failing release hides neither a result nor an exception")
 	void failingRelease(CapturedOutput output) {
-		this.locks.failingRelease();
+		this.locks.releasing(Outcome.FAILED);
 		assertThat(this.shop.sell("a")).isEqualTo("sold a");
 		assertThat(output).contains("Lock 'stock:a' of " + Shop.class.getName() + ".sell was not released at once");
 		assertThatExceptionOfType(IOException.class).isThrownBy(this.shop::fail).withMessage("from the method");
@@ -77,7 +78,7 @@ class LeaseInterceptorTests {
 	void lostLease(CapturedOutput output) {
 		this.shop.sell("a");
 		assertThat(output).doesNotContain("was lost");
-		this.locks.losing();
+		this.locks.releasing(Outcome.LOST);
 		assertThat(this.shop.sell("a")).isEqualTo("sold a");
 		assertThat(output).contains("Lock 'stock:a' was lost while " + Shop.class.getName() + ".sell ran");
 	}
@@ -92,7 +93,7 @@ class LeaseInterceptorTests {
 				return new RecordingLocks();
 			}, (definition) -> definition.setLazyInit(true));
 			lazy.registerBean(LeaseBeanPostProcessor.class,
-					() -> new LeaseBeanPostProcessor(() -> lazy.getBean(RecordingLocks.class)));
+					() -> new LeaseBeanPostProcessor(() -> lazy.getBean(RecordingLocks.class), () -> null));
 			lazy.registerBean(Plain.class);
 			lazy.refresh();
 			assertThat(created).hasValue(0);

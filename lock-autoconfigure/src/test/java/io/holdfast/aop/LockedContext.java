@@ -3,13 +3,14 @@ package io.holdfast.aop;
 import java.util.Map;
 
 import io.holdfast.LockService;
+import io.holdfast.SemaphoreService;
 
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.support.PropertySourcesPlaceholderConfigurer;
 import org.springframework.core.env.MapPropertySource;
 
 /**
- * An application context with the post-processor under test and a recording lock service.
+ * An application context with the post-processor under test and recording services.
  */
 final class LockedContext implements AutoCloseable {
 
@@ -22,13 +23,15 @@ final class LockedContext implements AutoCloseable {
 	private LockedContext(Map<String, Object> properties, Class<?>... beans) {
 		this.context.getEnvironment().getPropertySources().addFirst(new MapPropertySource("test", properties));
 		this.context.registerBean(RecordingLocks.class);
+		this.context.registerBean(RecordingSemaphores.class);
 		this.context.registerBean(LeaseBeanPostProcessor.class, this::postProcessor);
 		this.context.register(beans);
 	}
 
 	private LeaseBeanPostProcessor postProcessor() {
 		LeaseBeanPostProcessor processor = new LeaseBeanPostProcessor(
-				() -> this.context.getBeanProvider(LockService.class).getObject());
+				() -> this.context.getBeanProvider(LockService.class).getObject(),
+				() -> this.context.getBeanProvider(SemaphoreService.class).getObject());
 		processor.setProxyTargetClass(this.proxyTargetClass);
 		processor.setOrder(this.order);
 		return processor;
@@ -39,7 +42,11 @@ final class LockedContext implements AutoCloseable {
 	}
 
 	static LockedContext withClassProxies(Class<?>... beans) {
-		LockedContext context = new LockedContext(Map.of(), beans);
+		return withClassProxies(Map.of(), beans);
+	}
+
+	static LockedContext withClassProxies(Map<String, Object> properties, Class<?>... beans) {
+		LockedContext context = new LockedContext(properties, beans);
 		context.proxyTargetClass = true;
 		return context.refresh();
 	}
@@ -84,6 +91,10 @@ final class LockedContext implements AutoCloseable {
 
 	RecordingLocks locks() {
 		return this.context.getBean(RecordingLocks.class);
+	}
+
+	RecordingSemaphores semaphores() {
+		return this.context.getBean(RecordingSemaphores.class);
 	}
 
 	@Override

@@ -7,8 +7,6 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 
-import io.holdfast.LeaseLostException;
-import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockNotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
@@ -17,7 +15,7 @@ import io.holdfast.LockService;
 import io.holdfast.LockStatus;
 import io.holdfast.LockView;
 import io.holdfast.ReadWriteLockView;
-import io.holdfast.ReleaseResult;
+import io.holdfast.aop.RecordingLease.Outcome;
 
 /**
  * A lock service that grants all it is asked for, unless told otherwise, and writes down
@@ -31,20 +29,14 @@ class RecordingLocks implements LockService {
 
 	private volatile boolean busy;
 
-	private volatile ReleaseResult releaseResult = ReleaseResult.RELEASED;
-
-	private volatile boolean failingRelease;
+	private volatile Outcome outcome = Outcome.RELEASED;
 
 	void busy() {
 		this.busy = true;
 	}
 
-	void losing() {
-		this.releaseResult = ReleaseResult.LOST;
-	}
-
-	void failingRelease() {
-		this.failingRelease = true;
+	void releasing(Outcome outcome) {
+		this.outcome = outcome;
 	}
 
 	void record(String event) {
@@ -74,7 +66,7 @@ class RecordingLocks implements LockService {
 			throw new LockNotAcquiredException(request.key(), Reason.TIMED_OUT, Duration.ZERO, null);
 		}
 		record("lock");
-		return new RecordingLease(request.key());
+		return new RecordedLock(request.key());
 	}
 
 	@Override
@@ -112,68 +104,15 @@ class RecordingLocks implements LockService {
 		throw new UnsupportedOperationException();
 	}
 
-	private final class RecordingLease implements LockLease {
+	private final class RecordedLock extends RecordingLease implements LockLease {
 
-		private final String key;
-
-		RecordingLease(String key) {
-			this.key = key;
-		}
-
-		@Override
-		public String key() {
-			return this.key;
+		RecordedLock(String key) {
+			super(key, RecordingLocks.this.outcome, () -> record("unlock"));
 		}
 
 		@Override
 		public long fence() {
 			return 1;
-		}
-
-		@Override
-		public boolean isHeld() {
-			return RecordingLocks.this.releaseResult == ReleaseResult.RELEASED;
-		}
-
-		@Override
-		public Duration remaining() {
-			return Duration.ofSeconds(1);
-		}
-
-		@Override
-		public void renew(Duration leaseTime) {
-			throw new UnsupportedOperationException();
-		}
-
-		@Override
-		public void onLost(Runnable action) {
-			throw new UnsupportedOperationException();
-		}
-
-		@Override
-		public void ensureHeld() {
-			if (!isHeld()) {
-				throw new LeaseLostException(this.key, "lost");
-			}
-		}
-
-		@Override
-		public ReleaseResult release() {
-			record("unlock");
-			if (RecordingLocks.this.failingRelease) {
-				throw new LeaseStoreException(this.key, "no answer", null);
-			}
-			return RecordingLocks.this.releaseResult;
-		}
-
-		@Override
-		public CompletableFuture<ReleaseResult> releaseAsync() {
-			return CompletableFuture.completedFuture(release());
-		}
-
-		@Override
-		public void close() {
-			release();
 		}
 
 	}

@@ -1,0 +1,147 @@
+package io.holdfast.annotation;
+
+import java.lang.annotation.Documented;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+
+import org.springframework.aot.hint.annotation.Reflective;
+
+/**
+ * Runs a method with permits of a semaphore that all instances of an application share,
+ * so that it runs only so many times at once in all of them together: the permits are
+ * acquired before the method and come back after it, however it ends.
+ *
+ * <pre class="code">
+ * &#064;Semaphore(name = "geocoder", limit = 10, waitTime = "2s")
+ * public Place locate(String address) { ... }
+ * </pre>
+ *
+ * <p>
+ * If the permits are not acquired within the {@link #waitTime() wait time}, which is
+ * <em>none</em> unless it is declared or configured, the method is not run and its caller
+ * gets a {@link io.holdfast.PermitNotAcquiredException}. If the lease is lost while the
+ * method runs, a warning is logged after it.
+ *
+ * <p>
+ * Permits are not re-entrant: a call from within such a method to one of the same
+ * semaphore takes permits of its own, and waits for itself if there are no more.
+ *
+ * <h2>Which semaphore</h2>
+ * <p>
+ * {@link #key()} alone: its value. {@link #name()} alone: the name. Both:
+ * {@code name:value}. Neither: the bean's class and the method's name, as
+ * {@code com.acme.Places.locate}, whatever the proxies around it; overloaded methods then
+ * share a semaphore. So do all methods with the same key, wherever they are; they should
+ * declare the same limit, since each is judged by its own. A limit that an operator
+ * {@linkplain io.holdfast.SemaphoreService#setLimit sets} comes before those declared.
+ * Locks are apart: one of the same key has nothing to do with a semaphore.
+ *
+ * <h2>Where it is declared</h2>
+ * <p>
+ * On a method, or on a type for all its public methods (of an interface: those of each
+ * class that implements it), inherited ones included, but not those of {@code Object}.
+ * Each then has a semaphore of its own unless {@code name} or {@code key} says otherwise.
+ * On a class, on an interface that it implements, or as a meta-annotation whose
+ * attributes may be set with {@link org.springframework.core.annotation.AliasFor
+ * &#064;AliasFor}. What is declared on a method comes before what is declared on a type,
+ * and a class before its interfaces.
+ *
+ * <p>
+ * The permits are taken by the bean's proxy: a method that calls another one of <em>its
+ * own object</em> passes no proxy, and takes none. Private, static and (with class-based
+ * proxies) final methods never pass one; there the annotation is refused at start-up, as
+ * are limits, numbers of permits, expressions and durations that make no sense. It is
+ * also refused on methods that return a {@code Future}, a {@code CompletionStage} or a
+ * reactive type, whose work would go on after the permits came back.
+ *
+ * <p>
+ * With {@link DistributedLock @DistributedLock} on the same method, the permits are
+ * awaited first and the lock then, each for its own wait time; they are released in the
+ * reverse order. So nobody holds the lock while waiting for permits. Both are outside of
+ * transactions, caches and aspects: released after the commit. They are inside of
+ * {@code @Async} (taken on the asynchronous thread), {@code @Retryable} (by each attempt)
+ * and {@code @ConcurrencyLimit}, which limits a method in one instance only.
+ *
+ * <p>
+ * All texts may hold <code>${&hellip;}</code> placeholders.
+ *
+ * @see io.holdfast.SemaphoreService
+ */
+@Target({ ElementType.METHOD, ElementType.TYPE })
+@Retention(RetentionPolicy.RUNTIME)
+@Documented
+@Reflective
+public @interface Semaphore {
+
+	/**
+	 * How many permits there are in all, unless an operator has set another limit: from 1
+	 * to 1,000,000,000. Either this or {@link #limitString()} must be given.
+	 * @return the limit, or -1 if it is given as text
+	 */
+	int limit() default -1;
+
+	/**
+	 * The {@link #limit()} as text, such as <code>${geocoder.limit:10}</code>.
+	 * Expressions (<code>#{&hellip;}</code>) are not evaluated.
+	 * @return the limit, or empty if it is given as number
+	 */
+	String limitString() default "";
+
+	/**
+	 * How many permits a call needs, all at once: from 1 to the declared limit.
+	 * @return the number of permits
+	 */
+	int permits() default 1;
+
+	/**
+	 * Which semaphore, as an expression of the Spring Expression Language, to have one
+	 * for each value: {@code #tenant}, {@code 'mail:' + #account.server}. It may use and
+	 * yield what {@link DistributedLock#key()} may.
+	 * @return the expression, or empty for the semaphore of the {@link #name()}
+	 */
+	String key() default "";
+
+	/**
+	 * Which semaphore, as plain text; in front of the value of {@link #key()} if there is
+	 * one.
+	 * @return the name, or empty for none
+	 */
+	String name() default "";
+
+	/**
+	 * How long to wait for the permits: {@code 10s}, {@code 500ms}, {@code 1m30s},
+	 * {@code PT10S}; {@code 0} tries once, {@code -1} waits without limit.
+	 * @return the longest wait, or empty for the default of the semaphore service,
+	 * {@code holdfast.semaphore.wait-time}, which tries once unless it is set
+	 */
+	String waitTime() default "";
+
+	/**
+	 * How long the lease lasts when it is not renewed, which is the time after which the
+	 * permits come back if their holder dies: from {@code 100ms} to {@code 365d}, written
+	 * like {@link #waitTime()}.
+	 * @return the lease time, or empty for the default of the semaphore service
+	 */
+	String leaseTime() default "";
+
+	/**
+	 * Whether the lease is renewed while the method runs. Without renewal, the permits
+	 * come back after the {@link #leaseTime()} even if the method still runs.
+	 * @return whether to renew
+	 */
+	boolean renewal() default true;
+
+	/**
+	 * Whether to stand in line: {@code true} to be granted permits only when nobody waits
+	 * before, {@code false} to pass everybody who waits if enough permits are free for
+	 * this call. Calls that need many permits can starve while others pass them.
+	 * <p>
+	 * This is text, because a {@code boolean} could not be left out.
+	 * @return {@code true}, {@code false}, or empty for the default of the semaphore
+	 * service, {@code holdfast.semaphore.fair}, which is fair unless it is set
+	 */
+	String fair() default "";
+
+}

@@ -1,0 +1,397 @@
+package io.holdfast.aop;
+
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
+import java.util.stream.Stream;
+
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.Semaphore;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import reactor.core.publisher.Mono;
+
+import org.springframework.beans.factory.BeanCreationException;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+/**
+ * Declarations of semaphores that keep an application from starting.
+ */
+class InvalidSemaphoreTests {
+
+	private static final Map<String, Object> PROPERTIES = Map.of("text", "many", "blank", " ", "zero", "0");
+
+	private static InvalidDeclarationException failure(Class<?> bean) {
+		Throwable thrown = catchThrowable(() -> LockedContext.withClassProxies(PROPERTIES, bean).close());
+		assertThat(thrown).isInstanceOf(BeanCreationException.class)
+			.hasCauseInstanceOf(InvalidDeclarationException.class);
+		return (InvalidDeclarationException) thrown.getCause();
+	}
+
+	static Stream<Arguments> invalid() {
+		return Stream.of(Arguments.of(NoLimit.class, "call(String)", "has neither limit nor limitString", "limit = 10"),
+				Arguments.of(BothLimits.class, "limit = 10", "and limitString = \"20\" are both given", "Leave one"),
+				Arguments.of(ZeroLimit.class, "limit = 0", "is not from 1 to 1000000000", "how many permits there are"),
+				Arguments.of(NegativeLimit.class, "limit = -5", "is not from 1 to 1000000000", "how many permits"),
+				Arguments.of(LargeLimit.class, "limit = 1000000001", "is not from 1 to 1000000000", "how many permits"),
+				Arguments.of(TextLimit.class, "limitString = \"many\"", "is not a whole number from 1", "10"),
+				Arguments.of(FractionLimit.class, "limitString = \"2.5\"", "is not a whole number from 1", "10"),
+				Arguments.of(LargeTextLimit.class, "limitString = \"10000000000\"", "from 1 to 1000000000", "10"),
+				Arguments.of(ZeroTextLimit.class, "limitString = \"${zero}\"", "(0) is not a whole number", "10"),
+				Arguments.of(BlankTextLimit.class, "limitString = \"${blank}\"", "is not a whole number", "10"),
+				Arguments.of(PropertyLimit.class, "limitString = \"${text}\"", "(many) is not a whole number", "10"),
+				Arguments.of(ExpressionLimit.class, "limitString = \"#{5 * 2}\"", "is not evaluated here", "${"),
+				Arguments.of(UnresolvedLimit.class, "limitString = \"${no.such.property}\"", "cannot be resolved",
+						"Set the property"),
+				Arguments.of(ZeroPermits.class, "permits = 0", "is not at least 1", "how many permits a call needs"),
+				Arguments.of(NegativePermits.class, "permits = -1", "is not at least 1", "how many permits"),
+				Arguments.of(ManyPermits.class, "permits = 11", "is more than the limit of 10", "Raise the limit"),
+				Arguments.of(WrongFair.class, "fair = \"no\"", "is neither true nor false", "Write true or false"),
+				Arguments.of(PropertyFair.class, "fair = \"${text}\"", "(many) is neither true nor false", "true"),
+				Arguments.of(WrongWait.class, "waitTime = \"soon\"", "is not a duration", "0 to try once"),
+				Arguments.of(NegativeWait.class, "waitTime = \"-2s\"", "is negative", "-1 to wait without limit"),
+				Arguments.of(WaitWithoutUnit.class, "waitTime = \"10\"", "has no unit", "10s"),
+				Arguments.of(ShortLease.class, "leaseTime = \"99ms\"", "is out of bounds", "default"),
+				Arguments.of(EndlessLease.class, "leaseTime = \"-1\"", "is negative", "10s"),
+				Arguments.of(BlankName.class, "name = \" \"", "is blank", "leave the attribute out"),
+				Arguments.of(WrongName.class, "name = ", "control character", "Write another name"),
+				Arguments.of(WrongKey.class, "key = \"#tenant +\"", "is no valid expression", "Write for example"),
+				Arguments.of(UnknownKey.class, "key = \"#tenant\"", "#tenant", "parameters are #name"),
+				Arguments.of(PrivateMethod.class, "call(String)", "is private", "public method"),
+				Arguments.of(StaticMethod.class, "call(String)", "is static", "public method"),
+				Arguments.of(FinalMethod.class, "call(String)", "is final", "non-final"),
+				Arguments.of(FinalClass.class, "call(String)", "cannot be proxied", "class non-final"),
+				Arguments.of(ReturnsFuture.class, "call(String)", "returns java.util.concurrent.Future", "the result"),
+				Arguments.of(ReturnsStage.class, "call(String)", "CompletableFuture", "Return the result"),
+				Arguments.of(ReturnsMono.class, "call(String) (declared by", "Mono", "Return the result"),
+				Arguments.of(LockedToo.class, "call(String)", "has neither limit nor limitString", "limit = 10"));
+	}
+
+	@ParameterizedTest
+	@MethodSource("invalid")
+	@DisplayName("The start fails, and the message names place, value, problem and cure")
+	void invalidDeclarations(Class<?> type, String value, String problem, String cure) {
+		InvalidDeclarationException failure = failure(type);
+		assertThat(failure).hasMessageStartingWith("@Semaphore on " + type.getName() + ".call(String)")
+			.hasMessageContaining(value);
+		assertThat(failure.getProblem()).contains(value, problem);
+		assertThat(failure.getCure()).contains(cure);
+	}
+
+	@Test
+	@DisplayName("A good semaphore does not hide a bad lock on the same method")
+	void badLock() {
+		assertThat(failure(BadLock.class)).hasMessageStartingWith("@DistributedLock on " + BadLock.class.getName())
+			.hasMessageContaining("waitTime = \"soon\"");
+	}
+
+	@Test
+	@DisplayName("An application that refuses unknown placeholders is told of them in the same way")
+	void strictPlaceholders() {
+		assertThatExceptionOfType(BeanCreationException.class)
+			.isThrownBy(() -> LockedContext.strict(Map.of(), UnresolvedLimit.class))
+			.withCauseInstanceOf(InvalidDeclarationException.class)
+			.withMessageContaining("cannot be resolved");
+		LockedContext.strict(Map.of("no.such.property", "5"), UnresolvedLimit.class).close();
+	}
+
+	static class NoLimit {
+
+		@Semaphore
+		void call(String name) {
+		}
+
+	}
+
+	static class BothLimits {
+
+		@Semaphore(limit = 10, limitString = "20")
+		void call(String name) {
+		}
+
+	}
+
+	static class ZeroLimit {
+
+		@Semaphore(limit = 0)
+		void call(String name) {
+		}
+
+	}
+
+	static class NegativeLimit {
+
+		@Semaphore(limit = -5)
+		void call(String name) {
+		}
+
+	}
+
+	static class LargeLimit {
+
+		@Semaphore(limit = 1_000_000_001)
+		void call(String name) {
+		}
+
+	}
+
+	static class TextLimit {
+
+		@Semaphore(limitString = "many")
+		void call(String name) {
+		}
+
+	}
+
+	static class FractionLimit {
+
+		@Semaphore(limitString = "2.5")
+		void call(String name) {
+		}
+
+	}
+
+	static class LargeTextLimit {
+
+		@Semaphore(limitString = "10000000000")
+		void call(String name) {
+		}
+
+	}
+
+	static class ZeroTextLimit {
+
+		@Semaphore(limitString = "${zero}")
+		void call(String name) {
+		}
+
+	}
+
+	static class BlankTextLimit {
+
+		@Semaphore(limitString = "${blank}")
+		void call(String name) {
+		}
+
+	}
+
+	static class PropertyLimit {
+
+		@Semaphore(limitString = "${text}")
+		void call(String name) {
+		}
+
+	}
+
+	static class ExpressionLimit {
+
+		@Semaphore(limitString = "#{5 * 2}")
+		void call(String name) {
+		}
+
+	}
+
+	static class UnresolvedLimit {
+
+		@Semaphore(limitString = "${no.such.property}")
+		void call(String name) {
+		}
+
+	}
+
+	static class ZeroPermits {
+
+		@Semaphore(limit = 10, permits = 0)
+		void call(String name) {
+		}
+
+	}
+
+	static class NegativePermits {
+
+		@Semaphore(limit = 10, permits = -1)
+		void call(String name) {
+		}
+
+	}
+
+	static class ManyPermits {
+
+		@Semaphore(limitString = "10", permits = 11)
+		void call(String name) {
+		}
+
+	}
+
+	static class WrongFair {
+
+		@Semaphore(limit = 10, fair = "no")
+		void call(String name) {
+		}
+
+	}
+
+	static class PropertyFair {
+
+		@Semaphore(limit = 10, fair = "${text}")
+		void call(String name) {
+		}
+
+	}
+
+	static class WrongWait {
+
+		@Semaphore(limit = 10, waitTime = "soon")
+		void call(String name) {
+		}
+
+	}
+
+	static class NegativeWait {
+
+		@Semaphore(limit = 10, waitTime = "-2s")
+		void call(String name) {
+		}
+
+	}
+
+	static class WaitWithoutUnit {
+
+		@Semaphore(limit = 10, waitTime = "10")
+		void call(String name) {
+		}
+
+	}
+
+	static class ShortLease {
+
+		@Semaphore(limit = 10, leaseTime = "99ms")
+		void call(String name) {
+		}
+
+	}
+
+	static class EndlessLease {
+
+		@Semaphore(limit = 10, leaseTime = "-1")
+		void call(String name) {
+		}
+
+	}
+
+	static class BlankName {
+
+		@Semaphore(limit = 10, name = " ")
+		void call(String name) {
+		}
+
+	}
+
+	static class WrongName {
+
+		@Semaphore(limit = 10, name = "a\u0007")
+		void call(String name) {
+		}
+
+	}
+
+	static class WrongKey {
+
+		@Semaphore(limit = 10, key = "#tenant +")
+		void call(String name) {
+		}
+
+	}
+
+	static class UnknownKey {
+
+		@Semaphore(limit = 10, key = "#tenant")
+		void call(String name) {
+		}
+
+	}
+
+	static class PrivateMethod {
+
+		@Semaphore(limit = 10)
+		private void call(String name) {
+		}
+
+	}
+
+	static class StaticMethod {
+
+		@Semaphore(limit = 10)
+		static void call(String name) {
+		}
+
+	}
+
+	static class FinalMethod {
+
+		@Semaphore(limit = 10)
+		final void call(String name) {
+		}
+
+	}
+
+	static final class FinalClass {
+
+		@Semaphore(limit = 10)
+		void call(String name) {
+		}
+
+	}
+
+	static class ReturnsFuture {
+
+		@Semaphore(limit = 10)
+		Future<String> call(String name) {
+			return new CompletableFuture<>();
+		}
+
+	}
+
+	static class ReturnsStage {
+
+		@Semaphore(limit = 10)
+		CompletableFuture<String> call(String name) {
+			return new CompletableFuture<>();
+		}
+
+	}
+
+	@Semaphore(limit = 10)
+	static class ReturnsMono {
+
+		public Mono<String> call(String name) {
+			return Mono.empty();
+		}
+
+	}
+
+	static class LockedToo {
+
+		@DistributedLock
+		@Semaphore
+		void call(String name) {
+		}
+
+	}
+
+	static class BadLock {
+
+		@Semaphore(limit = 10)
+		@DistributedLock(waitTime = "soon")
+		void call(String name) {
+		}
+
+	}
+
+}

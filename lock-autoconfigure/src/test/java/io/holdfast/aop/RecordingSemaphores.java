@@ -1,0 +1,120 @@
+package io.holdfast.aop;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.PermitLease;
+import io.holdfast.PermitNotAcquiredException;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreService;
+import io.holdfast.SemaphoreStatus;
+import io.holdfast.SemaphoreView;
+import io.holdfast.aop.RecordingLease.Outcome;
+
+/**
+ * A semaphore service that grants all it is asked for, unless told otherwise, and writes
+ * down what happens among what the locks record.
+ */
+class RecordingSemaphores implements SemaphoreService {
+
+	private final RecordingLocks recorder;
+
+	private final List<SemaphoreRequest> requests = new CopyOnWriteArrayList<>();
+
+	private volatile boolean busy;
+
+	private volatile Outcome outcome = Outcome.RELEASED;
+
+	RecordingSemaphores(RecordingLocks recorder) {
+		this.recorder = recorder;
+	}
+
+	void busy() {
+		this.busy = true;
+	}
+
+	void releasing(Outcome outcome) {
+		this.outcome = outcome;
+	}
+
+	List<SemaphoreRequest> requests() {
+		return new ArrayList<>(this.requests);
+	}
+
+	List<String> keys() {
+		return this.requests.stream().map(SemaphoreRequest::key).toList();
+	}
+
+	SemaphoreRequest lastRequest() {
+		return this.requests.get(this.requests.size() - 1);
+	}
+
+	@Override
+	public PermitLease acquire(SemaphoreRequest request) {
+		this.requests.add(request);
+		if (this.busy) {
+			throw new PermitNotAcquiredException(request.key(), request.permits(), request.limit(), Reason.TIMED_OUT,
+					Duration.ZERO, null);
+		}
+		this.recorder.record("permit");
+		return new Permits(request);
+	}
+
+	@Override
+	public Optional<PermitLease> tryAcquire(SemaphoreRequest request) {
+		throw new UnsupportedOperationException();
+	}
+
+	@Override
+	public CompletableFuture<PermitLease> acquireAsync(SemaphoreRequest request) {
+		throw new UnsupportedOperationException();
+	}
+
+	@Override
+	public CompletableFuture<Optional<PermitLease>> tryAcquireAsync(SemaphoreRequest request) {
+		throw new UnsupportedOperationException();
+	}
+
+	@Override
+	public SemaphoreView asSemaphore(String key, int limit) {
+		throw new UnsupportedOperationException();
+	}
+
+	@Override
+	public SemaphoreStatus status(String key) {
+		throw new UnsupportedOperationException();
+	}
+
+	@Override
+	public void setLimit(String key, int limit) {
+		throw new UnsupportedOperationException();
+	}
+
+	@Override
+	public boolean clearLimit(String key) {
+		throw new UnsupportedOperationException();
+	}
+
+	private final class Permits extends RecordingLease implements PermitLease {
+
+		private final int permits;
+
+		Permits(SemaphoreRequest request) {
+			super(request.key(), RecordingSemaphores.this.outcome,
+					() -> RecordingSemaphores.this.recorder.record("return"));
+			this.permits = request.permits();
+		}
+
+		@Override
+		public int permits() {
+			return this.permits;
+		}
+
+	}
+
+}
