@@ -326,7 +326,7 @@ class AdviceOrderTests {
 	@EnableAsync
 	static class Asynchronous {
 
-		private final CountDownLatch done = new CountDownLatch(1);
+		final CountDownLatch done = new CountDownLatch(1);
 
 		@Bean
 		Executor taskExecutor(RecordingLocks recorder) {
