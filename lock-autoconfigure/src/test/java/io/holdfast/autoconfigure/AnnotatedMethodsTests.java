@@ -1,0 +1,291 @@
+package io.holdfast.autoconfigure;
+
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockMode;
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.LockService;
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.PermitNotAcquiredException;
+import io.holdfast.SemaphoreService;
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.Semaphore;
+import io.holdfast.testing.TestApplication;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+/**
+ * Annotated methods of two instances of an application that share a Redis.
+ */
+@WithRedis
+class AnnotatedMethodsTests {
+
+	private final TestRedis redis;
+
+	private final ExecutorService threads = Executors.newCachedThreadPool();
+
+	private ConfigurableApplicationContext first;
+
+	private ConfigurableApplicationContext second;
+
+	AnnotatedMethodsTests(TestRedis redis) {
+		this.redis = redis;
+	}
+
+	@BeforeEach
+	void start() {
+		this.first = instance();
+		this.second = instance();
+	}
+
+	private ConfigurableApplicationContext instance() {
+		return TestApplication.start(Application.class, this.redis.host(), this.redis.port(), this.redis.keyPrefix(),
+				List.of("holdfast.semaphore.key-prefix=" + this.redis.keyPrefix() + "semaphore:"));
+	}
+
+	@AfterEach
+	void stop() {
+		this.threads.shutdownNow();
+		this.first.close();
+		this.second.close();
+	}
+
+	private static Client client(ConfigurableApplicationContext instance) {
+		return instance.getBean(Client.class);
+	}
+
+	private SemaphoreService semaphores() {
+		return this.second.getBean(SemaphoreService.class);
+	}
+
+	/** Runs a call on a thread of its own, and waits until it is in the method. */
+	private Body enter(Call call) {
+		Body body = begin(call);
+		body.entered.orTimeout(10, TimeUnit.SECONDS).join();
+		return body;
+	}
+
+	/** Runs a call on a thread of its own. */
+	private Body begin(Call call) {
+		Body body = new Body();
+		body.ended = CompletableFuture.runAsync(() -> call.with(body), this.threads);
+		return body;
+	}
+
+	@Test
+	@DisplayName("S10: a method runs as often at once as its limit says in all instances; one more fails at once, until one ends")
+	void limitedInAllInstances() {
+		Body one = enter(client(this.first)::limited);
+		Body two = enter(client(this.second)::limited);
+		Body refused = new Body();
+		assertThatExceptionOfType(PermitNotAcquiredException.class)
+			.isThrownBy(() -> client(this.first).limited(refused))
+			.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo(Reason.TIMED_OUT));
+		assertThat(refused.entered).isNotDone();
+		one.end();
+		Body three = enter(client(this.first)::limited);
+		assertThat(semaphores().status("client").used()).isEqualTo(2);
+		two.end();
+		three.end();
+		assertThat(this.redis.template().keys("*" + this.redis.keyPrefix() + "semaphore:*")).isEmpty();
+	}
+
+	@Test
+	@DisplayName("A call that may wait runs when another one ends, wherever that is")
+	void waitsForAPermit() {
+		Body one = enter(client(this.first)::limited);
+		Body two = enter(client(this.first)::limited);
+		Body three = begin(client(this.second)::patient);
+		Awaitility.await().until(() -> semaphores().status("client").waiting() == 1);
+		assertThat(three.entered).isNotDone();
+		one.end();
+		three.end();
+		two.end();
+	}
+
+	@Test
+	@DisplayName("A method that throws gives its permit back")
+	void exception() {
+		assertThatIllegalStateException().isThrownBy(() -> client(this.first).failing()).withMessage("failed");
+		assertThatIllegalStateException().isThrownBy(() -> client(this.second).failing()).withMessage("failed");
+		assertThat(semaphores().status("failing").used()).isZero();
+	}
+
+	@Test
+	@DisplayName("An operator's limit comes before the declared one")
+	void limitOfOperator() {
+		semaphores().setLimit("client", 1);
+		Body one = enter(client(this.first)::limited);
+		assertThatExceptionOfType(PermitNotAcquiredException.class)
+			.isThrownBy(() -> client(this.second).limited(new Body()));
+		semaphores().clearLimit("client");
+		Body two = enter(client(this.second)::limited);
+		one.end();
+		two.end();
+	}
+
+	@Test
+	@DisplayName("Whoever waits for the lock holds the permit already, and gives it back if there is no lock")
+	void permitBeforeLock() {
+		LockService locks = this.second.getBean(LockService.class);
+		LockLease lease = locks.acquire("both");
+		Body waiting = begin(client(this.first)::both);
+		Awaitility.await().until(() -> locks.status("both").waiting() == 1);
+		assertThat(semaphores().status("both").used()).isEqualTo(1);
+		assertThatExceptionOfType(PermitNotAcquiredException.class)
+			.isThrownBy(() -> client(this.second).both(new Body()));
+		assertThat(waiting.entered).isNotDone();
+		lease.release();
+		waiting.end();
+		try (LockLease again = locks.acquire("both")) {
+			assertThat(again.isHeld()).isTrue();
+			assertThatExceptionOfType(LockNotAcquiredException.class)
+				.isThrownBy(() -> client(this.first).bothAtOnce(new Body()));
+			assertThat(semaphores().status("both").used()).isZero();
+		}
+	}
+
+	@Test
+	@DisplayName("Methods that read run at the same time, one that writes runs alone")
+	void readersAndWriter() {
+		Body reader = enter(client(this.first)::read);
+		Body other = enter(client(this.second)::read);
+		Body writer = begin(client(this.first)::write);
+		LockService locks = this.second.getBean(LockService.class);
+		Awaitility.await().until(() -> locks.status("settings").waiting() == 1);
+		reader.end();
+		assertThat(writer.entered).isNotDone();
+		other.end();
+		writer.entered.orTimeout(10, TimeUnit.SECONDS).join();
+		Body refused = new Body();
+		assertThatExceptionOfType(LockNotAcquiredException.class)
+			.isThrownBy(() -> client(this.second).readAtOnce(refused));
+		assertThat(refused.entered).isNotDone();
+		writer.end();
+	}
+
+	@Test
+	@DisplayName("A method that writes may call one that reads; the other way round is refused at once")
+	void readAndWriteOnOneThread() {
+		Client client = client(this.first);
+		Body nested = new Body();
+		nested.leave.complete(null);
+		client.write(() -> client.read(nested));
+		assertThat(nested.entered).isCompleted();
+		Body refused = new Body();
+		assertThatExceptionOfType(LockNotAcquiredException.class)
+			.isThrownBy(() -> client.read(() -> client.write(refused)))
+			.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo(Reason.SELF_BLOCKED));
+		assertThat(refused.entered).isNotDone();
+	}
+
+	/**
+	 * A method that runs what it is given.
+	 */
+	private interface Call {
+
+		void with(Runnable body);
+
+	}
+
+	/**
+	 * What a method does: it says that it runs, and goes on until it is to end.
+	 */
+	private static final class Body implements Runnable {
+
+		private final CompletableFuture<Void> entered = new CompletableFuture<>();
+
+		private final CompletableFuture<Void> leave = new CompletableFuture<>();
+
+		private CompletableFuture<Void> ended = new CompletableFuture<>();
+
+		@Override
+		public void run() {
+			this.entered.complete(null);
+			this.leave.join();
+		}
+
+		/** Returns when the call is over, and not before it began. */
+		void end() {
+			this.leave.complete(null);
+			this.ended.orTimeout(10, TimeUnit.SECONDS).join();
+			assertThat(this.entered).isCompleted();
+		}
+
+	}
+
+	static class Client {
+
+		@Semaphore(name = "client", limit = 2)
+		public void limited(Runnable body) {
+			body.run();
+		}
+
+		@Semaphore(name = "client", limit = 2, waitTime = "10s")
+		public void patient(Runnable body) {
+			body.run();
+		}
+
+		@Semaphore(name = "failing", limit = 1)
+		public void failing() {
+			throw new IllegalStateException("failed");
+		}
+
+		@DistributedLock(name = "both")
+		@Semaphore(name = "both", limit = 1)
+		public void both(Runnable body) {
+			body.run();
+		}
+
+		@DistributedLock(name = "both", waitTime = "0")
+		@Semaphore(name = "both", limit = 1)
+		public void bothAtOnce(Runnable body) {
+			body.run();
+		}
+
+		@DistributedLock(name = "settings", mode = LockMode.READ)
+		public void read(Runnable body) {
+			body.run();
+		}
+
+		@DistributedLock(name = "settings", mode = LockMode.READ, waitTime = "0")
+		public void readAtOnce(Runnable body) {
+			body.run();
+		}
+
+		@DistributedLock(name = "settings", mode = LockMode.WRITE)
+		public void write(Runnable body) {
+			body.run();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Application extends TestApplication {
+
+		@Bean
+		Client client() {
+			return new Client();
+		}
+
+	}
+
+}
