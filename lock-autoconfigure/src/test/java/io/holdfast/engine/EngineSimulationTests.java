@@ -2,9 +2,12 @@ package io.holdfast.engine;
 
 import java.util.stream.LongStream;
 
+import io.holdfast.engine.SimulatedUser.Workload;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 import org.springframework.boot.logging.LogLevel;
 import org.springframework.boot.logging.LoggingSystem;
@@ -33,19 +36,21 @@ class EngineSimulationTests {
 		LOGGING.setLogLevel("io.holdfast.engine", null);
 	}
 
-	@Test
-	void withoutFaultsEverythingIsGrantedInTurnAndNothingIsLost() {
+	@ParameterizedTest
+	@EnumSource
+	void withoutFaultsEverythingIsGrantedInTurnAndNothingIsLost(Workload workload) {
 		seeds(HISTORIES / 4).forEach((seed) -> {
-			Simulation simulation = history(seed, Faults.none());
+			Simulation simulation = history(seed, Faults.none(), workload);
 			assertThat(simulation.granted).isPositive();
 		});
 	}
 
-	@Test
-	void underFaultsNoTwoHoldOneKeyAndNothingStays() {
+	@ParameterizedTest
+	@EnumSource
+	void underFaultsNoMoreHoldThanMayAndNothingStays(Workload workload) {
 		int[] counts = new int[3];
 		seeds(HISTORIES).forEach((seed) -> {
-			Simulation simulation = history(seed, Faults.all());
+			Simulation simulation = history(seed, Faults.all(), workload);
 			counts[0] += simulation.granted;
 			counts[1] += simulation.timedOut;
 			counts[2] += simulation.lost;
@@ -56,9 +61,15 @@ class EngineSimulationTests {
 		assertThat(seeds(HISTORIES).count() == 1 || counts[2] > HISTORIES / 10).as("losses: %d", counts[2]).isTrue();
 	}
 
+	@ParameterizedTest
+	@EnumSource
+	void underFaultsWithoutOrderNoMoreHoldThanMayAndNothingStays(Workload workload) {
+		seeds(HISTORIES).forEach((seed) -> history(seed, Faults.allUnordered(), workload));
+	}
+
 	@Test
-	void underFaultsWithoutOrderNoTwoHoldOneKeyAndNothingStays() {
-		seeds(HISTORIES).forEach((seed) -> history(seed, Faults.allUnordered()));
+	void underFaultsAndChangingLimitsNoMoreHoldThanMayAndNothingStays() {
+		seeds(HISTORIES).forEach((seed) -> history(seed, Faults.allAndAnOperator(), Workload.SEMAPHORES));
 	}
 
 	private static LongStream seeds(int count) {
@@ -66,10 +77,10 @@ class EngineSimulationTests {
 		return (seed != null) ? LongStream.of(seed) : LongStream.range(0, count);
 	}
 
-	private static Simulation history(long seed, Faults faults) {
-		Simulation simulation = new Simulation(seed, faults);
+	private static Simulation history(long seed, Faults faults, Workload workload) {
+		Simulation simulation = new Simulation(seed, faults, workload, 2);
 		try {
-			simulation.run(3, 8, 2, 6);
+			simulation.run(3, 8, 6);
 		}
 		catch (AssertionError | RuntimeException ex) {
 			throw new AssertionError("seed " + seed + ": " + ex.getMessage(), ex);

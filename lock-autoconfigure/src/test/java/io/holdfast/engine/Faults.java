@@ -21,10 +21,12 @@ final class Faults {
 
 	private final boolean ordered;
 
+	private final boolean operator;
+
 	private boolean over;
 
 	Faults(int lostReplies, int failures, int repeats, int lostWakeUps, int pauses, boolean crashes, boolean foreign,
-			boolean ordered) {
+			boolean ordered, boolean operator) {
 		this.lostReplies = lostReplies;
 		this.failures = failures;
 		this.repeats = repeats;
@@ -33,19 +35,25 @@ final class Faults {
 		this.crashes = crashes;
 		this.foreign = foreign;
 		this.ordered = ordered;
+		this.operator = operator;
 	}
 
 	static Faults none() {
-		return new Faults(0, 0, 0, 0, 0, false, false, true);
+		return new Faults(0, 0, 0, 0, 0, false, false, true, false);
 	}
 
 	static Faults all() {
-		return new Faults(40, 40, 100, 200, 5, true, true, true);
+		return new Faults(40, 40, 100, 200, 5, true, true, true, false);
 	}
 
 	/** As with a pool of connections: a later command may overtake an earlier one. */
 	static Faults allUnordered() {
-		return new Faults(40, 40, 100, 200, 5, true, true, false);
+		return new Faults(40, 40, 100, 200, 5, true, true, false, false);
+	}
+
+	/** Besides all the rest, an operator changes limits all the time. */
+	static Faults allAndAnOperator() {
+		return new Faults(40, 40, 100, 200, 5, true, false, true, true);
 	}
 
 	void end() {
@@ -83,6 +91,10 @@ final class Faults {
 
 	boolean ordered() {
 		return this.ordered;
+	}
+
+	boolean operator() {
+		return this.operator;
 	}
 
 	boolean foreign() {

@@ -18,13 +18,13 @@ final class SimulatedInstance implements Scheduler, LeaseStore {
 
 	private static final long MILLI = TimeUnit.MILLISECONDS.toNanos(1);
 
+	static final Duration HANDOFF = Duration.ofMillis(100);
+
 	private final Simulation simulation;
 
 	final int number;
 
 	final LeaseEngine engine;
-
-	final DefaultLockService locks;
 
 	private final MemoryLeaseStore store;
 
@@ -45,11 +45,10 @@ final class SimulatedInstance implements Scheduler, LeaseStore {
 		this.number = number;
 		this.store = new MemoryLeaseStore(simulation.world);
 		EngineSettings settings = new EngineSettings(Duration.ofSeconds(1), Duration.ofMillis(300), null,
-				Duration.ofSeconds(1), Duration.ofMillis(300), true, Duration.ofMillis(100), Duration.ofMillis(20),
+				Duration.ofSeconds(1), Duration.ofMillis(300), true, HANDOFF, Duration.ofMillis(20),
 				Duration.ofMillis(250));
 		this.engine = new LeaseEngine(this, settings, this, (task) -> at(0, task), "%032x".formatted(number + 1),
 				simulation.random::nextDouble);
-		this.locks = new DefaultLockService(this.engine);
 	}
 
 	/** Lose the subscription for a time, and know it. */

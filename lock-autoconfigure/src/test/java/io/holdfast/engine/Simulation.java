@@ -1,22 +1,17 @@
 package io.holdfast.engine;
 
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.PriorityQueue;
 import java.util.Random;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-import org.jspecify.annotations.Nullable;
-
-import io.holdfast.LockLease;
-import io.holdfast.LockNotAcquiredException;
-import io.holdfast.LockRequest;
+import io.holdfast.engine.Resource.Kind;
+import io.holdfast.engine.SimulatedUser.Workload;
+import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.memory.MemoryLeases;
 
 /**
@@ -27,11 +22,18 @@ import io.holdfast.memory.MemoryLeases;
  */
 final class Simulation {
 
+	/** The limit of every semaphore, unless an operator sets another one. */
+	static final int LIMIT = 3;
+
 	private static final long MILLI = TimeUnit.MILLISECONDS.toNanos(1);
 
 	final Random random;
 
 	final Faults faults;
+
+	final Workload workload;
+
+	final int keys;
 
 	private final PriorityQueue<Event> events = new PriorityQueue<>(
 			Comparator.comparingLong(Event::at).thenComparingLong(Event::order));
@@ -40,13 +42,13 @@ final class Simulation {
 
 	private long order;
 
-	final MemoryLeases world = new MemoryLeases(() -> this.now);
+	final MemoryLeases world = new MemoryLeases(() -> this.now, SimulatedInstance.HANDOFF);
 
 	private final List<SimulatedInstance> instances = new ArrayList<>();
 
-	private final List<User> users = new ArrayList<>();
+	private final List<SimulatedUser> users = new ArrayList<>();
 
-	private final Map<String, List<LockLease>> leases = new HashMap<>();
+	private final Map<String, List<Entry>> leases = new HashMap<>();
 
 	private final Map<String, Long> foreignUntil = new HashMap<>();
 
@@ -54,23 +56,30 @@ final class Simulation {
 
 	private final List<String> history = new ArrayList<>();
 
+	private final MemoryLeaseStore operator = new MemoryLeaseStore(this.world);
+
+	private final int highestLimit;
+
 	int granted;
 
 	int timedOut;
 
 	int lost;
 
-	Simulation(long seed, Faults faults) {
+	Simulation(long seed, Faults faults, Workload workload, int keys) {
 		this.random = new Random(seed);
 		this.faults = faults;
+		this.workload = workload;
+		this.keys = keys;
+		this.highestLimit = faults.operator() ? 2 * LIMIT : LIMIT;
 	}
 
-	void run(int instanceCount, int users, int keys, int steps) {
+	void run(int instanceCount, int users, int steps) {
 		for (int i = 0; i < instanceCount; i++) {
 			this.instances.add(new SimulatedInstance(this, i));
 		}
 		for (int i = 0; i < users; i++) {
-			User user = new User(this.instances.get(this.random.nextInt(instanceCount)), keys, steps);
+			SimulatedUser user = new SimulatedUser(this, this.instances.get(this.random.nextInt(instanceCount)), steps);
 			this.users.add(user);
 			at(this.random.nextInt(20) * MILLI, user::next);
 		}
@@ -82,8 +91,11 @@ final class Simulation {
 		}
 		if (this.faults.foreign()) {
 			for (int i = 0; i < 5; i++) {
-				at(this.random.nextInt(500) * MILLI, () -> foreign("k" + this.random.nextInt(keys)));
+				at(this.random.nextInt(500) * MILLI, () -> foreign("k" + this.random.nextInt(this.keys)));
 			}
+		}
+		if (this.faults.operator()) {
+			at(0, this::operate);
 		}
 		for (SimulatedInstance instance : this.instances) {
 			if (this.faults.hangs()) {
@@ -92,8 +104,8 @@ final class Simulation {
 		}
 		at(2000 * MILLI, this.faults::end);
 		drain();
-		for (User user : this.users) {
-			check(user.steps < 0 || user.instance.crashed, user + " still waits");
+		for (SimulatedUser user : this.users) {
+			check(user.isDone(), user + " still waits");
 		}
 		// What dead instances left in a queue that nobody uses goes by itself.
 		this.now += 2000 * MILLI;
@@ -117,26 +129,72 @@ final class Simulation {
 		int ttl = 20 + this.random.nextInt(200);
 		if (this.world.takeIfFree(key, "somebody", ttl)) {
 			log("foreign takes " + key + " for " + ttl);
-			checkFree(key, "a foreign client");
+			for (Entry other : this.leases.getOrDefault(key, List.of())) {
+				check(!other.lease.isHeld() || other.demand.resource().kind() == Kind.SEMAPHORE,
+						"a foreign client got " + key + " while " + other + " is held");
+			}
+			checkForeign(key, "a foreign client");
 			this.foreignUntil.put(key, this.now + ttl * MILLI);
 		}
 	}
 
-	private void checkFree(String key, String who) {
-		for (LockLease other : this.leases.getOrDefault(key, List.of())) {
-			check(!other.isHeld(), who + " got " + key + " while " + other + " is held");
-		}
+	private void checkForeign(String key, String who) {
 		check(this.foreignUntil.getOrDefault(key, 0L) - this.now <= 0, who + " got " + key + " while a client has it");
 	}
 
-	private void entered(String key, LockLease lease, String who) {
-		checkFree(key, who);
-		Long last = this.fences.put(key, lease.fence());
-		check(last == null || lease.fence() > last,
-				"fence of " + key + " did not grow: " + last + ", " + lease.fence());
-		this.leases.computeIfAbsent(key, (k) -> new ArrayList<>()).add(lease);
+	/** A user was told that it holds. */
+	void entered(SimulatedUser user, Demand demand, HeldLease lease) {
+		Resource resource = demand.resource();
+		String who = user.toString();
+		List<Entry> others = this.leases.getOrDefault(resource.key(), List.of());
+		long permits = lease.hold.permits;
+		for (Entry other : others) {
+			if (other.lease.isHeld() && !(other.user == user && other.demand.resource().equals(resource)
+					&& resource.kind() == Kind.READ_WRITE)) {
+				check(other.demand.resource().equals(resource), who + " got " + resource + " while another has it");
+				permits += other.lease.hold.permits;
+			}
+		}
+		int limit = (resource.kind() == Kind.SEMAPHORE) ? this.highestLimit : demand.limit();
+		check(permits <= limit, who + " got " + demand + ": " + permits + " permits are held");
+		if (resource.kind() != Kind.SEMAPHORE) {
+			checkForeign(resource.key(), who);
+			checkFence(demand, lease, who);
+		}
+		this.leases.computeIfAbsent(resource.key(), (k) -> new ArrayList<>()).add(new Entry(user, demand, lease));
 		this.granted++;
-		log(who + " holds " + key + " fence " + lease.fence());
+		log(who + " holds " + resource + " fence " + lease.hold.fence);
+	}
+
+	/** Whoever writes has the highest fence; readers are told of theirs in any order. */
+	private void checkFence(Demand demand, HeldLease lease, String who) {
+		if (demand.permits() == demand.limit() && lease.hold.leases == 1) {
+			Long last = this.fences.put(demand.resource().key(), lease.hold.fence);
+			check(last == null || lease.hold.fence > last,
+					who + ": fence did not grow: " + last + ", " + lease.hold.fence);
+		}
+	}
+
+	void left(Demand demand, HeldLease lease) {
+		List<Entry> held = this.leases.get(demand.resource().key());
+		if (held != null) {
+			held.removeIf((entry) -> entry.lease == lease);
+		}
+	}
+
+	/** Somebody changes limits while permits are held and waited for. */
+	private void operate() {
+		if (this.now > 2_500 * MILLI) {
+			this.operator.limit(new Resource(Kind.SEMAPHORE, "k" + this.random.nextInt(this.keys)), null);
+			for (int key = 0; key < this.keys; key++) {
+				this.operator.limit(new Resource(Kind.SEMAPHORE, "k" + key), null);
+			}
+			return;
+		}
+		Integer limit = (this.random.nextInt(4) == 0) ? null : this.random.nextInt(this.highestLimit + 1);
+		log("the limit is " + limit);
+		this.operator.limit(new Resource(Kind.SEMAPHORE, "k" + this.random.nextInt(this.keys)), limit);
+		at(this.random.nextInt(150) * MILLI, this::operate);
 	}
 
 	void at(long delay, Runnable action) {
@@ -157,82 +215,10 @@ final class Simulation {
 		}
 	}
 
-	private record Event(long at, long order, Runnable action) {
+	private record Entry(SimulatedUser user, Demand demand, HeldLease lease) {
 	}
 
-	/** Acquires, holds and releases, again and again. */
-	private final class User {
-
-		private final SimulatedInstance instance;
-
-		private final int keys;
-
-		private int steps;
-
-		User(SimulatedInstance instance, int keys, int steps) {
-			this.instance = instance;
-			this.keys = keys;
-			this.steps = steps;
-		}
-
-		void next() {
-			if (this.steps-- == 0 || this.instance.crashed) {
-				return;
-			}
-			String key = "k" + Simulation.this.random.nextInt(this.keys);
-			boolean patient = Simulation.this.random.nextInt(4) == 0;
-			int wait = patient ? 30_000 : Simulation.this.random.nextInt(4) * Simulation.this.random.nextInt(400);
-			int lease = 100 + Simulation.this.random.nextInt(400);
-			LockRequest request = LockRequest.of(key)
-				.waitTime(Duration.ofMillis(wait))
-				.leaseTime(Duration.ofMillis(lease))
-				.renewal(Simulation.this.random.nextInt(3) > 0)
-				.maxHold(Duration.ofSeconds(2));
-			long startedAt = Simulation.this.now;
-			log(this + " asks " + request);
-			CompletableFuture<Optional<LockLease>> answer = this.instance.locks.tryAcquireAsync(request);
-			if (Simulation.this.random.nextInt(10) == 0) {
-				this.instance.at(Simulation.this.random.nextInt(300) * MILLI, () -> answer.cancel(false));
-			}
-			answer.whenComplete((acquired, error) -> this.instance.at(0, () -> {
-				long late = Simulation.this.now - startedAt - Math.max(wait, 250) * MILLI - this.instance.pausedFor;
-				check(!patient || acquired == null || acquired.isPresent(), this + " never got its turn");
-				check(late < 250 * MILLI, this + " was answered " + late / MILLI + " ms late");
-				answered(key, acquired, error);
-			}));
-		}
-
-		private void answered(String key, @Nullable Optional<LockLease> acquired, @Nullable Throwable error) {
-			check(!(error instanceof LockNotAcquiredException), this + " got " + error);
-			LockLease lease = (acquired != null) ? acquired.orElse(null) : null;
-			if (lease == null) {
-				Simulation.this.timedOut++;
-				log(this + " did not get " + key + ((error != null) ? ": " + error : ""));
-				this.instance.at(Simulation.this.random.nextInt(50) * MILLI, this::next);
-				return;
-			}
-			if (lease.isHeld()) {
-				entered(key, lease, toString());
-			}
-			lease.onLost(() -> Simulation.this.lost++);
-			boolean hangs = Simulation.this.faults.hangs() && Simulation.this.random.nextInt(40) == 0;
-			long busy = hangs ? 100_000 : Simulation.this.random.nextInt(4) * Simulation.this.random.nextInt(100);
-			this.instance.at(busy * MILLI, () -> {
-				log(this + " releases " + key);
-				List<LockLease> held = Simulation.this.leases.get(key);
-				if (held != null) {
-					held.remove(lease);
-				}
-				lease.releaseAsync();
-				this.instance.at(Simulation.this.random.nextInt(20) * MILLI, this::next);
-			});
-		}
-
-		@Override
-		public String toString() {
-			return "user " + Integer.toHexString(hashCode() & 0xffff) + " of " + this.instance.number;
-		}
-
+	private record Event(long at, long order, Runnable action) {
 	}
 
 }

@@ -1,0 +1,201 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.LockMode;
+import io.holdfast.LockRequest;
+import io.holdfast.NotAcquiredException;
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.SemaphoreRequest;
+
+/**
+ * Acquires, holds and releases, again and again, on one instance of a {@link Simulation}.
+ */
+final class SimulatedUser {
+
+	private static final long MILLI = TimeUnit.MILLISECONDS.toNanos(1);
+
+	private final Simulation simulation;
+
+	final SimulatedInstance instance;
+
+	/** Never started: it only owns. */
+	private final Thread thread = new Thread();
+
+	private int steps;
+
+	SimulatedUser(Simulation simulation, SimulatedInstance instance, int steps) {
+		this.simulation = simulation;
+		this.instance = instance;
+		this.steps = steps;
+	}
+
+	boolean isDone() {
+		return this.steps < 0 || this.instance.crashed;
+	}
+
+	void next() {
+		if (this.steps-- == 0 || this.instance.crashed) {
+			return;
+		}
+		boolean patient = random(4) == 0;
+		int wait = patient ? 30_000 : random(4) * random(400);
+		acquire(newDemand(wait), patient, wait, false);
+	}
+
+	private Demand newDemand(int wait) {
+		String key = "k" + random(this.simulation.keys);
+		Duration lease = Duration.ofMillis(100 + random(400));
+		boolean renewal = random(3) > 0;
+		EngineSettings settings = this.instance.engine.settings;
+		if (this.simulation.workload == Workload.SEMAPHORES) {
+			int permits = (random(6) == 0) ? Simulation.LIMIT : 1 + random(2);
+			SemaphoreRequest request = SemaphoreRequest.of(key, Simulation.LIMIT)
+				.permits(permits)
+				.waitTime(Duration.ofMillis(wait))
+				.leaseTime(lease)
+				.renewal(renewal)
+				.maxHold(Duration.ofSeconds(2))
+				.fair(random(5) > 0);
+			return Demand.of(request, settings);
+		}
+		LockMode mode = (this.simulation.workload == Workload.LOCKS) ? LockMode.EXCLUSIVE
+				: (random(8) == 0) ? LockMode.EXCLUSIVE : (random(3) == 0) ? LockMode.WRITE : LockMode.READ;
+		LockRequest request = LockRequest.of(key)
+			.mode(mode)
+			.waitTime(Duration.ofMillis(wait))
+			.leaseTime(lease)
+			.renewal(renewal)
+			.maxHold(Duration.ofSeconds(2));
+		return Demand.of(request, settings);
+	}
+
+	private void acquire(Demand demand, boolean patient, int wait, boolean besideAnother) {
+		long startedAt = this.simulation.now();
+		this.simulation.log(this + " asks " + demand);
+		CompletableFuture<Optional<HeldLease>> answer = start(demand);
+		if (random(10) == 0) {
+			this.instance.at(random(300) * MILLI, () -> answer.cancel(false));
+		}
+		answer.whenComplete((acquired, error) -> this.instance.at(0, () -> {
+			long late = this.simulation.now() - startedAt - Math.max(wait, 250) * MILLI - this.instance.pausedFor;
+			check(!patient || acquired == null || acquired.isPresent(), this + " never got its turn");
+			check(late < 250 * MILLI, this + " was answered " + late / MILLI + " ms late");
+			check(!(error instanceof NotAcquiredException ex) || isRefusalPossible(ex), this + " got " + error);
+			HeldLease lease = (acquired != null) ? acquired.orElse(null) : null;
+			if (lease != null) {
+				granted(demand, lease, besideAnother);
+			}
+			else {
+				this.simulation.timedOut++;
+				this.simulation.log(this + " did not get " + demand.resource() + ((error != null) ? ": " + error : ""));
+				nextAfter(random(50), besideAnother);
+			}
+		}));
+	}
+
+	private boolean isRefusalPossible(NotAcquiredException ex) {
+		return switch (ex.getReason()) {
+			case EXCEEDS_LIMIT -> this.simulation.faults.operator();
+			// It may still read what it wrote before.
+			case SELF_BLOCKED -> this.simulation.workload == Workload.READERS_AND_WRITERS;
+			default -> false;
+		};
+	}
+
+	/** By the asynchronous face, or as a thread of this user. */
+	private CompletableFuture<Optional<HeldLease>> start(Demand demand) {
+		if (demand.resource().kind() != Resource.Kind.READ_WRITE) {
+			return new Acquirer<HeldLease>(this.instance.engine, (lease) -> lease).tryAcquireAsync(demand);
+		}
+		Waiter waiter = this.instance.engine.acquire(demand, this.thread);
+		CompletableFuture<Optional<HeldLease>> face = new CompletableFuture<>();
+		waiter.result.whenComplete((lease, error) -> {
+			if (error instanceof NotAcquiredException ex && ex.getReason() == Reason.TIMED_OUT) {
+				face.complete(Optional.empty());
+			}
+			else if (error != null) {
+				face.completeExceptionally(error);
+			}
+			else if (!face.complete(Optional.of(lease))) {
+				lease.releaseAsync();
+			}
+		});
+		face.whenComplete((lease, error) -> {
+			if (face.isCancelled()) {
+				this.instance.engine.abandon(waiter, new CancellationException());
+			}
+		});
+		return face;
+	}
+
+	private void granted(Demand demand, HeldLease lease, boolean besideAnother) {
+		if (lease.isHeld()) {
+			this.simulation.entered(this, demand, lease);
+		}
+		lease.onLost(() -> this.simulation.lost++);
+		boolean hangs = this.simulation.faults.hangs() && random(40) == 0;
+		long busy = hangs ? 100_000 : random(4) * random(100);
+		boolean writes = demand.resource().kind() == Resource.Kind.READ_WRITE && demand.permits() == Resource.ALL;
+		if (writes && !besideAnother && random(2) == 0) {
+			// What a writer reads it may go on reading when it gives up writing.
+			Demand reading = new Demand(demand.resource(), 1, Resource.ALL, true, true, 1000 * MILLI, 300, 100, true,
+					2000 * MILLI, true);
+			this.instance.at(random(20) * MILLI, () -> acquire(reading, false, 1000, true));
+		}
+		if (lease instanceof HeldLease.Permits && demand.permits() > 1 && random(3) == 0) {
+			this.instance.at(busy * MILLI / 2, () -> lease.hold.gate.execute(() -> {
+				if (lease.isHeld()) {
+					this.simulation.log(this + " gives back all but one of " + demand.resource());
+					this.instance.engine.shrink(lease.hold, 1, new CompletableFuture<>());
+				}
+			}));
+		}
+		this.instance.at(busy * MILLI, () -> {
+			this.simulation.log(this + " releases " + demand.resource());
+			this.simulation.left(demand, lease);
+			lease.releaseAsync();
+			nextAfter(random(20), besideAnother);
+		});
+	}
+
+	private void nextAfter(int millis, boolean besideAnother) {
+		if (!besideAnother) {
+			this.instance.at(millis * MILLI, this::next);
+		}
+	}
+
+	private int random(int bound) {
+		return this.simulation.random.nextInt(bound);
+	}
+
+	private void check(boolean condition, String message) {
+		this.simulation.check(condition, message);
+	}
+
+	@Override
+	public String toString() {
+		return "user " + Integer.toHexString(hashCode() & 0xffff) + " of " + this.instance.number;
+	}
+
+	/**
+	 * What users ask for.
+	 */
+	enum Workload {
+
+		/** Exclusive locks. */
+		LOCKS,
+
+		/** Read-write locks, and now and then an exclusive lock of the same key. */
+		READERS_AND_WRITERS,
+
+		/** Permits. */
+		SEMAPHORES
+
+	}
+
+}
