@@ -51,8 +51,8 @@ class KeyTests {
 		this.fleet.observer().opsForHash().put(lockKey, "field", "value");
 		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> this.instance.acquire("settings"))
 			.withMessageContaining("'" + lockKey + "'")
-			.withMessageContaining("not a lock")
-			.withMessageContaining("lock another key")
+			.withMessageContaining("holds something else")
+			.withMessageContaining("use another key")
 			.withMessageContaining("holdfast.lock.key-prefix")
 			.satisfies((ex) -> assertThat(ex.getKey()).isEqualTo("settings"));
 		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> this.instance.tryAcquire("settings"));

@@ -106,7 +106,7 @@ class ShutDownTests {
 			.atMost(SOON)
 			.until(() -> lease.isHeld() && this.fleet.isLocked(KEY));
 		assertThat(closing).isNotDone();
-		assertThat(output).contains("Waiting up to 16000 ms for the locks that are held: '" + KEY + "'");
+		assertThat(output).contains("Waiting up to 16000 ms for what is held: lock '" + KEY + "'");
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 		assertThat(closing).succeedsWithin(SOON);
 		elsewhere.release();
