@@ -16,7 +16,7 @@ class PermitGate extends Gate {
 	@Override
 	void arrive(Waiter waiter) {
 		Demand demand = waiter.demand;
-		boolean first = this.queue.isEmpty() || !demand.fair();
+		boolean first = this.queue.isEmpty() || !demand.fair() || isTooBig(demand);
 		if (this.engine.isClosed()) {
 			fail(waiter, Failures.notAcquired(waiter, Reason.SHUTDOWN));
 		}
@@ -35,11 +35,19 @@ class PermitGate extends Gate {
 
 	@Override
 	boolean admits(Waiter waiter) {
+		if (isTooBig(waiter.demand)) {
+			return true;
+		}
 		long contended = 0;
 		for (Waiter contender : this.contenders) {
 			contended += contender.demand.waits() ? contender.demand.permits() : 0;
 		}
-		return contended == 0 || contended + waiter.demand.permits() <= waiter.demand.limit();
+		return contended + waiter.demand.permits() <= waiter.demand.limit();
+	}
+
+	/** It need not wait to be refused, unless an operator has raised the limit. */
+	private static boolean isTooBig(Demand demand) {
+		return demand.permits() > demand.limit();
 	}
 
 	@Override

@@ -115,6 +115,15 @@ class PermitRulesTests extends ScriptedEngine {
 	}
 
 	@Test
+	void aRequestAboveTheLimitAsksAtOnceWhoeverWaits() {
+		acquire(WAITING, 4);
+		assertThat(this.store.sent()).hasSize(3);
+		acquire(WAITING.permits(4), 1);
+		this.semaphores.tryAcquireAsync(WAITING.permits(4).waitTime(Duration.ZERO));
+		assertThat(this.store.sent()).containsExactly("acquire 5", "acquire 6 at once");
+	}
+
+	@Test
 	void aRequestAboveTheLimitIsRefusedWithTheLimitThatCounts() {
 		List<CompletableFuture<PermitLease>> answers = acquire(WAITING.permits(3), 1);
 		this.store.last("acquire 1").rejected(2);
