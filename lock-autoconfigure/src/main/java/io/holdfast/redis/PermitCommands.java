@@ -99,6 +99,7 @@ final class PermitCommands {
 	}
 
 	private PermitKeys keys(Resource resource) {
+		this.options.check(resource);
 		String key = this.options.keyOf(resource);
 		return (resource.kind() == Kind.SEMAPHORE) ? PermitKeys.ofSemaphore(key, this.cluster)
 				: PermitKeys.ofReadWriteLock(key, this.cluster);

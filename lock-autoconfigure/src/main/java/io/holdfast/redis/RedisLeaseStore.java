@@ -9,6 +9,7 @@ import java.util.stream.Stream;
 import io.holdfast.engine.LeaseStore;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
+import io.holdfast.engine.StoreFailure;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.data.redis.connection.ClusterSlotHashUtil;
@@ -151,8 +152,10 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	private <T> CompletableFuture<T> execute(Script script, Resource lock, Function<List<?>, T> reply, Object... args) {
 		String key = this.options.keyOf(lock);
-		return this.executor.execute(script, () -> RedisKeys.of(key, this.cluster).toBytes(), Stream.of(args), key,
-				reply);
+		return this.executor.execute(script, () -> {
+			this.options.check(lock);
+			return RedisKeys.of(key, this.cluster).toBytes();
+		}, Stream.of(args), key, reply);
 	}
 
 	private ReleaseReply released(Resource lock, List<?> reply) {
@@ -204,6 +207,23 @@ public final class RedisLeaseStore implements LeaseStore {
 		public static Options defaults() {
 			return new Options("lock:", "semaphore:", "holdfast:wake:", null, Duration.ofHours(24),
 					Duration.ofSeconds(5), false);
+		}
+
+		/**
+		 * With an empty prefix, say, a lock's key may begin as those of semaphores do,
+		 * and their companions be the same.
+		 * @param resource what is to be used
+		 * @throws StoreFailure if its key begins with the longer prefix of the other kind
+		 */
+		void check(Resource resource) {
+			boolean semaphore = resource.kind() == Kind.SEMAPHORE;
+			String prefix = semaphore ? this.semaphorePrefix : this.lockPrefix;
+			String other = semaphore ? this.lockPrefix : this.semaphorePrefix;
+			if (other.startsWith(prefix) && keyOf(resource).startsWith(other)) {
+				throw new StoreFailure("The key '" + keyOf(resource) + "' begins with '" + other + "', as those of "
+						+ (semaphore ? "locks" : "semaphores")
+						+ " do: use another key, or prefixes of which none begins with the other", false, null);
+			}
 		}
 
 		/**

@@ -1,0 +1,51 @@
+package io.holdfast.redis;
+
+import java.time.Duration;
+
+import io.holdfast.engine.Resource;
+import io.holdfast.engine.Resource.Kind;
+import io.holdfast.engine.StoreFailure;
+import io.holdfast.redis.RedisLeaseStore.Options;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatNoException;
+
+/**
+ * Locks and semaphores whose prefixes are such that they might meet.
+ */
+class PrefixTests {
+
+	@ParameterizedTest
+	@CsvSource(textBlock = """
+			'', semaphore:, LOCK, semaphore:x
+			'', semaphore:, READ_WRITE, semaphore:
+			app:, app:s:, LOCK, s:x
+			app:s:, app:, SEMAPHORE, s:x
+			""")
+	void keysInTheOthersNamespaceAreRefused(String lockPrefix, String semaphorePrefix, Kind kind, String key) {
+		assertThatExceptionOfType(StoreFailure.class)
+			.isThrownBy(() -> options(lockPrefix, semaphorePrefix).check(new Resource(kind, key)))
+			.withMessageContaining("The key '")
+			.withMessageContaining("none begins with the other");
+	}
+
+	@ParameterizedTest
+	@CsvSource(textBlock = """
+			lock:, semaphore:, LOCK, semaphore:x
+			lock:, semaphore:, SEMAPHORE, lock:x
+			'', semaphore:, LOCK, sema
+			'', semaphore:, SEMAPHORE, x
+			app:s:, app:, LOCK, s:x
+			""")
+	void othersAreNot(String lockPrefix, String semaphorePrefix, Kind kind, String key) {
+		assertThatNoException().isThrownBy(() -> options(lockPrefix, semaphorePrefix).check(new Resource(kind, key)));
+	}
+
+	private static Options options(String lockPrefix, String semaphorePrefix) {
+		return new Options(lockPrefix, semaphorePrefix, "wake:", null, Duration.ofHours(1), Duration.ofSeconds(5),
+				false);
+	}
+
+}
