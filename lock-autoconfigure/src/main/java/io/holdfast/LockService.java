@@ -5,8 +5,8 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Grants exclusive, leased locks on keys, over all instances that share a store.
- * Thread-safe.
+ * Grants leased locks on keys, exclusive or for readers and writers, over all instances
+ * that share a store. Thread-safe.
  *
  * <p>
  * {@code acquire} throws if the lock was not acquired; {@code tryAcquire} returns an

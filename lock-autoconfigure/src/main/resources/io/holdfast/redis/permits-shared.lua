@@ -108,7 +108,12 @@ end
 
 -- What the state says is gone: it is learned anew from the holders and the queue.
 local function restoreState()
-  used, lastEnd, changed = 0, lastEnd or 0, true
+  used, lastEnd = 0, lastEnd or 0
+  if holders == 0 and waiting == 0 then
+    -- The usual case: nobody has used it for a while.
+    return
+  end
+  changed = true
   local entries = excluded and {} or redis.call('ZRANGE', holdersKey, 0, -1, 'WITHSCORES')
   for i = 1, #entries, 2 do
     local token, permits = string.match(entries[i], '^(.*):(%d+)$')
