@@ -1,11 +1,9 @@
 package io.holdfast.sample;
 
-import java.util.Arrays;
-import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
+import io.holdfast.sample.Outcome.Waits;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,48 +29,15 @@ record SaleResult(String sku, int stock, int buyers, Round withoutLock, Round wi
 	 * @param instances how many buyers each instance served, by its port
 	 */
 	@JsonInclude(JsonInclude.Include.NON_NULL)
-	record Round(int sold, int oversold, int failed, long millis, @Nullable LockWaits lockWaits,
+	record Round(int sold, int oversold, int failed, long millis, @Nullable Waits lockWaits,
 			Map<String, Integer> instances) {
 
-		static Round of(int stock, boolean locked, long millis, List<Served> parts) {
-			int sold = parts.stream().mapToInt(Served::sold).sum();
-			int failed = parts.stream().mapToInt(Served::failed).sum();
-			Map<String, Integer> instances = new TreeMap<>();
-			parts.forEach((part) -> instances.merge(part.instance(), part.buyers(), Integer::sum));
-			return new Round(sold, Math.max(0, sold - stock), failed, millis, locked ? LockWaits.of(parts) : null,
-					instances);
+		static Round of(int stock, boolean locked, Outcome purchases) {
+			int sold = purchases.succeeded();
+			return new Round(sold, Math.max(0, sold - stock), purchases.failed(), purchases.millis(),
+					locked ? purchases.waits() : null, purchases.instances());
 		}
 
-	}
-
-	/**
-	 * Waits for the lock, of those who got it.
-	 *
-	 * @param count how many waits
-	 * @param p50Millis half of them were not longer than this
-	 * @param maxMillis the longest
-	 */
-	record LockWaits(int count, long p50Millis, long maxMillis) {
-
-		static LockWaits of(List<Served> parts) {
-			long[] millis = parts.stream().flatMapToLong((part) -> Arrays.stream(part.waitMillis())).sorted().toArray();
-			int count = millis.length;
-			return (count == 0) ? new LockWaits(0, 0, 0)
-					: new LockWaits(count, millis[(count - 1) / 2], millis[count - 1]);
-		}
-
-	}
-
-	/**
-	 * What one instance reports of its share of a round.
-	 *
-	 * @param instance the port of the instance
-	 * @param buyers how many buyers it served
-	 * @param sold how many of them got a piece
-	 * @param failed how many of their purchases failed
-	 * @param waitMillis how long each of the others waited before the purchase began
-	 */
-	record Served(String instance, int buyers, int sold, int failed, long[] waitMillis) {
 	}
 
 }

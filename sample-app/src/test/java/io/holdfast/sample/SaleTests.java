@@ -5,7 +5,7 @@ import java.util.Map;
 import io.holdfast.LockLease;
 import io.holdfast.LockService;
 import io.holdfast.sample.Instances.Instance;
-import io.holdfast.sample.SaleResult.LockWaits;
+import io.holdfast.sample.Outcome.Waits;
 import io.holdfast.sample.SaleResult.Round;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -54,7 +54,7 @@ class SaleTests {
 		assertThat(locked.failed()).isZero();
 		assertThat(locked.instances()).containsOnlyKeys(first.port(), second.port());
 		assertThat(locked.instances().values()).containsExactlyInAnyOrder(61, 60);
-		LockWaits waits = locked.lockWaits();
+		Waits waits = locked.lockWaits();
 		assertThat(waits).isNotNull();
 		assertThat(waits.count()).isEqualTo(121);
 		assertThat(waits.p50Millis()).isBetween(1L, waits.maxMillis());
