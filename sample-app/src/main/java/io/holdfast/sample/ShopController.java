@@ -26,10 +26,13 @@ class ShopController {
 
 	private final Sales sales;
 
+	private final Rushes rushes;
+
 	private final SettingsEditor settings;
 
-	ShopController(Sales sales, SettingsEditor settings) {
+	ShopController(Sales sales, Rushes rushes, SettingsEditor settings) {
 		this.sales = sales;
+		this.rushes = rushes;
 		this.settings = settings;
 	}
 
@@ -39,6 +42,7 @@ class ShopController {
 				A small shop, run by several instances and locked by Holdfast. What can be called:
 
 				POST   /sales?sku=SKU0001&stock=100&buyers=400   hold a sale, without and with the lock
+				POST   /rush?sku=SKU0001&readers=100             read a product that just expired from the cache
 				GET    /settings                                 read the settings, and who edits them
 				POST   /settings/edit?editor=anna                open the settings for editing
 				PUT    /settings?editor=anna                     save a JSON object as the settings, and close
@@ -52,6 +56,13 @@ class ShopController {
 		check("stock", stock, 100_000);
 		check("buyers", buyers, 2_000);
 		return this.sales.hold(sku, stock, buyers);
+	}
+
+	@PostMapping("/rush")
+	RushResult rush(@RequestParam String sku, @RequestParam int readers) {
+		check("sku", sku, SKU);
+		check("readers", readers, 2_000);
+		return this.rushes.run(sku, readers);
 	}
 
 	@GetMapping("/settings")

@@ -13,9 +13,10 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * longer renewed
  * @param editingLease how long the lock of the settings lasts when it is not renewed:
  * others wait so long at most if the instance of an editor dies
+ * @param loadTime how long the database takes to load a product
  */
 @ConfigurationProperties("shop")
 record ShopProperties(@DefaultValue("1ms") Duration thinkTime, @DefaultValue("2m") Duration editingTime,
-		@DefaultValue("10s") Duration editingLease) {
+		@DefaultValue("10s") Duration editingLease, @DefaultValue("100ms") Duration loadTime) {
 
 }

@@ -1,6 +1,7 @@
 /**
  * A small shop, run by several instances: a sale that must not sell more than its stock,
- * and settings that only one person edits at a time.
+ * a cache that one instance fills for all, and settings that only one person edits at a
+ * time.
  */
 @NullMarked
 package io.holdfast.sample;

@@ -10,7 +10,10 @@ import java.util.Deque;
 import java.util.List;
 
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.http.HttpMethod;
 import org.springframework.test.web.servlet.client.RestTestClient;
+
+import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * Several instances of the shop in this JVM, on one embedded Redis of their own that the
@@ -50,6 +53,32 @@ class Instances implements AutoCloseable {
 
 		RestTestClient http() {
 			return RestTestClient.bindToServer().baseUrl("http://localhost:" + this.port).build();
+		}
+
+		/** Posts a request that succeeds. */
+		<T> T post(String uri, Class<T> type) {
+			T answer = http().post()
+				.uri(uri)
+				.exchange()
+				.expectStatus()
+				.isOk()
+				.expectBody(type)
+				.returnResult()
+				.getResponseBody();
+			assertThat(answer).isNotNull();
+			return answer;
+		}
+
+		/** Sends a request that is refused. */
+		void expectProblem(HttpMethod method, String uri, int status, String detail) {
+			http().method(method)
+				.uri(uri)
+				.exchange()
+				.expectStatus()
+				.isEqualTo(status)
+				.expectBody()
+				.jsonPath("$.detail")
+				.value(String.class, (text) -> assertThat(text).startsWith(detail));
 		}
 
 	}

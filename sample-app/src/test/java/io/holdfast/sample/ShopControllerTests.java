@@ -1,0 +1,68 @@
+package io.holdfast.sample;
+
+import io.holdfast.sample.Instances.Instance;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import org.springframework.http.HttpMethod;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * What the shop says to those who call it.
+ */
+class ShopControllerTests {
+
+	private static Instances instances;
+
+	private static Instance shop;
+
+	@BeforeAll
+	static void start() {
+		instances = new Instances();
+		shop = instances.start();
+	}
+
+	@AfterAll
+	static void stop() {
+		instances.close();
+	}
+
+	@ParameterizedTest
+	@CsvSource(delimiter = '|', textBlock = """
+			POST | /sales?sku=SKU1&stock=0&buyers=1      | stock is 0, which is not from 1 to 100000
+			POST | /sales?sku=SKU1&stock=100001&buyers=1 | stock is 100001, which is not from 1 to 100000
+			POST | /sales?sku=SKU1&stock=1&buyers=0      | buyers is 0, which is not from 1 to 2000
+			POST | /sales?sku=SKU1&stock=1&buyers=2001   | buyers is 2001, which is not from 1 to 2000
+			POST | /sales?sku=SKU:1&stock=1&buyers=1     | sku does not match [A-Za-z0-9_-]{1,40}
+			POST | /sales?sku=&stock=1&buyers=1          | sku does not match [A-Za-z0-9_-]{1,40}
+			POST | /sales?sku=SKU1&stock=many&buyers=1   | Failed to convert 'stock' with value: 'many'
+			POST | /sales?sku=SKU1&stock=1               | Required parameter 'buyers' is not present.
+			POST | /rush?sku=SKU:1&readers=1             | sku does not match [A-Za-z0-9_-]{1,40}
+			POST | /rush?sku=SKU1&readers=0              | readers is 0, which is not from 1 to 2000
+			POST | /rush?sku=SKU1&readers=2001           | readers is 2001, which is not from 1 to 2000
+			""")
+	@DisplayName("Bad parameters are refused with what is wrong")
+	void refusesBadParameters(String method, String uri, String detail) {
+		shop.expectProblem(HttpMethod.valueOf(method), uri, 400, detail);
+	}
+
+	@Test
+	@DisplayName("The start page says what can be called")
+	void saysWhatCanBeCalled() {
+		shop.http()
+			.get()
+			.uri("/")
+			.exchange()
+			.expectStatus()
+			.isOk()
+			.expectBody(String.class)
+			.value((text) -> assertThat(text).contains("POST   /sales?sku=", "POST   /rush?sku=",
+					"PUT    /settings?editor="));
+	}
+
+}
