@@ -28,21 +28,28 @@ class ShopController {
 
 	private final Rushes rushes;
 
+	private final Quotes quotes;
+
 	private final SettingsEditor settings;
 
-	ShopController(Sales sales, Rushes rushes, SettingsEditor settings) {
+	ShopController(Sales sales, Rushes rushes, Quotes quotes, SettingsEditor settings) {
 		this.sales = sales;
 		this.rushes = rushes;
+		this.quotes = quotes;
 		this.settings = settings;
 	}
 
 	@GetMapping(path = "/", produces = MediaType.TEXT_PLAIN_VALUE)
 	String help() {
 		return """
-				A small shop, run by several instances and locked by Holdfast. What can be called:
+				A small shop, run by several instances and kept in order by Holdfast. What can be called:
 
 				POST   /sales?sku=SKU0001&stock=100&buyers=400   hold a sale, without and with the lock
 				POST   /rush?sku=SKU0001&readers=100             read a product that just expired from the cache
+				POST   /quotes?orders=60                         call a slow carrier, without and with the semaphore
+				GET    /quotes/limit                             read how many calls the carrier gets at a time
+				PUT    /quotes/limit?limit=5                     change that, for all instances
+				DELETE /quotes/limit                             let it be what is configured again
 				GET    /settings                                 read the settings, and who edits them
 				POST   /settings/edit?editor=anna                open the settings for editing
 				PUT    /settings?editor=anna                     save a JSON object as the settings, and close
@@ -63,6 +70,28 @@ class ShopController {
 		check("sku", sku, SKU);
 		check("readers", readers, 2_000);
 		return this.rushes.run(sku, readers);
+	}
+
+	@PostMapping("/quotes")
+	QuotesResult quote(@RequestParam int orders) {
+		check("orders", orders, 500);
+		return this.quotes.ask(orders);
+	}
+
+	@GetMapping("/quotes/limit")
+	QuotesResult.Limit limit() {
+		return this.quotes.limit();
+	}
+
+	@PutMapping("/quotes/limit")
+	QuotesResult.Limit setLimit(@RequestParam int limit) {
+		check("limit", limit, 0, 1_000);
+		return this.quotes.setLimit(limit);
+	}
+
+	@DeleteMapping("/quotes/limit")
+	QuotesResult.Limit clearLimit() {
+		return this.quotes.clearLimit();
 	}
 
 	@GetMapping("/settings")
@@ -91,9 +120,13 @@ class ShopController {
 	}
 
 	private static void check(String name, int value, int max) {
-		if (value < 1 || value > max) {
+		check(name, value, 1, max);
+	}
+
+	private static void check(String name, int value, int min, int max) {
+		if (value < min || value > max) {
 			throw new ResponseStatusException(HttpStatus.BAD_REQUEST,
-					name + " is " + value + ", which is not from 1 to " + max);
+					name + " is " + value + ", which is not from " + min + " to " + max);
 		}
 	}
 

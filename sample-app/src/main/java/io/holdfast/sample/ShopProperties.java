@@ -14,9 +14,12 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param editingLease how long the lock of the settings lasts when it is not renewed:
  * others wait so long at most if the instance of an editor dies
  * @param loadTime how long the database takes to load a product
+ * @param quoteTime how long the carrier takes for a quote
+ * @param quoteLimit how many calls the carrier gets at a time from all instances
  */
 @ConfigurationProperties("shop")
 record ShopProperties(@DefaultValue("1ms") Duration thinkTime, @DefaultValue("2m") Duration editingTime,
-		@DefaultValue("10s") Duration editingLease, @DefaultValue("100ms") Duration loadTime) {
+		@DefaultValue("10s") Duration editingLease, @DefaultValue("100ms") Duration loadTime,
+		@DefaultValue("50ms") Duration quoteTime, @DefaultValue("3") int quoteLimit) {
 
 }

@@ -57,7 +57,12 @@ class Instances implements AutoCloseable {
 
 		/** Posts a request that succeeds. */
 		<T> T post(String uri, Class<T> type) {
-			T answer = http().post()
+			return send(HttpMethod.POST, uri, type);
+		}
+
+		/** Sends a request that succeeds. */
+		<T> T send(HttpMethod method, String uri, Class<T> type) {
+			T answer = http().method(method)
 				.uri(uri)
 				.exchange()
 				.expectStatus()

@@ -1,5 +1,10 @@
 package io.holdfast.sample;
 
+import java.time.Duration;
+
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.sample.Instances.Instance;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -9,6 +14,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 import org.springframework.http.HttpMethod;
+import org.springframework.test.web.servlet.client.RestTestClient;
+import org.springframework.web.bind.annotation.GetMapping;
+import org.springframework.web.bind.annotation.RestController;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -45,6 +53,12 @@ class ShopControllerTests {
 			POST | /rush?sku=SKU:1&readers=1             | sku does not match [A-Za-z0-9_-]{1,40}
 			POST | /rush?sku=SKU1&readers=0              | readers is 0, which is not from 1 to 2000
 			POST | /rush?sku=SKU1&readers=2001           | readers is 2001, which is not from 1 to 2000
+			POST | /quotes?orders=0                      | orders is 0, which is not from 1 to 500
+			POST | /quotes?orders=501                    | orders is 501, which is not from 1 to 500
+			PUT  | /quotes/limit?limit=-1                | limit is -1, which is not from 0 to 1000
+			PUT  | /quotes/limit?limit=1001              | limit is 1001, which is not from 0 to 1000
+			PUT  | /quotes/limit?limit=many              | Failed to convert 'limit' with value: 'many'
+			PUT  | /quotes/limit                         | Required parameter 'limit' is not present.
 			""")
 	@DisplayName("Bad parameters are refused with what is wrong")
 	void refusesBadParameters(String method, String uri, String detail) {
@@ -62,7 +76,40 @@ class ShopControllerTests {
 			.isOk()
 			.expectBody(String.class)
 			.value((text) -> assertThat(text).contains("POST   /sales?sku=", "POST   /rush?sku=",
-					"PUT    /settings?editor="));
+					"POST   /quotes?orders=", "PUT    /quotes/limit?limit=", "PUT    /settings?editor="));
+	}
+
+	@Test
+	@DisplayName("Who does not get a lock, or a permit, is answered 503 and told why")
+	void tellsThatALockOrPermitWasNotToBeHad() {
+		RestTestClient http = RestTestClient.bindToController(new Unlucky())
+			.configureServer((server) -> server.setControllerAdvice(new ShopErrors()))
+			.build();
+		http.get().uri("/lock").exchange().expectStatus().isEqualTo(503);
+		http.get()
+			.uri("/permit")
+			.exchange()
+			.expectStatus()
+			.isEqualTo(503)
+			.expectBody()
+			.jsonPath("$.detail")
+			.value(String.class, (detail) -> assertThat(detail).contains("semaphore 'carrier'", "30000 ms"));
+	}
+
+	/** Not static, so that the shop does not take it for a bean. */
+	@RestController
+	class Unlucky {
+
+		@GetMapping("/lock")
+		void lock() {
+			throw new LockNotAcquiredException("stock:SKU0001", Reason.TIMED_OUT, Duration.ofSeconds(30), null);
+		}
+
+		@GetMapping("/permit")
+		void permit() {
+			throw new PermitNotAcquiredException("carrier", 1, 3, Reason.TIMED_OUT, Duration.ofSeconds(30), null);
+		}
+
 	}
 
 }
