@@ -19,6 +19,7 @@ import io.holdfast.sample.Outcome.Part;
 import jakarta.annotation.PreDestroy;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.json.JsonMapper;
 
 import org.springframework.core.env.Environment;
@@ -46,6 +47,8 @@ class Fleet {
 	 * dead.
 	 */
 	private static final Duration PATIENCE = Duration.ofSeconds(45);
+
+	private static final Duration STEP = Duration.ofSeconds(1);
 
 	private final LockService locks;
 
@@ -121,7 +124,7 @@ class Fleet {
 		}
 		List<Part> parts = new ArrayList<>();
 		while (parts.size() < shares) {
-			String part = this.redis.opsForList().leftPop(round.results(), PATIENCE);
+			String part = pop(round.results());
 			if (part == null) {
 				throw new ResponseStatusException(HttpStatus.SERVICE_UNAVAILABLE, (shares - parts.size()) + " of "
 						+ shares + " instances did not report their part of the " + kind + ". Were they stopped?");
@@ -139,7 +142,7 @@ class Fleet {
 	@RedisListener(CHANNEL)
 	void hear(String announcement) throws InterruptedException {
 		Announcement round = this.json.readValue(announcement, Announcement.class);
-		String share = this.redis.opsForList().leftPop(round.shares(), PATIENCE);
+		String share = pop(round.shares());
 		if (share != null) {
 			Part part = makeCalls(round, Integer.parseInt(share));
 			push(round.results(), this.json.writeValueAsString(part));
@@ -182,6 +185,17 @@ class Fleet {
 	private void push(String list, String element) {
 		this.redis.opsForList().rightPush(list, element);
 		this.redis.expire(list, PATIENCE.multipliedBy(2));
+	}
+
+	/** Waits in steps, because no command may last longer than the driver's timeout. */
+	private @Nullable String pop(String list) {
+		long begun = System.nanoTime();
+		String element;
+		do {
+			element = this.redis.opsForList().leftPop(list, STEP);
+		}
+		while (element == null && System.nanoTime() - begun < PATIENCE.toNanos());
+		return element;
 	}
 
 	private static long millis(long begun, long ended) {

@@ -38,8 +38,10 @@ class QuotesTests {
 	@BeforeAll
 	static void start() {
 		instances = new Instances();
-		// So long that calls without a permit do meet.
-		String[] properties = { "--shop.quote-time=100ms", "--shop.quote-limit=" + CONFIGURED };
+		// So long that calls without a permit do meet, and that some rounds last longer
+		// than any one command of Redis may.
+		String[] properties = { "--shop.quote-time=100ms", "--shop.quote-limit=" + CONFIGURED,
+				"--spring.data.redis.timeout=2s" };
 		first = instances.start(properties);
 		second = instances.start(properties);
 	}
@@ -79,7 +81,7 @@ class QuotesTests {
 		Limit set = new Limit(limit, true, 0, limit, 0);
 		assertThat(limit(second, HttpMethod.PUT, "?limit=" + limit)).isEqualTo(set);
 		assertThat(limit(first, HttpMethod.GET, "")).isEqualTo(set);
-		QuotesResult quotes = first.post("/quotes?orders=20", QuotesResult.class);
+		QuotesResult quotes = first.post("/quotes?orders=25", QuotesResult.class);
 		assertThat(quotes.limit()).isEqualTo(limit);
 		assertThat(quotes.withSemaphore().highest()).isEqualTo(limit);
 		Limit cleared = new Limit(CONFIGURED, false, 0, CONFIGURED, 0);
