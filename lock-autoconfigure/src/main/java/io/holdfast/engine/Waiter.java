@@ -220,14 +220,11 @@ final class Waiter {
 		}
 	}
 
-	/** Another script's grant was announced. */
+	/**
+	 * Another script's grant was announced; or, with no time left, that there is none.
+	 */
 	void handedOver(long fence, long ttlMillis) {
 		if (this.state != State.CONTENDING || this.busy && fence <= this.busyFence) {
-			return;
-		}
-		if (ttlMillis == 0) {
-			// No grant: the store will say why.
-			ask();
 			return;
 		}
 		// The grant came after whatever was answered BUSY, so it lasts from then at
