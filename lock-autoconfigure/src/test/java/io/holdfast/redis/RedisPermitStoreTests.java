@@ -1,16 +1,399 @@
 package io.holdfast.redis;
 
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+
+import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
+import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.PermitState;
+import io.holdfast.engine.LeaseStore.Renewal;
+import io.holdfast.engine.Resource;
+import io.holdfast.engine.StoreFailure;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.data.redis.core.StringRedisTemplate;
+import org.springframework.data.redis.core.ZSetOperations.TypedTuple;
+import org.springframework.data.redis.core.script.DefaultRedisScript;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * The contract of permits in Redis over Lettuce.
+ * The contract of permits in Redis over Lettuce, and what only Redis can show.
  */
 @WithRedis
 class RedisPermitStoreTests extends RedisPermitContract {
 
+	private static final List<Resource> BOTH = List.of(SEMAPHORE, READ_WRITE);
+
+	private final StringRedisTemplate redis;
+
+	private final String prefix;
+
 	RedisPermitStoreTests(TestRedis redis) {
 		super(new TestStores(redis.keyPrefix(), redis.template(), redis::connectionFactory));
+		this.redis = redis.template();
+		this.prefix = redis.keyPrefix();
+	}
+
+	private PermitKeys keys(Resource resource) {
+		return resource.equals(SEMAPHORE) ? PermitKeys.ofSemaphore(this.prefix + "semaphore:" + KEY, false)
+				: PermitKeys.ofReadWriteLock(this.prefix + "lock:" + KEY, false);
+	}
+
+	private Set<String> allKeys() {
+		return this.redis.keys("*" + this.prefix + "*");
+	}
+
+	private Map<String, String> stateOf(Resource resource) {
+		return this.redis.<String, String>opsForHash().entries(keys(resource).state());
+	}
+
+	/** How long the keys of a resource will live, all at one moment. */
+	@SuppressWarnings("unchecked")
+	private List<Long> ttls(Resource resource) {
+		PermitKeys keys = keys(resource);
+		return this.redis.execute(new DefaultRedisScript<>(
+				"local t = {} for i, k in ipairs(KEYS) do t[i] = redis.call('PTTL', k) end return t", List.class),
+				List.of(keys.holders(), keys.queue(), keys.state()));
+	}
+
+	private void assertAllLiveFor(Resource resource, long atLeast, long atMost) {
+		List<Long> ttls = ttls(resource).stream().filter((ttl) -> ttl != -2).distinct().toList();
+		assertThat(ttls).singleElement().satisfies((ttl) -> assertThat(ttl).isBetween(atLeast, atMost));
+	}
+
+	@Test
+	@DisplayName("what is in Redis for a semaphore")
+	void keysOfSemaphore() {
+		granted(this.a.acquire(SEMAPHORE, ask(this.a, "1", 1)));
+		Granted last = granted(this.a.acquire(SEMAPHORE, ask(this.a, "2", 3)));
+		busy(acquire(this.b, "1", 2));
+		long now = System.currentTimeMillis();
+		PermitKeys keys = keys(SEMAPHORE);
+		assertThat(allKeys()).containsExactlyInAnyOrder(keys.holders(), keys.queue(), keys.state());
+		assertThat(this.redis.opsForZSet().rangeWithScores(keys.holders(), 0, -1)).extracting(TypedTuple::getValue)
+			.containsExactly(this.a.token("1") + ":1", this.a.token("2") + ":3");
+		assertThat(this.redis.opsForZSet().score(keys.holders(), this.a.token("1") + ":1"))
+			.isBetween((double) now + LEASE - 5000, (double) now + LEASE + 1000);
+		assertThat(this.redis.opsForZSet().range(keys.queue(), 0, -1))
+			.containsExactly(this.b.token("1") + ":2:5000:5:s");
+		Map<String, String> state = stateOf(SEMAPHORE);
+		assertThat(state).containsOnlyKeys("used", "until", "asked", "fence", this.a.token("2"), this.b.token("1"))
+			.containsEntry("used", "4")
+			.containsEntry("asked", "5")
+			.containsEntry("fence", "" + last.fence())
+			.containsEntry(this.a.token("2"), "3");
+		assertThat(state.get(this.b.token("1"))).matches("\\d{16}:2:5000:5:s");
+		assertThat(Long.parseLong(state.get("until"))).isBetween(now + LEASE - 5000, now + LEASE + 1000);
+	}
+
+	@Test
+	@DisplayName("what is in Redis for a read-write lock")
+	void keysOfReadWriteLock() {
+		granted(read(this.a, "1"));
+		Granted last = granted(read(this.a, "2"));
+		busy(write(this.b, "1"));
+		PermitKeys keys = keys(READ_WRITE);
+		assertThat(keys.holders()).isEqualTo(this.prefix + "lock:" + KEY);
+		assertThat(allKeys()).containsExactlyInAnyOrder(keys.holders(), keys.queue(), keys.state(), keys.own());
+		assertThat(this.redis.opsForZSet().range(keys.holders(), 0, -1)).containsExactly(this.a.token("1") + ":1",
+				this.a.token("2") + ":1");
+		assertThat(this.redis.opsForZSet().range(keys.queue(), 0, -1))
+			.containsExactly(this.b.token("1") + ":1000000000:5000:1000000000:s");
+		assertThat(stateOf(READ_WRITE)).containsOnlyKeys("used", "until", "asked", this.b.token("1"))
+			.containsEntry("used", "2");
+		assertThat(this.redis.opsForValue().get(keys.own())).isEqualTo("" + last.fence());
+		assertThat(this.redis.getExpire(keys.own(), TimeUnit.MILLISECONDS)).isBetween(15_000L, 21_000L);
+	}
+
+	@Test
+	@DisplayName("all keys live equally long: until the last lease or wait ends that anybody knows of")
+	void keysLiveEquallyLong() {
+		for (Resource resource : BOTH) {
+			granted(this.a.acquire(resource, reader(this.a, "1")));
+			assertAllLiveFor(resource, LEASE - 5000, LEASE);
+			granted(this.b.acquire(resource, brief(reader(this.b, "1"))));
+			busy(this.c.acquire(resource, writer(this.c, "1")));
+			assertAllLiveFor(resource, LEASE - 5000, LEASE);
+			assertThat(ttls(resource)).doesNotContain(-2L);
+			assertThat(renew(this.a, resource, "1", 1, 3 * LEASE)).isTrue();
+			assertAllLiveFor(resource, 3 * LEASE - 5000, 3 * LEASE);
+			granted(this.b.acquire(resource,
+					new Ask(this.b.token("1"), 1, Resource.ALL, true, null, 4 * LEASE, CLAIM)));
+			assertAllLiveFor(resource, 4 * LEASE - 5000, 4 * LEASE);
+		}
+	}
+
+	@Test
+	@DisplayName("a wait keeps its keys for twice its claim, and a hand-off for its claim")
+	void waitsAndHandOffsKeepKeys() {
+		for (Resource resource : BOTH) {
+			granted(this.a.acquire(resource, brief(writer(this.a, "1"))));
+			assertAllLiveFor(resource, 1, SHORT);
+			busy(this.b.acquire(resource, brief(writer(this.b, "1"))));
+			assertAllLiveFor(resource, 1000, 2 * HANDOFF.toMillis());
+			busy(this.c.acquire(resource, writer(this.c, "1")));
+			assertAllLiveFor(resource, 2 * CLAIM - 1000, 2 * CLAIM);
+			elapse(MORE_THAN_SHORT);
+			assertAllLiveFor(resource, 2 * CLAIM - 2000, 2 * CLAIM - SHORT);
+			// Asks again.
+			busy(this.c.acquire(resource, writer(this.c, "1")));
+			assertAllLiveFor(resource, 2 * CLAIM - 300, 2 * CLAIM);
+			this.b.release(resource, writer(this.b, "1"));
+			assertThat(this.c.awaitWakeUp().ttlMillis()).isEqualTo(CLAIM);
+			this.c.wakeUps.clear();
+		}
+	}
+
+	@Test
+	@DisplayName("a hand-off that lasts longer than all that was known keeps the keys for that long")
+	void handOffKeepsKeys() {
+		Ask patient = new Ask(this.b.token("1"), LIMIT, LIMIT, true, null, LEASE, LEASE);
+		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", LIMIT))));
+		busy(this.b.acquire(SEMAPHORE, patient));
+		PermitKeys keys = keys(SEMAPHORE);
+		// As if it had asked a long time ago.
+		this.redis.opsForHash().put(keys.state(), "until", "" + (System.currentTimeMillis() + 2000));
+		List.of(keys.holders(), keys.queue(), keys.state())
+			.forEach((key) -> this.redis.expire(key, Duration.ofSeconds(2)));
+		release(this.a, "1", LIMIT);
+		assertAllLiveFor(SEMAPHORE, LEASE - 5000, LEASE);
+	}
+
+	@Test
+	@DisplayName("nothing is left of a semaphore that nobody uses, however it was used")
+	void leavesNothing() {
+		granted(acquire(this.a, "1", 3));
+		busy(acquire(this.b, "1", 4));
+		busy(this.c.attempt(SEMAPHORE, ask(this.c, "1", 4)));
+		shrink(this.a, "1", 3, 2);
+		release(this.b, "1", 4);
+		release(this.a, "1", 2);
+		assertThat(allKeys()).isEmpty();
+		acquire(this.a, "2", LIMIT + 1);
+		release(this.a, "2", LIMIT + 1);
+		shrink(this.a, "3", 2, 1);
+		renew(this.a, SEMAPHORE, "3", 1, LEASE);
+		state();
+		get(this.a.store.limit(SEMAPHORE, null));
+		assertThat(allKeys()).isEmpty();
+		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "4", 1))));
+		elapse(MORE_THAN_SHORT);
+		assertThat(allKeys()).isEmpty();
+	}
+
+	@Test
+	@DisplayName("an operator's limit has no expiry, and is all that is left")
+	void leavesOnlyLimit() {
+		get(this.a.store.limit(SEMAPHORE, 2));
+		granted(acquire(this.a, "1", 2));
+		release(this.a, "1", 2);
+		PermitKeys keys = keys(SEMAPHORE);
+		assertThat(allKeys()).containsExactly(keys.own());
+		assertThat(this.redis.opsForValue().get(keys.own())).isEqualTo("2");
+		assertThat(this.redis.getExpire(keys.own())).isEqualTo(-1);
+		get(this.a.store.limit(SEMAPHORE, null));
+		assertThat(allKeys()).isEmpty();
+	}
+
+	@Test
+	@DisplayName("an unused read-write lock leaves only its fence, also if it was waited for behind an exclusive lock")
+	void leavesOnlyFence() {
+		granted(write(this.a, "1"));
+		busy(read(this.b, "1"));
+		this.b.release(READ_WRITE, reader(this.b, "1"));
+		this.a.release(READ_WRITE, writer(this.a, "1"));
+		assertThat(allKeys()).containsExactly(keys(READ_WRITE).own());
+		putForeign(KEY, "somebody", null);
+		busy(read(this.b, "2"));
+		busy(this.b.attempt(READ_WRITE, reader(this.b, "3")));
+		this.b.release(READ_WRITE, reader(this.b, "2"));
+		assertThat(allKeys()).containsExactlyInAnyOrder(keys(READ_WRITE).own(), keys(READ_WRITE).holders());
+		assertThat(this.redis.getExpire(keys(READ_WRITE).holders())).isEqualTo(-1);
+	}
+
+	@Test
+	@DisplayName("a fence that is ahead of the clock is kept until it is not")
+	void keepsFenceAheadOfClock() {
+		granted(acquire(this.a, "1", 1));
+		long ahead = (System.currentTimeMillis() + 3000) * 1000;
+		PermitKeys keys = keys(SEMAPHORE);
+		this.redis.opsForHash().put(keys.state(), "fence", "" + ahead);
+		release(this.a, "1", 1);
+		assertThat(allKeys()).containsExactly(keys.state());
+		assertThat(stateOf(SEMAPHORE)).containsExactly(Map.entry("fence", "" + ahead));
+		assertThat(this.redis.getExpire(keys.state(), TimeUnit.MILLISECONDS)).isBetween(1L, 3000L);
+		assertThat(granted(acquire(this.a, "2", 1)).fence()).isEqualTo(ahead + 1);
+	}
+
+	@Test
+	@DisplayName("a fence that is gone is given anew rather than none, and told as one that no earlier one was above")
+	void fencesOutliveTheirKey() {
+		for (Resource resource : BOTH) {
+			Granted first = granted(this.a.acquire(resource, reader(this.a, "1")));
+			forgetFence(resource);
+			long told = busy(this.b.acquire(resource, writer(this.b, "1"))).fence();
+			assertThat(told).isGreaterThanOrEqualTo(first.fence());
+			Granted again = granted(this.a.acquire(resource, reader(this.a, "1")));
+			assertThat(again.fence()).isGreaterThan(told);
+			forgetFence(resource);
+			this.a.release(resource, reader(this.a, "1"));
+			assertThat(this.b.awaitWakeUp().fence()).isGreaterThan(again.fence());
+			this.b.wakeUps.clear();
+		}
+	}
+
+	private void forgetFence(Resource resource) {
+		this.redis.opsForHash().delete(keys(resource).state(), "fence");
+		this.redis.delete(keys(READ_WRITE).own());
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "", "used", "until" })
+	@DisplayName("what the state said is learned anew if it, or a part of it, is gone")
+	void restoresState(String lost) {
+		granted(acquire(this.a, "1", 5));
+		shrink(this.a, "1", 5, 2);
+		granted(this.a.acquire(SEMAPHORE, ask(this.a, "2", 1)));
+		busy(acquire(this.b, "1", 3));
+		busy(acquire(this.c, "1", 4));
+		PermitKeys keys = keys(SEMAPHORE);
+		if (lost.isEmpty()) {
+			this.redis.delete(keys.state());
+		}
+		else {
+			this.redis.opsForHash().delete(keys.state(), lost);
+		}
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(3, 2);
+		busy(this.c.attempt(SEMAPHORE, ask(this.c, "2", 3)));
+		assertThat(stateOf(SEMAPHORE)).containsEntry("used", "3").containsEntry(this.a.token("1"), "2");
+		assertAllLiveFor(SEMAPHORE, LEASE - 5000, LEASE);
+		// All are found by what was learned, and have kept their places.
+		busy(acquire(this.b, "1", 3));
+		assertThat(renew(this.a, SEMAPHORE, "1", 5, 2 * LEASE)).isTrue();
+		assertThat(release(this.c, "1", 4)).isFalse();
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(3, 1);
+		assertThat(release(this.a, "1", 5)).isTrue();
+		this.b.awaitWakeUp();
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(4, 0);
+	}
+
+	@Test
+	@DisplayName("waiters of whom the state says nothing more count as alive from then on, and go when they do not ask")
+	void restoredWaitersGoToo() {
+		granted(acquire(this.a, "1", 3));
+		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", 5))));
+		elapse(HANDOFF.plusMillis(200));
+		this.redis.delete(keys(SEMAPHORE).state());
+		busy(this.c.attempt(SEMAPHORE, ask(this.c, "1", 1)));
+		elapse(HANDOFF.plusMillis(200));
+		busy(this.c.attempt(SEMAPHORE, ask(this.c, "1", 1)));
+		elapse(HANDOFF);
+		granted(this.c.attempt(SEMAPHORE, ask(this.c, "1", 1)));
+	}
+
+	@Test
+	@DisplayName("renewal finds its permits without the state, and leaves no key to outlive or die before the others")
+	void renewsWithoutState() {
+		granted(this.a.acquire(SEMAPHORE, new Ask(this.a.token("1"), 1, LIMIT, true, null, 2 * LEASE, CLAIM)));
+		granted(acquire(this.a, "2", 3));
+		this.redis.delete(keys(SEMAPHORE).state());
+		assertThat(renew(this.a, SEMAPHORE, "2", 3, LEASE)).isTrue();
+		assertThat(renew(this.a, SEMAPHORE, "1", 1, LEASE)).isTrue();
+		assertAllLiveFor(SEMAPHORE, 2 * LEASE - 5000, 2 * LEASE);
+		busy(acquire(this.b, "1", 2));
+		assertThat(stateOf(SEMAPHORE)).containsEntry("used", "4");
+		assertAllLiveFor(SEMAPHORE, 2 * LEASE - 5000, 2 * LEASE);
+	}
+
+	@Test
+	@DisplayName("holders that somebody deleted are no longer counted")
+	void forgetsDeletedHolders() {
+		granted(acquire(this.a, "1", 5));
+		busy(acquire(this.b, "1", 2));
+		this.redis.delete(keys(SEMAPHORE).holders());
+		assertThat(renew(this.a, SEMAPHORE, "1", 5, LEASE)).isFalse();
+		assertThat(state().used()).isZero();
+		assertThat(release(this.a, "1", 5)).isFalse();
+		this.b.awaitWakeUp();
+		assertThat(stateOf(SEMAPHORE)).containsEntry("used", "2");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "holders", "queue", "state", "own" })
+	@DisplayName("a key of a wrong type is an error that leaves everything alone")
+	void leavesWrongTypeAlone(String which) {
+		for (Resource resource : BOTH) {
+			granted(this.a.acquire(resource, ask(this.a, "1", 2)));
+			granted(this.a.acquire(resource, brief(ask(this.a, "2", 1))));
+			busy(this.b.acquire(resource, ask(this.b, "1", 4)));
+			elapse(MORE_THAN_SHORT);
+			PermitKeys keys = keys(resource);
+			String wrong = Map
+				.of("holders", keys.holders(), "queue", keys.queue(), "state", keys.state(), "own", keys.own())
+				.get(which);
+			this.redis.delete(wrong);
+			this.redis.opsForList().rightPush(wrong, "somebody's");
+			Map<String, String> before = dump();
+			assertThatExceptionOfType(StoreFailure.class)
+				.isThrownBy(() -> this.b.acquire(resource, ask(this.b, "1", 4)))
+				.withMessageContaining(KEY)
+				.withMessageContaining("key-prefix")
+				.matches((failure) -> !failure.isTemporary());
+			assertThatExceptionOfType(StoreFailure.class)
+				.isThrownBy(() -> this.a.release(resource, ask(this.a, "1", 2)));
+			assertThatExceptionOfType(StoreFailure.class)
+				.isThrownBy(() -> get(this.a.store.shrink(resource, ask(this.a, "1", 2), 1)));
+			if (resource.equals(SEMAPHORE)) {
+				assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> get(this.a.store.limit(resource, 1)));
+			}
+			if (!which.equals("own")) {
+				// Nothing of it could be counted on.
+				assertThat(renew(this.a, resource, "1", 2, 2 * LEASE)).isFalse();
+			}
+			assertThat(dump()).isEqualTo(before);
+		}
+	}
+
+	private Map<String, String> dump() {
+		return allKeys().stream()
+			.collect(Collectors.toMap((key) -> key, (key) -> Arrays.toString(this.redis.dump(key))));
+	}
+
+	@Test
+	@DisplayName("what somebody replaced does not fail the renewal of others")
+	void renewsBesideWrongType() {
+		Resource another = new Resource(Resource.Kind.SEMAPHORE, "another");
+		granted(acquire(this.a, "1", 1));
+		granted(this.a.acquire(another, ask(this.a, "2", 1)));
+		this.redis.opsForValue().set(keys(SEMAPHORE).holders(), "somebody's");
+		assertThat(this.a.renew(List.of(new Renewal(SEMAPHORE, this.a.token("1"), 1, LEASE),
+				new Renewal(another, this.a.token("2"), 1, LEASE))))
+			.containsExactly(false, true);
+	}
+
+	@Test
+	@DisplayName("an entry of the queue that nobody understands is dropped")
+	void dropsForeignEntry() {
+		granted(acquire(this.a, "1", 5));
+		busy(acquire(this.b, "1", 2));
+		this.redis.opsForZSet().add(keys(SEMAPHORE).queue(), "whatever", 1);
+		this.redis.opsForZSet().add(keys(SEMAPHORE).queue(), this.c.token("1") + ":1:5000:5", 2);
+		release(this.a, "1", 5);
+		this.b.awaitWakeUp();
+		assertThat(this.redis.hasKey(keys(SEMAPHORE).queue())).isFalse();
+		assertThat(holders(SEMAPHORE)).containsExactly(this.b.token("1") + " 2");
 	}
 
 }
