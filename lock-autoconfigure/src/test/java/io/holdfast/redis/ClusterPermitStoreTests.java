@@ -4,6 +4,10 @@ import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * The contract of permits in a Redis cluster.
@@ -25,6 +29,21 @@ class ClusterPermitStoreTests extends RedisPermitContract {
 	@Override
 	protected boolean seesWhoIsGone() {
 		return false;
+	}
+
+	@Test
+	@DisplayName("a waiter whose instance is gone costs its claim, as nobody can tell that it is gone")
+	void waitsForClaimOfInstanceThatIsGone() {
+		granted(acquire(this.a, "1", LIMIT));
+		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", LIMIT))));
+		busy(acquire(this.c, "1", 1));
+		leave(this.b);
+		release(this.a, "1", LIMIT);
+		assertThat(holders(SEMAPHORE)).containsExactly(this.b.token("1") + " " + LIMIT);
+		assertThat(busy(acquire(this.c, "1", 1)).ownerTtlMillis()).isLessThanOrEqualTo(SHORT);
+		elapse(MORE_THAN_SHORT);
+		granted(acquire(this.c, "1", 1));
+		assertThat(holders(SEMAPHORE)).containsExactly(this.c.token("1") + " 1");
 	}
 
 	@AfterAll

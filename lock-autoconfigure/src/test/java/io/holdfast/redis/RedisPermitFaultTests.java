@@ -1,0 +1,382 @@
+package io.holdfast.redis;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+import io.holdfast.engine.LeaseStore.AcquireReply;
+import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
+import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
+import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.Holder;
+import io.holdfast.engine.LeaseStore.PermitState;
+import io.holdfast.engine.LeaseStore.Renewal;
+import io.holdfast.engine.LeaseStore.WakeUps;
+import io.holdfast.engine.Resource;
+import io.holdfast.engine.Resource.Kind;
+import io.holdfast.engine.StoreFailure;
+import io.holdfast.redis.RedisLeaseStore.Options;
+import io.holdfast.testing.FaultProxy;
+import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.data.redis.connection.RedisServerCommands;
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.data.redis.core.StringRedisTemplate;
+import org.springframework.data.redis.core.script.DefaultRedisScript;
+
+import static io.holdfast.engine.Locks.lock;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+import static org.mockito.Mockito.mock;
+
+/**
+ * Permits while Redis is full, restricted, forgetful or crowded.
+ */
+@WithRedis
+class RedisPermitFaultTests {
+
+	private static final Resource SEMAPHORE = new Resource(Kind.SEMAPHORE, "key");
+
+	private static final Resource READ_WRITE = new Resource(Kind.READ_WRITE, "key");
+
+	private static final String INSTANCE = "0123456789abcdef0123456789abcdef";
+
+	private static final String OTHER = "fedcba9876543210fedcba9876543210";
+
+	private final TestRedis redis;
+
+	private final RedisServer server;
+
+	private final StringRedisTemplate template;
+
+	private final List<AutoCloseable> opened = new ArrayList<>();
+
+	RedisPermitFaultTests(TestRedis redis) {
+		this.redis = redis;
+		this.server = redis.startServer();
+		this.template = new StringRedisTemplate(factory(this.server.port()));
+	}
+
+	@AfterEach
+	void close() throws Exception {
+		for (AutoCloseable one : this.opened) {
+			one.close();
+		}
+	}
+
+	@Test
+	@DisplayName("F32 memory is full: acquire tells so and changes nothing; renew, shrink, release and cancel work")
+	void worksWithFullMemory() {
+		RedisLeaseStore store = store(factory(this.server.port()));
+		assertThat(acquire(store, SEMAPHORE, INSTANCE + ":1", 4)).isInstanceOf(Granted.class);
+		assertThat(acquire(store, SEMAPHORE, INSTANCE + ":2", 1)).isInstanceOf(Granted.class);
+		assertThat(acquire(store, SEMAPHORE, OTHER + ":1", 2)).isInstanceOf(Busy.class);
+		assertThat(acquire(store, SEMAPHORE, OTHER + ":2", 2)).isInstanceOf(Busy.class);
+		assertThat(acquire(store, READ_WRITE, INSTANCE + ":3", 1)).isInstanceOf(Granted.class);
+		configure("maxmemory", "1");
+		Map<String, String> before = dump();
+		for (Resource resource : List.of(SEMAPHORE, READ_WRITE, new Resource(Kind.SEMAPHORE, "new"))) {
+			assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> acquire(store, resource, INSTANCE + ":9", 1))
+				.withMessageContaining("out of memory")
+				.matches((failure) -> !failure.isTemporary());
+		}
+		assertThat(dump()).isEqualTo(before);
+		assertThat(renew(store, INSTANCE + ":1", 4, 90_000)).isTrue();
+		assertThat(state(store).holders()).extracting(Holder::ttlMillis).last().matches((ttl) -> ttl > 60_000);
+		assertThat(get(store.shrink(SEMAPHORE, ask(INSTANCE + ":1", 4), 3))).isTrue();
+		assertThat(release(store, OTHER + ":1", 2)).isFalse();
+		assertThat(release(store, INSTANCE + ":1", 3)).isTrue();
+		assertThat(get(store.release(READ_WRITE, ask(INSTANCE + ":3", 1), null)).released()).isTrue();
+		configure("maxmemory", "0");
+		assertThat(state(store)).extracting(PermitState::used, PermitState::waiting).containsExactly(3, 0);
+		assertThat(state(store).holders()).extracting(Holder::token).containsExactly(OTHER + ":2", INSTANCE + ":2");
+	}
+
+	@Test
+	@DisplayName("F32 memory is full, and the state is gone: release, shrink and limit work")
+	void restoresWithFullMemory() {
+		RedisLeaseStore store = store(factory(this.server.port()));
+		String state = "{semaphore:key}:state";
+		assertThat(acquire(store, SEMAPHORE, INSTANCE + ":1", 3)).isInstanceOf(Granted.class);
+		assertThat(acquire(store, SEMAPHORE, INSTANCE + ":2", 2)).isInstanceOf(Granted.class);
+		configure("maxmemory", "1");
+		this.template.delete(state);
+		assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> acquire(store, SEMAPHORE, INSTANCE + ":9", 1));
+		assertThat(get(store.limit(SEMAPHORE, 4))).isFalse();
+		this.template.delete(state);
+		assertThat(renew(store, INSTANCE + ":2", 2, 90_000)).isTrue();
+		this.template.delete(state);
+		assertThat(get(store.shrink(SEMAPHORE, ask(INSTANCE + ":1", 3), 2))).isTrue();
+		this.template.delete(state);
+		assertThat(release(store, INSTANCE + ":1", 2)).isTrue();
+		configure("maxmemory", "0");
+		assertThat(state(store)).extracting(PermitState::limit, PermitState::used).containsExactly(4, 2);
+	}
+
+	@Test
+	@DisplayName("F5 a reply is lost and the driver repeats the command: one permit")
+	void survivesRepeatedCommand() {
+		FaultProxy proxy = FaultProxy.to(this.server.host(), this.server.port());
+		this.opened.add(proxy);
+		RedisLeaseStore store = store(factory(proxy.port()));
+		RedisLeaseStore direct = store(factory(this.server.port()));
+		assertThat(acquire(store, SEMAPHORE, INSTANCE + ":1", 4)).isInstanceOf(Granted.class);
+		proxy.swallowRepliesThenFin("EVALSHA");
+		Granted granted = (Granted) acquire(store, SEMAPHORE, INSTANCE + ":2", 1);
+		assertThat(proxy.cuts()).isEqualTo(1);
+		assertThat(state(direct).used()).isEqualTo(5);
+		assertThat(((Busy) acquire(direct, SEMAPHORE, OTHER + ":1", 3)).fence()).isEqualTo(granted.fence());
+		get(store.shrink(SEMAPHORE, ask(INSTANCE + ":1", 4), 3));
+		proxy.swallowRepliesThenFin("EVALSHA");
+		assertThat(get(store.shrink(SEMAPHORE, ask(INSTANCE + ":1", 3), 2))).isTrue();
+		assertThat(proxy.cuts()).isEqualTo(2);
+		assertThat(state(direct)).extracting(PermitState::used, PermitState::waiting).containsExactly(3, 1);
+		proxy.swallowRepliesThenFin("EVALSHA");
+		get(store.release(SEMAPHORE, ask(INSTANCE + ":2", 1), null));
+		assertThat(proxy.cuts()).isEqualTo(3);
+		// Two are left, and the three that come free by the release are handed over.
+		assertThat(state(direct)).extracting(PermitState::used, PermitState::holderCount).containsExactly(5, 2);
+	}
+
+	@Test
+	@DisplayName("F15 the script cache is lost again and again")
+	void scriptsAreLoadedAgain() {
+		RedisLeaseStore store = store(factory(this.server.port()));
+		for (int i = 0; i < 10; i++) {
+			String token = INSTANCE + ":" + i;
+			flushScripts();
+			assertThat(get(store.limit(SEMAPHORE, 3))).isEqualTo(i > 0);
+			flushScripts();
+			assertThat(acquire(store, SEMAPHORE, token, 3)).isInstanceOf(Granted.class);
+			flushScripts();
+			assertThat(renew(store, token, 3, 30_000)).isTrue();
+			flushScripts();
+			assertThat(get(store.shrink(SEMAPHORE, ask(token, 3), 1))).isTrue();
+			flushScripts();
+			assertThat(state(store).used()).isEqualTo(1);
+			flushScripts();
+			assertThat(release(store, token, 1)).isTrue();
+		}
+	}
+
+	private void flushScripts() {
+		this.template.getRequiredConnectionFactory().getConnection().scriptingCommands().scriptFlush();
+	}
+
+	@Test
+	@DisplayName("F35 without the right to publish, a release still passes permits on")
+	void releasesWithoutRightToPublish() {
+		allow("~*", "resetchannels", "+@all");
+		RedisLeaseStore store = store(login());
+		store.start(INSTANCE, mock(WakeUps.class));
+		for (Resource resource : List.of(SEMAPHORE, READ_WRITE)) {
+			assertThat(acquire(store, resource, INSTANCE + ":1", 5)).isInstanceOf(Granted.class);
+			assertThat(acquire(store, resource, OTHER + ":1", 5)).isInstanceOf(Busy.class);
+			assertThat(get(store.release(resource, ask(INSTANCE + ":1", 5), null)).released()).isTrue();
+			assertThat(get(store.inspectPermits(resource, 9)).holders()).extracting(Holder::token)
+				.containsExactly(OTHER + ":1");
+		}
+		assertThat(store.isListening()).isFalse();
+	}
+
+	@Test
+	@DisplayName("F35 the rights that a missing one is told with are enough, those to keys included")
+	void needsNoOtherRights() {
+		String told = RedisFailures.of(new IllegalStateException("NOPERM"), "any").getMessage();
+		String commands = told.substring(told.indexOf("are: ") + 5, told.length() - 1);
+		List<String> rights = new ArrayList<>(
+				List.of("~lock:*", "~{lock:*", "~semaphore:*", "~{semaphore:*", "&holdfast:wake:*", "-@all"));
+		Arrays.stream((commands + " hello client").split(" ")).map((command) -> "+" + command).forEach(rights::add);
+		allow(rights.toArray(String[]::new));
+		RedisLeaseStore store = store(login());
+		store.start(INSTANCE, mock(WakeUps.class));
+		await().until(store::isListening);
+		get(store.limit(SEMAPHORE, 3));
+		get(store.limit(SEMAPHORE, null));
+		for (Resource resource : List.of(SEMAPHORE, READ_WRITE)) {
+			acquire(store, resource, INSTANCE + ":1", 5);
+			acquire(store, resource, OTHER + ":1", 5);
+			get(store.renew(List.of(new Renewal(resource, INSTANCE + ":1", 5, 60_000))));
+			get(store.shrink(resource, ask(INSTANCE + ":1", 5), 2));
+			get(store.inspectPermits(resource, 5));
+			get(store.inspect(lock("key")));
+			get(store.acquire(lock("key"), Ask.forLock(INSTANCE + ":2", 30_000, 5_000), true));
+			get(store.release(lock("key"), Ask.forLock(INSTANCE + ":2", 30_000, 5_000), null));
+			assertThat(get(store.release(resource, ask(INSTANCE + ":1", 5), null)).released()).isTrue();
+			assertThat(get(store.release(resource, ask(OTHER + ":1", 5), null)).released()).isFalse();
+		}
+	}
+
+	@Test
+	@DisplayName("an exclusive lock costs no command more because others may lock its key for reading")
+	void exclusiveLockCostsNoMore() {
+		RedisLeaseStore store = store(factory(this.server.port()));
+		Ask ask = Ask.forLock(INSTANCE + ":1", 30_000, 5_000);
+		commands().resetConfigStats();
+		get(store.acquire(lock("key"), ask, true));
+		get(store.acquire(lock("key"), Ask.forLock(OTHER + ":1", 30_000, 5_000), false));
+		get(store.release(lock("key"), ask, null));
+		Map<String, Integer> calls = new TreeMap<>();
+		commands().info("commandstats")
+			.forEach((name, value) -> calls.put(name.toString().substring("cmdstat_".length()),
+					Integer.valueOf(value.toString().replaceAll("calls=(\\d+),.*", "$1"))));
+		calls.keySet().retainAll(List.of("get", "zrange", "zcard", "zscore", "type", "exists", "pttl", "time", "set"));
+		assertThat(calls).containsOnly(Map.entry("get", 6), Map.entry("zrange", 3), Map.entry("time", 3),
+				Map.entry("pttl", 1), Map.entry("set", 2));
+	}
+
+	@Test
+	@DisplayName("what a command costs hardly depends on how many hold and wait")
+	void costHardlyGrows() {
+		RedisLeaseStore store = store(factory(this.server.port()));
+		Map<String, Double> few = costs(store, 10, 10);
+		Map<String, Double> many = costs(store, 100_000, 20_000);
+		// Reading all of either takes many milliseconds.
+		many.forEach((command, micros) -> assertThat(micros).as(command + " in us, before: " + few)
+			.isLessThan(10 * few.get(command) + 500));
+	}
+
+	/** What each command costs the server, in microseconds on average. */
+	private Map<String, Double> costs(RedisLeaseStore store, int holders, int waiting) {
+		this.template.delete(this.template.keys("*"));
+		fill(holders, waiting);
+		Map<String, Double> costs = new TreeMap<>();
+		Resource another = new Resource(Kind.SEMAPHORE, "another");
+		List<String> names = List.of("refused", "queued", "asked again", "cancelled", "granted", "renewed", "shrunk",
+				"released", "renewed in vain", "released in vain", "unknown released");
+		for (String name : names) {
+			commands().resetConfigStats();
+			for (int i = 1; i <= 100; i++) {
+				String token = INSTANCE + ":" + i;
+				Ask ask = new Ask(token, 2, holders + 1, true, null, 30_000, 5_000);
+				Ask passing = new Ask(token, 2, holders + 1000, false, null, 30_000, 5_000);
+				CompletableFuture<?> reply = switch (name) {
+					case "refused" -> store.acquire(SEMAPHORE, ask, false);
+					case "queued", "asked again" -> store.acquire(SEMAPHORE, ask, true);
+					case "granted" -> store.acquire(SEMAPHORE, passing, false);
+					case "renewed", "renewed in vain" -> store.renew(List.of(new Renewal(SEMAPHORE, token, 2, 60_000)));
+					case "shrunk" -> store.shrink(SEMAPHORE, passing, 1);
+					case "unknown released" -> store.release(SEMAPHORE, Ask.unknown(token, 5_000), null);
+					default -> store.release(SEMAPHORE, ask, null);
+				};
+				get(reply);
+			}
+			String stats = commands().info("commandstats").getProperty("cmdstat_evalsha");
+			costs.put(name, Double.valueOf(stats.replaceAll(".*usec_per_call=([0-9.]+),.*", "$1")));
+		}
+		assertThat(state(store)).extracting(PermitState::used, PermitState::waiting).containsExactly(holders, waiting);
+		return costs;
+	}
+
+	/** A semaphore all of whose permits are held. */
+	private void fill(int holders, int waiting) {
+		String until = "" + (System.currentTimeMillis() + 600_000);
+		String script = """
+				for i = 1, tonumber(ARGV[1]) do
+				  redis.call('ZADD', KEYS[1], ARGV[3] + i, ARGV[4] .. ':' .. (1000000 + i) .. ':1')
+				end
+				local now = string.format('%.0f', (ARGV[3] - 600000) * 1000)
+				for i = 1, tonumber(ARGV[2]) do
+				  local token, entry = ARGV[4] .. ':' .. (2000000 + i), ':2:600000:' .. ARGV[1] .. ':s'
+				  redis.call('ZADD', KEYS[2], now + i, token .. entry)
+				  redis.call('HSET', KEYS[3], token, now .. entry)
+				end
+				redis.call('HSET', KEYS[3], 'used', ARGV[1], 'until', ARGV[3], 'asked', ARGV[1], 'fence', now)
+				return 1
+				""";
+		this.template.execute(new DefaultRedisScript<>(script, Long.class),
+				List.of("{semaphore:key}:holders", "{semaphore:key}:queue", "{semaphore:key}:state"), "" + holders,
+				"" + waiting, until, OTHER);
+	}
+
+	private Map<String, String> dump() {
+		Map<String, String> dump = new TreeMap<>();
+		this.template.keys("*").forEach((key) -> dump.put(key, Arrays.toString(this.template.dump(key))));
+		return dump;
+	}
+
+	private void configure(String parameter, String value) {
+		commands().setConfig(parameter, value);
+	}
+
+	private RedisServerCommands commands() {
+		return this.template.getRequiredConnectionFactory().getConnection().serverCommands();
+	}
+
+	private void allow(String... rights) {
+		List<String> words = new ArrayList<>(List.of("SETUSER", "app", "on", ">secret"));
+		words.addAll(List.of(rights));
+		this.template.execute((connection) -> connection.execute("ACL", RedisKeys.bytes(words.toArray(String[]::new))),
+				true);
+	}
+
+	private LettuceConnectionFactory login() {
+		RedisStandaloneConfiguration configuration = new RedisStandaloneConfiguration("127.0.0.1", this.server.port());
+		configuration.setUsername("app");
+		configuration.setPassword("secret");
+		LettuceConnectionFactory factory = new LettuceConnectionFactory(configuration);
+		factory.afterPropertiesSet();
+		factory.start();
+		this.opened.add(factory::destroy);
+		return factory;
+	}
+
+	private LettuceConnectionFactory factory(int port) {
+		return this.redis.connectionFactory("127.0.0.1", port);
+	}
+
+	private RedisLeaseStore store(LettuceConnectionFactory factory) {
+		RedisLeaseStore store = new RedisLeaseStore(new StringRedisTemplate(factory), Options.defaults());
+		this.opened.add(0, store);
+		return store;
+	}
+
+	private static Ask ask(String token, int permits) {
+		return new Ask(token, permits, 5, true, null, 30_000, 5_000);
+	}
+
+	private static AcquireReply acquire(RedisLeaseStore store, Resource resource, String token, int permits) {
+		return get(store.acquire(resource, ask(token, permits), true));
+	}
+
+	private static boolean release(RedisLeaseStore store, String token, int permits) {
+		return get(store.release(SEMAPHORE, ask(token, permits), null)).released();
+	}
+
+	private static boolean renew(RedisLeaseStore store, String token, int permits, long leaseMillis) {
+		return get(store.renew(List.of(new Renewal(SEMAPHORE, token, permits, leaseMillis)))).get(0);
+	}
+
+	private static PermitState state(RedisLeaseStore store) {
+		return get(store.inspectPermits(SEMAPHORE, 5));
+	}
+
+	private static <T> T get(CompletableFuture<T> reply) {
+		try {
+			return reply.get(15, TimeUnit.SECONDS);
+		}
+		catch (ExecutionException ex) {
+			if (ex.getCause() instanceof StoreFailure failure) {
+				throw failure;
+			}
+			throw new IllegalStateException(ex.getCause());
+		}
+		catch (InterruptedException | TimeoutException ex) {
+			throw new IllegalStateException(ex);
+		}
+	}
+
+}
