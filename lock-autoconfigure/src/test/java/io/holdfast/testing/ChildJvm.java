@@ -21,10 +21,21 @@ public final class ChildJvm extends ChildProcess {
 	 * @return the running child
 	 */
 	public static ChildJvm start(Class<?> main, String... args) {
+		return start(List.of(), main, args);
+	}
+
+	/**
+	 * Start a main class with further options of the JVM. Returns at once.
+	 * @param options options of the command line, before the class
+	 * @param main a class with a {@code main} method
+	 * @param args its arguments
+	 * @return the running child
+	 */
+	public static ChildJvm start(List<String> options, Class<?> main, String... args) {
 		String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
-		Stream<String> options = Stream.of(java, "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp",
-				System.getProperty("java.class.path"), main.getName());
-		return new ChildJvm(Stream.concat(options, Stream.of(args)).toList());
+		Stream<String> small = Stream.of(java, "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1");
+		Stream<String> what = Stream.of("-cp", System.getProperty("java.class.path"), main.getName());
+		return new ChildJvm(Stream.of(small, options.stream(), what, Stream.of(args)).flatMap((part) -> part).toList());
 	}
 
 }
