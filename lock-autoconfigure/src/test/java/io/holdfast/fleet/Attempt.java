@@ -1,30 +1,37 @@
 package io.holdfast.fleet;
 
 import java.time.Duration;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
+import io.holdfast.Lease;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
+import io.holdfast.PermitLease;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreService;
 
 /**
  * A call of acquire on a thread of its own.
+ *
+ * @param <L> the kind of lease that it is for
  */
-final class Attempt {
+final class Attempt<L extends Lease> {
 
-	private final CompletableFuture<LockLease> result = new CompletableFuture<>();
+	private final CompletableFuture<L> result = new CompletableFuture<>();
 
 	private final Thread thread;
 
 	private volatile long endedAt;
 
-	private Attempt(LockService locks, LockRequest request) {
+	private Attempt(String key, Callable<L> acquire) {
 		this.thread = new Thread(() -> {
 			try {
-				LockLease lease = locks.acquire(request);
+				L lease = acquire.call();
 				this.endedAt = System.nanoTime();
 				this.result.complete(lease);
 			}
@@ -32,13 +39,17 @@ final class Attempt {
 				this.endedAt = System.nanoTime();
 				this.result.completeExceptionally(ex);
 			}
-		}, "attempt at " + request.key());
+		}, "attempt at " + key);
 		this.thread.setDaemon(true);
 		this.thread.start();
 	}
 
-	static Attempt start(LockService locks, LockRequest request) {
-		return new Attempt(locks, request);
+	static Attempt<LockLease> start(LockService locks, LockRequest request) {
+		return new Attempt<>(request.key(), () -> locks.acquire(request));
+	}
+
+	static Attempt<PermitLease> start(SemaphoreService semaphores, SemaphoreRequest request) {
+		return new Attempt<>(request.key(), () -> semaphores.acquire(request));
 	}
 
 	void interrupt() {
@@ -50,19 +61,19 @@ final class Attempt {
 	}
 
 	/** Wait for the lease. */
-	LockLease lease() {
+	L lease() {
 		return lease(Fleet.PATIENCE);
 	}
 
 	/** Wait for the lease, for so long. */
-	LockLease lease(Duration timeout) {
+	L lease(Duration timeout) {
 		return get(timeout);
 	}
 
 	/** Wait for the failure. */
 	Throwable failure() {
 		try {
-			LockLease lease = get(Fleet.PATIENCE);
+			L lease = get(Fleet.PATIENCE);
 			throw new AssertionError("It was granted: " + lease);
 		}
 		catch (FailedException ex) {
@@ -75,7 +86,7 @@ final class Attempt {
 		return this.endedAt;
 	}
 
-	private LockLease get(Duration timeout) {
+	private L get(Duration timeout) {
 		try {
 			return this.result.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
 		}

@@ -119,13 +119,13 @@ class ExclusionTests {
 		assertThat(token).matches("[0-9a-f]{32}:[0-9]+");
 		assertThat(fleet.ttl("limit")).isPositive();
 		long from = System.nanoTime();
-		Attempt late = Attempt.start(other, LockRequest.of("limit").waitTime(limit));
+		Attempt<LockLease> late = Attempt.start(other, LockRequest.of("limit").waitTime(limit));
 		assertThat(late.failure()).isInstanceOfSatisfying(LockNotAcquiredException.class,
 				(ex) -> assertThat(ex.getReason()).isEqualTo(Reason.TIMED_OUT));
 		assertThat(Duration.ofNanos(late.endedAt() - from)).isBetween(limit, limit.plus(Fleet.PROMPT));
 		assertThat(fleet.owner("limit")).as("owner after the other's attempt").isEqualTo(token);
 
-		Attempt inTime = Attempt.start(other, LockRequest.of("limit").waitTime(Fleet.PATIENCE));
+		Attempt<LockLease> inTime = Attempt.start(other, LockRequest.of("limit").waitTime(Fleet.PATIENCE));
 		fleet.awaitWaiting("limit", 1);
 		lease.release();
 		try (LockLease next = inTime.lease()) {

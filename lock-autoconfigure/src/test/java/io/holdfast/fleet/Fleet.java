@@ -7,6 +7,7 @@ import java.util.Set;
 import java.util.TreeSet;
 
 import io.holdfast.LockService;
+import io.holdfast.SemaphoreService;
 import io.holdfast.engine.Idleness;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
@@ -82,13 +83,40 @@ final class Fleet implements AutoCloseable {
 	}
 
 	/**
+	 * Start several instances in this JVM.
+	 * @param count how many
+	 * @param properties the properties of each
+	 * @return their semaphores
+	 */
+	List<SemaphoreService> startSemaphores(int count, String... properties) {
+		return start(count, properties).stream().map(this::semaphores).toList();
+	}
+
+	/** The semaphores of the instance that has these locks. */
+	SemaphoreService semaphores(LockService locks) {
+		return this.contexts.get(this.services.indexOf(locks)).getBean(SemaphoreService.class);
+	}
+
+	/**
 	 * Start one more instance in a JVM of its own. Returns at once; it is ready when it
 	 * answers.
 	 * @param properties its properties, {@code name=value}
 	 * @return the child
 	 */
 	Worker startWorker(String... properties) {
-		Worker worker = new Worker(this.redis, List.of(properties));
+		return add(new Worker(this.redis, null, List.of(properties)));
+	}
+
+	/**
+	 * Start one more instance in a JVM of its own, whose clock is wrong.
+	 * @param clockShift by how much
+	 * @return the child
+	 */
+	Worker startWorker(Duration clockShift) {
+		return add(new Worker(this.redis, clockShift, List.of()));
+	}
+
+	private Worker add(Worker worker) {
 		this.workers.add(worker);
 		return worker;
 	}
@@ -105,8 +133,19 @@ final class Fleet implements AutoCloseable {
 		return this.redis.keyPrefix() + key;
 	}
 
+	/** Where those wait that want the exclusive lock. */
 	String queueKey(String key) {
 		return "{" + lockKey(key) + "}:queue";
+	}
+
+	/** Where those wait that want to read or write. */
+	String readWriteQueueKey(String key) {
+		return "{" + lockKey(key) + "}:rw-queue";
+	}
+
+	/** A key of a semaphore: its holders, queue or state, or the operator's limit. */
+	String semaphoreKey(String key, String part) {
+		return "{" + TestApplication.semaphorePrefix(this.redis.keyPrefix()) + key + "}:" + part;
 	}
 
 	/** Where data is kept that a lock protects, apart from what locks leave. */
@@ -136,9 +175,24 @@ final class Fleet implements AutoCloseable {
 
 	/** Wait until so many instances stand in the queue of a key. */
 	void awaitWaiting(String key, int instances) {
-		await(instances + " waiting for " + key).atMost(PATIENCE)
+		awaitSize(queueKey(key), instances);
+	}
+
+	/** Wait until so many requests for permits stand in the queue of a semaphore. */
+	void awaitWaitingForPermits(String key, int requests) {
+		awaitSize(semaphoreKey(key, "queue"), requests);
+	}
+
+	/** Wait until so many readers and writers stand in the queue of a key. */
+	void awaitReadersAndWriters(String key, int requests) {
+		awaitSize(readWriteQueueKey(key), requests);
+	}
+
+	private void awaitSize(String queue, int size) {
+		await(size + " waiting in " + queue).atMost(PATIENCE)
+			.pollDelay(Duration.ZERO)
 			.pollInterval(Duration.ofMillis(5))
-			.until(() -> template().opsForZSet().zCard(queueKey(key)) == instances);
+			.until(() -> template().opsForZSet().zCard(queue) == size);
 	}
 
 	/** The Pub/Sub channels of this fleet that anybody is subscribed to. */
@@ -146,7 +200,7 @@ final class Fleet implements AutoCloseable {
 		return template().execute(CHANNELS, List.of(), this.redis.keyPrefix() + "*");
 	}
 
-	/** All that locks have left in Redis. */
+	/** All that locks and semaphores have left in Redis. */
 	Set<String> keys() {
 		Set<String> keys = new TreeSet<>();
 		for (String start : List.of("", "\\{")) {

@@ -4,17 +4,31 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 
+import io.holdfast.engine.Resource;
+
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * That somebody held a lock: from when acquire returned to when release began. Times are
- * those of {@link System#nanoTime()}, which processes of one machine share.
+ * That somebody held a lock or permits: from when acquire returned to when release began.
+ * Times are those of {@link System#nanoTime()}, which processes of one machine share.
  *
- * @param fence its fencing token
+ * @param permits how many permits; 1 of an exclusive lock, {@link Resource#ALL} of a
+ * writer
+ * @param fence its fencing token, 0 if it has none
+ * @param asked when acquire was called
  * @param from when it began
  * @param until when it ended
  */
-record Hold(long fence, long from, long until) {
+record Hold(int permits, long fence, long asked, long from, long until) {
+
+	/** One of an exclusive lock. */
+	Hold(long fence, long from, long until) {
+		this(1, fence, from, from, until);
+	}
+
+	Hold until(long end) {
+		return new Hold(this.permits, this.fence, this.asked, this.from, end);
+	}
 
 	/**
 	 * Check that no two overlap, and that fences grow in the order of holding.

@@ -79,7 +79,7 @@ class HolderFaultTests {
 	void killed() {
 		Worker holder = mortals.pop();
 		long fence = hold(holder, "F1").fence();
-		Attempt next = Attempt.start(first, LockRequest.of("F1").waitTime(Duration.ofMinutes(1)));
+		Attempt<LockLease> next = Attempt.start(first, LockRequest.of("F1").waitTime(Duration.ofMinutes(1)));
 		fleet.awaitWaiting("F1", 1);
 		holder.kill();
 		long killedAt = System.nanoTime();
@@ -97,7 +97,7 @@ class HolderFaultTests {
 	void frozenForTooLong() {
 		hold(steady, "F2");
 		assertThat(steady.write("F2", "F2", "old")).isTrue();
-		Attempt next = Attempt.start(first, LockRequest.of("F2").waitTime(Fleet.PATIENCE));
+		Attempt<LockLease> next = Attempt.start(first, LockRequest.of("F2").waitTime(Fleet.PATIENCE));
 		fleet.awaitWaiting("F2", 1);
 		LockLease lease = whileFrozen(() -> {
 			LockLease granted = next.lease();
@@ -124,7 +124,7 @@ class HolderFaultTests {
 		Duration lease = Duration.ofSeconds(10);
 		steady.acquire("F3", "F3", lease, Fleet.PATIENCE);
 		steady.awaitGranted("F3");
-		Attempt next = Attempt.start(first, LockRequest.of("F3").waitTime(Fleet.PATIENCE.multipliedBy(2)));
+		Attempt<LockLease> next = Attempt.start(first, LockRequest.of("F3").waitTime(Fleet.PATIENCE.multipliedBy(2)));
 		fleet.awaitWaiting("F3", 1);
 		awaitTtl("renewed just now", "F3", lease.toMillis() - 500, lease.toMillis());
 		whileFrozen(() -> awaitTtl("0.7 of the lease gone", "F3", 1, lease.toMillis() * 3 / 10));
@@ -195,7 +195,7 @@ class HolderFaultTests {
 	@DisplayName("S6 the lock expired under its frozen holder, and several contend: its late release lets none of them in")
 	void contendersAndLateRelease() {
 		hold(steady, "S6d");
-		List<Attempt> contenders = new ArrayList<>();
+		List<Attempt<LockLease>> contenders = new ArrayList<>();
 		for (LockService locks : List.of(first, second)) {
 			contenders.add(Attempt.start(locks, LockRequest.of("S6d").leaseTime(LEASE).waitTime(Fleet.PATIENCE)));
 			fleet.awaitWaiting("S6d", contenders.size());

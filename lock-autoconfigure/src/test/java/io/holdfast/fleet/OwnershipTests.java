@@ -71,7 +71,7 @@ class OwnershipTests {
 	void waitersAreWokenUp() {
 		LockLease lease = services.get(0).acquire("wake");
 		assertThat(services.get(1).tryAcquire("wake")).isEmpty();
-		Attempt attempt = Attempt.start(services.get(1), LockRequest.of("wake"));
+		Attempt<LockLease> attempt = Attempt.start(services.get(1), LockRequest.of("wake"));
 		fleet.awaitWaiting("wake", 1);
 		lease.release();
 		attempt.lease(Fleet.PROMPT).release();

@@ -97,7 +97,7 @@ class PlainClientTests {
 	@DisplayName("S3 our waiter gets in soon after a plain client deletes its key, though nobody wakes it up")
 	void waitsForPlainRelease() {
 		String token = plain.tryLock("deleted", LONG);
-		Attempt attempt = Attempt.start(first, LockRequest.of("deleted").waitTime(Fleet.PATIENCE));
+		Attempt<LockLease> attempt = Attempt.start(first, LockRequest.of("deleted").waitTime(Fleet.PATIENCE));
 		fleet.awaitWaiting("deleted", 1);
 		assertThat(plain.unlock("deleted", String.valueOf(token))).isTrue();
 		attempt.lease(Fleet.PROMPT).close();
@@ -109,7 +109,7 @@ class PlainClientTests {
 		Duration ttl = Duration.ofMillis(700);
 		long from = System.nanoTime();
 		plain.tryLock("expired", ttl);
-		Attempt attempt = Attempt.start(first, LockRequest.of("expired").waitTime(Fleet.PATIENCE));
+		Attempt<LockLease> attempt = Attempt.start(first, LockRequest.of("expired").waitTime(Fleet.PATIENCE));
 		attempt.lease(ttl.plus(Fleet.PROMPT)).close();
 		assertThat(Duration.ofNanos(attempt.endedAt() - from)).isGreaterThan(ttl.minusMillis(20));
 	}
@@ -118,7 +118,7 @@ class PlainClientTests {
 	@DisplayName("S3 a plain client does not come between a release of ours and the waiter it is passed to")
 	void isNotOvertakenAtHandOff() {
 		LockLease lease = first.acquire("passed on");
-		Attempt attempt = Attempt.start(second, LockRequest.of("passed on").waitTime(Fleet.PATIENCE));
+		Attempt<LockLease> attempt = Attempt.start(second, LockRequest.of("passed on").waitTime(Fleet.PATIENCE));
 		fleet.awaitWaiting("passed on", 1);
 		lease.release();
 		assertThat(plain.tryLock("passed on", LONG)).isNull();

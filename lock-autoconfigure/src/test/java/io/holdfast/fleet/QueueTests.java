@@ -85,7 +85,7 @@ class QueueTests {
 
 	private void serveInOrder(List<Integer> order) {
 		LockLease last = holder.acquire(this.key);
-		List<Attempt> attempts = new ArrayList<>();
+		List<Attempt<LockLease>> attempts = new ArrayList<>();
 		for (int i : order) {
 			attempts.add(Attempt.start(waiters.get(i), request()));
 			fleet.awaitWaiting(this.key, attempts.size());
@@ -106,7 +106,7 @@ class QueueTests {
 	@DisplayName("A waiter that timed out has left nothing in Redis")
 	void timedOutAlone() {
 		LockLease lease = holder.acquire(this.key);
-		Attempt attempt = Attempt.start(waiters.get(0), request().waitTime(Duration.ofMillis(200)));
+		Attempt<LockLease> attempt = Attempt.start(waiters.get(0), request().waitTime(Duration.ofMillis(200)));
 		fleet.awaitWaiting(this.key, 1);
 		assertReason(attempt, Reason.TIMED_OUT);
 		awaitNoQueue();
@@ -118,9 +118,9 @@ class QueueTests {
 	@DisplayName("A waiter that timed out passes its turn on: the one behind it is served promptly")
 	void timedOutBeforeAnother() {
 		LockLease lease = holder.acquire(this.key);
-		Attempt first = Attempt.start(waiters.get(0), request().waitTime(Duration.ofMillis(400)));
+		Attempt<LockLease> first = Attempt.start(waiters.get(0), request().waitTime(Duration.ofMillis(400)));
 		fleet.awaitWaiting(this.key, 1);
-		Attempt second = Attempt.start(waiters.get(1), request());
+		Attempt<LockLease> second = Attempt.start(waiters.get(1), request());
 		assertReason(first, Reason.TIMED_OUT);
 		fleet.awaitWaiting(this.key, 1);
 		assertServed(second, lease);
@@ -130,7 +130,7 @@ class QueueTests {
 	@DisplayName("A waiter that was interrupted has left nothing in Redis")
 	void interruptedAlone() {
 		LockLease lease = holder.acquire(this.key);
-		Attempt attempt = Attempt.start(waiters.get(0), request());
+		Attempt<LockLease> attempt = Attempt.start(waiters.get(0), request());
 		fleet.awaitWaiting(this.key, 1);
 		attempt.interrupt();
 		assertReason(attempt, Reason.INTERRUPTED);
@@ -143,9 +143,9 @@ class QueueTests {
 	@DisplayName("A waiter that was interrupted passes its turn on: the one behind it is served promptly")
 	void interruptedBeforeAnother() {
 		LockLease lease = holder.acquire(this.key);
-		Attempt first = Attempt.start(waiters.get(0), request());
+		Attempt<LockLease> first = Attempt.start(waiters.get(0), request());
 		fleet.awaitWaiting(this.key, 1);
-		Attempt second = Attempt.start(waiters.get(1), request());
+		Attempt<LockLease> second = Attempt.start(waiters.get(1), request());
 		fleet.awaitWaiting(this.key, 2);
 		first.interrupt();
 		assertReason(first, Reason.INTERRUPTED);
@@ -162,7 +162,7 @@ class QueueTests {
 		awaitNoQueue();
 		CompletableFuture<LockLease> again = waiters.get(0).acquireAsync(request());
 		fleet.awaitWaiting(this.key, 1);
-		Attempt second = Attempt.start(waiters.get(1), request());
+		Attempt<LockLease> second = Attempt.start(waiters.get(1), request());
 		fleet.awaitWaiting(this.key, 2);
 		again.cancel(true);
 		assertServed(second, lease);
@@ -174,7 +174,7 @@ class QueueTests {
 		LockLease lease = holder.acquire(this.key);
 		mortal.acquire("first", this.key, Duration.ofSeconds(30), Duration.ofMinutes(1));
 		fleet.awaitWaiting(this.key, 1);
-		Attempt second = Attempt.start(waiters.get(1), request());
+		Attempt<LockLease> second = Attempt.start(waiters.get(1), request());
 		fleet.awaitWaiting(this.key, 2);
 		mortal.kill();
 		assertServed(second, lease);
@@ -184,10 +184,10 @@ class QueueTests {
 	@DisplayName("An instance with many waiters stands once in the queue, and keeps its place when its first one goes")
 	void keepsPlace() {
 		LockLease lease = holder.acquire(this.key);
-		Attempt first = Attempt.start(waiters.get(0), request());
+		Attempt<LockLease> first = Attempt.start(waiters.get(0), request());
 		fleet.awaitWaiting(this.key, 1);
 		CompletableFuture<LockLease> local = waiters.get(0).acquireAsync(request());
-		Attempt other = Attempt.start(waiters.get(1), request());
+		Attempt<LockLease> other = Attempt.start(waiters.get(1), request());
 		fleet.awaitWaiting(this.key, 2);
 		String place = place(0);
 		first.interrupt();
@@ -206,9 +206,9 @@ class QueueTests {
 	void stopped() {
 		LockService mortalService = fleet.start();
 		LockLease lease = holder.acquire(this.key);
-		Attempt first = Attempt.start(mortalService, request());
+		Attempt<LockLease> first = Attempt.start(mortalService, request());
 		fleet.awaitWaiting(this.key, 1);
-		Attempt second = Attempt.start(waiters.get(0), request());
+		Attempt<LockLease> second = Attempt.start(waiters.get(0), request());
 		fleet.awaitWaiting(this.key, 2);
 		fleet.stop(mortalService);
 		assertReason(first, Reason.SHUTDOWN);
@@ -228,13 +228,13 @@ class QueueTests {
 		await("no queue").atMost(Fleet.PROMPT).until(() -> !fleet.template().hasKey(fleet.queueKey(this.key)));
 	}
 
-	private static void assertReason(Attempt attempt, Reason reason) {
+	private static void assertReason(Attempt<?> attempt, Reason reason) {
 		assertThat(attempt.failure()).isInstanceOfSatisfying(LockNotAcquiredException.class,
 				(ex) -> assertThat(ex.getReason()).isEqualTo(reason));
 	}
 
 	/** The release lets the attempt in, and not only its asking again does. */
-	private static void assertServed(Attempt attempt, LockLease lease) {
+	private static void assertServed(Attempt<LockLease> attempt, LockLease lease) {
 		assertThat(attempt.isDone()).isFalse();
 		lease.release();
 		attempt.lease(Fleet.PROMPT).close();

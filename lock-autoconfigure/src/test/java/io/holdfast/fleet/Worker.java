@@ -1,23 +1,36 @@
 package io.holdfast.fleet;
 
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
+import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
+import io.holdfast.SemaphoreRequest;
 import io.holdfast.testing.ChildJvm;
+import io.holdfast.testing.ClockAgent;
 import io.holdfast.testing.TestRedis;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An instance in a JVM of its own, seen from the test: what it is told and what it
- * answers. See {@link LockWorker}.
+ * answers. See {@link WorkerMain}.
  */
 final class Worker implements AutoCloseable {
 
 	private final ChildJvm process;
 
-	Worker(TestRedis redis, List<String> properties) {
-		this.process = ChildJvm.start(LockWorker.class,
+	private volatile long killedAt;
+
+	/**
+	 * Start it.
+	 * @param clockShift by how much its clock is wrong, or {@code null} if it is not to
+	 * be put out of order
+	 */
+	Worker(TestRedis redis, @Nullable Duration clockShift, List<String> properties) {
+		List<String> options = (clockShift != null) ? List.of(ClockAgent.option(clockShift)) : List.of();
+		this.process = ChildJvm.start(options, WorkerMain.class,
 				Stream
 					.concat(Stream.of(redis.host(), Integer.toString(redis.port()), redis.keyPrefix()),
 							properties.stream())
@@ -36,13 +49,28 @@ final class Worker implements AutoCloseable {
 
 	/** Have it acquire a key, on a thread of its own. */
 	void acquire(String name, String key, Duration leaseTime, Duration waitTime) {
-		this.process.send("acquire %s %s %d %d".formatted(name, key, leaseTime.toMillis(), waitTime.toMillis()));
+		acquire(name, LockRequest.of(key).leaseTime(leaseTime).waitTime(waitTime));
+	}
+
+	/** Have it acquire a lock, on a thread of its own. */
+	void acquire(String name, LockRequest request) {
+		this.process.send("acquire " + name + " " + RequestLine.of(request));
+	}
+
+	/** Have it acquire permits, on a thread of its own. */
+	void acquire(String name, SemaphoreRequest request) {
+		this.process.send("acquire " + name + " " + RequestLine.of(request));
 	}
 
 	/** Wait until it was granted what it was told to acquire by this name. */
 	Grant awaitGranted(String name) {
 		String[] words = await("granted " + name);
 		return new Grant(Long.parseLong(words[2]), Long.parseLong(words[3]));
+	}
+
+	/** Whether it has told that it was granted what it was told to acquire. */
+	boolean isGranted(String name) {
+		return this.process.lines().stream().anyMatch((line) -> line.startsWith("granted " + name + " "));
 	}
 
 	/** Have it look whether it holds a lease; {@link #awaitHeld} tells what it saw. */
@@ -83,19 +111,77 @@ final class Worker implements AutoCloseable {
 	/** Wait until it has added all, and ask for its holds. */
 	List<Hold> awaitAdded(String name) {
 		await("added " + name);
-		return this.process.lines().stream().filter((line) -> line.startsWith("hold " + name + " ")).map((line) -> {
+		return holds(name);
+	}
+
+	/** Have many threads use a lock; see {@link Users}. */
+	void use(String name, LockRequest request, int threads, int rounds) {
+		this.process.send("use %s %d %d %s".formatted(name, threads, rounds, RequestLine.of(request)));
+	}
+
+	/** Have many threads use a semaphore; see {@link Users}. */
+	void use(String name, SemaphoreRequest most, int threads, int rounds) {
+		this.process.send("use %s %d %d %s".formatted(name, threads, rounds, RequestLine.of(most)));
+	}
+
+	/** Wait until all its threads have used it as often as they were told to. */
+	void awaitUsed(String name) {
+		await("used " + name);
+	}
+
+	/** Wait until it holds something of what it uses. */
+	void awaitUse(String name) {
+		await("began " + name);
+	}
+
+	/** How often what it uses was not to be had. */
+	long refusals(String name) {
+		return this.process.lines().stream().filter(("refused " + name)::equals).count();
+	}
+
+	/**
+	 * What it held by now; until it was killed what it had not released then. Not to be
+	 * asked while it is at it.
+	 */
+	List<Hold> holds(String name) {
+		List<Hold> open = new ArrayList<>();
+		List<Hold> holds = new ArrayList<>();
+		for (String line : this.process.lines()) {
 			String[] words = line.split(" ");
-			return new Hold(Long.parseLong(words[2]), Long.parseLong(words[3]), Long.parseLong(words[4]));
-		}).toList();
+			if (words.length == 7 && words[1].equals(name)) {
+				Hold hold = new Hold(Integer.parseInt(words[2]), Long.parseLong(words[3]), Long.parseLong(words[4]),
+						Long.parseLong(words[5]), Long.parseLong(words[6]));
+				if (words[0].equals("began")) {
+					open.add(hold);
+				}
+				else if (words[0].equals("ended")) {
+					open.remove(hold.until(Long.MAX_VALUE));
+					holds.add(hold);
+				}
+			}
+		}
+		open.forEach((hold) -> holds.add(hold.until(this.killedAt)));
+		return holds;
+	}
+
+	/** Put its clock out of order, and ask what it shows. */
+	Shown shiftClock(String name, Duration shift) {
+		this.process.send("shift %s %d".formatted(name, shift.toMillis()));
+		String[] words = await("shifted " + name);
+		return new Shown(Long.parseLong(words[2]), Long.parseLong(words[3]), Long.parseLong(words[4]));
 	}
 
 	private String[] await(String words) {
-		return this.process
-			.awaitLine((line) -> line.equals(words) || line.startsWith(words + " "), Duration.ofSeconds(60))
-			.split(" ");
+		String line = this.process.awaitLine((said) -> said.equals(words) || said.startsWith(words + " ")
+				|| said.startsWith("failed " + words.split(" ")[1] + " "), Duration.ofSeconds(60));
+		if (line.startsWith("failed ")) {
+			throw new AssertionError("The other process " + line);
+		}
+		return line.split(" ");
 	}
 
 	void kill() {
+		this.killedAt = System.nanoTime();
 		this.process.kill();
 	}
 
@@ -115,10 +201,21 @@ final class Worker implements AutoCloseable {
 	/**
 	 * What it was granted.
 	 *
-	 * @param fence the fencing token
+	 * @param fence the fencing token, 0 for permits
 	 * @param at when, by {@link System#nanoTime()}
 	 */
 	record Grant(long fence, long at) {
+
+	}
+
+	/**
+	 * What its clock shows, in milliseconds.
+	 *
+	 * @param millis by {@link System#currentTimeMillis()}
+	 * @param instant by {@link java.time.Instant#now()}
+	 * @param startedAt when Spring saw it start
+	 */
+	record Shown(long millis, long instant, long startedAt) {
 
 	}
 

@@ -43,7 +43,8 @@ public class TestApplication {
 	public static ConfigurableApplicationContext start(Class<?> application, String host, int port, String keyPrefix,
 			List<String> properties) {
 		Stream<String> common = Stream.of("spring.data.redis.host=" + host, "spring.data.redis.port=" + port,
-				"holdfast.lock.key-prefix=" + keyPrefix, "holdfast.wake-up.channel-prefix=" + channelPrefix(keyPrefix),
+				"holdfast.lock.key-prefix=" + keyPrefix, "holdfast.semaphore.key-prefix=" + semaphorePrefix(keyPrefix),
+				"holdfast.wake-up.channel-prefix=" + channelPrefix(keyPrefix),
 				// What a test leaves held must not hold up its end.
 				"spring.lifecycle.timeout-per-shutdown-phase=2s");
 		return new SpringApplicationBuilder(application).web(WebApplicationType.NONE)
@@ -52,6 +53,15 @@ public class TestApplication {
 			.registerShutdownHook(false)
 			.properties(Stream.concat(common, properties.stream()).toArray(String[]::new))
 			.run();
+	}
+
+	/**
+	 * What the keys of semaphores begin with.
+	 * @param keyPrefix what the lock keys begin with
+	 * @return the prefix
+	 */
+	public static String semaphorePrefix(String keyPrefix) {
+		return keyPrefix + "semaphore:";
 	}
 
 	/**

@@ -1,0 +1,58 @@
+package io.holdfast.fleet;
+
+import java.util.List;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * What the other tests rely on sees too many permits when there are.
+ */
+class OverlapsTests {
+
+	@Test
+	@DisplayName("Permits that are held together are added up, those that follow one another are not")
+	void addsUp() {
+		List<Hold> holds = List.of(hold(3, 20, 30), hold(2, 0, 10), hold(1, 5, 25), hold(4, 10, 20));
+		assertThat(Overlaps.highest(holds)).isEqualTo(5);
+		assertThat(Overlaps.assertWithin(holds, 5)).isEqualTo(5);
+		assertThat(Overlaps.highest(List.of())).isZero();
+	}
+
+	@Test
+	@DisplayName("One permit too many is seen, however short")
+	void seesTooMany() {
+		List<Hold> holds = List.of(hold(2, 0, 10), hold(3, 9, 20));
+		assertThatExceptionOfType(AssertionError.class).isThrownBy(() -> Overlaps.assertWithin(holds, 4))
+			.withMessageContaining("permits=2")
+			.withMessageContaining("permits=3");
+	}
+
+	@Test
+	@DisplayName("Of a limit that changes that one counts which was in force at the last of the grants")
+	void limitThatChanges() {
+		Limits limits = new Limits().add(5, 0, 1).add(2, 100, 110).add(4, 200, 210);
+		Hold before = hold(3, 50, 300);
+		assertThat(Overlaps.assertWithin(List.of(before, hold(2, 90, 400)), limits)).isEqualTo(5);
+		// The first limit may have been in force until 110.
+		assertThat(Overlaps.assertWithin(List.of(before, hold(2, 109, 400)), limits)).isEqualTo(5);
+		assertThat(Overlaps.assertWithin(List.of(before, hold(1, 201, 400)), limits)).isEqualTo(4);
+		assertTooMany(limits, before, hold(1, 111, 400));
+		assertTooMany(limits, before, hold(2, 220, 400));
+		// Asked for while there was more, it may have been granted then.
+		Hold late = new Hold(2, 0, 80, 220, 400);
+		assertThat(Overlaps.assertWithin(List.of(before, late), limits)).isEqualTo(5);
+	}
+
+	private static void assertTooMany(Limits limits, Hold... holds) {
+		assertThatExceptionOfType(AssertionError.class).isThrownBy(() -> Overlaps.assertWithin(List.of(holds), limits));
+	}
+
+	private static Hold hold(int permits, long from, long until) {
+		return new Hold(permits, 0, from, from, until);
+	}
+
+}

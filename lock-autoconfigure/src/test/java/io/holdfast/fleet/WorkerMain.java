@@ -1,0 +1,204 @@
+package io.holdfast.fleet;
+
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.Lease;
+import io.holdfast.LockLease;
+import io.holdfast.LockService;
+import io.holdfast.SemaphoreService;
+import io.holdfast.testing.ShiftedClock;
+import io.holdfast.testing.TestApplication;
+
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.data.redis.core.StringRedisTemplate;
+
+/**
+ * Main class of a child JVM: an instance that obeys the lines that {@link Worker} sends.
+ * Arguments: host, port, key prefix, properties.
+ */
+final class WorkerMain {
+
+	private static final long GLANCE = TimeUnit.MILLISECONDS.toNanos(1);
+
+	private final ConfigurableApplicationContext context;
+
+	private final LockService locks;
+
+	private final SemaphoreService semaphores;
+
+	private final Data data;
+
+	/** By the names that the lines give them. */
+	private final Map<String, Lease> leases = new ConcurrentHashMap<>();
+
+	private WorkerMain(ConfigurableApplicationContext context, String keyPrefix) {
+		this.context = context;
+		this.locks = context.getBean(LockService.class);
+		this.semaphores = context.getBean(SemaphoreService.class);
+		this.data = new Data(context.getBean(StringRedisTemplate.class), keyPrefix);
+	}
+
+	public static void main(String[] args) throws Exception {
+		List<String> arguments = List.of(args);
+		WorkerMain worker = new WorkerMain(
+				TestApplication.start(args[0], Integer.parseInt(args[1]), args[2], arguments.subList(3, args.length)),
+				args[2]);
+		System.out.println("ready");
+		BufferedReader input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+		for (String line = input.readLine(); line != null; line = input.readLine()) {
+			worker.obey(List.of(line.split(" ")));
+		}
+		System.exit(0);
+	}
+
+	private void obey(List<String> words) {
+		String name = words.get(1);
+		switch (words.get(0)) {
+			case "acquire" -> inThread(() -> acquire(name, words.subList(2, words.size())));
+			case "held" -> say("held", name, lease(name).isHeld());
+			case "release" -> say("released", name, lease(name).release());
+			case "write" -> say("written", name, this.data.writeFenced(words.get(2), fence(lease(name)), words.get(3)));
+			case "add" -> inThread(() -> add(name, Duration.ofMillis(number(words.get(2))), number(words.get(3)),
+					number(words.get(4))));
+			case "use" ->
+				inThread(() -> use(name, number(words.get(2)), number(words.get(3)), words.subList(4, words.size())));
+			case "shift" -> shiftClock(name, Duration.ofMillis(number(words.get(2))));
+			default -> throw new IllegalArgumentException(words.get(0));
+		}
+	}
+
+	private Lease lease(String name) {
+		Lease lease = this.leases.get(name);
+		if (lease == null) {
+			throw new IllegalStateException("Nothing was granted as " + name);
+		}
+		return lease;
+	}
+
+	private static long fence(Lease lease) {
+		return (lease instanceof LockLease lock) ? lock.fence() : 0;
+	}
+
+	private void acquire(String name, List<String> request) {
+		try {
+			Lease lease = RequestLine.isForLock(request) ? this.locks.acquire(RequestLine.lock(request))
+					: this.semaphores.acquire(RequestLine.semaphore(request));
+			long grantedAt = System.nanoTime();
+			this.leases.put(name, lease);
+			lease.onLost(() -> say("lost", name));
+			say("granted", name, fence(lease), grantedAt);
+			watch(name, lease);
+		}
+		catch (HoldfastException ex) {
+			say("failed", name, ex);
+		}
+	}
+
+	/** Look again and again whether it is held, and tell when it was the last time. */
+	private void watch(String name, Lease lease) {
+		long before = System.nanoTime();
+		long lastHeld = before;
+		while (lease.isHeld()) {
+			lastHeld = before;
+			LockSupport.parkNanos(GLANCE);
+			before = System.nanoTime();
+		}
+		say("unheld", name, lastHeld);
+	}
+
+	/** Add ones to a value, under a lock of the same name unless the lease time is 0. */
+	private void add(String name, Duration leaseTime, int threads, int rounds) {
+		Queue<Hold> holds = new ConcurrentLinkedQueue<>();
+		try {
+			new Crowd().add(threads, () -> {
+				for (int i = 0; i < rounds; i++) {
+					if (leaseTime.isZero()) {
+						this.data.add(name, 1);
+					}
+					else {
+						holds.add(this.data.addLocked(this.locks, name, leaseTime));
+					}
+				}
+			}).run();
+			holds.forEach((hold) -> sayHold("ended", name, hold));
+			say("added", name);
+		}
+		catch (Exception ex) {
+			say("failed", name, ex);
+		}
+	}
+
+	/** Acquire and release, and tell of each begin and end when it happens. */
+	private void use(String name, int threads, int rounds, List<String> request) {
+		Users.Diary diary = new Users.Diary() {
+
+			@Override
+			public void began(Hold hold) {
+				sayHold("began", name, hold);
+			}
+
+			@Override
+			public void ended(Hold hold) {
+				sayHold("ended", name, hold);
+			}
+
+			@Override
+			public void refused() {
+				say("refused", name);
+			}
+
+		};
+		Crowd.Task user = RequestLine.isForLock(request)
+				? Users.of(this.locks, RequestLine.lock(request), rounds, diary)
+				: Users.of(this.semaphores, RequestLine.semaphore(request), rounds, diary);
+		try {
+			new Crowd().add(threads, user).run();
+			say("used", name);
+		}
+		catch (Exception ex) {
+			say("failed", name, ex);
+		}
+	}
+
+	/**
+	 * Put this process' clock out of order, and tell what it shows: to this class, and to
+	 * Spring.
+	 */
+	private void shiftClock(String name, Duration shift) {
+		ShiftedClock.shiftBy(shift);
+		say("shifted", name, System.currentTimeMillis(), Instant.now().toEpochMilli(), this.context.getStartupDate());
+	}
+
+	private static int number(String text) {
+		return Integer.parseInt(text);
+	}
+
+	private static void inThread(Runnable action) {
+		new Thread(action).start();
+	}
+
+	private static void sayHold(String what, String name, Hold hold) {
+		say(what, name, hold.permits(), hold.fence(), hold.asked(), hold.from(), hold.until());
+	}
+
+	private static void say(Object... words) {
+		StringBuilder line = new StringBuilder();
+		for (Object word : words) {
+			line.append(line.isEmpty() ? "" : " ").append(word);
+		}
+		System.out.println(line);
+	}
+
+}
