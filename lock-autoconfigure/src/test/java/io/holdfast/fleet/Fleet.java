@@ -40,6 +40,12 @@ final class Fleet implements AutoCloseable {
 	private static final RedisScript<List> CHANNELS = RedisScript.of("return redis.call('PUBSUB', 'CHANNELS', ARGV[1])",
 			List.class);
 
+	private static final RedisScript<Long> FIRST_LEASE = RedisScript.of("""
+			local time = redis.call('TIME')
+			local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
+			return first[2] and first[2] - time[1] * 1000 - math.floor(time[2] / 1000) or -1
+			""", Long.class);
+
 	private final TestRedis redis;
 
 	private final List<ConfigurableApplicationContext> contexts = new ArrayList<>();
@@ -171,6 +177,14 @@ final class Fleet implements AutoCloseable {
 	long ttl(String key) {
 		return template().execute(RedisScript.of("return redis.call('PTTL', KEYS[1])", Long.class),
 				List.of(lockKey(key)));
+	}
+
+	/**
+	 * How many milliseconds the lease of a semaphore's holder has left that ends first,
+	 * by the server's clock; -1 if nobody is left that was a holder.
+	 */
+	long firstLeaseLeft(String key) {
+		return template().execute(FIRST_LEASE, List.of(semaphoreKey(key, "holders")));
 	}
 
 	/** Wait until so many instances stand in the queue of a key. */

@@ -1,0 +1,214 @@
+package io.holdfast.fleet;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+
+import io.holdfast.LeaseLostException;
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.PermitLease;
+import io.holdfast.PermitNotAcquiredException;
+import io.holdfast.ReleaseResult;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreService;
+import io.holdfast.SemaphoreStatus;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInfo;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Permits that several contexts share: when they are granted, how long they last, and how
+ * they end.
+ */
+@WithRedis
+class PermitTests {
+
+	/** For an answer without waiting, on however busy a machine. */
+	private static final Duration AT_ONCE = Duration.ofMillis(1500);
+
+	private static final Duration LEASE = Duration.ofMillis(600);
+
+	private static Fleet fleet;
+
+	private static SemaphoreService first;
+
+	private static SemaphoreService second;
+
+	private String key = "";
+
+	@BeforeAll
+	static void start(TestRedis redis) {
+		fleet = new Fleet(redis);
+		List<SemaphoreService> contexts = fleet.startSemaphores(2);
+		first = contexts.get(0);
+		second = contexts.get(1);
+	}
+
+	@AfterAll
+	static void stop() {
+		fleet.close();
+	}
+
+	@BeforeEach
+	void nameKey(TestInfo test) {
+		this.key = test.getTestMethod().orElseThrow().getName();
+	}
+
+	@AfterEach
+	void nothingIsLeft() {
+		fleet.awaitNothingLeft();
+		assertThat(fleet.keys()).as("what semaphores leave").isEmpty();
+	}
+
+	@Test
+	@DisplayName("S10 a semaphore that is full fails at once, by default; the limit counts over all contexts")
+	void full() {
+		SemaphoreRequest request = SemaphoreRequest.of(this.key, 3);
+		List<PermitLease> leases = new ArrayList<>();
+		for (SemaphoreService semaphores : List.of(first, second, first)) {
+			leases.add(semaphores.acquire(request));
+		}
+		assertThat(second.status(this.key)).isEqualTo(new SemaphoreStatus(this.key, 3, false, 3, 3, 0));
+		for (SemaphoreService semaphores : List.of(first, second)) {
+			long from = System.nanoTime();
+			assertThat(semaphores.tryAcquire(request)).isEmpty();
+			assertThatExceptionOfType(PermitNotAcquiredException.class).isThrownBy(() -> semaphores.acquire(request))
+				.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo(Reason.TIMED_OUT));
+			assertThat(Duration.ofNanos(System.nanoTime() - from)).isLessThan(AT_ONCE);
+		}
+		assertThat(first.status(this.key).waiting()).as("those that failed").isZero();
+		leases.get(0).release();
+		assertThat(first.status(this.key).free()).isEqualTo(1);
+		leases.set(0, second.acquire(request));
+		assertThat(first.tryAcquire(request)).isEmpty();
+		leases.forEach(PermitLease::close);
+	}
+
+	@Test
+	@DisplayName("S10 several permits are had all at once or not at all")
+	void allOrNothing() {
+		SemaphoreRequest three = SemaphoreRequest.of(this.key, 5).permits(3);
+		PermitLease lease = first.acquire(three);
+		assertThat(lease.permits()).isEqualTo(3);
+		assertThat(second.tryAcquire(three)).isEmpty();
+		assertThat(second.status(this.key).used()).isEqualTo(3);
+		PermitLease rest = second.acquire(three.permits(2));
+		assertThat(first.status(this.key)).isEqualTo(new SemaphoreStatus(this.key, 5, false, 5, 2, 0));
+		lease.release();
+		assertThat(first.status(this.key).free()).isEqualTo(3);
+		rest.release();
+	}
+
+	@Test
+	@DisplayName("S10 a wait that is asked for ends in time when nothing comes back, and leaves nothing")
+	void timesOut() {
+		PermitLease lease = first.acquire(SemaphoreRequest.of(this.key, 2).permits(2));
+		Duration wait = Duration.ofMillis(300);
+		long from = System.nanoTime();
+		Attempt<PermitLease> attempt = Attempt.start(second, SemaphoreRequest.of(this.key, 2).waitTime(wait));
+		fleet.awaitWaitingForPermits(this.key, 1);
+		assertThat(attempt.failure()).isInstanceOfSatisfying(PermitNotAcquiredException.class,
+				(ex) -> assertThat(ex.getReason()).isEqualTo(Reason.TIMED_OUT));
+		assertThat(Duration.ofNanos(attempt.endedAt() - from)).isBetween(wait, wait.plus(AT_ONCE));
+		fleet.awaitWaitingForPermits(this.key, 0);
+		lease.release();
+	}
+
+	@Test
+	@DisplayName("S12 permits are renewed for as long as they are held: after many leases nobody else has had them")
+	void renewed() {
+		SemaphoreRequest request = SemaphoreRequest.of(this.key, 2).permits(2).leaseTime(LEASE);
+		PermitLease lease = first.acquire(request);
+		await("use for 3 leases").atMost(Fleet.PATIENCE)
+			.pollInterval(Duration.ofMillis(20))
+			.until(elapsed(LEASE.multipliedBy(3)), (over) -> {
+				assertThat(second.tryAcquire(request.permits(1))).isEmpty();
+				lease.ensureHeld();
+				return over;
+			});
+		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+	}
+
+	@Test
+	@DisplayName("S12 permits are renewed by hand: they last for as long as that says, never shorter than before")
+	void renewedByHand() {
+		SemaphoreRequest request = SemaphoreRequest.of(this.key, 1).leaseTime(LEASE).renewal(false);
+		PermitLease lease = first.acquire(request);
+		lease.renew(LEASE.multipliedBy(2));
+		lease.renew(Duration.ofMillis(1));
+		assertThat(lease.remaining()).isGreaterThan(LEASE);
+		await("use for more than a lease").atMost(Fleet.PATIENCE)
+			.pollInterval(Duration.ofMillis(20))
+			.until(elapsed(LEASE.plusMillis(100)), (over) -> {
+				assertThat(second.tryAcquire(request)).isEmpty();
+				lease.ensureHeld();
+				return over;
+			});
+		PermitLease next = Attempt.start(second, request.waitTime(Fleet.PATIENCE)).lease();
+		assertThat(lease.isHeld()).as("held when another has it").isFalse();
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> lease.renew(LEASE));
+		assertThat(next.isHeld()).isTrue();
+		next.release();
+		lease.close();
+	}
+
+	@Test
+	@DisplayName("S12 a lease without renewal ends: a waiter has the permits by time alone, and a late release of the"
+			+ " first one does not take them")
+	void endsWithoutRenewal() {
+		PermitLease lease = first.acquire(SemaphoreRequest.of(this.key, 3).permits(2).leaseTime(LEASE).renewal(false));
+		long grantedAt = System.nanoTime();
+		Attempt<PermitLease> attempt = Attempt.start(second,
+				SemaphoreRequest.of(this.key, 3).permits(3).waitTime(Fleet.PATIENCE));
+		fleet.awaitWaitingForPermits(this.key, 1);
+		PermitLease next = attempt.lease();
+		assertThat(lease.isHeld()).as("held when another has them").isFalse();
+		assertThat(Duration.ofNanos(attempt.endedAt() - grantedAt)).isLessThan(LEASE.plus(Fleet.PROMPT));
+		assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
+		assertThat(first.status(this.key).used()).as("used after the late release").isEqualTo(3);
+		assertThat(first.tryAcquire(SemaphoreRequest.of(this.key, 3))).isEmpty();
+		assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED);
+	}
+
+	@Test
+	@DisplayName("S12 permits that are held for longer than they may be are not renewed any more")
+	void maxHold() {
+		PermitLease lease = first
+			.acquire(SemaphoreRequest.of(this.key, 1).leaseTime(LEASE.dividedBy(2)).maxHold(LEASE));
+		Attempt<PermitLease> next = Attempt.start(second, SemaphoreRequest.of(this.key, 1).waitTime(Fleet.PATIENCE));
+		next.lease().close();
+		assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
+	}
+
+	@Test
+	@DisplayName("F43 a double release, and one in the name of others, makes no more permits than there are")
+	void doubleRelease() {
+		SemaphoreRequest request = SemaphoreRequest.of(this.key, 2);
+		PermitLease mine = first.acquire(request);
+		PermitLease other = second.acquire(request);
+		assertThat(mine.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(mine.release()).isEqualTo(ReleaseResult.ALREADY_RELEASED);
+		mine.close();
+		assertThat(first.status(this.key).free()).isEqualTo(1);
+		assertThat(first.status(this.key).holders()).isEqualTo(1);
+		other.release();
+		assertThat(first.status(this.key)).isEqualTo(new SemaphoreStatus(this.key, null, false, 0, 0, 0));
+	}
+
+	private static Callable<Boolean> elapsed(Duration time) {
+		long from = System.nanoTime();
+		return () -> System.nanoTime() - from > time.toNanos();
+	}
+
+}

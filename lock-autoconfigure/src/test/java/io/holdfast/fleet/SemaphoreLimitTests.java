@@ -1,0 +1,258 @@
+package io.holdfast.fleet;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.PermitLease;
+import io.holdfast.PermitNotAcquiredException;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreService;
+import io.holdfast.SemaphoreStatus;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInfo;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * How many permits there are: as requests say, or as an operator does.
+ */
+@WithRedis
+class SemaphoreLimitTests {
+
+	/** For an answer without waiting, on however busy a machine. */
+	private static final Duration AT_ONCE = Duration.ofMillis(1500);
+
+	private static Fleet fleet;
+
+	private static SemaphoreService first;
+
+	private static SemaphoreService second;
+
+	private static SemaphoreService operator;
+
+	private String key = "";
+
+	@BeforeAll
+	static void start(TestRedis redis) {
+		fleet = new Fleet(redis);
+		List<SemaphoreService> contexts = fleet.startSemaphores(3);
+		first = contexts.get(0);
+		second = contexts.get(1);
+		operator = contexts.get(2);
+	}
+
+	@AfterAll
+	static void stop() {
+		fleet.close();
+	}
+
+	@BeforeEach
+	void nameKey(TestInfo test) {
+		this.key = test.getTestMethod().orElseThrow().getName();
+	}
+
+	@AfterEach
+	void nothingIsLeft() {
+		operator.clearLimit(this.key);
+		fleet.awaitNothingLeft();
+		assertThat(fleet.keys()).as("what semaphores leave").isEmpty();
+	}
+
+	@Test
+	@DisplayName("A raised limit lets those in at once that fit into it, and nobody else")
+	void raised() {
+		SemaphoreRequest request = SemaphoreRequest.of(this.key, 2).waitTime(Fleet.PATIENCE);
+		List<PermitLease> leases = new ArrayList<>(List.of(first.acquire(request), second.acquire(request)));
+		List<Attempt<PermitLease>> attempts = new ArrayList<>();
+		for (SemaphoreService semaphores : List.of(first, second, first)) {
+			attempts.add(Attempt.start(semaphores, request));
+			fleet.awaitWaitingForPermits(this.key, attempts.size());
+		}
+		operator.setLimit(this.key, 4);
+		leases.add(attempts.get(0).lease(Fleet.PROMPT));
+		leases.add(attempts.get(1).lease(Fleet.PROMPT));
+		assertThat(attempts.get(2).isDone()).isFalse();
+		assertThat(first.status(this.key)).isEqualTo(new SemaphoreStatus(this.key, 4, true, 4, 4, 1));
+		leases.get(0).release();
+		attempts.get(2).lease(Fleet.PROMPT).close();
+		leases.forEach(PermitLease::close);
+	}
+
+	@Test
+	@DisplayName("A lowered limit takes nothing away, is never below zero free, and lets nobody in until enough came back")
+	void lowered() {
+		SemaphoreRequest request = SemaphoreRequest.of(this.key, 5);
+		List<PermitLease> leases = new ArrayList<>();
+		for (int i = 0; i < 5; i++) {
+			leases.add(first.acquire(request));
+		}
+		operator.setLimit(this.key, 2);
+		assertThat(leases).allMatch(PermitLease::isHeld);
+		assertThat(second.status(this.key)).isEqualTo(new SemaphoreStatus(this.key, 2, true, 5, 5, 0))
+			.satisfies((status) -> assertThat(status.free()).isZero());
+		Attempt<PermitLease> attempt = Attempt.start(second, request.waitTime(Fleet.PATIENCE));
+		fleet.awaitWaitingForPermits(this.key, 1);
+		for (int i = 0; i < 3; i++) {
+			leases.get(i).release();
+			assertThat(second.tryAcquire(request.fair(false))).isEmpty();
+			assertThat(attempt.isDone()).as("granted with %d of 2 used", 4 - i).isFalse();
+		}
+		leases.get(3).release();
+		PermitLease next = attempt.lease(Fleet.PROMPT);
+		assertThat(second.status(this.key)).isEqualTo(new SemaphoreStatus(this.key, 2, true, 2, 2, 0));
+		leases.get(4).release();
+		next.release();
+	}
+
+	@Test
+	@DisplayName("A limit that was set outlives idleness, and is cleared: then that of the requests counts again")
+	void cleared() {
+		assertThat(operator.clearLimit(this.key)).isFalse();
+		operator.setLimit(this.key, 1);
+		SemaphoreRequest request = SemaphoreRequest.of(this.key, 3);
+		first.acquire(request).release();
+		assertThat(first.status(this.key)).isEqualTo(new SemaphoreStatus(this.key, 1, true, 0, 0, 0));
+		assertThat(fleet.keys()).containsExactly(fleet.semaphoreKey(this.key, "limit"));
+		assertThat(fleet.template().getExpire(fleet.semaphoreKey(this.key, "limit"))).as("no expiry").isEqualTo(-1);
+		PermitLease lease = first.acquire(request);
+		assertThat(second.tryAcquire(request)).isEmpty();
+		List<Attempt<PermitLease>> attempts = List.of(Attempt.start(second, request.waitTime(Fleet.PATIENCE)),
+				Attempt.start(first, request.waitTime(Fleet.PATIENCE)));
+		fleet.awaitWaitingForPermits(this.key, 2);
+		assertThat(operator.clearLimit(this.key)).isTrue();
+		attempts.forEach((attempt) -> attempt.lease(Fleet.PROMPT).close());
+		assertThat(first.status(this.key)).isEqualTo(new SemaphoreStatus(this.key, 3, false, 1, 1, 0));
+		lease.release();
+		assertThat(operator.clearLimit(this.key)).isFalse();
+	}
+
+	@Test
+	@DisplayName("A limit of 0 stops all: who asks or waits is told so at once, who holds keeps its permits")
+	void stopped() {
+		SemaphoreRequest request = SemaphoreRequest.of(this.key, 1).waitTime(Fleet.PATIENCE);
+		PermitLease lease = first.acquire(request);
+		Attempt<PermitLease> waiting = Attempt.start(second, request);
+		fleet.awaitWaitingForPermits(this.key, 1);
+		long from = System.nanoTime();
+		operator.setLimit(this.key, 0);
+		assertThat(waiting.failure()).isInstanceOfSatisfying(PermitNotAcquiredException.class,
+				(ex) -> assertThat(ex.getReason()).isEqualTo(Reason.EXCEEDS_LIMIT));
+		assertThat(Duration.ofNanos(waiting.endedAt() - from)).isLessThan(Fleet.PROMPT);
+		assertRefused(() -> first.tryAcquire(this.key, 1));
+		assertRefused(() -> second.acquire(request));
+		assertThat(lease.isHeld()).isTrue();
+		lease.release();
+		assertRefused(() -> first.acquire(request));
+		operator.setLimit(this.key, 1);
+		first.acquire(this.key, 1).release();
+	}
+
+	@Test
+	@DisplayName("A request above the limit is refused at once, whichever limit counts; an operator may also allow more")
+	void exceeded() {
+		SemaphoreRequest six = SemaphoreRequest.of(this.key, 5).permits(6).waitTime(Fleet.PATIENCE);
+		assertRefused(() -> first.acquire(six));
+		assertRefused(() -> first.tryAcquire(six.waitTime(Duration.ZERO)));
+		operator.setLimit(this.key, 6);
+		PermitLease lease = first.acquire(six);
+		assertThat(second.status(this.key).used()).isEqualTo(6);
+		assertRefused(() -> second.acquire(six.permits(7)));
+		operator.setLimit(this.key, 3);
+		assertRefused(() -> second.acquire(six.permits(4)));
+		Attempt<PermitLease> fits = Attempt.start(second, six.permits(3));
+		fleet.awaitWaitingForPermits(this.key, 1);
+		lease.release();
+		fits.lease(Fleet.PROMPT).close();
+	}
+
+	@Test
+	@DisplayName("A lowered limit tells who waits for more than it at once, and those behind are served")
+	void loweredUnderWaiters() {
+		PermitLease lease = first.acquire(SemaphoreRequest.of(this.key, 4).permits(2));
+		Attempt<PermitLease> big = Attempt.start(first,
+				SemaphoreRequest.of(this.key, 4).permits(4).waitTime(Fleet.PATIENCE));
+		fleet.awaitWaitingForPermits(this.key, 1);
+		Attempt<PermitLease> small = Attempt.start(second, SemaphoreRequest.of(this.key, 4).waitTime(Fleet.PATIENCE));
+		fleet.awaitWaitingForPermits(this.key, 2);
+		operator.setLimit(this.key, 3);
+		small.lease(Fleet.PROMPT).close();
+		assertThat(big.failure()).isInstanceOfSatisfying(PermitNotAcquiredException.class,
+				(ex) -> assertThat(ex).hasMessageContaining("4 permits").hasMessageContaining("limit 3"));
+		lease.release();
+	}
+
+	@Test
+	@DisplayName("While a new version with another limit is rolled out, each request is judged by its own")
+	void rollingDeployment() {
+		SemaphoreRequest older = SemaphoreRequest.of(this.key, 3).waitTime(Fleet.PATIENCE);
+		SemaphoreRequest newer = SemaphoreRequest.of(this.key, 5).waitTime(Fleet.PATIENCE);
+		List<PermitLease> leases = new ArrayList<>();
+		for (int i = 0; i < 3; i++) {
+			leases.add(first.acquire(older));
+		}
+		assertThat(first.tryAcquire(this.key, 3)).isEmpty();
+		leases.add(second.acquire(newer));
+		leases.add(second.acquire(newer));
+		assertThat(second.tryAcquire(this.key, 5)).isEmpty();
+		assertThat(second.status(this.key)).isEqualTo(new SemaphoreStatus(this.key, 5, false, 5, 5, 0));
+		assertThat(first.tryAcquire(this.key, 3)).isEmpty();
+		assertThat(first.status(this.key).free()).as("more used than the older limit").isZero();
+		assertRefused(() -> first.acquire(older.permits(4)));
+
+		Attempt<PermitLease> waiting = Attempt.start(first, older);
+		fleet.awaitWaitingForPermits(this.key, 1);
+		Attempt<PermitLease> behind = Attempt.start(second, newer);
+		fleet.awaitWaitingForPermits(this.key, 2);
+		leases.get(0).release();
+		leases.get(1).release();
+		assertThat(List.of(waiting, behind)).as("served with 3 of 3 used, or before its turn")
+			.noneMatch(Attempt::isDone);
+		leases.get(2).release();
+		waiting.lease(Fleet.PROMPT).close();
+		behind.lease(Fleet.PROMPT).close();
+		leases.forEach(PermitLease::close);
+	}
+
+	@Test
+	@DisplayName("A limit of 100,000 and requests for 5,000 permits: all are had, one more is not, and all come back")
+	void large() {
+		int limit = 100_000;
+		SemaphoreRequest request = SemaphoreRequest.of(this.key, limit).permits(5000).waitTime(Fleet.PATIENCE);
+		List<PermitLease> leases = new ArrayList<>();
+		for (int i = 0; i < 20; i++) {
+			leases.add(List.of(first, second, operator).get(i % 3).acquire(request));
+		}
+		assertThat(first.status(this.key)).isEqualTo(new SemaphoreStatus(this.key, limit, false, limit, 20, 0));
+		assertThat(second.tryAcquire(this.key, limit)).isEmpty();
+		Attempt<PermitLease> all = Attempt.start(second, request.permits(limit));
+		fleet.awaitWaitingForPermits(this.key, 1);
+		Attempt<PermitLease> one = Attempt.start(first, request.permits(1));
+		fleet.awaitWaitingForPermits(this.key, 2);
+		leases.forEach(PermitLease::close);
+		PermitLease whole = all.lease(Fleet.PROMPT);
+		assertThat(one.isDone()).isFalse();
+		assertThat(first.status(this.key)).isEqualTo(new SemaphoreStatus(this.key, limit, false, limit, 1, 1));
+		whole.release();
+		one.lease(Fleet.PROMPT).close();
+		assertRefused(() -> first.acquire(request.permits(limit + 1)));
+	}
+
+	private static void assertRefused(ThrowingCallable call) {
+		long from = System.nanoTime();
+		assertThatExceptionOfType(PermitNotAcquiredException.class).isThrownBy(call)
+			.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo(Reason.EXCEEDS_LIMIT));
+		assertThat(Duration.ofNanos(System.nanoTime() - from)).isLessThan(AT_ONCE);
+	}
+
+}
