@@ -197,7 +197,7 @@ abstract class Gate {
 		return next;
 	}
 
-	@Nullable Waiter nextInLine() {
+	private @Nullable Waiter nextInLine() {
 		if (this.queue.isEmpty()) {
 			return null;
 		}

@@ -1,13 +1,16 @@
 package io.holdfast.engine;
 
 import io.holdfast.NotAcquiredException.Reason;
-import org.jspecify.annotations.Nullable;
 
 /**
- * The gate of permits: as many waiters contend as the limit admits if all were free. What
- * is held here does not matter to it: only the store knows what others hold.
+ * The gate of permits. Waiters contend as they come, so that the store's queue has those
+ * of all instances in their order; only so many, though, since each of them asks again
+ * now and then. What is held here does not matter: only the store knows what others hold.
  */
 class PermitGate extends Gate {
+
+	/** How many waiters contend at a time; the others wait here. */
+	static final int CONTENDERS = 200;
 
 	PermitGate(LeaseEngine engine, Resource resource) {
 		super(engine, resource);
@@ -16,11 +19,11 @@ class PermitGate extends Gate {
 	@Override
 	void arrive(Waiter waiter) {
 		Demand demand = waiter.demand;
-		boolean first = this.queue.isEmpty() || !demand.fair() || isTooBig(demand);
+		boolean isFirst = this.queue.isEmpty() || !demand.fair() || demand.permits() > demand.limit();
 		if (this.engine.isClosed()) {
 			fail(waiter, Failures.notAcquired(waiter, Reason.SHUTDOWN));
 		}
-		else if (first && (!demand.waits() || admits(waiter))) {
+		else if (isFirst && (!demand.waits() || admits(waiter))) {
 			contend(waiter);
 			waiter.ask();
 		}
@@ -35,28 +38,8 @@ class PermitGate extends Gate {
 
 	@Override
 	boolean admits(Waiter waiter) {
-		if (isTooBig(waiter.demand)) {
-			return true;
-		}
-		long contended = 0;
-		for (Waiter contender : this.contenders) {
-			contended += contender.demand.waits() ? contender.demand.permits() : 0;
-		}
-		return contended + waiter.demand.permits() <= waiter.demand.limit();
-	}
-
-	/** It need not wait to be refused, unless an operator has raised the limit. */
-	private static boolean isTooBig(Demand demand) {
-		return demand.permits() > demand.limit();
-	}
-
-	@Override
-	@Nullable Waiter nextInLine() {
-		Waiter head = super.nextInLine();
-		if (head != null || this.queue.isEmpty()) {
-			return head;
-		}
-		return this.queue.stream().filter((waiter) -> !waiter.demand.fair() && admits(waiter)).findFirst().orElse(null);
+		// What cannot be had need not wait for being refused.
+		return this.contenders.size() < CONTENDERS || waiter.demand.permits() > waiter.demand.limit();
 	}
 
 	@Override

@@ -26,101 +26,78 @@ class PermitRulesTests extends ScriptedEngine {
 
 	private static final SemaphoreRequest WAITING = SemaphoreRequest.of("k", 3).waitTime(Duration.ofSeconds(10));
 
+	private static final SemaphoreRequest ONCE = WAITING.waitTime(Duration.ZERO);
+
+	private static final int MANY = PermitGate.CONTENDERS;
+
 	private static final Resource SEMAPHORE = new Resource(Kind.SEMAPHORE, "k");
 
 	@Test
-	void asManyContendAsTheLimitAdmits() {
-		acquire(WAITING, 5);
-		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "acquire 3");
+	void waitersContendAsTheyComeSoThatTheStoreHasTheirOrder() {
+		acquire(WAITING.permits(3), 2);
+		acquire(WAITING, 3);
+		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "acquire 3", "acquire 4", "acquire 5");
+	}
+
+	@Test
+	void onlySoManyContendAndTheOthersFollowInTheirOrder() {
+		acquire(WAITING, MANY + 3);
+		assertThat(this.store.sent()).hasSize(MANY).endsWith("acquire " + MANY);
 		this.store.last("acquire 1").granted(10, 30_000);
-		assertThat(this.store.sent()).containsExactly("acquire 4");
-		this.store.last("acquire 2").granted(11, 30_000);
-		assertThat(this.store.sent()).containsExactly("acquire 5");
+		assertThat(this.store.sent()).containsExactly("acquire " + (MANY + 1));
+		this.store.last("acquire 3").granted(11, 30_000);
+		assertThat(this.store.sent()).containsExactly("acquire " + (MANY + 2));
 	}
 
 	@Test
 	void whatIsHeldHereDoesNotKeepOthersFromAsking() {
 		acquire(WAITING.permits(3), 1);
 		this.store.last("acquire 1").granted(10, 30_000);
-		this.semaphores.tryAcquireAsync(WAITING.waitTime(Duration.ZERO));
+		this.semaphores.tryAcquireAsync(ONCE);
 		acquire(WAITING, 1);
 		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2 at once", "acquire 3");
 	}
 
 	@Test
-	void aBigRequestIsNotPassedBySmallOnes() {
-		acquire(WAITING.permits(2), 1);
-		acquire(WAITING.permits(2), 1);
-		acquire(WAITING, 1);
-		assertThat(this.store.sent()).containsExactly("acquire 1");
-		this.store.last("acquire 1").granted(10, 30_000);
-		assertThat(this.store.sent()).containsExactly("acquire 2", "acquire 3");
-	}
-
-	@Test
 	void anUnfairRequestPassesThoseThatWaitHere() {
-		acquire(WAITING.permits(2), 2);
-		acquire(WAITING.fair(false), 1);
-		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 3");
-	}
-
-	@Test
-	void anUnfairRequestThatWaitsHereIsNotKeptByABigOneBeforeIt() {
-		List<CompletableFuture<PermitLease>> small = acquire(WAITING, 3);
-		acquire(WAITING.permits(3), 1);
-		acquire(WAITING.fair(false), 1);
-		this.store.last("acquire 1").granted(10, 30_000);
-		assertThat(small.get(0)).isCompleted();
-		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "acquire 3", "acquire 5");
+		List<CompletableFuture<PermitLease>> first = acquire(WAITING, MANY + 2);
+		this.store.sent();
+		first.get(0).cancel(false);
+		first.get(MANY).cancel(false);
+		assertThat(this.store.sent()).containsExactly("release 1", "acquire " + (MANY + 1), "release " + (MANY + 1),
+				"acquire " + (MANY + 2));
+		acquire(WAITING, 1);
+		this.semaphores.tryAcquireAsync(ONCE.fair(false));
+		assertThat(this.store.sent()).containsExactly("acquire " + (MANY + 4) + " at once");
 	}
 
 	@Test
 	void anAttemptWithoutWaitingDoesNotPassThoseThatWaitHere() {
-		acquire(WAITING, 4);
-		SemaphoreRequest once = WAITING.waitTime(Duration.ZERO);
-		assertThat(this.semaphores.tryAcquireAsync(once)).isCompletedWithValue(Optional.empty());
-		assertThat(this.store.sent()).hasSize(3);
-		this.semaphores.tryAcquireAsync(once.fair(false));
-		assertThat(this.store.sent()).containsExactly("acquire 6 at once");
-	}
-
-	@Test
-	void attemptsWithoutWaitingDoNotKeepOthersFromContending() {
-		for (int i = 0; i < 5; i++) {
-			this.semaphores.tryAcquireAsync(WAITING.waitTime(Duration.ZERO));
-		}
-		acquire(WAITING, 3);
-		assertThat(this.store.sent()).hasSize(8);
+		acquire(WAITING, MANY + 1);
+		this.store.sent();
+		assertThat(this.semaphores.tryAcquireAsync(ONCE)).isCompletedWithValue(Optional.empty());
+		assertThat(this.store.sent()).isEmpty();
 	}
 
 	@Test
 	void everyWayOutOfContendingLetsTheNextAsk() {
-		List<CompletableFuture<PermitLease>> waiting = acquire(WAITING.permits(3), 4);
+		List<CompletableFuture<PermitLease>> waiting = acquire(WAITING, MANY + 3);
 		this.store.last("acquire 1").busy(30_000, 10);
+		this.store.sent();
 		waiting.get(0).cancel(false);
 		this.store.last("acquire 2").fail(false);
 		this.store.last("acquire 3").rejected(2);
-		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1", "acquire 2", "release 2", "acquire 3",
-				"acquire 4");
-	}
-
-	@Test
-	void aBigRequestThatGivesUpHereLetsThoseBehindItContend() {
-		acquire(WAITING, 1);
-		List<CompletableFuture<PermitLease>> big = acquire(WAITING.permits(3), 1);
-		acquire(WAITING, 2);
-		assertThat(this.store.sent()).containsExactly("acquire 1");
-		big.get(0).cancel(false);
-		assertThat(this.store.sent()).containsExactly("acquire 3", "acquire 4");
+		assertThat(this.store.sent()).containsExactly("release 1", "acquire " + (MANY + 1), "release 2",
+				"acquire " + (MANY + 2), "acquire " + (MANY + 3));
 	}
 
 	@Test
 	void aRequestAboveTheLimitAsksAtOnceWhoeverWaits() {
-		acquire(WAITING, 4);
-		assertThat(this.store.sent()).hasSize(3);
+		acquire(WAITING, MANY + 1);
+		this.store.sent();
 		acquire(WAITING.permits(4), 1);
-		this.semaphores.tryAcquireAsync(WAITING.permits(4).waitTime(Duration.ZERO));
-		assertThat(this.store.sent()).containsExactly("acquire 5", "acquire 6 at once");
+		this.semaphores.tryAcquireAsync(ONCE.permits(4));
+		assertThat(this.store.sent()).containsExactly("acquire " + (MANY + 2), "acquire " + (MANY + 3) + " at once");
 	}
 
 	@Test
@@ -165,18 +142,19 @@ class PermitRulesTests extends ScriptedEngine {
 
 	@Test
 	void whoHasWaitedHereIsNotEndedByOneFailure() {
-		List<CompletableFuture<PermitLease>> answers = acquire(WAITING.permits(3), 2);
+		List<CompletableFuture<PermitLease>> answers = acquire(WAITING, MANY + 1);
+		String last = "acquire " + (MANY + 1);
 		this.store.last("acquire 1").granted(10, 30_000);
-		this.store.last("acquire 2").fail(true);
-		assertThat(answers.get(1)).isNotDone();
+		this.store.last(last).fail(true);
+		assertThat(answers.get(MANY)).isNotDone();
 		this.store.elapse(300);
-		this.store.last("acquire 2").granted(20, 30_000);
-		assertThat(answers.get(1)).isCompleted();
+		this.store.last(last).granted(20, 30_000);
+		assertThat(answers.get(MANY)).isCompleted();
 	}
 
 	@Test
 	void aSilentStoreIsNotToldAsNotEnoughFreePermits() {
-		List<CompletableFuture<PermitLease>> answers = acquire(WAITING.permits(3).waitTime(Duration.ofSeconds(1)), 2);
+		List<CompletableFuture<PermitLease>> answers = acquire(WAITING.waitTime(Duration.ofSeconds(1)), MANY + 1);
 		this.store.elapse(1100);
 		for (CompletableFuture<PermitLease> answer : answers) {
 			assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)

@@ -26,18 +26,11 @@ class ReadWriteRulesTests extends ScriptedEngine {
 	private static final LockRequest WRITE = REQUEST.mode(LockMode.WRITE);
 
 	@Test
-	void readersContendTogetherAndWritersAlone() {
-		this.service.acquireAsync(READ);
+	void readersAndWritersContendAsTheyCome() {
 		this.service.acquireAsync(READ);
 		this.service.acquireAsync(WRITE);
 		this.service.acquireAsync(READ);
-		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2");
-		this.store.last("acquire 1").granted(10, 30_000);
-		assertThat(this.store.sent()).isEmpty();
-		this.store.last("acquire 2").granted(11, 30_000);
-		assertThat(this.store.sent()).containsExactly("acquire 3");
-		this.store.last("acquire 3").granted(12, 30_000);
-		assertThat(this.store.sent()).containsExactly("acquire 4");
+		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "acquire 3");
 	}
 
 	@Test

@@ -56,11 +56,11 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 		return lines;
 	}
 
-	/** The latest command that begins so. */
+	/** The latest command that begins with these words. */
 	Command last(String beginning) {
 		Command found = null;
 		for (Command command : this.commands) {
-			if (command.line.startsWith(beginning)) {
+			if (command.line.equals(beginning) || command.line.startsWith(beginning + " ")) {
 				found = command;
 			}
 		}
