@@ -19,6 +19,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class Worker implements AutoCloseable {
 
+	/** Starting a JVM takes long where many do. */
+	private static final Duration PATIENCE = Duration.ofSeconds(60);
+
 	private final ChildJvm process;
 
 	private volatile long killedAt;
@@ -38,7 +41,7 @@ final class Worker implements AutoCloseable {
 	}
 
 	Worker awaitReady() {
-		this.process.awaitLine("ready"::equals, Duration.ofSeconds(60));
+		this.process.awaitLine("ready"::equals, PATIENCE);
 		return this;
 	}
 
@@ -64,7 +67,12 @@ final class Worker implements AutoCloseable {
 
 	/** Wait until it was granted what it was told to acquire by this name. */
 	Grant awaitGranted(String name) {
-		String[] words = await("granted " + name);
+		return awaitGranted(name, PATIENCE);
+	}
+
+	/** Wait for so long until it was granted what it was told to acquire. */
+	Grant awaitGranted(String name, Duration timeout) {
+		String[] words = await("granted " + name, timeout);
 		return new Grant(Long.parseLong(words[2]), Long.parseLong(words[3]));
 	}
 
@@ -172,8 +180,12 @@ final class Worker implements AutoCloseable {
 	}
 
 	private String[] await(String words) {
+		return await(words, PATIENCE);
+	}
+
+	private String[] await(String words, Duration timeout) {
 		String line = this.process.awaitLine((said) -> said.equals(words) || said.startsWith(words + " ")
-				|| said.startsWith("failed " + words.split(" ")[1] + " "), Duration.ofSeconds(60));
+				|| said.startsWith("failed " + words.split(" ")[1] + " "), timeout);
 		if (line.startsWith("failed ")) {
 			throw new AssertionError("The other process " + line);
 		}

@@ -1,0 +1,201 @@
+package io.holdfast.fleet;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreService;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Many threads of 3 contexts and 2 JVMs share a semaphore: never more than its limit at
+ * any moment, as the holders themselves saw it, whoever dies and whatever the limit.
+ */
+@WithRedis
+class PermitCrowdTests {
+
+	private static final int CONTEXTS = 3;
+
+	private static final int WORKERS = 2;
+
+	private static Fleet fleet;
+
+	private static List<SemaphoreService> contexts;
+
+	private static List<Worker> workers;
+
+	/** To be killed. */
+	private static final List<Worker> mortals = new ArrayList<>();
+
+	@BeforeAll
+	static void start(TestRedis redis) {
+		fleet = new Fleet(redis);
+		workers = List.of(fleet.startWorker(), fleet.startWorker());
+		for (int i = 0; i < 4; i++) {
+			mortals.add(fleet.startWorker());
+		}
+		workers.forEach(Worker::awaitReady);
+		mortals.forEach(Worker::awaitReady);
+		contexts = fleet.startSemaphores(CONTEXTS);
+	}
+
+	@AfterAll
+	static void stop() {
+		fleet.close();
+		mortals.clear();
+	}
+
+	@AfterEach
+	void nothingIsLeft() {
+		fleet.awaitNothingLeft();
+		assertThat(fleet.keys()).as("what semaphores leave").isEmpty();
+	}
+
+	@ParameterizedTest(name = "limit {0}, requests for up to {1} permits, fair: {2}")
+	@CsvSource({ "1, 1, true", "3, 3, true", "10, 10, true", "10, 1, true", "7, 4, false" })
+	@DisplayName("S13 there is no race: the limit is reached and never passed, everybody is served, all comes back")
+	void crowded(int limit, int most, boolean fair) throws Exception {
+		String key = "crowd-" + limit + "-" + most + "-" + fair;
+		SemaphoreRequest request = SemaphoreRequest.of(key, limit)
+			.permits(most)
+			.fair(fair)
+			.waitTime(Fleet.PATIENCE.multipliedBy(2));
+		workers.forEach((worker) -> worker.use(key, request, 4, 15));
+		Notes notes = new Notes();
+		Crowd crowd = new Crowd();
+		for (SemaphoreService semaphores : contexts) {
+			crowd.add(4, Users.of(semaphores, request, 15, notes));
+		}
+		crowd.run();
+		List<Hold> holds = allHolds(key, notes);
+		assertThat(holds).hasSize((CONTEXTS + WORKERS) * 4 * 15);
+		assertThat(Overlaps.assertWithin(holds, limit)).as("the most permits at one moment").isEqualTo(limit);
+		assertThat(notes.refusals()).as("refused in these contexts").isZero();
+		assertThat(workers).as("refused in other JVMs").allMatch((worker) -> worker.refusals(key) == 0);
+		assertAllFree(key, limit);
+	}
+
+	@Test
+	@DisplayName("S13 there is no race among those who do not wait, either: they are refused or within the limit")
+	void withoutWaiting() throws Exception {
+		SemaphoreRequest request = SemaphoreRequest.of("tries", 5).permits(3);
+		workers.forEach((worker) -> worker.use("tries", request, 4, 15));
+		Notes notes = new Notes();
+		Crowd crowd = new Crowd();
+		for (SemaphoreService semaphores : contexts) {
+			crowd.add(4, Users.of(semaphores, request, 15, notes));
+		}
+		crowd.run();
+		Overlaps.assertWithin(allHolds("tries", notes), 5);
+		assertThat(notes.refusals()).as("refused").isPositive();
+		assertAllFree("tries", 5);
+	}
+
+	@Test
+	@DisplayName("F41 JVMs are killed while they hold and wait: never more than the limit, those who live are all served,"
+			+ " and all is free after a lease")
+	void killed() throws Exception {
+		int limit = 6;
+		SemaphoreRequest request = SemaphoreRequest.of("killed", limit)
+			.permits(3)
+			.leaseTime(Duration.ofMillis(1000))
+			.waitTime(Fleet.PATIENCE.multipliedBy(2));
+		List<Worker> all = new ArrayList<>(workers);
+		all.addAll(mortals);
+		workers.forEach((worker) -> worker.use("killed", request, 4, 40));
+		mortals.forEach((worker) -> worker.use("killed", request, 4, 1_000_000));
+		Notes notes = new Notes();
+		Crowd crowd = new Crowd();
+		for (SemaphoreService semaphores : contexts) {
+			crowd.add(3, Users.of(semaphores, request, 40, notes));
+		}
+		crowd.add(1, () -> mortals.forEach((worker) -> {
+			worker.awaitUse("killed");
+			worker.kill();
+		}));
+		crowd.run();
+		List<Hold> holds = allHolds("killed", notes);
+		assertThat(holds).hasSize((CONTEXTS * 3 + WORKERS * 4) * 40);
+		assertThat(mortals).as("what they held").noneMatch((worker) -> worker.holds("killed").isEmpty());
+		mortals.forEach((worker) -> holds.addAll(worker.holds("killed")));
+		assertThat(Overlaps.assertWithin(holds, limit)).as("the most permits at one moment").isEqualTo(limit);
+		fleet.awaitNothingLeft();
+		assertAllFree("killed", limit);
+	}
+
+	@Test
+	@DisplayName("An operator changes the limit all the time: never more than the limit at the moment of each grant, and"
+			+ " everybody is served")
+	void limitThatChanges() throws Exception {
+		String key = "operator";
+		List<Integer> choice = List.of(3, 8, 5, 4, 12, 3, 6);
+		SemaphoreRequest request = SemaphoreRequest.of(key, 100).permits(3).waitTime(Fleet.PATIENCE.multipliedBy(2));
+		Limits limits = new Limits();
+		limits.set(contexts.get(0), key, 5);
+		workers.forEach((worker) -> worker.use(key, request, 4, 40));
+		Notes notes = new Notes();
+		Crowd crowd = new Crowd();
+		AtomicInteger atIt = new AtomicInteger(CONTEXTS * 4);
+		for (SemaphoreService semaphores : contexts) {
+			Crowd.Task waiting = Users.of(semaphores, request, 40, notes);
+			Crowd.Task trying = Users.of(semaphores, request.waitTime(Duration.ZERO).fair(false), 20, notes);
+			crowd.add(2, counting(waiting, atIt)).add(2, counting(trying, atIt));
+		}
+		crowd.add(1, () -> {
+			Random random = new Random();
+			while (atIt.get() > 0) {
+				limits.set(contexts.get(0), key, choice.get(random.nextInt(choice.size())));
+			}
+		});
+		crowd.run();
+		List<Hold> holds = allHolds(key, notes);
+		assertThat(holds).hasSize(CONTEXTS * 2 * (40 + 20) + WORKERS * 4 * 40);
+		assertThat(Overlaps.assertWithin(holds, limits)).as("the most permits at one moment").isGreaterThan(5);
+		limits.set(contexts.get(0), key, 7);
+		assertAllFree(key, 7);
+		contexts.get(0).clearLimit(key);
+	}
+
+	private static Crowd.Task counting(Crowd.Task task, AtomicInteger atIt) {
+		return () -> {
+			try {
+				task.run();
+			}
+			finally {
+				atIt.decrementAndGet();
+			}
+		};
+	}
+
+	/** All that the contexts and the two JVMs held, when they are done with it. */
+	private static List<Hold> allHolds(String key, Notes notes) {
+		workers.forEach((worker) -> worker.awaitUsed(key));
+		List<Hold> holds = new ArrayList<>(notes.holds());
+		workers.forEach((worker) -> holds.addAll(worker.holds(key)));
+		return holds;
+	}
+
+	/** When all is quiet, as many permits are free as there are. */
+	private static void assertAllFree(String key, int limit) {
+		assertThat(contexts.get(1).status(key).used()).as("used when all is quiet").isZero();
+		SemaphoreRequest request = SemaphoreRequest.of(key, limit).permits(limit);
+		assertThat(contexts.get(2).tryAcquire(request)).hasValueSatisfying((lease) -> {
+			assertThat(contexts.get(1).status(key).free()).isZero();
+			lease.close();
+		});
+	}
+
+}

@@ -1,0 +1,181 @@
+package io.holdfast.fleet;
+
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+
+import io.holdfast.PermitLease;
+import io.holdfast.ReleaseResult;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreService;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * The process of a holder of permits, or of one that waits for them, is killed or frozen.
+ */
+@WithRedis
+class PermitFaultTests {
+
+	private static final Duration LEASE = Duration.ofMillis(1000);
+
+	/** Redis counts milliseconds of another clock. */
+	private static final Duration CLOCK = Duration.ofMillis(20);
+
+	private static Fleet fleet;
+
+	private static SemaphoreService first;
+
+	private static SemaphoreService second;
+
+	/** Frozen and thawed. */
+	private static Worker steady;
+
+	/** To be killed. */
+	private static final Deque<Worker> mortals = new ArrayDeque<>();
+
+	@BeforeAll
+	static void start(TestRedis redis) {
+		fleet = new Fleet(redis);
+		steady = fleet.startWorker();
+		for (int i = 0; i < 3; i++) {
+			mortals.push(fleet.startWorker());
+		}
+		steady.awaitReady();
+		mortals.forEach(Worker::awaitReady);
+		List<SemaphoreService> contexts = fleet.startSemaphores(2);
+		first = contexts.get(0);
+		second = contexts.get(1);
+	}
+
+	@AfterAll
+	static void stop() {
+		fleet.close();
+		mortals.clear();
+	}
+
+	@AfterEach
+	void nothingIsLeft() {
+		fleet.awaitNothingLeft();
+		assertThat(fleet.keys()).as("what semaphores leave").isEmpty();
+	}
+
+	@Test
+	@DisplayName("S10 F1 a holder is killed: its permits come back by time alone, at the end of its lease, and a waiter"
+			+ " learns of it without anybody releasing")
+	void holderKilled() {
+		Worker mortal = mortals.pop();
+		mortal.acquire("held", request("killed", 3, 2));
+		mortal.awaitGranted("held");
+		PermitLease mine = first.acquire(SemaphoreRequest.of("killed", 3));
+		Attempt<PermitLease> attempt = Attempt.start(second, request("killed", 3, 2));
+		fleet.awaitWaitingForPermits("killed", 1);
+		mortal.kill();
+		long killedAt = System.nanoTime();
+		Duration left = Duration.ofMillis(fleet.firstLeaseLeft("killed"));
+		assertThat(left).isPositive();
+		PermitLease next = attempt.lease();
+		assertThat(Duration.ofNanos(attempt.endedAt() - killedAt)).isBetween(left.minus(CLOCK),
+				left.plus(Fleet.PROMPT));
+		assertThat(mine.isHeld()).as("the one that did not die").isTrue();
+		assertThat(first.status("killed").used()).isEqualTo(3);
+		next.release();
+		mine.release();
+	}
+
+	@Test
+	@DisplayName("S10 a holder is killed and nobody waits: it does not count any more when its lease is over, and leaves"
+			+ " nothing")
+	void holderKilledAlone() {
+		Worker mortal = mortals.pop();
+		mortal.acquire("held", request("alone", 3, 3));
+		mortal.awaitGranted("held");
+		mortal.kill();
+		assertThat(first.status("alone").free()).as("free before the lease is over").isZero();
+		assertThat(second.tryAcquire("alone", 3)).isEmpty();
+		await("end of the lease").atMost(LEASE.plus(Fleet.PROMPT))
+			.pollInterval(Duration.ofMillis(10))
+			.until(() -> first.status("alone").used() == 0);
+		assertThat(fleet.keys()).isEmpty();
+	}
+
+	@Test
+	@DisplayName("F20 a waiter for many permits is killed: it is passed over at once, those behind it are served")
+	void waiterKilled() {
+		PermitLease lease = first.acquire(SemaphoreRequest.of("waiter", 3));
+		Worker mortal = mortals.pop();
+		mortal.acquire("big", SemaphoreRequest.of("waiter", 3).permits(3).waitTime(Duration.ofMinutes(1)));
+		fleet.awaitWaitingForPermits("waiter", 1);
+		Attempt<PermitLease> behind = Attempt.start(second, request("waiter", 3, 2));
+		fleet.awaitWaitingForPermits("waiter", 2);
+		mortal.kill();
+		lease.release();
+		behind.lease(Fleet.PROMPT).close();
+	}
+
+	@Test
+	@DisplayName("F2 a holder is frozen beyond its lease: it sees at once that its permits are lost, and its release"
+			+ " leaves those of the next holders alone")
+	void holderFrozen() {
+		steady.acquire("frozen", request("frozen", 2, 2));
+		steady.awaitGranted("frozen");
+		Attempt<PermitLease> next = Attempt.start(first, request("frozen", 2, 2));
+		fleet.awaitWaitingForPermits("frozen", 1);
+		steady.freeze();
+		PermitLease lease;
+		try {
+			lease = next.lease();
+			steady.askHeld("frozen");
+		}
+		finally {
+			steady.thaw();
+		}
+		assertThat(steady.awaitHeld("frozen")).isFalse();
+		assertThat(steady.awaitLastHeldAt("frozen")).as("when it last took itself for a holder")
+			.isLessThan(next.endedAt());
+		steady.awaitLost("frozen");
+		assertThat(steady.release("frozen")).isEqualTo(ReleaseResult.LOST);
+		assertThat(second.status("frozen").used()).isEqualTo(2);
+		assertThat(second.tryAcquire("frozen", 2)).isEmpty();
+		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+	}
+
+	@Test
+	@DisplayName("F2 a waiter is frozen when its permits are handed to it: they are had by others when its claim is over,"
+			+ " and thawed, it waits on")
+	void waiterFrozen() {
+		PermitLease lease = first.acquire(SemaphoreRequest.of("claim", 1));
+		steady.acquire("claim", request("claim", 1, 1));
+		fleet.awaitWaitingForPermits("claim", 1);
+		Attempt<PermitLease> behind = Attempt.start(second, request("claim", 1, 1));
+		fleet.awaitWaitingForPermits("claim", 2);
+		steady.freeze();
+		PermitLease next;
+		try {
+			lease.release();
+			next = behind.lease();
+		}
+		finally {
+			steady.thaw();
+		}
+		fleet.awaitWaitingForPermits("claim", 1);
+		assertThat(steady.isGranted("claim")).isFalse();
+		assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED);
+		steady.awaitGranted("claim", Fleet.PROMPT);
+		assertThat(steady.release("claim")).isEqualTo(ReleaseResult.RELEASED);
+	}
+
+	private static SemaphoreRequest request(String key, int limit, int permits) {
+		return SemaphoreRequest.of(key, limit).permits(permits).leaseTime(LEASE).waitTime(Fleet.PATIENCE);
+	}
+
+}
