@@ -115,7 +115,8 @@ public interface SemaphoreView {
 	int availablePermits();
 
 	/**
-	 * Acquire all permits that are free now, without waiting for others.
+	 * Acquire all permits that are free now, without waiting for others: also if others
+	 * wait, who need more than are free.
 	 * @return how many were acquired, perhaps 0
 	 */
 	int drainPermits();

@@ -48,8 +48,12 @@ final class PooledSemaphore implements SemaphoreView {
 
 	@Override
 	public boolean tryAcquire(int permits) {
+		return tryAcquire(this.request, permits);
+	}
+
+	private boolean tryAcquire(SemaphoreRequest base, int permits) {
 		try {
-			this.pools.add(this.service.awaitUninterruptibly(this.request.permits(permits).waitTime(Duration.ZERO)));
+			this.pools.add(this.service.awaitUninterruptibly(base.permits(permits).waitTime(Duration.ZERO)));
 			return true;
 		}
 		catch (NotAcquiredException ex) {
@@ -127,7 +131,8 @@ final class PooledSemaphore implements SemaphoreView {
 
 	private boolean tryDrain(int permits) {
 		try {
-			return tryAcquire(permits);
+			// Behind those who wait for more than is free, what is free is not to be had.
+			return tryAcquire(this.request.fair(false), permits);
 		}
 		catch (NotAcquiredException ex) {
 			if (ex.getReason() == Reason.EXCEEDS_LIMIT) {

@@ -5,6 +5,7 @@ import java.util.concurrent.TimeUnit;
 import io.holdfast.LeaseLostException;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.PermitNotAcquiredException;
+import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreView;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -126,6 +127,21 @@ class PooledSemaphoreTests extends ScriptedEngine {
 		assertThat(this.semaphore.drainPermits()).isEqualTo(3);
 		used[0] = 10;
 		assertThat(this.semaphore.drainPermits()).isZero();
+	}
+
+	@Test
+	void drainsWhatIsFreeAlsoIfOthersWaitForMore() {
+		SemaphoreRequest all = SemaphoreRequest.of("k", 10).permits(10).waitForever();
+		for (int i = 1; i < 3; i++) {
+			this.store.answerAtOnce("acquire " + i, (command) -> command.busy(30_000, 100));
+			this.semaphores.acquireAsync(all);
+		}
+		this.store.answerAtOnce("inspect permits", (command) -> {
+			this.store.answerAtOnce("inspect permits", (another) -> another.fail(false));
+			command.permits(null, 6);
+		});
+		assertThat(this.semaphore.drainPermits()).isEqualTo(4);
+		assertThat(this.store.sent()).containsExactly("acquire 1", "inspect permits", "acquire 3 at once");
 	}
 
 	@Test
