@@ -51,6 +51,10 @@ abstract class HeldLease implements Lease {
 		return !this.released.get() && this.hold.isHeld(this.engine.now());
 	}
 
+	final boolean isReleased() {
+		return this.released.get();
+	}
+
 	@Override
 	public Duration remaining() {
 		return isHeld() ? Duration.ofNanos(Math.max(0, this.hold.validUntil() - this.engine.now())) : Duration.ZERO;
@@ -161,7 +165,11 @@ abstract class HeldLease implements Lease {
 			CompletableFuture<Boolean> answer = new CompletableFuture<>();
 			this.hold.gate.execute(() -> this.engine.shrink(this.hold, kept, answer));
 			this.engine.answer(answer, this.hold.gate.resource, "The release of some permits");
-			ensureHeld();
+			boolean held = this.hold.isHeld(this.engine.now());
+			// In this order: another thread may have released the rest meanwhile.
+			if (!held && !isReleased()) {
+				ensureHeld();
+			}
 		}
 
 	}

@@ -188,8 +188,10 @@ public final class LeaseEngine implements AutoCloseable {
 	 * Give back some of the permits of a hold. What is not confirmed is sent again for as
 	 * long as they are held; the store finds the token whatever it has.
 	 */
-	void shrink(Hold hold, int kept, CompletableFuture<Boolean> answer) {
+	void shrink(Hold hold, int most, CompletableFuture<Boolean> answer) {
 		Ask before = hold.ask();
+		// Another thread may have given back more, though it began later.
+		int kept = Math.min(most, hold.permits);
 		hold.permits = kept;
 		send(() -> this.store.shrink(hold.gate.resource, before, kept)).whenComplete((held, error) -> {
 			if (error == null) {

@@ -1,12 +1,16 @@
 package io.holdfast.engine;
 
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 import io.holdfast.LeaseLostException;
+import io.holdfast.LeaseStoreException;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreView;
+import io.holdfast.engine.HeldLease.Permits;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -15,6 +19,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.awaitility.Awaitility.await;
 
 /**
  * The view of a semaphore in the habit of java.util.concurrent.
@@ -181,6 +186,31 @@ class PooledSemaphoreTests extends ScriptedEngine {
 		assertThat(this.store.sent()).containsExactly("shrink 1 to 2");
 		this.semaphore.release(2);
 		assertThat(this.store.sent()).containsExactly("release 1");
+	}
+
+	@Test
+	void aPartIsNotLostBecauseAnotherThreadReleasedTheRestMeanwhile() throws Exception {
+		this.semaphore.acquireUninterruptibly(2);
+		this.store.answerAtOnce("shrink 1 to 1", (command) -> {
+		});
+		CompletableFuture<Void> part = CompletableFuture.runAsync(this.semaphore::release);
+		await().until(() -> this.store.sent().contains("shrink 1 to 1"));
+		this.semaphore.release();
+		// It came after the release.
+		this.store.last("shrink 1 to 1").shrunk(false);
+		assertThat(part).succeedsWithin(Duration.ofSeconds(5));
+		assertThat(this.engine.isIdle()).isTrue();
+	}
+
+	@Test
+	void partialReleasesThatOvertakeOneAnotherNeverTakePermitsBack() {
+		Permits lease = this.semaphores.awaitUninterruptibly(SemaphoreRequest.of("k", 10).permits(3));
+		this.store.answerAtOnce("shrink 1 to 1", (command) -> command.fail(true));
+		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> lease.shrink(1));
+		this.store.answerAtOnce("shrink 1 to 1", (command) -> command.shrunk(true));
+		lease.shrink(2);
+		assertThat(lease.permits()).isEqualTo(1);
+		assertThat(this.store.sent()).containsExactly("acquire 1 at once", "shrink 1 to 1", "shrink 1 to 1");
 	}
 
 }
