@@ -31,7 +31,8 @@ final class PermitPools {
 	 */
 	synchronized List<Portion> take(String key, int count) {
 		Deque<Portion> pool = this.pools.getOrDefault(key, new ArrayDeque<>(0));
-		int there = pool.stream().mapToInt(Portion::permits).sum();
+		// May be more than there are at a time, as those that were lost count too.
+		long there = pool.stream().mapToLong(Portion::permits).sum();
 		if (count > there) {
 			throw new IllegalStateException(count + " permits of semaphore '" + key
 					+ "' cannot be released: views have acquired " + there + " that are not released");

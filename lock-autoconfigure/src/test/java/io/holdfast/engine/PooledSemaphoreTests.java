@@ -213,4 +213,17 @@ class PooledSemaphoreTests extends ScriptedEngine {
 		assertThat(this.store.sent()).containsExactly("acquire 1 at once", "shrink 1 to 1", "shrink 1 to 1");
 	}
 
+	@Test
+	void manyLostPermitsCanAllBeReleased() {
+		SemaphoreView big = this.semaphores.asSemaphore("k", Resource.ALL);
+		for (int i = 1; i <= 3; i++) {
+			big.acquireUninterruptibly(Resource.ALL);
+			this.store.answerAtOnce("renew " + i + " for 30000", (command) -> command.renewed(false));
+			this.store.elapse(10_000);
+		}
+		for (int i = 1; i <= 3; i++) {
+			assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> big.release(Resource.ALL));
+		}
+	}
+
 }
