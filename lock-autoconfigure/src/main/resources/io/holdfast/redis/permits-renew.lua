@@ -12,9 +12,11 @@ for i = 1, #KEYS / 3 do
   local holders, queue, state = KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i]
   local token, ends = ARGV[3 * i - 2], now + ARGV[3 * i]
   local said = redis.pcall('HMGET', state, token, 'until')
-  local entry = token .. ':' .. (said[1] or '1')
+  -- What it said of a waiter whose queue was deleted or evicted does not count.
+  local permits = said[1] and string.match(said[1], '^%d+$')
+  local entry = token .. ':' .. (permits or '1')
   local score = redis.pcall('ZSCORE', holders, entry)
-  if not score and not said[1] then
+  if not score and not permits then
     -- What the state said of it may be gone.
     entry = token .. ':' .. ARGV[3 * i - 1]
     score = redis.pcall('ZSCORE', holders, entry)

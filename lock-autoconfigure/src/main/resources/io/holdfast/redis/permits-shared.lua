@@ -73,7 +73,8 @@ end
 
 -- The permits that the token holds, as text, and the end of its lease; or nil.
 local function findHolder(token)
-  local permits = redis.call('HGET', stateKey, token) or '1'
+  -- What is said of it as a waiter is still there if the queue was deleted or evicted.
+  local permits = string.match(redis.call('HGET', stateKey, token) or '', '^%d+$') or '1'
   local ends = not excluded and redis.call('ZSCORE', holdersKey, token .. ':' .. permits)
   if ends then
     return permits, tonumber(ends)

@@ -396,4 +396,17 @@ class RedisPermitStoreTests extends RedisPermitContract {
 		assertThat(holders(SEMAPHORE)).containsExactly(this.b.token("1") + " 2");
 	}
 
+	@Test
+	@DisplayName("whoever is granted a permit after the queue was deleted can renew and release it")
+	void outlivesTheQueue() {
+		granted(acquire(this.a, "1", LIMIT));
+		busy(acquire(this.b, "1", 1));
+		this.redis.delete("{" + this.prefix + "semaphore:" + KEY + "}:queue");
+		assertThat(shrink(this.a, "1", LIMIT, LIMIT - 1)).isTrue();
+		granted(acquire(this.b, "1", 1));
+		assertThat(renew(this.b, SEMAPHORE, "1", 1, LEASE)).isTrue();
+		assertThat(release(this.b, "1", 1)).isTrue();
+		assertThat(state().used()).isEqualTo(LIMIT - 1);
+	}
+
 }
