@@ -10,6 +10,9 @@ if type(owner) == 'table' then
     return owner
   end
   local last = redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')
+  if not string.find(last[1], '^%x+:%d+:%d+$') then
+    return owner
+  end
   local time = redis.call('TIME')
   ttl = math.max(0, last[2] - time[1] * 1000 - math.floor(time[2] / 1000))
   shared = ttl > 0 and 1 or 0

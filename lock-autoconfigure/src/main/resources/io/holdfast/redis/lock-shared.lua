@@ -11,13 +11,17 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 
 -- How long readers or a writer of a read-write lock have the key, which then is a sorted set of them by the ends of their
--- leases. To this script they are a foreign owner without a name, until all are over. Any other type is an error.
+-- leases. To this script they are a foreign owner without a name, until all are over. Any other type is an error, as is
+-- a sorted set of somebody else's.
 local sharedTtl
 if type(owner) == 'table' then
   if not string.find(owner.err, 'WRONGTYPE', 1, true) then
     return owner
   end
   local last = redis.call('ZRANGE', lockKey, -1, -1, 'WITHSCORES')
+  if not string.find(last[1], '^%x+:%d+:%d+$') then
+    return owner
+  end
   local ttl = last[2] - math.floor(now / 1000)
   owner = ttl > 0 and '' or false
   sharedTtl = owner and ttl

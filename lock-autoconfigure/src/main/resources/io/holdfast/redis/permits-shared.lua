@@ -18,6 +18,9 @@ if type(holders) == 'table' then
   end
   redis.call('GET', holdersKey)
   excluded, holders = true, 0
+elseif isLock and holders > 0 and not string.find(redis.call('ZRANGE', holdersKey, -1, -1)[1], '^%x+:%d+:%d+$') then
+  -- The user may have named a key where somebody else keeps a sorted set.
+  return { err = 'WRONGTYPE The sorted set at the lock key is not one of holders' }
 end
 
 local waiting = redis.call('ZCARD', queueKey)

@@ -14,6 +14,7 @@ import io.holdfast.engine.LeaseStore.PermitState;
 import io.holdfast.engine.LeaseStore.Renewal;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.StoreFailure;
+import io.holdfast.engine.Resource.Kind;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.DisplayName;
@@ -407,6 +408,26 @@ class RedisPermitStoreTests extends RedisPermitContract {
 		assertThat(renew(this.b, SEMAPHORE, "1", 1, LEASE)).isTrue();
 		assertThat(release(this.b, "1", 1)).isTrue();
 		assertThat(state().used()).isEqualTo(LIMIT - 1);
+	}
+
+	@Test
+	@DisplayName("a sorted set of somebody else's at the lock key is an error in every mode, and left alone")
+	void leavesOthersSortedSetAlone() {
+		String lockKey = this.prefix + "lock:" + KEY;
+		this.redis.opsForZSet().add(lockKey, "Ann", 12);
+		this.redis.opsForZSet().add(lockKey, "Bob:7", 7);
+		Set<TypedTuple<String>> scores = this.redis.opsForZSet().rangeWithScores(lockKey, 0, -1);
+		for (Kind kind : new Kind[] { Kind.LOCK, Kind.READ_WRITE }) {
+			Resource lock = new Resource(kind, KEY);
+			Ask ask = ask(this.a, kind.name().length() + "", 1, (kind == Kind.LOCK) ? 1 : Resource.ALL);
+			assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> this.a.acquire(lock, ask))
+				.withMessageContaining("'" + lockKey + "'")
+				.withMessageContaining("holdfast.lock.key-prefix");
+			assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> this.a.release(lock, ask));
+		}
+		assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> this.a.inspect());
+		assertThat(this.redis.opsForZSet().rangeWithScores(lockKey, 0, -1)).isEqualTo(scores);
+		assertThat(this.redis.keys("*" + this.prefix + "*")).containsExactly(lockKey);
 	}
 
 }
