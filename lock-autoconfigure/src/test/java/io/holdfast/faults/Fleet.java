@@ -5,6 +5,8 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Objects;
+import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
@@ -12,10 +14,14 @@ import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
+import io.lettuce.core.KillArgs;
+import io.lettuce.core.api.async.RedisServerAsyncCommands;
 
+import org.springframework.data.redis.core.RedisCallback;
 import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.data.redis.core.script.RedisScript;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -195,6 +201,58 @@ final class Fleet implements AutoCloseable {
 	int channels() {
 		Long count = this.observer.execute(CHANNELS, List.of(), channelPrefix() + "*");
 		return (count != null) ? count.intValue() : 0;
+	}
+
+	/**
+	 * Kill all connections that receive wake-ups, of whomever: only for a server of the
+	 * test's own.
+	 */
+	void killSubscriptions() {
+		RedisCallback<Object> kill = (connection) -> ((RedisServerAsyncCommands<?, ?>) connection.getNativeConnection())
+			.clientKill(KillArgs.Builder.typePubsub())
+			.toCompletableFuture()
+			.join();
+		assertThat(this.observer.execute(kill)).as("killed subscriptions").isNotEqualTo(0L);
+	}
+
+	/**
+	 * How many clients are connected to the server.
+	 * @return the count, this fleet's observer among them
+	 */
+	int connections() {
+		Properties clients = this.observer
+			.execute((RedisCallback<Properties>) (connection) -> connection.serverCommands().info("clients"));
+		return Integer.parseInt(clients.getProperty("connected_clients"));
+	}
+
+	/**
+	 * The name of a key of a semaphore.
+	 * @param key as its user names it
+	 * @param part which: {@code holders}, {@code queue}, {@code state} or {@code limit}
+	 * @return the key in Redis
+	 */
+	String semaphoreKey(String key, String part) {
+		return "{" + TestApplication.semaphorePrefix(this.redis.keyPrefix()) + key + "}:" + part;
+	}
+
+	/**
+	 * The name of the queue of those who want to read or write.
+	 * @param key as its user names it
+	 * @return the key in Redis
+	 */
+	String readWriteQueueKey(String key) {
+		return "{" + lockKey(key) + "}:rw-queue";
+	}
+
+	/**
+	 * Wait until a queue in Redis has a length.
+	 * @param queue its name in Redis
+	 * @param length how many are to stand in it
+	 */
+	void awaitLength(String queue, long length) {
+		await(length + " in " + queue).atMost(SOON)
+			.pollInterval(Duration.ofMillis(10))
+			.until(() -> Objects.equals(this.observer.opsForZSet().zCard(queue), length));
 	}
 
 	/**

@@ -8,6 +8,9 @@ import java.util.concurrent.CompletableFuture;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
+import io.holdfast.PermitLease;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreService;
 
 import org.springframework.context.ConfigurableApplicationContext;
 
@@ -22,6 +25,10 @@ record Instance(ConfigurableApplicationContext context) implements AutoCloseable
 		return this.context.getBean(LockService.class);
 	}
 
+	SemaphoreService semaphores() {
+		return this.context.getBean(SemaphoreService.class);
+	}
+
 	LockLease acquire(String key) {
 		return locks().acquire(key);
 	}
@@ -30,12 +37,21 @@ record Instance(ConfigurableApplicationContext context) implements AutoCloseable
 		return locks().acquire(request);
 	}
 
+	PermitLease acquire(SemaphoreRequest request) {
+		return semaphores().acquire(request);
+	}
+
 	Optional<LockLease> tryAcquire(String key) {
 		return locks().tryAcquire(key);
 	}
 
 	/** On a thread of its own, which is how most code waits. */
 	CompletableFuture<LockLease> acquireInBackground(LockRequest request) {
+		return inBackground(() -> acquire(request));
+	}
+
+	/** On a thread of its own, which is how most code waits. */
+	CompletableFuture<PermitLease> acquireInBackground(SemaphoreRequest request) {
 		return inBackground(() -> acquire(request));
 	}
 

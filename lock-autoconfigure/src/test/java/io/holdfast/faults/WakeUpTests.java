@@ -10,14 +10,11 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import io.lettuce.core.KillArgs;
-import io.lettuce.core.api.async.RedisServerAsyncCommands;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-import org.springframework.data.redis.core.RedisCallback;
 import org.springframework.data.redis.core.script.RedisScript;
 
 import static io.holdfast.faults.Fleet.SOON;
@@ -99,21 +96,13 @@ class WakeUpTests {
 		LockLease held = instance.acquire(REQUEST);
 		CompletableFuture<LockLease> waiting = other.acquireInBackground(REQUEST);
 		fleet.awaitQueued(KEY);
-		killSubscriptions(fleet);
+		fleet.killSubscriptions();
 		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
 		assertThat(waiting).succeedsWithin(SOON).satisfies(LockLease::release);
 		fleet.awaitListening(2);
 		assertHandOff(fleet, instance, other);
 		assertHandOff(fleet, other, instance);
 		fleet.awaitNothingLeft();
-	}
-
-	private static void killSubscriptions(Fleet fleet) {
-		RedisCallback<Object> kill = (connection) -> ((RedisServerAsyncCommands<?, ?>) connection.getNativeConnection())
-			.clientKill(KillArgs.Builder.typePubsub())
-			.toCompletableFuture()
-			.join();
-		assertThat(fleet.observer().execute(kill)).as("killed subscriptions").isNotEqualTo(0L);
 	}
 
 	@Test
@@ -127,7 +116,7 @@ class WakeUpTests {
 			CompletableFuture<LockLease> waiting = other.acquireInBackground(REQUEST);
 			fleet.awaitQueued(KEY);
 			fleet.awaitListening(2);
-			killSubscriptions(fleet);
+			fleet.killSubscriptions();
 			held.close();
 			assertThat(waiting).succeedsWithin(SOON).satisfies(LockLease::release);
 		}

@@ -1,0 +1,145 @@
+package io.holdfast.faults;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockMode;
+import io.holdfast.LockRequest;
+import io.holdfast.PermitLease;
+import io.holdfast.ReleaseResult;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static io.holdfast.faults.Fleet.SOON;
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Subscriptions are killed while permits, or a turn to read or write, are waited for.
+ * That costs time, and never a turn.
+ */
+@WithRedis
+class PermitWakeUpTests {
+
+	private static final String KEY = "wake-up";
+
+	private static final Duration LEASE = Duration.ofMinutes(5);
+
+	private static final SemaphoreRequest ONE_OF_TWO = SemaphoreRequest.of(KEY, 2).waitForever().leaseTime(LEASE);
+
+	/** Asks again after 24 s at the earliest: what comes sooner, came by a wake-up. */
+	private static final String ASK_SELDOM = "holdfast.wake-up.handoff-timeout=60s";
+
+	/** Asks again after 500 ms at the latest. */
+	private static final String ASK_OFTEN = "holdfast.wake-up.handoff-timeout=1s";
+
+	private final TestRedis redis;
+
+	private Fleet fleet;
+
+	PermitWakeUpTests(TestRedis redis) {
+		this.redis = redis;
+	}
+
+	@BeforeEach
+	void open() {
+		this.fleet = Fleet.on(this.redis, this.redis.startServer());
+	}
+
+	@AfterEach
+	void close() {
+		this.fleet.close();
+	}
+
+	private void awaitQueued(int requests) {
+		this.fleet.awaitLength(this.fleet.semaphoreKey(KEY, "queue"), requests);
+	}
+
+	@Test
+	@DisplayName("F19 subscriptions killed, then a release: the waiter has its permit, and wake-ups work again")
+	void released() {
+		Instance instance = this.fleet.start(ASK_SELDOM);
+		Instance other = this.fleet.start(ASK_SELDOM);
+		this.fleet.awaitListening(2);
+		PermitLease held = instance.acquire(ONE_OF_TWO.permits(2));
+		CompletableFuture<PermitLease> waiting = other.acquireInBackground(ONE_OF_TWO);
+		awaitQueued(1);
+		this.fleet.killSubscriptions();
+		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(waiting).succeedsWithin(SOON).satisfies(PermitLease::release);
+		this.fleet.awaitListening(2);
+		PermitLease again = other.acquire(ONE_OF_TWO.permits(2));
+		CompletableFuture<PermitLease> wokenUp = instance.acquireInBackground(ONE_OF_TWO);
+		awaitQueued(1);
+		again.close();
+		assertThat(wokenUp).succeedsWithin(SOON).satisfies(PermitLease::release);
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("F19 subscriptions killed, then the limit is raised: all waiters that fit have their permits")
+	void limitRaised() {
+		Instance instance = this.fleet.start(ASK_SELDOM);
+		Instance other = this.fleet.start(ASK_SELDOM);
+		this.fleet.awaitListening(2);
+		instance.semaphores().setLimit(KEY, 1);
+		PermitLease held = instance.acquire(ONE_OF_TWO);
+		CompletableFuture<PermitLease> second = other.acquireInBackground(ONE_OF_TWO);
+		awaitQueued(1);
+		CompletableFuture<PermitLease> third = instance.acquireInBackground(ONE_OF_TWO);
+		awaitQueued(2);
+		this.fleet.killSubscriptions();
+		instance.semaphores().setLimit(KEY, 3);
+		assertThat(second).succeedsWithin(SOON).satisfies(PermitLease::release);
+		assertThat(third).succeedsWithin(SOON).satisfies(PermitLease::release);
+		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(instance.semaphores().clearLimit(KEY)).isTrue();
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("F19 subscriptions killed again and again: every waiter for a permit has its turn")
+	void killedRepeatedly() {
+		Instance instance = this.fleet.start(ASK_OFTEN);
+		Instance other = this.fleet.start(ASK_OFTEN);
+		for (int i = 0; i < 10; i++) {
+			PermitLease held = instance.acquire(ONE_OF_TWO.permits(2));
+			CompletableFuture<PermitLease> waiting = other.acquireInBackground(ONE_OF_TWO);
+			awaitQueued(1);
+			this.fleet.awaitListening(2);
+			this.fleet.killSubscriptions();
+			held.close();
+			assertThat(waiting).succeedsWithin(SOON).satisfies(PermitLease::release);
+		}
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("F19 subscriptions killed, then a writer releases: reader and next writer have their turns")
+	void writerReleased() {
+		LockRequest read = LockRequest.of(KEY).mode(LockMode.READ).waitForever().leaseTime(LEASE);
+		LockRequest write = read.mode(LockMode.WRITE);
+		Instance instance = this.fleet.start(ASK_SELDOM);
+		Instance other = this.fleet.start(ASK_SELDOM);
+		this.fleet.awaitListening(2);
+		LockLease held = instance.acquire(write);
+		CompletableFuture<LockLease> reader = other.acquireInBackground(read);
+		this.fleet.awaitLength(this.fleet.readWriteQueueKey(KEY), 1);
+		CompletableFuture<LockLease> writer = this.fleet.start(ASK_SELDOM).acquireInBackground(write);
+		this.fleet.awaitLength(this.fleet.readWriteQueueKey(KEY), 2);
+		this.fleet.killSubscriptions();
+		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(reader).succeedsWithin(SOON).satisfies((lease) -> {
+			assertThat(writer).isNotDone();
+			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+		});
+		assertThat(writer).succeedsWithin(SOON).satisfies(LockLease::release);
+		this.fleet.awaitNothingLeft();
+	}
+
+}
