@@ -9,6 +9,7 @@ import java.util.Objects;
 import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 
 import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.RedisServer;
@@ -141,6 +142,15 @@ final class Fleet implements AutoCloseable {
 	}
 
 	/**
+	 * The name of a semaphore, from which those of its keys in Redis are made.
+	 * @param key as its user names it
+	 * @return the name
+	 */
+	String semaphoreKey(String key) {
+		return TestApplication.semaphorePrefix(this.redis.keyPrefix()) + key;
+	}
+
+	/**
 	 * What the names of the wake-up channels begin with.
 	 * @return the prefix
 	 */
@@ -261,6 +271,20 @@ final class Fleet implements AutoCloseable {
 	 */
 	void awaitQueued(String key) {
 		await("somebody in the queue of " + key).atMost(SOON).until(() -> queued(key) == 1);
+	}
+
+	/**
+	 * How many scripts the server has run, for whatever test.
+	 * @return the count since it was started
+	 */
+	long scripts() {
+		RedisCallback<Properties> info = (connection) -> connection.serverCommands().info("commandstats");
+		String stats = String.valueOf(this.observer.execute(info));
+		return Pattern.compile("cmdstat_eval(?:sha)?=calls=(\\d+)")
+			.matcher(stats)
+			.results()
+			.mapToLong((match) -> Long.parseLong(match.group(1)))
+			.sum();
 	}
 
 	/**

@@ -1,10 +1,8 @@
 package io.holdfast.faults;
 
 import java.time.Duration;
-import java.util.Properties;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.regex.Pattern;
 
 import io.holdfast.LeaseLostException;
 import io.holdfast.LockLease;
@@ -20,7 +18,6 @@ import org.junit.jupiter.api.extension.ExtendWith;
 
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
-import org.springframework.data.redis.core.RedisCallback;
 
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -64,33 +61,22 @@ class RenewalTests {
 			lock.lock();
 			lock.lock();
 			assertThat(lock.getHoldCount()).isEqualTo(3);
-			long before = scripts(own);
+			long before = own.scripts();
 			Duration threeLeases = Duration.ofMillis(1800);
 			await("three leases").pollDelay(threeLeases).atMost(SOON).until(lock::isLocked);
 			assertThat(lock.isHeldByCurrentThread()).isTrue();
 			// Nine thirds, up to a quarter more by jitter; three streams send 27 or more.
-			assertThat(scripts(own) - before).as("renewals").isBetween(3L, 16L);
+			assertThat(own.scripts() - before).as("renewals").isBetween(3L, 16L);
 			lock.unlock();
 			lock.unlock();
 			assertThat(lock.isHeldByCurrentThread()).isTrue();
 			assertThat(own.isLocked(KEY)).isTrue();
 			lock.unlock();
 			assertThat(own.isLocked(KEY)).isFalse();
-			long after = scripts(own);
-			await("no renewal").during(threeLeases).atMost(SOON).until(() -> scripts(own) == after);
+			long after = own.scripts();
+			await("no renewal").during(threeLeases).atMost(SOON).until(() -> own.scripts() == after);
 			own.awaitNothingLeft();
 		}
-	}
-
-	/** How many scripts the server has run. */
-	private static long scripts(Fleet fleet) {
-		RedisCallback<Properties> info = (connection) -> connection.serverCommands().info("commandstats");
-		String stats = String.valueOf(fleet.observer().execute(info));
-		return Pattern.compile("cmdstat_eval(?:sha)?=calls=(\\d+)")
-			.matcher(stats)
-			.results()
-			.mapToLong((match) -> Long.parseLong(match.group(1)))
-			.sum();
 	}
 
 	@Test

@@ -1,0 +1,85 @@
+package io.holdfast.faults;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+
+import io.holdfast.Lease;
+
+import org.springframework.data.redis.core.script.RedisScript;
+
+import static io.holdfast.faults.Fleet.SOON;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * What several may hold at a time, and what is to be seen of it in Redis. Both kinds
+ * follow one protocol, and so have the same tests.
+ */
+enum Pool {
+
+	/** A semaphore of {@link PoolRequest#LIMIT} permits. */
+	SEMAPHORE,
+
+	/** A key with readers, who take one permit, and writers, who take all. */
+	READ_WRITE;
+
+	private static final RedisScript<Long> LEASE_LEFT = RedisScript.of("""
+			local time = redis.call('TIME')
+			local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
+			return first[2] and first[2] - time[1] * 1000 - math.floor(time[2] / 1000) or 0
+			""", Long.class);
+
+	/** Where those stand in Redis that hold something. */
+	String holdersKey(Fleet fleet, String key) {
+		return (this == SEMAPHORE) ? "{" + fleet.semaphoreKey(key) + "}:holders" : fleet.lockKey(key);
+	}
+
+	/** Where those stand in Redis that wait. */
+	String queueKey(Fleet fleet, String key) {
+		return (this == SEMAPHORE) ? "{" + fleet.semaphoreKey(key) + "}:queue"
+				: "{" + fleet.lockKey(key) + "}:rw-queue";
+	}
+
+	/** Where is written in Redis what was counted. */
+	String stateKey(Fleet fleet, String key) {
+		return (this == SEMAPHORE) ? "{" + fleet.semaphoreKey(key) + "}:state"
+				: "{" + fleet.lockKey(key) + "}:rw-state";
+	}
+
+	/** How many leases are held, for Redis. */
+	long holders(Fleet fleet, String key) {
+		Set<String> holders = fleet.observer().opsForZSet().range(holdersKey(fleet, key), 0, -1);
+		return (holders != null) ? holders.size() : 0;
+	}
+
+	/** How long the lease lasts that ends first, for Redis; zero if there is none. */
+	Duration leaseLeft(Fleet fleet, String key) {
+		Long left = fleet.observer().execute(LEASE_LEFT, List.of(holdersKey(fleet, key)));
+		return Duration.ofMillis((left != null) ? left : 0);
+	}
+
+	/** Wait until so many requests stand in the queue in Redis. */
+	void awaitQueued(Fleet fleet, String key, int requests) {
+		await(requests + " in the queue of " + key).atMost(SOON)
+			.until(() -> fleet.observer().opsForZSet().zCard(queueKey(fleet, key)), (size) -> size == requests);
+	}
+
+	/**
+	 * Check that all of it can be had, once and no more, by each of some instances, long
+	 * before a lease is over; and that nothing is left then.
+	 */
+	void assertAllFree(Fleet fleet, String key, Instance... instances) {
+		PoolRequest request = new PoolRequest(this, key).waitTime(SOON);
+		for (Instance instance : instances) {
+			try (Lease lease = request.all().acquire(instance)) {
+				for (Instance any : instances) {
+					assertThat(request.tryAcquire(any)).as("more than there is").isEmpty();
+				}
+				assertThat(lease.isHeld()).isTrue();
+			}
+		}
+		fleet.awaitNothingLeft();
+	}
+
+}

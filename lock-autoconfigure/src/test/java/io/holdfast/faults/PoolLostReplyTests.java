@@ -1,0 +1,216 @@
+package io.holdfast.faults;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.Lease;
+import io.holdfast.LeaseStoreException;
+import io.holdfast.ReleaseResult;
+import io.holdfast.SemaphoreView;
+import io.holdfast.testing.FaultProxy;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import static io.holdfast.faults.Fleet.SOON;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Redis carries a command for permits out, and its reply never arrives. The proxy waits
+ * for a request that names the key, so that it is the one that the test sends next.
+ */
+@WithRedis
+class PoolLostReplyTests {
+
+	private static final String KEY = "lost-reply";
+
+	private final Fleet fleet;
+
+	private final FaultProxy proxy;
+
+	private final Instance instance;
+
+	private final Instance other;
+
+	PoolLostReplyTests(TestRedis redis) {
+		this.fleet = Fleet.on(redis);
+		this.proxy = this.fleet.proxy();
+		this.instance = this.fleet.start(this.proxy);
+		this.other = this.fleet.start();
+	}
+
+	@BeforeEach
+	void warmUp() {
+		for (Pool pool : Pool.values()) {
+			request(pool).warmUp(this.instance);
+		}
+		this.fleet.awaitListening(2);
+	}
+
+	@AfterEach
+	void close() {
+		this.fleet.close();
+	}
+
+	private static PoolRequest request(Pool pool) {
+		return new PoolRequest(pool, KEY).waitTime(SOON);
+	}
+
+	private void assertCut() {
+		assertThat(this.proxy.cuts()).as("replies lost").isOne();
+	}
+
+	private void assertAllFree(Pool pool) {
+		pool.assertAllFree(this.fleet, KEY, this.other, this.instance);
+	}
+
+	@ParameterizedTest(name = "F5 the reply to ACQUIRE lost, and the command repeated by the driver: one grant ({0})")
+	@EnumSource
+	void acquireRepeated(Pool pool) {
+		this.proxy.swallowRepliesThenFin(KEY);
+		Lease lease = request(pool).acquire(this.instance);
+		assertCut();
+		assertThat(pool.holders(this.fleet, KEY)).isEqualTo(1);
+		assertThat(request(pool).all().tryAcquire(this.other)).isEmpty();
+		Lease second = request(pool).acquire(this.other);
+		assertThat(request(pool).tryAcquire(this.other)).hasValueSatisfying(Lease::close);
+		assertThat(pool.holders(this.fleet, KEY)).isEqualTo(2);
+		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(second.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertAllFree(pool);
+	}
+
+	@ParameterizedTest(name = "F5 the reply to a waiter's ACQUIRE lost, and the command repeated: one turn ({0})")
+	@EnumSource
+	void waitingAcquireRepeated(Pool pool) {
+		Lease held = request(pool).all().acquire(this.other);
+		this.proxy.swallowRepliesThenFin(KEY);
+		CompletableFuture<Lease> waiting = request(pool).acquireInBackground(this.instance);
+		await("lost reply").atMost(SOON).until(() -> this.proxy.cuts() == 1);
+		pool.awaitQueued(this.fleet, KEY, 1);
+		assertThat(waiting).isNotDone();
+		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(waiting).succeedsWithin(SOON).satisfies((lease) -> {
+			assertThat(pool.holders(this.fleet, KEY)).isEqualTo(1);
+			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+		});
+		assertAllFree(pool);
+	}
+
+	@ParameterizedTest(name = "F5 the reply to RELEASE lost, and the command repeated: given back once ({0})")
+	@EnumSource
+	void releaseRepeated(Pool pool) {
+		Lease lease = request(pool).acquire(this.instance);
+		Lease second = request(pool).acquire(this.other);
+		CompletableFuture<Lease> waiting = request(pool).all().acquireInBackground(this.other);
+		pool.awaitQueued(this.fleet, KEY, 1);
+		this.proxy.swallowRepliesThenFin(KEY);
+		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertCut();
+		assertThat(pool.holders(this.fleet, KEY)).isEqualTo(1);
+		assertThat(waiting).isNotDone();
+		assertThat(second.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(waiting).succeedsWithin(SOON).satisfies((next) -> {
+			assertThat(request(pool).tryAcquire(this.instance)).isEmpty();
+			assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED);
+		});
+		assertAllFree(pool);
+	}
+
+	@ParameterizedTest(name = "F5 the reply to RENEW lost, and the command repeated: held for the longer time ({0})")
+	@EnumSource
+	void renewRepeated(Pool pool) {
+		Lease lease = request(pool).acquire(this.instance);
+		this.proxy.swallowRepliesThenFin(KEY);
+		lease.renew(Duration.ofMinutes(3));
+		assertCut();
+		assertThat(lease.isHeld()).isTrue();
+		assertThat(pool.leaseLeft(this.fleet, KEY)).isGreaterThan(Duration.ofMinutes(2));
+		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertAllFree(pool);
+	}
+
+	@Test
+	@DisplayName("F5 the reply to a release of some of the permits lost, and the command repeated: given back once")
+	void shrinkRepeated() {
+		SemaphoreView view = this.instance.semaphores().asSemaphore(KEY, PoolRequest.LIMIT);
+		view.acquireUninterruptibly(3);
+		this.proxy.swallowRepliesThenFin(KEY);
+		view.release(1);
+		assertCut();
+		assertThat(this.other.semaphores().status(KEY).used()).isEqualTo(2);
+		view.release(2);
+		assertAllFree(Pool.SEMAPHORE);
+	}
+
+	@Test
+	@DisplayName("F6 the reply to a release of some of the permits lost by a reset: they come back, and the rest later")
+	void shrinkReset() {
+		SemaphoreView view = this.instance.semaphores().asSemaphore(KEY, PoolRequest.LIMIT);
+		view.acquireUninterruptibly(3);
+		this.proxy.swallowRepliesThenReset(KEY);
+		view.release(1);
+		assertCut();
+		await("2 in use").atMost(SOON).until(() -> this.other.semaphores().status(KEY).used() == 2);
+		view.release(2);
+		assertAllFree(Pool.SEMAPHORE);
+	}
+
+	@ParameterizedTest(
+			name = "F6 the reply to ACQUIRE lost by a reset: held, or the store's trouble and cleaned up ({0})")
+	@EnumSource
+	void acquireReset(Pool pool) {
+		this.proxy.swallowRepliesThenReset(KEY);
+		try (Lease lease = request(pool).acquire(this.instance)) {
+			assertThat(pool.holders(this.fleet, KEY)).isEqualTo(1);
+			assertThat(lease.isHeld()).isTrue();
+		}
+		catch (LeaseStoreException ex) {
+			assertThat(ex.getKey()).isEqualTo(KEY);
+		}
+		assertCut();
+		assertAllFree(pool);
+	}
+
+	@ParameterizedTest(
+			name = "F6 the reply to RELEASE lost by a reset: RELEASED, or the store's trouble, and free ({0})")
+	@EnumSource
+	void releaseReset(Pool pool) {
+		Lease lease = request(pool).all().acquire(this.instance);
+		this.proxy.swallowRepliesThenReset(KEY);
+		try {
+			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+		}
+		catch (LeaseStoreException ex) {
+			assertThat(ex.getKey()).isEqualTo(KEY);
+		}
+		assertCut();
+		assertAllFree(pool);
+	}
+
+	@ParameterizedTest(
+			name = "F6 the reply to RENEW lost by a reset: still held, with the store's trouble or without ({0})")
+	@EnumSource
+	void renewReset(Pool pool) {
+		Lease lease = request(pool).acquire(this.instance);
+		this.proxy.swallowRepliesThenReset(KEY);
+		try {
+			lease.renew(Duration.ofMinutes(3));
+		}
+		catch (LeaseStoreException ex) {
+			assertThat(ex.getKey()).isEqualTo(KEY);
+		}
+		assertCut();
+		assertThat(lease.isHeld()).isTrue();
+		assertThat(request(pool).all().tryAcquire(this.other)).isEmpty();
+		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertAllFree(pool);
+	}
+
+}

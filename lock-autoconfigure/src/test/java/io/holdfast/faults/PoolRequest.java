@@ -1,0 +1,94 @@
+package io.holdfast.faults;
+
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.Lease;
+import io.holdfast.LockMode;
+import io.holdfast.LockRequest;
+import io.holdfast.SemaphoreRequest;
+
+/**
+ * A request for some or all of a {@link Pool}: for one permit or as many as there are, or
+ * to read or to write. No thread is treated as the holder of anything, since a test is
+ * several users in one.
+ *
+ * @param pool of which kind
+ * @param key which one
+ * @param isAll whether for all of it
+ * @param waitTime the longest wait
+ * @param leaseTime how long the lease lasts without renewal
+ */
+record PoolRequest(Pool pool, String key, boolean isAll, Duration waitTime, Duration leaseTime) {
+
+	/** How many permits the semaphores have. */
+	static final int LIMIT = 3;
+
+	/** For one permit, or to read, without waiting. */
+	PoolRequest(Pool pool, String key) {
+		this(pool, key, false, Duration.ZERO, Duration.ofMinutes(1));
+	}
+
+	PoolRequest all() {
+		return new PoolRequest(this.pool, this.key, true, this.waitTime, this.leaseTime);
+	}
+
+	PoolRequest waitTime(Duration waitTime) {
+		return new PoolRequest(this.pool, this.key, this.isAll, waitTime, this.leaseTime);
+	}
+
+	PoolRequest leaseTime(Duration leaseTime) {
+		return new PoolRequest(this.pool, this.key, this.isAll, this.waitTime, leaseTime);
+	}
+
+	Lease acquire(Instance instance) {
+		return isSemaphore() ? instance.semaphores().acquire(semaphore()) : instance.locks().acquire(lock());
+	}
+
+	/** On a thread of its own, which is how most code waits. */
+	CompletableFuture<Lease> acquireInBackground(Instance instance) {
+		return Instance.inBackground(() -> acquire(instance));
+	}
+
+	CompletableFuture<? extends Lease> acquireAsync(Instance instance) {
+		return isSemaphore() ? instance.semaphores().acquireAsync(semaphore()) : instance.locks().acquireAsync(lock());
+	}
+
+	/** Once, without waiting. */
+	Optional<? extends Lease> tryAcquire(Instance instance) {
+		return waitTime(Duration.ZERO).tryAcquireInTime(instance);
+	}
+
+	/** For the wait time. */
+	Optional<? extends Lease> tryAcquireInTime(Instance instance) {
+		return isSemaphore() ? instance.semaphores().tryAcquire(semaphore()) : instance.locks().tryAcquire(lock());
+	}
+
+	/** Send what each use sends, so that Redis knows the scripts. */
+	void warmUp(Instance instance) {
+		try (Lease lease = new PoolRequest(this.pool, "warm-up").acquire(instance)) {
+			lease.renew(Duration.ofMinutes(2));
+		}
+	}
+
+	private boolean isSemaphore() {
+		return this.pool == Pool.SEMAPHORE;
+	}
+
+	private SemaphoreRequest semaphore() {
+		return SemaphoreRequest.of(this.key, LIMIT)
+			.permits(this.isAll ? LIMIT : 1)
+			.waitTime(this.waitTime)
+			.leaseTime(this.leaseTime);
+	}
+
+	private LockRequest lock() {
+		return LockRequest.of(this.key)
+			.mode(this.isAll ? LockMode.WRITE : LockMode.READ)
+			.reentrant(false)
+			.waitTime(this.waitTime)
+			.leaseTime(this.leaseTime);
+	}
+
+}
