@@ -2,10 +2,7 @@ package io.holdfast.faults;
 
 import java.time.Duration;
 import java.util.List;
-import java.util.Random;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.stream.Stream;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockNotAcquiredException;
@@ -53,31 +50,12 @@ class InterruptTests {
 	void interruptedAcquire() {
 		Instance instance = this.fleet.start();
 		Instance other = this.fleet.start();
-		List<Worker> workers = Stream.of(instance, instance, other).map(Worker::new).toList();
-		workers.forEach(Thread::start);
-		Random random = new Random(16);
-		int granted = 0;
-		while (workers.stream().mapToInt((worker) -> worker.interrupted.get()).sum() < INTERRUPTS) {
-			Worker worker = workers.get(random.nextInt(workers.size()));
-			assertThat(worker.isAlive()).as("a worker without failure").isTrue();
-			spin(random.nextInt(400_000));
-			worker.interrupt();
-		}
-		for (Worker worker : workers) {
-			worker.enough = true;
-			assertThat(worker.ended).succeedsWithin(SOON);
-			granted += worker.granted.get();
-		}
-		assertThat(granted).as("locks acquired between the interrupts").isPositive();
+		InterruptStorm.run(
+				List.of(() -> instance.acquire(REQUEST), () -> instance.acquire(REQUEST), () -> other.acquire(REQUEST)),
+				INTERRUPTS);
 		this.fleet.awaitNothingLeft();
 		assertThat(instance.tryAcquire(KEY)).hasValueSatisfying(LockLease::close);
 		assertThat(other.tryAcquire(KEY)).hasValueSatisfying(LockLease::close);
-	}
-
-	private static void spin(long nanos) {
-		for (long until = System.nanoTime() + nanos; System.nanoTime() - until < 0;) {
-			Thread.onSpinWait();
-		}
 	}
 
 	@Test
@@ -154,54 +132,6 @@ class InterruptTests {
 		}
 		assertThat(Thread.interrupted()).as("flag").isTrue();
 		this.fleet.awaitNothingLeft();
-	}
-
-	/** Acquires and releases, and takes interrupts as they come. */
-	private static final class Worker extends Thread {
-
-		private final Instance instance;
-
-		private final AtomicInteger interrupted = new AtomicInteger();
-
-		private final AtomicInteger granted = new AtomicInteger();
-
-		private final CompletableFuture<String> ended = new CompletableFuture<>();
-
-		private volatile boolean enough;
-
-		Worker(Instance instance) {
-			super("worker");
-			this.instance = instance;
-			setDaemon(true);
-		}
-
-		@Override
-		public void run() {
-			try {
-				while (!this.enough) {
-					acquireAndRelease();
-				}
-				this.ended.complete("well");
-			}
-			catch (Throwable ex) {
-				this.ended.completeExceptionally(ex);
-			}
-		}
-
-		private void acquireAndRelease() {
-			try {
-				LockLease lease = this.instance.acquire(REQUEST);
-				this.granted.incrementAndGet();
-				assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
-			}
-			catch (LockNotAcquiredException ex) {
-				assertThat(ex.getReason()).isEqualTo(Reason.INTERRUPTED);
-				assertThat(isInterrupted()).as("flag").isTrue();
-				this.interrupted.incrementAndGet();
-			}
-			interrupted();
-		}
-
 	}
 
 }
