@@ -11,11 +11,16 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 import io.holdfast.LockLease;
+import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.LockStatus;
 import io.holdfast.LockStatus.Owner;
+import io.holdfast.PermitLease;
 import io.holdfast.ReleaseResult;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreService;
+import io.holdfast.SemaphoreStatus;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterAll;
@@ -114,6 +119,58 @@ class HolderFaultTests {
 		String owner = fleet.owner("F2");
 		assertThat(steady.release("F2")).isEqualTo(ReleaseResult.LOST);
 		assertThat(fleet.owner("F2")).isEqualTo(owner).isNotNull();
+		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+	}
+
+	@Test
+	@DisplayName("F2 a holder of permits is frozen beyond its lease: another one gets them, it sees at once that it lost"
+			+ " them, and its release changes nothing for the other")
+	void frozenForTooLongWithPermits() {
+		SemaphoreService semaphores = fleet.semaphores(first);
+		SemaphoreRequest request = SemaphoreRequest.of("F2p", 3).permits(2).leaseTime(LEASE).waitTime(Fleet.PATIENCE);
+		steady.acquire("F2p", request);
+		steady.awaitGranted("F2p");
+		Attempt<PermitLease> next = Attempt.start(semaphores, request);
+		fleet.awaitWaitingForPermits("F2p", 1);
+		PermitLease lease = whileFrozen(() -> {
+			PermitLease granted = next.lease();
+			steady.askHeld("F2p");
+			return granted;
+		});
+		assertThat(steady.awaitHeld("F2p")).isFalse();
+		assertThat(steady.awaitLastHeldAt("F2p")).as("when it last took itself for the holder")
+			.isLessThan(next.endedAt());
+		steady.awaitLost("F2p");
+		SemaphoreStatus before = semaphores.status("F2p");
+		assertThat(before).isEqualTo(new SemaphoreStatus("F2p", 3, false, 2, 1, 0));
+		assertThat(steady.release("F2p")).isEqualTo(ReleaseResult.LOST);
+		assertThat(semaphores.status("F2p")).isEqualTo(before);
+		assertThat(semaphores.tryAcquire(request.waitTime(Duration.ZERO))).isEmpty();
+		assertThat(lease.isHeld()).isTrue();
+		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+	}
+
+	@Test
+	@DisplayName("F2 a reader is frozen beyond its lease: a writer gets the key, it sees at once that it lost it, and its"
+			+ " release changes nothing for the writer")
+	void frozenForTooLongReading() {
+		LockRequest request = LockRequest.of("F2r").leaseTime(LEASE).waitTime(Fleet.PATIENCE);
+		steady.acquire("F2r", request.mode(LockMode.READ));
+		steady.awaitGranted("F2r");
+		Attempt<LockLease> next = Attempt.start(first, request.mode(LockMode.WRITE));
+		fleet.awaitReadersAndWriters("F2r", 1);
+		LockLease lease = whileFrozen(() -> {
+			LockLease granted = next.lease();
+			steady.askHeld("F2r");
+			return granted;
+		});
+		assertThat(steady.awaitHeld("F2r")).isFalse();
+		assertThat(steady.awaitLastHeldAt("F2r")).as("when it last took itself for the holder")
+			.isLessThan(next.endedAt());
+		steady.awaitLost("F2r");
+		assertThat(steady.release("F2r")).isEqualTo(ReleaseResult.LOST);
+		assertThat(second.tryAcquire(request.mode(LockMode.READ).waitTime(Duration.ZERO))).isEmpty();
+		assertThat(lease.isHeld()).isTrue();
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 	}
 
