@@ -65,6 +65,11 @@ record PoolRequest(Pool pool, String key, boolean isAll, Duration waitTime, Dura
 		return isSemaphore() ? instance.semaphores().tryAcquire(semaphore()) : instance.locks().tryAcquire(lock());
 	}
 
+	/** What the store knows of it. */
+	Object status(Instance instance) {
+		return isSemaphore() ? instance.semaphores().status(this.key) : instance.locks().status(this.key);
+	}
+
 	/** Send what each use sends, so that Redis knows the scripts. */
 	void warmUp(Instance instance) {
 		try (Lease lease = new PoolRequest(this.pool, "warm-up").acquire(instance)) {

@@ -1,0 +1,186 @@
+package io.holdfast.faults;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.Lease;
+import io.holdfast.LeaseLostException;
+import io.holdfast.ReleaseResult;
+import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import org.springframework.data.redis.core.RedisCallback;
+
+import static io.holdfast.faults.Fleet.SOON;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * What was stored for permits goes away while they are held and waited for.
+ */
+@WithRedis
+class PoolLostDataTests {
+
+	private static final String KEY = "lost-data";
+
+	/** So long that a loss within a fraction of it came by a renewal. */
+	private static final Duration LEASE = Duration.ofMillis(4500);
+
+	private static final Duration RENEWAL_PERIOD = Duration.ofMillis(1500);
+
+	private final RedisServer server;
+
+	private final Fleet fleet;
+
+	private final Instance instance;
+
+	private final Instance other;
+
+	PoolLostDataTests(TestRedis redis) {
+		this.server = redis.startServer();
+		this.fleet = Fleet.on(redis, this.server);
+		this.instance = this.fleet.start();
+		this.other = this.fleet.start();
+	}
+
+	@AfterEach
+	void close() {
+		this.fleet.close();
+	}
+
+	enum Loss {
+
+		RESTART, FLUSHALL, HOLDERS, HOLDERS_AND_STATE, ANOTHER_TYPE
+
+	}
+
+	private void lose(Loss loss, Pool pool) {
+		String holders = pool.holdersKey(this.fleet, KEY);
+		switch (loss) {
+			case RESTART -> this.server.restart();
+			case FLUSHALL -> this.fleet.observer().execute((RedisCallback<@Nullable Void>) (connection) -> {
+				connection.serverCommands().flushAll();
+				return null;
+			});
+			case HOLDERS -> this.fleet.observer().delete(holders);
+			case HOLDERS_AND_STATE -> {
+				this.fleet.observer().delete(holders);
+				this.fleet.observer().delete(pool.stateKey(this.fleet, KEY));
+			}
+			case ANOTHER_TYPE -> {
+				this.fleet.observer().delete(holders);
+				this.fleet.observer().opsForList().rightPush(holders, "a list");
+			}
+		}
+	}
+
+	private static PoolRequest request(Pool pool) {
+		return new PoolRequest(pool, KEY).waitTime(SOON).leaseTime(LEASE);
+	}
+
+	@ParameterizedTest(
+			name = "F14 F37 {1} lost while held: noticed within a renewal period, and never too many who look ({0})")
+	@CsvSource({ "SEMAPHORE, RESTART", "SEMAPHORE, FLUSHALL", "SEMAPHORE, HOLDERS", "SEMAPHORE, HOLDERS_AND_STATE",
+			"SEMAPHORE, ANOTHER_TYPE", "READ_WRITE, RESTART", "READ_WRITE, FLUSHALL", "READ_WRITE, HOLDERS",
+			"READ_WRITE, ANOTHER_TYPE" })
+	void holdersLost(Pool pool, Loss loss) throws InterruptedException {
+		Lease lease = request(pool).acquire(this.instance);
+		Lease neighbour = request(pool).acquire(this.other);
+		CountDownLatch lost = new CountDownLatch(2);
+		lease.onLost(lost::countDown);
+		neighbour.onLost(lost::countDown);
+		lose(loss, pool);
+		// A second more for a driver that has to connect again, and for busy machines.
+		Duration time = RENEWAL_PERIOD.plusMillis(1500);
+		assertThat(time).isLessThan(LEASE);
+		assertThat(lost.await(time.toMillis(), TimeUnit.MILLISECONDS)).as("told of the loss in time").isTrue();
+		assertThat(lease.isHeld()).isFalse();
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(lease::ensureHeld).withMessageContaining(KEY);
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> lease.renew(LEASE));
+		if (loss == Loss.ANOTHER_TYPE) {
+			this.fleet.observer().delete(pool.holdersKey(this.fleet, KEY));
+		}
+		Lease next = request(pool).all().acquire(this.other);
+		assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
+		neighbour.close();
+		assertThat(request(pool).tryAcquire(this.instance)).as("after the release of the lost").isEmpty();
+		assertThat(request(pool).tryAcquire(this.other)).isEmpty();
+		assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED);
+		pool.assertAllFree(this.fleet, KEY, this.instance, this.other);
+	}
+
+	@ParameterizedTest(
+			name = "F14 F37 {1} lost while others wait: they have their turns, and never too many who look ({0})")
+	@CsvSource({ "SEMAPHORE, RESTART", "SEMAPHORE, FLUSHALL", "SEMAPHORE, HOLDERS", "READ_WRITE, RESTART",
+			"READ_WRITE, FLUSHALL", "READ_WRITE, HOLDERS" })
+	void holdersLostWhileOthersWait(Pool pool, Loss loss) {
+		Lease lease = request(pool).all().acquire(this.instance);
+		CompletableFuture<Lease> first = request(pool).all().acquireInBackground(this.other);
+		pool.awaitQueued(this.fleet, KEY, 1);
+		CompletableFuture<Lease> second = request(pool).all().acquireInBackground(this.instance);
+		pool.awaitQueued(this.fleet, KEY, 2);
+		lose(loss, pool);
+		await("the loss").atMost(SOON).until(() -> !lease.isHeld());
+		lease.close();
+		CompletableFuture.anyOf(first, second).orTimeout(10, TimeUnit.SECONDS).join();
+		CompletableFuture<Lease> winner = first.isDone() ? first : second;
+		CompletableFuture<Lease> loser = first.isDone() ? second : first;
+		assertThat(loser).as("granted beside the other").isNotDone();
+		assertThat(request(pool).tryAcquire(this.other)).isEmpty();
+		assertThat(winner.join().release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(loser).succeedsWithin(SOON).satisfies(Lease::release);
+		pool.assertAllFree(this.fleet, KEY, this.instance, this.other);
+	}
+
+	@ParameterizedTest(
+			name = "F37 the state lost while held: nobody notices, and what is in use is known all the same ({0})")
+	@EnumSource
+	void stateLost(Pool pool) {
+		Lease lease = request(pool).acquire(this.instance);
+		Lease neighbour = request(pool).acquire(this.other);
+		CompletableFuture<Lease> waiting = request(pool).all().acquireInBackground(this.other);
+		pool.awaitQueued(this.fleet, KEY, 1);
+		this.fleet.observer().delete(pool.stateKey(this.fleet, KEY));
+		await("more than a lease").during(LEASE.plusSeconds(1))
+			.atMost(SOON)
+			.until(() -> lease.isHeld() && neighbour.isHeld() && !waiting.isDone());
+		assertThat(request(pool).tryAcquire(this.instance)).as("before its turn").isEmpty();
+		this.fleet.observer().delete(pool.stateKey(this.fleet, KEY));
+		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(waiting).as("granted beside the other").isNotDone();
+		this.fleet.observer().delete(pool.stateKey(this.fleet, KEY));
+		assertThat(neighbour.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(waiting).succeedsWithin(SOON).satisfies((all) -> {
+			this.fleet.observer().delete(pool.stateKey(this.fleet, KEY));
+			assertThat(request(pool).tryAcquire(this.instance)).isEmpty();
+			this.fleet.observer().delete(pool.stateKey(this.fleet, KEY));
+			assertThat(all.release()).isEqualTo(ReleaseResult.RELEASED);
+		});
+		pool.assertAllFree(this.fleet, KEY, this.instance, this.other);
+	}
+
+	@ParameterizedTest(
+			name = "F37 the queue lost: who waits has its turn all the same, and the holder notices nothing ({0})")
+	@EnumSource
+	void queueLost(Pool pool) {
+		Lease lease = request(pool).all().acquire(this.instance);
+		CompletableFuture<Lease> first = request(pool).all().acquireInBackground(this.other);
+		CompletableFuture<Lease> second = request(pool).acquireInBackground(this.instance);
+		pool.awaitQueued(this.fleet, KEY, 2);
+		this.fleet.observer().delete(pool.queueKey(this.fleet, KEY));
+		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(CompletableFuture.allOf(first.thenAccept(Lease::close), second.thenAccept(Lease::close)))
+			.succeedsWithin(SOON);
+		pool.assertAllFree(this.fleet, KEY, this.instance, this.other);
+	}
+
+}
