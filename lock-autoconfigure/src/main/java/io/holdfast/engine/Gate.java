@@ -221,7 +221,7 @@ abstract class Gate {
 			this.engine.lose(hold, hold.whyOver(now));
 		}
 		ended(hold);
-		CompletableFuture<ReleaseReply> outcome = release(hold.ask(), hold.doubtful);
+		CompletableFuture<ReleaseReply> outcome = release(hold.ask(this.engine.now()), hold.doubtful);
 		// Not before, as a shut-down goes on when the last hold is forgotten.
 		this.engine.keeper.forget(hold);
 		outcome.whenComplete((reply, error) -> {

@@ -110,10 +110,15 @@ final class Hold {
 		return this.validUntil;
 	}
 
-	/** What the store knows it by. */
-	Ask ask() {
-		return new Ask(this.token, this.permits, this.demand.limit(), this.demand.fair(), null,
-				this.demand.leaseMillis(), this.demand.claimMillis());
+	/**
+	 * What the store knows it by, and how long at most: it may have been renewed by hand
+	 * for longer than its lease time.
+	 */
+	Ask ask(long now) {
+		long millis = Math.max(this.demand.leaseMillis(),
+				TimeUnit.NANOSECONDS.toMillis(this.validUntil - now) * 100 / 98);
+		return new Ask(this.token, this.permits, this.demand.limit(), this.demand.fair(), null, millis,
+				this.demand.claimMillis());
 	}
 
 	/** What lengthens it. */

@@ -189,7 +189,7 @@ public final class LeaseEngine implements AutoCloseable {
 	 * long as they are held; the store finds the token whatever it has.
 	 */
 	void shrink(Hold hold, int most, CompletableFuture<Boolean> answer) {
-		Ask before = hold.ask();
+		Ask before = hold.ask(now());
 		// Another thread may have given back more, though it began later.
 		int kept = Math.min(most, hold.permits);
 		hold.permits = kept;
@@ -302,7 +302,7 @@ public final class LeaseEngine implements AutoCloseable {
 	private CompletableFuture<@Nullable Void> releaseRest() {
 		for (Hold hold : this.keeper.holds()) {
 			lose(hold, "this instance shut down before it was released");
-			release(hold.gate.resource, hold.ask(), hold.doubtful, null);
+			release(hold.gate.resource, hold.ask(now()), hold.doubtful, null);
 		}
 		// Not on the driver's thread, which the store may have to wait for.
 		return released().thenRunAsync(this.store::stop, this.callbacks);

@@ -108,4 +108,17 @@ class RenewalRulesTests extends ScriptedEngine {
 		assertThat(this.store.sent()).isEmpty();
 	}
 
+	@Test
+	void aFailedReleaseIsRepeatedForAsLongAsItWasRenewedByHand() {
+		LockLease lease = granted(REQUEST, 100);
+		this.store.answerAtOnce("renew 1 for 3600000", (command) -> command.renewed(true));
+		lease.renew(Duration.ofHours(1));
+		this.store.answerAtOnce("release 1", (command) -> command.fail(true));
+		lease.releaseAsync();
+		this.store.elapse(1_800_000);
+		this.store.sent();
+		this.store.elapse(60_000);
+		assertThat(this.store.sent()).contains("release 1");
+	}
+
 }
