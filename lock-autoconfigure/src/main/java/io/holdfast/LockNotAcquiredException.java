@@ -30,8 +30,8 @@ public class LockNotAcquiredException extends NotAcquiredException {
 			case TIMED_OUT -> "still held by others";
 			case INTERRUPTED -> "interrupted";
 			case SHUTDOWN -> "this instance is shutting down";
-			case SELF_BLOCKED -> "this thread holds it in another mode and would wait for itself"
-					+ " (a reader cannot become a writer: release first, or ask for WRITE at once), refused";
+			case SELF_BLOCKED -> "this thread holds it in another mode and would wait for itself (a reader"
+					+ " cannot become a writer, and EXCLUSIVE does not mix with READ and WRITE: release it first), refused";
 			case EXCEEDS_LIMIT -> throw new IllegalArgumentException("A lock has no limit");
 		};
 	}

@@ -37,11 +37,11 @@ public class PermitNotAcquiredException extends NotAcquiredException {
 
 	private static String text(Reason reason) {
 		return switch (reason) {
-			case TIMED_OUT -> "not enough of them were free";
+			case TIMED_OUT -> "not enough of them were free, or others came first,";
 			case INTERRUPTED -> "interrupted";
 			case SHUTDOWN -> "this instance is shutting down";
-			case EXCEEDS_LIMIT ->
-				"more than the limit, which can never be had: raise the limit, or ask for fewer;" + " refused";
+			case EXCEEDS_LIMIT -> "more than the limit, which can never be had (ask for fewer, or raise the limit;"
+					+ " an operator may have set it: see setLimit and clearLimit), refused";
 			case SELF_BLOCKED -> throw new IllegalArgumentException("A semaphore has no modes");
 		};
 	}

@@ -31,6 +31,11 @@ final class Requests {
 							+ " characters, more than " + MAX_LENGTH + ": use a shorter name or a digest");
 		}
 		for (int i = 0; i < key.length(); i++) {
+			if (Character.isSurrogate(key.charAt(i)) && key.codePointAt(i) == key.charAt(i)
+					&& (i == 0 || !Character.isHighSurrogate(key.charAt(i - 1)))) {
+				throw new IllegalArgumentException("The " + what + "'s key has half of a surrogate pair at position "
+						+ i + ", which is no character: remove it");
+			}
 			if (Character.isISOControl(key.charAt(i))) {
 				throw new IllegalArgumentException("The " + what + "'s key has a control character (code "
 						+ (int) key.charAt(i) + ") at position " + i + ": remove it");

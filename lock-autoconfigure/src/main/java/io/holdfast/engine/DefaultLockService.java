@@ -121,7 +121,9 @@ public class DefaultLockService implements LockService {
 		if (owner == null) {
 			return new LockStatus(key, Owner.NONE, null, state.fence(), state.waiting());
 		}
-		int waiting = state.waiting() + (state.shared() ? inspectShared(key, 0).waiting() : 0);
+		// Whoever has it, readers and writers may wait beside those who ask for all of
+		// it.
+		int waiting = state.waiting() + inspectShared(key, 0).waiting();
 		return new LockStatus(key, state.shared() ? Owner.READ_WRITE : kind(owner), ttl(state.ttlMillis()),
 				state.fence(), waiting);
 	}
@@ -172,15 +174,14 @@ public class DefaultLockService implements LockService {
 
 	private boolean forceReleaseAll(Resource lock) {
 		int all = 0;
-		int released;
+		List<Holder> holders;
 		do {
-			released = 0;
-			for (Holder holder : inspectShared(lock.key(), READERS).holders()) {
-				released += forceRelease(lock, holder.token(), holder.permits()) ? 1 : 0;
+			holders = inspectShared(lock.key(), READERS).holders();
+			for (Holder holder : holders) {
+				all += forceRelease(lock, holder.token(), holder.permits()) ? 1 : 0;
 			}
-			all += released;
 		}
-		while (released == READERS);
+		while (holders.size() == READERS);
 		logger.warn("Lock '" + lock.key() + "' was released by force in the names of its readers or writer: " + all);
 		return all > 0;
 	}

@@ -34,8 +34,8 @@ final class PermitPools {
 		// May be more than there are at a time, as those that were lost count too.
 		long there = pool.stream().mapToLong(Portion::permits).sum();
 		if (count > there) {
-			throw new IllegalStateException(count + " permits of semaphore '" + key
-					+ "' cannot be released: views have acquired " + there + " that are not released");
+			throw new IllegalStateException("Permits of semaphore '" + key + "' to release: " + count
+					+ ", but views have acquired " + there + " that are not released");
 		}
 		List<Portion> taken = new ArrayList<>(1);
 		for (int left = count; left > 0;) {

@@ -27,11 +27,13 @@ final class ReadWriteGate extends PermitGate {
 	@Override
 	void arrive(Waiter waiter) {
 		Thread owner = waiter.demand.reentrant() ? waiter.owner : null;
-		List<Hold> own = (owner != null) ? heldBy(owner) : List.of();
+		// Looked at once: what ends meanwhile has not ended yet.
+		long now = this.engine.now();
+		List<Hold> own = (owner != null) ? heldBy(owner, now) : List.of();
 		int permits = waiter.demand.permits();
 		Hold same = find(own, permits);
 		Hold written = find(own, Resource.ALL);
-		if (own.stream().anyMatch((hold) -> !hold.isHeld(this.engine.now()))) {
+		if (own.stream().anyMatch((hold) -> !hold.isHeld(now))) {
 			fail(waiter, Failures.lostBefore(this.resource));
 		}
 		else if (same != null) {
@@ -51,9 +53,8 @@ final class ReadWriteGate extends PermitGate {
 		}
 	}
 
-	private List<Hold> heldBy(Thread owner) {
+	private List<Hold> heldBy(Thread owner, long now) {
 		List<Hold> own = this.holds.getOrDefault(owner, List.of());
-		long now = this.engine.now();
 		for (Hold hold : own) {
 			if (!hold.isHeld(now)) {
 				this.engine.lose(hold, hold.whyOver(now));

@@ -35,7 +35,12 @@ else
   used = sum('(' .. now, '+inf')
 end
 
-local limit = ARGV[1] == 'S' and tonumber(redis.call('GET', KEYS[4])) or false
+local limit = ARGV[1] == 'S' and redis.call('GET', KEYS[4])
+limit = limit and string.find(limit, '^%d+$') and tonumber(limit)
+if not limit or limit > 1000000000 then
+  -- Somebody wrote there what is no limit.
+  limit = false
+end
 local asked = tonumber(redis.call('HGET', KEYS[3], 'asked')) or 0
 local result = { limit, asked, used, holders, redis.call('ZCARD', KEYS[2]) }
 if holders > 0 then

@@ -28,7 +28,11 @@ local state = redis.call('HMGET', stateKey, 'used', 'until', 'asked', 'fence')
 local used, lastEnd, asked = tonumber(state[1]), tonumber(state[2]), state[3]
 local own = redis.call('GET', KEYS[4])
 local fence = tonumber(isLock and own or state[4]) or 0
-local fixedLimit = not isLock and tonumber(own)
+-- Not what somebody wrote there that is no limit.
+local fixedLimit = not isLock and own and string.find(own, '^%d+$') and tonumber(own)
+if fixedLimit and fixedLimit > 1000000000 then
+  fixedLimit = nil
+end
 local time = redis.call('TIME')
 local micros = time[1] * 1000000 + time[2]
 local now = math.floor(micros / 1000)
@@ -92,10 +96,10 @@ local function leaveQueue(token, entry)
 end
 
 local function hold(token, permits, millis)
-  redis.call('ZADD', holdersKey, integer(now + millis), token .. ':' .. permits)
   if permits ~= '1' then
     note(token, permits)
   end
+  redis.call('ZADD', holdersKey, integer(now + millis), token .. ':' .. permits)
   holders = holders + 1
   used = used + permits
   keepUntil(now + millis)

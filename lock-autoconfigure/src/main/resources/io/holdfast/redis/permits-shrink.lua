@@ -10,8 +10,9 @@ dropEnded()
 local token, kept = ARGV[7], ARGV[8]
 local held, ends = findHolder(token)
 if held and tonumber(held) > tonumber(kept) then
-  redis.call('ZREM', holdersKey, token .. ':' .. held)
+  -- In this order: an empty set would be gone, and its expiry with it.
   redis.call('ZADD', holdersKey, integer(ends), token .. ':' .. kept)
+  redis.call('ZREM', holdersKey, token .. ':' .. held)
   redis.call('HDEL', stateKey, token)
   if kept ~= '1' then
     note(token, kept)
