@@ -20,11 +20,11 @@ import static io.holdfast.engine.Locks.renewal;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What every {@link LeaseStore} must do with permits: those of semaphores, held and
- * waited for, and in this class those of read-write locks and how they exclude exclusive
- * locks.
+ * What every {@link LeaseStore} must do with permits: those of semaphores, held, waited
+ * for and limited, and in this class those of read-write locks and how they exclude
+ * exclusive locks.
  */
-public abstract class PermitStoreContract extends PermitQueueContract {
+public abstract class PermitStoreContract extends PermitLimitContract {
 
 	protected static final Resource READ_WRITE = new Resource(Kind.READ_WRITE, KEY);
 
@@ -174,6 +174,8 @@ public abstract class PermitStoreContract extends PermitQueueContract {
 	@DisplayName("while one has a key exclusively nobody reads or writes it, and who waits for that asks again")
 	void exclusiveExcludesReadersAndWriters() {
 		Granted exclusive = granted(this.a.acquire("1"));
+		assertThat(busy(this.b.attempt(READ_WRITE, reader(this.b, "0"))).foreign()).isTrue();
+		assertThat(busy(this.b.attempt(READ_WRITE, writer(this.b, "0"))).foreign()).isTrue();
 		Busy busy = busy(read(this.b, "1"));
 		assertThat(busy.foreign()).isTrue();
 		assertThat(busy.fence()).isEqualTo(exclusive.fence());
@@ -276,6 +278,7 @@ public abstract class PermitStoreContract extends PermitQueueContract {
 	@DisplayName("the lock of a client of the plain pattern excludes readers and writers, with and without end")
 	void foreignOwnerExcludes() {
 		putForeign(KEY, "somebody", Duration.ofMillis(SHORT));
+		assertThat(busy(this.b.attempt(READ_WRITE, reader(this.b, "1"))).foreign()).isTrue();
 		Busy busy = busy(read(this.a, "1"));
 		assertThat(busy.foreign()).isTrue();
 		assertThat(busy.ownerTtlMillis()).isBetween(0L, SHORT);
