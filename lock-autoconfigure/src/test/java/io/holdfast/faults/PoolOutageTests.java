@@ -1,0 +1,217 @@
+package io.holdfast.faults;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import io.holdfast.Lease;
+import io.holdfast.LeaseStoreException;
+import io.holdfast.ReleaseResult;
+import io.holdfast.testing.FaultProxy;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import static io.holdfast.faults.Fleet.SOON;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Redis is silent or not reached while permits are asked for or held. It keeps its data
+ * meanwhile.
+ */
+@WithRedis
+class PoolOutageTests {
+
+	private static final String KEY = "outage";
+
+	private static final Duration HALF_A_SECOND = Duration.ofMillis(500);
+
+	/**
+	 * Far above what is promised, for busy machines; far below the driver's time-outs.
+	 */
+	private static final Duration SLACK = Duration.ofSeconds(3);
+
+	private final Fleet fleet;
+
+	private final FaultProxy proxy;
+
+	PoolOutageTests(TestRedis redis) {
+		this.fleet = Fleet.on(redis);
+		this.proxy = this.fleet.proxy();
+	}
+
+	@AfterEach
+	void close() {
+		// What the driver still waits for ends by a reset.
+		this.proxy.pass();
+		this.fleet.close();
+	}
+
+	private static PoolRequest request(Pool pool) {
+		return new PoolRequest(pool, KEY).waitTime(SOON);
+	}
+
+	private Instance startAndWarmUp(Pool pool) {
+		Instance instance = this.fleet.start(this.proxy, "holdfast.redis.command-timeout=500ms");
+		request(pool).warmUp(instance);
+		return instance;
+	}
+
+	private static void assertStoreTroubleWithin(Duration time, ThrowingCallable call) {
+		long start = System.nanoTime();
+		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(call)
+			.satisfies((ex) -> assertThat(ex.getKey()).isEqualTo(KEY));
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(time.plus(SLACK));
+	}
+
+	@ParameterizedTest(
+			name = "F9 Redis falls silent: who asks is told so when its wait is over, or its command timed out ({0})")
+	@EnumSource
+	void asksSilentRedis(Pool pool) {
+		Instance instance = startAndWarmUp(pool);
+		PoolRequest request = request(pool);
+		this.proxy.blackHole();
+		PoolRequest brief = request.waitTime(HALF_A_SECOND);
+		assertStoreTroubleWithin(HALF_A_SECOND, () -> request.tryAcquire(instance));
+		assertStoreTroubleWithin(HALF_A_SECOND, () -> brief.tryAcquireInTime(instance));
+		assertStoreTroubleWithin(HALF_A_SECOND, () -> brief.acquire(instance));
+		// Behind one who has as much as may contend, and no answer either.
+		CompletableFuture<? extends Lease> first = request.all().waitTime(SOON.multipliedBy(2)).acquireAsync(instance);
+		assertStoreTroubleWithin(HALF_A_SECOND, () -> brief.all().tryAcquireInTime(instance));
+		assertThat(first).isNotDone();
+		first.cancel(false);
+		assertStoreTroubleWithin(HALF_A_SECOND, () -> request.status(instance));
+		this.proxy.pass();
+		await("a lease on the same instance").atMost(SOON).ignoreExceptions().until(() -> {
+			request.acquire(instance).close();
+			return true;
+		});
+		pool.assertAllFree(this.fleet, KEY, instance, this.fleet.start());
+	}
+
+	@ParameterizedTest(
+			name = "F9 Redis falls silent: renew and release end with the command timeout, and are made up for ({0})")
+	@EnumSource
+	void releasesToSilentRedis(Pool pool) {
+		Instance instance = startAndWarmUp(pool);
+		Lease lease = request(pool).acquire(instance);
+		Lease second = request(pool).acquire(instance);
+		this.proxy.blackHole();
+		assertStoreTroubleWithin(HALF_A_SECOND, () -> lease.renew(Duration.ofMinutes(5)));
+		assertThat(lease.isHeld()).isTrue();
+		assertStoreTroubleWithin(HALF_A_SECOND, lease::release);
+		assertThat(lease.isHeld()).isFalse();
+		long start = System.nanoTime();
+		second.close();
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(HALF_A_SECOND.plus(SLACK));
+		assertThat(pool.holders(this.fleet, KEY)).isEqualTo(2);
+		this.proxy.pass();
+		pool.assertAllFree(this.fleet, KEY, this.fleet.start());
+	}
+
+	@ParameterizedTest(
+			name = "F9 Redis is silent for a while: a waiter with time left has its turn when it answers again ({0})")
+	@EnumSource
+	void waiterSurvivesSilence(Pool pool) {
+		Instance instance = startAndWarmUp(pool);
+		Instance other = this.fleet.start();
+		Lease held = request(pool).acquire(other);
+		CompletableFuture<Lease> waiting = request(pool).all()
+			.waitTime(Duration.ofSeconds(30))
+			.acquireInBackground(instance);
+		pool.awaitQueued(this.fleet, KEY, 1);
+		this.proxy.blackHole();
+		held.release();
+		assertThat(waiting).isNotDone();
+		this.proxy.pass();
+		assertThat(waiting).succeedsWithin(SOON).satisfies(Lease::release);
+		pool.assertAllFree(this.fleet, KEY, other);
+	}
+
+	@ParameterizedTest(
+			name = "F10 nothing listens: the store's trouble at once, whatever the wait, and it works when Redis is there ({0})")
+	@EnumSource
+	void nothingListens(Pool pool) {
+		this.proxy.down();
+		Instance instance = this.fleet.start(this.proxy);
+		PoolRequest request = request(pool);
+		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> request.acquire(instance))
+			.withMessageContaining(KEY)
+			.withMessageContaining("not reached");
+		assertStoreTroubleWithin(Duration.ZERO, () -> request.tryAcquire(instance));
+		assertStoreTroubleWithin(Duration.ZERO, () -> request.tryAcquireInTime(instance));
+		assertStoreTroubleWithin(Duration.ZERO, () -> request.all().acquire(instance));
+		this.proxy.up();
+		pool.assertAllFree(this.fleet, KEY, instance);
+	}
+
+	@ParameterizedTest(name = "F11 an outage shorter than the lease is noticed by nobody ({0})")
+	@EnumSource
+	void shortOutage(Pool pool) {
+		Instance instance = this.fleet.start(this.proxy);
+		Instance other = this.fleet.start();
+		Duration leaseTime = Duration.ofSeconds(4);
+		Lease lease = request(pool).leaseTime(leaseTime).acquire(instance);
+		AtomicInteger losses = new AtomicInteger();
+		lease.onLost(losses::incrementAndGet);
+		CompletableFuture<Lease> waiting = request(pool).all().acquireInBackground(other);
+		pool.awaitQueued(this.fleet, KEY, 1);
+		lease.renew(leaseTime);
+		this.proxy.down();
+		await("a time without renewals").atMost(SOON)
+			.until(() -> pool.leaseLeft(this.fleet, KEY).compareTo(leaseTime.minusMillis(1500)) < 0);
+		this.proxy.up();
+		await("a renewal").atMost(SOON)
+			.until(() -> pool.leaseLeft(this.fleet, KEY).compareTo(leaseTime.minusMillis(500)) > 0);
+		assertThat(lease.isHeld()).isTrue();
+		assertThat(losses).hasValue(0);
+		assertThat(waiting).isNotDone();
+		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(waiting).succeedsWithin(SOON).satisfies(Lease::release);
+		pool.assertAllFree(this.fleet, KEY, instance, other);
+	}
+
+	@ParameterizedTest(
+			name = "F12 an outage longer than the lease: lost for its holder before anyone else has it ({0})")
+	@EnumSource
+	void longOutage(Pool pool) {
+		Instance instance = this.fleet.start(this.proxy);
+		Instance other = this.fleet.start();
+		Lease lease = request(pool).leaseTime(Duration.ofSeconds(1)).acquire(instance);
+		Lease neighbour = request(pool).acquire(other);
+		AtomicInteger losses = new AtomicInteger();
+		lease.onLost(losses::incrementAndGet);
+		CompletableFuture<Lease> waiting = Instance.inBackground(() -> {
+			Lease next = request(pool).all().acquire(other);
+			assertThat(lease.isHeld()).as("held by the old holder when the next one has all").isFalse();
+			return next;
+		});
+		pool.awaitQueued(this.fleet, KEY, 1);
+		this.proxy.down();
+		assertThat(neighbour.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(waiting).succeedsWithin(SOON).satisfies((next) -> {
+			await("loss told once").atMost(SOON).until(() -> losses.get() == 1);
+			this.proxy.up();
+			await("release of the lost lease").atMost(SOON).until(() -> isReleasedAsLost(lease));
+			assertThat(next.isHeld()).isTrue();
+			assertThat(request(pool).tryAcquire(other)).isEmpty();
+			assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED);
+		});
+		pool.assertAllFree(this.fleet, KEY, instance, other);
+	}
+
+	private static boolean isReleasedAsLost(Lease lease) {
+		try {
+			return lease.release() != ReleaseResult.RELEASED;
+		}
+		catch (LeaseStoreException ex) {
+			return false;
+		}
+	}
+
+}
