@@ -1,0 +1,201 @@
+package io.holdfast.faults;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.stream.Stream;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.Lease;
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockRequest;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreView;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.data.redis.core.RedisCallback;
+import org.springframework.data.redis.core.script.RedisScript;
+
+import static io.holdfast.faults.Fleet.SOON;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * A Redis user who may do what Holdfast does, and nothing else.
+ */
+@WithRedis
+class RightsTests {
+
+	/** What all use, and all that is lost without one is told. */
+	private static final List<String> COMMANDS = List.of("eval", "evalsha", "get", "set", "del", "pttl", "pexpire",
+			"pexpireat", "zadd", "zrem", "zcard", "zcount", "zscore", "zrange", "zrangebyscore", "zremrangebyscore",
+			"hget", "hmget", "hset", "hdel", "time", "publish", "subscribe", "unsubscribe");
+
+	private static final RedisScript<Long> CHANNELS = RedisScript
+		.of("return #redis.call('PUBSUB', 'CHANNELS', 'holdfast:wake:*')", Long.class);
+
+	private static final Duration BRIEF = Duration.ofMillis(200);
+
+	private final Fleet fleet;
+
+	private int round;
+
+	RightsTests(TestRedis redis) {
+		this.fleet = Fleet.on(redis, redis.startServer());
+		String[] rights = Stream
+			.concat(Stream.of("on", ">secret", "~lock:*", "~{lock:*", "~semaphore:*", "~{semaphore:*",
+					"&holdfast:wake:*", "-@all"), COMMANDS.stream().map((command) -> "+" + command))
+			.toArray(String[]::new);
+		allow(rights);
+	}
+
+	@AfterEach
+	void close() {
+		allow("+@all", "allkeys", "allchannels");
+		this.fleet.close();
+	}
+
+	private void allow(String... rights) {
+		this.fleet.observer().execute((RedisCallback<@Nullable Object>) (connection) -> {
+			List<byte[]> words = new ArrayList<>(List.of("SETUSER".getBytes(), "app".getBytes()));
+			Stream.of(rights).map(String::getBytes).forEach(words::add);
+			return connection.execute("ACL", words.toArray(byte[][]::new));
+		});
+	}
+
+	private Instance start(String... properties) {
+		return this.fleet.start(Stream.concat(
+				Stream.of("spring.data.redis.username=app", "spring.data.redis.password=secret",
+						"holdfast.lock.key-prefix=lock:", "holdfast.semaphore.key-prefix=semaphore:",
+						"holdfast.semaphore.lease-time=1s", "holdfast.wake-up.channel-prefix=holdfast:wake:"),
+				Stream.of(properties))
+			.toArray(String[]::new));
+	}
+
+	private void awaitListening(int count) {
+		await("subscriptions").atMost(SOON).until(() -> this.fleet.observer().execute(CHANNELS, List.of()) == count);
+	}
+
+	/** Do all there is to do, and go on after what fails. */
+	private List<HoldfastException> useAll(Instance instance, Instance other) {
+		String key = "key-" + this.round++;
+		List<HoldfastException> failures = new ArrayList<>();
+		LockRequest lock = LockRequest.of(key).leaseTime(Duration.ofSeconds(1)).waitTime(SOON);
+		SemaphoreRequest semaphore = SemaphoreRequest.of(key, 5).leaseTime(Duration.ofSeconds(1)).waitTime(SOON);
+		// So that each script is sent in full again.
+		this.fleet.observer().execute((RedisCallback<@Nullable Void>) (connection) -> {
+			connection.scriptingCommands().scriptFlush();
+			return null;
+		});
+		tell(failures, () -> handOver(instance.locks().acquireAsync(lock), () -> other.locks().acquireAsync(lock)));
+		tell(failures, () -> instance.locks().status(key));
+		for (Pool pool : Pool.values()) {
+			PoolRequest request = new PoolRequest(pool, key + pool).leaseTime(Duration.ofSeconds(1)).waitTime(SOON);
+			tell(failures, () -> handOver(request.all().acquireAsync(instance), () -> request.acquireAsync(other)));
+			tell(failures, () -> handOver(request.acquireAsync(instance), () -> request.all().acquireAsync(other)));
+		}
+		tell(failures, () -> instance.semaphores().setLimit(key, 4));
+		tell(failures, () -> instance.semaphores().clearLimit(key));
+		tell(failures, () -> shrink(instance.semaphores().asSemaphore(key + "-view", 5)));
+		tell(failures, () -> {
+			// What is over is taken out by the next one.
+			instance.semaphores().acquire(semaphore.leaseTime(Duration.ofMillis(100)).renewal(false));
+			other.semaphores().acquire(semaphore.leaseTime(BRIEF)).close();
+			await().until(() -> other.semaphores().status(key).used() == 0);
+			other.semaphores().acquire(semaphore.permits(5)).close();
+		});
+		return failures;
+	}
+
+	private static void shrink(SemaphoreView view) {
+		view.acquireUninterruptibly(3);
+		view.release(1);
+		view.release(2);
+	}
+
+	private interface Asked {
+
+		CompletableFuture<? extends Lease> ask();
+
+	}
+
+	private static void handOver(CompletableFuture<? extends Lease> first, Asked next) throws Exception {
+		try (Lease lease = get(first)) {
+			CompletableFuture<? extends Lease> waiting = next.ask();
+			lease.renew(Duration.ofSeconds(2));
+			lease.release();
+			get(waiting).release();
+		}
+	}
+
+	private static Lease get(CompletableFuture<? extends Lease> lease) throws Exception {
+		try {
+			return lease.orTimeout(3, TimeUnit.SECONDS).join();
+		}
+		catch (CompletionException ex) {
+			throw (Exception) ex.getCause();
+		}
+	}
+
+	private interface Use {
+
+		void run() throws Exception;
+
+	}
+
+	private static void tell(List<HoldfastException> failures, Use use) {
+		try {
+			use.run();
+		}
+		catch (HoldfastException ex) {
+			failures.add(ex);
+		}
+		catch (TimeoutException ex) {
+			failures.add(new HoldfastException("-", "timed out", ex) {
+			});
+		}
+		catch (Exception ex) {
+			throw new IllegalStateException(ex);
+		}
+	}
+
+	@Test
+	@DisplayName("F35 the documented rights are enough for locks, permits, readers and writers, and each missing one is named")
+	void rights() {
+		Instance instance = start();
+		Instance other = start();
+		awaitListening(2);
+		assertThat(useAll(instance, other)).as("trouble with all rights").isEmpty();
+		await("nothing left but fences").atMost(SOON)
+			.until(() -> this.fleet.observer().keys("*"),
+					(keys) -> keys.stream().allMatch((key) -> key.endsWith(":fence")));
+		List<String> unnoticed = new ArrayList<>();
+		for (String command : COMMANDS) {
+			allow("-" + command);
+			List<HoldfastException> failures = useAll(instance, other);
+			if (failures.isEmpty()) {
+				unnoticed.add(command);
+			}
+			else {
+				assertThat(failures).as("without " + command)
+					.anySatisfy((ex) -> assertThat(ex).isInstanceOf(LeaseStoreException.class)
+						.hasMessageContaining("does not give the application's user a right")
+						.hasMessageContaining(" " + command));
+			}
+			allow("+" + command);
+		}
+		// It works by polling, too.
+		assertThat(unnoticed).containsExactly("publish", "subscribe", "unsubscribe");
+		assertThat(useAll(instance, other)).as("trouble with all rights again").isEmpty();
+	}
+
+}
