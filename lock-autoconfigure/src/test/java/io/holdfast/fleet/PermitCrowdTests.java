@@ -31,6 +31,8 @@ class PermitCrowdTests {
 
 	private static final int WORKERS = 2;
 
+	private static final int ROUNDS = 40;
+
 	private static Fleet fleet;
 
 	private static List<SemaphoreService> contexts;
@@ -73,15 +75,15 @@ class PermitCrowdTests {
 			.permits(most)
 			.fair(fair)
 			.waitTime(Fleet.PATIENCE.multipliedBy(2));
-		workers.forEach((worker) -> worker.use(key, request, 4, 15));
+		workers.forEach((worker) -> worker.use(key, request, 4, ROUNDS));
 		Notes notes = new Notes();
 		Crowd crowd = new Crowd();
 		for (SemaphoreService semaphores : contexts) {
-			crowd.add(4, Users.of(semaphores, request, 15, notes));
+			crowd.add(4, Users.of(semaphores, request, ROUNDS, notes));
 		}
 		crowd.run();
 		List<Hold> holds = allHolds(key, notes);
-		assertThat(holds).hasSize((CONTEXTS + WORKERS) * 4 * 15);
+		assertThat(holds).hasSize((CONTEXTS + WORKERS) * 4 * ROUNDS);
 		assertThat(Overlaps.assertWithin(holds, limit)).as("the most permits at one moment").isEqualTo(limit);
 		assertThat(notes.refusals()).as("refused in these contexts").isZero();
 		assertThat(workers).as("refused in other JVMs").allMatch((worker) -> worker.refusals(key) == 0);
@@ -92,11 +94,11 @@ class PermitCrowdTests {
 	@DisplayName("S13 there is no race among those who do not wait, either: they are refused or within the limit")
 	void withoutWaiting() throws Exception {
 		SemaphoreRequest request = SemaphoreRequest.of("tries", 5).permits(3);
-		workers.forEach((worker) -> worker.use("tries", request, 4, 15));
+		workers.forEach((worker) -> worker.use("tries", request, 4, ROUNDS));
 		Notes notes = new Notes();
 		Crowd crowd = new Crowd();
 		for (SemaphoreService semaphores : contexts) {
-			crowd.add(4, Users.of(semaphores, request, 15, notes));
+			crowd.add(4, Users.of(semaphores, request, ROUNDS, notes));
 		}
 		crowd.run();
 		Overlaps.assertWithin(allHolds("tries", notes), 5);
@@ -113,14 +115,12 @@ class PermitCrowdTests {
 			.permits(3)
 			.leaseTime(Duration.ofMillis(1000))
 			.waitTime(Fleet.PATIENCE.multipliedBy(2));
-		List<Worker> all = new ArrayList<>(workers);
-		all.addAll(mortals);
-		workers.forEach((worker) -> worker.use("killed", request, 4, 40));
+		workers.forEach((worker) -> worker.use("killed", request, 4, ROUNDS));
 		mortals.forEach((worker) -> worker.use("killed", request, 4, 1_000_000));
 		Notes notes = new Notes();
 		Crowd crowd = new Crowd();
 		for (SemaphoreService semaphores : contexts) {
-			crowd.add(3, Users.of(semaphores, request, 40, notes));
+			crowd.add(3, Users.of(semaphores, request, ROUNDS, notes));
 		}
 		crowd.add(1, () -> mortals.forEach((worker) -> {
 			worker.awaitUse("killed");
@@ -128,7 +128,7 @@ class PermitCrowdTests {
 		}));
 		crowd.run();
 		List<Hold> holds = allHolds("killed", notes);
-		assertThat(holds).hasSize((CONTEXTS * 3 + WORKERS * 4) * 40);
+		assertThat(holds).hasSize((CONTEXTS * 3 + WORKERS * 4) * ROUNDS);
 		assertThat(mortals).as("what they held").noneMatch((worker) -> worker.holds("killed").isEmpty());
 		mortals.forEach((worker) -> holds.addAll(worker.holds("killed")));
 		assertThat(Overlaps.assertWithin(holds, limit)).as("the most permits at one moment").isEqualTo(limit);
@@ -145,12 +145,12 @@ class PermitCrowdTests {
 		SemaphoreRequest request = SemaphoreRequest.of(key, 100).permits(3).waitTime(Fleet.PATIENCE.multipliedBy(2));
 		Limits limits = new Limits();
 		limits.set(contexts.get(0), key, 5);
-		workers.forEach((worker) -> worker.use(key, request, 4, 40));
+		workers.forEach((worker) -> worker.use(key, request, 4, ROUNDS));
 		Notes notes = new Notes();
 		Crowd crowd = new Crowd();
 		AtomicInteger atIt = new AtomicInteger(CONTEXTS * 4);
 		for (SemaphoreService semaphores : contexts) {
-			Crowd.Task waiting = Users.of(semaphores, request, 40, notes);
+			Crowd.Task waiting = Users.of(semaphores, request, ROUNDS, notes);
 			Crowd.Task trying = Users.of(semaphores, request.waitTime(Duration.ZERO).fair(false), 20, notes);
 			crowd.add(2, counting(waiting, atIt)).add(2, counting(trying, atIt));
 		}
@@ -162,7 +162,7 @@ class PermitCrowdTests {
 		});
 		crowd.run();
 		List<Hold> holds = allHolds(key, notes);
-		assertThat(holds).hasSize(CONTEXTS * 2 * (40 + 20) + WORKERS * 4 * 40);
+		assertThat(holds).hasSize(CONTEXTS * 2 * (ROUNDS + 20) + WORKERS * 4 * ROUNDS);
 		assertThat(Overlaps.assertWithin(holds, limits)).as("the most permits at one moment").isGreaterThan(5);
 		limits.set(contexts.get(0), key, 7);
 		assertAllFree(key, 7);

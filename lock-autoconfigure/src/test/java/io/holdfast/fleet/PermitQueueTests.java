@@ -2,7 +2,9 @@ package io.holdfast.fleet;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -97,23 +99,26 @@ class PermitQueueTests {
 	private void serveAsTheyFit(int limit, Random random, String description) {
 		PermitLease all = holder.acquire(request(limit, limit));
 		List<Turn> waiting = new ArrayList<>();
+		Map<Turn, Integer> permits = new HashMap<>();
 		for (int i = 0; i < 10; i++) {
-			waiting.add(ask(i + 1, i % 5, request(limit, 1 + random.nextInt(3)), description + ", " + i));
+			int count = 1 + random.nextInt(3);
+			waiting.add(ask(i + 1, i % 5, request(limit, count), description + ", " + i));
+			permits.put(waiting.get(i), count);
 		}
 		all.release();
 		List<Turn> holding = new ArrayList<>();
 		int free = limit;
 		while (!waiting.isEmpty() || !holding.isEmpty()) {
-			while (!waiting.isEmpty() && waiting.get(0).permits() <= free) {
+			while (!waiting.isEmpty() && permits.get(waiting.get(0)) <= free) {
 				Turn next = waiting.remove(0);
 				next.awaitGranted();
-				free -= next.permits();
+				free -= permits.get(next);
 				holding.add(next);
 			}
 			assertThat(waiting).as("those behind, %d free, %s", free, description).noneMatch(Turn::isGranted);
 			Turn done = holding.remove(random.nextInt(holding.size()));
 			done.release();
-			free += done.permits();
+			free += permits.get(done);
 		}
 	}
 

@@ -1,15 +1,14 @@
 package io.holdfast.fleet;
 
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 
 /**
- * One request for permits, of whichever context or JVM.
+ * One request, of whichever context or JVM.
  */
 interface Turn {
-
-	/** How many permits it is for. */
-	int permits();
 
 	/** Whether it was granted by now. */
 	boolean isGranted();
@@ -23,19 +22,30 @@ interface Turn {
 	/** Release what was granted. */
 	void release();
 
-	/**
-	 * Ask in this JVM.
-	 * @param semaphores the context's
-	 * @param request for what
-	 */
+	/** Ask for permits in this JVM. */
 	static Turn of(SemaphoreService semaphores, SemaphoreRequest request) {
-		Attempt<?> attempt = Attempt.start(semaphores, request);
-		return new Turn() {
+		return of(Attempt.start(semaphores, request), request);
+	}
 
-			@Override
-			public int permits() {
-				return request.permits();
-			}
+	/** Ask for a lock in this JVM. */
+	static Turn of(LockService locks, LockRequest request) {
+		return of(Attempt.start(locks, request), request);
+	}
+
+	/** Ask for permits in another JVM, by a name that nothing else has there. */
+	static Turn of(Worker worker, String name, SemaphoreRequest request) {
+		worker.acquire(name, request);
+		return of(worker, name, (Object) request);
+	}
+
+	/** Ask for a lock in another JVM, by a name that nothing else has there. */
+	static Turn of(Worker worker, String name, LockRequest request) {
+		worker.acquire(name, request);
+		return of(worker, name, (Object) request);
+	}
+
+	private static Turn of(Attempt<?> attempt, Object request) {
+		return new Turn() {
 
 			@Override
 			public boolean isGranted() {
@@ -55,26 +65,14 @@ interface Turn {
 
 			@Override
 			public String toString() {
-				return "of a context, for " + request;
+				return "a context's " + request;
 			}
 
 		};
 	}
 
-	/**
-	 * Ask in another JVM.
-	 * @param worker the other JVM
-	 * @param name a name that nothing else has there
-	 * @param request for what
-	 */
-	static Turn of(Worker worker, String name, SemaphoreRequest request) {
-		worker.acquire(name, request);
+	private static Turn of(Worker worker, String name, Object request) {
 		return new Turn() {
-
-			@Override
-			public int permits() {
-				return request.permits();
-			}
 
 			@Override
 			public boolean isGranted() {
@@ -93,7 +91,7 @@ interface Turn {
 
 			@Override
 			public String toString() {
-				return "of another JVM, for " + request;
+				return "another JVM's " + request;
 			}
 
 		};

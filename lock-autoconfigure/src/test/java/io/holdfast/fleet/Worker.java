@@ -76,6 +76,11 @@ final class Worker implements AutoCloseable {
 		return new Grant(Long.parseLong(words[2]), Long.parseLong(words[3]));
 	}
 
+	/** Wait until it failed to acquire what it was told to. */
+	void awaitFailed(String name) {
+		this.process.awaitLine("failed " + name + " ", PATIENCE);
+	}
+
 	/** Whether it has told that it was granted what it was told to acquire. */
 	boolean isGranted(String name) {
 		return this.process.lines().stream().anyMatch((line) -> line.startsWith("granted " + name + " "));

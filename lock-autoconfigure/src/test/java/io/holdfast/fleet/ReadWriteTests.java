@@ -1,0 +1,315 @@
+package io.holdfast.fleet;
+
+import java.time.Duration;
+import java.util.List;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockMode;
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.LockStatus;
+import io.holdfast.LockStatus.Owner;
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.ReleaseResult;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInfo;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Readers and writers of several contexts: who excludes whom, and in which order they are
+ * served.
+ */
+@WithRedis
+class ReadWriteTests {
+
+	/** For an answer without waiting, on however busy a machine. */
+	private static final Duration AT_ONCE = Duration.ofMillis(1500);
+
+	private static Fleet fleet;
+
+	private static LockService first;
+
+	private static LockService second;
+
+	private static LockService third;
+
+	/** Two more, as one instance lets a writer into the queue only alone. */
+	private static List<LockService> more;
+
+	private String key = "";
+
+	@BeforeAll
+	static void start(TestRedis redis) {
+		fleet = new Fleet(redis);
+		List<LockService> contexts = fleet.start(3);
+		first = contexts.get(0);
+		second = contexts.get(1);
+		third = contexts.get(2);
+		more = fleet.start(2);
+	}
+
+	@AfterAll
+	static void stop() {
+		fleet.close();
+	}
+
+	@BeforeEach
+	void nameKey(TestInfo test) {
+		this.key = test.getTestMethod().orElseThrow().getName();
+	}
+
+	@AfterEach
+	void nothingIsLeft() {
+		fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("Readers of all contexts read together, and keep a writer out; a writer keeps everybody out")
+	void readersOrWriter() throws Exception {
+		List<LockLease> readers = List.of(first.acquire(read()), second.acquire(read()), third.acquire(read()));
+		assertThat(Call.elsewhere(() -> first.tryAcquire(once(LockMode.WRITE)))).isEmpty();
+		assertThat(second.status(this.key)).satisfies((status) -> {
+			assertThat(status.owner()).isEqualTo(Owner.READ_WRITE);
+			assertThat(status.remaining()).isPositive();
+		});
+		readers.forEach((reader) -> assertThat(reader.release()).isEqualTo(ReleaseResult.RELEASED));
+		assertThat(second.status(this.key).isLocked()).isFalse();
+		LockLease writer = first.acquire(write());
+		for (LockService locks : List.of(second, third)) {
+			assertThat(locks.tryAcquire(once(LockMode.READ))).isEmpty();
+			assertThat(locks.tryAcquire(once(LockMode.WRITE))).isEmpty();
+		}
+		assertThat(writer.release()).isEqualTo(ReleaseResult.RELEASED);
+	}
+
+	@Test
+	@DisplayName("First come first served: neighbouring readers enter together, a writer in its turn, of whichever context")
+	void neighboursTogether() {
+		LockLease writer = first.acquire(write());
+		Turn reader1 = ask(second, read(), 1);
+		Turn reader2 = ask(third, read(), 2);
+		Turn writer2 = ask(more.get(0), write(), 3);
+		Turn reader3 = ask(more.get(1), read(), 4);
+		Turn reader4 = ask(first, read(), 5);
+		writer.release();
+		reader1.awaitGranted();
+		reader2.awaitGranted();
+		assertThat(List.of(writer2, reader3, reader4)).as("behind the first readers").noneMatch(Turn::isGranted);
+		reader2.release();
+		assertThat(writer2.isGranted()).as("granted beside a reader").isFalse();
+		reader1.release();
+		writer2.awaitGranted();
+		assertThat(List.of(reader3, reader4)).as("behind the writer").noneMatch(Turn::isGranted);
+		writer2.release();
+		reader3.awaitGranted();
+		reader4.awaitGranted();
+		reader3.release();
+		reader4.release();
+	}
+
+	@Test
+	@DisplayName("A reader that comes behind a waiting writer does not pass it, not even without waiting")
+	void writerIsNotPassed() {
+		LockLease reader = first.acquire(read());
+		Turn writer = ask(second, write(), 1);
+		assertThat(third.tryAcquire(once(LockMode.READ))).isEmpty();
+		Turn behind = ask(third, read(), 2);
+		LockLease nested = first.acquire(read());
+		assertThat(nested.fence()).as("of one that reads already").isEqualTo(reader.fence());
+		nested.release();
+		assertThat(List.of(writer, behind)).noneMatch(Turn::isGranted);
+		reader.release();
+		writer.awaitGranted();
+		assertThat(behind.isGranted()).isFalse();
+		writer.release();
+		behind.awaitGranted();
+		behind.release();
+	}
+
+	@Test
+	@DisplayName("A writer that gives up lets the readers behind it in beside those that read")
+	void writerGivesUp() {
+		LockLease reader = first.acquire(read());
+		Attempt<LockLease> writer = Attempt.start(second, write().waitTime(Duration.ofMillis(300)));
+		fleet.awaitReadersAndWriters(this.key, 1);
+		Turn behind = ask(third, read(), 2);
+		assertThat(writer.failure()).isInstanceOfSatisfying(LockNotAcquiredException.class,
+				(ex) -> assertThat(ex.getReason()).isEqualTo(Reason.TIMED_OUT));
+		behind.awaitGranted();
+		assertThat(reader.isHeld()).isTrue();
+		behind.release();
+		reader.release();
+	}
+
+	@Test
+	@DisplayName("Downgrade: a writer reads, too, gives up writing and goes on reading; others may read then, and not before")
+	void downgrade() {
+		LockLease writing = first.acquire(write());
+		Turn writer = ask(second, write(), 1);
+		LockLease reading = first.acquire(read());
+		assertThat(third.tryAcquire(once(LockMode.READ))).as("beside a writer").isEmpty();
+		assertThat(writing.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(reading.isHeld()).isTrue();
+		assertThat(writer.isGranted()).as("a writer beside a reader").isFalse();
+		Attempt<LockLease> reader = Attempt.start(third, read());
+		fleet.awaitReadersAndWriters(this.key, 2);
+		assertThat(reading.release()).isEqualTo(ReleaseResult.RELEASED);
+		writer.awaitGranted();
+		writer.release();
+		reader.lease(Fleet.PROMPT).close();
+	}
+
+	@Test
+	@DisplayName("Downgrade: without a waiting writer others read beside the one that wrote")
+	void downgradeAlone() {
+		LockLease writing = first.acquire(write());
+		LockLease reading = first.acquire(read());
+		Turn reader = ask(second, read(), 1);
+		assertThat(reader.isGranted()).isFalse();
+		writing.release();
+		reader.awaitGranted();
+		assertThat(third.tryAcquire(once(LockMode.WRITE))).isEmpty();
+		reader.release();
+		reading.release();
+		assertThat(third.tryAcquire(once(LockMode.WRITE))).hasValueSatisfying(LockLease::close);
+	}
+
+	@Test
+	@DisplayName("Upgrade: who reads and wants to write is refused at once in every way, and goes on reading")
+	void upgrade() {
+		LockLease reading = first.acquire(read());
+		LockLease another = second.acquire(read());
+		assertRefused(() -> first.acquire(write()));
+		assertRefused(() -> first.tryAcquire(once(LockMode.WRITE)));
+		assertRefused(() -> first.asReadWriteLock(this.key).writeLock().lock());
+		assertRefused(() -> second.acquire(write()));
+		assertThat(List.of(reading, another)).allMatch(LockLease::isHeld);
+		assertThat(fleet.template().hasKey(fleet.readWriteQueueKey(this.key))).as("anybody waits").isFalse();
+		another.release();
+		reading.release();
+		first.acquire(write()).release();
+	}
+
+	private static void assertRefused(ThrowingCallable call) {
+		long from = System.nanoTime();
+		assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(call)
+			.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo(Reason.SELF_BLOCKED));
+		assertThat(Duration.ofNanos(System.nanoTime() - from)).isLessThan(AT_ONCE);
+	}
+
+	@Test
+	@DisplayName("An exclusive lock excludes readers and writers, and they exclude it; each is had soon after the other")
+	void exclusiveAndShared() {
+		for (LockMode shared : List.of(LockMode.READ, LockMode.WRITE)) {
+			assertExcludes(LockMode.EXCLUSIVE, shared);
+			assertExcludes(shared, LockMode.EXCLUSIVE);
+		}
+	}
+
+	private void assertExcludes(LockMode held, LockMode wanted) {
+		LockLease lease = first.acquire(request(held));
+		assertThat(second.tryAcquire(once(wanted))).isEmpty();
+		LockStatus status = third.status(this.key);
+		assertThat(status.owner()).isEqualTo((held == LockMode.EXCLUSIVE) ? Owner.OTHER_INSTANCE : Owner.READ_WRITE);
+		assertRefused(() -> first.acquire(request(wanted)));
+		Attempt<LockLease> attempt = Attempt.start(second, request(wanted));
+		if (wanted == LockMode.EXCLUSIVE) {
+			fleet.awaitWaiting(this.key, 1);
+		}
+		else {
+			fleet.awaitReadersAndWriters(this.key, 1);
+		}
+		assertThat(attempt.isDone()).as("%s beside %s", wanted, held).isFalse();
+		lease.release();
+		LockLease next = attempt.lease(Fleet.PROMPT);
+		assertThat(next.fence()).isGreaterThan(lease.fence());
+		next.release();
+	}
+
+	@Test
+	@DisplayName("S3 readers and writers exclude a client of the plain pattern, and it excludes them")
+	void plainClient() {
+		PlainClient plain = fleet.plainClient();
+		for (LockMode mode : List.of(LockMode.READ, LockMode.WRITE)) {
+			try (LockLease lease = first.acquire(request(mode))) {
+				assertThat(plain.tryLock(this.key, Duration.ofMinutes(1))).isNull();
+				lease.ensureHeld();
+			}
+			String token = plain.tryLock(this.key, Duration.ofMinutes(1));
+			assertThat(token).isNotNull();
+			assertThat(first.tryAcquire(once(mode))).isEmpty();
+			Attempt<LockLease> attempt = Attempt.start(second, request(mode));
+			fleet.awaitReadersAndWriters(this.key, 1);
+			assertThat(plain.unlock(this.key, String.valueOf(token))).isTrue();
+			attempt.lease(Fleet.PROMPT).close();
+		}
+	}
+
+	@Test
+	@DisplayName("The fences of a key grow over contexts and modes")
+	void fences() {
+		long last = 0;
+		for (LockMode mode : List.of(LockMode.WRITE, LockMode.EXCLUSIVE, LockMode.READ, LockMode.WRITE, LockMode.READ,
+				LockMode.EXCLUSIVE, LockMode.WRITE)) {
+			for (LockService locks : List.of(first, second, third)) {
+				try (LockLease lease = locks.acquire(request(mode))) {
+					assertThat(lease.fence()).as("fence in mode %s", mode).isGreaterThan(last);
+					last = lease.fence();
+				}
+			}
+		}
+	}
+
+	@Test
+	@DisplayName("S6 readers are released by force: a writer gets in at once, and they see that they lost it")
+	void forcedRelease() {
+		LockRequest renewed = read().leaseTime(Duration.ofMillis(900));
+		List<LockLease> readers = List.of(first.acquire(renewed), second.acquire(renewed));
+		Turn writer = ask(second, write(), 1);
+		assertThat(third.forceRelease(this.key)).isTrue();
+		writer.awaitGranted();
+		for (LockLease reader : readers) {
+			await("loss").atMost(Fleet.PATIENCE).until(() -> !reader.isHeld());
+			assertThat(reader.release()).isEqualTo(ReleaseResult.LOST);
+		}
+		assertThat(third.status(this.key).isLocked()).as("written after the late releases").isTrue();
+		writer.release();
+		assertThat(third.forceRelease(this.key)).isFalse();
+	}
+
+	private LockRequest read() {
+		return request(LockMode.READ);
+	}
+
+	private LockRequest write() {
+		return request(LockMode.WRITE);
+	}
+
+	private LockRequest request(LockMode mode) {
+		return LockRequest.of(this.key).mode(mode).waitTime(Fleet.PATIENCE);
+	}
+
+	private LockRequest once(LockMode mode) {
+		return request(mode).waitTime(Duration.ZERO);
+	}
+
+	/** Stand in the queue, as the so many-th. */
+	private Turn ask(LockService locks, LockRequest request, int position) {
+		Turn turn = Turn.of(locks, request);
+		fleet.awaitReadersAndWriters(this.key, position);
+		return turn;
+	}
+
+}

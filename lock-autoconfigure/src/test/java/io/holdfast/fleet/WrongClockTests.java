@@ -1,0 +1,275 @@
+package io.holdfast.fleet;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+
+import io.holdfast.Lease;
+import io.holdfast.LockMode;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Two JVMs share permits and locks with one whose clock is right: the clock of one is 10
+ * minutes early, that of the other 10 minutes late; or they jump by as much.
+ */
+@WithRedis
+class WrongClockTests {
+
+	private static final Duration WRONG = Duration.ofMinutes(10);
+
+	private static final Duration LEASE = Duration.ofMillis(700);
+
+	private static long startedAt;
+
+	private static Fleet fleet;
+
+	private static LockService right;
+
+	private static LockService another;
+
+	private static Worker early;
+
+	private static Worker late;
+
+	@BeforeAll
+	static void start(TestRedis redis) {
+		startedAt = System.currentTimeMillis();
+		fleet = new Fleet(redis);
+		early = fleet.startWorker(WRONG);
+		late = fleet.startWorker(WRONG.negated());
+		early.awaitReady();
+		late.awaitReady();
+		right = fleet.start();
+		another = fleet.start();
+	}
+
+	@AfterAll
+	static void stop() {
+		fleet.close();
+	}
+
+	@AfterEach
+	void nothingIsLeft() {
+		early.shiftClock("back", WRONG);
+		late.shiftClock("back", WRONG.negated());
+		fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("F39 the clocks of the other JVMs are really wrong, for what they run and for the Spring that runs it")
+	void clocksAreWrong() {
+		assertWrong(early, WRONG);
+		assertWrong(late, WRONG.negated());
+		assertWrong(late, WRONG);
+	}
+
+	private static void assertWrong(Worker worker, Duration shift) {
+		long before = System.currentTimeMillis();
+		Worker.Shown shown = worker.shiftClock("look", shift);
+		long after = System.currentTimeMillis();
+		assertThat(List.of(shown.millis(), shown.instant()))
+			.allSatisfy((time) -> assertThat(time - shift.toMillis()).isBetween(before, after));
+		Duration first = (worker == early) ? WRONG : WRONG.negated();
+		assertThat(shown.startedAt() - first.toMillis()).isBetween(startedAt, before);
+	}
+
+	@Test
+	@DisplayName("S11 F39 whose clock is early steals nothing, whose clock is late keeps what it has: while it is renewed,"
+			+ " nobody else gets it")
+	void notStolen() {
+		List<Case> cases = cases("stolen");
+		List<Turn> mine = cases.stream().map((one) -> one.ask(right, Fleet.PATIENCE, true)).toList();
+		mine.forEach(Turn::awaitGranted);
+		forTwoLeases(() -> {
+			cases.forEach((one) -> one.ask(one.key, Duration.ZERO, true));
+			cases.forEach((one) -> one.wrong.awaitFailed(one.key));
+		});
+		mine.forEach(Turn::release);
+		List<Turn> theirs = cases.stream().map((one) -> one.ask(one.key, Fleet.PATIENCE, true)).toList();
+		theirs.forEach(Turn::awaitGranted);
+		forTwoLeases(() -> assertThat(cases).noneMatch((one) -> one.isHad(another)));
+		theirs.forEach(Turn::release);
+	}
+
+	@Test
+	@DisplayName("S12 F39 a lease ends for its holder and for those who wait at the end of its time, and no later, whoever"
+			+ " of them has the wrong clock")
+	void notKeptLonger() {
+		List<Case> cases = cases("kept");
+		cases.forEach((one) -> one.ask(one.key, Fleet.PATIENCE, false));
+		List<Long> grantedAt = cases.stream().map((one) -> one.wrong.awaitGranted(one.key).at()).toList();
+		List<Turn> next = cases.stream().map((one) -> one.ask(right, Fleet.PATIENCE, false)).toList();
+		List<Long> nextAt = next.stream().map(Turn::awaitGranted).toList();
+		List<Turn> again = cases.stream().map((one) -> one.ask(one.key + "-again", Fleet.PATIENCE, false)).toList();
+		for (int i = 0; i < cases.size(); i++) {
+			Case one = cases.get(i);
+			assertLeaseBetween(grantedAt.get(i), nextAt.get(i));
+			assertThat(one.wrong.awaitLastHeldAt(one.key)).as("when it last took itself for the holder")
+				.isLessThan(nextAt.get(i));
+			assertLeaseBetween(nextAt.get(i), again.get(i).awaitGranted());
+			again.get(i).release();
+			next.get(i).release();
+			one.wrong.release(one.key);
+		}
+	}
+
+	private static void assertLeaseBetween(long from, long until) {
+		assertThat(Duration.ofNanos(until - from)).isBetween(LEASE.dividedBy(2), LEASE.plus(Fleet.PROMPT));
+	}
+
+	@Test
+	@DisplayName("F39 a clock that jumps changes nothing: what is renewed stays held, what is not ends in time")
+	void jumps() {
+		List<Case> cases = cases("jumps");
+		List<Turn> renewed = cases.stream().map((one) -> one.ask(one.key, Fleet.PATIENCE, true)).toList();
+		renewed.forEach(Turn::awaitGranted);
+		List<Case> ending = cases("ending");
+		ending.forEach((one) -> one.ask(one.key, Fleet.PATIENCE, false));
+		List<Long> grantedAt = ending.stream().map((one) -> one.wrong.awaitGranted(one.key).at()).toList();
+		early.shiftClock("jump", WRONG.negated());
+		late.shiftClock("jump", WRONG);
+		forTwoLeases(() -> assertThat(cases).noneMatch((one) -> one.isHad(right)));
+		for (Case one : cases) {
+			one.wrong.askHeld(one.key);
+			assertThat(one.wrong.awaitHeld(one.key)).isTrue();
+		}
+		for (int i = 0; i < ending.size(); i++) {
+			Case one = ending.get(i);
+			assertThat(Duration.ofNanos(one.wrong.awaitLastHeldAt(one.key) - grantedAt.get(i)))
+				.isBetween(LEASE.dividedBy(2), LEASE);
+			assertThat(one.isHad(right)).as("had when it is over").isTrue();
+			one.wrong.release(one.key);
+		}
+		renewed.forEach(Turn::release);
+	}
+
+	/** Do it again and again, until the leases would be over that are not renewed. */
+	private static void forTwoLeases(Runnable action) {
+		long from = System.nanoTime();
+		await("two leases").atMost(Fleet.PATIENCE).pollInterval(Duration.ofMillis(20)).until(() -> {
+			action.run();
+			return System.nanoTime() - from > LEASE.multipliedBy(2).toNanos();
+		});
+	}
+
+	@Test
+	@DisplayName("S11 F39 the order is that of the requests, not of anybody's clock")
+	void order() {
+		for (What what : What.values()) {
+			String key = "order-" + what;
+			Case ofEarly = new Case(what, early, key);
+			Case ofLate = new Case(what, late, key);
+			Turn holder = ofEarly.ask(right, Fleet.PATIENCE, true);
+			holder.awaitGranted();
+			List<Turn> turns = new ArrayList<>();
+			turns.add(ofEarly.ask(key, Fleet.PATIENCE, true));
+			ofEarly.awaitWaiting(1);
+			turns.add(ofEarly.ask(another, Fleet.PATIENCE, true));
+			ofEarly.awaitWaiting(2);
+			turns.add(ofLate.ask(key, Fleet.PATIENCE, true));
+			ofLate.awaitWaiting(3);
+			holder.release();
+			for (Turn turn : turns) {
+				turn.awaitGranted();
+				assertThat(turns.subList(turns.indexOf(turn) + 1, turns.size())).as("those behind")
+					.noneMatch(Turn::isGranted);
+				turn.release();
+			}
+		}
+	}
+
+	@Test
+	@DisplayName("F39 fences grow over JVMs whose clocks are wrong")
+	void fences() {
+		long last = 0;
+		for (int i = 0; i < 4; i++) {
+			Worker wrong = (i % 2 == 0) ? early : late;
+			String name = "fence" + i;
+			wrong.acquire(name, LockRequest.of("fences").waitTime(Fleet.PATIENCE));
+			long fence = wrong.awaitGranted(name).fence();
+			assertThat(fence).isGreaterThan(last);
+			wrong.release(name);
+			last = fence;
+		}
+	}
+
+	/** Both wrong clocks, with everything there is, at the same time. */
+	private static List<Case> cases(String name) {
+		return Stream.of(What.values())
+			.flatMap((what) -> Stream.of(new Case(what, early, name + "-early-" + what),
+					new Case(what, late, name + "-late-" + what)))
+			.toList();
+	}
+
+	/** What there is one of for each key. */
+	private enum What {
+
+		PERMIT, LOCK, WRITE_LOCK
+
+	}
+
+	/**
+	 * A key, and who is wrong about the time.
+	 *
+	 * @param what what it is the key of
+	 * @param wrong the JVM whose clock is wrong
+	 * @param key the key
+	 */
+	private record Case(What what, Worker wrong, String key) {
+
+		/** Have the JVM with the wrong clock ask. */
+		Turn ask(String name, Duration wait, boolean renewal) {
+			return (this.what == What.PERMIT) ? Turn.of(this.wrong, name, permit(wait, renewal))
+					: Turn.of(this.wrong, name, lock(wait, renewal));
+		}
+
+		/** Have an instance in this JVM ask. */
+		Turn ask(LockService instance, Duration wait, boolean renewal) {
+			return (this.what == What.PERMIT) ? Turn.of(fleet.semaphores(instance), permit(wait, renewal))
+					: Turn.of(instance, lock(wait, renewal));
+		}
+
+		/** Whether it is to be had without waiting; then it is given back. */
+		boolean isHad(LockService instance) {
+			return ((this.what == What.PERMIT) ? fleet.semaphores(instance).tryAcquire(permit(Duration.ZERO, true))
+					: instance.tryAcquire(lock(Duration.ZERO, true)))
+				.map(Lease::release)
+				.isPresent();
+		}
+
+		void awaitWaiting(int count) {
+			switch (this.what) {
+				case PERMIT -> fleet.awaitWaitingForPermits(this.key, count);
+				case LOCK -> fleet.awaitWaiting(this.key, count);
+				case WRITE_LOCK -> fleet.awaitReadersAndWriters(this.key, count);
+			}
+		}
+
+		private SemaphoreRequest permit(Duration wait, boolean renewal) {
+			return SemaphoreRequest.of(this.key, 1).waitTime(wait).leaseTime(LEASE).renewal(renewal);
+		}
+
+		private LockRequest lock(Duration wait, boolean renewal) {
+			return LockRequest.of(this.key)
+				.mode((this.what == What.LOCK) ? LockMode.EXCLUSIVE : LockMode.WRITE)
+				.waitTime(wait)
+				.leaseTime(LEASE)
+				.renewal(renewal);
+		}
+
+	}
+
+}
