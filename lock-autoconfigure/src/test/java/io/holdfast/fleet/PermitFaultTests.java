@@ -81,7 +81,7 @@ class PermitFaultTests {
 		fleet.awaitWaitingForPermits("killed", 1);
 		mortal.kill();
 		long killedAt = System.nanoTime();
-		Duration left = Duration.ofMillis(fleet.firstLeaseLeft("killed"));
+		Duration left = Duration.ofMillis(fleet.firstLeaseLeft(fleet.semaphoreKey("killed", "holders")));
 		assertThat(left).isPositive();
 		PermitLease next = attempt.lease();
 		assertThat(Duration.ofNanos(attempt.endedAt() - killedAt)).isBetween(left.minus(CLOCK),

@@ -1,0 +1,194 @@
+package io.holdfast.fleet;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockMode;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.engine.Resource;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Many readers and writers of 3 contexts and 2 JVMs, and some that are killed.
+ */
+@WithRedis
+class ReadWriteCrowdTests {
+
+	private static final int ROUNDS = 25;
+
+	private static final Duration LEASE = Duration.ofMillis(1000);
+
+	/** Redis counts milliseconds of another clock. */
+	private static final Duration CLOCK = Duration.ofMillis(20);
+
+	private static Fleet fleet;
+
+	private static List<LockService> contexts;
+
+	private static List<Worker> workers;
+
+	/** To be killed. */
+	private static Worker reader;
+
+	/** To be killed. */
+	private static Worker writer;
+
+	@BeforeAll
+	static void start(TestRedis redis) {
+		fleet = new Fleet(redis);
+		workers = List.of(fleet.startWorker(), fleet.startWorker());
+		reader = fleet.startWorker();
+		writer = fleet.startWorker();
+		List.of(workers.get(0), workers.get(1), reader, writer).forEach(Worker::awaitReady);
+		contexts = fleet.start(3);
+	}
+
+	@AfterAll
+	static void stop() {
+		fleet.close();
+	}
+
+	@AfterEach
+	void nothingIsLeft() {
+		fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("Many readers or one writer at any moment, over contexts and JVMs; fences grow with every writer; all are"
+			+ " served")
+	void readersOrWriter() throws Exception {
+		Notes notes = new Notes();
+		Crowd crowd = new Crowd();
+		LockRequest reading = read("crowd");
+		LockRequest writing = write("crowd");
+		for (Worker worker : workers) {
+			worker.use("crowd", reading, 4, ROUNDS);
+			worker.use("crowd-writing", writing, 2, ROUNDS);
+		}
+		for (LockService locks : contexts) {
+			crowd.add(4, Users.of(locks, reading, ROUNDS, notes)).add(2, Users.of(locks, writing, ROUNDS, notes));
+		}
+		crowd.run();
+		List<Hold> holds = new ArrayList<>(notes.holds());
+		for (Worker worker : workers) {
+			worker.awaitUsed("crowd");
+			worker.awaitUsed("crowd-writing");
+			holds.addAll(worker.holds("crowd"));
+			holds.addAll(worker.holds("crowd-writing"));
+		}
+		assertThat(holds).hasSize(5 * (4 + 2) * ROUNDS);
+		assertThat(Overlaps.assertWithin(holds, Resource.ALL)).as("a writer's").isEqualTo(Resource.ALL);
+		List<Hold> readers = holds.stream().filter((hold) -> hold.permits() == 1).toList();
+		assertThat(Overlaps.highest(readers)).as("readers at one moment").isGreaterThan(3);
+		List<Hold> writers = holds.stream().filter((hold) -> hold.permits() > 1).toList();
+		Hold.assertExclusive(writers);
+		for (Hold one : writers) {
+			assertThat(readers).as("fences before and after %s", one)
+				.allMatch((hold) -> (hold.from() > one.until()) ? hold.fence() > one.fence()
+						: hold.fence() < one.fence());
+		}
+		assertThat(notes.refusals()).isZero();
+	}
+
+	@Test
+	@DisplayName("No writer starves while readers come and go all the time, of all contexts and JVMs")
+	void writersDoNotStarve() throws Exception {
+		Notes reading = new Notes();
+		AtomicBoolean written = new AtomicBoolean();
+		for (Worker worker : workers) {
+			worker.use("stream", read("stream"), 3, 4 * ROUNDS);
+		}
+		Crowd crowd = new Crowd();
+		for (LockService locks : contexts) {
+			Crowd.Task once = Users.of(locks, read("stream"), 1, reading);
+			crowd.add(3, () -> {
+				while (!written.get()) {
+					once.run();
+				}
+			});
+		}
+		Notes writing = new Notes();
+		Crowd.Task write = Users.of(contexts.get(0), write("stream").waitTime(Fleet.PROMPT), 1, writing);
+		crowd.add(1, () -> {
+			try {
+				await("readers").atMost(Fleet.PATIENCE).until(() -> reading.holds().size() > 10);
+				for (int i = 0; i < 10; i++) {
+					write.run();
+				}
+			}
+			finally {
+				written.set(true);
+			}
+		});
+		crowd.run();
+		workers.forEach((worker) -> worker.awaitUsed("stream"));
+		assertThat(writing.refusals()).as("writers that waited for too long").isZero();
+		assertThat(writing.holds()).hasSize(10);
+		for (Hold one : writing.holds()) {
+			assertThat(reading.holds()).as("readers around %s", one)
+				.anyMatch((hold) -> hold.until() <= one.from())
+				.anyMatch((hold) -> hold.until() > one.asked());
+		}
+	}
+
+	@Test
+	@DisplayName("F1 a reader that is killed dies alone: another one goes on reading, and a writer waits for that one only")
+	void readerKilled() {
+		reader.acquire("reading", read("reader").leaseTime(LEASE));
+		reader.awaitGranted("reading");
+		LockLease mine = contexts.get(0).acquire(read("reader").leaseTime(LEASE));
+		Attempt<LockLease> next = Attempt.start(contexts.get(1), write("reader"));
+		fleet.awaitReadersAndWriters("reader", 1);
+		String readers = fleet.lockKey("reader");
+		assertThat(fleet.template().opsForZSet().zCard(readers)).isEqualTo(2);
+		reader.kill();
+		await("end of the dead reader's lease").atMost(LEASE.plus(Fleet.PROMPT))
+			.until(() -> fleet.template().opsForZSet().zCard(readers) == 1);
+		assertThat(next.isDone()).isFalse();
+		mine.ensureHeld();
+		mine.release();
+		next.lease(Fleet.PROMPT).close();
+	}
+
+	@Test
+	@DisplayName("F1 a writer is killed: readers have the lock together, at the end of its lease and not at their deadline")
+	void writerKilled() {
+		writer.acquire("writing", write("writer").leaseTime(LEASE));
+		long fence = writer.awaitGranted("writing").fence();
+		List<Attempt<LockLease>> next = new ArrayList<>();
+		for (LockService locks : contexts) {
+			next.add(Attempt.start(locks, read("writer")));
+			fleet.awaitReadersAndWriters("writer", next.size());
+		}
+		writer.kill();
+		long killedAt = System.nanoTime();
+		Duration left = Duration.ofMillis(fleet.firstLeaseLeft(fleet.lockKey("writer")));
+		List<LockLease> leases = next.stream().map(Attempt::lease).toList();
+		assertThat(leases).allMatch(LockLease::isHeld).allMatch((lease) -> lease.fence() > fence);
+		assertThat(next).allSatisfy((attempt) -> assertThat(Duration.ofNanos(attempt.endedAt() - killedAt))
+			.isBetween(left.minus(CLOCK), left.plus(Fleet.PROMPT)));
+		leases.forEach(LockLease::close);
+	}
+
+	private static LockRequest read(String key) {
+		return LockRequest.of(key).mode(LockMode.READ).waitTime(Fleet.PATIENCE.multipliedBy(2));
+	}
+
+	private static LockRequest write(String key) {
+		return LockRequest.of(key).mode(LockMode.WRITE).waitTime(Fleet.PATIENCE.multipliedBy(2));
+	}
+
+}

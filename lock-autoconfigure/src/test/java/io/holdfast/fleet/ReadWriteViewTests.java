@@ -1,0 +1,228 @@
+package io.holdfast.fleet;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.ReadWriteLock;
+
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.LockService;
+import io.holdfast.LockView;
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInfo;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * A read-write lock in the habit of java.util.concurrent.
+ */
+@WithRedis
+class ReadWriteViewTests {
+
+	private static Fleet fleet;
+
+	private static LockService first;
+
+	private static LockService second;
+
+	private String key = "";
+
+	@BeforeAll
+	static void start(TestRedis redis) {
+		fleet = new Fleet(redis);
+		first = fleet.start();
+		second = fleet.start();
+	}
+
+	@AfterAll
+	static void stop() {
+		fleet.close();
+	}
+
+	@BeforeEach
+	void nameKey(TestInfo test) {
+		this.key = test.getTestMethod().orElseThrow().getName();
+	}
+
+	@AfterEach
+	void nothingIsLeft() {
+		fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("Code for a ReadWriteLock keeps two values equal: 2 contexts, 4 readers and 2 writers each")
+	void twoValues() throws Exception {
+		Data data = fleet.data();
+		AtomicInteger read = new AtomicInteger();
+		Crowd crowd = new Crowd();
+		for (LockService locks : List.of(first, second)) {
+			Pair pair = new Pair(data, locks.asReadWriteLock(this.key));
+			crowd.add(4, () -> {
+				for (int i = 0; i < 20; i++) {
+					assertThat(pair.difference()).isZero();
+					read.incrementAndGet();
+				}
+			}).add(2, () -> {
+				for (int i = 0; i < 10; i++) {
+					pair.addOne();
+				}
+			});
+		}
+		crowd.run();
+		assertThat(read).hasValue(2 * 4 * 20);
+		assertThat(data.get("left")).isEqualTo(2 * 2 * 10);
+	}
+
+	/**
+	 * Knows nothing of Holdfast's locks.
+	 */
+	private record Pair(Data data, ReadWriteLock lock) {
+
+		long difference() {
+			this.lock.readLock().lock();
+			try {
+				return this.data.get("left") - this.data.get("right");
+			}
+			finally {
+				this.lock.readLock().unlock();
+			}
+		}
+
+		void addOne() {
+			this.lock.writeLock().lock();
+			try {
+				this.data.add("left", 1);
+				this.data.add("right", 1);
+			}
+			finally {
+				this.lock.writeLock().unlock();
+			}
+		}
+
+	}
+
+	@Test
+	@DisplayName("S15 a cache that downgrades, as the JDK's documentation shows it, is filled once by many threads of 2"
+			+ " contexts")
+	void cachedData() throws Exception {
+		Data data = fleet.data();
+		AtomicInteger filled = new AtomicInteger();
+		Crowd crowd = new Crowd();
+		for (LockService locks : List.of(first, second)) {
+			ReadWriteLock lock = locks.asReadWriteLock(this.key);
+			crowd.add(6, () -> assertThat(cached(data, lock, filled)).isEqualTo(42));
+		}
+		crowd.run();
+		assertThat(filled).hasValue(1);
+	}
+
+	private static long cached(Data data, ReadWriteLock lock, AtomicInteger filled) {
+		lock.readLock().lock();
+		if (data.get("cached") == 0) {
+			lock.readLock().unlock();
+			lock.writeLock().lock();
+			try {
+				if (data.get("cached") == 0) {
+					data.add("cached", 42);
+					filled.incrementAndGet();
+				}
+				lock.readLock().lock();
+			}
+			finally {
+				lock.writeLock().unlock();
+			}
+		}
+		try {
+			return data.get("cached");
+		}
+		finally {
+			lock.readLock().unlock();
+		}
+	}
+
+	@Test
+	@DisplayName("S14 both locks are re-entrant, count their holds apart, and belong to their thread")
+	void reentrant() throws Exception {
+		LockView writing = first.asReadWriteLock(this.key).writeLock();
+		LockView reading = first.asReadWriteLock(this.key).readLock();
+		writing.lock();
+		writing.lock();
+		reading.lock();
+		assertThat(List.of(writing.getHoldCount(), reading.getHoldCount())).containsExactly(2, 1);
+		assertThatExceptionOfType(IllegalMonitorStateException.class)
+			.isThrownBy(() -> Call.elsewhere(() -> unlock(writing)));
+		assertThatExceptionOfType(IllegalMonitorStateException.class)
+			.isThrownBy(() -> Call.elsewhere(() -> unlock(reading)));
+		writing.unlock();
+		assertThat(tryElsewhere(second.asReadWriteLock(this.key).readLock())).isFalse();
+		writing.unlock();
+		assertThat(tryElsewhere(second.asReadWriteLock(this.key).readLock())).isTrue();
+		assertThat(tryElsewhere(second.asReadWriteLock(this.key).writeLock())).isFalse();
+		assertThatExceptionOfType(IllegalMonitorStateException.class).isThrownBy(writing::unlock);
+		reading.unlock();
+		assertThat(tryElsewhere(second.asReadWriteLock(this.key).writeLock())).isTrue();
+		assertThatExceptionOfType(IllegalMonitorStateException.class).isThrownBy(reading::unlock);
+	}
+
+	@Test
+	@DisplayName("An upgrade is refused at once by every method that locks, instead of waiting for itself")
+	void upgrade() {
+		LockView reading = first.asReadWriteLock(this.key).readLock();
+		LockView writing = first.asReadWriteLock(this.key).writeLock();
+		reading.lock();
+		List<ThrowingCallable> ways = List.of(writing::lock, writing::lockInterruptibly, writing::tryLock,
+				() -> writing.tryLock(10, TimeUnit.SECONDS));
+		for (ThrowingCallable way : ways) {
+			assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(way)
+				.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo(Reason.SELF_BLOCKED))
+				.satisfies((ex) -> assertThat(ex.getWaited()).isLessThan(Duration.ofMillis(1500)));
+		}
+		assertThat(reading.isHeldByCurrentThread()).isTrue();
+		reading.unlock();
+		assertThat(writing.tryLock()).isTrue();
+		writing.unlock();
+	}
+
+	@Test
+	@DisplayName("A wait ends by its time or an interrupt, and what is waited for is had when it is free")
+	void waits() throws Exception {
+		LockView writing = first.asReadWriteLock(this.key).writeLock();
+		LockView reading = second.asReadWriteLock(this.key).readLock();
+		writing.lock();
+		assertThat(Call.elsewhere(() -> reading.tryLock(100, TimeUnit.MILLISECONDS))).isFalse();
+		Call<Boolean> interrupted = Call.start(() -> {
+			reading.lockInterruptibly();
+			return true;
+		});
+		fleet.awaitReadersAndWriters(this.key, 1);
+		interrupted.interrupt();
+		assertThatExceptionOfType(InterruptedException.class).isThrownBy(interrupted::get);
+		fleet.awaitReadersAndWriters(this.key, 0);
+		Call<Boolean> waiting = Call.start(() -> reading.tryLock(10, TimeUnit.SECONDS) && unlock(reading));
+		fleet.awaitReadersAndWriters(this.key, 1);
+		assertThat(waiting.isDone()).isFalse();
+		writing.unlock();
+		assertThat(waiting.get()).isTrue();
+	}
+
+	private static boolean unlock(LockView lock) {
+		lock.unlock();
+		return true;
+	}
+
+	private static boolean tryElsewhere(LockView lock) throws Exception {
+		return Call.elsewhere(() -> lock.tryLock() && unlock(lock));
+	}
+
+}
