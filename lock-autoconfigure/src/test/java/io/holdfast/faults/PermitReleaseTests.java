@@ -1,0 +1,185 @@
+package io.holdfast.faults;
+
+import java.time.Duration;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.LeaseLostException;
+import io.holdfast.PermitLease;
+import io.holdfast.ReleaseResult;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreService;
+import io.holdfast.SemaphoreView;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+
+import static io.holdfast.faults.Fleet.SOON;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Permits are released twice, too late, or by whom they do not belong to: that never
+ * makes more of them than there are. A release in the name of another token is not to be
+ * had by this API; the store's contract has it.
+ */
+@WithRedis
+@ExtendWith(OutputCaptureExtension.class)
+class PermitReleaseTests {
+
+	private static final String KEY = "release";
+
+	private static final int LIMIT = 3;
+
+	private static final SemaphoreRequest ONE = SemaphoreRequest.of(KEY, LIMIT);
+
+	private static final Duration BRIEF = Duration.ofMillis(300);
+
+	private final Fleet fleet;
+
+	private SemaphoreService semaphores;
+
+	private SemaphoreService others;
+
+	PermitReleaseTests(TestRedis redis) {
+		this.fleet = Fleet.on(redis);
+	}
+
+	@BeforeEach
+	void start() {
+		this.semaphores = this.fleet.start().semaphores();
+		this.others = this.fleet.start().semaphores();
+	}
+
+	@AfterEach
+	void close() {
+		this.fleet.close();
+	}
+
+	/** Check how many are free, fewer than all: so many are to be had, and no more. */
+	private void assertFree(int free) {
+		assertThat(LIMIT - this.semaphores.status(KEY).used()).as("free by status").isEqualTo(free);
+		if (free > 0) {
+			try (PermitLease all = this.others.acquire(ONE.permits(free))) {
+				assertThat(all.isHeld()).isTrue();
+				assertThat(this.semaphores.tryAcquire(ONE)).as("one more").isEmpty();
+			}
+		}
+		assertThat(this.others.tryAcquire(ONE.permits(free + 1))).as("more than free").isEmpty();
+	}
+
+	@Test
+	@DisplayName("F43 closed twice, released twice, released twice without waiting: the permits come back once")
+	void repeated() {
+		PermitLease staying = this.others.acquire(ONE);
+		PermitLease closed = this.semaphores.acquire(ONE);
+		closed.close();
+		closed.close();
+		assertFree(2);
+		PermitLease released = this.semaphores.acquire(ONE);
+		assertThat(released.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(released.release()).isEqualTo(ReleaseResult.ALREADY_RELEASED);
+		assertFree(2);
+		PermitLease async = this.semaphores.acquire(ONE.permits(2));
+		CompletableFuture<ReleaseResult> first = async.releaseAsync();
+		CompletableFuture<ReleaseResult> second = async.releaseAsync();
+		assertThat(first).succeedsWithin(SOON).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(second).succeedsWithin(SOON).isEqualTo(ReleaseResult.ALREADY_RELEASED);
+		assertFree(2);
+		assertThat(staying.release()).isEqualTo(ReleaseResult.RELEASED);
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("F43 released after its end, while others hold all permits: they keep them, and none is free")
+	void late() {
+		PermitLease late = this.semaphores.acquire(ONE.permits(2).leaseTime(BRIEF).renewal(false));
+		PermitLease all = this.others.acquire(ONE.permits(LIMIT).waitTime(SOON));
+		assertThat(late.isHeld()).isFalse();
+		assertThat(late.release()).isNotEqualTo(ReleaseResult.RELEASED);
+		assertThat(late.releaseAsync()).succeedsWithin(SOON).isNotEqualTo(ReleaseResult.RELEASED);
+		late.close();
+		assertFree(0);
+		assertThat(all.isHeld()).isTrue();
+		assertThat(all.release()).isEqualTo(ReleaseResult.RELEASED);
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("F43 by a view nothing can be released that views of this instance have not acquired")
+	void foreignToView() {
+		SemaphoreView view = this.semaphores.asSemaphore(KEY, LIMIT);
+		SemaphoreView elsewhere = this.others.asSemaphore(KEY, LIMIT);
+		PermitLease lease = this.semaphores.acquire(ONE);
+		assertThatIllegalStateException().isThrownBy(view::release);
+		elsewhere.acquireUninterruptibly();
+		assertThatIllegalStateException().isThrownBy(view::release);
+		assertThatIllegalStateException().isThrownBy(() -> elsewhere.release(2));
+		assertThat(view.availablePermits()).isOne();
+		assertFree(1);
+		elsewhere.release();
+		assertThatIllegalStateException().isThrownBy(elsewhere::release);
+		assertFree(2);
+		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("F43 released by a view after their lease was lost, while others hold them: told so, none is free")
+	void lateByView(CapturedOutput output) {
+		SemaphoreView view = this.fleet.start("holdfast.semaphore.lease-time=2s").semaphores().asSemaphore(KEY, LIMIT);
+		view.acquireUninterruptibly(2);
+		this.fleet.observer().delete(this.fleet.semaphoreKey(KEY, "holders"));
+		await("its instance knows").atMost(SOON)
+			.until(() -> output.getOut().contains("The lease of 2 permits of semaphore '" + KEY + "' was lost"));
+		PermitLease all = this.others.acquire(ONE.permits(LIMIT).waitTime(SOON));
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> view.release(2));
+		assertThatIllegalStateException().isThrownBy(view::release);
+		assertFree(0);
+		assertThat(all.release()).isEqualTo(ReleaseResult.RELEASED);
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("F43 released twice, late or in portions, again and again: never more than the limit free")
+	void mixed() {
+		long seed = System.nanoTime();
+		Random random = new Random(seed);
+		SemaphoreView view = this.semaphores.asSemaphore(KEY, LIMIT);
+		PermitLease staying = this.others.acquire(ONE);
+		for (int i = 0; i < 40; i++) {
+			switch (random.nextInt(3)) {
+				case 0 -> {
+					PermitLease lease = this.semaphores.acquire(ONE.permits(1 + random.nextInt(2)));
+					lease.releaseAsync();
+					assertThat(lease.release()).isNotNull();
+				}
+				case 1 -> {
+					PermitLease lease = this.semaphores.acquire(ONE.leaseTime(Duration.ofMillis(100)).renewal(false));
+					await("end of the lease").atMost(SOON).until(() -> this.others.status(KEY).used() == 1);
+					lease.close();
+				}
+				default -> {
+					view.acquireUninterruptibly(2);
+					view.release();
+					assertThat(this.others.status(KEY).used()).as("used, seed %s", seed).isEqualTo(2);
+					view.release();
+				}
+			}
+			await("the release, seed " + seed).atMost(SOON).until(() -> this.others.status(KEY).used() == 1);
+		}
+		assertFree(2);
+		assertThat(staying.release()).isEqualTo(ReleaseResult.RELEASED);
+		this.fleet.awaitNothingLeft();
+	}
+
+}
