@@ -1,0 +1,92 @@
+package io.holdfast.faults;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
+
+import io.holdfast.PermitLease;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.engine.Idleness;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Many semaphores are waited for at the same time: that costs no thread, no channel and
+ * no connection for each, and nothing once it is given up.
+ */
+@WithRedis
+class ManyKeysTests {
+
+	private static final int KEYS = 10_000;
+
+	/** For thousands of commands, on however busy a machine. */
+	private static final Duration LONG = Duration.ofSeconds(60);
+
+	/** So that the test is about what waits, not about what is repeated meanwhile. */
+	private static final String[] PATIENT = { "holdfast.redis.command-timeout=60s",
+			"holdfast.wake-up.handoff-timeout=60s" };
+
+	@Test
+	@DisplayName("F21 10,000 semaphores waited for and given up: threads, channels and connections as before, the"
+			+ " engine idle, nothing in Redis")
+	void givenUp(TestRedis redis) {
+		try (Fleet fleet = Fleet.on(redis, redis.startServer())) {
+			Instance holder = fleet.start(PATIENT);
+			Instance waiter = fleet.start(PATIENT);
+			fleet.awaitListening(2);
+			// What is opened at first use is to be there before it is counted.
+			acquire(holder, 1).forEach((lease) -> lease.join().close());
+			acquire(waiter, 1).forEach((lease) -> lease.join().close());
+			long threads = threads();
+			int connections = fleet.connections();
+
+			List<CompletableFuture<PermitLease>> held = acquire(holder, KEYS);
+			CompletableFuture.allOf(held.toArray(CompletableFuture[]::new)).join();
+			List<CompletableFuture<PermitLease>> waiting = acquire(waiter, KEYS);
+			await("all in their queues").atMost(LONG).until(() -> queues(fleet) == KEYS);
+			assertThat(waiting).noneMatch(CompletableFuture::isDone);
+			// Grants have had threads for their callbacks, which end when nothing is to
+			// do.
+			await("threads as before, while waiting").atMost(LONG).until(() -> threads() <= threads);
+			assertThat(fleet.channels()).as("channels while waiting").isEqualTo(2);
+			assertThat(fleet.connections()).as("connections while waiting").isEqualTo(connections);
+
+			waiting.forEach((wait) -> assertThat(wait.cancel(true)).isTrue());
+			await("all given up").atMost(LONG).until(() -> Idleness.of(waiter.locks()) && queues(fleet) == 0);
+			assertThat(held).allMatch((lease) -> lease.join().isHeld());
+			held.forEach((lease) -> lease.join().releaseAsync());
+			await("all released").atMost(LONG).until(() -> Idleness.of(holder.locks()));
+			fleet.awaitNothingLeft();
+			await("threads as before").atMost(LONG).until(() -> threads() <= threads);
+			assertThat(fleet.channels()).as("channels").isEqualTo(2);
+			assertThat(fleet.connections()).as("connections").isEqualTo(connections);
+		}
+	}
+
+	private static List<CompletableFuture<PermitLease>> acquire(Instance instance, int keys) {
+		return IntStream.range(0, keys)
+			.mapToObj((i) -> SemaphoreRequest.of("key" + i, 1).waitForever().leaseTime(Duration.ofMinutes(10)))
+			.map(instance.semaphores()::acquireAsync)
+			.toList();
+	}
+
+	private static int queues(Fleet fleet) {
+		return fleet.observer().keys("*:queue").size();
+	}
+
+	/** Of this process, without the one that looks while a test awaits something. */
+	private static long threads() {
+		return Thread.getAllStackTraces()
+			.keySet()
+			.stream()
+			.filter((thread) -> !thread.getName().startsWith("awaitility"))
+			.count();
+	}
+
+}
