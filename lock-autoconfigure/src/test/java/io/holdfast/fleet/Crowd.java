@@ -1,5 +1,6 @@
 package io.holdfast.fleet;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -23,9 +24,19 @@ final class Crowd {
 	}
 
 	/**
-	 * Run all, each on a thread of its own, and wait for them; the first error counts.
+	 * Run all, each on a thread of its own, and wait for them, a minute at most; the
+	 * first error counts.
 	 */
 	void run() throws Exception {
+		run(Duration.ofMinutes(1));
+	}
+
+	/**
+	 * Run all, as {@link #run()} does, for as long as that may take on a busy machine.
+	 * @param timeout how long it may take at most
+	 */
+	void run(Duration timeout) throws Exception {
+		long deadline = System.nanoTime() + timeout.toNanos();
 		ExecutorService threads = Executors.newFixedThreadPool(this.tasks.size());
 		try {
 			CountDownLatch start = new CountDownLatch(1);
@@ -39,7 +50,7 @@ final class Crowd {
 			}
 			start.countDown();
 			for (Future<?> future : running) {
-				future.get(60, TimeUnit.SECONDS);
+				future.get(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
 			}
 		}
 		finally {

@@ -5,8 +5,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.CopyOnWriteArrayList;
 
 import io.holdfast.LockService;
+import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.engine.Idleness;
 import io.holdfast.testing.TestApplication;
@@ -52,7 +54,7 @@ final class Fleet implements AutoCloseable {
 
 	private final List<LockService> services = new ArrayList<>();
 
-	private final List<Worker> workers = new ArrayList<>();
+	private final List<Worker> workers = new CopyOnWriteArrayList<>();
 
 	Fleet(TestRedis redis) {
 		this.redis = redis;
@@ -120,6 +122,18 @@ final class Fleet implements AutoCloseable {
 	 */
 	Worker startWorker(Duration clockShift) {
 		return add(new Worker(this.redis, clockShift, List.of()));
+	}
+
+	/**
+	 * Start one more instance in a small JVM of its own, which uses a semaphore until it
+	 * is killed. May be called by many threads.
+	 * @param name by which it tells of its holds
+	 * @param most what it is to acquire at most at a time
+	 * @param threads how many of its threads do so
+	 * @return the child
+	 */
+	Worker startUser(String name, SemaphoreRequest most, int threads) {
+		return add(Worker.using(this.redis, name, most, threads));
 	}
 
 	private Worker add(Worker worker) {

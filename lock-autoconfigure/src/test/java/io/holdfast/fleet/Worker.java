@@ -26,6 +26,22 @@ final class Worker implements AutoCloseable {
 
 	private volatile long killedAt;
 
+	private Worker(ChildJvm process) {
+		this.process = process;
+	}
+
+	/**
+	 * Start one without a context, which does nothing but use a semaphore as soon as it
+	 * is ready; see {@link UserMain}.
+	 * @param name by which it tells of its holds
+	 * @param most what it is to acquire at most at a time
+	 * @param threads how many of its threads do so
+	 */
+	static Worker using(TestRedis redis, String name, SemaphoreRequest most, int threads) {
+		return new Worker(ChildJvm.start(UserMain.class, redis.host(), Integer.toString(redis.port()),
+				redis.keyPrefix(), name, Integer.toString(threads), RequestLine.of(most)));
+	}
+
 	/**
 	 * Start it.
 	 * @param clockShift by how much its clock is wrong, or {@code null} if it is not to
@@ -145,6 +161,16 @@ final class Worker implements AutoCloseable {
 	/** Wait until it holds something of what it uses. */
 	void awaitUse(String name) {
 		await("began " + name);
+	}
+
+	/** How many threads held something when it was killed. */
+	int unreleased(String name) {
+		return (int) holds(name).stream().filter((hold) -> hold.until() == this.killedAt).count();
+	}
+
+	/** What went wrong in its threads. */
+	List<String> failures(String name) {
+		return this.process.lines().stream().filter((line) -> line.startsWith("failed " + name + " ")).toList();
 	}
 
 	/** How often what it uses was not to be had. */

@@ -24,6 +24,8 @@ import io.holdfast.testing.TestApplication;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.data.redis.core.StringRedisTemplate;
 
+import static io.holdfast.fleet.SpokenDiary.say;
+
 /**
  * Main class of a child JVM: an instance that obeys the lines that {@link Worker} sends.
  * Arguments: host, port, key prefix, properties.
@@ -132,7 +134,7 @@ final class WorkerMain {
 					}
 				}
 			}).run();
-			holds.forEach((hold) -> sayHold("ended", name, hold));
+			holds.forEach(new SpokenDiary(name)::ended);
 			say("added", name);
 		}
 		catch (Exception ex) {
@@ -142,24 +144,7 @@ final class WorkerMain {
 
 	/** Acquire and release, and tell of each begin and end when it happens. */
 	private void use(String name, int threads, int rounds, List<String> request) {
-		Users.Diary diary = new Users.Diary() {
-
-			@Override
-			public void began(Hold hold) {
-				sayHold("began", name, hold);
-			}
-
-			@Override
-			public void ended(Hold hold) {
-				sayHold("ended", name, hold);
-			}
-
-			@Override
-			public void refused() {
-				say("refused", name);
-			}
-
-		};
+		Users.Diary diary = new SpokenDiary(name);
 		Crowd.Task user = RequestLine.isForLock(request)
 				? Users.of(this.locks, RequestLine.lock(request), rounds, diary)
 				: Users.of(this.semaphores, RequestLine.semaphore(request), rounds, diary);
@@ -187,18 +172,6 @@ final class WorkerMain {
 
 	private static void inThread(Runnable action) {
 		new Thread(action).start();
-	}
-
-	private static void sayHold(String what, String name, Hold hold) {
-		say(what, name, hold.permits(), hold.fence(), hold.asked(), hold.from(), hold.until());
-	}
-
-	private static void say(Object... words) {
-		StringBuilder line = new StringBuilder();
-		for (Object word : words) {
-			line.append(line.isEmpty() ? "" : " ").append(word);
-		}
-		System.out.println(line);
 	}
 
 }

@@ -1,0 +1,123 @@
+package io.holdfast.fleet;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.Random;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+
+import io.holdfast.PermitLease;
+import io.holdfast.ReleaseResult;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreService;
+import io.holdfast.SemaphoreStatus;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * One instance after the other is killed while its threads hold and wait for permits,
+ * beside one that lives.
+ */
+@WithRedis
+class CrashStormTests {
+
+	private static final int CHILDREN = 50;
+
+	/** How many live at the same time. */
+	private static final int ALIVE = 4;
+
+	/** Of each instance: some have to wait even if only one is alive. */
+	private static final int THREADS = 3;
+
+	private static final int LIMIT = 3;
+
+	/** How long a child lives on at most, after it was ready or held something. */
+	private static final int MOMENT = (int) TimeUnit.MILLISECONDS.toNanos(100);
+
+	private static final Duration LEASE = Duration.ofSeconds(2);
+
+	@Test
+	@DisplayName("F41 50 JVMs are killed while they hold or wait for permits: never above the limit, all free after a"
+			+ " lease, nothing left")
+	void crashStorm(TestRedis redis) throws Exception {
+		String key = "storm";
+		SemaphoreRequest request = SemaphoreRequest.of(key, LIMIT)
+			.permits(2)
+			.leaseTime(LEASE)
+			.waitTime(Duration.ofMinutes(1));
+		Queue<Worker> killed = new ConcurrentLinkedQueue<>();
+		Survivor survivor = new Survivor();
+		try (Fleet fleet = new Fleet(redis)) {
+			SemaphoreService semaphores = fleet.semaphores(fleet.start());
+			AtomicInteger started = new AtomicInteger();
+			AtomicInteger going = new AtomicInteger(ALIVE);
+			new Crowd().add(ALIVE, () -> {
+				Random random = new Random();
+				try {
+					while (started.incrementAndGet() <= CHILDREN) {
+						Worker child = fleet.startUser(key, request, THREADS).awaitReady();
+						if (random.nextBoolean()) {
+							child.awaitUse(key);
+						}
+						LockSupport.parkNanos(random.nextInt(MOMENT));
+						child.kill();
+						killed.add(child);
+					}
+				}
+				finally {
+					going.decrementAndGet();
+				}
+			}).add(1, () -> {
+				while (going.get() > 0) {
+					Users.of(semaphores, request, 1, survivor).run();
+				}
+			}).run(Duration.ofMinutes(4));
+			long stormOver = System.nanoTime();
+			try (PermitLease all = semaphores
+				.acquire(SemaphoreRequest.of(key, LIMIT).permits(LIMIT).waitTime(Fleet.PATIENCE))) {
+				assertThat(Duration.ofNanos(System.nanoTime() - stormOver)).as("until all are free")
+					.isLessThan(LEASE.plus(Fleet.PROMPT));
+				assertThat(semaphores.status(key)).isEqualTo(new SemaphoreStatus(key, LIMIT, false, LIMIT, 1, 0));
+				assertThat(all.release()).isEqualTo(ReleaseResult.RELEASED);
+			}
+			fleet.awaitNothingLeft();
+		}
+		assertThat(killed).hasSize(CHILDREN).allMatch((child) -> child.failures(key).isEmpty());
+		List<Hold> holds = new ArrayList<>(survivor.holds);
+		killed.forEach((child) -> holds.addAll(child.holds(key)));
+		assertThat(Overlaps.assertWithin(holds, LIMIT)).as("permits held at one moment").isEqualTo(LIMIT);
+		assertThat(killed.stream().mapToInt((child) -> child.unreleased(key)).sum()).as("holds ended by a kill")
+			.isPositive();
+	}
+
+	/** What the instance held that lived through all of it. */
+	private static final class Survivor implements Users.Diary {
+
+		private final Queue<Hold> holds = new ConcurrentLinkedQueue<>();
+
+		@Override
+		public void began(Hold hold) {
+			// Its end is certain to be told.
+		}
+
+		@Override
+		public void ended(Hold hold) {
+			this.holds.add(hold);
+		}
+
+		@Override
+		public void refused() {
+			throw new AssertionError("Not granted within a minute");
+		}
+
+	}
+
+}

@@ -1,0 +1,61 @@
+package io.holdfast.fleet;
+
+import java.time.Duration;
+import java.util.List;
+
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreService;
+import io.holdfast.engine.DefaultSemaphoreService;
+import io.holdfast.engine.EngineSettings;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.redis.RedisLeaseStore;
+import io.holdfast.redis.RedisLeaseStore.Options;
+import io.holdfast.testing.TestApplication;
+
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
+import org.springframework.data.redis.core.StringRedisTemplate;
+
+/**
+ * Main class of a child JVM that is to start quickly: an instance without a context, and
+ * with Jedis, which loads far fewer classes than Lettuce. Its threads use one semaphore
+ * until it is killed, and tell of it. Arguments: host, port, key prefix, name of the
+ * uses, threads, request.
+ */
+final class UserMain {
+
+	/** Short, for what is handed to an instance in the moment of its death. */
+	private static final Duration HANDOFF_TIMEOUT = Duration.ofSeconds(1);
+
+	private UserMain() {
+	}
+
+	public static void main(String[] args) throws Exception {
+		SemaphoreService semaphores = semaphores(args[0], Integer.parseInt(args[1]), args[2]);
+		SemaphoreRequest most = RequestLine.semaphore(List.of(args[5].split(" ")));
+		SpokenDiary.say("ready");
+		try {
+			new Crowd()
+				.add(Integer.parseInt(args[4]), Users.of(semaphores, most, Integer.MAX_VALUE, new SpokenDiary(args[3])))
+				.run(Duration.ofHours(1));
+		}
+		catch (Exception ex) {
+			SpokenDiary.say("failed", args[3], ex);
+		}
+	}
+
+	private static SemaphoreService semaphores(String host, int port, String keyPrefix) {
+		JedisConnectionFactory factory = new JedisConnectionFactory(new RedisStandaloneConfiguration(host, port));
+		factory.afterPropertiesSet();
+		factory.start();
+		RedisLeaseStore store = new RedisLeaseStore(new StringRedisTemplate(factory),
+				new Options(keyPrefix, TestApplication.semaphorePrefix(keyPrefix),
+						TestApplication.channelPrefix(keyPrefix), null, Duration.ofHours(1), HANDOFF_TIMEOUT, false));
+		EngineSettings defaults = EngineSettings.defaults();
+		return new DefaultSemaphoreService(new LeaseEngine(store,
+				new EngineSettings(defaults.waitTime(), defaults.leaseTime(), null, defaults.semaphoreWaitTime(),
+						defaults.semaphoreLeaseTime(), true, HANDOFF_TIMEOUT, defaults.retryInterval(),
+						Duration.ofSeconds(5))));
+	}
+
+}
