@@ -38,37 +38,28 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	void check() {
 		checkWait("lock.wait-time", this.lock.waitTime());
 		checkWait("semaphore.wait-time", this.semaphore.waitTime());
-		checkGiven(MIN_LEASE, "semaphore.lease-time", this.semaphore.leaseTime());
+		checkBounds(MIN_LEASE, "semaphore.lease-time", this.semaphore.leaseTime());
 		if (this.semaphore.keyPrefix().equals(this.lock.keyPrefix())) {
 			throw new InvalidConfigurationPropertyValueException("holdfast.semaphore.key-prefix",
 					this.semaphore.keyPrefix(), "it must not be the same as holdfast.lock.key-prefix");
 		}
-		checkGiven(MIN_LEASE, "lock.lease-time", this.lock.leaseTime());
+		checkBounds(MIN_LEASE, "lock.lease-time", this.lock.leaseTime());
 		checkBounds(MIN_LEASE, "lock.max-hold", this.lock.maxHold());
 		checkBounds(MIN_LEASE, "lock.heal-missing-ttl", this.lock.healMissingTtl());
-		checkGiven(Duration.ofSeconds(1), "lock.fence-retention", this.lock.fenceRetention());
-		checkGiven(Duration.ofMillis(10), "wake-up.retry-interval", this.wakeUp.retryInterval());
-		checkGiven(MIN_LEASE, "wake-up.handoff-timeout", this.wakeUp.handoffTimeout());
-		checkGiven(Duration.ofMillis(50), "redis.command-timeout", this.redis.commandTimeout());
+		checkBounds(Duration.ofSeconds(1), "lock.fence-retention", this.lock.fenceRetention());
+		checkBounds(Duration.ofMillis(10), "wake-up.retry-interval", this.wakeUp.retryInterval());
+		checkBounds(MIN_LEASE, "wake-up.handoff-timeout", this.wakeUp.handoffTimeout());
+		checkBounds(Duration.ofMillis(50), "redis.command-timeout", this.redis.commandTimeout());
 	}
 
-	private static void checkWait(String property, @Nullable Duration waitTime) {
-		if (waitTime == null || !waitTime.isNegative()) {
-			checkGiven(Duration.ZERO, property, waitTime);
+	private static void checkWait(String property, Duration waitTime) {
+		if (!waitTime.isNegative()) {
+			checkBounds(Duration.ZERO, property, waitTime);
 		}
 		else if (!waitTime.equals(Duration.ofMillis(-1))) {
 			throw new InvalidConfigurationPropertyValueException("holdfast." + property, waitTime,
 					"it must be at least 0, or -1 to wait without limit");
 		}
-	}
-
-	/** An empty value is bound as none. */
-	private static void checkGiven(Duration min, String property, @Nullable Duration value) {
-		if (value == null) {
-			throw new InvalidConfigurationPropertyValueException("holdfast." + property, "",
-					"it must not be empty: leave the property out for its default");
-		}
-		checkBounds(min, property, value);
 	}
 
 	private static void checkBounds(Duration min, String property, @Nullable Duration value) {
