@@ -113,7 +113,7 @@ class PermitCrowdTests {
 		int limit = 6;
 		SemaphoreRequest request = SemaphoreRequest.of("killed", limit)
 			.permits(3)
-			.leaseTime(Duration.ofMillis(1000))
+			.leaseTime(Duration.ofMillis(2000))
 			.waitTime(Fleet.PATIENCE.multipliedBy(2));
 		workers.forEach((worker) -> worker.use("killed", request, 4, ROUNDS));
 		mortals.forEach((worker) -> worker.use("killed", request, 4, 1_000_000));

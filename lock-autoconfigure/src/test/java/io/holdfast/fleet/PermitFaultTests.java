@@ -26,7 +26,7 @@ import static org.awaitility.Awaitility.await;
 @WithRedis
 class PermitFaultTests {
 
-	private static final Duration LEASE = Duration.ofMillis(1000);
+	private static final Duration LEASE = Duration.ofMillis(1200);
 
 	/** Redis counts milliseconds of another clock. */
 	private static final Duration CLOCK = Duration.ofMillis(20);

@@ -6,7 +6,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 import io.holdfast.LockService;
 import io.holdfast.NotAcquiredException.Reason;
@@ -25,6 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInfo;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 /**
  * The order in which requests for permits are served, of several contexts and JVMs.
@@ -232,24 +233,37 @@ class PermitQueueTests {
 		Notes notes = new Notes();
 		SemaphoreRequest small = SemaphoreRequest.of(this.key, 4).waitTime(Fleet.PATIENCE);
 		workers.forEach((worker) -> worker.use(this.key, small, 4, 60));
+		AtomicBoolean done = new AtomicBoolean();
 		Crowd crowd = new Crowd();
 		for (SemaphoreService semaphores : contexts) {
-			crowd.add(3, Users.of(semaphores, small, 60, notes));
+			Crowd.Task once = Users.of(semaphores, small, 1, notes);
+			crowd.add(3, () -> {
+				while (!done.get()) {
+					once.run();
+				}
+				once.run();
+			});
 		}
-		AtomicLong lastGranted = new AtomicLong();
+		List<Long> grantedAt = new ArrayList<>();
 		crowd.add(1, () -> {
-			for (int i = 0; i < 10; i++) {
-				Turn turn = Turn.of(holder, request(4, 4));
-				lastGranted.set(turn.awaitGranted());
-				turn.release();
+			try {
+				await("small ones").atMost(Fleet.PATIENCE).until(() -> notes.holds().size() > 10);
+				for (int i = 0; i < 10; i++) {
+					Turn turn = Turn.of(holder, request(4, 4));
+					grantedAt.add(turn.awaitGranted());
+					turn.release();
+				}
+			}
+			finally {
+				done.set(true);
 			}
 		});
 		crowd.run();
 		workers.forEach((worker) -> worker.awaitUsed(this.key));
-		assertThat(notes.holds()).hasSize(3 * 3 * 60)
-			.as("small ones, before and after")
-			.anyMatch((hold) -> hold.until() < lastGranted.get())
-			.anyMatch((hold) -> hold.from() > lastGranted.get());
+		assertThat(grantedAt).hasSize(10)
+			.allSatisfy((at) -> assertThat(notes.holds()).as("small ones, before and after")
+				.anyMatch((hold) -> hold.until() < at)
+				.anyMatch((hold) -> hold.from() > at));
 		assertThat(notes.refusals()).isZero();
 	}
 

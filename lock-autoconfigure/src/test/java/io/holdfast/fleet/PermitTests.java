@@ -37,7 +37,7 @@ class PermitTests {
 	/** For an answer without waiting, on however busy a machine. */
 	private static final Duration AT_ONCE = Duration.ofMillis(1500);
 
-	private static final Duration LEASE = Duration.ofMillis(600);
+	private static final Duration LEASE = Duration.ofMillis(800);
 
 	private static Fleet fleet;
 
