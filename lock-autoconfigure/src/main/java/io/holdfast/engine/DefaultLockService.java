@@ -121,9 +121,7 @@ public class DefaultLockService implements LockService {
 		if (owner == null) {
 			return new LockStatus(key, Owner.NONE, null, state.fence(), state.waiting());
 		}
-		// Whoever has it, readers and writers may wait beside those who ask for all of
-		// it.
-		int waiting = state.waiting() + inspectShared(key, 0).waiting();
+		int waiting = state.waiting() + (state.shared() ? inspectShared(key, 0).waiting() : 0);
 		return new LockStatus(key, state.shared() ? Owner.READ_WRITE : kind(owner), ttl(state.ttlMillis()),
 				state.fence(), waiting);
 	}

@@ -103,7 +103,7 @@ class PermitShutDownTests {
 			view.acquire(2);
 			return true;
 		});
-		this.fleet.awaitLength(this.fleet.semaphoreKey(KEY, "queue"), 1);
+		this.fleet.awaitLength(this.fleet.semaphoreKey(KEY, "queue"), 3);
 		this.instance.close();
 		assertToldOfShutDown(waiting);
 		assertToldOfShutDown(async);
@@ -171,7 +171,7 @@ class PermitShutDownTests {
 		this.fleet.awaitLength(this.fleet.readWriteQueueKey(KEY), 1);
 		CompletableFuture<LockLease> reader = this.instance.acquireInBackground(READ);
 		CompletableFuture<LockLease> behind = this.fleet.start().acquireInBackground(READ);
-		this.fleet.awaitLength(this.fleet.readWriteQueueKey(KEY), 2);
+		this.fleet.awaitLength(this.fleet.readWriteQueueKey(KEY), 3);
 		this.instance.close();
 		assertToldOfShutDown(writer);
 		assertToldOfShutDown(reader);
