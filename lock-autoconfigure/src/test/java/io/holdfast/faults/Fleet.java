@@ -9,6 +9,7 @@ import java.util.Objects;
 import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.regex.Pattern;
 
 import io.holdfast.testing.FaultProxy;
@@ -17,7 +18,9 @@ import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.lettuce.core.KillArgs;
 import io.lettuce.core.api.async.RedisServerAsyncCommands;
+import org.jspecify.annotations.Nullable;
 
+import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.core.RedisCallback;
 import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.data.redis.core.script.RedisScript;
@@ -223,6 +226,17 @@ final class Fleet implements AutoCloseable {
 			.toCompletableFuture()
 			.join();
 		assertThat(this.observer.execute(kill)).as("killed subscriptions").isNotEqualTo(0L);
+	}
+
+	/**
+	 * Have the server do something to itself: only for one of the test's own.
+	 * @param command what to do by a connection of the observer's
+	 */
+	void onServer(Consumer<RedisConnection> command) {
+		this.observer.execute((RedisCallback<@Nullable Void>) (connection) -> {
+			command.accept(connection);
+			return null;
+		});
 	}
 
 	/**

@@ -15,15 +15,12 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
-
-import org.springframework.data.redis.core.RedisCallback;
 
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -90,11 +87,9 @@ class LostDataTests {
 	}
 
 	static Stream<Named<Consumer<Fleet>>> losses() {
-		return Stream.of(Named.of("FLUSHALL",
-				(fleet) -> fleet.observer().execute((RedisCallback<@Nullable Void>) (connection) -> {
-					connection.serverCommands().flushAll();
-					return null;
-				})), Named.of("DEL", (fleet) -> fleet.observer().delete(fleet.lockKey(KEY))),
+		return Stream.of(
+				Named.of("FLUSHALL", (fleet) -> fleet.onServer((connection) -> connection.serverCommands().flushAll())),
+				Named.of("DEL", (fleet) -> fleet.observer().delete(fleet.lockKey(KEY))),
 				Named.of("DEL of everything",
 						(fleet) -> fleet.observer().delete(fleet.observer().keys("*" + KEY + "*"))),
 				Named.of("RENAME",

@@ -11,13 +11,10 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
-
-import org.springframework.data.redis.core.RedisCallback;
 
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -67,10 +64,7 @@ class PoolLostDataTests {
 		String holders = pool.holdersKey(this.fleet, KEY);
 		switch (loss) {
 			case RESTART -> this.server.restart();
-			case FLUSHALL -> this.fleet.observer().execute((RedisCallback<@Nullable Void>) (connection) -> {
-				connection.serverCommands().flushAll();
-				return null;
-			});
+			case FLUSHALL -> this.fleet.onServer((connection) -> connection.serverCommands().flushAll());
 			case HOLDERS -> this.fleet.observer().delete(holders);
 			case HOLDERS_AND_STATE -> {
 				this.fleet.observer().delete(holders);

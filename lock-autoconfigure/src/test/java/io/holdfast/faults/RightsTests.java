@@ -92,10 +92,7 @@ class RightsTests {
 		LockRequest lock = LockRequest.of(key).leaseTime(Duration.ofSeconds(1)).waitTime(SOON);
 		SemaphoreRequest semaphore = SemaphoreRequest.of(key, 5).leaseTime(Duration.ofSeconds(1)).waitTime(SOON);
 		// So that each script is sent in full again.
-		this.fleet.observer().execute((RedisCallback<@Nullable Void>) (connection) -> {
-			connection.scriptingCommands().scriptFlush();
-			return null;
-		});
+		this.fleet.onServer((connection) -> connection.scriptingCommands().scriptFlush());
 		tell(failures, () -> handOver(instance.locks().acquireAsync(lock), () -> other.locks().acquireAsync(lock)));
 		tell(failures, () -> instance.locks().status(key));
 		for (Pool pool : Pool.values()) {

@@ -11,12 +11,9 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
-
-import org.springframework.data.redis.core.RedisCallback;
 
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -55,7 +52,7 @@ class ScriptCacheTests {
 		CompletableFuture<Integer> flushes = Instance.inBackground(() -> {
 			int count = 0;
 			while (loaded.get()) {
-				flushScripts();
+				this.fleet.onServer((connection) -> connection.scriptingCommands().scriptFlush());
 				count++;
 			}
 			return count;
@@ -88,13 +85,6 @@ class ScriptCacheTests {
 			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 		}
 		return ROUNDS;
-	}
-
-	private void flushScripts() {
-		this.fleet.observer().execute((RedisCallback<@Nullable Void>) (connection) -> {
-			connection.scriptingCommands().scriptFlush();
-			return null;
-		});
 	}
 
 }
