@@ -2,12 +2,19 @@ package io.holdfast.faults;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 
+import io.holdfast.Lease;
 import io.holdfast.LockLease;
+import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreView;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -35,6 +42,10 @@ class ScriptCacheTests {
 
 	private long lastFence;
 
+	private final AtomicInteger permits = new AtomicInteger();
+
+	private final AtomicInteger readersAndWriters = new AtomicInteger();
+
 	ScriptCacheTests(TestRedis redis) {
 		RedisServer server = redis.startServer();
 		this.fleet = Fleet.on(redis, server);
@@ -48,6 +59,19 @@ class ScriptCacheTests {
 	@Test
 	@DisplayName("F15 SCRIPT FLUSH in a loop under load is invisible")
 	void scriptFlush() {
+		runWhileScriptsAreFlushed(this::useLock);
+		assertThat(this.counter).isEqualTo(2 * THREADS * ROUNDS);
+	}
+
+	@Test
+	@DisplayName("F15 SCRIPT FLUSH in a loop under load is invisible to those who use permits, read and write")
+	void scriptFlushWithPermits() {
+		runWhileScriptsAreFlushed((instance) -> usePermits(instance, new Random()));
+		assertThat(this.permits).hasValue(0);
+		assertThat(this.readersAndWriters).hasValue(0);
+	}
+
+	private void runWhileScriptsAreFlushed(Consumer<Instance> work) {
 		AtomicBoolean loaded = new AtomicBoolean(true);
 		CompletableFuture<Integer> flushes = Instance.inBackground(() -> {
 			int count = 0;
@@ -61,18 +85,20 @@ class ScriptCacheTests {
 		for (int i = 0; i < 2; i++) {
 			Instance instance = this.fleet.start();
 			for (int j = 0; j < THREADS; j++) {
-				workers.add(Instance.inBackground(() -> work(instance)));
+				workers.add(Instance.inBackground(() -> {
+					work.accept(instance);
+					return true;
+				}));
 			}
 		}
 		assertThat(CompletableFuture.allOf(workers.toArray(CompletableFuture[]::new)))
 			.succeedsWithin(SOON.multipliedBy(3));
 		loaded.set(false);
 		assertThat(flushes).succeedsWithin(SOON).satisfies((count) -> assertThat(count).isGreaterThan(100));
-		assertThat(this.counter).isEqualTo(2 * THREADS * ROUNDS);
 		this.fleet.awaitNothingLeft();
 	}
 
-	private int work(Instance instance) {
+	private void useLock(Instance instance) {
 		for (int i = 0; i < ROUNDS; i++) {
 			LockLease lease = instance.acquire(LockRequest.of("scripts").waitForever());
 			int before = this.counter;
@@ -84,7 +110,32 @@ class ScriptCacheTests {
 			this.counter = before + 1;
 			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 		}
-		return ROUNDS;
+	}
+
+	private void usePermits(Instance instance, Random random) {
+		SemaphoreRequest permits = SemaphoreRequest.of("scripts", 4).waitForever();
+		LockRequest lock = LockRequest.of("scripts").waitForever();
+		for (int i = 0; i < ROUNDS / 4; i++) {
+			int count = 1 + random.nextInt(3);
+			use(instance.semaphores().acquire(permits.permits(count)), count, this.permits, 4);
+			boolean write = random.nextInt(4) == 0;
+			use(instance.acquire(lock.mode(write ? LockMode.WRITE : LockMode.READ)), write ? 99 : 1,
+					this.readersAndWriters, 99);
+			SemaphoreView view = instance.semaphores().asSemaphore("scripts", 4);
+			view.acquireUninterruptibly(2);
+			assertThat(this.permits.addAndGet(2)).isLessThanOrEqualTo(4);
+			for (int j = 0; j < 2; j++) {
+				this.permits.decrementAndGet();
+				view.release();
+			}
+		}
+	}
+
+	private static void use(Lease lease, int count, AtomicInteger inUse, int limit) {
+		assertThat(inUse.addAndGet(count)).isLessThanOrEqualTo(limit);
+		lease.renew(SOON.multipliedBy(4));
+		inUse.addAndGet(-count);
+		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 	}
 
 }
