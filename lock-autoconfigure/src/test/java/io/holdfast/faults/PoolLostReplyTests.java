@@ -86,7 +86,7 @@ class PoolLostReplyTests {
 		assertAllFree(pool);
 	}
 
-	@ParameterizedTest(name = "F5 the reply to a waiter's ACQUIRE lost, and the command repeated: one turn ({0})")
+	@ParameterizedTest(name = "F5 the reply to a waiter''s ACQUIRE lost, and the command repeated: one turn ({0})")
 	@EnumSource
 	void waitingAcquireRepeated(Pool pool) {
 		Lease held = request(pool).all().acquire(this.other);
@@ -163,7 +163,7 @@ class PoolLostReplyTests {
 	}
 
 	@ParameterizedTest(
-			name = "F6 the reply to ACQUIRE lost by a reset: held, or the store's trouble and cleaned up ({0})")
+			name = "F6 the reply to ACQUIRE lost by a reset: held, or the store''s trouble and cleaned up ({0})")
 	@EnumSource
 	void acquireReset(Pool pool) {
 		this.proxy.swallowRepliesThenReset(KEY);
@@ -179,7 +179,7 @@ class PoolLostReplyTests {
 	}
 
 	@ParameterizedTest(
-			name = "F6 the reply to RELEASE lost by a reset: RELEASED, or the store's trouble, and free ({0})")
+			name = "F6 the reply to RELEASE lost by a reset: RELEASED, or the store''s trouble, and free ({0})")
 	@EnumSource
 	void releaseReset(Pool pool) {
 		Lease lease = request(pool).all().acquire(this.instance);
@@ -195,7 +195,7 @@ class PoolLostReplyTests {
 	}
 
 	@ParameterizedTest(
-			name = "F6 the reply to RENEW lost by a reset: still held, with the store's trouble or without ({0})")
+			name = "F6 the reply to RENEW lost by a reset: still held, with the store''s trouble or without ({0})")
 	@EnumSource
 	void renewReset(Pool pool) {
 		Lease lease = request(pool).acquire(this.instance);
