@@ -39,7 +39,13 @@ class WakeUpListenerTests {
 		// Where Lettuce connects.
 		willAnswer((invocation) -> {
 			this.connecting.complete(Thread.currentThread());
-			this.connected.await();
+			try {
+				this.connected.await();
+			}
+			catch (InterruptedException ex) {
+				// As drivers do; a checked exception would end the thread.
+				throw new IllegalStateException(ex);
+			}
 			return null;
 		}).given(this.connection).subscribe(any(), any(byte[].class));
 		this.listener.start("0123456789abcdef0123456789abcdef", mock(WakeUps.class));
