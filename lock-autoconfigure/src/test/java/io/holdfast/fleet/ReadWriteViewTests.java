@@ -20,6 +20,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInfo;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.Timeout.ThreadMode;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -28,6 +30,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  * A read-write lock in the habit of java.util.concurrent.
  */
 @WithRedis
+@Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
 class ReadWriteViewTests {
 
 	private static Fleet fleet;

@@ -18,6 +18,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInfo;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.Timeout.ThreadMode;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -27,6 +29,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
  * A semaphore in the habit of java.util.concurrent, over two contexts.
  */
 @WithRedis
+@Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
 class SemaphoreViewTests {
 
 	private static final int LIMIT = 6;
