@@ -194,11 +194,12 @@ final class Fleet implements AutoCloseable {
 	}
 
 	/**
-	 * How many milliseconds the lease of a semaphore's holder has left that ends first,
-	 * by the server's clock; -1 if nobody is left that was a holder.
+	 * How many milliseconds the lease has left that ends first, by the server's clock; -1
+	 * if nobody is left that had one.
+	 * @param holders the key in Redis of those who hold permits, or read or write
 	 */
-	long firstLeaseLeft(String key) {
-		return template().execute(FIRST_LEASE, List.of(semaphoreKey(key, "holders")));
+	long firstLeaseLeft(String holders) {
+		return template().execute(FIRST_LEASE, List.of(holders));
 	}
 
 	/** Wait until so many instances stand in the queue of a key. */

@@ -177,6 +177,7 @@ class ReadWriteCrowdTests {
 		writer.kill();
 		long killedAt = System.nanoTime();
 		Duration left = Duration.ofMillis(fleet.firstLeaseLeft(fleet.lockKey("writer")));
+		assertThat(left).isPositive();
 		List<LockLease> leases = next.stream().map(Attempt::lease).toList();
 		assertThat(leases).allMatch(LockLease::isHeld).allMatch((lease) -> lease.fence() > fence);
 		assertThat(next).allSatisfy((attempt) -> assertThat(Duration.ofNanos(attempt.endedAt() - killedAt))
