@@ -1,19 +1,27 @@
 package io.holdfast.faults;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.ReleaseResult;
+import io.holdfast.SemaphoreService;
+import io.holdfast.SemaphoreView;
 import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -136,7 +144,7 @@ class PoolOutageTests {
 	}
 
 	@ParameterizedTest(
-			name = "F10 nothing listens: the store's trouble at once, whatever the wait, and it works when Redis is there ({0})")
+			name = "F10 nothing listens: the store''s trouble at once, whatever the wait, and it works when Redis is there ({0})")
 	@EnumSource
 	void nothingListens(Pool pool) {
 		this.proxy.down();
@@ -214,6 +222,78 @@ class PoolOutageTests {
 		catch (LeaseStoreException ex) {
 			return false;
 		}
+	}
+
+	@ParameterizedTest(
+			name = "F13 the release fails: it is repeated when Redis is back, long before the lease ends ({0})")
+	@EnumSource
+	void releaseIsRepeated(Pool pool) {
+		Instance instance = startAndWarmUp(pool);
+		Instance other = this.fleet.start();
+		Lease lease = request(pool).leaseTime(Duration.ofMinutes(5)).acquire(instance);
+		CompletableFuture<Lease> waiting = request(pool).all().acquireInBackground(other);
+		pool.awaitQueued(this.fleet, KEY, 1);
+		this.proxy.down();
+		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(lease::release)
+			.withMessageContaining("at the latest");
+		assertThat(lease.release()).isEqualTo(ReleaseResult.ALREADY_RELEASED);
+		assertThat(waiting).isNotDone();
+		this.proxy.up();
+		assertThat(waiting).succeedsWithin(SOON).satisfies(Lease::release);
+		pool.assertAllFree(this.fleet, KEY, other);
+	}
+
+	@Test
+	@DisplayName("F13 the release of some permits fails: it is repeated when Redis is back, and the rest is held on")
+	void releaseOfSomeIsRepeated() {
+		Instance instance = startAndWarmUp(Pool.SEMAPHORE);
+		Instance other = this.fleet.start();
+		SemaphoreView view = instance.semaphores().asSemaphore(KEY, PoolRequest.LIMIT);
+		view.acquireUninterruptibly(3);
+		CompletableFuture<Lease> waiting = request(Pool.SEMAPHORE).acquireInBackground(other);
+		Pool.SEMAPHORE.awaitQueued(this.fleet, KEY, 1);
+		this.proxy.down();
+		// Its trouble is logged, not thrown.
+		view.release(2);
+		assertThat(waiting).isNotDone();
+		this.proxy.up();
+		assertThat(waiting).succeedsWithin(SOON).satisfies((lease) -> {
+			assertThat(other.semaphores().status(KEY).used()).isEqualTo(2);
+			lease.close();
+		});
+		view.release();
+		Pool.SEMAPHORE.assertAllFree(this.fleet, KEY, other);
+	}
+
+	@ParameterizedTest(name = "F9 F10 no answer by a semaphore, however it is asked, is taken for one ({0})")
+	@ValueSource(strings = { "silent", "down" })
+	void semaphoreWithoutRedis(String trouble) {
+		Instance instance = startAndWarmUp(Pool.SEMAPHORE);
+		if (trouble.equals("down")) {
+			this.proxy.down();
+		}
+		else {
+			this.proxy.blackHole();
+		}
+		SemaphoreService semaphores = instance.semaphores();
+		SemaphoreView view = semaphores.asSemaphore(KEY, PoolRequest.LIMIT);
+		// At the same time, as each takes as long as it may.
+		Stream<ThrowingCallable> calls = Stream.of(view::tryAcquire,
+				() -> view.tryAcquire(2, HALF_A_SECOND.toMillis(), TimeUnit.MILLISECONDS), view::availablePermits,
+				view::drainPermits, () -> semaphores.status(KEY), () -> semaphores.setLimit(KEY, 9),
+				() -> semaphores.clearLimit(KEY));
+		List<CompletableFuture<Boolean>> told = calls.map((call) -> Instance.inBackground(() -> {
+			assertStoreTroubleWithin(HALF_A_SECOND, call);
+			return true;
+		})).toList();
+		told.forEach((call) -> assertThat(call).succeedsWithin(SOON));
+		this.proxy.pass();
+		this.proxy.up();
+		await("an answer, after what may have been sent late").atMost(SOON).ignoreExceptions().until(() -> {
+			semaphores.clearLimit(KEY);
+			return true;
+		});
+		Pool.SEMAPHORE.assertAllFree(this.fleet, KEY, this.fleet.start());
 	}
 
 }
