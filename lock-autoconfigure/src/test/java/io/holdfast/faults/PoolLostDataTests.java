@@ -7,6 +7,7 @@ import java.util.concurrent.TimeUnit;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseLostException;
+import io.holdfast.LeaseStoreException;
 import io.holdfast.ReleaseResult;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
@@ -22,7 +23,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * What was stored for permits goes away while they are held and waited for.
+ * What was stored for permits goes away while they are held and waited for, or there is
+ * no room for more.
  */
 @WithRedis
 class PoolLostDataTests {
@@ -175,6 +177,38 @@ class PoolLostDataTests {
 		assertThat(CompletableFuture.allOf(first.thenAccept(Lease::close), second.thenAccept(Lease::close)))
 			.succeedsWithin(SOON);
 		pool.assertAllFree(this.fleet, KEY, this.instance, this.other);
+	}
+
+	@ParameterizedTest(
+			name = "F32 memory is full: nothing new, and that is said; who holds is renewed, releases and hands over ({0})")
+	@EnumSource
+	void memoryFull(Pool pool) {
+		// Who waits must not ask again meanwhile, as that would end its wait.
+		Instance patient = this.fleet.start("holdfast.wake-up.handoff-timeout=60s");
+		this.fleet.awaitListening(3);
+		Duration leaseTime = Duration.ofSeconds(1);
+		Lease lease = request(pool).leaseTime(leaseTime).acquire(this.instance);
+		limitMemory("1");
+		PoolRequest another = new PoolRequest(pool, "another");
+		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> another.acquire(this.other))
+			.withMessageContaining("out of memory");
+		await("more than a lease").during(leaseTime.plusMillis(500)).atMost(SOON).until(lease::isHeld);
+		lease.renew(Duration.ofMinutes(1));
+		limitMemory("0");
+		CompletableFuture<Lease> waiting = request(pool).all()
+			.leaseTime(Duration.ofMinutes(1))
+			.acquireInBackground(patient);
+		pool.awaitQueued(this.fleet, KEY, 1);
+		limitMemory("1");
+		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(waiting).succeedsWithin(SOON)
+			.satisfies((next) -> assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED));
+		limitMemory("0");
+		pool.assertAllFree(this.fleet, KEY, this.instance, this.other);
+	}
+
+	private void limitMemory(String bytes) {
+		this.fleet.onServer((connection) -> connection.serverCommands().setConfig("maxmemory", bytes));
 	}
 
 }
