@@ -2,7 +2,9 @@ package io.holdfast.faults;
 
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 
+import io.holdfast.Lease;
 import io.holdfast.LockLease;
 import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
@@ -15,13 +17,15 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Subscriptions are killed while permits, or a turn to read or write, are waited for.
- * That costs time, and never a turn.
+ * Subscriptions are killed, or not to be had, while permits, or a turn to read or write,
+ * are waited for. That costs time, and never a turn.
  */
 @WithRedis
 class PermitWakeUpTests {
@@ -29,6 +33,8 @@ class PermitWakeUpTests {
 	private static final String KEY = "wake-up";
 
 	private static final Duration LEASE = Duration.ofMinutes(5);
+
+	private static final Duration NEARLY_ALL = Duration.ofMinutes(4);
 
 	private static final SemaphoreRequest ONE_OF_TWO = SemaphoreRequest.of(KEY, 2).waitForever().leaseTime(LEASE);
 
@@ -142,6 +148,51 @@ class PermitWakeUpTests {
 		assertThat(first.join().release()).isEqualTo(ReleaseResult.RELEASED);
 		assertThat(second).succeedsWithin(SOON).satisfies(LockLease::release);
 		this.fleet.awaitNothingLeft();
+	}
+
+	private void assertHandOff(Pool pool, Instance from, Instance to, Duration least) {
+		PoolRequest request = new PoolRequest(pool, KEY).waitTime(SOON).leaseTime(LEASE);
+		Lease held = request.acquire(from);
+		CompletableFuture<Lease> waiting = request.all().acquireInBackground(to);
+		pool.awaitQueued(this.fleet, KEY, 1);
+		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(waiting).succeedsWithin(SOON).satisfies((lease) -> {
+			assertThat(pool.leaseLeft(this.fleet, KEY)).as("how long it has it").isGreaterThan(least);
+			assertThat(request.tryAcquire(from)).isEmpty();
+			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+		});
+	}
+
+	@ParameterizedTest(
+			name = "Polling: turns are passed on without any subscription, and to and from who has one ({0})")
+	@EnumSource
+	void polling(Pool pool) {
+		Instance instance = this.fleet.start("holdfast.wake-up.mode=polling", ASK_SELDOM);
+		Instance other = this.fleet.start("holdfast.wake-up.mode=polling", ASK_SELDOM);
+		assertHandOff(pool, instance, other, NEARLY_ALL);
+		assertThat(this.fleet.channels()).isZero();
+		Instance subscribed = this.fleet.start(ASK_SELDOM);
+		this.fleet.awaitListening(1);
+		assertHandOff(pool, subscribed, other, NEARLY_ALL);
+		// By a wake-up: as long as a hand-off lasts at first.
+		assertHandOff(pool, instance, subscribed, Duration.ZERO);
+		pool.assertAllFree(this.fleet, KEY, instance, other, subscribed);
+	}
+
+	@ParameterizedTest(name = "F35 only the releasing user may not publish: the waiter has its turn when it asks ({0})")
+	@EnumSource
+	void releaserMayNotPublish(Pool pool) {
+		this.fleet.onServer((connection) -> connection.execute("ACL",
+				Stream.of("SETUSER", "app", "on", ">secret", "~*", "resetchannels", "+@all")
+					.map(String::getBytes)
+					.toArray(byte[][]::new)));
+		Instance instance = this.fleet.start("spring.data.redis.username=app", "spring.data.redis.password=secret",
+				ASK_OFTEN);
+		Instance other = this.fleet.start(ASK_OFTEN);
+		this.fleet.awaitListening(1);
+		assertHandOff(pool, instance, other, NEARLY_ALL);
+		assertHandOff(pool, other, instance, NEARLY_ALL);
+		pool.assertAllFree(this.fleet, KEY, instance, other);
 	}
 
 }
