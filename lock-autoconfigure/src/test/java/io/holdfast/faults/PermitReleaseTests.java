@@ -1,8 +1,12 @@
 package io.holdfast.faults;
 
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.IntConsumer;
 
 import io.holdfast.LeaseLostException;
 import io.holdfast.PermitLease;
@@ -180,6 +184,62 @@ class PermitReleaseTests {
 		assertFree(2);
 		assertThat(staying.release()).isEqualTo(ReleaseResult.RELEASED);
 		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("F43 released twice, late, or in portions by several threads at once: never more than the limit at once")
+	void mixedByMany() {
+		AtomicInteger used = new AtomicInteger();
+		AtomicInteger most = new AtomicInteger();
+		IntConsumer count = (change) -> {
+			int now = used.addAndGet(change);
+			most.accumulateAndGet(now, Math::max);
+			assertThat(now).isBetween(0, LIMIT);
+		};
+		List<CompletableFuture<Boolean>> users = new ArrayList<>();
+		for (SemaphoreService one : List.of(this.semaphores, this.others, this.semaphores, this.others)) {
+			Random random = new Random();
+			users.add(Instance.inBackground(() -> {
+				for (int i = 0; i < 40; i++) {
+					use(one, random.nextInt(4), 1 + random.nextInt(2), count);
+				}
+				return true;
+			}));
+		}
+		users.forEach((user) -> assertThat(user).succeedsWithin(SOON.multipliedBy(3)));
+		assertThat(most).as("used at once, at most").hasValueGreaterThan(1);
+		assertThat(used).hasValue(0);
+		this.fleet.awaitNothingLeft();
+	}
+
+	private static void use(SemaphoreService semaphores, int way, int permits, IntConsumer count) {
+		SemaphoreRequest request = ONE.permits(permits).waitTime(SOON);
+		switch (way) {
+			case 0 -> {
+				PermitLease lease = semaphores.acquire(request.leaseTime(Duration.ofMillis(100)).renewal(false));
+				// Not counted, as nobody but the store knows when exactly it ends.
+				await().pollInterval(Duration.ofMillis(5)).until(() -> !lease.isHeld());
+				assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
+			}
+			case 1 -> {
+				PermitLease lease = semaphores.acquire(request);
+				count.accept(permits);
+				Thread.yield();
+				count.accept(-permits);
+				CompletableFuture<ReleaseResult> first = lease.releaseAsync();
+				assertThat(lease.release()).isEqualTo(ReleaseResult.ALREADY_RELEASED);
+				assertThat(first).succeedsWithin(SOON).isEqualTo(ReleaseResult.RELEASED);
+			}
+			default -> {
+				SemaphoreView view = semaphores.asSemaphore(KEY, LIMIT);
+				view.acquireUninterruptibly(permits);
+				count.accept(permits);
+				for (int i = 0; i < permits; i++) {
+					count.accept(-1);
+					view.release();
+				}
+			}
+		}
 	}
 
 }
