@@ -15,7 +15,18 @@ import java.util.concurrent.CompletableFuture;
 public interface Lease extends AutoCloseable {
 
 	/**
-	 * The key as its user named it.
+	 * The innermost lease of the annotated method that the current thread runs: that of
+	 * its lock, if it has permits too. Reactive chains have theirs in their
+	 * {@link LeaseContext}.
+	 * @return the lease
+	 * @throws IllegalStateException if this thread does not run such a method
+	 */
+	static Lease current() {
+		return LeaseContext.current().lease();
+	}
+
+	/**
+	 * The key as its user named it; of several locked together, all of them in one text.
 	 * @return the key
 	 */
 	String key();

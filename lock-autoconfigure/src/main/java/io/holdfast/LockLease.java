@@ -1,9 +1,29 @@
 package io.holdfast;
 
+import java.util.List;
+
 /**
  * The {@link Lease} of a lock.
  */
 public interface LockLease extends Lease {
+
+	/**
+	 * The innermost lock of the annotated method that the current thread runs. Reactive
+	 * chains have theirs in their {@link LeaseContext}.
+	 * @return the lease
+	 * @throws IllegalStateException if this thread does not run such a method
+	 */
+	static LockLease current() {
+		return LeaseContext.current().lock();
+	}
+
+	/**
+	 * What is locked: one key, or several at once.
+	 * @return the keys in their order
+	 */
+	default List<String> keys() {
+		return List.of(key());
+	}
 
 	/**
 	 * The fencing token of this lease: a positive number that is greater than that of
@@ -13,10 +33,25 @@ public interface LockLease extends Lease {
 	 * share the number of the lease that they are nested in. Leases for reading have
 	 * numbers in the same row.
 	 * @return the fencing token
+	 * @throws IllegalStateException if this is the lease of several keys, each of which
+	 * has {@linkplain #fence(String) its own}
 	 * @see <a href=
 	 * "https://martin.kleppmann.com/2016/02/08/how-to-do-distributed-locking.html">Martin
 	 * Kleppmann: How to do distributed locking</a>
 	 */
 	long fence();
+
+	/**
+	 * The {@linkplain #fence() fencing token} of one of the keys.
+	 * @param key one of {@link #keys()}
+	 * @return the fencing token
+	 * @throws IllegalArgumentException if it is none of them
+	 */
+	default long fence(String key) {
+		if (!key.equals(key())) {
+			throw new IllegalArgumentException("This is a lease of '" + key() + "', not of '" + key + "'");
+		}
+		return fence();
+	}
 
 }

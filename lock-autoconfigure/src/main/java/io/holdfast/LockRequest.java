@@ -1,7 +1,10 @@
 package io.holdfast;
 
 import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
 import java.util.Objects;
+import java.util.TreeSet;
 
 import org.jspecify.annotations.Nullable;
 
@@ -11,29 +14,25 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LockRequest {
 
-	private final String key;
+	private static final int MAX_KEYS = 1000;
+
+	private final List<String> keys;
 
 	private final LockMode mode;
 
-	private final @Nullable Duration waitTime;
-
-	private final @Nullable Duration leaseTime;
-
-	private final @Nullable Duration maxHold;
-
-	private final boolean renewal;
+	private final Terms terms;
 
 	private final boolean reentrant;
 
-	private LockRequest(String key, LockMode mode, @Nullable Duration waitTime, @Nullable Duration leaseTime,
-			@Nullable Duration maxHold, boolean renewal, boolean reentrant) {
-		this.key = key;
+	private final @Nullable LeaseContext context;
+
+	private LockRequest(List<String> keys, LockMode mode, Terms terms, boolean reentrant,
+			@Nullable LeaseContext context) {
+		this.keys = keys;
 		this.mode = mode;
-		this.waitTime = waitTime;
-		this.leaseTime = leaseTime;
-		this.maxHold = maxHold;
-		this.renewal = renewal;
+		this.terms = terms;
 		this.reentrant = reentrant;
+		this.context = context;
 	}
 
 	/**
@@ -43,7 +42,43 @@ public final class LockRequest {
 	 * @throws IllegalArgumentException if the key is not allowed
 	 */
 	public static LockRequest of(String key) {
-		return new LockRequest(Requests.check("lock", key), LockMode.EXCLUSIVE, null, null, null, true, true);
+		return new LockRequest(List.of(Requests.check("lock", key)), LockMode.EXCLUSIVE, Terms.DEFAULTS, true, null);
+	}
+
+	/**
+	 * A request for several keys, with the service's defaults: all or none of them,
+	 * within one wait time, as one lease. They are acquired in the order of their texts,
+	 * the same everywhere, so that those who ask for several keys at once never wait for
+	 * each other in a circle.
+	 * @param keys what to lock, from 1 to 1,000 keys; each counts once
+	 * @return the request
+	 * @throws IllegalArgumentException if there is no key, or a key is not allowed
+	 */
+	public static LockRequest ofAll(Collection<String> keys) {
+		TreeSet<String> ordered = new TreeSet<>();
+		for (String key : keys) {
+			ordered.add(Requests.check("lock", key));
+		}
+		Requests.checkCount("The number of keys to lock together", ordered.size(), 1, MAX_KEYS);
+		return new LockRequest(List.copyOf(ordered), LockMode.EXCLUSIVE, Terms.DEFAULTS, true, null);
+	}
+
+	/**
+	 * The request for one of several keys.
+	 * @param key the key
+	 * @return the request, as this one otherwise
+	 */
+	public LockRequest only(String key) {
+		return new LockRequest(List.of(Requests.check("lock", key)), this.mode, this.terms, this.reentrant,
+				this.context);
+	}
+
+	private LockRequest with(Terms changed) {
+		return new LockRequest(this.keys, this.mode, changed, this.reentrant, this.context);
+	}
+
+	private String of() {
+		return " of lock '" + key() + "'";
 	}
 
 	/**
@@ -53,8 +88,7 @@ public final class LockRequest {
 	 * @return the changed request
 	 */
 	public LockRequest mode(LockMode mode) {
-		return new LockRequest(this.key, mode, this.waitTime, this.leaseTime, this.maxHold, this.renewal,
-				this.reentrant);
+		return new LockRequest(this.keys, mode, this.terms, this.reentrant, this.context);
 	}
 
 	/**
@@ -64,9 +98,7 @@ public final class LockRequest {
 	 * @throws IllegalArgumentException if it is negative
 	 */
 	public LockRequest waitTime(Duration waitTime) {
-		Duration bounded = Requests.checkWait("waitTime of lock '" + this.key + "'", waitTime);
-		return new LockRequest(this.key, this.mode, bounded, this.leaseTime, this.maxHold, this.renewal,
-				this.reentrant);
+		return with(this.terms.withWaitTime(of(), waitTime));
 	}
 
 	/**
@@ -85,9 +117,7 @@ public final class LockRequest {
 	 * @throws IllegalArgumentException if it is out of these bounds
 	 */
 	public LockRequest leaseTime(Duration leaseTime) {
-		Requests.checkBounds("leaseTime of lock '" + this.key + "'", leaseTime, Requests.MIN_LEASE, Requests.MAX_LEASE);
-		return new LockRequest(this.key, this.mode, this.waitTime, leaseTime, this.maxHold, this.renewal,
-				this.reentrant);
+		return with(this.terms.withLeaseTime(of(), leaseTime));
 	}
 
 	/**
@@ -97,8 +127,7 @@ public final class LockRequest {
 	 * @return the changed request
 	 */
 	public LockRequest renewal(boolean renewal) {
-		return new LockRequest(this.key, this.mode, this.waitTime, this.leaseTime, this.maxHold, renewal,
-				this.reentrant);
+		return with(this.terms.withRenewal(renewal));
 	}
 
 	/**
@@ -109,9 +138,7 @@ public final class LockRequest {
 	 * @throws IllegalArgumentException if it is too short
 	 */
 	public LockRequest maxHold(Duration maxHold) {
-		Requests.checkBounds("maxHold of lock '" + this.key + "'", maxHold, Requests.MIN_LEASE, Requests.FOREVER);
-		return new LockRequest(this.key, this.mode, this.waitTime, this.leaseTime, maxHold, this.renewal,
-				this.reentrant);
+		return with(this.terms.withMaxHold(of(), maxHold));
 	}
 
 	/**
@@ -121,16 +148,58 @@ public final class LockRequest {
 	 * @return the changed request
 	 */
 	public LockRequest reentrant(boolean reentrant) {
-		return new LockRequest(this.key, this.mode, this.waitTime, this.leaseTime, this.maxHold, this.renewal,
-				reentrant);
+		return new LockRequest(this.keys, this.mode, this.terms, reentrant, this.context);
+	}
+
+	/**
+	 * How long others are kept out at least, even if the lease is released sooner: for
+	 * jobs that may end so quickly that another instance, whose clock is late, would run
+	 * them once more. Nobody waits for that time to pass; the release only takes effect
+	 * when it is over. A nested lease has no such time.
+	 * @param minHold the shortest time, from 0 (the default) to 365 days
+	 * @return the changed request
+	 * @throws IllegalArgumentException if it is out of these bounds
+	 */
+	public LockRequest minHold(Duration minHold) {
+		return with(this.terms.withMinHold(of(), minHold));
+	}
+
+	/**
+	 * What kind of thing is locked, for {@linkplain LeaseLostEvent events} and meters:
+	 * one of few names, unlike the key.
+	 * @param name the name, not blank
+	 * @return the changed request
+	 * @throws IllegalArgumentException if it is blank
+	 */
+	public LockRequest name(String name) {
+		return with(this.terms.withName(of(), name));
+	}
+
+	/**
+	 * Ask within a context: if it has a lease of the key that is still held, a nested
+	 * lease of that is granted at once. Calls that block ask within the context of their
+	 * thread if nothing else is said; asynchronous ones within none.
+	 * @param context the context
+	 * @return the changed request
+	 */
+	public LockRequest within(LeaseContext context) {
+		return new LockRequest(this.keys, this.mode, this.terms, this.reentrant, context);
 	}
 
 	/**
 	 * What to lock.
-	 * @return the key
+	 * @return the key; of several, all of them in one text for messages
 	 */
 	public String key() {
-		return this.key;
+		return (this.keys.size() == 1) ? this.keys.get(0) : Requests.join(this.keys);
+	}
+
+	/**
+	 * What to lock: one key or several.
+	 * @return the keys in their order, each once
+	 */
+	public List<String> keys() {
+		return this.keys;
 	}
 
 	/**
@@ -146,7 +215,7 @@ public final class LockRequest {
 	 * @return the longest wait, or {@code null} for the service's default
 	 */
 	public @Nullable Duration waitTime() {
-		return this.waitTime;
+		return this.terms.waitTime();
 	}
 
 	/**
@@ -154,7 +223,7 @@ public final class LockRequest {
 	 * @return the lease time, or {@code null} for the service's default
 	 */
 	public @Nullable Duration leaseTime() {
-		return this.leaseTime;
+		return this.terms.leaseTime();
 	}
 
 	/**
@@ -162,7 +231,7 @@ public final class LockRequest {
 	 * @return the longest time, or {@code null} for the service's default
 	 */
 	public @Nullable Duration maxHold() {
-		return this.maxHold;
+		return this.terms.maxHold();
 	}
 
 	/**
@@ -170,7 +239,7 @@ public final class LockRequest {
 	 * @return whether it is
 	 */
 	public boolean isRenewal() {
-		return this.renewal;
+		return this.terms.renewal();
 	}
 
 	/**
@@ -181,25 +250,45 @@ public final class LockRequest {
 		return this.reentrant;
 	}
 
+	/**
+	 * How long others are kept out at least.
+	 * @return the shortest time, zero by default
+	 */
+	public Duration minHold() {
+		return this.terms.minHold();
+	}
+
+	/**
+	 * What kind of thing is locked.
+	 * @return the name, or {@code null}
+	 */
+	public @Nullable String name() {
+		return this.terms.name();
+	}
+
+	/**
+	 * Within what to ask.
+	 * @return the context, or {@code null} if nothing is said
+	 */
+	public @Nullable LeaseContext context() {
+		return this.context;
+	}
+
 	@Override
 	public boolean equals(@Nullable Object other) {
-		return other instanceof LockRequest that && this.key.equals(that.key) && this.mode == that.mode
-				&& Objects.equals(this.waitTime, that.waitTime) && Objects.equals(this.leaseTime, that.leaseTime)
-				&& Objects.equals(this.maxHold, that.maxHold) && this.renewal == that.renewal
-				&& this.reentrant == that.reentrant;
+		return other instanceof LockRequest that && this.keys.equals(that.keys) && this.mode == that.mode
+				&& this.terms.equals(that.terms) && this.reentrant == that.reentrant && this.context == that.context;
 	}
 
 	@Override
 	public int hashCode() {
-		return Objects.hash(this.key, this.mode, this.waitTime, this.leaseTime, this.maxHold, this.renewal,
-				this.reentrant);
+		return Objects.hash(this.keys, this.mode, this.terms, this.reentrant);
 	}
 
 	@Override
 	public String toString() {
-		return "LockRequest[" + this.key + ", mode=" + this.mode + ", waitTime="
-				+ (Requests.FOREVER.equals(this.waitTime) ? "forever" : this.waitTime) + ", leaseTime=" + this.leaseTime
-				+ ", maxHold=" + this.maxHold + ", renewal=" + this.renewal + ", reentrant=" + this.reentrant + "]";
+		return "LockRequest[" + key() + ", mode=" + this.mode + ", " + this.terms + ", reentrant=" + this.reentrant
+				+ "]";
 	}
 
 }

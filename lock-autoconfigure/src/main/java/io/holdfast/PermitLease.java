@@ -7,6 +7,16 @@ package io.holdfast;
 public interface PermitLease extends Lease {
 
 	/**
+	 * The innermost permits of the annotated method that the current thread runs.
+	 * Reactive chains have theirs in their {@link LeaseContext}.
+	 * @return the lease
+	 * @throws IllegalStateException if this thread does not run such a method
+	 */
+	static PermitLease current() {
+		return LeaseContext.current().permits();
+	}
+
+	/**
 	 * How many permits this lease is for.
 	 * @return the number of permits, at least 1
 	 */

@@ -1,6 +1,7 @@
 package io.holdfast;
 
 import java.time.Duration;
+import java.util.List;
 
 /**
  * Checks what users name and ask for, with messages that say what to do instead.
@@ -42,6 +43,21 @@ final class Requests {
 			}
 		}
 		return key;
+	}
+
+	static String checkName(String what, String name) {
+		if (name == null || name.isBlank()) {
+			throw new IllegalArgumentException(what + " is " + ((name == null) ? "null" : "blank")
+					+ ": give it the name of what it is for, or none");
+		}
+		return name;
+	}
+
+	/** Several keys in one text, for messages. */
+	static String join(List<String> keys) {
+		int shown = Math.min(keys.size(), 5);
+		return String.join(", ", keys.subList(0, shown))
+				+ ((keys.size() > shown) ? " and " + (keys.size() - shown) + " more" : "");
 	}
 
 	static void checkBounds(String what, Duration value, Duration min, Duration max) {

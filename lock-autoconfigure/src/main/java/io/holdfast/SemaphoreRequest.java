@@ -19,25 +19,15 @@ public final class SemaphoreRequest {
 
 	private final int permits;
 
-	private final @Nullable Duration waitTime;
-
-	private final @Nullable Duration leaseTime;
-
-	private final @Nullable Duration maxHold;
-
-	private final boolean renewal;
+	private final Terms terms;
 
 	private final @Nullable Boolean fair;
 
-	private SemaphoreRequest(String key, int limit, int permits, @Nullable Duration waitTime,
-			@Nullable Duration leaseTime, @Nullable Duration maxHold, boolean renewal, @Nullable Boolean fair) {
+	private SemaphoreRequest(String key, int limit, int permits, Terms terms, @Nullable Boolean fair) {
 		this.key = key;
 		this.limit = limit;
 		this.permits = permits;
-		this.waitTime = waitTime;
-		this.leaseTime = leaseTime;
-		this.maxHold = maxHold;
-		this.renewal = renewal;
+		this.terms = terms;
 		this.fair = fair;
 	}
 
@@ -52,7 +42,7 @@ public final class SemaphoreRequest {
 	public static SemaphoreRequest of(String key, int limit) {
 		Requests.check("semaphore", key);
 		Requests.checkCount("limit of semaphore '" + key + "'", limit, 1, MAX_LIMIT);
-		return new SemaphoreRequest(key, limit, 1, null, null, null, true, null);
+		return new SemaphoreRequest(key, limit, 1, Terms.DEFAULTS, null);
 	}
 
 	/**
@@ -64,8 +54,7 @@ public final class SemaphoreRequest {
 	 */
 	public SemaphoreRequest permits(int permits) {
 		Requests.checkCount("permits" + of(), permits, 1, MAX_LIMIT);
-		return new SemaphoreRequest(this.key, this.limit, permits, this.waitTime, this.leaseTime, this.maxHold,
-				this.renewal, this.fair);
+		return new SemaphoreRequest(this.key, this.limit, permits, this.terms, this.fair);
 	}
 
 	/**
@@ -76,9 +65,7 @@ public final class SemaphoreRequest {
 	 * @throws IllegalArgumentException if it is negative
 	 */
 	public SemaphoreRequest waitTime(Duration waitTime) {
-		Duration bounded = Requests.checkWait("waitTime" + of(), waitTime);
-		return new SemaphoreRequest(this.key, this.limit, this.permits, bounded, this.leaseTime, this.maxHold,
-				this.renewal, this.fair);
+		return with(this.terms.withWaitTime(of(), waitTime));
 	}
 
 	/**
@@ -97,9 +84,7 @@ public final class SemaphoreRequest {
 	 * @throws IllegalArgumentException if it is out of these bounds
 	 */
 	public SemaphoreRequest leaseTime(Duration leaseTime) {
-		Requests.checkBounds("leaseTime" + of(), leaseTime, Requests.MIN_LEASE, Requests.MAX_LEASE);
-		return new SemaphoreRequest(this.key, this.limit, this.permits, this.waitTime, leaseTime, this.maxHold,
-				this.renewal, this.fair);
+		return with(this.terms.withLeaseTime(of(), leaseTime));
 	}
 
 	/**
@@ -109,8 +94,7 @@ public final class SemaphoreRequest {
 	 * @return the changed request
 	 */
 	public SemaphoreRequest renewal(boolean renewal) {
-		return new SemaphoreRequest(this.key, this.limit, this.permits, this.waitTime, this.leaseTime, this.maxHold,
-				renewal, this.fair);
+		return with(this.terms.withRenewal(renewal));
 	}
 
 	/**
@@ -121,9 +105,31 @@ public final class SemaphoreRequest {
 	 * @throws IllegalArgumentException if it is too short
 	 */
 	public SemaphoreRequest maxHold(Duration maxHold) {
-		Requests.checkBounds("maxHold" + of(), maxHold, Requests.MIN_LEASE, Requests.FOREVER);
-		return new SemaphoreRequest(this.key, this.limit, this.permits, this.waitTime, this.leaseTime, maxHold,
-				this.renewal, this.fair);
+		return with(this.terms.withMaxHold(of(), maxHold));
+	}
+
+	/**
+	 * How long the permits are kept back at least, even if the lease is released sooner:
+	 * with it a semaphore bounds how often something is done, not only how much of it at
+	 * once. Nobody waits for that time to pass; the release only takes effect when it is
+	 * over.
+	 * @param minHold the shortest time, from 0 (the default) to 365 days
+	 * @return the changed request
+	 * @throws IllegalArgumentException if it is out of these bounds
+	 */
+	public SemaphoreRequest minHold(Duration minHold) {
+		return with(this.terms.withMinHold(of(), minHold));
+	}
+
+	/**
+	 * What kind of semaphore it is, for {@linkplain LeaseLostEvent events} and meters:
+	 * one of few names, unlike the key.
+	 * @param name the name, not blank
+	 * @return the changed request
+	 * @throws IllegalArgumentException if it is blank
+	 */
+	public SemaphoreRequest name(String name) {
+		return with(this.terms.withName(of(), name));
 	}
 
 	/**
@@ -134,8 +140,11 @@ public final class SemaphoreRequest {
 	 * @return the changed request
 	 */
 	public SemaphoreRequest fair(boolean fair) {
-		return new SemaphoreRequest(this.key, this.limit, this.permits, this.waitTime, this.leaseTime, this.maxHold,
-				this.renewal, fair);
+		return new SemaphoreRequest(this.key, this.limit, this.permits, this.terms, fair);
+	}
+
+	private SemaphoreRequest with(Terms changed) {
+		return new SemaphoreRequest(this.key, this.limit, this.permits, changed, this.fair);
 	}
 
 	private String of() {
@@ -171,7 +180,7 @@ public final class SemaphoreRequest {
 	 * @return the longest wait, or {@code null} for the service's default
 	 */
 	public @Nullable Duration waitTime() {
-		return this.waitTime;
+		return this.terms.waitTime();
 	}
 
 	/**
@@ -179,7 +188,7 @@ public final class SemaphoreRequest {
 	 * @return the lease time, or {@code null} for the service's default
 	 */
 	public @Nullable Duration leaseTime() {
-		return this.leaseTime;
+		return this.terms.leaseTime();
 	}
 
 	/**
@@ -187,7 +196,7 @@ public final class SemaphoreRequest {
 	 * @return the longest time, or {@code null} for the service's default
 	 */
 	public @Nullable Duration maxHold() {
-		return this.maxHold;
+		return this.terms.maxHold();
 	}
 
 	/**
@@ -195,7 +204,7 @@ public final class SemaphoreRequest {
 	 * @return whether it is
 	 */
 	public boolean isRenewal() {
-		return this.renewal;
+		return this.terms.renewal();
 	}
 
 	/**
@@ -206,25 +215,38 @@ public final class SemaphoreRequest {
 		return this.fair;
 	}
 
+	/**
+	 * How long the permits are kept back at least.
+	 * @return the shortest time, zero by default
+	 */
+	public Duration minHold() {
+		return this.terms.minHold();
+	}
+
+	/**
+	 * What kind of semaphore it is.
+	 * @return the name, or {@code null}
+	 */
+	public @Nullable String name() {
+		return this.terms.name();
+	}
+
 	@Override
 	public boolean equals(@Nullable Object other) {
 		return other instanceof SemaphoreRequest that && this.key.equals(that.key) && this.limit == that.limit
-				&& this.permits == that.permits && Objects.equals(this.waitTime, that.waitTime)
-				&& Objects.equals(this.leaseTime, that.leaseTime) && Objects.equals(this.maxHold, that.maxHold)
-				&& this.renewal == that.renewal && Objects.equals(this.fair, that.fair);
+				&& this.permits == that.permits && this.terms.equals(that.terms)
+				&& Objects.equals(this.fair, that.fair);
 	}
 
 	@Override
 	public int hashCode() {
-		return Objects.hash(this.key, this.limit, this.permits, this.waitTime, this.leaseTime, this.maxHold,
-				this.renewal, this.fair);
+		return Objects.hash(this.key, this.limit, this.permits, this.terms, this.fair);
 	}
 
 	@Override
 	public String toString() {
-		return "SemaphoreRequest[" + this.key + ", limit=" + this.limit + ", permits=" + this.permits + ", waitTime="
-				+ (Requests.FOREVER.equals(this.waitTime) ? "forever" : this.waitTime) + ", leaseTime=" + this.leaseTime
-				+ ", maxHold=" + this.maxHold + ", renewal=" + this.renewal + ", fair=" + this.fair + "]";
+		return "SemaphoreRequest[" + this.key + ", limit=" + this.limit + ", permits=" + this.permits + ", "
+				+ this.terms + ", fair=" + this.fair + "]";
 	}
 
 }

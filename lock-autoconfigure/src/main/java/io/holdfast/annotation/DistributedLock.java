@@ -126,4 +126,70 @@ public @interface DistributedLock {
 	 */
 	boolean renewal() default true;
 
+	/**
+	 * How long a renewed lease may be held in all: after that its renewal stops, and the
+	 * lease ends with what is left of its lease time. A guard against methods that hang.
+	 * Written like {@link #waitTime()}, at least {@code 100ms}.
+	 * @return the longest time, or empty for the default of the lock service,
+	 * {@code holdfast.lock.max-hold}
+	 */
+	String maxHold() default "";
+
+	/**
+	 * How long others are kept out at least, even if the method ends sooner, up to
+	 * {@code 365d}. For jobs that may end so quickly that another instance, whose clock
+	 * is late, would run them once more. Nobody waits for that time to pass: the method
+	 * returns when it is done, and the release takes effect later. Written like
+	 * {@link #waitTime()}.
+	 * @return the shortest time, or empty for none
+	 */
+	String minHold() default "";
+
+	/**
+	 * What becomes of a call when the lock is not to be had within the {@link #waitTime()
+	 * wait time}, or because the application is shutting down. Trouble with the store is
+	 * an exception always, and so is what the method throws itself: that of a lock inside
+	 * of it, too.
+	 * @return what happens; not {@link OnTimeout#SKIP SKIP} for methods that return a
+	 * primitive type, which has no empty value
+	 */
+	OnTimeout onTimeout() default OnTimeout.THROW;
+
+	/**
+	 * The name of a method of the same class that is called instead of this one in the
+	 * cases of {@link #onTimeout()}. It has the same parameters, or one more at the end
+	 * for the {@link io.holdfast.LockNotAcquiredException}, and a return type that fits.
+	 * It may be private.
+	 * @return the method's name, or empty for none
+	 */
+	String fallback() default "";
+
+	/**
+	 * What becomes of a call when the lease is lost while the method runs.
+	 * @return what happens
+	 */
+	OnLoss onLoss() default OnLoss.NOTIFY;
+
+	/**
+	 * When the lock is needed at all, as an expression of the Spring Expression Language
+	 * that yields true or false: {@code #count > 0}. Calls for which it is false run
+	 * without. It may use what {@link #key()} may.
+	 * @return the condition, or empty for always
+	 */
+	String condition() default "";
+
+	/**
+	 * The name of the bean that grants the lock: a {@link io.holdfast.LockService}, where
+	 * an application has more than one because it uses more than one Redis.
+	 * @return the bean's name, or empty for the only or primary one
+	 */
+	String service() default "";
+
+	/**
+	 * When the lock is released: by default not before the transaction is completed that
+	 * was active when the lock was taken, if there was one.
+	 * @return when
+	 */
+	ReleaseAfter releaseAfter() default ReleaseAfter.TRANSACTION;
+
 }

@@ -144,4 +144,63 @@ public @interface Semaphore {
 	 */
 	String fair() default "";
 
+	/**
+	 * How long a renewed lease may be held in all: after that its renewal stops, and the
+	 * lease ends with what is left of its lease time. A guard against methods that hang.
+	 * Written like {@link #waitTime()}, at least {@code 100ms}.
+	 * @return the longest time, or empty for no limit
+	 */
+	String maxHold() default "";
+
+	/**
+	 * How long the permits are kept back at least, even if the method ends sooner, up to
+	 * {@code 365d}. That bounds how often the method runs, not only how many calls run at
+	 * once. Nobody waits for that time to pass: the method returns when it is done, and
+	 * the release takes effect later. Written like {@link #waitTime()}.
+	 * @return the shortest time, or empty for none
+	 */
+	String minHold() default "";
+
+	/**
+	 * What becomes of a call when the permits are not to be had within the
+	 * {@link #waitTime() wait time}, or because the application is shutting down, or
+	 * because an operator has set a limit below what the call needs. Trouble with the
+	 * store is an exception always, and so is what the method throws itself: that of a
+	 * lock inside of it, too.
+	 * @return what happens; not {@link OnTimeout#SKIP SKIP} for methods that return a
+	 * primitive type, which has no empty value
+	 */
+	OnTimeout onTimeout() default OnTimeout.THROW;
+
+	/**
+	 * The name of a method of the same class that is called instead of this one in the
+	 * cases of {@link #onTimeout()}. It has the same parameters, or one more at the end
+	 * for the {@link io.holdfast.PermitNotAcquiredException}, and a return type that
+	 * fits. It may be private.
+	 * @return the method's name, or empty for none
+	 */
+	String fallback() default "";
+
+	/**
+	 * What becomes of a call when the lease is lost while the method runs.
+	 * @return what happens
+	 */
+	OnLoss onLoss() default OnLoss.NOTIFY;
+
+	/**
+	 * When the permits are needed at all, as an expression of the Spring Expression
+	 * Language that yields true or false: {@code #count > 0}. Calls for which it is false
+	 * run without. It may use what {@link DistributedLock#key()} may.
+	 * @return the condition, or empty for always
+	 */
+	String condition() default "";
+
+	/**
+	 * The name of the bean that grants the permits: a
+	 * {@link io.holdfast.SemaphoreService}, where an application has more than one
+	 * because it uses more than one Redis.
+	 * @return the bean's name, or empty for the only or primary one
+	 */
+	String service() default "";
+
 }

@@ -1,0 +1,151 @@
+package io.holdfast;
+
+import java.util.ArrayList;
+import java.util.List;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The leases under which code runs, innermost first. Annotated methods have theirs added
+ * to it: on the thread that runs the method, and in the context of a reactive chain.
+ * Immutable and thread-safe.
+ *
+ * <p>
+ * Whoever asks for a lock within a context that has a lease of it gets a nested lease at
+ * once, as a thread does that asks again for what it holds. So a context that is carried
+ * to another thread carries the permission to enter: <pre class="code">
+ * LeaseContext context = LeaseContext.current();
+ * executor.execute(() -&gt; {
+ *     try (LeaseContext.Scope scope = context.open()) { ... }
+ * });</pre>
+ */
+public final class LeaseContext {
+
+	private static final LeaseContext EMPTY = new LeaseContext(List.of());
+
+	private static final ThreadLocal<LeaseContext> CURRENT = new ThreadLocal<>();
+
+	private final List<Lease> leases;
+
+	private LeaseContext(List<Lease> leases) {
+		this.leases = leases;
+	}
+
+	/**
+	 * The context without leases.
+	 * @return the empty context
+	 */
+	public static LeaseContext empty() {
+		return EMPTY;
+	}
+
+	/**
+	 * The context of the current thread.
+	 * @return the context, empty if no annotated method is running on this thread and
+	 * none was {@linkplain #open() opened}
+	 */
+	public static LeaseContext current() {
+		LeaseContext current = CURRENT.get();
+		return (current != null) ? current : EMPTY;
+	}
+
+	/**
+	 * The leases of this context, held or not any more.
+	 * @return the leases, innermost first
+	 */
+	public List<Lease> leases() {
+		return this.leases;
+	}
+
+	/**
+	 * The innermost lease, of whatever kind.
+	 * @return the lease
+	 * @throws IllegalStateException if there is none
+	 */
+	public Lease lease() {
+		return innermost(Lease.class, "lock or permit", "@DistributedLock or @Semaphore");
+	}
+
+	/**
+	 * The innermost lease of a lock.
+	 * @return the lease
+	 * @throws IllegalStateException if there is none
+	 */
+	public LockLease lock() {
+		return innermost(LockLease.class, "lock", "@DistributedLock");
+	}
+
+	/**
+	 * The innermost lease of permits.
+	 * @return the lease
+	 * @throws IllegalStateException if there is none
+	 */
+	public PermitLease permits() {
+		return innermost(PermitLease.class, "permit", "@Semaphore");
+	}
+
+	private <L extends Lease> L innermost(Class<L> type, String what, String annotation) {
+		for (Lease lease : this.leases) {
+			if (type.isInstance(lease)) {
+				return type.cast(lease);
+			}
+		}
+		throw new IllegalStateException("There is no lease of a " + what + " here: this code does not run inside of a"
+				+ " method with " + annotation + " that was called through its bean, or runs on another thread");
+	}
+
+	/**
+	 * This context and one more lease, as the innermost.
+	 * @param lease the lease
+	 * @return the new context
+	 */
+	public LeaseContext with(Lease lease) {
+		List<Lease> more = new ArrayList<>(this.leases.size() + 1);
+		more.add(lease);
+		more.addAll(this.leases);
+		return new LeaseContext(List.copyOf(more));
+	}
+
+	/**
+	 * Make this the context of the current thread, in place of the one it has, until the
+	 * scope is closed on the same thread.
+	 * @return what puts the former context back
+	 */
+	public Scope open() {
+		LeaseContext former = CURRENT.get();
+		CURRENT.set(this);
+		return new Scope(former);
+	}
+
+	@Override
+	public String toString() {
+		return "LeaseContext" + this.leases;
+	}
+
+	/**
+	 * For how long a context is the current one of a thread.
+	 */
+	public static final class Scope implements AutoCloseable {
+
+		private final @Nullable LeaseContext former;
+
+		private Scope(@Nullable LeaseContext former) {
+			this.former = former;
+		}
+
+		/**
+		 * Put back the context that the current thread had before.
+		 */
+		@Override
+		public void close() {
+			if (this.former != null) {
+				CURRENT.set(this.former);
+			}
+			else {
+				CURRENT.remove();
+			}
+		}
+
+	}
+
+}

@@ -1,0 +1,18 @@
+package io.holdfast.annotation;
+
+/**
+ * What becomes of a call whose lock or permits are not to be had in time.
+ */
+public enum OnTimeout {
+
+	/** The caller gets a {@link io.holdfast.NotAcquiredException}. */
+	THROW,
+
+	/**
+	 * The method is not run, and the caller gets an empty result: {@code null}, an empty
+	 * {@code Optional}, an empty reactive stream, or a future completed with {@code null}
+	 * or an empty {@code Optional}.
+	 */
+	SKIP
+
+}
