@@ -1,5 +1,6 @@
 package io.holdfast.engine;
 
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -9,6 +10,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 
 import io.holdfast.Lease;
+import io.holdfast.LeaseContext;
 import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
 import org.jspecify.annotations.Nullable;
@@ -26,29 +28,29 @@ final class Acquirer<L extends Lease> {
 
 	private final LeaseEngine engine;
 
-	private final Function<HeldLease, L> type;
+	private final Function<Lease, L> type;
 
-	Acquirer(LeaseEngine engine, Function<HeldLease, L> type) {
+	Acquirer(LeaseEngine engine, Function<Lease, L> type) {
 		this.engine = engine;
 		this.type = type;
 	}
 
 	/** Acquire for the current thread; an interrupt ends the wait by an exception. */
-	L acquire(Demand demand) {
+	L acquire(List<Demand> demands, @Nullable LeaseContext context) {
 		long startedAt = this.engine.now();
 		try {
-			return await(demand);
+			return await(demands, context);
 		}
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();
-			throw Failures.notAcquired(demand, Reason.INTERRUPTED, this.engine.now() - startedAt, ex);
+			throw Failures.notAcquired(demands.get(0), Reason.INTERRUPTED, this.engine.now() - startedAt, ex);
 		}
 	}
 
 	/** Acquire as {@link #acquire} does; empty if others held it for too long. */
-	Optional<L> tryAcquire(Demand demand) {
+	Optional<L> tryAcquire(List<Demand> demands, @Nullable LeaseContext context) {
 		try {
-			return Optional.of(acquire(demand));
+			return Optional.of(acquire(demands, context));
 		}
 		catch (NotAcquiredException ex) {
 			if (ex.getReason() == Reason.TIMED_OUT) {
@@ -59,35 +61,35 @@ final class Acquirer<L extends Lease> {
 	}
 
 	/** Acquire for the current thread, in which an interrupt ends the wait. */
-	L await(Demand demand) throws InterruptedException {
+	L await(List<Demand> demands, @Nullable LeaseContext context) throws InterruptedException {
 		if (Thread.interrupted()) {
 			throw new InterruptedException();
 		}
-		Waiter waiter = this.engine.acquire(demand, Thread.currentThread());
+		Acquisition acquisition = start(demands, context);
 		try {
-			return await(waiter);
+			return await(acquisition);
 		}
 		catch (InterruptedException ex) {
-			this.engine.abandon(waiter, Failures.notAcquired(waiter, Reason.INTERRUPTED, ex));
-			if (waiter.result.isCompletedExceptionally()) {
+			acquisition.interrupt(ex);
+			if (acquisition.result().isCompletedExceptionally()) {
 				throw ex;
 			}
 			// Granted just before: the caller has the lease, and still its flag.
 			Thread.currentThread().interrupt();
-			return this.type.apply(waiter.result.join());
+			return this.type.apply(acquisition.result().join());
 		}
 	}
 
 	/**
 	 * Acquire for the current thread, whatever its interrupt flag says, which is kept.
 	 */
-	L awaitUninterruptibly(Demand demand) {
+	L awaitUninterruptibly(List<Demand> demands, @Nullable LeaseContext context) {
 		boolean interrupted = Thread.interrupted();
 		try {
-			Waiter waiter = this.engine.acquire(demand, Thread.currentThread());
+			Acquisition acquisition = start(demands, context);
 			while (true) {
 				try {
-					return await(waiter);
+					return await(acquisition);
 				}
 				catch (InterruptedException ex) {
 					interrupted = true;
@@ -101,19 +103,23 @@ final class Acquirer<L extends Lease> {
 		}
 	}
 
-	private L await(Waiter waiter) throws InterruptedException {
-		long left = Math.max(waiter.demand.waitNanos(), LeaseEngine.FIRST_ANSWER_NANOS) - waiter.waitedNanos() + SLACK;
+	private Acquisition start(List<Demand> demands, @Nullable LeaseContext context) {
+		return this.engine.acquire(demands, Thread.currentThread(),
+				(context != null) ? context : LeaseContext.current());
+	}
+
+	private L await(Acquisition acquisition) throws InterruptedException {
 		try {
-			return this.type.apply(waiter.result.get(left, TimeUnit.NANOSECONDS));
+			return this.type.apply(acquisition.result().get(acquisition.leftNanos() + SLACK, TimeUnit.NANOSECONDS));
 		}
 		catch (ExecutionException ex) {
 			throw rethrown(ex);
 		}
 		catch (TimeoutException ex) {
 			// The engine's own timer is late: this thread is not.
-			this.engine.abandon(waiter, Failures.storeTrouble(waiter, null));
+			acquisition.overdue();
 			try {
-				return this.type.apply(waiter.result.join());
+				return this.type.apply(acquisition.result().join());
 			}
 			catch (CompletionException failure) {
 				throw rethrown(failure);
@@ -130,12 +136,12 @@ final class Acquirer<L extends Lease> {
 		return new IllegalStateException(ex);
 	}
 
-	CompletableFuture<L> acquireAsync(Demand demand) {
-		return start(demand, this.type, (error) -> null);
+	CompletableFuture<L> acquireAsync(List<Demand> demands, @Nullable LeaseContext context) {
+		return start(demands, context, this.type, (error) -> null);
 	}
 
-	CompletableFuture<Optional<L>> tryAcquireAsync(Demand demand) {
-		return start(demand, (lease) -> Optional.of(this.type.apply(lease)),
+	CompletableFuture<Optional<L>> tryAcquireAsync(List<Demand> demands, @Nullable LeaseContext context) {
+		return start(demands, context, (lease) -> Optional.of(this.type.apply(lease)),
 				(error) -> (error instanceof NotAcquiredException ex && ex.getReason() == Reason.TIMED_OUT)
 						? Optional.empty() : null);
 	}
@@ -144,11 +150,12 @@ final class Acquirer<L extends Lease> {
 	 * A future for users: what they do to it ends the wait, and what comes too late is
 	 * released.
 	 */
-	private <T> CompletableFuture<T> start(Demand demand, Function<HeldLease, T> success,
-			Function<Throwable, @Nullable T> instead) {
-		Waiter waiter = this.engine.acquire(demand, null);
+	private <T> CompletableFuture<T> start(List<Demand> demands, @Nullable LeaseContext context,
+			Function<Lease, T> success, Function<Throwable, @Nullable T> instead) {
+		Acquisition acquisition = this.engine.acquire(demands, null,
+				(context != null) ? context : LeaseContext.empty());
 		CompletableFuture<T> face = new CompletableFuture<>();
-		waiter.result.whenCompleteAsync((lease, error) -> {
+		acquisition.result().whenCompleteAsync((lease, error) -> {
 			T failed = (error != null) ? instead.apply(error) : null;
 			if (failed != null) {
 				face.complete(failed);
@@ -157,13 +164,13 @@ final class Acquirer<L extends Lease> {
 				face.completeExceptionally(error);
 			}
 			else if (!face.complete(success.apply(lease))) {
-				lease.releaseAsync();
+				lease.discard();
 			}
 		}, this.engine.callbacks);
 		face.whenComplete((result, error) -> {
-			if (!waiter.result.isDone()) {
+			if (!acquisition.result().isDone()) {
 				// Cancelled, or completed by its user.
-				this.engine.abandon(waiter, Failures.notAcquired(waiter, Reason.INTERRUPTED));
+				acquisition.interrupt(null);
 			}
 		});
 		return face;

@@ -50,33 +50,33 @@ public class DefaultLockService implements LockService {
 
 	@Override
 	public LockLease acquire(LockRequest request) {
-		return this.acquirer.acquire(demand(request));
+		return this.acquirer.acquire(demands(request), request.context());
 	}
 
 	@Override
 	public Optional<LockLease> tryAcquire(LockRequest request) {
-		return this.acquirer.tryAcquire(demand(request));
+		return this.acquirer.tryAcquire(demands(request), request.context());
 	}
 
 	@Override
 	public CompletableFuture<LockLease> acquireAsync(LockRequest request) {
-		return this.acquirer.acquireAsync(demand(request));
+		return this.acquirer.acquireAsync(demands(request), request.context());
 	}
 
 	@Override
 	public CompletableFuture<Optional<LockLease>> tryAcquireAsync(LockRequest request) {
-		return this.acquirer.tryAcquireAsync(demand(request));
+		return this.acquirer.tryAcquireAsync(demands(request), request.context());
 	}
 
 	LockLease await(LockRequest request) throws InterruptedException {
-		return this.acquirer.await(demand(request));
+		return this.acquirer.await(demands(request), request.context());
 	}
 
 	LockLease awaitUninterruptibly(LockRequest request) {
-		return this.acquirer.awaitUninterruptibly(demand(request));
+		return this.acquirer.awaitUninterruptibly(demands(request), request.context());
 	}
 
-	private Demand demand(LockRequest request) {
+	private List<Demand> demands(LockRequest request) {
 		return Demand.of(request, this.engine.settings);
 	}
 

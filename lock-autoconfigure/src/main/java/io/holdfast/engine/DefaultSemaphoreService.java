@@ -1,5 +1,6 @@
 package io.holdfast.engine;
 
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
@@ -40,26 +41,26 @@ public class DefaultSemaphoreService implements SemaphoreService {
 
 	@Override
 	public PermitLease acquire(SemaphoreRequest request) {
-		return this.acquirer.acquire(demand(request));
+		return this.acquirer.acquire(demands(request), null);
 	}
 
 	@Override
 	public Optional<PermitLease> tryAcquire(SemaphoreRequest request) {
-		return this.acquirer.tryAcquire(demand(request));
+		return this.acquirer.tryAcquire(demands(request), null);
 	}
 
 	@Override
 	public CompletableFuture<PermitLease> acquireAsync(SemaphoreRequest request) {
-		return this.acquirer.acquireAsync(demand(request));
+		return this.acquirer.acquireAsync(demands(request), null);
 	}
 
 	@Override
 	public CompletableFuture<Optional<PermitLease>> tryAcquireAsync(SemaphoreRequest request) {
-		return this.acquirer.tryAcquireAsync(demand(request));
+		return this.acquirer.tryAcquireAsync(demands(request), null);
 	}
 
-	private Demand demand(SemaphoreRequest request) {
-		return Demand.of(request, this.engine.settings);
+	private List<Demand> demands(SemaphoreRequest request) {
+		return List.of(Demand.of(request, this.engine.settings));
 	}
 
 	@Override
@@ -69,11 +70,11 @@ public class DefaultSemaphoreService implements SemaphoreService {
 	}
 
 	Permits await(SemaphoreRequest request) throws InterruptedException {
-		return (Permits) this.acquirer.await(demand(request));
+		return (Permits) this.acquirer.await(demands(request), null);
 	}
 
 	Permits awaitUninterruptibly(SemaphoreRequest request) {
-		return (Permits) this.acquirer.awaitUninterruptibly(demand(request));
+		return (Permits) this.acquirer.awaitUninterruptibly(demands(request), null);
 	}
 
 	@Override

@@ -1,6 +1,7 @@
 package io.holdfast.engine;
 
 import java.time.Duration;
+import java.util.List;
 
 import org.jspecify.annotations.Nullable;
 
@@ -25,19 +26,32 @@ import io.holdfast.engine.Resource.Kind;
  * @param renewal whether the lease is renewed
  * @param maxHoldNanos how long it is renewed in all
  * @param reentrant whether a thread that holds it gets a nested lease
+ * @param minHoldNanos how long others are kept out at least
+ * @param name what kind of thing it is, for events, or {@code null}
  */
 record Demand(Resource resource, int permits, int limit, boolean fair, boolean waits, long waitNanos, long leaseMillis,
-		long claimMillis, boolean renewal, long maxHoldNanos, boolean reentrant) {
+		long claimMillis, boolean renewal, long maxHoldNanos, boolean reentrant, long minHoldNanos,
+		@Nullable String name) {
 
 	private static final long FOREVER = Long.MAX_VALUE / 4;
 
-	static Demand of(LockRequest request, EngineSettings settings) {
+	/** One for each key, in the order of the keys. */
+	static List<Demand> of(LockRequest request, EngineSettings settings) {
+		List<String> keys = request.keys();
+		if (keys.size() == 1) {
+			return List.of(of(request, keys.get(0), settings));
+		}
+		return keys.stream().map((key) -> of(request, key, settings)).toList();
+	}
+
+	private static Demand of(LockRequest request, String key, EngineSettings settings) {
 		LockMode mode = request.mode();
-		Resource resource = new Resource((mode == LockMode.EXCLUSIVE) ? Kind.LOCK : Kind.READ_WRITE, request.key());
+		Resource resource = new Resource((mode == LockMode.EXCLUSIVE) ? Kind.LOCK : Kind.READ_WRITE, key);
 		int permits = (mode == LockMode.WRITE) ? Resource.ALL : 1;
 		return of(resource, permits, (mode == LockMode.EXCLUSIVE) ? 1 : Resource.ALL, true,
 				or(request.waitTime(), settings.waitTime()), or(request.leaseTime(), settings.leaseTime()),
-				request.isRenewal(), request.maxHold(), request.isReentrant(), settings);
+				request.isRenewal(), request.maxHold(), request.isReentrant(), request.minHold(), request.name(),
+				settings);
 	}
 
 	static Demand of(SemaphoreRequest request, EngineSettings settings) {
@@ -45,17 +59,18 @@ record Demand(Resource resource, int permits, int limit, boolean fair, boolean w
 		return of(new Resource(Kind.SEMAPHORE, request.key()), request.permits(), request.limit(),
 				(fair != null) ? fair : settings.semaphoreFair(), or(request.waitTime(), settings.semaphoreWaitTime()),
 				or(request.leaseTime(), settings.semaphoreLeaseTime()), request.isRenewal(), request.maxHold(), false,
-				settings);
+				request.minHold(), request.name(), settings);
 	}
 
 	private static Demand of(Resource resource, int permits, int limit, boolean fair, Duration wait, Duration lease,
-			boolean renewal, @Nullable Duration maxHold, boolean reentrant, EngineSettings settings) {
+			boolean renewal, @Nullable Duration maxHold, boolean reentrant, Duration minHold, @Nullable String name,
+			EngineSettings settings) {
 		Duration longest = (maxHold != null || resource.kind() == Kind.SEMAPHORE) ? maxHold : settings.maxHold();
 		long leaseMillis = lease.toMillis();
 		long waitNanos = wait.isZero() ? settings.commandTimeout().toNanos() : wait.toNanos();
 		return new Demand(resource, permits, limit, fair, !wait.isZero(), wait.isNegative() ? FOREVER : waitNanos,
 				leaseMillis, Math.min(leaseMillis, settings.handoffTimeout().toMillis()), renewal,
-				(longest != null) ? longest.toNanos() : FOREVER, reentrant);
+				(longest != null) ? longest.toNanos() : FOREVER, reentrant, minHold.toNanos(), name);
 	}
 
 	private static Duration or(@Nullable Duration value, Duration defaultValue) {

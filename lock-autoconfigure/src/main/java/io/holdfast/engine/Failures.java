@@ -65,6 +65,14 @@ final class Failures {
 				+ text(cause) + ". It is repeated in the background; it ends with its lease at the latest", cause);
 	}
 
+	static LeaseStoreException retentionTrouble(Resource resource, Throwable error) {
+		Throwable cause = cause(error);
+		return new LeaseStoreException(resource.key(),
+				"That " + resource + " is kept for its minHold is not confirmed: " + text(cause)
+						+ ". It is released after that, or ends with its lease",
+				cause);
+	}
+
 	static LeaseStoreException storeTrouble(Resource resource, String what, Throwable error) {
 		Throwable cause = cause(error);
 		return new LeaseStoreException(resource.key(), what + " of " + resource + " failed: " + text(cause), cause);

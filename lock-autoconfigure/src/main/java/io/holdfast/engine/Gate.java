@@ -113,7 +113,7 @@ abstract class Gate {
 		HeldLease lease = HeldLease.of(this.engine, hold);
 		if (!waiter.result.complete(lease)) {
 			// Its caller has gone meanwhile.
-			lease.releaseAsync();
+			lease.discard();
 		}
 	}
 
@@ -206,7 +206,7 @@ abstract class Gate {
 	}
 
 	/** One lease on a hold was released; with the last of them the hold ends. */
-	final void release(Hold hold, CompletableFuture<ReleaseResult> result) {
+	final void release(Hold hold, boolean retaining, CompletableFuture<ReleaseResult> result) {
 		if (--hold.leases > 0) {
 			result.complete(hold.isHeld(this.engine.now()) ? ReleaseResult.RELEASED : ReleaseResult.LOST);
 			return;
@@ -215,12 +215,22 @@ abstract class Gate {
 		boolean held = hold.release(now);
 		if (!held) {
 			if (hold.hasRunOut(now)) {
-				logger.warn("The lease of " + hold.description()
-						+ " was over before it was released: what it was taken for took longer than its lease time");
+				String what = "what it was taken for took longer than its lease time";
+				logger.warn("The lease of " + hold.description() + " was over before it was released: " + what);
+				this.engine.tell(hold, what);
 			}
 			this.engine.lose(hold, hold.whyOver(now));
 		}
 		ended(hold);
+		long kept = hold.grantedAt + hold.demand.minHoldNanos() - now;
+		if (held && retaining && kept > 0) {
+			this.engine.retain(hold, kept, result);
+			this.engine.keeper.forget(hold);
+			detach(hold);
+			// Who waits here has to wait in the store.
+			advance();
+			return;
+		}
 		CompletableFuture<ReleaseReply> outcome = release(hold.ask(this.engine.now()), hold.doubtful);
 		// Not before, as a shut-down goes on when the last hold is forgotten.
 		this.engine.keeper.forget(hold);

@@ -4,8 +4,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
 
-import io.holdfast.Lease;
 import io.holdfast.LeaseLostException;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
@@ -18,7 +18,7 @@ import org.apache.commons.logging.LogFactory;
 /**
  * A lease as its user has it: one of those open on a {@link Hold}.
  */
-abstract class HeldLease implements Lease {
+abstract class HeldLease implements OpenLease {
 
 	private static final Log logger = LogFactory.getLog(HeldLease.class);
 
@@ -39,6 +39,16 @@ abstract class HeldLease implements Lease {
 
 	static HeldLease of(LeaseEngine engine, Hold hold) {
 		return (hold.gate.resource.kind() == Kind.SEMAPHORE) ? new Permits(engine, hold) : new Lock(engine, hold);
+	}
+
+	@Override
+	public Stream<Hold> open() {
+		return isReleased() ? Stream.empty() : Stream.of(this.hold);
+	}
+
+	@Override
+	public void discard() {
+		end(false);
 	}
 
 	@Override
@@ -70,17 +80,18 @@ abstract class HeldLease implements Lease {
 
 	@Override
 	public void renew(Duration leaseTime) {
+		checkRenewal(leaseTime, this.hold.gate.resource);
+		ensureHeld();
+		this.engine.answer(this.engine.keeper.renewNow(List.of(this.hold), leaseTime.toMillis()),
+				this.hold.gate.resource, "The renewal");
+		ensureHeld();
+	}
+
+	static void checkRenewal(Duration leaseTime, Resource resource) {
 		if (leaseTime.compareTo(MIN_RENEWAL) < 0 || leaseTime.compareTo(MAX_RENEWAL) > 0) {
-			throw new IllegalArgumentException("leaseTime of " + this.hold.gate.resource + " is " + leaseTime
+			throw new IllegalArgumentException("leaseTime of " + resource + " is " + leaseTime
 					+ ": a lease is renewed for 1 ms at least and 365 days at most");
 		}
-		long millis = leaseTime.toMillis();
-		ensureHeld();
-		long sentAt = this.engine.now();
-		CompletableFuture<List<Boolean>> reply = this.engine.store.renew(List.of(this.hold.renewal(millis)));
-		boolean owned = this.engine.answer(reply, this.hold.gate.resource, "The renewal").get(0);
-		this.engine.keeper.renewed(this.hold, owned, sentAt, millis);
-		ensureHeld();
 	}
 
 	@Override
@@ -109,12 +120,16 @@ abstract class HeldLease implements Lease {
 		}, this.engine.callbacks);
 	}
 
-	private CompletableFuture<ReleaseResult> end() {
+	final CompletableFuture<ReleaseResult> end() {
+		return end(true);
+	}
+
+	private CompletableFuture<ReleaseResult> end(boolean retaining) {
 		if (!this.released.compareAndSet(false, true)) {
 			return CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
 		}
 		CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
-		this.hold.gate.execute(() -> this.hold.gate.release(this.hold, result));
+		this.hold.gate.execute(() -> this.hold.gate.release(this.hold, retaining, result));
 		return result;
 	}
 

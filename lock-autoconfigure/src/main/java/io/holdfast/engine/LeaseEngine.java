@@ -11,7 +11,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -20,7 +22,10 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
+import io.holdfast.LeaseContext;
+import io.holdfast.LeaseLostEvent;
 import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.ReleaseResult;
 import io.holdfast.engine.LeaseStore.Ask;
 import io.holdfast.engine.LeaseStore.ReleaseReply;
 import io.holdfast.engine.Resource.Kind;
@@ -58,6 +63,9 @@ public final class LeaseEngine implements AutoCloseable {
 	/** Releases without an answer: a shut-down must not close the store before them. */
 	private final Set<CompletableFuture<?>> releases = ConcurrentHashMap.newKeySet();
 
+	/** Tokens that are over here, but keep others out for a while. */
+	private final Set<String> retained = ConcurrentHashMap.newKeySet();
+
 	private final String instanceId;
 
 	private final LeaseStore.WakeUps wakeUps = new HandOvers();
@@ -67,6 +75,9 @@ public final class LeaseEngine implements AutoCloseable {
 	private final AtomicLong tokens = new AtomicLong();
 
 	private final DoubleSupplier random;
+
+	private volatile Consumer<LeaseLostEvent> listener = (event) -> {
+	};
 
 	private volatile boolean closed;
 
@@ -116,14 +127,28 @@ public final class LeaseEngine implements AutoCloseable {
 		return HexFormat.of().formatHex(bytes);
 	}
 
-	Waiter acquire(Demand demand, @Nullable Thread owner) {
+	/**
+	 * Have each loss of a lease told to somebody, on a thread that may block.
+	 * @param listener who is told, in place of who was told before
+	 */
+	public void onLost(Consumer<LeaseLostEvent> listener) {
+		this.listener = listener;
+	}
+
+	Acquisition acquire(List<Demand> demands, @Nullable Thread owner, LeaseContext context) {
+		return (demands.size() == 1) ? acquire(demands.get(0), owner, context, now())
+				: new JointAcquisition(this, demands, owner, context).start();
+	}
+
+	Waiter acquire(Demand demand, @Nullable Thread owner, LeaseContext context, long startedAt) {
 		Gate gate = this.gates.compute(demand.resource(), (resource, existing) -> {
 			Gate entered = (existing != null) ? existing : Gate.of(this, resource);
 			entered.users++;
 			return entered;
 		});
-		Waiter waiter = new Waiter(this, gate, this.instanceId + ":" + this.tokens.incrementAndGet(), demand, owner);
-		if (owner != null && demand.reentrant() && isHeldOtherwise(demand.resource(), owner)) {
+		Waiter waiter = new Waiter(this, gate, this.instanceId + ":" + this.tokens.incrementAndGet(), demand, owner,
+				context, startedAt);
+		if (demand.reentrant() && isHeldOtherwise(waiter)) {
 			gate.execute(() -> gate.fail(waiter, Failures.notAcquired(waiter, Reason.SELF_BLOCKED)));
 		}
 		else {
@@ -132,22 +157,20 @@ public final class LeaseEngine implements AutoCloseable {
 		return waiter;
 	}
 
-	/** Whether a thread locks the key in the way that excludes the one it asks for. */
-	private boolean isHeldOtherwise(Resource resource, Thread owner) {
-		Kind other = switch (resource.kind()) {
+	/** Whether whoever asks locks the key in the way that excludes the one asked for. */
+	private boolean isHeldOtherwise(Waiter waiter) {
+		Resource resource = waiter.demand.resource();
+		Kind otherKind = switch (resource.kind()) {
 			case LOCK -> Kind.READ_WRITE;
 			case READ_WRITE -> Kind.LOCK;
 			case SEMAPHORE -> null;
 		};
-		Gate gate = (other != null) ? this.gates.get(new Resource(other, resource.key())) : null;
-		return gate != null && gate.isHeldBy(owner);
-	}
-
-	/** End a wait from outside, unless it has ended already. */
-	void abandon(Waiter waiter, RuntimeException why) {
-		if (waiter.result.completeExceptionally(why)) {
-			waiter.gate.execute(() -> waiter.gate.giveUp(waiter));
+		if (otherKind == null) {
+			return false;
 		}
+		Resource other = new Resource(otherKind, resource.key());
+		Gate gate = this.gates.get(other);
+		return gate != null && waiter.owner != null && gate.isHeldBy(waiter.owner) || waiter.isUnder(other);
 	}
 
 	void leave(Gate gate) {
@@ -212,6 +235,38 @@ public final class LeaseEngine implements AutoCloseable {
 	}
 
 	/**
+	 * Keep others out of what its holder has released, for a while: its lease is to end
+	 * by itself, should this instance end first; otherwise it is handed over.
+	 */
+	void retain(Hold hold, long nanos, CompletableFuture<ReleaseResult> result) {
+		Resource resource = hold.gate.resource;
+		// Whole milliseconds, not less.
+		long millis = TimeUnit.NANOSECONDS.toMillis(nanos + 999_999);
+		this.retained.add(hold.token);
+		CompletableFuture<Boolean> answer = send(() -> this.store.retain(hold.renewal(millis)));
+		// A silent store must not keep its caller, nor a shut-down.
+		Scheduler.Timer silence = this.scheduler.schedule(
+				() -> answer.completeExceptionally(
+						StoreFailure.silence(this.settings.commandTimeout(), new TimeoutException())),
+				commandTimeoutNanos());
+		this.releases.add(answer);
+		answer.whenComplete((held, error) -> {
+			silence.cancel();
+			this.releases.remove(answer);
+			if (error == null) {
+				result.complete(held ? ReleaseResult.RELEASED : ReleaseResult.LOST);
+			}
+			else {
+				result.completeExceptionally(Failures.retentionTrouble(resource, error));
+			}
+		});
+		this.scheduler.schedule(() -> {
+			this.retained.remove(hold.token);
+			release(resource, hold.ask(now()), hold.doubtful, null);
+		}, TimeUnit.MILLISECONDS.toNanos(millis));
+	}
+
+	/**
 	 * When what is being released by now has been answered, or was not in time.
 	 * @return completed by the last of the releases, whatever they came to
 	 */
@@ -234,9 +289,18 @@ public final class LeaseEngine implements AutoCloseable {
 		}
 		else {
 			logger.warn(message);
+			tell(hold, why);
 		}
 		actions.forEach(this::call);
 		hold.gate.execute(() -> hold.gate.lost(hold));
+	}
+
+	/** Tell the listener of a loss. */
+	void tell(Hold hold, String why) {
+		boolean semaphore = hold.gate.resource.kind() == Kind.SEMAPHORE;
+		LeaseLostEvent event = new LeaseLostEvent(hold.gate.resource.key(), hold.demand.name(),
+				semaphore ? hold.permits : 0, Duration.ofNanos(now() - hold.grantedAt), why);
+		call(() -> this.listener.accept(event));
 	}
 
 	/** Run what a user gave us. */
@@ -351,7 +415,8 @@ public final class LeaseEngine implements AutoCloseable {
 	 * @return whether this engine is idle
 	 */
 	boolean isIdle() {
-		return this.gates.isEmpty() && this.contenders.isEmpty() && this.keeper.holds().isEmpty();
+		return this.gates.isEmpty() && this.contenders.isEmpty() && this.retained.isEmpty()
+				&& this.keeper.holds().isEmpty();
 	}
 
 	// Time
@@ -384,7 +449,8 @@ public final class LeaseEngine implements AutoCloseable {
 			if (waiter != null) {
 				waiter.gate.execute(() -> waiter.handedOver(fence, ttlMillis));
 			}
-			else if (LeaseEngine.this.keeper.find(token) == null && isOwn(token)) {
+			else if (LeaseEngine.this.keeper.find(token) == null && !LeaseEngine.this.retained.contains(token)
+					&& isOwn(token)) {
 				// Its waiter gave up: nobody must wait for the claim's end.
 				long claim = LeaseEngine.this.settings.handoffTimeout().toMillis();
 				release(resource, Ask.unknown(token, claim), false, null);

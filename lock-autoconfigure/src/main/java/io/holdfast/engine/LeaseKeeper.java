@@ -104,7 +104,7 @@ final class LeaseKeeper {
 	private void wake() {
 		this.armed = false;
 		long now = this.engine.now();
-		Map<Integer, List<Hold>> parts = new HashMap<>();
+		List<Hold> due = new ArrayList<>();
 		for (Hold hold : this.holds.values()) {
 			if (!hold.isHeld(now)) {
 				this.engine.lose(hold, hold.whyOver(now));
@@ -112,23 +112,54 @@ final class LeaseKeeper {
 			else if (hold.renewalMillis(now) > 0) {
 				long window = Math.min(WINDOW, TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 10);
 				if (hold.renewAt - now - window <= 0) {
-					parts.computeIfAbsent(this.engine.store.partOf(hold.gate.resource), (part) -> new ArrayList<>())
-						.add(hold);
+					due.add(hold);
 					// Again then if this renewal is not answered.
 					hold.renewAt = now + TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 6;
 				}
 			}
 		}
-		for (List<Hold> part : parts.values()) {
-			for (int from = 0; from < part.size(); from += BATCH) {
-				renew(part.subList(from, Math.min(from + BATCH, part.size())), now);
-			}
-		}
+		batches(due).forEach((batch) -> renew(batch, now));
 		this.holds.values()
 			.stream()
 			.mapToLong((hold) -> due(hold, now))
 			.reduce(LeaseKeeper::earlier)
 			.ifPresent(this::wakeBy);
+	}
+
+	/** What may be renewed by one command each. */
+	private List<List<Hold>> batches(List<Hold> holds) {
+		if (holds.size() == 1) {
+			return List.of(holds);
+		}
+		Map<Integer, List<Hold>> parts = new HashMap<>();
+		for (Hold hold : holds) {
+			parts.computeIfAbsent(this.engine.store.partOf(hold.gate.resource), (part) -> new ArrayList<>()).add(hold);
+		}
+		List<List<Hold>> batches = new ArrayList<>();
+		for (List<Hold> part : parts.values()) {
+			for (int from = 0; from < part.size(); from += BATCH) {
+				batches.add(part.subList(from, Math.min(from + BATCH, part.size())));
+			}
+		}
+		return batches;
+	}
+
+	/**
+	 * Renew by hand.
+	 * @param holds what to renew
+	 * @param millis for how long
+	 * @return completed when all was answered; fails if the store did
+	 */
+	CompletableFuture<Void> renewNow(List<Hold> holds, long millis) {
+		long sentAt = this.engine.now();
+		return CompletableFuture.allOf(batches(holds).stream().map((batch) -> {
+			List<Renewal> renewals = batch.stream().map((hold) -> hold.renewal(millis)).toList();
+			return LeaseEngine.send(() -> this.engine.store.renew(renewals)).thenAccept((owned) -> {
+				for (int i = 0; i < batch.size(); i++) {
+					renewed(batch.get(i), owned.get(i), sentAt, millis);
+				}
+			});
+		}).toArray(CompletableFuture[]::new));
 	}
 
 	private static long earlier(long left, long right) {

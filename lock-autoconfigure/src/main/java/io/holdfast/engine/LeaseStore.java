@@ -94,6 +94,14 @@ public interface LeaseStore extends AutoCloseable {
 	CompletableFuture<List<Boolean>> renew(List<Renewal> renewals);
 
 	/**
+	 * Have a lease end at a given time by itself, sooner or later than it would: its
+	 * holder is through with it, but others are to be kept out until then.
+	 * @param lease the lease, and how long it is to last from now
+	 * @return whether its token held it
+	 */
+	CompletableFuture<Boolean> retain(Renewal lease);
+
+	/**
 	 * Look at an exclusive lock, without changing anything.
 	 * @param resource the lock
 	 * @return its state

@@ -2,6 +2,7 @@ package io.holdfast.engine;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 
 import org.jspecify.annotations.Nullable;
 
@@ -26,12 +27,15 @@ final class LockGate extends Gate {
 	@Override
 	void arrive(Waiter waiter) {
 		dropInvalidHolder();
-		Thread owner = waiter.demand.reentrant() ? waiter.owner : null;
+		Thread owner = waiter.reentrantOwner();
+		List<Hold> around = waiter.around();
 		Hold current = this.holder;
-		boolean lostByOwner = owner != null && this.lost.stream().anyMatch((hold) -> hold.owner == owner);
-		if (owner != null && !lostByOwner && current != null && current.owner == owner) {
+		boolean isOwn = current != null && (owner != null && current.owner == owner || around.contains(current));
+		boolean lostByOwner = owner != null && this.lost.stream().anyMatch((hold) -> hold.owner == owner)
+				|| around.stream().anyMatch((hold) -> hold != this.holder && hold.demand.renewal());
+		if (isOwn && !lostByOwner) {
 			// Also during a shut-down: it is part of the work in flight.
-			nest(waiter, current);
+			nest(waiter, Objects.requireNonNull(current));
 		}
 		else if (this.engine.isClosed()) {
 			fail(waiter, Failures.notAcquired(waiter, Reason.SHUTDOWN));

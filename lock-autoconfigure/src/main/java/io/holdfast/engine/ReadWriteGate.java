@@ -4,6 +4,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.Stream;
 
 import io.holdfast.NotAcquiredException.Reason;
 import org.jspecify.annotations.Nullable;
@@ -26,10 +27,9 @@ final class ReadWriteGate extends PermitGate {
 
 	@Override
 	void arrive(Waiter waiter) {
-		Thread owner = waiter.demand.reentrant() ? waiter.owner : null;
 		// Looked at once: what ends meanwhile has not ended yet.
 		long now = this.engine.now();
-		List<Hold> own = (owner != null) ? heldBy(owner, now) : List.of();
+		List<Hold> own = holdsOf(waiter, now);
 		int permits = waiter.demand.permits();
 		Hold same = find(own, permits);
 		Hold written = find(own, Resource.ALL);
@@ -53,15 +53,22 @@ final class ReadWriteGate extends PermitGate {
 		}
 	}
 
-	private List<Hold> heldBy(Thread owner, long now) {
-		List<Hold> own = this.holds.getOrDefault(owner, List.of());
+	/** What is held by whoever asks, or was lost and is still counted on. */
+	private List<Hold> holdsOf(Waiter waiter, long now) {
+		Thread owner = waiter.reentrantOwner();
+		List<Hold> own = (owner != null) ? this.holds.getOrDefault(owner, List.of()) : List.of();
 		for (Hold hold : own) {
 			if (!hold.isHeld(now)) {
 				this.engine.lose(hold, hold.whyOver(now));
 				lost(hold);
 			}
 		}
-		return own;
+		List<Hold> around = waiter.around();
+		return around.isEmpty() ? own
+				: Stream
+					.concat(own.stream(), around.stream().filter((hold) -> hold.isHeld(now) || hold.demand.renewal()))
+					.distinct()
+					.toList();
 	}
 
 	private static @Nullable Hold find(List<Hold> holds, int permits) {

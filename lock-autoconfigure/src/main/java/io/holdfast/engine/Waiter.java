@@ -4,9 +4,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 import org.jspecify.annotations.Nullable;
 
+import io.holdfast.Lease;
+import io.holdfast.LeaseContext;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.engine.LeaseStore.AcquireReply;
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
@@ -18,7 +21,7 @@ import io.holdfast.engine.LeaseStore.Ask;
  * One request on its way: in the local queue of its gate, then contending in the store,
  * then granted or over. All but the constructor and the result is confined to the gate.
  */
-final class Waiter {
+final class Waiter implements Acquisition {
 
 	final LeaseEngine engine;
 
@@ -29,6 +32,9 @@ final class Waiter {
 	final Demand demand;
 
 	final @Nullable Thread owner;
+
+	/** Under which leases it asks. */
+	private final LeaseContext context;
 
 	/** What it asks the store for. */
 	Ask ask;
@@ -69,19 +75,54 @@ final class Waiter {
 	/** It has waited here before: one failure does not end its wait. */
 	private boolean promoted;
 
-	Waiter(LeaseEngine engine, Gate gate, String token, Demand demand, @Nullable Thread owner) {
+	Waiter(LeaseEngine engine, Gate gate, String token, Demand demand, @Nullable Thread owner, LeaseContext context,
+			long startedAt) {
 		this.engine = engine;
 		this.gate = gate;
 		this.token = token;
 		this.demand = demand;
 		this.owner = owner;
+		this.context = context;
 		this.ask = demand.ask(token, null);
-		this.startedAt = engine.now();
+		this.startedAt = startedAt;
 	}
 
 	/** Ask beside a token of the same thread that holds all there is. */
 	void askUnder(String writer) {
 		this.ask = this.demand.ask(this.token, writer);
+	}
+
+	/** Whose thread asks, if that matters. */
+	@Nullable Thread reentrantOwner() {
+		return this.demand.reentrant() ? this.owner : null;
+	}
+
+	/**
+	 * The holds on the key that it asks under: they have open leases in its context.
+	 */
+	List<Hold> around() {
+		if (!this.demand.reentrant() || this.context.leases().isEmpty()) {
+			return List.of();
+		}
+		return this.context.leases()
+			.stream()
+			.flatMap(Waiter::open)
+			.filter((hold) -> hold.gate.engine == this.engine && hold.gate.resource.equals(this.gate.resource))
+			.distinct()
+			.toList();
+	}
+
+	private static Stream<Hold> open(Lease lease) {
+		return (lease instanceof OpenLease own) ? own.open() : Stream.empty();
+	}
+
+	/** Whether it asks under a lease of the same key that is of another kind. */
+	boolean isUnder(Resource other) {
+		return this.demand.reentrant() && this.context.leases()
+			.stream()
+			.flatMap(Waiter::open)
+			.anyMatch((hold) -> hold.gate.engine == this.engine && hold.gate.resource.equals(other)
+					&& hold.isHeld(this.engine.now()));
 	}
 
 	boolean is(State state) {
@@ -310,6 +351,35 @@ final class Waiter {
 
 	long waitedNanos() {
 		return this.engine.now() - this.startedAt;
+	}
+
+	// As a user's call sees it
+
+	@Override
+	public CompletableFuture<HeldLease> result() {
+		return this.result;
+	}
+
+	@Override
+	public long leftNanos() {
+		return Math.max(this.demand.waitNanos(), LeaseEngine.FIRST_ANSWER_NANOS) - waitedNanos();
+	}
+
+	@Override
+	public void interrupt(@Nullable InterruptedException cause) {
+		abandon(Failures.notAcquired(this, Reason.INTERRUPTED, cause));
+	}
+
+	@Override
+	public void overdue() {
+		abandon(Failures.storeTrouble(this, null));
+	}
+
+	/** End the wait from outside, unless it has ended already. */
+	private void abandon(RuntimeException why) {
+		if (this.result.completeExceptionally(why)) {
+			this.gate.execute(() -> this.gate.giveUp(this));
+		}
 	}
 
 	private long deadline() {

@@ -99,6 +99,14 @@ public final class MemoryLeaseStore implements LeaseStore {
 		return answer(() -> renewals.stream().map(this::renew).toList());
 	}
 
+	@Override
+	public CompletableFuture<Boolean> retain(Renewal lease) {
+		Resource resource = lease.resource();
+		return answer(() -> (resource.kind() == Kind.LOCK)
+				? this.leases.lock(resource.key(), (lock) -> lock.retain(lease.token(), lease.leaseMillis()))
+				: this.leases.permits(resource, (permits) -> permits.retain(lease.token(), lease.leaseMillis())));
+	}
+
 	private boolean renew(Renewal renewal) {
 		Resource resource = renewal.resource();
 		return (resource.kind() == Kind.LOCK)

@@ -104,6 +104,15 @@ final class MemoryLock {
 		return owns;
 	}
 
+	boolean retain(String token, long millis) {
+		expire();
+		boolean owns = token.equals(this.owner);
+		if (owns) {
+			this.expiresAt = this.leases.after(millis);
+		}
+		return owns;
+	}
+
 	KeyState inspect() {
 		boolean read = this.shared.isHeld();
 		return new KeyState(read ? "" : owner(), read, isFree() ? 0 : ttl(), this.fence.last(), this.queue.size());

@@ -121,6 +121,15 @@ final class MemoryPermits {
 		return lengthen(token, leaseMillis) != null;
 	}
 
+	boolean retain(String token, long millis) {
+		drop();
+		Held held = this.holders.get(token);
+		if (held != null) {
+			put(new Held(token, held.permits(), this.leases.after(millis)));
+		}
+		return held != null;
+	}
+
 	boolean limit(@Nullable Integer newLimit) {
 		boolean limited = this.limit != null;
 		this.limit = newLimit;

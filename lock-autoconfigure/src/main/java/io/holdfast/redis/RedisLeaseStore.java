@@ -111,6 +111,13 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	@Override
+	public CompletableFuture<Boolean> retain(Renewal lease) {
+		// What the scripts take as the exact time.
+		Renewal exact = new Renewal(lease.resource(), lease.token(), lease.permits(), -lease.leaseMillis());
+		return renew(List.of(exact)).thenApply((held) -> held.get(0));
+	}
+
+	@Override
 	public CompletableFuture<List<Boolean>> renew(List<Renewal> renewals) {
 		if (!renewals.isEmpty() && renewals.get(0).resource().kind() != Kind.LOCK) {
 			return this.permits.renew(renewals);

@@ -1,7 +1,7 @@
--- Lengthens the leases of many tokens, and never shortens one.
+-- Lengthens the leases of many tokens, and never shortens one; or has them end at a given time.
 --
 -- KEYS: for each of them holders, queue, state. ARGV: for each of them the token, its permits as far as it knows, and how
--- many milliseconds its lease is to last from now.
+-- many milliseconds its lease is to last from now, at least; negative, if it is to last no longer, either.
 -- Returns for each of them 1 if the token holds permits, else 0.
 
 local time = redis.call('TIME')
@@ -10,7 +10,8 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local kept = {}
 for i = 1, #KEYS / 3 do
   local holders, queue, state = KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i]
-  local token, ends = ARGV[3 * i - 2], now + ARGV[3 * i]
+  local token, lease = ARGV[3 * i - 2], tonumber(ARGV[3 * i])
+  local ends = now + math.abs(lease)
   local said = redis.pcall('HMGET', state, token, 'until')
   -- What it said of a waiter whose queue was deleted or evicted does not count.
   local permits = said[1] and string.match(said[1], '^%d+$')
@@ -33,7 +34,7 @@ for i = 1, #KEYS / 3 do
     end
   end
   kept[i] = not wrong and score and tonumber(score) > now and 1 or 0
-  if kept[i] == 1 and tonumber(score) < ends then
+  if kept[i] == 1 and (lease < 0 or tonumber(score) < ends) then
     -- This write comes first, as Redis allows it when its memory is full.
     local last = math.max(ends, tonumber(said[2]) or now + redis.call('PTTL', holders))
     local text = string.format('%.0f', last)

@@ -1,6 +1,7 @@
--- Lengthens the leases of many keys, and never shortens one.
+-- Lengthens the leases of many keys, and never shortens one; or has them end at a given time.
 --
--- KEYS: keys. ARGV: for each of them the token and how many milliseconds its lease is to last from now.
+-- KEYS: keys. ARGV: for each of them the token and how many milliseconds its lease is to last from now, at least; negative,
+-- if it is to last no longer, either.
 -- Returns for each of them 1 if the token owns it, else 0.
 
 local kept = {}
@@ -14,8 +15,8 @@ for i, key in ipairs(KEYS) do
   kept[i] = 0
   -- What another type replaced is lost, and no reason to lose the others.
   if value == token then
-    if redis.call('PTTL', key) < lease then
-      redis.call('PEXPIRE', key, ARGV[2 * i])
+    if lease < 0 or redis.call('PTTL', key) < lease then
+      redis.call('PEXPIRE', key, string.format('%.0f', math.abs(lease)))
     end
     kept[i] = 1
   end

@@ -297,6 +297,21 @@ public abstract class LeaseStoreContract extends StoreContract {
 	}
 
 	@Test
+	@DisplayName("a lease that is retained ends at the given time, sooner or later than it would")
+	void retains() {
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire("1"));
+		assertThat(this.b.retain(lock(KEY), "1", 1, SHORT)).isFalse();
+		assertThat(this.a.retain(lock(KEY), "1", 1, 2 * LEASE)).isTrue();
+		assertThat(this.a.inspect().ttlMillis()).isGreaterThan(LEASE);
+		assertThat(this.a.retain(lock(KEY), "1", 1, SHORT)).isTrue();
+		assertThat(this.a.inspect().ttlMillis()).isLessThanOrEqualTo(SHORT);
+		elapse(Duration.ofMillis(SHORT + 20));
+		assertThat(this.a.retain(lock(KEY), "1", 1, LEASE)).isFalse();
+		granted(this.b.acquire("1"));
+	}
+
+	@Test
 	@DisplayName("many renewals are answered in their order, the lost among the kept")
 	void renewsManyInOrder() {
 		List<CompletableFuture<AcquireReply>> acquired = new ArrayList<>();

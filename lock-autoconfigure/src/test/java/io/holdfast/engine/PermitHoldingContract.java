@@ -16,6 +16,8 @@ import io.holdfast.engine.LeaseStore.Renewal;
 import io.holdfast.engine.Resource.Kind;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -188,6 +190,23 @@ abstract class PermitHoldingContract extends StoreContract {
 		busy(acquire(this.b, "2", 4));
 		assertThat(renew(this.b, SEMAPHORE, "2", 4, LEASE)).isFalse();
 		assertThat(state().used()).isEqualTo(2);
+	}
+
+	@ParameterizedTest
+	@EnumSource(value = Kind.class, names = { "SEMAPHORE", "READ_WRITE" })
+	@DisplayName("what is retained ends at the given time, sooner or later than it would")
+	void retains(Kind kind) {
+		Resource resource = new Resource(kind, "retained");
+		granted(this.a.acquire(resource, ask(this.a, "1", LIMIT)));
+		busy(this.b.acquire(resource, ask(this.b, "1", 1)));
+		assertThat(this.b.retain(resource, "1", 1, SHORT)).isFalse();
+		assertThat(this.a.retain(resource, "1", LIMIT, 2 * LEASE)).isTrue();
+		assertThat(this.a.permits(resource).holders().get(0).ttlMillis()).isGreaterThan(LEASE);
+		assertThat(this.a.retain(resource, "1", LIMIT, SHORT)).isTrue();
+		assertThat(this.a.permits(resource).holders().get(0).ttlMillis()).isLessThanOrEqualTo(SHORT);
+		elapse(MORE_THAN_SHORT);
+		assertThat(this.a.retain(resource, "1", LIMIT, LEASE)).isFalse();
+		granted(this.b.acquire(resource, ask(this.b, "1", 1)));
 	}
 
 	@Test

@@ -166,6 +166,11 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 	}
 
 	@Override
+	public CompletableFuture<Boolean> retain(Renewal lease) {
+		return send("retain " + number(lease.token()) + " for " + lease.leaseMillis());
+	}
+
+	@Override
 	public CompletableFuture<KeyState> inspect(Resource resource) {
 		return send("inspect");
 	}
@@ -253,6 +258,10 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 				answers.add(one);
 			}
 			this.answer.complete(answers);
+		}
+
+		void retained(boolean held) {
+			this.answer.complete(held);
 		}
 
 		void fail(boolean temporary) {

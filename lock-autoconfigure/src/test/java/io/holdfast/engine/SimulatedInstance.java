@@ -211,6 +211,11 @@ final class SimulatedInstance implements Scheduler, LeaseStore {
 	}
 
 	@Override
+	public CompletableFuture<Boolean> retain(Renewal lease) {
+		return send("retain " + lease, () -> this.store.retain(lease));
+	}
+
+	@Override
 	public CompletableFuture<KeyState> inspect(Resource resource) {
 		return send("inspect", () -> this.store.inspect(resource));
 	}

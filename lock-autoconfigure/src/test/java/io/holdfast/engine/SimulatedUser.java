@@ -1,15 +1,18 @@
 package io.holdfast.engine;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
+import io.holdfast.Lease;
+import io.holdfast.LeaseContext;
 import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 
 /**
@@ -44,10 +47,10 @@ final class SimulatedUser {
 		}
 		boolean patient = random(4) == 0;
 		int wait = patient ? 30_000 : random(4) * random(400);
-		acquire(newDemand(wait), patient, wait, false);
+		acquire(newDemands(wait), patient, wait, false);
 	}
 
-	private Demand newDemand(int wait) {
+	private List<Demand> newDemands(int wait) {
 		String key = "k" + random(this.simulation.keys);
 		Duration lease = Duration.ofMillis(100 + random(400));
 		boolean renewal = random(3) > 0;
@@ -60,13 +63,15 @@ final class SimulatedUser {
 				.leaseTime(lease)
 				.renewal(renewal)
 				.maxHold(Duration.ofSeconds(2))
+				.minHold(minHold())
 				.fair(random(5) > 0);
-			return Demand.of(request, settings);
+			return List.of(Demand.of(request, settings));
 		}
 		LockMode mode = (this.simulation.workload == Workload.LOCKS) ? LockMode.EXCLUSIVE
 				: (random(8) == 0) ? LockMode.EXCLUSIVE : (random(3) == 0) ? LockMode.WRITE : LockMode.READ;
-		LockRequest request = LockRequest.of(key)
-			.mode(mode)
+		boolean several = this.simulation.workload == Workload.LOCKS && random(5) == 0;
+		LockRequest request = (several ? LockRequest.ofAll(this.simulation.allKeys()) : LockRequest.of(key)).mode(mode)
+			.minHold(minHold())
 			.waitTime(Duration.ofMillis(wait))
 			.leaseTime(lease)
 			.renewal(renewal)
@@ -74,10 +79,14 @@ final class SimulatedUser {
 		return Demand.of(request, settings);
 	}
 
-	private void acquire(Demand demand, boolean patient, int wait, boolean besideAnother) {
+	private Duration minHold() {
+		return Duration.ofMillis((random(5) == 0) ? random(300) : 0);
+	}
+
+	private void acquire(List<Demand> demands, boolean patient, int wait, boolean besideAnother) {
 		long startedAt = this.simulation.now();
-		this.simulation.log(this + " asks " + demand);
-		CompletableFuture<Optional<HeldLease>> answer = start(demand);
+		this.simulation.log(this + " asks " + demands);
+		CompletableFuture<Optional<Lease>> answer = start(demands);
 		if (random(10) == 0) {
 			this.instance.at(random(300) * MILLI, () -> answer.cancel(false));
 		}
@@ -86,13 +95,16 @@ final class SimulatedUser {
 			check(!patient || acquired == null || acquired.isPresent(), this + " never got its turn");
 			check(late < 250 * MILLI, this + " was answered " + late / MILLI + " ms late");
 			check(!(error instanceof NotAcquiredException ex) || isRefusalPossible(ex), this + " got " + error);
-			HeldLease lease = (acquired != null) ? acquired.orElse(null) : null;
-			if (lease != null) {
-				granted(demand, lease, besideAnother);
+			Lease lease = (acquired != null) ? acquired.orElse(null) : null;
+			if (lease instanceof JointLease joint) {
+				granted(demands, joint.parts(), joint, besideAnother);
+			}
+			else if (lease instanceof HeldLease held) {
+				granted(demands, List.of(held), held, besideAnother);
 			}
 			else {
 				this.simulation.timedOut++;
-				this.simulation.log(this + " did not get " + demand.resource() + ((error != null) ? ": " + error : ""));
+				this.simulation.log(this + " did not get " + demands + ((error != null) ? ": " + error : ""));
 				nextAfter(random(50), besideAnother);
 			}
 		}));
@@ -108,13 +120,13 @@ final class SimulatedUser {
 	}
 
 	/** By the asynchronous face, or as a thread of this user. */
-	private CompletableFuture<Optional<HeldLease>> start(Demand demand) {
-		if (demand.resource().kind() != Resource.Kind.READ_WRITE) {
-			return new Acquirer<HeldLease>(this.instance.engine, (lease) -> lease).tryAcquireAsync(demand);
+	private CompletableFuture<Optional<Lease>> start(List<Demand> demands) {
+		if (demands.get(0).resource().kind() != Resource.Kind.READ_WRITE) {
+			return new Acquirer<Lease>(this.instance.engine, (lease) -> lease).tryAcquireAsync(demands, null);
 		}
-		Waiter waiter = this.instance.engine.acquire(demand, this.thread);
-		CompletableFuture<Optional<HeldLease>> face = new CompletableFuture<>();
-		waiter.result.whenComplete((lease, error) -> {
+		Acquisition acquisition = this.instance.engine.acquire(demands, this.thread, LeaseContext.empty());
+		CompletableFuture<Optional<Lease>> face = new CompletableFuture<>();
+		acquisition.result().whenComplete((lease, error) -> {
 			if (error instanceof NotAcquiredException ex && ex.getReason() == Reason.TIMED_OUT) {
 				face.complete(Optional.empty());
 			}
@@ -127,15 +139,18 @@ final class SimulatedUser {
 		});
 		face.whenComplete((lease, error) -> {
 			if (face.isCancelled()) {
-				this.instance.engine.abandon(waiter, new CancellationException());
+				acquisition.interrupt(null);
 			}
 		});
 		return face;
 	}
 
-	private void granted(Demand demand, HeldLease lease, boolean besideAnother) {
-		if (lease.isHeld()) {
-			this.simulation.entered(this, demand, lease);
+	private void granted(List<Demand> demands, List<HeldLease> parts, Lease lease, boolean besideAnother) {
+		Demand demand = demands.get(0);
+		for (int i = 0; i < parts.size(); i++) {
+			if (parts.get(i).isHeld()) {
+				this.simulation.entered(this, demands.get(i), parts.get(i));
+			}
 		}
 		lease.onLost(() -> this.simulation.lost++);
 		boolean hangs = this.simulation.faults.hangs() && random(40) == 0;
@@ -144,21 +159,26 @@ final class SimulatedUser {
 		if (writes && !besideAnother && random(2) == 0) {
 			// What a writer reads it may go on reading when it gives up writing.
 			Demand reading = new Demand(demand.resource(), 1, Resource.ALL, true, true, 1000 * MILLI, 300, 100, true,
-					2000 * MILLI, true);
-			this.instance.at(random(20) * MILLI, () -> acquire(reading, false, 1000, true));
+					2000 * MILLI, true, 0, null);
+			this.instance.at(random(20) * MILLI, () -> acquire(List.of(reading), false, 1000, true));
 		}
-		if (lease instanceof HeldLease.Permits && demand.permits() > 1 && random(3) == 0) {
-			this.instance.at(busy * MILLI / 2, () -> lease.hold.gate.execute(() -> {
-				if (lease.isHeld()) {
+		if (lease instanceof HeldLease.Permits permits && demand.permits() > 1 && random(3) == 0) {
+			this.instance.at(busy * MILLI / 2, () -> permits.hold.gate.execute(() -> {
+				if (permits.isHeld()) {
 					this.simulation.log(this + " gives back all but one of " + demand.resource());
-					this.instance.engine.shrink(lease.hold, 1, new CompletableFuture<>());
+					this.instance.engine.shrink(permits.hold, 1, new CompletableFuture<>());
 				}
 			}));
 		}
 		this.instance.at(busy * MILLI, () -> {
-			this.simulation.log(this + " releases " + demand.resource());
-			this.simulation.left(demand, lease);
-			lease.releaseAsync();
+			this.simulation.log(this + " releases " + demands);
+			long now = this.simulation.now();
+			parts.forEach((part) -> this.simulation.left(part));
+			lease.releaseAsync().thenAccept((result) -> {
+				if (result == ReleaseResult.RELEASED) {
+					parts.forEach((part) -> this.simulation.retained(part, now));
+				}
+			});
 			nextAfter(random(20), besideAnother);
 		});
 	}

@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.PriorityQueue;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 
 import io.holdfast.engine.Resource.Kind;
 import io.holdfast.engine.SimulatedUser.Workload;
@@ -51,6 +52,9 @@ final class Simulation {
 	private final Map<String, List<Entry>> leases = new HashMap<>();
 
 	private final Map<String, Long> foreignUntil = new HashMap<>();
+
+	/** Of released locks, until the end of their least hold. */
+	private final Map<String, Long> keptUntil = new HashMap<>();
 
 	private final Map<String, Long> fences = new HashMap<>();
 
@@ -158,6 +162,7 @@ final class Simulation {
 		int limit = (resource.kind() == Kind.SEMAPHORE) ? this.highestLimit : demand.limit();
 		check(permits <= limit, who + " got " + demand + ": " + permits + " permits are held");
 		if (resource.kind() != Kind.SEMAPHORE) {
+			check(this.keptUntil.getOrDefault(resource.key(), 0L) - this.now <= 0, who + " got a lock that is kept");
 			checkForeign(resource.key(), who);
 			checkFence(demand, lease, who);
 		}
@@ -175,8 +180,21 @@ final class Simulation {
 		}
 	}
 
-	void left(Demand demand, HeldLease lease) {
-		List<Entry> held = this.leases.get(demand.resource().key());
+	/** A lease was released at a time, and kept for what was left of its least hold. */
+	void retained(HeldLease lease, long releasedAt) {
+		long until = lease.hold.grantedAt + lease.hold.demand.minHoldNanos();
+		if (lease.hold.gate.resource.kind() == Kind.LOCK && until - releasedAt > 0) {
+			log(lease + " is kept until " + until / MILLI);
+			this.keptUntil.merge(lease.key(), until, Math::max);
+		}
+	}
+
+	List<String> allKeys() {
+		return IntStream.range(0, this.keys).mapToObj((i) -> "k" + i).toList();
+	}
+
+	void left(HeldLease lease) {
+		List<Entry> held = this.leases.get(lease.key());
 		if (held != null) {
 			held.removeIf((entry) -> entry.lease == lease);
 		}

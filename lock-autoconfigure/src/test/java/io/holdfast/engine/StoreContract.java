@@ -190,6 +190,10 @@ public abstract class StoreContract {
 			return renewals.stream().map(kept::get).toList();
 		}
 
+		public boolean retain(Resource resource, String n, int permits, long millis) {
+			return get(this.store.retain(new Renewal(resource, token(n), permits, millis)));
+		}
+
 		public KeyState inspect() {
 			return get(this.store.inspect(lock(KEY)));
 		}

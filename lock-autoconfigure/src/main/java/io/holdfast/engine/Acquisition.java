@@ -1,0 +1,26 @@
+package io.holdfast.engine;
+
+import java.util.concurrent.CompletableFuture;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One wait of a user's, for one resource or for several together. Thread-safe.
+ */
+interface Acquisition {
+
+	/** The lease, or why there is none. Completed by whoever comes first. */
+	CompletableFuture<? extends OpenLease> result();
+
+	/** How long until its end, at which it ends by itself. */
+	long leftNanos();
+
+	/**
+	 * Nobody waits any more; unless it has ended already, in which case the result tells.
+	 */
+	void interrupt(@Nullable InterruptedException cause);
+
+	/** It should have ended: end it now, unless it has. */
+	void overdue();
+
+}

@@ -1,0 +1,172 @@
+package io.holdfast.engine;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.LeaseContext;
+import io.holdfast.LeaseLostException;
+import io.holdfast.NotAcquiredException.Reason;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One wait for several locks, one after the other in the order that all keep, so that no
+ * two can wait for each other: all or none of them, until one deadline. Thread-safe.
+ *
+ * <p>
+ * The order of resources against deadlock: E. G. Coffman, M. Elphick, A. Shoshani,
+ * <em>System Deadlocks</em>, ACM Computing Surveys 3 (1971), after J. W. Havender.
+ */
+final class JointAcquisition implements Acquisition {
+
+	private final LeaseEngine engine;
+
+	private final List<Demand> demands;
+
+	private final @Nullable Thread owner;
+
+	private final LeaseContext context;
+
+	private final long startedAt;
+
+	private final CompletableFuture<JointLease> result = new CompletableFuture<>();
+
+	/** What it has by now. Guarded by this. */
+	private final List<HeldLease> leases;
+
+	/** What it waits for now. Guarded by this. */
+	private @Nullable Waiter current;
+
+	JointAcquisition(LeaseEngine engine, List<Demand> demands, @Nullable Thread owner, LeaseContext context) {
+		this.engine = engine;
+		this.demands = demands;
+		this.owner = owner;
+		this.context = context;
+		this.startedAt = engine.now();
+		this.leases = new ArrayList<>(demands.size());
+	}
+
+	JointAcquisition start() {
+		this.result.whenComplete((lease, error) -> {
+			if (error != null) {
+				releaseAll();
+			}
+		});
+		acquireNext();
+		return this;
+	}
+
+	private void acquireNext() {
+		Waiter waiter;
+		synchronized (this) {
+			if (this.result.isDone()) {
+				return;
+			}
+			Demand demand = this.demands.get(this.leases.size());
+			waiter = this.engine.acquire(demand, this.owner, this.context, this.startedAt);
+			this.current = waiter;
+		}
+		// On another thread: a store that answers at once would end the stack.
+		waiter.result.whenCompleteAsync((lease, error) -> {
+			if (error != null) {
+				this.result.completeExceptionally(error);
+			}
+			else if (add(lease) == this.demands.size()) {
+				complete();
+			}
+			else {
+				acquireNext();
+			}
+		}, this.engine.callbacks);
+	}
+
+	private int add(HeldLease lease) {
+		synchronized (this) {
+			if (!this.result.isDone()) {
+				this.leases.add(lease);
+				return this.leases.size();
+			}
+		}
+		lease.discard();
+		return 0;
+	}
+
+	/**
+	 * What was acquired first has aged meanwhile, or was lost. Where nothing renews it,
+	 * this does; but if the store does not, what is left has to do.
+	 */
+	private void complete() {
+		JointLease lease;
+		synchronized (this) {
+			if (this.result.isDone()) {
+				return;
+			}
+			lease = new JointLease(this.engine, this.leases);
+		}
+		if (this.demands.get(0).renewal()) {
+			deliver(lease);
+		}
+		else {
+			CompletableFuture<Void> renewal = lease.renewAsync(this.demands.get(0).leaseMillis());
+			Scheduler.Timer timer = this.engine.scheduler.schedule(() -> renewal.cancel(true),
+					Math.min(leftNanos(), this.engine.commandTimeoutNanos()));
+			renewal.whenComplete((renewed, error) -> {
+				timer.cancel();
+				deliver(lease);
+			});
+		}
+	}
+
+	private void deliver(JointLease lease) {
+		try {
+			lease.ensureHeld();
+		}
+		catch (LeaseLostException ex) {
+			this.result.completeExceptionally(ex);
+			return;
+		}
+		this.result.complete(lease);
+	}
+
+	private void releaseAll() {
+		List<HeldLease> acquired;
+		synchronized (this) {
+			acquired = List.copyOf(this.leases);
+			this.leases.clear();
+		}
+		acquired.forEach(HeldLease::discard);
+	}
+
+	@Override
+	public CompletableFuture<JointLease> result() {
+		return this.result;
+	}
+
+	@Override
+	public long leftNanos() {
+		return Math.max(this.demands.get(0).waitNanos(), LeaseEngine.FIRST_ANSWER_NANOS)
+				- (this.engine.now() - this.startedAt);
+	}
+
+	@Override
+	public void interrupt(@Nullable InterruptedException cause) {
+		Waiter waiter = current();
+		this.result.completeExceptionally(Failures.notAcquired(waiter, Reason.INTERRUPTED, cause));
+		waiter.interrupt(cause);
+	}
+
+	@Override
+	public void overdue() {
+		Waiter waiter = current();
+		this.result.completeExceptionally(Failures.storeTrouble(waiter, null));
+		waiter.overdue();
+	}
+
+	private synchronized Waiter current() {
+		if (this.current == null) {
+			throw new IllegalStateException("Not started");
+		}
+		return this.current;
+	}
+
+}

@@ -1,0 +1,167 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.ReleaseResult;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+
+/**
+ * The leases of several locks as one, which is held as long as all of them are.
+ */
+final class JointLease implements OpenLease, LockLease {
+
+	private static final Log logger = LogFactory.getLog(JointLease.class);
+
+	private final LeaseEngine engine;
+
+	private final List<HeldLease> parts;
+
+	JointLease(LeaseEngine engine, List<HeldLease> parts) {
+		this.engine = engine;
+		this.parts = List.copyOf(parts);
+	}
+
+	List<HeldLease> parts() {
+		return this.parts;
+	}
+
+	@Override
+	public Stream<Hold> open() {
+		return this.parts.stream().flatMap(HeldLease::open);
+	}
+
+	@Override
+	public void discard() {
+		this.parts.forEach(HeldLease::discard);
+	}
+
+	@Override
+	public String key() {
+		return LockRequest.ofAll(keys()).key();
+	}
+
+	@Override
+	public List<String> keys() {
+		return this.parts.stream().map(HeldLease::key).toList();
+	}
+
+	@Override
+	public long fence() {
+		throw new IllegalStateException("A lease of several locks has a fence for each of them: use fence(key)");
+	}
+
+	@Override
+	public long fence(String key) {
+		return this.parts.stream()
+			.filter((part) -> part.key().equals(key))
+			.mapToLong((part) -> part.hold.fence)
+			.findFirst()
+			.orElseThrow(() -> new IllegalArgumentException(
+					"'" + key + "' is none of the keys of this lease, which are " + key()));
+	}
+
+	@Override
+	public boolean isHeld() {
+		return this.parts.stream().allMatch(HeldLease::isHeld);
+	}
+
+	@Override
+	public Duration remaining() {
+		return this.parts.stream().map(HeldLease::remaining).min(Comparator.naturalOrder()).orElseThrow();
+	}
+
+	@Override
+	public void ensureHeld() {
+		this.parts.forEach(HeldLease::ensureHeld);
+	}
+
+	@Override
+	public void renew(Duration leaseTime) {
+		HeldLease.checkRenewal(leaseTime, this.parts.get(0).hold.gate.resource);
+		ensureHeld();
+		this.engine.answer(renewAsync(leaseTime.toMillis()), this.parts.get(0).hold.gate.resource, "The renewal");
+		ensureHeld();
+	}
+
+	/** Renew all parts, those together that the store keeps together. */
+	CompletableFuture<Void> renewAsync(long millis) {
+		List<Hold> holds = this.parts.stream().map((part) -> part.hold).toList();
+		return this.engine.keeper.renewNow(holds, millis);
+	}
+
+	@Override
+	public void onLost(Runnable action) {
+		AtomicBoolean first = new AtomicBoolean(true);
+		Runnable once = () -> {
+			if (first.getAndSet(false)) {
+				action.run();
+			}
+		};
+		this.parts.forEach((part) -> part.onLost(once));
+	}
+
+	@Override
+	public ReleaseResult release() {
+		// Each answers for itself within the command timeout; this is a backstop.
+		Duration patience = this.engine.settings.commandTimeout().plusSeconds(1);
+		return Answers.await(end(), patience, (error) -> (error instanceof LeaseStoreException trouble) ? trouble
+				: Failures.releaseTrouble(this.parts.get(0).hold.gate.resource, error));
+	}
+
+	@Override
+	public CompletableFuture<ReleaseResult> releaseAsync() {
+		return end().whenCompleteAsync((result, error) -> {
+		}, this.engine.callbacks);
+	}
+
+	/** All at once: the order only matters for acquiring. */
+	private CompletableFuture<ReleaseResult> end() {
+		List<CompletableFuture<ReleaseResult>> ends = this.parts.stream().map(HeldLease::end).toList();
+		CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
+		CompletableFuture.allOf(ends.toArray(CompletableFuture[]::new)).whenComplete((done, error) -> {
+			if (error != null) {
+				boolean wrapped = error instanceof CompletionException && error.getCause() != null;
+				result.completeExceptionally(wrapped ? error.getCause() : error);
+			}
+			else {
+				result.complete(worst(ends.stream().map(CompletableFuture::join).collect(Collectors.toSet())));
+			}
+		});
+		return result;
+	}
+
+	private static ReleaseResult worst(Set<ReleaseResult> results) {
+		if (results.contains(ReleaseResult.LOST)) {
+			return ReleaseResult.LOST;
+		}
+		return results.contains(ReleaseResult.RELEASED) ? ReleaseResult.RELEASED : ReleaseResult.ALREADY_RELEASED;
+	}
+
+	@Override
+	public void close() {
+		try {
+			release();
+		}
+		catch (LeaseStoreException ex) {
+			logger.warn(ex.getMessage());
+		}
+	}
+
+	@Override
+	public String toString() {
+		return "JointLease[" + key() + ", " + (isHeld() ? remaining().toMillis() + " ms left" : "not held") + "]";
+	}
+
+}
