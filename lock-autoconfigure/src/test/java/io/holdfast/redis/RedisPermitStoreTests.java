@@ -60,12 +60,22 @@ class RedisPermitStoreTests extends RedisPermitContract {
 		return this.redis.<String, String>opsForHash().entries(keys(resource).state());
 	}
 
-	/** How long the keys of a resource will live, all at one moment. */
+	/**
+	 * How long the keys of a resource will live, all counted from one moment: the clock
+	 * goes on while a script reads one after the other.
+	 */
 	@SuppressWarnings("unchecked")
 	private List<Long> ttls(Resource resource) {
 		PermitKeys keys = keys(resource);
-		return this.redis.execute(new DefaultRedisScript<>(
-				"local t = {} for i, k in ipairs(KEYS) do t[i] = redis.call('PTTL', k) end return t", List.class),
+		String script = """
+				local ttls, time = {}, redis.call('TIME')
+				for i, key in ipairs(KEYS) do
+				  local ends = redis.call('PEXPIRETIME', key)
+				  ttls[i] = ends < 0 and ends or ends - time[1] * 1000 - math.floor(time[2] / 1000)
+				end
+				return ttls
+				""";
+		return this.redis.execute(new DefaultRedisScript<>(script, List.class),
 				List.of(keys.holders(), keys.queue(), keys.state()));
 	}
 
