@@ -53,7 +53,8 @@ final class OneNodeCluster implements AutoCloseable {
 	}
 
 	LettuceConnectionFactory connectionFactory() {
-		LettuceConnectionFactory factory = new LettuceConnectionFactory(configuration());
+		LettuceConnectionFactory factory = new LettuceConnectionFactory(configuration(),
+				TestRedis.clientConfiguration());
 		this.opened.add(factory);
 		factory.afterPropertiesSet();
 		factory.start();

@@ -7,6 +7,11 @@ import java.util.Deque;
 import java.util.HexFormat;
 import java.util.List;
 
+import io.lettuce.core.resource.ClientResources;
+import io.lettuce.core.resource.DefaultClientResources;
+
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.lettuce.LettuceClientConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.data.redis.core.Cursor;
 import org.springframework.data.redis.core.ScanOptions;
@@ -18,6 +23,9 @@ import org.springframework.data.redis.core.StringRedisTemplate;
  * servers stopped and its keys deleted. Not thread-safe.
  */
 public final class TestRedis implements AutoCloseable {
+
+	/** Its threads are daemons, and end with the JVM. */
+	private static final ClientResources RESOURCES = DefaultClientResources.create();
 
 	private static final SecureRandom random = new SecureRandom();
 
@@ -75,11 +83,21 @@ public final class TestRedis implements AutoCloseable {
 	 * @return a new, started factory that is closed at the test's end
 	 */
 	public LettuceConnectionFactory connectionFactory(String host, int port) {
-		LettuceConnectionFactory factory = new LettuceConnectionFactory(host, port);
+		LettuceConnectionFactory factory = new LettuceConnectionFactory(new RedisStandaloneConfiguration(host, port),
+				clientConfiguration());
 		this.cleanUp.push(factory::destroy);
 		factory.afterPropertiesSet();
 		factory.start();
 		return factory;
+	}
+
+	/**
+	 * Connections that share the threads of all tests: to end some of their own takes as
+	 * long as many a test.
+	 * @return the configuration
+	 */
+	public static LettuceClientConfiguration clientConfiguration() {
+		return LettuceClientConfiguration.builder().clientResources(RESOURCES).build();
 	}
 
 	/**
