@@ -9,6 +9,8 @@ import java.util.stream.Collectors;
 
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.core.GenericTypeResolver;
+
 /**
  * An annotation as it applies to one method of one class, with its place for messages.
  *
@@ -30,6 +32,13 @@ record Declaration<A extends Annotation>(A annotation, Method method, Class<?> t
 				|| this.targetClass.isSynthetic();
 		Class<?> named = generated ? declaringClass() : this.targetClass;
 		return named.getName() + "." + this.method.getName();
+	}
+
+	/**
+	 * What the method returns in this class, which may tell more than the method.
+	 */
+	Class<?> returnType() {
+		return GenericTypeResolver.resolveReturnType(this.method, this.targetClass);
 	}
 
 	InvalidDeclarationException invalid(String problem, String cure, @Nullable Throwable cause) {

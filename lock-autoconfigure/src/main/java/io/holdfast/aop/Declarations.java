@@ -14,7 +14,6 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.support.AopUtils;
-import org.springframework.core.GenericTypeResolver;
 import org.springframework.core.MethodClassKey;
 import org.springframework.core.MethodIntrospector;
 import org.springframework.core.MethodIntrospector.MetadataLookup;
@@ -126,10 +125,10 @@ final class Declarations<A extends Annotation, T> {
 							+ " and so is called past the bean's proxy",
 					"Make it a public method of the bean and call it from another bean", null);
 		}
-		Class<?> returned = GenericTypeResolver.resolveReturnType(declaration.method(), declaration.targetClass());
-		if (ReturnTypes.isAsynchronous(declaration.method(), returned)) {
+		if (ResultKind.of(declaration) == ResultKind.LATER) {
 			throw declaration.invalid(
-					"would not last until the work is done, because the method returns " + returned.getName(),
+					"would not last until the work is done, because the method returns "
+							+ declaration.returnType().getName(),
 					"Return the result itself, or annotate the method that does the work", null);
 		}
 	}

@@ -1,14 +1,13 @@
 package io.holdfast.aop;
 
 import java.lang.annotation.Annotation;
-import java.util.function.BiFunction;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 
 import io.holdfast.Lease;
-import io.holdfast.ReleaseResult;
+import io.holdfast.LeaseContext;
+import io.holdfast.NotAcquiredException;
 import org.aopalliance.intercept.MethodInvocation;
-import org.apache.commons.logging.Log;
-import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,28 +20,21 @@ import org.jspecify.annotations.Nullable;
  */
 final class Guard<A extends Annotation, R, S> {
 
-	private static final Log logger = LogFactory.getLog(Guard.class);
-
-	private final String noun;
-
 	private final Declarations<A, RequestTemplate<R>> declarations;
 
 	private final Supplier<S> services;
 
-	private final BiFunction<S, R, Lease> acquisition;
+	private final Acquisition<S, R> acquisition;
 
 	private volatile @Nullable S service;
 
 	/**
 	 * Create the guard.
-	 * @param noun what is held, for messages: the key follows
 	 * @param declarations where the annotation is declared
 	 * @param services gives the service; asked at the first call of an annotated method
 	 * @param acquisition how the service is asked
 	 */
-	Guard(String noun, Declarations<A, RequestTemplate<R>> declarations, Supplier<S> services,
-			BiFunction<S, R, Lease> acquisition) {
-		this.noun = noun;
+	Guard(Declarations<A, RequestTemplate<R>> declarations, Supplier<S> services, Acquisition<S, R> acquisition) {
 		this.declarations = declarations;
 		this.services = services;
 		this.acquisition = acquisition;
@@ -53,19 +45,19 @@ final class Guard<A extends Annotation, R, S> {
 	}
 
 	/**
-	 * Acquire what a call needs. Blocks for the declared wait time at most.
+	 * What the annotation asks for around a call.
 	 * @param invocation the call
 	 * @param targetClass the class of the object that is called
-	 * @return what is to be released, or {@code null} if nothing is declared
+	 * @return the step, or {@code null} if the call needs nothing
+	 * @throws IllegalArgumentException if the call yields no key
 	 */
-	@Nullable Held acquire(MethodInvocation invocation, Class<?> targetClass) {
+	@Nullable Step step(MethodInvocation invocation, Class<?> targetClass) {
 		RequestTemplate<R> template = this.declarations.find(invocation.getMethod(), targetClass);
 		if (template == null) {
 			return null;
 		}
 		R request = template.request(invocation.getThis(), invocation.getArguments());
-		Lease lease = this.acquisition.apply(service(), request);
-		return new Held(this.noun, lease, template.declaration());
+		return new GuardedStep(template, request, service());
 	}
 
 	/**
@@ -82,30 +74,60 @@ final class Guard<A extends Annotation, R, S> {
 	}
 
 	/**
-	 * What was acquired for one call.
-	 *
-	 * @param noun what it is, for messages
-	 * @param lease its lease
-	 * @param declaration what asked for it
+	 * What is asked for around one call.
 	 */
-	record Held(String noun, Lease lease, Declaration<?> declaration) {
+	private final class GuardedStep implements Step {
 
-		/** Throws nothing, so as not to hide what the method threw. */
-		void release() {
-			try {
-				if (this.lease.release() == ReleaseResult.LOST) {
-					logger.warn(what() + " was lost while " + this.declaration.qualifiedMethodName()
-							+ " ran: others may have held it at the same time");
-				}
-			}
-			catch (RuntimeException ex) {
-				logger.warn(what() + " of " + this.declaration.qualifiedMethodName()
-						+ " was not released at once; it ends with its lease at the latest", ex);
-			}
+		private final RequestTemplate<R> template;
+
+		private final R request;
+
+		private final S service;
+
+		GuardedStep(RequestTemplate<R> template, R request, S service) {
+			this.template = template;
+			this.request = request;
+			this.service = service;
 		}
 
-		private String what() {
-			return this.noun + " '" + this.lease.key() + "'";
+		@Override
+		public ResultKind resultKind() {
+			return this.template.resultKind();
+		}
+
+		@Override
+		public Held acquire() {
+			return held(Guard.this.acquisition.acquire(this.service, this.request));
+		}
+
+		@Override
+		public CompletableFuture<Held> acquireAsync(LeaseContext context) {
+			CompletableFuture<? extends Lease> granted = Guard.this.acquisition.acquireAsync(this.service, this.request,
+					context);
+			CompletableFuture<Held> result = new CompletableFuture<>();
+			granted.whenComplete((lease, failure) -> {
+				if (failure != null) {
+					result.completeExceptionally(failure);
+				}
+				else if (!result.complete(held(lease))) {
+					held(lease).releaseAsync();
+				}
+			});
+			result.whenComplete((held, failure) -> {
+				if (result.isCancelled()) {
+					granted.cancel(true);
+				}
+			});
+			return result;
+		}
+
+		private Held held(Lease lease) {
+			return new AcquiredLease(lease, Guard.this.acquisition.noun(), this.template.declaration());
+		}
+
+		@Override
+		public @Nullable Object instead(NotAcquiredException ex) {
+			throw ex;
 		}
 
 	}

@@ -84,8 +84,8 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 				(declaration) -> RequestTemplate.ofSemaphore(declaration, attributes(declaration), this.delegates));
 		Declarations<DistributedLock, RequestTemplate<LockRequest>> locked = new Declarations<>(DistributedLock.class,
 				(declaration) -> RequestTemplate.ofLock(declaration, attributes(declaration), this.delegates));
-		this.guards = List.of(new Guard<>("Permit of semaphore", limited, semaphores, SemaphoreService::acquire),
-				new Guard<>("Lock", locked, locks, LockService::acquire));
+		this.guards = List.of(new Guard<>(limited, semaphores, new Acquisition.OfPermits()),
+				new Guard<>(locked, locks, new Acquisition.OfLock()));
 		this.leaseAdvisor = new DefaultPointcutAdvisor(new DeclaredPointcut(), new LeaseInterceptor(this.guards));
 		this.advisor = this.leaseAdvisor;
 		setBeforeExistingAdvisors(true);

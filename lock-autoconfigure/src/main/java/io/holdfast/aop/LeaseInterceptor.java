@@ -1,8 +1,8 @@
 package io.holdfast.aop;
 
+import java.util.ArrayList;
 import java.util.List;
 
-import io.holdfast.aop.Guard.Held;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
@@ -23,25 +23,29 @@ final class LeaseInterceptor implements MethodInterceptor {
 
 	@Override
 	public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
+		List<Step> steps = steps(invocation);
+		if (steps.isEmpty()) {
+			return invocation.proceed();
+		}
+		return switch (steps.get(0).resultKind()) {
+			case PLAIN -> new PlainCall(invocation, steps).run();
+			case LATER -> throw new IllegalStateException("Refused at start-up");
+		};
+	}
+
+	/** All expressions are evaluated before anything is acquired. */
+	private List<Step> steps(MethodInvocation invocation) {
 		Object target = invocation.getThis();
 		Class<?> targetClass = (target != null) ? AopUtils.getTargetClass(target)
 				: invocation.getMethod().getDeclaringClass();
-		return invoke(invocation, targetClass, 0);
-	}
-
-	private @Nullable Object invoke(MethodInvocation invocation, Class<?> targetClass, int index) throws Throwable {
-		if (index == this.guards.size()) {
-			return invocation.proceed();
-		}
-		Held held = this.guards.get(index).acquire(invocation, targetClass);
-		try {
-			return invoke(invocation, targetClass, index + 1);
-		}
-		finally {
-			if (held != null) {
-				held.release();
+		List<Step> steps = new ArrayList<>(this.guards.size());
+		for (Guard<?, ?, ?> guard : this.guards) {
+			Step step = guard.step(invocation, targetClass);
+			if (step != null) {
+				steps.add(step);
 			}
 		}
+		return steps;
 	}
 
 }

@@ -17,12 +17,13 @@ import org.springframework.util.StringUtils;
  *
  * @param <R> the type of the requests
  * @param declaration the annotation
+ * @param resultKind how the method gives its result
  * @param name the key, or what stands before the expression's value
  * @param key the expression for the key, or {@code null} for the name alone
  * @param requests gives the whole request for a key, or refuses the key with an
  * {@link IllegalArgumentException}
  */
-record RequestTemplate<R>(Declaration<?> declaration, String name, @Nullable KeyExpression key,
+record RequestTemplate<R>(Declaration<?> declaration, ResultKind resultKind, String name, @Nullable KeyExpression key,
 		Function<String, R> requests) {
 
 	/** What cannot be left out of an annotation needs a value for "not given". */
@@ -128,7 +129,7 @@ record RequestTemplate<R>(Declaration<?> declaration, String name, @Nullable Key
 		catch (IllegalArgumentException ex) {
 			throw declaration.invalid("name", name, "cannot be a key: " + ex.getMessage(), "Write another name", ex);
 		}
-		return new RequestTemplate<>(declaration, prefix, expression, requests);
+		return new RequestTemplate<>(declaration, ResultKind.of(declaration), prefix, expression, requests);
 	}
 
 	/**

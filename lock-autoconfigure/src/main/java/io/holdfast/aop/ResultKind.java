@@ -10,23 +10,29 @@ import org.springframework.core.KotlinDetector;
 import org.springframework.core.ReactiveAdapterRegistry;
 
 /**
- * Tells results from promises of results.
+ * How a method gives its result.
  */
-final class ReturnTypes {
+enum ResultKind {
+
+	/** By returning it. */
+	PLAIN,
+
+	/** By returning what gives it later: a future, a stage, or a reactive type. */
+	LATER;
 
 	private static final String PUBLISHER = "org.reactivestreams.Publisher";
 
-	private ReturnTypes() {
+	/**
+	 * How a method gives its result. The libraries behind reactive types need not be
+	 * there.
+	 * @param declaration an annotation of the method
+	 * @return the kind; {@link #LATER} if the method may return before its work is done
+	 */
+	static ResultKind of(Declaration<?> declaration) {
+		return isLater(declaration.method(), declaration.returnType()) ? LATER : PLAIN;
 	}
 
-	/**
-	 * Whether a method may return before its work is done. The libraries behind reactive
-	 * types need not be there.
-	 * @param method the method
-	 * @param type what it returns
-	 * @return whether its result only comes later
-	 */
-	static boolean isAsynchronous(Method method, Class<?> type) {
+	private static boolean isLater(Method method, Class<?> type) {
 		return CompletionStage.class.isAssignableFrom(type) || Future.class.isAssignableFrom(type) || isPublisher(type)
 				|| ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) != null
 				|| KotlinDetector.isSuspendingFunction(method);

@@ -1,0 +1,79 @@
+package io.holdfast.aop;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+
+import io.holdfast.LeaseContext;
+import io.holdfast.NotAcquiredException;
+import io.holdfast.aop.Step.Held;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A call of a method that returns its result: all happens on the thread of the caller.
+ */
+final class PlainCall {
+
+	private final MethodInvocation invocation;
+
+	private final List<Step> steps;
+
+	/** The innermost first. */
+	private final Deque<Held> held = new ArrayDeque<>(2);
+
+	PlainCall(MethodInvocation invocation, List<Step> steps) {
+		this.invocation = invocation;
+		this.steps = steps;
+	}
+
+	@Nullable Object run() throws Throwable {
+		for (Step step : this.steps) {
+			try {
+				this.held.push(step.acquire());
+			}
+			catch (NotAcquiredException ex) {
+				release();
+				return step.instead(ex);
+			}
+			catch (Throwable ex) {
+				release();
+				throw ex;
+			}
+		}
+		Object result = null;
+		Throwable failure = null;
+		try {
+			result = proceed();
+		}
+		catch (Throwable ex) {
+			failure = ex;
+		}
+		for (Held each : this.held) {
+			failure = each.end(failure);
+		}
+		if (failure != null) {
+			throw failure;
+		}
+		return result;
+	}
+
+	private @Nullable Object proceed() throws Throwable {
+		LeaseContext context = LeaseContext.current();
+		for (Step.Held each : (Iterable<Held>) this.held::descendingIterator) {
+			context = context.with(each.lease());
+		}
+		LeaseContext.Scope scope = context.open();
+		try {
+			return this.invocation.proceed();
+		}
+		finally {
+			scope.close();
+		}
+	}
+
+	private void release() {
+		this.held.forEach(Held::release);
+	}
+
+}

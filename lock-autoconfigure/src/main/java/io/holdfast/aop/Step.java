@@ -1,0 +1,85 @@
+package io.holdfast.aop;
+
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.Lease;
+import io.holdfast.LeaseContext;
+import io.holdfast.NotAcquiredException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What one annotation asks for around one call, its expressions evaluated. However the
+ * method gives its result, it goes through this: acquire, or the way out if that failed;
+ * then run the method; then end what is held.
+ */
+interface Step {
+
+	/**
+	 * How the method gives its result: the same for all steps of a call.
+	 * @return the kind
+	 */
+	ResultKind resultKind();
+
+	/**
+	 * Acquire for the current thread, within its context. Blocks for the declared wait
+	 * time at most.
+	 * @return what is held
+	 * @throws NotAcquiredException if it was not acquired
+	 */
+	Held acquire();
+
+	/**
+	 * Acquire without blocking.
+	 * @param context the leases that the call is under
+	 * @return what is held, to come; cancel it to give up: what was granted meanwhile is
+	 * released. Fails as {@link #acquire()} throws
+	 */
+	CompletableFuture<Held> acquireAsync(LeaseContext context);
+
+	/**
+	 * What the caller gets instead of the method's result.
+	 * @param ex why it was not acquired
+	 * @return the result of the fallback, or the empty one; of the method's return type
+	 * @throws Throwable the given exception if that is the declared way, or what the
+	 * fallback throws
+	 */
+	@Nullable Object instead(NotAcquiredException ex) throws Throwable;
+
+	/**
+	 * What one call holds.
+	 */
+	interface Held {
+
+		Lease lease();
+
+		/**
+		 * The method was not run: release now. Throws nothing.
+		 */
+		void release();
+
+		/**
+		 * The same without blocking.
+		 * @return completed when the release was answered; never fails
+		 */
+		CompletableFuture<?> releaseAsync();
+
+		/**
+		 * The method has ended: look after the lease, and release it now or when it is
+		 * time. Throws nothing.
+		 * @param failure what the method failed with, or {@code null}
+		 * @return what the caller is to get as exception, whether the method's own or
+		 * because the lease was lost; {@code null} for the method's result
+		 */
+		@Nullable Throwable end(@Nullable Throwable failure);
+
+		/**
+		 * The same without blocking.
+		 * @param failure what the method failed with, or {@code null}
+		 * @return completed when the release was answered, with what {@link #end} would
+		 * give; never fails
+		 */
+		CompletableFuture<@Nullable Throwable> endAsync(@Nullable Throwable failure);
+
+	}
+
+}
