@@ -46,6 +46,16 @@ public final class SemaphoreRequest {
 	}
 
 	/**
+	 * The same request for another semaphore.
+	 * @param key which semaphore
+	 * @return the request, as this one otherwise
+	 * @throws IllegalArgumentException if the key is not allowed
+	 */
+	public SemaphoreRequest only(String key) {
+		return new SemaphoreRequest(Requests.check("semaphore", key), this.limit, this.permits, this.terms, this.fair);
+	}
+
+	/**
 	 * How many permits to acquire, all at once.
 	 * @param permits from 1 to 1,000,000,000. More than there are in all are refused when
 	 * they are asked for, since an operator may have raised the limit

@@ -81,6 +81,10 @@ public @interface DistributedLock {
 	 * an enum constant or a UUID. Calls for which it is null or blank, or is made with
 	 * {@code +} from anything that is null, fail with an {@link IllegalArgumentException}
 	 * and do not run the method.
+	 * <p>
+	 * A collection or an array of such values locks all of them together, each once, with
+	 * the name in front of each: {@code #orders.![id]}, {@code {#from, #to}}. They are
+	 * acquired in one order, all or none, as one lease; there must be 1 to 1,000 of them.
 	 * @return the expression, or empty to lock the {@link #name()}
 	 */
 	String key() default "";

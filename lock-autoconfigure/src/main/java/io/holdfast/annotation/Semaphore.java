@@ -98,7 +98,7 @@ public @interface Semaphore {
 	/**
 	 * Which semaphore, as an expression of the Spring Expression Language, to have one
 	 * for each value: {@code #tenant}, {@code 'mail:' + #account.server}. It may use and
-	 * yield what {@link DistributedLock#key()} may.
+	 * yield what {@link DistributedLock#key()} may, but not several values.
 	 * @return the expression, or empty for the semaphore of the {@link #name()}
 	 */
 	String key() default "";

@@ -10,6 +10,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.core.GenericTypeResolver;
+import org.springframework.core.annotation.MergedAnnotation;
 
 /**
  * An annotation as it applies to one method of one class, with its place for messages.
@@ -20,7 +21,8 @@ import org.springframework.core.GenericTypeResolver;
  * @param targetClass the class, without proxies
  * @param source the method or type on which the annotation was found
  */
-record Declaration<A extends Annotation>(A annotation, Method method, Class<?> targetClass, AnnotatedElement source) {
+record Declaration<A extends Annotation>(MergedAnnotation<A> annotation, Method method, Class<?> targetClass,
+		AnnotatedElement source) {
 
 	/**
 	 * The name of the class and of the method, the same in every instance of an
@@ -59,8 +61,7 @@ record Declaration<A extends Annotation>(A annotation, Method method, Class<?> t
 		String parameters = Arrays.stream(this.method.getParameterTypes())
 			.map(Class::getSimpleName)
 			.collect(Collectors.joining(", ", "(", ")"));
-		String place = "@" + this.annotation.annotationType().getSimpleName() + " on " + qualifiedMethodName()
-				+ parameters;
+		String place = "@" + this.annotation.getType().getSimpleName() + " on " + qualifiedMethodName() + parameters;
 		boolean declaredHere = this.source.equals(this.method);
 		return declaredHere ? place : place + " (declared by " + declaringClass().getName() + ")";
 	}

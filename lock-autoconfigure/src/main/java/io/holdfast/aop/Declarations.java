@@ -162,7 +162,7 @@ final class Declarations<A extends Annotation, T> {
 			}
 		}
 		return (annotation.isPresent() && annotation.getSource() instanceof AnnotatedElement source)
-				? new Declaration<>(annotation.synthesize(), specific, userClass, source) : null;
+				? new Declaration<>(annotation, specific, userClass, source) : null;
 	}
 
 	private boolean isReachedByType(Method method) {

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Guard<A extends Annotation, R, S> {
 
-	private final Declarations<A, RequestTemplate<R>> declarations;
+	private final Declarations<A, Plan<R>> declarations;
 
 	private final Supplier<S> services;
 
@@ -34,13 +34,13 @@ final class Guard<A extends Annotation, R, S> {
 	 * @param services gives the service; asked at the first call of an annotated method
 	 * @param acquisition how the service is asked
 	 */
-	Guard(Declarations<A, RequestTemplate<R>> declarations, Supplier<S> services, Acquisition<S, R> acquisition) {
+	Guard(Declarations<A, Plan<R>> declarations, Supplier<S> services, Acquisition<S, R> acquisition) {
 		this.declarations = declarations;
 		this.services = services;
 		this.acquisition = acquisition;
 	}
 
-	Declarations<A, RequestTemplate<R>> declarations() {
+	Declarations<A, Plan<R>> declarations() {
 		return this.declarations;
 	}
 
@@ -52,12 +52,12 @@ final class Guard<A extends Annotation, R, S> {
 	 * @throws IllegalArgumentException if the call yields no key
 	 */
 	@Nullable Step step(MethodInvocation invocation, Class<?> targetClass) {
-		RequestTemplate<R> template = this.declarations.find(invocation.getMethod(), targetClass);
-		if (template == null) {
+		Plan<R> plan = this.declarations.find(invocation.getMethod(), targetClass);
+		if (plan == null) {
 			return null;
 		}
-		R request = template.request(invocation.getThis(), invocation.getArguments());
-		return new GuardedStep(template, request, service());
+		R request = plan.requests().request(invocation.getThis(), invocation.getArguments());
+		return new GuardedStep(plan, request, service());
 	}
 
 	/**
@@ -78,21 +78,21 @@ final class Guard<A extends Annotation, R, S> {
 	 */
 	private final class GuardedStep implements Step {
 
-		private final RequestTemplate<R> template;
+		private final Plan<R> plan;
 
 		private final R request;
 
 		private final S service;
 
-		GuardedStep(RequestTemplate<R> template, R request, S service) {
-			this.template = template;
+		GuardedStep(Plan<R> plan, R request, S service) {
+			this.plan = plan;
 			this.request = request;
 			this.service = service;
 		}
 
 		@Override
 		public ResultKind resultKind() {
-			return this.template.resultKind();
+			return this.plan.resultKind();
 		}
 
 		@Override
@@ -122,7 +122,7 @@ final class Guard<A extends Annotation, R, S> {
 		}
 
 		private Held held(Lease lease) {
-			return new AcquiredLease(lease, Guard.this.acquisition.noun(), this.template.declaration());
+			return new AcquiredLease(lease, Guard.this.acquisition.noun(), this.plan.declaration());
 		}
 
 		@Override

@@ -1,10 +1,13 @@
 package io.holdfast.aop;
 
+import java.util.Collection;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.BaseStream;
 
 import org.jspecify.annotations.Nullable;
+
+import org.springframework.util.ObjectUtils;
 
 /**
  * The text of a value, if it has one that is the same for equal values in all instances.
@@ -31,10 +34,13 @@ final class KeyText {
 			throw new NoTextException(
 					type(value) + " is not text. Write what it holds, for example with .orElse('none')");
 		}
+		if (isTextLike(value)) {
+			throw new NoTextException(type(value) + " is not text. Write what makes text of it");
+		}
 		if (value.getClass().isArray() || value instanceof Iterable<?> || value instanceof Map<?, ?>
 				|| value instanceof BaseStream<?, ?>) {
 			throw new NoTextException(type(value) + " holds several values, and a key is one. Write an expression "
-					+ "for the one that is meant");
+					+ "for the one that is meant; a lock may also be on all values of a collection or an array");
 		}
 		String text = value.toString();
 		if (text == null || isIdentity(text, value.getClass())) {
@@ -42,6 +48,25 @@ final class KeyText {
 					+ "that identifies it, for example .id");
 		}
 		return text;
+	}
+
+	/**
+	 * The values of what holds several: a collection or an array, but not one that is
+	 * text in itself.
+	 * @param value a value
+	 * @return what it holds, or {@code null} if it is something else
+	 */
+	static @Nullable Object @Nullable [] split(@Nullable Object value) {
+		if (value instanceof Collection<?> collection) {
+			return collection.toArray();
+		}
+		boolean array = value != null && value.getClass().isArray() && !isTextLike(value);
+		return array ? ObjectUtils.toObjectArray(value) : null;
+	}
+
+	/** Each of their values alone would mean nothing. */
+	private static boolean isTextLike(Object value) {
+		return value instanceof char[] || value instanceof byte[];
 	}
 
 	/** Whether this is what {@code Object.toString} says, here or behind a proxy. */

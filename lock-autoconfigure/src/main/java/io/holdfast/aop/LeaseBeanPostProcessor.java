@@ -80,20 +80,17 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	 * @param semaphores gives the semaphore service, likewise
 	 */
 	public LeaseBeanPostProcessor(Supplier<LockService> locks, Supplier<SemaphoreService> semaphores) {
-		Declarations<Semaphore, RequestTemplate<SemaphoreRequest>> limited = new Declarations<>(Semaphore.class,
-				(declaration) -> RequestTemplate.ofSemaphore(declaration, attributes(declaration), this.delegates));
-		Declarations<DistributedLock, RequestTemplate<LockRequest>> locked = new Declarations<>(DistributedLock.class,
-				(declaration) -> RequestTemplate.ofLock(declaration, attributes(declaration), this.delegates));
+		PlanReader reader = new PlanReader((text) -> this.resolver.resolveStringValue(text), this.delegates);
+		Declarations<Semaphore, Plan<SemaphoreRequest>> limited = new Declarations<>(Semaphore.class,
+				reader::semaphore);
+		Declarations<DistributedLock, Plan<LockRequest>> locked = new Declarations<>(DistributedLock.class,
+				reader::lock);
 		this.guards = List.of(new Guard<>(limited, semaphores, new Acquisition.OfPermits()),
 				new Guard<>(locked, locks, new Acquisition.OfLock()));
 		this.leaseAdvisor = new DefaultPointcutAdvisor(new DeclaredPointcut(), new LeaseInterceptor(this.guards));
 		this.advisor = this.leaseAdvisor;
 		setBeforeExistingAdvisors(true);
 		setOrder(DEFAULT_ORDER);
-	}
-
-	private Attributes attributes(Declaration<?> declaration) {
-		return new Attributes(declaration, this.resolver);
 	}
 
 	@Override

@@ -5,7 +5,6 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 import java.time.Duration;
-import java.util.Map;
 
 import io.holdfast.LockRequest;
 import io.holdfast.annotation.DistributedLock;
@@ -25,45 +24,9 @@ import org.springframework.core.annotation.AliasFor;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Where {@link DistributedLock @DistributedLock} is found, and what its attributes ask
- * for.
+ * Where {@link DistributedLock @DistributedLock} is found.
  */
 class DistributedLockDeclarationTests {
-
-	@Test
-	void defaultsAreLeftToTheService() {
-		try (LockedContext context = LockedContext.with(Map.of("wait", "2m", "lease", ""), Times.class)) {
-			context.bean(Times.class).defaults();
-			assertThat(context.locks().lastRequest()).isEqualTo(LockRequest.of("t"));
-		}
-	}
-
-	@Test
-	void times() {
-		try (LockedContext context = LockedContext.with(Map.of("wait", "2m", "lease", ""), Times.class)) {
-			LockRequest request = LockRequest.of("t");
-			Times times = context.bean(Times.class);
-			times.simple();
-			assertThat(context.locks().lastRequest())
-				.isEqualTo(request.waitTime(Duration.ofMillis(500)).leaseTime(Duration.ofSeconds(10)));
-			times.iso();
-			assertThat(context.locks().lastRequest())
-				.isEqualTo(request.waitTime(Duration.ofSeconds(10)).leaseTime(Duration.ofMillis(100)));
-			times.composite();
-			assertThat(context.locks().lastRequest())
-				.isEqualTo(request.waitTime(Duration.ofSeconds(90)).leaseTime(Duration.ofDays(365)));
-			times.once();
-			assertThat(context.locks().lastRequest()).isEqualTo(request.waitTime(Duration.ZERO));
-			times.onceWithUnit();
-			assertThat(context.locks().lastRequest()).isEqualTo(request.waitTime(Duration.ZERO));
-			times.forever();
-			assertThat(context.locks().lastRequest()).isEqualTo(request.waitForever());
-			times.placeholders();
-			assertThat(context.locks().lastRequest()).isEqualTo(request.waitTime(Duration.ofMinutes(2)));
-			times.withoutRenewal();
-			assertThat(context.locks().lastRequest()).isEqualTo(request.renewal(false));
-		}
-	}
 
 	@Test
 	void methodComesBeforeType() {
@@ -155,11 +118,15 @@ class DistributedLockDeclarationTests {
 			Composed bean = context.bean(Composed.class);
 			bean.sell("a");
 			assertThat(context.locks().lastRequest())
-				.isEqualTo(LockRequest.of("stock:a").waitTime(Duration.ofSeconds(1)));
+				.isEqualTo(named("stock:a", "sell").waitTime(Duration.ofSeconds(1)));
 			bean.patient("b");
 			assertThat(context.locks().lastRequest())
-				.isEqualTo(LockRequest.of("stock:b").waitTime(Duration.ofSeconds(60)));
+				.isEqualTo(named("stock:b", "patient").waitTime(Duration.ofSeconds(60)));
 		}
+	}
+
+	private static LockRequest named(String key, String method) {
+		return LockRequest.of(key).name(Composed.class.getName() + "." + method);
 	}
 
 	@Test
@@ -188,46 +155,6 @@ class DistributedLockDeclarationTests {
 			context.bean(TwoNames.User.class).bean().own();
 			assertThat(context.locks().keys()).containsExactly("method");
 		}
-	}
-
-	static class Times {
-
-		@DistributedLock(name = "t")
-		void defaults() {
-		}
-
-		@DistributedLock(name = "t", waitTime = "500ms", leaseTime = "10s")
-		void simple() {
-		}
-
-		@DistributedLock(name = "t", waitTime = "PT10S", leaseTime = "PT0.1S")
-		void iso() {
-		}
-
-		@DistributedLock(name = "t", waitTime = "1m30s", leaseTime = "365d")
-		void composite() {
-		}
-
-		@DistributedLock(name = "t", waitTime = "0")
-		void once() {
-		}
-
-		@DistributedLock(name = "t", waitTime = "0s")
-		void onceWithUnit() {
-		}
-
-		@DistributedLock(name = "t", waitTime = "-1")
-		void forever() {
-		}
-
-		@DistributedLock(name = "t", waitTime = "${wait}", leaseTime = "${lease}")
-		void placeholders() {
-		}
-
-		@DistributedLock(name = "t", renewal = false)
-		void withoutRenewal() {
-		}
-
 	}
 
 	static class Base {

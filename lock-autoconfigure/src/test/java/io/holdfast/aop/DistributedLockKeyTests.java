@@ -117,8 +117,8 @@ class DistributedLockKeyTests {
 
 	static Stream<Arguments> otherValues() {
 		return Stream
-			.<Object>of(List.of("a"), new String[] { "a" }, new int[] { 1 }, Map.of("a", "b"), Optional.of("a"),
-					List.of("a").stream(), new Object(), new Tenants())
+			.<Object>of("a".toCharArray(), "a".getBytes(), Map.of("a", "b"), Optional.of("a"), List.of("a").stream(),
+					(Iterable<String>) () -> List.of("a").iterator(), new Object(), new Tenants())
 			.map((value) -> Arguments.of(new Object[] { value }));
 	}
 

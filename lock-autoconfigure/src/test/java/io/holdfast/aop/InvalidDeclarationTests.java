@@ -28,19 +28,11 @@ import org.springframework.core.Ordered;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
-import static org.assertj.core.api.Assertions.catchThrowable;
 
 /**
  * Declarations that keep an application from starting.
  */
 class InvalidDeclarationTests {
-
-	private static InvalidDeclarationException failure(Class<?>... beans) {
-		Throwable thrown = catchThrowable(() -> LockedContext.withClassProxies(beans).close());
-		assertThat(thrown).isInstanceOf(BeanCreationException.class)
-			.hasCauseInstanceOf(InvalidDeclarationException.class);
-		return (InvalidDeclarationException) thrown.getCause();
-	}
 
 	static Stream<Arguments> invalid() {
 		return Stream.of(
@@ -51,14 +43,6 @@ class InvalidDeclarationTests {
 				Arguments.of(NoParameter.class, "key = \"#sku\"", "#sku", "has no parameters"),
 				Arguments.of(ForgottenQuotes.class, "key = \"stock\"", "unknown name: stock", "put text into quotes"),
 				Arguments.of(ForgottenQuotesInText.class, "key = \"stock + #sku\"", "unknown name: stock", "quotes"),
-				Arguments.of(WrongWait.class, "waitTime = \"ten seconds\"", "is not a duration", "0 to try once"),
-				Arguments.of(WaitWithoutUnit.class, "waitTime = \"10\"", "has no unit", "10s"),
-				Arguments.of(NegativeWait.class, "waitTime = \"-2s\"", "is negative", "-1 to wait without limit"),
-				Arguments.of(WrongLease.class, "leaseTime = \"1 parsec\"", "is not a duration", "10s"),
-				Arguments.of(ShortLease.class, "leaseTime = \"99ms\"", "is out of bounds", "default"),
-				Arguments.of(LongLease.class, "leaseTime = \"366d\"", "is out of bounds", "default"),
-				Arguments.of(EndlessLease.class, "leaseTime = \"-1\"", "is negative", "10s"),
-				Arguments.of(ZeroLease.class, "leaseTime = \"0\"", "is out of bounds", "default"),
 				Arguments.of(BlankName.class, "name = \" \"", "is blank", "leave the attribute out"),
 				Arguments.of(WrongName.class, "name = ", "control character", "Write another name"),
 				Arguments.of(Placeholder.class, "name = \"${no.such.property}\"", "cannot be resolved",
@@ -82,7 +66,7 @@ class InvalidDeclarationTests {
 	@MethodSource("invalid")
 	@DisplayName("The start fails, and the message names place, value, problem and cure")
 	void invalidDeclarations(Class<?> type, String value, String problem, String cure) {
-		InvalidDeclarationException failure = failure(type);
+		InvalidDeclarationException failure = LockedContext.failure(Map.of(), type);
 		assertThat(failure).hasMessageStartingWith("@DistributedLock on " + type.getName() + ".")
 			.hasMessageContaining(value)
 			.hasMessageContaining(problem)
@@ -104,7 +88,8 @@ class InvalidDeclarationTests {
 			.make()
 			.load(getClass().getClassLoader(), ClassLoadingStrategy.UsingLookup.of(MethodHandles.lookup()))
 			.getLoaded();
-		assertThat(failure(type)).hasMessageContaining("#sku").hasMessageContaining("compile with -parameters");
+		assertThat(LockedContext.failure(Map.of(), type)).hasMessageContaining("#sku")
+			.hasMessageContaining("compile with -parameters");
 	}
 
 	@Test
@@ -150,7 +135,8 @@ class InvalidDeclarationTests {
 	@Test
 	@DisplayName("A proxy that takes no more advice and hides its class does not hide the annotation")
 	void frozenProxy() {
-		assertThat(failure(Freezer.class, FinalImplementation.class)).hasMessageContaining("frozen or opaque");
+		assertThat(LockedContext.failure(Map.of(), Freezer.class, FinalImplementation.class))
+			.hasMessageContaining("frozen or opaque");
 	}
 
 	@Test
@@ -219,70 +205,6 @@ class InvalidDeclarationTests {
 	static class ForgottenQuotesInText {
 
 		@DistributedLock(key = "stock + #sku")
-		void sell(String sku) {
-		}
-
-	}
-
-	static class WrongWait {
-
-		@DistributedLock(waitTime = "ten seconds")
-		void sell(String sku) {
-		}
-
-	}
-
-	static class WaitWithoutUnit {
-
-		@DistributedLock(waitTime = "10")
-		void sell(String sku) {
-		}
-
-	}
-
-	static class NegativeWait {
-
-		@DistributedLock(waitTime = "-2s")
-		void sell(String sku) {
-		}
-
-	}
-
-	static class WrongLease {
-
-		@DistributedLock(leaseTime = "1 parsec")
-		void sell(String sku) {
-		}
-
-	}
-
-	static class ShortLease {
-
-		@DistributedLock(leaseTime = "99ms")
-		void sell(String sku) {
-		}
-
-	}
-
-	static class LongLease {
-
-		@DistributedLock(leaseTime = "366d")
-		void sell(String sku) {
-		}
-
-	}
-
-	static class EndlessLease {
-
-		@DistributedLock(leaseTime = "-1")
-		void sell(String sku) {
-		}
-
-	}
-
-	static class ZeroLease {
-
-		@DistributedLock(leaseTime = "0")
 		void sell(String sku) {
 		}
 

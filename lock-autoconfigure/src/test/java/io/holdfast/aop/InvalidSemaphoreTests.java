@@ -18,7 +18,6 @@ import org.springframework.beans.factory.BeanCreationException;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
-import static org.assertj.core.api.Assertions.catchThrowable;
 
 /**
  * Declarations of semaphores that keep an application from starting.
@@ -26,13 +25,6 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 class InvalidSemaphoreTests {
 
 	private static final Map<String, Object> PROPERTIES = Map.of("text", "many", "blank", " ", "zero", "0");
-
-	private static InvalidDeclarationException failure(Class<?> bean) {
-		Throwable thrown = catchThrowable(() -> LockedContext.withClassProxies(PROPERTIES, bean).close());
-		assertThat(thrown).isInstanceOf(BeanCreationException.class)
-			.hasCauseInstanceOf(InvalidDeclarationException.class);
-		return (InvalidDeclarationException) thrown.getCause();
-	}
 
 	static Stream<Arguments> invalid() {
 		return Stream.of(Arguments.of(NoLimit.class, "call(String)", "has neither limit nor limitString", "limit = 10"),
@@ -54,11 +46,6 @@ class InvalidSemaphoreTests {
 				Arguments.of(ManyPermits.class, "permits = 11", "is more than the limit of 10", "Raise the limit"),
 				Arguments.of(WrongFair.class, "fair = \"no\"", "is neither true nor false", "Write true or false"),
 				Arguments.of(PropertyFair.class, "fair = \"${text}\"", "(many) is neither true nor false", "true"),
-				Arguments.of(WrongWait.class, "waitTime = \"soon\"", "is not a duration", "0 to try once"),
-				Arguments.of(NegativeWait.class, "waitTime = \"-2s\"", "is negative", "-1 to wait without limit"),
-				Arguments.of(WaitWithoutUnit.class, "waitTime = \"10\"", "has no unit", "10s"),
-				Arguments.of(ShortLease.class, "leaseTime = \"99ms\"", "is out of bounds", "default"),
-				Arguments.of(EndlessLease.class, "leaseTime = \"-1\"", "is negative", "10s"),
 				Arguments.of(BlankName.class, "name = \" \"", "is blank", "leave the attribute out"),
 				Arguments.of(WrongName.class, "name = ", "control character", "Write another name"),
 				Arguments.of(WrongKey.class, "key = \"#tenant +\"", "is no valid expression", "Write for example"),
@@ -77,7 +64,7 @@ class InvalidSemaphoreTests {
 	@MethodSource("invalid")
 	@DisplayName("The start fails, and the message names place, value, problem and cure")
 	void invalidDeclarations(Class<?> type, String value, String problem, String cure) {
-		InvalidDeclarationException failure = failure(type);
+		InvalidDeclarationException failure = LockedContext.failure(PROPERTIES, type);
 		assertThat(failure).hasMessageStartingWith("@Semaphore on " + type.getName() + ".call(String)")
 			.hasMessageContaining(value);
 		assertThat(failure.getProblem()).contains(value, problem);
@@ -87,7 +74,8 @@ class InvalidSemaphoreTests {
 	@Test
 	@DisplayName("A good semaphore does not hide a bad lock on the same method")
 	void badLock() {
-		assertThat(failure(BadLock.class)).hasMessageStartingWith("@DistributedLock on " + BadLock.class.getName())
+		assertThat(LockedContext.failure(PROPERTIES, BadLock.class))
+			.hasMessageStartingWith("@DistributedLock on " + BadLock.class.getName())
 			.hasMessageContaining("waitTime = \"soon\"");
 	}
 
@@ -240,46 +228,6 @@ class InvalidSemaphoreTests {
 	static class PropertyFair {
 
 		@Semaphore(limit = 10, fair = "${text}")
-		void call(String name) {
-		}
-
-	}
-
-	static class WrongWait {
-
-		@Semaphore(limit = 10, waitTime = "soon")
-		void call(String name) {
-		}
-
-	}
-
-	static class NegativeWait {
-
-		@Semaphore(limit = 10, waitTime = "-2s")
-		void call(String name) {
-		}
-
-	}
-
-	static class WaitWithoutUnit {
-
-		@Semaphore(limit = 10, waitTime = "10")
-		void call(String name) {
-		}
-
-	}
-
-	static class ShortLease {
-
-		@Semaphore(limit = 10, leaseTime = "99ms")
-		void call(String name) {
-		}
-
-	}
-
-	static class EndlessLease {
-
-		@Semaphore(limit = 10, leaseTime = "-1")
 		void call(String name) {
 		}
 

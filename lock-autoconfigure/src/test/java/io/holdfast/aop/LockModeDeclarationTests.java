@@ -29,8 +29,8 @@ class LockModeDeclarationTests {
 			settings.reset();
 			settings.read("a");
 			settings.write("a");
-			LockRequest request = LockRequest.of("settings:a");
-			assertThat(context.locks().requests()).containsExactly(LockRequest.of("settings"),
+			LockRequest request = LockRequest.of("settings:a").name("settings");
+			assertThat(context.locks().requests()).containsExactly(request.only("settings"),
 					request.mode(LockMode.READ), request.mode(LockMode.WRITE).renewal(false));
 		}
 	}
@@ -54,8 +54,8 @@ class LockModeDeclarationTests {
 			Reader reader = context.bean(Reader.class);
 			reader.read();
 			reader.write();
-			assertThat(context.locks().requests()).containsExactly(LockRequest.of("r").mode(LockMode.READ),
-					LockRequest.of("r").mode(LockMode.WRITE));
+			assertThat(context.locks().requests()).containsExactly(LockRequest.of("r").name("r").mode(LockMode.READ),
+					LockRequest.of("r").name("r").mode(LockMode.WRITE));
 		}
 	}
 

@@ -5,9 +5,13 @@ import java.util.Map;
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreService;
 
+import org.springframework.beans.factory.BeanCreationException;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.support.PropertySourcesPlaceholderConfigurer;
 import org.springframework.core.env.MapPropertySource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 /**
  * An application context with the post-processor under test and recording services.
@@ -66,6 +70,14 @@ final class LockedContext implements AutoCloseable {
 		LockedContext context = new LockedContext(properties, beans);
 		context.context.addBeanFactoryPostProcessor(context.strictPlaceholders());
 		return context.refresh();
+	}
+
+	/** What keeps an application with these beans from starting. */
+	static InvalidDeclarationException failure(Map<String, Object> properties, Class<?>... beans) {
+		Throwable thrown = catchThrowable(() -> withClassProxies(properties, beans).close());
+		assertThat(thrown).isInstanceOf(BeanCreationException.class)
+			.hasCauseInstanceOf(InvalidDeclarationException.class);
+		return (InvalidDeclarationException) thrown.getCause();
 	}
 
 	private PropertySourcesPlaceholderConfigurer strictPlaceholders() {

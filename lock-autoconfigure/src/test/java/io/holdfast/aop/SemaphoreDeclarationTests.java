@@ -32,20 +32,32 @@ class SemaphoreDeclarationTests {
 			"FALSE", "name", "berlin");
 
 	static Stream<Arguments> attributes() {
-		SemaphoreRequest request = SemaphoreRequest.of("s", 10);
+		SemaphoreRequest request = limited(10);
 		return Stream.of(asks("defaults", Attributes::defaults, request),
-				asks("largest limit", Attributes::largestLimit, SemaphoreRequest.of("s", 1_000_000_000)),
-				asks("limitString", Attributes::limitString, SemaphoreRequest.of("s", 20)),
-				asks("limitString of a property", Attributes::limitOfProperty, SemaphoreRequest.of("s", 7)),
+				asks("largest limit", Attributes::largestLimit, limited(1_000_000_000)),
+				asks("limitString", Attributes::limitString, limited(20)),
+				asks("limitString of a property", Attributes::limitOfProperty, limited(7)),
 				asks("permits", Attributes::permits, request.permits(10)),
 				asks("times", Attributes::times,
 						request.waitTime(Duration.ofSeconds(90)).leaseTime(Duration.ofMillis(100))),
 				asks("one attempt", Attributes::once, request.waitTime(Duration.ZERO)),
 				asks("endless wait", Attributes::forever, request.waitForever()),
+				asks("longest and shortest hold", Attributes::holds,
+						request.maxHold(Duration.ofMinutes(5)).minHold(Duration.ofSeconds(10))),
 				asks("no renewal", Attributes::withoutRenewal, request.renewal(false)),
 				asks("fair", Attributes::fair, request.fair(true)),
-				asks("not fair", Attributes::unfair, request.fair(false)), asks("properties", Attributes::properties,
-						SemaphoreRequest.of("berlin:berlin", 7).waitTime(Duration.ofMinutes(2)).fair(false)));
+				asks("not fair", Attributes::unfair, request.fair(false)),
+				asks("properties", Attributes::properties,
+						SemaphoreRequest.of("berlin:berlin", 7)
+							.name("berlin")
+							.waitTime(Duration.ofMinutes(2))
+							.maxHold(Duration.ofMinutes(2))
+							.minHold(Duration.ofMinutes(2))
+							.fair(false)));
+	}
+
+	private static SemaphoreRequest limited(int limit) {
+		return SemaphoreRequest.of("s", limit).name("s");
 	}
 
 	private static Arguments asks(String what, Consumer<Attributes> call, SemaphoreRequest request) {
@@ -101,10 +113,13 @@ class SemaphoreDeclarationTests {
 			bean.own();
 			bean.notPublic();
 			assertThat(bean.toString()).isEqualTo("on type");
-			assertThat(context.semaphores().requests()).containsExactly(
-					SemaphoreRequest.of(OnType.class.getName() + ".one", 3),
-					SemaphoreRequest.of(OnType.class.getName() + ".inherited", 3), SemaphoreRequest.of("own", 1));
+			assertThat(context.semaphores().requests()).containsExactly(named(OnType.class.getName() + ".one", 3),
+					named(OnType.class.getName() + ".inherited", 3), named("own", 1));
 		}
+	}
+
+	private static SemaphoreRequest named(String name, int limit) {
+		return SemaphoreRequest.of(name, limit).name(name);
 	}
 
 	@Test
@@ -114,8 +129,8 @@ class SemaphoreDeclarationTests {
 			assertThat(AopUtils.isJdkDynamicProxy(bean)).isTrue();
 			bean.locate("a");
 			bean.declaredByBoth();
-			assertThat(context.semaphores().requests()).containsExactly(SemaphoreRequest.of("geo:a", 4),
-					SemaphoreRequest.of("class", 2));
+			assertThat(context.semaphores().requests()).containsExactly(
+					SemaphoreRequest.of("geo:a", 4).name(Client.class.getName() + ".locate"), named("class", 2));
 		}
 	}
 
@@ -137,9 +152,16 @@ class SemaphoreDeclarationTests {
 			Composed bean = context.bean(Composed.class);
 			bean.usual("a");
 			bean.changed("b");
-			SemaphoreRequest request = SemaphoreRequest.of("partner:a", 10).waitTime(Duration.ofSeconds(1));
-			assertThat(context.semaphores().requests()).containsExactly(request.fair(true),
-					SemaphoreRequest.of("partner:b", 7).waitTime(Duration.ofSeconds(1)).permits(5).fair(false));
+			assertThat(context.semaphores().requests()).containsExactly(
+					SemaphoreRequest.of("partner:a", 10)
+						.name(Composed.class.getName() + ".usual")
+						.waitTime(Duration.ofSeconds(1))
+						.fair(true),
+					SemaphoreRequest.of("partner:b", 7)
+						.name(Composed.class.getName() + ".changed")
+						.waitTime(Duration.ofSeconds(1))
+						.permits(5)
+						.fair(false));
 		}
 	}
 
@@ -190,8 +212,12 @@ class SemaphoreDeclarationTests {
 		}
 
 		@Semaphore(name = "${name}", key = "'${name}'", limitString = "${limit}", waitTime = "${wait}",
-				leaseTime = "${lease}", fair = "${fair}")
+				leaseTime = "${lease}", fair = "${fair}", maxHold = "${wait}", minHold = "${wait}")
 		void properties() {
+		}
+
+		@Semaphore(name = "s", limit = 10, maxHold = "5m", minHold = "10s")
+		void holds() {
 		}
 
 	}

@@ -90,7 +90,7 @@ class SemaphoreAutoConfigurationTests {
 			assertThat(context.getBean(Client.class).call()).isEqualTo("called");
 			ArgumentCaptor<SemaphoreRequest> request = ArgumentCaptor.captor();
 			Mockito.verify(context.getBean(SemaphoreService.class)).acquire(request.capture());
-			assertThat(request.getValue()).isEqualTo(SemaphoreRequest.of("client", 7));
+			assertThat(request.getValue()).isEqualTo(SemaphoreRequest.of("client", 7).name("client"));
 		});
 	}
 

@@ -1,6 +1,7 @@
 package io.holdfast.aop;
 
 import java.util.Set;
+import java.util.stream.IntStream;
 
 import org.jspecify.annotations.Nullable;
 
@@ -9,21 +10,24 @@ import org.springframework.expression.spel.ExpressionState;
 import org.springframework.expression.spel.SpelNode;
 import org.springframework.expression.spel.ast.CompoundExpression;
 import org.springframework.expression.spel.ast.Elvis;
+import org.springframework.expression.spel.ast.InlineList;
 import org.springframework.expression.spel.ast.OpPlus;
 import org.springframework.expression.spel.ast.Operator;
+import org.springframework.expression.spel.ast.OperatorNot;
+import org.springframework.expression.spel.ast.Projection;
 import org.springframework.expression.spel.ast.PropertyOrFieldReference;
 import org.springframework.expression.spel.ast.SpelNodeImpl;
 import org.springframework.expression.spel.ast.Ternary;
 import org.springframework.expression.spel.ast.VariableReference;
 
 /**
- * What an expression for a key may not be, beyond the language's own rules.
+ * What an expression may not be, beyond the language's own rules.
  */
-final class KeySyntax {
+final class ExpressionSyntax {
 
 	private static final Set<String> ROOT_PROPERTIES = Set.of("method", "target", "targetClass", "args", "methodName");
 
-	private KeySyntax() {
+	private ExpressionSyntax() {
 	}
 
 	/**
@@ -45,7 +49,7 @@ final class KeySyntax {
 		if (node instanceof CompoundExpression) {
 			return findUnknownProperty(node.getChild(0));
 		}
-		if (node instanceof Operator || node instanceof Ternary || node instanceof Elvis) {
+		if (isTransparent(node)) {
 			for (int i = 0; i < node.getChildCount(); i++) {
 				String mistake = findUnknownProperty(node.getChild(i));
 				if (mistake != null) {
@@ -54,6 +58,12 @@ final class KeySyntax {
 			}
 		}
 		return null;
+	}
+
+	/** Whether names in the parts of an expression mean the same as in itself. */
+	private static boolean isTransparent(SpelNode node) {
+		return node instanceof Operator || node instanceof OperatorNot || node instanceof Ternary
+				|| node instanceof Elvis || node instanceof InlineList;
 	}
 
 	private static @Nullable String findUnknownVariable(SpelNode node, Set<String> parameters) {
@@ -90,7 +100,22 @@ final class KeySyntax {
 		if (node instanceof Elvis) {
 			return new Elvis(start, end, child(node, 0), child(node, 1));
 		}
+		if (node instanceof InlineList) {
+			return new InlineList(start, end, children(node));
+		}
+		if (node instanceof Projection projection) {
+			return new Projection(projection.isNullSafe(), start, end, child(node, 0));
+		}
+		if (node instanceof CompoundExpression) {
+			return new CompoundExpression(start, end, children(node));
+		}
 		return node;
+	}
+
+	private static SpelNodeImpl[] children(SpelNodeImpl node) {
+		return IntStream.range(0, node.getChildCount())
+			.mapToObj((index) -> child(node, index))
+			.toArray(SpelNodeImpl[]::new);
 	}
 
 	private static SpelNodeImpl child(SpelNodeImpl node, int index) {

@@ -1,0 +1,228 @@
+package io.holdfast.aop;
+
+import java.lang.reflect.Method;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.core.DefaultParameterNameDiscoverer;
+import org.springframework.expression.EvaluationException;
+import org.springframework.expression.ParseException;
+import org.springframework.expression.spel.SpelCompilerMode;
+import org.springframework.expression.spel.SpelParserConfiguration;
+import org.springframework.expression.spel.ast.SpelNodeImpl;
+import org.springframework.expression.spel.standard.SpelExpression;
+import org.springframework.expression.spel.standard.SpelExpressionParser;
+import org.springframework.expression.spel.support.StandardEvaluationContext;
+
+/**
+ * An expression in an annotation that is about the call. Parsed and checked once;
+ * evaluated for each call. Thread-safe.
+ */
+final class CallExpression {
+
+	/** Compiled expressions would skip the checks that {@link ExpressionSyntax} adds. */
+	private static final SpelParserConfiguration CONFIGURATION = new SpelParserConfiguration(SpelCompilerMode.OFF,
+			null);
+
+	private final Use use;
+
+	private final String text;
+
+	private final Declaration<?> declaration;
+
+	private final Map<String, Integer> parameters;
+
+	private final SpelExpression expression;
+
+	private final StandardEvaluationContext delegates;
+
+	private CallExpression(Use use, String text, Declaration<?> declaration, Map<String, Integer> parameters,
+			SpelExpression expression, StandardEvaluationContext delegates) {
+		this.use = use;
+		this.text = text;
+		this.declaration = declaration;
+		this.parameters = parameters;
+		this.expression = expression;
+		this.delegates = delegates;
+	}
+
+	/**
+	 * Parse an expression.
+	 * @param use what it is for
+	 * @param text the expression, its placeholders resolved
+	 * @param declaration where it is declared
+	 * @param delegates how beans and types are found
+	 * @return the expression
+	 * @throws InvalidDeclarationException if it cannot be parsed, or names what is not
+	 * there
+	 */
+	static CallExpression parse(Use use, String text, Declaration<?> declaration, StandardEvaluationContext delegates) {
+		Map<String, Integer> parameters = parameters(declaration);
+		SpelExpression parsed;
+		try {
+			parsed = new SpelExpressionParser(CONFIGURATION).parseRaw(text);
+		}
+		catch (ParseException | IllegalStateException ex) {
+			throw declaration.invalid(use.attribute, text, "is no valid expression: " + ex.getMessage(),
+					"Write for example " + use.example.replace("#name", "#" + example(parameters)), ex);
+		}
+		SpelNodeImpl root = (SpelNodeImpl) parsed.getAST();
+		String mistake = ExpressionSyntax.findMistake(root, parameters.keySet());
+		if (mistake != null) {
+			throw declaration.invalid(use.attribute, text, "has an unknown name: " + mistake,
+					cure(declaration, parameters) + "; " + use.hint, null);
+		}
+		if (use == Use.KEY) {
+			parsed = new SpelExpression(text, ExpressionSyntax.refuseNullInText(root), CONFIGURATION);
+		}
+		return new CallExpression(use, text, declaration, parameters, parsed, delegates);
+	}
+
+	private static Map<String, Integer> parameters(Declaration<?> declaration) {
+		Map<String, Integer> positions = new LinkedHashMap<>();
+		Method annotated = (declaration.source() instanceof Method source) ? source : declaration.method();
+		for (Method method : List.of(annotated, declaration.method())) {
+			@Nullable String @Nullable [] names = DefaultParameterNameDiscoverer.getSharedInstance().getParameterNames(method);
+			for (int i = 0; names != null && i < names.length; i++) {
+				String name = names[i];
+				if (name != null) {
+					// An interface's expression means the interface's names.
+					positions.putIfAbsent(name, i);
+				}
+			}
+		}
+		for (int i = 0; i < declaration.method().getParameterCount(); i++) {
+			positions.put("p" + i, i);
+			positions.put("a" + i, i);
+		}
+		return positions;
+	}
+
+	private static String example(Map<String, Integer> parameters) {
+		return parameters.keySet().stream().findFirst().orElse("root.methodName");
+	}
+
+	private static String cure(Declaration<?> declaration, Map<String, Integer> parameters) {
+		int count = declaration.method().getParameterCount();
+		if (count == 0) {
+			return "The method has no parameters";
+		}
+		if (parameters.size() == 2 * count) {
+			return "The names of the method's parameters are not known: compile with -parameters, or write #p0 for the "
+					+ "first parameter";
+		}
+		List<String> names = parameters.keySet().stream().map((name) -> "#" + name).toList();
+		return "The method's parameters are " + String.join(", ", names.subList(0, names.size() - 2 * count));
+	}
+
+	/**
+	 * The value that a call yields.
+	 * @param target the object that is called
+	 * @param arguments the arguments
+	 * @return the value
+	 * @throws EvaluationException if the expression fails
+	 * @throws KeyText.NoTextException if something without text is made a part of a key
+	 */
+	@Nullable Object evaluate(@Nullable Object target, @Nullable Object[] arguments) {
+		Root root = new Root(this.declaration, target, arguments);
+		return this.expression.getValue(new Context(root, this.parameters, this.delegates));
+	}
+
+	/** Says where it is declared, for messages. */
+	@Override
+	public String toString() {
+		return this.declaration.describe(this.use.attribute, this.text);
+	}
+
+	/**
+	 * What an expression is for.
+	 */
+	enum Use {
+
+		/** Gives text, or several texts. */
+		KEY("key", "#name, or 'text:' + #name", "put text into quotes, or write it as name"),
+
+		/** Gives true or false. */
+		CONDITION("condition", "#name != null", "put text into quotes");
+
+		private final String attribute;
+
+		private final String example;
+
+		private final String hint;
+
+		Use(String attribute, String example, String hint) {
+			this.attribute = attribute;
+			this.example = example;
+			this.hint = hint;
+		}
+
+	}
+
+	/**
+	 * Looks arguments up by name without copying them for each call.
+	 */
+	private static final class Context extends StandardEvaluationContext {
+
+		private final @Nullable Object[] arguments;
+
+		private final Map<String, Integer> parameters;
+
+		Context(Root root, Map<String, Integer> parameters, StandardEvaluationContext delegates) {
+			super(root);
+			this.arguments = root.args;
+			this.parameters = parameters;
+			delegates.applyDelegatesTo(this);
+		}
+
+		@Override
+		public @Nullable Object lookupVariable(String name) {
+			Integer position = this.parameters.get(name);
+			return (position != null) ? this.arguments[position] : super.lookupVariable(name);
+		}
+
+	}
+
+	/**
+	 * What expressions find as {@code #root}.
+	 */
+	static final class Root {
+
+		private final Declaration<?> declaration;
+
+		private final @Nullable Object target;
+
+		private final @Nullable Object[] args;
+
+		Root(Declaration<?> declaration, @Nullable Object target, @Nullable Object[] args) {
+			this.declaration = declaration;
+			this.target = target;
+			this.args = args;
+		}
+
+		public Method getMethod() {
+			return this.declaration.method();
+		}
+
+		public @Nullable Object getTarget() {
+			return this.target;
+		}
+
+		public Class<?> getTargetClass() {
+			return this.declaration.targetClass();
+		}
+
+		public @Nullable Object[] getArgs() {
+			return this.args;
+		}
+
+		public String getMethodName() {
+			return this.declaration.method().getName();
+		}
+
+	}
+
+}

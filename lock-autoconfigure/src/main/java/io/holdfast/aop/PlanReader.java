@@ -1,0 +1,135 @@
+package io.holdfast.aop;
+
+import java.util.List;
+import java.util.function.Function;
+
+import io.holdfast.LockMode;
+import io.holdfast.LockRequest;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.Semaphore;
+
+import org.springframework.expression.spel.support.StandardEvaluationContext;
+import org.springframework.util.StringValueResolver;
+
+/**
+ * Reads annotations, and refuses with an {@link InvalidDeclarationException} those that
+ * make no sense. Thread-safe.
+ */
+final class PlanReader {
+
+	/** What cannot be left out of an annotation needs a value for "not given". */
+	private static final int NO_LIMIT = -1;
+
+	/** As for requests. */
+	private static final int MAX_LIMIT = 1_000_000_000;
+
+	private final StringValueResolver resolver;
+
+	private final StandardEvaluationContext delegates;
+
+	/**
+	 * Create the reader.
+	 * @param resolver resolves placeholders
+	 * @param delegates how expressions find beans and types
+	 */
+	PlanReader(StringValueResolver resolver, StandardEvaluationContext delegates) {
+		this.resolver = resolver;
+		this.delegates = delegates;
+	}
+
+	Plan<LockRequest> lock(Declaration<DistributedLock> declaration) {
+		Attributes attributes = new Attributes(declaration, this.resolver);
+		Times times = Times.of(attributes);
+		LockMode mode = attributes.plain().getEnum("mode", LockMode.class);
+		String purpose = purpose(attributes);
+		Function<LockRequest, LockRequest> terms = (request) -> times.applyTo(request.mode(mode).name(purpose));
+		// Checked and built once, so that a call only adds its key.
+		LockRequest example = terms.apply(LockRequest.of("example"));
+		return plan(attributes, true,
+				(keys) -> (keys.size() == 1) ? example.only(keys.get(0)) : terms.apply(LockRequest.ofAll(keys)));
+	}
+
+	Plan<SemaphoreRequest> semaphore(Declaration<Semaphore> declaration) {
+		Attributes attributes = new Attributes(declaration, this.resolver);
+		int limit = limit(attributes);
+		int permits = permits(attributes, limit);
+		Times times = Times.of(attributes);
+		Boolean fair = attributes.bool("fair");
+		SemaphoreRequest request = times
+			.applyTo(SemaphoreRequest.of("example", limit).permits(permits).name(purpose(attributes)));
+		SemaphoreRequest example = (fair != null) ? request.fair(fair) : request;
+		return plan(attributes, false, (keys) -> example.only(keys.get(0)));
+	}
+
+	private static int limit(Attributes attributes) {
+		int limit = attributes.plain().getInt("limit");
+		boolean text = !attributes.plain().getString("limitString").isEmpty();
+		if (limit == NO_LIMIT && !text) {
+			throw attributes.declaration()
+				.invalid("has neither limit nor limitString",
+						"Say how many permits there are in all, for example limit = 10 or limitString = \"${my.limit:10}\"",
+						null);
+		}
+		if (limit != NO_LIMIT && text) {
+			throw attributes.invalid("limit",
+					"and limitString = \"" + attributes.plain().getString("limitString") + "\" are both given",
+					"Leave one of them out", null);
+		}
+		if (text) {
+			return attributes.count("limitString", MAX_LIMIT);
+		}
+		if (limit < 1 || limit > MAX_LIMIT) {
+			throw attributes.invalid("limit", "is not from 1 to " + MAX_LIMIT, "Say how many permits there are in all",
+					null);
+		}
+		return limit;
+	}
+
+	private static int permits(Attributes attributes, int limit) {
+		int permits = attributes.plain().getInt("permits");
+		if (permits < 1) {
+			throw attributes.invalid("permits", "is not at least 1", "Say how many permits a call needs", null);
+		}
+		if (permits > limit) {
+			throw attributes.invalid("permits",
+					"is more than the limit of " + limit + ", so that the method could never run",
+					"Raise the limit, or ask for fewer permits", null);
+		}
+		return permits;
+	}
+
+	/** The same for all keys of a method, unlike them. */
+	private static String purpose(Attributes attributes) {
+		String name = attributes.text("name");
+		return name.isEmpty() ? attributes.declaration().qualifiedMethodName() : name;
+	}
+
+	private <R> Plan<R> plan(Attributes attributes, boolean severalKeys, Function<List<String>, R> requests) {
+		Declaration<?> declaration = attributes.declaration();
+		return new Plan<>(declaration, ResultKind.of(declaration), template(attributes, severalKeys, requests));
+	}
+
+	private <R> RequestTemplate<R> template(Attributes attributes, boolean severalKeys,
+			Function<List<String>, R> requests) {
+		String name = attributes.text("name");
+		String text = attributes.expression("key");
+		KeyExpression key = null;
+		if (!text.isEmpty()) {
+			key = new KeyExpression(
+					CallExpression.parse(CallExpression.Use.KEY, text, attributes.declaration(), this.delegates),
+					severalKeys);
+		}
+		else if (name.isEmpty()) {
+			name = attributes.declaration().qualifiedMethodName();
+		}
+		try {
+			requests.apply(List.of(name.isEmpty() ? "example" : name));
+		}
+		catch (IllegalArgumentException ex) {
+			throw attributes.invalid("name", "cannot be a key: " + ex.getMessage(), "Write another name", ex);
+		}
+		return new RequestTemplate<>(name, key, requests);
+	}
+
+}
