@@ -22,9 +22,11 @@ import org.springframework.aot.hint.annotation.Reflective;
  *
  * <p>
  * If the lock is not acquired within the {@link #waitTime() wait time}, the method is not
- * run and its caller gets a {@link io.holdfast.LockNotAcquiredException}. If the lease is
- * lost while the method runs, a warning is logged after it. A call from within a locked
- * method for the same key and mode, on the same thread, is let through at once.
+ * run and its caller gets a {@link io.holdfast.LockNotAcquiredException}, unless
+ * {@link #onTimeout()} or {@link #fallback()} says otherwise. If the lease is lost while
+ * the method runs, a warning is logged after it, and {@link #onLoss()} may do more. While
+ * it runs, {@link io.holdfast.LockLease#current()} is its lease. A call from within a
+ * locked method for the same key and mode, on the same thread, is let through at once.
  *
  * <h2>What is locked</h2>
  * <p>
@@ -162,8 +164,9 @@ public @interface DistributedLock {
 	/**
 	 * The name of a method of the same class that is called instead of this one in the
 	 * cases of {@link #onTimeout()}. It has the same parameters, or one more at the end
-	 * for the {@link io.holdfast.LockNotAcquiredException}, and a return type that fits.
-	 * It may be private.
+	 * for the {@link io.holdfast.LockNotAcquiredException} or a supertype of it, and a
+	 * return type that fits. It may be private, static or inherited; it is called on the
+	 * object itself, past the bean's proxy. What it throws is the caller's.
 	 * @return the method's name, or empty for none
 	 */
 	String fallback() default "";

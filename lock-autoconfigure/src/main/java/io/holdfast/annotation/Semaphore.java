@@ -21,8 +21,10 @@ import org.springframework.aot.hint.annotation.Reflective;
  * <p>
  * If the permits are not acquired within the {@link #waitTime() wait time}, which is
  * <em>none</em> unless it is declared or configured, the method is not run and its caller
- * gets a {@link io.holdfast.PermitNotAcquiredException}. If the lease is lost while the
- * method runs, a warning is logged after it.
+ * gets a {@link io.holdfast.PermitNotAcquiredException}, unless {@link #onTimeout()} or
+ * {@link #fallback()} says otherwise. If the lease is lost while the method runs, a
+ * warning is logged after it, and {@link #onLoss()} may do more. While it runs,
+ * {@link io.holdfast.PermitLease#current()} is its lease.
  *
  * <p>
  * Permits are not re-entrant: a call from within such a method to one of the same
@@ -175,8 +177,9 @@ public @interface Semaphore {
 	/**
 	 * The name of a method of the same class that is called instead of this one in the
 	 * cases of {@link #onTimeout()}. It has the same parameters, or one more at the end
-	 * for the {@link io.holdfast.PermitNotAcquiredException}, and a return type that
-	 * fits. It may be private.
+	 * for the {@link io.holdfast.PermitNotAcquiredException} or a supertype of it, and a
+	 * return type that fits. It may be private, static or inherited; it is called on the
+	 * object itself, past the bean's proxy. What it throws is the caller's.
 	 * @return the method's name, or empty for none
 	 */
 	String fallback() default "";

@@ -9,7 +9,7 @@ import java.util.stream.Collectors;
 
 import org.jspecify.annotations.Nullable;
 
-import org.springframework.core.GenericTypeResolver;
+import org.springframework.core.ResolvableType;
 import org.springframework.core.annotation.MergedAnnotation;
 
 /**
@@ -39,8 +39,8 @@ record Declaration<A extends Annotation>(MergedAnnotation<A> annotation, Method 
 	/**
 	 * What the method returns in this class, which may tell more than the method.
 	 */
-	Class<?> returnType() {
-		return GenericTypeResolver.resolveReturnType(this.method, this.targetClass);
+	ResolvableType returned() {
+		return ResolvableType.forMethodReturnType(this.method, this.targetClass);
 	}
 
 	InvalidDeclarationException invalid(String problem, String cure, @Nullable Throwable cause) {

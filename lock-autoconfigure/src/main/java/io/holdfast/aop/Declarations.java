@@ -128,7 +128,7 @@ final class Declarations<A extends Annotation, T> {
 		if (ResultKind.of(declaration) == ResultKind.LATER) {
 			throw declaration.invalid(
 					"would not last until the work is done, because the method returns "
-							+ declaration.returnType().getName(),
+							+ declaration.returned().toClass().getName(),
 					"Return the result itself, or annotate the method that does the work", null);
 		}
 	}

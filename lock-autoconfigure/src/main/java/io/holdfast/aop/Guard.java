@@ -49,15 +49,17 @@ final class Guard<A extends Annotation, R, S> {
 	 * @param invocation the call
 	 * @param targetClass the class of the object that is called
 	 * @return the step, or {@code null} if the call needs nothing
-	 * @throws IllegalArgumentException if the call yields no key
+	 * @throws IllegalArgumentException if the call yields no key, or a condition that is
+	 * neither true nor false
 	 */
 	@Nullable Step step(MethodInvocation invocation, Class<?> targetClass) {
 		Plan<R> plan = this.declarations.find(invocation.getMethod(), targetClass);
-		if (plan == null) {
+		if (plan == null || (plan.condition() != null
+				&& !plan.condition().holds(invocation.getThis(), invocation.getArguments()))) {
 			return null;
 		}
 		R request = plan.requests().request(invocation.getThis(), invocation.getArguments());
-		return new GuardedStep(plan, request, service());
+		return new GuardedStep(invocation, plan, request, service());
 	}
 
 	/**
@@ -78,13 +80,16 @@ final class Guard<A extends Annotation, R, S> {
 	 */
 	private final class GuardedStep implements Step {
 
+		private final MethodInvocation invocation;
+
 		private final Plan<R> plan;
 
 		private final R request;
 
 		private final S service;
 
-		GuardedStep(Plan<R> plan, R request, S service) {
+		GuardedStep(MethodInvocation invocation, Plan<R> plan, R request, S service) {
+			this.invocation = invocation;
 			this.plan = plan;
 			this.request = request;
 			this.service = service;
@@ -126,8 +131,11 @@ final class Guard<A extends Annotation, R, S> {
 		}
 
 		@Override
-		public @Nullable Object instead(NotAcquiredException ex) {
-			throw ex;
+		public @Nullable Object instead(NotAcquiredException ex) throws Throwable {
+			return switch (ex.getReason()) {
+				case TIMED_OUT, SHUTDOWN, EXCEEDS_LIMIT -> this.plan.wayOut().take(this.invocation, ex);
+				case INTERRUPTED, SELF_BLOCKED -> throw ex;
+			};
 		}
 
 	}

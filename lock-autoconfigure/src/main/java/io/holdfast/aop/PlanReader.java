@@ -4,10 +4,16 @@ import java.util.List;
 import java.util.function.Function;
 
 import io.holdfast.LockMode;
+import io.holdfast.LockNotAcquiredException;
 import io.holdfast.LockRequest;
+import io.holdfast.NotAcquiredException;
+import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.OnTimeout;
 import io.holdfast.annotation.Semaphore;
+import io.holdfast.aop.CallExpression.Use;
+import org.jspecify.annotations.Nullable;
 
 import org.springframework.expression.spel.support.StandardEvaluationContext;
 import org.springframework.util.StringValueResolver;
@@ -46,7 +52,7 @@ final class PlanReader {
 		Function<LockRequest, LockRequest> terms = (request) -> times.applyTo(request.mode(mode).name(purpose));
 		// Checked and built once, so that a call only adds its key.
 		LockRequest example = terms.apply(LockRequest.of("example"));
-		return plan(attributes, true,
+		return plan(attributes, LockNotAcquiredException.class, true,
 				(keys) -> (keys.size() == 1) ? example.only(keys.get(0)) : terms.apply(LockRequest.ofAll(keys)));
 	}
 
@@ -59,7 +65,7 @@ final class PlanReader {
 		SemaphoreRequest request = times
 			.applyTo(SemaphoreRequest.of("example", limit).permits(permits).name(purpose(attributes)));
 		SemaphoreRequest example = (fair != null) ? request.fair(fair) : request;
-		return plan(attributes, false, (keys) -> example.only(keys.get(0)));
+		return plan(attributes, PermitNotAcquiredException.class, false, (keys) -> example.only(keys.get(0)));
 	}
 
 	private static int limit(Attributes attributes) {
@@ -105,9 +111,29 @@ final class PlanReader {
 		return name.isEmpty() ? attributes.declaration().qualifiedMethodName() : name;
 	}
 
-	private <R> Plan<R> plan(Attributes attributes, boolean severalKeys, Function<List<String>, R> requests) {
+	private <R> Plan<R> plan(Attributes attributes, Class<? extends NotAcquiredException> failure, boolean severalKeys,
+			Function<List<String>, R> requests) {
 		Declaration<?> declaration = attributes.declaration();
-		return new Plan<>(declaration, ResultKind.of(declaration), template(attributes, severalKeys, requests));
+		return new Plan<>(declaration, ResultKind.of(declaration), condition(attributes),
+				template(attributes, severalKeys, requests), wayOut(attributes, failure));
+	}
+
+	private @Nullable Condition condition(Attributes attributes) {
+		String text = attributes.expression("condition");
+		return text.isEmpty() ? null
+				: new Condition(CallExpression.parse(Use.CONDITION, text, attributes.declaration(), this.delegates));
+	}
+
+	private static WayOut wayOut(Attributes attributes, Class<? extends NotAcquiredException> failure) {
+		boolean skip = attributes.plain().getEnum("onTimeout", OnTimeout.class) == OnTimeout.SKIP;
+		String fallback = attributes.text("fallback");
+		if (fallback.isEmpty()) {
+			return skip ? EmptyResult.of(attributes) : WayOut.THROW;
+		}
+		if (skip) {
+			throw attributes.invalid("fallback", "and onTimeout = SKIP are both given", "Leave one of them out", null);
+		}
+		return new FallbackSearch(attributes, fallback, failure).find();
 	}
 
 	private <R> RequestTemplate<R> template(Attributes attributes, boolean severalKeys,
@@ -116,8 +142,7 @@ final class PlanReader {
 		String text = attributes.expression("key");
 		KeyExpression key = null;
 		if (!text.isEmpty()) {
-			key = new KeyExpression(
-					CallExpression.parse(CallExpression.Use.KEY, text, attributes.declaration(), this.delegates),
+			key = new KeyExpression(CallExpression.parse(Use.KEY, text, attributes.declaration(), this.delegates),
 					severalKeys);
 		}
 		else if (name.isEmpty()) {

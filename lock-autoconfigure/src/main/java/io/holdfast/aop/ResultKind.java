@@ -29,7 +29,7 @@ enum ResultKind {
 	 * @return the kind; {@link #LATER} if the method may return before its work is done
 	 */
 	static ResultKind of(Declaration<?> declaration) {
-		return isLater(declaration.method(), declaration.returnType()) ? LATER : PLAIN;
+		return isLater(declaration.method(), declaration.returned().toClass()) ? LATER : PLAIN;
 	}
 
 	private static boolean isLater(Method method, Class<?> type) {

@@ -9,13 +9,14 @@ import java.util.concurrent.CopyOnWriteArrayList;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockNotAcquiredException;
-import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.LockStatus;
 import io.holdfast.LockView;
+import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.ReadWriteLockView;
 import io.holdfast.aop.RecordingLease.Outcome;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A lock service that grants all it is asked for, unless told otherwise, and writes down
@@ -27,12 +28,22 @@ class RecordingLocks implements LockService {
 
 	private final List<LockRequest> requests = new CopyOnWriteArrayList<>();
 
-	private volatile boolean busy;
+	private volatile @Nullable RuntimeException failure;
+
+	private volatile @Nullable Reason reason;
 
 	private volatile Outcome outcome = Outcome.RELEASED;
 
 	void busy() {
-		this.busy = true;
+		refusing(Reason.TIMED_OUT);
+	}
+
+	void refusing(Reason reason) {
+		this.reason = reason;
+	}
+
+	void failing(RuntimeException failure) {
+		this.failure = failure;
 	}
 
 	void releasing(Outcome outcome) {
@@ -62,8 +73,11 @@ class RecordingLocks implements LockService {
 	@Override
 	public LockLease acquire(LockRequest request) {
 		this.requests.add(request);
-		if (this.busy) {
-			throw new LockNotAcquiredException(request.key(), Reason.TIMED_OUT, Duration.ZERO, null);
+		if (this.failure != null) {
+			throw this.failure;
+		}
+		if (this.reason != null) {
+			throw new LockNotAcquiredException(request.key(), this.reason, Duration.ZERO, null);
 		}
 		record("lock");
 		return new RecordedLock(request.key());

@@ -15,6 +15,7 @@ import io.holdfast.SemaphoreService;
 import io.holdfast.SemaphoreStatus;
 import io.holdfast.SemaphoreView;
 import io.holdfast.aop.RecordingLease.Outcome;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A semaphore service that grants all it is asked for, unless told otherwise, and writes
@@ -26,7 +27,7 @@ class RecordingSemaphores implements SemaphoreService {
 
 	private final List<SemaphoreRequest> requests = new CopyOnWriteArrayList<>();
 
-	private volatile boolean busy;
+	private volatile @Nullable Reason reason;
 
 	private volatile Outcome outcome = Outcome.RELEASED;
 
@@ -35,7 +36,11 @@ class RecordingSemaphores implements SemaphoreService {
 	}
 
 	void busy() {
-		this.busy = true;
+		refusing(Reason.TIMED_OUT);
+	}
+
+	void refusing(Reason reason) {
+		this.reason = reason;
 	}
 
 	void releasing(Outcome outcome) {
@@ -57,8 +62,8 @@ class RecordingSemaphores implements SemaphoreService {
 	@Override
 	public PermitLease acquire(SemaphoreRequest request) {
 		this.requests.add(request);
-		if (this.busy) {
-			throw new PermitNotAcquiredException(request.key(), request.permits(), request.limit(), Reason.TIMED_OUT,
+		if (this.reason != null) {
+			throw new PermitNotAcquiredException(request.key(), request.permits(), request.limit(), this.reason,
 					Duration.ZERO, null);
 		}
 		this.recorder.record("permit");

@@ -1,0 +1,190 @@
+package io.holdfast.aop;
+
+import java.util.Map;
+
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.Semaphore;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.stereotype.Component;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+/**
+ * Which calls need a lock or permits at all.
+ */
+class ConditionTests {
+
+	private LockedContext context;
+
+	private Shop shop;
+
+	@BeforeEach
+	void start() {
+		this.context = LockedContext.with(Map.of("least", "10", "locking", "false"), Shop.class, Settings.class);
+		this.shop = this.context.bean(Shop.class);
+	}
+
+	@AfterEach
+	void stop() {
+		this.context.close();
+	}
+
+	@Test
+	@DisplayName("A call for which the condition is false runs without, and its other expressions are not evaluated")
+	void condition() {
+		assertThat(this.shop.sell("a", 10)).isEqualTo("sold a");
+		assertThat(this.context.locks().events()).isEmpty();
+		assertThat(this.shop.sell(null, 1)).isEqualTo("sold null");
+		assertThat(this.context.locks().events()).isEmpty();
+		assertThat(this.shop.sell("a", 11)).isEqualTo("sold a");
+		assertThat(this.context.locks().keys()).containsExactly("stock:a");
+		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.sell(null, 11)).withMessageContaining("#sku");
+	}
+
+	@Test
+	@DisplayName("It may be a property, a bean's answer, or a negation")
+	void ofWhatever() {
+		this.shop.byProperty();
+		this.shop.byBean(1);
+		this.shop.negated(true);
+		assertThat(this.context.locks().requests()).isEmpty();
+		this.shop.byBean(2);
+		this.shop.negated(false);
+		assertThat(this.context.locks().keys()).containsExactly("bean", "negated");
+	}
+
+	@Test
+	@DisplayName("Lock and permits of one method each have their own")
+	void ofEach() {
+		this.shop.both(true, false);
+		assertThat(this.context.locks().events()).containsExactly("permit", "return");
+		this.shop.both(false, true);
+		this.shop.both(false, false);
+		assertThat(this.context.locks().events()).containsExactly("permit", "return", "lock", "unlock");
+	}
+
+	@Test
+	@DisplayName("What is neither true nor false is an error, and the method does not run")
+	void undecided() {
+		String place = "@DistributedLock on " + Shop.class.getName() + ".any(Object): condition = \"#value\" ";
+		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.any(null))
+			.withMessageStartingWith(place + "yields neither true nor false: its value is null");
+		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.any("true"))
+			.withMessageStartingWith(place + "yields neither true nor false: its value is of type java.lang.String");
+		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.any(1));
+		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.failing("a"))
+			.withMessageContaining("condition = \"#value.nothing\" yields neither true nor false")
+			.withMessageContaining("nothing");
+		assertThat(this.shop.any(true)).isEqualTo("ran");
+		assertThat(this.context.locks().events()).containsExactly("lock", "unlock");
+	}
+
+	@Test
+	@DisplayName("A bad condition keeps the application from starting")
+	void invalid() {
+		assertThat(LockedContext.failure(Map.of(), Syntax.class))
+			.hasMessageContaining("condition = \"#count >\" is no valid expression")
+			.hasMessageContaining("Write for example #count != null");
+		assertThat(LockedContext.failure(Map.of(), UnknownName.class))
+			.hasMessageStartingWith("@Semaphore on " + UnknownName.class.getName() + ".call(int): condition")
+			.hasMessageContaining("has an unknown name: #number")
+			.hasMessageContaining("parameters are #count; put text into quotes.");
+		assertThat(LockedContext.failure(Map.of(), ForgottenHash.class))
+			.hasMessageContaining("condition = \"!(count > 1)\" has an unknown name: count");
+		assertThat(LockedContext.failure(Map.of(), Placeholder.class))
+			.hasMessageContaining("condition = \"${no.such.property}\" has a placeholder that cannot be resolved");
+		assertThat(LockedContext.failure(Map.of(), Template.class))
+			.hasMessageContaining("condition = \"#{#count > 0}\" has #{...} around an expression");
+	}
+
+	static class Shop {
+
+		@DistributedLock(key = "'stock:' + #sku", condition = "#count > ${least}")
+		String sell(@Nullable String sku, int count) {
+			return "sold " + sku;
+		}
+
+		@DistributedLock(condition = "${locking:true}")
+		void byProperty() {
+		}
+
+		@DistributedLock(name = "bean", condition = "@settings.isLarge(#count)")
+		void byBean(int count) {
+		}
+
+		@DistributedLock(name = "negated", condition = "!#free")
+		void negated(boolean free) {
+		}
+
+		@DistributedLock(name = "both", condition = "#lock")
+		@Semaphore(name = "both", limit = 1, condition = "#permit")
+		void both(boolean permit, boolean lock) {
+		}
+
+		@DistributedLock(condition = "#value")
+		String any(@Nullable Object value) {
+			return "ran";
+		}
+
+		@DistributedLock(condition = "#value.nothing")
+		void failing(Object value) {
+		}
+
+	}
+
+	@Component("settings")
+	static class Settings {
+
+		public boolean isLarge(int count) {
+			return count > 1;
+		}
+
+	}
+
+	static class Syntax {
+
+		@DistributedLock(condition = "#count >")
+		void call(int count) {
+		}
+
+	}
+
+	static class UnknownName {
+
+		@Semaphore(limit = 1, condition = "#number > 1")
+		void call(int count) {
+		}
+
+	}
+
+	static class ForgottenHash {
+
+		@DistributedLock(condition = "!(count > 1)")
+		void call(int count) {
+		}
+
+	}
+
+	static class Placeholder {
+
+		@DistributedLock(condition = "${no.such.property}")
+		void call(int count) {
+		}
+
+	}
+
+	static class Template {
+
+		@DistributedLock(condition = "#{#count > 0}")
+		void call(int count) {
+		}
+
+	}
+
+}
