@@ -42,6 +42,8 @@ class PackageRulesTests {
 					"org.springframework.dao..", "org.springframework.util..", "io.lettuce..",
 					"org.apache.commons.logging.."), //
 			"io.holdfast.memory", List.of("io.holdfast", "io.holdfast.engine"), //
+			"io.holdfast.reactive",
+			List.of("io.holdfast", "reactor..", "org.reactivestreams..", "org.apache.commons.logging.."), //
 			"io.holdfast.aop",
 			List.of("io.holdfast", "io.holdfast.annotation", "org.springframework.aop..", "org.aopalliance..",
 					"org.springframework.beans..", "org.springframework.context..", "org.springframework.core..",

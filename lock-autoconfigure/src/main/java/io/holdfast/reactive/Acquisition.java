@@ -1,0 +1,111 @@
+package io.holdfast.reactive;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Subscription;
+import reactor.core.CoreSubscriber;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.Operators;
+
+/**
+ * Acquires anew for each subscription, when the value is requested. What was acquired
+ * goes to the subscriber or, if that has cancelled, back: one of the two, whoever is
+ * faster. Reactor's own bridge from futures would hand it, or an error, to global hooks.
+ *
+ * @param <H> what is acquired
+ */
+final class Acquisition<H> extends Mono<H> {
+
+	private final Supplier<CompletableFuture<H>> start;
+
+	private final Consumer<H> giveBack;
+
+	/**
+	 * Create the acquisition.
+	 * @param start asks; the future's cancellation ends the wait
+	 * @param giveBack releases what nobody wants any more, without blocking
+	 */
+	Acquisition(Supplier<CompletableFuture<H>> start, Consumer<H> giveBack) {
+		this.start = start;
+		this.giveBack = giveBack;
+	}
+
+	@Override
+	public void subscribe(CoreSubscriber<? super H> actual) {
+		actual.onSubscribe(new Wait(actual));
+	}
+
+	private enum State {
+
+		SUBSCRIBED, WAITING, OVER
+
+	}
+
+	/** One subscription. */
+	private final class Wait implements Subscription {
+
+		private final CoreSubscriber<? super H> actual;
+
+		private final AtomicReference<State> state = new AtomicReference<>(State.SUBSCRIBED);
+
+		private volatile @Nullable CompletableFuture<H> future;
+
+		Wait(CoreSubscriber<? super H> actual) {
+			this.actual = actual;
+		}
+
+		@Override
+		public void request(long n) {
+			if (!Operators.validate(n) || !this.state.compareAndSet(State.SUBSCRIBED, State.WAITING)) {
+				return;
+			}
+			CompletableFuture<H> started;
+			try {
+				started = Acquisition.this.start.get();
+			}
+			catch (RuntimeException ex) {
+				started = CompletableFuture.failedFuture(ex);
+			}
+			this.future = started;
+			if (this.state.get() == State.OVER) {
+				// Cancelled before there was a future to cancel.
+				started.cancel(true);
+			}
+			started.whenComplete(this::answered);
+		}
+
+		private void answered(@Nullable H held, @Nullable Throwable error) {
+			if (!this.state.compareAndSet(State.WAITING, State.OVER)) {
+				if (held != null) {
+					Acquisition.this.giveBack.accept(held);
+				}
+			}
+			else if (held != null) {
+				this.actual.onNext(held);
+				this.actual.onComplete();
+			}
+			else {
+				boolean wrapped = error instanceof CompletionException && error.getCause() != null;
+				this.actual.onError((error == null) ? new IllegalStateException("There is no lease, and no error")
+						: wrapped ? error.getCause() : error);
+			}
+		}
+
+		@Override
+		public void cancel() {
+			if (this.state.getAndSet(State.OVER) == State.WAITING) {
+				CompletableFuture<H> waiting = this.future;
+				if (waiting != null) {
+					waiting.cancel(true);
+				}
+			}
+		}
+
+	}
+
+}

@@ -1,0 +1,107 @@
+package io.holdfast.reactive;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
+
+import io.holdfast.Lease;
+import io.holdfast.LeaseContext;
+import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/**
+ * Holds something around reactive chains: acquired anew for each subscription, kept until
+ * its completion, error or cancellation, released once. Signals that end a chain come
+ * when the release was answered. What the services and annotated methods have in common;
+ * applications use these.
+ *
+ * @param <H> what is held: a lease, or what knows one
+ */
+public abstract class Holding<H> {
+
+	/**
+	 * Acquire without blocking.
+	 * @param context the leases that the subscriber runs under
+	 * @return what is held, to come; cancelled to give up
+	 */
+	protected abstract CompletableFuture<H> acquire(LeaseContext context);
+
+	/**
+	 * The lease that the chain runs under.
+	 * @param held what was acquired
+	 * @return its lease
+	 */
+	protected abstract Lease lease(H held);
+
+	/**
+	 * Whether to cancel the chain if the lease is lost.
+	 * @param held what was acquired
+	 * @return whether it ends with its lease
+	 */
+	protected abstract boolean endsWhenLost(H held);
+
+	/**
+	 * The chain has ended: release, without blocking.
+	 * @param held what was acquired
+	 * @param failure what the chain failed with, or {@code null} if it did not
+	 * @return completed when the release was answered, with the error that the subscriber
+	 * is to get, or {@code null} for none; never fails
+	 */
+	protected abstract CompletableFuture<@Nullable Throwable> end(H held, @Nullable Throwable failure);
+
+	/**
+	 * Put this around a chain.
+	 * @param <T> the type of its values
+	 * @param chain subscribed to when this was acquired, on a thread that may block
+	 * @return the chain with this around it; demand is passed on
+	 */
+	public final <T> Flux<T> around(Flux<T> chain) {
+		return Flux.deferContextual((view) -> {
+			LeaseContext context = ReactiveLeaseContext.of(view);
+			AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
+			return Flux
+				.usingWhen(acquisition(context), (held) -> inside(context, held, chain),
+						(held) -> ending(held, null).doOnNext(failure::set).flatMap(Mono::error),
+						(held, error) -> ending(held, error).doOnNext(failure::set), (held) -> ending(held, null))
+				// What ends with an error of its own has it wrapped.
+				.onErrorMap((error) -> (failure.get() != null) ? failure.get() : error);
+		});
+	}
+
+	/**
+	 * Put this around a chain.
+	 * @param <T> the type of its value
+	 * @param chain subscribed to when this was acquired, on a thread that may block
+	 * @return the chain with this around it; its value comes after the release
+	 */
+	public final <T> Mono<T> around(Mono<T> chain) {
+		return around(chain.flux()).singleOrEmpty();
+	}
+
+	/**
+	 * Acquire alone: whoever gets it has to release it.
+	 */
+	final Mono<H> acquisition() {
+		return Mono.deferContextual((view) -> acquisition(ReactiveLeaseContext.of(view)));
+	}
+
+	private Mono<H> acquisition(LeaseContext context) {
+		return new Acquisition<>(() -> acquire(context), (held) -> end(held, null));
+	}
+
+	private <T> Flux<T> inside(LeaseContext context, H held, Flux<T> chain) {
+		Lease lease = lease(held);
+		Flux<T> whole = chain;
+		if (endsWhenLost(held)) {
+			// It completes the chain, since an error would not cancel it, and the end
+			// finds the loss.
+			whole = chain.takeUntilOther(Mono.create((sink) -> lease.onLost(sink::success)));
+		}
+		return whole.contextWrite((outer) -> outer.put(LeaseContext.class, context.with(lease)));
+	}
+
+	private Mono<Throwable> ending(H held, @Nullable Throwable failure) {
+		return Mono.fromFuture(() -> end(held, failure), true);
+	}
+
+}

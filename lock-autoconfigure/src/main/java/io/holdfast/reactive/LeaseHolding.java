@@ -1,0 +1,68 @@
+package io.holdfast.reactive;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+
+import io.holdfast.Lease;
+import io.holdfast.LeaseContext;
+import io.holdfast.LeaseLostException;
+import io.holdfast.ReleaseResult;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Holds a lease around a chain, and lets it end with its lease.
+ *
+ * @param <L> the type of the lease
+ */
+final class LeaseHolding<L extends Lease> extends Holding<L> {
+
+	private static final Log logger = LogFactory.getLog(LeaseHolding.class);
+
+	private final Function<LeaseContext, CompletableFuture<L>> service;
+
+	LeaseHolding(Function<LeaseContext, CompletableFuture<L>> service) {
+		this.service = service;
+	}
+
+	@Override
+	protected CompletableFuture<L> acquire(LeaseContext context) {
+		return this.service.apply(context);
+	}
+
+	@Override
+	protected Lease lease(L held) {
+		return held;
+	}
+
+	@Override
+	protected boolean endsWhenLost(L held) {
+		return true;
+	}
+
+	@Override
+	protected CompletableFuture<@Nullable Throwable> end(L held, @Nullable Throwable failure) {
+		return held.releaseAsync().handle((result, error) -> {
+			if (error != null) {
+				// As close() does it: the lease counts as released all the same.
+				logger.warn("A lease of '" + held.key() + "' was not released at once; it ends by itself", error);
+			}
+			else if (result == ReleaseResult.LOST) {
+				return lost(held, failure);
+			}
+			return failure;
+		});
+	}
+
+	private static Throwable lost(Lease held, @Nullable Throwable failure) {
+		LeaseLostException lost = new LeaseLostException(held.key(), "The lease of '" + held.key()
+				+ "' was lost before the chain under it had ended: others may have held it at the same time");
+		if (failure == null) {
+			return lost;
+		}
+		failure.addSuppressed(lost);
+		return failure;
+	}
+
+}

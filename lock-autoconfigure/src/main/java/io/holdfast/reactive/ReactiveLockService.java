@@ -1,0 +1,151 @@
+package io.holdfast.reactive;
+
+import java.time.Duration;
+
+import io.holdfast.LeaseLostException;
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockLease;
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.NotAcquiredException;
+import io.holdfast.NotAcquiredException.Reason;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/**
+ * A {@link LockService} for reactive chains. No method blocks: locks are asked for when
+ * somebody subscribes, anew for each subscription, and a cancelled subscription ends the
+ * wait. Thread-safe.
+ *
+ * <p>
+ * A chain {@linkplain #withLock(LockRequest, Mono) with a lock} runs under its lease,
+ * which it finds by {@link ReactiveLeaseContext#current()}. Requests inside of the chain
+ * for the same key get nested leases at once, with the same fencing token, also on other
+ * threads; so do blocking calls and annotated methods there that open the
+ * {@link io.holdfast.LeaseContext}, and chains that are subscribed to on a thread whose
+ * context has such a lease.
+ *
+ * <p>
+ * Errors are those that {@link LockService#acquire(LockRequest)} throws:
+ * {@link LockNotAcquiredException} and {@link LeaseStoreException}, or
+ * {@link LeaseLostException} if the lease to nest in was lost.
+ */
+public final class ReactiveLockService {
+
+	private final LockService locks;
+
+	/**
+	 * Create the service.
+	 * @param locks what grants the locks
+	 */
+	public ReactiveLockService(LockService locks) {
+		this.locks = locks;
+	}
+
+	/**
+	 * Run a chain under a lock, with the defaults.
+	 * @param <T> the type of its value
+	 * @param key what to lock
+	 * @param chain what to do
+	 * @return the chain with its lock, see {@link #withLock(LockRequest, Mono)}
+	 * @throws IllegalArgumentException if the key is not allowed
+	 */
+	public <T> Mono<T> withLock(String key, Mono<T> chain) {
+		return withLock(LockRequest.of(key), chain);
+	}
+
+	/**
+	 * Run a chain under a lock: acquired at subscription, kept until the chain completes,
+	 * fails or is cancelled, and released then, once. The value and the end of the chain
+	 * are passed on when the release was answered. A release that fails is logged only:
+	 * the lease ends by itself.
+	 * <p>
+	 * If the lease is lost, the chain is cancelled, and its subscriber gets a
+	 * {@link LeaseLostException}: others may have the lock by then. If the chain fails by
+	 * itself, its own error is passed on.
+	 * @param <T> the type of its value
+	 * @param request what to lock, and how
+	 * @param chain what to do; subscribed to on a thread of Holdfast's that may block
+	 * @return the chain with its lock
+	 */
+	public <T> Mono<T> withLock(LockRequest request, Mono<T> chain) {
+		return holding(request).around(chain);
+	}
+
+	/**
+	 * Run a chain of many values under a lock, with the defaults.
+	 * @param <T> the type of its values
+	 * @param key what to lock
+	 * @param chain what to do
+	 * @return the chain with its lock, see {@link #withLock(LockRequest, Flux)}
+	 * @throws IllegalArgumentException if the key is not allowed
+	 */
+	public <T> Flux<T> withLock(String key, Flux<T> chain) {
+		return withLock(LockRequest.of(key), chain);
+	}
+
+	/**
+	 * Run a chain of many values under a lock, as {@link #withLock(LockRequest, Mono)}
+	 * does. Values and demand are passed on at once, completion and error after the
+	 * release. The lock is kept for as long as the subscriber takes.
+	 * @param <T> the type of its values
+	 * @param request what to lock, and how
+	 * @param chain what to do; subscribed to on a thread of Holdfast's that may block
+	 * @return the chain with its lock
+	 */
+	public <T> Flux<T> withLock(LockRequest request, Flux<T> chain) {
+		return holding(request).around(chain);
+	}
+
+	/**
+	 * Acquire a lock, with the defaults.
+	 * @param key what to lock
+	 * @return the lease, see {@link #acquire(LockRequest)}
+	 * @throws IllegalArgumentException if the key is not allowed
+	 */
+	public Mono<LockLease> acquire(String key) {
+		return acquire(LockRequest.of(key));
+	}
+
+	/**
+	 * Acquire a lock, to be released by whoever gets the lease, whatever becomes of the
+	 * chain then. Prefer {@link #withLock(LockRequest, Mono) withLock}, which does that.
+	 * A lease that was granted in the moment of cancellation is released.
+	 * @param request what to lock, and how
+	 * @return the lease
+	 */
+	public Mono<LockLease> acquire(LockRequest request) {
+		return holding(request).acquisition();
+	}
+
+	/**
+	 * Try once to acquire a lock, without waiting for others.
+	 * @param key what to lock
+	 * @return the lease, to be released as that of {@link #acquire(LockRequest)}; empty
+	 * if somebody else holds the key
+	 * @throws IllegalArgumentException if the key is not allowed
+	 */
+	public Mono<LockLease> tryAcquire(String key) {
+		return tryAcquire(LockRequest.of(key).waitTime(Duration.ZERO));
+	}
+
+	/**
+	 * Try to acquire a lock.
+	 * @param request what to lock, and how
+	 * @return the lease, to be released as that of {@link #acquire(LockRequest)}; empty
+	 * if others held the key until the wait time was over
+	 */
+	public Mono<LockLease> tryAcquire(LockRequest request) {
+		return acquire(request).onErrorResume(NotAcquiredException.class,
+				(ex) -> (ex.getReason() == Reason.TIMED_OUT) ? Mono.empty() : Mono.error(ex));
+	}
+
+	private Holding<LockLease> holding(LockRequest request) {
+		return new LeaseHolding<>((context) -> {
+			boolean within = request.context() == null && !context.leases().isEmpty();
+			return this.locks.acquireAsync(within ? request.within(context) : request);
+		});
+	}
+
+}

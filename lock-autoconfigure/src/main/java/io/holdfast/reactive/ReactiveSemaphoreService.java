@@ -1,0 +1,149 @@
+package io.holdfast.reactive;
+
+import java.time.Duration;
+
+import io.holdfast.LeaseLostException;
+import io.holdfast.LeaseStoreException;
+import io.holdfast.NotAcquiredException;
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.PermitLease;
+import io.holdfast.PermitNotAcquiredException;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreService;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/**
+ * A {@link SemaphoreService} for reactive chains. No method blocks: permits are asked for
+ * when somebody subscribes, anew for each subscription, and a cancelled subscription ends
+ * the wait. As with all semaphores, there is no waiting unless a
+ * {@linkplain SemaphoreRequest#waitTime wait time} is given or configured. Thread-safe.
+ *
+ * <p>
+ * A chain {@linkplain #withPermits(SemaphoreRequest, Mono) with permits} finds its lease
+ * by {@link ReactiveLeaseContext#current()}. Permits are not re-entrant.
+ *
+ * <p>
+ * Errors are those that {@link SemaphoreService#acquire(SemaphoreRequest)} throws:
+ * {@link PermitNotAcquiredException} and {@link LeaseStoreException}.
+ */
+public final class ReactiveSemaphoreService {
+
+	private final SemaphoreService semaphores;
+
+	/**
+	 * Create the service.
+	 * @param semaphores what grants the permits
+	 */
+	public ReactiveSemaphoreService(SemaphoreService semaphores) {
+		this.semaphores = semaphores;
+	}
+
+	/**
+	 * Run a chain with one permit, with the defaults, which do not wait.
+	 * @param <T> the type of its value
+	 * @param key which semaphore
+	 * @param limit how many permits it has, at least 1
+	 * @param chain what to do
+	 * @return the chain with its permit, see {@link #withPermits(SemaphoreRequest, Mono)}
+	 * @throws IllegalArgumentException if the key or the limit is not allowed
+	 */
+	public <T> Mono<T> withPermits(String key, int limit, Mono<T> chain) {
+		return withPermits(SemaphoreRequest.of(key, limit), chain);
+	}
+
+	/**
+	 * Run a chain with permits: acquired at subscription, kept until the chain completes,
+	 * fails or is cancelled, and released then, once. The value and the end of the chain
+	 * are passed on when the release was answered. A release that fails is logged only:
+	 * the lease ends by itself.
+	 * <p>
+	 * If the lease is lost, the chain is cancelled, and its subscriber gets a
+	 * {@link LeaseLostException}: others may have the permits by then. If the chain fails
+	 * by itself, its own error is passed on.
+	 * @param <T> the type of its value
+	 * @param request which, how many, and how
+	 * @param chain what to do; subscribed to on a thread of Holdfast's that may block
+	 * @return the chain with its permits
+	 */
+	public <T> Mono<T> withPermits(SemaphoreRequest request, Mono<T> chain) {
+		return holding(request).around(chain);
+	}
+
+	/**
+	 * Run a chain of many values with one permit, with the defaults, which do not wait.
+	 * @param <T> the type of its values
+	 * @param key which semaphore
+	 * @param limit how many permits it has, at least 1
+	 * @param chain what to do
+	 * @return the chain with its permit, see {@link #withPermits(SemaphoreRequest, Flux)}
+	 * @throws IllegalArgumentException if the key or the limit is not allowed
+	 */
+	public <T> Flux<T> withPermits(String key, int limit, Flux<T> chain) {
+		return withPermits(SemaphoreRequest.of(key, limit), chain);
+	}
+
+	/**
+	 * Run a chain of many values with permits, as
+	 * {@link #withPermits(SemaphoreRequest, Mono)} does. Values and demand are passed on
+	 * at once, completion and error after the release. The permits are kept for as long
+	 * as the subscriber takes.
+	 * @param <T> the type of its values
+	 * @param request which, how many, and how
+	 * @param chain what to do; subscribed to on a thread of Holdfast's that may block
+	 * @return the chain with its permits
+	 */
+	public <T> Flux<T> withPermits(SemaphoreRequest request, Flux<T> chain) {
+		return holding(request).around(chain);
+	}
+
+	/**
+	 * Acquire one permit, with the defaults, which do not wait.
+	 * @param key which semaphore
+	 * @param limit how many permits it has, at least 1
+	 * @return the lease, see {@link #acquire(SemaphoreRequest)}
+	 * @throws IllegalArgumentException if the key or the limit is not allowed
+	 */
+	public Mono<PermitLease> acquire(String key, int limit) {
+		return acquire(SemaphoreRequest.of(key, limit));
+	}
+
+	/**
+	 * Acquire permits, to be released by whoever gets the lease, whatever becomes of the
+	 * chain then. Prefer {@link #withPermits(SemaphoreRequest, Mono) withPermits}, which
+	 * does that. A lease that was granted in the moment of cancellation is released.
+	 * @param request which, how many, and how
+	 * @return the lease of all of them
+	 */
+	public Mono<PermitLease> acquire(SemaphoreRequest request) {
+		return holding(request).acquisition();
+	}
+
+	/**
+	 * Try once to acquire one permit, without waiting for others.
+	 * @param key which semaphore
+	 * @param limit how many permits it has, at least 1
+	 * @return the lease, to be released as that of {@link #acquire(SemaphoreRequest)};
+	 * empty if none is free
+	 * @throws IllegalArgumentException if the key or the limit is not allowed
+	 */
+	public Mono<PermitLease> tryAcquire(String key, int limit) {
+		return tryAcquire(SemaphoreRequest.of(key, limit).waitTime(Duration.ZERO));
+	}
+
+	/**
+	 * Try to acquire permits.
+	 * @param request which, how many, and how
+	 * @return the lease, to be released as that of {@link #acquire(SemaphoreRequest)};
+	 * empty if not enough were free until the wait time was over
+	 */
+	public Mono<PermitLease> tryAcquire(SemaphoreRequest request) {
+		return acquire(request).onErrorResume(NotAcquiredException.class,
+				(ex) -> (ex.getReason() == Reason.TIMED_OUT) ? Mono.empty() : Mono.error(ex));
+	}
+
+	private Holding<PermitLease> holding(SemaphoreRequest request) {
+		return new LeaseHolding<>((context) -> this.semaphores.acquireAsync(request));
+	}
+
+}

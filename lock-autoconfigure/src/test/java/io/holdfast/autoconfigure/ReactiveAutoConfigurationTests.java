@@ -1,0 +1,123 @@
+package io.holdfast.autoconfigure;
+
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockService;
+import io.holdfast.SemaphoreService;
+import io.holdfast.reactive.ReactiveLockService;
+import io.holdfast.reactive.ReactiveSemaphoreService;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.mockito.Mockito;
+import reactor.core.publisher.Mono;
+
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration;
+import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.mockito.ArgumentMatchers.any;
+import static org.mockito.BDDMockito.given;
+
+/**
+ * The services of an application for its reactive chains.
+ */
+class ReactiveAutoConfigurationTests {
+
+	private final ApplicationContextRunner runner = new ApplicationContextRunner()
+		.withConfiguration(AutoConfigurations.of(DataRedisAutoConfiguration.class, HoldfastAutoConfiguration.class,
+				HoldfastReactiveAutoConfiguration.class));
+
+	@Test
+	@WithRedis
+	@DisplayName("There are reactive services, on the application's Redis")
+	void givesServices(TestRedis redis) {
+		this.runner
+			.withPropertyValues("spring.data.redis.host=" + redis.host(), "spring.data.redis.port=" + redis.port(),
+					"holdfast.lock.key-prefix=" + redis.keyPrefix(),
+					"holdfast.semaphore.key-prefix=" + redis.keyPrefix() + "s:")
+			.run((context) -> {
+				LockService locks = context.getBean(LockService.class);
+				SemaphoreService semaphores = context.getBean(SemaphoreService.class);
+				Mono<Boolean> locked = Mono.fromSupplier(() -> locks.status("a").isLocked());
+				assertThat(context.getBean(ReactiveLockService.class).withLock("a", locked).block()).isTrue();
+				assertThat(locks.status("a").isLocked()).isFalse();
+				Mono<Integer> used = Mono.fromSupplier(() -> semaphores.status("a").used());
+				assertThat(context.getBean(ReactiveSemaphoreService.class).withPermits("a", 2, used).block())
+					.isEqualTo(1);
+				assertThat(semaphores.status("a").used()).isZero();
+			});
+	}
+
+	@Test
+	@DisplayName("They are faces of the application's own services, if it has such")
+	void ofOwnService() {
+		this.runner.withUserConfiguration(OwnLocks.class).run((context) -> {
+			LockLease lease = Mockito.mock();
+			given(context.getBean(LockService.class).acquireAsync(any()))
+				.willReturn(CompletableFuture.completedFuture(lease));
+			assertThat(context.getBean(ReactiveLockService.class).acquire("a").block()).isSameAs(lease);
+		});
+	}
+
+	@Test
+	@DisplayName("Without Reactor, without a service, or with several, there are none")
+	void backsOff() {
+		this.runner.withClassLoader(new FilteredClassLoader("reactor"))
+			.run((context) -> assertThat(context).hasNotFailed()
+				.hasSingleBean(LockService.class)
+				.doesNotHaveBean("reactiveLockService")
+				.doesNotHaveBean("reactiveSemaphoreService"));
+		this.runner.withPropertyValues("holdfast.enabled=false")
+			.run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean(ReactiveLockService.class));
+		this.runner.withUserConfiguration(OwnLocks.class, MoreLocks.class)
+			.run((context) -> assertThat(context).hasNotFailed()
+				.doesNotHaveBean(ReactiveLockService.class)
+				.hasSingleBean(ReactiveSemaphoreService.class));
+	}
+
+	@Test
+	@DisplayName("An application's own come before them")
+	void ownReactiveService() {
+		this.runner.withUserConfiguration(OwnReactive.class)
+			.run((context) -> assertThat(context.getBeanNamesForType(ReactiveLockService.class))
+				.containsExactly("own"));
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class OwnLocks {
+
+		@Bean
+		LockService own() {
+			return Mockito.mock(LockService.class);
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class MoreLocks {
+
+		@Bean
+		LockService more() {
+			return Mockito.mock(LockService.class);
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class OwnReactive {
+
+		@Bean
+		ReactiveLockService own(LockService locks) {
+			return new ReactiveLockService(locks);
+		}
+
+	}
+
+}

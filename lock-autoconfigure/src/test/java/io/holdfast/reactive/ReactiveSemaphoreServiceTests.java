@@ -1,0 +1,109 @@
+package io.holdfast.reactive;
+
+import java.time.Duration;
+
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.PermitNotAcquiredException;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.engine.DefaultSemaphoreService;
+import io.holdfast.engine.EngineSettings;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.memory.MemoryLeaseStore;
+import io.holdfast.memory.MemoryLeases;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import reactor.core.Disposable;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.test.StepVerifier;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Chains with permits, on the store in memory.
+ */
+class ReactiveSemaphoreServiceTests {
+
+	private final LeaseEngine engine = new LeaseEngine(new MemoryLeaseStore(new MemoryLeases(System::nanoTime)),
+			EngineSettings.defaults());
+
+	private final DefaultSemaphoreService service = new DefaultSemaphoreService(this.engine);
+
+	private final ReactiveSemaphoreService semaphores = new ReactiveSemaphoreService(this.service);
+
+	@AfterEach
+	void close() {
+		this.engine.close();
+	}
+
+	private int used() {
+		return this.service.status("s").used();
+	}
+
+	@Test
+	@DisplayName("A chain has its permits while it runs, and finds their lease; its value comes after the release")
+	void withPermits() {
+		Mono<Integer> inside = ReactiveLeaseContext.current()
+			.map((context) -> 10 * context.permits().permits() + used());
+		Mono<Integer> chain = this.semaphores.withPermits(SemaphoreRequest.of("s", 3).permits(2), inside);
+		assertThat(used()).isZero();
+		StepVerifier.create(chain).assertNext((value) -> {
+			assertThat(value).isEqualTo(22);
+			assertThat(used()).isZero();
+		}).verifyComplete();
+		StepVerifier.create(this.semaphores.withPermits("s", 1, inside)).expectNext(11).verifyComplete();
+		StepVerifier.create(this.semaphores.withPermits("s", 1, Flux.range(1, 3).concatWith(inside)))
+			.expectNext(1, 2, 3, 11)
+			.verifyComplete();
+	}
+
+	@Test
+	@DisplayName("Permits are not nested: a chain in a chain takes its own")
+	void notNested() {
+		Mono<Integer> inner = this.semaphores.withPermits("s", 2, Mono.fromSupplier(this::used));
+		StepVerifier.create(this.semaphores.withPermits("s", 2, inner)).expectNext(2).verifyComplete();
+	}
+
+	@Test
+	@DisplayName("There is no waiting unless it is asked for; a chain that waits gets the permit of one that is cancelled")
+	void waiting() {
+		Disposable running = this.semaphores.withPermits("s", 1, Mono.never()).subscribe();
+		Awaitility.await().until(() -> used() == 1);
+		StepVerifier.create(this.semaphores.acquire("s", 1))
+			.expectErrorSatisfies(
+					(ex) -> assertThat(((PermitNotAcquiredException) ex).getReason()).isEqualTo(Reason.TIMED_OUT))
+			.verify();
+		StepVerifier.create(this.semaphores.tryAcquire("s", 1)).verifyComplete();
+		SemaphoreRequest patient = SemaphoreRequest.of("s", 1).waitTime(Duration.ofSeconds(10));
+		StepVerifier.create(this.semaphores.withPermits(patient, Mono.just("value")))
+			.then(() -> Awaitility.await().until(() -> this.service.status("s").waiting() == 1))
+			.then(running::dispose)
+			.expectNext("value")
+			.verifyComplete();
+	}
+
+	@Test
+	@DisplayName("More than there are is an error also of tryAcquire")
+	void exceedsLimit() {
+		StepVerifier.create(this.semaphores.tryAcquire(SemaphoreRequest.of("s", 1).permits(2)))
+			.expectErrorSatisfies(
+					(ex) -> assertThat(((PermitNotAcquiredException) ex).getReason()).isEqualTo(Reason.EXCEEDS_LIMIT))
+			.verify();
+	}
+
+	@Test
+	@DisplayName("What was acquired by hand is released by hand")
+	void byHand() {
+		StepVerifier.create(this.semaphores.acquire("s", 1)).assertNext((lease) -> {
+			assertThat(used()).isEqualTo(1);
+			lease.release();
+		}).verifyComplete();
+		StepVerifier.create(this.semaphores.tryAcquire("s", 1)).assertNext((lease) -> {
+			assertThat(used()).isEqualTo(1);
+			lease.release();
+		}).verifyComplete();
+	}
+
+}
