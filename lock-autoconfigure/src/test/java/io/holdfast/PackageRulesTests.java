@@ -45,7 +45,8 @@ class PackageRulesTests {
 			"io.holdfast.reactive",
 			List.of("io.holdfast", "reactor..", "org.reactivestreams..", "org.apache.commons.logging.."), //
 			"io.holdfast.aop",
-			List.of("io.holdfast", "io.holdfast.annotation", "org.springframework.aop..", "org.aopalliance..",
+			List.of("io.holdfast", "io.holdfast.annotation", "io.holdfast.reactive", "reactor..",
+					"org.reactivestreams..", "org.springframework.aop..", "org.aopalliance..",
 					"org.springframework.beans..", "org.springframework.context..", "org.springframework.core..",
 					"org.springframework.expression..", "org.springframework.format..", "org.springframework.util..",
 					"org.apache.commons.logging.."), //

@@ -125,11 +125,12 @@ final class Declarations<A extends Annotation, T> {
 							+ " and so is called past the bean's proxy",
 					"Make it a public method of the bean and call it from another bean", null);
 		}
-		if (ResultKind.of(declaration) == ResultKind.LATER) {
+		if (ResultKind.of(declaration) == ResultKind.UNSUPPORTED) {
 			throw declaration.invalid(
 					"would not last until the work is done, because the method returns "
 							+ declaration.returned().toClass().getName(),
-					"Return the result itself, or annotate the method that does the work", null);
+					"Return the result itself, a CompletableFuture, CompletionStage, Mono or Flux, or annotate the method that does the work",
+					null);
 		}
 	}
 

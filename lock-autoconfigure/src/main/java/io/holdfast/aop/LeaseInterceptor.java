@@ -2,6 +2,7 @@ package io.holdfast.aop;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
@@ -23,21 +24,52 @@ final class LeaseInterceptor implements MethodInterceptor {
 
 	@Override
 	public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
-		List<Step> steps = steps(invocation);
-		if (steps.isEmpty()) {
-			return invocation.proceed();
-		}
-		return switch (steps.get(0).resultKind()) {
-			case PLAIN -> new PlainCall(invocation, steps).run();
-			case LATER -> throw new IllegalStateException("Refused at start-up");
-		};
-	}
-
-	/** All expressions are evaluated before anything is acquired. */
-	private List<Step> steps(MethodInvocation invocation) {
 		Object target = invocation.getThis();
 		Class<?> targetClass = (target != null) ? AopUtils.getTargetClass(target)
 				: invocation.getMethod().getDeclaringClass();
+		for (Guard<?, ?, ?> guard : this.guards) {
+			Plan<?> plan = guard.declarations().find(invocation.getMethod(), targetClass);
+			if (plan != null) {
+				return invoke(invocation, targetClass, plan);
+			}
+		}
+		return invocation.proceed();
+	}
+
+	/**
+	 * Call a method.
+	 * @param plan what one of its annotations says: the kind of result is the same for
+	 * all of them
+	 */
+	private @Nullable Object invoke(MethodInvocation invocation, Class<?> targetClass, Plan<?> plan) throws Throwable {
+		List<Step> steps;
+		try {
+			steps = steps(invocation, targetClass);
+		}
+		catch (RuntimeException ex) {
+			return switch (plan.resultKind()) {
+				case STAGE -> CompletableFuture.failedFuture(ex);
+				case REACTIVE -> new ReactiveCall(invocation, plan.declaration().returned().toClass()).failing(ex);
+				default -> throw ex;
+			};
+		}
+		if (steps.isEmpty()) {
+			return invocation.proceed();
+		}
+		return switch (plan.resultKind()) {
+			case PLAIN -> new PlainCall(invocation, steps).run();
+			case STAGE -> new StageCall(invocation, steps).start();
+			case STAGE_ON_OWN_THREAD -> new StageCall(invocation, steps).startHere();
+			case REACTIVE -> new ReactiveCall(invocation, plan.declaration().returned().toClass()).under(steps);
+			case UNSUPPORTED -> throw new IllegalStateException("Refused at start-up");
+		};
+	}
+
+	/**
+	 * All expressions are evaluated before anything is acquired, for the caller, whose
+	 * thread this is.
+	 */
+	private List<Step> steps(MethodInvocation invocation, Class<?> targetClass) {
 		List<Step> steps = new ArrayList<>(this.guards.size());
 		for (Guard<?, ?, ?> guard : this.guards) {
 			Step step = guard.step(invocation, targetClass);

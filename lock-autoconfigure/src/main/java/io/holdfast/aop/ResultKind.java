@@ -1,13 +1,17 @@
 package io.holdfast.aop;
 
-import java.lang.reflect.Method;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.core.KotlinDetector;
+import org.springframework.core.ReactiveAdapter;
 import org.springframework.core.ReactiveAdapterRegistry;
+import org.springframework.core.annotation.MergedAnnotations;
+import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
+import org.springframework.util.ClassUtils;
 
 /**
  * How a method gives its result.
@@ -17,25 +21,52 @@ enum ResultKind {
 	/** By returning it. */
 	PLAIN,
 
-	/** By returning what gives it later: a future, a stage, or a reactive type. */
-	LATER;
+	/** By a stage that is completed later. */
+	STAGE,
+
+	/** By a stage, and it is called on a thread that is there for this call only. */
+	STAGE_ON_OWN_THREAD,
+
+	/** By a reactive type, for each subscription anew. */
+	REACTIVE,
+
+	/** Later, in a way that cannot be followed. */
+	UNSUPPORTED;
 
 	private static final String PUBLISHER = "org.reactivestreams.Publisher";
+
+	private static final String ASYNC = "org.springframework.scheduling.annotation.Async";
+
+	private static final boolean REACTOR = ClassUtils.isPresent("reactor.core.publisher.Flux",
+			ResultKind.class.getClassLoader());
 
 	/**
 	 * How a method gives its result. The libraries behind reactive types need not be
 	 * there.
 	 * @param declaration an annotation of the method
-	 * @return the kind; {@link #LATER} if the method may return before its work is done
+	 * @return the kind
 	 */
 	static ResultKind of(Declaration<?> declaration) {
-		return isLater(declaration.method(), declaration.returned().toClass()) ? LATER : PLAIN;
+		Class<?> type = declaration.returned().toClass();
+		if (KotlinDetector.isSuspendingFunction(declaration.method())) {
+			return UNSUPPORTED;
+		}
+		if (CompletionStage.class.isAssignableFrom(type) && type.isAssignableFrom(CompletableFuture.class)) {
+			return isAsync(declaration) ? STAGE_ON_OWN_THREAD : STAGE;
+		}
+		ReactiveAdapter adapter = ReactiveAdapterRegistry.getSharedInstance().getAdapter(type);
+		if (REACTOR && adapter != null && adapter.getDescriptor().isDeferred()
+				&& type.isAssignableFrom(adapter.getReactiveType())) {
+			return REACTIVE;
+		}
+		boolean later = adapter != null || CompletionStage.class.isAssignableFrom(type)
+				|| Future.class.isAssignableFrom(type) || isPublisher(type);
+		return later ? UNSUPPORTED : PLAIN;
 	}
 
-	private static boolean isLater(Method method, Class<?> type) {
-		return CompletionStage.class.isAssignableFrom(type) || Future.class.isAssignableFrom(type) || isPublisher(type)
-				|| ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) != null
-				|| KotlinDetector.isSuspendingFunction(method);
+	private static boolean isAsync(Declaration<?> declaration) {
+		return MergedAnnotations.from(declaration.method(), SearchStrategy.TYPE_HIERARCHY).isPresent(ASYNC)
+				|| MergedAnnotations.from(declaration.targetClass(), SearchStrategy.TYPE_HIERARCHY).isPresent(ASYNC);
 	}
 
 	private static boolean isPublisher(@Nullable Class<?> type) {

@@ -6,6 +6,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
 import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
@@ -50,6 +51,16 @@ public abstract class Holding<H> {
 	protected abstract CompletableFuture<@Nullable Throwable> end(H held, @Nullable Throwable failure);
 
 	/**
+	 * What comes instead of the chain if this was not acquired.
+	 * @param <T> the type of its values
+	 * @param failure why it was not
+	 * @return the failure, if not overridden
+	 */
+	protected <T> Publisher<T> instead(Throwable failure) {
+		return Mono.error(failure);
+	}
+
+	/**
 	 * Put this around a chain.
 	 * @param <T> the type of its values
 	 * @param chain subscribed to when this was acquired, on a thread that may block
@@ -60,11 +71,12 @@ public abstract class Holding<H> {
 			LeaseContext context = ReactiveLeaseContext.of(view);
 			AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
 			return Flux
-				.usingWhen(acquisition(context), (held) -> inside(context, held, chain),
+				.usingWhen(acquisition(context).onErrorMap(NotAcquired::new), (held) -> inside(context, held, chain),
 						(held) -> ending(held, null).doOnNext(failure::set).flatMap(Mono::error),
 						(held, error) -> ending(held, error).doOnNext(failure::set), (held) -> ending(held, null))
 				// What ends with an error of its own has it wrapped.
-				.onErrorMap((error) -> (failure.get() != null) ? failure.get() : error);
+				.onErrorMap((error) -> (failure.get() != null) ? failure.get() : error)
+				.onErrorResume(NotAcquired.class, (error) -> instead(error.failure));
 		});
 	}
 
@@ -102,6 +114,22 @@ public abstract class Holding<H> {
 
 	private Mono<Throwable> ending(H held, @Nullable Throwable failure) {
 		return Mono.fromFuture(() -> end(held, failure), true);
+	}
+
+	/**
+	 * Tells that this was not acquired, rather than something inside of the chain.
+	 */
+	private static final class NotAcquired extends RuntimeException {
+
+		private static final long serialVersionUID = 1L;
+
+		private final Throwable failure;
+
+		NotAcquired(Throwable failure) {
+			super(null, failure, false, false);
+			this.failure = failure;
+		}
+
 	}
 
 }

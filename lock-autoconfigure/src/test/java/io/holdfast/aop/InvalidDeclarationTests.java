@@ -17,8 +17,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import reactor.core.publisher.ConnectableFlux;
 import reactor.core.publisher.Flux;
-import reactor.core.publisher.Mono;
+import reactor.core.publisher.ParallelFlux;
 
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.factory.BeanCreationException;
@@ -55,10 +56,12 @@ class InvalidDeclarationTests {
 				Arguments.of(FinalClass.class, "sell(String)", "cannot be proxied", "class non-final"),
 				Arguments.of(ReturnsFuture.class, "sell(String)", "returns java.util.concurrent.Future",
 						"Return the result"),
-				Arguments.of(ReturnsCompletableFuture.class, "sell(String)", "CompletableFuture", "Return the result"),
-				Arguments.of(ReturnsMono.class, "sell(String)", "reactor.core.publisher.Mono", "Return the result"),
-				Arguments.of(ReturnsFlux.class, "sell(String) (declared by", "reactor.core.publisher.Flux", "Return"),
-				Arguments.of(ReturnsGeneric.class, "run()", "returns java.util.concurrent.CompletableFuture",
+				Arguments.of(ReturnsOwnFuture.class, "sell(String)", "$OwnFuture", "a CompletableFuture"),
+				Arguments.of(ReturnsConnectable.class, "sell(String)", "reactor.core.publisher.ConnectableFlux",
+						"Mono or Flux"),
+				Arguments.of(ReturnsParallel.class, "sell(String) (declared by", "reactor.core.publisher.ParallelFlux",
+						"Return"),
+				Arguments.of(ReturnsGeneric.class, "run()", "returns java.util.concurrent.Future",
 						"Return the result"));
 	}
 
@@ -307,29 +310,33 @@ class InvalidDeclarationTests {
 
 	}
 
-	static class ReturnsCompletableFuture {
+	static class ReturnsOwnFuture {
 
 		@DistributedLock
-		CompletableFuture<String> sell(String sku) {
-			return new CompletableFuture<>();
+		OwnFuture sell(String sku) {
+			return new OwnFuture();
 		}
 
 	}
 
-	static class ReturnsMono {
+	static class OwnFuture extends CompletableFuture<String> {
+
+	}
+
+	static class ReturnsConnectable {
 
 		@DistributedLock
-		Mono<String> sell(String sku) {
-			return Mono.empty();
+		ConnectableFlux<String> sell(String sku) {
+			return Flux.<String>empty().publish();
 		}
 
 	}
 
 	@DistributedLock
-	static class ReturnsFlux {
+	static class ReturnsParallel {
 
-		public Flux<String> sell(String sku) {
-			return Flux.empty();
+		public ParallelFlux<String> sell(String sku) {
+			return Flux.<String>empty().parallel();
 		}
 
 	}
@@ -343,7 +350,7 @@ class InvalidDeclarationTests {
 
 	}
 
-	static class ReturnsGeneric extends Generic<CompletableFuture<String>> {
+	static class ReturnsGeneric extends Generic<Future<String>> {
 
 	}
 

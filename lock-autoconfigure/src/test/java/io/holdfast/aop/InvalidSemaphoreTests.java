@@ -12,7 +12,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
-import reactor.core.publisher.Mono;
+import reactor.core.publisher.ConnectableFlux;
+import reactor.core.publisher.Flux;
 
 import org.springframework.beans.factory.BeanCreationException;
 
@@ -55,8 +56,7 @@ class InvalidSemaphoreTests {
 				Arguments.of(FinalMethod.class, "call(String)", "is final", "non-final"),
 				Arguments.of(FinalClass.class, "call(String)", "cannot be proxied", "class non-final"),
 				Arguments.of(ReturnsFuture.class, "call(String)", "returns java.util.concurrent.Future", "the result"),
-				Arguments.of(ReturnsStage.class, "call(String)", "CompletableFuture", "Return the result"),
-				Arguments.of(ReturnsMono.class, "call(String) (declared by", "Mono", "Return the result"),
+				Arguments.of(ReturnsConnectable.class, "call(String) (declared by", "ConnectableFlux", "Mono or Flux"),
 				Arguments.of(LockedToo.class, "call(String)", "has neither limit nor limitString", "limit = 10"));
 	}
 
@@ -306,20 +306,11 @@ class InvalidSemaphoreTests {
 
 	}
 
-	static class ReturnsStage {
-
-		@Semaphore(limit = 10)
-		CompletableFuture<String> call(String name) {
-			return new CompletableFuture<>();
-		}
-
-	}
-
 	@Semaphore(limit = 10)
-	static class ReturnsMono {
+	static class ReturnsConnectable {
 
-		public Mono<String> call(String name) {
-			return Mono.empty();
+		public ConnectableFlux<String> call(String name) {
+			return Flux.<String>empty().publish();
 		}
 
 	}

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Executor;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockNotAcquiredException;
@@ -28,11 +29,35 @@ class RecordingLocks implements LockService {
 
 	private final List<LockRequest> requests = new CopyOnWriteArrayList<>();
 
+	private final List<CompletableFuture<LockLease>> asked = new CopyOnWriteArrayList<>();
+
+	/** Who asks asynchronously waits for this. */
+	private volatile CompletableFuture<?> turn = CompletableFuture.completedFuture("yours");
+
+	/** On a thread of its own, as continuations may block. */
+	private volatile Executor threads = (task) -> new Thread(task, "grants").start();
+
 	private volatile @Nullable RuntimeException failure;
 
 	private volatile @Nullable Reason reason;
 
 	private volatile Outcome outcome = Outcome.RELEASED;
+
+	/** Let who asks asynchronously wait. */
+	CompletableFuture<?> waiting() {
+		this.turn = new CompletableFuture<>();
+		return this.turn;
+	}
+
+	/** Grant before the asynchronous request returns. */
+	void immediate() {
+		this.threads = Runnable::run;
+	}
+
+	/** What was asked for asynchronously. */
+	List<CompletableFuture<LockLease>> asked() {
+		return new ArrayList<>(this.asked);
+	}
 
 	void busy() {
 		refusing(Reason.TIMED_OUT);
@@ -90,7 +115,9 @@ class RecordingLocks implements LockService {
 
 	@Override
 	public CompletableFuture<LockLease> acquireAsync(LockRequest request) {
-		throw new UnsupportedOperationException();
+		CompletableFuture<LockLease> asked = this.turn.thenApplyAsync((mine) -> acquire(request), this.threads);
+		this.asked.add(asked);
+		return asked;
 	}
 
 	@Override

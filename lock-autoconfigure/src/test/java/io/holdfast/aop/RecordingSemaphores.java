@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Executor;
 
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.PermitLease;
@@ -29,10 +30,34 @@ class RecordingSemaphores implements SemaphoreService {
 
 	private volatile @Nullable Reason reason;
 
+	private final List<CompletableFuture<PermitLease>> asked = new CopyOnWriteArrayList<>();
+
+	/** Who asks asynchronously waits for this. */
+	private volatile CompletableFuture<?> turn = CompletableFuture.completedFuture("yours");
+
+	/** On a thread of its own, as continuations may block. */
+	private volatile Executor threads = (task) -> new Thread(task, "grants").start();
+
 	private volatile Outcome outcome = Outcome.RELEASED;
 
 	RecordingSemaphores(RecordingLocks recorder) {
 		this.recorder = recorder;
+	}
+
+	/** Let who asks asynchronously wait. */
+	CompletableFuture<?> waiting() {
+		this.turn = new CompletableFuture<>();
+		return this.turn;
+	}
+
+	/** Grant before the asynchronous request returns. */
+	void immediate() {
+		this.threads = Runnable::run;
+	}
+
+	/** What was asked for asynchronously. */
+	List<CompletableFuture<PermitLease>> asked() {
+		return new ArrayList<>(this.asked);
 	}
 
 	void busy() {
@@ -77,7 +102,9 @@ class RecordingSemaphores implements SemaphoreService {
 
 	@Override
 	public CompletableFuture<PermitLease> acquireAsync(SemaphoreRequest request) {
-		throw new UnsupportedOperationException();
+		CompletableFuture<PermitLease> asked = this.turn.thenApplyAsync((mine) -> acquire(request), this.threads);
+		this.asked.add(asked);
+		return asked;
 	}
 
 	@Override

@@ -1,0 +1,137 @@
+package io.holdfast.aop;
+
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.Lease;
+import io.holdfast.LeaseContext;
+import io.holdfast.NotAcquiredException;
+import io.holdfast.aop.Step.Held;
+import io.holdfast.reactive.Holding;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+import org.springframework.aop.ProxyMethodInvocation;
+import org.springframework.core.ReactiveAdapter;
+import org.springframework.core.ReactiveAdapterRegistry;
+
+/**
+ * A call of a method that returns a reactive type. Each subscription to what the caller
+ * gets acquires anew, and calls the method anew.
+ */
+final class ReactiveCall {
+
+	private final MethodInvocation invocation;
+
+	private final ReactiveAdapter adapter;
+
+	private final LeaseContext context = LeaseContext.current();
+
+	ReactiveCall(MethodInvocation invocation, Class<?> returnType) {
+		this.invocation = invocation;
+		ReactiveAdapter adapter = ReactiveAdapterRegistry.getSharedInstance().getAdapter(returnType);
+		if (adapter == null) {
+			throw new IllegalStateException(returnType + " is not reactive");
+		}
+		this.adapter = adapter;
+	}
+
+	/**
+	 * Have the method called for each subscription. Does not block.
+	 * @param steps what each of the calls needs
+	 * @return what the method is to return
+	 */
+	Object under(List<Step> steps) {
+		Flux<Object> chain = Flux.deferContextual((view) -> call(view.get(LeaseContext.class)));
+		for (int i = steps.size() - 1; i >= 0; i--) {
+			chain = new StepHolding(steps.get(i)).around(chain);
+		}
+		// What the subscriber runs under comes before what the caller ran under.
+		return returned(chain.contextWrite(
+				(outer) -> outer.hasKey(LeaseContext.class) ? outer : outer.put(LeaseContext.class, this.context)));
+	}
+
+	/**
+	 * What the method is to return if it cannot be called.
+	 * @param failure why
+	 * @return what fails when it is subscribed to
+	 */
+	Object failing(Throwable failure) {
+		return returned(Flux.error(failure));
+	}
+
+	private Object returned(Flux<Object> chain) {
+		return this.adapter.fromPublisher(this.adapter.isMultiValue() ? chain : chain.singleOrEmpty());
+	}
+
+	private Publisher<Object> call(LeaseContext current) {
+		LeaseContext.Scope scope = current.open();
+		try {
+			return publisher(((ProxyMethodInvocation) this.invocation).invocableClone().proceed(), "");
+		}
+		catch (Throwable ex) {
+			return Mono.error(ex);
+		}
+		finally {
+			scope.close();
+		}
+	}
+
+	private <T> Publisher<T> publisher(@Nullable Object returned, String whose) {
+		if (returned == null) {
+			throw new IllegalStateException(whose + this.invocation.getMethod()
+					+ " returned null: it has to return a reactive type, which may be empty");
+		}
+		return this.adapter.toPublisher(returned);
+	}
+
+	/**
+	 * Holds what one of the annotations asks for.
+	 */
+	private final class StepHolding extends Holding<Held> {
+
+		private final Step step;
+
+		StepHolding(Step step) {
+			this.step = step;
+		}
+
+		@Override
+		protected CompletableFuture<Held> acquire(LeaseContext context) {
+			return this.step.acquireAsync(context);
+		}
+
+		@Override
+		protected <T> Publisher<T> instead(Throwable failure) {
+			if (!(failure instanceof NotAcquiredException ex)) {
+				return Mono.error(failure);
+			}
+			try {
+				return publisher(this.step.instead(ex), "The fallback of ");
+			}
+			catch (Throwable thrown) {
+				return Mono.error(thrown);
+			}
+		}
+
+		@Override
+		protected Lease lease(Held held) {
+			return held.lease();
+		}
+
+		@Override
+		protected boolean endsWhenLost(Held held) {
+			return false;
+		}
+
+		@Override
+		protected CompletableFuture<@Nullable Throwable> end(Held held, @Nullable Throwable failure) {
+			return held.endAsync(failure);
+		}
+
+	}
+
+}

@@ -1,0 +1,242 @@
+package io.holdfast.aop;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Iterator;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+
+import io.holdfast.LeaseContext;
+import io.holdfast.NotAcquiredException;
+import io.holdfast.aop.Step.Held;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A call of a method that returns a stage. What it needs is acquired without blocking the
+ * caller; the method is called on the thread that completes the acquisition, one of
+ * Holdfast's that may block. One thread at a time works at a call.
+ */
+final class StageCall {
+
+	private final MethodInvocation invocation;
+
+	private final Iterator<Step> steps;
+
+	private final Thread caller = Thread.currentThread();
+
+	/** What the caller gets; completed when all is released. */
+	private final CompletableFuture<@Nullable Object> result = new CompletableFuture<>();
+
+	/** The innermost first. */
+	private final Deque<Held> held = new ArrayDeque<>(2);
+
+	private LeaseContext context = LeaseContext.current();
+
+	/** What is to be cancelled if the caller gives up. */
+	private volatile @Nullable CompletableFuture<?> pending;
+
+	StageCall(MethodInvocation invocation, List<Step> steps) {
+		this.invocation = invocation;
+		this.steps = steps.iterator();
+	}
+
+	/**
+	 * Call the method as soon as it may run. Does not block.
+	 * @return the result to come; cancel it to give up
+	 */
+	CompletableFuture<@Nullable Object> start() {
+		followCaller();
+		acquireNext();
+		return this.result;
+	}
+
+	/**
+	 * Call the method on the current thread, which blocks until it may run.
+	 * @return the result to come
+	 * @throws Throwable what keeps the method from running
+	 */
+	@Nullable Object startHere() throws Throwable {
+		while (this.steps.hasNext()) {
+			Step step = this.steps.next();
+			try {
+				acquired(step.acquire());
+			}
+			catch (NotAcquiredException ex) {
+				this.held.forEach(Held::release);
+				return step.instead(ex);
+			}
+			catch (Throwable ex) {
+				this.held.forEach(Held::release);
+				throw ex;
+			}
+		}
+		followCaller();
+		call();
+		return this.result;
+	}
+
+	/** What its user does to the result ends the wait, or the method's own future. */
+	private void followCaller() {
+		this.result.whenComplete((value, failure) -> cancel(this.pending));
+	}
+
+	private void acquireNext() {
+		if (!this.steps.hasNext()) {
+			call();
+			return;
+		}
+		Step step = this.steps.next();
+		CompletableFuture<Held> asked;
+		try {
+			asked = step.acquireAsync(this.context);
+		}
+		catch (RuntimeException ex) {
+			asked = CompletableFuture.failedFuture(ex);
+		}
+		await(asked);
+		asked.whenComplete((granted, failure) -> awayFromCaller(() -> {
+			if (failure != null) {
+				notAcquired(step, cause(failure));
+			}
+			else {
+				acquired(granted);
+				acquireNext();
+			}
+		}));
+	}
+
+	/**
+	 * The caller's thread is not to be blocked by the method, also if there was nothing
+	 * to wait for.
+	 */
+	private void awayFromCaller(Runnable action) {
+		if (Thread.currentThread() != this.caller) {
+			action.run();
+			return;
+		}
+		Thread thread = new Thread(action, "holdfast-call");
+		thread.setDaemon(true);
+		thread.start();
+	}
+
+	private void acquired(Held granted) {
+		this.held.push(granted);
+		this.context = this.context.with(granted.lease());
+	}
+
+	private void notAcquired(Step step, Throwable failure) {
+		release(() -> {
+			if (failure instanceof NotAcquiredException ex && !this.result.isDone()) {
+				instead(step, ex);
+			}
+			else {
+				this.result.completeExceptionally(failure);
+			}
+		});
+	}
+
+	private void instead(Step step, NotAcquiredException ex) {
+		try {
+			CompletionStage<?> stage = stage(step.instead(ex), "The fallback of ");
+			await(stage);
+			stage.whenComplete(this::complete);
+		}
+		catch (Throwable failure) {
+			this.result.completeExceptionally(failure);
+		}
+	}
+
+	private void call() {
+		if (this.result.isDone()) {
+			// Its caller has gone meanwhile.
+			release(() -> {
+			});
+			return;
+		}
+		CompletionStage<?> stage;
+		try {
+			stage = stage(proceed(), "");
+		}
+		catch (Throwable failure) {
+			end(null, failure);
+			return;
+		}
+		await(stage);
+		stage.whenComplete((value, failure) -> end(value, (failure != null) ? cause(failure) : null));
+	}
+
+	private @Nullable Object proceed() throws Throwable {
+		LeaseContext.Scope scope = this.context.open();
+		try {
+			return this.invocation.proceed();
+		}
+		finally {
+			scope.close();
+		}
+	}
+
+	private CompletionStage<?> stage(@Nullable Object returned, String whose) {
+		if (returned instanceof CompletionStage<?> stage) {
+			return stage;
+		}
+		throw new IllegalStateException(whose + this.invocation.getMethod()
+				+ " returned null: it has to return a stage, which may be completed with null");
+	}
+
+	private void await(CompletionStage<?> stage) {
+		CompletableFuture<?> future;
+		try {
+			future = stage.toCompletableFuture();
+		}
+		catch (UnsupportedOperationException ex) {
+			// It cannot be cancelled.
+			future = null;
+		}
+		this.pending = future;
+		if (this.result.isDone()) {
+			cancel(future);
+		}
+	}
+
+	private static void cancel(@Nullable CompletableFuture<?> pending) {
+		if (pending != null) {
+			pending.cancel(true);
+		}
+	}
+
+	/** End what is held, the innermost first, and then tell the caller. */
+	private void end(@Nullable Object value, @Nullable Throwable failure) {
+		Held innermost = this.held.poll();
+		if (innermost == null) {
+			complete(value, failure);
+			return;
+		}
+		innermost.endAsync(failure).whenComplete((told, unexpected) -> end(value, told));
+	}
+
+	private void release(Runnable then) {
+		Held innermost = this.held.poll();
+		if (innermost == null) {
+			then.run();
+			return;
+		}
+		innermost.releaseAsync().whenComplete((done, unexpected) -> release(then));
+	}
+
+	private void complete(@Nullable Object value, @Nullable Throwable failure) {
+		if (failure != null) {
+			this.result.completeExceptionally(cause(failure));
+		}
+		else {
+			this.result.complete(value);
+		}
+	}
+
+	private static Throwable cause(Throwable failure) {
+		return (failure instanceof CompletionException && failure.getCause() != null) ? failure.getCause() : failure;
+	}
+
+}
