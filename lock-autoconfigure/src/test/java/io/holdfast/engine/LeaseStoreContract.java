@@ -20,6 +20,7 @@ import static io.holdfast.engine.Locks.lock;
 import static io.holdfast.engine.Locks.renewal;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 /**
  * What every {@link LeaseStore} must do with exclusive locks.
@@ -334,6 +335,45 @@ public abstract class LeaseStoreContract extends StoreContract {
 	@DisplayName("no renewals are no trouble")
 	void renewsNothing() {
 		assertThat(get(this.a.store.renew(List.of()))).isEmpty();
+	}
+
+	@Test
+	@DisplayName("a waiter whose instance is gone is passed over")
+	void passesOverInstanceThatIsGone() {
+		assumeTrue(seesWhoIsGone());
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire("1"));
+		busy(this.c.acquire("1"));
+		leave(this.b);
+		this.a.release("1");
+		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("1"));
+	}
+
+	@Test
+	@DisplayName("nobody has the key if all that waited are gone")
+	void freesKeyIfAllAreGone() {
+		assumeTrue(seesWhoIsGone());
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire("1"));
+		leave(this.b);
+		this.a.release("1");
+		assertThat(this.a.inspect()).extracting(KeyState::owner, KeyState::waiting).containsExactly(null, 0);
+	}
+
+	@Test
+	@DisplayName("a waiter that polls is never taken for gone, also if it did not poll at first, and keeps its place")
+	void neverPassesOverPollingWaiter() {
+		LeaseStore polling = newPollingStore();
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire("1"));
+		busy(this.c.acquire("1"));
+		busy(get(polling.acquire(lock(KEY), Ask.forLock(this.b.token("1"), LEASE, CLAIM), true)));
+		assertThat(polling.isListening()).isFalse();
+		leave(this.b);
+		this.a.release("1");
+		assertThat(this.a.inspect().owner()).isEqualTo(this.b.token("1"));
+		assertThat(this.c.wakeUps).isEmpty();
+		polling.close();
 	}
 
 	@Test

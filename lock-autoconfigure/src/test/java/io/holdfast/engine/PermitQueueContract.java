@@ -27,27 +27,6 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 	/** After that, who waits with a claim below {@link #HANDOFF} counts as gone. */
 	protected static final Duration STALE = HANDOFF.multipliedBy(2).plusMillis(50);
 
-	/**
-	 * The store of an instance whose waiters poll, sharing its content with the others.
-	 * @return a store that needs not be started
-	 */
-	protected abstract LeaseStore newPollingStore();
-
-	/**
-	 * Let an instance be gone: close its store, and return when the others see that
-	 * nobody receives its wake-ups.
-	 * @param instance the instance
-	 */
-	protected abstract void leave(Instance instance);
-
-	/**
-	 * Whether it can be seen that an instance is gone.
-	 * @return {@code false} for a cluster
-	 */
-	protected boolean seesWhoIsGone() {
-		return true;
-	}
-
 	@Test
 	@DisplayName("F20 permits that come back go to those who wait, in their order, each when it fits")
 	void handsOverInOrder() {

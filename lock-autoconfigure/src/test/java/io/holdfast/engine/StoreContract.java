@@ -61,6 +61,27 @@ public abstract class StoreContract {
 	protected abstract LeaseStore newStore();
 
 	/**
+	 * The store of an instance whose waiters poll, sharing its content with the others.
+	 * @return a store that needs not be started
+	 */
+	protected abstract LeaseStore newPollingStore();
+
+	/**
+	 * Let an instance be gone: close its store, and return when the others see that
+	 * nobody receives its wake-ups.
+	 * @param instance the instance
+	 */
+	protected abstract void leave(Instance instance);
+
+	/**
+	 * Whether it can be seen that an instance is gone.
+	 * @return {@code false} for a cluster
+	 */
+	protected boolean seesWhoIsGone() {
+		return true;
+	}
+
+	/**
 	 * Let time pass, really or virtually.
 	 * @param time how much
 	 */

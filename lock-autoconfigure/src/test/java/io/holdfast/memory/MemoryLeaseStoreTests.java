@@ -4,11 +4,15 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 
 import io.holdfast.engine.LeaseStore;
+import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.KeyState;
 import io.holdfast.engine.LeaseStoreContract;
+import io.holdfast.engine.Resource;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
+import static io.holdfast.engine.Locks.lock;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -26,6 +30,16 @@ class MemoryLeaseStoreTests extends LeaseStoreContract {
 	}
 
 	@Override
+	protected LeaseStore newPollingStore() {
+		return newStore();
+	}
+
+	@Override
+	protected void leave(Instance instance) {
+		instance.store.close();
+	}
+
+	@Override
 	protected void elapse(Duration time) {
 		this.elapsed.addAndGet(time.toNanos());
 	}
@@ -36,14 +50,30 @@ class MemoryLeaseStoreTests extends LeaseStoreContract {
 	}
 
 	@Test
-	@DisplayName("a waiter that polls is never taken for one that is gone")
-	void pollingWaiterKeepsItsTurn() {
-		granted(this.a.acquire("1"));
-		((MemoryLeaseStore) this.b.store).setListening(false);
+	@DisplayName("a queue that nobody asks for again goes by itself")
+	void forgetsQueue() {
+		granted(this.a.acquire(lock(KEY), Ask.forLock(this.a.token("1"), SHORT, SHORT)));
 		busy(this.b.acquire("1"));
-		busy(this.c.acquire("1"));
-		this.a.release("1");
-		assertThat(this.c.inspect().owner()).isEqualTo(this.b.token("1"));
+		elapse(Duration.ofMillis(2 * CLAIM - 1));
+		assertThat(this.c.inspect()).extracting(KeyState::owner, KeyState::waiting).containsExactly(null, 1);
+		elapse(Duration.ofMillis(2));
+		granted(this.c.acquire("1"));
+		assertThat(this.b.wakeUps).isEmpty();
+		assertThat(this.c.inspect().waiting()).isZero();
+	}
+
+	@Test
+	@DisplayName("F47 nothing is remembered of what is not used")
+	void forgetsUnused() {
+		for (int i = 0; i < 5000; i++) {
+			Resource lock = lock("churn" + i);
+			granted(this.a.acquire(lock, Ask.forLock(this.a.token("1"), LEASE, CLAIM)));
+			assertThat(this.leases.isIdle()).isFalse();
+			assertThat(this.a.release(lock, Ask.forLock(this.a.token("1"), LEASE, CLAIM))).isTrue();
+			assertThat(this.leases.isIdle()).isTrue();
+			elapse(Duration.ofMillis(1));
+		}
+		assertThat(this.leases.size()).isLessThan(2000);
 	}
 
 }

@@ -38,6 +38,22 @@ class ClusterLeaseStoreTests extends LeaseStoreContract {
 	}
 
 	@Override
+	protected LeaseStore newPollingStore() {
+		return this.stores.open(Duration.ofSeconds(5), true);
+	}
+
+	@Override
+	protected void leave(Instance instance) {
+		instance.store.close();
+		this.stores.awaitGone(instance.id);
+	}
+
+	@Override
+	protected boolean seesWhoIsGone() {
+		return false;
+	}
+
+	@Override
 	protected void elapse(Duration time) {
 		await().pollDelay(time).until(() -> true);
 	}

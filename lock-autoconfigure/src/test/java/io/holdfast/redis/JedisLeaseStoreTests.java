@@ -37,14 +37,33 @@ class JedisLeaseStoreTests extends LeaseStoreContract {
 
 	@Override
 	protected LeaseStore newStore() {
+		return newStore(false);
+	}
+
+	@Override
+	protected LeaseStore newPollingStore() {
+		return newStore(true);
+	}
+
+	private LeaseStore newStore(boolean polling) {
 		JedisConnectionFactory factory = new JedisConnectionFactory(
 				new RedisStandaloneConfiguration(this.redis.host(), this.redis.port()));
 		this.factories.add(factory);
 		factory.afterPropertiesSet();
 		factory.start();
-		Options options = new Options(this.redis.keyPrefix(), this.redis.keyPrefix() + "semaphore:",
-				this.redis.keyPrefix() + "wake:", null, Duration.ofSeconds(20), Duration.ofSeconds(5), false);
+		Options options = new Options(this.redis.keyPrefix(), this.redis.keyPrefix() + "semaphore:", channelPrefix(),
+				null, Duration.ofSeconds(20), Duration.ofSeconds(5), polling);
 		return new RedisLeaseStore(new StringRedisTemplate(factory), options);
+	}
+
+	private String channelPrefix() {
+		return this.redis.keyPrefix() + "wake:";
+	}
+
+	@Override
+	protected void leave(Instance instance) {
+		instance.store.close();
+		await().until(() -> Subscribers.count(this.redis.template(), channelPrefix() + instance.id) == 0);
 	}
 
 	@AfterEach

@@ -22,7 +22,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.data.redis.core.ValueOperations;
-import org.springframework.data.redis.core.ZSetOperations.TypedTuple;
 
 import static io.holdfast.engine.Locks.renewal;
 import static io.holdfast.engine.Locks.lock;
@@ -56,6 +55,17 @@ class RedisLeaseStoreTests extends LeaseStoreContract {
 
 	private String channelPrefix() {
 		return this.redis.keyPrefix() + "wake:";
+	}
+
+	@Override
+	protected LeaseStore newPollingStore() {
+		return newStore(null, true);
+	}
+
+	@Override
+	protected void leave(Instance instance) {
+		instance.store.close();
+		await().until(() -> Subscribers.count(this.redis.template(), channelPrefix() + instance.id) == 0);
 	}
 
 	@Override
@@ -170,58 +180,6 @@ class RedisLeaseStoreTests extends LeaseStoreContract {
 	}
 
 	@Test
-	@DisplayName("a waiter whose instance is gone is passed over")
-	void passesOverInstanceThatIsGone() {
-		granted(this.a.acquire("1"));
-		busy(this.b.acquire("1"));
-		busy(this.c.acquire("1"));
-		this.b.store.close();
-		await().until(() -> subscribers(this.b) == 0);
-		this.a.release("1");
-		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("1"));
-	}
-
-	@Test
-	@DisplayName("nobody has the key if all that waited are gone")
-	void freesKeyIfAllAreGone() {
-		granted(this.a.acquire("1"));
-		busy(this.b.acquire("1"));
-		this.b.store.close();
-		await().until(() -> subscribers(this.b) == 0);
-		this.a.release("1");
-		assertThat(this.a.inspect().owner()).isNull();
-	}
-
-	@Test
-	@DisplayName("a polling waiter is never taken for gone")
-	void neverPassesOverPollingWaiter() {
-		LeaseStore polling = newStore(null, true);
-		String token = "0123456789abcdef0123456789abcdef:1";
-		granted(this.a.acquire("1"));
-		busy(get(polling.acquire(lock(KEY), Ask.forLock(token, LEASE, CLAIM), true)));
-		busy(this.b.acquire("1"));
-		this.a.release("1");
-		assertThat(polling.isListening()).isFalse();
-		assertThat(this.a.inspect().owner()).isEqualTo(token);
-		polling.close();
-	}
-
-	@Test
-	@DisplayName("a waiter that turns to polling keeps its place")
-	void changesModeInPlace() {
-		granted(this.a.acquire("1"));
-		busy(this.b.acquire("1"));
-		busy(this.c.acquire("1"));
-		LeaseStore polling = newStore(null, true);
-		Double score = this.redis.template().opsForZSet().score(queueKey(), this.b.token("1") + ":5000:s");
-		assertThat(score).isNotNull();
-		busy(get(polling.acquire(lock(KEY), Ask.forLock(this.b.token("1"), LEASE, CLAIM), true)));
-		assertThat(this.redis.template().opsForZSet().rangeWithScores(queueKey(), 0, 0))
-			.containsExactly(TypedTuple.of(this.b.token("1") + ":5000:p", score));
-		polling.close();
-	}
-
-	@Test
 	@DisplayName("a fence that is gone is told as one that no earlier hand-off reached")
 	void tellsAFenceThatIsGone() {
 		Granted before = granted(this.a.acquire("1"));
@@ -242,10 +200,6 @@ class RedisLeaseStoreTests extends LeaseStoreContract {
 		this.a.release("1");
 		this.b.awaitWakeUp();
 		assertThat(this.redis.template().hasKey(queueKey())).isFalse();
-	}
-
-	private long subscribers(Instance instance) {
-		return Subscribers.count(this.redis.template(), channelPrefix() + instance.id);
 	}
 
 }
