@@ -4,6 +4,7 @@ import io.holdfast.LockService;
 import io.holdfast.SemaphoreService;
 import io.holdfast.aop.LeaseBeanPostProcessor;
 
+import org.springframework.beans.factory.NoSuchBeanDefinitionException;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
@@ -28,11 +29,21 @@ public final class HoldfastAopAutoConfiguration {
 	static LeaseBeanPostProcessor leaseBeanPostProcessor(ObjectProvider<LockService> locks,
 			ObjectProvider<SemaphoreService> semaphores, Environment environment) {
 		// Post-processors come before configuration properties can be bound as beans.
-		LeaseBeanPostProcessor processor = new LeaseBeanPostProcessor(locks::getObject, semaphores::getObject);
+		LeaseBeanPostProcessor processor = new LeaseBeanPostProcessor(() -> required(locks, LockService.class),
+				() -> required(semaphores, SemaphoreService.class));
 		processor.setProxyTargetClass(environment.getProperty("spring.aop.proxy-target-class", Boolean.class, true));
 		processor.setOrder(
 				environment.getProperty("holdfast.aop.order", Integer.class, LeaseBeanPostProcessor.DEFAULT_ORDER));
 		return processor;
+	}
+
+	private static <S> S required(ObjectProvider<S> services, Class<S> type) {
+		S service = services.getIfAvailable();
+		if (service == null) {
+			throw new NoSuchBeanDefinitionException(type,
+					"an annotated method asks for it. " + MissingServiceFailureAnalyzer.CURE);
+		}
+		return service;
 	}
 
 }

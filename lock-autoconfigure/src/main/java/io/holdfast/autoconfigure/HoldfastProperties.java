@@ -3,6 +3,7 @@ package io.holdfast.autoconfigure;
 import java.time.Duration;
 
 import io.holdfast.engine.EngineSettings;
+import io.holdfast.memory.MemoryLeases;
 import io.holdfast.redis.RedisLeaseStore;
 import org.jspecify.annotations.Nullable;
 
@@ -15,6 +16,8 @@ import org.springframework.boot.context.properties.source.InvalidConfigurationPr
  *
  * @param enabled Whether Holdfast is configured at all; if not, there are no services and
  * annotated methods run without locks and permits
+ * @param backend Where locks and permits are kept: in Redis, or in the memory of this
+ * JVM, where they exclude nobody outside of it
  * @param lock Locks
  * @param semaphore Semaphores
  * @param wakeUp How waiting instances learn that it is their turn
@@ -22,9 +25,9 @@ import org.springframework.boot.context.properties.source.InvalidConfigurationPr
  * @param aop How annotations are applied
  */
 @ConfigurationProperties("holdfast")
-public record HoldfastProperties(@DefaultValue("true") boolean enabled, @DefaultValue Lock lock,
-		@DefaultValue Semaphore semaphore, @DefaultValue WakeUp wakeUp, @DefaultValue Redis redis,
-		@DefaultValue Aop aop) {
+public record HoldfastProperties(@DefaultValue("true") boolean enabled, @DefaultValue("redis") Backend backend,
+		@DefaultValue Lock lock, @DefaultValue Semaphore semaphore, @DefaultValue WakeUp wakeUp,
+		@DefaultValue Redis redis, @DefaultValue Aop aop) {
 
 	private static final Duration MIN_LEASE = Duration.ofMillis(100);
 
@@ -83,6 +86,26 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		return new RedisLeaseStore.Options(this.lock.keyPrefix(), this.semaphore.keyPrefix(),
 				this.wakeUp.channelPrefix(), this.lock.healMissingTtl(), this.lock.fenceRetention(),
 				this.wakeUp.handoffTimeout(), this.wakeUp.mode() == WakeUp.Mode.POLLING);
+	}
+
+	MemoryLeases newMemory() {
+		return new MemoryLeases(System::nanoTime, this.wakeUp.handoffTimeout());
+	}
+
+	/**
+	 * Where locks and permits are kept.
+	 */
+	public enum Backend {
+
+		/** In the application's Redis. */
+		REDIS,
+
+		/**
+		 * In the memory of this JVM, so that they exclude nobody outside of it: for tests
+		 * of applications, and for running without Redis.
+		 */
+		MEMORY
+
 	}
 
 	/**

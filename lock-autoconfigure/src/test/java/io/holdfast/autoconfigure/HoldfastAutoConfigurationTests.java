@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -14,19 +15,23 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.annotation.DistributedLock;
+import io.holdfast.autoconfigure.HoldfastProperties.Backend;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.EngineSettings;
+import io.holdfast.memory.MemoryLeases;
 import io.holdfast.redis.RedisLeaseStore;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.aspectj.lang.annotation.Aspect;
 import org.aspectj.lang.annotation.Before;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.mockito.Mockito;
 
+import org.springframework.beans.factory.NoSuchBeanDefinitionException;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
 import org.springframework.boot.context.properties.bind.BindException;
@@ -41,6 +46,7 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.core.StringRedisTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 @WithRedis
 class HoldfastAutoConfigurationTests {
@@ -110,6 +116,20 @@ class HoldfastAutoConfigurationTests {
 	}
 
 	@Test
+	void tellsAnnotatedMethodsWhyThereIsNoService() {
+		new ApplicationContextRunner()
+			.withConfiguration(
+					AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class))
+			.withUserConfiguration(Shop.class)
+			.run((context) -> assertThatExceptionOfType(NoSuchBeanDefinitionException.class)
+				.isThrownBy(() -> context.getBean(Shop.class).isLocked(Mockito.mock()))
+				.withMessageContaining(LockService.class.getName())
+				.withMessageContaining("RedisConnectionFactory")
+				.withMessageContaining("@Primary")
+				.withMessageContaining("holdfast.backend=memory"));
+	}
+
+	@Test
 	void isSwitchedOffByProperty() {
 		this.runner.withPropertyValues("holdfast.enabled=false")
 			.run((context) -> assertThat(context).doesNotHaveBean(LockService.class));
@@ -164,6 +184,22 @@ class HoldfastAutoConfigurationTests {
 
 	private static List<Throwable> causes(Throwable failure) {
 		return Stream.iterate(failure, Objects::nonNull, Throwable::getCause).toList();
+	}
+
+	@Test
+	void keepsLeasesInRedisIfToldSo() {
+		this.runner.withPropertyValues("holdfast.backend=redis")
+			.run((context) -> assertThat(context).hasSingleBean(LockService.class).doesNotHaveBean(MemoryLeases.class));
+	}
+
+	@Test
+	void describesTheBackend() throws IOException {
+		String metadata = new ClassPathResource("META-INF/spring-configuration-metadata.json")
+			.getContentAsString(StandardCharsets.UTF_8);
+		List<Map<String, Object>> backend = JsonPath.read(metadata, "$.properties[?(@.name == 'holdfast.backend')]");
+		assertThat(backend).singleElement(InstanceOfAssertFactories.map(String.class, Object.class))
+			.containsEntry("type", Backend.class.getName())
+			.containsEntry("defaultValue", "redis");
 	}
 
 	@Test

@@ -131,7 +131,8 @@ class SemaphoreAutoConfigurationTests {
 		new ApplicationContextRunner().withConfiguration(AutoConfigurations.of(HoldfastAopAutoConfiguration.class))
 			.withUserConfiguration(Client.class)
 			.run((context) -> assertThatException().isThrownBy(() -> context.getBean(Client.class).call())
-				.withMessageContaining(SemaphoreService.class.getName()));
+				.withMessageContaining(SemaphoreService.class.getName())
+				.withMessageContaining("holdfast.backend=memory"));
 	}
 
 	@Test

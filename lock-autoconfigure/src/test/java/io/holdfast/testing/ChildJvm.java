@@ -1,7 +1,9 @@
 package io.holdfast.testing;
 
+import java.io.File;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -32,9 +34,27 @@ public final class ChildJvm extends ChildProcess {
 	 * @return the running child
 	 */
 	public static ChildJvm start(List<String> options, Class<?> main, String... args) {
+		return start(options, System.getProperty("java.class.path"), main, args);
+	}
+
+	/**
+	 * Start a main class for which some libraries are not there. Returns at once.
+	 * @param libraries what the names of their files begin with
+	 * @param main a class with a {@code main} method
+	 * @param args its arguments
+	 * @return the running child
+	 */
+	public static ChildJvm startWithout(List<String> libraries, Class<?> main, String... args) {
+		String classPath = Stream.of(System.getProperty("java.class.path").split(File.pathSeparator))
+			.filter((entry) -> libraries.stream().noneMatch(Path.of(entry).getFileName().toString()::startsWith))
+			.collect(Collectors.joining(File.pathSeparator));
+		return start(List.of(), classPath, main, args);
+	}
+
+	private static ChildJvm start(List<String> options, String classPath, Class<?> main, String... args) {
 		String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
 		Stream<String> small = Stream.of(java, "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1");
-		Stream<String> what = Stream.of("-cp", System.getProperty("java.class.path"), main.getName());
+		Stream<String> what = Stream.of("-cp", classPath, main.getName());
 		return new ChildJvm(Stream.of(small, options.stream(), what, Stream.of(args)).flatMap((part) -> part).toList());
 	}
 

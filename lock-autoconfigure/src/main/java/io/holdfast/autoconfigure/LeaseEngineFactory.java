@@ -1,0 +1,61 @@
+package io.holdfast.autoconfigure;
+
+import io.holdfast.engine.DefaultLockService;
+import io.holdfast.engine.DefaultSemaphoreService;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.LeaseStore;
+import io.holdfast.memory.MemoryLeaseStore;
+import io.holdfast.redis.RedisLeaseStore;
+
+import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.core.StringRedisTemplate;
+
+/**
+ * Makes {@link LeaseEngine engines} by the {@code holdfast} properties, for applications
+ * that use more than one Redis. Have one bean for the engine of each further Redis, which
+ * is then shut down and closed with the context, and on it the services that are needed,
+ * {@link DefaultLockService} and {@link DefaultSemaphoreService}. With
+ * {@code defaultCandidate = false} these beans are in nobody's way: <pre class="code">
+ * &#064;Bean(defaultCandidate = false)
+ * LeaseEngine ordersEngine(LeaseEngineFactory engines, &#064;Qualifier("ordersRedis") RedisConnectionFactory redis) {
+ *     return engines.create(redis);
+ * }
+ *
+ * &#064;Bean(defaultCandidate = false)
+ * LockService ordersLocks(&#064;Qualifier("ordersEngine") LeaseEngine engine) {
+ *     return new DefaultLockService(engine);
+ * }</pre> Thread-safe.
+ */
+public final class LeaseEngineFactory {
+
+	private final HoldfastProperties properties;
+
+	LeaseEngineFactory(HoldfastProperties properties) {
+		this.properties = properties;
+	}
+
+	/**
+	 * Create an engine. Nothing is connected before it is used. With
+	 * {@code holdfast.backend=memory} it uses no Redis but memory of its own, so that
+	 * engines of two connections do not exclude each other there either.
+	 * @param connectionFactory where its Redis is; not closed with the engine
+	 * @return a new engine, to be closed by the caller: as a bean, by its context
+	 * @throws InvalidConfigurationPropertyValueException if a time makes no sense
+	 */
+	public LeaseEngine create(RedisConnectionFactory connectionFactory) {
+		this.properties.check();
+		return new LeaseEngine(store(connectionFactory), this.properties.engineSettings());
+	}
+
+	private LeaseStore store(RedisConnectionFactory connectionFactory) {
+		return switch (this.properties.backend()) {
+			// A template of our own: what the application does with its own must not
+			// matter.
+			case REDIS ->
+				new RedisLeaseStore(new StringRedisTemplate(connectionFactory), this.properties.storeOptions());
+			case MEMORY -> new MemoryLeaseStore(this.properties.newMemory());
+		};
+	}
+
+}

@@ -1,0 +1,39 @@
+package io.holdfast.autoconfigure;
+
+import io.holdfast.autoconfigure.HoldfastProperties.Backend;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.memory.MemoryLeaseStore;
+import io.holdfast.memory.MemoryLeases;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+/**
+ * Leases in the memory of this JVM: each context has its own, unless an application
+ * defines {@link MemoryLeases} that several share.
+ */
+@Configuration(proxyBeanMethods = false)
+@ConditionalOnBackend(Backend.MEMORY)
+class MemoryBackendConfiguration {
+
+	private static final Log logger = LogFactory.getLog(MemoryBackendConfiguration.class);
+
+	@Bean
+	@ConditionalOnMissingBean
+	MemoryLeases holdfastMemoryLeases(HoldfastProperties properties) {
+		return properties.newMemory();
+	}
+
+	@Bean
+	@ConditionalOnMissingBean
+	LeaseEngine holdfastLeaseEngine(MemoryLeases leases, HoldfastProperties properties) {
+		properties.check();
+		logger.info("Locks and permits are kept in the memory of this JVM (holdfast.backend=memory): "
+				+ "they exclude nobody outside of it");
+		return new LeaseEngine(new MemoryLeaseStore(leases), properties.engineSettings());
+	}
+
+}

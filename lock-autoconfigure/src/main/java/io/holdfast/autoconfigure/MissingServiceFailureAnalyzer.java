@@ -1,0 +1,63 @@
+package io.holdfast.autoconfigure;
+
+import java.util.Set;
+
+import io.holdfast.LockService;
+import io.holdfast.SemaphoreService;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.BeanFactoryUtils;
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.beans.factory.NoSuchBeanDefinitionException;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.diagnostics.analyzer.AbstractInjectionFailureAnalyzer;
+import org.springframework.core.annotation.Order;
+import org.springframework.core.env.Environment;
+
+/**
+ * Says what is to be done if an application asks for a service that Holdfast did not
+ * define.
+ */
+@Order(0)
+final class MissingServiceFailureAnalyzer extends AbstractInjectionFailureAnalyzer<NoSuchBeanDefinitionException> {
+
+	/** For annotated methods, too, which ask at their first call. */
+	static final String CURE = "Holdfast defines one if there is a RedisConnectionFactory bean (add "
+			+ "spring-boot-starter-data-redis; of several, mark one as @Primary), or with holdfast.backend=memory, "
+			+ "which needs no Redis but excludes only inside this JVM";
+
+	private static final Set<Class<?>> SERVICES = Set.of(LockService.class, SemaphoreService.class);
+
+	private final ListableBeanFactory beanFactory;
+
+	private final Environment environment;
+
+	MissingServiceFailureAnalyzer(BeanFactory beanFactory, Environment environment) {
+		this.beanFactory = (ListableBeanFactory) beanFactory;
+		this.environment = environment;
+	}
+
+	@Override
+	protected @Nullable FailureAnalysis analyze(Throwable rootFailure, NoSuchBeanDefinitionException cause,
+			@Nullable String description) {
+		Class<?> type = cause.getBeanType();
+		if (type == null || isThere(type)) {
+			return null;
+		}
+		String problem = ((description != null) ? description : "A component") + " required a bean of type '"
+				+ type.getName() + "' that could not be found";
+		boolean enabled = this.environment.getProperty("holdfast.enabled", Boolean.class, true);
+		if (!enabled && (SERVICES.contains(type) || type == LeaseEngineFactory.class)) {
+			return new FailureAnalysis(problem + ": holdfast.enabled is false.",
+					"Ask for it by an ObjectProvider, define a bean of that type, or remove the property.", cause);
+		}
+		return SERVICES.contains(type) ? new FailureAnalysis(problem + ".", CURE + ".", cause) : null;
+	}
+
+	/** Then why it is not the right one is a matter of qualifiers. */
+	private boolean isThere(Class<?> type) {
+		return BeanFactoryUtils.beanNamesForTypeIncludingAncestors(this.beanFactory, type, true, false).length > 0;
+	}
+
+}

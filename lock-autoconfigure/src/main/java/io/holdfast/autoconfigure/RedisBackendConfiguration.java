@@ -1,0 +1,34 @@
+package io.holdfast.autoconfigure;
+
+import io.holdfast.autoconfigure.HoldfastProperties.Backend;
+import io.holdfast.engine.LeaseEngine;
+
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+
+/**
+ * Leases in the application's Redis.
+ */
+@Configuration(proxyBeanMethods = false)
+@ConditionalOnClass(RedisConnectionFactory.class)
+class RedisBackendConfiguration {
+
+	// Also with the memory backend, so that the same application runs on it.
+	@Bean
+	LeaseEngineFactory holdfastLeaseEngineFactory(HoldfastProperties properties) {
+		return new LeaseEngineFactory(properties);
+	}
+
+	@Bean
+	@ConditionalOnBackend(Backend.REDIS)
+	@ConditionalOnSingleCandidate(RedisConnectionFactory.class)
+	@ConditionalOnMissingBean
+	LeaseEngine holdfastLeaseEngine(LeaseEngineFactory engines, RedisConnectionFactory connectionFactory) {
+		return engines.create(connectionFactory);
+	}
+
+}

@@ -1,0 +1,406 @@
+package io.holdfast.autoconfigure;
+
+import java.io.IOException;
+import java.net.ServerSocket;
+import java.net.SocketTimeoutException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+
+import io.holdfast.LeaseLostException;
+import io.holdfast.LockLease;
+import io.holdfast.LockMode;
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.LockStatus.Owner;
+import io.holdfast.LockView;
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.PermitLease;
+import io.holdfast.PermitNotAcquiredException;
+import io.holdfast.ReadWriteLockView;
+import io.holdfast.ReleaseResult;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreService;
+import io.holdfast.SemaphoreStatus;
+import io.holdfast.SemaphoreView;
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.Semaphore;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.memory.MemoryLeases;
+import io.holdfast.testing.ChildJvm;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.mockito.Mockito;
+
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
+import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration;
+import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.util.ClassUtils;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatException;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Applications that keep their locks and permits in memory.
+ */
+class MemoryBackendTests {
+
+	private static final Duration SOON = Duration.ofSeconds(10);
+
+	private final ApplicationContextRunner runner = new ApplicationContextRunner()
+		.withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class))
+		.withPropertyValues("holdfast.backend=memory");
+
+	/** On a thread of its own: a stranger to what the test's thread holds. */
+	private static <T> T elsewhere(Supplier<T> call) {
+		return begin(call).orTimeout(SOON.toSeconds(), TimeUnit.SECONDS).join();
+	}
+
+	private static <T> CompletableFuture<T> begin(Supplier<T> call) {
+		return CompletableFuture.supplyAsync(call, (task) -> new Thread(task).start());
+	}
+
+	@Test
+	@DisplayName("Locks exclude, are nested in their thread, and pass on to those who wait")
+	void locks() {
+		this.runner.run((context) -> {
+			LockService locks = context.getBean(LockService.class);
+			LockLease lease = locks.acquire("a");
+			assertThat(locks.tryAcquire("a")).hasValueSatisfying((nested) -> {
+				assertThat(nested.fence()).isEqualTo(lease.fence());
+				nested.close();
+			});
+			assertThat(elsewhere(() -> locks.tryAcquire("a"))).isEmpty();
+			CompletableFuture<LockLease> asynchronous = locks.acquireAsync(LockRequest.of("a"));
+			CompletableFuture<Void> blocked = begin(() -> locks.acquire("a")).thenAccept(LockLease::close);
+			assertThat(asynchronous).isNotDone();
+			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+			assertThat(asynchronous).succeedsWithin(SOON)
+				.satisfies((next) -> assertThat(next.fence()).isGreaterThan(lease.fence()))
+				.satisfies(LockLease::close);
+			assertThat(blocked).succeedsWithin(SOON);
+			assertThat(locks.status("a").isLocked()).isFalse();
+		});
+	}
+
+	@Test
+	@DisplayName("A wait ends in time, and a lease without renewal by itself")
+	void times() {
+		this.runner.run((context) -> {
+			LockService locks = context.getBean(LockService.class);
+			LockLease lease = locks.acquire(LockRequest.of("a").leaseTime(Duration.ofMillis(300)).renewal(false));
+			LockRequest brief = LockRequest.of("a").waitTime(Duration.ofMillis(50));
+			assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(() -> unwrapped(brief, locks))
+				.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo(Reason.TIMED_OUT));
+			elsewhere(() -> locks.acquire("a")).close();
+			assertThatExceptionOfType(LeaseLostException.class).isThrownBy(lease::ensureHeld);
+			LockLease renewed = locks.acquire(LockRequest.of("b").leaseTime(Duration.ofMillis(200)));
+			await("renewed beyond its lease").during(Duration.ofMillis(600)).atMost(SOON).until(renewed::isHeld);
+			renewed.close();
+		});
+	}
+
+	private static void unwrapped(LockRequest request, LockService locks) throws Throwable {
+		CompletableFuture<LockLease> lease = locks.acquireAsync(request);
+		try {
+			lease.get(SOON.toSeconds(), TimeUnit.SECONDS);
+		}
+		catch (ExecutionException ex) {
+			throw ex.getCause();
+		}
+	}
+
+	@Test
+	@DisplayName("Readers lock together, a writer alone")
+	void readersAndWriters() {
+		this.runner.run((context) -> {
+			LockService locks = context.getBean(LockService.class);
+			LockRequest reading = LockRequest.of("a").mode(LockMode.READ).waitTime(Duration.ZERO);
+			LockRequest writing = LockRequest.of("a").mode(LockMode.WRITE).waitTime(Duration.ZERO);
+			LockLease one = locks.acquire(reading);
+			LockLease two = elsewhere(() -> locks.acquire(reading));
+			assertThat(elsewhere(() -> locks.tryAcquire(writing))).isEmpty();
+			assertThat(elsewhere(() -> locks.tryAcquire("a"))).isEmpty();
+			assertThat(locks.status("a").owner()).isEqualTo(Owner.READ_WRITE);
+			one.close();
+			two.close();
+			ReadWriteLockView view = locks.asReadWriteLock("a");
+			view.writeLock().lock();
+			assertThat(elsewhere(() -> locks.tryAcquire(reading))).isEmpty();
+			view.writeLock().unlock();
+			assertThat(elsewhere(() -> locks.tryAcquire(reading))).hasValueSatisfying(LockLease::close);
+		});
+	}
+
+	@Test
+	@DisplayName("A view locks and unlocks; status and forced release tell and do what they say")
+	void viewStatusAndForce() {
+		this.runner.run((context) -> {
+			LockService locks = context.getBean(LockService.class);
+			LockView view = locks.asLock("a");
+			view.lock();
+			assertThat(view.isHeldByCurrentThread()).isTrue();
+			assertThat(view.remaining()).isBetween(Duration.ofSeconds(20), Duration.ofSeconds(30));
+			assertThat(elsewhere(() -> locks.asLock("a").tryLock())).isFalse();
+			assertThat(locks.status("a").owner()).isEqualTo(Owner.THIS_INSTANCE);
+			assertThat(locks.forceRelease("a")).isTrue();
+			assertThat(view.isHeldByCurrentThread()).isFalse();
+			assertThatExceptionOfType(IllegalMonitorStateException.class).isThrownBy(view::unlock);
+			assertThat(locks.forceRelease("a")).isFalse();
+			assertThat(locks.status("a").owner()).isEqualTo(Owner.NONE);
+		});
+	}
+
+	@Test
+	@DisplayName("Semaphores limit, by requests and views and by what an operator set")
+	void semaphores() {
+		this.runner.run((context) -> {
+			SemaphoreService semaphores = context.getBean(SemaphoreService.class);
+			PermitLease two = semaphores.acquire(SemaphoreRequest.of("a", 3).permits(2));
+			SemaphoreView view = semaphores.asSemaphore("a", 3);
+			assertThat(view.tryAcquire()).isTrue();
+			assertThat(semaphores.tryAcquire("a", 3)).isEmpty();
+			CompletableFuture<PermitLease> waiting = semaphores
+				.acquireAsync(SemaphoreRequest.of("a", 3).waitTime(Duration.ofMinutes(1)));
+			await().atMost(SOON).until(() -> semaphores.status("a").waiting() == 1);
+			view.release();
+			assertThat(waiting).succeedsWithin(SOON);
+			assertThat(semaphores.status("a")).isEqualTo(new SemaphoreStatus("a", 3, false, 3, 2, 0));
+			semaphores.setLimit("a", 4);
+			assertThat(semaphores.tryAcquire("a", 3)).hasValueSatisfying(PermitLease::close);
+			assertThat(semaphores.clearLimit("a")).isTrue();
+			assertThat(semaphores.tryAcquire("a", 3)).isEmpty();
+			two.close();
+			waiting.join().close();
+			assertThat(semaphores.status("a").used()).isZero();
+		});
+	}
+
+	@Test
+	@DisplayName("Annotated methods are locked and limited")
+	void annotations() {
+		this.runner.withUserConfiguration(Application.class).run((context) -> {
+			Shop shop = context.getBean(Shop.class);
+			assertThat(shop.locked(() -> elsewhere(() -> attempt(() -> shop.locked(() -> "in"))))).isEqualTo("refused");
+			assertThat(shop.limited(() -> attempt(() -> shop.limited(() -> "in")))).isEqualTo("in");
+			assertThat(shop.limited(() -> shop.limited(() -> attempt(() -> shop.limited(() -> "in")))))
+				.isEqualTo("refused");
+			assertThat(attempt(() -> shop.locked(() -> "in"))).isEqualTo("in");
+			assertThat(context.getBean(MemoryLeases.class).isIdle()).isTrue();
+		});
+	}
+
+	private static String attempt(Supplier<String> call) {
+		try {
+			return call.get();
+		}
+		catch (LockNotAcquiredException | PermitNotAcquiredException ex) {
+			return "refused";
+		}
+	}
+
+	@Test
+	@DisplayName("Spring Data Redis is not needed: here the class loader does not know it")
+	void withoutSpringDataRedis() {
+		this.runner.withClassLoader(new FilteredClassLoader("org.springframework.data.redis"))
+			.run((context) -> assertThat(context).hasSingleBean(LockService.class)
+				.hasSingleBean(SemaphoreService.class)
+				.hasSingleBean(LeaseEngine.class)
+				.doesNotHaveBean(LeaseEngineFactory.class));
+	}
+
+	@Test
+	@DisplayName("Spring Data Redis is not needed: here it is not on the class path of the JVM, nor is a driver")
+	void withoutRedisOnTheClassPath() {
+		List<String> redis = List.of("spring-data-redis", "spring-boot-data-redis", "lettuce", "jedis");
+		try (ChildJvm child = ChildJvm.startWithout(redis, Application.class)) {
+			child.awaitLine("Spring Data Redis: false", Duration.ofSeconds(60));
+			child.awaitLine("locked: true", Duration.ofSeconds(60));
+			assertThat(child.awaitExit(Duration.ofSeconds(60))).isZero();
+		}
+	}
+
+	@Test
+	@DisplayName("A Redis that is configured is not connected to, and needs not answer")
+	void leavesRedisAlone() throws IOException {
+		try (ServerSocket silent = new ServerSocket(0)) {
+			this.runner.withConfiguration(AutoConfigurations.of(DataRedisAutoConfiguration.class))
+				.withPropertyValues("spring.data.redis.port=" + silent.getLocalPort())
+				.run((context) -> {
+					assertThat(context).hasSingleBean(RedisConnectionFactory.class);
+					context.getBean(LockService.class).acquire("a").close();
+					assertThat(elsewhere(() -> context.getBean(SemaphoreService.class).tryAcquire("a", 1)))
+						.hasValueSatisfying(PermitLease::close);
+				});
+			silent.setSoTimeout(1);
+			assertThatExceptionOfType(SocketTimeoutException.class).isThrownBy(silent::accept);
+		}
+	}
+
+	@Test
+	@ExtendWith(OutputCaptureExtension.class)
+	@DisplayName("One line at the start says that nobody is excluded outside of this JVM")
+	void saysSo(CapturedOutput output) {
+		this.runner.withUserConfiguration(SecondEngine.class).run((context) -> {
+			assertThat(context.getBeanNamesForType(LeaseEngine.class)).hasSize(2);
+			context.getBean(LockService.class).acquire("a").close();
+		});
+		assertThat(output.getOut().lines().filter((line) -> line.contains("holdfast.backend=memory"))).singleElement()
+			.satisfies((line) -> assertThat(line).contains("INFO").contains("exclude nobody outside of it"));
+	}
+
+	@Test
+	@DisplayName("Each context has memory of its own, and its children have it too")
+	void contextsDoNotShare() {
+		this.runner.run((context) -> {
+			LockLease lease = context.getBean(LockService.class).acquire("shop");
+			this.runner.run((other) -> assertThat(other.getBean(LockService.class).tryAcquire("shop"))
+				.hasValueSatisfying(LockLease::close));
+			this.runner.withParent(context).withUserConfiguration(Application.class).run((child) -> {
+				assertThat(child.getBean(LockService.class)).isSameAs(context.getBean(LockService.class));
+				assertThat(child.getBeanNamesForType(MemoryLeases.class)).isEmpty();
+				assertThat(elsewhere(() -> attempt(() -> child.getBean(Shop.class).locked(() -> "in"))))
+					.isEqualTo("refused");
+			});
+			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+		});
+	}
+
+	@Test
+	@DisplayName("Contexts with the same MemoryLeases exclude each other, and one that stops lets the other go on")
+	void contextsThatShare() {
+		MemoryLeases shared = new MemoryLeases(System::nanoTime);
+		ApplicationContextRunner sharing = this.runner.withBean(MemoryLeases.class, () -> shared);
+		sharing.run((context) -> {
+			LockService here = context.getBean(LockService.class);
+			CompletableFuture<LockLease> waiting = new CompletableFuture<>();
+			sharing.withPropertyValues("spring.lifecycle.timeout-per-shutdown-phase=1s").run((other) -> {
+				LockLease there = other.getBean(LockService.class).acquire("a");
+				assertThat(here.tryAcquire("a")).isEmpty();
+				assertThat(here.status("a").owner()).isEqualTo(Owner.OTHER_INSTANCE);
+				here.acquireAsync(LockRequest.of("a")).thenAccept(waiting::complete);
+				await("the other's queue").atMost(SOON).until(() -> here.status("a").waiting() == 1);
+				assertThat(there.isHeld()).isTrue();
+			});
+			assertThat(waiting).succeedsWithin(SOON).satisfies(LockLease::close);
+			assertThat(shared.isIdle()).isTrue();
+		});
+	}
+
+	@Test
+	@DisplayName("An application's own engine comes before it")
+	void ownEngine() {
+		this.runner.withUserConfiguration(OwnEngine.class).run((context) -> {
+			assertThat(context.getBeanNamesForType(LeaseEngine.class)).containsExactly("own");
+			context.getBean(LockService.class).acquire("a").close();
+		});
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "memory", "MEMORY", "Memory" })
+	@DisplayName("The property is not particular about its case")
+	void anyCase(String value) {
+		this.runner.withPropertyValues("holdfast.backend=" + value)
+			.run((context) -> assertThat(context).hasSingleBean(MemoryLeases.class));
+	}
+
+	@Test
+	@DisplayName("A time that makes no sense is refused as with Redis")
+	void refusesABadTime() {
+		this.runner.withPropertyValues("holdfast.lock.lease-time=5ms")
+			.run((context) -> assertThat(context.getStartupFailure()).rootCause()
+				.isInstanceOf(InvalidConfigurationPropertyValueException.class)
+				.hasMessageContaining("holdfast.lock.lease-time"));
+	}
+
+	@Test
+	@ExtendWith(OutputCaptureExtension.class)
+	@DisplayName("A backend that does not exist ends the start with its property, value, origin and what there is")
+	void refusesABadBackend(CapturedOutput output) {
+		assertThatException()
+			.isThrownBy(() -> new SpringApplicationBuilder(Application.class).web(WebApplicationType.NONE)
+				.run("--holdfast.backend=memroy"));
+		assertThat(output).contains("Property: holdfast.backend")
+			.contains("Value: \"memroy\"")
+			.contains("Origin: \"holdfast.backend\" from property source \"commandLineArgs\"")
+			.containsSubsequence("The following values are valid:", "MEMORY", "REDIS");
+	}
+
+	static class Shop {
+
+		@DistributedLock(name = "shop", waitTime = "0")
+		public String locked(Supplier<String> body) {
+			return body.get();
+		}
+
+		@Semaphore(name = "shop", limit = 2)
+		public String limited(Supplier<String> body) {
+			return body.get();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class OwnEngine {
+
+		@Bean
+		LeaseEngine own(LeaseEngineFactory engines) {
+			return engines.create(Mockito.mock());
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class SecondEngine {
+
+		@Bean(defaultCandidate = false)
+		LeaseEngine second(LeaseEngineFactory engines) {
+			return engines.create(Mockito.mock());
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	static class Application {
+
+		@Bean
+		Shop shop() {
+			return new Shop();
+		}
+
+		public static void main(String[] args) {
+			System.out.println("Spring Data Redis: "
+					+ ClassUtils.isPresent("org.springframework.data.redis.core.RedisOperations", null));
+			try (ConfigurableApplicationContext context = new SpringApplicationBuilder(Application.class)
+				.web(WebApplicationType.NONE)
+				.run("--holdfast.backend=memory")) {
+				LockService locks = context.getBean(LockService.class);
+				System.out.println(
+						"locked: " + context.getBean(Shop.class).locked(() -> "" + locks.status("shop").isLocked()));
+			}
+		}
+
+	}
+
+}

@@ -1,0 +1,138 @@
+package io.holdfast.autoconfigure;
+
+import io.holdfast.LockService;
+import io.holdfast.SemaphoreService;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.mockito.Mockito;
+
+import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatException;
+
+/**
+ * What an application is told that does not start because it asks for a service that is
+ * not there.
+ */
+@ExtendWith(OutputCaptureExtension.class)
+class MissingServiceFailureAnalyzerTests {
+
+	private final CapturedOutput output;
+
+	MissingServiceFailureAnalyzerTests(CapturedOutput output) {
+		this.output = output;
+	}
+
+	private void failToStart(Class<?> application, String... args) {
+		assertThatException()
+			.isThrownBy(() -> new SpringApplicationBuilder(application).web(WebApplicationType.NONE).run(args));
+	}
+
+	@Test
+	@DisplayName("Without Redis it is told of Redis and of the memory backend")
+	void withoutRedis() {
+		failToStart(NeedsLocks.class);
+		assertThat(this.output)
+			.containsSubsequence("Parameter 0 of method client in ", "required a bean of type",
+					LockService.class.getName(), "that could not be found.")
+			.containsSubsequence("Action:", "spring-boot-starter-data-redis", "@Primary", "holdfast.backend=memory");
+	}
+
+	@Test
+	@DisplayName("With several Redis of which none is the primary one it is told so, too")
+	void severalRedis() {
+		failToStart(SeveralRedis.class);
+		assertThat(this.output).contains(SemaphoreService.class.getName())
+			.containsSubsequence("Action:", "of several, mark one as @Primary");
+	}
+
+	@Test
+	@DisplayName("If Holdfast is switched off it is told of that property")
+	void switchedOff() {
+		failToStart(NeedsLocks.class, "--holdfast.enabled=false");
+		assertThat(this.output).containsSubsequence(LockService.class.getName(), "holdfast.enabled is false", "Action:",
+				"ObjectProvider");
+	}
+
+	@Test
+	@DisplayName("The factory of further engines is missed in the same way if Holdfast is switched off")
+	void factoryWhenSwitchedOff() {
+		failToStart(NeedsFactory.class, "--holdfast.enabled=false");
+		assertThat(this.output).containsSubsequence(LeaseEngineFactory.class.getName(), "holdfast.enabled is false");
+	}
+
+	@Test
+	@DisplayName("A service that is there under another name is left to Spring Boot to explain")
+	void wrongName() {
+		failToStart(NeedsNamedLocks.class, "--holdfast.backend=memory");
+		assertThat(this.output).contains("ordersLocks")
+			.contains("No qualifying bean")
+			.doesNotContain("spring-boot-starter-data-redis");
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration(exclude = DataRedisAutoConfiguration.class)
+	static class NeedsLocks {
+
+		@Bean
+		Object client(LockService locks) {
+			return locks;
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	static class SeveralRedis {
+
+		@Bean
+		RedisConnectionFactory one() {
+			return Mockito.mock();
+		}
+
+		@Bean
+		RedisConnectionFactory two() {
+			return Mockito.mock();
+		}
+
+		@Bean
+		Object client(SemaphoreService semaphores) {
+			return semaphores;
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	static class NeedsFactory {
+
+		@Bean
+		Object client(LeaseEngineFactory engines) {
+			return engines;
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	static class NeedsNamedLocks {
+
+		@Bean
+		Object client(@Qualifier("ordersLocks") LockService locks) {
+			return locks;
+		}
+
+	}
+
+}
