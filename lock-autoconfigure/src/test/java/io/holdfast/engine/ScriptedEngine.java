@@ -36,7 +36,11 @@ abstract class ScriptedEngine {
 	}
 
 	void handOver(int number, long fence, long ttlMillis) {
-		this.store.wakeUps.handedOver(lock("k"), ID + ":" + number, fence, ttlMillis);
+		handOver("k", number, fence, ttlMillis);
+	}
+
+	void handOver(String key, int number, long fence, long ttlMillis) {
+		this.store.wakeUps.handedOver(lock(key), ID + ":" + number, fence, ttlMillis);
 	}
 
 }

@@ -38,6 +38,9 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 	Consumer<String> whileSending = (line) -> {
 	};
 
+	/** The keys that were asked for, as often as they were. */
+	final List<String> asked = new CopyOnWriteArrayList<>();
+
 	boolean listening = true;
 
 	boolean ordered = true;
@@ -142,6 +145,7 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 
 	@Override
 	public CompletableFuture<AcquireReply> acquire(Resource resource, Ask ask, boolean enqueue) {
+		this.asked.add(resource.key());
 		return send("acquire " + number(ask.token()) + ((ask.under() != null) ? " under " + number(ask.under()) : "")
 				+ (enqueue ? "" : " at once"));
 	}
