@@ -3,11 +3,9 @@ package io.holdfast.engine;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import io.holdfast.LeaseStoreException;
@@ -28,9 +26,18 @@ final class JointLease implements OpenLease, LockLease {
 
 	private final List<HeldLease> parts;
 
+	private final List<String> keys;
+
+	/** All of it, for messages. */
+	private final Resource resource;
+
+	private final AtomicBoolean released = new AtomicBoolean();
+
 	JointLease(LeaseEngine engine, List<HeldLease> parts) {
 		this.engine = engine;
 		this.parts = List.copyOf(parts);
+		this.keys = parts.stream().map(HeldLease::key).toList();
+		this.resource = new Resource(parts.get(0).hold.gate.resource.kind(), LockRequest.ofAll(this.keys).key());
 	}
 
 	List<HeldLease> parts() {
@@ -49,12 +56,12 @@ final class JointLease implements OpenLease, LockLease {
 
 	@Override
 	public String key() {
-		return LockRequest.ofAll(keys()).key();
+		return this.resource.key();
 	}
 
 	@Override
 	public List<String> keys() {
-		return this.parts.stream().map(HeldLease::key).toList();
+		return this.keys;
 	}
 
 	@Override
@@ -89,9 +96,9 @@ final class JointLease implements OpenLease, LockLease {
 
 	@Override
 	public void renew(Duration leaseTime) {
-		HeldLease.checkRenewal(leaseTime, this.parts.get(0).hold.gate.resource);
+		HeldLease.checkRenewal(leaseTime, this.resource);
 		ensureHeld();
-		this.engine.answer(renewAsync(leaseTime.toMillis()), this.parts.get(0).hold.gate.resource, "The renewal");
+		this.engine.answer(renewAsync(leaseTime.toMillis()), this.resource, "The renewal");
 		ensureHeld();
 	}
 
@@ -105,7 +112,7 @@ final class JointLease implements OpenLease, LockLease {
 	public void onLost(Runnable action) {
 		AtomicBoolean first = new AtomicBoolean(true);
 		Runnable once = () -> {
-			if (first.getAndSet(false)) {
+			if (!this.released.get() && first.getAndSet(false)) {
 				action.run();
 			}
 		};
@@ -117,7 +124,7 @@ final class JointLease implements OpenLease, LockLease {
 		// Each answers for itself within the command timeout; this is a backstop.
 		Duration patience = this.engine.settings.commandTimeout().plusSeconds(1);
 		return Answers.await(end(), patience, (error) -> (error instanceof LeaseStoreException trouble) ? trouble
-				: Failures.releaseTrouble(this.parts.get(0).hold.gate.resource, error));
+				: Failures.releaseTrouble(this.resource, error));
 	}
 
 	@Override
@@ -128,6 +135,9 @@ final class JointLease implements OpenLease, LockLease {
 
 	/** All at once: the order only matters for acquiring. */
 	private CompletableFuture<ReleaseResult> end() {
+		if (!this.released.compareAndSet(false, true)) {
+			return CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
+		}
 		List<CompletableFuture<ReleaseResult>> ends = this.parts.stream().map(HeldLease::end).toList();
 		CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
 		CompletableFuture.allOf(ends.toArray(CompletableFuture[]::new)).whenComplete((done, error) -> {
@@ -136,17 +146,11 @@ final class JointLease implements OpenLease, LockLease {
 				result.completeExceptionally(wrapped ? error.getCause() : error);
 			}
 			else {
-				result.complete(worst(ends.stream().map(CompletableFuture::join).collect(Collectors.toSet())));
+				boolean lost = ends.stream().map(CompletableFuture::join).anyMatch(ReleaseResult.LOST::equals);
+				result.complete(lost ? ReleaseResult.LOST : ReleaseResult.RELEASED);
 			}
 		});
 		return result;
-	}
-
-	private static ReleaseResult worst(Set<ReleaseResult> results) {
-		if (results.contains(ReleaseResult.LOST)) {
-			return ReleaseResult.LOST;
-		}
-		return results.contains(ReleaseResult.RELEASED) ? ReleaseResult.RELEASED : ReleaseResult.ALREADY_RELEASED;
 	}
 
 	@Override

@@ -86,7 +86,7 @@ class JointLeaseTests extends ScriptedEngine {
 		lease.renew(Duration.ofMinutes(1));
 		assertThat(lease.remaining()).isEqualTo(Duration.ofMillis(59_398));
 		assertThatIllegalArgumentException().isThrownBy(() -> lease.renew(Duration.ZERO))
-			.withMessage("leaseTime of lock 'a' is PT0S: a lease is renewed for 1 ms at least and 365 days at most");
+			.withMessage("leaseTime of lock 'a, b' is PT0S: a lease is renewed for 1 ms at least and 365 days at most");
 	}
 
 	@Test
@@ -107,7 +107,7 @@ class JointLeaseTests extends ScriptedEngine {
 		this.store.answerAtOnce("renew 1 for 60000", (command) -> command.renewed(true));
 		this.store.answerAtOnce("renew 2 for 60000", (command) -> command.fail(true));
 		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> lease.renew(Duration.ofMinutes(1)))
-			.withMessageContaining("The renewal of lock 'a' failed");
+			.withMessageContaining("The renewal of lock 'a, b' failed");
 		assertThat(lease.isHeld()).isTrue();
 		assertThat(lease.remaining()).isEqualTo(Duration.ofMillis(29_698));
 	}
@@ -136,6 +136,23 @@ class JointLeaseTests extends ScriptedEngine {
 		lease.close();
 		assertThat(this.store.sent()).isEmpty();
 		assertThat(this.engine.isIdle()).isTrue();
+	}
+
+	@Test
+	void ofTwoThatReleaseItAtTheSameTimeOneDoes() {
+		LockLease lease = grantedBoth(BOTH);
+		List<CompletableFuture<ReleaseResult>> second = new ArrayList<>();
+		this.store.whileSending = (line) -> {
+			if (line.equals("release 1")) {
+				second.add(lease.releaseAsync());
+			}
+		};
+		CompletableFuture<ReleaseResult> first = lease.releaseAsync();
+		this.store.last("release 1").released(true);
+		this.store.last("release 2").released(true);
+		assertThat(first).isCompletedWithValue(ReleaseResult.RELEASED);
+		assertThat(second).singleElement()
+			.satisfies((result) -> assertThat(result).isCompletedWithValue(ReleaseResult.ALREADY_RELEASED));
 	}
 
 	@Test
