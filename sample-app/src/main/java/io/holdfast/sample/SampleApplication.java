@@ -3,12 +3,14 @@ package io.holdfast.sample;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.boot.context.properties.ConfigurationPropertiesScan;
+import org.springframework.scheduling.annotation.EnableScheduling;
 
 /**
  * Starts one instance of the shop.
  */
 @SpringBootApplication(proxyBeanMethods = false)
 @ConfigurationPropertiesScan
+@EnableScheduling
 public class SampleApplication {
 
 	/**

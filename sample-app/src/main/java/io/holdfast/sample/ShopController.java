@@ -1,5 +1,6 @@
 package io.holdfast.sample;
 
+import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
 
@@ -30,12 +31,15 @@ class ShopController {
 
 	private final Quotes quotes;
 
+	private final Reports reports;
+
 	private final SettingsEditor settings;
 
-	ShopController(Sales sales, Rushes rushes, Quotes quotes, SettingsEditor settings) {
+	ShopController(Sales sales, Rushes rushes, Quotes quotes, Reports reports, SettingsEditor settings) {
 		this.sales = sales;
 		this.rushes = rushes;
 		this.quotes = quotes;
+		this.reports = reports;
 		this.settings = settings;
 	}
 
@@ -50,6 +54,7 @@ class ShopController {
 				GET    /quotes/limit                             read how many calls the carrier gets at a time
 				PUT    /quotes/limit?limit=5                     change that, for all instances
 				DELETE /quotes/limit                             let it be what is configured again
+				GET    /reports                                  read who wrote the last reports, of which one is due every two seconds
 				GET    /settings                                 read the settings, and who edits them
 				POST   /settings/edit?editor=anna                open the settings for editing
 				PUT    /settings?editor=anna                     save a JSON object as the settings, and close
@@ -92,6 +97,11 @@ class ShopController {
 	@DeleteMapping("/quotes/limit")
 	QuotesResult.Limit clearLimit() {
 		return this.quotes.clearLimit();
+	}
+
+	@GetMapping("/reports")
+	List<Reports.Report> reports() {
+		return this.reports.last();
 	}
 
 	@GetMapping("/settings")

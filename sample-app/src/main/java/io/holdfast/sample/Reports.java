@@ -1,0 +1,72 @@
+package io.holdfast.sample;
+
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.OnTimeout;
+
+import org.springframework.core.env.Environment;
+import org.springframework.data.redis.core.StringRedisTemplate;
+import org.springframework.scheduling.annotation.Scheduled;
+import org.springframework.stereotype.Service;
+
+/**
+ * Writes a report at fixed times. The schedule is that of every instance; one of them
+ * writes the report, the others skip it.
+ */
+@Service
+class Reports {
+
+	private static final String REPORTS_KEY = "shop:reports";
+
+	private static final int KEPT = 20;
+
+	private final StringRedisTemplate redis;
+
+	private final Environment environment;
+
+	Reports(StringRedisTemplate redis, Environment environment) {
+		this.redis = redis;
+		this.environment = environment;
+	}
+
+	/**
+	 * Write the report that is due. It is done at once, perhaps before the other
+	 * instances wake up: they are kept out until they are sure to have tried.
+	 */
+	@Scheduled(cron = "${shop.report-cron}")
+	@DistributedLock(name = "report", waitTime = "0", onTimeout = OnTimeout.SKIP, minHold = "1s")
+	void write() {
+		Instant at = Instant.now().truncatedTo(ChronoUnit.MILLIS);
+		this.redis.opsForList()
+			.leftPush(REPORTS_KEY, at + " " + this.environment.getProperty("local.server.port", "?"));
+		this.redis.opsForList().trim(REPORTS_KEY, 0, KEPT - 1);
+	}
+
+	/**
+	 * Read the last reports.
+	 * @return the reports, the latest first
+	 */
+	List<Report> last() {
+		List<String> lines = this.redis.opsForList().range(REPORTS_KEY, 0, -1);
+		return (lines != null) ? lines.stream().map(Report::parse).toList() : List.of();
+	}
+
+	/**
+	 * A report.
+	 *
+	 * @param at when it was written
+	 * @param by the port of the instance that wrote it
+	 */
+	record Report(Instant at, String by) {
+
+		private static Report parse(String line) {
+			int blank = line.indexOf(' ');
+			return new Report(Instant.parse(line.substring(0, blank)), line.substring(blank + 1));
+		}
+
+	}
+
+}

@@ -1,0 +1,72 @@
+package io.holdfast.sample;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+import io.holdfast.sample.Instances.Instance;
+import io.holdfast.sample.Reports.Report;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.http.HttpMethod;
+import org.springframework.scheduling.config.ScheduledTaskHolder;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * A scheduled job of two instances.
+ */
+class ReportTests {
+
+	private static Instances instances;
+
+	private static Instance first;
+
+	private static Instance second;
+
+	@BeforeAll
+	static void start() {
+		instances = new Instances();
+		first = instances.start("--shop.report-cron=*/2 * * * * *");
+		second = instances.start("--shop.report-cron=*/2 * * * * *");
+	}
+
+	@AfterAll
+	static void stop() {
+		instances.close();
+	}
+
+	@Test
+	@DisplayName("Each report is due at two instances and written by one, and by the other when that one has gone")
+	void writesOnce() {
+		for (Instance instance : List.of(first, second)) {
+			assertThat(instance.context().getBean(ScheduledTaskHolder.class).getScheduledTasks()).hasSize(1);
+		}
+		Instant begun = Instant.now();
+		await().atMost(Duration.ofMinutes(1)).until(() -> writtenSince(begun).size() >= 3);
+		Set<Long> due = new HashSet<>();
+		for (Report report : writtenSince(begun)) {
+			assertThat(due.add(report.at().getEpochSecond() / 2)).as("%s is the only one of its time", report).isTrue();
+			assertThat(report.by()).isIn(first.port(), second.port());
+		}
+		// The first one has Redis.
+		ConfigurableApplicationContext last = second.context();
+		last.close();
+		Instant closed = Instant.now();
+		await().atMost(Duration.ofMinutes(1)).until(() -> !writtenSince(closed).isEmpty());
+		assertThat(writtenSince(closed)).allSatisfy((report) -> assertThat(report.by()).isEqualTo(first.port()));
+	}
+
+	private static List<Report> writtenSince(Instant time) {
+		Report[] reports = first.send(HttpMethod.GET, "/reports", Report[].class);
+		return List.of(reports).stream().filter((report) -> report.at().isAfter(time)).toList();
+	}
+
+}
