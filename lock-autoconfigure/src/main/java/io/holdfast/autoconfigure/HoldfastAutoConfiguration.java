@@ -8,6 +8,7 @@ import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.LeaseEngine;
 
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
@@ -43,14 +44,14 @@ public final class HoldfastAutoConfiguration {
 		return new DefaultSemaphoreService(engine);
 	}
 
+	// One in each context, for its own engines: those of a parent do not end with it.
 	@Bean
-	@ConditionalOnBean(LeaseEngine.class)
-	@ConditionalOnMissingBean
-	LeaseEngineLifecycle holdfastLeaseEngineLifecycle(LeaseEngine engine, Environment environment) {
+	LeaseEngineLifecycle holdfastLeaseEngineLifecycle(ConfigurableListableBeanFactory context,
+			Environment environment) {
 		Duration phase = DurationStyle
 			.detectAndParse(environment.getProperty("spring.lifecycle.timeout-per-shutdown-phase", "30s"));
 		// What is left must be released while this phase of the shut-down still lasts.
-		return new LeaseEngineLifecycle(engine, phase.multipliedBy(4).dividedBy(5));
+		return new LeaseEngineLifecycle(context, phase.multipliedBy(4).dividedBy(5));
 	}
 
 }

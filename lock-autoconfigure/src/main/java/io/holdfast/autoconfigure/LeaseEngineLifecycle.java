@@ -1,14 +1,18 @@
 package io.holdfast.autoconfigure;
 
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 
 import io.holdfast.engine.LeaseEngine;
 
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.SmartLifecycle;
 
 /**
- * Shuts the engine down at its place in the order: after the web server has drained and
- * executors have ended, before Redis is disconnected.
+ * Shuts all engines of a context down at their place in the order: after the web server
+ * has drained and executors have ended, before Redis is disconnected. Those of its parent
+ * go on.
  */
 final class LeaseEngineLifecycle implements SmartLifecycle {
 
@@ -19,33 +23,45 @@ final class LeaseEngineLifecycle implements SmartLifecycle {
 	 */
 	static final int PHASE = Integer.MAX_VALUE / 2 - 1024;
 
-	private final LeaseEngine engine;
+	private final ConfigurableListableBeanFactory context;
 
 	private final Duration patience;
 
 	private volatile boolean running;
 
-	LeaseEngineLifecycle(LeaseEngine engine, Duration patience) {
-		this.engine = engine;
+	LeaseEngineLifecycle(ConfigurableListableBeanFactory context, Duration patience) {
+		this.context = context;
 		this.patience = patience;
 	}
 
 	@Override
 	public void start() {
-		this.engine.resume();
+		engines().forEach(LeaseEngine::resume);
 		this.running = true;
 	}
 
 	@Override
 	public void stop(Runnable callback) {
 		this.running = false;
-		this.engine.shutDown(this.patience).whenComplete((done, error) -> callback.run());
+		CompletableFuture
+			.allOf(engines().map((engine) -> engine.shutDown(this.patience)).toArray(CompletableFuture[]::new))
+			.whenComplete((done, error) -> callback.run());
 	}
 
 	@Override
 	public void stop() {
 		stop(() -> {
 		});
+	}
+
+	/**
+	 * Whoever injects an engine decides which; here it is all of them, whether or not
+	 * they are candidates for that. One that nobody has asked for yet is left alone.
+	 */
+	private Stream<LeaseEngine> engines() {
+		return Stream.of(this.context.getBeanNamesForType(LeaseEngine.class, false, false))
+			.filter(this.context::containsSingleton)
+			.map((name) -> this.context.getBean(name, LeaseEngine.class));
 	}
 
 	@Override

@@ -100,7 +100,6 @@ class SemaphoreAutoConfigurationTests {
 		this.runner.withUserConfiguration(OwnService.class).run((parent) -> {
 			this.runner.withParent(parent).withUserConfiguration(Client.class).run((child) -> {
 				assertThat(child.getBeanNamesForType(LeaseEngine.class)).isEmpty();
-				assertThat(child.getBeanNamesForType(LeaseEngineLifecycle.class)).isEmpty();
 				assertThat(child.getBeanNamesForType(SemaphoreService.class)).isEmpty();
 				assertThat(child.getBean(LeaseEngine.class)).isSameAs(parent.getBean(LeaseEngine.class));
 				child.getBean(Client.class).call();
