@@ -2,6 +2,7 @@ package io.holdfast.engine;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.LeaseContext;
@@ -34,8 +35,8 @@ final class JointAcquisition implements Acquisition {
 	/** What it has by now. Guarded by this. */
 	private final List<HeldLease> leases;
 
-	/** What it waits for now. Guarded by this. */
-	private @Nullable Waiter current;
+	/** What it waits for now. */
+	private volatile @Nullable Waiter current;
 
 	JointAcquisition(LeaseEngine engine, List<Demand> demands, @Nullable Thread owner, LeaseContext context) {
 		this.engine = engine;
@@ -52,43 +53,37 @@ final class JointAcquisition implements Acquisition {
 				releaseAll();
 			}
 		});
-		acquireNext();
+		acquire(0);
 		return this;
 	}
 
-	private void acquireNext() {
-		Waiter waiter;
-		synchronized (this) {
-			if (this.result.isDone()) {
-				return;
-			}
-			Demand demand = this.demands.get(this.leases.size());
-			waiter = this.engine.acquire(demand, this.owner, this.context, this.startedAt);
-			this.current = waiter;
+	private void acquire(int had) {
+		Demand demand = this.demands.get(had);
+		Waiter waiter = this.engine.acquire(demand, this.owner, this.context, this.startedAt);
+		this.current = waiter;
+		if (this.result.isDone()) {
+			// By somebody who did not see it yet.
+			waiter.interrupt(null);
 		}
 		// On another thread: a store that answers at once would end the stack.
 		waiter.result.whenCompleteAsync((lease, error) -> {
 			if (error != null) {
 				this.result.completeExceptionally(error);
 			}
-			else if (add(lease) == this.demands.size()) {
-				complete();
+			else if (!add(lease)) {
+				lease.discard();
+			}
+			else if (had + 1 < this.demands.size()) {
+				acquire(had + 1);
 			}
 			else {
-				acquireNext();
+				complete();
 			}
 		}, this.engine.callbacks);
 	}
 
-	private int add(HeldLease lease) {
-		synchronized (this) {
-			if (!this.result.isDone()) {
-				this.leases.add(lease);
-				return this.leases.size();
-			}
-		}
-		lease.discard();
-		return 0;
+	private synchronized boolean add(HeldLease lease) {
+		return !this.result.isDone() && this.leases.add(lease);
 	}
 
 	/**
@@ -150,23 +145,23 @@ final class JointAcquisition implements Acquisition {
 
 	@Override
 	public void interrupt(@Nullable InterruptedException cause) {
-		Waiter waiter = current();
-		this.result.completeExceptionally(Failures.notAcquired(waiter, Reason.INTERRUPTED, cause));
-		waiter.interrupt(cause);
+		end(Failures.notAcquired(current(), Reason.INTERRUPTED, cause));
 	}
 
 	@Override
 	public void overdue() {
-		Waiter waiter = current();
-		this.result.completeExceptionally(Failures.storeTrouble(waiter, null));
-		waiter.overdue();
+		end(Failures.storeTrouble(current(), null));
 	}
 
-	private synchronized Waiter current() {
-		if (this.current == null) {
-			throw new IllegalStateException("Not started");
+	/** End it unless it has ended, and then what it waits for, which may be the next. */
+	private void end(RuntimeException why) {
+		if (this.result.completeExceptionally(why)) {
+			current().interrupt(null);
 		}
-		return this.current;
+	}
+
+	private Waiter current() {
+		return Objects.requireNonNull(this.current, "not started");
 	}
 
 }

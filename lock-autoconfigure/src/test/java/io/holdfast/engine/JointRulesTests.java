@@ -84,6 +84,23 @@ class JointRulesTests extends ScriptedEngine {
 	}
 
 	@Test
+	void whoGivesUpWhileTheNextKeyIsAskedForDoesNotWaitForItAnyMore() {
+		CompletableFuture<LockLease> early = this.service.acquireAsync(SEVERAL);
+		this.store.whileSending = (line) -> {
+			if (line.equals("acquire 2")) {
+				early.cancel(false);
+			}
+		};
+		this.store.last("acquire 1").granted(10, 30_000);
+		assertThat(this.store.sent()).containsExactlyInAnyOrder("acquire 1", "acquire 2", "release 1", "release 2");
+		CompletableFuture<LockLease> late = this.service.acquireAsync(SEVERAL);
+		this.store.whileLookingAtTheClock = () -> this.store.last("acquire 3").granted(10, 30_000);
+		late.cancel(false);
+		assertThat(this.store.sent()).containsExactlyInAnyOrder("acquire 3", "acquire 4", "release 3", "release 4");
+		assertThat(this.engine.isIdle()).isTrue();
+	}
+
+	@Test
 	void oneDeadlineIsForAll() {
 		CompletableFuture<LockLease> first = this.service.acquireAsync(SEVERAL);
 		this.store.last("acquire 1").busy(30_000, 10);

@@ -38,6 +38,10 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 	Consumer<String> whileSending = (line) -> {
 	};
 
+	/** What happens, once, while somebody looks at the clock. */
+	Runnable whileLookingAtTheClock = () -> {
+	};
+
 	/** The keys that were asked for, as often as they were. */
 	final List<String> asked = new CopyOnWriteArrayList<>();
 
@@ -200,6 +204,10 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 
 	@Override
 	public long nanoTime() {
+		Runnable meanwhile = this.whileLookingAtTheClock;
+		this.whileLookingAtTheClock = () -> {
+		};
+		meanwhile.run();
 		return this.now;
 	}
 
