@@ -29,7 +29,14 @@ final class Hold {
 	/** Fewer than were granted if some were given back. Changed by the gate only. */
 	volatile int permits;
 
-	final long grantedAt;
+	/** When it was granted or, of several together, when the last of them was. */
+	volatile long grantedAt;
+
+	/**
+	 * One of several of which some are still waited for. Until then it is renewed,
+	 * whatever is to become of it afterwards.
+	 */
+	private volatile boolean partial;
 
 	/** Whether a command that named the token may still run, unordered, after its end. */
 	final boolean doubtful;
@@ -60,6 +67,7 @@ final class Hold {
 		this.demand = waiter.demand;
 		this.permits = waiter.demand.permits();
 		this.grantedAt = now;
+		this.partial = waiter.isPart();
 		this.doubtful = waiter.isDoubtful();
 		this.claimed = ttlMillis < this.demand.leaseMillis();
 		this.validUntil = sentAt + validity(ttlMillis);
@@ -78,13 +86,25 @@ final class Hold {
 		return this.state == State.HELD && this.validUntil - now > 0;
 	}
 
+	/** All that it is a part of is there: its user's time begins. */
+	void begin(long now) {
+		if (this.partial) {
+			this.grantedAt = now;
+			this.partial = false;
+		}
+	}
+
+	private boolean isRenewed() {
+		return this.partial || this.demand.renewal();
+	}
+
 	/**
 	 * Whether its thread still counts on it although it has ended, and must be told so
 	 * when it asks for the key again. Not if it was to end by itself: then perhaps nobody
 	 * releases it.
 	 */
 	boolean isMissed() {
-		return this.leases > 0 && this.owner != null && this.demand.renewal();
+		return this.leases > 0 && this.owner != null && isRenewed();
 	}
 
 	/**
@@ -92,17 +112,17 @@ final class Hold {
 	 * had ended it before.
 	 */
 	boolean hasRunOut(long now) {
-		return !this.demand.renewal() && this.validUntil - now <= 0;
+		return !isRenewed() && this.validUntil - now <= 0;
 	}
 
 	/**
 	 * Why its validity has come to its end, in words.
 	 */
 	String whyOver(long now) {
-		if (!this.demand.renewal()) {
+		if (!isRenewed()) {
 			return "its lease time was over";
 		}
-		return (now - this.grantedAt < this.demand.maxHoldNanos()) ? "it was not renewed in time"
+		return (this.partial || now - this.grantedAt < this.demand.maxHoldNanos()) ? "it was not renewed in time"
 				: "it was held for longer than its maxHold";
 	}
 
@@ -135,8 +155,8 @@ final class Hold {
 
 	/** How long this lease is to be renewed for at a time, 0 if it is not (any more). */
 	long renewalMillis(long now) {
-		if (this.demand.renewal()) {
-			return (now - this.grantedAt < this.demand.maxHoldNanos()) ? this.demand.leaseMillis() : 0;
+		if (isRenewed()) {
+			return (this.partial || now - this.grantedAt < this.demand.maxHoldNanos()) ? this.demand.leaseMillis() : 0;
 		}
 		return this.claimed ? this.demand.leaseMillis() - TimeUnit.NANOSECONDS.toMillis(now - this.grantedAt) : 0;
 	}

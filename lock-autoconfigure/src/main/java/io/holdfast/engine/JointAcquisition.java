@@ -28,7 +28,7 @@ final class JointAcquisition implements Acquisition {
 
 	private final LeaseContext context;
 
-	private final long startedAt;
+	final long startedAt;
 
 	private final CompletableFuture<JointLease> result = new CompletableFuture<>();
 
@@ -59,7 +59,7 @@ final class JointAcquisition implements Acquisition {
 
 	private void acquire(int had) {
 		Demand demand = this.demands.get(had);
-		Waiter waiter = this.engine.acquire(demand, this.owner, this.context, this.startedAt);
+		Waiter waiter = this.engine.acquire(demand, this.owner, this.context, this);
 		this.current = waiter;
 		if (this.result.isDone()) {
 			// By somebody who did not see it yet.
@@ -87,8 +87,8 @@ final class JointAcquisition implements Acquisition {
 	}
 
 	/**
-	 * What was acquired first has aged meanwhile, or was lost. Where nothing renews it,
-	 * this does; but if the store does not, what is left has to do.
+	 * What was acquired first has aged meanwhile, or was lost. Where nothing renews it
+	 * from now on, this does; but if the store does not, what is left has to do.
 	 */
 	private void complete() {
 		JointLease lease;
@@ -98,6 +98,7 @@ final class JointAcquisition implements Acquisition {
 			}
 			lease = new JointLease(this.engine, this.leases);
 		}
+		lease.begin(this.engine.now());
 		if (this.demands.get(0).renewal()) {
 			deliver(lease);
 		}
@@ -129,7 +130,10 @@ final class JointAcquisition implements Acquisition {
 			acquired = List.copyOf(this.leases);
 			this.leases.clear();
 		}
-		acquired.forEach(HeldLease::discard);
+		acquired.forEach((lease) -> {
+			lease.hold.begin(this.engine.now());
+			lease.discard();
+		});
 	}
 
 	@Override

@@ -44,6 +44,11 @@ final class JointLease implements OpenLease, LockLease {
 		return this.parts;
 	}
 
+	/** It is all there from now on. */
+	void begin(long now) {
+		this.parts.forEach((part) -> part.hold.begin(now));
+	}
+
 	@Override
 	public Stream<Hold> open() {
 		return this.parts.stream().flatMap(HeldLease::open);

@@ -136,18 +136,18 @@ public final class LeaseEngine implements AutoCloseable {
 	}
 
 	Acquisition acquire(List<Demand> demands, @Nullable Thread owner, LeaseContext context) {
-		return (demands.size() == 1) ? acquire(demands.get(0), owner, context, now())
+		return (demands.size() == 1) ? acquire(demands.get(0), owner, context, null)
 				: new JointAcquisition(this, demands, owner, context).start();
 	}
 
-	Waiter acquire(Demand demand, @Nullable Thread owner, LeaseContext context, long startedAt) {
+	Waiter acquire(Demand demand, @Nullable Thread owner, LeaseContext context, @Nullable JointAcquisition whole) {
 		Gate gate = this.gates.compute(demand.resource(), (resource, existing) -> {
 			Gate entered = (existing != null) ? existing : Gate.of(this, resource);
 			entered.users++;
 			return entered;
 		});
 		Waiter waiter = new Waiter(this, gate, this.instanceId + ":" + this.tokens.incrementAndGet(), demand, owner,
-				context, startedAt);
+				context, whole);
 		if (demand.reentrant() && isHeldOtherwise(waiter)) {
 			gate.execute(() -> gate.fail(waiter, Failures.notAcquired(waiter, Reason.SELF_BLOCKED)));
 		}

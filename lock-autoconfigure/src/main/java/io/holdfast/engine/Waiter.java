@@ -36,6 +36,9 @@ final class Waiter implements Acquisition {
 	/** Under which leases it asks. */
 	private final LeaseContext context;
 
+	/** What it is a part of. */
+	private final @Nullable JointAcquisition whole;
+
 	/** What it asks the store for. */
 	Ask ask;
 
@@ -76,7 +79,7 @@ final class Waiter implements Acquisition {
 	private boolean promoted;
 
 	Waiter(LeaseEngine engine, Gate gate, String token, Demand demand, @Nullable Thread owner, LeaseContext context,
-			long startedAt) {
+			@Nullable JointAcquisition whole) {
 		this.engine = engine;
 		this.gate = gate;
 		this.token = token;
@@ -84,12 +87,18 @@ final class Waiter implements Acquisition {
 		this.owner = owner;
 		this.context = context;
 		this.ask = demand.ask(token, null);
-		this.startedAt = startedAt;
+		this.whole = whole;
+		this.startedAt = (whole != null) ? whole.startedAt : engine.now();
 	}
 
 	/** Ask beside a token of the same thread that holds all there is. */
 	void askUnder(String writer) {
 		this.ask = this.demand.ask(this.token, writer);
+	}
+
+	/** Whether others are waited for besides, so that a grant is not the end of it. */
+	boolean isPart() {
+		return this.whole != null;
 	}
 
 	/** Whose thread asks, if that matters. */

@@ -1,6 +1,7 @@
 package io.holdfast.engine;
 
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -111,6 +112,65 @@ class JointRulesTests extends ScriptedEngine {
 		assertThat(first).isNotDone();
 		this.store.elapse(1);
 		notAcquired(first, "b", Reason.TIMED_OUT, Duration.ofSeconds(10));
+	}
+
+	@Test
+	void whatIsHadIsRenewedWhileTheOthersAreWaitedForWhateverBecomesOfItAfterwards() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(LockRequest.ofAll(List.of("a", "b"))
+			.waitTime(Duration.ofMinutes(2))
+			.leaseTime(Duration.ofSeconds(30))
+			.maxHold(Duration.ofSeconds(10))
+			.renewal(false));
+		this.store.last("acquire 1").granted(10, 30_000);
+		this.store.answerAtOnce("renew 1 for 30000", (command) -> command.renewed(true));
+		this.store.elapse(100_000);
+		this.store.last("acquire 2").granted(20, 30_000);
+		assertThat(answer).as("before the first is as good as new").isNotDone();
+		this.store.last("renew 1 for 30000 2 for 30000").renewed(true, true);
+		assertThat(answer.join().remaining()).isEqualTo(Duration.ofMillis(29_698));
+		this.store.sent();
+		this.store.elapse(29_697);
+		assertThat(answer.join().isHeld()).isTrue();
+		this.store.elapse(1);
+		assertThat(answer.join().isHeld()).isFalse();
+		assertThat(this.store.sent()).isEmpty();
+		assertThat(this.engine.isIdle()).isTrue();
+	}
+
+	@Test
+	void theTimesOfAHoldBeginWhenAllKeysAreHad() {
+		CompletableFuture<LockLease> answer = this.service
+			.acquireAsync(SEVERAL.waitTime(Duration.ofMinutes(2)).maxHold(Duration.ofSeconds(15)));
+		this.store.last("acquire 1").granted(10, 30_000);
+		this.store.answerAtOnce("renew 1 for 30000", (command) -> command.renewed(true));
+		this.store.elapse(59_999);
+		this.store.last("acquire 2").granted(20, 30_000);
+		this.store.last("acquire 3").granted(30, 30_000);
+		this.store.elapse(10_000);
+		assertThat(this.store.sent()).as("not at its maxHold yet").contains("renew 1 for 30000").hasSizeGreaterThan(8);
+		answer.join().releaseAsync();
+		assertThat(this.store.sent()).containsExactlyInAnyOrder("retain 1 for 290000", "retain 2 for 290000",
+				"retain 3 for 290000");
+	}
+
+	@Test
+	void ifTheStoreDoesNotRenewWhatWasHadFirstWhatIsLeftHasToDo() {
+		List<CompletableFuture<LockLease>> answers = new ArrayList<>();
+		for (int i = 0; i < 2; i++) {
+			LockRequest request = LockRequest.ofAll(List.of("a" + i, "b" + i)).leaseTime(Duration.ofSeconds(30));
+			answers.add(this.service.acquireAsync(request.renewal(false)));
+			this.store.last("acquire " + (2 * i + 1)).granted(10, 30_000);
+		}
+		this.store.elapse(9000);
+		this.store.last("acquire 2").granted(20, 30_000);
+		this.store.last("renew 1").fail(false);
+		assertThat(answers.get(0).join().remaining()).isEqualTo(Duration.ofMillis(20_698));
+		this.store.elapse(500);
+		this.store.last("acquire 4").granted(20, 30_000);
+		this.store.elapse(499);
+		assertThat(answers.get(1)).as("asked for in vain").isNotDone();
+		this.store.elapse(1);
+		assertThat(answers.get(1).join().remaining()).as("at the deadline").isEqualTo(Duration.ofMillis(19_698));
 	}
 
 	@Test
