@@ -5,19 +5,23 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
 
 import io.holdfast.NotAcquiredException;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Mono;
 
+import org.springframework.core.ReactiveAdapter;
 import org.springframework.core.ResolvableType;
 
 /**
  * The way out that gives the caller an empty result.
  *
- * @param type what the method returns
+ * @param results makes the result for a call
  */
-record EmptyResult(ResolvableType type) implements WayOut {
+record EmptyResult(Supplier<@Nullable Object> results) implements WayOut {
 
 	private static final Map<Class<?>, Object> EMPTY_VALUES = Map.of(Optional.class, Optional.empty(),
 			OptionalInt.class, OptionalInt.empty(), OptionalLong.class, OptionalLong.empty(), OptionalDouble.class,
@@ -31,18 +35,42 @@ record EmptyResult(ResolvableType type) implements WayOut {
 	 */
 	static EmptyResult of(Attributes attributes) {
 		ResolvableType type = attributes.declaration().returned();
-		Class<?> returned = type.toClass();
-		if (returned.isPrimitive() && returned != void.class) {
-			throw attributes.invalid("onTimeout",
-					"is not possible, because the method returns " + returned + ", which has no empty value",
-					"Have it return an object that may be null or empty, such as Optional, or name a fallback", null);
+		Object value = EMPTY_VALUES.get(type.toClass());
+		Object later = EMPTY_VALUES.get(type.getGeneric().toClass());
+		return new EmptyResult(switch (ResultKind.of(attributes.declaration())) {
+			case STAGE, STAGE_ON_OWN_THREAD -> () -> CompletableFuture.completedFuture(later);
+			case REACTIVE -> reactive(attributes, type.toClass(), later);
+			case PLAIN, UNSUPPORTED -> plain(attributes, type.toClass(), value);
+		});
+	}
+
+	private static Supplier<@Nullable Object> plain(Attributes attributes, Class<?> type, @Nullable Object value) {
+		if (type.isPrimitive() && type != void.class) {
+			throw impossible(attributes, type, "an object that may be null or empty, such as Optional");
 		}
-		return new EmptyResult(type);
+		return () -> value;
+	}
+
+	private static Supplier<@Nullable Object> reactive(Attributes attributes, Class<?> type, @Nullable Object value) {
+		ReactiveAdapter adapter = ReactiveCall.adapter(type);
+		if (value != null && !adapter.isMultiValue()) {
+			return () -> adapter.fromPublisher(Mono.just(value));
+		}
+		if (!adapter.supportsEmpty()) {
+			throw impossible(attributes, type, "a type that may be empty, such as Mono or Maybe");
+		}
+		return () -> adapter.fromPublisher(Mono.empty());
+	}
+
+	private static InvalidDeclarationException impossible(Attributes attributes, Class<?> type, String instead) {
+		return attributes.invalid("onTimeout",
+				"is not possible, because the method returns " + type.getName() + ", which has no empty value",
+				"Have it return " + instead + ", or name a fallback", null);
 	}
 
 	@Override
 	public @Nullable Object take(MethodInvocation call, NotAcquiredException ex) {
-		return EMPTY_VALUES.get(this.type.toClass());
+		return this.results.get();
 	}
 
 }

@@ -32,11 +32,20 @@ final class ReactiveCall {
 
 	ReactiveCall(MethodInvocation invocation, Class<?> returnType) {
 		this.invocation = invocation;
-		ReactiveAdapter adapter = ReactiveAdapterRegistry.getSharedInstance().getAdapter(returnType);
+		this.adapter = adapter(returnType);
+	}
+
+	/**
+	 * How a type is made from others, and they from it.
+	 * @param type the type
+	 * @return its adapter
+	 */
+	static ReactiveAdapter adapter(Class<?> type) {
+		ReactiveAdapter adapter = ReactiveAdapterRegistry.getSharedInstance().getAdapter(type);
 		if (adapter == null) {
-			throw new IllegalStateException(returnType + " is not reactive");
+			throw new IllegalStateException(type.getName() + " is not a reactive type");
 		}
-		this.adapter = adapter;
+		return adapter;
 	}
 
 	/**

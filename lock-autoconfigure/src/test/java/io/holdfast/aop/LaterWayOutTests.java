@@ -1,0 +1,312 @@
+package io.holdfast.aop;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.OnTimeout;
+import io.holdfast.annotation.Semaphore;
+import io.reactivex.rxjava3.core.Completable;
+import io.reactivex.rxjava3.core.Maybe;
+import io.reactivex.rxjava3.core.Single;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.reactivestreams.Publisher;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.test.StepVerifier;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * What becomes of calls whose result comes later, and that cannot have what they need.
+ */
+class LaterWayOutTests {
+
+	private static final Duration SOON = Duration.ofSeconds(10);
+
+	private LockedContext context;
+
+	private RecordingLocks locks;
+
+	private Skipping skipping;
+
+	private Falling falling;
+
+	@BeforeEach
+	void start() {
+		this.context = LockedContext.of(Skipping.class, Falling.class);
+		this.locks = this.context.locks();
+		this.locks.busy();
+		this.skipping = this.context.bean(Skipping.class);
+		this.falling = this.context.bean(Falling.class);
+	}
+
+	@AfterEach
+	void stop() {
+		this.context.close();
+	}
+
+	@Test
+	@DisplayName("A skipped call gives a future completed with null, or with an empty Optional")
+	void skippedStage() {
+		assertThat(this.skipping.future()).succeedsWithin(SOON).isNull();
+		assertThat(this.skipping.stage()).succeedsWithin(SOON).isNull();
+		assertThat(this.skipping.futureOfOptional()).succeedsWithin(SOON).isEqualTo(Optional.empty());
+		assertThat(this.skipping.futureOfOptionalInt()).succeedsWithin(SOON).isEqualTo(OptionalInt.empty());
+		assertThat(this.locks.requests()).hasSize(4);
+	}
+
+	@Test
+	@DisplayName("A skipped call gives an empty reactive type, or one of an empty Optional")
+	void skippedReactive() {
+		StepVerifier.create(this.skipping.mono()).expectComplete().verify(SOON);
+		StepVerifier.create(this.skipping.flux()).expectComplete().verify(SOON);
+		StepVerifier.create(this.skipping.publisher()).expectComplete().verify(SOON);
+		StepVerifier.create(this.skipping.fluxOfOptionals()).expectComplete().verify(SOON);
+		StepVerifier.create(this.skipping.monoOfOptional()).expectNext(Optional.empty()).expectComplete().verify(SOON);
+		StepVerifier.create(this.skipping.maybe().toFlowable()).expectComplete().verify(SOON);
+		StepVerifier.create(this.skipping.completable().toFlowable()).expectComplete().verify(SOON);
+		StepVerifier.create(this.skipping.singleOfOptional().toFlowable())
+			.expectNext(Optional.empty())
+			.expectComplete()
+			.verify(SOON);
+		assertThat(this.locks.requests()).hasSize(8);
+	}
+
+	@Test
+	@DisplayName("A type that cannot be empty cannot be skipped: that is told at start-up")
+	void notSkippable() {
+		assertThat(LockedContext.failure(Map.of(), SkippingSingle.class))
+			.hasMessageContaining("onTimeout = SKIP is not possible, because the method returns")
+			.hasMessageContaining("Single, which has no empty value")
+			.hasMessageContaining("such as Mono or Maybe");
+	}
+
+	@Test
+	@DisplayName("A fallback gives the result, also one that comes later; the permit has come back by then")
+	void fallback() {
+		CompletableFuture<String> result = this.falling.stage("a");
+		assertThat(result).succeedsWithin(SOON).isEqualTo("instead of a: TIMED_OUT");
+		assertThat(this.locks.events()).containsExactly("permit", "return", "fallback");
+		assertThat(this.falling.mono("a").block(SOON)).isEqualTo("instead of a");
+		StepVerifier.create(this.falling.flux("a")).expectNext("instead", "of", "a").expectComplete().verify(SOON);
+	}
+
+	@Test
+	@DisplayName("Each subscription that fails to acquire calls the fallback anew; one that acquires does not")
+	void fallbackForEachSubscription() {
+		Mono<String> result = this.falling.mono("a");
+		result.block(SOON);
+		result.block(SOON);
+		this.locks.refusing(null);
+		assertThat(result.block(SOON)).isEqualTo("a");
+		assertThat(this.locks.events()).containsExactly("fallback", "fallback", "lock", "unlock");
+	}
+
+	@Test
+	@DisplayName("What a fallback throws, and that it returns null, is told as the method's failure")
+	void failingFallback() {
+		assertThat(this.falling.failing(new IOException("in the fallback"))).failsWithin(SOON)
+			.withThrowableThat()
+			.havingCause()
+			.isExactlyInstanceOf(IOException.class)
+			.withMessage("in the fallback");
+		assertThat(this.falling.failing(null)).failsWithin(SOON)
+			.withThrowableThat()
+			.havingCause()
+			.withMessageStartingWith("The fallback of ");
+		StepVerifier.create(this.falling.failingMono(new IOException("in the fallback")))
+			.expectErrorMessage("in the fallback")
+			.verify(SOON);
+		StepVerifier.create(this.falling.failingMono(null))
+			.expectErrorSatisfies((ex) -> assertThat(ex).hasMessageStartingWith("The fallback of "))
+			.verify(SOON);
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "INTERRUPTED", "SELF_BLOCKED" })
+	@DisplayName("Some reasons are no cases for a way out")
+	void noWayOut(Reason reason) {
+		this.locks.refusing(reason);
+		assertThat(this.skipping.future()).failsWithin(SOON)
+			.withThrowableThat()
+			.havingCause()
+			.isInstanceOf(LockNotAcquiredException.class);
+		StepVerifier.create(this.skipping.mono()).expectError(LockNotAcquiredException.class).verify(SOON);
+	}
+
+	@Test
+	@DisplayName("Nor is trouble with the store, or what the method's own locks fail with")
+	void otherFailures() {
+		this.locks.failing(new LeaseStoreException("a", "no answer", null));
+		assertThat(this.skipping.future()).failsWithin(SOON)
+			.withThrowableThat()
+			.havingCause()
+			.isInstanceOf(LeaseStoreException.class);
+		StepVerifier.create(this.skipping.mono()).expectError(LeaseStoreException.class).verify(SOON);
+		this.locks.failing(null);
+		this.locks.refusing(null);
+		StepVerifier.create(this.skipping.nested()).expectError(LockNotAcquiredException.class).verify(SOON);
+	}
+
+	static class Skipping {
+
+		@DistributedLock(onTimeout = OnTimeout.SKIP)
+		CompletableFuture<String> future() {
+			throw new IllegalStateException("not to be run");
+		}
+
+		@DistributedLock(onTimeout = OnTimeout.SKIP)
+		CompletionStage<Void> stage() {
+			throw new IllegalStateException("not to be run");
+		}
+
+		@DistributedLock(onTimeout = OnTimeout.SKIP)
+		CompletableFuture<Optional<String>> futureOfOptional() {
+			throw new IllegalStateException("not to be run");
+		}
+
+		@DistributedLock(onTimeout = OnTimeout.SKIP)
+		CompletableFuture<OptionalInt> futureOfOptionalInt() {
+			throw new IllegalStateException("not to be run");
+		}
+
+		@DistributedLock(onTimeout = OnTimeout.SKIP)
+		Mono<String> mono() {
+			throw new IllegalStateException("not to be run");
+		}
+
+		@DistributedLock(onTimeout = OnTimeout.SKIP)
+		Flux<String> flux() {
+			throw new IllegalStateException("not to be run");
+		}
+
+		@DistributedLock(onTimeout = OnTimeout.SKIP)
+		Publisher<String> publisher() {
+			throw new IllegalStateException("not to be run");
+		}
+
+		@DistributedLock(onTimeout = OnTimeout.SKIP)
+		Mono<Optional<String>> monoOfOptional() {
+			throw new IllegalStateException("not to be run");
+		}
+
+		@DistributedLock(onTimeout = OnTimeout.SKIP)
+		Flux<Optional<String>> fluxOfOptionals() {
+			throw new IllegalStateException("not to be run");
+		}
+
+		@DistributedLock(onTimeout = OnTimeout.SKIP)
+		Maybe<String> maybe() {
+			throw new IllegalStateException("not to be run");
+		}
+
+		@DistributedLock(onTimeout = OnTimeout.SKIP)
+		Completable completable() {
+			throw new IllegalStateException("not to be run");
+		}
+
+		@DistributedLock(onTimeout = OnTimeout.SKIP)
+		Single<Optional<String>> singleOfOptional() {
+			throw new IllegalStateException("not to be run");
+		}
+
+		@DistributedLock(onTimeout = OnTimeout.SKIP)
+		Mono<String> nested() {
+			return Mono.error(new LockNotAcquiredException("other", Reason.TIMED_OUT, SOON, null));
+		}
+
+	}
+
+	static class SkippingSingle {
+
+		@DistributedLock(onTimeout = OnTimeout.SKIP)
+		Single<String> sell() {
+			return Single.just("sold");
+		}
+
+	}
+
+	static class Falling {
+
+		private final RecordingLocks recorder;
+
+		Falling(RecordingLocks recorder) {
+			this.recorder = recorder;
+		}
+
+		@DistributedLock(fallback = "stageInstead")
+		@Semaphore(limit = 1)
+		CompletableFuture<String> stage(String sku) {
+			throw new IllegalStateException("not to be run");
+		}
+
+		@SuppressWarnings("unused")
+		private CompletableFuture<String> stageInstead(String sku, LockNotAcquiredException ex) {
+			this.recorder.record("fallback");
+			return CompletableFuture.supplyAsync(() -> "instead of " + sku + ": " + ex.getReason());
+		}
+
+		@DistributedLock(fallback = "monoInstead")
+		Mono<String> mono(String sku) {
+			return Mono.just(sku);
+		}
+
+		@SuppressWarnings("unused")
+		private Mono<String> monoInstead(String sku) {
+			this.recorder.record("fallback");
+			return Mono.just("instead of " + sku);
+		}
+
+		@DistributedLock(fallback = "fluxInstead")
+		Flux<String> flux(String sku) {
+			throw new IllegalStateException("not to be run");
+		}
+
+		@SuppressWarnings("unused")
+		private Flux<String> fluxInstead(String sku) {
+			return Flux.just("instead", "of", sku);
+		}
+
+		@DistributedLock(fallback = "failInstead")
+		CompletionStage<String> failing(IOException failure) {
+			throw new IllegalStateException("not to be run");
+		}
+
+		@SuppressWarnings("unused")
+		private CompletableFuture<String> failInstead(IOException failure) throws IOException {
+			if (failure != null) {
+				throw failure;
+			}
+			return null;
+		}
+
+		@DistributedLock(fallback = "failMonoInstead")
+		Mono<String> failingMono(IOException failure) {
+			throw new IllegalStateException("not to be run");
+		}
+
+		@SuppressWarnings("unused")
+		private Mono<String> failMonoInstead(IOException failure) throws IOException {
+			if (failure != null) {
+				throw failure;
+			}
+			return null;
+		}
+
+	}
+
+}
