@@ -15,6 +15,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProp
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.convert.DurationStyle;
+import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Import;
 import org.springframework.core.env.Environment;
@@ -42,6 +43,11 @@ public final class HoldfastAutoConfiguration {
 	@ConditionalOnMissingBean(SemaphoreService.class)
 	DefaultSemaphoreService semaphoreService(LeaseEngine engine) {
 		return new DefaultSemaphoreService(engine);
+	}
+
+	@Bean
+	static LossEvents holdfastLossEvents(ApplicationEventPublisher publisher) {
+		return new LossEvents(publisher);
 	}
 
 	// One in each context, for its own engines: those of a parent do not end with it.

@@ -1,0 +1,115 @@
+package io.holdfast.autoconfigure;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+import io.holdfast.LeaseLostEvent;
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.engine.DefaultLockService;
+import io.holdfast.engine.EngineSettings;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.memory.MemoryLeaseStore;
+import io.holdfast.memory.MemoryLeases;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.event.EventListener;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * What an application hears of lost leases.
+ */
+class LossEventTests {
+
+	private final ApplicationContextRunner runner = new ApplicationContextRunner()
+		.withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class))
+		.withPropertyValues("holdfast.backend=memory", "spring.lifecycle.timeout-per-shutdown-phase=500ms")
+		.withUserConfiguration(Application.class);
+
+	@Test
+	@DisplayName("A loss under an annotated method is told with the key, its name, how long it was held, and why")
+	void annotated() {
+		this.runner.run((context) -> {
+			Application application = context.getBean(Application.class);
+			application.sell("SKU1", () -> context.getBean(LockService.class).forceRelease("stock:SKU1"));
+			LeaseLostEvent event = onlyEvent(application);
+			assertThat(event.key()).isEqualTo("stock:SKU1");
+			assertThat(event.name()).isEqualTo("stock");
+			assertThat(event.permits()).isZero();
+			assertThat(event.held()).isBetween(Duration.ZERO, Duration.ofMinutes(1));
+			assertThat(event.reason()).isEqualTo("it was released by force");
+		});
+	}
+
+	@Test
+	@DisplayName("Losses of every engine of the context are told, and those at its end do no harm")
+	void everyEngine() {
+		this.runner.withUserConfiguration(AnotherEngine.class).run((context) -> {
+			LockService others = context.getBean("otherLocks", LockService.class);
+			LockLease lease = others.acquire(LockRequest.of("other"));
+			others.forceRelease("other");
+			assertThat(lease.isHeld()).isFalse();
+			assertThat(onlyEvent(context.getBean(Application.class)).key()).isEqualTo("other");
+			assertThat(onlyEvent(context.getBean(Application.class)).name()).isNull();
+			LockLease last = others.acquire(LockRequest.of("last"));
+			LeaseEngine engine = context.getBean("otherEngine", LeaseEngine.class);
+			context.getSourceApplicationContext().close();
+			assertThatCode(engine::close).doesNotThrowAnyException();
+			assertThat(last.isHeld()).isFalse();
+		});
+	}
+
+	private static LeaseLostEvent onlyEvent(Application application) {
+		await().until(() -> !application.events().isEmpty());
+		assertThat(application.events()).hasSize(1);
+		return application.events().get(0);
+	}
+
+	static class Application {
+
+		private final List<LeaseLostEvent> events = new CopyOnWriteArrayList<>();
+
+		public List<LeaseLostEvent> events() {
+			return this.events;
+		}
+
+		@DistributedLock(name = "stock", key = "#sku")
+		public void sell(String sku, Runnable meanwhile) {
+			meanwhile.run();
+		}
+
+		@EventListener
+		public void lost(LeaseLostEvent event) {
+			this.events.add(event);
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class AnotherEngine {
+
+		@Bean(defaultCandidate = false)
+		LeaseEngine otherEngine() {
+			return new LeaseEngine(new MemoryLeaseStore(new MemoryLeases(System::nanoTime)), EngineSettings.defaults());
+		}
+
+		@Bean(defaultCandidate = false)
+		LockService otherLocks(@Qualifier("otherEngine") LeaseEngine engine) {
+			return new DefaultLockService(engine);
+		}
+
+	}
+
+}
