@@ -103,7 +103,19 @@ final class Fleet implements AutoCloseable {
 	 * @return the running instance
 	 */
 	Instance start(FaultProxy proxy, String... properties) {
-		return start(proxy.host(), proxy.port(), TestApplication.class, properties);
+		return start(proxy, TestApplication.class, properties);
+	}
+
+	/**
+	 * Start an instance of an application that has configuration of its own, and reaches
+	 * Redis through a proxy only.
+	 * @param proxy the proxy
+	 * @param application its configuration
+	 * @param properties of its environment, as {@code name=value}
+	 * @return the running instance
+	 */
+	Instance start(FaultProxy proxy, Class<?> application, String... properties) {
+		return start(proxy.host(), proxy.port(), application, properties);
 	}
 
 	/**

@@ -1,0 +1,261 @@
+package io.holdfast.faults;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeoutException;
+import java.util.stream.Stream;
+
+import io.holdfast.LockService;
+import io.holdfast.LockView;
+import io.holdfast.testing.FaultProxy;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
+import org.springframework.integration.leader.AbstractCandidate;
+import org.springframework.integration.leader.Context;
+import org.springframework.integration.support.leader.LockRegistryLeaderInitiator;
+import org.springframework.integration.support.locks.LockRegistry;
+
+import static io.holdfast.faults.Fleet.SOON;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Spring Integration's leader election over views of locks, as
+ * {@code docs/spring-integration.md} shows it.
+ */
+@WithRedis
+class LeaderElectionTests {
+
+	private static final String KEY = "leader:reports";
+
+	/** Whoever leads after that does not do so because a lease has ended. */
+	private static final String LONG_LEASE = "holdfast.lock.lease-time=10m";
+
+	private static final String SHORT_LEASE = "holdfast.lock.lease-time=1s";
+
+	private final Fleet fleet;
+
+	LeaderElectionTests(TestRedis redis) {
+		this.fleet = Fleet.on(redis);
+	}
+
+	@AfterEach
+	void close() {
+		this.fleet.close();
+	}
+
+	private Instance start(String... properties) {
+		return this.fleet.start(Application.class, properties);
+	}
+
+	private static LockRegistryLeaderInitiator initiator(Instance instance) {
+		return instance.context().getBean(LockRegistryLeaderInitiator.class);
+	}
+
+	private static boolean leads(Instance instance) {
+		return initiator(instance).getContext().isLeader();
+	}
+
+	private static Instance awaitLeader(Instance... instances) {
+		await("a leader").atMost(SOON)
+			.until(() -> Stream.of(instances).filter(LeaderElectionTests::leads).count() == 1);
+		return Stream.of(instances).filter(LeaderElectionTests::leads).findFirst().orElseThrow();
+	}
+
+	private static void assertStays(Instance leader, Instance other) {
+		await("one leader").during(Duration.ofSeconds(2)).atMost(SOON).until(() -> leads(leader) && !leads(other));
+	}
+
+	private static List<String> history(Instance instance) {
+		return instance.context().getBean(Reports.class).history;
+	}
+
+	@Test
+	@DisplayName("One of two instances leads, for longer than its lease, and the other one after it has stopped")
+	void stops() {
+		Instance one = start(SHORT_LEASE);
+		Instance two = start(SHORT_LEASE);
+		Instance leader = awaitLeader(one, two);
+		Instance other = (leader == one) ? two : one;
+		assertStays(leader, other);
+		List<String> history = history(leader);
+		assertThat(history).containsExactly("granted");
+		leader.close();
+		await("its end").atMost(SOON).until(() -> history.equals(List.of("granted", "revoked")));
+		awaitLeader(other);
+		assertThat(history(other)).containsExactly("granted");
+		other.close();
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("Whoever waits is woken up when the leader stops or yields, without waiting for its lease's end")
+	void passesOn() {
+		Instance one = start(LONG_LEASE);
+		awaitLeader(one);
+		Instance two = start(LONG_LEASE);
+		this.fleet.awaitQueued(KEY);
+		initiator(one).getContext().yield();
+		await("the other one leads").atMost(SOON).until(() -> leads(two) && !leads(one));
+		this.fleet.awaitQueued(KEY);
+		two.close();
+		await("the first one leads again").atMost(SOON).until(() -> leads(one));
+		assertThat(history(one)).containsExactly("granted", "revoked", "granted");
+		initiator(one).stop();
+		await("no leader").atMost(SOON).until(() -> !this.fleet.isLocked(KEY));
+		initiator(one).start();
+		awaitLeader(one);
+	}
+
+	@Test
+	@DisplayName("A leader whose lock is released by force here steps down, and stands for election again")
+	void forced() {
+		Instance one = start(LONG_LEASE);
+		awaitLeader(one);
+		Instance two = start(LONG_LEASE);
+		this.fleet.awaitQueued(KEY);
+		assertThat(one.locks().forceRelease(KEY)).isTrue();
+		await("the other one leads").atMost(SOON).until(() -> leads(two) && !leads(one));
+		assertStays(two, one);
+		two.close();
+		await("the first one leads again").atMost(SOON).until(() -> leads(one));
+		assertThat(history(one)).containsExactly("granted", "revoked", "granted");
+	}
+
+	@Test
+	@DisplayName("A leader whose lock is released by force elsewhere, or deleted, steps down at its next renewal")
+	void forcedElsewhere() {
+		Instance one = start(SHORT_LEASE);
+		awaitLeader(one);
+		Instance two = start(SHORT_LEASE);
+		this.fleet.awaitQueued(KEY);
+		assertThat(two.locks().forceRelease(KEY)).isTrue();
+		await("the other one leads").atMost(SOON).until(() -> leads(two) && !leads(one));
+		this.fleet.observer().delete(this.fleet.lockKey(KEY));
+		await("it stepped down").atMost(SOON).until(() -> history(two).contains("revoked"));
+		Instance leader = awaitLeader(one, two);
+		assertStays(leader, (leader == one) ? two : one);
+	}
+
+	@Test
+	@DisplayName("A leader that is cut off from Redis steps down when its lease ends, the other one follows, and both go on when it is back")
+	void cutOff() {
+		FaultProxy proxy = this.fleet.proxy();
+		Instance one = this.fleet.start(proxy, Application.class, SHORT_LEASE);
+		awaitLeader(one);
+		Instance two = start(SHORT_LEASE);
+		this.fleet.awaitQueued(KEY);
+		proxy.down();
+		await("the other one leads").atMost(SOON).until(() -> leads(two) && !leads(one));
+		proxy.up();
+		assertStays(two, one);
+		two.close();
+		await("the first one leads again").atMost(SOON).until(() -> leads(one));
+	}
+
+	@Test
+	@DisplayName("While Redis is away nobody leads, and when it is back one does")
+	void redisAway() {
+		FaultProxy proxy = this.fleet.proxy();
+		Instance one = this.fleet.start(proxy, Application.class, SHORT_LEASE);
+		Instance two = this.fleet.start(proxy, Application.class, SHORT_LEASE);
+		awaitLeader(one, two);
+		proxy.down();
+		await("no leader").during(Duration.ofSeconds(1)).atMost(SOON).until(() -> !leads(one) && !leads(two));
+		proxy.up();
+		Instance leader = awaitLeader(one, two);
+		assertStays(leader, (leader == one) ? two : one);
+	}
+
+	@Test
+	@DisplayName("An instance that stops while it waits leaves no place in the queue, and the leader alone")
+	void stopsWaiting() {
+		Instance one = start(LONG_LEASE);
+		awaitLeader(one);
+		for (int i = 0; i < 5; i++) {
+			Instance two = start(LONG_LEASE);
+			this.fleet.awaitQueued(KEY);
+			List<String> history = history(two);
+			two.close();
+			await("an empty queue").atMost(SOON).until(() -> this.fleet.queued(KEY) == 0);
+			assertThat(history).isEmpty();
+		}
+		assertThat(leads(one)).isTrue();
+		one.close();
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("The registry's own methods run what they are given under the lock")
+	void executesLocked() throws Exception {
+		Instance one = start();
+		LockRegistry<?> registry = one.context().getBean("lockRegistry", LockRegistry.class);
+		registry.executeLocked("a", () -> assertThat(this.fleet.isLocked("leader:a")).isTrue());
+		assertThat(this.fleet.isLocked("leader:a")).isFalse();
+		CompletableFuture<Void> leave = new CompletableFuture<>();
+		CompletableFuture<Boolean> held = Instance.inBackground(() -> {
+			registry.executeLocked("a", () -> leave.get());
+			return true;
+		});
+		await("the lock is held").atMost(SOON).until(() -> this.fleet.isLocked("leader:a"));
+		assertThatExceptionOfType(TimeoutException.class)
+			.isThrownBy(() -> registry.executeLocked("a", Duration.ofMillis(100), () -> "in"));
+		leave.complete(null);
+		assertThat(held).succeedsWithin(SOON);
+		assertThat(registry.executeLocked("a", Duration.ofSeconds(5), () -> "in")).isEqualTo("in");
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	@Import(Reports.class)
+	static class Application {
+
+		@Bean
+		LockRegistry<LockView> lockRegistry(LockService locks) {
+			return (key) -> locks.asLock("leader:" + key);
+		}
+
+		@Bean
+		LockRegistryLeaderInitiator leaderInitiator(LockRegistry<LockView> lockRegistry, Reports reports) {
+			LockRegistryLeaderInitiator initiator = new LockRegistryLeaderInitiator(lockRegistry, reports);
+			initiator.setHeartBeatMillis(200);
+			return initiator;
+		}
+
+	}
+
+	/**
+	 * Who wants to lead, and what became of it.
+	 */
+	static class Reports extends AbstractCandidate {
+
+		private final List<String> history = new CopyOnWriteArrayList<>();
+
+		Reports() {
+			super(null, "reports");
+		}
+
+		@Override
+		public void onGranted(Context context) {
+			this.history.add("granted");
+		}
+
+		@Override
+		public void onRevoked(Context context) {
+			this.history.add("revoked");
+		}
+
+	}
+
+}
