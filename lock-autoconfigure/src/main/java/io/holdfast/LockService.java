@@ -54,7 +54,8 @@ public interface LockService {
 	 * @param request what to lock, and how
 	 * @return the lease
 	 * @throws LockNotAcquiredException if it was not acquired
-	 * @throws LeaseLostException if this thread holds a lease of the key that was lost
+	 * @throws LeaseLostException if this thread holds a lease of the key that was lost,
+	 * or one of several keys was lost while the others were waited for
 	 * @throws LeaseStoreException if the store failed
 	 */
 	LockLease acquire(LockRequest request);
@@ -79,7 +80,8 @@ public interface LockService {
 	 * @return the lease, or empty if others held the key until the wait time was over
 	 * @throws LockNotAcquiredException if this thread was interrupted, or this instance
 	 * is shutting down
-	 * @throws LeaseLostException if this thread holds a lease of the key that was lost
+	 * @throws LeaseLostException if this thread holds a lease of the key that was lost,
+	 * or one of several keys was lost while the others were waited for
 	 * @throws LeaseStoreException if the store failed
 	 */
 	Optional<LockLease> tryAcquire(LockRequest request);

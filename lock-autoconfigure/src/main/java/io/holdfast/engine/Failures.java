@@ -50,6 +50,12 @@ final class Failures {
 				+ " was not acquired again: this thread holds it by a lease that was lost; release that first");
 	}
 
+	static LeaseLostException lostMeanwhile(Hold hold) {
+		Resource resource = hold.gate.resource;
+		return new LeaseLostException(resource.key(), "The lease of " + hold.description()
+				+ " was lost while other keys of the same request were waited for");
+	}
+
 	static LeaseStoreException storeTrouble(Waiter waiter, @Nullable Throwable error) {
 		Throwable cause = (error != null) ? cause(error) : null;
 		Resource resource = waiter.gate.resource;

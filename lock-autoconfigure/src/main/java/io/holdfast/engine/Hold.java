@@ -94,6 +94,10 @@ final class Hold {
 		}
 	}
 
+	boolean isPartial() {
+		return this.partial;
+	}
+
 	private boolean isRenewed() {
 		return this.partial || this.demand.renewal();
 	}

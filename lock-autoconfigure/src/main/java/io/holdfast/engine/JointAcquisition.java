@@ -6,7 +6,6 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.LeaseContext;
-import io.holdfast.LeaseLostException;
 import io.holdfast.NotAcquiredException.Reason;
 import org.jspecify.annotations.Nullable;
 
@@ -73,11 +72,14 @@ final class JointAcquisition implements Acquisition {
 			else if (!add(lease)) {
 				lease.discard();
 			}
-			else if (had + 1 < this.demands.size()) {
-				acquire(had + 1);
-			}
 			else {
-				complete();
+				watch(lease);
+				if (had + 1 < this.demands.size()) {
+					acquire(had + 1);
+				}
+				else {
+					complete();
+				}
 			}
 		}, this.engine.callbacks);
 	}
@@ -86,9 +88,16 @@ final class JointAcquisition implements Acquisition {
 		return !this.result.isDone() && this.leases.add(lease);
 	}
 
+	/** What is lost keeps the others from being of use: they are not waited for. */
+	private void watch(HeldLease lease) {
+		if (lease.hold.isPartial()) {
+			lease.onLost(() -> end(Failures.lostMeanwhile(lease.hold)));
+		}
+	}
+
 	/**
-	 * What was acquired first has aged meanwhile, or was lost. Where nothing renews it
-	 * from now on, this does; but if the store does not, what is left has to do.
+	 * What was acquired first has aged meanwhile. Where nothing renews it from now on,
+	 * this does; but if the store does not, what is left has to do.
 	 */
 	private void complete() {
 		JointLease lease;
@@ -114,14 +123,11 @@ final class JointAcquisition implements Acquisition {
 	}
 
 	private void deliver(JointLease lease) {
-		try {
-			lease.ensureHeld();
-		}
-		catch (LeaseLostException ex) {
-			this.result.completeExceptionally(ex);
-			return;
-		}
-		this.result.complete(lease);
+		lease.parts()
+			.stream()
+			.filter((part) -> !part.isHeld())
+			.findFirst()
+			.ifPresentOrElse((lost) -> end(Failures.lostMeanwhile(lost.hold)), () -> this.result.complete(lease));
 	}
 
 	private void releaseAll() {

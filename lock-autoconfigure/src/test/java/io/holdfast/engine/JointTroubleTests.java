@@ -1,0 +1,79 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+
+import io.holdfast.LeaseLostException;
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * What those who wait for several keys are told of losses and of the store's trouble.
+ */
+class JointTroubleTests extends ScriptedEngine {
+
+	private static final LockRequest BOTH = LockRequest.ofAll(List.of("a", "b"))
+		.waitTime(Duration.ofSeconds(20))
+		.leaseTime(Duration.ofSeconds(30));
+
+	@Test
+	void whoLosesOneKeyDoesNotWaitForTheOther() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(BOTH);
+		this.store.last("acquire 1").granted(10, 30_000);
+		this.store.elapse(10_000);
+		this.store.sent();
+		this.store.last("renew 1").renewed(false);
+		lost(answer);
+		assertThat(this.store.sent()).contains("release 1", "release 2");
+		assertThat(this.engine.isIdle()).isTrue();
+	}
+
+	@Test
+	void aKeyThatIsFoundLostByTheLastRenewalIsLost() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(BOTH.renewal(false));
+		this.store.last("acquire 1").granted(10, 30_000);
+		this.store.last("acquire 2").granted(20, 30_000);
+		this.store.sent();
+		this.store.last("renew 1 for 30000 2 for 30000").renewed(false, true);
+		lost(answer);
+		assertThat(this.store.sent()).contains("release 1", "release 2");
+		assertThat(this.engine.isIdle()).isTrue();
+	}
+
+	@Test
+	void aKeyWhoseTimeWasOverBeforeAnybodySawItIsLost() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(BOTH);
+		this.store.last("acquire 1").granted(10, 30_000);
+		// The whole process stood still.
+		this.store.pause(29_698);
+		this.store.last("acquire 2").granted(20, 60_000);
+		lost(answer);
+	}
+
+	@Test
+	void aThreadThatLostWhatItHoldsIsToldSoAtThatKey() {
+		LockLease own = this.store.answering("acquire 1", 10, () -> this.service.acquire(REQUEST.only("b")));
+		this.store.elapse(10_000);
+		this.store.last("renew 1").renewed(false);
+		this.store.sent();
+		this.store.answerAtOnce("acquire 2", (command) -> command.granted(20, 30_000));
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.service.acquire(BOTH))
+			.withMessageContaining("Lock 'b' was not acquired again");
+		assertThat(this.store.sent()).containsExactly("acquire 2", "release 2");
+		own.releaseAsync();
+	}
+
+	private static void lost(CompletableFuture<LockLease> answer) {
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> answer.getNow(null))
+			.withCauseInstanceOf(LeaseLostException.class)
+			.withMessageContaining(
+					"The lease of lock 'a' (fence 10) was lost while other keys of the same request were waited for");
+	}
+
+}
