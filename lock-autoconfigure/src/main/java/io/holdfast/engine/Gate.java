@@ -135,8 +135,9 @@ abstract class Gate {
 	final void timedOut(Waiter waiter) {
 		boolean contends = waiter.is(Waiter.State.CONTENDING) || this.contenders.isEmpty();
 		Waiter asking = contends ? waiter : this.contenders.iterator().next();
-		fail(waiter, asking.isStoreSilent(this.engine.now()) ? Failures.storeTrouble(waiter, asking.trouble())
-				: Failures.notAcquired(waiter, Reason.TIMED_OUT));
+		boolean alone = waiter.is(Waiter.State.CONTENDING) && !waiter.hasMetOthers();
+		fail(waiter, (alone || asking.isStoreSilent(this.engine.now()))
+				? Failures.storeTrouble(waiter, asking.trouble()) : Failures.notAcquired(waiter, Reason.TIMED_OUT));
 	}
 
 	final void fail(Waiter waiter, RuntimeException exception) {

@@ -34,6 +34,9 @@ final class JointAcquisition implements Acquisition {
 	/** What it has by now. Guarded by this. */
 	private final List<HeldLease> leases;
 
+	/** It had to wait for others, not only for the store. */
+	private volatile boolean metOthers;
+
 	/** What it waits for now. */
 	private volatile @Nullable Waiter current;
 
@@ -74,6 +77,7 @@ final class JointAcquisition implements Acquisition {
 			}
 			else {
 				watch(lease);
+				this.metOthers = waiter.hasMetOthers();
 				if (had + 1 < this.demands.size()) {
 					acquire(had + 1);
 				}
@@ -82,6 +86,10 @@ final class JointAcquisition implements Acquisition {
 				}
 			}
 		}, this.engine.callbacks);
+	}
+
+	boolean hasMetOthers() {
+		return this.metOthers;
 	}
 
 	private synchronized boolean add(HeldLease lease) {

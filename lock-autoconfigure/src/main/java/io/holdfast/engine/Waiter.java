@@ -346,6 +346,14 @@ final class Waiter implements Acquisition {
 	}
 
 	/**
+	 * Whether others were before it, or before what it is a part of. Whoever has waited
+	 * for an answer only has waited for the store.
+	 */
+	boolean hasMetOthers() {
+		return this.busy || this.promoted || this.whole != null && this.whole.hasMetOthers();
+	}
+
+	/**
 	 * Take the place of one that the store was silent to. Those whose wait ends before it
 	 * speaks again have waited for the store too, however short this one has asked.
 	 */

@@ -2,10 +2,12 @@ package io.holdfast.engine;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 
 import io.holdfast.LeaseLostException;
+import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import org.junit.jupiter.api.Test;
@@ -67,6 +69,48 @@ class JointTroubleTests extends ScriptedEngine {
 			.withMessageContaining("Lock 'b' was not acquired again");
 		assertThat(this.store.sent()).containsExactly("acquire 2", "release 2");
 		own.releaseAsync();
+	}
+
+	@Test
+	void aSlowStoreIsNotMistakenForOthersWhoHoldOneOfTheKeys() {
+		LockRequest once = BOTH.waitTime(Duration.ZERO);
+		CompletableFuture<Optional<LockLease>> answer = this.service.tryAcquireAsync(once);
+		this.store.elapse(800);
+		this.store.last("acquire 1 at once").granted(10, 30_000);
+		this.store.elapse(200);
+		trouble(answer);
+		answer = this.service.tryAcquireAsync(BOTH.waitTime(Duration.ofMillis(400)));
+		this.store.elapse(250);
+		this.store.last("acquire 3").granted(10, 30_000);
+		this.store.elapse(150);
+		trouble(answer);
+	}
+
+	@Test
+	void whoHadToWaitForOthersHasWaitedForThem() {
+		CompletableFuture<Optional<LockLease>> answer = this.service.tryAcquireAsync(BOTH);
+		this.store.last("acquire 1").busy(30_000, 10);
+		this.store.elapse(19_900);
+		this.store.last("acquire 1").granted(20, 30_000);
+		this.store.elapse(100);
+		assertThat(answer).as("others elsewhere").isCompletedWithValue(Optional.empty());
+		this.store.last("release 1").released(true);
+		CompletableFuture<LockLease> other = this.service.acquireAsync(REQUEST.only("a"));
+		this.store.last("acquire 3").granted(30, 30_000);
+		answer = this.service.tryAcquireAsync(BOTH);
+		this.store.elapse(9900);
+		other.join().releaseAsync();
+		this.store.elapse(9900);
+		this.store.last("acquire 4").granted(40, 30_000);
+		this.store.elapse(200);
+		assertThat(answer).as("others here").isCompletedWithValue(Optional.empty());
+	}
+
+	private static void trouble(CompletableFuture<?> answer) {
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> answer.getNow(null))
+			.withCauseInstanceOf(LeaseStoreException.class)
+			.withMessageContaining("Lock 'b' was not acquired")
+			.withMessageContaining("did not answer");
 	}
 
 	private static void lost(CompletableFuture<LockLease> answer) {
