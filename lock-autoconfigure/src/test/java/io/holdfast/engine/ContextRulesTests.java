@@ -1,0 +1,233 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.function.Supplier;
+
+import io.holdfast.LeaseContext;
+import io.holdfast.LeaseLostException;
+import io.holdfast.LockLease;
+import io.holdfast.LockMode;
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.LockRequest;
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.SemaphoreRequest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * The rules of asking within a context: who has a lease of the key there enters.
+ */
+class ContextRulesTests extends ScriptedEngine {
+
+	private static final LockRequest READ = REQUEST.mode(LockMode.READ);
+
+	private static final LockRequest WRITE = REQUEST.mode(LockMode.WRITE);
+
+	private static final LockRequest ONCE = REQUEST.waitTime(Duration.ZERO);
+
+	@Test
+	void anAsynchronousRequestEntersByTheContextThatItNames() {
+		LockLease outer = granted(REQUEST, 10);
+		LeaseContext context = within(outer);
+		CompletableFuture<LockLease> inner = this.service.acquireAsync(REQUEST.within(context));
+		assertThat(inner.join().fence()).isEqualTo(10);
+		assertThat(this.service.tryAcquireAsync(ONCE.within(context)).join()).isPresent();
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+	}
+
+	@Test
+	void anAsynchronousRequestDoesNotTakeTheContextOfItsThread() {
+		LockLease outer = granted(REQUEST, 10);
+		try (LeaseContext.Scope scope = within(outer).open()) {
+			assertThat(this.service.tryAcquireAsync(ONCE)).isCompletedWithValue(Optional.empty());
+			assertThat(this.service.acquireAsync(REQUEST)).isNotDone();
+			assertThat(scope).isNotNull();
+		}
+	}
+
+	@Test
+	void aCallThatBlocksTakesTheContextOfItsThreadUnlessItNamesAnother() throws Exception {
+		LockLease outer = granted(REQUEST, 10);
+		LeaseContext context = within(outer);
+		LockLease inner = elsewhere(context, () -> this.service.acquire(REQUEST));
+		assertThat(inner.fence()).isEqualTo(10);
+		assertThat(elsewhere(LeaseContext.empty(), () -> this.service.acquire(REQUEST.within(context))).fence())
+			.isEqualTo(10);
+		assertThat(elsewhere(context, () -> this.service.tryAcquire(ONCE.within(LeaseContext.empty())))).isEmpty();
+		elsewhere(context, () -> {
+			this.service.asLock("k").lock();
+			assertThat(this.service.asLock("k").isHeldByCurrentThread()).isTrue();
+			this.service.asLock("k").unlock();
+			return true;
+		});
+		assertThat(elsewhere(LeaseContext.empty(), () -> this.service.tryAcquire(ONCE))).as("a stranger").isEmpty();
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+	}
+
+	@Test
+	void theKeyIsReleasedWithTheLastLeaseWhoeverHasIt() {
+		LockLease outer = granted(REQUEST, 10);
+		LockLease inner = this.service.acquireAsync(REQUEST.within(within(outer))).join();
+		LockLease innermost = this.service.acquireAsync(REQUEST.within(within(inner))).join();
+		this.store.sent();
+		outer.releaseAsync();
+		inner.releaseAsync();
+		assertThat(outer.isHeld()).isFalse();
+		assertThat(innermost.isHeld()).isTrue();
+		assertThat(this.store.sent()).isEmpty();
+		innermost.releaseAsync();
+		assertThat(this.store.sent()).containsExactly("release 1");
+		this.store.last("release 1").released(true);
+		assertThat(this.engine.isIdle()).isTrue();
+	}
+
+	@Test
+	void whoseLeaseWasReleasedIsAStranger() {
+		LockLease outer = granted(REQUEST, 10);
+		LeaseContext context = within(outer);
+		outer.releaseAsync();
+		this.store.last("release 1").released(true);
+		this.service.acquireAsync(REQUEST.within(context));
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1", "acquire 2");
+	}
+
+	@Test
+	void whoseLeaseWasLostIsToldSo() {
+		LockLease outer = granted(REQUEST, 10);
+		LeaseContext context = within(outer);
+		this.store.elapse(10_000);
+		this.store.last("renew 1").renewed(false);
+		this.store.sent();
+		CompletableFuture<LockLease> other = this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 2").granted(20, 30_000);
+		assertThat(other).isCompleted();
+		failed(this.service.acquireAsync(REQUEST.within(context)), LeaseLostException.class, "'k'");
+		outer.releaseAsync();
+		assertThat(this.service.acquireAsync(REQUEST.within(context))).as("a stranger now").isNotDone();
+	}
+
+	@Test
+	void whoseLeaseRanOutAsItWasMeantToIsAStranger() {
+		LeaseContext context = within(granted(REQUEST.renewal(false), 10));
+		this.store.elapse(29_698);
+		this.store.sent();
+		this.service.acquireAsync(REQUEST.within(context));
+		assertThat(this.store.sent()).containsExactly("acquire 2");
+	}
+
+	@Test
+	void onlyThatKeyOfThatServiceIsEntered() {
+		LeaseContext context = within(granted(REQUEST, 10));
+		this.service.acquireAsync(REQUEST.only("other").within(context));
+		this.semaphores.acquireAsync(SemaphoreRequest.of("k", 3));
+		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "acquire 3 at once");
+		ScriptedStore otherStore = new ScriptedStore();
+		LeaseEngine otherEngine = new LeaseEngine(otherStore, EngineSettings.defaults(), otherStore, Runnable::run, ID,
+				() -> 1.0);
+		new DefaultLockService(otherEngine).acquireAsync(REQUEST.within(context));
+		assertThat(otherStore.sent()).containsExactly("acquire 1");
+	}
+
+	@Test
+	void whoAsksLikeAStrangerIsOne() {
+		LeaseContext context = within(granted(REQUEST, 10));
+		assertThat(this.service.tryAcquireAsync(ONCE.within(context).reentrant(false)))
+			.isCompletedWithValue(Optional.empty());
+		assertThat(this.service.acquireAsync(WRITE.within(context).reentrant(false))).isNotDone();
+		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 3");
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "READ, READ", "WRITE, WRITE" })
+	void whoReadsOrWritesDoesSoAgainWithoutTheStore(LockMode outer, LockMode inner) {
+		LeaseContext context = within(granted(REQUEST.mode(outer), 10));
+		// Others who wait do not matter.
+		this.service.acquireAsync(WRITE);
+		this.store.sent();
+		assertThat(this.service.acquireAsync(REQUEST.mode(inner).within(context)).join().fence()).isEqualTo(10);
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "READ, WRITE", "READ, EXCLUSIVE", "WRITE, EXCLUSIVE", "EXCLUSIVE, READ", "EXCLUSIVE, WRITE" })
+	void whoWouldWaitForItselfIsRefusedAtOnce(LockMode outer, LockMode inner) {
+		LockLease held = granted(REQUEST.mode(outer), 10);
+		LeaseContext context = within(held);
+		this.store.sent();
+		CompletableFuture<LockLease> refused = this.service.acquireAsync(REQUEST.mode(inner).within(context));
+		failed(refused, LockNotAcquiredException.class, "would wait for itself");
+		assertThat(refused.handle((lease, error) -> ((LockNotAcquiredException) error).getReason()))
+			.isCompletedWithValue(Reason.SELF_BLOCKED);
+		assertThat(this.store.sent()).isEmpty();
+		held.releaseAsync();
+		assertThat(this.service.acquireAsync(REQUEST.mode(inner).within(context))).as("a stranger now").isNotDone();
+	}
+
+	@Test
+	void aWriterMayReadByItsContextAndKeepThat() {
+		LockLease write = granted(WRITE, 10);
+		CompletableFuture<LockLease> read = this.service.acquireAsync(READ.within(within(write)));
+		this.store.last("acquire 2 under 1").granted(20, 30_000);
+		LeaseContext both = within(write).with(read.join());
+		assertThat(this.service.acquireAsync(READ.within(both)).join().fence()).isEqualTo(20);
+		assertThat(this.service.acquireAsync(WRITE.within(both)).join().fence()).isEqualTo(10);
+	}
+
+	@Test
+	void aReaderWhoseContextWasLostIsToldSo() {
+		LeaseContext context = within(granted(READ, 10));
+		this.store.elapse(10_000);
+		this.store.last("renew 1").renewed(false);
+		failed(this.service.acquireAsync(READ.within(context)), LeaseLostException.class, "'k'");
+		failed(this.service.acquireAsync(WRITE.within(context)), LeaseLostException.class, "'k'");
+	}
+
+	@Test
+	void theLeaseOfSeveralKeysLetsInAtEachOfThem() {
+		CompletableFuture<LockLease> both = this.service.acquireAsync(LockRequest.ofAll(List.of("a", "b")));
+		this.store.last("acquire 1").granted(10, 30_000);
+		this.store.last("acquire 2").granted(20, 30_000);
+		LeaseContext context = within(both.join());
+		this.store.sent();
+		assertThat(this.service.acquireAsync(REQUEST.only("b").within(context)).join().fence()).isEqualTo(20);
+		CompletableFuture<LockLease> more = this.service
+			.acquireAsync(LockRequest.ofAll(List.of("a", "b", "c")).within(context));
+		this.store.last("acquire 6").granted(30, 30_000);
+		assertThat(List.of(more.join().fence("a"), more.join().fence("b"), more.join().fence("c"))).containsExactly(10L,
+				20L, 30L);
+		both.join().releaseAsync();
+		more.join().releaseAsync();
+		assertThat(this.store.sent()).as("b is held by the first inner one").hasSize(3).doesNotContain("release 2");
+		CompletableFuture<LockLease> late = this.service.acquireAsync(REQUEST.only("a").within(context));
+		assertThat(late).as("released, and so a stranger").isNotDone();
+	}
+
+	private static LeaseContext within(LockLease lease) {
+		return LeaseContext.empty().with(lease);
+	}
+
+	/** On another thread, under a context. */
+	private static <T> T elsewhere(LeaseContext context, Supplier<T> action) throws Exception {
+		return CompletableFuture.supplyAsync(() -> {
+			try (LeaseContext.Scope scope = context.open()) {
+				assertThat(scope).isNotNull();
+				return action.get();
+			}
+		}, (task) -> new Thread(task).start()).get();
+	}
+
+	private static void failed(CompletableFuture<?> answer, Class<? extends Exception> type, String message) {
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> answer.getNow(null))
+			.withCauseInstanceOf(type)
+			.withMessageContaining(message);
+	}
+
+}
