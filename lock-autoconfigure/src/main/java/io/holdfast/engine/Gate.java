@@ -95,7 +95,6 @@ abstract class Gate {
 
 	final void nest(Waiter waiter, Hold hold) {
 		waiter.nested();
-		hold.leases++;
 		this.engine.leave(this);
 		deliver(waiter, hold);
 	}
@@ -110,7 +109,8 @@ abstract class Gate {
 	}
 
 	private void deliver(Waiter waiter, Hold hold) {
-		HeldLease lease = HeldLease.of(this.engine, hold);
+		HeldLease lease = HeldLease.of(this.engine, hold, waiter.owner);
+		hold.opened(lease);
 		if (!waiter.result.complete(lease)) {
 			// Its caller has gone meanwhile.
 			lease.discard();
@@ -207,8 +207,10 @@ abstract class Gate {
 	}
 
 	/** One lease on a hold was released; with the last of them the hold ends. */
-	final void release(Hold hold, boolean retaining, CompletableFuture<ReleaseResult> result) {
-		if (--hold.leases > 0) {
+	final void release(HeldLease lease, boolean retaining, CompletableFuture<ReleaseResult> result) {
+		Hold hold = lease.hold;
+		hold.closed(lease);
+		if (hold.leases > 0) {
 			result.complete(hold.isHeld(this.engine.now()) ? ReleaseResult.RELEASED : ReleaseResult.LOST);
 			return;
 		}

@@ -14,6 +14,7 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.engine.Resource.Kind;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A lease as its user has it: one of those open on a {@link Hold}.
@@ -32,13 +33,22 @@ abstract class HeldLease implements OpenLease {
 
 	private final AtomicBoolean released = new AtomicBoolean();
 
-	private HeldLease(LeaseEngine engine, Hold hold) {
+	/** Whether the thread of the hold asked for it. */
+	private final boolean own;
+
+	private HeldLease(LeaseEngine engine, Hold hold, @Nullable Thread owner) {
 		this.engine = engine;
 		this.hold = hold;
+		this.own = owner != null && owner == hold.owner;
 	}
 
-	static HeldLease of(LeaseEngine engine, Hold hold) {
-		return (hold.gate.resource.kind() == Kind.SEMAPHORE) ? new Permits(engine, hold) : new Lock(engine, hold);
+	static HeldLease of(LeaseEngine engine, Hold hold, @Nullable Thread owner) {
+		return (hold.gate.resource.kind() == Kind.SEMAPHORE) ? new Permits(engine, hold, owner)
+				: new Lock(engine, hold, owner);
+	}
+
+	final boolean isOwn() {
+		return this.own;
 	}
 
 	@Override
@@ -129,7 +139,7 @@ abstract class HeldLease implements OpenLease {
 			return CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
 		}
 		CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
-		this.hold.gate.execute(() -> this.hold.gate.release(this.hold, retaining, result));
+		this.hold.gate.execute(() -> this.hold.gate.release(this, retaining, result));
 		return result;
 	}
 
@@ -152,8 +162,8 @@ abstract class HeldLease implements OpenLease {
 	/** The lease of a lock, exclusive or not. */
 	private static final class Lock extends HeldLease implements LockLease {
 
-		Lock(LeaseEngine engine, Hold hold) {
-			super(engine, hold);
+		Lock(LeaseEngine engine, Hold hold, @Nullable Thread owner) {
+			super(engine, hold, owner);
 		}
 
 		@Override
@@ -166,8 +176,8 @@ abstract class HeldLease implements OpenLease {
 	/** The lease of permits. */
 	static final class Permits extends HeldLease implements PermitLease {
 
-		Permits(LeaseEngine engine, Hold hold) {
-			super(engine, hold);
+		Permits(LeaseEngine engine, Hold hold, @Nullable Thread owner) {
+			super(engine, hold, owner);
 		}
 
 		@Override

@@ -42,7 +42,13 @@ final class Hold {
 	final boolean doubtful;
 
 	/** How many leases are open on this hold. Confined to the gate. */
-	int leases = 1;
+	int leases;
+
+	/**
+	 * How many of them its thread asked for; others entered by a context. Changed by the
+	 * gate only.
+	 */
+	private volatile int own;
 
 	/** Whether it is one of the gate's users. Confined to the gate. */
 	boolean attached = true;
@@ -102,13 +108,29 @@ final class Hold {
 		return this.partial || this.demand.renewal();
 	}
 
+	/** A lease on it reaches whoever asked. */
+	void opened(HeldLease lease) {
+		this.leases++;
+		this.own += lease.isOwn() ? 1 : 0;
+	}
+
+	void closed(HeldLease lease) {
+		this.leases--;
+		this.own -= lease.isOwn() ? 1 : 0;
+	}
+
+	/** Whether a thread has a lease of its own on it, for re-entry. */
+	boolean isOf(@Nullable Thread thread) {
+		return thread != null && this.owner == thread && this.own > 0;
+	}
+
 	/**
 	 * Whether its thread still counts on it although it has ended, and must be told so
 	 * when it asks for the key again. Not if it was to end by itself: then perhaps nobody
 	 * releases it.
 	 */
 	boolean isMissed() {
-		return this.leases > 0 && this.owner != null && isRenewed();
+		return this.own > 0 && isRenewed();
 	}
 
 	/**

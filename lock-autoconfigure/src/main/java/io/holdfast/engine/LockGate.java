@@ -30,8 +30,8 @@ final class LockGate extends Gate {
 		Thread owner = waiter.reentrantOwner();
 		List<Hold> around = waiter.around();
 		Hold current = this.holder;
-		boolean isOwn = current != null && (owner != null && current.owner == owner || around.contains(current));
-		boolean lostByOwner = owner != null && this.lost.stream().anyMatch((hold) -> hold.owner == owner)
+		boolean isOwn = current != null && (current.isOf(owner) || around.contains(current));
+		boolean lostByOwner = this.lost.stream().anyMatch((hold) -> hold.isOf(owner))
 				|| around.stream().anyMatch((hold) -> hold != this.holder && hold.demand.renewal());
 		if (isOwn && !lostByOwner) {
 			// Also during a shut-down: it is part of the work in flight.
@@ -82,7 +82,7 @@ final class LockGate extends Gate {
 	@Override
 	boolean isHeldBy(Thread owner) {
 		Hold current = this.holder;
-		return current != null && current.owner == owner && current.isHeld(this.engine.now());
+		return current != null && current.isOf(owner) && current.isHeld(this.engine.now());
 	}
 
 	@Override

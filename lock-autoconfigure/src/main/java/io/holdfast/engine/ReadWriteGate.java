@@ -16,8 +16,9 @@ import org.jspecify.annotations.Nullable;
 final class ReadWriteGate extends PermitGate {
 
 	/**
-	 * By thread: at most one hold for reading and one for writing, and some lost. Written
-	 * by events only; read by threads that look for holds of their own.
+	 * By thread: at most one hold for reading and one for writing, and some lost, or left
+	 * to those who entered by a context. Written by events only; read by threads that
+	 * look for holds of their own.
 	 */
 	private final Map<Thread, List<Hold>> holds = new ConcurrentHashMap<>();
 
@@ -56,19 +57,17 @@ final class ReadWriteGate extends PermitGate {
 	/** What is held by whoever asks, or was lost and is still counted on. */
 	private List<Hold> holdsOf(Waiter waiter, long now) {
 		Thread owner = waiter.reentrantOwner();
-		List<Hold> own = (owner != null) ? this.holds.getOrDefault(owner, List.of()) : List.of();
-		for (Hold hold : own) {
-			if (!hold.isHeld(now)) {
-				this.engine.lose(hold, hold.whyOver(now));
-				lost(hold);
-			}
-		}
-		List<Hold> around = waiter.around();
-		return around.isEmpty() ? own
-				: Stream
-					.concat(own.stream(), around.stream().filter((hold) -> hold.isHeld(now) || hold.demand.renewal()))
-					.distinct()
-					.toList();
+		heldBy(owner).filter((hold) -> !hold.isHeld(now)).forEach((hold) -> {
+			this.engine.lose(hold, hold.whyOver(now));
+			lost(hold);
+		});
+		Stream<Hold> around = waiter.around().stream().filter((hold) -> hold.isHeld(now) || hold.demand.renewal());
+		return Stream.concat(heldBy(owner), around).distinct().toList();
+	}
+
+	private Stream<Hold> heldBy(@Nullable Thread owner) {
+		List<Hold> holds = (owner != null) ? this.holds.getOrDefault(owner, List.of()) : List.of();
+		return holds.stream().filter((hold) -> hold.isOf(owner));
 	}
 
 	private static @Nullable Hold find(List<Hold> holds, int permits) {
@@ -94,7 +93,7 @@ final class ReadWriteGate extends PermitGate {
 
 	@Override
 	boolean isHeldBy(Thread owner) {
-		return this.holds.getOrDefault(owner, List.of()).stream().anyMatch((hold) -> hold.isHeld(this.engine.now()));
+		return heldBy(owner).anyMatch((hold) -> hold.isHeld(this.engine.now()));
 	}
 
 	@Override

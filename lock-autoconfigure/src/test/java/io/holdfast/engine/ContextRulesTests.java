@@ -18,6 +18,7 @@ import io.holdfast.SemaphoreRequest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -188,6 +189,44 @@ class ContextRulesTests extends ScriptedEngine {
 		this.store.last("renew 1").renewed(false);
 		failed(this.service.acquireAsync(READ.within(context)), LeaseLostException.class, "'k'");
 		failed(this.service.acquireAsync(WRITE.within(context)), LeaseLostException.class, "'k'");
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	void aThreadEntersAgainAsLongAsItHasALeaseOfItsOwn(LockMode mode) {
+		LockRequest request = REQUEST.mode(mode);
+		LockLease outer = this.store.answering("acquire 1", 10, () -> this.service.acquire(request));
+		this.service.acquireAsync(request.within(within(outer))).join();
+		LockLease nested = this.service.acquire(request);
+		outer.releaseAsync();
+		assertThat(this.service.acquire(request).fence()).isEqualTo(10);
+		assertThat(nested.isHeld()).isTrue();
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	void aThreadThatHasReleasedAllItsLeasesDoesNotEnterByTheHoldThatOthersHaveOfIt(LockMode mode) throws Exception {
+		LockRequest request = REQUEST.mode(mode);
+		LockLease outer = this.store.answering("acquire 1", 10, () -> this.service.acquire(request));
+		LockLease inner = elsewhere(within(outer), () -> this.service.acquire(request));
+		outer.releaseAsync();
+		this.store.answerAtOnce("acquire 3 at once", (command) -> command.busy(30_000, 10));
+		assertThat(this.service.tryAcquire(request.waitTime(Duration.ZERO))).isEmpty();
+		assertThat(inner.isHeld()).isTrue();
+		inner.releaseAsync();
+		assertThat(this.store.sent()).endsWith("release 1");
+	}
+
+	@Test
+	void aThreadIsNotToldOfTheLossOfWhatItHasLeftToOthers() {
+		LockLease outer = this.store.answering("acquire 1", 10, () -> this.service.acquire(REQUEST));
+		LockLease inner = this.service.acquireAsync(REQUEST.within(within(outer))).join();
+		outer.releaseAsync();
+		this.store.elapse(10_000);
+		this.store.last("renew 1").renewed(false);
+		assertThat(this.store.answering("acquire 3", 20, () -> this.service.acquire(REQUEST)).fence()).isEqualTo(20);
+		failed(this.service.acquireAsync(REQUEST.within(within(inner))), LeaseLostException.class, "'k'");
 	}
 
 	@Test
