@@ -42,6 +42,7 @@ public final class RedisLeaseStore implements LeaseStore {
 	 * @throws IllegalStateException if the template has no connection factory
 	 */
 	public RedisLeaseStore(StringRedisTemplate template, Options options) {
+		Script.load();
 		RedisConnectionFactory factory = template.getRequiredConnectionFactory();
 		this.options = options;
 		this.cluster = Drivers.isCluster(factory);

@@ -49,6 +49,14 @@ enum Script {
 	}
 
 	/**
+	 * Read all scripts, if that was not done before: the thread of the first command may
+	 * be one that must not read files.
+	 */
+	static void load() {
+		// Done by the initialization of this class.
+	}
+
+	/**
 	 * What EVAL takes.
 	 * @return the script's text, not to be changed
 	 */

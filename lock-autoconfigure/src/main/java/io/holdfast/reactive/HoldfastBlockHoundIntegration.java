@@ -1,0 +1,25 @@
+package io.holdfast.reactive;
+
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadPoolExecutor;
+
+import reactor.blockhound.BlockHound;
+import reactor.blockhound.integration.BlockHoundIntegration;
+
+/**
+ * Tells BlockHound, where an application's tests use it, what is no blocking: a thread
+ * that sets or cancels a timer of Holdfast's, or gives it a callback to run, may wait for
+ * another one that is doing the same, for an instant. Reactor has its own schedulers
+ * excepted likewise. Found as a service.
+ */
+public final class HoldfastBlockHoundIntegration implements BlockHoundIntegration {
+
+	@Override
+	public void applyTo(BlockHound.Builder builder) {
+		String timers = ScheduledThreadPoolExecutor.class.getName() + "$DelayedWorkQueue";
+		builder.allowBlockingCallsInside(timers, "offer")
+			.allowBlockingCallsInside(timers, "remove")
+			.allowBlockingCallsInside(ThreadPoolExecutor.class.getName(), "addWorker");
+	}
+
+}

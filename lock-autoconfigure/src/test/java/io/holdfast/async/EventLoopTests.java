@@ -1,0 +1,35 @@
+package io.holdfast.async;
+
+import java.time.Duration;
+import java.util.List;
+
+import io.holdfast.testing.ChildJvm;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Threads that must not block do not, whatever they ask of Holdfast: BlockHound watches
+ * them. In a child JVM, since it changes classes of the JDK.
+ */
+@WithRedis
+class EventLoopTests {
+
+	@Test
+	@DisplayName("No event loop and no thread of a parallel scheduler blocks: to acquire, wait, run, release, lose or cancel, by all asynchronous faces")
+	void nothingBlocks(TestRedis redis) {
+		List<String> options = List.of("-XX:+AllowRedefinitionToAddDeleteMethods", "-XX:+EnableDynamicAgentLoading");
+		try (ChildJvm child = ChildJvm.start(options, EventLoopMain.class, redis.host(), String.valueOf(redis.port()),
+				redis.keyPrefix())) {
+			child.awaitLine("watched: parallel", Duration.ofMinutes(1));
+			child.awaitLine("watched: lettuce", Duration.ofMinutes(1));
+			String verdict = child.awaitLine("blocked: ", Duration.ofMinutes(2));
+			assertThat(verdict).as(() -> String.join("\n", child.lines())).isEqualTo("blocked: 0");
+			assertThat(child.lines()).filteredOn((line) -> line.startsWith("used: ")).hasSizeGreaterThan(10);
+		}
+	}
+
+}

@@ -1,0 +1,4 @@
+/**
+ * Asynchronous use from end to end, on a real Redis.
+ */
+package io.holdfast.async;
