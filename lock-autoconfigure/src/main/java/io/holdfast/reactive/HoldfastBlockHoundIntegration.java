@@ -1,5 +1,6 @@
 package io.holdfast.reactive;
 
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadPoolExecutor;
 
@@ -8,9 +9,9 @@ import reactor.blockhound.integration.BlockHoundIntegration;
 
 /**
  * Tells BlockHound, where an application's tests use it, what is no blocking: a thread
- * that sets or cancels a timer of Holdfast's, or gives it a callback to run, may wait for
- * another one that is doing the same, for an instant. Reactor has its own schedulers
- * excepted likewise. Found as a service.
+ * that sets or cancels a timer of Holdfast's, gives it a callback to run or a command to
+ * the driver of Redis, may wait for another one that does the same, for an instant.
+ * Reactor has its own schedulers excepted likewise. Found as a service.
  */
 public final class HoldfastBlockHoundIntegration implements BlockHoundIntegration {
 
@@ -19,7 +20,9 @@ public final class HoldfastBlockHoundIntegration implements BlockHoundIntegratio
 		String timers = ScheduledThreadPoolExecutor.class.getName() + "$DelayedWorkQueue";
 		builder.allowBlockingCallsInside(timers, "offer")
 			.allowBlockingCallsInside(timers, "remove")
-			.allowBlockingCallsInside(ThreadPoolExecutor.class.getName(), "addWorker");
+			.allowBlockingCallsInside(ThreadPoolExecutor.class.getName(), "addWorker")
+			.allowBlockingCallsInside(LinkedBlockingQueue.class.getName(), "offer")
+			.allowBlockingCallsInside("io.holdfast.redis.LettuceScriptExecutor", "enter");
 	}
 
 }
