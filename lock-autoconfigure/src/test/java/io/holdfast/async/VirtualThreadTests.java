@@ -1,0 +1,34 @@
+package io.holdfast.async;
+
+import java.time.Duration;
+import java.util.List;
+
+import io.holdfast.testing.ChildJvm;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledForJreRange;
+import org.junit.jupiter.api.condition.JRE;
+
+/**
+ * Virtual threads block as cheaply on a lock as on anything else.
+ */
+@WithRedis
+@EnabledForJreRange(min = JRE.JAVA_21)
+class VirtualThreadTests {
+
+	@Test
+	@DisplayName("10,000 virtual threads wait for a lock on two carriers, which stay free for others, and all get their turn, one at a time")
+	void manyWaiters(TestRedis redis) {
+		List<String> options = List.of("-Xmx512m", "-Djdk.virtualThreadScheduler.parallelism=2",
+				"-Djdk.virtualThreadScheduler.maxPoolSize=2");
+		try (ChildJvm child = ChildJvm.start(options, VirtualThreadsMain.class, redis.host(),
+				String.valueOf(redis.port()), redis.keyPrefix(), "10000")) {
+			child.awaitLine("waiting: 10000", Duration.ofMinutes(1));
+			child.awaitLine("carriers are free: true", Duration.ofMinutes(1));
+			child.awaitLine("turns: 10000", Duration.ofMinutes(3));
+		}
+	}
+
+}
