@@ -48,8 +48,8 @@ class PackageRulesTests {
 			List.of("io.holdfast", "io.holdfast.annotation", "io.holdfast.reactive", "reactor..",
 					"org.reactivestreams..", "org.springframework.aop..", "org.aopalliance..",
 					"org.springframework.beans..", "org.springframework.context..", "org.springframework.core..",
-					"org.springframework.expression..", "org.springframework.format..", "org.springframework.util..",
-					"org.apache.commons.logging.."), //
+					"org.springframework.expression..", "org.springframework.format..",
+					"org.springframework.transaction..", "org.springframework.util..", "org.apache.commons.logging.."), //
 			"io.holdfast.autoconfigure", List.of(".."));
 
 	static Stream<String> packages() {

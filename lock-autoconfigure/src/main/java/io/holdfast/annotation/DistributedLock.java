@@ -55,9 +55,11 @@ import org.springframework.aot.hint.annotation.Reflective;
  * go on after the lock was released.
  *
  * <p>
- * The lock is outside of transactions, caches and aspects: released after the commit. It
- * is inside of {@link Semaphore @Semaphore}, {@code @Async} (taken on the asynchronous
- * thread), {@code @Retryable} (by each attempt) and {@code @ConcurrencyLimit}.
+ * The lock is outside of transactions, caches and aspects of its method: released after
+ * the commit, also if it was taken inside of a transaction of the caller, unless
+ * {@link #releaseAfter()} says otherwise. It is inside of {@link Semaphore @Semaphore},
+ * {@code @Async} (taken on the asynchronous thread), {@code @Retryable} (by each attempt)
+ * and {@code @ConcurrencyLimit}.
  *
  * <p>
  * All texts may hold <code>${&hellip;}</code> placeholders.

@@ -11,15 +11,21 @@ public enum OnLoss {
 
 	/**
 	 * The caller gets a {@link io.holdfast.LeaseLostException} instead of the method's
-	 * result, once it ends; a transaction around the method is rolled back. What the
-	 * method throws by itself is not replaced.
+	 * result, once it ends. What the method throws by itself is not replaced.
+	 * <p>
+	 * A transaction that was active when the lock was taken is rolled back, also if the
+	 * lock is lost between the end of the method and the commit, unless the lock is
+	 * {@linkplain ReleaseAfter#METHOD for the method only}. One that begins inside of the
+	 * lock, as with {@code @Transactional} on the same method, is over by then: check the
+	 * lease as the last thing in it, with {@link io.holdfast.Lease#ensureHeld()}.
 	 */
 	THROW,
 
 	/**
 	 * The method is to end at once: its thread is interrupted, a reactive chain or a
 	 * future cancelled. The caller gets a {@link io.holdfast.LeaseLostException} whatever
-	 * the method makes of that; what it throws is the cause.
+	 * the method makes of that; what it throws is the cause. Otherwise as {@link #THROW}.
+	 * The thread is not left interrupted.
 	 */
 	INTERRUPT
 

@@ -61,10 +61,11 @@ import org.springframework.aot.hint.annotation.Reflective;
  * <p>
  * With {@link DistributedLock @DistributedLock} on the same method, the permits are
  * awaited first and the lock then, each for its own wait time; they are released in the
- * reverse order. So nobody holds the lock while waiting for permits. Both are outside of
- * transactions, caches and aspects: released after the commit. They are inside of
- * {@code @Async} (taken on the asynchronous thread), {@code @Retryable} (by each attempt)
- * and {@code @ConcurrencyLimit}, which limits a method in one instance only.
+ * reverse order, unless the lock waits for a transaction of the caller. So nobody holds
+ * the lock while waiting for permits. Both are outside of transactions, caches and
+ * aspects: released after the commit. They are inside of {@code @Async} (taken on the
+ * asynchronous thread), {@code @Retryable} (by each attempt) and
+ * {@code @ConcurrencyLimit}, which limits a method in one instance only.
  *
  * <p>
  * All texts may hold <code>${&hellip;}</code> placeholders.

@@ -3,70 +3,156 @@ package io.holdfast.aop;
 import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.Lease;
+import io.holdfast.LeaseLostException;
 import io.holdfast.ReleaseResult;
+import io.holdfast.annotation.OnLoss;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The lease of one call, released when the method has ended.
- *
- * @param lease the lease
- * @param noun what it is, for messages
- * @param declaration what asked for it
+ * The lease of one call. It is released when the method has ended, or with the
+ * transaction that it was put into. Thread-safe.
  */
-record AcquiredLease(Lease lease, String noun, Declaration<?> declaration) implements Step.Held {
+final class AcquiredLease implements Step.Held {
 
 	private static final Log logger = LogFactory.getLog(AcquiredLease.class);
 
+	private final Lease lease;
+
+	private final String noun;
+
+	private final Plan<?> plan;
+
+	private final boolean inTransaction;
+
+	private volatile boolean kept;
+
+	/** What is to be told of its loss, once that is noticed. */
+	private volatile @Nullable String loss;
+
+	/**
+	 * Create it.
+	 * @param lease the lease
+	 * @param noun what it is, for messages
+	 * @param plan what asked for it
+	 * @param inTransaction whether it is put into a transaction, which then sees to its
+	 * {@linkplain #release() release}
+	 */
+	AcquiredLease(Lease lease, String noun, Plan<?> plan, boolean inTransaction) {
+		this.lease = lease;
+		this.noun = noun;
+		this.plan = plan;
+		this.inTransaction = inTransaction;
+	}
+
+	@Override
+	public Lease lease() {
+		return this.lease;
+	}
+
+	@Override
+	public boolean endsOnLoss() {
+		return this.plan.onLoss() == OnLoss.INTERRUPT;
+	}
+
 	@Override
 	public void release() {
-		end(null);
+		boolean held = this.lease.isHeld();
+		try {
+			released(this.lease.release());
+		}
+		catch (RuntimeException | Error ex) {
+			notReleased(ex, held);
+		}
 	}
 
 	@Override
 	public CompletableFuture<?> releaseAsync() {
-		return endAsync(null);
-	}
-
-	@Override
-	public @Nullable Throwable end(@Nullable Throwable failure) {
-		try {
-			released(this.lease.release());
-		}
-		catch (RuntimeException ex) {
-			notReleased(ex);
-		}
-		return failure;
-	}
-
-	@Override
-	public CompletableFuture<@Nullable Throwable> endAsync(@Nullable Throwable failure) {
+		boolean held = this.lease.isHeld();
 		return this.lease.releaseAsync().handle((result, ex) -> {
 			if (ex != null) {
-				notReleased(ex);
+				notReleased(ex, held);
 			}
 			else {
 				released(result);
 			}
-			return failure;
+			return result;
 		});
+	}
+
+	@Override
+	public @Nullable Throwable end(@Nullable Throwable failure) {
+		// What is not held any more is of no use to the transaction, and its release
+		// tells
+		// whether it was lost.
+		this.kept = this.inTransaction && this.lease.isHeld();
+		if (!this.kept) {
+			release();
+		}
+		return verdict(failure);
+	}
+
+	@Override
+	public CompletableFuture<@Nullable Throwable> endAsync(@Nullable Throwable failure) {
+		return releaseAsync().thenApply((done) -> verdict(failure));
+	}
+
+	/**
+	 * Check that the transaction may be committed. May block.
+	 * @throws LeaseLostException if the lease was lost and that is not only to be
+	 * notified of
+	 */
+	void checkBeforeCommit() {
+		if (this.plan.onLoss() == OnLoss.NOTIFY) {
+			return;
+		}
+		if (this.loss == null && !this.lease.isHeld()) {
+			release();
+		}
+		if (this.loss != null) {
+			throw new LeaseLostException(this.lease.key(), this.loss);
+		}
+	}
+
+	private @Nullable Throwable verdict(@Nullable Throwable failure) {
+		String told = this.loss;
+		if (told == null || this.plan.onLoss() == OnLoss.NOTIFY) {
+			return failure;
+		}
+		if (failure == null || this.plan.onLoss() == OnLoss.INTERRUPT) {
+			return new LeaseLostException(this.lease.key(), told, failure);
+		}
+		failure.addSuppressed(new LeaseLostException(this.lease.key(), told));
+		return failure;
 	}
 
 	private void released(ReleaseResult result) {
 		if (result == ReleaseResult.LOST) {
-			logger.warn(what() + " was lost while " + this.declaration.qualifiedMethodName()
-					+ " ran: others may have held it at the same time");
+			this.loss = describeLoss();
+			logger.warn(this.loss);
 		}
 	}
 
-	private void notReleased(Throwable ex) {
-		logger.warn(what() + " of " + this.declaration.qualifiedMethodName()
-				+ " was not released at once; it ends with its lease at the latest", ex);
+	private void notReleased(Throwable ex, boolean held) {
+		if (!held) {
+			this.loss = describeLoss();
+		}
+		logger.warn(describe() + " of " + method() + " was not released at once; it ends with its lease at the latest",
+				ex);
 	}
 
-	private String what() {
+	private String describeLoss() {
+		return describe() + " was lost " + (this.kept ? "before the transaction around " + method() + " was completed"
+				: "while " + method() + " ran") + ": others may have held it at the same time";
+	}
+
+	private String describe() {
 		return this.noun + " '" + this.lease.key() + "'";
+	}
+
+	private String method() {
+		return this.plan.declaration().qualifiedMethodName();
 	}
 
 }

@@ -7,8 +7,11 @@ import java.util.function.Supplier;
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
 import io.holdfast.NotAcquiredException;
+import io.holdfast.annotation.ReleaseAfter;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
+
+import org.springframework.util.ClassUtils;
 
 /**
  * One of the annotations: where it is declared, and who grants what it asks for.
@@ -19,6 +22,10 @@ import org.jspecify.annotations.Nullable;
  * @param <S> the type of the service that grants them
  */
 final class Guard<A extends Annotation, R, S> {
+
+	/** Applications without transactions need no spring-tx. */
+	private static final boolean TRANSACTIONS = ClassUtils.isPresent(
+			"org.springframework.transaction.support.TransactionSynchronizationManager", Guard.class.getClassLoader());
 
 	private final Declarations<A, Plan<R>> declarations;
 
@@ -102,7 +109,14 @@ final class Guard<A extends Annotation, R, S> {
 
 		@Override
 		public Held acquire() {
-			return held(Guard.this.acquisition.acquire(this.service, this.request));
+			Lease lease = Guard.this.acquisition.acquire(this.service, this.request);
+			boolean inTransaction = TRANSACTIONS && this.plan.releaseAfter() == ReleaseAfter.TRANSACTION
+					&& TransactionReleases.arePossible();
+			AcquiredLease held = held(lease, inTransaction);
+			if (inTransaction) {
+				TransactionReleases.add(held);
+			}
+			return held;
 		}
 
 		@Override
@@ -114,8 +128,8 @@ final class Guard<A extends Annotation, R, S> {
 				if (failure != null) {
 					result.completeExceptionally(failure);
 				}
-				else if (!result.complete(held(lease))) {
-					held(lease).releaseAsync();
+				else if (!result.complete(held(lease, false))) {
+					held(lease, false).releaseAsync();
 				}
 			});
 			result.whenComplete((held, failure) -> {
@@ -126,8 +140,8 @@ final class Guard<A extends Annotation, R, S> {
 			return result;
 		}
 
-		private Held held(Lease lease) {
-			return new AcquiredLease(lease, Guard.this.acquisition.noun(), this.plan.declaration());
+		private AcquiredLease held(Lease lease, boolean inTransaction) {
+			return new AcquiredLease(lease, Guard.this.acquisition.noun(), this.plan, inTransaction);
 		}
 
 		@Override

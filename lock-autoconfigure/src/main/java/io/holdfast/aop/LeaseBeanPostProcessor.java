@@ -191,7 +191,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 
 	/**
 	 * An auto-proxy creator that comes later goes around this advice: what it adds,
-	 * perhaps a transaction, ends after the release.
+	 * perhaps a transaction, is open while the lock is waited for.
 	 */
 	private void checkOrder() {
 		if (this.orderChecked || !(this.beanFactory instanceof AbstractBeanFactory factory)) {
@@ -204,7 +204,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 			if (later && processor instanceof AbstractAutoProxyCreator creator) {
 				logger.warn("The auto-proxy creator " + creator.getClass().getName() + " (order " + creator.getOrder()
 						+ ") comes after the one for @DistributedLock and @Semaphore (order " + getOrder()
-						+ "): transactions that it adds end after the release. Give it a lower order");
+						+ "): transactions that it adds begin before the lock is waited for. Give it a lower order");
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package io.holdfast.aop;
 
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.Iterator;
 import java.util.List;
 
 import io.holdfast.LeaseContext;
@@ -60,15 +61,30 @@ final class PlainCall {
 
 	private @Nullable Object proceed() throws Throwable {
 		LeaseContext context = LeaseContext.current();
-		for (Step.Held each : (Iterable<Held>) this.held::descendingIterator) {
-			context = context.with(each.lease());
+		for (Iterator<Held> each = this.held.descendingIterator(); each.hasNext();) {
+			context = context.with(each.next().lease());
 		}
 		LeaseContext.Scope scope = context.open();
 		try {
-			return this.invocation.proceed();
+			return this.held.stream().anyMatch(Held::endsOnLoss) ? proceedUnlessLost() : this.invocation.proceed();
 		}
 		finally {
 			scope.close();
+		}
+	}
+
+	private @Nullable Object proceedUnlessLost() throws Throwable {
+		Interruption interruption = new Interruption();
+		try {
+			for (Held each : this.held) {
+				if (each.endsOnLoss()) {
+					each.lease().onLost(interruption::lost);
+				}
+			}
+			return this.invocation.proceed();
+		}
+		finally {
+			interruption.end();
 		}
 	}
 

@@ -1,5 +1,7 @@
 package io.holdfast.aop;
 
+import io.holdfast.annotation.OnLoss;
+import io.holdfast.annotation.ReleaseAfter;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -11,8 +13,10 @@ import org.jspecify.annotations.Nullable;
  * @param condition tells which calls need it, or {@code null} if all do
  * @param requests what is asked for
  * @param wayOut what becomes of calls that cannot have it
+ * @param onLoss what becomes of calls that lose it
+ * @param releaseAfter when it is released
  */
 record Plan<R>(Declaration<?> declaration, ResultKind resultKind, @Nullable Condition condition,
-		RequestTemplate<R> requests, WayOut wayOut) {
+		RequestTemplate<R> requests, WayOut wayOut, OnLoss onLoss, ReleaseAfter releaseAfter) {
 
 }

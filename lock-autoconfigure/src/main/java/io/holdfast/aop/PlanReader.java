@@ -10,7 +10,9 @@ import io.holdfast.NotAcquiredException;
 import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.OnLoss;
 import io.holdfast.annotation.OnTimeout;
+import io.holdfast.annotation.ReleaseAfter;
 import io.holdfast.annotation.Semaphore;
 import io.holdfast.aop.CallExpression.Use;
 import org.jspecify.annotations.Nullable;
@@ -115,7 +117,13 @@ final class PlanReader {
 			Function<List<String>, R> requests) {
 		Declaration<?> declaration = attributes.declaration();
 		return new Plan<>(declaration, ResultKind.of(declaration), condition(attributes),
-				template(attributes, severalKeys, requests), wayOut(attributes, failure));
+				template(attributes, severalKeys, requests), wayOut(attributes, failure),
+				attributes.plain().getEnum("onLoss", OnLoss.class), releaseAfter(attributes));
+	}
+
+	private static ReleaseAfter releaseAfter(Attributes attributes) {
+		boolean lock = attributes.plain().getType() == DistributedLock.class;
+		return lock ? attributes.plain().getEnum("releaseAfter", ReleaseAfter.class) : ReleaseAfter.METHOD;
 	}
 
 	private @Nullable Condition condition(Attributes attributes) {

@@ -53,6 +53,12 @@ interface Step {
 		Lease lease();
 
 		/**
+		 * Whether the method is to end at once if the lease is lost.
+		 * @return whether it is
+		 */
+		boolean endsOnLoss();
+
+		/**
 		 * The method was not run: release now. Throws nothing.
 		 */
 		void release();

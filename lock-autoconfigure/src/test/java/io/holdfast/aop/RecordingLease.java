@@ -1,7 +1,9 @@
 package io.holdfast.aop;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseLostException;
@@ -9,7 +11,7 @@ import io.holdfast.LeaseStoreException;
 import io.holdfast.ReleaseResult;
 
 /**
- * A lease of a recording service, released as that is told.
+ * A lease of a recording service, which is lost and released as that is told.
  */
 abstract class RecordingLease implements Lease {
 
@@ -19,10 +21,37 @@ abstract class RecordingLease implements Lease {
 
 	private final Runnable onRelease;
 
+	private final List<Runnable> onLost = new CopyOnWriteArrayList<>();
+
+	private boolean lost;
+
+	private boolean released;
+
 	RecordingLease(String key, Outcome outcome, Runnable onRelease) {
 		this.key = key;
 		this.outcome = outcome;
 		this.onRelease = onRelease;
+		this.lost = (outcome == Outcome.LOST);
+	}
+
+	/** Lose it, and wait until another thread has told all who want to know. */
+	void lose() {
+		CompletableFuture<Void> told = CompletableFuture.runAsync(this::loseHere);
+		// Waiting otherwise would take the thread's interrupt flag for a while.
+		while (!told.isDone()) {
+			Thread.onSpinWait();
+		}
+	}
+
+	/** Lose it, and tell all who want to know on this thread. */
+	void loseHere() {
+		synchronized (this) {
+			if (this.released || this.lost) {
+				return;
+			}
+			this.lost = true;
+		}
+		this.onLost.forEach(Runnable::run);
 	}
 
 	@Override
@@ -31,8 +60,8 @@ abstract class RecordingLease implements Lease {
 	}
 
 	@Override
-	public boolean isHeld() {
-		return this.outcome != Outcome.LOST;
+	public synchronized boolean isHeld() {
+		return !this.lost && !this.released;
 	}
 
 	@Override
@@ -47,7 +76,14 @@ abstract class RecordingLease implements Lease {
 
 	@Override
 	public void onLost(Runnable action) {
-		throw new UnsupportedOperationException();
+		boolean late;
+		synchronized (this) {
+			late = this.lost;
+			this.onLost.add(action);
+		}
+		if (late) {
+			CompletableFuture.runAsync(action);
+		}
 	}
 
 	@Override
@@ -59,12 +95,17 @@ abstract class RecordingLease implements Lease {
 
 	@Override
 	public ReleaseResult release() {
+		synchronized (this) {
+			if (this.released) {
+				return ReleaseResult.ALREADY_RELEASED;
+			}
+			this.released = true;
+		}
 		this.onRelease.run();
-		return switch (this.outcome) {
-			case RELEASED -> ReleaseResult.RELEASED;
-			case LOST -> ReleaseResult.LOST;
-			case FAILED -> throw new LeaseStoreException(this.key, "no answer", null);
-		};
+		if (this.outcome == Outcome.FAILED) {
+			throw new LeaseStoreException(this.key, "no answer", null);
+		}
+		return this.lost ? ReleaseResult.LOST : ReleaseResult.RELEASED;
 	}
 
 	@Override

@@ -37,9 +37,13 @@ class RecordingLocks implements LockService {
 	/** On a thread of its own, as continuations may block. */
 	private volatile Executor threads = (task) -> new Thread(task, "grants").start();
 
+	private volatile boolean keyed;
+
 	private volatile @Nullable RuntimeException failure;
 
 	private volatile @Nullable Reason reason;
+
+	private final List<RecordedLock> leases = new CopyOnWriteArrayList<>();
 
 	private volatile Outcome outcome = Outcome.RELEASED;
 
@@ -67,6 +71,11 @@ class RecordingLocks implements LockService {
 		this.reason = reason;
 	}
 
+	/** Write down which lock it is. */
+	void withKeys() {
+		this.keyed = true;
+	}
+
 	void failing(RuntimeException failure) {
 		this.failure = failure;
 	}
@@ -77,6 +86,10 @@ class RecordingLocks implements LockService {
 
 	void record(String event) {
 		this.events.add(event);
+	}
+
+	private String event(String event, String key) {
+		return this.keyed ? event + " " + key : event;
 	}
 
 	List<String> events() {
@@ -95,6 +108,20 @@ class RecordingLocks implements LockService {
 		return this.requests.get(this.requests.size() - 1);
 	}
 
+	void forget() {
+		this.events.clear();
+		this.requests.clear();
+		this.leases.clear();
+	}
+
+	/** The latest lease of a key. */
+	RecordingLease lease(String key) {
+		return this.leases.stream()
+			.filter((lease) -> lease.key().equals(key))
+			.reduce((earlier, later) -> later)
+			.orElseThrow();
+	}
+
 	@Override
 	public LockLease acquire(LockRequest request) {
 		this.requests.add(request);
@@ -104,8 +131,10 @@ class RecordingLocks implements LockService {
 		if (this.reason != null) {
 			throw new LockNotAcquiredException(request.key(), this.reason, Duration.ZERO, null);
 		}
-		record("lock");
-		return new RecordedLock(request.key());
+		record(event("lock", request.key()));
+		RecordedLock lease = new RecordedLock(request.key());
+		this.leases.add(lease);
+		return lease;
 	}
 
 	@Override
@@ -148,7 +177,7 @@ class RecordingLocks implements LockService {
 	private final class RecordedLock extends RecordingLease implements LockLease {
 
 		RecordedLock(String key) {
-			super(key, RecordingLocks.this.outcome, () -> record("unlock"));
+			super(key, RecordingLocks.this.outcome, () -> record(event("unlock", key)));
 		}
 
 		@Override

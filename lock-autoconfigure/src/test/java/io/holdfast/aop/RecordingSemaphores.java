@@ -38,6 +38,8 @@ class RecordingSemaphores implements SemaphoreService {
 	/** On a thread of its own, as continuations may block. */
 	private volatile Executor threads = (task) -> new Thread(task, "grants").start();
 
+	private final List<Permits> leases = new CopyOnWriteArrayList<>();
+
 	private volatile Outcome outcome = Outcome.RELEASED;
 
 	RecordingSemaphores(RecordingLocks recorder) {
@@ -84,6 +86,14 @@ class RecordingSemaphores implements SemaphoreService {
 		return this.requests.get(this.requests.size() - 1);
 	}
 
+	/** The latest lease of a key. */
+	RecordingLease lease(String key) {
+		return this.leases.stream()
+			.filter((lease) -> lease.key().equals(key))
+			.reduce((earlier, later) -> later)
+			.orElseThrow();
+	}
+
 	@Override
 	public PermitLease acquire(SemaphoreRequest request) {
 		this.requests.add(request);
@@ -92,7 +102,9 @@ class RecordingSemaphores implements SemaphoreService {
 					Duration.ZERO, null);
 		}
 		this.recorder.record("permit");
-		return new Permits(request);
+		Permits lease = new Permits(request);
+		this.leases.add(lease);
+		return lease;
 	}
 
 	@Override

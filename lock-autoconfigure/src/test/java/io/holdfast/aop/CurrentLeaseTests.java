@@ -1,0 +1,186 @@
+package io.holdfast.aop;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.Lease;
+import io.holdfast.LeaseContext;
+import io.holdfast.LockLease;
+import io.holdfast.PermitLease;
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.OnTimeout;
+import io.holdfast.annotation.Semaphore;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+/**
+ * Which lease the code of an annotated method finds as its own.
+ */
+class CurrentLeaseTests {
+
+	private LockedContext context;
+
+	private Shop shop;
+
+	@BeforeEach
+	void start() {
+		this.context = LockedContext.withClassProxies(Shop.class);
+		this.shop = this.context.bean(Shop.class);
+	}
+
+	@AfterEach
+	void stop() {
+		assertThat(LeaseContext.current()).isSameAs(LeaseContext.empty());
+		this.context.close();
+	}
+
+	@Test
+	@DisplayName("The lease is that of the method that runs, with its key and fence, and held")
+	void inside() {
+		this.shop.locked(() -> {
+			assertThat(LockLease.current().key()).isEqualTo("lock");
+			assertThat(LockLease.current().fence()).isEqualTo(1);
+			assertThat(Lease.current()).isSameAs(LockLease.current());
+			LockLease.current().ensureHeld();
+		});
+		this.shop.limited(() -> {
+			assertThat(PermitLease.current().permits()).isEqualTo(2);
+			assertThat(Lease.current()).isSameAs(PermitLease.current());
+		});
+		this.shop.both(() -> {
+			assertThat(PermitLease.current().key()).isEqualTo("permit");
+			assertThat(LockLease.current().key()).isEqualTo("lock");
+			assertThat(Lease.current()).isSameAs(LockLease.current());
+			assertThat(LeaseContext.current().leases()).containsExactly(LockLease.current(), PermitLease.current());
+		});
+		assertThat(this.context.locks().events()).hasSize(8);
+	}
+
+	@Test
+	@DisplayName("Outside, and where nothing of the kind is held, there is none, and the error says so")
+	void outside() {
+		assertThatIllegalStateException().isThrownBy(Lease::current)
+			.withMessageContaining("no lease of a lock or permit here")
+			.withMessageContaining("@DistributedLock or @Semaphore");
+		assertThatIllegalStateException().isThrownBy(LockLease::current).withMessageContaining("@DistributedLock");
+		assertThatIllegalStateException().isThrownBy(PermitLease::current).withMessageContaining("@Semaphore");
+		this.shop.locked(() -> assertThatIllegalStateException().isThrownBy(PermitLease::current));
+		this.shop.limited(() -> assertThatIllegalStateException().isThrownBy(LockLease::current));
+		this.shop.free(() -> assertThatIllegalStateException().isThrownBy(Lease::current));
+	}
+
+	@Test
+	@DisplayName("Inner calls have their own, and the outer one's is back after each, however that ended")
+	void nested() {
+		List<String> keys = new ArrayList<>();
+		this.shop.locked(() -> {
+			Lease outer = Lease.current();
+			this.shop.other(() -> keys.addAll(LeaseContext.current().leases().stream().map(Lease::key).toList()));
+			assertThat(Lease.current()).isSameAs(outer);
+			assertThatIllegalStateException().isThrownBy(() -> this.shop.other(() -> {
+				throw new IllegalStateException("failed");
+			})).withMessage("failed");
+			assertThat(Lease.current()).isSameAs(outer);
+			this.shop.free(() -> assertThat(Lease.current()).isSameAs(outer));
+			this.shop.limited(() -> assertThat(LockLease.current()).isSameAs(outer));
+			this.context.semaphores().busy();
+			this.shop.skipped(() -> keys.add("ran"));
+			assertThat(Lease.current()).isSameAs(outer);
+		});
+		assertThat(keys).containsExactly("other", "lock");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "exception", "error" })
+	@DisplayName("Nothing is left behind by a method that throws")
+	void afterFailure(String kind) {
+		Throwable failure = kind.equals("error") ? new AssertionError(kind) : new IllegalStateException(kind);
+		assertThat(catchThrowable(() -> this.shop.both(() -> sneak(failure)))).isSameAs(failure);
+		assertThatIllegalStateException().isThrownBy(Lease::current).withMessageContaining("no lease");
+	}
+
+	@SuppressWarnings("unchecked")
+	private static <T extends Throwable> void sneak(Throwable failure) throws T {
+		throw (T) failure;
+	}
+
+	@Test
+	@DisplayName("Nothing is left behind by a call that cannot have its lock, and its fallback runs without")
+	void notAcquired() {
+		this.context.locks().busy();
+		List<LeaseContext> seen = new ArrayList<>();
+		this.shop.fallingBack(() -> seen.add(LeaseContext.current()));
+		assertThat(seen).containsExactly(LeaseContext.empty());
+		assertThat(this.context.locks().events()).containsExactly("permit", "return");
+	}
+
+	@Test
+	@DisplayName("Other threads have none unless the context is carried there")
+	void otherThreads() {
+		this.shop.locked(() -> {
+			LeaseContext context = LeaseContext.current();
+			CompletableFuture.runAsync(() -> {
+				assertThatIllegalStateException().isThrownBy(Lease::current);
+				LeaseContext.Scope scope = context.open();
+				assertThat(LockLease.current().key()).isEqualTo("lock");
+				scope.close();
+				assertThatIllegalStateException().isThrownBy(Lease::current);
+			}).join();
+		});
+	}
+
+	static class Shop {
+
+		@DistributedLock(name = "lock")
+		void locked(Runnable body) {
+			body.run();
+		}
+
+		@DistributedLock(name = "other")
+		void other(Runnable body) {
+			body.run();
+		}
+
+		@Semaphore(name = "permit", limit = 5, permits = 2)
+		void limited(Runnable body) {
+			body.run();
+		}
+
+		@Semaphore(name = "permit", limit = 5)
+		@DistributedLock(name = "lock")
+		void both(Runnable body) {
+			body.run();
+		}
+
+		@DistributedLock(condition = "false")
+		void free(Runnable body) {
+			body.run();
+		}
+
+		@Semaphore(limit = 5, onTimeout = OnTimeout.SKIP)
+		void skipped(Runnable body) {
+			body.run();
+		}
+
+		@Semaphore(limit = 5)
+		@DistributedLock(fallback = "without")
+		void fallingBack(Runnable body) {
+			throw new AssertionError("Not locked");
+		}
+
+		private void without(Runnable body) {
+			body.run();
+		}
+
+	}
+
+}

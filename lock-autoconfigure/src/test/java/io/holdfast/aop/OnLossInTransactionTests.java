@@ -1,0 +1,189 @@
+package io.holdfast.aop;
+
+import io.holdfast.LeaseLostException;
+import io.holdfast.LockLease;
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.OnLoss;
+import io.holdfast.annotation.ReleaseAfter;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.transaction.UnexpectedRollbackException;
+import org.springframework.transaction.annotation.EnableTransactionManagement;
+import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatNoException;
+
+/**
+ * What becomes of a transaction when a lock is lost that was taken in it or around it.
+ */
+@ExtendWith(OutputCaptureExtension.class)
+class OnLossInTransactionTests {
+
+	private static final String BEFORE_COMPLETION = "was lost before the transaction around " + Shop.class.getName();
+
+	private LockedContext context;
+
+	private RecordingLocks locks;
+
+	private Shop shop;
+
+	@BeforeEach
+	void start() {
+		this.context = LockedContext.withClassProxies(Shop.class, Transactions.class);
+		this.locks = this.context.locks();
+		this.shop = this.context.bean(Shop.class);
+	}
+
+	@AfterEach
+	void stop() {
+		assertThat(Thread.interrupted()).isFalse();
+		this.context.close();
+	}
+
+	private void inTransaction(Runnable body) {
+		new TransactionTemplate(this.context.bean(RecordingTransactions.class))
+			.executeWithoutResult((status) -> body.run());
+	}
+
+	private void lose() {
+		this.locks.lease("lock").lose();
+	}
+
+	private void call(OnLoss onLoss, Runnable body) {
+		switch (onLoss) {
+			case NOTIFY -> this.shop.notifying(body);
+			case THROW -> this.shop.throwing(body);
+			case INTERRUPT -> this.shop.interrupting(body);
+		}
+	}
+
+	@ParameterizedTest
+	@EnumSource(value = OnLoss.class, names = { "THROW", "INTERRUPT" })
+	@DisplayName("A lock that is lost in its method rolls the transaction around it back")
+	void lostInMethod(OnLoss onLoss) {
+		assertThatExceptionOfType(LeaseLostException.class)
+			.isThrownBy(() -> inTransaction(() -> call(onLoss, this::lose)))
+			.withMessageContaining("Lock 'lock' was lost while " + Shop.class.getName());
+		assertThat(this.locks.events()).containsExactly("begin", "lock", "unlock", "rollback");
+	}
+
+	@ParameterizedTest
+	@EnumSource(value = OnLoss.class, names = { "THROW", "INTERRUPT" })
+	@DisplayName("It does so even if nobody cares about the exception")
+	void swallowed(OnLoss onLoss) {
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> inTransaction(() -> {
+			assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> call(onLoss, this::lose));
+			this.locks.record("more");
+		})).withMessageContaining("Lock 'lock' was lost while ");
+		assertThat(this.locks.events()).containsExactly("begin", "lock", "unlock", "more", "rollback");
+	}
+
+	@ParameterizedTest
+	@EnumSource(value = OnLoss.class, names = { "THROW", "INTERRUPT" })
+	@DisplayName("A lock that is lost after its method rolls the transaction back instead of its commit")
+	void lostBeforeCommit(OnLoss onLoss, CapturedOutput output) {
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> inTransaction(() -> {
+			call(onLoss, () -> this.locks.record("body"));
+			lose();
+			assertThat(Thread.currentThread().isInterrupted()).isFalse();
+		})).withMessageContaining("Lock 'lock' " + BEFORE_COMPLETION);
+		assertThat(this.locks.events()).containsExactly("begin", "lock", "body", "unlock", "rollback");
+		assertThat(output).containsOnlyOnce("Lock 'lock' " + BEFORE_COMPLETION);
+	}
+
+	@Test
+	@DisplayName("NOTIFY: the transaction is committed, and the log has a warning")
+	void notifying(CapturedOutput output) {
+		inTransaction(() -> this.shop.notifying(this::lose));
+		inTransaction(() -> {
+			this.shop.notifying(() -> this.locks.record("body"));
+			lose();
+		});
+		assertThat(this.locks.events()).containsExactly("begin", "lock", "unlock", "commit", "begin", "lock", "body",
+				"commit", "unlock");
+		assertThat(output).containsOnlyOnce("Lock 'lock' was lost while ")
+			.containsOnlyOnce("Lock 'lock' " + BEFORE_COMPLETION);
+	}
+
+	@Test
+	@DisplayName("A lock that its method gave up, or one for the method only, does not matter to the transaction")
+	void givenUp() {
+		assertThatNoException().isThrownBy(() -> inTransaction(() -> {
+			this.shop.throwing(() -> LockLease.current().release());
+			this.shop.afterMethod(() -> this.locks.record("body"));
+			lose();
+		}));
+		assertThat(this.locks.events()).endsWith("commit");
+	}
+
+	@Test
+	@DisplayName("A loss of which a transaction that was joined is told rolls all of it back")
+	void joined() {
+		assertThatExceptionOfType(UnexpectedRollbackException.class).isThrownBy(() -> inTransaction(() -> {
+			assertThatExceptionOfType(LeaseLostException.class)
+				.isThrownBy(() -> inTransaction(() -> this.shop.throwing(this::lose)));
+			this.locks.record("more");
+		}));
+		assertThat(this.locks.events()).containsExactly("begin", "lock", "unlock", "more", "rollback");
+	}
+
+	@Test
+	@DisplayName("The exception comes after the commit of a transaction that began inside of the lock")
+	void transactionInside() {
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.shop.sell(this::lose));
+		assertThat(this.locks.events()).containsExactly("lock", "begin", "commit", "unlock");
+	}
+
+	@EnableTransactionManagement
+	static class Transactions extends RecordingTransactions {
+
+		private static final long serialVersionUID = 1L;
+
+		Transactions(RecordingLocks recorder) {
+			super(recorder);
+		}
+
+	}
+
+	static class Shop {
+
+		@DistributedLock(name = "lock")
+		void notifying(Runnable body) {
+			body.run();
+		}
+
+		@DistributedLock(name = "lock", onLoss = OnLoss.THROW)
+		void throwing(Runnable body) {
+			body.run();
+		}
+
+		@DistributedLock(name = "lock", onLoss = OnLoss.INTERRUPT)
+		void interrupting(Runnable body) {
+			body.run();
+		}
+
+		@DistributedLock(name = "lock", onLoss = OnLoss.THROW, releaseAfter = ReleaseAfter.METHOD)
+		void afterMethod(Runnable body) {
+			body.run();
+		}
+
+		@Transactional
+		@DistributedLock(name = "lock", onLoss = OnLoss.THROW)
+		public void sell(Runnable body) {
+			body.run();
+		}
+
+	}
+
+}

@@ -1,0 +1,245 @@
+package io.holdfast.aop;
+
+import java.io.IOException;
+import java.util.concurrent.Callable;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.LeaseLostException;
+import io.holdfast.LockLease;
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.OnLoss;
+import io.holdfast.annotation.Semaphore;
+import io.holdfast.aop.RecordingLease.Outcome;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+/**
+ * What becomes of calls whose lease is lost while the method runs.
+ */
+@ExtendWith(OutputCaptureExtension.class)
+class OnLossTests {
+
+	private static final String LOST = "was lost while " + Shop.class.getName() + ".";
+
+	private LockedContext context;
+
+	private Shop shop;
+
+	@BeforeEach
+	void start() {
+		this.context = LockedContext.withClassProxies(Shop.class);
+		this.shop = this.context.bean(Shop.class);
+	}
+
+	@AfterEach
+	void stop() {
+		assertThat(Thread.interrupted()).isFalse();
+		this.context.close();
+	}
+
+	private void lose(String key) {
+		this.context.locks().lease(key).lose();
+	}
+
+	@Test
+	@DisplayName("NOTIFY: the caller gets the result, and the log has a warning")
+	void notifying(CapturedOutput output) throws Exception {
+		assertThat(this.shop.notifying(() -> {
+			lose("notify");
+			return "done";
+		})).isEqualTo("done");
+		assertThat(output).containsOnlyOnce("Lock 'notify' " + LOST + "notifying ran");
+		IOException failure = new IOException("own");
+		assertThat(catchThrowable(() -> this.shop.notifying(() -> {
+			lose("notify");
+			throw failure;
+		}))).isSameAs(failure).hasNoSuppressedExceptions();
+	}
+
+	@Test
+	@DisplayName("THROW: the caller gets an exception instead of the result, when the method has ended")
+	void throwing(CapturedOutput output) {
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.shop.throwing(() -> {
+			lose("throw");
+			assertThat(Thread.currentThread().isInterrupted()).isFalse();
+			return "done";
+		})).withMessageContaining("Lock 'throw' " + LOST + "throwing ran").withNoCause().satisfies((ex) -> {
+			assertThat(ex.getKey()).isEqualTo("throw");
+			assertThat(ex).hasNoSuppressedExceptions();
+		});
+		assertThat(this.context.locks().events()).containsExactly("lock", "unlock");
+		assertThat(output).contains("Lock 'throw' " + LOST + "throwing ran");
+	}
+
+	@Test
+	@DisplayName("THROW: what the method throws is not replaced, but tells of the loss")
+	void throwingBoth() {
+		IOException failure = new IOException("own");
+		assertThat(catchThrowable(() -> this.shop.throwing(() -> {
+			lose("throw");
+			throw failure;
+		}))).isSameAs(failure).satisfies((ex) -> assertThat(ex.getSuppressed()).hasSize(1));
+		assertThat(failure.getSuppressed()[0]).isInstanceOf(LeaseLostException.class).hasMessageContaining(LOST);
+	}
+
+	@Test
+	@DisplayName("INTERRUPT: the thread is interrupted while the method runs, and not any more afterwards")
+	void interrupting(CapturedOutput output) {
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.shop.interrupting(() -> {
+			assertThat(Thread.currentThread().isInterrupted()).isFalse();
+			lose("interrupt");
+			assertThat(Thread.currentThread().isInterrupted()).isTrue();
+			return "done";
+		})).withMessageContaining("Lock 'interrupt' " + LOST + "interrupting ran").withNoCause();
+		assertThat(Thread.currentThread().isInterrupted()).isFalse();
+		assertThat(this.context.locks().events()).containsExactly("lock", "unlock");
+		assertThat(output).containsOnlyOnce("Lock 'interrupt' " + LOST + "interrupting ran");
+	}
+
+	@Test
+	@DisplayName("INTERRUPT: whatever the method throws is the cause of the exception")
+	void interruptingCause() {
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.shop.interrupting(() -> {
+			lose("interrupt");
+			Thread.sleep(60_000);
+			return "done";
+		})).withCauseInstanceOf(InterruptedException.class);
+	}
+
+	@Test
+	@DisplayName("INTERRUPT: a lease that was lost before the method began interrupts it, too")
+	void lostBefore() {
+		this.context.locks().releasing(Outcome.LOST);
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.shop.interrupting(() -> {
+			Thread.sleep(60_000);
+			return "done";
+		})).withCauseInstanceOf(InterruptedException.class);
+	}
+
+	@Test
+	@DisplayName("Nothing happens to calls whose lease is not lost, or lost only after them, or given up by themselves")
+	void notLost(CapturedOutput output) throws Exception {
+		assertThat(this.shop.throwing(() -> "done")).isEqualTo("done");
+		assertThat(this.shop.interrupting(() -> "done")).isEqualTo("done");
+		lose("interrupt");
+		assertThat(Thread.currentThread().isInterrupted()).isFalse();
+		assertThat(this.shop.throwing(() -> LockLease.current().release().name())).isEqualTo("RELEASED");
+		assertThat(this.shop.interrupting(() -> LockLease.current().release().name())).isEqualTo("RELEASED");
+		assertThat(output).doesNotContain("was lost");
+	}
+
+	@Test
+	@DisplayName("A release without answer says nothing of a loss; of a lease that was lost before, it does not hide it")
+	void failingRelease() throws Exception {
+		this.context.locks().releasing(Outcome.FAILED);
+		assertThat(this.shop.throwing(() -> "done")).isEqualTo("done");
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.shop.throwing(() -> {
+			lose("throw");
+			return "done";
+		}));
+	}
+
+	@Test
+	@DisplayName("An interrupt by somebody else is kept, whether it came before the call or during it")
+	void foreignInterrupt() {
+		Callable<String> losing = () -> {
+			lose("interrupt");
+			return "done";
+		};
+		Thread.currentThread().interrupt();
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.shop.interrupting(losing));
+		assertThat(Thread.interrupted()).isTrue();
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.shop.interrupting(() -> {
+			Thread.currentThread().interrupt();
+			return losing.call();
+		}));
+		assertThat(Thread.interrupted()).isTrue();
+	}
+
+	@Test
+	@DisplayName("Of two calls inside of one another, each is interrupted for its own lease, in whatever order they are lost")
+	void nested() {
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.shop.interrupting(() -> {
+			assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.shop.interruptingToo(() -> {
+				lose("too");
+				lose("interrupt");
+				Thread.sleep(60_000);
+				return "inner";
+			})).withMessageContaining("'too'");
+			assertThat(Thread.currentThread().isInterrupted()).isTrue();
+			return "outer";
+		})).withMessageContaining("'interrupt'").withNoCause();
+		assertThat(Thread.currentThread().isInterrupted()).isFalse();
+	}
+
+	@Test
+	@DisplayName("The loss of an inner call's lease does not interrupt the outer call")
+	void nestedInnerOnly() throws Exception {
+		assertThat(this.shop.interrupting(() -> {
+			assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.shop.interruptingToo(() -> {
+				lose("too");
+				return "inner";
+			}));
+			assertThat(Thread.currentThread().isInterrupted()).isFalse();
+			return "outer";
+		})).isEqualTo("outer");
+	}
+
+	@Test
+	@DisplayName("Lost permits are treated alike; of lock and permits, the lock's loss comes first")
+	void permits(CapturedOutput output) {
+		assertThatExceptionOfType(HoldfastException.class).isThrownBy(() -> this.shop.both(() -> {
+			this.context.semaphores().lease("permit").lose();
+			assertThat(Thread.currentThread().isInterrupted()).isTrue();
+			Thread.interrupted();
+			return "done";
+		})).isInstanceOf(LeaseLostException.class).withMessageContaining("Permit of semaphore 'permit' " + LOST);
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.shop.both(() -> {
+			this.context.semaphores().lease("permit").lose();
+			lose("lock");
+			return "done";
+		})).withMessageContaining("Permit of semaphore 'permit'").havingCause().withMessageContaining("Lock 'lock'");
+		assertThat(output).contains("Lock 'lock' was lost", "Permit of semaphore 'permit' was lost");
+	}
+
+	static class Shop {
+
+		@DistributedLock(name = "notify")
+		String notifying(Callable<String> body) throws Exception {
+			return body.call();
+		}
+
+		@DistributedLock(name = "throw", onLoss = OnLoss.THROW)
+		String throwing(Callable<String> body) throws Exception {
+			return body.call();
+		}
+
+		@DistributedLock(name = "interrupt", onLoss = OnLoss.INTERRUPT)
+		String interrupting(Callable<String> body) throws Exception {
+			return body.call();
+		}
+
+		@DistributedLock(name = "too", onLoss = OnLoss.INTERRUPT)
+		String interruptingToo(Callable<String> body) throws Exception {
+			return body.call();
+		}
+
+		@Semaphore(name = "permit", limit = 1, onLoss = OnLoss.INTERRUPT)
+		@DistributedLock(name = "lock", onLoss = OnLoss.THROW)
+		String both(Callable<String> body) throws Exception {
+			return body.call();
+		}
+
+	}
+
+}
