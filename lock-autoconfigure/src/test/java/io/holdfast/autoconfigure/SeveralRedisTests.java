@@ -25,6 +25,8 @@ import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.beans.factory.InitializingBean;
 import org.springframework.beans.factory.annotation.Qualifier;
@@ -178,10 +180,12 @@ class SeveralRedisTests {
 		}
 	}
 
-	@Test
+	@ParameterizedTest(name = "lazy: {0}")
+	@ValueSource(booleans = { false, true })
 	@DisplayName("The shut-down waits for work in flight in the other Redis, too: nothing new, and renewed until released")
-	void shutsDownInOrder() {
-		ConfigurableApplicationContext context = start(Orders.class, LONG_SHUT_DOWN);
+	void shutsDownInOrder(boolean lazy) {
+		ConfigurableApplicationContext context = start(Orders.class, LONG_SHUT_DOWN,
+				"spring.main.lazy-initialization=" + lazy);
 		LockService orders = ordersLocks(context);
 		LockService locks = locks(context);
 		LockLease lease = orders.acquire(LockRequest.of("a").leaseTime(Duration.ofSeconds(1)));
