@@ -73,9 +73,9 @@ final class Failures {
 
 	static LeaseStoreException retentionTrouble(Resource resource, Throwable error) {
 		Throwable cause = cause(error);
-		return new LeaseStoreException(resource.key(),
-				"That " + resource + " is kept for its minHold is not confirmed: " + text(cause)
-						+ ". It is released after that, or ends with its lease",
+		return new LeaseStoreException(
+				resource.key(), "That others are kept out of " + resource + " for its minHold is not confirmed yet: "
+						+ text(cause) + ". It is repeated in the background; in vain, they get it when its lease ends",
 				cause);
 	}
 

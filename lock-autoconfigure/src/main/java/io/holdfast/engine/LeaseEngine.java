@@ -11,7 +11,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
@@ -178,7 +177,10 @@ public final class LeaseEngine implements AutoCloseable {
 	}
 
 	CompletableFuture<ReleaseReply> release(Resource resource, Ask ended, boolean doubtful, @Nullable Ask next) {
-		CompletableFuture<ReleaseReply> outcome = new Release(this, resource, ended, doubtful).start(next);
+		return awaited(new Release(this, resource, ended, doubtful).start(next));
+	}
+
+	private <T> CompletableFuture<T> awaited(CompletableFuture<T> outcome) {
 		if (!outcome.isDone()) {
 			this.releases.add(outcome);
 			outcome.whenComplete((reply, error) -> this.releases.remove(outcome));
@@ -235,35 +237,18 @@ public final class LeaseEngine implements AutoCloseable {
 	}
 
 	/**
-	 * Keep others out of what its holder has released, for a while: its lease is to end
-	 * by itself, should this instance end first; otherwise it is handed over.
+	 * Keep others out of what its holder has released, for a while.
+	 * @param hold the hold, which is over here
+	 * @param nanos for how long
+	 * @param result completed by the store's answer; fails if that fails or is late
 	 */
 	void retain(Hold hold, long nanos, CompletableFuture<ReleaseResult> result) {
-		Resource resource = hold.gate.resource;
-		// Whole milliseconds, not less.
-		long millis = TimeUnit.NANOSECONDS.toMillis(nanos + 999_999);
 		this.retained.add(hold.token);
-		CompletableFuture<Boolean> answer = send(() -> this.store.retain(hold.renewal(millis)));
-		// A silent store must not keep its caller, nor a shut-down.
-		Scheduler.Timer silence = this.scheduler.schedule(
-				() -> answer.completeExceptionally(
-						StoreFailure.silence(this.settings.commandTimeout(), new TimeoutException())),
-				commandTimeoutNanos());
-		this.releases.add(answer);
-		answer.whenComplete((held, error) -> {
-			silence.cancel();
-			this.releases.remove(answer);
-			if (error == null) {
-				result.complete(held ? ReleaseResult.RELEASED : ReleaseResult.LOST);
-			}
-			else {
-				result.completeExceptionally(Failures.retentionTrouble(resource, error));
-			}
-		});
 		this.scheduler.schedule(() -> {
 			this.retained.remove(hold.token);
-			release(resource, hold.ask(now()), hold.doubtful, null);
-		}, TimeUnit.MILLISECONDS.toNanos(millis));
+			release(hold.gate.resource, hold.ask(now()), hold.doubtful, null);
+		}, nanos);
+		new Retention(this, hold, now() + nanos, awaited(result)).send();
 	}
 
 	/**

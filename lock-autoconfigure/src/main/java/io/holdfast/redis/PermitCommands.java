@@ -67,7 +67,7 @@ final class PermitCommands {
 				this.options.keyOf(resource), reply);
 	}
 
-	CompletableFuture<List<Boolean>> renew(List<Renewal> renewals) {
+	<T> CompletableFuture<T> renew(List<Renewal> renewals, String what, Function<List<?>, T> reply) {
 		Stream<?> args = renewals.stream()
 			.flatMap((renewal) -> Stream.of(renewal.token(), renewal.permits(), renewal.leaseMillis()));
 		return this.executor.execute(Script.PERMITS_RENEW,
@@ -76,7 +76,7 @@ final class PermitCommands {
 					.flatMap((keys) -> Stream.of(keys.holders(), keys.queue(), keys.state()))
 					.map(RedisKeys::bytes)
 					.toArray(byte[][]::new),
-				args, "renewals", (reply) -> reply.stream().map(Replies::flag).toList());
+				args, what, reply);
 	}
 
 	CompletableFuture<PermitState> inspect(Resource resource, int maxHolders) {

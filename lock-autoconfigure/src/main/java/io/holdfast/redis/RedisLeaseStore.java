@@ -115,20 +115,23 @@ public final class RedisLeaseStore implements LeaseStore {
 	public CompletableFuture<Boolean> retain(Renewal lease) {
 		// What the scripts take as the exact time.
 		Renewal exact = new Renewal(lease.resource(), lease.token(), lease.permits(), -lease.leaseMillis());
-		return renew(List.of(exact)).thenApply((held) -> held.get(0));
+		return renew(List.of(exact), this.options.keyOf(lease.resource()), (reply) -> Replies.flag(reply.get(0)));
 	}
 
 	@Override
 	public CompletableFuture<List<Boolean>> renew(List<Renewal> renewals) {
+		return renew(renewals, "renewals", (reply) -> reply.stream().map(Replies::flag).toList());
+	}
+
+	private <T> CompletableFuture<T> renew(List<Renewal> renewals, String what, Function<List<?>, T> reply) {
 		if (!renewals.isEmpty() && renewals.get(0).resource().kind() != Kind.LOCK) {
-			return this.permits.renew(renewals);
+			return this.permits.renew(renewals, what, reply);
 		}
 		return this.executor.execute(Script.RENEW,
 				() -> renewals.stream()
 					.map((renewal) -> RedisKeys.bytes(this.options.keyOf(renewal.resource())))
 					.toArray(byte[][]::new),
-				renewals.stream().flatMap((renewal) -> Stream.of(renewal.token(), renewal.leaseMillis())), "renewals",
-				(reply) -> reply.stream().map(Replies::flag).toList());
+				renewals.stream().flatMap((renewal) -> Stream.of(renewal.token(), renewal.leaseMillis())), what, reply);
 	}
 
 	@Override

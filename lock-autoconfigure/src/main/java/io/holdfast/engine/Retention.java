@@ -1,0 +1,73 @@
+package io.holdfast.engine;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+import io.holdfast.ReleaseResult;
+
+/**
+ * The end of a hold that its user has released, but that is to keep others out for a
+ * while: its lease is to end by itself then, should this instance end first; otherwise it
+ * is handed over. The command is repeated until it is answered, or the store has
+ * forgotten the lease by itself. Thread-safe.
+ */
+final class Retention {
+
+	private final LeaseEngine engine;
+
+	private final Hold hold;
+
+	private final long endsAt;
+
+	private final CompletableFuture<ReleaseResult> outcome;
+
+	/** Changed by one command after the other. */
+	private volatile int attempts;
+
+	/**
+	 * Create a retention that is yet to be sent.
+	 * @param engine whose it is
+	 * @param hold what is over here
+	 * @param endsAt when it is to be over for others
+	 * @param outcome completed by what the first command comes to; fails if it fails or
+	 * is not answered in time
+	 */
+	Retention(LeaseEngine engine, Hold hold, long endsAt, CompletableFuture<ReleaseResult> outcome) {
+		this.engine = engine;
+		this.hold = hold;
+		this.endsAt = endsAt;
+		this.outcome = outcome;
+	}
+
+	void send() {
+		// Whole milliseconds, not less.
+		long millis = TimeUnit.NANOSECONDS.toMillis(this.endsAt - this.engine.now() + 999_999);
+		CompletableFuture<Boolean> command = LeaseEngine
+			.send(() -> this.engine.store.retain(this.hold.renewal(millis)));
+		Scheduler.Timer silence = this.engine.scheduler.schedule(() -> {
+			this.outcome.completeExceptionally(Failures.retentionTrouble(this.hold.gate.resource,
+					StoreFailure.silence(this.engine.settings.commandTimeout(), new TimeoutException())));
+			// What comes later must not be overtaken by it.
+			command.cancel(true);
+		}, this.engine.commandTimeoutNanos());
+		command.whenComplete((held, error) -> {
+			silence.cancel();
+			if (error == null) {
+				this.outcome.complete(held ? ReleaseResult.RELEASED : ReleaseResult.LOST);
+			}
+			else {
+				this.outcome.completeExceptionally(Failures.retentionTrouble(this.hold.gate.resource, error));
+				repeat();
+			}
+		});
+	}
+
+	private void repeat() {
+		long at = this.engine.now() + (this.engine.retryDelay() << Math.min(this.attempts++, 5));
+		if (at - this.endsAt < 0 && at - this.hold.validUntil() < 0) {
+			this.engine.scheduler.schedule(this::send, at - this.engine.now());
+		}
+	}
+
+}
