@@ -207,9 +207,10 @@ abstract class Gate {
 	}
 
 	/** One lease on a hold was released; with the last of them the hold ends. */
-	final void release(HeldLease lease, boolean retaining, CompletableFuture<ReleaseResult> result) {
+	final void release(HeldLease lease, boolean used, CompletableFuture<ReleaseResult> result) {
 		Hold hold = lease.hold;
 		hold.closed(lease);
+		hold.used |= used;
 		if (hold.leases > 0) {
 			result.complete(hold.isHeld(this.engine.now()) ? ReleaseResult.RELEASED : ReleaseResult.LOST);
 			return;
@@ -226,7 +227,7 @@ abstract class Gate {
 		}
 		ended(hold);
 		long kept = hold.grantedAt + hold.demand.minHoldNanos() - now;
-		if (held && retaining && kept > 0) {
+		if (held && hold.used && kept > 0) {
 			this.engine.retain(hold, kept, result);
 			this.engine.keeper.forget(hold);
 			detach(hold);

@@ -134,12 +134,12 @@ abstract class HeldLease implements OpenLease {
 		return end(true);
 	}
 
-	private CompletableFuture<ReleaseResult> end(boolean retaining) {
+	private CompletableFuture<ReleaseResult> end(boolean used) {
 		if (!this.released.compareAndSet(false, true)) {
 			return CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
 		}
 		CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
-		this.hold.gate.execute(() -> this.hold.gate.release(this, retaining, result));
+		this.hold.gate.execute(() -> this.hold.gate.release(this, used, result));
 		return result;
 	}
 

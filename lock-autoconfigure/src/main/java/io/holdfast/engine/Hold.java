@@ -50,6 +50,9 @@ final class Hold {
 	 */
 	private volatile int own;
 
+	/** Whether a lease on it reached its user. Confined to the gate. */
+	boolean used;
+
 	/** Whether it is one of the gate's users. Confined to the gate. */
 	boolean attached = true;
 

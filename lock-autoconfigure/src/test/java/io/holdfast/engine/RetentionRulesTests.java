@@ -1,6 +1,7 @@
 package io.holdfast.engine;
 
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -152,6 +153,23 @@ class RetentionRulesTests extends ScriptedEngine {
 		this.store.whileLookingAtTheClock = () -> answer.cancel(false);
 		this.store.last("acquire 1").granted(10, 30_000);
 		assertThat(this.store.sent()).endsWith("release 1").noneMatch((line) -> line.startsWith("retain"));
+	}
+
+	@Test
+	void whatSomebodyHadIsKeptThoughTheLastLeaseOfItReachedNobody() {
+		List<Runnable> later = new ArrayList<>();
+		LeaseEngine slow = new LeaseEngine(this.store, EngineSettings.defaults(), this.store, later::add, ID,
+				() -> 1.0);
+		DefaultLockService service = new DefaultLockService(slow);
+		CompletableFuture<LockLease> outer = service.acquireAsync(KEPT);
+		this.store.last("acquire 1").granted(10, 30_000);
+		later.remove(0).run();
+		CompletableFuture<LockLease> inner = service.acquireAsync(KEPT.within(LeaseContext.empty().with(outer.join())));
+		outer.join().releaseAsync();
+		inner.cancel(false);
+		this.store.sent();
+		later.forEach(Runnable::run);
+		assertThat(this.store.sent()).containsExactly("retain 1 for 20000");
 	}
 
 	@Test
