@@ -189,7 +189,8 @@ public @interface DistributedLock {
 
 	/**
 	 * The name of the bean that grants the lock: a {@link io.holdfast.LockService}, where
-	 * an application has more than one because it uses more than one Redis.
+	 * an application has more than one because it uses more than one Redis. It is looked
+	 * up at the first call.
 	 * @return the bean's name, or empty for the only or primary one
 	 */
 	String service() default "";

@@ -61,11 +61,11 @@ import org.springframework.aot.hint.annotation.Reflective;
  * <p>
  * With {@link DistributedLock @DistributedLock} on the same method, the permits are
  * awaited first and the lock then, each for its own wait time; they are released in the
- * reverse order, unless the lock waits for a transaction of the caller. So nobody holds
- * the lock while waiting for permits. Both are outside of transactions, caches and
- * aspects: released after the commit. They are inside of {@code @Async} (taken on the
- * asynchronous thread), {@code @Retryable} (by each attempt) and
- * {@code @ConcurrencyLimit}, which limits a method in one instance only.
+ * reverse order. So nobody holds the lock while waiting for permits. Both are outside of
+ * transactions, caches and aspects of the method: released after the commit. In a
+ * transaction of the caller, permits come back when the method has ended. They are inside
+ * of {@code @Async} (taken on the asynchronous thread), {@code @Retryable} (by each
+ * attempt) and {@code @ConcurrencyLimit}, which limits a method in one instance only.
  *
  * <p>
  * All texts may hold <code>${&hellip;}</code> placeholders.
@@ -202,7 +202,7 @@ public @interface Semaphore {
 	/**
 	 * The name of the bean that grants the permits: a
 	 * {@link io.holdfast.SemaphoreService}, where an application has more than one
-	 * because it uses more than one Redis.
+	 * because it uses more than one Redis. It is looked up at the first call.
 	 * @return the bean's name, or empty for the only or primary one
 	 */
 	String service() default "";

@@ -4,6 +4,7 @@ import java.lang.annotation.Annotation;
 import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -103,9 +104,11 @@ final class Declarations<A extends Annotation, T> {
 	 * Check all that a type declares.
 	 * @param type a class or an interface
 	 * @param classProxy whether the proxy is a subclass of the type
+	 * @return what was parsed
 	 * @throws InvalidDeclarationException if something cannot be applied
 	 */
-	void check(Class<?> type, boolean classProxy) {
+	List<T> check(Class<?> type, boolean classProxy) {
+		List<T> results = new ArrayList<>();
 		for (Declaration<A> declaration : of(type)) {
 			checkMethod(declaration);
 			if (classProxy && Modifier.isFinal(declaration.method().getModifiers()) && isMeant(declaration)) {
@@ -113,8 +116,9 @@ final class Declarations<A extends Annotation, T> {
 						"has no effect, because the method is final and the bean's proxy is a subclass of its class",
 						"Make the method non-final (in Kotlin: open, or use the kotlin-spring plugin)", null);
 			}
-			this.parser.apply(declaration);
+			results.add(this.parser.apply(declaration));
 		}
+		return results;
 	}
 
 	private void checkMethod(Declaration<A> declaration) {

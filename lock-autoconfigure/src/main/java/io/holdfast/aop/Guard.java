@@ -2,7 +2,6 @@ package io.holdfast.aop;
 
 import java.lang.annotation.Annotation;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Supplier;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
@@ -29,19 +28,17 @@ final class Guard<A extends Annotation, R, S> {
 
 	private final Declarations<A, Plan<R>> declarations;
 
-	private final Supplier<S> services;
+	private final Services<S> services;
 
 	private final Acquisition<S, R> acquisition;
-
-	private volatile @Nullable S service;
 
 	/**
 	 * Create the guard.
 	 * @param declarations where the annotation is declared
-	 * @param services gives the service; asked at the first call of an annotated method
+	 * @param services who grants it
 	 * @param acquisition how the service is asked
 	 */
-	Guard(Declarations<A, Plan<R>> declarations, Supplier<S> services, Acquisition<S, R> acquisition) {
+	Guard(Declarations<A, Plan<R>> declarations, Services<S> services, Acquisition<S, R> acquisition) {
 		this.declarations = declarations;
 		this.services = services;
 		this.acquisition = acquisition;
@@ -49,6 +46,20 @@ final class Guard<A extends Annotation, R, S> {
 
 	Declarations<A, Plan<R>> declarations() {
 		return this.declarations;
+	}
+
+	Services<S> services() {
+		return this.services;
+	}
+
+	/**
+	 * Check all that a type declares.
+	 * @param type a class or an interface
+	 * @param classProxy whether the proxy is a subclass of the type
+	 * @throws InvalidDeclarationException if something cannot be applied
+	 */
+	void check(Class<?> type, boolean classProxy) {
+		this.declarations.check(type, classProxy).forEach(this.services::expect);
 	}
 
 	/**
@@ -66,20 +77,7 @@ final class Guard<A extends Annotation, R, S> {
 			return null;
 		}
 		R request = plan.requests().request(invocation.getThis(), invocation.getArguments());
-		return new GuardedStep(invocation, plan, request, service());
-	}
-
-	/**
-	 * Asked for at the first call, so that advised beans may be created before it. Not
-	 * guarded: a lock held while a bean is looked up could wait for its creator.
-	 */
-	private S service() {
-		S known = this.service;
-		if (known == null) {
-			known = this.services.get();
-			this.service = known;
-		}
-		return known;
+		return new GuardedStep(invocation, plan, request, this.services.get(plan));
 	}
 
 	/**

@@ -27,6 +27,7 @@ import org.springframework.aop.support.AopUtils;
 import org.springframework.aop.support.DefaultPointcutAdvisor;
 import org.springframework.aop.support.StaticMethodMatcherPointcut;
 import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.support.AbstractBeanFactory;
 import org.springframework.context.EmbeddedValueResolverAware;
@@ -49,7 +50,7 @@ import org.springframework.util.StringValueResolver;
  */
 @SuppressWarnings("serial")
 public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProcessor
-		implements EmbeddedValueResolverAware {
+		implements EmbeddedValueResolverAware, SmartInitializingSingleton {
 
 	/**
 	 * After the auto-proxy creator, before the post-processors of {@code @Retryable} and
@@ -75,8 +76,8 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 
 	/**
 	 * Create the post-processor.
-	 * @param locks gives the lock service; asked at the first call of a method that needs
-	 * it, not before
+	 * @param locks gives the lock service for annotations that name none; asked at the
+	 * first call of a method that needs it, not before
 	 * @param semaphores gives the semaphore service, likewise
 	 */
 	public LeaseBeanPostProcessor(Supplier<LockService> locks, Supplier<SemaphoreService> semaphores) {
@@ -85,8 +86,9 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 				reader::semaphore);
 		Declarations<DistributedLock, Plan<LockRequest>> locked = new Declarations<>(DistributedLock.class,
 				reader::lock);
-		this.guards = List.of(new Guard<>(limited, semaphores, new Acquisition.OfPermits()),
-				new Guard<>(locked, locks, new Acquisition.OfLock()));
+		this.guards = List.of(
+				new Guard<>(limited, new Services<>(SemaphoreService.class, semaphores), new Acquisition.OfPermits()),
+				new Guard<>(locked, new Services<>(LockService.class, locks), new Acquisition.OfLock()));
 		this.leaseAdvisor = new DefaultPointcutAdvisor(new DeclaredPointcut(), new LeaseInterceptor(this.guards));
 		this.advisor = this.leaseAdvisor;
 		setBeforeExistingAdvisors(true);
@@ -102,12 +104,18 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	public void setBeanFactory(BeanFactory beanFactory) {
 		super.setBeanFactory(beanFactory);
 		this.delegates.setBeanResolver(new BeanFactoryResolver(beanFactory));
+		this.guards.forEach((guard) -> guard.services().setBeanFactory(beanFactory));
 	}
 
 	@Override
 	public void setBeanClassLoader(ClassLoader classLoader) {
 		super.setBeanClassLoader(classLoader);
 		this.delegates.setTypeLocator(new StandardTypeLocator(classLoader));
+	}
+
+	@Override
+	public void afterSingletonsInstantiated() {
+		this.guards.forEach((guard) -> guard.services().checkExpected());
 	}
 
 	@Override
@@ -128,7 +136,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 				: wrap(bean, beanName);
 		if (result != bean || (bean instanceof Advised advised && advised.indexOf(this.leaseAdvisor) >= 0)) {
 			for (Class<?> type : typesOf(bean)) {
-				this.guards.forEach((guard) -> guard.declarations().check(type, AopUtils.isCglibProxy(result)));
+				this.guards.forEach((guard) -> guard.check(type, AopUtils.isCglibProxy(result)));
 			}
 			checkOrder();
 		}

@@ -15,8 +15,9 @@ import org.jspecify.annotations.Nullable;
  * @param wayOut what becomes of calls that cannot have it
  * @param onLoss what becomes of calls that lose it
  * @param releaseAfter when it is released
+ * @param service the name of the bean that grants it, or empty
  */
 record Plan<R>(Declaration<?> declaration, ResultKind resultKind, @Nullable Condition condition,
-		RequestTemplate<R> requests, WayOut wayOut, OnLoss onLoss, ReleaseAfter releaseAfter) {
+		RequestTemplate<R> requests, WayOut wayOut, OnLoss onLoss, ReleaseAfter releaseAfter, String service) {
 
 }

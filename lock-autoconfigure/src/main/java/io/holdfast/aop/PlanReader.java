@@ -118,7 +118,8 @@ final class PlanReader {
 		Declaration<?> declaration = attributes.declaration();
 		return new Plan<>(declaration, ResultKind.of(declaration), condition(attributes),
 				template(attributes, severalKeys, requests), wayOut(attributes, failure),
-				attributes.plain().getEnum("onLoss", OnLoss.class), releaseAfter(attributes));
+				attributes.plain().getEnum("onLoss", OnLoss.class), releaseAfter(attributes),
+				attributes.text("service"));
 	}
 
 	private static ReleaseAfter releaseAfter(Attributes attributes) {

@@ -26,8 +26,8 @@ final class LockedContext implements AutoCloseable {
 
 	private LockedContext(Map<String, Object> properties, Class<?>... beans) {
 		this.context.getEnvironment().getPropertySources().addFirst(new MapPropertySource("test", properties));
-		this.context.registerBean(RecordingLocks.class);
-		this.context.registerBean(RecordingSemaphores.class);
+		this.context.registerBean(RecordingLocks.class, (definition) -> definition.setPrimary(true));
+		this.context.registerBean(RecordingSemaphores.class, (definition) -> definition.setPrimary(true));
 		this.context.registerBean(LeaseBeanPostProcessor.class, this::postProcessor);
 		this.context.register(beans);
 	}
@@ -95,6 +95,10 @@ final class LockedContext implements AutoCloseable {
 			this.context.close();
 			throw ex;
 		}
+	}
+
+	<T> T bean(String name, Class<T> type) {
+		return this.context.getBean(name, type);
 	}
 
 	<T> T bean(Class<T> type) {
