@@ -64,28 +64,7 @@ final class PlainCall {
 		for (Iterator<Held> each = this.held.descendingIterator(); each.hasNext();) {
 			context = context.with(each.next().lease());
 		}
-		LeaseContext.Scope scope = context.open();
-		try {
-			return this.held.stream().anyMatch(Held::endsOnLoss) ? proceedUnlessLost() : this.invocation.proceed();
-		}
-		finally {
-			scope.close();
-		}
-	}
-
-	private @Nullable Object proceedUnlessLost() throws Throwable {
-		Interruption interruption = new Interruption();
-		try {
-			for (Held each : this.held) {
-				if (each.endsOnLoss()) {
-					each.lease().onLost(interruption::lost);
-				}
-			}
-			return this.invocation.proceed();
-		}
-		finally {
-			interruption.end();
-		}
+		return MethodBody.run(this.invocation, context, this.held);
 	}
 
 	private void release() {

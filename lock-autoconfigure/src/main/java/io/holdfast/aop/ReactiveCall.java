@@ -132,8 +132,8 @@ final class ReactiveCall {
 		}
 
 		@Override
-		protected boolean endsWhenLost(Held held) {
-			return false;
+		protected boolean endsOnLoss(Held held) {
+			return held.endsOnLoss();
 		}
 
 		@Override

@@ -158,24 +158,15 @@ final class StageCall {
 		}
 		CompletionStage<?> stage;
 		try {
-			stage = stage(proceed(), "");
+			stage = stage(MethodBody.run(this.invocation, this.context, this.held), "");
 		}
 		catch (Throwable failure) {
 			end(null, failure);
 			return;
 		}
 		await(stage);
+		this.held.stream().filter(Held::endsOnLoss).forEach((each) -> each.lease().onLost(() -> cancel(this.pending)));
 		stage.whenComplete((value, failure) -> end(value, (failure != null) ? cause(failure) : null));
-	}
-
-	private @Nullable Object proceed() throws Throwable {
-		LeaseContext.Scope scope = this.context.open();
-		try {
-			return this.invocation.proceed();
-		}
-		finally {
-			scope.close();
-		}
 	}
 
 	private CompletionStage<?> stage(@Nullable Object returned, String whose) {

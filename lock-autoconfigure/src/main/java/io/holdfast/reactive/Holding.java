@@ -39,7 +39,7 @@ public abstract class Holding<H> {
 	 * @param held what was acquired
 	 * @return whether it ends with its lease
 	 */
-	protected abstract boolean endsWhenLost(H held);
+	protected abstract boolean endsOnLoss(H held);
 
 	/**
 	 * The chain has ended: release, without blocking.
@@ -104,7 +104,7 @@ public abstract class Holding<H> {
 	private <T> Flux<T> inside(LeaseContext context, H held, Flux<T> chain) {
 		Lease lease = lease(held);
 		Flux<T> whole = chain;
-		if (endsWhenLost(held)) {
+		if (endsOnLoss(held)) {
 			// It completes the chain, since an error would not cancel it, and the end
 			// finds the loss.
 			whole = chain.takeUntilOther(Mono.create((sink) -> lease.onLost(sink::success)));

@@ -37,7 +37,7 @@ final class LeaseHolding<L extends Lease> extends Holding<L> {
 	}
 
 	@Override
-	protected boolean endsWhenLost(L held) {
+	protected boolean endsOnLoss(L held) {
 		return true;
 	}
 

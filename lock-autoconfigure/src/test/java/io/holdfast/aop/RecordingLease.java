@@ -43,6 +43,11 @@ abstract class RecordingLease implements Lease {
 		}
 	}
 
+	/** Lose it without telling anybody: only its release finds that. */
+	synchronized void loseSilently() {
+		this.lost = true;
+	}
+
 	/** Lose it, and tell all who want to know on this thread. */
 	void loseHere() {
 		synchronized (this) {

@@ -1,0 +1,53 @@
+package io.holdfast.aop;
+
+import java.util.Collection;
+
+import io.holdfast.LeaseContext;
+import io.holdfast.aop.Step.Held;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The method itself, on the current thread: under its leases, and interrupted if one of
+ * them is lost that it is to end with.
+ */
+final class MethodBody {
+
+	private MethodBody() {
+	}
+
+	/**
+	 * Run the method.
+	 * @param invocation the call
+	 * @param context what it runs under
+	 * @param held what was acquired for it
+	 * @return what it returns
+	 * @throws Throwable what it throws
+	 */
+	static @Nullable Object run(MethodInvocation invocation, LeaseContext context, Collection<Held> held)
+			throws Throwable {
+		LeaseContext.Scope scope = context.open();
+		try {
+			return held.stream().anyMatch(Held::endsOnLoss) ? runUnlessLost(invocation, held) : invocation.proceed();
+		}
+		finally {
+			scope.close();
+		}
+	}
+
+	private static @Nullable Object runUnlessLost(MethodInvocation invocation, Collection<Held> held) throws Throwable {
+		Interruption interruption = new Interruption();
+		try {
+			for (Held each : held) {
+				if (each.endsOnLoss()) {
+					each.lease().onLost(interruption::lost);
+				}
+			}
+			return invocation.proceed();
+		}
+		finally {
+			interruption.end();
+		}
+	}
+
+}
