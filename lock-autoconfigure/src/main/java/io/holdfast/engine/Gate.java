@@ -226,7 +226,13 @@ abstract class Gate {
 			this.engine.lose(hold, hold.whyOver(now));
 		}
 		ended(hold);
-		long kept = hold.grantedAt + hold.demand.minHoldNanos() - now;
+		if (this.engine.isRetained(hold.token)) {
+			// A shut-down has ended it, and it is not to be released yet.
+			detach(hold);
+			result.complete(ReleaseResult.LOST);
+			return;
+		}
+		long kept = hold.keptFor(now);
 		if (held && hold.used && kept > 0) {
 			this.engine.retain(hold, kept, result);
 			this.engine.keeper.forget(hold);

@@ -182,6 +182,11 @@ final class Hold {
 				: this.gate.resource + " (fence " + this.fence + ")";
 	}
 
+	/** For how long others are to be kept out of it yet; not if it reached nobody. */
+	long keptFor(long now) {
+		return this.partial ? 0 : this.grantedAt + this.demand.minHoldNanos() - now;
+	}
+
 	/** How long this lease is to be renewed for at a time, 0 if it is not (any more). */
 	long renewalMillis(long now) {
 		if (isRenewed()) {

@@ -350,8 +350,14 @@ public final class LeaseEngine implements AutoCloseable {
 
 	private CompletableFuture<@Nullable Void> releaseRest() {
 		for (Hold hold : this.keeper.holds()) {
+			long kept = hold.keptFor(now());
 			lose(hold, "this instance shut down before it was released");
-			release(hold.gate.resource, hold.ask(now()), hold.doubtful, null);
+			if (kept > 0) {
+				retain(hold, kept, new CompletableFuture<>());
+			}
+			else {
+				release(hold.gate.resource, hold.ask(now()), hold.doubtful, null);
+			}
 		}
 		// Not on the driver's thread, which the store may have to wait for.
 		return released().thenRunAsync(this.store::stop, this.callbacks);
@@ -389,6 +395,10 @@ public final class LeaseEngine implements AutoCloseable {
 
 	boolean isClosed() {
 		return this.closed;
+	}
+
+	boolean isRetained(String token) {
+		return this.retained.contains(token);
 	}
 
 	boolean isOwn(String token) {
@@ -434,8 +444,7 @@ public final class LeaseEngine implements AutoCloseable {
 			if (waiter != null) {
 				waiter.gate.execute(() -> waiter.handedOver(fence, ttlMillis));
 			}
-			else if (LeaseEngine.this.keeper.find(token) == null && !LeaseEngine.this.retained.contains(token)
-					&& isOwn(token)) {
+			else if (LeaseEngine.this.keeper.find(token) == null && !isRetained(token) && isOwn(token)) {
 				// Its waiter gave up: nobody must wait for the claim's end.
 				long claim = LeaseEngine.this.settings.handoffTimeout().toMillis();
 				release(resource, Ask.unknown(token, claim), false, null);

@@ -230,6 +230,23 @@ class RetentionRulesTests extends ScriptedEngine {
 	}
 
 	@Test
+	void whatAShutDownEndsIsKeptToo() {
+		LockLease lease = granted(KEPT, 10);
+		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ofSeconds(1));
+		this.store.sent();
+		this.store.elapse(1000);
+		assertThat(lease.isHeld()).isFalse();
+		assertThat(this.store.sent()).containsExactly("retain 1 for 19000");
+		this.store.last("retain 1").retained(true);
+		assertThat(shutDown).isCompleted();
+		assertThat(lease.releaseAsync()).isCompletedWithValue(ReleaseResult.LOST);
+		assertThat(this.store.sent()).isEmpty();
+		this.store.elapse(19_000);
+		assertThat(this.store.sent()).containsExactly("release 1");
+		assertThat(this.engine.isIdle()).isTrue();
+	}
+
+	@Test
 	void aShutDownDoesNotWaitForASilentStoreForLong() {
 		LockLease lease = granted(KEPT, 10);
 		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ofMinutes(1));
