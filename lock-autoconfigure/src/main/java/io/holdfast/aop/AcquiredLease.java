@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * The lease of one call. It is released when the method has ended, or with the
  * transaction that it was put into. Thread-safe.
  */
-final class AcquiredLease implements Step.Held {
+final class AcquiredLease implements Step.Held, TransactionReleases.Part {
 
 	private static final Log logger = LogFactory.getLog(AcquiredLease.class);
 
@@ -84,8 +84,7 @@ final class AcquiredLease implements Step.Held {
 	@Override
 	public @Nullable Throwable end(@Nullable Throwable failure) {
 		// What is not held any more is of no use to the transaction, and its release
-		// tells
-		// whether it was lost.
+		// tells whether it was lost.
 		this.kept = this.inTransaction && this.lease.isHeld();
 		if (!this.kept) {
 			release();
@@ -95,15 +94,13 @@ final class AcquiredLease implements Step.Held {
 
 	@Override
 	public CompletableFuture<@Nullable Throwable> endAsync(@Nullable Throwable failure) {
-		return releaseAsync().thenApply((done) -> verdict(failure));
+		this.kept = this.inTransaction && this.lease.isHeld();
+		CompletableFuture<?> released = this.kept ? CompletableFuture.completedFuture(null) : releaseAsync();
+		return released.thenApply((done) -> verdict(failure));
 	}
 
-	/**
-	 * Check that the transaction may be committed. May block.
-	 * @throws LeaseLostException if the lease was lost and that is not only to be
-	 * notified of
-	 */
-	void checkBeforeCommit() {
+	@Override
+	public void checkBeforeCommit() {
 		if (this.plan.onLoss() == OnLoss.NOTIFY) {
 			return;
 		}

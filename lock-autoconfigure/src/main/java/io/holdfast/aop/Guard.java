@@ -106,10 +106,14 @@ final class Guard<A extends Annotation, R, S> {
 		}
 
 		@Override
+		public boolean releasesAfterTransaction() {
+			return TRANSACTIONS && this.plan.releaseAfter() == ReleaseAfter.TRANSACTION;
+		}
+
+		@Override
 		public Held acquire() {
 			Lease lease = Guard.this.acquisition.acquire(this.service, this.request);
-			boolean inTransaction = TRANSACTIONS && this.plan.releaseAfter() == ReleaseAfter.TRANSACTION
-					&& TransactionReleases.arePossible();
+			boolean inTransaction = releasesAfterTransaction() && TransactionReleases.arePossible();
 			AcquiredLease held = held(lease, inTransaction);
 			if (inTransaction) {
 				TransactionReleases.add(held);
@@ -118,16 +122,19 @@ final class Guard<A extends Annotation, R, S> {
 		}
 
 		@Override
-		public CompletableFuture<Held> acquireAsync(LeaseContext context) {
+		public CompletableFuture<Held> acquireAsync(LeaseContext context, @Nullable TransactionShare transaction) {
 			CompletableFuture<? extends Lease> granted = Guard.this.acquisition.acquireAsync(this.service, this.request,
 					context);
 			CompletableFuture<Held> result = new CompletableFuture<>();
 			granted.whenComplete((lease, failure) -> {
 				if (failure != null) {
 					result.completeExceptionally(failure);
+					return;
 				}
-				else if (!result.complete(held(lease, false))) {
-					held(lease, false).releaseAsync();
+				Held alone = held(lease, false);
+				Held held = (transaction != null && releasesAfterTransaction()) ? transaction.keep(alone) : alone;
+				if (!result.complete(held)) {
+					held.releaseAsync();
 				}
 			});
 			result.whenComplete((held, failure) -> {

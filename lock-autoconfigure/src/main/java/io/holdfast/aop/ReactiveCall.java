@@ -1,6 +1,7 @@
 package io.holdfast.aop;
 
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.Lease;
@@ -54,13 +55,21 @@ final class ReactiveCall {
 	 * @return what the method is to return
 	 */
 	Object under(List<Step> steps) {
-		Flux<Object> chain = Flux.deferContextual((view) -> call(view.get(LeaseContext.class)));
-		for (int i = steps.size() - 1; i >= 0; i--) {
-			chain = new StepHolding(steps.get(i)).around(chain);
-		}
+		Flux<Object> chain = steps.stream().anyMatch(Step::releasesAfterTransaction) ? ReactiveTransaction.join()
+			.map(Optional::of)
+			.defaultIfEmpty(Optional.empty())
+			.flatMapMany((share) -> chain(steps, share.orElse(null))) : chain(steps, null);
 		// What the subscriber runs under comes before what the caller ran under.
 		return returned(chain.contextWrite(
 				(outer) -> outer.hasKey(LeaseContext.class) ? outer : outer.put(LeaseContext.class, this.context)));
+	}
+
+	private Flux<Object> chain(List<Step> steps, @Nullable TransactionShare transaction) {
+		Flux<Object> chain = Flux.deferContextual((view) -> call(view.get(LeaseContext.class)));
+		for (int i = steps.size() - 1; i >= 0; i--) {
+			chain = new StepHolding(steps.get(i), transaction).around(chain);
+		}
+		return chain;
 	}
 
 	/**
@@ -104,13 +113,16 @@ final class ReactiveCall {
 
 		private final Step step;
 
-		StepHolding(Step step) {
+		private final @Nullable TransactionShare transaction;
+
+		StepHolding(Step step, @Nullable TransactionShare transaction) {
 			this.step = step;
+			this.transaction = transaction;
 		}
 
 		@Override
 		protected CompletableFuture<Held> acquire(LeaseContext context) {
-			return this.step.acquireAsync(context);
+			return this.step.acquireAsync(context, this.transaction);
 		}
 
 		@Override

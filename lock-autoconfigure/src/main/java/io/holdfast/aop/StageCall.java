@@ -23,7 +23,9 @@ final class StageCall {
 
 	private final MethodInvocation invocation;
 
-	private final Iterator<Step> steps;
+	private final List<Step> steps;
+
+	private final Iterator<Step> nextSteps;
 
 	private final Thread caller = Thread.currentThread();
 
@@ -35,12 +37,16 @@ final class StageCall {
 
 	private LeaseContext context = LeaseContext.current();
 
+	/** That of the caller, if what is acquired belongs to it. */
+	private @Nullable TransactionShare transaction;
+
 	/** What is to be cancelled if the caller gives up. */
 	private volatile @Nullable CompletableFuture<?> pending;
 
 	StageCall(MethodInvocation invocation, List<Step> steps) {
 		this.invocation = invocation;
-		this.steps = steps.iterator();
+		this.steps = steps;
+		this.nextSteps = steps.iterator();
 	}
 
 	/**
@@ -48,9 +54,19 @@ final class StageCall {
 	 * @return the result to come; cancel it to give up
 	 */
 	CompletableFuture<@Nullable Object> start() {
+		joinTransaction();
 		followCaller();
 		acquireNext();
 		return this.result;
+	}
+
+	/** Of the caller, whose thread this is: the method runs on another one. */
+	private void joinTransaction() {
+		if (this.steps.stream().anyMatch(Step::releasesAfterTransaction) && TransactionReleases.arePossible()) {
+			TransactionShare share = new TransactionShare();
+			TransactionReleases.add(share);
+			this.transaction = share;
+		}
 	}
 
 	/**
@@ -59,8 +75,8 @@ final class StageCall {
 	 * @throws Throwable what keeps the method from running
 	 */
 	@Nullable Object startHere() throws Throwable {
-		while (this.steps.hasNext()) {
-			Step step = this.steps.next();
+		while (this.nextSteps.hasNext()) {
+			Step step = this.nextSteps.next();
 			try {
 				acquired(step.acquire());
 			}
@@ -84,14 +100,14 @@ final class StageCall {
 	}
 
 	private void acquireNext() {
-		if (!this.steps.hasNext()) {
+		if (!this.nextSteps.hasNext()) {
 			call();
 			return;
 		}
-		Step step = this.steps.next();
+		Step step = this.nextSteps.next();
 		CompletableFuture<Held> asked;
 		try {
-			asked = step.acquireAsync(this.context);
+			asked = step.acquireAsync(this.context, this.transaction);
 		}
 		catch (RuntimeException ex) {
 			asked = CompletableFuture.failedFuture(ex);

@@ -21,6 +21,13 @@ interface Step {
 	ResultKind resultKind();
 
 	/**
+	 * Whether what is held is to be released with the transaction in which it was
+	 * acquired. Blocking acquisitions see to that themselves.
+	 * @return whether it is; only if there can be transactions at all
+	 */
+	boolean releasesAfterTransaction();
+
+	/**
 	 * Acquire for the current thread, within its context. Blocks for the declared wait
 	 * time at most.
 	 * @return what is held
@@ -31,10 +38,11 @@ interface Step {
 	/**
 	 * Acquire without blocking.
 	 * @param context the leases that the call is under
+	 * @param transaction that of the caller, if there is one
 	 * @return what is held, to come; cancel it to give up: what was granted meanwhile is
 	 * released. Fails as {@link #acquire()} throws
 	 */
-	CompletableFuture<Held> acquireAsync(LeaseContext context);
+	CompletableFuture<Held> acquireAsync(LeaseContext context, @Nullable TransactionShare transaction);
 
 	/**
 	 * What the caller gets instead of the method's result.

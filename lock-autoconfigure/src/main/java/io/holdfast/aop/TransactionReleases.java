@@ -3,6 +3,7 @@ package io.holdfast.aop;
 import java.util.Deque;
 import java.util.concurrent.ConcurrentLinkedDeque;
 
+import io.holdfast.LeaseLostException;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.transaction.support.TransactionSynchronization;
@@ -10,7 +11,7 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
 
 /**
  * Releases leases when the transaction is completed in which they were acquired, after
- * all else that waits for its completion. The only class that needs spring-tx.
+ * all else that waits for its completion. Needs spring-tx.
  */
 final class TransactionReleases implements TransactionSynchronization {
 
@@ -31,24 +32,24 @@ final class TransactionReleases implements TransactionSynchronization {
 	}
 
 	/**
-	 * Put a lease into the transaction of the current thread.
-	 * @param lease the lease
+	 * Put something into the transaction of the current thread.
+	 * @param part what is held
 	 */
-	static void add(AcquiredLease lease) {
+	static void add(Part part) {
 		for (TransactionSynchronization each : TransactionSynchronizationManager.getSynchronizations()) {
 			if (each instanceof TransactionReleases releases) {
-				releases.leases.innermostFirst.push(lease);
+				releases.leases.innermostFirst.push(part);
 				return;
 			}
 		}
 		Leases leases = new Leases();
-		leases.innermostFirst.push(lease);
+		leases.innermostFirst.push(part);
 		TransactionSynchronizationManager.registerSynchronization(new TransactionReleases(leases));
 	}
 
 	@Override
 	public void beforeCommit(boolean readOnly) {
-		this.leases.innermostFirst.forEach(AcquiredLease::checkBeforeCommit);
+		this.leases.innermostFirst.forEach(Part::checkBeforeCommit);
 	}
 
 	@Override
@@ -71,8 +72,27 @@ final class TransactionReleases implements TransactionSynchronization {
 	@Override
 	public void afterCompletion(int status) {
 		if (this == this.leases.last) {
-			this.leases.innermostFirst.forEach(AcquiredLease::release);
+			this.leases.innermostFirst.forEach(Part::release);
 		}
+	}
+
+	/**
+	 * What is held until the transaction is completed.
+	 */
+	interface Part {
+
+		/**
+		 * Check that the transaction may be committed. May block.
+		 * @throws LeaseLostException if a lease was lost and that is not only to be
+		 * notified of
+		 */
+		void checkBeforeCommit();
+
+		/**
+		 * The transaction is completed. May block; throws nothing.
+		 */
+		void release();
+
 	}
 
 	/**
@@ -80,7 +100,7 @@ final class TransactionReleases implements TransactionSynchronization {
 	 */
 	private static final class Leases {
 
-		private final Deque<AcquiredLease> innermostFirst = new ConcurrentLinkedDeque<>();
+		private final Deque<Part> innermostFirst = new ConcurrentLinkedDeque<>();
 
 		/** The one that was registered last. */
 		private volatile @Nullable TransactionReleases last;

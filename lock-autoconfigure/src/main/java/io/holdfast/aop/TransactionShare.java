@@ -1,0 +1,130 @@
+package io.holdfast.aop;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.Lease;
+import io.holdfast.LeaseLostException;
+import io.holdfast.aop.Step.Held;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a call holds that belongs to a transaction but is not acquired on its thread: kept
+ * until both the method and the transaction have ended. Thread-safe.
+ */
+final class TransactionShare implements TransactionReleases.Part {
+
+	/** The innermost last. Guarded by this. */
+	private final List<Kept> kept = new ArrayList<>(1);
+
+	private boolean completed;
+
+	/**
+	 * Keep what was acquired until the transaction is completed, too.
+	 * @param held what was acquired
+	 * @return what is to be ended with the method
+	 */
+	synchronized Held keep(Held held) {
+		Kept added = new Kept(held);
+		this.kept.add(0, added);
+		return added;
+	}
+
+	@Override
+	public void checkBeforeCommit() {
+		for (Held lost : lost()) {
+			if (lost.end(null) instanceof LeaseLostException ex) {
+				throw ex;
+			}
+		}
+	}
+
+	/**
+	 * What {@link #checkBeforeCommit()} does, without blocking.
+	 * @return completed with why the transaction must not be committed, or {@code null}
+	 */
+	CompletableFuture<@Nullable Throwable> checkBeforeCommitAsync() {
+		CompletableFuture<@Nullable Throwable> result = CompletableFuture.completedFuture(null);
+		for (Held lost : lost()) {
+			result = result.thenCombine(lost.endAsync(null), (first, next) -> (first != null) ? first : next);
+		}
+		return result;
+	}
+
+	private synchronized List<Held> lost() {
+		return this.kept.stream().map((each) -> each.held).filter((held) -> !held.lease().isHeld()).toList();
+	}
+
+	@Override
+	public void release() {
+		complete().forEach(Held::release);
+	}
+
+	/**
+	 * What {@link #release()} does, without blocking.
+	 * @return completed when the releases were answered
+	 */
+	CompletableFuture<?> releaseAsync() {
+		return CompletableFuture.allOf(complete().stream().map(Held::releaseAsync).toArray(CompletableFuture[]::new));
+	}
+
+	/** The transaction has ended: what still runs releases by itself. */
+	private synchronized List<Held> complete() {
+		this.completed = true;
+		return this.kept.stream().filter((each) -> each.ended).map((each) -> each.held).toList();
+	}
+
+	/** One of the leases. */
+	private final class Kept implements Held {
+
+		private final Held held;
+
+		/** Guarded by the share. */
+		private boolean ended;
+
+		Kept(Held held) {
+			this.held = held;
+		}
+
+		/** Whether the transaction has to see to the release. */
+		private boolean isLeftToTransaction() {
+			synchronized (TransactionShare.this) {
+				this.ended = !TransactionShare.this.completed && this.held.lease().isHeld();
+				return this.ended;
+			}
+		}
+
+		@Override
+		public Lease lease() {
+			return this.held.lease();
+		}
+
+		@Override
+		public boolean endsOnLoss() {
+			return this.held.endsOnLoss();
+		}
+
+		@Override
+		public void release() {
+			this.held.release();
+		}
+
+		@Override
+		public CompletableFuture<?> releaseAsync() {
+			return this.held.releaseAsync();
+		}
+
+		@Override
+		public @Nullable Throwable end(@Nullable Throwable failure) {
+			return isLeftToTransaction() ? failure : this.held.end(failure);
+		}
+
+		@Override
+		public CompletableFuture<@Nullable Throwable> endAsync(@Nullable Throwable failure) {
+			return isLeftToTransaction() ? CompletableFuture.completedFuture(failure) : this.held.endAsync(failure);
+		}
+
+	}
+
+}

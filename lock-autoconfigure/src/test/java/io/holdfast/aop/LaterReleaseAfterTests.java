@@ -1,0 +1,247 @@
+package io.holdfast.aop;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+
+import io.holdfast.LeaseLostException;
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.OnLoss;
+import io.holdfast.annotation.ReleaseAfter;
+import io.holdfast.annotation.Semaphore;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import reactor.core.publisher.Mono;
+import reactor.test.StepVerifier;
+
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.reactive.AbstractReactiveTransactionManager;
+import org.springframework.transaction.reactive.GenericReactiveTransaction;
+import org.springframework.transaction.reactive.TransactionSynchronizationManager;
+import org.springframework.transaction.reactive.TransactionalOperator;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Locks of methods whose results come later, taken inside of a transaction.
+ */
+class LaterReleaseAfterTests {
+
+	private static final Duration SOON = Duration.ofSeconds(10);
+
+	private LockedContext context;
+
+	private RecordingLocks locks;
+
+	private Shop shop;
+
+	private TransactionTemplate transaction;
+
+	private TransactionalOperator reactiveTransaction;
+
+	@BeforeEach
+	void start() {
+		this.context = LockedContext.withClassProxies(Shop.class, RecordingTransactions.class);
+		this.locks = this.context.locks();
+		this.shop = this.context.bean(Shop.class);
+		this.transaction = new TransactionTemplate(this.context.bean(RecordingTransactions.class));
+		this.reactiveTransaction = TransactionalOperator.create(new ReactiveTransactions(this.locks));
+	}
+
+	@AfterEach
+	void stop() {
+		this.context.close();
+	}
+
+	private void awaitEvents(String... events) {
+		await().atMost(SOON).untilAsserted(() -> assertThat(this.locks.events()).containsExactly(events));
+	}
+
+	private <T> T inTransaction(Supplier<T> body) {
+		return this.transaction.execute((status) -> body.get());
+	}
+
+	@Test
+	@DisplayName("A method that ends in its caller's transaction: its result comes at once, its lock goes after the commit")
+	void endsBeforeCommit() {
+		String result = inTransaction(() -> {
+			CompletableFuture<String> later = this.shop.sell(CompletableFuture.completedFuture("sold"));
+			return later.orTimeout(10, TimeUnit.SECONDS).join();
+		});
+		assertThat(result).isEqualTo("sold");
+		assertThat(this.locks.events()).containsExactly("begin", "permit", "lock", "body", "return", "commit",
+				"unlock");
+	}
+
+	@Test
+	@DisplayName("A method that ends after the transaction: its lock goes then")
+	void endsAfterCommit() {
+		CompletableFuture<String> work = new CompletableFuture<>();
+		CompletableFuture<String> result = inTransaction(() -> {
+			CompletableFuture<String> later = this.shop.sell(work);
+			awaitEvents("begin", "permit", "lock", "body");
+			return later;
+		});
+		awaitEvents("begin", "permit", "lock", "body", "commit");
+		work.complete("sold");
+		assertThat(result).succeedsWithin(SOON).isEqualTo("sold");
+		awaitEvents("begin", "permit", "lock", "body", "commit", "unlock", "return");
+	}
+
+	@Test
+	@DisplayName("A lock that is granted after the transaction is that of the method alone")
+	void grantedAfterCommit() {
+		CompletableFuture<?> turn = this.context.semaphores().waiting();
+		CompletableFuture<String> result = inTransaction(
+				() -> this.shop.sell(CompletableFuture.completedFuture("sold")));
+		turn.complete(null);
+		assertThat(result).succeedsWithin(SOON).isEqualTo("sold");
+		awaitEvents("begin", "commit", "permit", "lock", "body", "unlock", "return");
+	}
+
+	@Test
+	@DisplayName("A rollback releases it, too; with METHOD, transactions do not matter")
+	void rollback() {
+		assertThatIllegalStateException().isThrownBy(() -> inTransaction(() -> {
+			this.shop.sell(CompletableFuture.completedFuture("sold")).orTimeout(10, TimeUnit.SECONDS).join();
+			throw new IllegalStateException("failed");
+		}));
+		awaitEvents("begin", "permit", "lock", "body", "return", "rollback", "unlock");
+		inTransaction(() -> this.shop.ofMethod().orTimeout(10, TimeUnit.SECONDS).join());
+		assertThat(this.locks.events().subList(7, 12)).containsExactly("begin", "lock", "body", "unlock", "commit");
+	}
+
+	@Test
+	@DisplayName("A lease that is lost between the method's end and the commit keeps the transaction from being committed")
+	void lostBeforeCommit() {
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> inTransaction(() -> {
+			this.shop.throwing().orTimeout(10, TimeUnit.SECONDS).join();
+			this.locks.lease("throwing").lose();
+			return null;
+		}));
+		awaitEvents("begin", "lock", "body", "unlock", "rollback");
+	}
+
+	@Test
+	@DisplayName("A reactive method keeps its lock until the reactive transaction around it is completed")
+	void reactive() {
+		Mono<String> result = this.shop.sellReactively()
+			.doOnSuccess((value) -> this.locks.record("ended"))
+			.as(this.reactiveTransaction::transactional)
+			.doOnSuccess((value) -> this.locks.record("told"));
+		String[] events = { "begin", "lock", "body", "ended", "commit", "unlock", "told" };
+		assertThat(result.block(SOON)).isEqualTo("sold");
+		assertThat(this.locks.events()).containsExactly(events);
+		assertThat(this.shop.sellReactively().block(SOON)).isEqualTo("sold");
+		assertThat(this.locks.events().subList(events.length, events.length + 3)).containsExactly("lock", "body",
+				"unlock");
+	}
+
+	@Test
+	@DisplayName("A reactive transaction that is rolled back releases the lock, too")
+	void reactiveRollback() {
+		Mono<String> result = this.shop.sellReactively()
+			.then(Mono.<String>error(new IllegalStateException("failed")))
+			.as(this.reactiveTransaction::transactional);
+		StepVerifier.create(result).expectErrorMessage("failed").verify(SOON);
+		assertThat(this.locks.events()).containsExactly("begin", "lock", "body", "rollback", "unlock");
+	}
+
+	@Test
+	@DisplayName("A reactive transaction is not committed if a lease was lost after its method")
+	void reactiveLoss() {
+		Mono<String> result = this.shop.throwingReactively()
+			.doOnNext((value) -> this.locks.lease("throwing").lose())
+			.as(this.reactiveTransaction::transactional);
+		StepVerifier.create(result).expectError(LeaseLostException.class).verify(SOON);
+		assertThat(this.locks.events()).containsExactly("begin", "lock", "body", "unlock", "rollback");
+	}
+
+	static class Shop {
+
+		private final RecordingLocks recorder;
+
+		Shop(RecordingLocks recorder) {
+			this.recorder = recorder;
+		}
+
+		private <T> T begin(T result) {
+			this.recorder.record("body");
+			return result;
+		}
+
+		@DistributedLock
+		@Semaphore(limit = 1)
+		CompletableFuture<String> sell(CompletableFuture<String> work) {
+			return begin(work);
+		}
+
+		@DistributedLock(releaseAfter = ReleaseAfter.METHOD)
+		CompletableFuture<String> ofMethod() {
+			return begin(CompletableFuture.completedFuture("sold"));
+		}
+
+		@DistributedLock(name = "throwing", onLoss = OnLoss.THROW)
+		CompletableFuture<String> throwing() {
+			return begin(CompletableFuture.completedFuture("sold"));
+		}
+
+		@DistributedLock
+		Mono<String> sellReactively() {
+			return begin(Mono.just("sold"));
+		}
+
+		@DistributedLock(name = "throwing", onLoss = OnLoss.THROW)
+		Mono<String> throwingReactively() {
+			return begin(Mono.just("sold"));
+		}
+
+	}
+
+	/** Transactions of nothing, written down among what the locks record. */
+	private static final class ReactiveTransactions extends AbstractReactiveTransactionManager {
+
+		private static final long serialVersionUID = 1L;
+
+		private final transient RecordingLocks recorder;
+
+		ReactiveTransactions(RecordingLocks recorder) {
+			this.recorder = recorder;
+		}
+
+		@Override
+		protected Object doGetTransaction(TransactionSynchronizationManager manager) {
+			return this;
+		}
+
+		@Override
+		protected Mono<Void> doBegin(TransactionSynchronizationManager manager, Object transaction,
+				TransactionDefinition definition) {
+			return Mono.fromRunnable(() -> this.recorder.record("begin"));
+		}
+
+		@Override
+		protected Mono<Void> doCommit(TransactionSynchronizationManager manager, GenericReactiveTransaction status) {
+			return Mono.fromRunnable(() -> this.recorder.record("commit"));
+		}
+
+		@Override
+		protected Mono<Void> doRollback(TransactionSynchronizationManager manager, GenericReactiveTransaction status) {
+			return Mono.fromRunnable(() -> this.recorder.record("rollback"));
+		}
+
+		@Override
+		protected Mono<Void> doCleanupAfterCompletion(TransactionSynchronizationManager manager, Object transaction) {
+			return Mono.empty();
+		}
+
+	}
+
+}
