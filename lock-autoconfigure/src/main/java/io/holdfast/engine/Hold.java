@@ -1,5 +1,6 @@
 package io.holdfast.engine;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -67,6 +68,8 @@ final class Hold {
 	private volatile long validUntil;
 
 	private @Nullable List<Runnable> lossActions;
+
+	private boolean told;
 
 	Hold(Waiter waiter, long fence, long sentAt, long ttlMillis, long now) {
 		this.gate = waiter.gate;
@@ -251,6 +254,21 @@ final class Hold {
 			this.lossActions.add(action);
 		}
 		return true;
+	}
+
+	/**
+	 * Note that its loss is told.
+	 * @return whether it was not before
+	 */
+	synchronized boolean tell() {
+		boolean news = !this.told;
+		this.told = true;
+		return news;
+	}
+
+	/** How long it was held, by the time when that is asked. */
+	Duration heldFor(long now) {
+		return Duration.ofNanos(Math.min(0, this.validUntil - now) + now - this.grantedAt);
 	}
 
 	private enum State {

@@ -266,8 +266,8 @@ public final class LeaseEngine implements AutoCloseable {
 		}
 		this.keeper.forget(hold);
 		long now = now();
-		String message = "The lease of " + hold.description() + " was lost after "
-				+ Duration.ofNanos(now - hold.grantedAt).toMillis() + " ms: " + why + ". Somebody else may hold it now";
+		String message = "The lease of " + hold.description() + " was lost after " + hold.heldFor(now).toMillis()
+				+ " ms: " + why + ". Somebody else may hold it now";
 		if (hold.hasRunOut(now)) {
 			// Perhaps as it was meant to: only its late release is warned of.
 			logger.debug(message);
@@ -280,11 +280,14 @@ public final class LeaseEngine implements AutoCloseable {
 		hold.gate.execute(() -> hold.gate.lost(hold));
 	}
 
-	/** Tell the listener of a loss. */
+	/** Tell the listener of a loss, once. */
 	void tell(Hold hold, String why) {
+		if (!hold.tell()) {
+			return;
+		}
 		boolean semaphore = hold.gate.resource.kind() == Kind.SEMAPHORE;
 		LeaseLostEvent event = new LeaseLostEvent(hold.gate.resource.key(), hold.demand.name(),
-				semaphore ? hold.permits : 0, Duration.ofNanos(now() - hold.grantedAt), why);
+				semaphore ? hold.permits : 0, hold.heldFor(now()), why);
 		call(() -> this.listener.accept(event));
 	}
 

@@ -248,6 +248,10 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 			this.answer.complete(this.line.startsWith("release") ? new ReleaseReply(true, busy) : busy);
 		}
 
+		void owned(String owner) {
+			this.answer.complete(new KeyState(owner, false, 1000, 1, 0));
+		}
+
 		void permits(@Nullable Integer limit, int used) {
 			this.answer.complete(new PermitState(limit, 0, used, 0, List.of(), 0));
 		}

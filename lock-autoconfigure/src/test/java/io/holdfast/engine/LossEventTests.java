@@ -1,0 +1,184 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.LeaseLostEvent;
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.PermitLease;
+import io.holdfast.SemaphoreRequest;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * That each loss of a lease is told, once, and what is told of it.
+ */
+class LossEventTests extends ScriptedEngine {
+
+	private static final String ANOTHER = "the store says that it has another owner, or none";
+
+	private static final String TOO_LONG = "what it was taken for took longer than its lease time";
+
+	private final List<LeaseLostEvent> events = new ArrayList<>();
+
+	@BeforeEach
+	void listen() {
+		this.engine.onLost(this.events::add);
+	}
+
+	@Test
+	void aLossIsToldWithKeyNameTimeAndReason() {
+		LockLease lease = granted(REQUEST.name("stock"), 10);
+		this.store.elapse(10_000);
+		this.store.last("renew 1").renewed(false);
+		assertThat(this.events).containsExactly(new LeaseLostEvent("k", "stock", 0, Duration.ofSeconds(10), ANOTHER));
+		lease.releaseAsync();
+		assertThat(this.events).hasSize(1);
+	}
+
+	@Test
+	void theLossOfPermitsIsToldWithTheirNumber() {
+		CompletableFuture<PermitLease> answer = this.semaphores
+			.acquireAsync(SemaphoreRequest.of("k", 5).permits(3).name("geocoder"));
+		this.store.last("acquire 1").granted(0, 30_000);
+		HeldLease.Permits lease = (HeldLease.Permits) answer.join();
+		this.store.answerAtOnce("shrink 1 to 2", (command) -> command.shrunk(true));
+		lease.shrink(2);
+		this.store.elapse(10_000);
+		this.store.last("renew 1").renewed(false);
+		assertThat(this.events)
+			.containsExactly(new LeaseLostEvent("k", "geocoder", 2, Duration.ofSeconds(10), ANOTHER));
+	}
+
+	@Test
+	void aLeaseThatWasNotRenewedInTimeWasHeldUntilItsEndAndNotUntilThatWasSeen() {
+		granted(REQUEST, 10);
+		// The whole process stands still.
+		this.store.pause(60_000);
+		this.store.elapse(1);
+		assertThat(this.events)
+			.containsExactly(new LeaseLostEvent("k", null, 0, Duration.ofMillis(29_698), "it was not renewed in time"));
+	}
+
+	@Test
+	void theEndOfMaxHoldIsALoss() {
+		granted(REQUEST.maxHold(Duration.ofSeconds(5)), 10);
+		this.store.elapse(30_000);
+		assertThat(this.events).containsExactly(
+				new LeaseLostEvent("k", null, 0, Duration.ofMillis(29_698), "it was held for longer than its maxHold"));
+	}
+
+	@Test
+	void aForcedReleaseIsALossAlsoOfALeaseWithoutRenewal() {
+		LockLease lease = granted(REQUEST.renewal(false), 10);
+		this.store.answerAtOnce("inspect", (command) -> command.owned(ID + ":1"));
+		this.store.answerAtOnce("release 1", (command) -> command.released(true));
+		assertThat(this.service.forceRelease("k")).isTrue();
+		assertThat(this.events)
+			.containsExactly(new LeaseLostEvent("k", null, 0, Duration.ZERO, "it was released by force"));
+		this.store.elapse(40_000);
+		lease.release();
+		assertThat(this.events).as("told again, at its late release").hasSize(1);
+	}
+
+	@Test
+	void whatAShutDownEndsIsLost() {
+		LockLease lease = granted(REQUEST.renewal(false), 10);
+		this.engine.shutDown(Duration.ofSeconds(2));
+		this.store.elapse(2000);
+		assertThat(this.events).containsExactly(new LeaseLostEvent("k", null, 0, Duration.ofSeconds(2),
+				"this instance shut down before it was released"));
+		this.store.elapse(40_000);
+		lease.releaseAsync();
+		assertThat(this.events).hasSize(1);
+	}
+
+	@Test
+	void aLeaseWithoutRenewalThatRunsOutIsLostOnlyIfItIsReleasedAfterwards() {
+		LockLease lease = granted(REQUEST.renewal(false), 10);
+		this.store.elapse(40_000);
+		assertThat(this.events).isEmpty();
+		lease.releaseAsync();
+		assertThat(this.events).containsExactly(new LeaseLostEvent("k", null, 0, Duration.ofMillis(29_698), TOO_LONG));
+		lease.releaseAsync();
+		assertThat(this.events).hasSize(1);
+	}
+
+	@Test
+	void theSameIfNobodyNoticedItsEndBefore() {
+		LockLease lease = granted(REQUEST.renewal(false), 10);
+		this.store.pause(40_000);
+		lease.releaseAsync();
+		assertThat(this.events).extracting(LeaseLostEvent::reason).containsExactly(TOO_LONG);
+	}
+
+	@Test
+	void nestedLeasesAreLostTogether() {
+		LockLease outer = this.store.answering("acquire 1", 10, () -> this.service.acquire(REQUEST.name("outer")));
+		LockLease inner = this.service.acquire(REQUEST.name("inner"));
+		this.store.elapse(10_000);
+		this.store.last("renew 1").renewed(false);
+		inner.releaseAsync();
+		outer.releaseAsync();
+		assertThat(this.events).extracting(LeaseLostEvent::name).containsExactly("outer");
+	}
+
+	@Test
+	void ofSeveralKeysEachIsToldByItself() {
+		this.store.parts.put("b", 1);
+		CompletableFuture<LockLease> both = this.service
+			.acquireAsync(LockRequest.ofAll(List.of("a", "b")).name("transfer"));
+		this.store.last("acquire 1").granted(10, 30_000);
+		this.store.last("acquire 2").granted(20, 30_000);
+		this.store.elapse(10_000);
+		this.store.last("renew 1").renewed(false);
+		both.join().releaseAsync();
+		assertThat(this.events).extracting(LeaseLostEvent::key).containsExactly("a");
+		assertThat(this.events).extracting(LeaseLostEvent::name).containsExactly("transfer");
+	}
+
+	@Test
+	void whatIsReleasedInTimeIsNotLost() {
+		granted(REQUEST, 10).releaseAsync();
+		CompletableFuture<LockLease> kept = this.service.acquireAsync(REQUEST.minHold(Duration.ofMinutes(1)));
+		this.store.last("acquire 2").granted(20, 30_000);
+		kept.join().releaseAsync();
+		this.store.elapse(100_000);
+		assertThat(this.events).isEmpty();
+	}
+
+	@Test
+	void aListenerThatThrowsHarmsNobody() {
+		this.engine.onLost((event) -> {
+			this.events.add(event);
+			throw new IllegalStateException("A listener's own trouble");
+		});
+		LockLease lease = granted(REQUEST, 10);
+		List<String> lost = new ArrayList<>();
+		lease.onLost(() -> lost.add("lost"));
+		this.service.acquireAsync(REQUEST.waitTime(Duration.ofMinutes(1)));
+		this.store.elapse(10_000);
+		this.store.sent();
+		this.store.last("renew 1").renewed(false);
+		assertThat(this.events).hasSize(1);
+		assertThat(lost).containsExactly("lost");
+		assertThat(this.store.sent()).as("the next one").containsExactly("acquire 2");
+	}
+
+	@Test
+	void theListenerThatWasNamedLastIsTold() {
+		List<LeaseLostEvent> others = new ArrayList<>();
+		granted(REQUEST, 10);
+		this.engine.onLost(others::add);
+		this.store.elapse(10_000);
+		this.store.last("renew 1").renewed(false);
+		assertThat(this.events).isEmpty();
+		assertThat(others).hasSize(1);
+	}
+
+}
