@@ -244,6 +244,11 @@ final class Waiter implements Acquisition {
 			this.gate.refuse(this, Failures.notAcquired(this, Reason.TIMED_OUT));
 			return;
 		}
+		if (this.engine.isClosed()) {
+			// As work in flight it was let through, but whom it asked under is gone.
+			this.gate.fail(this, Failures.notAcquired(this, Reason.SHUTDOWN));
+			return;
+		}
 		long delay = this.engine.downwards(TimeUnit.MILLISECONDS.toNanos(this.demand.claimMillis()) / 2);
 		if (reply.foreign() || !this.engine.store.isListening()) {
 			delay = Math.min(delay, this.engine.retryDelay());

@@ -78,6 +78,17 @@ class ReadWriteRulesTests extends ScriptedEngine {
 	}
 
 	@Test
+	void aWriterMayReadDuringAShutDownUnlessTheStoreHasForgottenIt() {
+		granted(WRITE, "acquire 1", 10);
+		this.engine.shutDown(Duration.ofSeconds(20));
+		granted(READ, "acquire 2 under 1", 20).releaseAsync();
+		this.store.answerAtOnce("acquire 3 under 1", (command) -> command.busy(30_000, 30));
+		assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(() -> this.service.acquire(READ))
+			.matches((ex) -> ex.getReason() == Reason.SHUTDOWN);
+		assertThat(this.store.sent()).endsWith("acquire 3 under 1", "release 3");
+	}
+
+	@Test
 	void anUpgradeIsRefusedAtOnceInEveryWay() {
 		LockLease read = granted(READ, "acquire 1", 10);
 		refused(() -> this.service.acquire(WRITE));
