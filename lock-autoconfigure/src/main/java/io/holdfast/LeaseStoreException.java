@@ -4,7 +4,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The store of the leases (Redis) refused a command or did not answer in time. Says
- * nothing about who holds the key.
+ * nothing about who holds the key. Optimistic transactions throw it, too.
  */
 public class LeaseStoreException extends HoldfastException {
 

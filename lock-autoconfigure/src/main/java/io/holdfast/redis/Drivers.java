@@ -1,9 +1,13 @@
 package io.holdfast.redis;
 
+import java.util.function.Supplier;
+
 import io.lettuce.core.RedisChannelHandler;
+import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisConnectionStateListener;
 import io.lettuce.core.pubsub.api.async.RedisPubSubAsyncCommands;
 
+import org.springframework.dao.InvalidDataAccessApiUsageException;
 import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
@@ -43,6 +47,34 @@ final class Drivers {
 	}
 
 	/**
+	 * Connections to watch keys on, each for one thread, to be closed after use.
+	 * @param factory the application's connections
+	 * @return opens them
+	 */
+	static Supplier<RedisConnection> watching(RedisConnectionFactory factory) {
+		return LETTUCE ? Lettuce.watching(factory) : factory::getConnection;
+	}
+
+	/**
+	 * See to it that a connection is not used again, whatever it watches or has queued.
+	 * @param connection the connection, still to be closed
+	 * @return whether that was possible
+	 */
+	static boolean abandon(RedisConnection connection) {
+		return LETTUCE && Lettuce.abandon(connection);
+	}
+
+	/**
+	 * Whether Redis answered, but with an error. Spring has a type for that with Jedis,
+	 * but not with Lettuce.
+	 * @param error what Spring made of the driver's error
+	 * @return whether it is an answer of Redis
+	 */
+	static boolean isAnswer(Throwable error) {
+		return error instanceof InvalidDataAccessApiUsageException || (LETTUCE && Lettuce.isAnswer(error));
+	}
+
+	/**
 	 * Have an action run when a subscription's connection breaks, if the driver can tell
 	 * without being asked.
 	 * @param subscribed a connection that is subscribed
@@ -72,6 +104,24 @@ final class Drivers {
 
 		static boolean isCluster(RedisConnectionFactory factory) {
 			return factory instanceof LettuceConnectionFactory lettuce && lettuce.isClusterAware();
+		}
+
+		static Supplier<RedisConnection> watching(RedisConnectionFactory factory) {
+			return (factory instanceof LettuceConnectionFactory lettuce) ? new LettuceWatchConnections(lettuce)::get
+					: factory::getConnection;
+		}
+
+		static boolean abandon(RedisConnection connection) {
+			if (connection instanceof LettuceWatchConnections.Watching watching) {
+				watching.abandon();
+				return true;
+			}
+			return false;
+		}
+
+		static boolean isAnswer(Throwable error) {
+			return error instanceof RedisCommandExecutionException
+					|| error.getCause() instanceof RedisCommandExecutionException;
 		}
 
 		static boolean isClosed(RedisConnection subscribed) {

@@ -1,5 +1,6 @@
 package io.holdfast.redis;
 
+import java.util.concurrent.CancellationException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -32,6 +33,16 @@ final class RedisFailures {
 
 	static boolean isUnknownScript(Throwable error) {
 		return find(error, Pattern.compile("\\bNOSCRIPT\\b")) != null;
+	}
+
+	/**
+	 * Whether a transaction was not run because Redis refused to queue one of its
+	 * commands.
+	 * @param error what the driver threw
+	 * @return whether nothing of the transaction was run
+	 */
+	static boolean isAborted(Throwable error) {
+		return find(error, Pattern.compile("\\bEXECABORT\\b")) != null;
 	}
 
 	static StoreFailure closed() {
@@ -91,10 +102,18 @@ final class RedisFailures {
 		return null;
 	}
 
-	private static String deepest(Throwable error) {
+	/**
+	 * What is behind an error, in the words of Redis or of the network.
+	 * @param error what the driver threw
+	 * @return its innermost cause's message
+	 */
+	static String deepest(Throwable error) {
 		Throwable cause = error;
 		while (cause.getCause() != null) {
 			cause = cause.getCause();
+		}
+		if (cause instanceof CancellationException) {
+			return "its connection was closed";
 		}
 		return (cause.getMessage() != null) ? cause.getMessage() : cause.getClass().getSimpleName();
 	}

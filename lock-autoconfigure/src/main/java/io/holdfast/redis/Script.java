@@ -33,6 +33,8 @@ enum Script {
 
 	PERMITS_INSPECT("permits-inspect.lua"),
 
+	FINGERPRINTS("fingerprints.lua"),
+
 	PING("ping.lua");
 
 	private final byte[] text;

@@ -1,0 +1,31 @@
+package io.holdfast.redis;
+
+import java.util.function.Consumer;
+
+import org.springframework.data.redis.core.RedisOperations;
+
+/**
+ * One attempt of {@link OptimisticTransactions}: reads at once, and notes what to write.
+ * For the thread that runs the attempt, and only until its end.
+ */
+public interface OptimisticTransaction {
+
+	/**
+	 * To read with. The keys are watched already: what is read from them is what the
+	 * writes rely on. To write with it would be to write at once, whatever becomes of the
+	 * transaction.
+	 * @return what blocks and throws as every template of Spring Data Redis does
+	 */
+	RedisOperations<String, String> read();
+
+	/**
+	 * Note what to write when the attempt has returned, all or nothing, and only if none
+	 * of the watched keys has been changed by then.
+	 * @param writer gives its commands to the operations that it is called with, which
+	 * queue them: they all return {@code null}. Writers are run in the order in which
+	 * they were noted; if one throws, nothing is written
+	 * @throws IllegalStateException if the attempt is over
+	 */
+	void write(Consumer<RedisOperations<String, String>> writer);
+
+}
