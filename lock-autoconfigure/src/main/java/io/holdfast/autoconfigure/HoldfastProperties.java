@@ -4,6 +4,7 @@ import java.time.Duration;
 
 import io.holdfast.engine.EngineSettings;
 import io.holdfast.memory.MemoryLeases;
+import io.holdfast.redis.OptimisticTransactions;
 import io.holdfast.redis.RedisLeaseStore;
 import org.jspecify.annotations.Nullable;
 
@@ -20,14 +21,15 @@ import org.springframework.boot.context.properties.source.InvalidConfigurationPr
  * JVM, where they exclude nobody outside of it
  * @param lock Locks
  * @param semaphore Semaphores
+ * @param optimistic Optimistic transactions
  * @param wakeUp How waiting instances learn that it is their turn
  * @param redis How Redis is used
  * @param aop How annotations are applied
  */
 @ConfigurationProperties("holdfast")
 public record HoldfastProperties(@DefaultValue("true") boolean enabled, @DefaultValue("redis") Backend backend,
-		@DefaultValue Lock lock, @DefaultValue Semaphore semaphore, @DefaultValue WakeUp wakeUp,
-		@DefaultValue Redis redis, @DefaultValue Aop aop) {
+		@DefaultValue Lock lock, @DefaultValue Semaphore semaphore, @DefaultValue Optimistic optimistic,
+		@DefaultValue WakeUp wakeUp, @DefaultValue Redis redis, @DefaultValue Aop aop) {
 
 	private static final Duration MIN_LEASE = Duration.ofMillis(100);
 
@@ -46,6 +48,12 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 			throw new InvalidConfigurationPropertyValueException("holdfast.semaphore.key-prefix",
 					this.semaphore.keyPrefix(), "it must not be the same as holdfast.lock.key-prefix");
 		}
+		if (this.optimistic.maxAttempts() < 1) {
+			throw new InvalidConfigurationPropertyValueException("holdfast.optimistic.max-attempts",
+					this.optimistic.maxAttempts(), "it must be at least 1");
+		}
+		checkBounds(Duration.ofMillis(1), "optimistic.max-time", this.optimistic.maxTime());
+		checkBounds(Duration.ofMillis(1), "optimistic.back-off", this.optimistic.backOff());
 		checkBounds(MIN_LEASE, "lock.lease-time", this.lock.leaseTime());
 		checkBounds(MIN_LEASE, "lock.max-hold", this.lock.maxHold());
 		checkBounds(MIN_LEASE, "lock.heal-missing-ttl", this.lock.healMissingTtl());
@@ -86,6 +94,11 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		return new RedisLeaseStore.Options(this.lock.keyPrefix(), this.semaphore.keyPrefix(),
 				this.wakeUp.channelPrefix(), this.lock.healMissingTtl(), this.lock.fenceRetention(),
 				this.wakeUp.handoffTimeout(), this.wakeUp.mode() == WakeUp.Mode.POLLING);
+	}
+
+	OptimisticTransactions.Options optimisticOptions() {
+		return new OptimisticTransactions.Options(this.optimistic.maxAttempts(), this.optimistic.maxTime(),
+				this.optimistic.backOff());
 	}
 
 	MemoryLeases newMemory() {
@@ -142,6 +155,19 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 */
 	public record Semaphore(@DefaultValue("semaphore:") String keyPrefix, @DefaultValue("0") Duration waitTime,
 			@DefaultValue("30s") Duration leaseTime, @DefaultValue("true") boolean fair) {
+
+	}
+
+	/**
+	 * Optimistic transactions.
+	 *
+	 * @param maxAttempts How often one is tried
+	 * @param maxTime How long one is tried; no attempt begins afterwards
+	 * @param backOff The shortest pause between attempts; pauses are random and grow up
+	 * to 20 times this one
+	 */
+	public record Optimistic(@DefaultValue("20") int maxAttempts, @DefaultValue("5s") Duration maxTime,
+			@DefaultValue("5ms") Duration backOff) {
 
 	}
 

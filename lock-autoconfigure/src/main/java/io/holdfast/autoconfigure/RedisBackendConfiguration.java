@@ -2,6 +2,7 @@ package io.holdfast.autoconfigure;
 
 import io.holdfast.autoconfigure.HoldfastProperties.Backend;
 import io.holdfast.engine.LeaseEngine;
+import io.holdfast.redis.OptimisticTransactions;
 
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
@@ -11,7 +12,7 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
 /**
- * Leases in the application's Redis.
+ * Leases and optimistic transactions in the application's Redis.
  */
 @Configuration(proxyBeanMethods = false)
 @ConditionalOnClass(RedisConnectionFactory.class)
@@ -29,6 +30,15 @@ class RedisBackendConfiguration {
 	@ConditionalOnMissingBean
 	LeaseEngine holdfastLeaseEngine(LeaseEngineFactory engines, RedisConnectionFactory connectionFactory) {
 		return engines.create(connectionFactory);
+	}
+
+	@Bean
+	@ConditionalOnSingleCandidate(RedisConnectionFactory.class)
+	@ConditionalOnMissingBean
+	OptimisticTransactions optimisticTransactions(RedisConnectionFactory connectionFactory,
+			HoldfastProperties properties) {
+		properties.check();
+		return new OptimisticTransactions(connectionFactory, properties.optimisticOptions());
 	}
 
 }

@@ -1,0 +1,192 @@
+package io.holdfast.autoconfigure;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import com.jayway.jsonpath.JsonPath;
+import io.holdfast.OptimisticTransactionException;
+import io.holdfast.redis.OptimisticTransactions;
+import io.holdfast.redis.OptimisticTransactions.Options;
+import io.holdfast.testing.TestApplication;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.aspectj.lang.annotation.Aspect;
+import org.aspectj.lang.annotation.Before;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.mockito.Mockito;
+
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.core.io.ClassPathResource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatException;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * The optimistic transactions of an application, and their properties.
+ */
+@WithRedis
+class OptimisticAutoConfigurationTests {
+
+	private ApplicationContextRunner runner = new ApplicationContextRunner();
+
+	private final TestRedis redis;
+
+	OptimisticAutoConfigurationTests(TestRedis redis) {
+		this.redis = redis;
+	}
+
+	@BeforeEach
+	void connect() {
+		this.runner = new ApplicationContextRunner()
+			.withConfiguration(AutoConfigurations.of(DataRedisAutoConfiguration.class, HoldfastAutoConfiguration.class))
+			.withPropertyValues("spring.data.redis.host=" + this.redis.host(),
+					"spring.data.redis.port=" + this.redis.port());
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "max-attempts=3,3", "max-time=1ms,1", "'max-attempts=1',1" })
+	@DisplayName("S8 there are optimistic transactions on the application's Redis, within the configured bounds")
+	void bounds(String property, int attempts) {
+		String key = this.redis.keyPrefix() + "a";
+		this.runner.withPropertyValues("holdfast.optimistic." + property).run((context) -> {
+			OptimisticTransactions transactions = context.getBean(OptimisticTransactions.class);
+			assertThatExceptionOfType(OptimisticTransactionException.class)
+				.isThrownBy(() -> transactions.execute(List.of(key), (tx) -> {
+					this.redis.template().opsForValue().increment(key);
+					tx.write((writer) -> writer.delete(key));
+					return null;
+				}))
+				.satisfies((ex) -> assertThat(ex.getAttempts()).isEqualTo(attempts));
+			assertThat(this.redis.template().opsForValue().get(key)).isEqualTo(String.valueOf(attempts));
+		});
+	}
+
+	@Test
+	@DisplayName("The defaults are those of the transactions, and all bounds are taken over")
+	void options() {
+		this.runner.run((context) -> assertThat(context.getBean(HoldfastProperties.class).optimisticOptions())
+			.isEqualTo(Options.defaults()));
+		this.runner
+			.withPropertyValues("holdfast.optimistic.max-attempts=7", "holdfast.optimistic.max-time=3s",
+					"holdfast.optimistic.back-off=10ms")
+			.run((context) -> assertThat(context.getBean(HoldfastProperties.class).optimisticOptions())
+				.isEqualTo(new Options(7, Duration.ofSeconds(3), Duration.ofMillis(10))));
+	}
+
+	@Test
+	@DisplayName("An application's own come before them; switched off, there are none")
+	void backsOff() {
+		this.runner.withUserConfiguration(Own.class)
+			.run((context) -> assertThat(context).getBean(OptimisticTransactions.class)
+				.isSameAs(context.getBean("own")));
+		this.runner.withPropertyValues("holdfast.enabled=false")
+			.run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean(OptimisticTransactions.class));
+	}
+
+	@Test
+	@DisplayName("They can be advised")
+	void letsThemBeAdvised() {
+		this.runner.withConfiguration(AutoConfigurations.of(AopAutoConfiguration.class))
+			.withUserConfiguration(Timing.class)
+			.run((context) -> {
+				OptimisticTransactions transactions = context.getBean(OptimisticTransactions.class);
+				String result = transactions.execute(List.of(this.redis.keyPrefix() + "a"), (tx) -> "done");
+				assertThat(result).isEqualTo("done");
+				assertThat(context.getBean(Timing.class).calls).hasValue(1);
+			});
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "max-attempts,0,at least 1", "max-attempts,-1,at least 1", "max-time,0,at least 1ms",
+			"max-time,-1s,at least 1ms", "max-time,366d,at most 365d", "back-off,0,at least 1ms",
+			"back-off,366d,at most 365d" })
+	@ExtendWith(OutputCaptureExtension.class)
+	@DisplayName("A bad value ends the start with its property, value, origin and reason")
+	void refusesABadValue(String name, String value, String reason, CapturedOutput output) {
+		String property = "holdfast.optimistic." + name;
+		assertThatException()
+			.isThrownBy(() -> new SpringApplicationBuilder(TestApplication.class).web(WebApplicationType.NONE)
+				.run("--" + property + "=" + value));
+		assertThat(output)
+			.contains("Invalid value '" + value + "' for configuration property '" + property
+					+ "' (originating from '\"" + property + "\" from property source \"commandLineArgs\"')")
+			.contains(reason);
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "max-attempts,1", "max-time,1ms", "max-time,365d", "back-off,1ms", "back-off,365d" })
+	@DisplayName("Values at the bounds are allowed")
+	void allowsTheBounds(String name, String value) {
+		this.runner.withPropertyValues("holdfast.optimistic." + name + "=" + value)
+			.run((context) -> assertThat(context).hasNotFailed());
+	}
+
+	@Test
+	@DisplayName("Options by hand are checked as well")
+	void checksOptions() {
+		Options defaults = Options.defaults();
+		assertThatException().isThrownBy(() -> defaults.maxAttempts(0))
+			.withMessage("maxAttempts is 0, which is less than 1");
+		assertThatException().isThrownBy(() -> defaults.maxTime(Duration.ZERO))
+			.withMessage("maxTime is PT0S, which is less than 1 ms");
+		assertThatException().isThrownBy(() -> defaults.backOff(Duration.ofMillis(-1)))
+			.withMessage("backOff is PT-0.001S, which is less than 1 ms");
+		assertThat(defaults.maxAttempts(1).maxTime(Duration.ofMillis(2)).backOff(Duration.ofMillis(3)))
+			.isEqualTo(new Options(1, Duration.ofMillis(2), Duration.ofMillis(3)));
+	}
+
+	@Test
+	@DisplayName("The metadata has every property of theirs, with its default")
+	void metadata() throws IOException {
+		String metadata = new ClassPathResource("META-INF/spring-configuration-metadata.json")
+			.getContentAsString(StandardCharsets.UTF_8);
+		Map<String, Object> expected = Map.of("max-attempts", 20, "max-time", "5s", "back-off", "5ms");
+		expected.forEach((name, value) -> {
+			List<Object> defaults = JsonPath.read(metadata,
+					"$.properties[?(@.name == 'holdfast.optimistic." + name + "')].defaultValue");
+			assertThat(defaults).as(name).containsExactly(value);
+		});
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Own {
+
+		@Bean
+		OptimisticTransactions own() {
+			return Mockito.mock();
+		}
+
+	}
+
+	@Aspect
+	static class Timing {
+
+		final AtomicInteger calls = new AtomicInteger();
+
+		@Before("execution(* io.holdfast.redis.OptimisticTransactions.execute(..))")
+		void count() {
+			this.calls.incrementAndGet();
+		}
+
+	}
+
+}
