@@ -67,6 +67,10 @@ class RecordingLocks implements LockService {
 		refusing(Reason.TIMED_OUT);
 	}
 
+	void free() {
+		this.reason = null;
+	}
+
 	void refusing(Reason reason) {
 		this.reason = reason;
 	}

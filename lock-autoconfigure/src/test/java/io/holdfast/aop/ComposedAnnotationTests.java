@@ -1,0 +1,238 @@
+package io.holdfast.aop;
+
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+import java.time.Duration;
+import java.util.Map;
+
+import io.holdfast.LeaseLostException;
+import io.holdfast.LockRequest;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.OnLoss;
+import io.holdfast.annotation.OnTimeout;
+import io.holdfast.annotation.ReleaseAfter;
+import io.holdfast.annotation.Semaphore;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.core.annotation.AliasFor;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Annotations of an application's own that stand for locks and permits, with attributes
+ * for theirs.
+ */
+class ComposedAnnotationTests {
+
+	private LockedContext context;
+
+	private RecordingLocks locks;
+
+	private Jobs jobs;
+
+	@BeforeEach
+	void start() {
+		this.context = LockedContext.with(
+				Map.of("needed", "true", "instead", "without", "service", "others", "hold", "2h"), Jobs.class,
+				Others.class, RecordingTransactions.class);
+		this.locks = this.context.locks();
+		this.jobs = this.context.bean(Jobs.class);
+	}
+
+	@AfterEach
+	void stop() {
+		this.context.close();
+	}
+
+	private void inTransaction(Runnable body) {
+		new TransactionTemplate(this.context.bean(RecordingTransactions.class))
+			.executeWithoutResult((status) -> body.run());
+	}
+
+	@Test
+	@DisplayName("What the composed annotation says is as if it were said by the method")
+	void defaults() {
+		assertThat(this.jobs.usual(1)).isEqualTo("ran");
+		assertThat(this.locks.lastRequest()).isEqualTo(LockRequest.of("job")
+			.name("job")
+			.waitTime(Duration.ZERO)
+			.minHold(Duration.ofSeconds(30))
+			.maxHold(Duration.ofHours(1)));
+		assertThat(this.jobs.usual(0)).isEqualTo("ran");
+		assertThat(this.locks.requests()).hasSize(1);
+		this.locks.busy();
+		assertThat(this.jobs.usual(1)).isNull();
+	}
+
+	@Test
+	@DisplayName("Its attributes set those of the annotation that it stands for, texts with placeholders too")
+	void overridden() {
+		assertThat(this.jobs.changed(0)).isEqualTo("ran");
+		RecordingLocks others = this.context.bean("others", RecordingLocks.class);
+		assertThat(this.locks.requests()).isEmpty();
+		assertThat(others.lastRequest()).isEqualTo(LockRequest.of("other")
+			.name("other")
+			.waitTime(Duration.ZERO)
+			.minHold(Duration.ofHours(2))
+			.maxHold(Duration.ofHours(2)));
+		others.busy();
+		assertThat(this.jobs.changed(0)).isEqualTo("without");
+	}
+
+	@Test
+	@DisplayName("So do those for what becomes of lost leases, and for when the lock is released")
+	void lossAndRelease() {
+		inTransaction(() -> {
+			this.jobs.plain(() -> this.locks.lease("plain").lose());
+			this.jobs.plain(() -> {
+			});
+		});
+		assertThat(this.locks.events()).containsExactly("begin", "lock", "unlock", "lock", "commit", "unlock");
+		this.locks.forget();
+		inTransaction(() -> {
+			assertThatExceptionOfType(LeaseLostException.class)
+				.isThrownBy(() -> this.jobs.strict(() -> this.locks.lease("plain").lose()));
+			this.jobs.strict(() -> {
+			});
+		});
+		assertThat(this.locks.events()).containsExactly("begin", "lock", "unlock", "lock", "unlock", "commit");
+	}
+
+	@Test
+	@DisplayName("Those of semaphores are no different")
+	void semaphore() {
+		RecordingSemaphores semaphores = this.context.semaphores();
+		assertThat(this.jobs.limited(1)).isEqualTo("ran");
+		assertThat(semaphores.lastRequest())
+			.isEqualTo(SemaphoreRequest.of("rate", 10).name("rate").minHold(Duration.ofSeconds(1)));
+		assertThat(this.jobs.limited(0)).isEqualTo("ran");
+		assertThat(semaphores.requests()).hasSize(1);
+		semaphores.busy();
+		assertThat(this.jobs.limited(1)).isEqualTo("without");
+		assertThat(this.jobs.skipped(1)).isNull();
+	}
+
+	@Target(ElementType.METHOD)
+	@Retention(RetentionPolicy.RUNTIME)
+	@DistributedLock(waitTime = "0")
+	@interface Job {
+
+		@AliasFor(annotation = DistributedLock.class)
+		String name() default "job";
+
+		@AliasFor(annotation = DistributedLock.class, attribute = "minHold")
+		String atLeast() default "30s";
+
+		@AliasFor(annotation = DistributedLock.class, attribute = "maxHold")
+		String atMost() default "1h";
+
+		@AliasFor(annotation = DistributedLock.class, attribute = "onTimeout")
+		OnTimeout whenBusy() default OnTimeout.SKIP;
+
+		@AliasFor(annotation = DistributedLock.class)
+		String fallback() default "";
+
+		@AliasFor(annotation = DistributedLock.class)
+		String condition() default "#count > 0";
+
+		@AliasFor(annotation = DistributedLock.class)
+		String service() default "";
+
+	}
+
+	@Target(ElementType.METHOD)
+	@Retention(RetentionPolicy.RUNTIME)
+	@DistributedLock(name = "plain")
+	@interface Plain {
+
+		@AliasFor(annotation = DistributedLock.class)
+		OnLoss onLoss() default OnLoss.NOTIFY;
+
+		@AliasFor(annotation = DistributedLock.class)
+		ReleaseAfter releaseAfter() default ReleaseAfter.TRANSACTION;
+
+	}
+
+	@Target(ElementType.METHOD)
+	@Retention(RetentionPolicy.RUNTIME)
+	@Semaphore(name = "rate")
+	@interface Rate {
+
+		@AliasFor(annotation = Semaphore.class)
+		int limit();
+
+		@AliasFor(annotation = Semaphore.class)
+		String minHold() default "1s";
+
+		@AliasFor(annotation = Semaphore.class)
+		String fallback() default "";
+
+		@AliasFor(annotation = Semaphore.class)
+		OnTimeout onTimeout() default OnTimeout.THROW;
+
+		@AliasFor(annotation = Semaphore.class)
+		String condition() default "";
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Others {
+
+		@Bean
+		RecordingLocks others() {
+			return new RecordingLocks();
+		}
+
+	}
+
+	static class Jobs {
+
+		@Job
+		@Nullable String usual(int count) {
+			return "ran";
+		}
+
+		@Job(name = "other", atLeast = "${hold}", atMost = "${hold}", whenBusy = OnTimeout.THROW,
+				fallback = "${instead}", condition = "${needed}", service = "${service}")
+		String changed(int count) {
+			return "ran";
+		}
+
+		private String without(int count) {
+			return "without";
+		}
+
+		@Plain
+		void plain(Runnable body) {
+			body.run();
+		}
+
+		@Plain(onLoss = OnLoss.THROW, releaseAfter = ReleaseAfter.METHOD)
+		void strict(Runnable body) {
+			body.run();
+		}
+
+		@Rate(limit = 10, fallback = "without", condition = "#count > 0")
+		String limited(int count) {
+			return "ran";
+		}
+
+		@Rate(limit = 10, onTimeout = OnTimeout.SKIP)
+		@Nullable String skipped(int count) {
+			return "ran";
+		}
+
+	}
+
+}

@@ -1,0 +1,122 @@
+package io.holdfast.aop;
+
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.OnTimeout;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+import org.springframework.aop.support.AopUtils;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.scheduling.annotation.EnableScheduling;
+import org.springframework.scheduling.annotation.Scheduled;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Scheduled methods that run in one instance, and are skipped by the others.
+ */
+@ExtendWith(OutputCaptureExtension.class)
+class ScheduledJobTests {
+
+	@Test
+	@DisplayName("A scheduled method is called through the proxy, and skipped without an error while another instance runs it")
+	void skipped(CapturedOutput output) {
+		try (LockedContext context = LockedContext.of(Scheduling.class, Job.class)) {
+			assertThat(AopUtils.isCglibProxy(context.bean(Job.class))).isTrue();
+			RecordingLocks locks = context.locks();
+			Awaitility.await().until(() -> locks.events().contains("unlock"));
+			assertThatNoneRuns(locks);
+			locks.free();
+			Awaitility.await().until(() -> locks.events().contains("body"));
+		}
+		assertThat(output).doesNotContain("LockNotAcquiredException");
+	}
+
+	private static void assertThatNoneRuns(RecordingLocks locks) {
+		locks.busy();
+		awaitRequests(locks);
+		locks.forget();
+		awaitRequests(locks);
+		assertThat(locks.events()).isEmpty();
+	}
+
+	/** A run that had begun before has ended when another one asks. */
+	private static void awaitRequests(RecordingLocks locks) {
+		int seen = locks.requests().size();
+		Awaitility.await().until(() -> locks.requests().size() > seen + 2);
+	}
+
+	@Test
+	@DisplayName("A scheduled method that is proxied by its interface is, too")
+	void byInterface() {
+		try (LockedContext context = LockedContext.of(Scheduling.class, JobByInterface.class)) {
+			assertThat(AopUtils.isJdkDynamicProxy(context.bean(Runnable.class))).isTrue();
+			assertThatNoneRuns(context.locks());
+		}
+	}
+
+	@Test
+	@DisplayName("A condition may keep an instance from taking part")
+	void condition() {
+		try (LockedContext context = LockedContext.of(Scheduling.class, ConditionalJob.class)) {
+			Awaitility.await().until(() -> context.bean(ConditionalJob.class).runs() > 2);
+			assertThat(context.locks().requests()).isEmpty();
+		}
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableScheduling
+	static class Scheduling {
+
+	}
+
+	static class Job {
+
+		private final RecordingLocks recorder;
+
+		Job(RecordingLocks recorder) {
+			this.recorder = recorder;
+		}
+
+		@Scheduled(fixedDelay = 5, timeUnit = TimeUnit.MILLISECONDS)
+		@DistributedLock(name = "job", waitTime = "0", onTimeout = OnTimeout.SKIP)
+		void run() {
+			this.recorder.record("body");
+		}
+
+	}
+
+	static class JobByInterface implements Runnable {
+
+		@Override
+		@Scheduled(fixedDelay = 5, timeUnit = TimeUnit.MILLISECONDS)
+		@DistributedLock(name = "job", waitTime = "0", onTimeout = OnTimeout.SKIP)
+		public void run() {
+		}
+
+	}
+
+	static class ConditionalJob {
+
+		private final AtomicInteger runs = new AtomicInteger();
+
+		@Scheduled(fixedDelay = 5, timeUnit = TimeUnit.MILLISECONDS)
+		@DistributedLock(name = "job", condition = "false")
+		void run() {
+			this.runs.incrementAndGet();
+		}
+
+		int runs() {
+			return this.runs.get();
+		}
+
+	}
+
+}
