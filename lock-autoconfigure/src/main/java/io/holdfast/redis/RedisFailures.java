@@ -76,7 +76,8 @@ final class RedisFailures {
 		}
 		text = find(error, Pattern.compile("\\bOOM\\b"));
 		if (text != null) {
-			return new StoreFailure("Redis is out of memory (maxmemory) and grants nothing new: " + text, false, error);
+			// Whoever is in the queue already need not leave it.
+			return new StoreFailure("Redis is out of memory (maxmemory) and grants nothing new: " + text, true, error);
 		}
 		text = find(error, TEMPORARY);
 		if (text != null) {

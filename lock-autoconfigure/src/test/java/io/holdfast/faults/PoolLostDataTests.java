@@ -183,8 +183,8 @@ class PoolLostDataTests {
 			name = "F32 memory is full: nothing new, and that is said; who holds is renewed, releases and hands over ({0})")
 	@EnumSource
 	void memoryFull(Pool pool) {
-		// Who waits must not ask again meanwhile, as that would end its wait.
-		Instance patient = this.fleet.start("holdfast.wake-up.handoff-timeout=60s");
+		Duration handOff = Duration.ofSeconds(3);
+		Instance patient = this.fleet.start("holdfast.wake-up.handoff-timeout=" + handOff);
 		this.fleet.awaitListening(3);
 		Duration leaseTime = Duration.ofSeconds(1);
 		Lease lease = request(pool).leaseTime(leaseTime).acquire(this.instance);
@@ -200,6 +200,9 @@ class PoolLostDataTests {
 			.acquireInBackground(patient);
 		pool.awaitQueued(this.fleet, KEY, 1);
 		limitMemory("1");
+		await("more than the time after which it asks again").during(handOff.dividedBy(2).plusMillis(200))
+			.atMost(SOON)
+			.until(() -> !waiting.isDone());
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 		assertThat(waiting).succeedsWithin(SOON)
 			.satisfies((next) -> assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED));

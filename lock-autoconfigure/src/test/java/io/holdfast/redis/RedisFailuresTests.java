@@ -33,8 +33,7 @@ class RedisFailuresTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "NOPERM this user has no permissions to run the 'evalsha' command",
 			"ERR ACL failure in script: User app has no permissions to run the 'set' command",
-			"OOM command not allowed when used memory > 'maxmemory'.", "NOAUTH Authentication required.",
-			"WRONGPASS invalid username-password pair or user is disabled.",
+			"NOAUTH Authentication required.", "WRONGPASS invalid username-password pair or user is disabled.",
 			"ERR unknown command 'EVALSHA', with args beginning with:",
 			"CROSSSLOT Keys in request don't hash to the same slot" })
 	@DisplayName("trouble that needs somebody's help is not temporary, and tells what Redis said")
@@ -42,6 +41,15 @@ class RedisFailuresTests {
 		StoreFailure failure = RedisFailures.of(wrapped(text), "lock:a");
 		assertThat(failure.isTemporary()).isFalse();
 		assertThat(failure).hasMessageContaining(text);
+	}
+
+	@Test
+	@DisplayName("memory that is full may be free again, and the message names the setting")
+	void outOfMemory() {
+		String text = "OOM command not allowed when used memory > 'maxmemory'.";
+		StoreFailure failure = RedisFailures.of(wrapped(text), "lock:a");
+		assertThat(failure.isTemporary()).isTrue();
+		assertThat(failure).hasMessage("Redis is out of memory (maxmemory) and grants nothing new: " + text);
 	}
 
 	@Test

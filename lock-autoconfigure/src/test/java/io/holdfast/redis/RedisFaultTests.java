@@ -322,7 +322,7 @@ class RedisFaultTests {
 		assertThatExceptionOfType(StoreFailure.class)
 			.isThrownBy(() -> get(store.acquire(lock("new"), Ask.forLock(INSTANCE + ":9", LEASE, CLAIM), true)))
 			.withMessageContaining("out of memory")
-			.matches((failure) -> !failure.isTemporary());
+			.matches(StoreFailure::isTemporary);
 		assertThat(get(store.renew(List.of(renewal("key", INSTANCE + ":1", 2 * LEASE))))).containsExactly(true);
 		assertThat(get(store.release(lock("second"), Ask.forLock(INSTANCE + ":2", LEASE, CLAIM),
 				Ask.forLock(INSTANCE + ":3", LEASE, CLAIM)))

@@ -91,7 +91,7 @@ class RedisPermitFaultTests {
 		for (Resource resource : List.of(SEMAPHORE, READ_WRITE, new Resource(Kind.SEMAPHORE, "new"))) {
 			assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> acquire(store, resource, INSTANCE + ":9", 1))
 				.withMessageContaining("out of memory")
-				.matches((failure) -> !failure.isTemporary());
+				.matches(StoreFailure::isTemporary);
 		}
 		assertThat(dump()).isEqualTo(before);
 		assertThat(renew(store, INSTANCE + ":1", 4, 90_000)).isTrue();
