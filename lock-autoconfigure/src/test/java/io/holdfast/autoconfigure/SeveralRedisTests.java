@@ -15,6 +15,8 @@ import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.PermitLease;
 import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreService;
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.Semaphore;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.LeaseEngine;
@@ -159,6 +161,19 @@ class SeveralRedisTests {
 		assertThat(context.getBean("ordersSemaphores", SemaphoreService.class).tryAcquire("a", 1))
 			.hasValueSatisfying(PermitLease::close);
 		permit.close();
+	}
+
+	@Test
+	@DisplayName("Annotated methods ask the service that they name, the others the default one")
+	void annotations() {
+		Shop shop = start(Annotated.class).getBean(Shop.class);
+		shop.ship(() -> {
+			assertThat(isLocked(this.second, "shop")).isTrue();
+			assertThat(isLocked(this.first, "shop")).isFalse();
+			shop.sell(() -> assertThat(isLocked(this.first, "shop")).isTrue());
+		});
+		assertThat(isLocked(this.first, "shop")).isFalse();
+		assertThat(isLocked(this.second, "shop")).isFalse();
 	}
 
 	@Test
@@ -359,6 +374,27 @@ class SeveralRedisTests {
 		Client(LockService locks) {
 			this.locks = locks;
 		}
+
+	}
+
+	static class Shop {
+
+		@DistributedLock(name = "shop")
+		public void sell(Runnable body) {
+			body.run();
+		}
+
+		@DistributedLock(name = "shop", service = "ordersLocks")
+		@Semaphore(name = "shop", limit = 1, service = "ordersSemaphores")
+		public void ship(Runnable body) {
+			body.run();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@Import({ Orders.class, Shop.class })
+	static class Annotated {
 
 	}
 
