@@ -1,0 +1,353 @@
+package io.holdfast.autoconfigure;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+
+import io.holdfast.LeaseContext;
+import io.holdfast.LeaseLostEvent;
+import io.holdfast.LeaseLostException;
+import io.holdfast.LockLease;
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.LockService;
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.OnLoss;
+import io.holdfast.annotation.OnTimeout;
+import io.holdfast.annotation.Semaphore;
+import io.holdfast.testing.TestApplication;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.event.EventListener;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.support.AbstractPlatformTransactionManager;
+import org.springframework.transaction.support.DefaultTransactionStatus;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * What the attributes of annotations do in two instances of an application that share a
+ * Redis.
+ */
+@WithRedis
+class AnnotationAttributesTests {
+
+	private final TestRedis redis;
+
+	private final ExecutorService threads = Executors.newCachedThreadPool();
+
+	private ConfigurableApplicationContext first;
+
+	private ConfigurableApplicationContext second;
+
+	AnnotationAttributesTests(TestRedis redis) {
+		this.redis = redis;
+	}
+
+	@BeforeEach
+	void start() {
+		this.first = instance();
+		this.second = instance();
+	}
+
+	private ConfigurableApplicationContext instance() {
+		return TestApplication.start(Application.class, this.redis.host(), this.redis.port(), this.redis.keyPrefix(),
+				List.of());
+	}
+
+	@AfterEach
+	void stop() {
+		this.threads.shutdownNow();
+		this.first.close();
+		this.second.close();
+	}
+
+	private static Shop shop(ConfigurableApplicationContext instance) {
+		return instance.getBean(Shop.class);
+	}
+
+	private LockService locks() {
+		return this.second.getBean(LockService.class);
+	}
+
+	/** Whether the second instance could lock a key. */
+	private boolean isFree(String key) {
+		Optional<LockLease> lease = locks().tryAcquire(key);
+		lease.ifPresent(LockLease::release);
+		return lease.isPresent();
+	}
+
+	@Test
+	@DisplayName("While one instance runs a method, the others skip it or fall back; afterwards they run it")
+	void skipped() {
+		assertThat(shop(this.first).job(() -> shop(this.second).job(() -> "inner"))).isNull();
+		assertThat(shop(this.first).jobOrElse(() -> shop(this.second).jobOrElse(() -> "inner")))
+			.isEqualTo("job: TIMED_OUT");
+		assertThat(shop(this.second).job(() -> "ran")).isEqualTo("ran");
+	}
+
+	@Test
+	@DisplayName("Several keys are locked together, each with its fence, and each keeps others out")
+	void severalKeys() {
+		shop(this.first).transfer(List.of("b", "a"), () -> {
+			assertThat(LockLease.current().keys()).containsExactly("account:a", "account:b");
+			assertThat(LockLease.current().fence("account:a")).isPositive();
+			assertThat(isFree("account:a")).isFalse();
+			assertThat(isFree("account:b")).isFalse();
+		});
+		assertThat(isFree("account:b")).isTrue();
+	}
+
+	@Test
+	@DisplayName("Calls whose keys overlap, in whatever order they name them, all have their turn")
+	void overlappingKeys() {
+		AtomicInteger running = new AtomicInteger();
+		AtomicInteger done = new AtomicInteger();
+		List<List<String>> keys = List.of(List.of("a", "b"), List.of("b", "c", "a"), List.of("c", "a"));
+		CompletableFuture<?>[] calls = IntStream.range(0, 60)
+			.mapToObj((i) -> CompletableFuture
+				.runAsync(() -> shop((i % 2 == 0) ? this.first : this.second).transfer(keys.get(i % 3), () -> {
+					assertThat(running.incrementAndGet()).isOne();
+					done.incrementAndGet();
+					running.decrementAndGet();
+				}), this.threads))
+			.toArray(CompletableFuture[]::new);
+		CompletableFuture.allOf(calls).orTimeout(30, TimeUnit.SECONDS).join();
+		assertThat(done).hasValue(60);
+	}
+
+	@Test
+	@DisplayName("A lock that was taken in a transaction keeps others out until the commit, but not its own thread")
+	void untilCommit() {
+		new TransactionTemplate(this.first.getBean(Transactions.class)).executeWithoutResult((status) -> {
+			assertThat(shop(this.first).job(() -> "first")).isEqualTo("first");
+			assertThat(isFree("job")).isFalse();
+			assertThat(shop(this.first).job(() -> "again")).isEqualTo("again");
+			assertThat(isFree("job")).isFalse();
+		});
+		assertThat(isFree("job")).isTrue();
+	}
+
+	@Test
+	@DisplayName("A job that ends at once keeps others out for its shortest hold, and nobody waits for that")
+	void minHold() {
+		long start = System.nanoTime();
+		assertThat(shop(this.first).brief(() -> "first")).isEqualTo("first");
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(3));
+		assertThat(shop(this.second).brief(() -> "second")).isNull();
+		Awaitility.await().until(() -> "second".equals(shop(this.second).brief(() -> "second")));
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThan(Duration.ofMillis(2_900));
+	}
+
+	@Test
+	@DisplayName("A method whose lock is taken away is interrupted, and the application is told")
+	void interrupted() {
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> shop(this.first).interrupted(() -> {
+			assertThat(locks().forceRelease("taken")).isTrue();
+			TimeUnit.MINUTES.sleep(1);
+			return "not reached";
+		})).withCauseInstanceOf(InterruptedException.class).withMessageContaining("Lock 'taken' was lost while");
+		assertThat(Thread.currentThread().isInterrupted()).isFalse();
+		Losses losses = this.first.getBean(Losses.class);
+		Awaitility.await().until(() -> losses.last() != null);
+		assertThat(losses.last()).satisfies((event) -> {
+			assertThat(event.key()).isEqualTo("taken");
+			assertThat(event.name()).isEqualTo("taken");
+		});
+	}
+
+	@Test
+	@DisplayName("A method that hangs loses its lock after the longest hold")
+	void maxHold() {
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> shop(this.first).hanging(() -> {
+			TimeUnit.MINUTES.sleep(1);
+			return "not reached";
+		})).withCauseInstanceOf(InterruptedException.class);
+		assertThat(isFree("hanging")).isTrue();
+	}
+
+	@Test
+	@DisplayName("A method that loses its lock and does not notice gives its caller an exception")
+	void lostUnnoticed() {
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> shop(this.first).throwing(() -> {
+			assertThat(locks().forceRelease("taken")).isTrue();
+			LockLease lease = LockLease.current();
+			Awaitility.await().until(() -> !lease.isHeld());
+			return "result";
+		})).withNoCause();
+	}
+
+	@Test
+	@DisplayName("A thread that carries the context of a method enters by its lock, and no other does")
+	void context() {
+		shop(this.first).transfer(List.of("a"), () -> {
+			LeaseContext context = LeaseContext.current();
+			CompletableFuture.runAsync(() -> {
+				assertThatExceptionOfType(LockNotAcquiredException.class)
+					.isThrownBy(() -> shop(this.first).withdraw("a", () -> "stranger"));
+				LeaseContext.Scope scope = context.open();
+				assertThat(shop(this.first).withdraw("a", () -> LockLease.current().key())).isEqualTo("account:a");
+				scope.close();
+			}, this.threads).join();
+		});
+		assertThat(isFree("account:a")).isTrue();
+	}
+
+	@Test
+	@DisplayName("A rate is limited by the shortest hold of permits")
+	void rate() {
+		assertThat(shop(this.first).rated(() -> "one")).isEqualTo("one");
+		assertThat(shop(this.second).rated(() -> "two")).isEqualTo("two");
+		assertThat(shop(this.first).rated(() -> "three")).isEqualTo("too many");
+		Awaitility.await().until(() -> shop(this.first).rated(() -> "three").equals("three"));
+	}
+
+	/** What a method does. */
+	interface Body {
+
+		String run() throws Exception;
+
+	}
+
+	static class Shop {
+
+		@DistributedLock(name = "job", waitTime = "0", onTimeout = OnTimeout.SKIP)
+		String job(Body body) {
+			return run(body);
+		}
+
+		@DistributedLock(name = "job", waitTime = "0", fallback = "otherwise")
+		String jobOrElse(Body body) {
+			return run(body);
+		}
+
+		private String otherwise(Body body, LockNotAcquiredException ex) {
+			return ex.getKey() + ": " + ex.getReason();
+		}
+
+		@DistributedLock(name = "account", key = "#accounts", waitTime = "30s")
+		void transfer(List<String> accounts, Runnable body) {
+			body.run();
+		}
+
+		@DistributedLock(name = "account", key = "#account", waitTime = "0")
+		String withdraw(String account, Body body) {
+			return run(body);
+		}
+
+		@DistributedLock(name = "short", waitTime = "0", onTimeout = OnTimeout.SKIP, minHold = "3s")
+		String brief(Body body) {
+			return run(body);
+		}
+
+		@DistributedLock(name = "taken", leaseTime = "3s", onLoss = OnLoss.INTERRUPT)
+		String interrupted(Body body) throws Exception {
+			return body.run();
+		}
+
+		@DistributedLock(name = "hanging", leaseTime = "300ms", maxHold = "300ms", onLoss = OnLoss.INTERRUPT)
+		String hanging(Body body) throws Exception {
+			return body.run();
+		}
+
+		@DistributedLock(name = "taken", leaseTime = "3s", onLoss = OnLoss.THROW)
+		String throwing(Body body) throws Exception {
+			return body.run();
+		}
+
+		@Semaphore(name = "rate", limit = 2, minHold = "3s", fallback = "tooMany")
+		String rated(Body body) {
+			return run(body);
+		}
+
+		private static String tooMany(Body body) {
+			return "too many";
+		}
+
+		private static String run(Body body) {
+			try {
+				return body.run();
+			}
+			catch (Exception ex) {
+				throw new IllegalStateException(ex);
+			}
+		}
+
+	}
+
+	static class Losses {
+
+		private volatile LeaseLostEvent last;
+
+		@EventListener
+		void lost(LeaseLostEvent event) {
+			this.last = event;
+		}
+
+		LeaseLostEvent last() {
+			return this.last;
+		}
+
+	}
+
+	/** Transactions of nothing. */
+	static class Transactions extends AbstractPlatformTransactionManager {
+
+		private static final long serialVersionUID = 1L;
+
+		@Override
+		protected Object doGetTransaction() {
+			return this;
+		}
+
+		@Override
+		protected void doBegin(Object transaction, TransactionDefinition definition) {
+		}
+
+		@Override
+		protected void doCommit(DefaultTransactionStatus status) {
+		}
+
+		@Override
+		protected void doRollback(DefaultTransactionStatus status) {
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Application extends TestApplication {
+
+		@Bean
+		Shop shop() {
+			return new Shop();
+		}
+
+		@Bean
+		Losses losses() {
+			return new Losses();
+		}
+
+		@Bean
+		Transactions transactions() {
+			return new Transactions();
+		}
+
+	}
+
+}
