@@ -11,9 +11,7 @@ import java.util.function.Supplier;
 import io.holdfast.NotAcquiredException;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
-import reactor.core.publisher.Mono;
 
-import org.springframework.core.ReactiveAdapter;
 import org.springframework.core.ResolvableType;
 
 /**
@@ -52,14 +50,12 @@ record EmptyResult(Supplier<@Nullable Object> results) implements WayOut {
 	}
 
 	private static Supplier<@Nullable Object> reactive(Attributes attributes, Class<?> type, @Nullable Object value) {
-		ReactiveAdapter adapter = ReactiveCall.adapter(type);
-		if (value != null && !adapter.isMultiValue()) {
-			return () -> adapter.fromPublisher(Mono.just(value));
-		}
-		if (!adapter.supportsEmpty()) {
+		// Apart, so that this class needs none of the libraries.
+		Supplier<@Nullable Object> results = ReactiveCall.empty(type, value);
+		if (results == null) {
 			throw impossible(attributes, type, "a type that may be empty, such as Mono or Maybe");
 		}
-		return () -> adapter.fromPublisher(Mono.empty());
+		return results;
 	}
 
 	private static InvalidDeclarationException impossible(Attributes attributes, Class<?> type, String instead) {

@@ -3,6 +3,7 @@ package io.holdfast.aop;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
@@ -36,17 +37,26 @@ final class ReactiveCall {
 		this.adapter = adapter(returnType);
 	}
 
-	/**
-	 * How a type is made from others, and they from it.
-	 * @param type the type
-	 * @return its adapter
-	 */
-	static ReactiveAdapter adapter(Class<?> type) {
+	private static ReactiveAdapter adapter(Class<?> type) {
 		ReactiveAdapter adapter = ReactiveAdapterRegistry.getSharedInstance().getAdapter(type);
 		if (adapter == null) {
 			throw new IllegalStateException(type.getName() + " is not a reactive type");
 		}
 		return adapter;
+	}
+
+	/**
+	 * The empty results of a reactive type.
+	 * @param type the type
+	 * @param value what a single value is when it is empty, or {@code null}
+	 * @return makes them, or {@code null} if the type has none
+	 */
+	static @Nullable Supplier<@Nullable Object> empty(Class<?> type, @Nullable Object value) {
+		ReactiveAdapter adapter = adapter(type);
+		if (value != null && !adapter.isMultiValue()) {
+			return () -> adapter.fromPublisher(Mono.just(value));
+		}
+		return adapter.supportsEmpty() ? () -> adapter.fromPublisher(Mono.empty()) : null;
 	}
 
 	/**

@@ -1,13 +1,13 @@
 package io.holdfast.aop;
 
-import java.io.IOException;
-import java.io.InputStream;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.annotation.DistributedLock;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import reactor.core.publisher.Mono;
 
 import org.springframework.beans.BeanUtils;
 
@@ -22,7 +22,7 @@ class WithoutTransactionsTests {
 	@Test
 	@DisplayName("Without spring-tx on the class path, locks are released after their methods")
 	void withoutSpringTx() throws Exception {
-		ClassLoader loader = new WithoutSpringTx(getClass().getClassLoader());
+		ClassLoader loader = new HidingClassLoader("org.springframework.transaction.");
 		assertThatExceptionOfType(ClassNotFoundException.class)
 			.isThrownBy(() -> loader.loadClass("org.springframework.transaction.support.TransactionSynchronization"));
 		ClassLoader former = Thread.currentThread().getContextClassLoader();
@@ -31,7 +31,8 @@ class WithoutTransactionsTests {
 			Class<?> application = loader.loadClass(Application.class.getName());
 			assertThat(application.getClassLoader()).isSameAs(loader);
 			Object events = ((Callable<?>) BeanUtils.instantiateClass(application)).call();
-			assertThat(events).isEqualTo(List.of("lock", "body", "unlock"));
+			assertThat(events)
+				.isEqualTo(List.of("lock", "body", "unlock", "lock", "body", "unlock", "lock", "body", "unlock"));
 		}
 		finally {
 			Thread.currentThread().setContextClassLoader(former);
@@ -43,7 +44,10 @@ class WithoutTransactionsTests {
 		@Override
 		public List<String> call() {
 			try (LockedContext context = LockedContext.withClassProxies(Shop.class)) {
-				context.bean(Shop.class).sell();
+				Shop shop = context.bean(Shop.class);
+				shop.sell();
+				shop.sellLater().join();
+				shop.sellReactively().block();
 				return context.locks().events();
 			}
 		}
@@ -63,40 +67,16 @@ class WithoutTransactionsTests {
 			this.recorder.record("body");
 		}
 
-	}
-
-	/** Loads what is Holdfast's itself, so that it does not see what its parent sees. */
-	private static final class WithoutSpringTx extends ClassLoader {
-
-		WithoutSpringTx(ClassLoader parent) {
-			super(parent);
+		@DistributedLock
+		CompletableFuture<String> sellLater() {
+			this.recorder.record("body");
+			return CompletableFuture.completedFuture("sold");
 		}
 
-		@Override
-		protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
-			if (name.startsWith("org.springframework.transaction.")) {
-				throw new ClassNotFoundException(name);
-			}
-			if (!name.startsWith("io.holdfast.")) {
-				return super.loadClass(name, resolve);
-			}
-			synchronized (getClassLoadingLock(name)) {
-				Class<?> loaded = findLoadedClass(name);
-				return (loaded != null) ? loaded : define(name);
-			}
-		}
-
-		private Class<?> define(String name) throws ClassNotFoundException {
-			try (InputStream stream = getResourceAsStream(name.replace('.', '/') + ".class")) {
-				if (stream == null) {
-					throw new ClassNotFoundException(name);
-				}
-				byte[] bytes = stream.readAllBytes();
-				return defineClass(name, bytes, 0, bytes.length);
-			}
-			catch (IOException ex) {
-				throw new ClassNotFoundException(name, ex);
-			}
+		@DistributedLock
+		Mono<String> sellReactively() {
+			this.recorder.record("body");
+			return Mono.just("sold");
 		}
 
 	}

@@ -1,0 +1,51 @@
+package io.holdfast.aop;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.List;
+
+/**
+ * Hides a library from Holdfast: loads what is Holdfast's itself, so that it does not see
+ * what its parent sees.
+ */
+final class HidingClassLoader extends ClassLoader {
+
+	private final List<String> hidden;
+
+	/**
+	 * Create the loader.
+	 * @param hidden what the names of the classes begin with that are not to be found
+	 */
+	HidingClassLoader(String... hidden) {
+		super(HidingClassLoader.class.getClassLoader());
+		this.hidden = List.of(hidden);
+	}
+
+	@Override
+	protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+		if (this.hidden.stream().anyMatch(name::startsWith)) {
+			throw new ClassNotFoundException(name);
+		}
+		if (!name.startsWith("io.holdfast.")) {
+			return super.loadClass(name, resolve);
+		}
+		synchronized (getClassLoadingLock(name)) {
+			Class<?> loaded = findLoadedClass(name);
+			return (loaded != null) ? loaded : define(name);
+		}
+	}
+
+	private Class<?> define(String name) throws ClassNotFoundException {
+		try (InputStream stream = getResourceAsStream(name.replace('.', '/') + ".class")) {
+			if (stream == null) {
+				throw new ClassNotFoundException(name);
+			}
+			byte[] bytes = stream.readAllBytes();
+			return defineClass(name, bytes, 0, bytes.length);
+		}
+		catch (IOException ex) {
+			throw new ClassNotFoundException(name, ex);
+		}
+	}
+
+}

@@ -1,0 +1,271 @@
+package io.holdfast.async;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+
+import io.holdfast.LeaseContext;
+import io.holdfast.LeaseLostException;
+import io.holdfast.LockLease;
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.SemaphoreService;
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.OnLoss;
+import io.holdfast.annotation.Semaphore;
+import io.holdfast.reactive.ReactiveLeaseContext;
+import io.holdfast.reactive.ReactiveLockService;
+import io.holdfast.testing.TestApplication;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import reactor.core.Disposable;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.Sinks;
+import reactor.core.scheduler.Schedulers;
+
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Annotated methods with later results, and reactive services, of two instances of an
+ * application that share a Redis.
+ */
+@WithRedis
+class AsyncMethodsTests {
+
+	private static final Duration SOON = Duration.ofSeconds(10);
+
+	private final TestRedis redis;
+
+	private ConfigurableApplicationContext first;
+
+	private ConfigurableApplicationContext second;
+
+	AsyncMethodsTests(TestRedis redis) {
+		this.redis = redis;
+	}
+
+	@BeforeEach
+	void start() {
+		this.first = instance();
+		this.second = instance();
+	}
+
+	private ConfigurableApplicationContext instance() {
+		return TestApplication.start(Application.class, this.redis.host(), this.redis.port(), this.redis.keyPrefix(),
+				List.of("holdfast.redis.command-timeout=5s"));
+	}
+
+	@AfterEach
+	void stop() {
+		this.first.close();
+		this.second.close();
+	}
+
+	private static Shop shop(ConfigurableApplicationContext instance) {
+		return instance.getBean(Shop.class);
+	}
+
+	private LockService locks() {
+		return this.second.getBean(LockService.class);
+	}
+
+	private void awaitLocked(String key, boolean locked) {
+		await().atMost(SOON).until(() -> locks().status(key).isLocked() == locked);
+	}
+
+	@Test
+	@DisplayName("A lock is held in all instances until the result has come, and free when its caller is told")
+	void heldUntilTheEnd() {
+		Sinks.One<String> work = Sinks.one();
+		CompletableFuture<Boolean> lockedAtEnd = shop(this.first).mono(work::asMono)
+			.map((value) -> locks().status("shop").isLocked())
+			.toFuture();
+		awaitLocked("shop", true);
+		assertThat(shop(this.second).attempt()).failsWithin(SOON)
+			.withThrowableThat()
+			.havingCause()
+			.isInstanceOf(LockNotAcquiredException.class);
+		work.tryEmitValue("done");
+		assertThat(lockedAtEnd).succeedsWithin(SOON).isEqualTo(false);
+		assertThat(shop(this.second).attempt()).succeedsWithin(SOON).isEqualTo("had it");
+	}
+
+	@Test
+	@DisplayName("However results come, methods with one key exclude one another in the whole fleet")
+	void exclusion() {
+		List<Mono<Integer>> calls = new ArrayList<>();
+		AtomicInteger inside = new AtomicInteger();
+		Supplier<Integer> alone = () -> {
+			int count = inside.incrementAndGet();
+			Thread.yield();
+			inside.decrementAndGet();
+			return count;
+		};
+		Mono<Integer> later = Mono.fromSupplier(inside::incrementAndGet)
+			.delayElement(Duration.ofMillis(1))
+			.doOnNext((count) -> inside.decrementAndGet());
+		for (int i = 0; i < 25; i++) {
+			for (ConfigurableApplicationContext instance : List.of(this.first, this.second)) {
+				calls.add(shop(instance).mono(() -> later));
+				calls.add(shop(instance).flux(later.flux()).single());
+				calls.add(Mono.fromFuture(() -> shop(instance).future(later::toFuture)));
+				calls
+					.add(Mono.fromCallable(() -> shop(instance).plain(alone)).subscribeOn(Schedulers.boundedElastic()));
+				calls.add(instance.getBean(ReactiveLockService.class).withLock("shop", later));
+			}
+		}
+		assertThat(Flux.merge(Flux.fromIterable(calls), 250).collectList().block(Duration.ofMinutes(1))).hasSize(250)
+			.containsOnly(1);
+	}
+
+	@Test
+	@DisplayName("A chain that holds a lock enters it again at once, by methods and by the service, on other threads too")
+	void reentrantChain() {
+		Shop shop = shop(this.first);
+		ReactiveLockService locks = this.first.getBean(ReactiveLockService.class);
+		Mono<Long> fence = ReactiveLeaseContext.current().map((context) -> context.lock().fence());
+		Mono<List<Long>> fences = shop
+			.mono(() -> Flux
+				.concat(fence, shop.mono(() -> fence), Mono.delay(Duration.ofMillis(1)).then(shop.mono(() -> fence)),
+						shop.flux(fence.flux()), locks.withLock("shop", fence),
+						// By the context of the thread that runs this.
+						Mono.fromFuture(
+								shop.future(() -> CompletableFuture.completedFuture(LockLease.current().fence()))))
+				.collectList());
+		List<Long> all = fences.block(SOON);
+		assertThat(all).hasSize(6);
+		assertThat(all.stream().distinct()).hasSize(1);
+		assertThat(fences.block(SOON).get(0)).isGreaterThan(all.get(0));
+		awaitLocked("shop", false);
+	}
+
+	@Test
+	@DisplayName("A method with a future enters its lock again by what it calls itself, and what it carries its context to")
+	void reentrantFuture() {
+		Shop shop = shop(this.first);
+		CompletableFuture<Boolean> result = shop.future(() -> {
+			long fence = LockLease.current().fence();
+			assertThat(shop.plain(() -> LockLease.current().fence())).isEqualTo(fence);
+			CompletableFuture<Long> inner = shop
+				.future(() -> CompletableFuture.completedFuture(LockLease.current().fence()));
+			assertThat(inner.orTimeout(10, TimeUnit.SECONDS).join()).isEqualTo(fence);
+			assertThat(shop.mono(() -> Mono.just("in")).block(SOON)).isEqualTo("in");
+			LeaseContext context = LeaseContext.current();
+			return CompletableFuture.supplyAsync(() -> {
+				LeaseContext.Scope scope = context.open();
+				try {
+					return shop.plain(() -> LockLease.current().fence() == fence);
+				}
+				finally {
+					scope.close();
+				}
+			});
+		});
+		assertThat(result).succeedsWithin(SOON).isEqualTo(true);
+		awaitLocked("shop", false);
+	}
+
+	@Test
+	@DisplayName("Cancellation frees the lock in the whole fleet, and that of a wait leaves the queue")
+	void cancellation() {
+		Disposable running = shop(this.first).mono(Mono::never).subscribe();
+		awaitLocked("shop", true);
+		CompletableFuture<String> waiting = shop(this.second)
+			.future(() -> CompletableFuture.completedFuture("not to be run"));
+		await().atMost(SOON).until(() -> locks().status("shop").waiting() == 1);
+		waiting.cancel(true);
+		await().atMost(SOON).until(() -> locks().status("shop").waiting() == 0);
+		CompletableFuture<String> next = shop(this.second).future(() -> CompletableFuture.completedFuture("next"));
+		running.dispose();
+		assertThat(next).succeedsWithin(SOON).isEqualTo("next");
+		SemaphoreService semaphores = this.second.getBean(SemaphoreService.class);
+		await().atMost(SOON).until(() -> semaphores.status("shop").used() == 0);
+	}
+
+	@Test
+	@DisplayName("A lock that somebody takes away ends the chains and futures that are to end with it")
+	void loss() {
+		CompletableFuture<String> chain = shop(this.first).endless().toFuture();
+		awaitLocked("endless", true);
+		assertThat(locks().forceRelease("endless")).isTrue();
+		assertThat(chain).failsWithin(SOON).withThrowableThat().havingCause().isInstanceOf(LeaseLostException.class);
+		CompletableFuture<String> work = new CompletableFuture<>();
+		CompletableFuture<String> future = shop(this.first).endlessFuture(work);
+		awaitLocked("endless", true);
+		locks().forceRelease("endless");
+		assertThat(future).failsWithin(SOON).withThrowableThat().havingCause().isInstanceOf(LeaseLostException.class);
+		assertThat(work).isCancelled();
+		CompletableFuture<Void> own = this.first.getBean(ReactiveLockService.class)
+			.withLock(LockRequest.of("endless").leaseTime(Duration.ofSeconds(1)), Mono.<Void>never())
+			.toFuture();
+		awaitLocked("endless", true);
+		locks().forceRelease("endless");
+		assertThat(own).failsWithin(SOON).withThrowableThat().havingCause().isInstanceOf(LeaseLostException.class);
+	}
+
+	static class Shop {
+
+		@DistributedLock(name = "shop", waitTime = "30s")
+		public <T> Mono<T> mono(Supplier<Mono<T>> work) {
+			return work.get();
+		}
+
+		@DistributedLock(name = "shop", waitTime = "30s")
+		public <T> Flux<T> flux(Flux<T> work) {
+			return work;
+		}
+
+		@DistributedLock(name = "shop", waitTime = "30s")
+		@Semaphore(name = "shop", limit = 1000)
+		public <T> CompletableFuture<T> future(Supplier<CompletableFuture<T>> work) {
+			return work.get();
+		}
+
+		@DistributedLock(name = "shop", waitTime = "30s")
+		public <T> T plain(Supplier<T> work) {
+			return work.get();
+		}
+
+		@DistributedLock(name = "shop", waitTime = "0")
+		public CompletableFuture<String> attempt() {
+			return CompletableFuture.completedFuture("had it");
+		}
+
+		@DistributedLock(name = "endless", leaseTime = "1s", onLoss = OnLoss.INTERRUPT)
+		public Mono<String> endless() {
+			return Mono.never();
+		}
+
+		@DistributedLock(name = "endless", leaseTime = "1s", onLoss = OnLoss.INTERRUPT)
+		public CompletableFuture<String> endlessFuture(CompletableFuture<String> work) {
+			return work;
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Application extends TestApplication {
+
+		@Bean
+		Shop shop() {
+			return new Shop();
+		}
+
+	}
+
+}
