@@ -1,0 +1,256 @@
+package io.holdfast;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Named;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+/**
+ * What can be asked of a lock service, and what cannot.
+ */
+class LockRequestTests {
+
+	private static final LockRequest REQUEST = LockRequest.of("stock:1");
+
+	@Test
+	@DisplayName("What is not said is left to the service, but for renewal, re-entry and the mode")
+	void defaults() {
+		assertThat(REQUEST.key()).isEqualTo("stock:1");
+		assertThat(REQUEST.keys()).containsExactly("stock:1");
+		assertThat(REQUEST.mode()).isEqualTo(LockMode.EXCLUSIVE);
+		assertThat(REQUEST.waitTime()).isNull();
+		assertThat(REQUEST.leaseTime()).isNull();
+		assertThat(REQUEST.maxHold()).isNull();
+		assertThat(REQUEST.minHold()).isZero();
+		assertThat(REQUEST.name()).isNull();
+		assertThat(REQUEST.context()).isNull();
+		assertThat(REQUEST.isRenewal()).isTrue();
+		assertThat(REQUEST.isReentrant()).isTrue();
+	}
+
+	static Stream<Named<UnaryOperator<LockRequest>>> changes() {
+		return Stream.of(Named.of("mode", (request) -> request.mode(LockMode.READ)),
+				Named.of("waitTime", (request) -> request.waitTime(Duration.ofSeconds(1))),
+				Named.of("waitForever", LockRequest::waitForever),
+				Named.of("leaseTime", (request) -> request.leaseTime(Duration.ofSeconds(2))),
+				Named.of("renewal", (request) -> request.renewal(false)),
+				Named.of("maxHold", (request) -> request.maxHold(Duration.ofSeconds(3))),
+				Named.of("minHold", (request) -> request.minHold(Duration.ofSeconds(4))),
+				Named.of("reentrant", (request) -> request.reentrant(false)),
+				Named.of("name", (request) -> request.name("stock")),
+				Named.of("within", (request) -> request.within(LeaseContext.empty())),
+				Named.of("only", (request) -> request.only("stock:2")));
+	}
+
+	@ParameterizedTest
+	@MethodSource("changes")
+	@DisplayName("Each change makes another request, leaves the first alone, and keeps all that was said before")
+	void change(UnaryOperator<LockRequest> change) {
+		LockRequest changed = change.apply(REQUEST);
+		assertThat(changed).isNotEqualTo(REQUEST).isEqualTo(change.apply(LockRequest.of("stock:1")));
+		assertThat(changed).hasSameHashCodeAs(change.apply(LockRequest.of("stock:1")));
+		assertThat(REQUEST).isEqualTo(LockRequest.of("stock:1"));
+		LockRequest all = full();
+		List<String> words = words(change.apply(all));
+		words.removeAll(words(all));
+		assertThat(words).as("what differs").hasSizeLessThanOrEqualTo(1);
+	}
+
+	private static LockRequest full() {
+		return REQUEST.mode(LockMode.WRITE)
+			.waitTime(Duration.ofSeconds(10))
+			.leaseTime(Duration.ofSeconds(20))
+			.renewal(true)
+			.maxHold(Duration.ofSeconds(30))
+			.minHold(Duration.ofSeconds(40))
+			.name("full")
+			.within(LeaseContext.empty());
+	}
+
+	private static List<String> words(LockRequest request) {
+		return new ArrayList<>(Arrays.asList(request.toString().split(", |\\[|]")));
+	}
+
+	@Test
+	@DisplayName("What is said is there, and told in words, but for the context")
+	void said() {
+		LockRequest request = full().reentrant(false).renewal(false);
+		assertThat(request.mode()).isEqualTo(LockMode.WRITE);
+		assertThat(request.waitTime()).hasSeconds(10);
+		assertThat(request.leaseTime()).hasSeconds(20);
+		assertThat(request.maxHold()).hasSeconds(30);
+		assertThat(request.minHold()).hasSeconds(40);
+		assertThat(request.name()).isEqualTo("full");
+		assertThat(request.context()).isSameAs(LeaseContext.empty());
+		assertThat(request.isRenewal()).isFalse();
+		assertThat(request.isReentrant()).isFalse();
+		assertThat(request).hasToString("LockRequest[stock:1, mode=WRITE, waitTime=PT10S, leaseTime=PT20S, "
+				+ "maxHold=PT30S, minHold=PT40S, renewal=false, name=full, reentrant=false]");
+		assertThat(REQUEST.waitForever()).hasToString("LockRequest[stock:1, mode=EXCLUSIVE, waitTime=forever, "
+				+ "leaseTime=null, maxHold=null, minHold=PT0S, renewal=true, reentrant=true]");
+	}
+
+	static Stream<Arguments> bounds() {
+		return Stream.of(
+				Arguments.of("leaseTime", (UnaryOperator<LockRequest>) (request) -> request.leaseTime(millis(99)),
+						"PT0.099S", "PT0.1S to PT8760H"),
+				Arguments.of("leaseTime", (UnaryOperator<LockRequest>) (request) -> request.leaseTime(tooLong()),
+						"PT8760H0.001S", "PT0.1S to PT8760H"),
+				Arguments.of("maxHold", (UnaryOperator<LockRequest>) (request) -> request.maxHold(millis(99)),
+						"PT0.099S", "PT0.1S to "),
+				Arguments.of("minHold", (UnaryOperator<LockRequest>) (request) -> request.minHold(millis(-1)),
+						"PT-0.001S", "PT0S to PT8760H"),
+				Arguments.of("minHold", (UnaryOperator<LockRequest>) (request) -> request.minHold(tooLong()),
+						"PT8760H0.001S", "PT0S to PT8760H"));
+	}
+
+	@ParameterizedTest
+	@MethodSource("bounds")
+	@DisplayName("A time that no lease can have is refused, with what it is of, itself and its bounds")
+	void timeOutOfBounds(String what, UnaryOperator<LockRequest> change, String value, String bounds) {
+		for (LockRequest request : List.of(REQUEST, LockRequest.ofAll(List.of("stock:1")))) {
+			assertThatIllegalArgumentException().isThrownBy(() -> change.apply(request))
+				.withMessageStartingWith(what + " of lock 'stock:1' is " + value + ", which is not from " + bounds);
+		}
+	}
+
+	@Test
+	@DisplayName("The bounds themselves are allowed")
+	void boundsThemselves() {
+		assertThat(REQUEST.leaseTime(millis(100)).leaseTime()).hasMillis(100);
+		assertThat(REQUEST.leaseTime(Duration.ofDays(365)).leaseTime()).hasDays(365);
+		assertThat(REQUEST.maxHold(millis(100)).maxHold()).hasMillis(100);
+		assertThat(REQUEST.minHold(Duration.ZERO).minHold()).isZero();
+		assertThat(REQUEST.minHold(Duration.ofDays(365)).minHold()).hasDays(365);
+		assertThat(REQUEST.waitTime(Duration.ZERO).waitTime()).isZero();
+	}
+
+	@Test
+	@DisplayName("A wait may be as long as anybody likes, but not negative")
+	void waitTime() {
+		assertThatIllegalArgumentException().isThrownBy(() -> REQUEST.waitTime(millis(-1)))
+			.withMessage("waitTime of lock 'stock:1' is negative: PT-0.001S; use zero to try once, or waitForever()");
+		assertThat(REQUEST.waitTime(Duration.ofSeconds(Long.MAX_VALUE))).isEqualTo(REQUEST.waitForever());
+		assertThat(REQUEST.waitForever().waitTime()).isGreaterThan(Duration.ofDays(365 * 50));
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "", " ", "\t\n" })
+	@DisplayName("A name is not blank")
+	void blankName(String name) {
+		assertThatIllegalArgumentException().isThrownBy(() -> REQUEST.name(name))
+			.withMessage("name of lock 'stock:1' is blank: give it the name of what it is for, or none");
+	}
+
+	@Test
+	@DisplayName("Neither is it null")
+	void nullName() {
+		assertThatIllegalArgumentException().isThrownBy(() -> REQUEST.name(null))
+			.withMessageStartingWith("name of lock 'stock:1' is null");
+	}
+
+	static Stream<Consumer<String>> waysToNameAKey() {
+		return Stream.of(LockRequest::of, REQUEST::only, (key) -> LockRequest.ofAll(Arrays.asList("good", key)));
+	}
+
+	@ParameterizedTest
+	@MethodSource("waysToNameAKey")
+	@DisplayName("A key that is no name is refused however it is given")
+	void badKeys(Consumer<String> request) {
+		assertThatIllegalArgumentException().isThrownBy(() -> request.accept(null))
+			.withMessage("A lock's key must not be null: name what it is for, for example 'stock:SKU0001'");
+		assertThatIllegalArgumentException().isThrownBy(() -> request.accept(" "))
+			.withMessageStartingWith("A lock's key must not be blank");
+		assertThatIllegalArgumentException().isThrownBy(() -> request.accept("a\nb"))
+			.withMessage("The lock's key has a control character (code 10) at position 1: remove it");
+		assertThatIllegalArgumentException().isThrownBy(() -> request.accept("x".repeat(1025)))
+			.withMessageContaining("has 1025 characters, more than 1024: use a shorter name or a digest");
+		request.accept("x".repeat(1024));
+	}
+
+	@Test
+	@DisplayName("S9 several keys have one order, whatever order they are given in, and each counts once")
+	void orderOfKeys() {
+		LockRequest several = LockRequest.ofAll(List.of("b", "a", "C", "b", "ä", "a"));
+		assertThat(several.keys()).containsExactly("C", "a", "b", "ä");
+		assertThat(several.key()).isEqualTo("C, a, b, ä");
+		assertThat(several).isEqualTo(LockRequest.ofAll(Set.of("a", "b", "C", "ä")))
+			.hasSameHashCodeAs(LockRequest.ofAll(Set.of("a", "b", "C", "ä")));
+		assertThat(LockRequest.ofAll(List.of("a"))).isEqualTo(LockRequest.of("a"));
+		assertThatExceptionOfType(UnsupportedOperationException.class).isThrownBy(() -> several.keys().add("d"));
+	}
+
+	@Test
+	@DisplayName("A collection that is changed later changes no request")
+	void collectionIsCopied() {
+		Set<String> keys = new HashSet<>(Set.of("a"));
+		LockRequest request = LockRequest.ofAll(keys);
+		keys.add("b");
+		assertThat(request.keys()).containsExactly("a");
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "1, true", "1000, true", "0, false", "1001, false" })
+	@DisplayName("From 1 to 1000 keys are locked together")
+	void numberOfKeys(int number, boolean allowed) {
+		List<String> keys = IntStream.range(0, number).mapToObj((i) -> "key" + i).toList();
+		if (allowed) {
+			assertThat(LockRequest.ofAll(keys).keys()).hasSize(number);
+		}
+		else {
+			assertThatIllegalArgumentException().isThrownBy(() -> LockRequest.ofAll(keys))
+				.withMessage("The number of keys to lock together is " + number + ", which is not from 1 to 1000");
+		}
+	}
+
+	@Test
+	@DisplayName("Of many keys messages name five")
+	void manyKeysInWords() {
+		assertThat(LockRequest.ofAll(List.of("a", "b", "c", "d", "e")).key()).isEqualTo("a, b, c, d, e");
+		assertThat(LockRequest.ofAll(List.of("a", "b", "c", "d", "e", "f", "g")).key())
+			.isEqualTo("a, b, c, d, e and 2 more");
+	}
+
+	@Test
+	@DisplayName("The request for one of the keys is as the request for all otherwise")
+	void only() {
+		LockRequest all = LockRequest.ofAll(List.of("a", "b")).waitForever().name("both").reentrant(false);
+		assertThat(all.only("b")).isEqualTo(LockRequest.of("b").waitForever().name("both").reentrant(false));
+	}
+
+	@Test
+	@DisplayName("Requests within different contexts differ")
+	void contexts() {
+		LeaseContext context = LeaseContext.empty();
+		assertThat(REQUEST.within(context)).isEqualTo(REQUEST.within(context)).isNotEqualTo(REQUEST);
+		assertThat(REQUEST.equals("stock:1")).isFalse();
+	}
+
+	private static Duration millis(long millis) {
+		return Duration.ofMillis(millis);
+	}
+
+	private static Duration tooLong() {
+		return Duration.ofDays(365).plusMillis(1);
+	}
+
+}
