@@ -50,9 +50,15 @@ import org.springframework.aot.hint.annotation.Reflective;
  * The lock is taken by the bean's proxy: a method that calls another one of <em>its own
  * object</em> passes no proxy, and takes no lock. Private, static and (with class-based
  * proxies) final methods never pass one; there the annotation is refused at start-up, as
- * are expressions and durations that cannot be parsed. It is also refused on methods that
- * return a {@code Future}, a {@code CompletionStage} or a reactive type, whose work would
- * go on after the lock was released.
+ * are expressions and durations that cannot be parsed.
+ *
+ * <p>
+ * A method that returns a {@code CompletionStage}, a {@code CompletableFuture} or a
+ * reactive type, such as {@code Mono} and {@code Flux}, has its lock until that is
+ * completed, fails or is cancelled. No thread is blocked by the wait; the method is then
+ * called on a thread of Holdfast's that may block, for a reactive type by each
+ * subscription anew. It is refused on methods that return another {@code Future}, or a
+ * type that cannot be made from these.
  *
  * <p>
  * The lock is outside of transactions, caches and aspects of its method: released after

@@ -54,9 +54,15 @@ import org.springframework.aot.hint.annotation.Reflective;
  * The permits are taken by the bean's proxy: a method that calls another one of <em>its
  * own object</em> passes no proxy, and takes none. Private, static and (with class-based
  * proxies) final methods never pass one; there the annotation is refused at start-up, as
- * are limits, numbers of permits, expressions and durations that make no sense. It is
- * also refused on methods that return a {@code Future}, a {@code CompletionStage} or a
- * reactive type, whose work would go on after the permits came back.
+ * are limits, numbers of permits, expressions and durations that make no sense.
+ *
+ * <p>
+ * A method that returns a {@code CompletionStage}, a {@code CompletableFuture} or a
+ * reactive type, such as {@code Mono} and {@code Flux}, has its permits until that is
+ * completed, fails or is cancelled. No thread is blocked by the wait; the method is then
+ * called on a thread of Holdfast's that may block, for a reactive type by each
+ * subscription anew. It is refused on methods that return another {@code Future}, or a
+ * type that cannot be made from these.
  *
  * <p>
  * With {@link DistributedLock @DistributedLock} on the same method, the permits are

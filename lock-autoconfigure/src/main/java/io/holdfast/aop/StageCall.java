@@ -135,7 +135,13 @@ final class StageCall {
 		}
 		Thread thread = new Thread(action, "holdfast-call");
 		thread.setDaemon(true);
-		thread.start();
+		try {
+			thread.start();
+		}
+		catch (OutOfMemoryError ex) {
+			// No threads are left: what was acquired must not be lost.
+			action.run();
+		}
 	}
 
 	private void acquired(Held granted) {

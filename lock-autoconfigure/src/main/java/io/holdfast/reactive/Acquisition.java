@@ -2,6 +2,7 @@ package io.holdfast.reactive;
 
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -76,7 +77,34 @@ final class Acquisition<H> extends Mono<H> {
 				// Cancelled before there was a future to cancel.
 				started.cancel(true);
 			}
-			started.whenComplete(this::answered);
+			deliver(started);
+		}
+
+		/**
+		 * What is acquired goes to its subscriber on another thread than that which asks,
+		 * also if it is there at once: this one may be an event loop, and what follows
+		 * may block.
+		 */
+		private void deliver(CompletableFuture<H> started) {
+			Thread asking = Thread.currentThread();
+			AtomicBoolean asks = new AtomicBoolean(true);
+			started.whenComplete((held, error) -> {
+				if (Thread.currentThread() == asking && asks.get()) {
+					Thread thread = new Thread(() -> answered(held, error), "holdfast-chain");
+					thread.setDaemon(true);
+					try {
+						thread.start();
+					}
+					catch (OutOfMemoryError ex) {
+						// No threads are left: what was acquired must not be lost.
+						answered(held, error);
+					}
+				}
+				else {
+					answered(held, error);
+				}
+			});
+			asks.set(false);
 		}
 
 		private void answered(@Nullable H held, @Nullable Throwable error) {

@@ -17,10 +17,6 @@ import org.junit.jupiter.api.Test;
 import reactor.core.publisher.Mono;
 import reactor.test.StepVerifier;
 
-import org.springframework.transaction.TransactionDefinition;
-import org.springframework.transaction.reactive.AbstractReactiveTransactionManager;
-import org.springframework.transaction.reactive.GenericReactiveTransaction;
-import org.springframework.transaction.reactive.TransactionSynchronizationManager;
 import org.springframework.transaction.reactive.TransactionalOperator;
 import org.springframework.transaction.support.TransactionTemplate;
 
@@ -52,7 +48,7 @@ class LaterReleaseAfterTests {
 		this.locks = this.context.locks();
 		this.shop = this.context.bean(Shop.class);
 		this.transaction = new TransactionTemplate(this.context.bean(RecordingTransactions.class));
-		this.reactiveTransaction = TransactionalOperator.create(new ReactiveTransactions(this.locks));
+		this.reactiveTransaction = TransactionalOperator.create(new ReactiveRecordingTransactions(this.locks));
 	}
 
 	@AfterEach
@@ -201,45 +197,6 @@ class LaterReleaseAfterTests {
 		@DistributedLock(name = "throwing", onLoss = OnLoss.THROW)
 		Mono<String> throwingReactively() {
 			return begin(Mono.just("sold"));
-		}
-
-	}
-
-	/** Transactions of nothing, written down among what the locks record. */
-	private static final class ReactiveTransactions extends AbstractReactiveTransactionManager {
-
-		private static final long serialVersionUID = 1L;
-
-		private final transient RecordingLocks recorder;
-
-		ReactiveTransactions(RecordingLocks recorder) {
-			this.recorder = recorder;
-		}
-
-		@Override
-		protected Object doGetTransaction(TransactionSynchronizationManager manager) {
-			return this;
-		}
-
-		@Override
-		protected Mono<Void> doBegin(TransactionSynchronizationManager manager, Object transaction,
-				TransactionDefinition definition) {
-			return Mono.fromRunnable(() -> this.recorder.record("begin"));
-		}
-
-		@Override
-		protected Mono<Void> doCommit(TransactionSynchronizationManager manager, GenericReactiveTransaction status) {
-			return Mono.fromRunnable(() -> this.recorder.record("commit"));
-		}
-
-		@Override
-		protected Mono<Void> doRollback(TransactionSynchronizationManager manager, GenericReactiveTransaction status) {
-			return Mono.fromRunnable(() -> this.recorder.record("rollback"));
-		}
-
-		@Override
-		protected Mono<Void> doCleanupAfterCompletion(TransactionSynchronizationManager manager, Object transaction) {
-			return Mono.empty();
 		}
 
 	}

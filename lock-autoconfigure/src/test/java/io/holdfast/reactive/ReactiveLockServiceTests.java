@@ -147,6 +147,19 @@ class ReactiveLockServiceTests {
 	}
 
 	@Test
+	@DisplayName("The chain runs on another thread than the subscriber's, also if the lock is granted at once")
+	void neverOnTheSubscribersThread() {
+		this.lease = ScriptedLease.obliging();
+		grant();
+		Thread test = Thread.currentThread();
+		Mono<Thread> chain = this.locks.withLock(REQUEST, Mono.fromSupplier(Thread::currentThread));
+		StepVerifier.create(chain)
+			.assertNext((thread) -> assertThat(thread).isNotSameAs(test).matches(Thread::isDaemon))
+			.expectComplete()
+			.verify(Duration.ofSeconds(10));
+	}
+
+	@Test
 	@DisplayName("Each subscription acquires and releases anew")
 	void anewForEachSubscription() {
 		Mono<Long> chain = this.locks.withLock(REQUEST,
@@ -221,8 +234,8 @@ class ReactiveLockServiceTests {
 	@Test
 	@DisplayName("Cancellation while the release is awaited releases no second time, nor gives up the release")
 	void cancelledRelease() {
-		grant();
 		Disposable ending = this.locks.withLock(REQUEST, Mono.just("value")).subscribe();
+		grant();
 		assertThat(this.lease.releases).hasValue(1);
 		ending.dispose();
 		assertThat(this.lease.releases).hasValue(1);
