@@ -111,7 +111,7 @@ abstract class HeldLease implements OpenLease {
 				action.run();
 			}
 		};
-		if (!this.hold.onLost(unlessReleased)) {
+		if (!this.hold.onLost(this, unlessReleased)) {
 			this.engine.call(unlessReleased);
 		}
 	}

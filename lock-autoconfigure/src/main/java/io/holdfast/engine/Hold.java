@@ -2,7 +2,9 @@ package io.holdfast.engine;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 import io.holdfast.engine.LeaseStore.Ask;
@@ -67,7 +69,8 @@ final class Hold {
 
 	private volatile long validUntil;
 
-	private @Nullable List<Runnable> lossActions;
+	/** By the lease that they are for: with it they go. */
+	private @Nullable Map<HeldLease, List<Runnable>> lossActions;
 
 	private boolean told;
 
@@ -123,6 +126,14 @@ final class Hold {
 	void closed(HeldLease lease) {
 		this.leases--;
 		this.own -= lease.isOwn() ? 1 : 0;
+		forgetActions(lease);
+	}
+
+	/** A hold may last for days, and have many leases in that time. */
+	private synchronized void forgetActions(HeldLease lease) {
+		if (this.lossActions != null) {
+			this.lossActions.remove(lease);
+		}
 	}
 
 	/** Whether a thread has a lease of its own on it, for re-entry. */
@@ -234,24 +245,24 @@ final class Hold {
 			return null;
 		}
 		this.state = State.LOST;
-		List<Runnable> actions = (this.lossActions != null) ? this.lossActions : List.of();
+		Map<HeldLease, List<Runnable>> actions = (this.lossActions != null) ? this.lossActions : Map.of();
 		this.lossActions = null;
-		return actions;
+		return actions.values().stream().flatMap(List::stream).toList();
 	}
 
 	/**
-	 * Note what is to run on loss.
+	 * Note what is to run on loss, unless the lease is released before.
 	 * @return {@code false} if it is lost already, so that the caller has to run it
 	 */
-	synchronized boolean onLost(Runnable action) {
+	synchronized boolean onLost(HeldLease lease, Runnable action) {
 		if (this.state == State.LOST) {
 			return false;
 		}
-		if (this.state == State.HELD) {
+		if (this.state == State.HELD && !lease.isReleased()) {
 			if (this.lossActions == null) {
-				this.lossActions = new ArrayList<>(1);
+				this.lossActions = new LinkedHashMap<>(2);
 			}
-			this.lossActions.add(action);
+			this.lossActions.computeIfAbsent(lease, (k) -> new ArrayList<>(1)).add(action);
 		}
 		return true;
 	}

@@ -1,6 +1,8 @@
 package io.holdfast.engine;
 
+import java.lang.ref.WeakReference;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -22,6 +24,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
 
 /**
  * The rules of asking within a context: who has a lease of the key there enters.
@@ -71,6 +74,29 @@ class ContextRulesTests extends ScriptedEngine {
 		});
 		assertThat(elsewhere(LeaseContext.empty(), () -> this.service.tryAcquire(ONCE))).as("a stranger").isEmpty();
 		assertThat(this.store.sent()).containsExactly("acquire 1");
+	}
+
+	@Test
+	void nothingIsKeptOfANestedLeaseThatHasEnded() {
+		LockLease outer = granted(REQUEST, 10);
+		List<String> told = new ArrayList<>();
+		outer.onLost(() -> told.add("outer"));
+		WeakReference<Runnable> action = watchNested(outer, told);
+		await().untilAsserted(() -> {
+			System.gc();
+			assertThat(action.get()).isNull();
+		});
+		this.engine.keeper.holds().forEach((hold) -> this.engine.lose(hold, "it is a test"));
+		assertThat(told).containsExactly("outer");
+	}
+
+	private WeakReference<Runnable> watchNested(LockLease outer, List<String> told) {
+		LockLease inner = this.service.acquireAsync(REQUEST.within(within(outer))).join();
+		Runnable action = new ArrayList<>(List.of("inner"))::clear;
+		inner.onLost(action);
+		inner.onLost(() -> told.add("inner"));
+		inner.release();
+		return new WeakReference<>(action);
 	}
 
 	@Test
