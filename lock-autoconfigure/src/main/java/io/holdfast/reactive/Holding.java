@@ -103,11 +103,11 @@ public abstract class Holding<H> {
 
 	private <T> Flux<T> inside(LeaseContext context, H held, Flux<T> chain) {
 		Lease lease = lease(held);
-		Flux<T> whole = chain;
+		Flux<T> whole = new Signalled<>(chain);
 		if (endsOnLoss(held)) {
 			// It completes the chain, since an error would not cancel it, and the end
 			// finds the loss.
-			whole = chain.takeUntilOther(Mono.create((sink) -> lease.onLost(sink::success)));
+			whole = whole.takeUntilOther(Mono.create((sink) -> lease.onLost(sink::success)));
 		}
 		return whole.contextWrite((outer) -> outer.put(LeaseContext.class, context.with(lease)));
 	}

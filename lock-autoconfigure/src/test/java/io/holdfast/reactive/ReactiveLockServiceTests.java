@@ -111,6 +111,19 @@ class ReactiveLockServiceTests {
 	}
 
 	@Test
+	@DisplayName("What Reactor throws because it is fatal is an error, and the lock is released")
+	void fatal() {
+		this.lease = ScriptedLease.obliging();
+		grant();
+		StepVerifier.create(this.locks.withLock(REQUEST, Mono.fromCallable(() -> {
+			throw new NoClassDefFoundError("gone");
+		})))
+			.expectErrorSatisfies((ex) -> assertThat(ex).isInstanceOf(NoClassDefFoundError.class).hasMessage("gone"))
+			.verify(Duration.ofSeconds(10));
+		assertThat(this.lease.releases).hasValue(1);
+	}
+
+	@Test
 	@DisplayName("Of many values each comes at once and on demand, the end after the release")
 	void flux() {
 		TestPublisher<Integer> work = TestPublisher.create();
