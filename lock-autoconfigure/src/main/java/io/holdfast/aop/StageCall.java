@@ -204,8 +204,8 @@ final class StageCall {
 		try {
 			future = stage.toCompletableFuture();
 		}
-		catch (UnsupportedOperationException ex) {
-			// It cannot be cancelled.
+		catch (RuntimeException ex) {
+			// It cannot be cancelled, most likely by an UnsupportedOperationException.
 			future = null;
 		}
 		this.pending = future;

@@ -19,6 +19,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.mockito.AdditionalAnswers;
+import org.mockito.BDDMockito;
+import org.mockito.Mockito;
 
 import org.springframework.scheduling.annotation.Async;
 
@@ -221,6 +224,16 @@ class StageCallTests {
 	}
 
 	@Test
+	@DisplayName("A stage of another kind that gives no future is waited for, too")
+	void noFuture() {
+		CompletableFuture<String> result = this.shop.strange().toCompletableFuture();
+		awaitEvents("lock", "body");
+		this.work.future.complete("sold");
+		assertThat(result).succeedsWithin(SOON).isEqualTo("sold");
+		awaitEvents("lock", "body", "unlock");
+	}
+
+	@Test
 	@DisplayName("Whoever cancels while the method itself still runs cancels what it returns")
 	void cancelledBody() {
 		CompletableFuture<Void> leave = new CompletableFuture<>();
@@ -322,6 +335,13 @@ class StageCallTests {
 		@DistributedLock
 		CompletionStage<String> minimal() {
 			return this.work.begin().minimalCompletionStage();
+		}
+
+		@DistributedLock
+		CompletionStage<String> strange() {
+			CompletionStage<String> stage = Mockito.mock(AdditionalAnswers.delegatesTo(this.work.begin()));
+			BDDMockito.willThrow(IllegalStateException.class).given(stage).toCompletableFuture();
+			return stage;
 		}
 
 		@DistributedLock
