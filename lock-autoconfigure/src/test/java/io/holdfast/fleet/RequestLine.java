@@ -9,8 +9,8 @@ import io.holdfast.SemaphoreRequest;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Requests as words of a line that is sent to another process. Keys have no spaces in
- * them.
+ * Requests as words of a line that is sent to another process. Keys have no spaces or
+ * commas in them.
  */
 final class RequestLine {
 
@@ -20,8 +20,9 @@ final class RequestLine {
 	}
 
 	static String of(LockRequest request) {
-		return "lock %s %s %s %s %s".formatted(request.key(), request.mode(), millis(request.waitTime()),
-				millis(request.leaseTime()), request.isRenewal());
+		return "lock %s %s %s %s %s %d".formatted(String.join(",", request.keys()), request.mode(),
+				millis(request.waitTime()), millis(request.leaseTime()), request.isRenewal(),
+				request.minHold().toMillis());
 	}
 
 	static String of(SemaphoreRequest request) {
@@ -39,9 +40,10 @@ final class RequestLine {
 	}
 
 	static LockRequest lock(List<String> words) {
-		LockRequest request = LockRequest.of(words.get(1))
+		LockRequest request = LockRequest.ofAll(List.of(words.get(1).split(",")))
 			.mode(LockMode.valueOf(words.get(2)))
-			.renewal(Boolean.parseBoolean(words.get(5)));
+			.renewal(Boolean.parseBoolean(words.get(5)))
+			.minHold(time(words.get(6)));
 		request = isSaid(words.get(3)) ? request.waitTime(time(words.get(3))) : request;
 		return isSaid(words.get(4)) ? request.leaseTime(time(words.get(4))) : request;
 	}

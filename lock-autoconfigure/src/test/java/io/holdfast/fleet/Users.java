@@ -1,9 +1,13 @@
 package io.holdfast.fleet;
 
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Function;
 
 import io.holdfast.Lease;
 import io.holdfast.LockLease;
@@ -51,6 +55,37 @@ final class Users {
 					diary.refused();
 				}
 				pause(random);
+			}
+		};
+	}
+
+	/**
+	 * Uses of some of several keys at once, which ones is left to chance.
+	 * @param all a request for all of them
+	 * @param rounds how often some are to be held
+	 * @param diaries where the holds of each key are written down
+	 */
+	static Crowd.Task ofSome(LockService locks, LockRequest all, int rounds, Function<String, Diary> diaries) {
+		return () -> {
+			Random random = new Random();
+			List<String> keys = new ArrayList<>(all.keys());
+			for (int i = 0; i < rounds; i++) {
+				Collections.shuffle(keys, random);
+				List<String> some = keys.subList(0, 1 + random.nextInt(Math.min(4, keys.size())));
+				LockRequest request = LockRequest.ofAll(some).waitTime(all.waitTime()).mode(all.mode());
+				long asked = System.nanoTime();
+				LockLease lease = locks.acquire(request);
+				long from = System.nanoTime();
+				pause(random);
+				lease.ensureHeld();
+				long until = System.nanoTime();
+				if (lease.release() != ReleaseResult.RELEASED) {
+					throw new AssertionError("Not released: " + lease);
+				}
+				int permits = (all.mode() == LockMode.WRITE) ? Resource.ALL : 1;
+				lease.keys()
+					.forEach(
+							(key) -> diaries.apply(key).ended(new Hold(permits, lease.fence(key), asked, from, until)));
 			}
 		};
 	}

@@ -148,6 +148,16 @@ final class Worker implements AutoCloseable {
 		this.process.send("use %s %d %d %s".formatted(name, threads, rounds, RequestLine.of(request)));
 	}
 
+	/** Have many threads use some of several locks; see {@link Users}. */
+	void useSome(String name, LockRequest request, int threads, int rounds) {
+		this.process.send("use-some %s %d %d %s".formatted(name, threads, rounds, RequestLine.of(request)));
+	}
+
+	/** What the holds of one of several keys are told by. */
+	static String nameOf(String name, String key) {
+		return name + ":" + key;
+	}
+
 	/** Have many threads use a semaphore; see {@link Users}. */
 	void use(String name, SemaphoreRequest most, int threads, int rounds) {
 		this.process.send("use %s %d %d %s".formatted(name, threads, rounds, RequestLine.of(most)));

@@ -74,6 +74,8 @@ final class WorkerMain {
 			case "write" -> say("written", name, this.data.writeFenced(words.get(2), fence(lease(name)), words.get(3)));
 			case "add" -> inThread(() -> add(name, Duration.ofMillis(number(words.get(2))), number(words.get(3)),
 					number(words.get(4))));
+			case "use-some" -> inThread(
+					() -> useSome(name, number(words.get(2)), number(words.get(3)), words.subList(4, words.size())));
 			case "use" ->
 				inThread(() -> use(name, number(words.get(2)), number(words.get(3)), words.subList(4, words.size())));
 			case "shift" -> shiftClock(name, Duration.ofMillis(number(words.get(2))));
@@ -90,7 +92,7 @@ final class WorkerMain {
 	}
 
 	private static long fence(Lease lease) {
-		return (lease instanceof LockLease lock) ? lock.fence() : 0;
+		return (lease instanceof LockLease lock) ? lock.fence(lock.keys().get(0)) : 0;
 	}
 
 	private void acquire(String name, List<String> request) {
@@ -150,6 +152,19 @@ final class WorkerMain {
 				: Users.of(this.semaphores, RequestLine.semaphore(request), rounds, diary);
 		try {
 			new Crowd().add(threads, user).run();
+			say("used", name);
+		}
+		catch (Exception ex) {
+			say("failed", name, ex);
+		}
+	}
+
+	/** Acquire some of several locks and release them, and tell of each when it ends. */
+	private void useSome(String name, int threads, int rounds, List<String> request) {
+		try {
+			new Crowd().add(threads, Users.ofSome(this.locks, RequestLine.lock(request), rounds,
+					(key) -> new SpokenDiary(Worker.nameOf(name, key))))
+				.run(Duration.ofMinutes(2));
 			say("used", name);
 		}
 		catch (Exception ex) {
