@@ -391,6 +391,8 @@ public final class LeaseEngine implements AutoCloseable {
 			logger.warn(ex.getMessage(), ex);
 		}
 		this.store.close();
+		// What they keep ends in the store by itself.
+		this.retained.clear();
 		if (this.ownScheduler != null) {
 			this.ownScheduler.close();
 		}

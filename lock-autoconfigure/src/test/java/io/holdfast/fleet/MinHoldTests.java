@@ -1,0 +1,166 @@
+package io.holdfast.fleet;
+
+import java.time.Duration;
+import java.util.List;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockMode;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.PermitLease;
+import io.holdfast.ReleaseResult;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Jobs that end at once and keep others out for a while all the same.
+ */
+@WithRedis
+class MinHoldTests {
+
+	private static final Duration MIN_HOLD = Duration.ofSeconds(2);
+
+	/** Redis counts milliseconds of another clock. */
+	private static final Duration CLOCK = Duration.ofMillis(20);
+
+	private final Fleet fleet;
+
+	private LockService first;
+
+	private LockService second;
+
+	MinHoldTests(TestRedis redis) {
+		this.fleet = new Fleet(redis);
+	}
+
+	@BeforeEach
+	void start() {
+		this.first = this.fleet.start();
+		this.second = this.fleet.start();
+	}
+
+	@AfterEach
+	void nothingIsLeft() {
+		this.fleet.awaitNothingLeft();
+		this.fleet.close();
+	}
+
+	@ParameterizedTest(name = "Others are kept out until then, and not for longer: {0}")
+	@EnumSource
+	void keepsOthersOut(LockMode mode) {
+		LockRequest job = LockRequest.of("job").mode(mode);
+		long from = System.nanoTime();
+		LockLease lease = this.first.acquire(job.minHold(MIN_HOLD));
+		long granted = System.nanoTime();
+		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(since(from)).as("nobody waits for that").isLessThan(MIN_HOLD);
+		assertThat(this.second.tryAcquire("job")).isEmpty();
+		assertThat(this.first.tryAcquire("job")).as("here neither").isEmpty();
+		assertThat(this.first.status("job").remaining()).isBetween(Duration.ZERO, MIN_HOLD);
+		LockRequest next = LockRequest.of("job").mode((mode == LockMode.READ) ? LockMode.WRITE : mode);
+		try (LockLease other = this.second.acquire(next.waitTime(Fleet.PATIENCE))) {
+			assertThat(since(from)).isGreaterThan(MIN_HOLD.minus(CLOCK));
+			assertThat(since(granted)).isLessThan(MIN_HOLD.plus(Fleet.PROMPT));
+			assertThat(other.fence()).isGreaterThan(lease.fence());
+		}
+	}
+
+	@Test
+	@DisplayName("The key in Redis lives no longer than that, whatever its lease was, and as long, if that was shorter")
+	void timeToLive() {
+		this.first.acquire(LockRequest.of("long").leaseTime(Duration.ofMinutes(5)).minHold(MIN_HOLD)).close();
+		assertThat(Duration.ofMillis(this.fleet.ttl("long"))).isBetween(MIN_HOLD.dividedBy(4), MIN_HOLD);
+		this.first.acquire(LockRequest.of("short").leaseTime(Duration.ofMillis(200)).minHold(MIN_HOLD)).close();
+		assertThat(Duration.ofMillis(this.fleet.ttl("short"))).isBetween(MIN_HOLD.dividedBy(4), MIN_HOLD);
+		await("the end of all").atMost(MIN_HOLD.plus(Fleet.PROMPT)).until(() -> this.fleet.ttl("short") == -2);
+	}
+
+	@Test
+	@DisplayName("A job that takes longer than that is over when it ends")
+	void longJob() {
+		try (LockLease lease = this.first.acquire(LockRequest.of("job").minHold(Duration.ofMillis(50)))) {
+			await("more than that").until(() -> lease.remaining().compareTo(Duration.ofMillis(29_500)) < 0);
+		}
+		assertThat(this.second.tryAcquire("job")).hasValueSatisfying(LockLease::close);
+	}
+
+	@Test
+	@DisplayName("Permits are kept back")
+	void permits() {
+		SemaphoreRequest request = SemaphoreRequest.of("calls", 1).waitTime(Fleet.PATIENCE);
+		long from = System.nanoTime();
+		this.fleet.semaphores(this.first).acquire(request.minHold(MIN_HOLD)).close();
+		assertThat(since(from)).isLessThan(MIN_HOLD);
+		assertThat(this.fleet.semaphores(this.second).status("calls").used()).isEqualTo(1);
+		try (PermitLease next = this.fleet.semaphores(this.second).acquire(request)) {
+			assertThat(since(from)).isBetween(MIN_HOLD.minus(CLOCK), MIN_HOLD.plus(Fleet.PROMPT));
+			next.ensureHeld();
+		}
+	}
+
+	@Test
+	@DisplayName("Whoever is killed meanwhile keeps others out until then, and not for longer")
+	void killedMeanwhile() {
+		Worker worker = this.fleet.startWorker().awaitReady();
+		Duration minHold = Duration.ofSeconds(4);
+		long from = System.nanoTime();
+		worker.acquire("job", LockRequest.of("job").leaseTime(Duration.ofMinutes(5)).minHold(minHold));
+		long granted = worker.awaitGranted("job").at();
+		assertThat(worker.release("job")).isEqualTo(ReleaseResult.RELEASED);
+		worker.kill();
+		assertThat(this.first.tryAcquire("job")).isEmpty();
+		try (LockLease next = this.first.acquire(LockRequest.of("job").waitTime(Fleet.PATIENCE))) {
+			assertThat(since(from)).isGreaterThan(minHold.minus(CLOCK));
+			assertThat(since(granted)).isLessThan(minHold.plus(Fleet.PROMPT));
+			next.ensureHeld();
+		}
+	}
+
+	@Test
+	@DisplayName("An instance stops without waiting for that, and others are kept out all the same")
+	void stoppedMeanwhile() {
+		Duration minHold = Duration.ofSeconds(5);
+		long from = System.nanoTime();
+		this.first.acquire(LockRequest.of("released").minHold(minHold)).close();
+		LockLease held = this.first.acquire(LockRequest.of("held").minHold(minHold));
+		this.fleet.stop(this.first);
+		assertThat(held.isHeld()).isFalse();
+		held.close();
+		assertThat(since(from)).isLessThan(minHold);
+		for (String key : List.of("released", "held")) {
+			assertThat(this.second.tryAcquire(key)).as(key).isEmpty();
+			this.second.acquire(LockRequest.of(key).waitTime(Fleet.PATIENCE)).close();
+			assertThat(since(from)).as(key).isBetween(minHold.minus(CLOCK), minHold.plus(Fleet.PROMPT.multipliedBy(2)));
+		}
+	}
+
+	@Test
+	@DisplayName("All of several keys are kept")
+	void severalKeys() {
+		long from = System.nanoTime();
+		List<String> keys = List.of("a", "b", "c");
+		this.first.acquire(LockRequest.ofAll(keys).minHold(MIN_HOLD)).close();
+		for (String key : keys) {
+			assertThat(this.second.tryAcquire(key)).as(key).isEmpty();
+		}
+		try (LockLease next = this.second.acquire(LockRequest.ofAll(keys).waitTime(Fleet.PATIENCE))) {
+			assertThat(since(from)).isBetween(MIN_HOLD.minus(CLOCK), MIN_HOLD.plus(Fleet.PROMPT));
+			next.ensureHeld();
+		}
+	}
+
+	private static Duration since(long nanos) {
+		return Duration.ofNanos(System.nanoTime() - nanos);
+	}
+
+}
