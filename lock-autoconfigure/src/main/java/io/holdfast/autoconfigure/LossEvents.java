@@ -7,6 +7,7 @@ import org.apache.commons.logging.LogFactory;
 
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.context.ApplicationEventPublisher;
+import org.springframework.context.ConfigurableApplicationContext;
 
 /**
  * Has every engine of the context publish what it loses as events of the application.
@@ -34,7 +35,11 @@ final class LossEvents implements BeanPostProcessor {
 			this.publisher.publishEvent(event);
 		}
 		catch (IllegalStateException ex) {
-			// The context has been closed: nobody listens any more.
+			if (!(this.publisher instanceof ConfigurableApplicationContext context && context.isClosed())) {
+				// That of a listener.
+				throw ex;
+			}
+			// Nobody listens any more.
 			logger.debug("The loss of '" + event.key() + "' was not published", ex);
 		}
 	}

@@ -16,10 +16,13 @@ import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.memory.MemoryLeases;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 
 import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.event.EventListener;
@@ -71,10 +74,31 @@ class LossEventTests {
 		});
 	}
 
+	@Test
+	@DisplayName("What a listener throws is logged, whatever it is")
+	@ExtendWith(OutputCaptureExtension.class)
+	void failingListener(CapturedOutput output) {
+		this.runner.withUserConfiguration(FailingListener.class).run((context) -> {
+			LockService locks = context.getBean(LockService.class);
+			locks.acquire("x");
+			locks.forceRelease("x");
+			await().until(() -> output.getAll().contains("not ready for x"));
+		});
+	}
+
 	private static LeaseLostEvent onlyEvent(Application application) {
 		await().until(() -> !application.events().isEmpty());
 		assertThat(application.events()).hasSize(1);
 		return application.events().get(0);
+	}
+
+	static class FailingListener {
+
+		@EventListener
+		void lost(LeaseLostEvent event) {
+			throw new IllegalStateException("not ready for " + event.key());
+		}
+
 	}
 
 	static class Application {
