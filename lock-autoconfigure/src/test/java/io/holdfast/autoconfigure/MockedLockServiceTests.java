@@ -1,13 +1,18 @@
 package io.holdfast.autoconfigure;
 
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.annotation.DistributedLock;
+import io.holdfast.reactive.ReactiveLockService;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.mockito.ArgumentMatchers;
 import org.mockito.Mockito;
+import reactor.core.publisher.Mono;
 
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
@@ -41,11 +46,33 @@ class MockedLockServiceTests {
 		Mockito.verify(lease).release();
 	}
 
+	@Test
+	@DisplayName("A mock's lease is enough for methods with later results and for chains, also without a future of its release")
+	void laterResults() {
+		LockLease lease = Mockito.mock();
+		given(this.locks.acquireAsync(ArgumentMatchers.any())).willReturn(CompletableFuture.completedFuture(lease));
+		assertThat(this.shop.sellLater()).succeedsWithin(Duration.ofSeconds(10)).isEqualTo("sold");
+		assertThat(this.shop.sellReactively().block(Duration.ofSeconds(10))).isEqualTo("sold");
+		ReactiveLockService reactive = new ReactiveLockService(this.locks);
+		assertThat(reactive.withLock("shop", Mono.just("sold")).block(Duration.ofSeconds(10))).isEqualTo("sold");
+		Mockito.verify(lease, Mockito.times(3)).releaseAsync();
+	}
+
 	static class Shop {
 
 		@DistributedLock(name = "shop")
 		public String sell() {
 			return "sold";
+		}
+
+		@DistributedLock(name = "shop")
+		public CompletableFuture<String> sellLater() {
+			return CompletableFuture.completedFuture("sold");
+		}
+
+		@DistributedLock(name = "shop")
+		public Mono<String> sellReactively() {
+			return Mono.just("sold");
 		}
 
 	}
