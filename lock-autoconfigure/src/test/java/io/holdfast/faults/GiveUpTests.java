@@ -51,7 +51,7 @@ class GiveUpTests {
 
 	private static final SemaphoreRequest PERMIT = SemaphoreRequest.of(KEY, 1).waitTime(Duration.ofMinutes(1));
 
-	private static final int TIMES = 700;
+	private static final int TIMES = 400;
 
 	private final Fleet fleet;
 
@@ -94,7 +94,7 @@ class GiveUpTests {
 
 	@ParameterizedTest
 	@MethodSource("interruptions")
-	@DisplayName("F18 thousands of interrupts: of blocking faces, views and annotated methods")
+	@DisplayName("F18 hundreds of interrupts each: of blocking faces, views and annotated methods")
 	void interrupts(Blocking face) {
 		List<Instance> instances = instances();
 		Got got = new Got();
@@ -174,7 +174,7 @@ class GiveUpTests {
 
 	@ParameterizedTest
 	@MethodSource("cancellations")
-	@DisplayName("F18 thousands of cancellations: of futures, reactive chains and annotated methods")
+	@DisplayName("F18 hundreds of cancellations each: of futures, reactive chains and annotated methods")
 	void cancellations(Later face) {
 		List<Instance> instances = instances();
 		Got got = new Got();
