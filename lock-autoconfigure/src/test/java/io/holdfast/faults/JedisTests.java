@@ -96,14 +96,47 @@ class JedisTests {
 	}
 
 	private int count(Instance instance) {
+		return count(instance, REQUEST);
+	}
+
+	private int count(Instance instance, LockRequest request) {
 		for (int i = 0; i < 100; i++) {
-			LockLease lease = instance.acquire(REQUEST);
+			LockLease lease = instance.acquire(request);
 			int before = this.counter;
 			Thread.yield();
 			this.counter = before + 1;
 			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 		}
 		return this.counter;
+	}
+
+	@Test
+	@DisplayName("S9 Jedis: several keys are locked at once, in whatever order they are asked for")
+	void severalKeys() {
+		List<CompletableFuture<?>> workers = new ArrayList<>();
+		for (List<String> keys : List.of(List.of(KEY, "b", "c"), List.of("c", "b", KEY))) {
+			Instance instance = this.fleet.start(JEDIS);
+			workers.add(Instance.inBackground(() -> count(instance, LockRequest.ofAll(keys).waitTime(SOON))));
+			workers.add(Instance.inBackground(() -> count(instance, REQUEST)));
+		}
+		assertThat(CompletableFuture.allOf(workers.toArray(CompletableFuture[]::new)))
+			.succeedsWithin(SOON.multipliedBy(3));
+		assertThat(this.counter).isEqualTo(400);
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("Jedis: a job that ends at once keeps others out for its least time")
+	void minHold() {
+		Instance instance = this.fleet.start(JEDIS);
+		Instance other = this.fleet.start(JEDIS);
+		Duration minHold = Duration.ofSeconds(2);
+		long from = System.nanoTime();
+		assertThat(instance.acquire(REQUEST.minHold(minHold)).release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(other.tryAcquire(KEY)).isEmpty();
+		other.acquire(REQUEST.waitTime(SOON)).close();
+		assertThat(Duration.ofNanos(System.nanoTime() - from)).isBetween(minHold.minusMillis(20), minHold.plus(SOON));
+		this.fleet.awaitNothingLeft();
 	}
 
 	@Test

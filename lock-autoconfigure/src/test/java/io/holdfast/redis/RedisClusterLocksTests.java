@@ -1,0 +1,131 @@
+package io.holdfast.redis;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockMode;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.ReleaseResult;
+import io.holdfast.engine.DefaultLockService;
+import io.holdfast.engine.EngineSettings;
+import io.holdfast.engine.Idleness;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.redis.RedisLeaseStore.Options;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import io.lettuce.core.cluster.SlotHash;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
+import org.springframework.data.redis.core.StringRedisTemplate;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Several keys at once and least holds in a cluster, over each driver: the keys of one
+ * request need not share a slot.
+ */
+@WithRedis
+class RedisClusterLocksTests {
+
+	private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+	private static final List<String> KEYS = IntStream.range(0, 20).mapToObj((i) -> "key" + i).toList();
+
+	private final List<AutoCloseable> opened = new ArrayList<>();
+
+	private final OneNodeCluster cluster;
+
+	RedisClusterLocksTests(TestRedis redis) {
+		this.cluster = new OneNodeCluster(redis);
+	}
+
+	@AfterEach
+	void close() throws Exception {
+		for (AutoCloseable one : this.opened) {
+			one.close();
+		}
+		this.cluster.close();
+	}
+
+	@ParameterizedTest(name = "S9 keys of many slots are locked, renewed and released at once: {0}")
+	@EnumSource
+	void severalKeys(Driver driver) {
+		LockService locks = locks(driver);
+		LockService others = locks(Driver.LETTUCE);
+		assertThat(KEYS.stream().map((key) -> SlotHash.getSlot("lock:" + key)).distinct()).hasSizeGreaterThan(10);
+		for (LockMode mode : LockMode.values()) {
+			LockRequest request = LockRequest.ofAll(KEYS).mode(mode).leaseTime(Duration.ofSeconds(2));
+			LockLease lease = locks.acquire(request);
+			assertThat(KEYS).allMatch((key) -> lease.fence(key) > 0);
+			assertThat(others.tryAcquire("key7")).isEmpty();
+			await("more than the lease").during(Duration.ofMillis(2500)).atMost(PATIENCE).until(lease::isHeld);
+			lease.renew(Duration.ofMinutes(1));
+			assertThat(lease.remaining()).isGreaterThan(Duration.ofSeconds(50));
+			CompletableFuture<LockLease> next = others.acquireAsync(request.waitTime(PATIENCE).renewal(false));
+			if (mode != LockMode.READ) {
+				assertThat(next).isNotDone();
+			}
+			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+			assertThat(next).succeedsWithin(PATIENCE).satisfies((later) -> {
+				assertThat(KEYS).allMatch((key) -> later.fence(key) > lease.fence(key));
+				assertThat(later.release()).isEqualTo(ReleaseResult.RELEASED);
+			});
+		}
+		await().atMost(PATIENCE).until(() -> Idleness.of(locks) && Idleness.of(others));
+	}
+
+	@ParameterizedTest(name = "Others are kept out for the least time: {0}")
+	@EnumSource
+	void minHold(Driver driver) {
+		LockService locks = locks(driver);
+		LockService others = locks(Driver.LETTUCE);
+		Duration minHold = Duration.ofSeconds(2);
+		long from = System.nanoTime();
+		for (LockMode mode : List.of(LockMode.EXCLUSIVE, LockMode.WRITE)) {
+			LockRequest job = LockRequest.ofAll(List.of("a" + mode, "b" + mode)).mode(mode);
+			assertThat(locks.acquire(job.minHold(minHold)).release()).isEqualTo(ReleaseResult.RELEASED);
+			assertThat(others.tryAcquire(job.waitTime(Duration.ZERO))).isEmpty();
+			Optional<LockLease> next = others.tryAcquire(job.waitTime(PATIENCE));
+			assertThat(next).hasValueSatisfying(LockLease::close);
+			assertThat(System.nanoTime() - from).isGreaterThan(minHold.minusMillis(20).toNanos());
+		}
+		await().atMost(PATIENCE).until(() -> Idleness.of(locks) && Idleness.of(others));
+	}
+
+	private LockService locks(Driver driver) {
+		RedisLeaseStore store = new RedisLeaseStore(new StringRedisTemplate(factory(driver)), Options.defaults());
+		LeaseEngine engine = new LeaseEngine(store, EngineSettings.defaults());
+		this.opened.add(0, engine);
+		await().atMost(PATIENCE).until(store::isListening);
+		return new DefaultLockService(engine);
+	}
+
+	private RedisConnectionFactory factory(Driver driver) {
+		if (driver == Driver.LETTUCE) {
+			return this.cluster.connectionFactory();
+		}
+		JedisConnectionFactory factory = new JedisConnectionFactory(this.cluster.configuration());
+		factory.afterPropertiesSet();
+		factory.start();
+		this.opened.add(factory::destroy);
+		return factory;
+	}
+
+	private enum Driver {
+
+		LETTUCE, JEDIS
+
+	}
+
+}
