@@ -86,6 +86,15 @@ public interface Lease extends AutoCloseable {
 	CompletableFuture<ReleaseResult> releaseAsync();
 
 	/**
+	 * Release this lease as one that was not used, without waiting for the store: what it
+	 * was taken for has not been done, so nobody is kept out for its {@code minHold}.
+	 * @return as {@link #releaseAsync()}
+	 */
+	default CompletableFuture<ReleaseResult> discardAsync() {
+		return releaseAsync();
+	}
+
+	/**
 	 * Release this lease as {@link #release()} does, but without a result: trouble is
 	 * logged, nothing is thrown. Closing again does nothing.
 	 */

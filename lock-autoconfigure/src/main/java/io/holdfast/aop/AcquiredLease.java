@@ -1,6 +1,7 @@
 package io.holdfast.aop;
 
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseLostException;
@@ -68,10 +69,19 @@ final class AcquiredLease implements Step.Held, TransactionReleases.Part {
 	}
 
 	@Override
+	public CompletableFuture<?> discardAsync() {
+		return released(this.lease::discardAsync);
+	}
+
+	@Override
 	public CompletableFuture<?> releaseAsync() {
+		return released(this.lease::releaseAsync);
+	}
+
+	private CompletableFuture<?> released(Supplier<CompletableFuture<ReleaseResult>> release) {
 		boolean held = this.lease.isHeld();
 		try {
-			return this.lease.releaseAsync().handle((result, ex) -> {
+			return release.get().handle((result, ex) -> {
 				if (ex != null) {
 					notReleased(ex, held);
 				}

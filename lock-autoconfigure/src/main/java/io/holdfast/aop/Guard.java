@@ -123,18 +123,29 @@ final class Guard<A extends Annotation, R, S> {
 
 		@Override
 		public CompletableFuture<Held> acquireAsync(LeaseContext context, @Nullable TransactionShare transaction) {
-			CompletableFuture<? extends Lease> granted = Guard.this.acquisition.acquireAsync(this.service, this.request,
+			@Nullable CompletableFuture<? extends Lease> granted = Guard.this.acquisition.acquireAsync(this.service, this.request,
 					context);
+			if (granted == null) {
+				return CompletableFuture.failedFuture(new IllegalStateException(
+						this.service + " gave no future for " + this.request + ": if it is a mock, let it give one"));
+			}
 			CompletableFuture<Held> result = new CompletableFuture<>();
 			granted.whenComplete((lease, failure) -> {
 				if (failure != null) {
 					result.completeExceptionally(failure);
 					return;
 				}
-				Held alone = held(lease, false);
+				Held alone;
+				try {
+					alone = held(lease, false);
+				}
+				catch (IllegalStateException ex) {
+					result.completeExceptionally(ex);
+					return;
+				}
 				Held held = (transaction != null && releasesAfterTransaction()) ? transaction.keep(alone) : alone;
 				if (!result.complete(held)) {
-					held.releaseAsync();
+					held.discardAsync();
 				}
 			});
 			result.whenComplete((held, failure) -> {
@@ -145,7 +156,11 @@ final class Guard<A extends Annotation, R, S> {
 			return result;
 		}
 
-		private AcquiredLease held(Lease lease, boolean inTransaction) {
+		private AcquiredLease held(@Nullable Lease lease, boolean inTransaction) {
+			if (lease == null) {
+				throw new IllegalStateException(
+						this.service + " gave no lease for " + this.request + ": if it is a mock, let it give one");
+			}
 			return new AcquiredLease(lease, Guard.this.acquisition.noun(), this.plan, inTransaction);
 		}
 

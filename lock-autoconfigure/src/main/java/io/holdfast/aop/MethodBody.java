@@ -28,7 +28,8 @@ final class MethodBody {
 			throws Throwable {
 		LeaseContext.Scope scope = context.open();
 		try {
-			return held.stream().anyMatch(Held::endsOnLoss) ? runUnlessLost(invocation, held) : invocation.proceed();
+			return held.stream().anyMatch(Held::endsOnLoss) ? runUnlessLost(invocation, held)
+					: InnerProxy.proceed(invocation);
 		}
 		finally {
 			scope.close();
@@ -43,7 +44,7 @@ final class MethodBody {
 					each.lease().onLost(interruption::lost);
 				}
 			}
-			return invocation.proceed();
+			return InnerProxy.proceed(invocation);
 		}
 		finally {
 			interruption.end();

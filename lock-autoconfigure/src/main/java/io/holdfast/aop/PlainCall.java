@@ -34,11 +34,11 @@ final class PlainCall {
 				this.held.push(step.acquire());
 			}
 			catch (NotAcquiredException ex) {
-				release();
+				discard();
 				return step.instead(ex);
 			}
 			catch (Throwable ex) {
-				release();
+				discard();
 				throw ex;
 			}
 		}
@@ -67,8 +67,8 @@ final class PlainCall {
 		return MethodBody.run(this.invocation, context, this.held);
 	}
 
-	private void release() {
-		this.held.forEach(Held::release);
+	private void discard() {
+		this.held.forEach((each) -> each.discardAsync().join());
 	}
 
 }

@@ -2,7 +2,9 @@ package io.holdfast.aop;
 
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 
 import io.holdfast.Lease;
@@ -31,6 +33,9 @@ final class ReactiveCall {
 	private final ReactiveAdapter adapter;
 
 	private final LeaseContext context = LeaseContext.current();
+
+	/** The leases under which the method was called. */
+	private final Set<Lease> used = ConcurrentHashMap.newKeySet();
 
 	ReactiveCall(MethodInvocation invocation, Class<?> returnType) {
 		this.invocation = invocation;
@@ -75,7 +80,7 @@ final class ReactiveCall {
 	}
 
 	private Flux<Object> chain(List<Step> steps, @Nullable TransactionShare transaction) {
-		Flux<Object> chain = Flux.deferContextual((view) -> call(view.get(LeaseContext.class)));
+		Flux<Object> chain = Flux.deferContextual((view) -> call(view.get(LeaseContext.class), steps.size()));
 		for (int i = steps.size() - 1; i >= 0; i--) {
 			chain = new StepHolding(steps.get(i), transaction).around(chain);
 		}
@@ -95,10 +100,12 @@ final class ReactiveCall {
 		return this.adapter.fromPublisher(this.adapter.isMultiValue() ? chain : chain.singleOrEmpty());
 	}
 
-	private Publisher<Object> call(LeaseContext current) {
+	private Publisher<Object> call(LeaseContext current, int steps) {
+		// The innermost are those of this call.
+		this.used.addAll(current.leases().subList(0, steps));
 		LeaseContext.Scope scope = current.open();
 		try {
-			return publisher(((ProxyMethodInvocation) this.invocation).invocableClone().proceed(), "");
+			return publisher(InnerProxy.proceed(((ProxyMethodInvocation) this.invocation).invocableClone()), "");
 		}
 		catch (Throwable ex) {
 			return Mono.error(ex);
@@ -160,7 +167,9 @@ final class ReactiveCall {
 
 		@Override
 		protected CompletableFuture<@Nullable Throwable> end(Held held, @Nullable Throwable failure) {
-			return held.endAsync(failure);
+			// Perhaps a step inside of it came to nothing, and the method was not called.
+			return ReactiveCall.this.used.remove(held.lease()) ? held.endAsync(failure)
+					: held.discardAsync().thenApply((done) -> failure);
 		}
 
 	}

@@ -81,11 +81,11 @@ final class StageCall {
 				acquired(step.acquire());
 			}
 			catch (NotAcquiredException ex) {
-				this.held.forEach(Held::release);
+				this.held.forEach((each) -> each.discardAsync().join());
 				return step.instead(ex);
 			}
 			catch (Throwable ex) {
-				this.held.forEach(Held::release);
+				this.held.forEach((each) -> each.discardAsync().join());
 				throw ex;
 			}
 		}
@@ -150,7 +150,7 @@ final class StageCall {
 	}
 
 	private void notAcquired(Step step, Throwable failure) {
-		release(() -> {
+		discard(() -> {
 			if (failure instanceof NotAcquiredException ex && !this.result.isDone()) {
 				instead(step, ex);
 			}
@@ -174,7 +174,7 @@ final class StageCall {
 	private void call() {
 		if (this.result.isDone()) {
 			// Its caller has gone meanwhile.
-			release(() -> {
+			discard(() -> {
 			});
 			return;
 		}
@@ -230,13 +230,13 @@ final class StageCall {
 		innermost.endAsync(failure).whenComplete((told, unexpected) -> end(value, told));
 	}
 
-	private void release(Runnable then) {
+	private void discard(Runnable then) {
 		Held innermost = this.held.poll();
 		if (innermost == null) {
 			then.run();
 			return;
 		}
-		innermost.releaseAsync().whenComplete((done, unexpected) -> release(then));
+		innermost.discardAsync().whenComplete((done, unexpected) -> discard(then));
 	}
 
 	private void complete(@Nullable Object value, @Nullable Throwable failure) {

@@ -67,7 +67,13 @@ interface Step {
 		boolean endsOnLoss();
 
 		/**
-		 * The method was not run: release now. Throws nothing.
+		 * The method was not run: release as if nothing had been held, without blocking.
+		 * @return completed when the release was answered; never fails
+		 */
+		CompletableFuture<?> discardAsync();
+
+		/**
+		 * Release now. Throws nothing.
 		 */
 		void release();
 

@@ -106,6 +106,11 @@ final class TransactionShare implements TransactionReleases.Part {
 		}
 
 		@Override
+		public CompletableFuture<?> discardAsync() {
+			return this.held.discardAsync();
+		}
+
+		@Override
 		public void release() {
 			this.held.release();
 		}

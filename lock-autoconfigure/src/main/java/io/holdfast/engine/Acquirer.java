@@ -164,7 +164,7 @@ final class Acquirer<L extends Lease> {
 				face.completeExceptionally(error);
 			}
 			else if (!face.complete(success.apply(lease))) {
-				lease.discard();
+				lease.discardAsync();
 			}
 		}, this.engine.callbacks);
 		face.whenComplete((result, error) -> {

@@ -113,7 +113,7 @@ abstract class Gate {
 		hold.opened(lease);
 		if (!waiter.result.complete(lease)) {
 			// Its caller has gone meanwhile.
-			lease.discard();
+			lease.discardAsync();
 		}
 	}
 

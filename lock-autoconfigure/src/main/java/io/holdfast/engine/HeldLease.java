@@ -57,8 +57,8 @@ abstract class HeldLease implements OpenLease {
 	}
 
 	@Override
-	public void discard() {
-		end(false);
+	public CompletableFuture<ReleaseResult> discardAsync() {
+		return answered(end(false));
 	}
 
 	@Override
@@ -126,7 +126,11 @@ abstract class HeldLease implements OpenLease {
 
 	@Override
 	public CompletableFuture<ReleaseResult> releaseAsync() {
-		return end().whenCompleteAsync((result, error) -> {
+		return answered(end());
+	}
+
+	private CompletableFuture<ReleaseResult> answered(CompletableFuture<ReleaseResult> end) {
+		return end.whenCompleteAsync((result, error) -> {
 		}, this.engine.callbacks);
 	}
 

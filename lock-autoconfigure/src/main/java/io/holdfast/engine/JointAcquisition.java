@@ -73,7 +73,7 @@ final class JointAcquisition implements Acquisition {
 				this.result.completeExceptionally(error);
 			}
 			else if (!add(lease)) {
-				lease.discard();
+				lease.discardAsync();
 			}
 			else {
 				watch(lease);
@@ -146,7 +146,7 @@ final class JointAcquisition implements Acquisition {
 		}
 		acquired.forEach((lease) -> {
 			lease.hold.begin(this.engine.now());
-			lease.discard();
+			lease.discardAsync();
 		});
 	}
 

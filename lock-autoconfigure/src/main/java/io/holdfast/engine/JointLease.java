@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
 import java.util.stream.Stream;
 
 import io.holdfast.LeaseStoreException;
@@ -55,8 +56,8 @@ final class JointLease implements OpenLease, LockLease {
 	}
 
 	@Override
-	public void discard() {
-		this.parts.forEach(HeldLease::discard);
+	public CompletableFuture<ReleaseResult> discardAsync() {
+		return end(HeldLease::discardAsync);
 	}
 
 	@Override
@@ -128,22 +129,22 @@ final class JointLease implements OpenLease, LockLease {
 	public ReleaseResult release() {
 		// Each answers for itself within the command timeout; this is a backstop.
 		Duration patience = this.engine.settings.commandTimeout().plusSeconds(1);
-		return Answers.await(end(), patience, (error) -> (error instanceof LeaseStoreException trouble) ? trouble
-				: Failures.releaseTrouble(this.resource, error));
+		return Answers.await(end(HeldLease::end), patience, (error) -> (error instanceof LeaseStoreException trouble)
+				? trouble : Failures.releaseTrouble(this.resource, error));
 	}
 
 	@Override
 	public CompletableFuture<ReleaseResult> releaseAsync() {
-		return end().whenCompleteAsync((result, error) -> {
+		return end(HeldLease::end).whenCompleteAsync((result, error) -> {
 		}, this.engine.callbacks);
 	}
 
 	/** All at once: the order only matters for acquiring. */
-	private CompletableFuture<ReleaseResult> end() {
+	private CompletableFuture<ReleaseResult> end(Function<HeldLease, CompletableFuture<ReleaseResult>> way) {
 		if (!this.released.compareAndSet(false, true)) {
 			return CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
 		}
-		List<CompletableFuture<ReleaseResult>> ends = this.parts.stream().map(HeldLease::end).toList();
+		List<CompletableFuture<ReleaseResult>> ends = this.parts.stream().map(way).toList();
 		CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
 		CompletableFuture.allOf(ends.toArray(CompletableFuture[]::new)).whenComplete((done, error) -> {
 			if (error != null) {

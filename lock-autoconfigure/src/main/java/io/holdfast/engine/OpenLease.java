@@ -12,7 +12,4 @@ interface OpenLease extends Lease {
 	/** The holds that it is open on: none once it is released. */
 	Stream<Hold> open();
 
-	/** Release what never reached its user, and keep nobody out because of it. */
-	void discard();
-
 }

@@ -1,0 +1,48 @@
+package io.holdfast.aop;
+
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.aop.ProxyMethodInvocation;
+import org.springframework.aop.framework.Advised;
+
+/**
+ * Tells the second half of a call from a call of its own where a bean's proxy is the
+ * target of another one, and both have the advice: the outer one has acquired what the
+ * call needs, outside of all other advice.
+ */
+final class InnerProxy {
+
+	/** The proxy that a call of this thread is to reach next. */
+	private static final ThreadLocal<Object> NEXT = new ThreadLocal<>();
+
+	private InnerProxy() {
+	}
+
+	/** Proceed with what was acquired. */
+	static @Nullable Object proceed(MethodInvocation invocation) throws Throwable {
+		Object target = invocation.getThis();
+		if (!(target instanceof Advised)) {
+			return invocation.proceed();
+		}
+		NEXT.set(target);
+		try {
+			return invocation.proceed();
+		}
+		finally {
+			NEXT.remove();
+		}
+	}
+
+	/** Whether this call has what it needs; asked once for each call. */
+	static boolean isReached(MethodInvocation invocation) {
+		Object next = NEXT.get();
+		if (next == null || !(invocation instanceof ProxyMethodInvocation proxied) || proxied.getProxy() != next) {
+			return false;
+		}
+		// What the method calls are calls of their own.
+		NEXT.remove();
+		return true;
+	}
+
+}

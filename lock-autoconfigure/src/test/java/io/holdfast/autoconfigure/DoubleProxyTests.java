@@ -1,0 +1,210 @@
+package io.holdfast.autoconfigure;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockService;
+import io.holdfast.PermitNotAcquiredException;
+import io.holdfast.SemaphoreService;
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.OnTimeout;
+import io.holdfast.annotation.Semaphore;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import reactor.core.publisher.Mono;
+
+import org.springframework.aop.framework.ProxyFactory;
+import org.springframework.aop.framework.ProxyFactoryBean;
+import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Lazy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Permits, which are never nested: of calls that pass two proxies, and of calls that do
+ * not come to run.
+ */
+class DoubleProxyTests {
+
+	private final ApplicationContextRunner runner = new ApplicationContextRunner()
+		.withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class))
+		.withPropertyValues("holdfast.backend=memory", "spring.lifecycle.timeout-per-shutdown-phase=500ms")
+		.withUserConfiguration(Application.class);
+
+	@ParameterizedTest
+	@ValueSource(strings = { "inner", "made", "factoryMade" })
+	@DisplayName("F45 a call that passes two proxies takes its permit once, whatever its result")
+	void oncePerCall(String bean) {
+		this.runner.run((context) -> {
+			Service service = context.getBean(bean, Service.class);
+			for (int i = 0; i < 3; i++) {
+				assertThat(service.plain()).isEqualTo(1);
+				assertThat(service.later().get(10, TimeUnit.SECONDS)).isEqualTo(1);
+				assertThat(service.mono().block(Duration.ofSeconds(10))).isEqualTo(1);
+			}
+			assertThat(context.getBean(SemaphoreService.class).status("s").used()).isZero();
+		});
+	}
+
+	@Test
+	@DisplayName("F45 a method that calls another one through the inner proxy makes a call of its own")
+	void callsOfItsOwn() {
+		this.runner.run((context) -> {
+			Service service = context.getBean("made", Service.class);
+			assertThatExceptionOfType(PermitNotAcquiredException.class).isThrownBy(service::callsItself);
+			assertThat(service.plain()).isEqualTo(1);
+		});
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "plain", "later", "mono" })
+	@DisplayName("A permit is not kept back for its least time if the lock could not be had, and the method did not run")
+	void notKeptIfNotRun(String kind) {
+		this.runner.run((context) -> {
+			Jobs jobs = context.getBean(Jobs.class);
+			try (LockLease other = context.getBean(LockService.class).acquire("l")) {
+				CompletableFuture.runAsync(() -> call(jobs, kind)).get(10, TimeUnit.SECONDS);
+				assertThat(used(context)).isZero();
+				assertThat(jobs.calls()).isZero();
+				other.ensureHeld();
+			}
+			call(jobs, kind);
+			assertThat(jobs.calls()).isEqualTo(1);
+			assertThat(used(context)).isEqualTo(1);
+		});
+	}
+
+	private static void call(Jobs jobs, String kind) {
+		switch (kind) {
+			case "plain" -> jobs.plain();
+			case "later" -> jobs.later().orTimeout(10, TimeUnit.SECONDS).join();
+			default -> jobs.mono().block(Duration.ofSeconds(10));
+		}
+	}
+
+	private static int used(ApplicationContext context) {
+		return context.getBean(SemaphoreService.class).status("kept").used();
+	}
+
+	interface Service {
+
+		Integer plain();
+
+		CompletableFuture<Integer> later();
+
+		Mono<Integer> mono();
+
+		void callsItself();
+
+	}
+
+	static class Permitted implements Service {
+
+		private final SemaphoreService semaphores;
+
+		private final Service inner;
+
+		Permitted(SemaphoreService semaphores, Service inner) {
+			this.semaphores = semaphores;
+			this.inner = inner;
+		}
+
+		private int used() {
+			return this.semaphores.status("s").used();
+		}
+
+		@Override
+		@Semaphore(name = "s", limit = 1)
+		public Integer plain() {
+			return used();
+		}
+
+		@Override
+		@Semaphore(name = "s", limit = 1)
+		public CompletableFuture<Integer> later() {
+			return CompletableFuture.completedFuture(used());
+		}
+
+		@Override
+		@Semaphore(name = "s", limit = 1)
+		public Mono<Integer> mono() {
+			return Mono.fromSupplier(this::used);
+		}
+
+		@Override
+		@Semaphore(name = "s", limit = 1)
+		public void callsItself() {
+			this.inner.plain();
+		}
+
+	}
+
+	static class Jobs {
+
+		private int calls;
+
+		public int calls() {
+			return this.calls;
+		}
+
+		@Semaphore(name = "kept", limit = 1, minHold = "1h")
+		@DistributedLock(name = "l", waitTime = "0", onTimeout = OnTimeout.SKIP)
+		public void plain() {
+			this.calls++;
+		}
+
+		@Semaphore(name = "kept", limit = 1, minHold = "1h")
+		@DistributedLock(name = "l", waitTime = "0", onTimeout = OnTimeout.SKIP)
+		public CompletableFuture<Void> later() {
+			this.calls++;
+			return CompletableFuture.completedFuture(null);
+		}
+
+		@Semaphore(name = "kept", limit = 1, minHold = "1h")
+		@DistributedLock(name = "l", waitTime = "0", onTimeout = OnTimeout.SKIP)
+		public Mono<Void> mono() {
+			this.calls++;
+			return Mono.empty();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Application {
+
+		@Bean
+		Service inner(SemaphoreService semaphores, @Lazy @Qualifier("inner") Service inner) {
+			return new Permitted(semaphores, inner);
+		}
+
+		@Bean(defaultCandidate = false)
+		Service made(@Qualifier("inner") Service inner) {
+			return (Service) new ProxyFactory(inner).getProxy();
+		}
+
+		@Bean(defaultCandidate = false)
+		ProxyFactoryBean factoryMade() {
+			ProxyFactoryBean factory = new ProxyFactoryBean();
+			factory.setTargetName("inner");
+			factory.setInterfaces(Service.class);
+			return factory;
+		}
+
+		@Bean
+		Jobs jobs() {
+			return new Jobs();
+		}
+
+	}
+
+}
