@@ -101,11 +101,6 @@ final class Guard<A extends Annotation, R, S> {
 		}
 
 		@Override
-		public ResultKind resultKind() {
-			return this.plan.resultKind();
-		}
-
-		@Override
 		public boolean releasesAfterTransaction() {
 			return TRANSACTIONS && this.plan.releaseAfter() == ReleaseAfter.TRANSACTION;
 		}

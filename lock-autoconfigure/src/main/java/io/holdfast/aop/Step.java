@@ -15,12 +15,6 @@ import org.jspecify.annotations.Nullable;
 interface Step {
 
 	/**
-	 * How the method gives its result: the same for all steps of a call.
-	 * @return the kind
-	 */
-	ResultKind resultKind();
-
-	/**
 	 * Whether what is held is to be released with the transaction in which it was
 	 * acquired. Blocking acquisitions see to that themselves.
 	 * @return whether it is; only if there can be transactions at all

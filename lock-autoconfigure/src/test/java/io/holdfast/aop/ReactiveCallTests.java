@@ -90,6 +90,15 @@ class ReactiveCallTests {
 	}
 
 	@Test
+	@DisplayName("The method is called on another thread than the subscriber's, also if everything is granted at once")
+	void neverOnTheSubscribersThread() {
+		this.locks.immediate();
+		this.context.semaphores().immediate();
+		assertThat(this.shop.sell("a").block(SOON)).isEqualTo("sold");
+		assertThat(this.work.thread).isNotNull().isNotSameAs(Thread.currentThread());
+	}
+
+	@Test
 	@DisplayName("Many values come at once and on demand; the lock is kept until they end")
 	void flux() {
 		TestPublisher<String> source = TestPublisher.create();
@@ -271,6 +280,8 @@ class ReactiveCallTests {
 
 		volatile LeaseContext context;
 
+		volatile Thread thread;
+
 		final ThreadLocal<String> tenant = new ThreadLocal<>();
 
 		private final RecordingLocks recorder;
@@ -280,6 +291,7 @@ class ReactiveCallTests {
 		}
 
 		Flux<String> begin() {
+			this.thread = Thread.currentThread();
 			this.context = LeaseContext.current();
 			this.recorder.record("body");
 			return this.result;
