@@ -143,7 +143,8 @@ public @interface DistributedLock {
 	/**
 	 * How long a renewed lease may be held in all: after that its renewal stops, and the
 	 * lease ends with what is left of its lease time. A guard against methods that hang.
-	 * Written like {@link #waitTime()}, at least {@code 100ms}.
+	 * Written like {@link #waitTime()}, at least {@code 100ms}; not with
+	 * {@code renewal = false}, where there is nothing to stop.
 	 * @return the longest time, or empty for the default of the lock service,
 	 * {@code holdfast.lock.max-hold}
 	 */
@@ -153,7 +154,8 @@ public @interface DistributedLock {
 	 * How long others are kept out at least, even if the method ends sooner, up to
 	 * {@code 365d}. For jobs that may end so quickly that another instance, whose clock
 	 * is late, would run them once more. Nobody waits for that time to pass: the method
-	 * returns when it is done, and the release takes effect later. Written like
+	 * returns when it is done, and the release takes effect later. It cannot be longer
+	 * than {@link #maxHold()}, nor than a lease that is not renewed. Written like
 	 * {@link #waitTime()}.
 	 * @return the shortest time, or empty for none
 	 */

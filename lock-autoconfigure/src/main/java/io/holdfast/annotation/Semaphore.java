@@ -156,7 +156,8 @@ public @interface Semaphore {
 	/**
 	 * How long a renewed lease may be held in all: after that its renewal stops, and the
 	 * lease ends with what is left of its lease time. A guard against methods that hang.
-	 * Written like {@link #waitTime()}, at least {@code 100ms}.
+	 * Written like {@link #waitTime()}, at least {@code 100ms}; not with
+	 * {@code renewal = false}, where there is nothing to stop.
 	 * @return the longest time, or empty for no limit
 	 */
 	String maxHold() default "";
@@ -165,7 +166,8 @@ public @interface Semaphore {
 	 * How long the permits are kept back at least, even if the method ends sooner, up to
 	 * {@code 365d}. That bounds how often the method runs, not only how many calls run at
 	 * once. Nobody waits for that time to pass: the method returns when it is done, and
-	 * the release takes effect later. Written like {@link #waitTime()}.
+	 * the release takes effect later. It cannot be longer than {@link #maxHold()}, nor
+	 * than a lease that is not renewed. Written like {@link #waitTime()}.
 	 * @return the shortest time, or empty for none
 	 */
 	String minHold() default "";

@@ -31,6 +31,7 @@ class FallbackPlaceTests {
 			Finder<String, String> finder = stock;
 			assertThat(finder.find("b")).isEqualTo("no b");
 			assertThat(stock.count("a")).isEqualTo("base a");
+			assertThat(stock.describe()).isEqualTo("no stock");
 		}
 	}
 
@@ -72,6 +73,10 @@ class FallbackPlaceTests {
 			return "counted";
 		}
 
+		CharSequence describeNone() {
+			return "none";
+		}
+
 		private String countNone(K key) {
 			return "base " + key;
 		}
@@ -83,6 +88,16 @@ class FallbackPlaceTests {
 		@Override
 		String findNone(String key) {
 			return "no " + key;
+		}
+
+		@DistributedLock(fallback = "describeNone")
+		String describe() {
+			return "stock";
+		}
+
+		@Override
+		String describeNone() {
+			return "no stock";
 		}
 
 	}

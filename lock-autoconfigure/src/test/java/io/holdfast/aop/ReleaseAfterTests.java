@@ -143,12 +143,17 @@ class ReleaseAfterTests {
 		this.shop.a(this::body);
 		assertThat(this.locks.events()).containsExactly("lock a", "body", "unlock a");
 		this.locks.forget();
-		inTransaction(
-				() -> inTransaction(TransactionDefinition.PROPAGATION_NOT_SUPPORTED, () -> this.shop.a(this::body)));
-		assertThat(this.locks.events()).containsExactly("begin", "lock a", "body", "unlock a", "commit");
+		inTransaction(() -> inTransaction(TransactionDefinition.PROPAGATION_NOT_SUPPORTED, () -> {
+			this.shop.a(this::body);
+			this.locks.record("more");
+		}));
+		assertThat(this.locks.events()).containsExactly("begin", "lock a", "body", "unlock a", "more", "commit");
 		this.locks.forget();
-		inTransaction(TransactionDefinition.PROPAGATION_SUPPORTS, () -> this.shop.a(this::body));
-		assertThat(this.locks.events()).containsExactly("lock a", "body", "unlock a");
+		inTransaction(TransactionDefinition.PROPAGATION_SUPPORTS, () -> {
+			this.shop.a(this::body);
+			this.locks.record("more");
+		});
+		assertThat(this.locks.events()).containsExactly("lock a", "body", "unlock a", "more");
 	}
 
 	@Test
