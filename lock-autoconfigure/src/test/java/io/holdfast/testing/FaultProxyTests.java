@@ -20,7 +20,7 @@ class FaultProxyTests {
 
 	private static final int LONG = 10_000;
 
-	private static final int SHORT = 200;
+	private static final int SHORT = 500;
 
 	private final TestRedis redis;
 
