@@ -76,7 +76,8 @@ final class FallbackSearch {
 	 */
 	private Map<List<Class<?>>, Method> candidates() {
 		Map<List<Class<?>>, Method> methods = new LinkedHashMap<>();
-		ReflectionUtils.MethodFilter filter = (method) -> method.getName().equals(this.name) && !isItself(method);
+		ReflectionUtils.MethodFilter filter = (method) -> method.getName().equals(this.name) && !method.isBridge()
+				&& !isItself(method);
 		ReflectionUtils.MethodCallback collector = (method) -> methods.putIfAbsent(parameters(method), method);
 		ReflectionUtils.doWithMethods(this.declaration.targetClass(), collector, filter);
 		// A proxy may implement interfaces that its target does not.
