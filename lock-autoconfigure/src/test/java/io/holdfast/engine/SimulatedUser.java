@@ -121,7 +121,8 @@ final class SimulatedUser {
 
 	/** By the asynchronous face, or as a thread of this user. */
 	private CompletableFuture<Optional<Lease>> start(List<Demand> demands) {
-		if (demands.get(0).resource().kind() != Resource.Kind.READ_WRITE) {
+		Resource.Kind kind = demands.get(0).resource().kind();
+		if (kind == Resource.Kind.SEMAPHORE || kind == Resource.Kind.LOCK && random(2) == 0) {
 			return new Acquirer<Lease>(this.instance.engine, (lease) -> lease).tryAcquireAsync(demands, null);
 		}
 		Acquisition acquisition = this.instance.engine.acquire(demands, this.thread, LeaseContext.empty());
@@ -149,7 +150,7 @@ final class SimulatedUser {
 		Demand demand = demands.get(0);
 		for (int i = 0; i < parts.size(); i++) {
 			if (parts.get(i).isHeld()) {
-				this.simulation.entered(this, demands.get(i), parts.get(i));
+				this.simulation.entered(this, demands.get(i), parts.get(i), !besideAnother);
 			}
 		}
 		lease.onLost(() -> this.simulation.lost++);
@@ -161,6 +162,9 @@ final class SimulatedUser {
 			Demand reading = new Demand(demand.resource(), 1, Resource.ALL, true, true, 1000 * MILLI, 300, 100, true,
 					2000 * MILLI, true, 0, null);
 			this.instance.at(random(20) * MILLI, () -> acquire(List.of(reading), false, 1000, true));
+		}
+		if (demand.resource().kind() != Resource.Kind.SEMAPHORE && random(5) == 0) {
+			this.instance.at(random(150) * MILLI, () -> enter(demands, lease));
 		}
 		if (lease instanceof HeldLease.Permits permits && demand.permits() > 1 && random(3) == 0) {
 			this.instance.at(busy * MILLI / 2, () -> permits.hold.gate.execute(() -> {
@@ -174,13 +178,31 @@ final class SimulatedUser {
 			this.simulation.log(this + " releases " + demands);
 			long now = this.simulation.now();
 			parts.forEach((part) -> this.simulation.left(part));
-			lease.releaseAsync().thenAccept((result) -> {
+			CompletableFuture<ReleaseResult> release = lease.releaseAsync();
+			List<HeldLease> last = parts.stream().filter((part) -> part.hold.leases == 0).toList();
+			release.thenAccept((result) -> {
 				if (result == ReleaseResult.RELEASED) {
-					parts.forEach((part) -> this.simulation.retained(part, now));
+					last.forEach((part) -> this.simulation.retained(part, now));
 				}
 			});
 			nextAfter(random(20), besideAnother);
 		});
+	}
+
+	/**
+	 * Work goes on elsewhere, by the context, and may outlive the lease that let it in.
+	 */
+	private void enter(List<Demand> demands, Lease outer) {
+		this.simulation.log(this + " asks within " + outer);
+		Acquisition acquisition = this.instance.engine.acquire(demands, null, LeaseContext.empty().with(outer));
+		acquisition.result().whenComplete((inner, error) -> this.instance.at(0, () -> {
+			if (inner instanceof JointLease joint) {
+				granted(demands, joint.parts(), joint, true);
+			}
+			else if (inner instanceof HeldLease held) {
+				granted(demands, List.of(held), held, true);
+			}
+		}));
 	}
 
 	private void nextAfter(int millis, boolean besideAnother) {

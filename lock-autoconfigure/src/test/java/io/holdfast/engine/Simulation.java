@@ -3,10 +3,12 @@ package io.holdfast.engine;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.PriorityQueue;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
@@ -57,6 +59,9 @@ final class Simulation {
 	private final Map<String, Long> keptUntil = new HashMap<>();
 
 	private final Map<String, Long> fences = new HashMap<>();
+
+	/** All that were ever told of. */
+	private final Set<Hold> holds = new HashSet<>();
 
 	private final List<String> history = new ArrayList<>();
 
@@ -146,22 +151,28 @@ final class Simulation {
 		check(this.foreignUntil.getOrDefault(key, 0L) - this.now <= 0, who + " got " + key + " while a client has it");
 	}
 
-	/** A user was told that it holds. */
-	void entered(SimulatedUser user, Demand demand, HeldLease lease) {
+	/**
+	 * A user was told that it holds.
+	 * @param first whether it has no other lease of that
+	 */
+	void entered(SimulatedUser user, Demand demand, HeldLease lease, boolean first) {
 		Resource resource = demand.resource();
 		String who = user.toString();
 		List<Entry> others = this.leases.getOrDefault(resource.key(), List.of());
 		long permits = lease.hold.permits;
 		for (Entry other : others) {
-			if (other.lease.isHeld() && !(other.user == user && other.demand.resource().equals(resource)
-					&& resource.kind() == Kind.READ_WRITE)) {
+			if (other.lease.isHeld() && other.lease.hold != lease.hold && !(other.user == user
+					&& other.demand.resource().equals(resource) && resource.kind() == Kind.READ_WRITE)) {
 				check(other.demand.resource().equals(resource), who + " got " + resource + " while another has it");
 				permits += other.lease.hold.permits;
 			}
 		}
 		int limit = (resource.kind() == Kind.SEMAPHORE) ? this.highestLimit : demand.limit();
 		check(permits <= limit, who + " got " + demand + ": " + permits + " permits are held");
-		if (resource.kind() != Kind.SEMAPHORE) {
+		boolean nested = !this.holds.add(lease.hold);
+		// What a writer reads its thread may read again.
+		check(!nested || !first || resource.kind() == Kind.READ_WRITE, who + " entered by what it had left to others");
+		if (resource.kind() != Kind.SEMAPHORE && !nested) {
 			check(this.keptUntil.getOrDefault(resource.key(), 0L) - this.now <= 0, who + " got a lock that is kept");
 			checkForeign(resource.key(), who);
 			checkFence(demand, lease, who);
@@ -173,7 +184,7 @@ final class Simulation {
 
 	/** Whoever writes has the highest fence; readers are told of theirs in any order. */
 	private void checkFence(Demand demand, HeldLease lease, String who) {
-		if (demand.permits() == demand.limit() && lease.hold.leases == 1) {
+		if (demand.permits() == demand.limit()) {
 			Long last = this.fences.put(demand.resource().key(), lease.hold.fence);
 			check(last == null || lease.hold.fence > last,
 					who + ": fence did not grow: " + last + ", " + lease.hold.fence);
