@@ -50,6 +50,11 @@ class PackageRulesTests {
 					"org.springframework.beans..", "org.springframework.context..", "org.springframework.core..",
 					"org.springframework.expression..", "org.springframework.format..",
 					"org.springframework.transaction..", "org.springframework.util..", "org.apache.commons.logging.."), //
+			"io.holdfast.observation",
+			List.of("io.holdfast", "io.holdfast.engine", "io.holdfast.aop", "io.micrometer.."), //
+			"io.holdfast.actuate",
+			List.of("io.holdfast", "io.holdfast.engine", "org.springframework.boot.actuate..",
+					"org.springframework.boot.health..", "org.springframework.lang..", "org.apache.commons.logging.."), //
 			"io.holdfast.autoconfigure", List.of(".."));
 
 	static Stream<String> packages() {
