@@ -36,7 +36,7 @@ public final class LeaseEngineFactory {
 	}
 
 	/**
-	 * Create an engine. Nothing is connected before it is used. With
+	 * Create an engine. It connects in the background. With
 	 * {@code holdfast.backend=memory} it uses no Redis but memory of its own, so that
 	 * engines of two connections do not exclude each other there either.
 	 * @param connectionFactory where its Redis is; not closed with the engine

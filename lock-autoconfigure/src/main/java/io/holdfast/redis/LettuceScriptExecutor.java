@@ -5,6 +5,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 import io.lettuce.core.AbstractRedisAsyncCommands;
@@ -37,6 +39,9 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
  */
 final class LettuceScriptExecutor implements ScriptExecutor {
 
+	/** What an attempt to connect that is under way gets to end by itself. */
+	private static final long ENDING_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
 	private final RedisConnectionFactory factory;
 
 	private final ReentrantLock lock = new ReentrantLock();
@@ -44,6 +49,9 @@ final class LettuceScriptExecutor implements ScriptExecutor {
 	private final Queue<ScriptCall<?>> backlog = new ArrayDeque<>();
 
 	private @Nullable RedisClusterAsyncCommands<byte[], byte[]> commands;
+
+	/** Signalled when an attempt to connect has ended. */
+	private final Condition settled = this.lock.newCondition();
 
 	private boolean connecting;
 
@@ -56,6 +64,19 @@ final class LettuceScriptExecutor implements ScriptExecutor {
 	@Override
 	public boolean isOrdered() {
 		return true;
+	}
+
+	@Override
+	public void prepare() {
+		enter();
+		try {
+			if (!this.closed && this.commands == null) {
+				connect();
+			}
+		}
+		finally {
+			this.lock.unlock();
+		}
 	}
 
 	@Override
@@ -114,6 +135,7 @@ final class LettuceScriptExecutor implements ScriptExecutor {
 		enter();
 		try {
 			this.connecting = false;
+			this.settled.signalAll();
 			this.commands = open;
 			Throwable reason = trouble;
 			for (ScriptCall<?> call : this.backlog) {
@@ -194,6 +216,25 @@ final class LettuceScriptExecutor implements ScriptExecutor {
 		});
 	}
 
+	/**
+	 * Lettuce would leave a connection behind if its factory were closed while it is
+	 * being opened.
+	 */
+	private void awaitSettled() {
+		long left = ENDING_NANOS;
+		try {
+			while (this.connecting && left > 0) {
+				left = this.settled.awaitNanos(left);
+			}
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+		}
+	}
+
+	/**
+	 * Blocks shortly for an attempt to connect that is under way.
+	 */
 	@Override
 	public void close() {
 		List<ScriptCall<?>> waiting;
@@ -203,6 +244,7 @@ final class LettuceScriptExecutor implements ScriptExecutor {
 			this.commands = null;
 			waiting = List.copyOf(this.backlog);
 			this.backlog.clear();
+			awaitSettled();
 		}
 		finally {
 			this.lock.unlock();

@@ -54,6 +54,7 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	@Override
 	public void start(String instanceId, WakeUps wakeUps) {
+		this.executor.prepare();
 		if (this.listener != null) {
 			this.listener.start(instanceId, wakeUps);
 		}

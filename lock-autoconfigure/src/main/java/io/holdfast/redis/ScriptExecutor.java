@@ -18,6 +18,13 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 interface ScriptExecutor extends AutoCloseable {
 
 	/**
+	 * Begin to connect, so that the first call need not wait for that. Does not block; if
+	 * it fails, the first call tries again.
+	 */
+	default void prepare() {
+	}
+
+	/**
 	 * Send a call; it completes on any thread. A script that Redis does not know is sent
 	 * again with its text.
 	 * @param call the call
