@@ -71,7 +71,7 @@ final class Acquirer<L extends Lease> {
 		}
 		catch (InterruptedException ex) {
 			acquisition.interrupt(ex);
-			if (acquisition.result().isCompletedExceptionally()) {
+			if (acquisition.result().handle((lease, error) -> error != null).join()) {
 				throw ex;
 			}
 			// Granted just before: the caller has the lease, and still its flag.

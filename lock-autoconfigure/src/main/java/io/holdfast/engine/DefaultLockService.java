@@ -13,6 +13,7 @@ import io.holdfast.LockStatus;
 import io.holdfast.LockStatus.Owner;
 import io.holdfast.LockView;
 import io.holdfast.ReadWriteLockView;
+import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.LeaseStore.Ask;
 import io.holdfast.engine.LeaseStore.Holder;
 import io.holdfast.engine.LeaseStore.KeyState;
@@ -142,12 +143,15 @@ public class DefaultLockService implements LockService {
 	}
 
 	private KeyState inspect(Resource lock) {
-		return this.engine.answer(this.engine.store.inspect(lock), lock, "The inspection");
+		return this.engine.answer(this.engine.send(Command.INSPECT, () -> this.engine.store.inspect(lock)), lock,
+				"The inspection");
 	}
 
 	private PermitState inspectShared(String key, int maxHolders) {
 		Resource lock = new Resource(Kind.READ_WRITE, key);
-		return this.engine.answer(this.engine.store.inspectPermits(lock, maxHolders), lock, "The inspection");
+		return this.engine.answer(
+				this.engine.send(Command.INSPECT, () -> this.engine.store.inspectPermits(lock, maxHolders)), lock,
+				"The inspection");
 	}
 
 	@Override
@@ -186,7 +190,9 @@ public class DefaultLockService implements LockService {
 
 	private boolean forceRelease(Resource lock, String owner, int permits) {
 		Ask ended = new Ask(owner, permits, permits, true, null, 0, 0);
-		boolean released = this.engine.answer(this.engine.store.release(lock, ended, null), lock, "The forced release")
+		boolean released = this.engine
+			.answer(this.engine.send(Command.RELEASE, () -> this.engine.store.release(lock, ended, null)), lock,
+					"The forced release")
 			.released();
 		Hold own = this.engine.keeper.find(owner);
 		if (released && own != null) {

@@ -9,6 +9,7 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.SemaphoreStatus;
 import io.holdfast.SemaphoreView;
+import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.HeldLease.Permits;
 import io.holdfast.engine.LeaseStore.PermitState;
 import io.holdfast.engine.Resource.Kind;
@@ -80,7 +81,8 @@ public class DefaultSemaphoreService implements SemaphoreService {
 	@Override
 	public SemaphoreStatus status(String key) {
 		Resource semaphore = semaphore(key);
-		PermitState state = this.engine.answer(this.engine.store.inspectPermits(semaphore, 0), semaphore,
+		PermitState state = this.engine.answer(
+				this.engine.send(Command.INSPECT, () -> this.engine.store.inspectPermits(semaphore, 0)), semaphore,
 				"The inspection");
 		Integer set = state.limit();
 		Integer asked = (state.asked() > 0) ? Integer.valueOf(state.asked()) : null;
@@ -113,7 +115,8 @@ public class DefaultSemaphoreService implements SemaphoreService {
 
 	private boolean limit(String key, @Nullable Integer limit) {
 		Resource semaphore = semaphore(key);
-		return this.engine.answer(this.engine.store.limit(semaphore, limit), semaphore, "Setting the limit");
+		return this.engine.answer(this.engine.send(Command.LIMIT, () -> this.engine.store.limit(semaphore, limit)),
+				semaphore, "Setting the limit");
 	}
 
 }

@@ -7,6 +7,7 @@ import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.ReleaseResult;
+import io.holdfast.engine.EngineObserver.HoldEnd;
 import io.holdfast.engine.LeaseStore.Ask;
 import io.holdfast.engine.LeaseStore.ReleaseReply;
 import org.apache.commons.logging.Log;
@@ -111,7 +112,7 @@ abstract class Gate {
 	private void deliver(Waiter waiter, Hold hold) {
 		HeldLease lease = HeldLease.of(this.engine, hold, waiter.owner);
 		hold.opened(lease);
-		if (!waiter.result.complete(lease)) {
+		if (!waiter.complete(lease)) {
 			// Its caller has gone meanwhile.
 			lease.discardAsync();
 		}
@@ -121,7 +122,7 @@ abstract class Gate {
 	 * The store said no, and the waiter does not wait.
 	 */
 	final void refuse(Waiter waiter, RuntimeException exception) {
-		waiter.result.completeExceptionally(exception);
+		waiter.fail(exception);
 		if (waiter.isDoubtful()) {
 			// It asked more than once, and may be granted it yet.
 			giveUp(waiter);
@@ -141,7 +142,7 @@ abstract class Gate {
 	}
 
 	final void fail(Waiter waiter, RuntimeException exception) {
-		waiter.result.completeExceptionally(exception);
+		waiter.fail(exception);
 		giveUp(waiter);
 	}
 
@@ -217,7 +218,10 @@ abstract class Gate {
 		}
 		long now = this.engine.now();
 		boolean held = hold.release(now);
-		if (!held) {
+		if (held) {
+			hold.ended(HoldEnd.RELEASED);
+		}
+		else {
 			if (hold.hasRunOut(now)) {
 				String what = "what it was taken for took longer than its lease time";
 				logger.warn("The lease of " + hold.description() + " was over before it was released: " + what);
@@ -271,7 +275,7 @@ abstract class Gate {
 		Set<Waiter> waiters = Set.copyOf(this.queue);
 		this.queue.clear();
 		waiters.forEach((waiter) -> {
-			waiter.result.completeExceptionally(Failures.notAcquired(waiter, Reason.SHUTDOWN));
+			waiter.fail(Failures.notAcquired(waiter, Reason.SHUTDOWN));
 			end(waiter);
 		});
 		for (Waiter contender : List.copyOf(this.contenders)) {

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
+import io.holdfast.engine.EngineObserver.HoldEnd;
 import io.holdfast.engine.LeaseStore.Ask;
 import io.holdfast.engine.LeaseStore.Renewal;
 import io.holdfast.engine.Resource.Kind;
@@ -28,6 +29,9 @@ final class Hold {
 	final @Nullable Thread owner;
 
 	final Demand demand;
+
+	/** Who observes the request that it was granted to, if somebody does. */
+	final @Nullable RequestWatch watch;
 
 	/** Fewer than were granted if some were given back. Changed by the gate only. */
 	volatile int permits;
@@ -80,6 +84,7 @@ final class Hold {
 		this.fence = fence;
 		this.owner = waiter.owner;
 		this.demand = waiter.demand;
+		this.watch = waiter.watch;
 		this.permits = waiter.demand.permits();
 		this.grantedAt = now;
 		this.partial = waiter.isPart();
@@ -248,6 +253,12 @@ final class Hold {
 		Map<HeldLease, List<Runnable>> actions = (this.lossActions != null) ? this.lossActions : Map.of();
 		this.lossActions = null;
 		return actions.values().stream().flatMap(List::stream).toList();
+	}
+
+	void ended(HoldEnd end) {
+		if (this.watch != null) {
+			this.watch.ended(end);
+		}
 	}
 
 	/**

@@ -27,6 +27,9 @@ final class JointAcquisition implements Acquisition {
 
 	private final LeaseContext context;
 
+	/** Who observes it, if somebody does. */
+	private final @Nullable RequestWatch watch;
+
 	final long startedAt;
 
 	private final CompletableFuture<JointLease> result = new CompletableFuture<>();
@@ -40,11 +43,13 @@ final class JointAcquisition implements Acquisition {
 	/** What it waits for now. */
 	private volatile @Nullable Waiter current;
 
-	JointAcquisition(LeaseEngine engine, List<Demand> demands, @Nullable Thread owner, LeaseContext context) {
+	JointAcquisition(LeaseEngine engine, List<Demand> demands, @Nullable Thread owner, LeaseContext context,
+			@Nullable RequestWatch watch) {
 		this.engine = engine;
 		this.demands = demands;
 		this.owner = owner;
 		this.context = context;
+		this.watch = watch;
 		this.startedAt = engine.now();
 		this.leases = new ArrayList<>(demands.size());
 	}
@@ -61,7 +66,7 @@ final class JointAcquisition implements Acquisition {
 
 	private void acquire(int had) {
 		Demand demand = this.demands.get(had);
-		Waiter waiter = this.engine.acquire(demand, this.owner, this.context, this);
+		Waiter waiter = this.engine.acquire(demand, this.owner, this.context, this, this.watch);
 		this.current = waiter;
 		if (this.result.isDone()) {
 			// By somebody who did not see it yet.
@@ -70,7 +75,7 @@ final class JointAcquisition implements Acquisition {
 		// On another thread: a store that answers at once would end the stack.
 		waiter.result.whenCompleteAsync((lease, error) -> {
 			if (error != null) {
-				this.result.completeExceptionally(error);
+				RequestWatch.fail(this.watch, this.result, error);
 			}
 			else if (!add(lease)) {
 				lease.discardAsync();
@@ -135,7 +140,8 @@ final class JointAcquisition implements Acquisition {
 			.stream()
 			.filter((part) -> !part.isHeld())
 			.findFirst()
-			.ifPresentOrElse((lost) -> end(Failures.lostMeanwhile(lost.hold)), () -> this.result.complete(lease));
+			.ifPresentOrElse((lost) -> end(Failures.lostMeanwhile(lost.hold)),
+					() -> RequestWatch.grant(this.watch, this.result, lease));
 	}
 
 	private void releaseAll() {
@@ -173,7 +179,7 @@ final class JointAcquisition implements Acquisition {
 
 	/** End it unless it has ended, and then what it waits for, which may be the next. */
 	private void end(RuntimeException why) {
-		if (this.result.completeExceptionally(why)) {
+		if (RequestWatch.fail(this.watch, this.result, why)) {
 			current().interrupt(null);
 		}
 	}

@@ -25,6 +25,8 @@ import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostEvent;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.ReleaseResult;
+import io.holdfast.engine.EngineObserver.Command;
+import io.holdfast.engine.EngineObserver.HoldEnd;
 import io.holdfast.engine.LeaseStore.Ask;
 import io.holdfast.engine.LeaseStore.ReleaseReply;
 import io.holdfast.engine.Resource.Kind;
@@ -53,6 +55,8 @@ public final class LeaseEngine implements AutoCloseable {
 	final EngineSettings settings;
 
 	final LeaseKeeper keeper = new LeaseKeeper(this);
+
+	final Observers observers = new Observers();
 
 	/** Who stands in the store for this instance, by token. */
 	final Map<String, Waiter> contenders = new ConcurrentHashMap<>();
@@ -134,19 +138,29 @@ public final class LeaseEngine implements AutoCloseable {
 		this.listener = listener;
 	}
 
-	Acquisition acquire(List<Demand> demands, @Nullable Thread owner, LeaseContext context) {
-		return (demands.size() == 1) ? acquire(demands.get(0), owner, context, null)
-				: new JointAcquisition(this, demands, owner, context).start();
+	/**
+	 * Have somebody told what happens in this engine from now on, besides those who are.
+	 * @param observer who is told
+	 */
+	public void observe(EngineObserver observer) {
+		this.observers.add(observer);
 	}
 
-	Waiter acquire(Demand demand, @Nullable Thread owner, LeaseContext context, @Nullable JointAcquisition whole) {
+	Acquisition acquire(List<Demand> demands, @Nullable Thread owner, LeaseContext context) {
+		RequestWatch watch = this.observers.watch(this, demands);
+		return (demands.size() == 1) ? acquire(demands.get(0), owner, context, null, watch)
+				: new JointAcquisition(this, demands, owner, context, watch).start();
+	}
+
+	Waiter acquire(Demand demand, @Nullable Thread owner, LeaseContext context, @Nullable JointAcquisition whole,
+			@Nullable RequestWatch watch) {
 		Gate gate = this.gates.compute(demand.resource(), (resource, existing) -> {
 			Gate entered = (existing != null) ? existing : Gate.of(this, resource);
 			entered.users++;
 			return entered;
 		});
 		Waiter waiter = new Waiter(this, gate, this.instanceId + ":" + this.tokens.incrementAndGet(), demand, owner,
-				context, whole);
+				context, whole, watch);
 		if (demand.reentrant() && isHeldOtherwise(waiter)) {
 			gate.execute(() -> gate.fail(waiter, Failures.notAcquired(waiter, Reason.SELF_BLOCKED)));
 		}
@@ -200,9 +214,13 @@ public final class LeaseEngine implements AutoCloseable {
 	 * Send a command. A store throws nothing, but the stack may end or memory be full on
 	 * the way to it; the gate must learn of that as of any other failure.
 	 */
-	static <T> CompletableFuture<T> send(Supplier<CompletableFuture<T>> command) {
+	<T> CompletableFuture<T> send(Command command, Supplier<CompletableFuture<T>> way) {
+		return this.observers.follow(command, sent(way));
+	}
+
+	private static <T> CompletableFuture<T> sent(Supplier<CompletableFuture<T>> way) {
 		try {
-			return command.get();
+			return way.get();
 		}
 		catch (RuntimeException | Error ex) {
 			return CompletableFuture.failedFuture(ex);
@@ -218,7 +236,10 @@ public final class LeaseEngine implements AutoCloseable {
 		// Another thread may have given back more, though it began later.
 		int kept = Math.min(most, hold.permits);
 		hold.permits = kept;
-		send(() -> this.store.shrink(hold.gate.resource, before, kept)).whenComplete((held, error) -> {
+		if (hold.watch != null) {
+			hold.watch.kept(kept);
+		}
+		send(Command.SHRINK, () -> this.store.shrink(hold.gate.resource, before, kept)).whenComplete((held, error) -> {
 			if (error == null) {
 				if (!held) {
 					lose(hold, "the store says that nothing of it is left");
@@ -276,6 +297,7 @@ public final class LeaseEngine implements AutoCloseable {
 			logger.warn(message);
 			tell(hold, why);
 		}
+		hold.ended(hold.hasRunOut(now) ? HoldEnd.EXPIRED : HoldEnd.LOST);
 		actions.forEach(this::call);
 		hold.gate.execute(() -> hold.gate.lost(hold));
 	}
@@ -285,6 +307,7 @@ public final class LeaseEngine implements AutoCloseable {
 		if (!hold.tell()) {
 			return;
 		}
+		this.observers.lost(hold);
 		boolean semaphore = hold.gate.resource.kind() == Kind.SEMAPHORE;
 		LeaseLostEvent event = new LeaseLostEvent(hold.gate.resource.key(), hold.demand.name(),
 				semaphore ? hold.permits : 0, hold.heldFor(now()), why);

@@ -10,6 +10,8 @@ import java.util.concurrent.TimeUnit;
 
 import org.jspecify.annotations.Nullable;
 
+import io.holdfast.engine.EngineObserver.Command;
+import io.holdfast.engine.EngineObserver.RenewalOutcome;
 import io.holdfast.engine.LeaseStore.Renewal;
 
 /**
@@ -154,7 +156,7 @@ final class LeaseKeeper {
 		long sentAt = this.engine.now();
 		return CompletableFuture.allOf(batches(holds).stream().map((batch) -> {
 			List<Renewal> renewals = batch.stream().map((hold) -> hold.renewal(millis)).toList();
-			return LeaseEngine.send(() -> this.engine.store.renew(renewals)).thenAccept((owned) -> {
+			return this.engine.send(Command.RENEW, () -> this.engine.store.renew(renewals)).thenAccept((owned) -> {
 				for (int i = 0; i < batch.size(); i++) {
 					renewed(batch.get(i), owned.get(i), sentAt, millis);
 				}
@@ -168,7 +170,7 @@ final class LeaseKeeper {
 
 	private void renew(List<Hold> batch, long sentAt) {
 		List<Renewal> renewals = batch.stream().map((hold) -> hold.renewal(hold.renewalMillis(sentAt))).toList();
-		LeaseEngine.send(() -> this.engine.store.renew(renewals)).whenComplete((owned, error) -> {
+		this.engine.send(Command.RENEW, () -> this.engine.store.renew(renewals)).whenComplete((owned, error) -> {
 			for (int i = 0; i < batch.size(); i++) {
 				if (error == null) {
 					renewed(batch.get(i), owned.get(i), sentAt, renewals.get(i).leaseMillis());
@@ -183,6 +185,7 @@ final class LeaseKeeper {
 	/** A renewal was answered. */
 	void renewed(Hold hold, boolean owned, long sentAt, long millis) {
 		if (!owned) {
+			this.engine.observers.renewed(hold, RenewalOutcome.LOST);
 			this.engine.lose(hold, "the store says that it has another owner, or none");
 			return;
 		}
@@ -192,7 +195,11 @@ final class LeaseKeeper {
 			hold.claimed = false;
 			hold.renewAt = sentAt + this.engine.downwards(TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 3);
 		}
-		if (!hold.extend(sentAt + Hold.validity(millis), now)) {
+		if (hold.extend(sentAt + Hold.validity(millis), now)) {
+			this.engine.observers.renewed(hold, RenewalOutcome.RENEWED);
+		}
+		else {
+			this.engine.observers.renewed(hold, RenewalOutcome.LOST);
 			this.engine.lose(hold, "its renewal was answered too late");
 		}
 	}
@@ -200,6 +207,7 @@ final class LeaseKeeper {
 	private void failed(Hold hold, Throwable error) {
 		long now = this.engine.now();
 		if (hold.isHeld(now)) {
+			this.engine.observers.renewed(hold, RenewalOutcome.FAILED);
 			this.engine.renewalFailed(hold, error);
 			long soon = Math.min(this.engine.retryDelay(),
 					TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 6);

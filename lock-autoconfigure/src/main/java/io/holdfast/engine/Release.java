@@ -6,6 +6,7 @@ import java.util.concurrent.TimeoutException;
 
 import org.jspecify.annotations.Nullable;
 
+import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.LeaseStore.Ask;
 import io.holdfast.engine.LeaseStore.ReleaseReply;
 
@@ -52,8 +53,8 @@ final class Release {
 			return;
 		}
 		int attempt = ++this.attempts;
-		CompletableFuture<ReleaseReply> command = LeaseEngine
-			.send(() -> this.engine.store.release(this.resource, this.ended, next));
+		CompletableFuture<ReleaseReply> command = this.engine.send(Command.RELEASE,
+				() -> this.engine.store.release(this.resource, this.ended, next));
 		if (!command.isDone()) {
 			this.timer = this.engine.scheduler.schedule(() -> unanswered(attempt), this.engine.commandTimeoutNanos());
 		}
@@ -85,6 +86,7 @@ final class Release {
 	}
 
 	private void unanswered(int attempt) {
+		this.engine.observers.failed(Command.RELEASE);
 		failed(attempt, StoreFailure.silence(this.engine.settings.commandTimeout(), new TimeoutException()));
 	}
 

@@ -5,6 +5,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 import io.holdfast.ReleaseResult;
+import io.holdfast.engine.EngineObserver.Command;
 
 /**
  * The end of a hold that its user has released, but that is to keep others out for a
@@ -43,9 +44,10 @@ final class Retention {
 	void send() {
 		// Whole milliseconds, not less.
 		long millis = TimeUnit.NANOSECONDS.toMillis(this.endsAt - this.engine.now() + 999_999);
-		CompletableFuture<Boolean> command = LeaseEngine
-			.send(() -> this.engine.store.retain(this.hold.renewal(millis)));
+		CompletableFuture<Boolean> command = this.engine.send(Command.RETAIN,
+				() -> this.engine.store.retain(this.hold.renewal(millis)));
 		Scheduler.Timer silence = this.engine.scheduler.schedule(() -> {
+			this.engine.observers.failed(Command.RETAIN);
 			this.outcome.completeExceptionally(Failures.retentionTrouble(this.hold.gate.resource,
 					StoreFailure.silence(this.engine.settings.commandTimeout(), new TimeoutException())));
 			// What comes later must not be overtaken by it.

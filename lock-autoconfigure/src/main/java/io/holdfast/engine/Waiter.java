@@ -11,6 +11,8 @@ import org.jspecify.annotations.Nullable;
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
 import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.engine.EngineObserver.Command;
+import io.holdfast.engine.EngineObserver.HandOver;
 import io.holdfast.engine.LeaseStore.AcquireReply;
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
@@ -38,6 +40,9 @@ final class Waiter implements Acquisition {
 
 	/** What it is a part of. */
 	private final @Nullable JointAcquisition whole;
+
+	/** Who observes the request that it belongs to, if somebody does. */
+	final @Nullable RequestWatch watch;
 
 	/** What it asks the store for. */
 	Ask ask;
@@ -79,7 +84,7 @@ final class Waiter implements Acquisition {
 	private boolean promoted;
 
 	Waiter(LeaseEngine engine, Gate gate, String token, Demand demand, @Nullable Thread owner, LeaseContext context,
-			@Nullable JointAcquisition whole) {
+			@Nullable JointAcquisition whole, @Nullable RequestWatch watch) {
 		this.engine = engine;
 		this.gate = gate;
 		this.token = token;
@@ -88,6 +93,7 @@ final class Waiter implements Acquisition {
 		this.context = context;
 		this.ask = demand.ask(token, null);
 		this.whole = whole;
+		this.watch = watch;
 		this.startedAt = (whole != null) ? whole.startedAt : engine.now();
 	}
 
@@ -144,6 +150,7 @@ final class Waiter implements Acquisition {
 
 	/** Wait in the local queue. */
 	void queue() {
+		observed();
 		arm(deadline());
 	}
 
@@ -158,7 +165,7 @@ final class Waiter implements Acquisition {
 				failed(error);
 			}
 			else if (reply.next() != null) {
-				answered(reply.next(), sentAt);
+				answered(reply.next(), sentAt, HandOver.PASSED_ON);
 			}
 			else if (this.state == State.CONTENDING) {
 				ask();
@@ -166,8 +173,16 @@ final class Waiter implements Acquisition {
 		}));
 	}
 
+	/** It is none that is nested in another. */
+	private void observed() {
+		if (this.watch != null) {
+			this.watch.begin();
+		}
+	}
+
 	/** Begin to stand for this instance in the store. */
 	void begin(boolean hasWaited) {
+		observed();
 		this.promoted = hasWaited;
 		this.state = State.CONTENDING;
 		this.engine.contenders.put(this.token, this);
@@ -191,8 +206,8 @@ final class Waiter implements Acquisition {
 	 */
 	void ask() {
 		long sentAt = this.engine.now();
-		CompletableFuture<AcquireReply> command = LeaseEngine
-			.send(() -> this.engine.store.acquire(this.gate.resource, this.ask, this.demand.waits()));
+		CompletableFuture<AcquireReply> command = this.engine.send(Command.ACQUIRE,
+				() -> this.engine.store.acquire(this.gate.resource, this.ask, this.demand.waits()));
 		sent(command, sentAt);
 		command.whenComplete((reply, error) -> this.gate.execute(() -> {
 			this.unanswered.remove(command);
@@ -200,12 +215,12 @@ final class Waiter implements Acquisition {
 				failed(error);
 			}
 			else {
-				answered(reply, sentAt);
+				answered(reply, sentAt, HandOver.ASKED_AGAIN);
 			}
 		}));
 	}
 
-	private void answered(AcquireReply reply, long sentAt) {
+	private void answered(AcquireReply reply, long sentAt, HandOver way) {
 		// After the wait's end nothing is to be done: its RELEASE was sent after this
 		// command.
 		if (this.state != State.CONTENDING) {
@@ -214,7 +229,7 @@ final class Waiter implements Acquisition {
 		this.trouble = null;
 		this.silent = false;
 		if (reply instanceof Granted granted) {
-			granted(granted, sentAt);
+			granted(granted, sentAt, way);
 		}
 		else if (reply instanceof Rejected rejected) {
 			this.gate.refuse(this, Failures.exceedsLimit(this, rejected.limit()));
@@ -224,10 +239,10 @@ final class Waiter implements Acquisition {
 		}
 	}
 
-	private void granted(Granted granted, long sentAt) {
+	private void granted(Granted granted, long sentAt, HandOver way) {
 		long now = this.engine.now();
 		if (sentAt + Hold.validity(granted.ttlMillis()) - now > 0) {
-			grant(new Hold(this, granted.fence(), sentAt, granted.ttlMillis(), now));
+			grant(new Hold(this, granted.fence(), sentAt, granted.ttlMillis(), now), way);
 		}
 		else {
 			ask();
@@ -288,14 +303,17 @@ final class Waiter implements Acquisition {
 		long now = this.engine.now();
 		long left = since + Hold.validity(ttlMillis) - now;
 		if (left > TimeUnit.MILLISECONDS.toNanos(ttlMillis) / 3) {
-			grant(new Hold(this, fence, since, ttlMillis, now));
+			grant(new Hold(this, fence, since, ttlMillis, now), HandOver.WOKEN_UP);
 		}
 		else {
 			ask();
 		}
 	}
 
-	private void grant(Hold hold) {
+	private void grant(Hold hold, HandOver way) {
+		if (way != HandOver.ASKED_AGAIN || this.busy || this.promoted) {
+			this.engine.observers.handedOver(this.gate.resource, way);
+		}
 		this.state = State.GRANTED;
 		giveUpCommands();
 		this.gate.granted(this, hold);
@@ -311,6 +329,9 @@ final class Waiter implements Acquisition {
 	/** The wait is over without a grant. */
 	void over() {
 		if (this.state == State.CONTENDING) {
+			if (this.trouble == null && isStoreSilent(this.engine.now())) {
+				this.engine.observers.failed(Command.ACQUIRE);
+			}
 			this.doubtful = isDoubtful();
 			giveUpCommands();
 		}
@@ -371,6 +392,21 @@ final class Waiter implements Acquisition {
 		return this.trouble;
 	}
 
+	/** End the wait for whoever asked, unless that has happened. */
+	boolean complete(HeldLease lease) {
+		return RequestWatch.grant(ownWatch(), this.result, lease);
+	}
+
+	/** End the wait in vain for whoever asked, unless that has happened. */
+	boolean fail(RuntimeException why) {
+		return RequestWatch.fail(ownWatch(), this.result, why);
+	}
+
+	/** What becomes of a part is not what becomes of the whole. */
+	private @Nullable RequestWatch ownWatch() {
+		return isPart() ? null : this.watch;
+	}
+
 	long waitedNanos() {
 		return this.engine.now() - this.startedAt;
 	}
@@ -399,7 +435,7 @@ final class Waiter implements Acquisition {
 
 	/** End the wait from outside, unless it has ended already. */
 	private void abandon(RuntimeException why) {
-		if (this.result.completeExceptionally(why)) {
+		if (fail(why)) {
 			this.gate.execute(() -> this.gate.giveUp(this));
 		}
 	}

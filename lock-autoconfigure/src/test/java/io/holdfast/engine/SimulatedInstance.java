@@ -26,6 +26,8 @@ final class SimulatedInstance implements Scheduler, LeaseStore {
 
 	final LeaseEngine engine;
 
+	final OrderlyObserver observer = new OrderlyObserver();
+
 	private final MemoryLeaseStore store;
 
 	boolean crashed;
@@ -49,6 +51,7 @@ final class SimulatedInstance implements Scheduler, LeaseStore {
 				Duration.ofMillis(250));
 		this.engine = new LeaseEngine(this, settings, this, (task) -> at(0, task), "%032x".formatted(number + 1),
 				simulation.random::nextDouble);
+		this.engine.observe(this.observer);
 	}
 
 	/** Lose the subscription for a time, and know it. */

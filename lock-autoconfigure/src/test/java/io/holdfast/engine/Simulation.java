@@ -121,6 +121,8 @@ final class Simulation {
 		check(this.world.isIdle(), "something is left in the store");
 		for (SimulatedInstance instance : this.instances) {
 			check(instance.crashed || instance.engine.isIdle(), "something is left in instance " + instance.number);
+			check(instance.crashed || instance.observer.problems().isEmpty(),
+					"the observer of instance " + instance.number + " saw: " + instance.observer.problems());
 		}
 	}
 

@@ -1,0 +1,38 @@
+package io.holdfast.engine;
+
+import java.util.List;
+
+import io.holdfast.LockMode;
+import io.holdfast.engine.Resource.Kind;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request as observers see it, whether it is for one key or for several together.
+ *
+ * @param engine who was asked
+ * @param kind of what
+ * @param keys the keys, in the order in which they are acquired
+ * @param mode how locks are asked for; {@code null} for semaphores
+ * @param permits how many permits; 0 for locks
+ * @param name what kind of thing it is, as the request says; or {@code null}
+ */
+public record ObservedRequest(LeaseEngine engine, Kind kind, List<String> keys, @Nullable LockMode mode, int permits,
+		@Nullable String name) {
+
+	static ObservedRequest of(LeaseEngine engine, List<Demand> demands) {
+		Demand first = demands.get(0);
+		Kind kind = first.resource().kind();
+		List<String> keys = demands.stream().map((demand) -> demand.resource().key()).toList();
+		return new ObservedRequest(engine, kind, keys, mode(first), (kind == Kind.SEMAPHORE) ? first.permits() : 0,
+				first.name());
+	}
+
+	private static @Nullable LockMode mode(Demand demand) {
+		return switch (demand.resource().kind()) {
+			case LOCK -> LockMode.EXCLUSIVE;
+			case READ_WRITE -> (demand.permits() == Resource.ALL) ? LockMode.WRITE : LockMode.READ;
+			case SEMAPHORE -> null;
+		};
+	}
+
+}

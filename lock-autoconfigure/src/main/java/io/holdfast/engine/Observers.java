@@ -1,0 +1,103 @@
+package io.holdfast.engine;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+import io.holdfast.engine.EngineObserver.Command;
+import io.holdfast.engine.EngineObserver.HandOver;
+import io.holdfast.engine.EngineObserver.RenewalOutcome;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Those who observe one engine, which must not be disturbed by them. Nothing is made for
+ * them while there are none. Thread-safe.
+ */
+final class Observers {
+
+	private static final Log logger = LogFactory.getLog(EngineObserver.class);
+
+	private static final EngineObserver[] NONE = {};
+
+	private volatile EngineObserver[] observers = NONE;
+
+	private final AtomicBoolean warned = new AtomicBoolean();
+
+	synchronized void add(EngineObserver observer) {
+		EngineObserver[] more = Arrays.copyOf(this.observers, this.observers.length + 1);
+		more[more.length - 1] = observer;
+		this.observers = more;
+	}
+
+	/**
+	 * Follow a request that is about to begin, on the thread that asks.
+	 * @return the watch, or {@code null} if nobody observes
+	 */
+	@Nullable RequestWatch watch(LeaseEngine engine, List<Demand> demands) {
+		EngineObserver[] observers = this.observers;
+		return (observers.length > 0) ? new RequestWatch(this, observers, engine, demands) : null;
+	}
+
+	void lost(Hold hold) {
+		for (EngineObserver observer : this.observers) {
+			guard(() -> observer.lost(hold.gate.resource.kind(), hold.demand.name()));
+		}
+	}
+
+	void renewed(Hold hold, RenewalOutcome outcome) {
+		for (EngineObserver observer : this.observers) {
+			guard(() -> observer.renewed(hold.gate.resource.kind(), outcome));
+		}
+	}
+
+	void handedOver(Resource resource, HandOver way) {
+		for (EngineObserver observer : this.observers) {
+			guard(() -> observer.handedOver(resource.kind(), way));
+		}
+	}
+
+	void failed(Command command) {
+		for (EngineObserver observer : this.observers) {
+			guard(() -> observer.failed(command));
+		}
+	}
+
+	/**
+	 * Tell if a command fails by itself.
+	 * @return the command's own answer, which can be cancelled
+	 */
+	<T> CompletableFuture<T> follow(Command command, CompletableFuture<T> answer) {
+		if (this.observers.length > 0 && (!answer.isDone() || answer.isCompletedExceptionally())) {
+			answer.whenComplete((reply, error) -> {
+				if (error != null && !(error instanceof CancellationException)) {
+					failed(command);
+				}
+			});
+		}
+		return answer;
+	}
+
+	void guard(Runnable event) {
+		try {
+			event.run();
+		}
+		catch (RuntimeException | Error ex) {
+			warn(ex);
+		}
+	}
+
+	void warn(Throwable ex) {
+		if (this.warned.compareAndSet(false, true)) {
+			logger.warn("An observer of leases failed; the leases are not affected. "
+					+ "Further failures are logged as DEBUG", ex);
+		}
+		else {
+			logger.debug("An observer of leases failed", ex);
+		}
+	}
+
+}

@@ -1,0 +1,158 @@
+package io.holdfast.engine;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+
+import io.holdfast.engine.EngineObserver.HoldEnd;
+import io.holdfast.engine.EngineObserver.RequestObserver;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request of a user's, for those who observe it: told in order and once, whichever
+ * threads things happen on. One that is nested from beginning to end is not told at all.
+ * Thread-safe.
+ */
+final class RequestWatch {
+
+	private final Observers guard;
+
+	private final EngineObserver[] observers;
+
+	private final LeaseEngine engine;
+
+	private final List<Demand> demands;
+
+	/** What each observer has noted of the thread that asks. */
+	private final @Nullable Object[] captured;
+
+	/** Whether it is decided what becomes of the request. */
+	private final AtomicBoolean settled = new AtomicBoolean();
+
+	private final List<RequestObserver> told = new ArrayList<>(2);
+
+	private State state = State.NEW;
+
+	/** It was over before it was known to be held. */
+	private @Nullable HoldEnd early;
+
+	RequestWatch(Observers guard, EngineObserver[] observers, LeaseEngine engine, List<Demand> demands) {
+		this.guard = guard;
+		this.observers = observers;
+		this.engine = engine;
+		this.demands = demands;
+		this.captured = new Object[observers.length];
+		for (int i = 0; i < observers.length; i++) {
+			try {
+				this.captured[i] = observers[i].capture();
+			}
+			catch (RuntimeException | Error ex) {
+				guard.warn(ex);
+			}
+		}
+	}
+
+	/**
+	 * Complete a request by its lease: for its observers first, so that whoever has it
+	 * finds it observed. Nobody else is called meanwhile who could wait for this thread.
+	 * @param watch the watch, or {@code null} if nobody observes
+	 * @return whether it was not completed before
+	 */
+	static <L extends OpenLease> boolean grant(@Nullable RequestWatch watch, CompletableFuture<L> result, L lease) {
+		if (watch == null) {
+			return result.complete(lease);
+		}
+		if (!watch.settled.compareAndSet(false, true)) {
+			return false;
+		}
+		watch.granted(lease.open());
+		return result.complete(lease);
+	}
+
+	/**
+	 * Complete a request without a lease, as {@link #grant} does with one.
+	 */
+	static boolean fail(@Nullable RequestWatch watch, CompletableFuture<?> result, Throwable why) {
+		if (watch == null) {
+			return result.completeExceptionally(why);
+		}
+		if (!watch.settled.compareAndSet(false, true)) {
+			return false;
+		}
+		watch.failed((why instanceof RuntimeException ex) ? ex : new IllegalStateException(why));
+		return result.completeExceptionally(why);
+	}
+
+	/** It, or one of its parts, has to be asked for. */
+	synchronized void begin() {
+		if (this.state != State.NEW) {
+			return;
+		}
+		this.state = State.BEGUN;
+		ObservedRequest request = ObservedRequest.of(this.engine, this.demands);
+		for (int i = 0; i < this.observers.length; i++) {
+			try {
+				RequestObserver observer = this.observers[i].began(request, this.captured[i]);
+				if (observer != null) {
+					this.told.add(observer);
+				}
+			}
+			catch (RuntimeException | Error ex) {
+				this.guard.warn(ex);
+			}
+		}
+	}
+
+	private synchronized void granted(Stream<Hold> holds) {
+		if (this.state != State.BEGUN) {
+			// All of it is nested.
+			this.state = State.OVER;
+			return;
+		}
+		this.state = State.GRANTED;
+		List<Long> fences = holds.map((hold) -> hold.fence).toList();
+		tell((observer) -> observer.granted(fences));
+		if (this.early != null) {
+			ended(this.early);
+		}
+	}
+
+	private synchronized void failed(RuntimeException why) {
+		begin();
+		this.state = State.OVER;
+		tell((observer) -> observer.failed(why));
+	}
+
+	synchronized void kept(int permits) {
+		if (this.state == State.GRANTED) {
+			tell((observer) -> observer.kept(permits));
+		}
+	}
+
+	/** One of its holds has ended, and with it the whole. */
+	synchronized void ended(HoldEnd end) {
+		if (this.state == State.GRANTED) {
+			this.state = State.OVER;
+			tell((observer) -> observer.ended(end));
+		}
+		else if (this.early == null) {
+			this.early = end;
+		}
+	}
+
+	private void tell(Consumer<RequestObserver> event) {
+		for (RequestObserver observer : this.told) {
+			this.guard.guard(() -> event.accept(observer));
+		}
+	}
+
+	private enum State {
+
+		NEW, BEGUN, GRANTED, OVER
+
+	}
+
+}

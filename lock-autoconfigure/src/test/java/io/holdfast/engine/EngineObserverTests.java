@@ -1,0 +1,344 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.LeaseContext;
+import io.holdfast.LockLease;
+import io.holdfast.LockMode;
+import io.holdfast.LockRequest;
+import io.holdfast.PermitLease;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.engine.Resource.Kind;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatRuntimeException;
+
+/**
+ * What an engine tells its observers, and when.
+ */
+class EngineObserverTests extends ScriptedEngine {
+
+	private static final LockRequest SEVERAL = LockRequest.ofAll(List.of("b", "a")).waitTime(Duration.ofSeconds(10));
+
+	private final RecordingObserver observer = new RecordingObserver();
+
+	@BeforeEach
+	void observe() {
+		this.engine.observe(this.observer);
+	}
+
+	@Test
+	void aRequestBeginsIsGrantedAndEndsWithItsRelease() {
+		LockLease lease = granted(REQUEST, 10);
+		assertThat(this.observer.told()).containsExactly("k began", "k granted [10]");
+		lease.releaseAsync();
+		assertThat(this.observer.told()).containsExactly("k ended RELEASED");
+		this.store.last("release 1").released(true);
+		lease.releaseAsync();
+		assertThat(this.observer.told()).isEmpty();
+	}
+
+	@Test
+	void whatIsAskedForIsSaidAsTheRequestSaysIt() {
+		List<ObservedRequest> requests = new ArrayList<>();
+		this.engine.observe(new EngineObserver() {
+			@Override
+			public @Nullable RequestObserver began(ObservedRequest request, @Nullable Object captured) {
+				requests.add(request);
+				return null;
+			}
+		});
+		this.service.acquireAsync(REQUEST.name("stock"));
+		this.service.acquireAsync(LockRequest.of("r").mode(LockMode.READ));
+		this.service.acquireAsync(SEVERAL.mode(LockMode.WRITE));
+		this.semaphores.acquireAsync(SemaphoreRequest.of("s", 5).permits(3).name("api"));
+		assertThat(requests).containsExactly(
+				new ObservedRequest(this.engine, Kind.LOCK, List.of("k"), LockMode.EXCLUSIVE, 0, "stock"),
+				new ObservedRequest(this.engine, Kind.READ_WRITE, List.of("r"), LockMode.READ, 0, null),
+				new ObservedRequest(this.engine, Kind.READ_WRITE, List.of("a", "b"), LockMode.WRITE, 0, null),
+				new ObservedRequest(this.engine, Kind.SEMAPHORE, List.of("s"), null, 3, "api"));
+	}
+
+	@Test
+	void whatIsCapturedIsThatOfTheThreadThatAsks() {
+		ThreadLocal<String> place = new ThreadLocal<>();
+		List<Object> captured = new ArrayList<>();
+		this.engine.observe(new EngineObserver() {
+			@Override
+			public @Nullable Object capture() {
+				return place.get();
+			}
+
+			@Override
+			public @Nullable RequestObserver began(ObservedRequest request, @Nullable Object noted) {
+				captured.add(request.keys() + " by " + noted);
+				return null;
+			}
+		});
+		CompletableFuture<LockLease> first = this.service.acquireAsync(REQUEST);
+		this.store.whileSending = (line) -> {
+			// A second one arrives while the first one's event still runs, so that its
+			// own runs later, on the thread of that.
+			place.set("the second");
+			this.store.whileSending = (other) -> {
+			};
+			this.service.acquireAsync(REQUEST);
+			place.set("nobody");
+		};
+		this.store.elapse(5000);
+		assertThat(first).isNotDone();
+		assertThat(captured).containsExactly("[k] by null", "[k] by the second");
+	}
+
+	@Test
+	void observersKnowOfAGrantAndOfAFailureBeforeItsUser() {
+		List<String> order = new ArrayList<>();
+		RecordingObserver noting = new RecordingObserver() {
+			@Override
+			void tell(String line) {
+				order.add(line);
+			}
+		};
+		this.engine.observe(noting);
+		this.service.acquireAsync(REQUEST).whenComplete((lease, error) -> order.add("user has it"));
+		this.store.last("acquire 1").granted(10, 30_000);
+		this.service.acquireAsync(REQUEST.waitTime(Duration.ofSeconds(1)))
+			.whenComplete((lease, error) -> order.add("user has none"));
+		this.store.elapse(1001);
+		assertThat(order).containsExactly("k began", "k granted [10]", "user has it", "k began", "k failed TIMED_OUT",
+				"user has none");
+	}
+
+	@Test
+	void nestedLeasesAreNotTold() {
+		LockLease lease = this.store.answering("acquire 1", 10, () -> this.service.acquire(REQUEST));
+		this.observer.told();
+		LockLease again = this.service.acquire(REQUEST);
+		LockLease within = this.service.acquireAsync(REQUEST.within(LeaseContext.empty().with(lease))).join();
+		again.releaseAsync();
+		lease.releaseAsync();
+		assertThat(this.observer.told()).isEmpty();
+		within.releaseAsync();
+		assertThat(this.observer.told()).containsExactly("k ended RELEASED");
+	}
+
+	@Test
+	void aReaderUnderItsOwnWriterAsksTheStoreAndIsTold() {
+		LockRequest write = REQUEST.mode(LockMode.WRITE);
+		LockLease lease = this.store.answering("acquire 1", 10, () -> this.service.acquire(write));
+		this.observer.told();
+		LockLease read = this.store.answering("acquire 2 under 1", 11,
+				() -> this.service.acquire(REQUEST.mode(LockMode.READ)));
+		assertThat(read.fence()).isEqualTo(11);
+		assertThat(lease.isHeld()).isTrue();
+		assertThat(this.observer.told()).containsExactly("k began", "k granted [11]");
+	}
+
+	@Test
+	void aRequestThatIsRefusedBeforeItIsAskedForHasBegunToo() {
+		this.store.answering("acquire 1", 10, () -> this.service.acquire(REQUEST.mode(LockMode.READ)));
+		this.observer.told();
+		assertThatRuntimeException().isThrownBy(() -> this.service.acquire(REQUEST));
+		assertThat(this.observer.told()).containsExactly("k began", "k failed SELF_BLOCKED");
+		this.engine.shutDown(Duration.ofSeconds(1));
+		this.service.acquireAsync(LockRequest.of("other"));
+		assertThat(this.observer.told()).containsExactly("other began", "other failed SHUTDOWN");
+	}
+
+	@Test
+	void whoGivesUpIsToldOnce() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		answer.cancel(false);
+		this.store.last("acquire 1").granted(10, 30_000);
+		this.store.last("release 1").released(true);
+		assertThat(this.observer.told()).containsExactly("k began", "k failed INTERRUPTED");
+	}
+
+	@Test
+	void whatTheStoreGrantsWhileItsUserGoesIsNotHeld() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		// The user goes while the grant is on its way through the gate.
+		this.store.whileLookingAtTheClock = () -> answer.cancel(false);
+		this.store.last("acquire 1").granted(10, 30_000);
+		assertThat(this.observer.told()).containsExactly("k began", "k failed INTERRUPTED");
+	}
+
+	@Test
+	void aRefusalOfTheStoreAndItsFailureAreTold() {
+		CompletableFuture<Optional<LockLease>> answer = this.service.tryAcquireAsync(REQUEST.waitTime(Duration.ZERO));
+		this.store.last("acquire 1").busy(30_000, 10);
+		assertThat(answer).isCompletedWithValue(Optional.empty());
+		assertThat(this.observer.told()).containsExactly("k began", "k failed TIMED_OUT");
+		this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 2").fail(false);
+		assertThat(this.observer.told()).containsExactly("k began", "k failed LeaseStoreException", "failed ACQUIRE");
+		this.semaphores.acquireAsync(SemaphoreRequest.of("s", 2).permits(2));
+		this.store.last("acquire 3").rejected(1);
+		assertThat(this.observer.told()).containsExactly("s began", "s failed EXCEEDS_LIMIT");
+	}
+
+	@Test
+	void aStoreThatDoesNotAnswerHasFailed() {
+		this.service.acquireAsync(REQUEST.waitTime(Duration.ofSeconds(1)));
+		this.store.elapse(1001);
+		assertThat(this.observer.told()).containsExactly("k began", "k failed LeaseStoreException", "failed ACQUIRE");
+		this.store.elapse(TimeUnit.NANOSECONDS.toMillis(this.engine.commandTimeoutNanos()));
+		assertThat(this.observer.told()).containsExactly("failed RELEASE");
+	}
+
+	@Test
+	void whatIsCancelledHasNotFailed() {
+		LockLease lease = granted(REQUEST, 10);
+		CompletableFuture<LockLease> next = this.service.acquireAsync(REQUEST);
+		lease.releaseAsync();
+		next.cancel(false);
+		assertThat(this.observer.told()).doesNotContain("failed ACQUIRE", "failed RELEASE");
+	}
+
+	@Test
+	void renewalsAreToldByWhatTheyCameTo() {
+		granted(REQUEST.name("stock"), 10);
+		this.observer.told();
+		this.store.elapse(10_000);
+		this.store.last("renew 1").renewed(true);
+		assertThat(this.observer.told()).containsExactly("renewal LOCK RENEWED");
+		this.store.elapse(10_000);
+		this.store.last("renew 1").fail(true);
+		assertThat(this.observer.told()).containsExactly("renewal LOCK FAILED", "failed RENEW");
+		this.store.elapse(1000);
+		this.store.last("renew 1").renewed(false);
+		assertThat(this.observer.told()).containsExactly("renewal LOCK LOST", "lost LOCK stock", "k ended LOST");
+	}
+
+	@Test
+	void aRenewalThatIsAnsweredTooLateIsLost() {
+		granted(REQUEST, 10);
+		this.store.elapse(10_000);
+		this.observer.told();
+		this.store.pause(20_000);
+		this.store.last("renew 1").renewed(true);
+		assertThat(this.observer.told()).containsExactly("renewal LOCK LOST", "lost LOCK null", "k ended LOST");
+	}
+
+	@Test
+	void whatIsNotRenewedExpiresAndIsLostOnlyIfItWasReleasedTooLate() {
+		LockLease lease = granted(REQUEST.renewal(false), 10);
+		this.observer.told();
+		this.store.elapse(30_000);
+		assertThat(this.observer.told()).containsExactly("k ended EXPIRED");
+		lease.releaseAsync();
+		assertThat(this.observer.told()).containsExactly("lost LOCK null");
+	}
+
+	@Test
+	void aLeaseThatKeepsOthersOutForAWhileIsOverForItsUser() {
+		LockLease lease = granted(REQUEST.minHold(Duration.ofMinutes(1)), 10);
+		this.observer.told();
+		lease.releaseAsync();
+		assertThat(this.observer.told()).containsExactly("k ended RELEASED");
+		this.store.last("retain 1").fail(true);
+		assertThat(this.observer.told()).containsExactly("failed RETAIN");
+	}
+
+	@Test
+	void handOversAreToldByTheWayInWhichTheyCame() {
+		LockLease lease = granted(REQUEST, 10);
+		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
+		lease.releaseAsync();
+		assertThat(this.observer.told()).doesNotContain("handed over LOCK PASSED_ON");
+		this.store.last("release 1 next 2").granted(20, 30_000);
+		assertThat(this.observer.told()).containsExactly("handed over LOCK PASSED_ON", "k granted [20]");
+		second.join().releaseAsync();
+		this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 3").busy(30_000, 20);
+		this.observer.told();
+		handOver(3, 30, 5000);
+		assertThat(this.observer.told()).containsExactly("handed over LOCK WOKEN_UP", "k granted [30]");
+		this.service.acquireAsync(LockRequest.of("other").waitTime(Duration.ofSeconds(10)));
+		this.store.last("acquire 4").busy(1000, 40);
+		this.store.elapse(1002);
+		this.observer.told();
+		this.store.last("acquire 4").granted(41, 30_000);
+		assertThat(this.observer.told()).containsExactly("handed over LOCK ASKED_AGAIN", "other granted [41]");
+	}
+
+	@Test
+	void severalKeysAreOneRequest() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(SEVERAL);
+		this.store.last("acquire 1").granted(10, 30_000);
+		this.store.last("acquire 2").granted(20, 30_000);
+		assertThat(this.observer.told()).containsExactly("a+b began", "a+b granted [10, 20]");
+		answer.join().releaseAsync();
+		assertThat(this.observer.told()).containsExactly("a+b ended RELEASED");
+	}
+
+	@Test
+	void severalKeysAreLostTogether() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(SEVERAL);
+		this.store.last("acquire 1").granted(10, 30_000);
+		this.store.last("acquire 2").granted(20, 30_000);
+		this.store.elapse(10_000);
+		this.observer.told();
+		this.store.last("renew").renewed(true, false);
+		assertThat(this.observer.told()).containsExactly("renewal LOCK RENEWED", "renewal LOCK LOST", "lost LOCK null",
+				"a+b ended LOST");
+		answer.join().releaseAsync();
+		assertThat(this.observer.told()).isEmpty();
+	}
+
+	@Test
+	void severalKeysFailTogether() {
+		this.store.answerAtOnce("acquire 2", (command) -> command.busy(30_000, 10));
+		this.service.acquireAsync(SEVERAL);
+		this.store.last("acquire 1").granted(10, 30_000);
+		this.store.elapse(10_001);
+		assertThat(this.observer.told()).containsOnlyOnce("a+b began", "a+b failed TIMED_OUT")
+			.noneMatch((line) -> line.contains("ended") || line.contains("granted"));
+	}
+
+	@Test
+	void severalKeysOfWhichAllAreNestedAreNotToldAndThoseOfWhichSomeAre() {
+		LockLease outer = this.store.answering("acquire 1", 10, () -> this.service.acquire(LockRequest.of("a")));
+		LockRequest within = SEVERAL.within(LeaseContext.empty().with(outer));
+		this.observer.told();
+		this.service.acquireAsync(LockRequest.ofAll(List.of("a")).within(LeaseContext.empty().with(outer))).join();
+		assertThat(this.observer.told()).isEmpty();
+		CompletableFuture<LockLease> both = this.service.acquireAsync(within);
+		assertThat(this.observer.told()).containsExactly("a+b began");
+		this.store.last("acquire 4").granted(20, 30_000);
+		assertThat(this.observer.told()).containsExactly("a+b granted [10, 20]");
+		LockRequest again = SEVERAL.within(LeaseContext.empty().with(both.join()));
+		this.service.acquireAsync(again).join().releaseAsync();
+		assertThat(this.observer.told()).isEmpty();
+		both.join().releaseAsync();
+		assertThat(this.observer.told()).containsExactly("a+b ended RELEASED");
+	}
+
+	@Test
+	void permitsThatAreGivenBackAreTold() {
+		this.store.answerAtOnce("shrink 1 to 2", (command) -> command.shrunk(true));
+		CompletableFuture<PermitLease> lease = this.semaphores.acquireAsync(SemaphoreRequest.of("s", 5).permits(3));
+		this.store.last("acquire 1").granted(0, 30_000);
+		this.observer.told();
+		((HeldLease.Permits) lease.join()).shrink(2);
+		assertThat(this.observer.told()).containsExactly("s kept 2");
+	}
+
+	@Test
+	void aShutDownThatDoesNotWaitLosesWhatIsHeld() {
+		granted(REQUEST, 10);
+		this.observer.told();
+		this.engine.shutDown(Duration.ZERO);
+		this.store.elapse(1);
+		assertThat(this.observer.told()).containsExactly("lost LOCK null", "k ended LOST");
+	}
+
+}
