@@ -25,7 +25,8 @@ record Condition(CallExpression expression) {
 			value = this.expression.evaluate(target, arguments);
 		}
 		catch (EvaluationException ex) {
-			throw undecided(ex.getMessage(), ex);
+			throw undecided(EvaluationTrouble.explain(ex, "?. for . and what is meant by null, as in #a?.b ?: false"),
+					ex);
 		}
 		if (value instanceof Boolean decision) {
 			return decision;

@@ -28,7 +28,11 @@ record KeyExpression(CallExpression expression, boolean several) {
 		try {
 			value = this.expression.evaluate(target, arguments);
 		}
-		catch (EvaluationException | KeyText.NoTextException ex) {
+		catch (EvaluationException ex) {
+			throw noKey("", EvaluationTrouble.explain(ex, "?. for . and a key for this call, as in #a?.b ?: 'none'"),
+					ex);
+		}
+		catch (KeyText.NoTextException ex) {
 			throw noKey("", ex.getMessage(), ex);
 		}
 		@Nullable Object[] values = this.several ? KeyText.split(value) : null;

@@ -68,6 +68,12 @@ record Times(@Nullable Duration waitTime, @Nullable Duration leaseTime, @Nullabl
 			throw attributes.invalid("maxHold", "has no effect, because renewal = false: there is no renewal to stop",
 					"Leave one of them out", null);
 		}
+		if (this.maxHold != null && this.leaseTime != null && this.maxHold.compareTo(this.leaseTime) < 0) {
+			throw attributes.invalid("maxHold",
+					attributes.standsFor("maxHold", attributes.resolve("maxHold")) + "is shorter than leaseTime = \""
+							+ attributes.resolve("leaseTime") + "\", for which the lease lasts without any renewal",
+					"Lower leaseTime, or raise maxHold", null);
+		}
 		checkMinHold(attributes, "maxHold", this.maxHold, "");
 		if (!this.renewal) {
 			checkMinHold(attributes, "leaseTime", this.leaseTime,

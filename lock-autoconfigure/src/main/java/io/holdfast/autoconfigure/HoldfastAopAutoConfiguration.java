@@ -10,6 +10,7 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.SearchStrategy;
+import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.context.annotation.Bean;
 import org.springframework.core.env.Environment;
 
@@ -32,8 +33,9 @@ public final class HoldfastAopAutoConfiguration {
 		LeaseBeanPostProcessor processor = new LeaseBeanPostProcessor(() -> required(locks, LockService.class),
 				() -> required(semaphores, SemaphoreService.class));
 		processor.setProxyTargetClass(environment.getProperty("spring.aop.proxy-target-class", Boolean.class, true));
-		processor.setOrder(
-				environment.getProperty("holdfast.aop.order", Integer.class, LeaseBeanPostProcessor.DEFAULT_ORDER));
+		processor.setOrder(Binder.get(environment)
+			.bind("holdfast.aop.order", Integer.class)
+			.orElse(LeaseBeanPostProcessor.DEFAULT_ORDER));
 		return processor;
 	}
 

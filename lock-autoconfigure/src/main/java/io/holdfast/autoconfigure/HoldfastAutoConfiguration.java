@@ -14,7 +14,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
-import org.springframework.boot.convert.DurationStyle;
+import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Import;
@@ -54,8 +54,9 @@ public final class HoldfastAutoConfiguration {
 	@Bean
 	LeaseEngineLifecycle holdfastLeaseEngineLifecycle(ConfigurableListableBeanFactory context,
 			Environment environment) {
-		Duration phase = DurationStyle
-			.detectAndParse(environment.getProperty("spring.lifecycle.timeout-per-shutdown-phase", "30s"));
+		Duration phase = Binder.get(environment)
+			.bind("spring.lifecycle.timeout-per-shutdown-phase", Duration.class)
+			.orElse(Duration.ofSeconds(30));
 		// What is left must be released while this phase of the shut-down still lasts.
 		return new LeaseEngineLifecycle(context, phase.multipliedBy(4).dividedBy(5));
 	}

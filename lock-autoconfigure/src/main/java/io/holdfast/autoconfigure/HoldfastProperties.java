@@ -56,6 +56,11 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		checkBounds(Duration.ofMillis(1), "optimistic.back-off", this.optimistic.backOff());
 		checkBounds(MIN_LEASE, "lock.lease-time", this.lock.leaseTime());
 		checkBounds(MIN_LEASE, "lock.max-hold", this.lock.maxHold());
+		if (this.lock.maxHold() != null && this.lock.maxHold().compareTo(this.lock.leaseTime()) < 0) {
+			throw new InvalidConfigurationPropertyValueException("holdfast.lock.max-hold", this.lock.maxHold(),
+					"it must not be shorter than holdfast.lock.lease-time (" + this.lock.leaseTime().toMillis()
+							+ "ms), for which a lease lasts without any renewal");
+		}
 		checkBounds(MIN_LEASE, "lock.heal-missing-ttl", this.lock.healMissingTtl());
 		checkBounds(Duration.ofSeconds(1), "lock.fence-retention", this.lock.fenceRetention());
 		checkBounds(Duration.ofMillis(10), "wake-up.retry-interval", this.wakeUp.retryInterval());

@@ -191,6 +191,33 @@ class DistributedLockKeyTests {
 	}
 
 	@Test
+	@DisplayName("What is asked of null, of a bean or a type that is not there, is told with its cure")
+	void failingExpressionNamesItsCure() {
+		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.nested(new Order(null)))
+			.withMessageContaining(
+					".nested(Order): key = \"#order.customer.id\" yields no key: EL1007E: Property or field"
+							+ " 'id' cannot be found on null. What it is asked of is null in this call: write ?. for .");
+		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.method(null))
+			.withMessageContaining("EL1011E")
+			.withMessageContaining("null in this call: write ?. for . and a key for this call, as in #a?.b ?: 'none'");
+		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.unknownBean())
+			.withMessageContaining("EL1058E")
+			.withMessageContaining("'nobody'")
+			.withMessageContaining("Write the name of a bean");
+		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.unknownType())
+			.withMessageContaining("EL1005E")
+			.withMessageContaining("Write the full name of a class");
+		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.failing("a"))
+			.withMessageContaining("EL1008E")
+			.withMessageContaining("Write the name of a public property or method");
+		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.first(List.of()))
+			.withMessageContaining("EL1025E")
+			.withMessageContaining("if there are fewer");
+		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.quotient(0))
+			.withMessageContaining("Correct the expression, or refuse the call");
+	}
+
+	@Test
 	void keyThatCannotBeLockedNamesItsPlace() {
 		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.object("a\u0007"))
 			.withMessageContaining(".object(Object): key = \"#value\"")
@@ -200,6 +227,12 @@ class DistributedLockKeyTests {
 	@Test
 	void exceptionOfBeanInExpressionIsItsOwn() {
 		assertThatIllegalStateException().isThrownBy(() -> this.shop.byFailingBean()).withMessage("no tenant");
+	}
+
+	record Order(@Nullable Customer customer) {
+	}
+
+	record Customer(String id) {
 	}
 
 	enum Kind {
@@ -228,6 +261,30 @@ class DistributedLockKeyTests {
 
 		@DistributedLock(key = "@tenants.current()")
 		void byBean() {
+		}
+
+		@DistributedLock(key = "#order.customer.id")
+		void nested(Order order) {
+		}
+
+		@DistributedLock(key = "#sku.trim()")
+		void method(@Nullable String sku) {
+		}
+
+		@DistributedLock(key = "@nobody.id")
+		void unknownBean() {
+		}
+
+		@DistributedLock(key = "T(com.acme.Nobody).ID")
+		void unknownType() {
+		}
+
+		@DistributedLock(key = "#skus[0]")
+		void first(List<String> skus) {
+		}
+
+		@DistributedLock(key = "#divisor > {1}")
+		void quotient(int divisor) {
 		}
 
 		@DistributedLock(key = "@tenants.failing()")

@@ -17,7 +17,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class InvalidTimesTests {
 
-	private static final Map<String, Object> PROPERTIES = Map.of("long", "2h", "text", "ages");
+	private static final Map<String, Object> PROPERTIES = Map.of("long", "2h", "short", "5s", "text", "ages");
 
 	static Stream<Arguments> invalid() {
 		return Stream.of(
@@ -37,6 +37,8 @@ class InvalidTimesTests {
 				Arguments.of(NegativeMinHold.class, "minHold = \"-1s\"", "is negative", "10s"),
 				Arguments.of(MaxHoldWithoutRenewal.class, "maxHold = \"5m\"", "has no effect, because renewal = false",
 						"Leave one of them out"),
+				Arguments.of(MaxBelowLease.class, "maxHold = \"${short}\"", "(5s) is shorter than leaseTime = \"6s\"",
+						"Lower leaseTime, or raise maxHold"),
 				Arguments.of(MinAboveMax.class, "minHold = \"${long}\"", "(2h) is longer than maxHold = \"1h\"",
 						"Lower minHold, or raise maxHold"),
 				Arguments.of(MinAboveLease.class, "minHold = \"1m\"",
@@ -187,6 +189,14 @@ class InvalidTimesTests {
 	static class MaxHoldWithoutRenewal {
 
 		@DistributedLock(maxHold = "5m", renewal = false)
+		void sell(String sku) {
+		}
+
+	}
+
+	static class MaxBelowLease {
+
+		@DistributedLock(leaseTime = "6s", maxHold = "${short}")
 		void sell(String sku) {
 		}
 

@@ -1,0 +1,19 @@
+package io.holdfast.autoconfigure;
+
+import io.holdfast.aop.InvalidDeclarationException;
+
+import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+
+/**
+ * Says what is wrong with an annotation that keeps an application from starting, and what
+ * to write instead.
+ */
+final class InvalidDeclarationFailureAnalyzer extends AbstractFailureAnalyzer<InvalidDeclarationException> {
+
+	@Override
+	protected FailureAnalysis analyze(Throwable rootFailure, InvalidDeclarationException cause) {
+		return new FailureAnalysis(cause.getProblem() + ".", cause.getCure() + ".", cause);
+	}
+
+}

@@ -1,0 +1,129 @@
+package io.holdfast.autoconfigure;
+
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.Semaphore;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatException;
+
+/**
+ * What an application is told that does not start because of a declaration or a property:
+ * a description and an action, no stack trace.
+ */
+@ExtendWith(OutputCaptureExtension.class)
+class StartFailureTests {
+
+	private final CapturedOutput output;
+
+	StartFailureTests(CapturedOutput output) {
+		this.output = output;
+	}
+
+	private String failToStart(Class<?> application, String... args) {
+		int before = this.output.length();
+		assertThatException().isThrownBy(() -> new SpringApplicationBuilder(application).web(WebApplicationType.NONE)
+			.properties("holdfast.backend=memory")
+			.run(args));
+		String told = this.output.toString().substring(before);
+		assertThat(told).contains("APPLICATION FAILED TO START", "Description:", "Action:").doesNotContain("\tat ");
+		return told;
+	}
+
+	@Test
+	@DisplayName("A declaration: class, method, attribute and value, then the cure")
+	void declaration() {
+		assertThat(failToStart(Shop.class)).containsSubsequence("Description:",
+				"@DistributedLock on " + Shop.Stock.class.getName() + ".sell(String): key = \"#skuu\"",
+				"has an unknown name: #skuu.", "Action:", "The method's parameters are #sku;", ".");
+	}
+
+	@Test
+	@DisplayName("A declaration that is found invalid only when all beans are there")
+	void service() {
+		assertThat(failToStart(Limited.class)).containsSubsequence("Description:",
+				"@Semaphore on " + Limited.Geocoder.class.getName() + ".locate(): service = \"nobody\"",
+				"is the name of no bean.", "Action:", "Write the name of a SemaphoreService, or leave it out");
+	}
+
+	@ParameterizedTest
+	@CsvSource(quoteCharacter = '`',
+			textBlock = """
+					holdfast.lock.lease-time     | 5ms           | it must be at least 100ms
+					holdfast.lock.lease-time     | 2 parsec      | '2 parsec' is not a valid duration
+					holdfast.lock.wait-time      | -2s           | it must be at least 0, or -1 to wait without limit
+					holdfast.semaphore.wait-time | soon          | 'soon' is not a valid duration
+					holdfast.lock.max-hold       | 29s           | it must not be shorter than holdfast.lock.lease-time (30000ms)
+					holdfast.semaphore.key-prefix | lock:        | it must not be the same as holdfast.lock.key-prefix
+					holdfast.optimistic.max-attempts | many      | failed to convert java.lang.String to @org.springframework.boot.context.properties.bind.DefaultValue int
+					holdfast.backend             | disk          | The following values are valid:
+					holdfast.wake-up.mode        | telepathy     | The following values are valid:
+					holdfast.aop.order           | first         | failed to convert java.lang.String to
+					holdfast.enabled             | flase           | it must be true or false
+					holdfast.aop.enabled         | on            | it must be true or false
+					spring.lifecycle.timeout-per-shutdown-phase | long | 'long' is not a valid duration
+					""",
+			delimiter = '|')
+	@DisplayName("A property: its name, its value, where it is set, and what would be right")
+	void property(String name, String value, String reason) {
+		assertThat(failToStart(Nothing.class, "--" + name + "=" + value)).contains(name, value, reason)
+			.contains("\"" + name + "\" from property source \"commandLineArgs\"");
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	static class Nothing {
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	static class Shop {
+
+		@Bean
+		Stock stock() {
+			return new Stock();
+		}
+
+		static class Stock {
+
+			@DistributedLock(key = "#skuu")
+			public void sell(String sku) {
+			}
+
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	static class Limited {
+
+		@Bean
+		Geocoder geocoder() {
+			return new Geocoder();
+		}
+
+		static class Geocoder {
+
+			@Semaphore(name = "geocoder", limit = 1, service = "nobody")
+			public void locate() {
+			}
+
+		}
+
+	}
+
+}
