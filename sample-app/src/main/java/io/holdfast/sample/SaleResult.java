@@ -7,15 +7,16 @@ import io.holdfast.sample.Outcome.Waits;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The same sale, held without and with the lock.
+ * The same sale, held without and with the lock, or one of them.
  *
  * @param sku what was sold
  * @param stock how many pieces there were, each time
  * @param buyers how many wanted one, each time
- * @param withoutLock how it went without the lock
- * @param withLock how it went with the lock
+ * @param withoutLock how it went without the lock, {@code null} if it was not held so
+ * @param withLock how it went with the lock, {@code null} if it was not held so
  */
-record SaleResult(String sku, int stock, int buyers, Round withoutLock, Round withLock) {
+@JsonInclude(JsonInclude.Include.NON_NULL)
+record SaleResult(String sku, int stock, int buyers, @Nullable Round withoutLock, @Nullable Round withLock) {
 
 	/**
 	 * How one round went.

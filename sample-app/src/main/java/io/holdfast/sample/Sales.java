@@ -3,7 +3,9 @@ package io.holdfast.sample;
 import io.holdfast.sample.Fleet.Reply;
 import io.holdfast.sample.SaleResult.Round;
 import io.holdfast.sample.Shop.Purchase;
+import org.jspecify.annotations.Nullable;
 
+import org.springframework.http.HttpStatus;
 import org.springframework.stereotype.Service;
 import org.springframework.web.server.ResponseStatusException;
 
@@ -26,19 +28,35 @@ class Sales {
 	}
 
 	/**
-	 * Hold the same sale twice, without and with the lock.
+	 * Hold the same sale twice, without and with the lock; or one of them.
 	 * @param sku what to sell
 	 * @param stock how many pieces there are
 	 * @param buyers how many buyers want one
+	 * @param locked whether with the lock only or without only, {@code null} for both
 	 * @return what happened
 	 * @throws ResponseStatusException if this SKU is being sold already, by whichever
 	 * instance
 	 */
-	SaleResult hold(String sku, int stock, int buyers) {
+	SaleResult hold(String sku, int stock, int buyers, @Nullable Boolean locked) {
 		return this.fleet.alone("sale:" + sku,
 				sku + " is being sold already: wait for that sale to end, or sell another SKU",
-				() -> new SaleResult(sku, stock, buyers, round(sku, stock, buyers, false),
-						round(sku, stock, buyers, true)));
+				() -> new SaleResult(sku, stock, buyers,
+						Boolean.TRUE.equals(locked) ? null : round(sku, stock, buyers, false),
+						Boolean.FALSE.equals(locked) ? null : round(sku, stock, buyers, true)));
+	}
+
+	/**
+	 * Tell how much of a SKU is left, also while it is sold.
+	 * @param sku which one
+	 * @return its stock
+	 * @throws ResponseStatusException if it was not on sale of late
+	 */
+	Stock stock(String sku) {
+		Integer left = this.shop.stock(sku);
+		if (left == null) {
+			throw new ResponseStatusException(HttpStatus.NOT_FOUND, sku + " is not on sale");
+		}
+		return new Stock(sku, left);
 	}
 
 	private Round round(String sku, int stock, int buyers, boolean locked) {
@@ -49,6 +67,15 @@ class Sales {
 	private Reply buy(String sku, boolean locked) throws InterruptedException {
 		Purchase purchase = locked ? this.shop.buyLocked(sku) : this.shop.buy(sku);
 		return new Reply(purchase.sold(), purchase.begun());
+	}
+
+	/**
+	 * A stock.
+	 *
+	 * @param sku of what
+	 * @param left how many pieces are left
+	 */
+	record Stock(String sku, int left) {
 	}
 
 }

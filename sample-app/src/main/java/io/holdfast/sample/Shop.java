@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.Objects;
 
 import io.holdfast.annotation.DistributedLock;
+import org.jspecify.annotations.Nullable;
 
 import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.stereotype.Service;
@@ -46,14 +47,23 @@ class Shop {
 	 */
 	public Purchase buy(String sku) throws InterruptedException {
 		long begun = System.nanoTime();
-		String text = this.redis.opsForValue().get(stockKey(sku));
-		int left = Integer.parseInt(Objects.requireNonNull(text, () -> sku + " is not on sale"));
+		int left = Objects.requireNonNull(stock(sku), () -> sku + " is not on sale");
 		if (left == 0) {
 			return new Purchase(false, begun);
 		}
 		Thread.sleep(this.thinkTime.toMillis());
 		setStock(sku, left - 1);
 		return new Purchase(true, begun);
+	}
+
+	/**
+	 * Read how many pieces are left.
+	 * @param sku of what
+	 * @return how many, or {@code null} if it is not on sale
+	 */
+	@Nullable Integer stock(String sku) {
+		String text = this.redis.opsForValue().get(stockKey(sku));
+		return (text != null) ? Integer.valueOf(text) : null;
 	}
 
 	void setStock(String sku, int pieces) {

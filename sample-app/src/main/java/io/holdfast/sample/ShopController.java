@@ -1,13 +1,17 @@
 package io.holdfast.sample;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
+
+import org.jspecify.annotations.Nullable;
 
 import org.springframework.http.HttpStatus;
 import org.springframework.http.MediaType;
 import org.springframework.web.bind.annotation.DeleteMapping;
 import org.springframework.web.bind.annotation.GetMapping;
+import org.springframework.web.bind.annotation.PathVariable;
 import org.springframework.web.bind.annotation.PostMapping;
 import org.springframework.web.bind.annotation.PutMapping;
 import org.springframework.web.bind.annotation.RequestBody;
@@ -31,29 +35,35 @@ class ShopController {
 
 	private final Quotes quotes;
 
+	private final Freezer freezer;
+
 	private final Reports reports;
 
 	private final SettingsEditor settings;
 
-	ShopController(Sales sales, Rushes rushes, Quotes quotes, Reports reports, SettingsEditor settings) {
+	ShopController(Sales sales, Rushes rushes, Quotes quotes, Freezer freezer, Reports reports,
+			SettingsEditor settings) {
 		this.sales = sales;
 		this.rushes = rushes;
 		this.quotes = quotes;
+		this.freezer = freezer;
 		this.reports = reports;
 		this.settings = settings;
 	}
 
-	@GetMapping(path = "/", produces = MediaType.TEXT_PLAIN_VALUE)
+	@GetMapping(path = "/help", produces = MediaType.TEXT_PLAIN_VALUE)
 	String help() {
 		return """
 				A small shop, run by several instances and kept in order by Holdfast. What can be called:
 
-				POST   /sales?sku=SKU0001&stock=100&buyers=400   hold a sale, without and with the lock
+				POST   /sales?sku=SKU0001&stock=100&buyers=400   hold a sale, without and with the lock; just one: &lock=false, true
+				GET    /sales/SKU0001                            read how many pieces are left
 				POST   /rush?sku=SKU0001&readers=100             read a product that just expired from the cache
 				POST   /quotes?orders=60                         call a slow carrier, without and with the semaphore
 				GET    /quotes/limit                             read how many calls the carrier gets at a time
 				PUT    /quotes/limit?limit=5                     change that, for all instances
 				DELETE /quotes/limit                             let it be what is configured again
+				POST   /freeze?seconds=8&writers=12              have a holder freeze while others want its lock
 				GET    /reports                                  read who wrote the last reports, of which one is due every two seconds
 				GET    /settings                                 read the settings, and who edits them
 				POST   /settings/edit?editor=anna                open the settings for editing
@@ -63,11 +73,18 @@ class ShopController {
 	}
 
 	@PostMapping("/sales")
-	SaleResult sell(@RequestParam String sku, @RequestParam int stock, @RequestParam int buyers) {
+	SaleResult sell(@RequestParam String sku, @RequestParam int stock, @RequestParam int buyers,
+			@RequestParam(required = false) @Nullable Boolean lock) {
 		check("sku", sku, SKU);
 		check("stock", stock, 100_000);
 		check("buyers", buyers, 2_000);
-		return this.sales.hold(sku, stock, buyers);
+		return this.sales.hold(sku, stock, buyers, lock);
+	}
+
+	@GetMapping("/sales/{sku}")
+	Sales.Stock stock(@PathVariable String sku) {
+		check("sku", sku, SKU);
+		return this.sales.stock(sku);
 	}
 
 	@PostMapping("/rush")
@@ -97,6 +114,13 @@ class ShopController {
 	@DeleteMapping("/quotes/limit")
 	QuotesResult.Limit clearLimit() {
 		return this.quotes.clearLimit();
+	}
+
+	@PostMapping("/freeze")
+	FreezeResult freeze(@RequestParam int seconds, @RequestParam int writers) {
+		check("seconds", seconds, 20);
+		check("writers", writers, 500);
+		return this.freezer.freeze(Duration.ofSeconds(seconds), writers);
 	}
 
 	@GetMapping("/reports")

@@ -5,6 +5,7 @@ import io.holdfast.LockService;
 import io.holdfast.sample.Instances.Instance;
 import io.holdfast.sample.Outcome.Waits;
 import io.holdfast.sample.SaleResult.Round;
+import io.holdfast.sample.Sales.Stock;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
@@ -65,6 +66,19 @@ class SaleTests {
 		assertThat(sale.withLock().sold()).isEqualTo(30);
 		StringRedisTemplate redis = first.context().getBean(StringRedisTemplate.class);
 		assertThat(redis.opsForValue().get("shop:stock:SKU0002")).isEqualTo("20");
+		assertThat(first.send(HttpMethod.GET, "/sales/SKU0002", Stock.class)).isEqualTo(new Stock("SKU0002", 20));
+		first.expectProblem(HttpMethod.GET, "/sales/SKU0009", 404, "SKU0009 is not on sale");
+	}
+
+	@Test
+	@DisplayName("A sale can be held with the lock only, or without it only")
+	void holdsOneOfTheSales() {
+		SaleResult with = first.post("/sales?sku=SKU0004&stock=3&buyers=6&lock=true", SaleResult.class);
+		assertThat(with.withoutLock()).isNull();
+		assertThat(with.withLock()).extracting(Round::sold).isEqualTo(3);
+		SaleResult without = first.post("/sales?sku=SKU0004&stock=3&buyers=6&lock=false", SaleResult.class);
+		assertThat(without.withoutLock()).extracting(Round::sold).isEqualTo(6);
+		assertThat(without.withLock()).isNull();
 	}
 
 	@Test

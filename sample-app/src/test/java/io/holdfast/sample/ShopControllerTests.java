@@ -59,6 +59,12 @@ class ShopControllerTests {
 			PUT  | /quotes/limit?limit=1001              | limit is 1001, which is not from 0 to 1000
 			PUT  | /quotes/limit?limit=many              | Failed to convert 'limit' with value: 'many'
 			PUT  | /quotes/limit                         | Required parameter 'limit' is not present.
+			POST | /sales?sku=SKU1&stock=1&buyers=1&lock=perhaps | Failed to convert 'lock' with value: 'perhaps'
+			GET  | /sales/SKU:1                          | sku does not match [A-Za-z0-9_-]{1,40}
+			POST | /freeze?seconds=0&writers=1           | seconds is 0, which is not from 1 to 20
+			POST | /freeze?seconds=21&writers=1          | seconds is 21, which is not from 1 to 20
+			POST | /freeze?seconds=1&writers=0           | writers is 0, which is not from 1 to 500
+			POST | /freeze?seconds=1&writers=501         | writers is 501, which is not from 1 to 500
 			""")
 	@DisplayName("Bad parameters are refused with what is wrong")
 	void refusesBadParameters(String method, String uri, String detail) {
@@ -66,17 +72,18 @@ class ShopControllerTests {
 	}
 
 	@Test
-	@DisplayName("The start page says what can be called")
+	@DisplayName("The help says what can be called")
 	void saysWhatCanBeCalled() {
 		shop.http()
 			.get()
-			.uri("/")
+			.uri("/help")
 			.exchange()
 			.expectStatus()
 			.isOk()
 			.expectBody(String.class)
 			.value((text) -> assertThat(text).contains("POST   /sales?sku=", "POST   /rush?sku=",
-					"POST   /quotes?orders=", "PUT    /quotes/limit?limit=", "PUT    /settings?editor="));
+					"POST   /quotes?orders=", "PUT    /quotes/limit?limit=", "POST   /freeze?seconds=",
+					"PUT    /settings?editor="));
 	}
 
 	@Test

@@ -1,0 +1,19 @@
+package io.holdfast.sample;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a holder fared who froze while it had the lock.
+ *
+ * @param instance the port of the instance where it froze
+ * @param fence its fencing token
+ * @param leaseSeconds how long its lease was
+ * @param others how those fared who wanted to write meanwhile
+ * @param noticed whether its lease told it, when it went on, that it was no longer held;
+ * not if somebody released the lock by force before that was to end
+ * @param refusedFor the higher fencing token for which its own write was refused, or
+ * {@code null} if it was not
+ */
+record FreezeResult(String instance, long fence, long leaseSeconds, Outcome others, boolean noticed,
+		@Nullable Long refusedFor) {
+}

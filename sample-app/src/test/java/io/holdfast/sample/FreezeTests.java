@@ -1,0 +1,99 @@
+package io.holdfast.sample;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockService;
+import io.holdfast.LockStatus;
+import io.holdfast.sample.Instances.Instance;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.http.HttpMethod;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * A holder that freezes, and writers at two instances.
+ */
+class FreezeTests {
+
+	private static Instances instances;
+
+	private static Instance first;
+
+	private static Instance second;
+
+	@BeforeAll
+	static void start() {
+		instances = new Instances();
+		first = instances.start();
+		second = instances.start();
+	}
+
+	@AfterAll
+	static void stop() {
+		instances.close();
+	}
+
+	@Test
+	@DisplayName("A holder that freezes keeps others out for its lease at most, notices that it lost it, and is refused")
+	void isRefusedAfterItsLease() {
+		FreezeResult freeze = first.post("/freeze?seconds=2&writers=7", FreezeResult.class);
+		assertThat(freeze.instance()).isEqualTo(first.port());
+		Outcome others = freeze.others();
+		assertThat(others.succeeded()).isEqualTo(7);
+		assertThat(others.failed()).isZero();
+		assertThat(others.instances()).containsOnlyKeys(first.port(), second.port());
+		assertThat(others.waits().maxMillis()).isBetween(1000L, others.millis());
+		assertThat(freeze.noticed()).isTrue();
+		assertThat(freeze.refusedFor()).isGreaterThan(freeze.fence());
+	}
+
+	@Test
+	@DisplayName("A lock that is released by force goes to the next one at once, and its holder is refused unknowingly")
+	void isRefusedAfterForcedRelease() throws Exception {
+		CompletableFuture<FreezeResult> freezing = CompletableFuture
+			.supplyAsync(() -> first.post("/freeze?seconds=20&writers=4", FreezeResult.class));
+		LockService locks = second.context().getBean(LockService.class);
+		await().atMost(Duration.ofSeconds(20)).until(() -> {
+			LockStatus status = locks.status(Ledger.LOCK);
+			return status.isLocked() && status.waiting() > 0;
+		});
+		assertThat(locks.forceRelease(Ledger.LOCK)).isTrue();
+		FreezeResult freeze = freezing.get(60, TimeUnit.SECONDS);
+		assertThat(freeze.others().succeeded()).isEqualTo(4);
+		assertThat(freeze.noticed()).isFalse();
+		assertThat(freeze.refusedFor()).isGreaterThan(freeze.fence());
+	}
+
+	@Test
+	@DisplayName("The ledger takes entries of the same or a higher fencing token, and refuses lower ones")
+	void refusesLowerTokens() {
+		Ledger ledger = second.context().getBean(Ledger.class);
+		long fence;
+		try (LockLease lease = first.context().getBean(LockService.class).acquire(Ledger.LOCK)) {
+			fence = lease.fence();
+		}
+		assertThat(ledger.write(fence)).isNull();
+		assertThat(ledger.write(fence)).isNull();
+		assertThat(ledger.write(fence - 1)).isEqualTo(fence);
+		assertThat(ledger.writeInTurn()).isTrue();
+		assertThat(ledger.write(fence)).isGreaterThan(fence);
+	}
+
+	@Test
+	@DisplayName("One holder is frozen at a time, whichever instance is told to")
+	void refusesToFreezeTwice() {
+		try (LockLease frozen = second.context().getBean(LockService.class).acquire("freeze")) {
+			first.expectProblem(HttpMethod.POST, "/freeze?seconds=1&writers=1", 409, "A holder is frozen already");
+			frozen.ensureHeld();
+		}
+	}
+
+}
