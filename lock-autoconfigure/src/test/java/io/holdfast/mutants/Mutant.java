@@ -1,0 +1,109 @@
+package io.holdfast.mutants;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * A script with one line changed.
+ *
+ * @param file the name of the script's file
+ * @param line the number of the line, from 1
+ * @param original the line as it is, stripped
+ * @param changed what stands in its place, stripped; empty if it was removed
+ * @param text the whole file with the change
+ */
+record Mutant(String file, int line, String original, String changed, String text) {
+
+	/** What a comparison turns into. */
+	private static final Map<String, String> TURNED = turned();
+
+	private static final Pattern COMPARISON = Pattern.compile(" (==|~=|<=|>=|<|>) ");
+
+	private static final Pattern CONJUNCTION = Pattern.compile(" (and|or) ");
+
+	private static final Pattern CONDITION = Pattern.compile("\\b(if|while) (.+) (then|do)$");
+
+	private static final Pattern OFFSET = Pattern.compile(" ([+-]) (\\d+)\\b");
+
+	private static Map<String, String> turned() {
+		Map<String, String> turned = new LinkedHashMap<>();
+		turned.put("==", "~=");
+		turned.put("~=", "==");
+		turned.put("<", "<=");
+		turned.put("<=", "<");
+		turned.put(">", ">=");
+		turned.put(">=", ">");
+		return turned;
+	}
+
+	/**
+	 * All mutants of a file: each line removed, each comparison turned at its border and
+	 * around, each condition negated, "and" exchanged with "or", small sums without what
+	 * is added. Not all of them are valid scripts.
+	 * @param file the file's name
+	 * @param text what it says
+	 * @return the mutants, by their lines
+	 */
+	static List<Mutant> of(String file, String text) {
+		String[] lines = text.split("\n", -1);
+		List<Mutant> mutants = new ArrayList<>();
+		for (int i = 0; i < lines.length; i++) {
+			String line = lines[i].strip();
+			if (line.isEmpty() || line.startsWith("--")) {
+				continue;
+			}
+			List<String> changes = new ArrayList<>();
+			changes.add("");
+			replace(changes, lines[i], COMPARISON, (matcher) -> " " + TURNED.get(matcher.group(1)) + " ");
+			replace(changes, lines[i], COMPARISON, (matcher) -> switch (matcher.group(1)) {
+				case "<", "<=" -> " > ";
+				case ">", ">=" -> " < ";
+				default -> matcher.group();
+			});
+			replace(changes, lines[i], CONJUNCTION, (matcher) -> matcher.group(1).equals("and") ? " or " : " and ");
+			replace(changes, lines[i], CONDITION,
+					(matcher) -> matcher.group(1) + " not (" + matcher.group(2) + ") " + matcher.group(3));
+			replace(changes, lines[i], OFFSET, (matcher) -> "");
+			for (String changed : changes.stream().distinct().toList()) {
+				if (!changed.equals(lines[i])) {
+					mutants.add(new Mutant(file, i + 1, line, changed.strip(), replaced(lines, i, changed)));
+				}
+			}
+		}
+		return mutants;
+	}
+
+	private static void replace(List<String> changes, String line, Pattern pattern,
+			java.util.function.Function<Matcher, String> change) {
+		Matcher matcher = pattern.matcher(line);
+		while (matcher.find()) {
+			changes.add(line.substring(0, matcher.start()) + change.apply(matcher) + line.substring(matcher.end()));
+		}
+	}
+
+	private static String replaced(String[] lines, int index, String changed) {
+		String[] copy = lines.clone();
+		copy[index] = changed;
+		return String.join("\n", copy);
+	}
+
+	/**
+	 * What it is called in the list of equivalent ones: without the line's number, which
+	 * changes when others do.
+	 * @return the name
+	 */
+	String name() {
+		return this.file + ": " + this.original + " => " + this.changed;
+	}
+
+	@Override
+	public String toString() {
+		return this.file + ":" + this.line + ": " + this.original + " => "
+				+ (this.changed.isEmpty() ? "(removed)" : this.changed);
+	}
+
+}
