@@ -50,6 +50,12 @@ public final class HoldfastAutoConfiguration {
 		return new LossEvents(publisher);
 	}
 
+	@Bean
+	@ConditionalOnBooleanProperty(name = "holdfast.redis.checks", matchIfMissing = true)
+	static StartUpExamination holdfastStartUpExamination(ConfigurableListableBeanFactory context) {
+		return new StartUpExamination(context);
+	}
+
 	// One in each context, for its own engines: those of a parent do not end with it.
 	@Bean
 	LeaseEngineLifecycle holdfastLeaseEngineLifecycle(ConfigurableListableBeanFactory context,

@@ -209,8 +209,10 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 *
 	 * @param commandTimeout How long to wait for the answer to a command that no wait
 	 * time bounds: a release, a renewal by hand, an attempt without waiting
+	 * @param checks Whether Redis is asked, at the start and for the health endpoint, for
+	 * what may harm locks: an eviction policy, missing replicas, missing rights
 	 */
-	public record Redis(@DefaultValue("1s") Duration commandTimeout) {
+	public record Redis(@DefaultValue("1s") Duration commandTimeout, @DefaultValue("true") boolean checks) {
 
 	}
 

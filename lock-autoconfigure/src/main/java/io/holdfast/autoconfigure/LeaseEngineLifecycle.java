@@ -36,7 +36,7 @@ final class LeaseEngineLifecycle implements SmartLifecycle {
 
 	@Override
 	public void start() {
-		engines().forEach(LeaseEngine::resume);
+		engines(this.context).forEach(LeaseEngine::resume);
 		this.running = true;
 	}
 
@@ -44,7 +44,8 @@ final class LeaseEngineLifecycle implements SmartLifecycle {
 	public void stop(Runnable callback) {
 		this.running = false;
 		CompletableFuture
-			.allOf(engines().map((engine) -> engine.shutDown(this.patience)).toArray(CompletableFuture[]::new))
+			.allOf(engines(this.context).map((engine) -> engine.shutDown(this.patience))
+				.toArray(CompletableFuture[]::new))
 			.whenComplete((done, error) -> callback.run());
 	}
 
@@ -58,10 +59,10 @@ final class LeaseEngineLifecycle implements SmartLifecycle {
 	 * Whoever injects an engine decides which; here it is all of them, whether or not
 	 * they are candidates for that. One that nobody has asked for yet is left alone.
 	 */
-	private Stream<LeaseEngine> engines() {
-		return Stream.of(this.context.getBeanNamesForType(LeaseEngine.class, false, false))
-			.filter(this.context::containsSingleton)
-			.map((name) -> this.context.getBean(name, LeaseEngine.class));
+	static Stream<LeaseEngine> engines(ConfigurableListableBeanFactory context) {
+		return Stream.of(context.getBeanNamesForType(LeaseEngine.class, false, false))
+			.filter(context::containsSingleton)
+			.map((name) -> context.getBean(name, LeaseEngine.class));
 	}
 
 	@Override

@@ -69,6 +69,8 @@ final class Hold {
 	/** Granted by a hand-off, for less than the lease that was asked for. */
 	volatile boolean claimed;
 
+	private volatile Renewing renewing = Renewing.FINE;
+
 	private volatile State state = State.HELD;
 
 	private volatile long validUntil;
@@ -214,6 +216,19 @@ final class Hold {
 		return this.claimed ? this.demand.leaseMillis() - TimeUnit.NANOSECONDS.toMillis(now - this.grantedAt) : 0;
 	}
 
+	/** A renewal is sent: if the one before was not answered, it has failed. */
+	void renewing() {
+		this.renewing = (this.renewing == Renewing.FINE) ? Renewing.SENT : Renewing.FAILING;
+	}
+
+	void renewalEnded(boolean failed) {
+		this.renewing = failed ? Renewing.FAILING : Renewing.FINE;
+	}
+
+	boolean isRenewalFailing() {
+		return this.renewing == Renewing.FAILING;
+	}
+
 	/**
 	 * Note that the store lengthened the lease. Validity only grows, and what has ended
 	 * stays so: somebody may have seen it.
@@ -291,6 +306,12 @@ final class Hold {
 	/** How long it was held, by the time when that is asked. */
 	Duration heldFor(long now) {
 		return Duration.ofNanos(Math.min(0, this.validUntil - now) + now - this.grantedAt);
+	}
+
+	private enum Renewing {
+
+		FINE, SENT, FAILING
+
 	}
 
 	private enum State {

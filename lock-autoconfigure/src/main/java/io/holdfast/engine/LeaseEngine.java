@@ -146,6 +146,28 @@ public final class LeaseEngine implements AutoCloseable {
 		this.observers.add(observer);
 	}
 
+	/**
+	 * How this engine is now. Asks nobody. What happens at the same time may be counted
+	 * or not.
+	 * @return its condition
+	 */
+	public EngineCondition condition() {
+		List<Hold> holds = this.keeper.holds();
+		int queued = this.gates.values().stream().mapToInt((gate) -> gate.queue.size()).sum();
+		return new EngineCondition(this.store.isPolling(), this.store.isListening(), this.store.whyNotListening(),
+				holds.size(), queued + this.contenders.size(),
+				(int) holds.stream().filter(Hold::isRenewalFailing).count());
+	}
+
+	/**
+	 * Look for what may harm leases in the store. Does not block.
+	 * @return what was found; fails with {@link StoreFailure} if the store cannot be
+	 * asked now, and stays open for as long as it is silent
+	 */
+	public CompletableFuture<List<Finding>> examine() {
+		return send(Command.INSPECT, this.store::examine);
+	}
+
 	Acquisition acquire(List<Demand> demands, @Nullable Thread owner, LeaseContext context) {
 		RequestWatch watch = this.observers.watch(this, demands);
 		return (demands.size() == 1) ? acquire(demands.get(0), owner, context, null, watch)

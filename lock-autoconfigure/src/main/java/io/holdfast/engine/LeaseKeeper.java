@@ -115,6 +115,7 @@ final class LeaseKeeper {
 				long window = Math.min(WINDOW, TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 10);
 				if (hold.renewAt - now - window <= 0) {
 					due.add(hold);
+					hold.renewing();
 					// Again then if this renewal is not answered.
 					hold.renewAt = now + TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 6;
 				}
@@ -189,6 +190,7 @@ final class LeaseKeeper {
 			this.engine.lose(hold, "the store says that it has another owner, or none");
 			return;
 		}
+		hold.renewalEnded(false);
 		long now = this.engine.now();
 		if (millis >= hold.renewalMillis(sentAt)) {
 			// Not after a shorter one by hand: it must not put off what keeps the lease.
@@ -207,6 +209,7 @@ final class LeaseKeeper {
 	private void failed(Hold hold, Throwable error) {
 		long now = this.engine.now();
 		if (hold.isHeld(now)) {
+			hold.renewalEnded(true);
 			this.engine.observers.renewed(hold, RenewalOutcome.FAILED);
 			this.engine.renewalFailed(hold, error);
 			long soon = Math.min(this.engine.retryDelay(),

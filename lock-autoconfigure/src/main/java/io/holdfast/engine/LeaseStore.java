@@ -40,6 +40,31 @@ public interface LeaseStore extends AutoCloseable {
 	boolean isListening();
 
 	/**
+	 * Whether wake-ups are not meant to reach this instance, because it is configured so.
+	 * @return whether waiters ask at intervals at all times
+	 */
+	default boolean isPolling() {
+		return false;
+	}
+
+	/**
+	 * Why wake-ups do not reach this instance now.
+	 * @return the reason, or {@code null} if they do or it is not known
+	 */
+	default @Nullable String whyNotListening() {
+		return null;
+	}
+
+	/**
+	 * Look for what may harm leases here: how the store is configured, and what this
+	 * application may do. Changes nothing.
+	 * @return what was found; fails if the store cannot be asked now
+	 */
+	default CompletableFuture<List<Finding>> examine() {
+		return CompletableFuture.completedFuture(List.of());
+	}
+
+	/**
 	 * Whether commands reach the store in the order in which they were given. If not, a
 	 * token that an unanswered command named is released once more later.
 	 * @return whether commands stay in order

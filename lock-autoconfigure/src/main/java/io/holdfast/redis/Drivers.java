@@ -2,10 +2,13 @@ package io.holdfast.redis;
 
 import java.util.function.Supplier;
 
+import io.lettuce.core.AbstractRedisAsyncCommands;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisConnectionStateListener;
+import io.lettuce.core.masterreplica.StatefulRedisMasterReplicaConnection;
 import io.lettuce.core.pubsub.api.async.RedisPubSubAsyncCommands;
+import org.jspecify.annotations.Nullable;
 
 import org.springframework.dao.InvalidDataAccessApiUsageException;
 import org.springframework.data.redis.connection.RedisConnection;
@@ -44,6 +47,19 @@ final class Drivers {
 	 */
 	static boolean isCluster(RedisConnectionFactory factory) {
 		return (LETTUCE && Lettuce.isCluster(factory)) || (JEDIS && Jedis.isCluster(factory));
+	}
+
+	/**
+	 * Why a master is to have replicas, as far as the configuration tells.
+	 * @param factory the application's connections
+	 * @param connection one of them
+	 * @return what says so, or {@code null}
+	 */
+	static @Nullable String reasonForReplicas(RedisConnectionFactory factory, RedisConnection connection) {
+		if ((LETTUCE && Lettuce.isSentinel(factory)) || (JEDIS && Jedis.isSentinel(factory))) {
+			return "Sentinel is configured";
+		}
+		return (LETTUCE && Lettuce.isMasterReplica(connection)) ? "replicas are configured" : null;
 	}
 
 	/**
@@ -106,6 +122,15 @@ final class Drivers {
 			return factory instanceof LettuceConnectionFactory lettuce && lettuce.isClusterAware();
 		}
 
+		static boolean isSentinel(RedisConnectionFactory factory) {
+			return factory instanceof LettuceConnectionFactory lettuce && lettuce.isRedisSentinelAware();
+		}
+
+		static boolean isMasterReplica(RedisConnection connection) {
+			return connection.getNativeConnection() instanceof AbstractRedisAsyncCommands<?, ?> commands
+					&& commands.getConnection() instanceof StatefulRedisMasterReplicaConnection<?, ?>;
+		}
+
 		static Supplier<RedisConnection> watching(RedisConnectionFactory factory) {
 			return (factory instanceof LettuceConnectionFactory lettuce) ? new LettuceWatchConnections(lettuce)::get
 					: factory::getConnection;
@@ -149,6 +174,10 @@ final class Drivers {
 
 		static boolean isCluster(RedisConnectionFactory factory) {
 			return factory instanceof JedisConnectionFactory jedis && jedis.isRedisClusterAware();
+		}
+
+		static boolean isSentinel(RedisConnectionFactory factory) {
+			return factory instanceof JedisConnectionFactory jedis && jedis.isRedisSentinelAware();
 		}
 
 	}

@@ -22,7 +22,10 @@ final class RedisFailures {
 	private static final String COMMANDS = "eval evalsha get set del pttl pexpire pexpireat zadd zrem zcard zcount"
 			+ " zscore zrange zrangebyscore zremrangebyscore hget hmget hset hdel time publish subscribe unsubscribe";
 
-	private static final Pattern NO_RIGHT = Pattern.compile("\\bNOPERM\\b|ACL failure|can't (run|access) ");
+	private static final Pattern NO_RIGHT = Pattern.compile("\\bNOPERM\\b|ACL failure|can't (run|access|publish) ");
+
+	/** Also said by those who run Redis for others, and leave commands out. */
+	private static final Pattern NO_COMMAND = Pattern.compile("(?i)\\bunknown (redis )?(sub)?command\\b");
 
 	private static final Pattern NO_LOGIN = Pattern.compile("\\b(NOAUTH|WRONGPASS)\\b|\\binvalid password\\b");
 
@@ -43,6 +46,15 @@ final class RedisFailures {
 	 */
 	static boolean isAborted(Throwable error) {
 		return find(error, Pattern.compile("\\bEXECABORT\\b")) != null;
+	}
+
+	/**
+	 * Whether this user may not run a command, or Redis does not have it.
+	 * @param error what the driver threw
+	 * @return whether it is refused for good
+	 */
+	static boolean isForbidden(Throwable error) {
+		return find(error, NO_RIGHT) != null || find(error, NO_COMMAND) != null;
 	}
 
 	static StoreFailure closed() {

@@ -6,6 +6,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import java.util.stream.Stream;
 
+import io.holdfast.engine.Finding;
 import io.holdfast.engine.LeaseStore;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
@@ -34,6 +35,8 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	private final PermitCommands permits;
 
+	private final Examination examination;
+
 	/**
 	 * Create the store. Nothing is connected before it is used.
 	 * @param template where Redis is: only its connection factory is used. Its
@@ -50,6 +53,7 @@ public final class RedisLeaseStore implements LeaseStore {
 		this.listener = options.polling() ? null
 				: new WakeUpListener(factory, this.executor, options.channelPrefix(), this.cluster);
 		this.permits = new PermitCommands(options, this.cluster, this.executor, this.replies);
+		this.examination = new Examination(factory, this.executor, options);
 	}
 
 	@Override
@@ -70,6 +74,21 @@ public final class RedisLeaseStore implements LeaseStore {
 	@Override
 	public boolean isListening() {
 		return this.listener != null && this.listener.isListening();
+	}
+
+	@Override
+	public boolean isPolling() {
+		return this.listener == null;
+	}
+
+	@Override
+	public @Nullable String whyNotListening() {
+		return (this.listener != null) ? this.listener.trouble() : null;
+	}
+
+	@Override
+	public CompletableFuture<List<Finding>> examine() {
+		return this.examination.start();
 	}
 
 	@Override

@@ -35,6 +35,8 @@ enum Script {
 
 	FINGERPRINTS("fingerprints.lua"),
 
+	RIGHTS("rights.lua"),
+
 	PING("ping.lua");
 
 	private final byte[] text;

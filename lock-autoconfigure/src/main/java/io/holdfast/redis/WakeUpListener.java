@@ -84,6 +84,8 @@ final class WakeUpListener implements AutoCloseable {
 
 	private boolean warned;
 
+	private volatile @Nullable String trouble;
+
 	private long pings;
 
 	private long receivedPing;
@@ -122,6 +124,14 @@ final class WakeUpListener implements AutoCloseable {
 
 	boolean isListening() {
 		return this.listening;
+	}
+
+	/**
+	 * Why nothing is received.
+	 * @return the reason, or {@code null} if all is well, or not known to be otherwise
+	 */
+	@Nullable String trouble() {
+		return this.trouble;
 	}
 
 	private void subscribe() {
@@ -237,6 +247,7 @@ final class WakeUpListener implements AutoCloseable {
 			return;
 		}
 		this.listening = true;
+		this.trouble = null;
 		if (this.warned) {
 			this.warned = false;
 			logger.info("Wake-ups are received from Redis again");
@@ -245,6 +256,7 @@ final class WakeUpListener implements AutoCloseable {
 	}
 
 	private void warn(@Nullable String reason) {
+		this.trouble = reason;
 		if (!this.warned) {
 			this.warned = true;
 			logger.warn("Wake-ups are not received from Redis; until they are, waiters ask at intervals. " + reason);

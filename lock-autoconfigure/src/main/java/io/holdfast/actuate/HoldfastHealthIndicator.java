@@ -1,0 +1,88 @@
+package io.holdfast.actuate;
+
+import java.time.Duration;
+import java.util.List;
+
+import io.holdfast.engine.EngineCondition;
+import io.holdfast.engine.Finding;
+import io.holdfast.engine.LeaseEngine;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.boot.health.contributor.AbstractHealthIndicator;
+import org.springframework.boot.health.contributor.Health;
+import org.springframework.boot.health.contributor.HealthIndicator;
+import org.springframework.boot.health.contributor.Status;
+
+/**
+ * {@link HealthIndicator} of one {@link LeaseEngine}: {@code DOWN} while renewals fail,
+ * {@link #DEGRADED} while wake-ups are not received, otherwise {@code UP}, whatever it
+ * has to warn of. Blocks for the given patience at most, and only while the store has not
+ * answered. Thread-safe.
+ */
+public final class HoldfastHealthIndicator extends AbstractHealthIndicator {
+
+	/**
+	 * All works, but waiters ask at intervals instead of being woken up, so that they
+	 * take over later.
+	 */
+	public static final Status DEGRADED = new Status("DEGRADED");
+
+	private final LeaseEngine engine;
+
+	private final @Nullable LatestFindings latest;
+
+	/**
+	 * Create an indicator that asks nobody but the engine.
+	 * @param engine the engine
+	 */
+	public HoldfastHealthIndicator(LeaseEngine engine) {
+		super("The health of Holdfast could not be told");
+		this.engine = engine;
+		this.latest = null;
+	}
+
+	/**
+	 * Create an indicator that has the store examined, too.
+	 * @param engine the engine
+	 * @param patience how long the store may take to answer
+	 */
+	public HoldfastHealthIndicator(LeaseEngine engine, Duration patience) {
+		super("The health of Holdfast could not be told");
+		this.engine = engine;
+		this.latest = new LatestFindings(engine::examine, patience, System::nanoTime);
+	}
+
+	@Override
+	protected void doHealthCheck(Health.Builder builder) {
+		EngineCondition condition = this.engine.condition();
+		builder.status(status(condition))
+			.withDetail("wakeUps", wakeUps(condition))
+			.withDetail("held", condition.held())
+			.withDetail("waiting", condition.waiting())
+			.withDetail("failingRenewals", condition.failingRenewals());
+		if (condition.trouble() != null) {
+			builder.withDetail("trouble", condition.trouble());
+		}
+		if (this.latest != null) {
+			List<String> warnings = this.latest.get().stream().map(Finding::text).toList();
+			if (!warnings.isEmpty()) {
+				builder.withDetail("warnings", warnings);
+			}
+		}
+	}
+
+	private static Status status(EngineCondition condition) {
+		if (condition.failingRenewals() > 0) {
+			return Status.DOWN;
+		}
+		return (condition.listening() || condition.polling()) ? Status.UP : DEGRADED;
+	}
+
+	private static String wakeUps(EngineCondition condition) {
+		if (condition.polling()) {
+			return "polling, as configured";
+		}
+		return condition.listening() ? "received" : "not received";
+	}
+
+}

@@ -1,0 +1,91 @@
+package io.holdfast.actuate;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+
+import io.holdfast.engine.Finding;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What was found in a store, not older than ten seconds if it answers. However often it
+ * is asked for, one examination runs at a time. Thread-safe.
+ */
+final class LatestFindings {
+
+	private static final long FRESH_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+	private final Supplier<CompletableFuture<List<Finding>>> examination;
+
+	private final long patienceNanos;
+
+	private final LongSupplier clock;
+
+	/** The examination that runs, or the last one. */
+	private @Nullable CompletableFuture<List<Finding>> current;
+
+	private long startedAt;
+
+	/** What it says as long as there is no answer. */
+	private volatile List<Finding> known = List.of();
+
+	/**
+	 * Create it.
+	 * @param examination begins an examination
+	 * @param patience how long to wait for its end
+	 * @param clock tells nanoseconds
+	 */
+	LatestFindings(Supplier<CompletableFuture<List<Finding>>> examination, Duration patience, LongSupplier clock) {
+		this.examination = examination;
+		this.patienceNanos = patience.toNanos();
+		this.clock = clock;
+	}
+
+	/**
+	 * What was found. Blocks until an examination has ended, no longer than its patience
+	 * counted from its beginning.
+	 * @return what was found last; if the store does not answer, also that
+	 */
+	List<Finding> get() {
+		CompletableFuture<List<Finding>> examined;
+		long left;
+		synchronized (this) {
+			long now = this.clock.getAsLong();
+			CompletableFuture<List<Finding>> last = this.current;
+			if (last == null || last.isDone() && now - this.startedAt >= FRESH_NANOS) {
+				last = this.examination.get();
+				this.current = last;
+				this.startedAt = now;
+			}
+			examined = last;
+			left = this.startedAt + this.patienceNanos - now;
+		}
+		try {
+			this.known = examined.get(Math.max(0, left), TimeUnit.NANOSECONDS);
+			return this.known;
+		}
+		catch (ExecutionException ex) {
+			return unknown(String.valueOf(((ex.getCause() != null) ? ex.getCause() : ex).getMessage()));
+		}
+		catch (TimeoutException ex) {
+			return unknown("It has not answered yet");
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+			return unknown("Interrupted");
+		}
+	}
+
+	private List<Finding> unknown(String why) {
+		List<Finding> findings = new ArrayList<>(this.known);
+		findings.add(new Finding(false, "The store could not be examined now: " + why));
+		return findings;
+	}
+
+}

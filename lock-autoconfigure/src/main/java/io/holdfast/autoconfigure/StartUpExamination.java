@@ -1,0 +1,51 @@
+package io.holdfast.autoconfigure;
+
+import io.holdfast.engine.Finding;
+import io.holdfast.engine.LeaseEngine;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+
+import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+
+/**
+ * Has the stores of a context examined once, in the background, when all its beans are
+ * there, and warns of what is found.
+ */
+final class StartUpExamination implements SmartInitializingSingleton {
+
+	private static final Log logger = LogFactory.getLog(StartUpExamination.class);
+
+	private final ConfigurableListableBeanFactory context;
+
+	StartUpExamination(ConfigurableListableBeanFactory context) {
+		this.context = context;
+	}
+
+	@Override
+	public void afterSingletonsInstantiated() {
+		LeaseEngineLifecycle.engines(this.context).forEach(StartUpExamination::examine);
+	}
+
+	private static void examine(LeaseEngine engine) {
+		engine.examine().whenComplete((findings, error) -> {
+			if (error != null) {
+				// Whoever needs it will hear of that.
+				logger.debug("The store could not be examined", error);
+			}
+			else {
+				findings.forEach(StartUpExamination::log);
+			}
+		});
+	}
+
+	private static void log(Finding finding) {
+		if (finding.certain()) {
+			logger.warn(finding.text());
+		}
+		else {
+			logger.info(finding.text());
+		}
+	}
+
+}

@@ -1,0 +1,110 @@
+package io.holdfast.redis;
+
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.stream.Stream;
+
+import io.holdfast.engine.Finding;
+import io.holdfast.engine.StoreFailure;
+import io.holdfast.redis.RedisLeaseStore.Options;
+
+import org.springframework.data.redis.connection.RedisConnection;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+
+/**
+ * Looks for what may harm leases: what the servers tell of themselves, and which rights
+ * the application's user lacks. Changes nothing in Redis. Thread-safe.
+ */
+final class Examination {
+
+	private static final long ANSWER_SECONDS = 10;
+
+	private final RedisConnectionFactory factory;
+
+	private final ScriptExecutor executor;
+
+	private final Options options;
+
+	Examination(RedisConnectionFactory factory, ScriptExecutor executor, Options options) {
+		this.factory = factory;
+		this.executor = executor;
+		this.options = options;
+	}
+
+	/**
+	 * Begin to look, on a thread of its own, as drivers block.
+	 * @return what was found; fails with {@link StoreFailure}
+	 */
+	CompletableFuture<List<Finding>> start() {
+		CompletableFuture<List<Finding>> findings = new CompletableFuture<>();
+		Thread thread = new Thread(() -> {
+			try {
+				findings.complete(Stream.of(servers(), rights()).flatMap(List::stream).toList());
+			}
+			catch (RuntimeException | LinkageError ex) {
+				findings.completeExceptionally(RedisFailures.of(ex, "what it tells of itself"));
+			}
+		}, "holdfast-examination");
+		thread.setDaemon(true);
+		thread.start();
+		return findings;
+	}
+
+	private List<Finding> servers() {
+		try (RedisConnection connection = this.factory.getConnection()) {
+			return new ServerReport(connection.serverCommands(), Drivers.reasonForReplicas(this.factory, connection))
+				.findings();
+		}
+	}
+
+	private List<Finding> rights() {
+		// Nobody has such a key, nor listens to such a channel.
+		String name = UUID.randomUUID().toString();
+		Set<String> missing = new LinkedHashSet<>();
+		List<Finding> findings = new ArrayList<>();
+		for (String prefix : List.of(this.options.lockPrefix(), this.options.semaphorePrefix())) {
+			for (String beginning : List.of(prefix, "{" + prefix)) {
+				try {
+					missing.addAll(missing(beginning, name));
+				}
+				catch (StoreFailure ex) {
+					if (ex.isTemporary()) {
+						throw ex;
+					}
+					findings.add(new Finding(true, String.valueOf(ex.getMessage())));
+				}
+			}
+		}
+		if (!missing.isEmpty()) {
+			findings.add(new Finding(true,
+					"Redis does not give the application's user rights that locks or semaphores need: allow it the commands "
+							+ String.join(" ", missing) + (missing.contains("publish")
+									? " and the channels " + this.options.channelPrefix() + "*" : "")));
+		}
+		return findings;
+	}
+
+	private List<String> missing(String beginning, String name) {
+		String channel = this.options.polling() ? "" : this.options.channelPrefix() + name;
+		CompletableFuture<List<String>> call = this.executor.execute(Script.RIGHTS,
+				() -> new byte[][] { RedisKeys.bytes(beginning + name) }, Stream.of(channel), beginning + "*",
+				(reply) -> reply.stream().map(Replies::text).toList());
+		try {
+			return call.get(ANSWER_SECONDS, TimeUnit.SECONDS);
+		}
+		catch (ExecutionException ex) {
+			throw RedisFailures.of((ex.getCause() != null) ? ex.getCause() : ex, beginning + "*");
+		}
+		catch (TimeoutException | InterruptedException ex) {
+			throw new StoreFailure("Redis did not answer within " + ANSWER_SECONDS + " s", true, ex);
+		}
+	}
+
+}

@@ -1,0 +1,45 @@
+-- Finds out which of the commands of the other scripts this user may not run, by running
+-- each in a way that changes nothing: on a key that is not there, or as one that Redis
+-- refuses for its form after it has looked at the rights.
+--
+-- KEYS: a key that nobody uses.
+-- ARGV: a channel that nobody listens to; empty to leave PUBLISH out.
+-- Returns the names of the commands that are missing.
+
+local key = KEYS[1]
+local missing = {}
+
+local function try(command, ...)
+	local reply = redis.pcall(command, ...)
+	local problem = type(reply) == 'table' and reply.err
+	if problem and (problem:find('NOPERM', 1, true) or problem:find('ACL failure', 1, true)
+			or problem:find("The user executing the script can't", 1, true)
+			or problem:find('nknown Redis command', 1, true)) then
+		missing[#missing + 1] = command
+	end
+end
+
+try('get', key)
+try('set', key, '', 'XX')
+try('del', key)
+try('pttl', key)
+try('pexpire', key, 1)
+try('pexpireat', key, 1)
+try('zadd', key, 'XX', 1, '')
+try('zrem', key, '')
+try('zcard', key)
+try('zcount', key, 1, 1)
+try('zscore', key, '')
+try('zrange', key, 0, 0)
+try('zrangebyscore', key, 1, 1)
+try('zremrangebyscore', key, 1, 1)
+try('hget', key, '')
+try('hmget', key, '')
+try('hset', key, 'a', 'b', 'no value')
+try('hdel', key, '')
+try('time')
+if ARGV[1] ~= '' then
+	try('publish', ARGV[1], '')
+end
+
+return missing

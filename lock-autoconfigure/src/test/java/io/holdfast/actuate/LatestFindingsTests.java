@@ -1,0 +1,95 @@
+package io.holdfast.actuate;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.engine.Finding;
+import io.holdfast.engine.StoreFailure;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * How often the store is asked, and how long one waits for it.
+ */
+class LatestFindingsTests {
+
+	private static final List<Finding> EVICTION = List.of(new Finding(true, "eviction"));
+
+	private static final Finding SILENT = new Finding(false,
+			"The store could not be examined now: It has not answered yet");
+
+	private final List<CompletableFuture<List<Finding>>> examinations = new ArrayList<>();
+
+	private long now = Long.MAX_VALUE - 5;
+
+	private final LatestFindings latest = new LatestFindings(this::examine, Duration.ofMillis(50), () -> this.now);
+
+	private CompletableFuture<List<Finding>> next = CompletableFuture.completedFuture(List.of());
+
+	private CompletableFuture<List<Finding>> examine() {
+		this.examinations.add(this.next);
+		return this.next;
+	}
+
+	private void elapse(Duration time) {
+		this.now += time.toNanos();
+	}
+
+	@Test
+	@DisplayName("The store is asked once in ten seconds")
+	void fresh() {
+		this.next = CompletableFuture.completedFuture(EVICTION);
+		assertThat(this.latest.get()).isEqualTo(EVICTION);
+		elapse(Duration.ofMillis(9_999));
+		this.next = CompletableFuture.completedFuture(List.of());
+		assertThat(this.latest.get()).isEqualTo(EVICTION);
+		elapse(Duration.ofMillis(1));
+		assertThat(this.latest.get()).isEmpty();
+		assertThat(this.examinations).hasSize(2);
+	}
+
+	@Test
+	@DisplayName("A store that is silent is waited for once, and asked once, however long that takes")
+	void silent() {
+		this.latest.get();
+		elapse(Duration.ofSeconds(10));
+		this.next = new CompletableFuture<>();
+		assertThat(this.latest.get()).containsExactly(SILENT);
+		elapse(Duration.ofHours(1));
+		long begin = System.nanoTime();
+		for (int i = 0; i < 1000; i++) {
+			assertThat(this.latest.get()).containsExactly(SILENT);
+		}
+		assertThat(System.nanoTime() - begin).as("not a patience each").isLessThan(TimeUnit.SECONDS.toNanos(40));
+		assertThat(this.examinations).hasSize(2);
+		this.next.complete(EVICTION);
+		assertThat(this.latest.get()).as("no more silence, though not quite fresh").doesNotContain(SILENT);
+	}
+
+	@Test
+	@DisplayName("What was found before is kept while the store does not answer, or fails")
+	void kept() {
+		this.next = CompletableFuture.completedFuture(EVICTION);
+		this.latest.get();
+		elapse(Duration.ofSeconds(10));
+		this.next = CompletableFuture.failedFuture(new StoreFailure("it is gone", true, null));
+		assertThat(this.latest.get()).hasSize(2)
+			.startsWith(EVICTION.get(0))
+			.endsWith(new Finding(false, "The store could not be examined now: it is gone"));
+	}
+
+	@Test
+	@DisplayName("An interrupt ends the wait, and is kept")
+	void interrupted() {
+		this.next = new CompletableFuture<>();
+		Thread.currentThread().interrupt();
+		assertThat(this.latest.get()).hasSize(1);
+		assertThat(Thread.interrupted()).isTrue();
+	}
+
+}

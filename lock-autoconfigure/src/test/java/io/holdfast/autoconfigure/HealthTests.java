@@ -1,0 +1,278 @@
+package io.holdfast.autoconfigure;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.actuate.HoldfastHealthIndicator;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.assertj.core.api.InstanceOfAssertFactories;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.mockito.Mockito;
+
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
+import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration;
+import org.springframework.boot.health.actuate.endpoint.HealthEndpoint;
+import org.springframework.boot.health.actuate.endpoint.StatusAggregator;
+import org.springframework.boot.health.autoconfigure.actuate.endpoint.HealthEndpointAutoConfiguration;
+import org.springframework.boot.health.autoconfigure.contributor.HealthContributorAutoConfiguration;
+import org.springframework.boot.health.autoconfigure.registry.HealthContributorRegistryAutoConfiguration;
+import org.springframework.boot.health.contributor.CompositeHealthContributor;
+import org.springframework.boot.health.contributor.Health;
+import org.springframework.boot.health.contributor.HealthContributor;
+import org.springframework.boot.health.contributor.HealthIndicator;
+import org.springframework.boot.health.contributor.Status;
+import org.springframework.boot.health.registry.HealthContributorRegistry;
+import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.core.RedisCallback;
+import org.springframework.data.redis.core.StringRedisTemplate;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * What an application tells of the health of its locks, and logs of it at its start.
+ */
+@WithRedis
+@ExtendWith(OutputCaptureExtension.class)
+class HealthTests {
+
+	private static final Duration SOON = Duration.ofSeconds(20);
+
+	private static final String EVICTION = "may throw locks and permits away while they are held";
+
+	private final ApplicationContextRunner runner = new ApplicationContextRunner().withConfiguration(AutoConfigurations
+		.of(HealthContributorRegistryAutoConfiguration.class, HealthContributorAutoConfiguration.class,
+				HealthEndpointAutoConfiguration.class, DataRedisAutoConfiguration.class,
+				HoldfastAutoConfiguration.class, HoldfastHealthAutoConfiguration.class));
+
+	private final ApplicationContextRunner memory = this.runner.withPropertyValues("holdfast.backend=memory");
+
+	private final TestRedis redis;
+
+	HealthTests(TestRedis redis) {
+		this.redis = redis;
+	}
+
+	private ApplicationContextRunner on(RedisServer server) {
+		return this.runner.withPropertyValues("spring.data.redis.host=" + server.host(),
+				"spring.data.redis.port=" + server.port(), "spring.lifecycle.timeout-per-shutdown-phase=1s");
+	}
+
+	private static Health health(ApplicationContext context) {
+		HealthContributor contributor = context.getBean(HealthContributorRegistry.class).getContributor("holdfast");
+		assertThat(contributor).isInstanceOf(HoldfastHealthIndicator.class);
+		return ((HealthIndicator) contributor).health();
+	}
+
+	@Test
+	@DisplayName("All is well")
+	void up() {
+		RedisServer server = this.redis.startServer();
+		on(server).run((context) -> {
+			await().atMost(SOON).until(() -> health(context).getStatus().equals(Status.UP));
+			assertThat(health(context).getDetails())
+				.isEqualTo(Map.of("wakeUps", "received", "held", 0, "waiting", 0, "failingRenewals", 0));
+			try (LockLease lease = context.getBean(LockService.class).acquire("a")) {
+				assertThat(health(context).getDetails()).containsEntry("held", 1);
+				assertThat(lease.isHeld()).isTrue();
+			}
+		});
+	}
+
+	@Test
+	@DisplayName("Where waiters are to ask at intervals, the missing subscription is no trouble")
+	void polling() {
+		RedisServer server = this.redis.startServer();
+		on(server).withPropertyValues("holdfast.wake-up.mode=polling").run((context) -> {
+			assertThat(health(context).getStatus()).isEqualTo(Status.UP);
+			assertThat(health(context).getDetails()).containsEntry("wakeUps", "polling, as configured");
+		});
+	}
+
+	@Test
+	@DisplayName("F35 without the right to subscribe it is degraded, and says why; all in all it is up")
+	void degraded() {
+		RedisServer server = this.redis.startServer();
+		acl(server, "SETUSER", "app", "on", ">secret", "~*", "&*", "+@all", "-subscribe");
+		on(server)
+			.withPropertyValues("spring.data.redis.username=app", "spring.data.redis.password=secret",
+					"management.endpoint.health.status.order=down,out-of-service,degraded,up,unknown")
+			.run((context) -> {
+				await().atMost(SOON).until(() -> health(context).getDetails().containsKey("trouble"));
+				Health health = health(context);
+				assertThat(health.getStatus()).isEqualTo(HoldfastHealthIndicator.DEGRADED);
+				assertThat(health.getDetails()).containsEntry("wakeUps", "not received")
+					.hasEntrySatisfying("trouble",
+							(trouble) -> assertThat(trouble).asString().contains("right", "subscribe"));
+				assertThat(context.getBean(HealthEndpoint.class).health().getStatus())
+					.as("with the order that the documentation says")
+					.isEqualTo(HoldfastHealthIndicator.DEGRADED);
+				acl(server, "SETUSER", "app", "+subscribe");
+				await().atMost(SOON).until(() -> health(context).getStatus().equals(Status.UP));
+				assertThat(health(context).getDetails()).doesNotContainKey("trouble");
+			});
+	}
+
+	@Test
+	@DisplayName("Without that order a degraded part does not show in the whole")
+	void order() {
+		this.memory.run((context) -> assertThat(
+				context.getBean(StatusAggregator.class).getAggregateStatus(Status.UP, HoldfastHealthIndicator.DEGRADED))
+			.isEqualTo(Status.UP));
+	}
+
+	@Test
+	@DisplayName("While renewals fail it is down, and up again when they do not, without waiting for a silent Redis")
+	void down() {
+		RedisServer server = this.redis.startServer();
+		on(server).withPropertyValues("holdfast.redis.command-timeout=200ms").run((context) -> {
+			LockService locks = context.getBean(LockService.class);
+			await().atMost(SOON).until(() -> health(context).getStatus().equals(Status.UP));
+			try (LockLease lease = locks.acquire(LockRequest.of("a").leaseTime(Duration.ofSeconds(9)))) {
+				server.freeze();
+				await("failure").atMost(SOON).until(() -> health(context).getStatus().equals(Status.DOWN));
+				assertThat(health(context).getDetails()).containsEntry("failingRenewals", 1);
+				server.thaw();
+				await("recovery").atMost(SOON).until(() -> health(context).getStatus().equals(Status.UP));
+				assertThat(lease.key()).isEqualTo("a");
+			}
+		});
+	}
+
+	@Test
+	@DisplayName("F33 eviction is warned of, in health and once at the start; the status stays")
+	void warnings(CapturedOutput output) {
+		RedisServer server = this.redis.startServer("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru");
+		on(server).run((context) -> {
+			await().atMost(SOON).until(() -> health(context).getStatus().equals(Status.UP));
+			assertThat(health(context).getDetails().get("warnings"))
+				.asInstanceOf(InstanceOfAssertFactories.list(String.class))
+				.singleElement()
+				.asString()
+				.contains(EVICTION);
+			await().atMost(SOON).until(() -> output.toString().contains(EVICTION));
+		});
+		assertThat(output.toString()).containsOnlyOnce(EVICTION).containsPattern("WARN .*" + EVICTION);
+	}
+
+	@Test
+	@DisplayName("What cannot be found out is no warning at the start")
+	void unknown(CapturedOutput output) {
+		RedisServer server = this.redis.startServer();
+		acl(server, "SETUSER", "app", "on", ">secret", "~*", "&*", "+@all", "-info");
+		on(server).withPropertyValues("spring.data.redis.username=app", "spring.data.redis.password=secret")
+			.run((context) -> {
+				await().atMost(SOON).until(() -> output.toString().contains("ask for its settings"));
+				await().atMost(SOON).until(() -> health(context).getStatus().equals(Status.UP));
+				assertThat(health(context).getDetails()).containsKey("warnings");
+			});
+		assertThat(output.toString()).containsPattern("INFO .*ask for its settings")
+			.doesNotContainPattern("WARN .*ask for its settings");
+	}
+
+	@Test
+	@DisplayName("Without checks nobody asks Redis what it is like")
+	void withoutChecks() {
+		RedisServer server = this.redis.startServer("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru");
+		on(server).withPropertyValues("holdfast.redis.checks=false").run((context) -> {
+			await().atMost(SOON).until(() -> health(context).getStatus().equals(Status.UP));
+			assertThat(health(context).getDetails()).doesNotContainKey("warnings");
+			assertThat(context).doesNotHaveBean(StartUpExamination.class);
+		});
+	}
+
+	private void acl(RedisServer server, String... words) {
+		StringRedisTemplate observer = new StringRedisTemplate(
+				this.redis.connectionFactory(server.host(), server.port()));
+		observer.execute((RedisCallback<@Nullable Object>) (connection) -> connection.execute("ACL",
+				List.of(words).stream().map(String::getBytes).toArray(byte[][]::new)));
+	}
+
+	@Test
+	@DisplayName("In memory it is well, too")
+	void inMemory() {
+		this.memory.run((context) -> assertThat(health(context).getStatus()).isEqualTo(Status.UP));
+	}
+
+	@Test
+	@DisplayName("Several engines have their parts, by their names")
+	void several() {
+		this.memory.withUserConfiguration(Second.class).run((context) -> {
+			HealthContributor contributor = context.getBean(HealthContributorRegistry.class).getContributor("holdfast");
+			assertThat(contributor).isInstanceOf(CompositeHealthContributor.class);
+			assertThat(((CompositeHealthContributor) contributor).stream().map((entry) -> entry.name()))
+				.containsExactlyInAnyOrder("holdfastLeaseEngine", "ordersEngine");
+		});
+	}
+
+	@Test
+	@DisplayName("It is left out where it is not wanted, or cannot be")
+	void leftOut() {
+		List<ApplicationContextRunner> without = List.of(
+				this.memory.withPropertyValues("management.health.holdfast.enabled=false"),
+				this.memory.withPropertyValues("management.health.defaults.enabled=false"),
+				this.memory.withPropertyValues("holdfast.enabled=false"));
+		without.forEach((each) -> each
+			.run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean("holdfastHealthContributor")));
+		new ApplicationContextRunner().withUserConfiguration(Imported.class)
+			.withPropertyValues("holdfast.backend=memory")
+			.withClassLoader(new FilteredClassLoader("org.springframework.boot.health"))
+			.run((context) -> assertThat(context).hasNotFailed()
+				.hasSingleBean(LockService.class)
+				.doesNotHaveBean("holdfastHealthContributor"));
+	}
+
+	@Test
+	@DisplayName("An application's own comes first")
+	void own() {
+		this.memory.withUserConfiguration(Own.class)
+			.run((context) -> assertThat(context).hasBean("holdfastHealthIndicator")
+				.doesNotHaveBean("holdfastHealthContributor"));
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Second {
+
+		@Bean(defaultCandidate = false)
+		LeaseEngine ordersEngine(LeaseEngineFactory engines) {
+			return engines.create(Mockito.mock(RedisConnectionFactory.class));
+		}
+
+	}
+
+	/** As an application imports them: by their names, left out without being loaded. */
+	@Configuration(proxyBeanMethods = false)
+	@ImportAutoConfiguration({ HoldfastAutoConfiguration.class, HoldfastHealthAutoConfiguration.class })
+	static class Imported {
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Own {
+
+		@Bean
+		HealthIndicator holdfastHealthIndicator() {
+			return () -> Health.up().build();
+		}
+
+	}
+
+}

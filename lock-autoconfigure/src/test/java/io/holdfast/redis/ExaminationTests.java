@@ -1,0 +1,258 @@
+package io.holdfast.redis;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+import io.holdfast.engine.Finding;
+import io.holdfast.engine.StoreFailure;
+import io.holdfast.redis.RedisLeaseStore.Options;
+import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.data.redis.connection.RedisConfiguration;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.RedisSentinelConfiguration;
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.RedisStaticMasterReplicaConfiguration;
+import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.data.redis.core.RedisCallback;
+import org.springframework.data.redis.core.StringRedisTemplate;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatException;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * What is found in a Redis that may harm leases.
+ */
+@WithRedis
+class ExaminationTests {
+
+	/** All that scripts may lack and that is found out beforehand. */
+	private static final List<String> COMMANDS = List.of("get", "set", "del", "pttl", "pexpire", "pexpireat", "zadd",
+			"zrem", "zcard", "zcount", "zscore", "zrange", "zrangebyscore", "zremrangebyscore", "hget", "hmget", "hset",
+			"hdel", "time", "publish");
+
+	private static final String[] NARROW = Stream
+		.concat(Stream.of("on", ">secret", "~lock:*", "~{lock:*", "~semaphore:*", "~{semaphore:*", "&holdfast:wake:*",
+				"-@all", "+eval", "+evalsha", "+info"), COMMANDS.stream().map((command) -> "+" + command))
+		.toArray(String[]::new);
+
+	private final TestRedis redis;
+
+	private final List<AutoCloseable> opened = new ArrayList<>();
+
+	ExaminationTests(TestRedis redis) {
+		this.redis = redis;
+	}
+
+	@AfterEach
+	void close() throws Exception {
+		for (AutoCloseable one : this.opened) {
+			one.close();
+		}
+	}
+
+	private StringRedisTemplate observer(RedisServer server) {
+		return new StringRedisTemplate(this.redis.connectionFactory(server.host(), server.port()));
+	}
+
+	private LettuceConnectionFactory connect(RedisConfiguration configuration) {
+		LettuceConnectionFactory factory = new LettuceConnectionFactory(configuration, TestRedis.clientConfiguration());
+		this.opened.add(factory::destroy);
+		factory.afterPropertiesSet();
+		return factory;
+	}
+
+	private RedisLeaseStore store(RedisConnectionFactory factory) {
+		RedisLeaseStore store = new RedisLeaseStore(new StringRedisTemplate(factory), Options.defaults());
+		this.opened.add(0, store);
+		return store;
+	}
+
+	private List<Finding> examine(RedisConnectionFactory factory) {
+		return store(factory).examine().orTimeout(10, TimeUnit.SECONDS).join();
+	}
+
+	private List<Finding> examine(RedisServer server) {
+		return examine(this.redis.connectionFactory(server.host(), server.port()));
+	}
+
+	private List<Finding> examineAs(RedisServer server, String... rights) {
+		observer(server).execute((RedisCallback<@Nullable Object>) (connection) -> connection.execute("ACL",
+				Stream.concat(Stream.of("SETUSER", "app", "reset"), Stream.of(rights))
+					.map(String::getBytes)
+					.toArray(byte[][]::new)));
+		RedisStandaloneConfiguration configuration = new RedisStandaloneConfiguration(server.host(), server.port());
+		configuration.setUsername("app");
+		configuration.setPassword("secret");
+		return examine(connect(configuration));
+	}
+
+	@Test
+	@DisplayName("There is nothing to find where all is well, and nothing is left in Redis")
+	void nothing() {
+		RedisServer server = this.redis.startServer("--maxmemory", "100mb");
+		assertThat(examine(server)).isEmpty();
+		assertThat(observer(server).keys("*")).isEmpty();
+		JedisConnectionFactory jedis = new JedisConnectionFactory(
+				new RedisStandaloneConfiguration(server.host(), server.port()));
+		this.opened.add(jedis::destroy);
+		jedis.afterPropertiesSet();
+		jedis.start();
+		assertThat(examine(jedis)).isEmpty();
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "allkeys-lru", "volatile-ttl" })
+	@DisplayName("F33 a policy that evicts locks is found, but only if memory is bounded")
+	void eviction(String policy) {
+		RedisServer server = this.redis.startServer("--maxmemory-policy", policy);
+		assertThat(examine(server)).isEmpty();
+		observer(server).execute((RedisCallback<@Nullable Object>) (connection) -> {
+			connection.serverCommands().setConfig("maxmemory", "100000000");
+			return null;
+		});
+		assertThat(examine(server)).singleElement().satisfies((finding) -> {
+			assertThat(finding.certain()).isTrue();
+			assertThat(finding.text()).contains("may throw locks and permits away while they are held",
+					"maxmemory-policy is " + policy, "maxmemory is 100000000 bytes", "noeviction");
+		});
+	}
+
+	@Test
+	@DisplayName("In a cluster the node is named")
+	void cluster() {
+		try (OneNodeCluster cluster = new OneNodeCluster(this.redis)) {
+			LettuceConnectionFactory factory = cluster.connectionFactory();
+			assertThat(examine(factory)).isEmpty();
+			new StringRedisTemplate(factory).execute((RedisCallback<@Nullable Object>) (connection) -> {
+				connection.serverCommands().setConfig("maxmemory", "100000000");
+				connection.serverCommands().setConfig("maxmemory-policy", "allkeys-lru");
+				return null;
+			});
+			assertThat(examine(factory)).singleElement()
+				.satisfies((finding) -> assertThat(finding.text())
+					.containsPattern("Redis at 127\\.0\\.0\\.1:\\d+ may throw locks"));
+		}
+	}
+
+	@Test
+	@DisplayName("Replicas that Redis wants for each write and does not have are found")
+	void replicasForWrites() {
+		RedisServer server = this.redis.startServer("--min-replicas-to-write", "1");
+		assertThat(examine(server)).singleElement()
+			.satisfies(
+					(finding) -> assertThat(finding.text()).contains("refuses to write", "wants 1 replicas", "has 0"));
+		assertThat(examineAs(server, NARROW)).as("without the right to read the configuration")
+			.singleElement()
+			.satisfies((finding) -> assertThat(finding.text()).contains("refuses to write", "wants some replicas"));
+		startReplica(server);
+		assertThat(examine(server)).isEmpty();
+	}
+
+	private RedisServer startReplica(RedisServer master) {
+		RedisServer replica = this.redis.startServer("--replicaof", master.host() + " " + master.port(),
+				"--repl-diskless-sync-delay", "0");
+		StringRedisTemplate observer = observer(master);
+		await("replica").atMost(Duration.ofSeconds(20))
+			.until(() -> observer.<String>execute(
+					(RedisCallback<String>) (connection) -> connection.serverCommands().info("replication").toString())
+				.contains("state=online"));
+		return replica;
+	}
+
+	@Test
+	@DisplayName("Replicas that the application has configured and that are not there are found")
+	void configuredReplicas() {
+		RedisServer master = this.redis.startServer();
+		RedisStaticMasterReplicaConfiguration configuration = new RedisStaticMasterReplicaConfiguration(master.host(),
+				master.port());
+		assertThat(examine(connect(configuration))).singleElement()
+			.satisfies((finding) -> assertThat(finding.text()).contains("has no replica",
+					"although replicas are configured"));
+		RedisServer replica = startReplica(master);
+		configuration.addNode(replica.host(), replica.port());
+		assertThat(examine(connect(configuration))).isEmpty();
+	}
+
+	@Test
+	@DisplayName("A master that Sentinel watches, and that has no replica, is found")
+	void sentinel() {
+		RedisServer master = this.redis.startServer();
+		RedisServer sentinel = this.redis.startServer("--sentinel");
+		RedisSentinelConfiguration configuration = new RedisSentinelConfiguration().master("main")
+			.sentinel(sentinel.host(), sentinel.port());
+		observer(sentinel).execute((RedisCallback<@Nullable Object>) (connection) -> connection.execute("SENTINEL",
+				Stream.of("MONITOR", "main", master.host(), "" + master.port(), "1")
+					.map(String::getBytes)
+					.toArray(byte[][]::new)));
+		assertThat(examine(connect(configuration))).singleElement()
+			.satisfies((finding) -> assertThat(finding.text()).contains("has no replica",
+					"although Sentinel is configured"));
+	}
+
+	@Test
+	@DisplayName("F35 each command that the user lacks is named")
+	void commands() {
+		RedisServer server = this.redis.startServer();
+		assertThat(examineAs(server, NARROW)).isEmpty();
+		for (String command : COMMANDS) {
+			assertThat(examineAs(server, with("-" + command))).as(command)
+				.singleElement()
+				.satisfies((finding) -> assertThat(finding.text())
+					.containsPattern("allow it the commands " + command + "( and the channels holdfast:wake:\\*)?$"));
+		}
+		assertThat(examineAs(server, with("-evalsha"))).isNotEmpty()
+			.allSatisfy((finding) -> assertThat(finding.text()).contains("'evalsha'"));
+		assertThat(examineAs(server, with("-hset", "-zadd"))).singleElement()
+			.satisfies((finding) -> assertThat(finding.text()).contains("allow it the commands zadd hset"));
+	}
+
+	private static String[] with(String... rights) {
+		return Stream.concat(Stream.of(NARROW), Stream.of(rights)).toArray(String[]::new);
+	}
+
+	@Test
+	@DisplayName("F35 keys and channels that the user may not use are named")
+	void keysAndChannels() {
+		RedisServer server = this.redis.startServer();
+		assertThat(examineAs(server, with("resetkeys", "~lock:*", "~{lock:*", "~semaphore:*"))).singleElement()
+			.satisfies((finding) -> assertThat(finding.text()).contains("'{semaphore:*'", "access"));
+		assertThat(examineAs(server, with("resetchannels"))).singleElement()
+			.satisfies((finding) -> assertThat(finding.text()).contains("publish", "the channels holdfast:wake:*"));
+	}
+
+	@Test
+	@DisplayName("What may not be asked for is said to be unknown")
+	void unknown() {
+		RedisServer server = this.redis.startServer();
+		assertThat(examineAs(server, with("-info"))).singleElement().satisfies((finding) -> {
+			assertThat(finding.certain()).isFalse();
+			assertThat(finding.text()).contains("allow it the command info", "maxmemory-policy");
+		});
+	}
+
+	@Test
+	@DisplayName("A Redis that is not there is a failure that passes")
+	void unreachable() {
+		RedisServer server = this.redis.startServer();
+		RedisLeaseStore store = store(this.redis.connectionFactory(server.host(), server.port()));
+		server.kill();
+		assertThatException().isThrownBy(() -> store.examine().join())
+			.havingCause()
+			.isInstanceOfSatisfying(StoreFailure.class, (failure) -> assertThat(failure.isTemporary()).isTrue());
+	}
+
+}
