@@ -137,4 +137,16 @@ public interface SemaphoreService {
 	 */
 	boolean clearLimit(String key);
 
+	/**
+	 * Release all permits of a semaphore in their holders' names, whoever these are;
+	 * those who wait are granted what fits. For administrators: there are more holders
+	 * than the limit until the former ones notice, which is at their next renewals.
+	 * Logged as a warning. Blocks until the store answers.
+	 * @param key which semaphore
+	 * @return whether anybody held a permit
+	 * @throws IllegalArgumentException if the key is not allowed
+	 * @throws LeaseStoreException if the store failed
+	 */
+	boolean forceRelease(String key);
+
 }

@@ -14,8 +14,6 @@ import io.holdfast.LockStatus.Owner;
 import io.holdfast.LockView;
 import io.holdfast.ReadWriteLockView;
 import io.holdfast.engine.EngineObserver.Command;
-import io.holdfast.engine.LeaseStore.Ask;
-import io.holdfast.engine.LeaseStore.Holder;
 import io.holdfast.engine.LeaseStore.KeyState;
 import io.holdfast.engine.LeaseStore.PermitState;
 import io.holdfast.engine.Resource.Kind;
@@ -31,12 +29,11 @@ public class DefaultLockService implements LockService {
 
 	private static final Log logger = LogFactory.getLog(DefaultLockService.class);
 
-	/** How many readers are released by force before it is looked for more. */
-	private static final int READERS = 1000;
-
 	private final LeaseEngine engine;
 
 	private final Acquirer<LockLease> acquirer;
+
+	private final ForcedRelease forced;
 
 	private final ThreadHolds threadHolds = new ThreadHolds();
 
@@ -47,6 +44,7 @@ public class DefaultLockService implements LockService {
 	public DefaultLockService(LeaseEngine engine) {
 		this.engine = engine;
 		this.acquirer = new Acquirer<>(engine, LockLease.class::cast);
+		this.forced = new ForcedRelease(engine);
 	}
 
 	@Override
@@ -159,45 +157,20 @@ public class DefaultLockService implements LockService {
 		Resource lock = lock(key);
 		KeyState state = inspect(lock);
 		if (state.shared()) {
-			return forceReleaseAll(new Resource(Kind.READ_WRITE, key));
+			int all = this.forced.releaseAll(new Resource(Kind.READ_WRITE, key));
+			logger.warn("Lock '" + key + "' was released by force in the names of its readers or writer: " + all);
+			return all > 0;
 		}
 		String owner = state.owner();
 		if (owner == null) {
 			return false;
 		}
-		boolean released = forceRelease(lock, owner, 1);
+		boolean released = this.forced.release(lock, owner, 1);
 		logger
 			.warn("Lock '" + key
 					+ (released ? "' was released by force; its owner: "
 							: "' was to be released by force, but changed hands meanwhile; its owner was: ")
 					+ kind(owner));
-		return released;
-	}
-
-	private boolean forceReleaseAll(Resource lock) {
-		int all = 0;
-		List<Holder> holders;
-		do {
-			holders = inspectShared(lock.key(), READERS).holders();
-			for (Holder holder : holders) {
-				all += forceRelease(lock, holder.token(), holder.permits()) ? 1 : 0;
-			}
-		}
-		while (holders.size() == READERS);
-		logger.warn("Lock '" + lock.key() + "' was released by force in the names of its readers or writer: " + all);
-		return all > 0;
-	}
-
-	private boolean forceRelease(Resource lock, String owner, int permits) {
-		Ask ended = new Ask(owner, permits, permits, true, null, 0, 0);
-		boolean released = this.engine
-			.answer(this.engine.send(Command.RELEASE, () -> this.engine.store.release(lock, ended, null)), lock,
-					"The forced release")
-			.released();
-		Hold own = this.engine.keeper.find(owner);
-		if (released && own != null) {
-			this.engine.lose(own, "it was released by force");
-		}
 		return released;
 	}
 

@@ -29,6 +29,8 @@ public class DefaultSemaphoreService implements SemaphoreService {
 
 	private final Acquirer<PermitLease> acquirer;
 
+	private final ForcedRelease forced;
+
 	private final PermitPools pools = new PermitPools();
 
 	/**
@@ -38,6 +40,7 @@ public class DefaultSemaphoreService implements SemaphoreService {
 	public DefaultSemaphoreService(LeaseEngine engine) {
 		this.engine = engine;
 		this.acquirer = new Acquirer<>(engine, PermitLease.class::cast);
+		this.forced = new ForcedRelease(engine);
 	}
 
 	@Override
@@ -111,6 +114,16 @@ public class DefaultSemaphoreService implements SemaphoreService {
 			logger.info("The limit of semaphore '" + key + "' was cleared");
 		}
 		return cleared;
+	}
+
+	@Override
+	public boolean forceRelease(String key) {
+		int all = this.forced.releaseAll(semaphore(key));
+		if (all > 0) {
+			logger.warn("The permits of semaphore '" + key + "' were released by force in the names of their holders: "
+					+ all);
+		}
+		return all > 0;
 	}
 
 	private boolean limit(String key, @Nullable Integer limit) {

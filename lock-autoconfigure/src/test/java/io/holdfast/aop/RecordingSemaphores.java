@@ -144,6 +144,11 @@ class RecordingSemaphores implements SemaphoreService {
 		throw new UnsupportedOperationException();
 	}
 
+	@Override
+	public boolean forceRelease(String key) {
+		throw new UnsupportedOperationException();
+	}
+
 	private final class Permits extends RecordingLease implements PermitLease {
 
 		private final int permits;

@@ -1,0 +1,60 @@
+package io.holdfast.engine;
+
+import java.util.List;
+
+import io.holdfast.engine.EngineObserver.Command;
+import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.Holder;
+
+/**
+ * Releases what others hold, in their names. Blocks until the store answers. Thread-safe.
+ */
+final class ForcedRelease {
+
+	/** How many are released before it is looked for more. */
+	private static final int HOLDERS = 1000;
+
+	private final LeaseEngine engine;
+
+	ForcedRelease(LeaseEngine engine) {
+		this.engine = engine;
+	}
+
+	/**
+	 * Release all permits of a semaphore, or all readers and writers of a lock.
+	 * @return how many holders they had
+	 */
+	int releaseAll(Resource resource) {
+		int all = 0;
+		List<Holder> holders;
+		do {
+			holders = this.engine
+				.answer(this.engine.send(Command.INSPECT, () -> this.engine.store.inspectPermits(resource, HOLDERS)),
+						resource, "The inspection")
+				.holders();
+			for (Holder holder : holders) {
+				all += release(resource, holder.token(), holder.permits()) ? 1 : 0;
+			}
+		}
+		while (holders.size() == HOLDERS);
+		return all;
+	}
+
+	/**
+	 * Release what one token holds.
+	 * @return whether it held anything
+	 */
+	boolean release(Resource resource, String owner, int permits) {
+		Ask ended = new Ask(owner, permits, permits, true, null, 0, 0);
+		boolean released = this.engine
+			.answer(this.engine.send(Command.RELEASE, () -> this.engine.store.release(resource, ended, null)), resource,
+					"The forced release")
+			.released();
+		Hold own = this.engine.keeper.find(owner);
+		if (released && own != null) {
+			this.engine.lose(own, "it was released by force");
+		}
+		return released;
+	}
+
+}
