@@ -4,6 +4,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.ReleaseResult;
@@ -258,6 +259,16 @@ abstract class Gate {
 			}
 		});
 		detach(hold);
+	}
+
+	/**
+	 * Who waits here, for the store's answer or for a turn.
+	 * @return completed when events before it have run
+	 */
+	final CompletableFuture<List<Waiter>> waiters() {
+		CompletableFuture<List<Waiter>> answer = new CompletableFuture<>();
+		execute(() -> answer.complete(Stream.concat(this.contenders.stream(), this.queue.stream()).toList()));
+		return answer;
 	}
 
 	/** A hold was lost: whoever waits here need not wait for its thread. */

@@ -73,6 +73,8 @@ public final class LeaseEngine implements AutoCloseable {
 
 	private final LeaseStore.WakeUps wakeUps = new HandOvers();
 
+	private final Fleet fleet;
+
 	private final @Nullable ThreadScheduler ownScheduler;
 
 	private final AtomicLong tokens = new AtomicLong();
@@ -121,6 +123,7 @@ public final class LeaseEngine implements AutoCloseable {
 		this.settings = settings;
 		this.instanceId = instanceId;
 		this.random = random;
+		this.fleet = new Fleet(this, Tokens.shown(instanceId));
 		store.start(instanceId, this.wakeUps);
 	}
 
@@ -462,6 +465,23 @@ public final class LeaseEngine implements AutoCloseable {
 	boolean isIdle() {
 		return this.gates.isEmpty() && this.contenders.isEmpty() && this.retained.isEmpty()
 				&& this.keeper.holds().isEmpty();
+	}
+
+	// For whoever watches
+
+	/** Who waits for anything. */
+	CompletableFuture<List<Waiter>> waiters() {
+		List<CompletableFuture<List<Waiter>>> answers = this.gates.values().stream().map(Gate::waiters).toList();
+		return CompletableFuture.allOf(answers.toArray(CompletableFuture[]::new))
+			.thenApply((done) -> answers.stream().map(CompletableFuture::join).flatMap(List::stream).toList());
+	}
+
+	/**
+	 * What all instances that share the store hold and wait for.
+	 * @return the view of the fleet, which costs nothing while nobody looks
+	 */
+	public Fleet fleet() {
+		return this.fleet;
 	}
 
 	// Time

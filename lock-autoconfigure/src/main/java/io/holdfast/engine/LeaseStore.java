@@ -151,6 +151,12 @@ public interface LeaseStore extends AutoCloseable {
 	CompletableFuture<Boolean> limit(Resource resource, @Nullable Integer limit);
 
 	/**
+	 * For whoever watches: what all instances hold and wait for.
+	 * @return what this store tells of the fleet
+	 */
+	FleetStore fleet();
+
+	/**
 	 * Stop receiving wake-ups and free what this store opened. Commands fail afterwards.
 	 */
 	@Override

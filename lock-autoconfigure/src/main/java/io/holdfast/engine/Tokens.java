@@ -1,5 +1,9 @@
 package io.holdfast.engine;
 
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
 import java.util.regex.Pattern;
 
 /**
@@ -7,13 +11,41 @@ import java.util.regex.Pattern;
  */
 final class Tokens {
 
-	private static final Pattern TOKEN = Pattern.compile("[0-9a-f]{32}:[0-9]+");
+	private static final Pattern TOKEN = Pattern.compile("[0-9a-f]{32}:[0-9]{1,18}");
+
+	private static final int ID_LENGTH = 32;
+
+	private static final int SHOWN_BYTES = 4;
 
 	private Tokens() {
 	}
 
 	static boolean isToken(String owner) {
 		return TOKEN.matcher(owner).matches();
+	}
+
+	/** Which of its instance's requests a token is of. */
+	static long number(String token) {
+		return Long.parseLong(token.substring(ID_LENGTH + 1));
+	}
+
+	/** What may be shown of the instance that a token is of. */
+	static String shownInstance(String token) {
+		return shown(token.substring(0, ID_LENGTH));
+	}
+
+	/**
+	 * What may be shown of an instance: whoever knows its id could guess its tokens, and
+	 * release what it holds.
+	 */
+	static String shown(String instanceId) {
+		try {
+			byte[] digest = MessageDigest.getInstance("SHA-256").digest(instanceId.getBytes(StandardCharsets.US_ASCII));
+			return HexFormat.of().formatHex(digest, 0, SHOWN_BYTES);
+		}
+		catch (NoSuchAlgorithmException ex) {
+			throw new IllegalStateException(ex);
+		}
 	}
 
 }

@@ -7,6 +7,7 @@ import java.util.regex.Pattern;
 
 import org.jspecify.annotations.Nullable;
 
+import io.holdfast.engine.FleetStore;
 import io.holdfast.engine.LeaseStore;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
@@ -22,6 +23,8 @@ public final class MemoryLeaseStore implements LeaseStore {
 
 	private final MemoryLeases leases;
 
+	private final MemoryFleetStore fleet;
+
 	private volatile String instanceId = "";
 
 	private volatile boolean listening;
@@ -34,6 +37,7 @@ public final class MemoryLeaseStore implements LeaseStore {
 	 */
 	public MemoryLeaseStore(MemoryLeases leases) {
 		this.leases = leases;
+		this.fleet = new MemoryFleetStore(this, leases);
 	}
 
 	@Override
@@ -129,7 +133,12 @@ public final class MemoryLeaseStore implements LeaseStore {
 		return answer(() -> this.leases.permits(resource, (permits) -> permits.limit(limit)));
 	}
 
-	private <T> CompletableFuture<T> answer(Supplier<T> command) {
+	@Override
+	public FleetStore fleet() {
+		return this.fleet;
+	}
+
+	<T> CompletableFuture<T> answer(Supplier<T> command) {
 		return this.closed
 				? CompletableFuture.failedFuture(new StoreFailure("The store of the leases was closed", false, null))
 				: CompletableFuture.completedFuture(command.get());

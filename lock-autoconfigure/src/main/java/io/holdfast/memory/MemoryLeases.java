@@ -10,6 +10,7 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
+import io.holdfast.engine.FleetStore.Family;
 import io.holdfast.engine.LeaseStore.WakeUps;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
@@ -96,6 +97,16 @@ public final class MemoryLeases {
 			}
 			return reply;
 		});
+	}
+
+	/** Some of the keys, in their order: those behind one. */
+	List<String> keys(Family family, String behind, int most) {
+		return run(() -> ((family == Family.SEMAPHORES) ? this.semaphores : this.locks).keySet()
+			.stream()
+			.filter((key) -> key.compareTo(behind) > 0)
+			.sorted()
+			.limit(most)
+			.toList());
 	}
 
 	/** One command: atomic, at one time, and the wake-ups it causes after it. */

@@ -2,9 +2,13 @@ package io.holdfast.memory;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
+import java.util.stream.Stream;
 
 import org.jspecify.annotations.Nullable;
 
+import io.holdfast.engine.FleetStore.Place;
+import io.holdfast.engine.FleetStore.Standing;
 import io.holdfast.engine.LeaseStore.AcquireReply;
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
@@ -116,6 +120,18 @@ final class MemoryLock {
 	KeyState inspect() {
 		boolean read = this.shared.isHeld();
 		return new KeyState(read ? "" : owner(), read, isFree() ? 0 : ttl(), this.fence.last(), this.queue.size());
+	}
+
+	Standing look(int most) {
+		boolean held = owner() != null;
+		Standing others = this.shared.look(most);
+		Resource what = (others.holderCount() > 0 || !held && this.queue.isEmpty() && others.waiting() > 0)
+				? others.resource() : this.resource;
+		List<Place> holders = held ? List.of(Place.of(Objects.requireNonNull(this.owner), Kind.LOCK, 1, ttl()))
+				: others.holders();
+		Stream<Place> own = this.queue.stream().limit(most).map((queued) -> Place.of(queued.token(), Kind.LOCK, 1, 0));
+		return new Standing(what, this.fence.last(), null, 0, 0, held ? 1 : others.holderCount(), holders,
+				this.queue.size() + others.waiting(), Stream.concat(own, others.queue().stream()).toList());
 	}
 
 	boolean takeIfFree(String foreigner, long ttlMillis) {

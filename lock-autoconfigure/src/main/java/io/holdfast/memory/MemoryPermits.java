@@ -9,6 +9,8 @@ import java.util.TreeSet;
 
 import org.jspecify.annotations.Nullable;
 
+import io.holdfast.engine.FleetStore.Place;
+import io.holdfast.engine.FleetStore.Standing;
 import io.holdfast.engine.LeaseStore.AcquireReply;
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
@@ -17,6 +19,7 @@ import io.holdfast.engine.LeaseStore.Ask;
 import io.holdfast.engine.LeaseStore.Holder;
 import io.holdfast.engine.LeaseStore.PermitState;
 import io.holdfast.engine.Resource;
+import io.holdfast.engine.Resource.Kind;
 
 /**
  * The permits of one semaphore, or those of which a reader takes one and a writer all.
@@ -146,6 +149,22 @@ final class MemoryPermits {
 			.toList();
 		return new PermitState(this.limit, isIdle() ? 0 : this.asked, (int) this.used, this.holders.size(), first,
 				this.queue.size());
+	}
+
+	Standing look(int most) {
+		drop();
+		Kind kind = this.resource.kind();
+		List<Place> held = this.byEnd.stream()
+			.limit(most)
+			.map((one) -> Place.of(one.token(), kind, one.permits(), this.leases.millisUntil(one.expiresAt())))
+			.toList();
+		List<Place> queued = this.queue.values()
+			.stream()
+			.limit(most)
+			.map((one) -> Place.of(one.ask().token(), kind, one.ask().permits(), 0))
+			.toList();
+		return new Standing(this.resource, 0, this.limit, isIdle() ? 0 : this.asked, (int) this.used,
+				this.holders.size(), held, this.queue.size(), queued);
 	}
 
 	boolean isHeld() {

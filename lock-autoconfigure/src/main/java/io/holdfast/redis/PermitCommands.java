@@ -81,13 +81,14 @@ final class PermitCommands {
 
 	CompletableFuture<PermitState> inspect(Resource resource, int maxHolders) {
 		return this.executor.execute(Script.PERMITS_INSPECT, () -> keys(resource).toBytes(),
-				Stream.of(letter(resource), maxHolders), this.options.keyOf(resource), PermitCommands::state);
+				Stream.of(letter(resource), maxHolders, 0), this.options.keyOf(resource), PermitCommands::state);
 	}
 
 	private static PermitState state(List<?> reply) {
 		Object limit = reply.get(0);
 		List<Holder> holders = new ArrayList<>();
-		for (int i = 5; i < reply.size(); i += 2) {
+		long named = Replies.number(reply.get(5));
+		for (int i = 6; i < 6 + 2 * named; i += 2) {
 			String entry = Replies.text(reply.get(i));
 			int colon = entry.lastIndexOf(':');
 			holders.add(new Holder(entry.substring(0, colon), Integer.parseInt(entry.substring(colon + 1)),

@@ -29,6 +29,8 @@ final class RedisFailures {
 
 	private static final Pattern NO_LOGIN = Pattern.compile("\\b(NOAUTH|WRONGPASS)\\b|\\binvalid password\\b");
 
+	private static final Pattern WRONG_TYPE = Pattern.compile("\\bWRONGTYPE\\b");
+
 	private static final Pattern REFUSED = Pattern.compile("^(ERR|DENIED|CROSSSLOT|NOSCRIPT)\\b|user_script");
 
 	private RedisFailures() {
@@ -36,6 +38,10 @@ final class RedisFailures {
 
 	static boolean isUnknownScript(Throwable error) {
 		return find(error, Pattern.compile("\\bNOSCRIPT\\b")) != null;
+	}
+
+	static boolean isWrongType(Throwable error) {
+		return find(error, WRONG_TYPE) != null;
 	}
 
 	/**
@@ -71,7 +77,7 @@ final class RedisFailures {
 		if (error instanceof StoreFailure failure) {
 			return failure;
 		}
-		if (find(error, Pattern.compile("\\bWRONGTYPE\\b")) != null) {
+		if (isWrongType(error)) {
 			return new StoreFailure("Redis holds something else at '" + what
 					+ "' or at one of the keys beside it: use another key, or set"
 					+ " another holdfast.lock.key-prefix or holdfast.semaphore.key-prefix", false, error);

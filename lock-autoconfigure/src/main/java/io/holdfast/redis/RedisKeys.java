@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.List;
 
 import io.holdfast.engine.StoreFailure;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The keys in Redis of one exclusive lock.
@@ -90,7 +91,34 @@ record RedisKeys(String lock, String queue, String fence) {
 		}
 	}
 
-	private static boolean hasHashTag(String key) {
+	/**
+	 * Whether a key is one that is beside another one, and none that has others beside it
+	 * itself: those with a tag are refused if they end like that.
+	 * @param stored a key in Redis
+	 * @return whether it is a companion
+	 */
+	static boolean isBesideAnother(String stored) {
+		return hasHashTag(stored) && COMPANIONS.stream().anyMatch(stored::endsWith);
+	}
+
+	/**
+	 * The reverse of {@link #beside}.
+	 * @param stored a key in Redis
+	 * @param companion the ending of what it may be
+	 * @return the key that it would be beside, or {@code null} if there can be none
+	 */
+	static @Nullable String besideWhat(String stored, String companion) {
+		if (!stored.endsWith(companion) || !hasHashTag(stored)) {
+			return null;
+		}
+		String beside = stored.substring(0, stored.length() - companion.length());
+		boolean isTag = beside.startsWith("{") && beside.endsWith("}");
+		String inside = isTag ? beside.substring(1, beside.length() - 1) : beside;
+		// What has a tag of its own has its companions without further braces.
+		return (isTag && !hasHashTag(inside)) ? inside : beside;
+	}
+
+	static boolean hasHashTag(String key) {
 		int open = key.indexOf('{');
 		return open >= 0 && key.indexOf('}', open) > open + 1;
 	}

@@ -7,6 +7,7 @@ import java.util.function.Function;
 import java.util.stream.Stream;
 
 import io.holdfast.engine.Finding;
+import io.holdfast.engine.FleetStore;
 import io.holdfast.engine.LeaseStore;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
@@ -37,6 +38,8 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	private final Examination examination;
 
+	private final RedisFleetStore fleet;
+
 	/**
 	 * Create the store. Nothing is connected before it is used.
 	 * @param template where Redis is: only its connection factory is used. Its
@@ -54,6 +57,7 @@ public final class RedisLeaseStore implements LeaseStore {
 				: new WakeUpListener(factory, this.executor, options.channelPrefix(), this.cluster);
 		this.permits = new PermitCommands(options, this.cluster, this.executor, this.replies);
 		this.examination = new Examination(factory, this.executor, options);
+		this.fleet = new RedisFleetStore(options, this.executor, this.cluster ? new ClusterNodes(factory) : null);
 	}
 
 	@Override
@@ -171,6 +175,11 @@ public final class RedisLeaseStore implements LeaseStore {
 	@Override
 	public CompletableFuture<Boolean> limit(Resource resource, @Nullable Integer limit) {
 		return this.permits.limit(resource, limit);
+	}
+
+	@Override
+	public FleetStore fleet() {
+		return this.fleet;
 	}
 
 	@Override

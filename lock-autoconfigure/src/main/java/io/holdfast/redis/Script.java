@@ -33,6 +33,8 @@ enum Script {
 
 	PERMITS_INSPECT("permits-inspect.lua"),
 
+	SCAN("scan.lua"),
+
 	FINGERPRINTS("fingerprints.lua"),
 
 	RIGHTS("rights.lua"),

@@ -1,8 +1,11 @@
 -- Looks at a lock without changing anything.
 --
--- KEYS: the lock, its queue, its fence.
+-- KEYS: the lock, its queue, its fence; to name those who hold it and wait for it, also the queue of readers and writers.
+-- ARGV: how many to name of each at most; none, if it is left out.
 -- Returns {owner or nil, its ttl in milliseconds (-1: no end, 0: no owner), last fence, length of the queue, 1 if readers
--- or a writer of a read-write lock have the key, which have no name here, else 0}.
+-- or a writer of a read-write lock have the key, which are not the owner, else 0}; with names, further: {number of readers
+-- or writers that have it, length of their queue, how many of them are named, the entry of each and the milliseconds until
+-- its lease ends, how many of the queue are named, the entry of each, the entry of each in the other queue}.
 
 local owner, ttl, shared = redis.pcall('GET', KEYS[1]), 0, 0
 if type(owner) == 'table' then
@@ -21,4 +24,33 @@ elseif owner then
   ttl = redis.call('PTTL', KEYS[1])
 end
 local fence = tonumber(redis.call('GET', KEYS[3]) or 0) or 0
-return { owner, ttl, string.format('%.0f', fence), redis.call('ZCARD', KEYS[2]), shared }
+local result = { owner, ttl, string.format('%.0f', fence), redis.call('ZCARD', KEYS[2]), shared }
+if not ARGV[1] then
+  return result
+end
+
+local function append(entries)
+  for _, entry in ipairs(entries) do
+    table.insert(result, entry)
+  end
+end
+
+local holders = {}
+result[6] = 0
+if shared == 1 then
+  local time = redis.call('TIME')
+  local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+  result[6] = redis.call('ZCOUNT', KEYS[1], '(' .. now, '+inf')
+  holders = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[1])
+  for i = 2, #holders, 2 do
+    holders[i] = holders[i] - now
+  end
+end
+result[7] = redis.call('ZCARD', KEYS[4])
+result[8] = #holders / 2
+append(holders)
+local queue = redis.call('ZRANGE', KEYS[2], 0, ARGV[1] - 1)
+table.insert(result, #queue)
+append(queue)
+append(redis.call('ZRANGE', KEYS[4], 0, ARGV[1] - 1))
+return result

@@ -1,9 +1,10 @@
 -- Looks at a semaphore or a read-write lock without changing anything.
 --
 -- KEYS: holders, queue, state, a semaphore's limit. ARGV: S for a semaphore or R for a read-write lock, how many holders
--- to name at most.
--- Returns {limit of an operator or nil, last limit asked for, permits used, number of holders, number of waiters, token
--- and permits of the holder whose lease ends first, milliseconds until then, and so on}.
+-- to name at most, how many of the queue.
+-- Returns {limit of an operator or nil, last limit asked for, permits used, number of holders, number of waiters, how many
+-- holders are named, token and permits of the one whose lease ends first, milliseconds until then, and so on; then the
+-- entries of those in the queue}.
 
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
@@ -42,12 +43,18 @@ if not limit or limit > 1000000000 then
   limit = false
 end
 local asked = tonumber(redis.call('HGET', KEYS[3], 'asked')) or 0
-local result = { limit, asked, used, holders, redis.call('ZCARD', KEYS[2]) }
+local result = { limit, asked, used, holders, redis.call('ZCARD', KEYS[2]), 0 }
 if holders > 0 then
   local first = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[2])
+  result[6] = #first / 2
   for i = 1, #first, 2 do
     table.insert(result, first[i])
     table.insert(result, first[i + 1] - now)
+  end
+end
+if ARGV[3] ~= '0' then
+  for _, entry in ipairs(redis.call('ZRANGE', KEYS[2], 0, ARGV[3] - 1)) do
+    table.insert(result, entry)
   end
 end
 return result

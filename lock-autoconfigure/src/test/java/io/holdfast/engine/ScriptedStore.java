@@ -199,6 +199,11 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 	}
 
 	@Override
+	public FleetStore fleet() {
+		throw new UnsupportedOperationException();
+	}
+
+	@Override
 	public void close() {
 	}
 

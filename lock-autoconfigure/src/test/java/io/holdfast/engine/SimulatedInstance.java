@@ -240,6 +240,11 @@ final class SimulatedInstance implements Scheduler, LeaseStore {
 	}
 
 	@Override
+	public FleetStore fleet() {
+		throw new UnsupportedOperationException();
+	}
+
+	@Override
 	public void close() {
 		this.store.close();
 	}

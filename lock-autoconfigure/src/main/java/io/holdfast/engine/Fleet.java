@@ -1,0 +1,138 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+import org.jspecify.annotations.Nullable;
+
+import io.holdfast.LeaseStoreException;
+import io.holdfast.engine.FleetStore.Family;
+import io.holdfast.engine.FleetStore.Find;
+import io.holdfast.engine.FleetStore.Page;
+import io.holdfast.engine.FleetStore.Standing;
+
+/**
+ * Who holds what and who waits for it, in all instances that share an engine's store: for
+ * those who watch. Nothing here contains a token or an instance's id. Its methods block
+ * until the store has answered, and throw {@link LeaseStoreException} if it fails.
+ * Thread-safe.
+ */
+public final class Fleet {
+
+	/** How many holders and how many of a queue are named in a list. */
+	public static final int MOST_IN_LIST = 100;
+
+	/** How many holders and how many of a queue are named of one key. */
+	public static final int MOST_OF_ONE = 1000;
+
+	/** How long a page is looked for; then it is as long as it is. */
+	private static final long PAGE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+	private final LeaseEngine engine;
+
+	private final Reporter reporter;
+
+	private final String shown;
+
+	private final long startedAt;
+
+	Fleet(LeaseEngine engine, String shown) {
+		this.engine = engine;
+		this.shown = shown;
+		this.startedAt = engine.now();
+		this.reporter = new Reporter(engine, shown);
+	}
+
+	/**
+	 * By what this instance is known to others.
+	 * @return eight hexadecimal digits, from which its id cannot be told
+	 */
+	public String instance() {
+		return this.shown;
+	}
+
+	/**
+	 * How long this instance is there.
+	 * @return since its engine was created
+	 */
+	public Duration age() {
+		return Duration.ofNanos(this.engine.now() - this.startedAt);
+	}
+
+	/**
+	 * What this instance itself holds and waits for. Asks no store.
+	 * @return its report
+	 */
+	public Report report() {
+		return answer(this.reporter.report(), "The look at this instance");
+	}
+
+	/**
+	 * Some of all that is held or waited for, or has a limit, in no order.
+	 * @param family of what
+	 * @param cursor where the page before ended, or {@code null} to begin
+	 * @param wanted how many are enough, at least 1; there may be a few more, or fewer if
+	 * they are far between in the store
+	 * @return a page
+	 * @throws IllegalArgumentException if no page ends like that
+	 */
+	public Standings page(Family family, @Nullable String cursor, int wanted) {
+		long until = this.engine.now() + PAGE_NANOS;
+		String what = family.name().toLowerCase(Locale.ROOT);
+		List<Standing> found = new ArrayList<>();
+		String at = cursor;
+		do {
+			Page page = answer(this.engine.store.fleet().scan(family, at, wanted - found.size()),
+					"The look for " + what);
+			found.addAll(answer(lookAt(family, page.finds()), "The look at " + what));
+			at = page.cursor();
+		}
+		while (at != null && found.size() < wanted && this.engine.now() - until < 0);
+		return new Standings(found, at);
+	}
+
+	private CompletableFuture<List<Standing>> lookAt(Family family, List<Find> finds) {
+		List<CompletableFuture<Standing>> looks = finds.stream()
+			.map((find) -> this.engine.store.fleet().look(family, find.key(), MOST_IN_LIST))
+			.toList();
+		return CompletableFuture.allOf(looks.toArray(CompletableFuture[]::new)).thenApply((done) -> {
+			List<Standing> standings = new ArrayList<>();
+			for (int i = 0; i < looks.size(); i++) {
+				Standing standing = looks.get(i).join();
+				if (finds.get(i).counts(standing)) {
+					standings.add(standing);
+				}
+			}
+			return standings;
+		});
+	}
+
+	/**
+	 * Look at one thing.
+	 * @param family what it is
+	 * @param key its key, as its user named it
+	 * @return what is there
+	 */
+	public Standing look(Family family, String key) {
+		return answer(this.engine.store.fleet().look(family, key, MOST_OF_ONE), "The look at '" + key + "'");
+	}
+
+	private <T> T answer(CompletableFuture<T> command, String what) {
+		return Answers.await(command, this.engine.settings.commandTimeout(),
+				(error) -> Failures.storeTrouble(what, error));
+	}
+
+	/**
+	 * A page of what there is.
+	 *
+	 * @param standings what was found
+	 * @param cursor where the next page begins, or {@code null} if there is none
+	 */
+	public record Standings(List<Standing> standings, @Nullable String cursor) {
+	}
+
+}

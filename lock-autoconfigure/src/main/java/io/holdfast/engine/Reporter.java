@@ -1,0 +1,72 @@
+package io.holdfast.engine;
+
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+import org.jspecify.annotations.Nullable;
+
+import io.holdfast.engine.Report.Entry;
+
+/**
+ * Writes the report of its instance: when somebody asks, so that it costs nothing
+ * otherwise. Thread-safe.
+ */
+final class Reporter {
+
+	private final LeaseEngine engine;
+
+	private final String instance;
+
+	Reporter(LeaseEngine engine, String instance) {
+		this.engine = engine;
+		this.instance = instance;
+	}
+
+	/**
+	 * Look at all holds and waits.
+	 * @return the report; its parts are of slightly different moments
+	 */
+	CompletableFuture<Report> report() {
+		return this.engine.waiters().thenApply((waiters) -> {
+			long now = this.engine.now();
+			List<Entry> holds = this.engine.keeper.holds()
+				.stream()
+				.filter((hold) -> hold.isHeld(now))
+				.map((hold) -> entry(hold, now))
+				.toList();
+			List<Entry> waits = waiters.stream()
+				.filter((waiter) -> waiter.demand.waits() && !waiter.result.isDone())
+				.map(Reporter::entry)
+				.toList();
+			boolean cut = Math.max(holds.size(), waits.size()) > Report.MOST;
+			return new Report(this.instance, oldest(holds), oldest(waits), cut);
+		});
+	}
+
+	private static List<Entry> oldest(List<Entry> entries) {
+		return entries.stream()
+			.sorted(Comparator.comparingLong(Entry::millis).reversed().thenComparingLong(Entry::number))
+			.limit(Report.MOST)
+			.toList();
+	}
+
+	private static Entry entry(Hold hold, long now) {
+		return entry(hold.token, hold.demand, hold.permits, hold.owner, hold.heldFor(now).toMillis(),
+				TimeUnit.NANOSECONDS.toMillis(hold.validUntil() - now), hold.fence);
+	}
+
+	private static Entry entry(Waiter waiter) {
+		return entry(waiter.token, waiter.demand, waiter.demand.permits(), waiter.owner,
+				TimeUnit.NANOSECONDS.toMillis(waiter.waitedNanos()), 0, 0);
+	}
+
+	private static Entry entry(String token, Demand demand, int permits, @Nullable Thread owner, long millis,
+			long ttlMillis, long fence) {
+		return new Entry(Tokens.number(token), demand.resource(), permits, demand.name(),
+				(owner != null) ? owner.getName() : null, (owner != null) ? owner.getId() : 0, millis, ttlMillis,
+				fence);
+	}
+
+}

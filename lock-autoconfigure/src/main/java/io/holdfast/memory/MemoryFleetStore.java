@@ -1,0 +1,72 @@
+package io.holdfast.memory;
+
+import java.nio.charset.StandardCharsets;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.regex.Pattern;
+
+import org.jspecify.annotations.Nullable;
+
+import io.holdfast.engine.FleetStore;
+import io.holdfast.engine.Resource;
+import io.holdfast.engine.Resource.Kind;
+
+/**
+ * What is told of all that {@link MemoryLeases} keep. Every command is answered at once.
+ * Thread-safe.
+ */
+final class MemoryFleetStore implements FleetStore {
+
+	private static final HexFormat HEX = HexFormat.of();
+
+	/** The last key of a page. */
+	private static final Pattern CURSOR = Pattern.compile("([0-9a-f]{2})+");
+
+	private final MemoryLeaseStore store;
+
+	private final MemoryLeases leases;
+
+	MemoryFleetStore(MemoryLeaseStore store, MemoryLeases leases) {
+		this.store = store;
+		this.leases = leases;
+	}
+
+	@Override
+	public CompletableFuture<Page> scan(Family family, @Nullable String cursor, int wanted) {
+		String behind = (cursor != null) ? key(cursor) : "";
+		return this.store.answer(() -> {
+			List<String> keys = this.leases.keys(family, behind, wanted);
+			List<Find> finds = keys.stream().map((key) -> new Find(key, trace(standing(family, key, 1)))).toList();
+			boolean more = keys.size() == wanted;
+			return new Page(finds, more ? HEX.formatHex(keys.get(wanted - 1).getBytes(StandardCharsets.UTF_8)) : null);
+		});
+	}
+
+	private static String key(String cursor) {
+		if (!CURSOR.matcher(cursor).matches()) {
+			throw new IllegalArgumentException(
+					"The cursor is none that a page ended with: leave it out to begin at the first page");
+		}
+		return new String(HEX.parseHex(cursor), StandardCharsets.UTF_8);
+	}
+
+	private static Trace trace(Standing standing) {
+		if (standing.holderCount() > 0) {
+			return Trace.HOLDERS;
+		}
+		return (standing.limit() != null) ? Trace.LIMIT : Trace.QUEUE;
+	}
+
+	@Override
+	public CompletableFuture<Standing> look(Family family, String key, int most) {
+		return this.store.answer(() -> standing(family, key, most));
+	}
+
+	private Standing standing(Family family, String key, int most) {
+		return (family == Family.SEMAPHORES)
+				? this.leases.permits(new Resource(Kind.SEMAPHORE, key), (permits) -> permits.look(most))
+				: this.leases.lock(key, (lock) -> lock.look(most));
+	}
+
+}

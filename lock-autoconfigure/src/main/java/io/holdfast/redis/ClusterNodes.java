@@ -1,0 +1,80 @@
+package io.holdfast.redis;
+
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.StreamSupport;
+
+import org.springframework.data.redis.connection.ClusterSlotHashUtil;
+import org.springframework.data.redis.connection.RedisClusterConnection;
+import org.springframework.data.redis.connection.RedisClusterNode;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+
+/**
+ * The nodes of a cluster, each known by its first slot, so that a script that has a key
+ * of that slot runs there. Thread-safe.
+ */
+final class ClusterNodes {
+
+	private final RedisConnectionFactory factory;
+
+	ClusterNodes(RedisConnectionFactory factory) {
+		this.factory = factory;
+	}
+
+	/**
+	 * The nodes that may have keys with a prefix. Does not block.
+	 * @param prefix what the keys begin with
+	 * @return the first slot of each, in their order, at least one
+	 */
+	CompletableFuture<List<Integer>> firstSlots(String prefix) {
+		if (RedisKeys.hasHashTag(prefix)) {
+			return CompletableFuture.completedFuture(List.of(ClusterSlotHashUtil.calculateSlot(prefix)));
+		}
+		// The driver may have to connect for it.
+		return CompletableFuture.supplyAsync(this::ask, (task) -> {
+			Thread thread = new Thread(task, "holdfast-redis-nodes");
+			thread.setDaemon(true);
+			thread.start();
+		});
+	}
+
+	private List<Integer> ask() {
+		try (RedisClusterConnection connection = this.factory.getClusterConnection()) {
+			List<Integer> slots = StreamSupport.stream(connection.clusterGetNodes().spliterator(), false)
+				.filter((node) -> node.isMaster() && !node.getSlotRange().getSlots().isEmpty())
+				.map(ClusterNodes::firstSlot)
+				.sorted()
+				.toList();
+			// Redis says what is wrong if that is not served.
+			return slots.isEmpty() ? List.of(0) : slots;
+		}
+		catch (RuntimeException ex) {
+			throw RedisFailures.of(ex, "the nodes of the cluster");
+		}
+	}
+
+	private static int firstSlot(RedisClusterNode node) {
+		return node.getSlotRange().getSlots().stream().mapToInt(Integer::intValue).min().orElseThrow();
+	}
+
+	/**
+	 * A key that a node would have.
+	 * @param slot one of its slots
+	 * @param prefix what the key is to begin with, for the rights of the user
+	 * @return the key, which nothing is ever stored at
+	 */
+	static String keyAt(int slot, String prefix) {
+		if (RedisKeys.hasHashTag(prefix)) {
+			return prefix;
+		}
+		// Some 16,000 tries, which takes a few milliseconds.
+		for (int i = 0; i < Integer.MAX_VALUE; i++) {
+			String key = prefix + "{" + i + "}";
+			if (ClusterSlotHashUtil.calculateSlot(key) == slot) {
+				return key;
+			}
+		}
+		throw new IllegalStateException("No key has slot " + slot);
+	}
+
+}

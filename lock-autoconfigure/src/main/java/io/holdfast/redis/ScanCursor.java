@@ -1,0 +1,67 @@
+package io.holdfast.redis;
+
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where a walk over all keys is.
+ *
+ * @param slot in a cluster, the first slot of the node that it is on
+ * @param position what SCAN said; 0 before the first step on a node, and after the last
+ */
+record ScanCursor(int slot, String position) {
+
+	private static final Pattern TEXT = Pattern.compile("(\\d{1,5})-(\\d{1,20})");
+
+	private static final String END = "0";
+
+	/**
+	 * Where to go on.
+	 * @param text what was told as the end of a page, or {@code null} to begin
+	 * @param slots the first slots of all nodes, at least one
+	 * @return the cursor
+	 * @throws IllegalArgumentException if no page ends like that
+	 */
+	static ScanCursor of(@Nullable String text, List<Integer> slots) {
+		if (text == null) {
+			return new ScanCursor(slots.get(0), END);
+		}
+		check(text);
+		int dash = text.indexOf('-');
+		return new ScanCursor(Integer.parseInt(text.substring(0, dash)), text.substring(dash + 1));
+	}
+
+	/**
+	 * Refuse what is no cursor.
+	 * @param text what was told as the end of a page, or {@code null} to begin
+	 * @throws IllegalArgumentException if no page ends like that
+	 */
+	static void check(@Nullable String text) {
+		Matcher matcher = TEXT.matcher((text != null) ? text : "0-0");
+		if (!matcher.matches()) {
+			throw new IllegalArgumentException(
+					"The cursor is none that a page ended with: leave it out to begin at the first page");
+		}
+	}
+
+	/**
+	 * Where to go on after a step.
+	 * @param next what SCAN said
+	 * @param slots the first slots of all nodes, in their order
+	 * @return the text of the cursor, or {@code null} if the step was the last one
+	 */
+	@Nullable String after(String next, List<Integer> slots) {
+		if (!next.equals(END)) {
+			return this.slot + "-" + next;
+		}
+		return slots.stream()
+			.filter((first) -> first > this.slot)
+			.findFirst()
+			.map((first) -> first + "-" + END)
+			.orElse(null);
+	}
+
+}

@@ -1,0 +1,83 @@
+package io.holdfast.redis;
+
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+import io.holdfast.engine.FleetStore.Place;
+import io.holdfast.engine.FleetStore.Standing;
+import io.holdfast.engine.Resource;
+import io.holdfast.engine.Resource.Kind;
+
+/**
+ * Reads what the scripts that look reply of holders and queues. What somebody else wrote
+ * there is left out.
+ */
+final class StandingReplies {
+
+	/** The token, of permits how many, and what matters to the scripts only. */
+	private static final Pattern ENTRY = Pattern.compile("([0-9a-f]{32}:[0-9]{1,18}):([0-9]{1,18})(:.*)?");
+
+	private StandingReplies() {
+	}
+
+	static Standing nothing(Resource resource) {
+		return new Standing(resource, 0, null, 0, 0, 0, List.of(), 0, List.of());
+	}
+
+	static Standing semaphore(Resource resource, List<?> reply) {
+		Object limit = reply.get(0);
+		int named = number(reply, 5);
+		List<Place> holders = holders(reply, 6, named, Kind.SEMAPHORE);
+		List<Place> queue = queue(reply, 6 + 2 * named, reply.size(), Kind.SEMAPHORE);
+		return new Standing(resource, 0, (limit != null) ? (int) Replies.number(limit) : null, number(reply, 1),
+				number(reply, 2), number(reply, 3), holders, number(reply, 4), queue);
+	}
+
+	static Standing lock(String key, List<?> reply) {
+		Object owner = reply.get(0);
+		boolean shared = Replies.flag(reply.get(4));
+		int waiting = number(reply, 3);
+		int sharing = number(reply, 6);
+		int named = number(reply, 7);
+		int queueAt = 8 + 2 * named;
+		int othersAt = queueAt + 1 + number(reply, queueAt);
+		List<Place> queue = Stream
+			.concat(queue(reply, queueAt + 1, othersAt, Kind.LOCK).stream(),
+					queue(reply, othersAt, reply.size(), Kind.READ_WRITE).stream())
+			.toList();
+		List<Place> holders = shared ? holders(reply, 8, named, Kind.READ_WRITE) : (owner != null)
+				? List.of(Place.of(Replies.text(owner), Kind.LOCK, 1, Replies.number(reply.get(1)))) : List.of();
+		boolean readWrite = shared || owner == null && waiting == 0 && sharing > 0;
+		return new Standing(new Resource(readWrite ? Kind.READ_WRITE : Kind.LOCK, key), Replies.number(reply.get(2)),
+				null, 0, 0, shared ? number(reply, 5) : holders.size(), holders, waiting + sharing, queue);
+	}
+
+	private static int number(List<?> reply, int at) {
+		return (int) Replies.number(reply.get(at));
+	}
+
+	private static List<Place> holders(List<?> reply, int from, int count, Kind kind) {
+		return IntStream.range(0, count)
+			.map((i) -> from + 2 * i)
+			.boxed()
+			.flatMap((at) -> place(reply.get(at), kind, Replies.number(reply.get(at + 1))))
+			.toList();
+	}
+
+	private static List<Place> queue(List<?> reply, int from, int to, Kind kind) {
+		return reply.subList(from, to).stream().flatMap((entry) -> place(entry, kind, 0)).toList();
+	}
+
+	private static Stream<Place> place(Object entry, Kind kind, long ttlMillis) {
+		Matcher matcher = ENTRY.matcher(Replies.text(entry));
+		if (!matcher.matches()) {
+			return Stream.empty();
+		}
+		int permits = (kind == Kind.LOCK) ? 1 : (int) Math.min(Long.parseLong(matcher.group(2)), Resource.ALL);
+		return Stream.of(Place.of(matcher.group(1), kind, permits, ttlMillis));
+	}
+
+}

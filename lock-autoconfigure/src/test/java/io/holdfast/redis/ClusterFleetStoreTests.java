@@ -1,0 +1,35 @@
+package io.holdfast.redis;
+
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+
+/**
+ * What a store in a Redis cluster tells of the fleet.
+ */
+@WithRedis
+class ClusterFleetStoreTests extends RedisFleetContract {
+
+	private static OneNodeCluster cluster;
+
+	@BeforeAll
+	static void startCluster(TestRedis redis) {
+		cluster = new OneNodeCluster(redis);
+	}
+
+	ClusterFleetStoreTests() {
+		super(cluster.stores());
+	}
+
+	@Override
+	protected boolean seesWhoIsGone() {
+		return false;
+	}
+
+	@AfterAll
+	static void closeCluster() {
+		cluster.close();
+	}
+
+}

@@ -1,0 +1,95 @@
+package io.holdfast.redis;
+
+import java.time.Duration;
+import java.util.List;
+
+import io.holdfast.engine.FleetStore.Family;
+import io.holdfast.engine.FleetStore.Page;
+import io.holdfast.engine.LeaseStore;
+import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.redis.RedisLeaseStore.Options;
+import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.core.StringRedisTemplate;
+import org.springframework.data.redis.core.script.RedisScript;
+
+import static io.holdfast.engine.Locks.lock;
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * What a store in Redis tells of the fleet, and how it looks for that.
+ */
+@WithRedis
+class RedisFleetStoreTests extends RedisFleetContract {
+
+	private static final RedisScript<Long> POPULATE = RedisScript
+		.of("for i = 1, 50000 do redis.call('SET', 'key' .. i, '') end return 1", Long.class);
+
+	private final TestRedis redis;
+
+	RedisFleetStoreTests(TestRedis redis) {
+		super(new TestStores(redis.keyPrefix() + PREFIX, redis.template(), redis::connectionFactory));
+		this.redis = redis;
+	}
+
+	@Test
+	@DisplayName("a lock that is called like a key beside another one is told, and what is beside a lock is not")
+	void tellsLocksFromCompanions() {
+		for (String key : List.of("my:queue", "my:fence", "x:state", "{a}b", "{a}b:mystate", "a{b", "a}")) {
+			granted(this.a.acquire(lock(key), Ask.forLock(this.a.token("1"), LEASE, CLAIM)));
+			busy(this.b.acquire(lock(key), Ask.forLock(this.b.token("1"), LEASE, CLAIM)));
+		}
+		this.redis.template().opsForHash().put(this.redis.keyPrefix() + PREFIX + "lock:hash", "field", "value");
+		this.redis.template().opsForZSet().add(this.redis.keyPrefix() + PREFIX + "lock:zset", "value", 1);
+		this.redis.template().opsForValue().set(this.redis.keyPrefix() + PREFIX + "another", "value");
+		assertThat(walk(Family.LOCKS, 100)).containsExactlyInAnyOrder("my:queue", "my:fence", "x:state", "{a}b",
+				"{a}b:mystate", "a{b", "a}");
+		assertThat(walk(Family.SEMAPHORES, 100)).isEmpty();
+	}
+
+	@Test
+	@DisplayName("with an empty prefix, neither semaphores nor keys beside others are taken for locks")
+	void tellsLocksWithoutPrefix() {
+		RedisServer server = this.redis.startServer();
+		RedisConnectionFactory connections = this.redis.connectionFactory(server.host(), server.port());
+		LeaseStore store = new RedisLeaseStore(new StringRedisTemplate(connections),
+				new Options("", "semaphore:", "wake:", null, Duration.ofSeconds(20), Duration.ofSeconds(5), true));
+		get(store.acquire(lock("a"), Ask.forLock(this.a.token("1"), LEASE, CLAIM), true));
+		get(store.acquire(lock("a"), Ask.forLock(this.b.token("1"), LEASE, CLAIM), true));
+		get(store.acquire(SEMAPHORE, new Ask(this.a.token("1"), 1, 1, true, null, LEASE, CLAIM), true));
+		assertThat(get(store.fleet().scan(Family.LOCKS, null, 100)).finds()).extracting("key").containsOnly("a");
+		assertThat(get(store.fleet().scan(Family.SEMAPHORES, null, 100)).finds()).extracting("key")
+			.containsExactly(KEY);
+		store.close();
+	}
+
+	@Test
+	@DisplayName("Redis is not kept from serving others for longer than it takes to look at some ten thousand keys")
+	void looksAtSoManyKeysAtATime() {
+		RedisServer server = this.redis.startServer();
+		RedisConnectionFactory connections = this.redis.connectionFactory(server.host(), server.port());
+		StringRedisTemplate template = new StringRedisTemplate(connections);
+		template.execute(POPULATE, List.of());
+		LeaseStore store = new RedisLeaseStore(template, Options.defaults());
+		get(store.acquire(lock(KEY), Ask.forLock(this.a.token("1"), LEASE, CLAIM), true));
+		int calls = 0;
+		int finds = 0;
+		String cursor = null;
+		do {
+			Page page = get(store.fleet().scan(Family.LOCKS, cursor, 100));
+			finds += page.finds().size();
+			cursor = page.cursor();
+			calls++;
+		}
+		while (cursor != null);
+		assertThat(finds).isEqualTo(1);
+		assertThat(calls).isBetween(4, 6);
+		store.close();
+	}
+
+}
