@@ -1,0 +1,133 @@
+package io.holdfast.actuate;
+
+import java.time.Instant;
+import java.util.List;
+
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.engine.DefaultLockService;
+import io.holdfast.engine.Fleet;
+import io.holdfast.engine.Fleet.Standings;
+import io.holdfast.engine.FleetStore.Family;
+import io.holdfast.engine.FleetStore.Place;
+import io.holdfast.engine.FleetStore.Standing;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.Report;
+import io.holdfast.engine.Report.Entry;
+import io.holdfast.engine.Resource;
+import io.holdfast.engine.Resource.Kind;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.boot.actuate.endpoint.Access;
+import org.springframework.boot.actuate.endpoint.annotation.DeleteOperation;
+import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
+import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
+import org.springframework.boot.actuate.endpoint.annotation.Selector;
+import org.springframework.boot.actuate.endpoint.annotation.Selector.Match;
+
+/**
+ * Who holds which lock, and who waits for it: in this instance and in the fleet. By
+ * default it may only be read; with unrestricted access locks may be released by force.
+ * Blocks until the store has answered. Thread-safe.
+ */
+@Endpoint(id = "locks", defaultAccess = Access.READ_ONLY)
+public class LocksEndpoint {
+
+	private final Fleet fleet;
+
+	private final LockService locks;
+
+	/**
+	 * Create the endpoint.
+	 * @param engine whose locks, and in whose store
+	 */
+	public LocksEndpoint(LeaseEngine engine) {
+		this.fleet = engine.fleet();
+		this.locks = new DefaultLockService(engine);
+	}
+
+	/**
+	 * All locks of this instance, and a page of those of the fleet.
+	 * @param cursor where the page before ended, or {@code null} to begin
+	 * @param limit how many locks of the fleet are wanted, from 1 to 1000, or
+	 * {@code null} for 100; there may be a few more
+	 * @return all locks
+	 */
+	@ReadOperation
+	public LocksView locks(@Nullable String cursor, @Nullable Integer limit) {
+		int wanted = Endpoints.limit(limit);
+		Instant now = Instant.now();
+		Report report = this.fleet.report();
+		return new LocksView(Endpoints.self(this.fleet, now),
+				report.holds().stream().filter(LocksEndpoint::isLock).map((hold) -> held(hold, now)).toList(),
+				report.waits().stream().filter(LocksEndpoint::isLock).map((wait) -> waiting(wait, now)).toList(),
+				report.cut(), fleet(cursor, wanted));
+	}
+
+	private LocksView.Fleet fleet(@Nullable String cursor, int wanted) {
+		try {
+			Standings page = Endpoints.checked(() -> this.fleet.page(Family.LOCKS, cursor, wanted));
+			List<LockView> views = page.standings().stream().map(LocksEndpoint::view).toList();
+			return new LocksView.Fleet(List.of(), views, List.of(), List.of(), page.cursor(), null);
+		}
+		catch (LeaseStoreException ex) {
+			// What this instance knows by itself is worth all the more now.
+			return new LocksView.Fleet(List.of(), List.of(), List.of(), List.of(), cursor, ex.getMessage());
+		}
+	}
+
+	/**
+	 * One lock.
+	 * @param key its key
+	 * @return the lock, or {@code null} if nobody holds it or waits for it
+	 */
+	@ReadOperation
+	public @Nullable LockView lock(@Selector(match = Match.ALL_REMAINING) String... key) {
+		String name = Endpoints.checked(() -> LockRequest.of(Endpoints.key(key)).key());
+		Standing standing = this.fleet.look(Family.LOCKS, name);
+		return standing.isEmpty() ? null : view(standing);
+	}
+
+	/**
+	 * Release a lock in its owner's name, whoever that is; see
+	 * {@link LockService#forceRelease}.
+	 * @param key its key
+	 * @return whether anybody owned it
+	 */
+	@DeleteOperation
+	public ReleaseView release(@Selector(match = Match.ALL_REMAINING) String... key) {
+		return Endpoints.checked(() -> new ReleaseView(this.locks.forceRelease(Endpoints.key(key))));
+	}
+
+	private static boolean isLock(Entry entry) {
+		return entry.resource().kind() != Kind.SEMAPHORE;
+	}
+
+	private static LocksView.Held held(Entry hold, Instant now) {
+		return new LocksView.Held(hold.resource().key(), hold.mode(), hold.name(), hold.thread(),
+				now.minusMillis(hold.millis()), hold.ttlMillis(), hold.fence());
+	}
+
+	private static LocksView.Waiting waiting(Entry wait, Instant now) {
+		return new LocksView.Waiting(wait.resource().key(), wait.mode(), wait.name(), wait.thread(),
+				now.minusMillis(wait.millis()));
+	}
+
+	private static LockView view(Standing standing) {
+		Resource lock = standing.resource();
+		return new LockView(lock.key(), (lock.kind() == Kind.LOCK) ? "EXCLUSIVE" : "READ_WRITE", standing.fence(),
+				standing.holderCount(), standing.holders().stream().map(LocksEndpoint::holder).toList(),
+				standing.queue().stream().map(LocksEndpoint::waiter).toList(), standing.waiting(), null, null);
+	}
+
+	private static LockView.Holder holder(Place place) {
+		return new LockView.Holder(place.instance(), place.instance() == null,
+				Report.mode(place.kind(), place.permits()), place.ttlMillis(), null, null, null);
+	}
+
+	private static LockView.Waiter waiter(Place place) {
+		return new LockView.Waiter(place.instance(), Report.mode(place.kind(), place.permits()), null, null, null);
+	}
+
+}

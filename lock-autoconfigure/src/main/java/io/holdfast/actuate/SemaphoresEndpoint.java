@@ -1,0 +1,158 @@
+package io.holdfast.actuate;
+
+import java.time.Instant;
+import java.util.List;
+
+import io.holdfast.LeaseStoreException;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreService;
+import io.holdfast.engine.DefaultSemaphoreService;
+import io.holdfast.engine.Fleet;
+import io.holdfast.engine.Fleet.Standings;
+import io.holdfast.engine.FleetStore.Family;
+import io.holdfast.engine.FleetStore.Place;
+import io.holdfast.engine.FleetStore.Standing;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.Report;
+import io.holdfast.engine.Report.Entry;
+import io.holdfast.engine.Resource.Kind;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.boot.actuate.endpoint.Access;
+import org.springframework.boot.actuate.endpoint.annotation.DeleteOperation;
+import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
+import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
+import org.springframework.boot.actuate.endpoint.annotation.Selector;
+import org.springframework.boot.actuate.endpoint.annotation.Selector.Match;
+import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
+
+/**
+ * Who holds permits of which semaphore, and who waits for them: in this instance and in
+ * the fleet. By default it may only be read; with unrestricted access limits may be set
+ * and permits released by force. Blocks until the store has answered. Thread-safe.
+ */
+@Endpoint(id = "semaphores", defaultAccess = Access.READ_ONLY)
+public class SemaphoresEndpoint {
+
+	private final Fleet fleet;
+
+	private final SemaphoreService semaphores;
+
+	/**
+	 * Create the endpoint.
+	 * @param engine whose semaphores, and in whose store
+	 */
+	public SemaphoresEndpoint(LeaseEngine engine) {
+		this.fleet = engine.fleet();
+		this.semaphores = new DefaultSemaphoreService(engine);
+	}
+
+	/**
+	 * All semaphores of this instance, and a page of those of the fleet.
+	 * @param cursor where the page before ended, or {@code null} to begin
+	 * @param limit how many semaphores of the fleet are wanted, from 1 to 1000, or
+	 * {@code null} for 100; there may be a few more
+	 * @return all semaphores
+	 */
+	@ReadOperation
+	public SemaphoresView semaphores(@Nullable String cursor, @Nullable Integer limit) {
+		int wanted = Endpoints.limit(limit);
+		Instant now = Instant.now();
+		Report report = this.fleet.report();
+		return new SemaphoresView(Endpoints.self(this.fleet, now),
+				report.holds().stream().filter(SemaphoresEndpoint::isSemaphore).map((hold) -> held(hold, now)).toList(),
+				report.waits()
+					.stream()
+					.filter(SemaphoresEndpoint::isSemaphore)
+					.map((wait) -> waiting(wait, now))
+					.toList(),
+				report.cut(), fleet(cursor, wanted));
+	}
+
+	private SemaphoresView.Fleet fleet(@Nullable String cursor, int wanted) {
+		try {
+			Standings page = Endpoints.checked(() -> this.fleet.page(Family.SEMAPHORES, cursor, wanted));
+			List<SemaphoreView> views = page.standings().stream().map(SemaphoresEndpoint::view).toList();
+			return new SemaphoresView.Fleet(List.of(), views, page.cursor(), null);
+		}
+		catch (LeaseStoreException ex) {
+			// What this instance knows by itself is worth all the more now.
+			return new SemaphoresView.Fleet(List.of(), List.of(), cursor, ex.getMessage());
+		}
+	}
+
+	/**
+	 * One semaphore.
+	 * @param key its key
+	 * @return the semaphore, or {@code null} if nobody holds a permit or waits for one,
+	 * and no limit is set
+	 */
+	@ReadOperation
+	public @Nullable SemaphoreView semaphore(@Selector(match = Match.ALL_REMAINING) String... key) {
+		String name = Endpoints.checked(() -> SemaphoreRequest.of(Endpoints.key(key), 1).key());
+		Standing standing = this.fleet.look(Family.SEMAPHORES, name);
+		return standing.isEmpty() ? null : view(standing);
+	}
+
+	/**
+	 * Set a limit that comes before those of all requests, or clear it; see
+	 * {@link SemaphoreService#setLimit}.
+	 * @param key which semaphore
+	 * @param limit the limit, from 0 to 1,000,000,000, or {@code null} to clear it
+	 */
+	@WriteOperation
+	public void limit(@Selector(match = Match.ALL_REMAINING) String[] key, @Nullable Integer limit) {
+		String name = Endpoints.key(key);
+		Endpoints.checked(() -> {
+			if (limit == null) {
+				return this.semaphores.clearLimit(name);
+			}
+			this.semaphores.setLimit(name, limit);
+			return true;
+		});
+	}
+
+	/**
+	 * Release all permits of a semaphore in their holders' names; see
+	 * {@link SemaphoreService#forceRelease}.
+	 * @param key which semaphore
+	 * @return whether anybody held a permit
+	 */
+	@DeleteOperation
+	public ReleaseView release(@Selector(match = Match.ALL_REMAINING) String... key) {
+		return Endpoints.checked(() -> new ReleaseView(this.semaphores.forceRelease(Endpoints.key(key))));
+	}
+
+	private static boolean isSemaphore(Entry entry) {
+		return entry.resource().kind() == Kind.SEMAPHORE;
+	}
+
+	private static SemaphoresView.Held held(Entry hold, Instant now) {
+		return new SemaphoresView.Held(hold.resource().key(), hold.permits(), hold.name(), hold.thread(),
+				now.minusMillis(hold.millis()), hold.ttlMillis());
+	}
+
+	private static SemaphoresView.Waiting waiting(Entry wait, Instant now) {
+		return new SemaphoresView.Waiting(wait.resource().key(), wait.permits(), wait.name(), wait.thread(),
+				now.minusMillis(wait.millis()));
+	}
+
+	private static SemaphoreView view(Standing standing) {
+		Integer set = standing.limit();
+		Integer asked = (standing.asked() > 0) ? Integer.valueOf(standing.asked()) : null;
+		Integer limit = (set != null) ? set : asked;
+		Integer free = (limit != null) ? Integer.valueOf(Math.max(0, limit - standing.used())) : null;
+		return new SemaphoreView(standing.resource().key(), limit, set != null, standing.used(), free,
+				standing.holderCount(), standing.holders().stream().map(SemaphoresEndpoint::holder).toList(),
+				standing.queue().stream().map(SemaphoresEndpoint::waiter).toList(), standing.waiting(), null, null);
+	}
+
+	private static SemaphoreView.Holder holder(Place place) {
+		return new SemaphoreView.Holder(place.instance(), place.permits(), place.ttlMillis(), null, null, null);
+	}
+
+	private static SemaphoreView.Waiter waiter(Place place) {
+		return new SemaphoreView.Waiter(place.instance(), place.permits(), null, null, null);
+	}
+
+}

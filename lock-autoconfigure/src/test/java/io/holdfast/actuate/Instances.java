@@ -1,0 +1,46 @@
+package io.holdfast.actuate;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+
+import io.holdfast.engine.EngineSettings;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.memory.MemoryLeaseStore;
+import io.holdfast.memory.MemoryLeases;
+
+/**
+ * Some instances that share what is kept in memory.
+ */
+final class Instances implements AutoCloseable {
+
+	private final MemoryLeases leases = new MemoryLeases(System::nanoTime);
+
+	private final Deque<LeaseEngine> engines = new ArrayDeque<>();
+
+	private final List<MemoryLeaseStore> stores = new ArrayList<>();
+
+	LeaseEngine start() {
+		MemoryLeaseStore store = new MemoryLeaseStore(this.leases);
+		this.stores.add(store);
+		LeaseEngine engine = new LeaseEngine(store, EngineSettings.defaults());
+		this.engines.push(engine);
+		return engine;
+	}
+
+	/** Let all commands fail from now on. */
+	void fail() {
+		this.stores.forEach(MemoryLeaseStore::close);
+	}
+
+	MemoryLeases leases() {
+		return this.leases;
+	}
+
+	@Override
+	public void close() {
+		this.engines.forEach(LeaseEngine::close);
+	}
+
+}

@@ -1,0 +1,195 @@
+package io.holdfast.actuate;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockMode;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.actuate.LocksView.Held;
+import io.holdfast.actuate.LocksView.Waiting;
+import io.holdfast.engine.DefaultLockService;
+import io.holdfast.engine.LeaseEngine;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.tuple;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * The endpoint of locks.
+ */
+class LocksEndpointTests {
+
+	private final Instances instances = new Instances();
+
+	private final LeaseEngine own = this.instances.start();
+
+	private final LeaseEngine other = this.instances.start();
+
+	private final LockService ownLocks = new DefaultLockService(this.own);
+
+	private final LockService otherLocks = new DefaultLockService(this.other);
+
+	private final LocksEndpoint endpoint = new LocksEndpoint(this.own);
+
+	@AfterEach
+	void close() {
+		this.instances.close();
+	}
+
+	private LocksView locks() {
+		return this.endpoint.locks(null, null);
+	}
+
+	private CompletableFuture<LockLease> waitFor(LockService locks, LockRequest request) {
+		return locks.acquireAsync(request.waitTime(Duration.ofMinutes(1)));
+	}
+
+	@Test
+	@DisplayName("what this instance holds and waits for is told with thread, name, time and fence")
+	void tellsOfThisInstance() {
+		Instant before = Instant.now();
+		LockLease lease = this.ownLocks.acquire(LockRequest.of("stock:1").name("stock"));
+		LockLease read = this.ownLocks.acquire(LockRequest.of("price").mode(LockMode.READ));
+		this.otherLocks.acquire("elsewhere");
+		CompletableFuture<LockLease> waiting = waitFor(this.ownLocks, LockRequest.of("elsewhere").name("else"));
+		LocksView view = locks();
+		assertThat(view.cut()).isFalse();
+		assertThat(view.held()).extracting(Held::key, Held::mode, Held::name, Held::thread, Held::fence)
+			.containsExactly(
+					tuple("stock:1", LockMode.EXCLUSIVE, "stock", Thread.currentThread().getName(), lease.fence()),
+					tuple("price", LockMode.READ, null, Thread.currentThread().getName(), read.fence()));
+		assertThat(view.held()).allSatisfy((held) -> {
+			assertThat(held.since()).isBetween(before.minusMillis(1), Instant.now());
+			assertThat(held.ttlMillis()).isBetween(20_000L, 30_000L);
+		});
+		assertThat(view.waiting()).extracting(Waiting::key, Waiting::mode, Waiting::name, Waiting::thread)
+			.containsExactly(tuple("elsewhere", LockMode.EXCLUSIVE, "else", null));
+		waiting.cancel(true);
+		await().untilAsserted(() -> assertThat(locks().waiting()).isEmpty());
+		lease.release();
+		read.release();
+		assertThat(locks().held()).isEmpty();
+	}
+
+	@Test
+	@DisplayName("a nested lease is not told twice, and who waits inside of this instance is told")
+	void tellsOfHoldsNotOfLeases() {
+		LockLease outer = this.ownLocks.acquire("stock:1");
+		LockLease inner = this.ownLocks.acquire("stock:1");
+		CompletableFuture<LockLease> first = waitFor(this.ownLocks, LockRequest.of("stock:1"));
+		CompletableFuture<LockLease> second = waitFor(this.ownLocks, LockRequest.of("stock:1"));
+		assertThat(locks().held()).hasSize(1);
+		assertThat(locks().waiting()).hasSize(2);
+		List.of(first, second).forEach((waiting) -> waiting.cancel(true));
+		inner.release();
+		assertThat(locks().held()).hasSize(1);
+		outer.release();
+	}
+
+	@Test
+	@DisplayName("locks of the fleet are told with their holders and queues, in pages")
+	void tellsOfTheFleet() {
+		List<LockLease> leases = new ArrayList<>();
+		for (int i = 0; i < 5; i++) {
+			leases.add(this.otherLocks.acquire("stock:" + i));
+		}
+		CompletableFuture<LockLease> waiting = waitFor(this.ownLocks, LockRequest.of("stock:3"));
+		this.instances.leases().takeIfFree("stock:9", "somebody", -1);
+		String ownId = this.own.fleet().instance();
+		String otherId = this.other.fleet().instance();
+		assertThat(ownId).matches("[0-9a-f]{8}").isNotEqualTo(otherId);
+		LocksView view = locks();
+		assertThat(view.instance().id()).isEqualTo(ownId);
+		assertThat(view.held()).isEmpty();
+		assertThat(view.fleet().locks()).hasSize(6);
+		LockView third = view.fleet().locks().get(3);
+		assertThat(third.key()).isEqualTo("stock:3");
+		assertThat(third.kind()).isEqualTo("EXCLUSIVE");
+		assertThat(third.fence()).isEqualTo(leases.get(3).fence());
+		assertThat(third.holders()).hasSize(1);
+		assertThat(third.holders().get(0).instance()).isEqualTo(otherId);
+		assertThat(third.holders().get(0).ttlMillis()).isBetween(20_000L, 30_000L);
+		assertThat(third.queue()).extracting(LockView.Waiter::instance).containsExactly(ownId);
+		assertThat(third.queueLength()).isEqualTo(1);
+		LockView foreign = view.fleet().locks().get(5);
+		assertThat(foreign.holders())
+			.containsExactly(new LockView.Holder(null, true, LockMode.EXCLUSIVE, -1, null, null, null));
+		LocksView.Fleet page = this.endpoint.locks(null, 4).fleet();
+		assertThat(page.locks()).hasSize(4);
+		page = this.endpoint.locks(page.cursor(), 4).fleet();
+		assertThat(page.locks()).hasSize(2);
+		assertThat(page.cursor()).isNull();
+		waiting.cancel(true);
+	}
+
+	@Test
+	@DisplayName("one lock is told, whose key may contain slashes; of one that is free nothing is")
+	void tellsOfOne() {
+		this.otherLocks.acquire(LockRequest.of("a/b/c").mode(LockMode.WRITE));
+		LockView view = this.endpoint.lock("a", "b", "c");
+		assertThat(view).isNotNull();
+		assertThat(view.key()).isEqualTo("a/b/c");
+		assertThat(view.kind()).isEqualTo("READ_WRITE");
+		assertThat(view.holders()).extracting(LockView.Holder::mode).containsExactly(LockMode.WRITE);
+		assertThat(this.endpoint.lock("a", "b")).isNull();
+	}
+
+	@Test
+	@DisplayName("a lock is released by force, whoever holds it")
+	void releases() {
+		LockLease lease = this.otherLocks.acquire("a/b");
+		assertThat(this.endpoint.release("a", "b")).isEqualTo(new ReleaseView(true));
+		assertThat(this.endpoint.release("a", "b")).isEqualTo(new ReleaseView(false));
+		Optional<LockLease> next = this.ownLocks.tryAcquire("a/b");
+		assertThat(next).isPresent();
+		assertThat(next.get().fence()).isGreaterThan(lease.fence());
+	}
+
+	@ParameterizedTest
+	@ValueSource(ints = { 0, -1, 1001 })
+	@DisplayName("a page's limit that makes no sense is refused")
+	void refusesLimits(int limit) {
+		assertThatExceptionOfType(InvalidEndpointRequestException.class)
+			.isThrownBy(() -> this.endpoint.locks(null, limit))
+			.satisfies((ex) -> assertThat(ex.getReason())
+				.isEqualTo("The limit of a page is " + limit + ", which is not from 1 to 1000"));
+	}
+
+	@Test
+	@DisplayName("cursors and keys that make no sense are refused")
+	void refusesWhatMakesNoSense() {
+		assertThatExceptionOfType(InvalidEndpointRequestException.class)
+			.isThrownBy(() -> this.endpoint.locks("<script>", null))
+			.satisfies((ex) -> assertThat(ex.getReason()).startsWith("The cursor is none").doesNotContain("script"));
+		assertThatExceptionOfType(InvalidEndpointRequestException.class).isThrownBy(() -> this.endpoint.lock(" "))
+			.satisfies((ex) -> assertThat(ex.getReason()).startsWith("A lock's key must not be blank"));
+		assertThatExceptionOfType(InvalidEndpointRequestException.class).isThrownBy(() -> this.endpoint.release(" "))
+			.satisfies((ex) -> assertThat(ex.getReason()).startsWith("A lock's key must not be blank"));
+	}
+
+	@Test
+	@DisplayName("while the store fails, what this instance holds is told all the same, and what is in the way")
+	void tellsOfThisInstanceWithoutStore() {
+		this.ownLocks.acquire("stock:1");
+		this.instances.fail();
+		LocksView view = locks();
+		assertThat(view.held()).extracting(Held::key).containsExactly("stock:1");
+		assertThat(view.fleet().locks()).isEmpty();
+		assertThat(view.fleet().problem()).startsWith("The look for locks failed: ");
+	}
+
+}

@@ -1,0 +1,144 @@
+package io.holdfast.actuate;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.PermitLease;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreService;
+import io.holdfast.actuate.SemaphoresView.Held;
+import io.holdfast.actuate.SemaphoresView.Waiting;
+import io.holdfast.engine.DefaultSemaphoreService;
+import io.holdfast.engine.LeaseEngine;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.tuple;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * The endpoint of semaphores.
+ */
+class SemaphoresEndpointTests {
+
+	private final Instances instances = new Instances();
+
+	private final LeaseEngine own = this.instances.start();
+
+	private final LeaseEngine other = this.instances.start();
+
+	private final SemaphoreService ownSemaphores = new DefaultSemaphoreService(this.own);
+
+	private final SemaphoreService otherSemaphores = new DefaultSemaphoreService(this.other);
+
+	private final SemaphoresEndpoint endpoint = new SemaphoresEndpoint(this.own);
+
+	@AfterEach
+	void close() {
+		this.instances.close();
+	}
+
+	private SemaphoresView semaphores() {
+		return this.endpoint.semaphores(null, null);
+	}
+
+	private CompletableFuture<PermitLease> waitFor(SemaphoreService semaphores, int permits, int limit) {
+		return semaphores.acquireAsync(
+				SemaphoreRequest.of("call/out", limit).permits(permits).name("call").waitTime(Duration.ofMinutes(1)));
+	}
+
+	@Test
+	@DisplayName("what this instance and the fleet hold and wait for is told")
+	void tellsOfThisInstanceAndTheFleet() {
+		this.ownSemaphores.acquire(SemaphoreRequest.of("call/out", 3).permits(2).name("call"));
+		this.otherSemaphores.acquire(SemaphoreRequest.of("call/out", 3));
+		waitFor(this.ownSemaphores, 1, 3);
+		waitFor(this.otherSemaphores, 2, 3);
+		SemaphoresView view = semaphores();
+		assertThat(view.held()).extracting(Held::key, Held::permits, Held::name, Held::thread)
+			.containsExactly(tuple("call/out", 2, "call", Thread.currentThread().getName()));
+		assertThat(view.waiting()).extracting(Waiting::key, Waiting::permits, Waiting::name, Waiting::thread)
+			.containsExactly(tuple("call/out", 1, "call", null));
+		assertThat(view.fleet().semaphores()).hasSize(1);
+		SemaphoreView semaphore = view.fleet().semaphores().get(0);
+		assertThat(semaphore)
+			.extracting(SemaphoreView::key, SemaphoreView::limit, SemaphoreView::limitSet, SemaphoreView::used,
+					SemaphoreView::free, SemaphoreView::holderCount, SemaphoreView::queueLength)
+			.containsExactly("call/out", 3, false, 3, 0, 2, 2);
+		String ownId = this.own.fleet().instance();
+		String otherId = this.other.fleet().instance();
+		assertThat(semaphore.holders()).extracting(SemaphoreView.Holder::instance, SemaphoreView.Holder::permits)
+			.containsExactlyInAnyOrder(tuple(ownId, 2), tuple(otherId, 1));
+		assertThat(semaphore.queue()).extracting(SemaphoreView.Waiter::instance, SemaphoreView.Waiter::permits)
+			.containsExactly(tuple(ownId, 1), tuple(otherId, 2));
+	}
+
+	@Test
+	@DisplayName("a limit is set and cleared; a semaphore with a limit is told though nobody uses it")
+	void setsAndClearsLimits() {
+		assertThat(this.endpoint.semaphore("call", "out")).isNull();
+		CompletableFuture<PermitLease> waiting = waitFor(this.ownSemaphores, 1, 1);
+		await().until(waiting::isDone);
+		CompletableFuture<PermitLease> second = waitFor(this.ownSemaphores, 1, 1);
+		assertThat(second).isNotDone();
+		this.endpoint.limit(new String[] { "call", "out" }, 2);
+		await().until(second::isDone);
+		assertThat(semaphores().fleet().semaphores()).singleElement()
+			.extracting(SemaphoreView::limit, SemaphoreView::limitSet, SemaphoreView::free)
+			.containsExactly(2, true, 0);
+		waiting.join().release();
+		second.join().release();
+		assertThat(semaphores().fleet().semaphores()).singleElement()
+			.extracting(SemaphoreView::limit, SemaphoreView::limitSet, SemaphoreView::free)
+			.containsExactly(2, true, 2);
+		this.endpoint.limit(new String[] { "call", "out" }, null);
+		assertThat(semaphores().fleet().semaphores()).isEmpty();
+		assertThat(this.endpoint.semaphore("call", "out")).isNull();
+	}
+
+	@Test
+	@DisplayName("permits are released by force, those who wait get them, and their holders learn that they are lost")
+	void releases() {
+		PermitLease first = this.ownSemaphores.acquire(SemaphoreRequest.of("call/out", 3).permits(2));
+		PermitLease second = this.otherSemaphores.acquire(SemaphoreRequest.of("call/out", 3));
+		CompletableFuture<PermitLease> waiting = waitFor(this.otherSemaphores, 3, 3);
+		assertThat(this.endpoint.release("call", "out")).isEqualTo(new ReleaseView(true));
+		assertThat(first.isHeld()).isFalse();
+		await().until(waiting::isDone);
+		assertThat(this.endpoint.semaphore("call", "out").used()).isEqualTo(3);
+		waiting.join().release();
+		assertThat(this.endpoint.release("call", "out")).isEqualTo(new ReleaseView(false));
+		assertThat(second.release().name()).isNotNull();
+	}
+
+	@ParameterizedTest
+	@ValueSource(ints = { -1, 1_000_000_001 })
+	@DisplayName("a limit that makes no sense is refused")
+	void refusesLimits(int limit) {
+		assertThatExceptionOfType(InvalidEndpointRequestException.class)
+			.isThrownBy(() -> this.endpoint.limit(new String[] { "call" }, limit))
+			.satisfies((ex) -> assertThat(ex.getReason())
+				.isEqualTo("limit of semaphore 'call' is " + limit + ", which is not from 0 to 1000000000"));
+	}
+
+	@Test
+	@DisplayName("keys, cursors and pages that make no sense are refused")
+	void refusesWhatMakesNoSense() {
+		assertThatExceptionOfType(InvalidEndpointRequestException.class).isThrownBy(() -> this.endpoint.semaphore(" "));
+		assertThatExceptionOfType(InvalidEndpointRequestException.class).isThrownBy(() -> this.endpoint.release(" "));
+		assertThatExceptionOfType(InvalidEndpointRequestException.class)
+			.isThrownBy(() -> this.endpoint.limit(new String[] { " " }, 1));
+		assertThatExceptionOfType(InvalidEndpointRequestException.class)
+			.isThrownBy(() -> this.endpoint.semaphores("nowhere", null));
+		assertThatExceptionOfType(InvalidEndpointRequestException.class)
+			.isThrownBy(() -> this.endpoint.semaphores(null, 0));
+	}
+
+}
