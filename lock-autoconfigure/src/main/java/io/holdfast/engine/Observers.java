@@ -81,6 +81,7 @@ final class Observers {
 		return answer;
 	}
 
+	/** Do something for observers. Nothing that is thrown there reaches the engine. */
 	void guard(Runnable event) {
 		try {
 			event.run();
@@ -91,12 +92,17 @@ final class Observers {
 	}
 
 	void warn(Throwable ex) {
-		if (this.warned.compareAndSet(false, true)) {
-			logger.warn("An observer of leases failed; the leases are not affected. "
-					+ "Further failures are logged as DEBUG", ex);
+		try {
+			if (this.warned.compareAndSet(false, true)) {
+				logger.warn("An observer of leases failed; the leases are not affected. "
+						+ "Further failures are logged as DEBUG", ex);
+			}
+			else {
+				logger.debug("An observer of leases failed", ex);
+			}
 		}
-		else {
-			logger.debug("An observer of leases failed", ex);
+		catch (StackOverflowError again) {
+			// Logging takes more stack than is left after an overflow.
 		}
 	}
 

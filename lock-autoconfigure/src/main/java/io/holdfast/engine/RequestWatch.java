@@ -68,7 +68,7 @@ final class RequestWatch {
 		if (!watch.settled.compareAndSet(false, true)) {
 			return false;
 		}
-		watch.granted(lease.open());
+		watch.guard.guard(() -> watch.granted(lease.open()));
 		return result.complete(lease);
 	}
 
@@ -82,12 +82,17 @@ final class RequestWatch {
 		if (!watch.settled.compareAndSet(false, true)) {
 			return false;
 		}
-		watch.failed((why instanceof RuntimeException ex) ? ex : new IllegalStateException(why));
+		watch.guard
+			.guard(() -> watch.failed((why instanceof RuntimeException ex) ? ex : new IllegalStateException(why)));
 		return result.completeExceptionally(why);
 	}
 
 	/** It, or one of its parts, has to be asked for. */
-	synchronized void begin() {
+	void begin() {
+		this.guard.guard(this::began);
+	}
+
+	private synchronized void began() {
 		if (this.state != State.NEW) {
 			return;
 		}
@@ -116,24 +121,33 @@ final class RequestWatch {
 		List<Long> fences = holds.map((hold) -> hold.fence).toList();
 		tell((observer) -> observer.granted(fences));
 		if (this.early != null) {
-			ended(this.early);
+			over(this.early);
 		}
 	}
 
 	private synchronized void failed(RuntimeException why) {
-		begin();
+		began();
 		this.state = State.OVER;
 		tell((observer) -> observer.failed(why));
 	}
 
-	synchronized void kept(int permits) {
+	/** Some of its permits were given back. */
+	void kept(int permits) {
+		this.guard.guard(() -> left(permits));
+	}
+
+	private synchronized void left(int permits) {
 		if (this.state == State.GRANTED) {
 			tell((observer) -> observer.kept(permits));
 		}
 	}
 
 	/** One of its holds has ended, and with it the whole. */
-	synchronized void ended(HoldEnd end) {
+	void ended(HoldEnd end) {
+		this.guard.guard(() -> over(end));
+	}
+
+	private synchronized void over(HoldEnd end) {
 		if (this.state == State.GRANTED) {
 			this.state = State.OVER;
 			tell((observer) -> observer.ended(end));
