@@ -11,7 +11,6 @@ import io.holdfast.SemaphoreStatus;
 import io.holdfast.SemaphoreView;
 import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.HeldLease.Permits;
-import io.holdfast.engine.LeaseStore.PermitState;
 import io.holdfast.engine.Resource.Kind;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -83,14 +82,24 @@ public class DefaultSemaphoreService implements SemaphoreService {
 
 	@Override
 	public SemaphoreStatus status(String key) {
+		return this.engine.answer(statusAsync(key), semaphore(key), "The inspection");
+	}
+
+	/**
+	 * Look at a semaphore as {@link #status} does, without waiting for the store.
+	 * @param key the key
+	 * @return what the store knows of it, to come; fails if the store does
+	 * @throws IllegalArgumentException if the key is not allowed
+	 */
+	public CompletableFuture<SemaphoreStatus> statusAsync(String key) {
 		Resource semaphore = semaphore(key);
-		PermitState state = this.engine.answer(
-				this.engine.send(Command.INSPECT, () -> this.engine.store.inspectPermits(semaphore, 0)), semaphore,
-				"The inspection");
-		Integer set = state.limit();
-		Integer asked = (state.asked() > 0) ? Integer.valueOf(state.asked()) : null;
-		return new SemaphoreStatus(key, (set != null) ? set : asked, set != null, state.used(), state.holderCount(),
-				state.waiting());
+		return this.engine.send(Command.INSPECT, () -> this.engine.store.inspectPermits(semaphore, 0))
+			.thenApply((state) -> {
+				Integer set = state.limit();
+				Integer asked = (state.asked() > 0) ? Integer.valueOf(state.asked()) : null;
+				return new SemaphoreStatus(key, (set != null) ? set : asked, set != null, state.used(),
+						state.holderCount(), state.waiting());
+			});
 	}
 
 	private static Resource semaphore(String key) {

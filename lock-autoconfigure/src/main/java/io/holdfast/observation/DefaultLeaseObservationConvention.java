@@ -1,0 +1,77 @@
+package io.holdfast.observation;
+
+import java.util.Locale;
+import java.util.stream.Collectors;
+
+import io.holdfast.LockMode;
+import io.holdfast.engine.ObservedRequest;
+import io.holdfast.observation.HoldfastObservationDocumentation.SpanTag;
+import io.holdfast.observation.HoldfastObservationDocumentation.Tag;
+import io.micrometer.common.KeyValue;
+import io.micrometer.common.KeyValues;
+import io.micrometer.observation.Observation;
+
+/**
+ * Names and tags as {@link HoldfastObservationDocumentation} has them, for one of the
+ * observations. Thread-safe.
+ */
+public class DefaultLeaseObservationConvention implements LeaseObservationConvention {
+
+	private final HoldfastObservationDocumentation observed;
+
+	/**
+	 * Create the convention.
+	 * @param observed which of the observations it is for, other than that of methods
+	 */
+	public DefaultLeaseObservationConvention(HoldfastObservationDocumentation observed) {
+		this.observed = observed;
+	}
+
+	@Override
+	public boolean supportsContext(Observation.Context context) {
+		return context instanceof LeaseObservationContext lease && lease.getObserved() == this.observed;
+	}
+
+	@Override
+	public String getName() {
+		return this.observed.getName();
+	}
+
+	@Override
+	public String getContextualName(LeaseObservationContext context) {
+		return this.observed.getContextualName();
+	}
+
+	@Override
+	public KeyValues getLowCardinalityKeyValues(LeaseObservationContext context) {
+		LockMode mode = context.getRequest().mode();
+		return (mode != null) ? KeyValues.of(name(context), outcome(context), mode(mode))
+				: KeyValues.of(name(context), outcome(context));
+	}
+
+	private static KeyValue name(LeaseObservationContext context) {
+		String name = context.getRequest().name();
+		return (name != null) ? Tag.NAME.withValue(name) : Tag.NAME.withNoneValue();
+	}
+
+	private static KeyValue outcome(LeaseObservationContext context) {
+		LeaseOutcome outcome = context.getOutcome();
+		return (outcome != null) ? Tag.OUTCOME.withValue(outcome.tag()) : Tag.OUTCOME.withNoneValue();
+	}
+
+	private static KeyValue mode(LockMode mode) {
+		return Tag.MODE.withValue(mode.name().toLowerCase(Locale.ROOT));
+	}
+
+	@Override
+	public KeyValues getHighCardinalityKeyValues(LeaseObservationContext context) {
+		ObservedRequest request = context.getRequest();
+		KeyValues values = KeyValues.of(SpanTag.KEY.withValue(String.join(",", request.keys())));
+		if (request.mode() == null) {
+			return values.and(SpanTag.PERMITS.withValue(String.valueOf(request.permits())));
+		}
+		return context.getFences().isEmpty() ? values : values.and(SpanTag.FENCE
+			.withValue(context.getFences().stream().map(String::valueOf).collect(Collectors.joining(","))));
+	}
+
+}

@@ -1,0 +1,102 @@
+package io.holdfast.observation;
+
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.ToDoubleFunction;
+
+import io.holdfast.SemaphoreStatus;
+import io.holdfast.engine.DefaultSemaphoreService;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.ObservedRequest;
+import io.holdfast.engine.Resource.Kind;
+import io.micrometer.core.instrument.Clock;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How many permits the whole fleet uses, and how many there are. Only of semaphores whose
+ * key is their name: that is bounded as names are, and evaluated keys are not.
+ * Thread-safe.
+ */
+final class FleetPermits {
+
+	private final MeterRegistry registry;
+
+	private final Map<String, Reading> readings = new ConcurrentHashMap<>();
+
+	FleetPermits(MeterRegistry registry) {
+		this.registry = registry;
+	}
+
+	/** Something is asked for: from now on it is looked at, if it is to be. */
+	void used(ObservedRequest request) {
+		String name = request.name();
+		if (request.kind() == Kind.SEMAPHORE && name != null && request.keys().get(0).equals(name)) {
+			this.readings.computeIfAbsent(name, (key) -> register(request.engine(), key));
+		}
+	}
+
+	private Reading register(LeaseEngine engine, String key) {
+		Reading reading = new Reading(engine, key, this.registry.config().clock());
+		gauge("used", "Permits that are held, in the whole fleet", reading, (last) -> last.used());
+		gauge("limit", "Permits that there are, for the whole fleet", reading,
+				(last) -> (last.limit() != null) ? last.limit() : Double.NaN);
+		return reading;
+	}
+
+	private void gauge(String what, String description, Reading reading, ToDoubleFunction<SemaphoreStatus> value) {
+		Gauge.builder("holdfast.semaphore.permits." + what, reading, (current) -> current.value(value))
+			.description(description)
+			.tag("name", reading.key)
+			.register(this.registry);
+	}
+
+	/**
+	 * What the store said last. Asks it again when somebody looks, without waiting for
+	 * the answer: that is for the next one.
+	 */
+	private static final class Reading {
+
+		private static final long INTERVAL = TimeUnit.SECONDS.toNanos(5);
+
+		private final DefaultSemaphoreService semaphores;
+
+		private final String key;
+
+		private final Clock clock;
+
+		private volatile @Nullable SemaphoreStatus last;
+
+		/** Guarded by this. */
+		private @Nullable CompletableFuture<?> question;
+
+		/** Guarded by this. */
+		private long askedAt;
+
+		Reading(LeaseEngine engine, String key, Clock clock) {
+			this.semaphores = new DefaultSemaphoreService(engine);
+			this.key = key;
+			this.clock = clock;
+		}
+
+		double value(ToDoubleFunction<SemaphoreStatus> value) {
+			refresh();
+			SemaphoreStatus status = this.last;
+			return (status != null) ? value.applyAsDouble(status) : Double.NaN;
+		}
+
+		private synchronized void refresh() {
+			long now = this.clock.monotonicTime();
+			boolean due = this.question == null || this.question.isDone() && now - this.askedAt >= INTERVAL;
+			if (due) {
+				this.askedAt = now;
+				this.question = this.semaphores.statusAsync(this.key).thenAccept((status) -> this.last = status);
+			}
+		}
+
+	}
+
+}

@@ -1,0 +1,132 @@
+package io.holdfast.observation;
+
+import io.holdfast.engine.Resource.Kind;
+import io.micrometer.common.docs.KeyName;
+import io.micrometer.observation.Observation;
+import io.micrometer.observation.ObservationConvention;
+import io.micrometer.observation.docs.ObservationDocumentation;
+
+/**
+ * What is observed: each of these is a timer, and a span where there is a tracer.
+ */
+public enum HoldfastObservationDocumentation implements ObservationDocumentation {
+
+	/** From the request for locks until they are granted, or until it fails. */
+	LOCK_ACQUIRE("holdfast.lock.acquire", "lock acquire", new KeyName[] { Tag.NAME, Tag.OUTCOME, Tag.MODE },
+			new KeyName[] { SpanTag.KEY, SpanTag.FENCE }),
+
+	/** For as long as locks are held. */
+	LOCK_HOLD("holdfast.lock.hold", "lock hold", new KeyName[] { Tag.NAME, Tag.OUTCOME, Tag.MODE },
+			new KeyName[] { SpanTag.KEY, SpanTag.FENCE }),
+
+	/** From the request for permits until they are granted, or until it fails. */
+	SEMAPHORE_ACQUIRE("holdfast.semaphore.acquire", "semaphore acquire", new KeyName[] { Tag.NAME, Tag.OUTCOME },
+			new KeyName[] { SpanTag.KEY, SpanTag.PERMITS }),
+
+	/** For as long as permits are held. */
+	SEMAPHORE_HOLD("holdfast.semaphore.hold", "semaphore hold", new KeyName[] { Tag.NAME, Tag.OUTCOME },
+			new KeyName[] { SpanTag.KEY, SpanTag.PERMITS });
+
+	private final String name;
+
+	private final String contextualName;
+
+	private final KeyName[] tags;
+
+	private final KeyName[] spanTags;
+
+	HoldfastObservationDocumentation(String name, String contextualName, KeyName[] tags, KeyName[] spanTags) {
+		this.name = name;
+		this.contextualName = contextualName;
+		this.tags = tags;
+		this.spanTags = spanTags;
+	}
+
+	static HoldfastObservationDocumentation acquire(Kind kind) {
+		return (kind == Kind.SEMAPHORE) ? SEMAPHORE_ACQUIRE : LOCK_ACQUIRE;
+	}
+
+	static HoldfastObservationDocumentation hold(Kind kind) {
+		return (kind == Kind.SEMAPHORE) ? SEMAPHORE_HOLD : LOCK_HOLD;
+	}
+
+	@Override
+	public String getName() {
+		return this.name;
+	}
+
+	@Override
+	public String getContextualName() {
+		return this.contextualName;
+	}
+
+	@Override
+	public Class<? extends ObservationConvention<? extends Observation.Context>> getDefaultConvention() {
+		return DefaultLeaseObservationConvention.class;
+	}
+
+	@Override
+	public KeyName[] getLowCardinalityKeyNames() {
+		return this.tags.clone();
+	}
+
+	@Override
+	public KeyName[] getHighCardinalityKeyNames() {
+		return this.spanTags.clone();
+	}
+
+	/**
+	 * Tags of few values, for meters and spans.
+	 */
+	public enum Tag implements KeyName {
+
+		/** What kind of thing it is, as the request's name says; else {@code none}. */
+		NAME("name"),
+
+		/** What became of it, see {@link LeaseOutcome}; {@code none} until then. */
+		OUTCOME("outcome"),
+
+		/** How locks are asked for: {@code exclusive}, {@code read}, {@code write}. */
+		MODE("mode");
+
+		private final String key;
+
+		Tag(String key) {
+			this.key = key;
+		}
+
+		@Override
+		public String asString() {
+			return this.key;
+		}
+
+	}
+
+	/**
+	 * Tags of many values, for spans only.
+	 */
+	public enum SpanTag implements KeyName {
+
+		/** The key or, of several together, all of them, separated by commas. */
+		KEY("holdfast.key"),
+
+		/** The fencing token, or that of each of the keys; not before it is granted. */
+		FENCE("holdfast.fence"),
+
+		/** How many permits are asked for. */
+		PERMITS("holdfast.permits");
+
+		private final String key;
+
+		SpanTag(String key) {
+			this.key = key;
+		}
+
+		@Override
+		public String asString() {
+			return this.key;
+		}
+
+	}
+
+}

@@ -1,0 +1,106 @@
+package io.holdfast.observation;
+
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+
+import io.holdfast.engine.EngineObserver;
+import io.holdfast.engine.ObservedRequest;
+import io.holdfast.engine.Resource.Kind;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Counts what happens in engines: what is held and waited for now, what was lost,
+ * renewals, hand-overs and failed commands. No tag has more values than there are names
+ * of requests. Thread-safe.
+ */
+public final class LeaseMeters implements EngineObserver {
+
+	private final MeterRegistry registry;
+
+	private final FleetPermits fleet;
+
+	private final Map<String, LeaseNumbers> locks = new ConcurrentHashMap<>();
+
+	private final Map<String, LeaseNumbers> semaphores = new ConcurrentHashMap<>();
+
+	/**
+	 * Create the observer.
+	 * @param registry where the meters go
+	 */
+	public LeaseMeters(MeterRegistry registry) {
+		this.registry = registry;
+		this.fleet = new FleetPermits(registry);
+		// All there can be, from the beginning: what does not exist is not seen to rise.
+		for (Kind kind : new Kind[] { Kind.LOCK, Kind.SEMAPHORE }) {
+			for (RenewalOutcome outcome : RenewalOutcome.values()) {
+				renewals(kind, outcome);
+			}
+			for (HandOver way : HandOver.values()) {
+				handOvers(kind, way);
+			}
+		}
+		for (Command command : Command.values()) {
+			errors(command);
+		}
+	}
+
+	private Counter renewals(Kind kind, RenewalOutcome outcome) {
+		return counter(prefix(kind) + "renewal", "Renewals of leases", "outcome", outcome);
+	}
+
+	private Counter handOvers(Kind kind, HandOver way) {
+		return counter(prefix(kind) + "hand.over", "Grants to those who waited for others", "kind", way);
+	}
+
+	private Counter errors(Command command) {
+		return counter("holdfast.store.errors", "Commands to the store that failed or were not answered in time",
+				"command", command);
+	}
+
+	private Counter counter(String name, String description, String tag, Enum<?> value) {
+		return Counter.builder(name)
+			.description(description)
+			.tag(tag, value.name().toLowerCase(Locale.ROOT))
+			.register(this.registry);
+	}
+
+	static String prefix(Kind kind) {
+		return (kind == Kind.SEMAPHORE) ? "holdfast.semaphore." : "holdfast.lock.";
+	}
+
+	private LeaseNumbers numbers(Kind kind, @Nullable String name) {
+		Map<String, LeaseNumbers> byName = (kind == Kind.SEMAPHORE) ? this.semaphores : this.locks;
+		return byName.computeIfAbsent((name != null) ? name : "none",
+				(tag) -> new LeaseNumbers(this.registry, kind, tag));
+	}
+
+	@Override
+	public RequestObserver began(ObservedRequest request, @Nullable Object captured) {
+		this.fleet.used(request);
+		return numbers(request.kind(), request.name()).began(request);
+	}
+
+	@Override
+	public void lost(Kind kind, @Nullable String name) {
+		numbers(kind, name).lost();
+	}
+
+	@Override
+	public void renewed(Kind kind, RenewalOutcome outcome) {
+		renewals(kind, outcome).increment();
+	}
+
+	@Override
+	public void handedOver(Kind kind, HandOver way) {
+		handOvers(kind, way).increment();
+	}
+
+	@Override
+	public void failed(Command command) {
+		errors(command).increment();
+	}
+
+}

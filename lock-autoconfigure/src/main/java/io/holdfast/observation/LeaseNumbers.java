@@ -1,0 +1,87 @@
+package io.holdfast.observation;
+
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import io.holdfast.engine.EngineObserver.HoldEnd;
+import io.holdfast.engine.EngineObserver.RequestObserver;
+import io.holdfast.engine.ObservedRequest;
+import io.holdfast.engine.Resource.Kind;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+
+/**
+ * What is held, waited for and was lost of all that has one name. Thread-safe.
+ */
+final class LeaseNumbers {
+
+	private final AtomicInteger waiting = new AtomicInteger();
+
+	private final AtomicInteger held = new AtomicInteger();
+
+	private final Counter lost;
+
+	LeaseNumbers(MeterRegistry registry, Kind kind, String name) {
+		String prefix = LeaseMeters.prefix(kind);
+		boolean semaphore = kind == Kind.SEMAPHORE;
+		Gauge.builder(prefix + "waiting", this.waiting, AtomicInteger::get)
+			.description("Requests of this instance that are not answered yet")
+			.tag("name", name)
+			.register(registry);
+		Gauge.builder(prefix + "held", this.held, AtomicInteger::get)
+			.description(semaphore ? "Permits that this instance holds" : "Leases of locks that this instance holds")
+			.tag("name", name)
+			.register(registry);
+		this.lost = Counter.builder(prefix + "lost")
+			.description("Leases that were lost, or over before they were released")
+			.tag("name", name)
+			.register(registry);
+	}
+
+	void lost() {
+		this.lost.increment();
+	}
+
+	RequestObserver began(ObservedRequest request) {
+		this.waiting.incrementAndGet();
+		return new Counted(Math.max(1, request.permits()));
+	}
+
+	/**
+	 * One request. Told by one thread at a time.
+	 */
+	private final class Counted implements RequestObserver {
+
+		/** How much it counts while it is held. */
+		private int amount;
+
+		Counted(int amount) {
+			this.amount = amount;
+		}
+
+		@Override
+		public void granted(List<Long> fences) {
+			LeaseNumbers.this.waiting.decrementAndGet();
+			LeaseNumbers.this.held.addAndGet(this.amount);
+		}
+
+		@Override
+		public void failed(RuntimeException why) {
+			LeaseNumbers.this.waiting.decrementAndGet();
+		}
+
+		@Override
+		public void kept(int permits) {
+			LeaseNumbers.this.held.addAndGet(permits - this.amount);
+			this.amount = permits;
+		}
+
+		@Override
+		public void ended(HoldEnd end) {
+			LeaseNumbers.this.held.addAndGet(-this.amount);
+		}
+
+	}
+
+}

@@ -1,0 +1,70 @@
+package io.holdfast.observation;
+
+import java.util.List;
+
+import io.holdfast.engine.ObservedRequest;
+import io.micrometer.observation.Observation;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is known of a request while it is observed: until it is granted or fails or, as
+ * another observation, while what was granted is held.
+ */
+public final class LeaseObservationContext extends Observation.Context {
+
+	private final HoldfastObservationDocumentation observed;
+
+	private final ObservedRequest request;
+
+	private volatile List<Long> fences;
+
+	private volatile @Nullable LeaseOutcome outcome;
+
+	LeaseObservationContext(HoldfastObservationDocumentation observed, ObservedRequest request, List<Long> fences) {
+		this.observed = observed;
+		this.request = request;
+		this.fences = fences;
+	}
+
+	/**
+	 * Which of the observations this is.
+	 * @return what is observed
+	 */
+	public HoldfastObservationDocumentation getObserved() {
+		return this.observed;
+	}
+
+	/**
+	 * What is asked for, or held.
+	 * @return the request
+	 */
+	public ObservedRequest getRequest() {
+		return this.request;
+	}
+
+	/**
+	 * The fencing tokens of what was granted.
+	 * @return one for each of the keys, in their order; empty while nothing is granted
+	 */
+	public List<Long> getFences() {
+		return this.fences;
+	}
+
+	/**
+	 * What became of it.
+	 * @return the outcome, or {@code null} before it is known
+	 */
+	public @Nullable LeaseOutcome getOutcome() {
+		return this.outcome;
+	}
+
+	void granted(List<Long> fences) {
+		this.fences = fences;
+		this.outcome = LeaseOutcome.GRANTED;
+	}
+
+	void ended(LeaseOutcome outcome) {
+		this.outcome = outcome;
+	}
+
+}

@@ -1,0 +1,133 @@
+package io.holdfast.observation;
+
+import java.util.List;
+import java.util.stream.Stream;
+
+import io.holdfast.engine.EngineObserver;
+import io.holdfast.engine.ObservedRequest;
+import io.micrometer.observation.NullObservation;
+import io.micrometer.observation.Observation;
+import io.micrometer.observation.ObservationRegistry;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Has each request, and then what was granted, observed: side by side, as children of
+ * what was observed by the thread that asked. Thread-safe.
+ */
+public final class LeaseObservations implements EngineObserver {
+
+	private final ObservationRegistry registry;
+
+	private final List<LeaseObservationConvention> conventions;
+
+	/** For each of the observations. */
+	private final LeaseObservationConvention[] defaults;
+
+	/**
+	 * Create the observer.
+	 * @param registry where observations go
+	 * @param conventions how they are named and tagged: the first of them that supports a
+	 * context; the default, if none does
+	 */
+	public LeaseObservations(ObservationRegistry registry, List<LeaseObservationConvention> conventions) {
+		this.registry = registry;
+		this.conventions = List.copyOf(conventions);
+		this.defaults = Stream.of(HoldfastObservationDocumentation.values())
+			.map(DefaultLeaseObservationConvention::new)
+			.toArray(LeaseObservationConvention[]::new);
+	}
+
+	@Override
+	public @Nullable Object capture() {
+		return this.registry.getCurrentObservation();
+	}
+
+	@Override
+	public @Nullable RequestObserver began(ObservedRequest request, @Nullable Object captured) {
+		return this.registry.isNoop() ? null : new ObservedLease(request, (Observation) captured);
+	}
+
+	private Observation start(LeaseObservationContext context, @Nullable Observation parent) {
+		Observation current = this.registry.getCurrentObservation();
+		if (current == null || current == parent) {
+			return create(context, parent).start();
+		}
+		// This thread does something for somebody else, whose child it must not become.
+		Observation place = (parent != null) ? parent : new NullObservation(this.registry);
+		Observation.Scope scope = place.openScope();
+		try {
+			return create(context, parent).start();
+		}
+		finally {
+			scope.close();
+		}
+	}
+
+	private Observation create(LeaseObservationContext context, @Nullable Observation parent) {
+		HoldfastObservationDocumentation observed = context.getObserved();
+		LeaseObservationConvention convention = this.conventions.stream()
+			.filter((candidate) -> candidate.supportsContext(context))
+			.findFirst()
+			.orElse(null);
+		Observation created = observed.observation(convention, this.defaults[observed.ordinal()], () -> context,
+				this.registry);
+		// Not what this thread observes by chance.
+		context.setParentObservation(parent);
+		return created;
+	}
+
+	/**
+	 * One request, and what was granted to it.
+	 */
+	private final class ObservedLease implements RequestObserver {
+
+		private final ObservedRequest request;
+
+		private final @Nullable Observation parent;
+
+		private final LeaseObservationContext acquiring;
+
+		private final Observation acquire;
+
+		private @Nullable LeaseObservationContext holding;
+
+		private @Nullable Observation hold;
+
+		ObservedLease(ObservedRequest request, @Nullable Observation parent) {
+			this.request = request;
+			this.parent = parent;
+			this.acquiring = new LeaseObservationContext(HoldfastObservationDocumentation.acquire(request.kind()),
+					request, List.of());
+			this.acquire = start(this.acquiring, parent);
+		}
+
+		@Override
+		public void granted(List<Long> fences) {
+			this.acquiring.granted(fences);
+			this.acquire.stop();
+			this.holding = new LeaseObservationContext(HoldfastObservationDocumentation.hold(this.request.kind()),
+					this.request, fences);
+			this.hold = start(this.holding, this.parent);
+		}
+
+		@Override
+		public void failed(RuntimeException why) {
+			LeaseOutcome outcome = LeaseOutcome.of(why);
+			this.acquiring.ended(outcome);
+			if (outcome.isError()) {
+				this.acquire.error(why);
+			}
+			this.acquire.stop();
+		}
+
+		@Override
+		public void ended(HoldEnd end) {
+			if (this.holding != null && this.hold != null) {
+				this.holding.ended(LeaseOutcome.of(end));
+				this.hold.stop();
+			}
+		}
+
+	}
+
+}

@@ -1,0 +1,84 @@
+package io.holdfast.observation;
+
+import java.util.Locale;
+
+import io.holdfast.LeaseLostException;
+import io.holdfast.NotAcquiredException;
+import io.holdfast.engine.EngineObserver.HoldEnd;
+
+/**
+ * What becomes of a request, and of what was granted.
+ */
+public enum LeaseOutcome {
+
+	/** Granted. */
+	GRANTED,
+
+	/** Not granted: others held it until the wait time was over. */
+	TIMED_OUT,
+
+	/** Not granted: whoever waited was interrupted, or cancelled the wait. */
+	INTERRUPTED,
+
+	/** Not granted: the application shuts down. */
+	SHUTDOWN,
+
+	/** Not granted: whoever asks has it in a way that keeps it from being granted. */
+	SELF_BLOCKED,
+
+	/** Not granted: there are not as many permits in all. */
+	EXCEEDS_LIMIT,
+
+	/** Not granted: the store failed, or did not answer. */
+	STORE_FAILURE,
+
+	/**
+	 * Held and then lost; or not granted, as what it is nested in, or one of several
+	 * keys, was lost meanwhile.
+	 */
+	LOST,
+
+	/** Held and then released by its user. */
+	RELEASED,
+
+	/** Held without renewal until its time was over. */
+	EXPIRED;
+
+	static LeaseOutcome of(RuntimeException failure) {
+		if (failure instanceof NotAcquiredException ex) {
+			return switch (ex.getReason()) {
+				case TIMED_OUT -> TIMED_OUT;
+				case INTERRUPTED -> INTERRUPTED;
+				case SHUTDOWN -> SHUTDOWN;
+				case SELF_BLOCKED -> SELF_BLOCKED;
+				case EXCEEDS_LIMIT -> EXCEEDS_LIMIT;
+			};
+		}
+		return (failure instanceof LeaseLostException) ? LOST : STORE_FAILURE;
+	}
+
+	static LeaseOutcome of(HoldEnd end) {
+		return switch (end) {
+			case RELEASED -> RELEASED;
+			case LOST -> LOST;
+			case EXPIRED -> EXPIRED;
+		};
+	}
+
+	/** Whether a request fails by it that is wrong, or in trouble, rather than late. */
+	boolean isError() {
+		return switch (this) {
+			case SELF_BLOCKED, EXCEEDS_LIMIT, STORE_FAILURE, LOST -> true;
+			default -> false;
+		};
+	}
+
+	/**
+	 * As a tag's value.
+	 * @return the name in lower case
+	 */
+	public String tag() {
+		return name().toLowerCase(Locale.ROOT);
+	}
+
+}

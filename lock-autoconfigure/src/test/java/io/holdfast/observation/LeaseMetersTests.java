@@ -1,0 +1,186 @@
+package io.holdfast.observation;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.PermitLease;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreView;
+import io.holdfast.memory.MemoryLeases;
+import io.micrometer.core.instrument.MockClock;
+import io.micrometer.core.instrument.simple.SimpleConfig;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Gauges and counters of what happens in engines.
+ */
+class LeaseMetersTests {
+
+	private static final LockRequest STOCK = LockRequest.of("stock:SKU1").name("stock");
+
+	private final MockClock clock = new MockClock();
+
+	private final SimpleMeterRegistry registry = new SimpleMeterRegistry(SimpleConfig.DEFAULT, this.clock);
+
+	private final MemoryLeases leases = ObservedInstance.memory();
+
+	private final ObservedInstance instance = new ObservedInstance(this.leases);
+
+	private final LeaseMeters meters = new LeaseMeters(this.registry);
+
+	@BeforeEach
+	void observe() {
+		this.instance.engine.observe(this.meters);
+	}
+
+	@AfterEach
+	void close() {
+		this.instance.close();
+	}
+
+	private double gauge(String name, String tag) {
+		return this.registry.get(name).tag("name", tag).gauge().value();
+	}
+
+	private double count(String name, String tag, String value) {
+		return this.registry.get(name).tag(tag, value).counter().count();
+	}
+
+	@Test
+	void whatCanBeCountedIsThereBeforeItIsCounted() {
+		assertThat(count("holdfast.lock.renewal", "outcome", "failed")).isZero();
+		assertThat(count("holdfast.semaphore.renewal", "outcome", "lost")).isZero();
+		assertThat(count("holdfast.lock.hand.over", "kind", "woken_up")).isZero();
+		assertThat(count("holdfast.semaphore.hand.over", "kind", "asked_again")).isZero();
+		assertThat(count("holdfast.store.errors", "command", "acquire")).isZero();
+		this.instance.locks.acquire(STOCK);
+		assertThat(count("holdfast.lock.lost", "name", "stock")).isZero();
+	}
+
+	@Test
+	void locksThatAreHeldAndWaitedForAreGaugedByTheirName() {
+		LockLease lease = this.instance.locks.acquire(STOCK);
+		this.instance.locks.acquire(STOCK);
+		assertThat(gauge("holdfast.lock.held", "stock")).as("a nested lease does not count").isEqualTo(1);
+		CompletableFuture<LockLease> next = this.instance.locks.acquireAsync(STOCK);
+		CompletableFuture<LockLease> gone = this.instance.locks.acquireAsync(STOCK);
+		assertThat(gauge("holdfast.lock.waiting", "stock")).isEqualTo(2);
+		gone.cancel(false);
+		assertThat(gauge("holdfast.lock.waiting", "stock")).isEqualTo(1);
+		this.instance.locks.acquire(LockRequest.of("nameless"));
+		assertThat(gauge("holdfast.lock.held", "none")).isEqualTo(1);
+		this.instance.locks.forceRelease(STOCK.key());
+		lease.release();
+		next.join();
+		assertThat(gauge("holdfast.lock.held", "stock")).isEqualTo(1);
+		assertThat(gauge("holdfast.lock.waiting", "stock")).isZero();
+		next.join().release();
+		assertThat(gauge("holdfast.lock.held", "stock")).isZero();
+	}
+
+	@Test
+	void permitsAreGaugedByTheirNumber() {
+		SemaphoreRequest request = SemaphoreRequest.of("api:eu", 5).permits(3).name("api");
+		PermitLease lease = this.instance.semaphores.acquire(request);
+		this.instance.semaphores.acquireAsync(request.waitTime(Duration.ofMinutes(1)));
+		assertThat(gauge("holdfast.semaphore.held", "api")).isEqualTo(3);
+		assertThat(gauge("holdfast.semaphore.waiting", "api")).as("requests, not permits").isEqualTo(1);
+		lease.release();
+		await().until(() -> gauge("holdfast.semaphore.waiting", "api") == 0);
+		assertThat(gauge("holdfast.semaphore.held", "api")).isEqualTo(3);
+	}
+
+	@Test
+	void permitsThatAreGivenBackOneByOneAreNotHeldAnyMore() {
+		SemaphoreView view = this.instance.semaphores.asSemaphore("pool", 5);
+		view.acquireUninterruptibly(3);
+		view.release(1);
+		assertThat(gauge("holdfast.semaphore.held", "none")).isEqualTo(2);
+		view.release(2);
+		assertThat(gauge("holdfast.semaphore.held", "none")).isZero();
+	}
+
+	@Test
+	void whatIsLostIsCountedByItsName() {
+		this.instance.locks.acquire(STOCK);
+		this.instance.locks.forceRelease(STOCK.key());
+		assertThat(count("holdfast.lock.lost", "name", "stock")).isEqualTo(1);
+		assertThat(gauge("holdfast.lock.held", "stock")).isZero();
+	}
+
+	@Test
+	void renewalsHandOversAndErrorsAreCounted() {
+		LockLease lease = this.instance.locks.acquire(STOCK);
+		lease.renew(Duration.ofMinutes(1));
+		assertThat(count("holdfast.lock.renewal", "outcome", "renewed")).isEqualTo(1);
+		CompletableFuture<LockLease> next = this.instance.locks.acquireAsync(STOCK);
+		lease.release();
+		next.join();
+		assertThat(count("holdfast.lock.hand.over", "kind", "passed_on")).isEqualTo(1);
+		this.instance.failing = "renew";
+		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> next.join().renew(Duration.ofMinutes(1)));
+		await().until(() -> count("holdfast.store.errors", "command", "renew") == 1);
+	}
+
+	@Test
+	void whatTheFleetUsesIsReadWhenItIsLookedAtAndNotMoreOftenThanEveryFiveSeconds() {
+		try (ObservedInstance other = new ObservedInstance(this.leases)) {
+			SemaphoreRequest request = SemaphoreRequest.of("api", 5).permits(2).name("api");
+			other.semaphores.acquire(request);
+			this.instance.semaphores.acquire(request);
+			assertThat(this.instance.inspections).as("nobody has looked").isZero();
+			gauge("holdfast.semaphore.permits.used", "api");
+			assertThat(gauge("holdfast.semaphore.permits.used", "api")).isEqualTo(4);
+			assertThat(gauge("holdfast.semaphore.permits.limit", "api")).isEqualTo(5);
+			other.semaphores.setLimit("api", 9);
+			this.clock.add(4999, TimeUnit.MILLISECONDS);
+			gauge("holdfast.semaphore.permits.limit", "api");
+			assertThat(gauge("holdfast.semaphore.permits.limit", "api")).isEqualTo(5);
+			assertThat(this.instance.inspections).isEqualTo(1);
+			this.clock.add(1, TimeUnit.MILLISECONDS);
+			gauge("holdfast.semaphore.permits.limit", "api");
+			assertThat(gauge("holdfast.semaphore.permits.limit", "api")).isEqualTo(9);
+			assertThat(this.instance.inspections).isEqualTo(2);
+		}
+	}
+
+	@Test
+	void aStoreThatFailsOrIsSilentLeavesTheLastValueAndIsAskedOnceAtATime() {
+		this.instance.semaphores.acquire(SemaphoreRequest.of("api", 5).name("api"));
+		gauge("holdfast.semaphore.permits.used", "api");
+		assertThat(gauge("holdfast.semaphore.permits.used", "api")).isEqualTo(1);
+		this.instance.failing = "inspectPermits";
+		this.clock.add(5, TimeUnit.SECONDS);
+		assertThat(gauge("holdfast.semaphore.permits.used", "api")).isEqualTo(1);
+		this.instance.failing = "";
+		this.instance.answering = false;
+		for (int i = 0; i < 3; i++) {
+			this.clock.add(5, TimeUnit.SECONDS);
+			assertThat(gauge("holdfast.semaphore.permits.used", "api")).isEqualTo(1);
+		}
+		assertThat(this.instance.inspections).isEqualTo(2);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "none", "api", "" })
+	void aSemaphoreWhoseKeyIsNotItsNameIsNotLookedAt(String name) {
+		SemaphoreRequest request = SemaphoreRequest.of("api:SKU1", 5);
+		this.instance.semaphores.acquire(name.isEmpty() ? request : request.name(name));
+		assertThat(this.registry.find("holdfast.semaphore.permits.used").gauges()).isEmpty();
+		assertThat(this.registry.getMeters()).noneMatch((meter) -> meter.getId().getTags().toString().contains("SKU1"));
+	}
+
+}

@@ -1,0 +1,85 @@
+package io.holdfast.observation;
+
+import java.util.List;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.micrometer.observation.Observation;
+import io.micrometer.observation.ObservationRegistry;
+import io.micrometer.tracing.handler.DefaultTracingObservationHandler;
+import io.micrometer.tracing.test.simple.SimpleSpan;
+import io.micrometer.tracing.test.simple.SimpleTracer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Spans of requests and of what is held.
+ */
+class LeaseTracesTests {
+
+	private final SimpleTracer tracer = new SimpleTracer();
+
+	private final ObservationRegistry registry = ObservationRegistry.create();
+
+	private final ObservedInstance instance = new ObservedInstance(ObservedInstance.memory());
+
+	@BeforeEach
+	void observe() {
+		this.registry.observationConfig().observationHandler(new DefaultTracingObservationHandler(this.tracer));
+		this.instance.engine.observe(new LeaseObservations(this.registry, List.of()));
+	}
+
+	@AfterEach
+	void close() {
+		this.instance.close();
+	}
+
+	private SimpleSpan span(String name) {
+		List<SimpleSpan> found = this.tracer.getSpans().stream().filter((span) -> span.getName().equals(name)).toList();
+		assertThat(found).hasSize(1);
+		return found.get(0);
+	}
+
+	@Test
+	void whatIsHeldIsASpanBesideThatOfItsRequest() {
+		Observation.createNotStarted("order", this.registry).observe(() -> {
+			LockLease lease = this.instance.locks.acquire(LockRequest.of("stock:SKU1").name("stock"));
+			Observation.createNotStarted("write", this.registry).observe(() -> {
+			});
+			lease.release();
+		});
+		String order = span("order").getSpanId();
+		SimpleSpan acquire = span("lock acquire");
+		SimpleSpan hold = span("lock hold");
+		assertThat(acquire.getParentId()).isEqualTo(order);
+		assertThat(hold.getParentId()).isEqualTo(order);
+		assertThat(span("write").getParentId()).isEqualTo(order);
+		assertThat(acquire.getTags()).containsEntry("holdfast.key", "stock:SKU1")
+			.containsEntry("name", "stock")
+			.containsEntry("outcome", "granted")
+			.containsKey("holdfast.fence");
+		assertThat(hold.getTags()).containsEntry("outcome", "released");
+		assertThat(acquire.getEndTimestamp()).isBeforeOrEqualTo(hold.getStartTimestamp());
+		assertThat(span("order").getEndTimestamp()).isAfterOrEqualTo(hold.getEndTimestamp());
+	}
+
+	@Test
+	void aRequestWithoutAParentIsATraceOfItsOwnAlsoIfItIsGrantedWithinThatOfAnother() {
+		LockLease lease = this.instance.locks.acquire("k");
+		this.tracer.getSpans().clear();
+		this.instance.locks.acquireAsync(LockRequest.of("k"));
+		Observation.createNotStarted("order", this.registry).observe(lease::release);
+		// Not ended yet, so it is looked for where it ends.
+		this.instance.locks.forceRelease("k");
+		List<SimpleSpan> holds = this.tracer.getSpans()
+			.stream()
+			.filter((span) -> span.getName().equals("lock hold"))
+			.toList();
+		assertThat(holds).isNotEmpty()
+			.allSatisfy((hold) -> assertThat(hold.getTraceId()).isNotEqualTo(span("order").getTraceId()));
+	}
+
+}

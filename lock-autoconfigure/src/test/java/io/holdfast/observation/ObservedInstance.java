@@ -1,0 +1,79 @@
+package io.holdfast.observation;
+
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+
+import io.holdfast.engine.DefaultLockService;
+import io.holdfast.engine.DefaultSemaphoreService;
+import io.holdfast.engine.EngineSettings;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.LeaseStore;
+import io.holdfast.engine.StoreFailure;
+import io.holdfast.memory.MemoryLeaseStore;
+import io.holdfast.memory.MemoryLeases;
+
+/**
+ * An instance on leases in memory, whose store can be made to fail.
+ */
+final class ObservedInstance implements AutoCloseable {
+
+	final LeaseEngine engine;
+
+	final DefaultLockService locks;
+
+	final DefaultSemaphoreService semaphores;
+
+	/** The name of the store's method that fails. */
+	volatile String failing = "";
+
+	/** How often it was looked at something. */
+	volatile int inspections;
+
+	/** Whether such looks are answered. */
+	volatile boolean answering = true;
+
+	ObservedInstance(MemoryLeases leases) {
+		this.engine = new LeaseEngine(store(new MemoryLeaseStore(leases)), EngineSettings.defaults());
+		this.locks = new DefaultLockService(this.engine);
+		this.semaphores = new DefaultSemaphoreService(this.engine);
+	}
+
+	static MemoryLeases memory() {
+		return new MemoryLeases(System::nanoTime);
+	}
+
+	private LeaseStore store(LeaseStore store) {
+		return (LeaseStore) Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[] { LeaseStore.class },
+				(proxy, method, arguments) -> {
+					if (method.getName().equals(this.failing)) {
+						return CompletableFuture.failedFuture(new StoreFailure("READONLY", false, null));
+					}
+					if (method.getName().equals("inspectPermits")) {
+						this.inspections++;
+						if (!this.answering) {
+							return new CompletableFuture<>();
+						}
+					}
+					try {
+						return method.invoke(store, arguments);
+					}
+					catch (InvocationTargetException ex) {
+						throw ex.getTargetException();
+					}
+				});
+	}
+
+	/** On a thread of its own: a stranger to what the test's thread holds. */
+	static <T> CompletableFuture<T> elsewhere(Supplier<T> call) {
+		return CompletableFuture.supplyAsync(call, (task) -> new Thread(task).start()).orTimeout(10, TimeUnit.SECONDS);
+	}
+
+	@Override
+	public void close() {
+		this.engine.close();
+	}
+
+}
