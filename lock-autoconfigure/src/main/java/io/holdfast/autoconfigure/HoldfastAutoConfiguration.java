@@ -6,8 +6,10 @@ import io.holdfast.LockService;
 import io.holdfast.SemaphoreService;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.DefaultSemaphoreService;
+import io.holdfast.engine.EngineObserver;
 import io.holdfast.engine.LeaseEngine;
 
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
@@ -54,6 +56,11 @@ public final class HoldfastAutoConfiguration {
 	@ConditionalOnBooleanProperty(name = "holdfast.redis.checks", matchIfMissing = true)
 	static StartUpExamination holdfastStartUpExamination(ConfigurableListableBeanFactory context) {
 		return new StartUpExamination(context);
+	}
+
+	@Bean
+	static EngineObservers holdfastEngineObservers(ObjectProvider<EngineObserver> observers) {
+		return new EngineObservers(observers);
 	}
 
 	// One in each context, for its own engines: those of a parent do not end with it.

@@ -1,0 +1,61 @@
+package io.holdfast.autoconfigure;
+
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.observation.LeaseMeters;
+import io.holdfast.observation.LeaseObservationConvention;
+import io.holdfast.observation.LeaseObservations;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.observation.ObservationRegistry;
+
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+/**
+ * {@link AutoConfiguration Auto-configuration} of observations and meters, where
+ * Micrometer is there and has a registry for them.
+ */
+@AutoConfiguration(after = HoldfastAutoConfiguration.class,
+		afterName = { "org.springframework.boot.micrometer.observation.autoconfigure.ObservationAutoConfiguration",
+				"org.springframework.boot.micrometer.metrics.autoconfigure.CompositeMeterRegistryAutoConfiguration" })
+@ConditionalOnBean(LeaseEngine.class)
+public final class HoldfastObservationAutoConfiguration {
+
+	/**
+	 * Timers, and spans where there is a tracer.
+	 */
+	@Configuration(proxyBeanMethods = false)
+	@ConditionalOnClass(ObservationRegistry.class)
+	static class Observations {
+
+		@Bean
+		@ConditionalOnBean(ObservationRegistry.class)
+		@ConditionalOnMissingBean
+		LeaseObservations holdfastLeaseObservations(ObservationRegistry registry,
+				ObjectProvider<LeaseObservationConvention> conventions) {
+			return new LeaseObservations(registry, conventions.orderedStream().toList());
+		}
+
+	}
+
+	/**
+	 * Gauges and counters.
+	 */
+	@Configuration(proxyBeanMethods = false)
+	@ConditionalOnClass(MeterRegistry.class)
+	static class Meters {
+
+		@Bean
+		@ConditionalOnBean(MeterRegistry.class)
+		@ConditionalOnMissingBean
+		LeaseMeters holdfastLeaseMeters(MeterRegistry registry) {
+			return new LeaseMeters(registry);
+		}
+
+	}
+
+}

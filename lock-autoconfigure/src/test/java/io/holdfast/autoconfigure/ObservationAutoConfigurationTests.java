@@ -1,0 +1,213 @@
+package io.holdfast.autoconfigure;
+
+import java.util.ArrayList;
+import java.util.List;
+
+import io.holdfast.LockService;
+import io.holdfast.SemaphoreService;
+import io.holdfast.engine.DefaultLockService;
+import io.holdfast.engine.EngineObserver;
+import io.holdfast.engine.EngineSettings;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.ObservedRequest;
+import io.holdfast.memory.MemoryLeaseStore;
+import io.holdfast.memory.MemoryLeases;
+import io.holdfast.observation.DefaultLeaseObservationConvention;
+import io.holdfast.observation.HoldfastObservationDocumentation;
+import io.holdfast.observation.LeaseMeters;
+import io.holdfast.observation.LeaseObservationConvention;
+import io.holdfast.observation.LeaseObservations;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.observation.DefaultMeterObservationHandler;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.micrometer.observation.ObservationRegistry;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * What an application observes of its locks by having Micrometer.
+ */
+class ObservationAutoConfigurationTests {
+
+	private final ApplicationContextRunner plain = new ApplicationContextRunner()
+		.withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class,
+				HoldfastObservationAutoConfiguration.class))
+		.withPropertyValues("holdfast.backend=memory");
+
+	private final ApplicationContextRunner runner = this.plain.withUserConfiguration(Registries.class);
+
+	private static void use(LockService locks) {
+		locks.acquire("a").release();
+	}
+
+	@Test
+	@DisplayName("Timers, gauges and counters are in the application's registry")
+	void metersInRegistry() {
+		this.runner.run((context) -> {
+			use(context.getBean(LockService.class));
+			context.getBean(SemaphoreService.class).acquire("a", 1).release();
+			MeterRegistry registry = context.getBean(MeterRegistry.class);
+			for (String kind : List.of("lock", "semaphore")) {
+				assertThat(registry.get("holdfast." + kind + ".acquire").tag("outcome", "granted").timer().count())
+					.isEqualTo(1);
+				assertThat(registry.get("holdfast." + kind + ".hold").tag("outcome", "released").timer().count())
+					.isEqualTo(1);
+				assertThat(registry.get("holdfast." + kind + ".held").gauge().value()).isZero();
+				assertThat(registry.get("holdfast." + kind + ".renewal").counters()).hasSize(3);
+			}
+		});
+	}
+
+	@Test
+	@DisplayName("Without Micrometer, and without registries, locks work as ever")
+	void withoutMicrometer() {
+		this.plain.withClassLoader(new FilteredClassLoader("io.micrometer"))
+			.run((context) -> use(context.getBean(LockService.class)));
+		this.plain.run((context) -> {
+			assertThat(context).doesNotHaveBean(EngineObserver.class);
+			use(context.getBean(LockService.class));
+		});
+	}
+
+	@Test
+	@DisplayName("Without the part of Micrometer that has meters, there are observations")
+	void withoutMeters() {
+		this.plain.withBean(ObservationRegistry.class, ObservationRegistry::create)
+			.withClassLoader(new FilteredClassLoader("io.micrometer.core"))
+			.run((context) -> {
+				assertThat(context).hasSingleBean(LeaseObservations.class).doesNotHaveBean("holdfastLeaseMeters");
+				use(context.getBean(LockService.class));
+			});
+	}
+
+	@Test
+	@DisplayName("Without locks there is nothing to observe")
+	void withoutEngine() {
+		this.runner.withPropertyValues("holdfast.enabled=false")
+			.run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean(EngineObserver.class));
+	}
+
+	@Test
+	@DisplayName("All engines are observed, by the application's observers too, and each of them is told once")
+	void severalEngines() {
+		this.runner.withUserConfiguration(Second.class, Own.class).run((context) -> {
+			use(context.getBean(LockService.class));
+			use(context.getBean("secondLocks", LockService.class));
+			assertThat(context.getBean(MeterRegistry.class).get("holdfast.lock.acquire").timer().count()).isEqualTo(2);
+			assertThat(context.getBean(Noting.class).engines).containsExactly(
+					context.getBean("holdfastLeaseEngine", LeaseEngine.class),
+					context.getBean("secondEngine", LeaseEngine.class));
+		});
+	}
+
+	@Test
+	@DisplayName("In a hierarchy of contexts, what both know is counted once")
+	void child() {
+		this.runner.withUserConfiguration(Own.class).run((parent) -> {
+			use(parent.getBean(LockService.class));
+			this.plain.withParent(parent).withUserConfiguration(Second.class).run((child) -> {
+				use(child.getBean("secondLocks", LockService.class));
+				assertThat(parent.getBean(MeterRegistry.class).get("holdfast.lock.acquire").timer().count())
+					.isEqualTo(2);
+				assertThat(parent.getBean(Noting.class).engines).hasSize(2);
+			});
+		});
+	}
+
+	@Test
+	@DisplayName("An application's convention and its own meters come before those of Holdfast")
+	void own() {
+		this.runner.withUserConfiguration(OwnConvention.class).run((context) -> {
+			use(context.getBean(LockService.class));
+			assertThat(context.getBean(MeterRegistry.class).get("my.lock.hold").timer().count()).isEqualTo(1);
+			assertThat(context.getBean(MeterRegistry.class).find("holdfast.lock.hold").timers()).isEmpty();
+			assertThat(context).hasSingleBean(LeaseMeters.class).hasBean("ownMeters");
+		});
+	}
+
+	/** As Boot makes them for an application with Actuator. */
+	@Configuration(proxyBeanMethods = false)
+	static class Registries {
+
+		@Bean
+		MeterRegistry meters() {
+			return new SimpleMeterRegistry();
+		}
+
+		@Bean
+		ObservationRegistry observations(MeterRegistry meters) {
+			ObservationRegistry registry = ObservationRegistry.create();
+			registry.observationConfig().observationHandler(new DefaultMeterObservationHandler(meters));
+			return registry;
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Second {
+
+		@Bean(defaultCandidate = false)
+		LeaseEngine secondEngine() {
+			return new LeaseEngine(new MemoryLeaseStore(new MemoryLeases(System::nanoTime)), EngineSettings.defaults());
+		}
+
+		@Bean(defaultCandidate = false)
+		LockService secondLocks(@Qualifier("secondEngine") LeaseEngine engine) {
+			return new DefaultLockService(engine);
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Own {
+
+		@Bean
+		Noting noting() {
+			return new Noting();
+		}
+
+	}
+
+	static final class Noting implements EngineObserver {
+
+		private final List<LeaseEngine> engines = new ArrayList<>();
+
+		@Override
+		public @Nullable RequestObserver began(ObservedRequest request, @Nullable Object captured) {
+			this.engines.add(request.engine());
+			return null;
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class OwnConvention {
+
+		@Bean
+		LeaseObservationConvention ownConvention() {
+			return new DefaultLeaseObservationConvention(HoldfastObservationDocumentation.LOCK_HOLD) {
+				@Override
+				public String getName() {
+					return "my.lock.hold";
+				}
+			};
+		}
+
+		@Bean
+		LeaseMeters ownMeters() {
+			return new LeaseMeters(new SimpleMeterRegistry());
+		}
+
+	}
+
+}
