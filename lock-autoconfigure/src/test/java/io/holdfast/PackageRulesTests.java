@@ -46,9 +46,9 @@ class PackageRulesTests {
 			List.of("io.holdfast", "reactor..", "org.reactivestreams..", "org.apache.commons.logging.."), //
 			"io.holdfast.aop",
 			List.of("io.holdfast", "io.holdfast.annotation", "io.holdfast.reactive", "reactor..",
-					"org.reactivestreams..", "org.springframework.aop..", "org.aopalliance..",
-					"org.springframework.beans..", "org.springframework.context..", "org.springframework.core..",
-					"org.springframework.expression..", "org.springframework.format..",
+					"org.reactivestreams..", "org.springframework.aop..", "org.springframework.aot..",
+					"org.aopalliance..", "org.springframework.beans..", "org.springframework.context..",
+					"org.springframework.core..", "org.springframework.expression..", "org.springframework.format..",
 					"org.springframework.transaction..", "org.springframework.util..", "org.apache.commons.logging.."), //
 			"io.holdfast.observation",
 			List.of("io.holdfast", "io.holdfast.engine", "io.holdfast.aop", "io.micrometer.."), //

@@ -81,7 +81,12 @@ final class CallExpression {
 		return new CallExpression(use, text, declaration, parameters, parsed, delegates);
 	}
 
-	private static Map<String, Integer> parameters(Declaration<?> declaration) {
+	/**
+	 * The parameters that an expression can name.
+	 * @param declaration where it is declared
+	 * @return their positions, by name
+	 */
+	static Map<String, Integer> parameters(Declaration<?> declaration) {
 		Map<String, Integer> positions = new LinkedHashMap<>();
 		Method annotated = (declaration.source() instanceof Method source) ? source : declaration.method();
 		for (Method method : List.of(annotated, declaration.method())) {

@@ -1,0 +1,138 @@
+package io.holdfast.aop;
+
+import java.lang.annotation.Annotation;
+import java.lang.reflect.Method;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Stream;
+
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.Semaphore;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.aot.generate.GenerationContext;
+import org.springframework.aot.hint.ExecutableMode;
+import org.springframework.aot.hint.ReflectionHints;
+import org.springframework.beans.factory.aot.BeanRegistrationAotContribution;
+import org.springframework.beans.factory.aot.BeanRegistrationAotProcessor;
+import org.springframework.beans.factory.aot.BeanRegistrationCode;
+import org.springframework.beans.factory.config.ConfigurableBeanFactory;
+import org.springframework.beans.factory.support.RegisteredBean;
+import org.springframework.core.ResolvableType;
+import org.springframework.expression.ParseException;
+import org.springframework.expression.spel.standard.SpelExpression;
+import org.springframework.expression.spel.standard.SpelExpressionParser;
+import org.springframework.expression.spel.support.StandardTypeLocator;
+import org.springframework.util.ClassUtils;
+import org.springframework.util.ReflectionUtils;
+
+/**
+ * Registers, for a native image, what the annotated methods of a bean need by reflection:
+ * the methods themselves, their fallbacks, and what their expressions read. Declarations
+ * are not checked here, since the properties of the run are not known.
+ */
+final class LeaseHints implements BeanRegistrationAotProcessor {
+
+	private static final Log logger = LogFactory.getLog(LeaseHints.class);
+
+	private final List<Declarations<?, ?>> declarations = List.of(
+			new Declarations<>(Semaphore.class, (declaration) -> declaration),
+			new Declarations<>(DistributedLock.class, (declaration) -> declaration));
+
+	@Override
+	public @Nullable BeanRegistrationAotContribution processAheadOfTime(RegisteredBean bean) {
+		// What a factory makes is of another type than itself.
+		Set<Class<?>> types = new LinkedHashSet<>();
+		types.add(bean.getBeanClass());
+		Class<?> made = bean.getBeanFactory().getType(bean.getBeanName(), false);
+		if (made != null) {
+			types.add(made);
+		}
+		List<Declaration<?>> found = types.stream().<Declaration<?>>flatMap(this::declared).toList();
+		return found.isEmpty() ? null : new Contribution(found, bean.getBeanFactory());
+	}
+
+	private Stream<? extends Declaration<?>> declared(Class<?> type) {
+		return this.declarations.stream().map((each) -> each.of(type)).flatMap(Collection::stream);
+	}
+
+	/**
+	 * What is registered for one bean.
+	 *
+	 * @param declarations what is declared on it
+	 * @param beanFactory resolves placeholders, and knows other beans
+	 */
+	private record Contribution(List<Declaration<? extends Annotation>> declarations,
+			ConfigurableBeanFactory beanFactory) implements BeanRegistrationAotContribution {
+
+		@Override
+		public void applyTo(GenerationContext generation, BeanRegistrationCode code) {
+			ReflectionHints hints = generation.getRuntimeHints().reflection();
+			this.declarations.forEach((declaration) -> register(declaration, hints));
+		}
+
+		private void register(Declaration<?> declaration, ReflectionHints hints) {
+			Method method = declaration.method();
+			hints.registerType(ClassUtils.getUserClass(declaration.targetClass()));
+			hints.registerMethod(method, ExecutableMode.INVOKE);
+			String fallback = text(declaration, "fallback");
+			ReflectionUtils.doWithMethods(declaration.targetClass(),
+					(candidate) -> hints.registerMethod(candidate, ExecutableMode.INVOKE),
+					(candidate) -> candidate.getName().equals(fallback));
+			ExpressionHints expressions = new ExpressionHints(ResolvableType.forClass(CallExpression.Root.class),
+					variables(declaration), this::typeOf,
+					new StandardTypeLocator(this.beanFactory.getBeanClassLoader()), hints);
+			Stream.of("key", "condition")
+				.map((attribute) -> text(declaration, attribute))
+				.filter((text) -> !text.isEmpty())
+				.forEach((text) -> register(declaration, text, expressions));
+		}
+
+		private static void register(Declaration<?> declaration, String text, ExpressionHints expressions) {
+			SpelExpression expression;
+			try {
+				expression = new SpelExpressionParser().parseRaw(text);
+			}
+			catch (ParseException | IllegalStateException ex) {
+				// Perhaps because of a placeholder that only the run can resolve.
+				logger.warn(declaration + ": what its expression " + text + " reads cannot be registered for a native "
+						+ "image, as it cannot be parsed. Register it by @RegisterReflection");
+				return;
+			}
+			expressions.register(expression.getAST());
+		}
+
+		private static Map<String, ResolvableType> variables(Declaration<?> declaration) {
+			Map<String, ResolvableType> types = new LinkedHashMap<>();
+			CallExpression.parameters(declaration)
+				.forEach((name, position) -> types.put(name,
+						ResolvableType.forMethodParameter(declaration.method(), position, declaration.targetClass())));
+			return types;
+		}
+
+		private String text(Declaration<?> declaration, String attribute) {
+			String written = declaration.annotation().getString(attribute);
+			try {
+				String resolved = this.beanFactory.resolveEmbeddedValue(written);
+				return (resolved != null) ? resolved : "";
+			}
+			catch (IllegalArgumentException ex) {
+				// A property that only the run has.
+				return written;
+			}
+		}
+
+		private @Nullable Class<?> typeOf(String bean) {
+			Class<?> type = this.beanFactory.containsBean(bean) ? this.beanFactory.getType(bean) : null;
+			return (type != null) ? ClassUtils.getUserClass(type) : null;
+		}
+
+	}
+
+}

@@ -1,0 +1,32 @@
+package io.holdfast.autoconfigure;
+
+import java.util.List;
+
+import io.holdfast.LockMode;
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.OnLoss;
+import io.holdfast.annotation.OnTimeout;
+import io.holdfast.annotation.ReleaseAfter;
+import io.holdfast.annotation.Semaphore;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.aot.hint.MemberCategory;
+import org.springframework.aot.hint.RuntimeHints;
+import org.springframework.aot.hint.RuntimeHintsRegistrar;
+
+/**
+ * Registers, for a native image, what Holdfast always needs: its scripts, and its
+ * annotations with the types of their attributes.
+ */
+final class HoldfastRuntimeHints implements RuntimeHintsRegistrar {
+
+	@Override
+	public void registerHints(RuntimeHints hints, @Nullable ClassLoader classLoader) {
+		hints.resources().registerPattern("io/holdfast/redis/*.lua");
+		List.of(DistributedLock.class, Semaphore.class)
+			.forEach((type) -> hints.reflection().registerType(type, MemberCategory.INVOKE_PUBLIC_METHODS));
+		List.of(LockMode.class, OnTimeout.class, OnLoss.class, ReleaseAfter.class)
+			.forEach((type) -> hints.reflection().registerType(type, MemberCategory.ACCESS_PUBLIC_FIELDS));
+	}
+
+}
