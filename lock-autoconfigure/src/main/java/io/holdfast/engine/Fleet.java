@@ -10,6 +10,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 import io.holdfast.LeaseStoreException;
+import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.FleetStore.Family;
 import io.holdfast.engine.FleetStore.Find;
 import io.holdfast.engine.FleetStore.Page;
@@ -86,8 +87,7 @@ public final class Fleet {
 		List<Standing> found = new ArrayList<>();
 		String at = cursor;
 		do {
-			Page page = answer(this.engine.store.fleet().scan(family, at, wanted - found.size()),
-					"The look for " + what);
+			Page page = scan(family, at, wanted - found.size(), "The look for " + what);
 			found.addAll(answer(lookAt(family, page.finds()), "The look at " + what));
 			at = page.cursor();
 		}
@@ -95,9 +95,16 @@ public final class Fleet {
 		return new Standings(found, at);
 	}
 
+	private Page scan(Family family, @Nullable String cursor, int wanted, String what) {
+		FleetStore store = this.engine.store.fleet();
+		// Not inside of send(..), where what the caller did wrong would be a failure.
+		CompletableFuture<Page> page = store.scan(family, cursor, wanted);
+		return answer(this.engine.send(Command.INSPECT, () -> page), what);
+	}
+
 	private CompletableFuture<List<Standing>> lookAt(Family family, List<Find> finds) {
 		List<CompletableFuture<Standing>> looks = finds.stream()
-			.map((find) -> this.engine.store.fleet().look(family, find.key(), MOST_IN_LIST))
+			.map((find) -> lookAt(family, find.key(), MOST_IN_LIST))
 			.toList();
 		return CompletableFuture.allOf(looks.toArray(CompletableFuture[]::new)).thenApply((done) -> {
 			List<Standing> standings = new ArrayList<>();
@@ -118,7 +125,11 @@ public final class Fleet {
 	 * @return what is there
 	 */
 	public Standing look(Family family, String key) {
-		return answer(this.engine.store.fleet().look(family, key, MOST_OF_ONE), "The look at '" + key + "'");
+		return answer(lookAt(family, key, MOST_OF_ONE), "The look at '" + key + "'");
+	}
+
+	private CompletableFuture<Standing> lookAt(Family family, String key, int most) {
+		return this.engine.send(Command.INSPECT, () -> this.engine.store.fleet().look(family, key, most));
 	}
 
 	private <T> T answer(CompletableFuture<T> command, String what) {

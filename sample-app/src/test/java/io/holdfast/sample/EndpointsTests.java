@@ -1,0 +1,165 @@
+package io.holdfast.sample;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockMode;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.PermitLease;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreService;
+import io.holdfast.sample.Instances.Instance;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import org.springframework.http.HttpMethod;
+import org.springframework.http.MediaType;
+import org.springframework.test.web.servlet.client.RestTestClient;
+import org.springframework.test.web.servlet.client.StatusAssertions;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * The endpoints of locks and semaphores, over HTTP.
+ */
+class EndpointsTests {
+
+	private static Instances instances;
+
+	private static Instance own;
+
+	/** Without the sample's settings of what the endpoints may be used for. */
+	private static Instance other;
+
+	@BeforeAll
+	static void start() {
+		instances = new Instances();
+		own = instances.start();
+		other = instances.start("--management.endpoint.locks.access=", "--management.endpoint.semaphores.access=");
+	}
+
+	@AfterAll
+	static void stop() {
+		instances.close();
+	}
+
+	private static LockService locks(Instance instance) {
+		return instance.context().getBean(LockService.class);
+	}
+
+	private static SemaphoreService semaphores(Instance instance) {
+		return instance.context().getBean(SemaphoreService.class);
+	}
+
+	private static RestTestClient.BodyContentSpec get(Instance instance, String uri, Object... variables) {
+		return instance.http().get().uri("/actuator" + uri, variables).exchange().expectStatus().isOk().expectBody();
+	}
+
+	@Test
+	@DisplayName("locks are read: held and waited for here, held by others, one whose key has slashes")
+	void readsLocks() {
+		try (LockLease held = locks(own).acquire(LockRequest.of("a/b c").name("letters").mode(LockMode.WRITE));
+				LockLease elsewhere = locks(other).acquire("elsewhere")) {
+			CompletableFuture<LockLease> waiting = locks(own)
+				.acquireAsync(LockRequest.of("elsewhere").waitTime(Duration.ofMinutes(1)));
+			get(own, "/locks").jsonPath("$.held[?(@.key=='a/b c')].mode")
+				.isEqualTo("WRITE")
+				.jsonPath("$.held[?(@.key=='a/b c')].name")
+				.isEqualTo("letters")
+				.jsonPath("$.held[?(@.key=='a/b c')].fence")
+				.isEqualTo(held.fence())
+				.jsonPath("$.held[0].since")
+				.value(String.class, (since) -> assertThat(since).matches("\\d{4}-\\d\\d-\\d\\dT[0-9:.]+Z"))
+				.jsonPath("$.waiting[?(@.key=='elsewhere')].mode")
+				.isEqualTo("EXCLUSIVE")
+				.jsonPath("$.fleet.locks[?(@.key=='elsewhere')].fence")
+				.isEqualTo(elsewhere.fence())
+				.jsonPath("$.fleet.cursor")
+				.doesNotExist()
+				.jsonPath("$.fleet.problem")
+				.doesNotExist();
+			get(other, "/locks/a/{rest}", "b c").jsonPath("$.kind")
+				.isEqualTo("READ_WRITE")
+				.jsonPath("$.holders[0].foreign")
+				.isEqualTo(false)
+				.jsonPath("$.holders[0].ttlMillis")
+				.value(Integer.class, (ttl) -> assertThat(ttl).isBetween(1, 30_000));
+			waiting.cancel(true);
+		}
+		own.http().get().uri("/actuator/locks/a/{rest}", "b c").exchange().expectStatus().isNotFound();
+	}
+
+	@Test
+	@DisplayName("a lock is released by force where that is allowed, and not where it is not")
+	void releasesLocks() {
+		locks(own).acquire("a/b");
+		other.http().delete().uri("/actuator/locks/a/b").exchange().expectStatus().isEqualTo(405);
+		assertThat(own.send(HttpMethod.DELETE, "/actuator/locks/a/b", String.class)).isEqualTo("{\"released\":true}");
+		assertThat(own.send(HttpMethod.DELETE, "/actuator/locks/a/b", String.class)).isEqualTo("{\"released\":false}");
+	}
+
+	@Test
+	@DisplayName("semaphores are read, their limits set and cleared, their permits released, where that is allowed")
+	void readsAndChangesSemaphores() {
+		PermitLease held = semaphores(other).acquire(SemaphoreRequest.of("call/out", 5).permits(2));
+		get(own, "/semaphores").jsonPath("$.fleet.semaphores[0].key")
+			.isEqualTo("call/out")
+			.jsonPath("$.fleet.semaphores[0].used")
+			.isEqualTo(2)
+			.jsonPath("$.fleet.semaphores[0].limitSet")
+			.isEqualTo(false);
+		for (String body : List.of("{\"limit\":7}", "{\"limit\":null}", "{\"limit\":8}", "{}")) {
+			post(other, body).isEqualTo(405);
+			post(own, body).isNoContent();
+			RestTestClient.BodyContentSpec semaphore = get(other, "/semaphores/call/out");
+			semaphore.jsonPath("$.limit").isEqualTo(body.contains("7") ? 7 : body.contains("8") ? 8 : 5);
+			semaphore.jsonPath("$.limitSet").isEqualTo(body.matches(".*\\d.*"));
+		}
+		other.http().delete().uri("/actuator/semaphores/call/out").exchange().expectStatus().isEqualTo(405);
+		assertThat(own.send(HttpMethod.DELETE, "/actuator/semaphores/call/out", String.class))
+			.isEqualTo("{\"released\":true}");
+		own.http().get().uri("/actuator/semaphores/call/out").exchange().expectStatus().isNotFound();
+		held.release();
+	}
+
+	private static StatusAssertions post(Instance instance, String body) {
+		return instance.http()
+			.post()
+			.uri("/actuator/semaphores/call/out")
+			.contentType(MediaType.APPLICATION_JSON)
+			.body(body)
+			.exchange()
+			.expectStatus();
+	}
+
+	@ParameterizedTest
+	@CsvSource(delimiter = '|', textBlock = """
+			/locks?limit=0         | The limit of a page is 0, which is not from 1 to 1000
+			/locks?limit=1001      | The limit of a page is 1001, which is not from 1 to 1000
+			/locks?limit=many      | Parameter mapping failure
+			/locks?cursor=nowhere  | The cursor is none that a page ended with
+			/locks/ /              | A lock's key must not be blank
+			/semaphores?limit=0    | The limit of a page is 0, which is not from 1 to 1000
+			/semaphores?cursor=<b> | The cursor is none that a page ended with
+			""")
+	@DisplayName("what makes no sense is refused with a message that says so")
+	void refuses(String uri, String message) {
+		own.expectProblem(HttpMethod.GET, "/actuator" + uri, 400, message);
+	}
+
+	@Test
+	@DisplayName("a limit that makes no sense is refused")
+	void refusesLimits() {
+		for (String limit : List.of("-1", "1000000001", "\"many\"")) {
+			post(own, "{\"limit\":" + limit + "}").isBadRequest();
+		}
+	}
+
+}
