@@ -1,10 +1,11 @@
 package io.holdfast.autoconfigure;
 
-import java.util.List;
-
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
+import org.springframework.aot.AotDetector;
+import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 import org.springframework.context.annotation.Lazy;
@@ -23,17 +24,40 @@ public final class HoldfastSwitchAutoConfiguration {
 
 	private static final String SWITCH = "holdfast.enabled";
 
-	HoldfastSwitchAutoConfiguration(Environment environment) {
-		List.of(SWITCH, "holdfast.aop.enabled").forEach((name) -> check(name, environment.getProperty(name, "true")));
-		if (environment.getProperty(SWITCH, "true").equalsIgnoreCase("false")) {
+	private static final String AOP_SWITCH = "holdfast.aop.enabled";
+
+	HoldfastSwitchAutoConfiguration(Environment environment, BeanFactory context) {
+		boolean on = isOn(environment, SWITCH);
+		boolean aop = isOn(environment, AOP_SWITCH) && on;
+		if (AotDetector.useGeneratedArtifacts()) {
+			checkBuilt(SWITCH, on, context.getBeanProvider(HoldfastAutoConfiguration.class));
+			checkBuilt(AOP_SWITCH, aop, context.getBeanProvider(HoldfastAopAutoConfiguration.class));
+		}
+		if (!on) {
 			logger.warn("Holdfast is switched off (" + SWITCH + "=false): annotated methods run without locks and "
 					+ "permits, and there are no services");
 		}
 	}
 
-	private static void check(String name, String value) {
+	private static boolean isOn(Environment environment, String name) {
+		String value = environment.getProperty(name, "true");
 		if (!value.equalsIgnoreCase("true") && !value.equalsIgnoreCase("false")) {
 			throw new InvalidConfigurationPropertyValueException(name, value, "it must be true or false");
+		}
+		return value.equalsIgnoreCase("true");
+	}
+
+	/** Conditions were decided when the application was built. */
+	private static void checkBuilt(String name, boolean on, ObjectProvider<?> configuration) {
+		boolean built = configuration.getIfAvailable() != null;
+		if (built && !on) {
+			throw new InvalidConfigurationPropertyValueException(name, false,
+					"the application was processed ahead of time with true: build it with the value of the run");
+		}
+		if (on && !built) {
+			// Perhaps on purpose: auto-configuration can be excluded, too.
+			logger.warn(name + " has no effect: it was false, or its auto-configuration was left out, when the "
+					+ "application was processed ahead of time. Annotated methods run without locks and permits");
 		}
 	}
 

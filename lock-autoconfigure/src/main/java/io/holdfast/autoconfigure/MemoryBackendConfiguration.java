@@ -1,5 +1,7 @@
 package io.holdfast.autoconfigure;
 
+import java.util.Locale;
+
 import io.holdfast.autoconfigure.HoldfastProperties.Backend;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.memory.MemoryLeaseStore;
@@ -8,6 +10,7 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
@@ -31,6 +34,12 @@ class MemoryBackendConfiguration {
 	@ConditionalOnMissingBean
 	LeaseEngine holdfastLeaseEngine(MemoryLeases leases, HoldfastProperties properties) {
 		properties.check();
+		if (properties.backend() != Backend.MEMORY) {
+			// Quietly, locks would exclude nobody.
+			throw new InvalidConfigurationPropertyValueException("holdfast.backend",
+					properties.backend().name().toLowerCase(Locale.ROOT),
+					"the application was processed ahead of time with memory: build it with the backend of the run");
+		}
 		logger.info("Locks and permits are kept in the memory of this JVM (holdfast.backend=memory): "
 				+ "they exclude nobody outside of it");
 		return new LeaseEngine(new MemoryLeaseStore(leases), properties.engineSettings());

@@ -1,15 +1,26 @@
 package io.holdfast.autoconfigure;
 
+import java.util.Map;
+
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
+import org.springframework.aot.AotDetector;
+import org.springframework.beans.BeanUtils;
+import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.support.StaticListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
+import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.mock.env.MockEnvironment;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
  * That nobody runs without locks and does not know it.
@@ -28,6 +39,51 @@ class SwitchTests {
 		this.runner.withPropertyValues("holdfast.enabled=false", "spring.main.lazy-initialization=true")
 			.run((context) -> assertThat(context).hasNotFailed());
 		assertThat(output.toString()).containsOnlyOnce("Holdfast is switched off (holdfast.enabled=false)");
+	}
+
+	@Test
+	@DisplayName("What was decided when the application was built cannot be changed for a run")
+	void aheadOfTime(CapturedOutput output) {
+		System.setProperty(AotDetector.AOT_ENABLED, "true");
+		try {
+			this.runner.run((context) -> assertThat(context).hasNotFailed());
+			assertThat(output).doesNotContain("has no effect");
+			MockEnvironment off = new MockEnvironment().withProperty("holdfast.enabled", "false");
+			assertThatExceptionOfType(InvalidConfigurationPropertyValueException.class)
+				.isThrownBy(() -> new HoldfastSwitchAutoConfiguration(off, built(HoldfastAutoConfiguration.class)))
+				.withMessageContaining("holdfast.enabled")
+				.withMessageContaining("processed ahead of time with true");
+			MockEnvironment noAop = new MockEnvironment().withProperty("holdfast.aop.enabled", "false");
+			assertThatExceptionOfType(InvalidConfigurationPropertyValueException.class)
+				.isThrownBy(() -> new HoldfastSwitchAutoConfiguration(noAop,
+						built(HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class)))
+				.withMessageContaining("holdfast.aop.enabled");
+			assertThat(output).doesNotContain("has no effect");
+			new HoldfastSwitchAutoConfiguration(new MockEnvironment(), built(HoldfastAutoConfiguration.class));
+			assertThat(output.toString()).containsOnlyOnce("holdfast.aop.enabled has no effect");
+		}
+		finally {
+			System.clearProperty(AotDetector.AOT_ENABLED);
+		}
+	}
+
+	private static BeanFactory built(Class<?>... configurations) {
+		StaticListableBeanFactory beans = new StaticListableBeanFactory();
+		for (Class<?> type : configurations) {
+			beans.addBean(type.getName(), BeanUtils.instantiateClass(type));
+		}
+		return beans;
+	}
+
+	@Test
+	@DisplayName("What was built for the memory of one JVM does not pretend to lock in Redis")
+	void memoryAheadOfTime() {
+		HoldfastProperties properties = new Binder(new MapConfigurationPropertySource(Map.of()))
+			.bindOrCreate("holdfast", HoldfastProperties.class);
+		assertThatExceptionOfType(InvalidConfigurationPropertyValueException.class)
+			.isThrownBy(() -> new MemoryBackendConfiguration().holdfastLeaseEngine(properties.newMemory(), properties))
+			.withMessageContaining("holdfast.backend")
+			.withMessageContaining("processed ahead of time with memory");
 	}
 
 	@Test

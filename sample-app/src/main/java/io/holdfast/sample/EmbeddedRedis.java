@@ -22,7 +22,9 @@ import redis.embedded.RedisExecProvider;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.data.redis.autoconfigure.DataRedisProperties;
 import org.springframework.context.ApplicationContextInitializer;
+import org.springframework.context.aot.AbstractAotProcessor;
 import org.springframework.context.support.GenericApplicationContext;
+import org.springframework.core.SpringProperties;
 import org.springframework.util.FileSystemUtils;
 
 /**
@@ -52,6 +54,10 @@ class EmbeddedRedis implements ApplicationContextInitializer<GenericApplicationC
 
 	@Override
 	public void initialize(GenericApplicationContext context) {
+		if (SpringProperties.getFlag(AbstractAotProcessor.AOT_PROCESSING)) {
+			// The application is being built, not run.
+			return;
+		}
 		DataRedisProperties properties = Binder.get(context.getEnvironment())
 			.bindOrCreate("spring.data.redis", DataRedisProperties.class);
 		if (properties.getUrl() != null || properties.getSentinel() != null || properties.getCluster() != null) {
