@@ -59,12 +59,12 @@ final class AcquiredLease implements Step.Held, TransactionReleases.Part {
 
 	@Override
 	public void release() {
-		boolean held = this.lease.isHeld();
+		String why = whyNotHeld();
 		try {
-			released(this.lease.release());
+			released(this.lease.release(), why);
 		}
 		catch (RuntimeException | Error ex) {
-			notReleased(ex, held);
+			notReleased(ex, why);
 		}
 	}
 
@@ -79,14 +79,14 @@ final class AcquiredLease implements Step.Held, TransactionReleases.Part {
 	}
 
 	private CompletableFuture<?> released(Supplier<CompletableFuture<ReleaseResult>> release) {
-		boolean held = this.lease.isHeld();
+		String why = whyNotHeld();
 		try {
 			return release.get().handle((result, ex) -> {
 				if (ex != null) {
-					notReleased(ex, held);
+					notReleased(ex, why);
 				}
 				else {
-					released(result);
+					released(result, why);
 				}
 				return result;
 			});
@@ -94,7 +94,7 @@ final class AcquiredLease implements Step.Held, TransactionReleases.Part {
 		catch (RuntimeException | Error ex) {
 			// Perhaps there is no future, if the lease is a mock: the caller waits for
 			// this.
-			notReleased(ex, held);
+			notReleased(ex, why);
 			return CompletableFuture.completedFuture("not released");
 		}
 	}
@@ -142,24 +142,36 @@ final class AcquiredLease implements Step.Held, TransactionReleases.Part {
 		return failure;
 	}
 
-	private void released(ReleaseResult result) {
-		if (result == ReleaseResult.LOST) {
-			this.loss = describeLoss();
-			logger.warn(this.loss);
+	/** To be asked before the release, after which that is the reason. */
+	private String whyNotHeld() {
+		try {
+			this.lease.ensureHeld();
+			return "";
+		}
+		catch (LeaseLostException ex) {
+			return ". " + ex.getMessage();
 		}
 	}
 
-	private void notReleased(Throwable ex, boolean held) {
-		if (!held) {
-			this.loss = describeLoss();
+	private void released(ReleaseResult result, String why) {
+		if (result == ReleaseResult.LOST) {
+			this.loss = describeLoss(why);
+			// The service has warned of it already.
+			logger.debug(this.loss);
+		}
+	}
+
+	private void notReleased(Throwable ex, String why) {
+		if (!why.isEmpty()) {
+			this.loss = describeLoss(why);
 		}
 		logger.warn(describe() + " of " + method() + " was not released at once; it ends with its lease at the latest",
 				ex);
 	}
 
-	private String describeLoss() {
+	private String describeLoss(String why) {
 		return describe() + " was lost " + (this.kept ? "before the transaction around " + method() + " was completed"
-				: "while " + method() + " ran") + ": others may have held it at the same time";
+				: "while " + method() + " ran") + ": others may have held it at the same time" + why;
 	}
 
 	private String describe() {

@@ -52,8 +52,10 @@ final class Failures {
 
 	static LeaseLostException lostMeanwhile(Hold hold) {
 		Resource resource = hold.gate.resource;
-		return new LeaseLostException(resource.key(), "The lease of " + hold.description()
-				+ " was lost while other keys of the same request were waited for");
+		return new LeaseLostException(resource.key(),
+				"The lease of " + hold.description()
+						+ " was lost while other keys of the same request were waited for, because "
+						+ hold.whyNotHeld(hold.gate.engine.now()));
 	}
 
 	static LeaseStoreException storeTrouble(Waiter waiter, @Nullable Throwable error) {

@@ -4,11 +4,13 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.ReleaseResult;
 import io.holdfast.engine.EngineObserver.HoldEnd;
+import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.Ask;
 import io.holdfast.engine.LeaseStore.ReleaseReply;
 import org.apache.commons.logging.Log;
@@ -40,6 +42,13 @@ abstract class Gate {
 	final Set<Waiter> queue = new LinkedHashSet<>();
 
 	final Set<Waiter> contenders = new LinkedHashSet<>(2);
+
+	/** Since when others have it who do not hand it over. Confined to events. */
+	private long strangersSince;
+
+	private boolean strangers;
+
+	private boolean warned;
 
 	private final Mailbox mailbox;
 
@@ -103,6 +112,7 @@ abstract class Gate {
 
 	final void granted(Waiter waiter, Hold hold) {
 		this.contenders.remove(waiter);
+		this.strangers = false;
 		began(hold);
 		this.engine.keeper.keep(hold);
 		this.engine.contenders.remove(waiter.token);
@@ -116,6 +126,32 @@ abstract class Gate {
 		if (!waiter.complete(lease)) {
 			// Its caller has gone meanwhile.
 			lease.discardAsync();
+		}
+	}
+
+	/**
+	 * The store said who is before a waiter. Nobody is told when others let go of it who
+	 * do not hand it over; so whoever looks for the cause of long waits is.
+	 */
+	final void met(Busy busy) {
+		long now = this.engine.now();
+		if (!busy.foreign()) {
+			this.strangers = false;
+		}
+		else if (!this.strangers) {
+			this.strangers = true;
+			this.strangersSince = now;
+		}
+		long millis = TimeUnit.NANOSECONDS.toMillis(now - this.strangersSince);
+		// Of keys without end the store warns at once.
+		if (this.strangers && !this.warned && busy.ownerTtlMillis() >= 0
+				&& millis >= this.engine.settings.leaseTime().toMillis()) {
+			this.warned = true;
+			logger.warn("For " + millis + " ms, " + this.resource
+					+ " has been held by a client other than Holdfast, or in another mode; "
+					+ (this.queue.size() + this.contenders.size()) + " requests wait for it here. It ends in "
+					+ busy.ownerTtlMillis()
+					+ " ms if it is not renewed; find out who holds it, or release it by force");
 		}
 	}
 
@@ -225,7 +261,8 @@ abstract class Gate {
 		else {
 			if (hold.hasRunOut(now)) {
 				String what = "what it was taken for took longer than its lease time";
-				logger.warn("The lease of " + hold.description() + " was over before it was released: " + what);
+				logger.warn("The lease of " + hold.description() + hold.purpose() + " was over before it was released: "
+						+ what);
 				this.engine.tell(hold, what);
 			}
 			this.engine.lose(hold, hold.whyOver(now));

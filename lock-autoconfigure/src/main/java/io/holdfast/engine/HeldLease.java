@@ -84,8 +84,12 @@ abstract class HeldLease implements OpenLease {
 	public void ensureHeld() {
 		if (!isHeld()) {
 			throw new LeaseLostException(key(), "The lease of " + this.hold.description() + " is not held any more: it "
-					+ (this.released.get() ? "was released" : "was lost or has expired"));
+					+ (this.released.get() ? "was released" : "was lost, because " + whyNotHeld()));
 		}
+	}
+
+	final String whyNotHeld() {
+		return this.hold.whyNotHeld(this.engine.now());
 	}
 
 	@Override

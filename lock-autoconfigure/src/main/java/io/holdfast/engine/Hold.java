@@ -78,6 +78,9 @@ final class Hold {
 	/** By the lease that they are for: with it they go. */
 	private @Nullable Map<HeldLease, List<Runnable>> lossActions;
 
+	/** Why it was lost, in words. */
+	private volatile @Nullable String loss;
+
 	private boolean told;
 
 	Hold(Waiter waiter, long fence, long sentAt, long ttlMillis, long now) {
@@ -176,6 +179,15 @@ final class Hold {
 				: "it was held for longer than its maxHold";
 	}
 
+	/**
+	 * Why it is not held although nobody has released it, in words. It may be over before
+	 * anything has noticed that.
+	 */
+	String whyNotHeld(long now) {
+		String known = this.loss;
+		return (known != null) ? known : whyOver(now);
+	}
+
 	long validUntil() {
 		return this.validUntil;
 	}
@@ -201,6 +213,11 @@ final class Hold {
 		return (this.gate.resource.kind() == Kind.SEMAPHORE)
 				? ((this.permits == 1) ? "a permit" : this.permits + " permits") + " of " + this.gate.resource
 				: this.gate.resource + " (fence " + this.fence + ")";
+	}
+
+	/** What it is for, as a part of messages: an annotated method has a name. */
+	String purpose() {
+		return (this.demand.name() != null) ? ", for " + this.demand.name() + "," : "";
 	}
 
 	/** For how long others are to be kept out of it yet; not if it reached nobody. */
@@ -258,12 +275,14 @@ final class Hold {
 
 	/**
 	 * End by loss.
+	 * @param why in words
 	 * @return what is to run because of that, or {@code null} if it had ended before
 	 */
-	synchronized @Nullable List<Runnable> lose() {
+	synchronized @Nullable List<Runnable> lose(String why) {
 		if (this.state != State.HELD) {
 			return null;
 		}
+		this.loss = why;
 		this.state = State.LOST;
 		Map<HeldLease, List<Runnable>> actions = (this.lossActions != null) ? this.lossActions : Map.of();
 		this.lossActions = null;

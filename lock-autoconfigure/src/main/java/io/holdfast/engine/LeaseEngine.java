@@ -306,14 +306,14 @@ public final class LeaseEngine implements AutoCloseable {
 	}
 
 	void lose(Hold hold, String why) {
-		List<Runnable> actions = hold.lose();
+		List<Runnable> actions = hold.lose(why);
 		if (actions == null) {
 			return;
 		}
 		this.keeper.forget(hold);
 		long now = now();
-		String message = "The lease of " + hold.description() + " was lost after " + hold.heldFor(now).toMillis()
-				+ " ms: " + why + ". Somebody else may hold it now";
+		String message = "The lease of " + hold.description() + hold.purpose() + " was lost after "
+				+ hold.heldFor(now).toMillis() + " ms: " + why + ". Somebody else may hold it now";
 		if (hold.hasRunOut(now)) {
 			// Perhaps as it was meant to: only its late release is warned of.
 			logger.debug(message);

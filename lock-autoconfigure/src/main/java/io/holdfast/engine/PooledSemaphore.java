@@ -106,8 +106,9 @@ final class PooledSemaphore implements SemaphoreView {
 			portion.lease().shrink(portion.kept());
 		}
 		else if (portion.lease().release() == ReleaseResult.LOST) {
-			throw new LeaseLostException(portion.lease().key(), "The lease of " + portion.permits()
-					+ " permits of semaphore '" + portion.lease().key() + "' was lost before they were released");
+			throw new LeaseLostException(portion.lease().key(),
+					"The lease of " + portion.permits() + " permits of semaphore '" + portion.lease().key()
+							+ "' was lost before they were released, because " + portion.lease().whyNotHeld());
 		}
 	}
 

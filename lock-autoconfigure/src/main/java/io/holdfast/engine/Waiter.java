@@ -264,6 +264,7 @@ final class Waiter implements Acquisition {
 			this.gate.fail(this, Failures.notAcquired(this, Reason.SHUTDOWN));
 			return;
 		}
+		this.gate.met(reply);
 		long delay = this.engine.downwards(TimeUnit.MILLISECONDS.toNanos(this.demand.claimMillis()) / 2);
 		if (reply.foreign() || !this.engine.store.isListening()) {
 			delay = Math.min(delay, this.engine.retryDelay());

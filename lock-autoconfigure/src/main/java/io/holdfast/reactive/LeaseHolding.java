@@ -43,12 +43,13 @@ final class LeaseHolding<L extends Lease> extends Holding<L> {
 
 	@Override
 	protected CompletableFuture<@Nullable Throwable> end(L held, @Nullable Throwable failure) {
+		String why = whyNotHeld(held);
 		try {
 			return held.releaseAsync().handle((result, error) -> {
 				if (error != null) {
 					notReleased(held, error);
 				}
-				return (result == ReleaseResult.LOST) ? lost(held, failure) : failure;
+				return (result == ReleaseResult.LOST) ? lost(held, why, failure) : failure;
 			});
 		}
 		catch (RuntimeException ex) {
@@ -64,9 +65,20 @@ final class LeaseHolding<L extends Lease> extends Holding<L> {
 		logger.warn("A lease of '" + held.key() + "' was not released at once; it ends by itself", error);
 	}
 
-	private static Throwable lost(Lease held, @Nullable Throwable failure) {
+	/** To be asked before the release, after which that is the reason. */
+	private static String whyNotHeld(Lease held) {
+		try {
+			held.ensureHeld();
+			return "";
+		}
+		catch (LeaseLostException ex) {
+			return ". " + ex.getMessage();
+		}
+	}
+
+	private static Throwable lost(Lease held, String why, @Nullable Throwable failure) {
 		LeaseLostException lost = new LeaseLostException(held.key(), "The lease of '" + held.key()
-				+ "' was lost before the chain under it had ended: others may have held it at the same time");
+				+ "' was lost before the chain under it had ended: others may have held it at the same time" + why);
 		if (failure == null) {
 			return lost;
 		}
