@@ -53,9 +53,9 @@ public final class HoldfastAutoConfiguration {
 	}
 
 	@Bean
-	@ConditionalOnBooleanProperty(name = "holdfast.redis.checks", matchIfMissing = true)
-	static StartUpExamination holdfastStartUpExamination(ConfigurableListableBeanFactory context) {
-		return new StartUpExamination(context);
+	StartUpExamination holdfastStartUpExamination(ConfigurableListableBeanFactory context,
+			HoldfastProperties properties) {
+		return new StartUpExamination(context, properties.redis().checks());
 	}
 
 	@Bean

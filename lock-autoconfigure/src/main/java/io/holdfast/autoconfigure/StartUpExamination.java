@@ -18,13 +18,18 @@ final class StartUpExamination implements SmartInitializingSingleton {
 
 	private final ConfigurableListableBeanFactory context;
 
-	StartUpExamination(ConfigurableListableBeanFactory context) {
+	private final boolean wanted;
+
+	StartUpExamination(ConfigurableListableBeanFactory context, boolean wanted) {
 		this.context = context;
+		this.wanted = wanted;
 	}
 
 	@Override
 	public void afterSingletonsInstantiated() {
-		LeaseEngineLifecycle.engines(this.context).forEach(StartUpExamination::examine);
+		if (this.wanted) {
+			LeaseEngineLifecycle.engines(this.context).forEach(StartUpExamination::examine);
+		}
 	}
 
 	private static void examine(LeaseEngine engine) {

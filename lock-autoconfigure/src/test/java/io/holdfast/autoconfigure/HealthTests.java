@@ -195,8 +195,12 @@ class HealthTests {
 		on(server).withPropertyValues("holdfast.redis.checks=false").run((context) -> {
 			await().atMost(SOON).until(() -> health(context).getStatus().equals(Status.UP));
 			assertThat(health(context).getDetails()).doesNotContainKey("warnings");
-			assertThat(context).doesNotHaveBean(StartUpExamination.class);
 		});
+		StringRedisTemplate observer = new StringRedisTemplate(
+				this.redis.connectionFactory(server.host(), server.port()));
+		String commands = observer.execute(
+				(RedisCallback<String>) (connection) -> connection.serverCommands().info("commandstats").toString());
+		assertThat(commands).contains("cmdstat_subscribe").doesNotContain("cmdstat_info");
 	}
 
 	private void acl(RedisServer server, String... words) {
