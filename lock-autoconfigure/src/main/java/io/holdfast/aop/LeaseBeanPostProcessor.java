@@ -72,6 +72,8 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 
 	private StringValueResolver resolver = (text) -> text;
 
+	private Supplier<@Nullable MethodObserver> observer = () -> null;
+
 	private volatile boolean orderChecked;
 
 	/**
@@ -89,10 +91,20 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		this.guards = List.of(
 				new Guard<>(limited, new Services<>(SemaphoreService.class, semaphores), new Acquisition.OfPermits()),
 				new Guard<>(locked, new Services<>(LockService.class, locks), new Acquisition.OfLock()));
-		this.leaseAdvisor = new DefaultPointcutAdvisor(new DeclaredPointcut(), new LeaseInterceptor(this.guards));
+		this.leaseAdvisor = new DefaultPointcutAdvisor(new DeclaredPointcut(),
+				new LeaseInterceptor(this.guards, () -> this.observer.get()));
 		this.advisor = this.leaseAdvisor;
 		setBeforeExistingAdvisors(true);
 		setOrder(DEFAULT_ORDER);
+	}
+
+	/**
+	 * Have the calls of annotated methods observed.
+	 * @param observer gives who observes them, or {@code null}; asked at each call that
+	 * needs something
+	 */
+	public void setMethodObserver(Supplier<@Nullable MethodObserver> observer) {
+		this.observer = observer;
 	}
 
 	@Override

@@ -3,6 +3,9 @@ package io.holdfast.aop;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
+import java.util.function.Supplier;
 
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
@@ -18,8 +21,13 @@ final class LeaseInterceptor implements MethodInterceptor {
 
 	private final List<Guard<?, ?, ?>> guards;
 
-	LeaseInterceptor(List<Guard<?, ?, ?>> guards) {
+	private final Supplier<@Nullable MethodObserver> observer;
+
+	private final AtomicBoolean observerFailed = new AtomicBoolean();
+
+	LeaseInterceptor(List<Guard<?, ?, ?>> guards, Supplier<@Nullable MethodObserver> observer) {
 		this.guards = guards;
+		this.observer = observer;
 	}
 
 	@Override
@@ -59,11 +67,16 @@ final class LeaseInterceptor implements MethodInterceptor {
 		if (steps.isEmpty()) {
 			return invocation.proceed();
 		}
+		MethodObserver observer = this.observer.get();
+		Function<@Nullable Object, CallWatch> watch = (parent) -> (observer != null)
+				? CallWatch.of(this.observerFailed, () -> observer.began(invocation.getMethod(), targetClass, parent))
+				: CallWatch.NONE;
 		return switch (plan.resultKind()) {
-			case PLAIN -> new PlainCall(invocation, steps).run();
-			case STAGE -> new StageCall(invocation, steps).start();
-			case STAGE_ON_OWN_THREAD -> new StageCall(invocation, steps).startHere();
-			case REACTIVE -> new ReactiveCall(invocation, plan.declaration().returned().toClass()).under(steps);
+			case PLAIN -> new PlainCall(invocation, steps).run(watch.apply(null));
+			case STAGE -> new StageCall(invocation, steps, watch.apply(null)).start();
+			case STAGE_ON_OWN_THREAD -> new StageCall(invocation, steps, watch.apply(null)).startHere();
+			case REACTIVE -> new ReactiveCall(invocation, plan.declaration().returned().toClass()).under(steps,
+					(observer != null) ? new ReactiveObservation(observer.contextKey(), watch) : null);
 			case UNSUPPORTED -> throw new IllegalStateException("Refused at start-up");
 		};
 	}

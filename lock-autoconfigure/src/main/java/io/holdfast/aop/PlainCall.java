@@ -28,7 +28,27 @@ final class PlainCall {
 		this.steps = steps;
 	}
 
-	@Nullable Object run() throws Throwable {
+	/**
+	 * Acquire, run the method, and release.
+	 * @param watch who observes all of that
+	 * @return what the caller gets
+	 * @throws Throwable what the caller gets instead
+	 */
+	@Nullable Object run(CallWatch watch) throws Throwable {
+		Throwable failure = null;
+		try {
+			return watch.run(this::run);
+		}
+		catch (Throwable ex) {
+			failure = ex;
+			throw ex;
+		}
+		finally {
+			watch.ended(failure);
+		}
+	}
+
+	private @Nullable Object run() throws Throwable {
 		for (Step step : this.steps) {
 			try {
 				this.held.push(step.acquire());

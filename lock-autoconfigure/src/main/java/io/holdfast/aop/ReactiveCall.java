@@ -67,22 +67,28 @@ final class ReactiveCall {
 	/**
 	 * Have the method called for each subscription. Does not block.
 	 * @param steps what each of the calls needs
+	 * @param observation observes each of the calls, or {@code null}
 	 * @return what the method is to return
 	 */
-	Object under(List<Step> steps) {
-		Flux<Object> chain = steps.stream().anyMatch(Step::releasesAfterTransaction) ? ReactiveTransaction.join()
-			.map(Optional::of)
-			.defaultIfEmpty(Optional.empty())
-			.flatMapMany((share) -> chain(steps, share.orElse(null))) : chain(steps, null);
+	Object under(List<Step> steps, @Nullable ReactiveObservation observation) {
+		Flux<Object> chain = (observation != null) ? observation.around((watch) -> chain(steps, watch))
+				: chain(steps, CallWatch.NONE);
 		// What the subscriber runs under comes before what the caller ran under.
 		return returned(chain.contextWrite(
 				(outer) -> outer.hasKey(LeaseContext.class) ? outer : outer.put(LeaseContext.class, this.context)));
 	}
 
-	private Flux<Object> chain(List<Step> steps, @Nullable TransactionShare transaction) {
-		Flux<Object> chain = Flux.deferContextual((view) -> call(view.get(LeaseContext.class), steps.size()));
+	private Flux<Object> chain(List<Step> steps, CallWatch watch) {
+		return steps.stream().anyMatch(Step::releasesAfterTransaction) ? ReactiveTransaction.join()
+			.map(Optional::of)
+			.defaultIfEmpty(Optional.empty())
+			.flatMapMany((share) -> chain(steps, watch, share.orElse(null))) : chain(steps, watch, null);
+	}
+
+	private Flux<Object> chain(List<Step> steps, CallWatch watch, @Nullable TransactionShare transaction) {
+		Flux<Object> chain = Flux.deferContextual((view) -> call(view.get(LeaseContext.class), steps.size(), watch));
 		for (int i = steps.size() - 1; i >= 0; i--) {
-			chain = new StepHolding(steps.get(i), transaction).around(chain);
+			chain = new StepHolding(steps.get(i), watch, transaction).around(chain);
 		}
 		return chain;
 	}
@@ -100,12 +106,13 @@ final class ReactiveCall {
 		return this.adapter.fromPublisher(this.adapter.isMultiValue() ? chain : chain.singleOrEmpty());
 	}
 
-	private Publisher<Object> call(LeaseContext current, int steps) {
+	private Publisher<Object> call(LeaseContext current, int steps, CallWatch watch) {
 		// The innermost are those of this call.
 		this.used.addAll(current.leases().subList(0, steps));
 		LeaseContext.Scope scope = current.open();
 		try {
-			return publisher(InnerProxy.proceed(((ProxyMethodInvocation) this.invocation).invocableClone()), "");
+			MethodInvocation call = ((ProxyMethodInvocation) this.invocation).invocableClone();
+			return publisher(watch.run(() -> InnerProxy.proceed(call)), "");
 		}
 		catch (Throwable ex) {
 			return Mono.error(ex);
@@ -130,16 +137,19 @@ final class ReactiveCall {
 
 		private final Step step;
 
+		private final CallWatch watch;
+
 		private final @Nullable TransactionShare transaction;
 
-		StepHolding(Step step, @Nullable TransactionShare transaction) {
+		StepHolding(Step step, CallWatch watch, @Nullable TransactionShare transaction) {
 			this.step = step;
+			this.watch = watch;
 			this.transaction = transaction;
 		}
 
 		@Override
 		protected CompletableFuture<Held> acquire(LeaseContext context) {
-			return this.step.acquireAsync(context, this.transaction);
+			return this.watch.ask(() -> this.step.acquireAsync(context, this.transaction));
 		}
 
 		@Override
@@ -148,7 +158,7 @@ final class ReactiveCall {
 				return Mono.error(failure);
 			}
 			try {
-				return publisher(this.step.instead(ex), "The fallback of ");
+				return publisher(this.watch.run(() -> this.step.instead(ex)), "The fallback of ");
 			}
 			catch (Throwable thrown) {
 				return Mono.error(thrown);

@@ -27,6 +27,9 @@ final class StageCall {
 
 	private final Iterator<Step> nextSteps;
 
+	/** Who observes it. */
+	private final CallWatch watch;
+
 	private final Thread caller = Thread.currentThread();
 
 	/** What the caller gets; completed when all is released. */
@@ -43,9 +46,10 @@ final class StageCall {
 	/** What is to be cancelled if the caller gives up. */
 	private volatile @Nullable CompletableFuture<?> pending;
 
-	StageCall(MethodInvocation invocation, List<Step> steps) {
+	StageCall(MethodInvocation invocation, List<Step> steps, CallWatch watch) {
 		this.invocation = invocation;
 		this.steps = steps;
+		this.watch = watch;
 		this.nextSteps = steps.iterator();
 	}
 
@@ -75,6 +79,16 @@ final class StageCall {
 	 * @throws Throwable what keeps the method from running
 	 */
 	@Nullable Object startHere() throws Throwable {
+		try {
+			return this.watch.run(this::acquireAndCall);
+		}
+		catch (Throwable ex) {
+			this.watch.ended(ex);
+			throw ex;
+		}
+	}
+
+	private @Nullable Object acquireAndCall() throws Throwable {
 		while (this.nextSteps.hasNext()) {
 			Step step = this.nextSteps.next();
 			try {
@@ -82,7 +96,7 @@ final class StageCall {
 			}
 			catch (NotAcquiredException ex) {
 				this.held.forEach((each) -> each.discardAsync().join());
-				return step.instead(ex);
+				return observed(step.instead(ex));
 			}
 			catch (Throwable ex) {
 				this.held.forEach((each) -> each.discardAsync().join());
@@ -107,7 +121,7 @@ final class StageCall {
 		Step step = this.nextSteps.next();
 		CompletableFuture<Held> asked;
 		try {
-			asked = step.acquireAsync(this.context, this.transaction);
+			asked = this.watch.ask(() -> step.acquireAsync(this.context, this.transaction));
 		}
 		catch (RuntimeException ex) {
 			asked = CompletableFuture.failedFuture(ex);
@@ -155,18 +169,19 @@ final class StageCall {
 				instead(step, ex);
 			}
 			else {
-				this.result.completeExceptionally(failure);
+				complete(null, failure);
 			}
 		});
 	}
 
 	private void instead(Step step, NotAcquiredException ex) {
 		try {
-			CompletionStage<?> stage = stage(step.instead(ex), "The fallback of ");
+			CompletionStage<?> stage = stage(this.watch.run(() -> step.instead(ex)), "The fallback of ");
 			await(stage);
 			stage.whenComplete(this::complete);
 		}
 		catch (Throwable failure) {
+			this.watch.ended(failure);
 			this.result.completeExceptionally(failure);
 		}
 	}
@@ -174,13 +189,12 @@ final class StageCall {
 	private void call() {
 		if (this.result.isDone()) {
 			// Its caller has gone meanwhile.
-			discard(() -> {
-			});
+			discard(() -> this.watch.ended(null));
 			return;
 		}
 		CompletionStage<?> stage;
 		try {
-			stage = stage(MethodBody.run(this.invocation, this.context, this.held), "");
+			stage = stage(this.watch.run(() -> MethodBody.run(this.invocation, this.context, this.held)), "");
 		}
 		catch (Throwable failure) {
 			end(null, failure);
@@ -240,12 +254,25 @@ final class StageCall {
 	}
 
 	private void complete(@Nullable Object value, @Nullable Throwable failure) {
-		if (failure != null) {
-			this.result.completeExceptionally(cause(failure));
+		Throwable told = (failure != null) ? cause(failure) : null;
+		this.watch.ended(told);
+		if (told != null) {
+			this.result.completeExceptionally(told);
 		}
 		else {
 			this.result.complete(value);
 		}
+	}
+
+	/** What is given instead of the method's stage ends the call as that would. */
+	private @Nullable Object observed(@Nullable Object instead) {
+		if (instead instanceof CompletionStage<?> stage) {
+			stage.whenComplete((value, failure) -> this.watch.ended((failure != null) ? cause(failure) : null));
+		}
+		else {
+			this.watch.ended(null);
+		}
+		return instead;
 	}
 
 	private static Throwable cause(Throwable failure) {

@@ -1,8 +1,11 @@
 package io.holdfast.autoconfigure;
 
+import java.util.Optional;
+
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreService;
 import io.holdfast.aop.LeaseBeanPostProcessor;
+import io.holdfast.aop.MethodObserver;
 
 import org.springframework.beans.factory.NoSuchBeanDefinitionException;
 import org.springframework.beans.factory.ObjectProvider;
@@ -13,6 +16,7 @@ import org.springframework.boot.autoconfigure.condition.SearchStrategy;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.context.annotation.Bean;
 import org.springframework.core.env.Environment;
+import org.springframework.util.function.SingletonSupplier;
 
 /**
  * {@link AutoConfiguration Auto-configuration} of the annotations. It does not depend on
@@ -28,10 +32,14 @@ public final class HoldfastAopAutoConfiguration {
 	@Bean
 	@ConditionalOnMissingBean(search = SearchStrategy.CURRENT)
 	static LeaseBeanPostProcessor leaseBeanPostProcessor(ObjectProvider<LockService> locks,
-			ObjectProvider<SemaphoreService> semaphores, Environment environment) {
+			ObjectProvider<SemaphoreService> semaphores, ObjectProvider<MethodObserver> observer,
+			Environment environment) {
 		// Post-processors come before configuration properties can be bound as beans.
 		LeaseBeanPostProcessor processor = new LeaseBeanPostProcessor(() -> required(locks, LockService.class),
 				() -> required(semaphores, SemaphoreService.class));
+		SingletonSupplier<Optional<MethodObserver>> observers = SingletonSupplier
+			.of(() -> Optional.ofNullable(observer.getIfAvailable()));
+		processor.setMethodObserver(() -> observers.obtain().orElse(null));
 		processor.setProxyTargetClass(environment.getProperty("spring.aop.proxy-target-class", Boolean.class, true));
 		processor.setOrder(Binder.get(environment)
 			.bind("holdfast.aop.order", Integer.class)

@@ -1,9 +1,13 @@
 package io.holdfast.autoconfigure;
 
+import io.holdfast.aop.LeaseBeanPostProcessor;
+import io.holdfast.aop.MethodObserver;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.observation.LeaseMeters;
 import io.holdfast.observation.LeaseObservationConvention;
 import io.holdfast.observation.LeaseObservations;
+import io.holdfast.observation.MethodObservationConvention;
+import io.holdfast.observation.MethodObservations;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.observation.ObservationRegistry;
 
@@ -19,10 +23,9 @@ import org.springframework.context.annotation.Configuration;
  * {@link AutoConfiguration Auto-configuration} of observations and meters, where
  * Micrometer is there and has a registry for them.
  */
-@AutoConfiguration(after = HoldfastAutoConfiguration.class,
+@AutoConfiguration(after = { HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class },
 		afterName = { "org.springframework.boot.micrometer.observation.autoconfigure.ObservationAutoConfiguration",
 				"org.springframework.boot.micrometer.metrics.autoconfigure.CompositeMeterRegistryAutoConfiguration" })
-@ConditionalOnBean(LeaseEngine.class)
 public final class HoldfastObservationAutoConfiguration {
 
 	/**
@@ -33,11 +36,19 @@ public final class HoldfastObservationAutoConfiguration {
 	static class Observations {
 
 		@Bean
-		@ConditionalOnBean(ObservationRegistry.class)
+		@ConditionalOnBean({ LeaseEngine.class, ObservationRegistry.class })
 		@ConditionalOnMissingBean
 		LeaseObservations holdfastLeaseObservations(ObservationRegistry registry,
 				ObjectProvider<LeaseObservationConvention> conventions) {
 			return new LeaseObservations(registry, conventions.orderedStream().toList());
+		}
+
+		@Bean
+		@ConditionalOnBean({ LeaseBeanPostProcessor.class, ObservationRegistry.class })
+		@ConditionalOnMissingBean(MethodObserver.class)
+		MethodObservations holdfastMethodObservations(ObservationRegistry registry,
+				ObjectProvider<MethodObservationConvention> convention) {
+			return new MethodObservations(registry, convention.getIfAvailable());
 		}
 
 	}
@@ -50,7 +61,7 @@ public final class HoldfastObservationAutoConfiguration {
 	static class Meters {
 
 		@Bean
-		@ConditionalOnBean(MeterRegistry.class)
+		@ConditionalOnBean({ LeaseEngine.class, MeterRegistry.class })
 		@ConditionalOnMissingBean
 		LeaseMeters holdfastLeaseMeters(MeterRegistry registry) {
 			return new LeaseMeters(registry);

@@ -25,7 +25,20 @@ public enum HoldfastObservationDocumentation implements ObservationDocumentation
 
 	/** For as long as permits are held. */
 	SEMAPHORE_HOLD("holdfast.semaphore.hold", "semaphore hold", new KeyName[] { Tag.NAME, Tag.OUTCOME },
-			new KeyName[] { SpanTag.KEY, SpanTag.PERMITS });
+			new KeyName[] { SpanTag.KEY, SpanTag.PERMITS }),
+
+	/**
+	 * A call of an annotated method that needs a lock or permits, from before it asks for
+	 * them until they are released, or are left to a transaction.
+	 */
+	METHOD("holdfast.method", "method", MethodTag.values(), new KeyName[0]) {
+
+		@Override
+		public Class<? extends ObservationConvention<? extends Observation.Context>> getDefaultConvention() {
+			return DefaultMethodObservationConvention.class;
+		}
+
+	};
 
 	private final String name;
 
@@ -92,6 +105,30 @@ public enum HoldfastObservationDocumentation implements ObservationDocumentation
 		private final String key;
 
 		Tag(String key) {
+			this.key = key;
+		}
+
+		@Override
+		public String asString() {
+			return this.key;
+		}
+
+	}
+
+	/**
+	 * Tags of methods.
+	 */
+	public enum MethodTag implements KeyName {
+
+		/** The name of the class of the object that is called. */
+		CLASS("class"),
+
+		/** The name of the method. */
+		METHOD("method");
+
+		private final String key;
+
+		MethodTag(String key) {
 			this.key = key;
 		}
 

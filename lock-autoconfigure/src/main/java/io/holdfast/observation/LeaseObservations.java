@@ -5,7 +5,6 @@ import java.util.stream.Stream;
 
 import io.holdfast.engine.EngineObserver;
 import io.holdfast.engine.ObservedRequest;
-import io.micrometer.observation.NullObservation;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationRegistry;
 import org.jspecify.annotations.Nullable;
@@ -17,6 +16,8 @@ import org.jspecify.annotations.Nullable;
 public final class LeaseObservations implements EngineObserver {
 
 	private final ObservationRegistry registry;
+
+	private final Children children;
 
 	private final List<LeaseObservationConvention> conventions;
 
@@ -31,6 +32,7 @@ public final class LeaseObservations implements EngineObserver {
 	 */
 	public LeaseObservations(ObservationRegistry registry, List<LeaseObservationConvention> conventions) {
 		this.registry = registry;
+		this.children = new Children(registry);
 		this.conventions = List.copyOf(conventions);
 		this.defaults = Stream.of(HoldfastObservationDocumentation.values())
 			.map(DefaultLeaseObservationConvention::new)
@@ -48,32 +50,13 @@ public final class LeaseObservations implements EngineObserver {
 	}
 
 	private Observation start(LeaseObservationContext context, @Nullable Observation parent) {
-		Observation current = this.registry.getCurrentObservation();
-		if (current == null || current == parent) {
-			return create(context, parent).start();
-		}
-		// This thread does something for somebody else, whose child it must not become.
-		Observation place = (parent != null) ? parent : new NullObservation(this.registry);
-		Observation.Scope scope = place.openScope();
-		try {
-			return create(context, parent).start();
-		}
-		finally {
-			scope.close();
-		}
-	}
-
-	private Observation create(LeaseObservationContext context, @Nullable Observation parent) {
 		HoldfastObservationDocumentation observed = context.getObserved();
 		LeaseObservationConvention convention = this.conventions.stream()
 			.filter((candidate) -> candidate.supportsContext(context))
 			.findFirst()
 			.orElse(null);
-		Observation created = observed.observation(convention, this.defaults[observed.ordinal()], () -> context,
-				this.registry);
-		// Not what this thread observes by chance.
-		context.setParentObservation(parent);
-		return created;
+		return this.children.start(parent, () -> observed.observation(convention, this.defaults[observed.ordinal()],
+				() -> context, this.registry));
 	}
 
 	/**

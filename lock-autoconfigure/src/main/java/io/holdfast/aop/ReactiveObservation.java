@@ -1,0 +1,36 @@
+package io.holdfast.aop;
+
+import java.util.function.Function;
+
+import io.holdfast.aop.MethodObserver.Call;
+import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Flux;
+
+/**
+ * Has each subscription to a chain observed: as a child of what the subscriber's context
+ * says, and as what the chain's own context says.
+ *
+ * @param contextKey where Reactor's context has that
+ * @param watch begins to observe, given what the subscriber's context has
+ */
+record ReactiveObservation(Object contextKey, Function<@Nullable Object, CallWatch> watch) {
+
+	/**
+	 * Put this around a chain.
+	 * @param chain makes the chain for one subscription
+	 * @return the chain; its observer knows of its end before its subscriber
+	 */
+	<T> Flux<T> around(Function<CallWatch, Flux<T>> chain) {
+		return Flux.deferContextual((view) -> {
+			CallWatch begun = this.watch.apply(view.getOrDefault(this.contextKey, null));
+			Call call = begun.call();
+			Flux<T> observed = chain.apply(begun)
+				.doOnComplete(() -> begun.ended(null))
+				.doOnError(begun::ended)
+				.doOnCancel(() -> begun.ended(null));
+			return (call != null) ? observed.contextWrite((outer) -> outer.put(this.contextKey, call.contextValue()))
+					: observed;
+		});
+	}
+
+}

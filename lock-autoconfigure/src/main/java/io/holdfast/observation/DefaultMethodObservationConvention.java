@@ -1,0 +1,27 @@
+package io.holdfast.observation;
+
+import io.holdfast.observation.HoldfastObservationDocumentation.MethodTag;
+import io.micrometer.common.KeyValues;
+
+/**
+ * Name and tags as {@link HoldfastObservationDocumentation#METHOD} has them. Thread-safe.
+ */
+public class DefaultMethodObservationConvention implements MethodObservationConvention {
+
+	@Override
+	public String getName() {
+		return HoldfastObservationDocumentation.METHOD.getName();
+	}
+
+	@Override
+	public String getContextualName(MethodObservationContext context) {
+		return context.getTargetClass().getSimpleName() + "#" + context.getMethod().getName();
+	}
+
+	@Override
+	public KeyValues getLowCardinalityKeyValues(MethodObservationContext context) {
+		return KeyValues.of(MethodTag.CLASS.withValue(context.getTargetClass().getName()),
+				MethodTag.METHOD.withValue(context.getMethod().getName()));
+	}
+
+}

@@ -1,0 +1,37 @@
+package io.holdfast.observation;
+
+import java.lang.reflect.Method;
+
+import io.micrometer.observation.Observation;
+
+/**
+ * What is known of a call of an annotated method while it is observed.
+ */
+public final class MethodObservationContext extends Observation.Context {
+
+	private final Method method;
+
+	private final Class<?> targetClass;
+
+	MethodObservationContext(Method method, Class<?> targetClass) {
+		this.method = method;
+		this.targetClass = targetClass;
+	}
+
+	/**
+	 * The method, as it was called: perhaps of an interface.
+	 * @return the method
+	 */
+	public Method getMethod() {
+		return this.method;
+	}
+
+	/**
+	 * The class of the object that is called.
+	 * @return the class, not that of a proxy
+	 */
+	public Class<?> getTargetClass() {
+		return this.targetClass;
+	}
+
+}
