@@ -1,9 +1,11 @@
 package io.holdfast.actuate;
 
 import java.time.Instant;
+import java.util.List;
 import java.util.function.Supplier;
 
 import io.holdfast.engine.Fleet;
+import io.holdfast.engine.InstanceInfo;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
@@ -48,7 +50,19 @@ final class Endpoints {
 	}
 
 	static InstanceView self(Fleet fleet, Instant now) {
-		return new InstanceView(fleet.instance(), null, null, null, now.minus(fleet.age()), null);
+		InstanceInfo info = fleet.info();
+		Instant started = now.minus(fleet.age());
+		return (info != null)
+				? new InstanceView(fleet.instance(), info.application(), info.host(), info.process(), started, null)
+				: new InstanceView(fleet.instance(), null, null, null, started, null);
+	}
+
+	static List<InstanceView> members(Fleet fleet) {
+		return fleet.members().stream().map((member) -> {
+			InstanceInfo info = member.info();
+			return new InstanceView(member.instance(), info.application(), info.host(), info.process(),
+					Instant.ofEpochMilli(member.startedMillis()), Instant.ofEpochMilli(member.seenMillis()));
+		}).toList();
 	}
 
 }

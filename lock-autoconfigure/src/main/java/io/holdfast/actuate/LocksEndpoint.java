@@ -69,7 +69,7 @@ public class LocksEndpoint {
 		try {
 			Standings page = Endpoints.checked(() -> this.fleet.page(Family.LOCKS, cursor, wanted));
 			List<LockView> views = page.standings().stream().map(LocksEndpoint::view).toList();
-			return new LocksView.Fleet(List.of(), views, List.of(), List.of(), page.cursor(), null);
+			return new LocksView.Fleet(Endpoints.members(this.fleet), views, List.of(), List.of(), page.cursor(), null);
 		}
 		catch (LeaseStoreException ex) {
 			// What this instance knows by itself is worth all the more now.

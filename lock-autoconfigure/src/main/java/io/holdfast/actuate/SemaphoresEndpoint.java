@@ -73,7 +73,7 @@ public class SemaphoresEndpoint {
 		try {
 			Standings page = Endpoints.checked(() -> this.fleet.page(Family.SEMAPHORES, cursor, wanted));
 			List<SemaphoreView> views = page.standings().stream().map(SemaphoresEndpoint::view).toList();
-			return new SemaphoresView.Fleet(List.of(), views, page.cursor(), null);
+			return new SemaphoresView.Fleet(Endpoints.members(this.fleet), views, page.cursor(), null);
 		}
 		catch (LeaseStoreException ex) {
 			// What this instance knows by itself is worth all the more now.

@@ -63,6 +63,11 @@ public final class HoldfastAutoConfiguration {
 		return new EngineObservers(observers);
 	}
 
+	@Bean
+	static Introduction holdfastIntroduction(Environment environment) {
+		return new Introduction(environment);
+	}
+
 	// One in each context, for its own engines: those of a parent do not end with it.
 	@Bean
 	LeaseEngineLifecycle holdfastLeaseEngineLifecycle(ConfigurableListableBeanFactory context,

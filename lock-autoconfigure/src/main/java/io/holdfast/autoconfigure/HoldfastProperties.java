@@ -25,11 +25,12 @@ import org.springframework.boot.context.properties.source.InvalidConfigurationPr
  * @param wakeUp How waiting instances learn that it is their turn
  * @param redis How Redis is used
  * @param aop How annotations are applied
+ * @param fleet How instances know each other
  */
 @ConfigurationProperties("holdfast")
 public record HoldfastProperties(@DefaultValue("true") boolean enabled, @DefaultValue("redis") Backend backend,
 		@DefaultValue Lock lock, @DefaultValue Semaphore semaphore, @DefaultValue Optimistic optimistic,
-		@DefaultValue WakeUp wakeUp, @DefaultValue Redis redis, @DefaultValue Aop aop) {
+		@DefaultValue WakeUp wakeUp, @DefaultValue Redis redis, @DefaultValue Aop aop, @DefaultValue Fleet fleet) {
 
 	private static final Duration MIN_LEASE = Duration.ofMillis(100);
 
@@ -66,6 +67,10 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		checkBounds(Duration.ofMillis(10), "wake-up.retry-interval", this.wakeUp.retryInterval());
 		checkBounds(MIN_LEASE, "wake-up.handoff-timeout", this.wakeUp.handoffTimeout());
 		checkBounds(Duration.ofMillis(50), "redis.command-timeout", this.redis.commandTimeout());
+		if (this.fleet.key().isBlank()) {
+			throw new InvalidConfigurationPropertyValueException("holdfast.fleet.key", this.fleet.key(),
+					"it must not be blank");
+		}
 	}
 
 	private static void checkWait(String property, Duration waitTime) {
@@ -98,7 +103,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	RedisLeaseStore.Options storeOptions() {
 		return new RedisLeaseStore.Options(this.lock.keyPrefix(), this.semaphore.keyPrefix(),
 				this.wakeUp.channelPrefix(), this.lock.healMissingTtl(), this.lock.fenceRetention(),
-				this.wakeUp.handoffTimeout(), this.wakeUp.mode() == WakeUp.Mode.POLLING);
+				this.wakeUp.handoffTimeout(), this.wakeUp.mode() == WakeUp.Mode.POLLING, this.fleet.key());
 	}
 
 	OptimisticTransactions.Options optimisticOptions() {
@@ -225,6 +230,15 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * inside of asynchronous execution and retries
 	 */
 	public record Aop(@DefaultValue("true") boolean enabled, @Nullable Integer order) {
+	}
+
+	/**
+	 * How instances know each other.
+	 *
+	 * @param key Key in Redis where instances say that they are there, for whoever
+	 * watches them
+	 */
+	public record Fleet(@DefaultValue("holdfast:fleet") String key) {
 	}
 
 }

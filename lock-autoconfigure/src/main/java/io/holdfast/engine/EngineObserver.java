@@ -173,7 +173,10 @@ public interface EngineObserver {
 		INSPECT,
 
 		/** To set a limit. */
-		LIMIT
+		LIMIT,
+
+		/** To know of other instances, and be known to them. */
+		FLEET
 
 	}
 

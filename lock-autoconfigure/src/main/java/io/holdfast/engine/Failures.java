@@ -100,7 +100,7 @@ final class Failures {
 		return (error instanceof CompletionException && error.getCause() != null) ? error.getCause() : error;
 	}
 
-	private static String text(Throwable cause) {
+	static String text(Throwable cause) {
 		return (cause.getMessage() != null) ? cause.getMessage() : cause.toString();
 	}
 

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 
 import org.jspecify.annotations.Nullable;
 
@@ -15,6 +16,7 @@ import io.holdfast.engine.FleetStore.Family;
 import io.holdfast.engine.FleetStore.Find;
 import io.holdfast.engine.FleetStore.Page;
 import io.holdfast.engine.FleetStore.Standing;
+import io.holdfast.engine.InstanceStore.Member;
 
 /**
  * Who holds what and who waits for it, in all instances that share an engine's store: for
@@ -35,17 +37,46 @@ public final class Fleet {
 
 	private final LeaseEngine engine;
 
+	private final String instanceId;
+
 	private final Reporter reporter;
 
-	private final String shown;
+	private volatile @Nullable Membership membership;
 
 	private final long startedAt;
 
-	Fleet(LeaseEngine engine, String shown) {
+	Fleet(LeaseEngine engine, String instanceId) {
 		this.engine = engine;
-		this.shown = shown;
+		this.instanceId = instanceId;
 		this.startedAt = engine.now();
-		this.reporter = new Reporter(engine, shown);
+		this.reporter = new Reporter(engine, Tokens.shown(instanceId));
+	}
+
+	/**
+	 * Have this instance known to those who watch, from now on until its engine is shut
+	 * down. Done in the background; trouble with it is logged once, and harms nothing.
+	 * @param info tells of this instance, once; may block
+	 */
+	public void introduce(Supplier<InstanceInfo> info) {
+		Membership known = new Membership(this.engine, this.instanceId, info);
+		this.membership = known;
+		known.join();
+	}
+
+	void join() {
+		Membership known = this.membership;
+		if (known != null) {
+			known.join();
+		}
+	}
+
+	CompletableFuture<@Nullable Void> leave() {
+		Membership known = this.membership;
+		return (known != null) ? known.leave() : CompletableFuture.completedFuture(null);
+	}
+
+	/** Another instance wants this one's report. */
+	void answer(String report) {
 	}
 
 	/**
@@ -53,7 +84,27 @@ public final class Fleet {
 	 * @return eight hexadecimal digits, from which its id cannot be told
 	 */
 	public String instance() {
-		return this.shown;
+		return Tokens.shown(this.instanceId);
+	}
+
+	/**
+	 * What is told of this instance.
+	 * @return its application and so on, or {@code null} if that is not known (yet)
+	 */
+	public @Nullable InstanceInfo info() {
+		Membership known = this.membership;
+		return (known != null) ? known.info() : null;
+	}
+
+	/**
+	 * The instances that share the store, as far as they are known.
+	 * @return those that said last that they are there, the latest first
+	 */
+	public List<Member> members() {
+		return answer(
+				this.engine.send(Command.FLEET,
+						() -> this.engine.store.instances().members(Membership.RETENTION, MOST_OF_ONE)),
+				"The look for instances");
 	}
 
 	/**

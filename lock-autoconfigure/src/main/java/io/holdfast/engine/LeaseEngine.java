@@ -123,7 +123,7 @@ public final class LeaseEngine implements AutoCloseable {
 		this.settings = settings;
 		this.instanceId = instanceId;
 		this.random = random;
-		this.fleet = new Fleet(this, Tokens.shown(instanceId));
+		this.fleet = new Fleet(this, instanceId);
 		store.start(instanceId, this.wakeUps);
 	}
 
@@ -411,7 +411,7 @@ public final class LeaseEngine implements AutoCloseable {
 			}
 		}
 		// Not on the driver's thread, which the store may have to wait for.
-		return released().thenRunAsync(this.store::stop, this.callbacks);
+		return CompletableFuture.allOf(released(), this.fleet.leave()).thenRunAsync(this.store::stop, this.callbacks);
 	}
 
 	/**
@@ -421,6 +421,7 @@ public final class LeaseEngine implements AutoCloseable {
 		if (this.closed) {
 			this.closed = false;
 			this.store.start(this.instanceId, this.wakeUps);
+			this.fleet.join();
 		}
 	}
 
@@ -519,6 +520,11 @@ public final class LeaseEngine implements AutoCloseable {
 				long claim = LeaseEngine.this.settings.handoffTimeout().toMillis();
 				release(resource, Ask.unknown(token, claim), false, null);
 			}
+		}
+
+		@Override
+		public void reportWanted(String report) {
+			LeaseEngine.this.fleet.answer(report);
 		}
 
 		@Override

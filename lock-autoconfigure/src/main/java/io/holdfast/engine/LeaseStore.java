@@ -157,6 +157,12 @@ public interface LeaseStore extends AutoCloseable {
 	FleetStore fleet();
 
 	/**
+	 * For whoever watches: which instances there are.
+	 * @return where instances say that they are there
+	 */
+	InstanceStore instances();
+
+	/**
 	 * Stop receiving wake-ups and free what this store opened. Commands fail afterwards.
 	 */
 	@Override
@@ -314,6 +320,14 @@ public interface LeaseStore extends AutoCloseable {
 		 * why
 		 */
 		void handedOver(Resource resource, String token, long fence, long ttlMillis);
+
+		/**
+		 * Somebody wants to know what this instance holds and waits for; see
+		 * {@link InstanceStore#ask}.
+		 * @param report names the report
+		 */
+		default void reportWanted(String report) {
+		}
 
 		/**
 		 * Wake-ups are received from now on, perhaps after a time in which some were

@@ -8,6 +8,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 import io.holdfast.engine.FleetStore;
+import io.holdfast.engine.InstanceStore;
 import io.holdfast.engine.LeaseStore;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
@@ -25,6 +26,8 @@ public final class MemoryLeaseStore implements LeaseStore {
 
 	private final MemoryFleetStore fleet;
 
+	private final MemoryInstanceStore instances;
+
 	private volatile String instanceId = "";
 
 	private volatile boolean listening;
@@ -38,6 +41,7 @@ public final class MemoryLeaseStore implements LeaseStore {
 	public MemoryLeaseStore(MemoryLeases leases) {
 		this.leases = leases;
 		this.fleet = new MemoryFleetStore(this, leases);
+		this.instances = new MemoryInstanceStore(this, leases);
 	}
 
 	@Override
@@ -136,6 +140,11 @@ public final class MemoryLeaseStore implements LeaseStore {
 	@Override
 	public FleetStore fleet() {
 		return this.fleet;
+	}
+
+	@Override
+	public InstanceStore instances() {
+		return this.instances;
 	}
 
 	<T> CompletableFuture<T> answer(Supplier<T> command) {

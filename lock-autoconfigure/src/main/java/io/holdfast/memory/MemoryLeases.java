@@ -35,6 +35,8 @@ public final class MemoryLeases {
 
 	private final Map<String, Listener> listeners = new HashMap<>();
 
+	private final MemoryInstances instances = new MemoryInstances();
+
 	private long now;
 
 	/** Of the command that runs, for when it is over. */
@@ -167,6 +169,31 @@ public final class MemoryLeases {
 		}
 		this.wakeUps.add(() -> listener.wakeUps().handedOver(resource, token, fence, ttlMillis));
 		return true;
+	}
+
+	MemoryInstances instances() {
+		return this.instances;
+	}
+
+	/**
+	 * Ask an instance for a report, at once.
+	 * @return {@code false} if it is certain that it does not listen
+	 */
+	boolean tellOfReport(String instanceId, String report) {
+		Listener listener;
+		synchronized (this) {
+			listener = this.listeners.get(instanceId);
+		}
+		if (listener == null || !listener.reachable().getAsBoolean()) {
+			return false;
+		}
+		listener.wakeUps().reportWanted(report);
+		return true;
+	}
+
+	/** The clock, in milliseconds since 1970. */
+	long nowMillis() {
+		return clock() / 1000;
 	}
 
 	private long clock() {

@@ -8,6 +8,7 @@ import java.util.stream.Stream;
 
 import io.holdfast.engine.Finding;
 import io.holdfast.engine.FleetStore;
+import io.holdfast.engine.InstanceStore;
 import io.holdfast.engine.LeaseStore;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
@@ -40,6 +41,8 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	private final RedisFleetStore fleet;
 
+	private final RedisInstanceStore instances;
+
 	/**
 	 * Create the store. Nothing is connected before it is used.
 	 * @param template where Redis is: only its connection factory is used. Its
@@ -58,6 +61,7 @@ public final class RedisLeaseStore implements LeaseStore {
 		this.permits = new PermitCommands(options, this.cluster, this.executor, this.replies);
 		this.examination = new Examination(factory, this.executor, options);
 		this.fleet = new RedisFleetStore(options, this.executor, this.cluster ? new ClusterNodes(factory) : null);
+		this.instances = new RedisInstanceStore(options, this.executor, this.cluster);
 	}
 
 	@Override
@@ -183,6 +187,11 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	@Override
+	public InstanceStore instances() {
+		return this.instances;
+	}
+
+	@Override
 	public void close() {
 		if (this.listener != null) {
 			this.listener.close();
@@ -234,19 +243,23 @@ public final class RedisLeaseStore implements LeaseStore {
 	 * @param handoffTimeout how long a hand-off is granted at first
 	 * @param polling whether waiters ask at intervals instead of being woken up: for
 	 * Redis without Pub/Sub
+	 * @param fleetKey where instances say that they are there; what they report to each
+	 * other is for a moment at keys that begin with it
 	 */
 	public record Options(String lockPrefix, String semaphorePrefix, String channelPrefix,
-			@Nullable Duration healMissingTtl, Duration fenceRetention, Duration handoffTimeout, boolean polling) {
+			@Nullable Duration healMissingTtl, Duration fenceRetention, Duration handoffTimeout, boolean polling,
+			String fleetKey) {
 
 		/**
 		 * The defaults: prefixes {@code lock:}, {@code semaphore:} and
 		 * {@code holdfast:wake:}, keys without expiry left alone, fences remembered for
-		 * 24 hours, hand-off timeout 5 seconds, wake-ups by Pub/Sub.
+		 * 24 hours, hand-off timeout 5 seconds, wake-ups by Pub/Sub, fleet key
+		 * {@code holdfast:fleet}.
 		 * @return the default options
 		 */
 		public static Options defaults() {
 			return new Options("lock:", "semaphore:", "holdfast:wake:", null, Duration.ofHours(24),
-					Duration.ofSeconds(5), false);
+					Duration.ofSeconds(5), false, "holdfast:fleet");
 		}
 
 		/**

@@ -35,6 +35,18 @@ enum Script {
 
 	SCAN("scan.lua"),
 
+	FLEET_JOIN("fleet-join.lua"),
+
+	FLEET_LEAVE("fleet-leave.lua"),
+
+	FLEET_MEMBERS("fleet-members.lua"),
+
+	FLEET_ASK("fleet-ask.lua"),
+
+	FLEET_ANSWER("fleet-answer.lua"),
+
+	FLEET_COLLECT("fleet-collect.lua"),
+
 	FINGERPRINTS("fingerprints.lua"),
 
 	RIGHTS("rights.lua"),

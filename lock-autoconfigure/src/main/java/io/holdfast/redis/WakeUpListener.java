@@ -46,6 +46,9 @@ final class WakeUpListener implements AutoCloseable {
 	private static final Pattern WAKE_UP = Pattern.compile("([LRS]) (\\d{1,18}) (\\d{1,18}) (\\S+) (.+)",
 			Pattern.DOTALL);
 
+	/** What another instance wants to have answered, by the name of the answer. */
+	private static final Pattern REPORT = Pattern.compile("report ([0-9a-f]{32})");
+
 	private static final long FIRST_RETRY_MILLIS = 250;
 
 	private static final long LAST_RETRY_MILLIS = 5_000;
@@ -272,6 +275,7 @@ final class WakeUpListener implements AutoCloseable {
 		String text = new String(body, StandardCharsets.UTF_8);
 		Matcher wakeUp = WAKE_UP.matcher(text);
 		Matcher echo = ECHO.matcher(text);
+		Matcher report = REPORT.matcher(text);
 		if (wakeUp.matches()) {
 			Kind kind = switch (wakeUp.group(1)) {
 				case "R" -> Kind.READ_WRITE;
@@ -290,6 +294,9 @@ final class WakeUpListener implements AutoCloseable {
 				this.echoedPing = number;
 				confirm(which);
 			});
+		}
+		else if (report.matches()) {
+			guarded(() -> wakeUps().reportWanted(report.group(1))).run();
 		}
 		else {
 			// Not with its text, which may contain a token.

@@ -1,5 +1,6 @@
 package io.holdfast.engine;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -204,6 +205,44 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 	}
 
 	@Override
+	public InstanceStore instances() {
+		return new InstanceStore() {
+
+			@Override
+			public CompletableFuture<@Nullable Void> join(String instanceId, InstanceInfo info, Duration age,
+					Duration retention) {
+				return send("join " + info.application() + " after " + age.toMillis());
+			}
+
+			@Override
+			public CompletableFuture<@Nullable Void> leave(String instanceId) {
+				return send("leave");
+			}
+
+			@Override
+			public CompletableFuture<List<Member>> members(Duration retention, int most) {
+				return send("members");
+			}
+
+			@Override
+			public CompletableFuture<Asked> ask(String instanceId, String report) {
+				return send("ask");
+			}
+
+			@Override
+			public CompletableFuture<@Nullable Void> answer(String report, String text) {
+				return send("answer " + report);
+			}
+
+			@Override
+			public CompletableFuture<List<String>> collect(String report, int enough) {
+				return send("collect " + enough);
+			}
+
+		};
+	}
+
+	@Override
 	public void close() {
 	}
 
@@ -283,6 +322,10 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 
 		void retained(boolean held) {
 			this.answer.complete(held);
+		}
+
+		void done(@Nullable Object answer) {
+			this.answer.complete(answer);
 		}
 
 		void fail(boolean temporary) {

@@ -245,6 +245,11 @@ final class SimulatedInstance implements Scheduler, LeaseStore {
 	}
 
 	@Override
+	public InstanceStore instances() {
+		throw new UnsupportedOperationException();
+	}
+
+	@Override
 	public void close() {
 		this.store.close();
 	}

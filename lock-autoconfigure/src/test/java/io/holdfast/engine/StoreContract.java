@@ -151,6 +151,8 @@ public abstract class StoreContract {
 
 		public final List<WakeUp> wakeUps = new CopyOnWriteArrayList<>();
 
+		public final List<String> reportsWanted = new CopyOnWriteArrayList<>();
+
 		public final AtomicInteger listenings = new AtomicInteger();
 
 		Instance(LeaseStore store) {
@@ -235,6 +237,11 @@ public abstract class StoreContract {
 		@Override
 		public void handedOver(Resource resource, String token, long fence, long ttlMillis) {
 			this.wakeUps.add(new WakeUp(resource, token, fence, ttlMillis));
+		}
+
+		@Override
+		public void reportWanted(String report) {
+			this.reportsWanted.add(report);
 		}
 
 		@Override

@@ -314,7 +314,8 @@ final class Fleet implements AutoCloseable {
 	}
 
 	/**
-	 * Wait until the test has left nothing in Redis but fences.
+	 * Wait until the test has left nothing in Redis but fences, besides that instances
+	 * are there.
 	 */
 	void awaitNothingLeft() {
 		await("only fences left in Redis").atMost(SOON).until(this::keysBesidesFences, List::isEmpty);
@@ -322,7 +323,8 @@ final class Fleet implements AutoCloseable {
 
 	private List<String> keysBesidesFences() {
 		Set<String> keys = this.observer.keys("*" + this.redis.keyPrefix() + "*");
-		return keys.stream().filter((key) -> !key.endsWith(":fence")).toList();
+		String instances = TestApplication.fleetKey(this.redis.keyPrefix());
+		return keys.stream().filter((key) -> !key.endsWith(":fence") && !key.equals(instances)).toList();
 	}
 
 	@Override

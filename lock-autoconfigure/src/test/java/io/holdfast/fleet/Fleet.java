@@ -241,6 +241,7 @@ final class Fleet implements AutoCloseable {
 				cursor.forEachRemaining(keys::add);
 			}
 		}
+		keys.remove(TestApplication.fleetKey(this.redis.keyPrefix()));
 		return keys;
 	}
 

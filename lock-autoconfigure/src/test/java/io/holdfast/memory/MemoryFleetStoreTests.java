@@ -3,14 +3,14 @@ package io.holdfast.memory;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 
-import io.holdfast.engine.FleetStoreContract;
+import io.holdfast.engine.InstanceStoreContract;
 import io.holdfast.engine.LeaseStore;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The store inside the JVM tells of the fleet, too.
  */
-class MemoryFleetStoreTests extends FleetStoreContract {
+class MemoryFleetStoreTests extends InstanceStoreContract {
 
 	private final AtomicLong elapsed = new AtomicLong();
 

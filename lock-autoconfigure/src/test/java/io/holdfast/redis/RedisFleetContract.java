@@ -2,7 +2,7 @@ package io.holdfast.redis;
 
 import java.time.Duration;
 
-import io.holdfast.engine.FleetStoreContract;
+import io.holdfast.engine.InstanceStoreContract;
 import io.holdfast.engine.LeaseStore;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -12,7 +12,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * What stores in Redis tell of the fleet.
  */
-abstract class RedisFleetContract extends FleetStoreContract {
+abstract class RedisFleetContract extends InstanceStoreContract {
 
 	/** Behind a test's prefix: what a pattern would take for something else. */
 	static final String PREFIX = "[ab]*?\\{-^";

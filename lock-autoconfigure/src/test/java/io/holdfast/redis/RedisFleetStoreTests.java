@@ -5,6 +5,8 @@ import java.util.List;
 
 import io.holdfast.engine.FleetStore.Family;
 import io.holdfast.engine.FleetStore.Page;
+import io.holdfast.engine.InstanceInfo;
+import io.holdfast.engine.InstanceStore;
 import io.holdfast.engine.LeaseStore;
 import io.holdfast.engine.LeaseStore.Ask;
 import io.holdfast.redis.RedisLeaseStore.Options;
@@ -57,8 +59,8 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	void tellsLocksWithoutPrefix() {
 		RedisServer server = this.redis.startServer();
 		RedisConnectionFactory connections = this.redis.connectionFactory(server.host(), server.port());
-		LeaseStore store = new RedisLeaseStore(new StringRedisTemplate(connections),
-				new Options("", "semaphore:", "wake:", null, Duration.ofSeconds(20), Duration.ofSeconds(5), true));
+		LeaseStore store = new RedisLeaseStore(new StringRedisTemplate(connections), new Options("", "semaphore:",
+				"wake:", null, Duration.ofSeconds(20), Duration.ofSeconds(5), true, "fleet"));
 		get(store.acquire(lock("a"), Ask.forLock(this.a.token("1"), LEASE, CLAIM), true));
 		get(store.acquire(lock("a"), Ask.forLock(this.b.token("1"), LEASE, CLAIM), true));
 		get(store.acquire(SEMAPHORE, new Ask(this.a.token("1"), 1, 1, true, null, LEASE, CLAIM), true));
@@ -90,6 +92,36 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		assertThat(finds).isEqualTo(1);
 		assertThat(calls).isBetween(4, 6);
 		store.close();
+	}
+
+	@Test
+	@DisplayName("instances with other prefixes are neither told nor asked, and what nobody understands is left out")
+	void tellsOfThoseWithTheSamePrefixes() {
+		InstanceInfo info = new InstanceInfo("shop", "host", 1);
+		String key = this.redis.keyPrefix() + PREFIX + "fleet";
+		LeaseStore other = new RedisLeaseStore(new StringRedisTemplate(this.redis.connectionFactory()), new Options(
+				"another", "semaphore:", "wake:", null, Duration.ofSeconds(20), Duration.ofSeconds(5), true, key));
+		get(other.instances().join(this.a.id, info, Duration.ZERO, Duration.ofMinutes(1)));
+		get(this.b.store.instances().join(this.b.id, info, Duration.ZERO, Duration.ofMinutes(1)));
+		this.redis.template().opsForHash().put(key, this.c.id, "9999999999999 whatever");
+		assertThat(this.redis.template().opsForHash().size(key)).isEqualTo(3);
+		assertThat(get(this.c.store.instances().members(Duration.ofMinutes(1), 10))).extracting("instance")
+			.containsExactly(InstanceStore.shown(this.b.id));
+		assertThat(get(this.c.store.instances().ask(this.c.id, this.c.id)).absent()).isEmpty();
+		other.close();
+	}
+
+	@Test
+	@DisplayName("nothing of instances and reports stays in Redis for ever")
+	void letsAllExpire() {
+		InstanceInfo info = new InstanceInfo("shop", "host", 1);
+		String key = this.redis.keyPrefix() + PREFIX + "fleet";
+		get(this.a.store.instances().join(this.a.id, info, Duration.ZERO, Duration.ofMinutes(15)));
+		get(this.a.store.instances().answer(this.a.id, "text"));
+		assertThat(this.redis.template().getExpire(key)).isBetween(800L, 900L);
+		assertThat(this.redis.template().getExpire(key + ":report:" + this.a.id)).isBetween(5L, 10L);
+		get(this.a.store.instances().leave(this.a.id));
+		assertThat(this.redis.template().hasKey(key)).isFalse();
 	}
 
 }

@@ -45,6 +45,7 @@ public class TestApplication {
 		Stream<String> common = Stream.of("spring.data.redis.host=" + host, "spring.data.redis.port=" + port,
 				"holdfast.lock.key-prefix=" + keyPrefix, "holdfast.semaphore.key-prefix=" + semaphorePrefix(keyPrefix),
 				"holdfast.wake-up.channel-prefix=" + channelPrefix(keyPrefix),
+				"holdfast.fleet.key=" + fleetKey(keyPrefix),
 				// What a test leaves held must not hold up its end.
 				"spring.lifecycle.timeout-per-shutdown-phase=2s");
 		return new SpringApplicationBuilder(application).web(WebApplicationType.NONE)
@@ -62,6 +63,15 @@ public class TestApplication {
 	 */
 	public static String semaphorePrefix(String keyPrefix) {
 		return keyPrefix + "semaphore:";
+	}
+
+	/**
+	 * Where the instances say that they are there.
+	 * @param keyPrefix what the lock keys begin with
+	 * @return the key
+	 */
+	public static String fleetKey(String keyPrefix) {
+		return keyPrefix + "holdfast:fleet";
 	}
 
 	/**

@@ -1,0 +1,137 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+import io.holdfast.engine.EngineObserver.Command;
+
+/**
+ * Keeps an instance among those that the store knows to be there, in the background. What
+ * goes wrong with that matters to nothing else. Thread-safe.
+ */
+final class Membership {
+
+	private static final Log logger = LogFactory.getLog(Membership.class);
+
+	/** An instance that has said nothing for so long is not there any more. */
+	static final Duration RETENTION = Duration.ofMinutes(15);
+
+	private static final long REFRESH = TimeUnit.MINUTES.toNanos(5);
+
+	private static final long RETRY = TimeUnit.SECONDS.toNanos(30);
+
+	/** How long a shut-down waits for the store to forget this instance. */
+	private static final long LEAVING = LeaseEngine.FIRST_ANSWER_NANOS;
+
+	private final LeaseEngine engine;
+
+	private final String instanceId;
+
+	private final Supplier<InstanceInfo> source;
+
+	private volatile @Nullable InstanceInfo info;
+
+	private boolean joined;
+
+	private Scheduler.@Nullable Timer timer;
+
+	/** What the store was told last, answered or not. */
+	private CompletableFuture<?> told = CompletableFuture.completedFuture(null);
+
+	/** How often that has failed in a row. */
+	private int failures;
+
+	private boolean warned;
+
+	/**
+	 * Create a membership.
+	 * @param engine whose
+	 * @param instanceId its id
+	 * @param source tells of this instance; may block
+	 */
+	Membership(LeaseEngine engine, String instanceId, Supplier<InstanceInfo> source) {
+		this.engine = engine;
+		this.instanceId = instanceId;
+		this.source = source;
+	}
+
+	/** What is told of this instance, once it is known. */
+	@Nullable InstanceInfo info() {
+		return this.info;
+	}
+
+	/** Be there, from now on. */
+	synchronized void join() {
+		this.joined = true;
+		refreshAfter(0);
+	}
+
+	private void refreshAfter(long nanos) {
+		this.timer = this.engine.scheduler.schedule(() -> this.engine.call(this::refresh), nanos);
+	}
+
+	private void refresh() {
+		InstanceInfo current = this.info;
+		if (current == null) {
+			current = this.source.get();
+			this.info = current;
+		}
+		tell(current);
+	}
+
+	private synchronized void tell(InstanceInfo current) {
+		if (this.joined) {
+			this.told = this.engine
+				.send(Command.FLEET,
+						() -> this.engine.store.instances()
+							.join(this.instanceId, current, this.engine.fleet().age(), RETENTION))
+				.whenComplete((done, error) -> answered(error));
+		}
+	}
+
+	private synchronized void answered(@Nullable Throwable error) {
+		this.failures = (error != null) ? this.failures + 1 : 0;
+		// One failure alone may be a restart.
+		if (error != null && !this.warned && (this.failures > 1 || !Failures.isTemporary(error))) {
+			this.warned = true;
+			logger.warn("This instance is not known to those who watch the fleet; leases do not depend on that. "
+					+ Failures.text(error));
+		}
+		if (this.joined) {
+			refreshAfter(this.engine.downwards((error != null) ? RETRY : REFRESH));
+		}
+	}
+
+	/**
+	 * Be there no longer.
+	 * @return completed when the store has forgotten this instance, or after a short time
+	 */
+	synchronized CompletableFuture<@Nullable Void> leave() {
+		CompletableFuture<@Nullable Void> left = new CompletableFuture<>();
+		if (!this.joined) {
+			left.complete(null);
+			return left;
+		}
+		this.joined = false;
+		if (this.timer != null) {
+			this.timer.cancel();
+		}
+		Scheduler.Timer patience = this.engine.scheduler.schedule(() -> left.complete(null), LEAVING);
+		// Where commands do not keep their order, this one must still be the last.
+		this.told.handle((done, error) -> done)
+			.thenCompose((done) -> this.engine.send(Command.FLEET,
+					() -> this.engine.store.instances().leave(this.instanceId)))
+			.whenComplete((done, error) -> {
+				patience.cancel();
+				left.complete(null);
+			});
+		return left;
+	}
+
+}

@@ -1,0 +1,82 @@
+package io.holdfast.memory;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+import org.jspecify.annotations.Nullable;
+
+import io.holdfast.engine.InstanceInfo;
+import io.holdfast.engine.InstanceStore;
+
+/**
+ * The instances that share {@link MemoryLeases}. Every command is answered at once.
+ * Thread-safe.
+ */
+final class MemoryInstanceStore implements InstanceStore {
+
+	private final MemoryLeaseStore store;
+
+	private final MemoryLeases leases;
+
+	private final MemoryInstances instances;
+
+	MemoryInstanceStore(MemoryLeaseStore store, MemoryLeases leases) {
+		this.store = store;
+		this.leases = leases;
+		this.instances = leases.instances();
+	}
+
+	@Override
+	public CompletableFuture<@Nullable Void> join(String instanceId, InstanceInfo info, Duration age,
+			Duration retention) {
+		return does(() -> {
+			long now = this.leases.nowMillis();
+			Member member = new Member(InstanceStore.shown(instanceId), info, now - age.toMillis(), now);
+			this.instances.join(instanceId, member, retention.toMillis());
+		});
+	}
+
+	@Override
+	public CompletableFuture<@Nullable Void> leave(String instanceId) {
+		return does(() -> this.instances.leave(instanceId));
+	}
+
+	@Override
+	public CompletableFuture<List<Member>> members(Duration retention, int most) {
+		return this.store.answer(() -> this.instances.members(this.leases.nowMillis() - retention.toMillis(), most));
+	}
+
+	@Override
+	public CompletableFuture<Asked> ask(String instanceId, String report) {
+		return this.store.answer(() -> {
+			Asked asked = new Asked(new ArrayList<>(), new ArrayList<>());
+			for (String id : this.instances.ids()) {
+				if (!id.equals(instanceId)) {
+					boolean heard = this.leases.tellOfReport(id, report);
+					(heard ? asked.present() : asked.absent()).add(InstanceStore.shown(id));
+				}
+			}
+			return asked;
+		});
+	}
+
+	@Override
+	public CompletableFuture<@Nullable Void> answer(String report, String text) {
+		return does(() -> this.instances.answer(report, text));
+	}
+
+	@Override
+	public CompletableFuture<List<String>> collect(String report, int enough) {
+		return this.store.answer(() -> this.instances.collect(report, enough));
+	}
+
+	private CompletableFuture<@Nullable Void> does(Runnable action) {
+		return this.store.answer(() -> {
+			action.run();
+			return true;
+		}).thenApply((done) -> null);
+	}
+
+}

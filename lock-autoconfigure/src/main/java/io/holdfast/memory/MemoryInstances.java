@@ -1,0 +1,68 @@
+package io.holdfast.memory;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+import io.holdfast.engine.InstanceStore.Member;
+
+/**
+ * The instances that share {@link MemoryLeases}, and what they report. Thread-safe.
+ */
+final class MemoryInstances {
+
+	/** Answers to so many questions are kept, in case that nobody takes them. */
+	private static final int REPORTS = 100;
+
+	private final Map<String, Member> members = new HashMap<>();
+
+	private final Map<String, List<String>> reports = new LinkedHashMap<>() {
+
+		private static final long serialVersionUID = 1L;
+
+		@Override
+		protected boolean removeEldestEntry(Map.Entry<String, List<String>> eldest) {
+			return size() > REPORTS;
+		}
+
+	};
+
+	synchronized void join(String instanceId, Member member, long retentionMillis) {
+		this.members.values().removeIf((other) -> member.seenMillis() - other.seenMillis() > retentionMillis);
+		this.members.put(instanceId, member);
+	}
+
+	synchronized void leave(String instanceId) {
+		this.members.remove(instanceId);
+	}
+
+	synchronized List<String> ids() {
+		return List.copyOf(this.members.keySet());
+	}
+
+	synchronized List<Member> members(long seenAfterMillis, int most) {
+		return this.members.values()
+			.stream()
+			.filter((member) -> member.seenMillis() > seenAfterMillis)
+			.sorted(Comparator.comparingLong(Member::seenMillis).reversed())
+			.limit(most)
+			.toList();
+	}
+
+	synchronized void answer(String report, String text) {
+		this.reports.computeIfAbsent(report, (k) -> new ArrayList<>()).add(text);
+	}
+
+	synchronized List<String> collect(String report, int enough) {
+		List<String> answers = this.reports.getOrDefault(report, List.of());
+		if (answers.size() < enough) {
+			return List.of();
+		}
+		this.reports.remove(report);
+		return answers;
+	}
+
+}

@@ -1,0 +1,11 @@
+-- Takes the answers to a question for reports if they are enough.
+--
+-- KEYS: the list of answers. ARGV: how many are enough.
+-- Returns the answers, or nothing.
+
+if redis.call('LLEN', KEYS[1]) < tonumber(ARGV[1]) then
+  return {}
+end
+local answers = redis.call('LRANGE', KEYS[1], 0, -1)
+redis.call('DEL', KEYS[1])
+return answers

@@ -1,0 +1,9 @@
+-- Tells all instances.
+--
+-- KEYS: the hash of instances.
+-- Returns {the server's time in milliseconds, the id of an instance, its entry, and so on}; see fleet-join.lua.
+
+local time = redis.call('TIME')
+local result = redis.call('HGETALL', KEYS[1])
+table.insert(result, 1, string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000)))
+return result

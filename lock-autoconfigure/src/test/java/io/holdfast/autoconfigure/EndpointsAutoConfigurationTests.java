@@ -1,0 +1,92 @@
+package io.holdfast.autoconfigure;
+
+import io.holdfast.LockService;
+import io.holdfast.actuate.LocksEndpoint;
+import io.holdfast.actuate.SemaphoresEndpoint;
+import io.holdfast.engine.EngineSettings;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.memory.MemoryLeaseStore;
+import io.holdfast.memory.MemoryLeases;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
+import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * The endpoints, and when there are none.
+ */
+class EndpointsAutoConfigurationTests {
+
+	private final ApplicationContextRunner runner = new ApplicationContextRunner()
+		.withConfiguration(
+				AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastEndpointsAutoConfiguration.class))
+		.withPropertyValues("holdfast.backend=memory", "management.endpoints.web.exposure.include=*",
+				"management.endpoints.jmx.exposure.include=*");
+
+	@Test
+	@DisplayName("there are endpoints where they are exposed")
+	void givesEndpoints() {
+		this.runner.run((context) -> assertThat(context).hasSingleBean(LocksEndpoint.class)
+			.hasSingleBean(SemaphoresEndpoint.class));
+		this.runner.withPropertyValues("management.endpoint.locks.access=NONE")
+			.run((context) -> assertThat(context).doesNotHaveBean(LocksEndpoint.class)
+				.hasSingleBean(SemaphoresEndpoint.class));
+		this.runner
+			.withPropertyValues("management.endpoints.web.exposure.include=health",
+					"management.endpoints.jmx.exposure.include=health")
+			.run((context) -> assertThat(context).doesNotHaveBean(LocksEndpoint.class)
+				.doesNotHaveBean(SemaphoresEndpoint.class));
+	}
+
+	@Test
+	@DisplayName("without Actuator, or any part of it, there are none, and all else works")
+	void needsActuator() {
+		for (Class<?> missing : new Class<?>[] { Endpoint.class, ConditionalOnAvailableEndpoint.class }) {
+			this.runner.withClassLoader(new FilteredClassLoader(missing.getPackageName()))
+				.run((context) -> assertThat(context).hasNotFailed()
+					.hasSingleBean(LockService.class)
+					.doesNotHaveBean(LocksEndpoint.class));
+		}
+	}
+
+	@Test
+	@DisplayName("without Holdfast there are none")
+	void needsAnEngine() {
+		this.runner.withPropertyValues("holdfast.enabled=false")
+			.run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean(LocksEndpoint.class));
+	}
+
+	@Test
+	@DisplayName("of several engines it is the one that would be injected")
+	void tellsOfThePrimaryEngine() {
+		this.runner.withUserConfiguration(SecondEngine.class).run((context) -> {
+			LeaseEngine engine = context.getBean(LeaseEngine.class);
+			assertThat(context.getBean(LocksEndpoint.class).locks(null, null).instance().id())
+				.isEqualTo(engine.fleet().instance());
+		});
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class SecondEngine {
+
+		@Bean(defaultCandidate = false)
+		LeaseEngine secondEngine() {
+			return new LeaseEngine(new MemoryLeaseStore(new MemoryLeases(System::nanoTime)), EngineSettings.defaults());
+		}
+
+		@Bean
+		LeaseEngine firstEngine() {
+			return new LeaseEngine(new MemoryLeaseStore(new MemoryLeases(System::nanoTime)), EngineSettings.defaults());
+		}
+
+	}
+
+}
