@@ -5,7 +5,6 @@ import io.holdfast.sample.SaleResult.Round;
 import io.holdfast.sample.Shop.Purchase;
 import org.jspecify.annotations.Nullable;
 
-import org.springframework.http.HttpStatus;
 import org.springframework.stereotype.Service;
 import org.springframework.web.server.ResponseStatusException;
 
@@ -49,14 +48,9 @@ class Sales {
 	 * Tell how much of a SKU is left, also while it is sold.
 	 * @param sku which one
 	 * @return its stock
-	 * @throws ResponseStatusException if it was not on sale of late
 	 */
 	Stock stock(String sku) {
-		Integer left = this.shop.stock(sku);
-		if (left == null) {
-			throw new ResponseStatusException(HttpStatus.NOT_FOUND, sku + " is not on sale");
-		}
-		return new Stock(sku, left);
+		return new Stock(sku, this.shop.stock(sku));
 	}
 
 	private Round round(String sku, int stock, int buyers, boolean locked) {
@@ -73,9 +67,9 @@ class Sales {
 	 * A stock.
 	 *
 	 * @param sku of what
-	 * @param left how many pieces are left
+	 * @param left how many pieces are left, {@code null} if it was not on sale of late
 	 */
-	record Stock(String sku, int left) {
+	record Stock(String sku, @Nullable Integer left) {
 	}
 
 }

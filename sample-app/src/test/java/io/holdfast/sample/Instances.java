@@ -26,8 +26,13 @@ class Instances implements AutoCloseable {
 	private final Deque<ConfigurableApplicationContext> contexts = new ArrayDeque<>();
 
 	Instance start(String... properties) {
+		return start(0, properties);
+	}
+
+	/** Starts an instance on a port. */
+	Instance start(int port, String... properties) {
 		List<String> args = new ArrayList<>(List.of(properties));
-		args.add("--server.port=0");
+		args.add("--server.port=" + port);
 		args.add("--spring.data.redis.port=" + this.redisPort);
 		ConfigurableApplicationContext context = SampleApplication.application().run(args.toArray(String[]::new));
 		this.contexts.push(context);

@@ -1,0 +1,80 @@
+package io.holdfast.sample;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.LinkedHashSet;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+import io.holdfast.sample.Instances.Instance;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * The page's files, without a browser; what they do is tested by
+ * {@link ConsoleBrowserTests}.
+ */
+class PageTests {
+
+	private static final Pattern REFERENCE = Pattern.compile("(?:src=|href=|from )\"(?:\\./)?([^\"#]+)\"");
+
+	private static Instances instances;
+
+	private static Instance shop;
+
+	@BeforeAll
+	static void start() {
+		instances = new Instances();
+		shop = instances.start();
+	}
+
+	@AfterAll
+	static void stop() {
+		instances.close();
+	}
+
+	@Test
+	@DisplayName("The page at / and all files that it names are there")
+	void hasAllFiles() {
+		Set<String> found = new LinkedHashSet<>();
+		Deque<String> toRead = new ArrayDeque<>(Set.of(""));
+		while (!toRead.isEmpty()) {
+			String path = toRead.pop();
+			if (found.add(path)) {
+				Matcher references = REFERENCE.matcher(read(path));
+				while ((path.isEmpty() || path.startsWith("console/")) && references.find()) {
+					toRead.push(path.endsWith(".js") ? "console/" + references.group(1) : references.group(1));
+				}
+			}
+		}
+		assertThat(found).contains("webjars/chart.js/dist/chart.umd.min.js", "console/style.css", "console/main.js",
+				"console/dom.js", "console/fleet.js", "help", "actuator/health");
+	}
+
+	@Test
+	@DisplayName("The page has no script, style or event handler of its own that a content security policy would refuse")
+	void obeysItsPolicy() {
+		assertThat(read("")).contains("Content-Security-Policy\" content=\"default-src 'self'")
+			.doesNotContainPattern("<script>|<style|\\sstyle=|\\son[a-z]+=");
+	}
+
+	private static String read(String path) {
+		String body = shop.http()
+			.get()
+			.uri("/" + path)
+			.exchange()
+			.expectStatus()
+			.isOk()
+			.expectBody(String.class)
+			.returnResult()
+			.getResponseBody();
+		assertThat(body).as(path).isNotEmpty();
+		return body;
+	}
+
+}
