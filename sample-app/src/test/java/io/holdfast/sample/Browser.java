@@ -1,0 +1,279 @@
+package io.holdfast.sample;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.logging.Level;
+import java.util.stream.Stream;
+
+import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionTimeoutException;
+import org.openqa.selenium.By;
+import org.openqa.selenium.Keys;
+import org.openqa.selenium.WebElement;
+import org.openqa.selenium.WindowType;
+import org.openqa.selenium.chrome.ChromeDriver;
+import org.openqa.selenium.chrome.ChromeDriverService;
+import org.openqa.selenium.chrome.ChromeOptions;
+import org.openqa.selenium.interactions.Actions;
+import org.openqa.selenium.logging.LogEntry;
+import org.openqa.selenium.logging.LogType;
+import org.openqa.selenium.logging.LoggingPreferences;
+
+/**
+ * A Chromium without a window, and what tests ask of the page in it. Chromium and its
+ * driver are looked for on the path; nothing is downloaded.
+ */
+class Browser implements AutoCloseable {
+
+	static final int DESKTOP = 1280;
+
+	static final int PHONE = 360;
+
+	private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+	/** What a row of a list shows; in one step, because rows come and go. */
+	private static final String ROW = """
+			const row = [...document.getElementById(arguments[0]).children]
+				.find((each) => each.querySelector('.key').textContent === arguments[1]);
+			if (!row) {
+				return null;
+			}
+			const texts = (selector) => [...row.querySelectorAll(selector)].map((each) => each.textContent.trim());
+			const meter = row.querySelector('[role=meter]');
+			return {
+				note: texts('.what .note')[0], holders: texts('.holders > li'), here: texts('.who .here')[0],
+				lease: texts('.ttl .note')[0] ?? '', queue: texts('.waiters > li'), waiting: texts('.queue .here')[0],
+				meter: Number(meter.getAttribute('aria-valuenow')), squares: row.querySelectorAll('.permits .used').length
+			};
+			""";
+
+	/**
+	 * Texts whose contrast with what is behind them is less than WCAG asks for at level
+	 * AA. Parts that are switched off are exempt.
+	 */
+	private static final String FAINT = """
+			const parse = (colour) => {
+				const [r, g, b, a = 1] = colour.match(/[\\d.]+/g).map(Number);
+				return { r, g, b, a };
+			};
+			const light = ({ r, g, b }) => {
+				const [x, y, z] = [r, g, b].map((c) => c / 255)
+					.map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+				return 0.2126 * x + 0.7152 * y + 0.0722 * z;
+			};
+			const behind = (element) => {
+				for (let each = element; each; each = each.parentElement) {
+					const colour = parse(getComputedStyle(each).backgroundColor);
+					if (colour.a === 1) {
+						return colour;
+					}
+				}
+				return { r: 255, g: 255, b: 255 };
+			};
+			const faint = [];
+			const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+			while (texts.nextNode()) {
+				const element = texts.currentNode.parentElement;
+				if (texts.currentNode.textContent.trim() === '' || !element.checkVisibility({ visibilityProperty: true })
+						|| element.closest(':disabled, [aria-disabled=true]')) {
+					continue;
+				}
+				const style = getComputedStyle(element);
+				const [a, b] = [light(parse(style.color)), light(behind(element))];
+				const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+				if (ratio < (parseFloat(style.fontSize) >= 24 ? 3 : 4.5)) {
+					faint.push(texts.currentNode.textContent.trim() + ': ' + ratio.toFixed(2));
+				}
+			}
+			return faint;
+			""";
+
+	private final ChromeDriver driver;
+
+	Browser() {
+		ChromeOptions options = new ChromeOptions().setBinary(onPath("chromium", "chromium-browser", "google-chrome"));
+		options.addArguments("--headless=new", "--disable-dev-shm-usage", "--hide-scrollbars", "--lang=en");
+		if ("root".equals(System.getProperty("user.name"))) {
+			options.addArguments("--no-sandbox");
+		}
+		LoggingPreferences logs = new LoggingPreferences();
+		logs.enable(LogType.BROWSER, Level.ALL);
+		options.setCapability(ChromeOptions.LOGGING_PREFS, logs);
+		ChromeDriverService service = new ChromeDriverService.Builder().usingDriverExecutable(onPath("chromedriver"))
+			.usingAnyFreePort()
+			.build();
+		this.driver = new ChromeDriver(service, options);
+		resize(DESKTOP, false);
+	}
+
+	private static File onPath(String... names) {
+		return Stream.of(System.getenv("PATH").split(File.pathSeparator))
+			.flatMap((folder) -> Stream.of(names).map((name) -> new File(folder, name)))
+			.filter(File::canExecute)
+			.findFirst()
+			.orElseThrow(() -> new IllegalStateException("None of " + Arrays.toString(names)
+					+ " is on the PATH, which tests in a browser need: on Debian, apt-get install chromium chromium-driver"));
+	}
+
+	/** Opens the page, and waits until it shows something. */
+	void open(String port) {
+		this.driver.get("http://localhost:" + port + "/");
+		until("the page is live", () -> "Live".equals(text("#connection")));
+	}
+
+	void resize(int width, boolean dark) {
+		this.driver.executeCdpCommand("Emulation.setDeviceMetricsOverride", Map.of("width", width, "height",
+				(width == PHONE) ? 740 : 900, "deviceScaleFactor", 1, "mobile", width == PHONE));
+		this.driver.executeCdpCommand("Emulation.setEmulatedMedia",
+				Map.of("features", List.of(Map.of("name", "prefers-color-scheme", "value", dark ? "dark" : "light"))));
+	}
+
+	String text(String selector) {
+		return String.valueOf(script("return document.querySelector(arguments[0])?.textContent", selector));
+	}
+
+	boolean isShown(String selector) {
+		return script("return document.querySelector(arguments[0])?.checkVisibility() ?? false",
+				selector) == Boolean.TRUE;
+	}
+
+	Row lock(String key) {
+		return row("locks", key);
+	}
+
+	Row semaphore(String key) {
+		return row("semaphores", key);
+	}
+
+	@SuppressWarnings("unchecked")
+	private Row row(String list, String key) {
+		Map<String, Object> row = (Map<String, Object>) script(ROW, list, key);
+		return (row != null) ? Row.of(row) : Row.NONE;
+	}
+
+	void click(String selector) {
+		this.driver.findElement(By.cssSelector(selector)).click();
+	}
+
+	void type(String selector, String text) {
+		WebElement input = this.driver.findElement(By.cssSelector(selector));
+		input.sendKeys(Keys.chord(Keys.CONTROL, "a"), text);
+	}
+
+	/** Presses a key wherever the focus is. */
+	void press(CharSequence key) {
+		new Actions(this.driver).sendKeys(key).perform();
+	}
+
+	Object script(String script, Object... arguments) {
+		return this.driver.executeScript(script, arguments);
+	}
+
+	Object asyncScript(String script, Object... arguments) {
+		return this.driver.executeAsyncScript(script, arguments);
+	}
+
+	@SuppressWarnings("unchecked")
+	List<String> faintTexts() {
+		return (List<String>) script(FAINT);
+	}
+
+	boolean fitsTheWidth() {
+		return script("return document.documentElement.scrollWidth <= window.innerWidth") == Boolean.TRUE;
+	}
+
+	/** What the browser complained of since this was asked last. */
+	List<String> complaints() {
+		return this.driver.manage()
+			.logs()
+			.get(LogType.BROWSER)
+			.getAll()
+			.stream()
+			.filter((entry) -> entry.getLevel().intValue() >= Level.WARNING.intValue())
+			.map(LogEntry::toString)
+			.toList();
+	}
+
+	void until(String what, Callable<Boolean> condition) {
+		try {
+			Awaitility.await(what).atMost(PATIENCE).pollInterval(Duration.ofMillis(50)).until(condition);
+		}
+		catch (ConditionTimeoutException ex) {
+			screenshot("failure", true);
+			throw new AssertionError("Not seen within " + PATIENCE + ": " + what
+					+ ". The page is in screenshots/failure.png; " + "its connection: " + text("#connection") + " "
+					+ text("#outage") + ", complaints: " + complaints(), ex);
+		}
+	}
+
+	/** Opens a tab, behind which the one before is hidden. */
+	String openTab() {
+		String before = this.driver.getWindowHandle();
+		this.driver.switchTo().newWindow(WindowType.TAB);
+		return before;
+	}
+
+	void closeTab(String before) {
+		this.driver.close();
+		this.driver.switchTo().window(before);
+	}
+
+	/** All of the page, or what is in sight, as a PNG among what the build made. */
+	void screenshot(String name, boolean all) {
+		Object data = this.driver
+			.executeCdpCommand("Page.captureScreenshot", Map.of("format", "png", "captureBeyondViewport", all))
+			.get("data");
+		try {
+			Path folder = Files.createDirectories(Path.of("target", "screenshots"));
+			Files.write(folder.resolve(name + ".png"), Base64.getDecoder().decode(String.valueOf(data)));
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+	}
+
+	@Override
+	public void close() {
+		this.driver.quit();
+	}
+
+	/**
+	 * What a row shows.
+	 *
+	 * @param note beside its key
+	 * @param holders who holds it, each
+	 * @param here which threads of the instance that was asked hold it
+	 * @param lease how much is left of the lease
+	 * @param queue who is in its queue, each
+	 * @param waiting how many calls wait at the instance that was asked
+	 * @param meter what its meter says
+	 * @param squares how many permits are marked as used
+	 */
+	record Row(String note, List<String> holders, String here, String lease, List<String> queue, String waiting,
+			long meter, long squares) {
+
+		static final Row NONE = new Row("", List.of(), "", "", List.of(), "", 0, 0);
+
+		@SuppressWarnings("unchecked")
+		static Row of(Map<String, Object> row) {
+			return new Row((String) row.get("note"), (List<String>) row.get("holders"), (String) row.get("here"),
+					(String) row.get("lease"), (List<String>) row.get("queue"), (String) row.get("waiting"),
+					((Number) row.get("meter")).longValue(), ((Number) row.get("squares")).longValue());
+		}
+
+		boolean isHeld() {
+			return !this.holders.isEmpty();
+		}
+
+	}
+
+}
