@@ -41,14 +41,13 @@ final class FleetPermits {
 
 	private Reading register(LeaseEngine engine, String key) {
 		Reading reading = new Reading(engine, key, this.registry.config().clock());
-		gauge("used", "Permits that are held, in the whole fleet", reading, (last) -> last.used());
-		gauge("limit", "Permits that there are, for the whole fleet", reading,
-				(last) -> (last.limit() != null) ? last.limit() : Double.NaN);
+		gauge("used", "Permits that are held, in the whole fleet", reading, (current) -> current.used);
+		gauge("limit", "Permits that there are, for the whole fleet", reading, (current) -> current.limit);
 		return reading;
 	}
 
-	private void gauge(String what, String description, Reading reading, ToDoubleFunction<SemaphoreStatus> value) {
-		Gauge.builder("holdfast.semaphore.permits." + what, reading, (current) -> current.value(value))
+	private void gauge(String what, String description, Reading reading, ToDoubleFunction<Reading> value) {
+		Gauge.builder("holdfast.semaphore.permits." + what, reading, (current) -> current.refreshed(value))
 			.description(description)
 			.tag("name", reading.key)
 			.register(this.registry);
@@ -68,7 +67,9 @@ final class FleetPermits {
 
 		private final Clock clock;
 
-		private volatile @Nullable SemaphoreStatus last;
+		private volatile double used = Double.NaN;
+
+		private volatile double limit = Double.NaN;
 
 		/** Guarded by this. */
 		private @Nullable CompletableFuture<?> question;
@@ -82,10 +83,9 @@ final class FleetPermits {
 			this.clock = clock;
 		}
 
-		double value(ToDoubleFunction<SemaphoreStatus> value) {
+		double refreshed(ToDoubleFunction<Reading> value) {
 			refresh();
-			SemaphoreStatus status = this.last;
-			return (status != null) ? value.applyAsDouble(status) : Double.NaN;
+			return value.applyAsDouble(this);
 		}
 
 		private synchronized void refresh() {
@@ -93,7 +93,16 @@ final class FleetPermits {
 			boolean due = this.question == null || this.question.isDone() && now - this.askedAt >= INTERVAL;
 			if (due) {
 				this.askedAt = now;
-				this.question = this.semaphores.statusAsync(this.key).thenAccept((status) -> this.last = status);
+				this.question = this.semaphores.statusAsync(this.key).thenAccept(this::note);
+			}
+		}
+
+		private void note(SemaphoreStatus status) {
+			this.used = status.used();
+			Integer now = status.limit();
+			if (now != null) {
+				// While nobody uses it, nobody says how many there are.
+				this.limit = now;
 			}
 		}
 
