@@ -139,6 +139,11 @@ class Series {
 
 }
 
+/** A power of ten milliseconds. */
+function power(millis) {
+	return millis < 1000 ? millis + " ms" : millis / 1000 + " s";
+}
+
 function create(canvas) {
 	const line = { data: [], borderWidth: 2, pointRadius: 2, pointHoverRadius: 4 };
 	return new Chart(canvas, {
@@ -158,7 +163,7 @@ function create(canvas) {
 				x: { type: "linear", min: -60, max: 0, grid: {}, border: {},
 					ticks: { stepSize: 15, callback: (value) => value === 0 ? "now" : value + " s" } },
 				y: { type: "logarithmic", min: 1, grid: {}, border: {},
-					ticks: { callback: (value) => Number.isInteger(Math.log10(value)) ? duration(value) : null } }
+					ticks: { callback: (value) => Number.isInteger(Math.log10(value)) ? power(value) : null } }
 			}
 		}
 	});
