@@ -53,7 +53,7 @@ export class Actions {
 			const round = lock ? sale.withLock : sale.withoutLock;
 			return { good: round.oversold === 0 && round.failed === 0, text: "Sold " + count(round.sold, "piece") + " of " + stock
 				+ (round.oversold > 0 ? ", " + round.oversold.toLocaleString("en") + " too many" : "")
-				+ (round.failed > 0 ? ", " + round.failed + " purchases failed" : "") + " in " + duration(round.millis)
+				+ (round.failed > 0 ? ", " + count(round.failed, "purchase") + " failed" : "") + " in " + duration(round.millis)
 				+ (lock ? "; half of the buyers waited up to " + duration(round.lockWaits.p50Millis) + ", all up to "
 					+ duration(round.lockWaits.maxMillis) : "") + ". " + served("Buyers", round.instances) };
 		}

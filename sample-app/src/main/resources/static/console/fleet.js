@@ -127,7 +127,7 @@ export class FleetView {
 
 	#lease(node, lock, holders) {
 		const bar = node.querySelector(".bar");
-		const endless = holders.find((holder) => holder.ttlMillis < 0);
+		const endless = holders.find((holder) => !(holder.ttlMillis >= 0));
 		const first = holders.reduce((least, each) => (least && least.ttlMillis <= each.ttlMillis ? least : each), null);
 		if (!first || endless) {
 			show(bar, false);

@@ -49,7 +49,7 @@ export class LatencyView {
 	];
 
 	constructor() {
-		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#series.forEach((each) => each.draw()));
+		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#series.forEach((each) => each.redraw()));
 	}
 
 	show(scrape, instance) {
@@ -104,21 +104,22 @@ class Series {
 		this.#last = null;
 	}
 
+	/** Charts keep the colours that they began with. */
+	redraw() {
+		if (this.#chart) {
+			this.#chart.destroy();
+			this.#chart = null;
+			this.draw();
+		}
+	}
+
 	draw() {
-		const style = getComputedStyle(document.documentElement);
-		const colour = (name) => style.getPropertyValue(name).trim();
 		this.#chart ??= create(byId(this.#name + "-chart"));
 		const now = Date.now();
 		QUANTILES.forEach((share, index) => {
-			const set = this.#chart.data.datasets[index];
-			set.data = this.#points.filter((point) => point.values[index] !== null)
+			this.#chart.data.datasets[index].data = this.#points.filter((point) => point.values[index] !== null)
 				.map((point) => ({ x: (point.at - now) / 1000, y: Math.max(1, point.values[index]) }));
-			set.borderColor = set.backgroundColor = colour(index === 0 ? "--chart-1" : "--chart-2");
 		});
-		for (const scale of Object.values(this.#chart.options.scales)) {
-			scale.grid.color = scale.border.color = colour("--line");
-			scale.ticks.color = colour("--muted");
-		}
 		const highest = Math.max(...this.#points.map((point) => point.values.at(-1) ?? 1), 1000);
 		this.#chart.options.scales.y.max = 10 ** Math.ceil(Math.log10(highest));
 		this.#chart.update("none");
@@ -145,14 +146,18 @@ function power(millis) {
 }
 
 function create(canvas) {
-	const line = { data: [], borderWidth: 2, pointRadius: 2, pointHoverRadius: 4 };
+	const style = getComputedStyle(document.documentElement);
+	const colour = (name) => style.getPropertyValue(name).trim();
+	const line = (label, name, borderDash = []) => ({ label, borderDash, borderColor: colour(name), backgroundColor: colour(name),
+		borderWidth: 2, pointRadius: 2, pointHoverRadius: 4, data: [] });
+	const axis = { grid: { color: colour("--line") }, border: { color: colour("--line") } };
+	const ticks = (more) => ({ color: colour("--muted"), ...more });
 	return new Chart(canvas, {
 		type: "line",
-		data: { datasets: [{ ...line, label: "half within" }, { ...line, label: "99 % within", borderDash: [5, 3] }] },
+		data: { datasets: [line("half within", "--chart-1"), line("99 % within", "--chart-2", [5, 3])] },
 		options: {
 			animation: false, maintainAspectRatio: false, interaction: { mode: "nearest", axis: "x", intersect: false },
 			plugins: {
-				colors: { enabled: false },
 				legend: { display: false },
 				tooltip: { callbacks: {
 					title: (items) => items[0] ? Math.round(-items[0].parsed.x) + " s ago" : "",
@@ -160,10 +165,10 @@ function create(canvas) {
 				} }
 			},
 			scales: {
-				x: { type: "linear", min: -60, max: 0, grid: {}, border: {},
-					ticks: { stepSize: 15, callback: (value) => value === 0 ? "now" : value + " s" } },
-				y: { type: "logarithmic", min: 1, grid: {}, border: {},
-					ticks: { callback: (value) => Number.isInteger(Math.log10(value)) ? power(value) : null } }
+				x: { type: "linear", min: -60, max: 0, ...axis,
+					ticks: ticks({ stepSize: 15, callback: (value) => value === 0 ? "now" : value + " s" }) },
+				y: { type: "logarithmic", min: 1, ...axis,
+					ticks: ticks({ callback: (value) => Number.isInteger(Math.log10(value)) ? power(value) : null }) }
 			}
 		}
 	});

@@ -92,7 +92,14 @@ class ConsoleBrowserTests {
 				() -> page.lock("stock:SKU0001").equals(Row.NONE));
 		page.until("the waits are in the chart",
 				() -> page.text("#lock-legend").matches("half within .*99 % within .*"));
-		assertThat(page.script("return Chart.getChart('lock-chart').data.datasets[1].data.length")).isNotEqualTo(0L);
+		page.until("its points have the colours of their lines", () -> page
+			.script("""
+					const chart = Chart.getChart('lock-chart');
+					return [0, 1].every((line) => {
+						const { data, dataset } = chart.getDatasetMeta(line);
+						return data.length > 0 && data.every(({ options }) => options.backgroundColor === dataset.options.borderColor);
+					});
+					""") == Boolean.TRUE);
 	}
 
 	@Test
