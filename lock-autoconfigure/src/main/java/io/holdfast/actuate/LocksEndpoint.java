@@ -8,14 +8,15 @@ import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.Fleet;
+import io.holdfast.engine.Fleet.Actor;
 import io.holdfast.engine.Fleet.Standings;
+import io.holdfast.engine.Fleet.Wait;
 import io.holdfast.engine.FleetStore.Family;
-import io.holdfast.engine.FleetStore.Place;
 import io.holdfast.engine.FleetStore.Standing;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.Report;
 import io.holdfast.engine.Report.Entry;
-import io.holdfast.engine.Resource;
+import io.holdfast.engine.Reports;
 import io.holdfast.engine.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
@@ -68,8 +69,13 @@ public class LocksEndpoint {
 	private LocksView.Fleet fleet(@Nullable String cursor, int wanted) {
 		try {
 			Standings page = Endpoints.checked(() -> this.fleet.page(Family.LOCKS, cursor, wanted));
-			List<LockView> views = page.standings().stream().map(LocksEndpoint::view).toList();
-			return new LocksView.Fleet(Endpoints.members(this.fleet), views, List.of(), List.of(), page.cursor(), null);
+			List<LockView> views = page.standings()
+				.stream()
+				.map((standing) -> LockViews.of(standing, null, Instant.now()))
+				.toList();
+			Reports reports = this.fleet.reports();
+			return new LocksView.Fleet(Endpoints.members(this.fleet), views, cycles(reports), reports.silent(),
+					page.cursor(), null);
 		}
 		catch (LeaseStoreException ex) {
 			// What this instance knows by itself is worth all the more now.
@@ -86,7 +92,7 @@ public class LocksEndpoint {
 	public @Nullable LockView lock(@Selector(match = Match.ALL_REMAINING) String... key) {
 		String name = Endpoints.checked(() -> LockRequest.of(Endpoints.key(key)).key());
 		Standing standing = this.fleet.look(Family.LOCKS, name);
-		return standing.isEmpty() ? null : view(standing);
+		return standing.isEmpty() ? null : LockViews.of(standing, this.fleet.reports(), Instant.now());
 	}
 
 	/**
@@ -114,20 +120,17 @@ public class LocksEndpoint {
 				now.minusMillis(wait.millis()));
 	}
 
-	private static LockView view(Standing standing) {
-		Resource lock = standing.resource();
-		return new LockView(lock.key(), (lock.kind() == Kind.LOCK) ? "EXCLUSIVE" : "READ_WRITE", standing.fence(),
-				standing.holderCount(), standing.holders().stream().map(LocksEndpoint::holder).toList(),
-				standing.queue().stream().map(LocksEndpoint::waiter).toList(), standing.waiting(), null, null);
+	private List<CycleView> cycles(Reports reports) {
+		return this.fleet.cycles(reports)
+			.stream()
+			.map((cycle) -> new CycleView(cycle.stream().map(LocksEndpoint::wait).toList()))
+			.toList();
 	}
 
-	private static LockView.Holder holder(Place place) {
-		return new LockView.Holder(place.instance(), place.instance() == null,
-				Report.mode(place.kind(), place.permits()), place.ttlMillis(), null, null, null);
-	}
-
-	private static LockView.Waiter waiter(Place place) {
-		return new LockView.Waiter(place.instance(), Report.mode(place.kind(), place.permits()), null, null, null);
+	private static CycleView.Wait wait(Wait wait) {
+		Actor holder = wait.holder();
+		return new CycleView.Wait(wait.actor().instance(), wait.actor().thread(), wait.key(),
+				new CycleView.Actor(holder.instance(), holder.thread()));
 	}
 
 }

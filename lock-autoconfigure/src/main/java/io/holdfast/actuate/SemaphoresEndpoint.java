@@ -10,7 +10,6 @@ import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.Fleet;
 import io.holdfast.engine.Fleet.Standings;
 import io.holdfast.engine.FleetStore.Family;
-import io.holdfast.engine.FleetStore.Place;
 import io.holdfast.engine.FleetStore.Standing;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.Report;
@@ -72,7 +71,10 @@ public class SemaphoresEndpoint {
 	private SemaphoresView.Fleet fleet(@Nullable String cursor, int wanted) {
 		try {
 			Standings page = Endpoints.checked(() -> this.fleet.page(Family.SEMAPHORES, cursor, wanted));
-			List<SemaphoreView> views = page.standings().stream().map(SemaphoresEndpoint::view).toList();
+			List<SemaphoreView> views = page.standings()
+				.stream()
+				.map((standing) -> SemaphoreViews.of(standing, null, Instant.now()))
+				.toList();
 			return new SemaphoresView.Fleet(Endpoints.members(this.fleet), views, page.cursor(), null);
 		}
 		catch (LeaseStoreException ex) {
@@ -91,7 +93,7 @@ public class SemaphoresEndpoint {
 	public @Nullable SemaphoreView semaphore(@Selector(match = Match.ALL_REMAINING) String... key) {
 		String name = Endpoints.checked(() -> SemaphoreRequest.of(Endpoints.key(key), 1).key());
 		Standing standing = this.fleet.look(Family.SEMAPHORES, name);
-		return standing.isEmpty() ? null : view(standing);
+		return standing.isEmpty() ? null : SemaphoreViews.of(standing, this.fleet.reports(), Instant.now());
 	}
 
 	/**
@@ -135,24 +137,6 @@ public class SemaphoresEndpoint {
 	private static SemaphoresView.Waiting waiting(Entry wait, Instant now) {
 		return new SemaphoresView.Waiting(wait.resource().key(), wait.permits(), wait.name(), wait.thread(),
 				now.minusMillis(wait.millis()));
-	}
-
-	private static SemaphoreView view(Standing standing) {
-		Integer set = standing.limit();
-		Integer asked = (standing.asked() > 0) ? Integer.valueOf(standing.asked()) : null;
-		Integer limit = (set != null) ? set : asked;
-		Integer free = (limit != null) ? Integer.valueOf(Math.max(0, limit - standing.used())) : null;
-		return new SemaphoreView(standing.resource().key(), limit, set != null, standing.used(), free,
-				standing.holderCount(), standing.holders().stream().map(SemaphoresEndpoint::holder).toList(),
-				standing.queue().stream().map(SemaphoresEndpoint::waiter).toList(), standing.waiting(), null, null);
-	}
-
-	private static SemaphoreView.Holder holder(Place place) {
-		return new SemaphoreView.Holder(place.instance(), place.permits(), place.ttlMillis(), null, null, null);
-	}
-
-	private static SemaphoreView.Waiter waiter(Place place) {
-		return new SemaphoreView.Waiter(place.instance(), place.permits(), null, null, null);
 	}
 
 }

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
 import org.jspecify.annotations.Nullable;
@@ -32,6 +33,9 @@ public final class Fleet {
 	/** How many holders and how many of a queue are named of one key. */
 	public static final int MOST_OF_ONE = 1000;
 
+	/** How many questions of others are answered at a time. */
+	private static final int MOST_ANSWERS = 8;
+
 	/** How long a page is looked for; then it is as long as it is. */
 	private static final long PAGE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -40,6 +44,8 @@ public final class Fleet {
 	private final String instanceId;
 
 	private final Reporter reporter;
+
+	private final AtomicInteger answering = new AtomicInteger();
 
 	private volatile @Nullable Membership membership;
 
@@ -76,7 +82,16 @@ public final class Fleet {
 	}
 
 	/** Another instance wants this one's report. */
-	void answer(String report) {
+	void answer(String name) {
+		// Whoever floods this instance with questions gets no more answers.
+		if (this.answering.incrementAndGet() > MOST_ANSWERS) {
+			this.answering.decrementAndGet();
+			return;
+		}
+		this.engine.call(() -> this.reporter.report()
+			.thenCompose((report) -> this.engine.send(Command.FLEET,
+					() -> this.engine.store.instances().answer(name, ReportText.of(report))))
+			.whenComplete((done, error) -> this.answering.decrementAndGet()));
 	}
 
 	/**
@@ -121,6 +136,29 @@ public final class Fleet {
 	 */
 	public Report report() {
 		return answer(this.reporter.report(), "The look at this instance");
+	}
+
+	/**
+	 * What all instances hold and wait for, as they know it themselves. They are asked,
+	 * and have a second to answer; who does not receive wake-ups is silent.
+	 * @return their reports
+	 */
+	public Reports reports() {
+		Report own = report();
+		Duration patience = this.engine.settings.commandTimeout().plusNanos(Inquiry.PATIENCE);
+		return Answers.await(new Inquiry(this.engine, own).ask(this.instanceId), patience,
+				(error) -> Failures.storeTrouble("The question to all instances", error));
+	}
+
+	/**
+	 * Threads that wait for each other's locks in a circle: none of them goes on before
+	 * one of them gives up. If there seem to be any the instances are asked again, so
+	 * that what passed meanwhile is not taken for a circle.
+	 * @param reports what the instances have reported
+	 * @return the circles; in each one, each waits for who is the next one's waiter
+	 */
+	public List<List<Wait>> cycles(Reports reports) {
+		return Cycles.find(reports.reports()).isEmpty() ? List.of() : Cycles.find(reports.lasting(reports()).reports());
 	}
 
 	/**
@@ -195,6 +233,39 @@ public final class Fleet {
 	 * @param cursor where the next page begins, or {@code null} if there is none
 	 */
 	public record Standings(List<Standing> standings, @Nullable String cursor) {
+	}
+
+	/**
+	 * A thread.
+	 *
+	 * @param instance the instance, by what it is known to others
+	 * @param threadId which thread
+	 * @param thread its name
+	 */
+	public record Actor(String instance, long threadId, String thread) {
+
+		/** A thread may be given another name at any time. */
+		@Override
+		public boolean equals(@Nullable Object other) {
+			return other instanceof Actor actor && actor.instance.equals(this.instance)
+					&& actor.threadId == this.threadId;
+		}
+
+		@Override
+		public int hashCode() {
+			return 31 * this.instance.hashCode() + Long.hashCode(this.threadId);
+		}
+
+	}
+
+	/**
+	 * One thread waits for another's lock.
+	 *
+	 * @param actor who waits
+	 * @param key for which lock
+	 * @param holder who holds it
+	 */
+	public record Wait(Actor actor, String key, Actor holder) {
 	}
 
 }

@@ -11,6 +11,7 @@ import io.holdfast.LockService;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.engine.Idleness;
+import io.holdfast.engine.LeaseEngine;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import org.jspecify.annotations.Nullable;
@@ -103,6 +104,11 @@ final class Fleet implements AutoCloseable {
 	/** The semaphores of the instance that has these locks. */
 	SemaphoreService semaphores(LockService locks) {
 		return this.contexts.get(this.services.indexOf(locks)).getBean(SemaphoreService.class);
+	}
+
+	/** The engine of the instance that has these locks. */
+	LeaseEngine engine(LockService locks) {
+		return this.contexts.get(this.services.indexOf(locks)).getBean(LeaseEngine.class);
 	}
 
 	/**

@@ -81,6 +81,15 @@ final class Worker implements AutoCloseable {
 		this.process.send("acquire " + name + " " + RequestLine.of(request));
 	}
 
+	/**
+	 * Have it acquire a lock and then wait for another one, on a thread that it gives the
+	 * name; {@link #awaitGranted} tells when it has the first, {@link #awaitUsed} the
+	 * second.
+	 */
+	void acquireBoth(String name, String first, String second) {
+		this.process.send("acquire-both %s %s %s".formatted(name, first, second));
+	}
+
 	/** Wait until it was granted what it was told to acquire by this name. */
 	Grant awaitGranted(String name) {
 		return awaitGranted(name, PATIENCE);

@@ -16,6 +16,7 @@ import java.util.concurrent.locks.LockSupport;
 import io.holdfast.HoldfastException;
 import io.holdfast.Lease;
 import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreService;
 import io.holdfast.testing.ShiftedClock;
@@ -69,6 +70,7 @@ final class WorkerMain {
 		String name = words.get(1);
 		switch (words.get(0)) {
 			case "acquire" -> inThread(() -> acquire(name, words.subList(2, words.size())));
+			case "acquire-both" -> inThread(() -> acquireBoth(name, words.get(2), words.get(3)));
 			case "held" -> say("held", name, lease(name).isHeld());
 			case "release" -> say("released", name, lease(name).release());
 			case "write" -> say("written", name, this.data.writeFenced(words.get(2), fence(lease(name)), words.get(3)));
@@ -104,6 +106,19 @@ final class WorkerMain {
 			lease.onLost(() -> say("lost", name));
 			say("granted", name, fence(lease), grantedAt);
 			watch(name, lease);
+		}
+		catch (HoldfastException ex) {
+			say("failed", name, ex);
+		}
+	}
+
+	/** Acquire one lock and then, on the same thread, wait for another one. */
+	private void acquireBoth(String name, String first, String second) {
+		Thread.currentThread().setName(name);
+		try (LockLease lease = this.locks.acquire(first)) {
+			say("granted", name, lease.fence(), System.nanoTime());
+			this.locks.acquire(LockRequest.of(second).waitTime(Duration.ofMinutes(2))).close();
+			say("used", name);
 		}
 		catch (HoldfastException ex) {
 			say("failed", name, ex);

@@ -1,0 +1,166 @@
+package io.holdfast.fleet;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.concurrent.CountDownLatch;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.actuate.CycleView;
+import io.holdfast.actuate.InstanceView;
+import io.holdfast.actuate.LockView;
+import io.holdfast.actuate.LocksEndpoint;
+import io.holdfast.actuate.LocksView;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Threads of several JVMs that wait for each other's locks, seen from one of them.
+ */
+@WithRedis
+class WhoWaitsForWhomTests {
+
+	private final Fleet fleet;
+
+	private final LockService locks;
+
+	private final LocksEndpoint endpoint;
+
+	private final String own;
+
+	WhoWaitsForWhomTests(TestRedis redis) {
+		this.fleet = new Fleet(redis);
+		this.locks = this.fleet.start();
+		this.endpoint = new LocksEndpoint(this.fleet.engine(this.locks));
+		this.own = this.fleet.engine(this.locks).fleet().instance();
+	}
+
+	@AfterEach
+	void close() {
+		this.fleet.close();
+	}
+
+	private LocksView.Fleet seen() {
+		return this.endpoint.locks(null, null).fleet();
+	}
+
+	private String awaitOther() {
+		await("both instances").atMost(Fleet.PATIENCE).until(() -> seen().instances().size() == 2);
+		return seen().instances()
+			.stream()
+			.map(InstanceView::id)
+			.filter((id) -> !id.equals(this.own))
+			.findFirst()
+			.orElseThrow();
+	}
+
+	private void acquireBoth(String first, CountDownLatch between, String second) {
+		LockLease lease = this.locks.acquire(first);
+		try {
+			between.await();
+			this.locks.acquire(LockRequest.of(second).waitTime(Duration.ofMinutes(2))).close();
+		}
+		catch (InterruptedException ex) {
+			throw new IllegalStateException(ex);
+		}
+		catch (LockNotAcquiredException ex) {
+			assertThat(ex.getReason()).isEqualTo(Reason.INTERRUPTED);
+		}
+		finally {
+			lease.release();
+		}
+	}
+
+	@Test
+	@DisplayName("a cycle over two JVMs is found, with keys, instances and threads, and gone when one gives up")
+	void findsCycleOverTwoJvms() throws Exception {
+		Worker worker = this.fleet.startWorker().awaitReady();
+		String other = awaitOther();
+		CountDownLatch between = new CountDownLatch(1);
+		Thread buyer = new Thread(() -> acquireBoth("stock:1", between, "stock:2"), "buyer");
+		buyer.start();
+		await().until(() -> this.locks.status("stock:1").isLocked());
+		worker.acquireBoth("seller", "stock:2", "stock:1");
+		worker.awaitGranted("seller");
+		await().until(() -> this.locks.status("stock:1").waiting() == 1);
+		assertThat(seen().cycles()).isEmpty();
+		between.countDown();
+		await("a cycle").atMost(Fleet.PATIENCE).until(() -> !seen().cycles().isEmpty());
+		assertThat(seen().cycles()).singleElement()
+			.extracting(CycleView::waits)
+			.satisfies((waits) -> assertThat(waits).containsExactlyInAnyOrder(
+					new CycleView.Wait(this.own, "buyer", "stock:2", new CycleView.Actor(other, "seller")),
+					new CycleView.Wait(other, "seller", "stock:1", new CycleView.Actor(this.own, "buyer"))));
+		buyer.interrupt();
+		buyer.join();
+		worker.awaitUsed("seller");
+		await().until(() -> seen().silent().isEmpty());
+		assertThat(seen().cycles()).isEmpty();
+	}
+
+	@Test
+	@DisplayName("who holds a key and who waits for it is told by thread, name and time, also by another JVM and inside of it")
+	void tellsThreadsOfOthers() {
+		Worker worker = this.fleet.startWorker().awaitReady();
+		String other = awaitOther();
+		Instant before = Instant.now();
+		worker.acquireBoth("first", "stock:1", "nothing");
+		worker.awaitUsed("first");
+		LockLease blocker = this.locks.acquire(LockRequest.of("blocker").name("block"));
+		worker.acquireBoth("seller", "stock:1", "blocker");
+		worker.awaitGranted("seller");
+		worker.acquireBoth("second", "stock:1", "nothing");
+		await().until(() -> this.endpoint.lock("stock:1").inside().size() == 1);
+		LockView stock = this.endpoint.lock("stock:1");
+		assertThat(stock.holders()).singleElement().satisfies((holder) -> {
+			assertThat(holder.instance()).isEqualTo(other);
+			assertThat(holder.thread()).isEqualTo("seller");
+			assertThat(holder.since()).isBetween(before.minusMillis(10), Instant.now());
+		});
+		// It waits inside of the instance that holds the lock, and not in Redis.
+		assertThat(stock.queue()).isEmpty();
+		assertThat(stock.inside()).extracting(LockView.Waiter::thread).containsExactly("second");
+		await().until(() -> this.endpoint.lock("blocker").queueLength() == 1);
+		LockView blocked = this.endpoint.lock("blocker");
+		assertThat(blocked.holders()).singleElement()
+			.extracting(LockView.Holder::instance, LockView.Holder::thread, LockView.Holder::name)
+			.containsExactly(this.own, Thread.currentThread().getName(), "block");
+		assertThat(blocked.queue()).singleElement()
+			.extracting(LockView.Waiter::instance, LockView.Waiter::thread)
+			.containsExactly(other, "seller");
+		assertThat(blocked.inside()).isEmpty();
+		blocker.release();
+		worker.awaitUsed("second");
+	}
+
+	@Test
+	@DisplayName("an instance that stands still or is gone is told as silent, and holds nobody up for long")
+	void tellsWhoIsSilent() {
+		Worker worker = this.fleet.startWorker().awaitReady();
+		String frozen = awaitOther();
+		worker.acquireBoth("seller", "stock:1", "nothing");
+		worker.awaitUsed("seller");
+		await().until(() -> seen().silent().isEmpty());
+		worker.freeze();
+		long start = System.nanoTime();
+		LocksView.Fleet seen = seen();
+		Duration time = Duration.ofNanos(System.nanoTime() - start);
+		worker.thaw();
+		assertThat(seen.silent()).containsExactly(frozen);
+		assertThat(seen.problem()).isNull();
+		assertThat(time).isBetween(Duration.ofMillis(900), Duration.ofSeconds(10));
+		worker.kill();
+		await().until(() -> this.fleet.channels().size() == 1);
+		assertThat(seen().silent()).containsExactly(frozen);
+	}
+
+}
