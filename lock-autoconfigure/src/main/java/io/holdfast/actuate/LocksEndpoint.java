@@ -3,7 +3,6 @@ package io.holdfast.actuate;
 import java.time.Instant;
 import java.util.List;
 
-import io.holdfast.LeaseStoreException;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.engine.DefaultLockService;
@@ -67,20 +66,18 @@ public class LocksEndpoint {
 	}
 
 	private LocksView.Fleet fleet(@Nullable String cursor, int wanted) {
-		try {
-			Standings page = Endpoints.checked(() -> this.fleet.page(Family.LOCKS, cursor, wanted));
-			List<LockView> views = page.standings()
-				.stream()
-				.map((standing) -> LockViews.of(standing, null, Instant.now()))
-				.toList();
-			Reports reports = this.fleet.reports();
-			return new LocksView.Fleet(Endpoints.members(this.fleet), views, cycles(reports), reports.silent(),
-					page.cursor(), null);
-		}
-		catch (LeaseStoreException ex) {
-			// What this instance knows by itself is worth all the more now.
-			return new LocksView.Fleet(List.of(), List.of(), List.of(), List.of(), cursor, ex.getMessage());
-		}
+		Parts parts = new Parts();
+		Standings page = parts.look(() -> Endpoints.checked(() -> this.fleet.page(Family.LOCKS, cursor, wanted)));
+		List<InstanceView> members = parts.look(() -> Endpoints.members(this.fleet));
+		Reports reports = parts.look(this.fleet::reports);
+		List<CycleView> cycles = (reports != null) ? parts.look(() -> cycles(reports)) : null;
+		return new LocksView.Fleet((members != null) ? members : List.of(), (page != null) ? views(page) : List.of(),
+				(cycles != null) ? cycles : List.of(), (reports != null) ? reports.silent() : List.of(),
+				(page != null) ? page.cursor() : cursor, parts.problem());
+	}
+
+	private static List<LockView> views(Standings page) {
+		return page.standings().stream().map((standing) -> LockViews.of(standing, null, Instant.now())).toList();
 	}
 
 	/**
@@ -92,7 +89,7 @@ public class LocksEndpoint {
 	public @Nullable LockView lock(@Selector(match = Match.ALL_REMAINING) String... key) {
 		String name = Endpoints.checked(() -> LockRequest.of(Endpoints.key(key)).key());
 		Standing standing = this.fleet.look(Family.LOCKS, name);
-		return standing.isEmpty() ? null : LockViews.of(standing, this.fleet.reports(), Instant.now());
+		return standing.isEmpty() ? null : LockViews.of(standing, new Parts().look(this.fleet::reports), Instant.now());
 	}
 
 	/**

@@ -3,7 +3,6 @@ package io.holdfast.actuate;
 import java.time.Instant;
 import java.util.List;
 
-import io.holdfast.LeaseStoreException;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.engine.DefaultSemaphoreService;
@@ -69,18 +68,15 @@ public class SemaphoresEndpoint {
 	}
 
 	private SemaphoresView.Fleet fleet(@Nullable String cursor, int wanted) {
-		try {
-			Standings page = Endpoints.checked(() -> this.fleet.page(Family.SEMAPHORES, cursor, wanted));
-			List<SemaphoreView> views = page.standings()
-				.stream()
-				.map((standing) -> SemaphoreViews.of(standing, null, Instant.now()))
-				.toList();
-			return new SemaphoresView.Fleet(Endpoints.members(this.fleet), views, page.cursor(), null);
-		}
-		catch (LeaseStoreException ex) {
-			// What this instance knows by itself is worth all the more now.
-			return new SemaphoresView.Fleet(List.of(), List.of(), cursor, ex.getMessage());
-		}
+		Parts parts = new Parts();
+		Standings page = parts.look(() -> Endpoints.checked(() -> this.fleet.page(Family.SEMAPHORES, cursor, wanted)));
+		List<InstanceView> members = parts.look(() -> Endpoints.members(this.fleet));
+		return new SemaphoresView.Fleet((members != null) ? members : List.of(),
+				(page != null) ? views(page) : List.of(), (page != null) ? page.cursor() : cursor, parts.problem());
+	}
+
+	private static List<SemaphoreView> views(Standings page) {
+		return page.standings().stream().map((standing) -> SemaphoreViews.of(standing, null, Instant.now())).toList();
 	}
 
 	/**
@@ -93,7 +89,8 @@ public class SemaphoresEndpoint {
 	public @Nullable SemaphoreView semaphore(@Selector(match = Match.ALL_REMAINING) String... key) {
 		String name = Endpoints.checked(() -> SemaphoreRequest.of(Endpoints.key(key), 1).key());
 		Standing standing = this.fleet.look(Family.SEMAPHORES, name);
-		return standing.isEmpty() ? null : SemaphoreViews.of(standing, this.fleet.reports(), Instant.now());
+		return standing.isEmpty() ? null
+				: SemaphoreViews.of(standing, new Parts().look(this.fleet::reports), Instant.now());
 	}
 
 	/**

@@ -22,6 +22,9 @@ final class RedisFailures {
 	private static final String COMMANDS = "eval evalsha get set del pttl pexpire pexpireat zadd zrem zcard zcount"
 			+ " zscore zrange zrangebyscore zremrangebyscore hget hmget hset hdel time publish subscribe unsubscribe";
 
+	/** What nobody needs who does not watch. */
+	private static final String FLEET_COMMANDS = "scan hgetall rpush llen lrange";
+
 	private static final Pattern NO_RIGHT = Pattern.compile("\\bNOPERM\\b|ACL failure|can't (run|access|publish) ");
 
 	/** Also said by those who run Redis for others, and leave commands out. */
@@ -86,7 +89,8 @@ final class RedisFailures {
 		if (text != null) {
 			// Redis does not always name the command.
 			return new StoreFailure("Redis does not give the application's user a right that it needs for '" + what
-					+ "': " + text + " (the commands used are: " + COMMANDS + ")", false, error);
+					+ "': " + text + " (the commands used are: " + COMMANDS + "; for those who watch the fleet also: "
+					+ FLEET_COMMANDS + ")", false, error);
 		}
 		text = find(error, NO_LOGIN);
 		if (text != null) {

@@ -1,0 +1,45 @@
+package io.holdfast.actuate;
+
+import java.util.function.Supplier;
+
+import io.holdfast.LeaseStoreException;
+import io.holdfast.engine.StoreFailure;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An answer of several parts, of which some may not be had: what can be seen is worth all
+ * the more then.
+ */
+final class Parts {
+
+	private @Nullable String problem;
+
+	private boolean down;
+
+	/**
+	 * Look at a part.
+	 * @param look how; not even tried if the store has failed before and may be down
+	 * @return what is seen, or {@code null}
+	 */
+	<T> @Nullable T look(Supplier<T> look) {
+		if (this.down) {
+			return null;
+		}
+		try {
+			return look.get();
+		}
+		catch (LeaseStoreException ex) {
+			this.down = !(ex.getCause() instanceof StoreFailure failure) || failure.isTemporary();
+			if (this.problem == null) {
+				this.problem = ex.getMessage();
+			}
+			return null;
+		}
+	}
+
+	/** What was in the way first, or {@code null}. */
+	@Nullable String problem() {
+		return this.problem;
+	}
+
+}

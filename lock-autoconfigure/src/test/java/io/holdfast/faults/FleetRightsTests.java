@@ -1,0 +1,129 @@
+package io.holdfast.faults;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+
+import io.holdfast.actuate.LockView;
+import io.holdfast.actuate.LocksEndpoint;
+import io.holdfast.actuate.LocksView;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.data.redis.core.RedisCallback;
+
+import static io.holdfast.faults.Fleet.SOON;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * A Redis user who may do what locks need and what those need who watch, and nothing
+ * else.
+ */
+@WithRedis
+@ExtendWith(OutputCaptureExtension.class)
+class FleetRightsTests {
+
+	private static final List<String> LOCKS = List.of("eval", "evalsha", "get", "set", "del", "pttl", "pexpire",
+			"pexpireat", "zadd", "zrem", "zcard", "zcount", "zscore", "zrange", "zrangebyscore", "zremrangebyscore",
+			"hget", "hmget", "hset", "hdel", "time", "publish", "subscribe", "unsubscribe");
+
+	/** As documented; RedisFailures names them. */
+	private static final List<String> WATCH = List.of("scan", "hgetall", "rpush", "llen", "lrange");
+
+	private static final String WARNING = "This instance is not known to those who watch the fleet";
+
+	private final Fleet fleet;
+
+	FleetRightsTests(TestRedis redis) {
+		this.fleet = Fleet.on(redis, redis.startServer());
+		allow(Stream
+			.concat(Stream.of("on", ">secret", "~lock:*", "~{lock:*", "~semaphore:*", "~{semaphore:*",
+					"&holdfast:wake:*", "-@all"), LOCKS.stream().map((command) -> "+" + command))
+			.toArray(String[]::new));
+	}
+
+	@AfterEach
+	void close() {
+		allow("+@all", "allkeys", "allchannels");
+		this.fleet.close();
+	}
+
+	private void allow(String... rights) {
+		this.fleet.observer().execute((RedisCallback<@Nullable Object>) (connection) -> {
+			List<byte[]> words = new ArrayList<>(List.of("SETUSER".getBytes(), "app".getBytes()));
+			Stream.of(rights).map(String::getBytes).forEach(words::add);
+			return connection.execute("ACL", words.toArray(byte[][]::new));
+		});
+	}
+
+	private void allowToWatch() {
+		allow("~holdfast:fleet*");
+		WATCH.forEach((command) -> allow("+" + command));
+	}
+
+	private Instance start() {
+		return this.fleet.start("spring.data.redis.username=app", "spring.data.redis.password=secret",
+				"holdfast.lock.key-prefix=lock:", "holdfast.semaphore.key-prefix=semaphore:",
+				"holdfast.wake-up.channel-prefix=holdfast:wake:", "holdfast.fleet.key=holdfast:fleet",
+				"holdfast.redis.checks=false");
+	}
+
+	private static LocksEndpoint endpoint(Instance instance) {
+		return new LocksEndpoint(instance.context().getBean(LeaseEngine.class));
+	}
+
+	@Test
+	@DisplayName("F35 the documented rights are enough to watch, and each missing one is named where it shows")
+	void rights() {
+		allowToWatch();
+		Instance first = start();
+		LocksEndpoint endpoint = endpoint(start());
+		first.locks().acquire("a");
+		await("both instances, and their reports").atMost(SOON).untilAsserted(() -> {
+			LocksView.Fleet seen = endpoint.locks(null, null).fleet();
+			assertThat(seen.problem()).isNull();
+			assertThat(seen.instances()).hasSize(2);
+			assertThat(seen.silent()).isEmpty();
+			assertThat(seen.locks()).extracting(LockView::key).containsExactly("a");
+		});
+		for (String command : WATCH) {
+			allow("-" + command);
+			LocksView seen = endpoint.locks(null, null);
+			if (command.equals("rpush")) {
+				// It is the other one that cannot answer.
+				assertThat(seen.fleet().silent()).hasSize(1);
+			}
+			else {
+				assertThat(seen.fleet().locks()).hasSize(command.equals("scan") ? 0 : 1);
+				assertThat(seen.fleet().problem()).as("without " + command)
+					.contains("does not give the application's user a right")
+					.contains(" " + command);
+			}
+			allow("+" + command);
+		}
+		assertThat(endpoint.locks(null, null).fleet().problem()).isNull();
+	}
+
+	@Test
+	@DisplayName("without them one warning is logged, and locks work")
+	void withoutThem(CapturedOutput output) {
+		Instance instance = start();
+		await("the warning").atMost(SOON).until(() -> output.toString().contains(WARNING));
+		instance.locks().acquire("a");
+		LocksView seen = endpoint(instance).locks(null, null);
+		assertThat(seen.held()).hasSize(1);
+		assertThat(seen.fleet().problem()).contains("does not give the application's user a right");
+		assertThat(endpoint(instance).lock("a").holders()).hasSize(1);
+		assertThat(output).containsOnlyOnce(WARNING);
+	}
+
+}
