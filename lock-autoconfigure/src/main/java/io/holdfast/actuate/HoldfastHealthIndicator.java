@@ -15,15 +15,15 @@ import org.springframework.boot.health.contributor.Status;
 
 /**
  * {@link HealthIndicator} of one {@link LeaseEngine}: {@code DOWN} while renewals fail,
- * {@link #DEGRADED} while wake-ups are not received, otherwise {@code UP}, whatever it
- * has to warn of. Blocks for the given patience at most, and only while the store has not
- * answered. Thread-safe.
+ * {@link #DEGRADED} while wake-ups are not received or the store does not answer,
+ * otherwise {@code UP}, whatever it has to warn of. Blocks for the given patience at
+ * most, and only while the store has not answered. Thread-safe.
  */
 public final class HoldfastHealthIndicator extends AbstractHealthIndicator {
 
 	/**
-	 * All works, but waiters ask at intervals instead of being woken up, so that they
-	 * take over later.
+	 * Waiters ask at intervals instead of being woken up, so that they take over later;
+	 * or the store does not answer, so that nothing new is granted.
 	 */
 	public static final Status DEGRADED = new Status("DEGRADED");
 
@@ -55,27 +55,28 @@ public final class HoldfastHealthIndicator extends AbstractHealthIndicator {
 	@Override
 	protected void doHealthCheck(Health.Builder builder) {
 		EngineCondition condition = this.engine.condition();
-		builder.status(status(condition))
+		List<Finding> findings = (this.latest != null) ? this.latest.get() : List.of();
+		String silence = (this.latest != null) ? this.latest.trouble() : null;
+		String trouble = (condition.trouble() != null) ? condition.trouble() : silence;
+		builder.status(status(condition, silence != null))
 			.withDetail("wakeUps", wakeUps(condition))
 			.withDetail("held", condition.held())
 			.withDetail("waiting", condition.waiting())
 			.withDetail("failingRenewals", condition.failingRenewals());
-		if (condition.trouble() != null) {
-			builder.withDetail("trouble", condition.trouble());
+		if (trouble != null) {
+			builder.withDetail("trouble", trouble);
 		}
-		if (this.latest != null) {
-			List<String> warnings = this.latest.get().stream().map(Finding::text).toList();
-			if (!warnings.isEmpty()) {
-				builder.withDetail("warnings", warnings);
-			}
+		if (!findings.isEmpty()) {
+			builder.withDetail("warnings", findings.stream().map(Finding::text).toList());
 		}
 	}
 
-	private static Status status(EngineCondition condition) {
+	private static Status status(EngineCondition condition, boolean silent) {
 		if (condition.failingRenewals() > 0) {
 			return Status.DOWN;
 		}
-		return (condition.listening() || condition.polling()) ? Status.UP : DEGRADED;
+		boolean reached = (condition.listening() || condition.polling()) && !silent;
+		return reached ? Status.UP : DEGRADED;
 	}
 
 	private static String wakeUps(EngineCondition condition) {

@@ -35,6 +35,9 @@ final class LatestFindings {
 	/** What it says as long as there is no answer. */
 	private volatile List<Finding> known = List.of();
 
+	/** Why there was no answer the last time, or {@code null}. */
+	private volatile @Nullable String trouble;
+
 	/**
 	 * Create it.
 	 * @param examination begins an examination
@@ -68,6 +71,7 @@ final class LatestFindings {
 		}
 		try {
 			this.known = examined.get(Math.max(0, left), TimeUnit.NANOSECONDS);
+			this.trouble = null;
 			return this.known;
 		}
 		catch (ExecutionException ex) {
@@ -82,7 +86,16 @@ final class LatestFindings {
 		}
 	}
 
+	/**
+	 * What keeps the store from being examined.
+	 * @return why there was no answer the last time, or {@code null} if there was
+	 */
+	@Nullable String trouble() {
+		return this.trouble;
+	}
+
 	private List<Finding> unknown(String why) {
+		this.trouble = why;
 		List<Finding> findings = new ArrayList<>(this.known);
 		findings.add(new Finding(false, "The store could not be examined now: " + why));
 		return findings;

@@ -69,7 +69,10 @@ final class Hold {
 	/** Granted by a hand-off, for less than the lease that was asked for. */
 	volatile boolean claimed;
 
-	private volatile Renewing renewing = Renewing.FINE;
+	private volatile boolean renewalOpen;
+
+	/** Whether the last renewal failed, or was not answered before the next one. */
+	private volatile boolean renewalFailing;
 
 	private volatile State state = State.HELD;
 
@@ -233,17 +236,29 @@ final class Hold {
 		return this.claimed ? this.demand.leaseMillis() - TimeUnit.NANOSECONDS.toMillis(now - this.grantedAt) : 0;
 	}
 
-	/** A renewal is sent: if the one before was not answered, it has failed. */
-	void renewing() {
-		this.renewing = (this.renewing == Renewing.FINE) ? Renewing.SENT : Renewing.FAILING;
+	/**
+	 * A renewal is sent.
+	 * @return whether the one before was not answered, and so has failed
+	 */
+	boolean renewing() {
+		boolean silent = this.renewalOpen;
+		this.renewalOpen = true;
+		this.renewalFailing |= silent;
+		return silent;
 	}
 
 	void renewalEnded(boolean failed) {
-		this.renewing = failed ? Renewing.FAILING : Renewing.FINE;
+		this.renewalOpen = false;
+		this.renewalFailing = failed;
 	}
 
 	boolean isRenewalFailing() {
-		return this.renewing == Renewing.FAILING;
+		return this.renewalFailing;
+	}
+
+	/** Whether it was released or lost. */
+	boolean hasEnded() {
+		return this.state != State.HELD;
 	}
 
 	/**
@@ -325,12 +340,6 @@ final class Hold {
 	/** How long it was held, by the time when that is asked. */
 	Duration heldFor(long now) {
 		return Duration.ofNanos(Math.min(0, this.validUntil - now) + now - this.grantedAt);
-	}
-
-	private enum Renewing {
-
-		FINE, SENT, FAILING
-
 	}
 
 	private enum State {

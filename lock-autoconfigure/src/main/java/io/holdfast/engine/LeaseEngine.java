@@ -77,6 +77,9 @@ public final class LeaseEngine implements AutoCloseable {
 
 	private final @Nullable ThreadScheduler ownScheduler;
 
+	/** Held while the store is started or stopped. */
+	private final Object lifecycle = new Object();
+
 	private final AtomicLong tokens = new AtomicLong();
 
 	private final DoubleSupplier random;
@@ -411,18 +414,30 @@ public final class LeaseEngine implements AutoCloseable {
 			}
 		}
 		// Not on the driver's thread, which the store may have to wait for.
-		return CompletableFuture.allOf(released(), this.fleet.leave()).thenRunAsync(this.store::stop, this.callbacks);
+		return CompletableFuture.allOf(released(), this.fleet.leave()).thenRunAsync(this::stopStore, this.callbacks);
+	}
+
+	/** Unless it was resumed meanwhile: then it is to go on listening. */
+	private void stopStore() {
+		synchronized (this.lifecycle) {
+			if (this.closed) {
+				this.store.stop();
+			}
+		}
 	}
 
 	/**
 	 * Grant again after a shut-down, as long as this engine is not closed.
 	 */
 	public void resume() {
-		if (this.closed) {
+		synchronized (this.lifecycle) {
+			if (!this.closed) {
+				return;
+			}
 			this.closed = false;
 			this.store.start(this.instanceId, this.wakeUps);
-			this.fleet.join();
 		}
+		this.fleet.join();
 	}
 
 	/**

@@ -107,6 +107,7 @@ final class LeaseKeeper {
 		this.armed = false;
 		long now = this.engine.now();
 		List<Hold> due = new ArrayList<>();
+		boolean silent = false;
 		for (Hold hold : this.holds.values()) {
 			if (!hold.isHeld(now)) {
 				this.engine.lose(hold, hold.whyOver(now));
@@ -115,11 +116,17 @@ final class LeaseKeeper {
 				long window = Math.min(WINDOW, TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 10);
 				if (hold.renewAt - now - window <= 0) {
 					due.add(hold);
-					hold.renewing();
+					if (hold.renewing()) {
+						silent = true;
+						this.engine.observers.renewed(hold, RenewalOutcome.FAILED);
+					}
 					// Again then if this renewal is not answered.
 					hold.renewAt = now + TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 6;
 				}
 			}
+		}
+		if (silent) {
+			this.engine.observers.failed(Command.RENEW);
 		}
 		batches(due).forEach((batch) -> renew(batch, now));
 		this.holds.values()
@@ -185,6 +192,10 @@ final class LeaseKeeper {
 
 	/** A renewal was answered. */
 	void renewed(Hold hold, boolean owned, long sentAt, long millis) {
+		if (hold.hasEnded()) {
+			// Its release may have been faster, or an earlier answer.
+			return;
+		}
 		if (!owned) {
 			this.engine.observers.renewed(hold, RenewalOutcome.LOST);
 			this.engine.lose(hold, "the store says that it has another owner, or none");

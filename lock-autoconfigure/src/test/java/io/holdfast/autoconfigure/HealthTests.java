@@ -73,7 +73,9 @@ class HealthTests {
 
 	private ApplicationContextRunner on(RedisServer server) {
 		return this.runner.withPropertyValues("spring.data.redis.host=" + server.host(),
-				"spring.data.redis.port=" + server.port(), "spring.lifecycle.timeout-per-shutdown-phase=1s");
+				"spring.data.redis.port=" + server.port(), "spring.lifecycle.timeout-per-shutdown-phase=1s",
+				// So that a busy machine is not taken for a silent Redis.
+				"holdfast.redis.command-timeout=5s");
 	}
 
 	private static Health health(ApplicationContext context) {
@@ -154,6 +156,21 @@ class HealthTests {
 				await("recovery").atMost(SOON).until(() -> health(context).getStatus().equals(Status.UP));
 				assertThat(lease.key()).isEqualTo("a");
 			}
+		});
+	}
+
+	@Test
+	@DisplayName("While Redis is silent it is degraded, though nothing is held")
+	void silent() {
+		RedisServer server = this.redis.startServer();
+		on(server).withPropertyValues("holdfast.redis.command-timeout=200ms").run((context) -> {
+			await().atMost(SOON).until(() -> health(context).getStatus().equals(Status.UP));
+			server.freeze();
+			await("silence").atMost(SOON)
+				.until(() -> health(context).getStatus().equals(HoldfastHealthIndicator.DEGRADED));
+			assertThat(health(context).getDetails()).containsEntry("trouble", "It has not answered yet");
+			server.thaw();
+			await("recovery").atMost(SOON).until(() -> health(context).getStatus().equals(Status.UP));
 		});
 	}
 

@@ -219,6 +219,28 @@ class EngineObserverTests extends ScriptedEngine {
 	}
 
 	@Test
+	void aRenewalThatIsNotAnsweredBeforeTheNextHasFailed() {
+		granted(REQUEST, 10);
+		this.observer.told();
+		this.store.elapse(10_000);
+		assertThat(this.observer.told()).isEmpty();
+		this.store.elapse(5_000);
+		assertThat(this.observer.told()).containsExactly("renewal LOCK FAILED", "failed RENEW");
+		this.store.last("renew 1").renewed(true);
+		assertThat(this.observer.told()).containsExactly("renewal LOCK RENEWED");
+	}
+
+	@Test
+	void whatIsSaidOfALeaseAfterItsEndIsNoNews() {
+		LockLease lease = granted(REQUEST, 10);
+		this.store.elapse(10_000);
+		lease.releaseAsync();
+		this.observer.told();
+		this.store.last("renew 1").renewed(false);
+		assertThat(this.observer.told()).isEmpty();
+	}
+
+	@Test
 	void aRenewalThatIsAnsweredTooLateIsLost() {
 		granted(REQUEST, 10);
 		this.store.elapse(10_000);

@@ -172,6 +172,21 @@ class EngineRobustnessTests {
 	}
 
 	@Test
+	@DisplayName("What is resumed while its shut-down still releases goes on listening")
+	void resumedDuringShutDown() {
+		this.store.listening = true;
+		granted(REQUEST);
+		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ZERO);
+		this.store.elapse(0);
+		ScriptedStore.Command release = this.store.last("release 1");
+		this.engine.resume();
+		release.released(true);
+		runCallbacks();
+		assertThat(shutDown).isCompleted();
+		assertThat(this.store.isListening()).isTrue();
+	}
+
+	@Test
 	@DisplayName("Short renewals by hand do not put off those that keep the lease")
 	void shortRenewalsByHand() {
 		LockLease lease = granted(REQUEST);

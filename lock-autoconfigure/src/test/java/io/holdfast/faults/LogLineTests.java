@@ -39,11 +39,12 @@ class LogLineTests {
 
 	private static final Pattern TOKEN = Pattern.compile("[0-9a-f]{32}");
 
-	private static final LockRequest LOCK = LockRequest.of("a").waitTime(SOON).leaseTime(Duration.ofMillis(600));
+	/** Long enough for a busy machine not to lose it. */
+	private static final Duration LEASE = Duration.ofSeconds(3);
 
-	private static final SemaphoreRequest PERMIT = SemaphoreRequest.of("a", 2)
-		.waitTime(SOON)
-		.leaseTime(Duration.ofMillis(600));
+	private static final LockRequest LOCK = LockRequest.of("a").waitTime(SOON).leaseTime(LEASE);
+
+	private static final SemaphoreRequest PERMIT = SemaphoreRequest.of("a", 2).waitTime(SOON).leaseTime(LEASE);
 
 	private final TestRedis redis;
 
@@ -101,7 +102,7 @@ class LogLineTests {
 			assertThat(List.of(reader, second, nested)).allMatch(LockLease::isHeld);
 		}
 		try (LockLease held = this.instance.acquire(LOCK)) {
-			Optional<LockLease> late = this.other.locks().tryAcquire(LOCK.waitTime(Duration.ofMillis(700)));
+			Optional<LockLease> late = this.other.locks().tryAcquire(LOCK.waitTime(LEASE.dividedBy(2)));
 			assertThat(late).isEmpty();
 			assertThat(held.isHeld()).as("renewed").isTrue();
 			CompletableFuture<LockLease> givenUp = this.other.locks().acquireAsync(LOCK);
@@ -193,7 +194,7 @@ class LogLineTests {
 
 	static class Worker {
 
-		@DistributedLock(name = "worker", leaseTime = "600ms", onLoss = OnLoss.THROW)
+		@DistributedLock(name = "worker", leaseTime = "3s", onLoss = OnLoss.THROW)
 		public void work(Runnable work) {
 			work.run();
 		}

@@ -82,7 +82,7 @@ class ExaminationTests {
 	}
 
 	private List<Finding> examine(RedisConnectionFactory factory) {
-		return store(factory).examine().orTimeout(10, TimeUnit.SECONDS).join();
+		return store(factory).examine().orTimeout(30, TimeUnit.SECONDS).join();
 	}
 
 	private List<Finding> examine(RedisServer server) {
