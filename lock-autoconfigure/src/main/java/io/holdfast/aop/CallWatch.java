@@ -45,14 +45,24 @@ final class CallWatch {
 		try {
 			return new CallWatch(began.get(), warned);
 		}
-		catch (RuntimeException ex) {
+		catch (RuntimeException | Error ex) {
 			warn(warned, ex);
 			return NONE;
 		}
 	}
 
-	@Nullable Call call() {
-		return this.call;
+	/**
+	 * What Reactor's context is to have of it.
+	 * @return the value, or {@code null} if nobody observes
+	 */
+	@Nullable Object contextValue() {
+		try {
+			return (this.call != null) ? this.call.contextValue() : null;
+		}
+		catch (RuntimeException | Error ex) {
+			warn(this.warned, ex);
+			return null;
+		}
 	}
 
 	/**
@@ -93,9 +103,9 @@ final class CallWatch {
 		}
 		try {
 			Scope scope = this.call.open();
-			return () -> guard(scope::close);
+			return () -> guard(() -> scope.close());
 		}
-		catch (RuntimeException ex) {
+		catch (RuntimeException | Error ex) {
 			warn(this.warned, ex);
 			return NO_SCOPE;
 		}
@@ -112,18 +122,23 @@ final class CallWatch {
 		try {
 			action.run();
 		}
-		catch (RuntimeException ex) {
+		catch (RuntimeException | Error ex) {
 			warn(this.warned, ex);
 		}
 	}
 
-	private static void warn(AtomicBoolean warned, RuntimeException ex) {
-		if (warned.compareAndSet(false, true)) {
-			logger.warn("An observer of annotated methods failed; the calls are not affected. "
-					+ "Further failures are logged as DEBUG", ex);
+	private static void warn(AtomicBoolean warned, Throwable ex) {
+		try {
+			if (warned.compareAndSet(false, true)) {
+				logger.warn("An observer of annotated methods failed; the calls are not affected. "
+						+ "Further failures are logged as DEBUG", ex);
+			}
+			else {
+				logger.debug("An observer of annotated methods failed", ex);
+			}
 		}
-		else {
-			logger.debug("An observer of annotated methods failed", ex);
+		catch (StackOverflowError again) {
+			// Logging takes more stack than is left after an overflow.
 		}
 	}
 

@@ -2,7 +2,6 @@ package io.holdfast.aop;
 
 import java.util.function.Function;
 
-import io.holdfast.aop.MethodObserver.Call;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Flux;
 
@@ -23,13 +22,12 @@ record ReactiveObservation(Object contextKey, Function<@Nullable Object, CallWat
 	<T> Flux<T> around(Function<CallWatch, Flux<T>> chain) {
 		return Flux.deferContextual((view) -> {
 			CallWatch begun = this.watch.apply(view.getOrDefault(this.contextKey, null));
-			Call call = begun.call();
+			Object value = begun.contextValue();
 			Flux<T> observed = chain.apply(begun)
 				.doOnComplete(() -> begun.ended(null))
 				.doOnError(begun::ended)
 				.doOnCancel(() -> begun.ended(null));
-			return (call != null) ? observed.contextWrite((outer) -> outer.put(this.contextKey, call.contextValue()))
-					: observed;
+			return (value != null) ? observed.contextWrite((outer) -> outer.put(this.contextKey, value)) : observed;
 		});
 	}
 

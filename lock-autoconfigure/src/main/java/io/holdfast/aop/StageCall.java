@@ -123,7 +123,7 @@ final class StageCall {
 		try {
 			asked = this.watch.ask(() -> step.acquireAsync(this.context, this.transaction));
 		}
-		catch (RuntimeException ex) {
+		catch (RuntimeException | Error ex) {
 			asked = CompletableFuture.failedFuture(ex);
 		}
 		await(asked);

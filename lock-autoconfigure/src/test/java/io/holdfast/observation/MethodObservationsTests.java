@@ -41,6 +41,7 @@ import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.scheduling.annotation.Async;
 import org.springframework.scheduling.annotation.EnableAsync;
+import org.springframework.util.ReflectionUtils;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatException;
@@ -290,18 +291,25 @@ class MethodObservationsTests {
 	}
 
 	@Test
-	@DisplayName("An observer that throws disturbs no call")
+	@DisplayName("An observer that throws, be it an error, disturbs no call")
 	void failing(CapturedOutput output) {
-		for (String place : List.of("began", "open", "close", "ended")) {
-			this.runner.withBean(MethodObserver.class, () -> new FailingObserver(place)).run((context) -> {
-				Shop shop = context.getBean(Shop.class);
-				assertThat(shop.orElse("SKU1")).isEqualTo("done");
-				assertThat(shop.later("SKU1", () -> CompletableFuture.completedFuture("sold"))).succeedsWithin(SOON);
-				assertThat(shop.chain("SKU1", () -> Mono.just("sold")).block(SOON)).isEqualTo("sold");
-				assertThat(context.getBean(LockService.class).status("SKU1").isLocked()).isFalse();
-			});
-			assertThat(output).contains("IllegalStateException: in " + place);
+		for (String place : List.of("began", "open", "close", "ended", "value")) {
+			failing(place, new IllegalStateException("in " + place));
+			failing(place, new NoClassDefFoundError("in " + place));
+			assertThat(output).contains("IllegalStateException: in " + place)
+				.contains("NoClassDefFoundError: in " + place);
 		}
+	}
+
+	private void failing(String place, Throwable failure) {
+		this.runner.withBean(MethodObserver.class, () -> new FailingObserver(place, failure)).run((context) -> {
+
+			Shop shop = context.getBean(Shop.class);
+			assertThat(shop.orElse("SKU1")).isEqualTo("done");
+			assertThat(shop.later("SKU1", () -> CompletableFuture.completedFuture("sold"))).succeedsWithin(SOON);
+			assertThat(shop.chain("SKU1", () -> Mono.just("sold")).block(SOON)).isEqualTo("sold");
+			assertThat(context.getBean(LockService.class).status("SKU1").isLocked()).isFalse();
+		});
 	}
 
 	static class Shop {
@@ -363,11 +371,11 @@ class MethodObservationsTests {
 	}
 
 	/** Throws in one place, and gives {@code null} nowhere. */
-	private record FailingObserver(String place) implements MethodObserver {
+	private record FailingObserver(String place, Throwable failure) implements MethodObserver {
 
 		private void pass(String at) {
 			if (at.equals(this.place)) {
-				throw new IllegalStateException("in " + at);
+				ReflectionUtils.rethrowRuntimeException(this.failure);
 			}
 		}
 
@@ -389,6 +397,7 @@ class MethodObservationsTests {
 
 				@Override
 				public Object contextValue() {
+					pass("value");
 					return "value";
 				}
 
