@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
 public interface MethodObserver {
 
 	/**
-	 * Under what key Reactor's context has what a chain is observed as.
-	 * @return the key
+	 * Under what key Reactor's context has what a chain is observed as. Throws nothing.
+	 * @return the key, always the same
 	 */
 	Object contextKey();
 
@@ -41,7 +41,7 @@ public interface MethodObserver {
 		Scope open();
 
 		/**
-		 * What Reactor's context is to have under the key.
+		 * What Reactor's context is to have under the key. Throws nothing.
 		 * @return the value
 		 */
 		Object contextValue();

@@ -158,6 +158,21 @@ class LeaseMetersTests {
 	}
 
 	@Test
+	void theLastLimitIsKeptWhileNobodyUsesTheSemaphore() {
+		this.instance.semaphores.acquire(SemaphoreRequest.of("api", 5).name("api")).release();
+		assertThat(gauge("holdfast.semaphore.permits.limit", "api")).isNaN();
+		assertThat(gauge("holdfast.semaphore.permits.limit", "api")).as("nobody has said it").isNaN();
+		PermitLease lease = this.instance.semaphores.acquire(SemaphoreRequest.of("api", 5).name("api"));
+		this.clock.add(5, TimeUnit.SECONDS);
+		gauge("holdfast.semaphore.permits.limit", "api");
+		lease.release();
+		this.clock.add(5, TimeUnit.SECONDS);
+		gauge("holdfast.semaphore.permits.limit", "api");
+		assertThat(gauge("holdfast.semaphore.permits.used", "api")).isZero();
+		assertThat(gauge("holdfast.semaphore.permits.limit", "api")).isEqualTo(5);
+	}
+
+	@Test
 	void aStoreThatFailsOrIsSilentLeavesTheLastValueAndIsAskedOnceAtATime() {
 		this.instance.semaphores.acquire(SemaphoreRequest.of("api", 5).name("api"));
 		gauge("holdfast.semaphore.permits.used", "api");
