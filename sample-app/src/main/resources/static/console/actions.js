@@ -39,8 +39,14 @@ export class Actions {
 	setLimit(key, limit) {
 		return this.#tell(async () => {
 			await api.setLimit(key, limit);
-			return limit === null ? "The limit of ‘" + key + "’ is what is configured again."
-				: "The limit of ‘" + key + "’ is " + limit + " now, at all instances.";
+			return "The limit of ‘" + key + "’ is " + limit + " now, at all instances.";
+		});
+	}
+
+	clearLimit(key) {
+		return this.#tell(async () => {
+			await api.clearLimit(key);
+			return "The limit of ‘" + key + "’ is what is configured again.";
 		});
 	}
 

@@ -53,14 +53,9 @@ function reason(status, answer) {
 	}
 }
 
-/** Whether a path can name a key: servers and browsers take these parts out, and another key would be meant. */
-export function canBeNamed(key) {
-	return !key.includes("\\") && key.split("/").every((part) => !["", ".", ".."].includes(part));
-}
-
-/** Slashes of keys are slashes of the path: servers refuse them encoded. */
-function path(key) {
-	return key.split("/").map(encodeURIComponent).join("/");
+/** Keys are no part of the path, of which servers and browsers take parts out. */
+function named(key) {
+	return "?" + new URLSearchParams({ key });
 }
 
 /** As many pages of what is stored as a reader may want to see at once. */
@@ -83,9 +78,10 @@ export const api = {
 	locks: () => all("locks", "locks"),
 	semaphores: () => all("semaphores", "semaphores"),
 	meters: () => send("GET", "actuator/prometheus"),
-	releaseLock: (key) => json("DELETE", "actuator/locks/" + path(key)),
-	releaseSemaphore: (key) => json("DELETE", "actuator/semaphores/" + path(key)),
-	setLimit: (key, limit) => json("POST", "actuator/semaphores/" + path(key), { body: { limit } }),
+	releaseLock: (key) => json("DELETE", "actuator/locks" + named(key)),
+	releaseSemaphore: (key) => json("DELETE", "actuator/semaphores" + named(key)),
+	setLimit: (key, limit) => json("POST", "actuator/semaphores", { body: { key, limit } }),
+	clearLimit: (key) => json("POST", "actuator/semaphores", { body: { key, clear: true } }),
 	sell: (sku, stock, buyers, lock) => json("POST", "sales?" + new URLSearchParams({ sku, stock, buyers, lock }), ROUND),
 	stock: (sku) => json("GET", "sales/" + encodeURIComponent(sku)),
 	quotes: (orders) => json("POST", "quotes?" + new URLSearchParams({ orders }), ROUND),

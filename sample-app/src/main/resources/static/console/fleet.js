@@ -1,5 +1,4 @@
 // What is held and waited for in the whole fleet, and who is in it.
-import { canBeNamed } from "./api.js";
 import { ago, attribute, byId, count, duration, element, reconcile, show, text } from "./dom.js";
 
 /** How long a row stays after its lock was released, so that short locks do not make the page jump. */
@@ -122,7 +121,7 @@ export class FleetView {
 		text(node.querySelector(".who .here"), free ? "free" : threads(held));
 		this.#lease(node.querySelector(".ttl"), lock, holders);
 		this.#queue(node.querySelector(".queue"), gone ? { queue: [], queueLength: 0 } : lock, waiting);
-		enable(node.querySelector(".do button"), lock.key, !free);
+		enable(node.querySelector(".do button"), !free);
 	}
 
 	#lease(node, lock, holders) {
@@ -219,7 +218,7 @@ export class FleetView {
 		});
 		clear.addEventListener("click", () => {
 			delete input.dataset.typed;
-			this.#actions.setLimit(key, null);
+			this.#actions.clearLimit(key);
 		});
 		release.addEventListener("click", () => this.#actions.releaseSemaphore(key));
 		return element("li", { class: "row semaphore" },
@@ -254,9 +253,9 @@ export class FleetView {
 		if (!input.dataset.typed && document.activeElement !== input && input.value !== String(limit)) {
 			input.value = limit;
 		}
-		enable(node.querySelector(".set"), pool.key, true);
-		enable(node.querySelector(".clear"), pool.key, pool.limitSet);
-		enable(node.querySelector(".release"), pool.key, pool.used > 0);
+		enable(node.querySelector(".set"), true);
+		enable(node.querySelector(".clear"), pool.limitSet);
+		enable(node.querySelector(".release"), pool.used > 0);
 	}
 
 	#instances(locks, semaphores) {
@@ -307,10 +306,8 @@ function linger(rows, items, now) {
 	return [...rows.values()].sort((a, b) => (a.item.key < b.item.key ? -1 : 1));
 }
 
-function enable(button, key, enabled) {
-	const named = canBeNamed(key);
-	attribute(button, "disabled", enabled && named ? null : "");
-	attribute(button, "title", named ? null : "A path cannot name this key");
+function enable(button, enabled) {
+	attribute(button, "disabled", enabled ? null : "");
 }
 
 function state(id, number, cursor, what, empty) {

@@ -30,7 +30,10 @@ final class Endpoints {
 		return wanted;
 	}
 
-	/** A key may contain slashes, at which its path was split. */
+	/**
+	 * A key may contain slashes, at which its path was split. What the server took out of
+	 * the path is lost, so this is for reading only.
+	 */
 	static String key(String... segments) {
 		return String.join("/", segments);
 	}
@@ -45,7 +48,7 @@ final class Endpoints {
 		}
 	}
 
-	private static InvalidEndpointRequestException invalid(String message, @Nullable Throwable cause) {
+	static InvalidEndpointRequestException invalid(String message, @Nullable Throwable cause) {
 		return new InvalidEndpointRequestException(message, message, cause);
 	}
 

@@ -95,12 +95,12 @@ public class LocksEndpoint {
 	/**
 	 * Release a lock in its owner's name, whoever that is; see
 	 * {@link LockService#forceRelease}.
-	 * @param key its key
+	 * @param key its key; no part of the path, which does not name every key faithfully
 	 * @return whether anybody owned it
 	 */
 	@DeleteOperation
-	public ReleaseView release(@Selector(match = Match.ALL_REMAINING) String... key) {
-		return Endpoints.checked(() -> new ReleaseView(this.locks.forceRelease(Endpoints.key(key))));
+	public ReleaseView release(String key) {
+		return Endpoints.checked(() -> new ReleaseView(this.locks.forceRelease(key)));
 	}
 
 	private static boolean isLock(Entry entry) {

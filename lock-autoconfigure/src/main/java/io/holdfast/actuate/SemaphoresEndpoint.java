@@ -97,16 +97,24 @@ public class SemaphoresEndpoint {
 	 * Set a limit that comes before those of all requests, or clear it; see
 	 * {@link SemaphoreService#setLimit}.
 	 * @param key which semaphore
-	 * @param limit the limit, from 0 to 1,000,000,000, or {@code null} to clear it
+	 * @param limit the limit, from 0 to 1,000,000,000, or {@code null} if it is to be
+	 * cleared
+	 * @param clear {@code true} to clear it; {@code null} is the same as {@code false}
 	 */
 	@WriteOperation
-	public void limit(@Selector(match = Match.ALL_REMAINING) String[] key, @Nullable Integer limit) {
-		String name = Endpoints.key(key);
+	public void limit(String key, @Nullable Integer limit, @Nullable Boolean clear) {
+		boolean cleared = Boolean.TRUE.equals(clear);
+		if (cleared == (limit != null)) {
+			throw Endpoints.invalid("There is " + (cleared ? "both" : "neither") + " a limit "
+					+ (cleared ? "and" : "nor")
+					+ " 'clear': give either \"limit\": a number, to set the limit, or \"clear\": true, to clear it",
+					null);
+		}
 		Endpoints.checked(() -> {
 			if (limit == null) {
-				return this.semaphores.clearLimit(name);
+				return this.semaphores.clearLimit(key);
 			}
-			this.semaphores.setLimit(name, limit);
+			this.semaphores.setLimit(key, limit);
 			return true;
 		});
 	}
@@ -118,8 +126,8 @@ public class SemaphoresEndpoint {
 	 * @return whether anybody held a permit
 	 */
 	@DeleteOperation
-	public ReleaseView release(@Selector(match = Match.ALL_REMAINING) String... key) {
-		return Endpoints.checked(() -> new ReleaseView(this.semaphores.forceRelease(Endpoints.key(key))));
+	public ReleaseView release(String key) {
+		return Endpoints.checked(() -> new ReleaseView(this.semaphores.forceRelease(key)));
 	}
 
 	private static boolean isSemaphore(Entry entry) {

@@ -152,11 +152,19 @@ class LocksEndpointTests {
 	@DisplayName("a lock is released by force, whoever holds it")
 	void releases() {
 		LockLease lease = this.otherLocks.acquire("a/b");
-		assertThat(this.endpoint.release("a", "b")).isEqualTo(new ReleaseView(true));
-		assertThat(this.endpoint.release("a", "b")).isEqualTo(new ReleaseView(false));
+		assertThat(this.endpoint.release("a/b")).isEqualTo(new ReleaseView(true));
+		assertThat(this.endpoint.release("a/b")).isEqualTo(new ReleaseView(false));
 		Optional<LockLease> next = this.ownLocks.tryAcquire("a/b");
 		assertThat(next).isPresent();
 		assertThat(next.get().fence()).isGreaterThan(lease.fence());
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "a//b", "/a", "t/", "s;p", "a,b", "..", "a\\b", "100%", "a+b", " a" })
+	@DisplayName("the lock that is named is released, and no other one")
+	void releasesTheOneThatIsNamed(String key) {
+		this.otherLocks.acquire(key);
+		assertThat(this.endpoint.release(key)).isEqualTo(new ReleaseView(true));
 	}
 
 	@ParameterizedTest

@@ -88,7 +88,7 @@ class SemaphoresEndpointTests {
 		await().until(waiting::isDone);
 		CompletableFuture<PermitLease> second = waitFor(this.ownSemaphores, 1, 1);
 		assertThat(second).isNotDone();
-		this.endpoint.limit(new String[] { "call", "out" }, 2);
+		this.endpoint.limit("call/out", 2, null);
 		await().until(second::isDone);
 		assertThat(semaphores().fleet().semaphores()).singleElement()
 			.extracting(SemaphoreView::limit, SemaphoreView::limitSet, SemaphoreView::free)
@@ -98,9 +98,26 @@ class SemaphoresEndpointTests {
 		assertThat(semaphores().fleet().semaphores()).singleElement()
 			.extracting(SemaphoreView::limit, SemaphoreView::limitSet, SemaphoreView::free)
 			.containsExactly(2, true, 2);
-		this.endpoint.limit(new String[] { "call", "out" }, null);
+		this.endpoint.limit("call/out", null, true);
 		assertThat(semaphores().fleet().semaphores()).isEmpty();
 		assertThat(this.endpoint.semaphore("call", "out")).isNull();
+	}
+
+	@Test
+	@DisplayName("a limit is cleared only by who says so, and who says both or nothing changes nothing")
+	void clearsNoLimitByMistake() {
+		this.endpoint.limit("call", 2, null);
+		for (Boolean clear : new Boolean[] { null, false }) {
+			assertThatExceptionOfType(InvalidEndpointRequestException.class)
+				.isThrownBy(() -> this.endpoint.limit("call", null, clear))
+				.satisfies((ex) -> assertThat(ex.getReason()).startsWith("There is neither a limit nor 'clear': give"));
+		}
+		assertThatExceptionOfType(InvalidEndpointRequestException.class)
+			.isThrownBy(() -> this.endpoint.limit("call", 3, true))
+			.satisfies((ex) -> assertThat(ex.getReason()).startsWith("There is both a limit and 'clear': give"));
+		assertThat(this.endpoint.semaphore("call").limit()).isEqualTo(2);
+		this.endpoint.limit("call", null, true);
+		assertThat(this.endpoint.semaphore("call")).isNull();
 	}
 
 	@Test
@@ -109,12 +126,12 @@ class SemaphoresEndpointTests {
 		PermitLease first = this.ownSemaphores.acquire(SemaphoreRequest.of("call/out", 3).permits(2));
 		PermitLease second = this.otherSemaphores.acquire(SemaphoreRequest.of("call/out", 3));
 		CompletableFuture<PermitLease> waiting = waitFor(this.otherSemaphores, 3, 3);
-		assertThat(this.endpoint.release("call", "out")).isEqualTo(new ReleaseView(true));
+		assertThat(this.endpoint.release("call/out")).isEqualTo(new ReleaseView(true));
 		assertThat(first.isHeld()).isFalse();
 		await().until(waiting::isDone);
 		assertThat(this.endpoint.semaphore("call", "out").used()).isEqualTo(3);
 		waiting.join().release();
-		assertThat(this.endpoint.release("call", "out")).isEqualTo(new ReleaseView(false));
+		assertThat(this.endpoint.release("call/out")).isEqualTo(new ReleaseView(false));
 		assertThat(second.release().name()).isNotNull();
 	}
 
@@ -123,7 +140,7 @@ class SemaphoresEndpointTests {
 	@DisplayName("a limit that makes no sense is refused")
 	void refusesLimits(int limit) {
 		assertThatExceptionOfType(InvalidEndpointRequestException.class)
-			.isThrownBy(() -> this.endpoint.limit(new String[] { "call" }, limit))
+			.isThrownBy(() -> this.endpoint.limit("call", limit, false))
 			.satisfies((ex) -> assertThat(ex.getReason())
 				.isEqualTo("limit of semaphore 'call' is " + limit + ", which is not from 0 to 1000000000"));
 	}
@@ -134,7 +151,7 @@ class SemaphoresEndpointTests {
 		assertThatExceptionOfType(InvalidEndpointRequestException.class).isThrownBy(() -> this.endpoint.semaphore(" "));
 		assertThatExceptionOfType(InvalidEndpointRequestException.class).isThrownBy(() -> this.endpoint.release(" "));
 		assertThatExceptionOfType(InvalidEndpointRequestException.class)
-			.isThrownBy(() -> this.endpoint.limit(new String[] { " " }, 1));
+			.isThrownBy(() -> this.endpoint.limit(" ", 1, null));
 		assertThatExceptionOfType(InvalidEndpointRequestException.class)
 			.isThrownBy(() -> this.endpoint.semaphores("nowhere", null));
 		assertThatExceptionOfType(InvalidEndpointRequestException.class)

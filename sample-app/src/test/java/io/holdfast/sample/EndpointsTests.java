@@ -18,6 +18,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.http.HttpMethod;
 import org.springframework.http.MediaType;
@@ -96,13 +97,52 @@ class EndpointsTests {
 		own.http().get().uri("/actuator/locks/a/{rest}", "b c").exchange().expectStatus().isNotFound();
 	}
 
+	@ParameterizedTest
+	@ValueSource(strings = { "a/b", "a//b", "/a", "t/", "s;p", "..", "a\\b", "100%", "a+b", "a&b=c", "ä %2F" })
+	@DisplayName("the lock that is named is released by force, and no other one")
+	void releasesLocks(String key) {
+		for (String another : List.of("t", "s", "a", "b")) {
+			acquire(other, another);
+		}
+		acquire(own, key);
+		assertThat(release(own, "locks", key)).isEqualTo("{\"released\":true}");
+		assertThat(release(own, "locks", key)).isEqualTo("{\"released\":false}");
+		for (String another : List.of("t", "s", "a", "b")) {
+			assertThat(release(own, "locks", another)).isEqualTo("{\"released\":true}");
+		}
+	}
+
+	/** In no thread's name, which would hold it still, as far as it knows. */
+	private static void acquire(Instance instance, String key) {
+		locks(instance).acquireAsync(LockRequest.of(key)).join();
+	}
+
+	private static String release(Instance instance, String what, String key) {
+		return instance.http()
+			.delete()
+			.uri("/actuator/" + what + "?key={key}", key)
+			.exchange()
+			.expectStatus()
+			.isOk()
+			.expectBody(String.class)
+			.returnResult()
+			.getResponseBody();
+	}
+
 	@Test
-	@DisplayName("a lock is released by force where that is allowed, and not where it is not")
-	void releasesLocks() {
-		locks(own).acquire("a/b");
-		other.http().delete().uri("/actuator/locks/a/b").exchange().expectStatus().isEqualTo(405);
-		assertThat(own.send(HttpMethod.DELETE, "/actuator/locks/a/b", String.class)).isEqualTo("{\"released\":true}");
-		assertThat(own.send(HttpMethod.DELETE, "/actuator/locks/a/b", String.class)).isEqualTo("{\"released\":false}");
+	@DisplayName("nothing is changed by a path, without a key, or where it is not allowed")
+	void refusesChanges() {
+		try (LockLease lock = locks(own).acquire("c/d");
+				PermitLease permit = semaphores(own).acquire(SemaphoreRequest.of("c/d", 5))) {
+			for (String what : List.of("locks", "semaphores")) {
+				own.http().delete().uri("/actuator/" + what + "/c/d").exchange().expectStatus().isEqualTo(405);
+				own.http().delete().uri("/actuator/" + what).exchange().expectStatus().isBadRequest();
+				own.http().delete().uri("/actuator/" + what + "?key=").exchange().expectStatus().isBadRequest();
+				other.http().delete().uri("/actuator/" + what + "?key=c/d").exchange().expectStatus().isEqualTo(405);
+			}
+			assertThat(lock.isHeld()).isTrue();
+			assertThat(permit.isHeld()).isTrue();
+		}
 	}
 
 	@Test
@@ -115,24 +155,26 @@ class EndpointsTests {
 			.isEqualTo(2)
 			.jsonPath("$.fleet.semaphores[0].limitSet")
 			.isEqualTo(false);
-		for (String body : List.of("{\"limit\":7}", "{\"limit\":null}", "{\"limit\":8}", "{}")) {
+		for (String body : List.of("\"limit\":7", "\"limit\":null,\"clear\":true", "\"limit\":8", "\"clear\":true")) {
 			post(other, body).isEqualTo(405);
 			post(own, body).isNoContent();
 			RestTestClient.BodyContentSpec semaphore = get(other, "/semaphores/call/out");
 			semaphore.jsonPath("$.limit").isEqualTo(body.contains("7") ? 7 : body.contains("8") ? 8 : 5);
 			semaphore.jsonPath("$.limitSet").isEqualTo(body.matches(".*\\d.*"));
 		}
-		other.http().delete().uri("/actuator/semaphores/call/out").exchange().expectStatus().isEqualTo(405);
-		assertThat(own.send(HttpMethod.DELETE, "/actuator/semaphores/call/out", String.class))
-			.isEqualTo("{\"released\":true}");
+		assertThat(release(own, "semaphores", "call/out")).isEqualTo("{\"released\":true}");
 		own.http().get().uri("/actuator/semaphores/call/out").exchange().expectStatus().isNotFound();
 		held.release();
 	}
 
 	private static StatusAssertions post(Instance instance, String body) {
+		return postBody(instance, "{\"key\":\"call/out\"," + body + "}");
+	}
+
+	private static StatusAssertions postBody(Instance instance, String body) {
 		return instance.http()
 			.post()
-			.uri("/actuator/semaphores/call/out")
+			.uri("/actuator/semaphores")
 			.contentType(MediaType.APPLICATION_JSON)
 			.body(body)
 			.exchange()
@@ -158,8 +200,21 @@ class EndpointsTests {
 	@DisplayName("a limit that makes no sense is refused")
 	void refusesLimits() {
 		for (String limit : List.of("-1", "1000000001", "\"many\"")) {
-			post(own, "{\"limit\":" + limit + "}").isBadRequest();
+			post(own, "\"limit\":" + limit).isBadRequest();
 		}
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "{}", "{\"limit\":3}", "{\"key\":\"call\"}", "{\"key\":\"call\",\"limt\":3}",
+			"{\"key\":\"call\",\"limit\":null}", "{\"key\":\"call\",\"clear\":false}",
+			"{\"key\":\"call\",\"limit\":3,\"clear\":true}" })
+	@DisplayName("a limit is neither set nor cleared unless it is said which one, and which of both")
+	void changesNoLimitByMistake(String body) {
+		postBody(own, "{\"key\":\"call\",\"limit\":2}").isNoContent();
+		postBody(own, body).isBadRequest();
+		get(own, "/semaphores/call").jsonPath("$.limit").isEqualTo(2);
+		postBody(own, "{\"key\":\"call\",\"clear\":true}").isNoContent();
+		own.http().get().uri("/actuator/semaphores/call").exchange().expectStatus().isNotFound();
 	}
 
 }
