@@ -15,6 +15,11 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
  */
 final class ClusterNodes {
 
+	static final int LAST_SLOT = 16_383;
+
+	/** Far more than any slot needs. */
+	private static final int MOST_TRIES = 10_000_000;
+
 	private final RedisConnectionFactory factory;
 
 	ClusterNodes(RedisConnectionFactory factory) {
@@ -62,13 +67,17 @@ final class ClusterNodes {
 	 * @param slot one of its slots
 	 * @param prefix what the key is to begin with, for the rights of the user
 	 * @return the key, which nothing is ever stored at
+	 * @throws IllegalArgumentException if there is no such slot
 	 */
 	static String keyAt(int slot, String prefix) {
 		if (RedisKeys.hasHashTag(prefix)) {
 			return prefix;
 		}
+		if (slot < 0 || slot > LAST_SLOT) {
+			throw new IllegalArgumentException("The slot is " + slot + ", which is not from 0 to " + LAST_SLOT);
+		}
 		// Some 16,000 tries, which takes a few milliseconds.
-		for (int i = 0; i < Integer.MAX_VALUE; i++) {
+		for (int i = 0; i < MOST_TRIES; i++) {
 			String key = prefix + "{" + i + "}";
 			if (ClusterSlotHashUtil.calculateSlot(key) == slot) {
 				return key;

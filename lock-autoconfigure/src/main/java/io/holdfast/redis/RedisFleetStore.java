@@ -39,7 +39,7 @@ final class RedisFleetStore implements FleetStore {
 
 	@Override
 	public CompletableFuture<Page> scan(Family family, @Nullable String cursor, int wanted) {
-		ScanCursor.check(cursor);
+		ScanCursor.check(cursor, this.cluster ? ClusterNodes.LAST_SLOT : 0);
 		StoredKeys keys = new StoredKeys(this.options, family);
 		CompletableFuture<List<Integer>> slots = (this.nodes != null) ? this.nodes.firstSlots(keys.prefix())
 				: CompletableFuture.completedFuture(ONE_NODE);

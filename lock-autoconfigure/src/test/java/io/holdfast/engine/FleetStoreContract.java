@@ -244,7 +244,8 @@ public abstract class FleetStoreContract extends StoreContract {
 	@Test
 	@DisplayName("what is no cursor is refused, without repeating it")
 	void refusesOtherCursors() {
-		for (String text : new String[] { "x", "", "0-1\r\nKEYS *", "-1", "1-", "99999999999999999999-1" }) {
+		for (String text : new String[] { "x", "", "0-1\r\nKEYS *", "-1", "1-", "99999999999999999999-1", "16384-0",
+				"0-18446744073709551616" }) {
 			assertThatIllegalArgumentException().as(text)
 				.isThrownBy(() -> this.a.store.fleet().scan(Family.LOCKS, text, 10))
 				.withMessageStartingWith("The cursor is none that a page ended with");

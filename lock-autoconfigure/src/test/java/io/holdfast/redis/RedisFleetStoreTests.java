@@ -22,6 +22,7 @@ import org.springframework.data.redis.core.script.RedisScript;
 
 import static io.holdfast.engine.Locks.lock;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 /**
  * What a store in Redis tells of the fleet, and how it looks for that.
@@ -68,6 +69,13 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		assertThat(get(store.fleet().scan(Family.SEMAPHORES, null, 100)).finds()).extracting("key")
 			.containsExactly(KEY);
 		store.close();
+	}
+
+	@Test
+	@DisplayName("where Redis is no cluster, a cursor of another node is refused")
+	void refusesOtherNodes() {
+		assertThatIllegalArgumentException().isThrownBy(() -> this.a.store.fleet().scan(Family.LOCKS, "1-0", 10))
+			.withMessageStartingWith("The cursor is none that a page ended with");
 	}
 
 	@Test
