@@ -49,6 +49,13 @@ public final class Fleet {
 
 	private volatile @Nullable Membership membership;
 
+	private final Object asking = new Object();
+
+	/** The question that is not answered yet; guarded by {@link #asking}. */
+	private @Nullable CompletableFuture<Reports> question;
+
+	private long askedAt;
+
 	private final long startedAt;
 
 	Fleet(LeaseEngine engine, String instanceId) {
@@ -140,14 +147,39 @@ public final class Fleet {
 
 	/**
 	 * What all instances hold and wait for, as they know it themselves. They are asked,
-	 * and have a second to answer; who does not receive wake-ups is silent.
+	 * and have a second to answer; who does not receive wake-ups is silent. Who asks
+	 * while a question is under way gets its answers.
 	 * @return their reports
 	 */
 	public Reports reports() {
 		Report own = report();
 		Duration patience = this.engine.settings.commandTimeout().plusNanos(Inquiry.PATIENCE);
-		return Answers.await(new Inquiry(this.engine, own).ask(this.instanceId), patience,
+		return Answers.await(question(own, patience), patience,
 				(error) -> Failures.storeTrouble("The question to all instances", error));
+	}
+
+	/** Many questions at a time would not be answered, and the living seem silent. */
+	private CompletableFuture<Reports> question(Report own, Duration patience) {
+		synchronized (this.asking) {
+			CompletableFuture<Reports> current = this.question;
+			// One that has no end is not waited for by all who come later.
+			if (current != null && !current.isDone() && this.engine.now() - this.askedAt < patience.toNanos()) {
+				return current;
+			}
+			CompletableFuture<Reports> next = new Inquiry(this.engine, own).ask(this.instanceId);
+			this.question = next;
+			this.askedAt = this.engine.now();
+			next.whenComplete((reports, error) -> forget(next));
+			return next;
+		}
+	}
+
+	private void forget(CompletableFuture<Reports> answered) {
+		synchronized (this.asking) {
+			if (this.question == answered) {
+				this.question = null;
+			}
+		}
 	}
 
 	/**

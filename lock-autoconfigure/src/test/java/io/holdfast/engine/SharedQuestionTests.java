@@ -1,0 +1,103 @@
+package io.holdfast.engine;
+
+import java.lang.reflect.Proxy;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+
+import io.holdfast.engine.InstanceStore.Asked;
+import io.holdfast.memory.MemoryLeaseStore;
+import io.holdfast.memory.MemoryLeases;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Several who ask for the reports of all instances at a time.
+ */
+class SharedQuestionTests {
+
+	private static final int CALLERS = 20;
+
+	private static final Asked NOBODY = new Asked(List.of(), List.of("1a2b3c4d"));
+
+	private final LeaseStore store = new MemoryLeaseStore(new MemoryLeases(System::nanoTime));
+
+	private final AtomicInteger asked = new AtomicInteger();
+
+	private volatile CompletableFuture<Asked> answer = new CompletableFuture<>();
+
+	private final LeaseEngine engine = new LeaseEngine(
+			instead(LeaseStore.class, this.store, "instances",
+					() -> instead(InstanceStore.class, this.store.instances(), "ask", this::ask)),
+			EngineSettings.defaults());
+
+	@AfterEach
+	void close() {
+		this.engine.close();
+	}
+
+	private CompletableFuture<Asked> ask() {
+		this.asked.incrementAndGet();
+		return this.answer;
+	}
+
+	private static <T> T instead(Class<T> type, T target, String method, Supplier<?> what) {
+		return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] { type }, (proxy, called,
+				values) -> called.getName().equals(method) ? what.get() : called.invoke(target, values)));
+	}
+
+	private List<Thread> start(List<Reports> answers) {
+		List<Thread> callers = new ArrayList<>();
+		for (int i = 0; i < CALLERS; i++) {
+			Thread caller = new Thread(() -> answers.add(this.engine.fleet().reports()));
+			caller.start();
+			callers.add(caller);
+		}
+		return callers;
+	}
+
+	@Test
+	@DisplayName("who asks while a question is under way gets its answers, and who asks later a new one's")
+	void share() throws InterruptedException {
+		List<Reports> answers = new CopyOnWriteArrayList<>();
+		List<Thread> callers = start(answers);
+		await("all wait").until(() -> this.asked.get() > 0
+				&& callers.stream().allMatch((caller) -> caller.getState() == Thread.State.TIMED_WAITING));
+		this.answer.complete(NOBODY);
+		for (Thread caller : callers) {
+			caller.join();
+		}
+		assertThat(this.asked).hasValue(1);
+		assertThat(answers).hasSize(CALLERS).allSatisfy((reports) -> assertThat(reports).isSameAs(answers.get(0)));
+		assertThat(this.engine.fleet().reports()).isNotSameAs(answers.get(0));
+		assertThat(this.asked).hasValue(2);
+	}
+
+	@Test
+	@DisplayName("a question that fails fails for all who share it, and for nobody later")
+	void shareFailure() throws InterruptedException {
+		List<Reports> answers = new CopyOnWriteArrayList<>();
+		List<Thread> callers = start(answers);
+		callers.forEach((caller) -> caller.setUncaughtExceptionHandler((thread, error) -> {
+		}));
+		await("all wait").until(() -> this.asked.get() > 0
+				&& callers.stream().allMatch((caller) -> caller.getState() == Thread.State.TIMED_WAITING));
+		CompletableFuture<Asked> failing = this.answer;
+		this.answer = CompletableFuture.completedFuture(NOBODY);
+		failing.completeExceptionally(new StoreFailure("broken", true, null));
+		for (Thread caller : callers) {
+			caller.join();
+		}
+		assertThat(answers).isEmpty();
+		assertThat(this.engine.fleet().reports().silent()).containsExactly("1a2b3c4d");
+		assertThat(this.asked).hasValue(2);
+	}
+
+}
