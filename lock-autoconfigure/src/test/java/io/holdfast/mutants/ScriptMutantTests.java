@@ -54,13 +54,17 @@ class ScriptMutantTests {
 	/** What is put before a script, and what notices a change of it the soonest. */
 	private static final Map<String, List<String>> SCRIPTS = scripts();
 
-	/** Which tests look at locks, and at permits: the quickest first. */
+	/** Which tests look at locks, at permits, and at both: the quickest first. */
 	private static final List<String> LOCK_TESTS = List.of("redis.RedisLeaseStoreTests", "redis.ClusterLeaseStoreTests",
-			"redis.RedisFaultTests", "redis.RedisPermitStoreTests", "faults.RightsTests", "faults.LostDataTests");
+			"redis.RedisFaultTests", "redis.RedisPermitStoreTests", "redis.RedisFleetStoreTests", "faults.RightsTests",
+			"faults.LostDataTests");
 
 	private static final List<String> PERMIT_TESTS = List.of("redis.RedisPermitStoreTests",
 			"redis.ClusterPermitStoreTests", "redis.RedisPermitFaultTests", "redis.RedisLeaseStoreTests",
-			"faults.RightsTests", "faults.PoolLostDataTests");
+			"redis.RedisFleetStoreTests", "faults.RightsTests", "faults.PoolLostDataTests");
+
+	private static final List<String> FLEET_TESTS = List.of("redis.RedisFleetStoreTests",
+			"redis.ClusterFleetStoreTests", "redis.JedisFleetStoreTests", "faults.FleetRightsTests");
 
 	private final TestRedis redis;
 
@@ -77,7 +81,8 @@ class ScriptMutantTests {
 				"permits-shrink", "permits-limit")) {
 			scripts.put(name + ".lua", List.of(name.substring(0, name.indexOf('-')) + "-shared.lua"));
 		}
-		for (String name : List.of("renew", "lock-inspect", "permits-renew", "permits-inspect")) {
+		for (String name : List.of("renew", "lock-inspect", "permits-renew", "permits-inspect", "scan", "fleet-join",
+				"fleet-leave", "fleet-members", "fleet-ask", "fleet-answer", "fleet-collect")) {
 			scripts.put(name + ".lua", List.of());
 		}
 		return scripts;
@@ -131,7 +136,7 @@ class ScriptMutantTests {
 		Path script = this.directory.resolve(PACKAGE + mutant.file());
 		Files.createDirectories(script.getParent());
 		Files.writeString(script, mutant.text());
-		List<String> tests = mutant.file().contains("permits") ? PERMIT_TESTS : LOCK_TESTS;
+		List<String> tests = tests(mutant.file());
 		Thread thread = Thread.currentThread();
 		ClassLoader before = thread.getContextClassLoader();
 		try (MutantLoader loader = new MutantLoader(classPath(), this.directory)) {
@@ -148,6 +153,13 @@ class ScriptMutantTests {
 			thread.setContextClassLoader(before);
 			Files.delete(script);
 		}
+	}
+
+	private static List<String> tests(String file) {
+		if (file.startsWith("fleet-") || file.startsWith("scan")) {
+			return FLEET_TESTS;
+		}
+		return file.contains("permits") ? PERMIT_TESTS : LOCK_TESTS;
 	}
 
 	private static @Nullable String run(Class<?> test) {

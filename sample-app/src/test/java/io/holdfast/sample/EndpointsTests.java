@@ -26,6 +26,7 @@ import org.springframework.test.web.servlet.client.RestTestClient;
 import org.springframework.test.web.servlet.client.StatusAssertions;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 /**
  * The endpoints of locks and semaphores, over HTTP.
@@ -127,6 +128,37 @@ class EndpointsTests {
 			.expectBody(String.class)
 			.returnResult()
 			.getResponseBody();
+	}
+
+	@Test
+	@DisplayName("the instances of the fleet are told, and no answer contains a token or the id of an instance")
+	void tellsOfInstances() {
+		locks(own).acquire(LockRequest.of("told"));
+		locks(own).acquire(LockRequest.of("read").mode(LockMode.READ));
+		CompletableFuture<LockLease> waiting = locks(other)
+			.acquireAsync(LockRequest.of("told").waitTime(Duration.ofMinutes(1)));
+		semaphores(own).acquire(SemaphoreRequest.of("told", 1));
+		CompletableFuture<PermitLease> second = semaphores(other)
+			.acquireAsync(SemaphoreRequest.of("told", 1).waitTime(Duration.ofMinutes(1)));
+		await().untilAsserted(() -> get(own, "/locks").jsonPath("$.fleet.instances.length()")
+			.isEqualTo(2)
+			.jsonPath("$.fleet.instances[0].application")
+			.isEqualTo("holdfast-sample")
+			.jsonPath("$.fleet.silent.length()")
+			.isEqualTo(0));
+		get(other, "/locks/told").jsonPath("$.holders[0].thread")
+			.isEqualTo(Thread.currentThread().getName())
+			.jsonPath("$.queue.length()")
+			.isEqualTo(1);
+		for (String path : List.of("/locks", "/locks/told", "/locks/read", "/semaphores", "/semaphores/told")) {
+			String answer = own.send(HttpMethod.GET, "/actuator" + path, String.class);
+			assertThat(answer).contains("\"ttlMillis\"").doesNotContainPattern("[0-9a-f]{32}");
+		}
+		waiting.cancel(true);
+		second.cancel(true);
+		assertThat(locks(own).forceRelease("told")).isTrue();
+		assertThat(locks(own).forceRelease("read")).isTrue();
+		assertThat(semaphores(own).forceRelease("told")).isTrue();
 	}
 
 	@Test

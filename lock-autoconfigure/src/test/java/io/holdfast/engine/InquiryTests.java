@@ -1,0 +1,89 @@
+package io.holdfast.engine;
+
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.engine.InstanceStore.Asked;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * How instances are asked for reports, and answer.
+ */
+class InquiryTests extends ScriptedEngine {
+
+	private static final Report OWN = new Report("00000000", List.of(), List.of(), false);
+
+	private static final Report FIRST = new Report("00000001", List.of(), List.of(), false);
+
+	private static final Report SECOND = new Report("00000002", List.of(), List.of(), true);
+
+	private CompletableFuture<Reports> ask(List<String> present, List<String> absent) {
+		CompletableFuture<Reports> reports = new Inquiry(this.engine, OWN).ask(ID);
+		this.store.last("ask").done(new Asked(present, absent));
+		return reports;
+	}
+
+	@Test
+	@DisplayName("where nobody else is, nobody is waited for")
+	void waitsForNobody() {
+		assertThat(ask(List.of(), List.of("00000009")))
+			.isCompletedWithValue(new Reports(List.of(OWN), List.of("00000009")));
+		assertThat(this.store.plannedCount()).isZero();
+	}
+
+	@Test
+	@DisplayName("the answers are looked for again and again, until they are enough")
+	void collects() {
+		CompletableFuture<Reports> reports = ask(List.of("00000001", "00000002"), List.of("00000009"));
+		this.store.sent();
+		this.store.elapse(5);
+		assertThat(this.store.sent()).containsExactly("collect 2");
+		this.store.last("collect 2").done(List.of());
+		this.store.elapse(10);
+		assertThat(this.store.sent()).containsExactly("collect 2");
+		this.store.last("collect 2").done(List.of(ReportText.of(SECOND), ReportText.of(FIRST)));
+		assertThat(reports).isCompletedWithValue(new Reports(List.of(OWN, SECOND, FIRST), List.of("00000009")));
+	}
+
+	@Test
+	@DisplayName("after a second what is there has to do, and who has not answered is silent; what is no report is none")
+	void givesUp() {
+		CompletableFuture<Reports> reports = ask(List.of("00000001", "00000002"), List.of());
+		this.store.answerAtOnce("collect 2", (command) -> command.done(List.of()));
+		this.store.elapse(999);
+		assertThat(this.store.sent()).hasSizeBetween(10, 30).doesNotContain("collect 0");
+		assertThat(reports).isNotDone();
+		this.store.elapse(1);
+		assertThat(this.store.sent()).containsExactly("collect 0");
+		this.store.last("collect 0").done(List.of("whatever", ReportText.of(FIRST)));
+		assertThat(reports).isCompletedWithValue(new Reports(List.of(OWN, FIRST), List.of("00000002")));
+		assertThat(this.store.plannedCount()).isZero();
+	}
+
+	@Test
+	@DisplayName("a question is answered by what this instance holds")
+	void answers() {
+		granted(REQUEST, 7);
+		this.store.sent();
+		this.store.wakeUps.reportWanted(ID);
+		assertThat(this.store.sent()).containsExactly("answer " + ID);
+	}
+
+	@Test
+	@DisplayName("who floods an instance with questions gets no more answers until those before have come")
+	void answersSoManyAtATime() {
+		for (int i = 0; i < 100; i++) {
+			this.store.wakeUps.reportWanted(ID);
+		}
+		assertThat(this.store.sent()).hasSize(8).contains("answer " + ID);
+		this.store.last("answer").fail(true);
+		this.store.wakeUps.reportWanted(ID);
+		assertThat(this.store.sent()).containsExactly("answer " + ID);
+		this.store.wakeUps.reportWanted(ID);
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+}

@@ -1,0 +1,146 @@
+package io.holdfast.redis;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+
+import io.holdfast.engine.FleetStore.Family;
+import io.holdfast.engine.FleetStore.Page;
+import io.holdfast.engine.LeaseStore;
+import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.redis.RedisLeaseStore.Options;
+import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.api.sync.RedisCommands;
+import io.lettuce.core.cluster.SlotHash;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.data.redis.connection.RedisClusterConfiguration;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.data.redis.core.StringRedisTemplate;
+
+import static io.holdfast.engine.Locks.lock;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Looking for locks on all nodes of a cluster, over each driver.
+ */
+@WithRedis
+class FleetInClusterTests {
+
+	private static final String TOKEN = "0123456789abcdef0123456789abcdef:1";
+
+	private static final int NODES = 3;
+
+	private final List<RedisServer> nodes = new ArrayList<>();
+
+	FleetInClusterTests(TestRedis redis) {
+		for (int i = 0; i < NODES; i++) {
+			this.nodes.add(redis.startServer("--cluster-enabled", "yes"));
+		}
+		for (int i = 0; i < NODES; i++) {
+			int node = i;
+			on(node, (commands) -> {
+				// Not in the order of the slots.
+				int first = (NODES - 1 - node) * SlotHash.SLOT_COUNT / NODES;
+				int end = (NODES - node) * SlotHash.SLOT_COUNT / NODES;
+				commands.clusterAddSlots(IntStream.range(first, end).toArray());
+				commands.clusterMeet(this.nodes.get(0).host(), this.nodes.get(0).port());
+			});
+		}
+		for (int i = 0; i < NODES; i++) {
+			on(i, (commands) -> await().atMost(Duration.ofSeconds(30))
+				.until(() -> commands.clusterInfo().contains("cluster_state:ok") && commands.clusterNodes()
+					.lines()
+					.filter((line) -> line.contains("connected"))
+					.count() == NODES));
+		}
+	}
+
+	private interface Use {
+
+		void of(RedisCommands<String, String> commands);
+
+	}
+
+	private void on(int node, Use use) {
+		RedisClient client = RedisClient
+			.create("redis://" + this.nodes.get(node).host() + ":" + this.nodes.get(node).port());
+		try (StatefulRedisConnection<String, String> connection = client.connect()) {
+			use.of(connection.sync());
+		}
+		finally {
+			client.shutdown();
+		}
+	}
+
+	private RedisClusterConfiguration configuration() {
+		return new RedisClusterConfiguration(
+				this.nodes.stream().map((node) -> node.host() + ":" + node.port()).toList());
+	}
+
+	@Test
+	@DisplayName("locks on all nodes are found once, with Lettuce")
+	void findsAllWithLettuce() {
+		LettuceConnectionFactory factory = new LettuceConnectionFactory(configuration(),
+				TestRedis.clientConfiguration());
+		factory.afterPropertiesSet();
+		factory.start();
+		findsAll(factory);
+		factory.destroy();
+	}
+
+	@Test
+	@DisplayName("locks on all nodes are found once, with Jedis")
+	void findsAllWithJedis() {
+		JedisConnectionFactory factory = new JedisConnectionFactory(configuration());
+		factory.afterPropertiesSet();
+		factory.start();
+		findsAll(factory);
+		factory.destroy();
+	}
+
+	private void findsAll(RedisConnectionFactory factory) {
+		findsAll(factory, "lock:");
+		// All of them on one node.
+		findsAll(factory, "{app}:lock:");
+	}
+
+	private void findsAll(RedisConnectionFactory factory, String prefix) {
+		LeaseStore store = new RedisLeaseStore(new StringRedisTemplate(factory), new Options(prefix, "semaphore:",
+				"wake:", null, Duration.ofSeconds(20), Duration.ofSeconds(5), true, "fleet"));
+		TreeSet<String> keys = new TreeSet<>();
+		for (int i = 0; i < 60; i++) {
+			keys.add("key" + i);
+			store.acquire(lock("key" + i), Ask.forLock(TOKEN, 30_000, 5_000), true)
+				.orTimeout(10, TimeUnit.SECONDS)
+				.join();
+		}
+		for (int wanted : new int[] { 5, 1000 }) {
+			List<String> found = new ArrayList<>();
+			TreeSet<String> slots = new TreeSet<>();
+			String cursor = null;
+			do {
+				Page page = store.fleet().scan(Family.LOCKS, cursor, wanted).orTimeout(10, TimeUnit.SECONDS).join();
+				page.finds().forEach((find) -> found.add(find.key()));
+				cursor = page.cursor();
+				slots.add((cursor != null) ? cursor.replaceAll("-.*", "") : "");
+			}
+			while (cursor != null);
+			assertThat(found).as(prefix + " by " + wanted).containsExactlyInAnyOrderElementsOf(keys);
+			assertThat(slots).as("nodes").hasSizeGreaterThanOrEqualTo(prefix.contains("{") ? 1 : NODES);
+		}
+		store.close();
+	}
+
+}
