@@ -3,6 +3,7 @@ package io.holdfast.sample;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockMode;
@@ -102,20 +103,17 @@ class EndpointsTests {
 	@ValueSource(strings = { "a/b", "a//b", "/a", "t/", "s;p", "..", "a\\b", "100%", "a+b", "a&b=c", "ä %2F" })
 	@DisplayName("the lock that is named is released by force, and no other one")
 	void releasesLocks(String key) {
-		for (String another : List.of("t", "s", "a", "b")) {
-			acquire(other, another);
-		}
+		List<LockLease> others = Stream.of("t", "s", "a", "b").map((another) -> acquire(other, another)).toList();
 		acquire(own, key);
 		assertThat(release(own, "locks", key)).isEqualTo("{\"released\":true}");
 		assertThat(release(own, "locks", key)).isEqualTo("{\"released\":false}");
-		for (String another : List.of("t", "s", "a", "b")) {
-			assertThat(release(own, "locks", another)).isEqualTo("{\"released\":true}");
-		}
+		assertThat(others).allMatch((lease) -> locks(own).status(lease.key()).isLocked());
+		others.forEach(LockLease::release);
 	}
 
 	/** In no thread's name, which would hold it still, as far as it knows. */
-	private static void acquire(Instance instance, String key) {
-		locks(instance).acquireAsync(LockRequest.of(key)).join();
+	private static LockLease acquire(Instance instance, String key) {
+		return locks(instance).acquireAsync(LockRequest.of(key)).join();
 	}
 
 	private static String release(Instance instance, String what, String key) {

@@ -101,7 +101,15 @@ class MetersTests {
 			.filter(Matcher::matches)
 			.flatMap((row) -> prometheusNames(row.group(1), row.group(2)))
 			.collect(Collectors.toCollection(TreeSet::new));
-		assertThat(scrape.labels().keySet()).containsExactlyElementsOf(documented);
+		// The sample has histograms of some timers, which Prometheus names in ways of its
+		// own.
+		Set<String> seen = scrape.labels()
+			.keySet()
+			.stream()
+			.filter((name) -> !name.endsWith("_bucket"))
+			.map((name) -> name.replaceFirst("_seconds_g(count|sum)$", "_seconds_$1"))
+			.collect(Collectors.toCollection(TreeSet::new));
+		assertThat(seen).containsExactlyElementsOf(documented);
 	}
 
 	private static Stream<String> prometheusNames(String meter, String type) {
