@@ -172,6 +172,27 @@ class EngineObserverTests extends ScriptedEngine {
 	}
 
 	@Test
+	void whatIsLostOnItsWayToItsUserIsToldToBeHeldFirst() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		loseAsSoonAsItIsKept(ID + ":1");
+		this.store.last("acquire 1").granted(10, 30_000);
+		assertThat(answer.join().isHeld()).isFalse();
+		assertThat(this.observer.told()).containsExactly("k began", "lost LOCK null", "k granted [10]", "k ended LOST");
+	}
+
+	private void loseAsSoonAsItIsKept(String token) {
+		this.store.whileLookingAtTheClock = () -> {
+			Hold hold = this.engine.keeper.find(token);
+			if (hold != null) {
+				this.engine.lose(hold, "a test says so");
+			}
+			else {
+				loseAsSoonAsItIsKept(token);
+			}
+		};
+	}
+
+	@Test
 	void aRefusalOfTheStoreAndItsFailureAreTold() {
 		CompletableFuture<Optional<LockLease>> answer = this.service.tryAcquireAsync(REQUEST.waitTime(Duration.ZERO));
 		this.store.last("acquire 1").busy(30_000, 10);
