@@ -13,7 +13,6 @@ import io.holdfast.engine.ObservedRequest;
 import io.holdfast.engine.Resource.Kind;
 import io.micrometer.core.instrument.Clock;
 import io.micrometer.core.instrument.Gauge;
-import io.micrometer.core.instrument.MeterRegistry;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,12 +22,12 @@ import org.jspecify.annotations.Nullable;
  */
 final class FleetPermits {
 
-	private final MeterRegistry registry;
+	private final Gauges gauges;
 
 	private final Map<String, Reading> readings = new ConcurrentHashMap<>();
 
-	FleetPermits(MeterRegistry registry) {
-		this.registry = registry;
+	FleetPermits(Gauges gauges) {
+		this.gauges = gauges;
 	}
 
 	/** Something is asked for: from now on it is looked at, if it is to be. */
@@ -40,17 +39,17 @@ final class FleetPermits {
 	}
 
 	private Reading register(LeaseEngine engine, String key) {
-		Reading reading = new Reading(engine, key, this.registry.config().clock());
+		Reading reading = new Reading(engine, key, this.gauges.registry.config().clock());
 		gauge("used", "Permits that are held, in the whole fleet", reading, (current) -> current.used);
 		gauge("limit", "Permits that there are, for the whole fleet", reading, (current) -> current.limit);
 		return reading;
 	}
 
 	private void gauge(String what, String description, Reading reading, ToDoubleFunction<Reading> value) {
-		Gauge.builder("holdfast.semaphore.permits." + what, reading, (current) -> current.refreshed(value))
-			.description(description)
-			.tag("name", reading.key)
-			.register(this.registry);
+		this.gauges.register(
+				Gauge.builder("holdfast.semaphore.permits." + what, reading, (current) -> current.refreshed(value))
+					.description(description)
+					.tag("name", reading.key));
 	}
 
 	/**

@@ -16,9 +16,11 @@ import org.jspecify.annotations.Nullable;
  * renewals, hand-overs and failed commands. No tag has more values than there are names
  * of requests. Thread-safe.
  */
-public final class LeaseMeters implements EngineObserver {
+public final class LeaseMeters implements EngineObserver, AutoCloseable {
 
 	private final MeterRegistry registry;
+
+	private final Gauges gauges;
 
 	private final FleetPermits fleet;
 
@@ -32,7 +34,8 @@ public final class LeaseMeters implements EngineObserver {
 	 */
 	public LeaseMeters(MeterRegistry registry) {
 		this.registry = registry;
-		this.fleet = new FleetPermits(registry);
+		this.gauges = new Gauges(registry);
+		this.fleet = new FleetPermits(this.gauges);
 		// All there can be, from the beginning: what does not exist is not seen to rise.
 		for (Kind kind : new Kind[] { Kind.LOCK, Kind.SEMAPHORE }) {
 			for (RenewalOutcome outcome : RenewalOutcome.values()) {
@@ -74,7 +77,7 @@ public final class LeaseMeters implements EngineObserver {
 	private LeaseNumbers numbers(Kind kind, @Nullable String name) {
 		Map<String, LeaseNumbers> byName = (kind == Kind.SEMAPHORE) ? this.semaphores : this.locks;
 		return byName.computeIfAbsent((name != null) ? name : "none",
-				(tag) -> new LeaseNumbers(this.registry, kind, tag));
+				(tag) -> new LeaseNumbers(this.gauges, kind, tag));
 	}
 
 	@Override
@@ -101,6 +104,14 @@ public final class LeaseMeters implements EngineObserver {
 	@Override
 	public void failed(Command command) {
 		errors(command).increment();
+	}
+
+	/**
+	 * Remove the gauges from the registry, which may go on to exist. Counters stay.
+	 */
+	@Override
+	public void close() {
+		this.gauges.close();
 	}
 
 }

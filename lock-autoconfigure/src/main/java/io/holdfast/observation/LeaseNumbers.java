@@ -9,7 +9,6 @@ import io.holdfast.engine.ObservedRequest;
 import io.holdfast.engine.Resource.Kind;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
-import io.micrometer.core.instrument.MeterRegistry;
 
 /**
  * What is held, waited for and was lost of all that has one name. Thread-safe.
@@ -22,21 +21,19 @@ final class LeaseNumbers {
 
 	private final Counter lost;
 
-	LeaseNumbers(MeterRegistry registry, Kind kind, String name) {
+	LeaseNumbers(Gauges gauges, Kind kind, String name) {
 		String prefix = LeaseMeters.prefix(kind);
 		boolean semaphore = kind == Kind.SEMAPHORE;
-		Gauge.builder(prefix + "waiting", this.waiting, AtomicInteger::get)
+		gauges.register(Gauge.builder(prefix + "waiting", this.waiting, AtomicInteger::get)
 			.description("Requests of this instance that are not answered yet")
-			.tag("name", name)
-			.register(registry);
-		Gauge.builder(prefix + "held", this.held, AtomicInteger::get)
+			.tag("name", name));
+		gauges.register(Gauge.builder(prefix + "held", this.held, AtomicInteger::get)
 			.description(semaphore ? "Permits that this instance holds" : "Leases of locks that this instance holds")
-			.tag("name", name)
-			.register(registry);
+			.tag("name", name));
 		this.lost = Counter.builder(prefix + "lost")
 			.description("Leases that were lost, or over before they were released")
 			.tag("name", name)
-			.register(registry);
+			.register(gauges.registry);
 	}
 
 	void lost() {

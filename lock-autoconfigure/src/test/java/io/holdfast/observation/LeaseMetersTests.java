@@ -198,4 +198,23 @@ class LeaseMetersTests {
 		assertThat(this.registry.getMeters()).noneMatch((meter) -> meter.getId().getTags().toString().contains("SKU1"));
 	}
 
+	@Test
+	void aRegistryThatOutlivesTheObserverHasTheGaugesOfTheNext() {
+		SemaphoreRequest api = SemaphoreRequest.of("api", 5).name("api");
+		this.instance.locks.acquire(STOCK);
+		this.instance.semaphores.acquire(api);
+		this.meters.close();
+		assertThat(this.registry.find("holdfast.lock.held").meters()).isEmpty();
+		assertThat(this.registry.find("holdfast.semaphore.permits.limit").meters()).isEmpty();
+		this.instance.locks.acquire(LockRequest.of("late"));
+		assertThat(this.registry.find("holdfast.lock.held").meters()).as("also of what is asked for later").isEmpty();
+		this.instance.close();
+		try (ObservedInstance next = new ObservedInstance(this.leases);
+				LeaseMeters meters = new LeaseMeters(this.registry)) {
+			next.engine.observe(meters);
+			next.locks.acquire(LockRequest.of("other").name("stock"));
+			assertThat(gauge("holdfast.lock.held", "stock")).isEqualTo(1);
+		}
+	}
+
 }
