@@ -51,7 +51,8 @@ class PackageRulesTests {
 					"org.springframework.core..", "org.springframework.expression..", "org.springframework.format..",
 					"org.springframework.transaction..", "org.springframework.util..", "org.apache.commons.logging.."), //
 			"io.holdfast.observation",
-			List.of("io.holdfast", "io.holdfast.engine", "io.holdfast.aop", "io.micrometer.."), //
+			List.of("io.holdfast", "io.holdfast.engine", "io.holdfast.aop", "io.micrometer..",
+					"org.apache.commons.logging.."), //
 			"io.holdfast.actuate",
 			List.of("io.holdfast", "io.holdfast.engine", "org.springframework.boot.actuate..",
 					"org.springframework.boot.health..", "org.springframework.lang..", "org.apache.commons.logging.."), //

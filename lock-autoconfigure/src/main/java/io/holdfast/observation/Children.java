@@ -22,16 +22,17 @@ final class Children {
 	/**
 	 * Start an observation.
 	 * @param parent what it belongs to, or {@code null} if that is nothing
+	 * @param own whether this thread does it for itself: if it observes the parent, then
+	 * also what a tracer has it do within that
 	 * @param creation makes it
 	 * @return the observation
 	 */
-	Observation start(@Nullable Observation parent, Supplier<Observation> creation) {
-		Observation current = this.registry.getCurrentObservation();
-		if (current == null || current == parent) {
+	Observation start(@Nullable Observation parent, boolean own, Supplier<Observation> creation) {
+		if (own && this.registry.getCurrentObservation() == parent) {
 			return started(parent, creation);
 		}
 		// This thread does something for somebody else, whose child it must not become,
-		// nor must its span.
+		// nor must its span, which need not have an observation.
 		Observation.Scope scope = ((parent != null) ? parent : new NullObservation(this.registry)).openScope();
 		try {
 			return started(parent, creation);
@@ -46,7 +47,19 @@ final class Children {
 		if (!created.isNoop()) {
 			created.getContext().setParentObservation(parent);
 		}
-		return created.start();
+		try {
+			return created.start();
+		}
+		catch (RuntimeException | Error ex) {
+			// Some handlers may have started it, and nobody else could ever stop it.
+			try {
+				created.stop();
+			}
+			catch (RuntimeException | Error again) {
+				ex.addSuppressed(again);
+			}
+			throw ex;
+		}
 	}
 
 }

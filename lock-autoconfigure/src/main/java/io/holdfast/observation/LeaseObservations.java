@@ -40,23 +40,33 @@ public final class LeaseObservations implements EngineObserver {
 	}
 
 	@Override
-	public @Nullable Object capture() {
-		return this.registry.getCurrentObservation();
+	public Object capture() {
+		return new Asking(Thread.currentThread().getId(), this.registry.getCurrentObservation());
 	}
 
 	@Override
 	public @Nullable RequestObserver began(ObservedRequest request, @Nullable Object captured) {
-		return this.registry.isNoop() ? null : new ObservedLease(request, (Observation) captured);
+		return this.registry.isNoop() ? null : new ObservedLease(request, (Asking) captured);
 	}
 
-	private Observation start(LeaseObservationContext context, @Nullable Observation parent) {
+	private Observation start(LeaseObservationContext context, @Nullable Observation parent, boolean own) {
 		HoldfastObservationDocumentation observed = context.getObserved();
 		LeaseObservationConvention convention = this.conventions.stream()
-			.filter((candidate) -> candidate.supportsContext(context))
+			.filter((candidate) -> GuardedConvention.supports(candidate, context))
 			.findFirst()
 			.orElse(null);
-		return this.children.start(parent, () -> observed.observation(convention, this.defaults[observed.ordinal()],
-				() -> context, this.registry));
+		LeaseObservationConvention fallback = this.defaults[observed.ordinal()];
+		return this.children.start(parent, own, () -> observed.observation(GuardedConvention.of(convention, fallback),
+				fallback, () -> context, this.registry));
+	}
+
+	/**
+	 * A thread that asks for something.
+	 *
+	 * @param thread its id
+	 * @param observation what it observes meanwhile
+	 */
+	private record Asking(long thread, @Nullable Observation observation) {
 	}
 
 	/**
@@ -76,21 +86,26 @@ public final class LeaseObservations implements EngineObserver {
 
 		private @Nullable Observation hold;
 
-		ObservedLease(ObservedRequest request, @Nullable Observation parent) {
+		ObservedLease(ObservedRequest request, @Nullable Asking asking) {
 			this.request = request;
-			this.parent = parent;
+			this.parent = (asking != null) ? asking.observation() : null;
 			this.acquiring = new LeaseObservationContext(HoldfastObservationDocumentation.acquire(request.kind()),
 					request, List.of());
-			this.acquire = start(this.acquiring, parent);
+			this.acquire = start(this.acquiring, this.parent,
+					asking != null && asking.thread() == Thread.currentThread().getId());
 		}
 
 		@Override
 		public void granted(List<Long> fences) {
 			this.acquiring.granted(fences);
-			this.acquire.stop();
 			this.holding = new LeaseObservationContext(HoldfastObservationDocumentation.hold(this.request.kind()),
 					this.request, fences);
-			this.hold = start(this.holding, this.parent);
+			try {
+				this.acquire.stop();
+			}
+			finally {
+				this.hold = start(this.holding, this.parent, false);
+			}
 		}
 
 		@Override

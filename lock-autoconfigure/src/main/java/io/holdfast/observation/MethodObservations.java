@@ -4,6 +4,7 @@ import java.lang.reflect.Method;
 
 import io.holdfast.aop.MethodObserver;
 import io.micrometer.observation.Observation;
+import io.micrometer.observation.ObservationConvention;
 import io.micrometer.observation.ObservationRegistry;
 import io.micrometer.observation.contextpropagation.ObservationThreadLocalAccessor;
 import org.jspecify.annotations.Nullable;
@@ -20,7 +21,7 @@ public final class MethodObservations implements MethodObserver {
 
 	private final Children children;
 
-	private final @Nullable MethodObservationConvention convention;
+	private final @Nullable ObservationConvention<MethodObservationContext> convention;
 
 	/**
 	 * Create the observer.
@@ -30,7 +31,7 @@ public final class MethodObservations implements MethodObserver {
 	public MethodObservations(ObservationRegistry registry, @Nullable MethodObservationConvention convention) {
 		this.registry = registry;
 		this.children = new Children(registry);
-		this.convention = convention;
+		this.convention = GuardedConvention.of(convention, DEFAULT);
 	}
 
 	@Override
@@ -42,7 +43,7 @@ public final class MethodObservations implements MethodObserver {
 	public Call began(Method method, Class<?> targetClass, @Nullable Object parent) {
 		MethodObservationContext context = new MethodObservationContext(method, targetClass);
 		Observation outer = (parent instanceof Observation known) ? known : this.registry.getCurrentObservation();
-		Observation observation = this.children.start(outer, () -> HoldfastObservationDocumentation.METHOD
+		Observation observation = this.children.start(outer, true, () -> HoldfastObservationDocumentation.METHOD
 			.observation(this.convention, DEFAULT, () -> context, this.registry));
 		return new ObservedCall(observation);
 	}

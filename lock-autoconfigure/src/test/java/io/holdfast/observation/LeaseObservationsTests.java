@@ -215,11 +215,105 @@ class LeaseObservationsTests {
 	}
 
 	@Test
+	void whereAConventionThrowsTheDefaultAnswers() {
+		for (String failing : List.of("supports", "name", "contextual", "low", "high", "null")) {
+			this.registry.clear();
+			try (ObservedInstance other = new ObservedInstance(this.leases)) {
+				other.engine.observe(new LeaseObservations(this.registry, List.of(new FailingConvention(failing))));
+				other.locks.acquire(STOCK).release();
+			}
+			for (String name : List.of("holdfast.lock.acquire", "holdfast.lock.hold")) {
+				only(name).hasLowCardinalityKeyValue("name", "stock");
+				TestObservationRegistryAssert.assertThat(this.registry)
+					.hasObservationWithNameEqualTo(name)
+					.that()
+					.hasBeenStarted()
+					.hasBeenStopped();
+			}
+		}
+	}
+
+	@Test
+	void whatAHandlerFailsToStartIsStopped() {
+		List<String> begun = new ArrayList<>();
+		this.registry.observationConfig().observationHandler(new ObservationHandler<>() {
+			@Override
+			public void onStart(Observation.Context context) {
+				begun.add(context.getName());
+			}
+
+			@Override
+			public void onStop(Observation.Context context) {
+				begun.remove(context.getName());
+			}
+
+			@Override
+			public boolean supportsContext(Observation.Context context) {
+				return true;
+			}
+		}).observationHandler(new ObservationHandler<>() {
+			@Override
+			public void onStart(Observation.Context context) {
+				throw new IllegalStateException("handler");
+			}
+
+			@Override
+			public boolean supportsContext(Observation.Context context) {
+				return true;
+			}
+		});
+		this.instance.locks.acquire(STOCK).release();
+		assertThat(begun).isEmpty();
+	}
+
+	@Test
 	void withoutARegistryNothingIsObserved() {
 		LeaseObservations observations = new LeaseObservations(ObservationRegistry.NOOP, List.of());
 		assertThat(observations
 			.began(new ObservedRequest(this.instance.engine, Kind.LOCK, List.of("k"), LockMode.READ, 0, null), null))
 			.isNull();
+	}
+
+	/** Throws in one place, or has nothing to say. */
+	private record FailingConvention(String place) implements LeaseObservationConvention {
+
+		private void pass(String at) {
+			if (at.equals(this.place)) {
+				throw new IllegalStateException("in " + at);
+			}
+		}
+
+		@Override
+		public boolean supportsContext(Observation.Context context) {
+			pass("supports");
+			return true;
+		}
+
+		@Override
+		public String getName() {
+			pass("name");
+			return "";
+		}
+
+		@Override
+		public String getContextualName(LeaseObservationContext context) {
+			pass("contextual");
+			return "";
+		}
+
+		@Override
+		public KeyValues getLowCardinalityKeyValues(LeaseObservationContext context) {
+			pass("low");
+			return this.place.equals("null") ? null
+					: new DefaultLeaseObservationConvention(context.getObserved()).getLowCardinalityKeyValues(context);
+		}
+
+		@Override
+		public KeyValues getHighCardinalityKeyValues(LeaseObservationContext context) {
+			pass("high");
+			return KeyValues.empty();
+		}
+
 	}
 
 }

@@ -6,6 +6,7 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationRegistry;
+import io.micrometer.tracing.Tracer;
 import io.micrometer.tracing.handler.DefaultTracingObservationHandler;
 import io.micrometer.tracing.test.simple.SimpleSpan;
 import io.micrometer.tracing.test.simple.SimpleTracer;
@@ -38,7 +39,7 @@ class LeaseTracesTests {
 	}
 
 	private SimpleSpan span(String name) {
-		List<SimpleSpan> found = this.tracer.getSpans().stream().filter((span) -> span.getName().equals(name)).toList();
+		List<SimpleSpan> found = this.tracer.getSpans().stream().filter((span) -> name.equals(span.getName())).toList();
 		assertThat(found).hasSize(1);
 		return found.get(0);
 	}
@@ -76,10 +77,32 @@ class LeaseTracesTests {
 		this.instance.locks.forceRelease("k");
 		List<SimpleSpan> holds = this.tracer.getSpans()
 			.stream()
-			.filter((span) -> span.getName().equals("lock hold"))
+			.filter((span) -> "lock hold".equals(span.getName()))
 			.toList();
 		assertThat(holds).isNotEmpty()
 			.allSatisfy((hold) -> assertThat(hold.getTraceId()).isNotEqualTo(span("order").getTraceId()));
+	}
+
+	@Test
+	void aSpanWithoutAnObservationIsTheParentOfWhatItsThreadAsksForAndOfNothingElse() {
+		LockLease lease = this.instance.locks.acquire("k");
+		this.instance.locks.acquireAsync(LockRequest.of("k"));
+		this.tracer.getSpans().clear();
+		SimpleSpan own = within(() -> this.instance.locks.acquireAsync(LockRequest.of("other")).join());
+		assertThat(span("lock acquire").getParentId()).isEqualTo(own.getSpanId());
+		this.tracer.getSpans().clear();
+		SimpleSpan stranger = within(lease::release);
+		this.instance.locks.forceRelease("k");
+		assertThat(span("lock hold").getTraceId()).isNotEqualTo(stranger.getTraceId());
+	}
+
+	private SimpleSpan within(Runnable action) {
+		SimpleSpan span = this.tracer.nextSpan().name("span").start();
+		Tracer.SpanInScope scope = this.tracer.withSpan(span);
+		action.run();
+		scope.close();
+		span.end();
+		return span;
 	}
 
 }
