@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 final class RedisFleetStore implements FleetStore {
 
 	/** How many keys Redis looks at before it serves others. */
-	private static final int KEYS_PER_STEP = 10_000;
+	private static final int KEYS_PER_STEP = 2_000;
 
 	private static final List<Integer> ONE_NODE = List.of(0);
 

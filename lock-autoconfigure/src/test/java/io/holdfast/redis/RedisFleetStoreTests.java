@@ -79,7 +79,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	}
 
 	@Test
-	@DisplayName("Redis is not kept from serving others for longer than it takes to look at some ten thousand keys")
+	@DisplayName("Redis is not kept from serving others for longer than it takes to look at some two thousand keys")
 	void looksAtSoManyKeysAtATime() {
 		RedisServer server = this.redis.startServer();
 		RedisConnectionFactory connections = this.redis.connectionFactory(server.host(), server.port());
@@ -98,7 +98,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		}
 		while (cursor != null);
 		assertThat(finds).isEqualTo(1);
-		assertThat(calls).isBetween(4, 6);
+		assertThat(calls).isBetween(20, 26);
 		store.close();
 	}
 
