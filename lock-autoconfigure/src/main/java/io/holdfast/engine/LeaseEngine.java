@@ -246,7 +246,8 @@ public final class LeaseEngine implements AutoCloseable {
 		return this.observers.follow(command, sent(way));
 	}
 
-	private static <T> CompletableFuture<T> sent(Supplier<CompletableFuture<T>> way) {
+	/** Send a command of which the sender tells the observers itself. */
+	static <T> CompletableFuture<T> sent(Supplier<CompletableFuture<T>> way) {
 		try {
 			return way.get();
 		}

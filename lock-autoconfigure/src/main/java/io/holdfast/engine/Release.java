@@ -3,6 +3,7 @@ package io.holdfast.engine;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 import org.jspecify.annotations.Nullable;
 
@@ -53,19 +54,31 @@ final class Release {
 			return;
 		}
 		int attempt = ++this.attempts;
-		CompletableFuture<ReleaseReply> command = this.engine.send(Command.RELEASE,
-				() -> this.engine.store.release(this.resource, this.ended, next));
+		AtomicBoolean told = new AtomicBoolean();
+		CompletableFuture<ReleaseReply> command = LeaseEngine
+			.sent(() -> this.engine.store.release(this.resource, this.ended, next));
 		if (!command.isDone()) {
-			this.timer = this.engine.scheduler.schedule(() -> unanswered(attempt), this.engine.commandTimeoutNanos());
+			this.timer = this.engine.scheduler.schedule(() -> {
+				tell(told);
+				failed(attempt, StoreFailure.silence(this.engine.settings.commandTimeout(), new TimeoutException()));
+			}, this.engine.commandTimeoutNanos());
 		}
 		command.whenComplete((reply, error) -> {
 			if (error == null) {
 				answered(reply);
 			}
 			else {
+				tell(told);
 				failed(attempt, error);
 			}
 		});
+	}
+
+	/** A command that fails although nobody waits for it any more has failed once. */
+	private void tell(AtomicBoolean told) {
+		if (told.compareAndSet(false, true)) {
+			this.engine.observers.failed(Command.RELEASE);
+		}
 	}
 
 	private void answered(ReleaseReply reply) {
@@ -83,11 +96,6 @@ final class Release {
 			}
 		}
 		this.outcome.complete(reply);
-	}
-
-	private void unanswered(int attempt) {
-		this.engine.observers.failed(Command.RELEASE);
-		failed(attempt, StoreFailure.silence(this.engine.settings.commandTimeout(), new TimeoutException()));
 	}
 
 	private void failed(int attempt, Throwable error) {

@@ -216,6 +216,17 @@ class EngineObserverTests extends ScriptedEngine {
 	}
 
 	@Test
+	void aReleaseThatFailsAfterItWasGivenUpIsToldOnce() {
+		LockLease lease = granted(REQUEST, 10);
+		lease.releaseAsync();
+		this.observer.told();
+		this.store.elapse(TimeUnit.NANOSECONDS.toMillis(this.engine.commandTimeoutNanos()));
+		assertThat(this.observer.told()).containsExactly("failed RELEASE");
+		this.store.last("release 1").fail(true);
+		assertThat(this.observer.told()).isEmpty();
+	}
+
+	@Test
 	void whatIsCancelledHasNotFailed() {
 		LockLease lease = granted(REQUEST, 10);
 		CompletableFuture<LockLease> next = this.service.acquireAsync(REQUEST);
