@@ -29,7 +29,7 @@ public record SemaphoreView(String key, @Nullable Integer limit, boolean limitSe
 	/**
 	 * Who holds permits.
 	 *
-	 * @param instance which instance
+	 * @param instance which instance, absent if it is none of Holdfast
 	 * @param permits how many
 	 * @param ttlMillis how long from now if they are not renewed
 	 * @param thread of one key only: which thread, if its instance told

@@ -89,10 +89,10 @@ final class PermitCommands {
 		List<Holder> holders = new ArrayList<>();
 		long named = Replies.number(reply.get(5));
 		for (int i = 6; i < 6 + 2 * named; i += 2) {
-			String entry = Replies.text(reply.get(i));
-			int colon = entry.lastIndexOf(':');
-			holders.add(new Holder(entry.substring(0, colon), Integer.parseInt(entry.substring(colon + 1)),
-					Replies.number(reply.get(i + 1))));
+			Holder holder = StandingReplies.holder(reply.get(i), Kind.SEMAPHORE, Replies.number(reply.get(i + 1)));
+			if (holder != null) {
+				holders.add(holder);
+			}
 		}
 		return new PermitState((limit != null) ? (int) Replies.number(limit) : null, (int) Replies.number(reply.get(1)),
 				(int) Replies.number(reply.get(2)), (int) Replies.number(reply.get(3)), List.copyOf(holders),

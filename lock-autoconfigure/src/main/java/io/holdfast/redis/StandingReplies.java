@@ -8,12 +8,14 @@ import java.util.stream.Stream;
 
 import io.holdfast.engine.FleetStore.Place;
 import io.holdfast.engine.FleetStore.Standing;
+import io.holdfast.engine.LeaseStore.Holder;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Reads what the scripts that look reply of holders and queues. What somebody else wrote
- * there is left out.
+ * Reads what the scripts that look reply of holders and queues. A holder that somebody
+ * else wrote, or damaged, is none of an instance; in a queue it is left out.
  */
 final class StandingReplies {
 
@@ -63,21 +65,38 @@ final class StandingReplies {
 		return IntStream.range(0, count)
 			.map((i) -> from + 2 * i)
 			.boxed()
-			.flatMap((at) -> place(reply.get(at), kind, Replies.number(reply.get(at + 1))))
+			.map((at) -> place(reply.get(at), kind, Replies.number(reply.get(at + 1))))
 			.toList();
 	}
 
 	private static List<Place> queue(List<?> reply, int from, int to, Kind kind) {
-		return reply.subList(from, to).stream().flatMap((entry) -> place(entry, kind, 0)).toList();
+		return reply.subList(from, to)
+			.stream()
+			.map((entry) -> place(entry, kind, 0))
+			.filter((place) -> place.instance() != null)
+			.toList();
 	}
 
-	private static Stream<Place> place(Object entry, Kind kind, long ttlMillis) {
+	private static Place place(Object entry, Kind kind, long ttlMillis) {
+		Holder holder = holder(entry, kind, ttlMillis);
+		return (holder != null) ? Place.of(holder.token(), kind, holder.permits(), ttlMillis)
+				: new Place(null, 0, kind, 0, ttlMillis);
+	}
+
+	/**
+	 * Reads an entry of a holder, or of a queue.
+	 * @param entry the entry
+	 * @param kind of what
+	 * @param ttlMillis how long it holds
+	 * @return the holder, or {@code null} if somebody else wrote the entry or damaged it
+	 */
+	static @Nullable Holder holder(Object entry, Kind kind, long ttlMillis) {
 		Matcher matcher = ENTRY.matcher(Replies.text(entry));
 		if (!matcher.matches()) {
-			return Stream.empty();
+			return null;
 		}
-		int permits = (kind == Kind.LOCK) ? 1 : (int) Math.min(Long.parseLong(matcher.group(2)), Resource.ALL);
-		return Stream.of(Place.of(matcher.group(1), kind, permits, ttlMillis));
+		long permits = (kind == Kind.LOCK) ? 1 : Long.parseLong(matcher.group(2));
+		return (permits <= Resource.ALL) ? new Holder(matcher.group(1), (int) permits, ttlMillis) : null;
 	}
 
 }

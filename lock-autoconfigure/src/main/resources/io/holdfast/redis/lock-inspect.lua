@@ -24,6 +24,10 @@ elseif owner then
   ttl = redis.call('PTTL', KEYS[1])
 end
 local fence = tonumber(redis.call('GET', KEYS[3]) or 0) or 0
+if not (fence >= 0 and fence < 9e18) then
+  -- Somebody wrote there what is no fence.
+  fence = 0
+end
 local result = { owner, ttl, string.format('%.0f', fence), redis.call('ZCARD', KEYS[2]), shared }
 if not ARGV[1] then
   return result

@@ -19,15 +19,21 @@ if type(holders) == 'table' then
   holders = 0
 end
 
+-- Nil for what somebody wrote there that is no number of permits.
+local function number(text)
+  local permits = text and string.find(text, '^%d+$') and tonumber(text)
+  return permits and permits <= 1000000000 and permits or nil
+end
+
 local function sum(from, to)
   local permits = 0
   for _, entry in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], from, to)) do
-    permits = permits + (string.match(entry, ':(%d+)$') or 0)
+    permits = permits + (number(string.match(entry, ':(%d+)$')) or 0)
   end
-  return permits
+  return math.min(permits, 2147483647)
 end
 
-local used = redis.call('HGET', KEYS[3], 'used')
+local used = number(redis.call('HGET', KEYS[3], 'used'))
 if holders == 0 then
   used = 0
 elseif used then
@@ -36,13 +42,8 @@ else
   used = sum('(' .. now, '+inf')
 end
 
-local limit = ARGV[1] == 'S' and redis.call('GET', KEYS[4])
-limit = limit and string.find(limit, '^%d+$') and tonumber(limit)
-if not limit or limit > 1000000000 then
-  -- Somebody wrote there what is no limit.
-  limit = false
-end
-local asked = tonumber(redis.call('HGET', KEYS[3], 'asked')) or 0
+local limit = ARGV[1] == 'S' and number(redis.call('GET', KEYS[4])) or false
+local asked = number(redis.call('HGET', KEYS[3], 'asked')) or 0
 local result = { limit, asked, used, holders, redis.call('ZCARD', KEYS[2]), 0 }
 if holders > 0 then
   local first = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[2])

@@ -5,6 +5,8 @@ import java.util.List;
 
 import io.holdfast.engine.FleetStore.Family;
 import io.holdfast.engine.FleetStore.Page;
+import io.holdfast.engine.FleetStore.Place;
+import io.holdfast.engine.FleetStore.Standing;
 import io.holdfast.engine.InstanceInfo;
 import io.holdfast.engine.InstanceStore;
 import io.holdfast.engine.LeaseStore;
@@ -15,6 +17,8 @@ import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.core.StringRedisTemplate;
@@ -32,6 +36,8 @@ class RedisFleetStoreTests extends RedisFleetContract {
 
 	private static final RedisScript<Long> POPULATE = RedisScript
 		.of("for i = 1, 50000 do redis.call('SET', 'key' .. i, '') end return 1", Long.class);
+
+	private static final String TOKEN = "0123456789abcdef0123456789abcdef:1";
 
 	private final TestRedis redis;
 
@@ -69,6 +75,45 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		assertThat(get(store.fleet().scan(Family.SEMAPHORES, null, 100)).finds()).extracting("key")
 			.containsExactly(KEY);
 		store.close();
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "somebody", "somebody:1", TOKEN, TOKEN + ":", TOKEN + ":many", TOKEN + ":9999999999",
+			TOKEN + ":99999999999999999999", TOKEN + "99999999999999999999:1", TOKEN + ":-1", ":1" })
+	@DisplayName("a holder of permits that somebody else wrote, or damaged, is told as none of an instance")
+	void tellsOfForeignHolders(String entry) {
+		PermitKeys semaphore = PermitKeys.ofSemaphore(this.redis.keyPrefix() + PREFIX + "semaphore:" + KEY, false);
+		granted(this.a.acquire(SEMAPHORE, new Ask(this.a.token("1"), 2, 5, true, null, LEASE, CLAIM)));
+		this.redis.template().opsForZSet().add(semaphore.holders(), entry, 9e15);
+		Standing standing = get(this.a.store.fleet().look(Family.SEMAPHORES, KEY, 10));
+		assertThat(standing.holderCount()).isEqualTo(2);
+		assertThat(standing.holders()).extracting(Place::instance)
+			.containsExactly(InstanceStore.shown(this.a.id), null);
+		assertThat(walk(Family.SEMAPHORES, 100)).containsExactly(KEY);
+		assertThat(get(this.a.store.inspectPermits(SEMAPHORE, 10)).holders())
+			.filteredOn((holder) -> holder.token().equals(this.a.token("1")))
+			.hasSize(1);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "many", "", "-5", "1e30", "inf", "nan", "99999999999999999999" })
+	@DisplayName("numbers that somebody else wrote, or damaged, are not in the way of what is there")
+	void tellsOfWhatHasForeignNumbers(String number) {
+		PermitKeys semaphore = PermitKeys.ofSemaphore(this.redis.keyPrefix() + PREFIX + "semaphore:" + KEY, false);
+		granted(this.a.acquire(SEMAPHORE, new Ask(this.a.token("1"), 2, 5, true, null, LEASE, CLAIM)));
+		this.redis.template().opsForHash().put(semaphore.state(), "used", number);
+		this.redis.template().opsForHash().put(semaphore.state(), "asked", number);
+		this.redis.template().opsForValue().set(semaphore.own(), number);
+		Standing standing = get(this.a.store.fleet().look(Family.SEMAPHORES, KEY, 10));
+		assertThat(standing.limit()).isNull();
+		assertThat(standing.asked()).isZero();
+		assertThat(standing.used()).isEqualTo(2);
+		assertThat(get(this.a.store.inspectPermits(SEMAPHORE, 10)).used()).isEqualTo(2);
+		granted(this.a.acquire(lock(KEY), Ask.forLock(this.a.token("2"), LEASE, CLAIM)));
+		this.redis.template()
+			.opsForValue()
+			.set(RedisKeys.of(this.redis.keyPrefix() + PREFIX + "lock:" + KEY, false).fence(), number);
+		assertThat(get(this.a.store.fleet().look(Family.LOCKS, KEY, 10)).fence()).isZero();
 	}
 
 	@Test
