@@ -20,9 +20,9 @@ final class Membership {
 	private static final Log logger = LogFactory.getLog(Membership.class);
 
 	/** An instance that has said nothing for so long is not there any more. */
-	static final Duration RETENTION = Duration.ofMinutes(15);
+	static final Duration RETENTION = Duration.ofMinutes(3);
 
-	private static final long REFRESH = TimeUnit.MINUTES.toNanos(5);
+	private static final long REFRESH = TimeUnit.MINUTES.toNanos(1);
 
 	private static final long RETRY = TimeUnit.SECONDS.toNanos(30);
 

@@ -19,7 +19,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 @ExtendWith(OutputCaptureExtension.class)
 class MembershipTests extends ScriptedEngine {
 
-	private static final long REFRESH = TimeUnit.MINUTES.toMillis(5);
+	private static final long REFRESH = TimeUnit.MINUTES.toMillis(1);
 
 	private static final long RETRY = TimeUnit.SECONDS.toMillis(30);
 
@@ -39,7 +39,7 @@ class MembershipTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("an instance says that it is there at once, and again every few minutes")
+	@DisplayName("an instance says that it is there at once, and again every minute")
 	void joinsAndRefreshes() {
 		assertThat(this.engine.fleet().info()).isNull();
 		introduce();
