@@ -14,6 +14,7 @@ import java.util.stream.Stream;
 import io.holdfast.engine.Finding;
 import io.holdfast.engine.StoreFailure;
 import io.holdfast.redis.RedisLeaseStore.Options;
+import org.jspecify.annotations.Nullable;
 
 import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
@@ -72,7 +73,7 @@ final class Examination {
 		for (String prefix : List.of(this.options.lockPrefix(), this.options.semaphorePrefix())) {
 			for (String beginning : List.of(prefix, "{" + prefix)) {
 				try {
-					missing.addAll(missing(beginning, name));
+					missing.addAll(missing(Script.RIGHTS, beginning, name));
 				}
 				catch (StoreFailure ex) {
 					if (ex.isTemporary()) {
@@ -88,12 +89,30 @@ final class Examination {
 							+ String.join(" ", missing) + (missing.contains("publish")
 									? " and the channels " + this.options.channelPrefix() + "*" : "")));
 		}
+		findings.addAll(rightsToWatch(name));
 		return findings;
 	}
 
-	private List<String> missing(String beginning, String name) {
+	/** Without these, too, leases are as good as with them. */
+	private List<Finding> rightsToWatch(String name) {
+		@Nullable String lack;
+		try {
+			List<String> missing = missing(Script.FLEET_RIGHTS, this.options.fleetKey(), name);
+			lack = missing.isEmpty() ? null : "allow it the commands " + String.join(" ", missing);
+		}
+		catch (StoreFailure ex) {
+			if (ex.isTemporary()) {
+				throw ex;
+			}
+			lack = ex.getMessage();
+		}
+		return (lack == null) ? List.of() : List.of(new Finding(true, "Redis does not give the application's user"
+				+ " rights that watching the fleet needs, while locks and semaphores work without: " + lack));
+	}
+
+	private List<String> missing(Script script, String beginning, String name) {
 		String channel = this.options.polling() ? "" : this.options.channelPrefix() + name;
-		CompletableFuture<List<String>> call = this.executor.execute(Script.RIGHTS,
+		CompletableFuture<List<String>> call = this.executor.execute(script,
 				() -> new byte[][] { RedisKeys.bytes(beginning + name) }, Stream.of(channel), beginning + "*",
 				(reply) -> reply.stream().map(Replies::text).toList());
 		try {

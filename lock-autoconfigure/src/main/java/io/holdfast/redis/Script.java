@@ -51,6 +51,8 @@ enum Script {
 
 	RIGHTS("rights.lua"),
 
+	FLEET_RIGHTS("fleet-rights.lua"),
+
 	PING("ping.lua");
 
 	private final byte[] text;

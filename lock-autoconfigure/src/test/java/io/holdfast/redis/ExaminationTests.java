@@ -44,9 +44,13 @@ class ExaminationTests {
 			"zrem", "zcard", "zcount", "zscore", "zrange", "zrangebyscore", "zremrangebyscore", "hget", "hmget", "hset",
 			"hdel", "time", "publish");
 
-	private static final String[] NARROW = Stream
-		.concat(Stream.of("on", ">secret", "~lock:*", "~{lock:*", "~semaphore:*", "~{semaphore:*", "&holdfast:wake:*",
-				"-@all", "+eval", "+evalsha", "+info"), COMMANDS.stream().map((command) -> "+" + command))
+	/** The same of those who watch. */
+	private static final List<String> WATCH = List.of("scan", "hgetall", "rpush", "llen", "lrange");
+
+	private static final String[] NARROW = Stream.concat(
+			Stream.of("on", ">secret", "~lock:*", "~{lock:*", "~semaphore:*", "~{semaphore:*", "~holdfast:fleet*",
+					"&holdfast:wake:*", "-@all", "+eval", "+evalsha", "+info"),
+			Stream.concat(COMMANDS.stream(), WATCH.stream()).map((command) -> "+" + command))
 		.toArray(String[]::new);
 
 	private final TestRedis redis;
@@ -228,10 +232,29 @@ class ExaminationTests {
 	@DisplayName("F35 keys and channels that the user may not use are named")
 	void keysAndChannels() {
 		RedisServer server = this.redis.startServer();
-		assertThat(examineAs(server, with("resetkeys", "~lock:*", "~{lock:*", "~semaphore:*"))).singleElement()
+		assertThat(examineAs(server, with("resetkeys", "~lock:*", "~{lock:*", "~semaphore:*", "~holdfast:fleet*")))
+			.singleElement()
 			.satisfies((finding) -> assertThat(finding.text()).contains("'{semaphore:*'", "access"));
 		assertThat(examineAs(server, with("resetchannels"))).singleElement()
 			.satisfies((finding) -> assertThat(finding.text()).contains("publish", "the channels holdfast:wake:*"));
+	}
+
+	@Test
+	@DisplayName("F35 each right that only those need who watch is named, and that nothing else does")
+	void watching() {
+		RedisServer server = this.redis.startServer();
+		for (String command : WATCH) {
+			assertThat(examineAs(server, with("-" + command))).as(command).singleElement().satisfies((finding) -> {
+				assertThat(finding.certain()).isTrue();
+				assertThat(finding.text()).contains("locks and semaphores work without")
+					.endsWith("allow it the commands " + command);
+			});
+		}
+		assertThat(examineAs(server, with("resetkeys", "~lock:*", "~{lock:*", "~semaphore:*", "~{semaphore:*")))
+			.singleElement()
+			.satisfies((finding) -> assertThat(finding.text()).contains("locks and semaphores work without",
+					"'holdfast:fleet*'"));
+		assertThat(observer(server).keys("*")).isEmpty();
 	}
 
 	@Test
