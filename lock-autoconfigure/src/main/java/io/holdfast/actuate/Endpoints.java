@@ -52,9 +52,14 @@ final class Endpoints {
 		return new InvalidEndpointRequestException(message, message, cause);
 	}
 
-	static InstanceView self(Fleet fleet, Instant now) {
+	/** By the store's clock, as the others, if it is among those that are known. */
+	static InstanceView self(Fleet fleet, Instant now, List<InstanceView> members) {
 		InstanceInfo info = fleet.info();
-		Instant started = now.minus(fleet.age());
+		Instant started = members.stream()
+			.filter((member) -> member.id().equals(fleet.instance()))
+			.map(InstanceView::started)
+			.findFirst()
+			.orElseGet(() -> now.minus(fleet.age()));
 		return (info != null)
 				? new InstanceView(fleet.instance(), info.application(), info.host(), info.process(), started, null)
 				: new InstanceView(fleet.instance(), null, null, null, started, null);

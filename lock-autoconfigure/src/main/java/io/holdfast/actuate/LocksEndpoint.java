@@ -57,16 +57,17 @@ public class LocksEndpoint {
 	@ReadOperation
 	public LocksView locks(@Nullable String cursor, @Nullable Integer limit) {
 		int wanted = Endpoints.limit(limit);
+		Parts parts = new Parts();
+		Report report = parts.own(this.fleet);
 		Instant now = Instant.now();
-		Report report = this.fleet.report();
-		return new LocksView(Endpoints.self(this.fleet, now),
+		LocksView.Fleet seen = fleet(parts, cursor, wanted);
+		return new LocksView(Endpoints.self(this.fleet, now, seen.instances()),
 				report.holds().stream().filter(LocksEndpoint::isLock).map((hold) -> held(hold, now)).toList(),
 				report.waits().stream().filter(LocksEndpoint::isLock).map((wait) -> waiting(wait, now)).toList(),
-				report.cut(), fleet(cursor, wanted));
+				report.cut(), seen);
 	}
 
-	private LocksView.Fleet fleet(@Nullable String cursor, int wanted) {
-		Parts parts = new Parts();
+	private LocksView.Fleet fleet(Parts parts, @Nullable String cursor, int wanted) {
 		Standings page = parts.look(() -> Endpoints.checked(() -> this.fleet.page(Family.LOCKS, cursor, wanted)));
 		List<InstanceView> members = parts.look(() -> Endpoints.members(this.fleet));
 		Reports reports = parts.look(this.fleet::reports);

@@ -3,6 +3,8 @@ package io.holdfast.actuate;
 import java.util.function.Supplier;
 
 import io.holdfast.LeaseStoreException;
+import io.holdfast.engine.Fleet;
+import io.holdfast.engine.Report;
 import io.holdfast.engine.StoreFailure;
 import org.jspecify.annotations.Nullable;
 
@@ -35,6 +37,16 @@ final class Parts {
 			}
 			return null;
 		}
+	}
+
+	/**
+	 * Look at what an instance itself holds and waits for.
+	 * @param fleet whose view
+	 * @return its report, without the waits if they cannot be had
+	 */
+	Report own(Fleet fleet) {
+		Report report = look(fleet::report);
+		return (report != null) ? report : fleet.holds();
 	}
 
 	/** What was in the way first, or {@code null}. */

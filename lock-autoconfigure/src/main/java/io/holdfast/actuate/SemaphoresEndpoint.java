@@ -55,20 +55,21 @@ public class SemaphoresEndpoint {
 	@ReadOperation
 	public SemaphoresView semaphores(@Nullable String cursor, @Nullable Integer limit) {
 		int wanted = Endpoints.limit(limit);
+		Parts parts = new Parts();
+		Report report = parts.own(this.fleet);
 		Instant now = Instant.now();
-		Report report = this.fleet.report();
-		return new SemaphoresView(Endpoints.self(this.fleet, now),
+		SemaphoresView.Fleet seen = fleet(parts, cursor, wanted);
+		return new SemaphoresView(Endpoints.self(this.fleet, now, seen.instances()),
 				report.holds().stream().filter(SemaphoresEndpoint::isSemaphore).map((hold) -> held(hold, now)).toList(),
 				report.waits()
 					.stream()
 					.filter(SemaphoresEndpoint::isSemaphore)
 					.map((wait) -> waiting(wait, now))
 					.toList(),
-				report.cut(), fleet(cursor, wanted));
+				report.cut(), seen);
 	}
 
-	private SemaphoresView.Fleet fleet(@Nullable String cursor, int wanted) {
-		Parts parts = new Parts();
+	private SemaphoresView.Fleet fleet(Parts parts, @Nullable String cursor, int wanted) {
 		Standings page = parts.look(() -> Endpoints.checked(() -> this.fleet.page(Family.SEMAPHORES, cursor, wanted)));
 		List<InstanceView> members = parts.look(() -> Endpoints.members(this.fleet));
 		return new SemaphoresView.Fleet((members != null) ? members : List.of(),

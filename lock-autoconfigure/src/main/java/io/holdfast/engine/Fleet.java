@@ -138,11 +138,20 @@ public final class Fleet {
 	}
 
 	/**
-	 * What this instance itself holds and waits for. Asks no store.
+	 * What this instance itself holds and waits for. Asks no store, but fails likewise if
+	 * what is under way does not come back.
 	 * @return its report
 	 */
 	public Report report() {
 		return answer(this.reporter.report(), "The look at this instance");
+	}
+
+	/**
+	 * What this instance itself holds. Waits for nobody.
+	 * @return its report without what it waits for, as one that is cut
+	 */
+	public Report holds() {
+		return this.reporter.holds();
 	}
 
 	/**

@@ -30,12 +30,7 @@ final class Reporter {
 	 */
 	CompletableFuture<Report> report() {
 		return this.engine.waiters().thenApply((waiters) -> {
-			long now = this.engine.now();
-			List<Entry> holds = this.engine.keeper.holds()
-				.stream()
-				.filter((hold) -> hold.isHeld(now))
-				.map((hold) -> entry(hold, now))
-				.toList();
+			List<Entry> holds = entries();
 			List<Entry> waits = waiters.stream()
 				.filter((waiter) -> waiter.demand.waits() && !waiter.result.isDone())
 				.map(Reporter::entry)
@@ -43,6 +38,23 @@ final class Reporter {
 			boolean cut = Math.max(holds.size(), waits.size()) > Report.MOST;
 			return new Report(this.instance, oldest(holds), oldest(waits), cut);
 		});
+	}
+
+	/**
+	 * Look at all holds, for which nobody has to answer.
+	 * @return a report that says that there may be more
+	 */
+	Report holds() {
+		return new Report(this.instance, oldest(entries()), List.of(), true);
+	}
+
+	private List<Entry> entries() {
+		long now = this.engine.now();
+		return this.engine.keeper.holds()
+			.stream()
+			.filter((hold) -> hold.isHeld(now))
+			.map((hold) -> entry(hold, now))
+			.toList();
 	}
 
 	private static List<Entry> oldest(List<Entry> entries) {

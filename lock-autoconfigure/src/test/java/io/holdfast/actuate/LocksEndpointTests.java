@@ -14,6 +14,7 @@ import io.holdfast.LockService;
 import io.holdfast.actuate.LocksView.Held;
 import io.holdfast.actuate.LocksView.Waiting;
 import io.holdfast.engine.DefaultLockService;
+import io.holdfast.engine.InstanceInfo;
 import io.holdfast.engine.LeaseEngine;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -187,6 +188,19 @@ class LocksEndpointTests {
 			.satisfies((ex) -> assertThat(ex.getReason()).startsWith("A lock's key must not be blank"));
 		assertThatExceptionOfType(InvalidEndpointRequestException.class).isThrownBy(() -> this.endpoint.release(" "))
 			.satisfies((ex) -> assertThat(ex.getReason()).startsWith("A lock's key must not be blank"));
+	}
+
+	@Test
+	@DisplayName("since when the instance that answers is there is told alike wherever it is told")
+	void tellsOneStart() {
+		this.own.fleet().introduce(() -> new InstanceInfo("shop", "host", 1));
+		await().until(() -> !this.own.fleet().members().isEmpty());
+		LocksView view = locks();
+		assertThat(view.fleet().instances()).extracting(InstanceView::started)
+			.containsExactly(view.instance().started());
+		SemaphoresView semaphores = new SemaphoresEndpoint(this.own).semaphores(null, null);
+		assertThat(semaphores.fleet().instances()).extracting(InstanceView::started)
+			.containsExactly(semaphores.instance().started());
 	}
 
 	@Test

@@ -1,0 +1,81 @@
+package io.holdfast.actuate;
+
+import java.lang.reflect.Proxy;
+import java.util.concurrent.CountDownLatch;
+
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.engine.DefaultLockService;
+import io.holdfast.engine.DefaultSemaphoreService;
+import io.holdfast.engine.EngineSettings;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.LeaseStore;
+import io.holdfast.engine.Resource;
+import io.holdfast.memory.MemoryLeaseStore;
+import io.holdfast.memory.MemoryLeases;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * What the endpoints answer while the store fails.
+ */
+class StoreTroubleTests {
+
+	private static final String STUCK = "stuck";
+
+	private final CountDownLatch end = new CountDownLatch(1);
+
+	private final CountDownLatch stuck = new CountDownLatch(1);
+
+	private final MemoryLeaseStore store = new MemoryLeaseStore(new MemoryLeases(System::nanoTime));
+
+	private final LeaseEngine engine = new LeaseEngine(stuckWithOneKey(), EngineSettings.defaults());
+
+	private final LockService locks = new DefaultLockService(this.engine);
+
+	@AfterEach
+	void close() {
+		this.end.countDown();
+		this.engine.close();
+	}
+
+	/** A store that keeps the thread which asks for one key. */
+	private LeaseStore stuckWithOneKey() {
+		return (LeaseStore) Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[] { LeaseStore.class },
+				(proxy, method, values) -> {
+					if (method.getName().equals("acquire") && values[0] instanceof Resource resource
+							&& resource.key().equals(STUCK)) {
+						this.stuck.countDown();
+						this.end.await();
+					}
+					return method.invoke(this.store, values);
+				});
+	}
+
+	@Test
+	@DisplayName("while what is under way does not come back, what this instance holds is told, and what is in the way")
+	void tellsOfHoldsWithoutTheWaits() throws InterruptedException {
+		this.locks.acquire("stock");
+		new DefaultSemaphoreService(this.engine).acquire(SemaphoreRequest.of("calls", 1));
+		Thread caller = new Thread(() -> this.locks.acquireAsync(LockRequest.of(STUCK)));
+		caller.start();
+		this.stuck.await();
+		LocksView view = new LocksEndpoint(this.engine).locks(null, null);
+		assertThat(view.held()).extracting(LocksView.Held::key).containsExactly("stock");
+		assertThat(view.cut()).isTrue();
+		assertThat(view.fleet().problem()).startsWith("The look at this instance failed: ");
+		SemaphoresView semaphores = new SemaphoresEndpoint(this.engine).semaphores(null, null);
+		assertThat(semaphores.held()).extracting(SemaphoresView.Held::key).containsExactly("calls");
+		assertThat(semaphores.cut()).isTrue();
+		assertThat(semaphores.fleet().problem()).startsWith("The look at this instance failed: ");
+		this.end.countDown();
+		await().untilAsserted(() -> assertThat(new LocksEndpoint(this.engine).locks(null, null).cut()).isFalse());
+		caller.join();
+	}
+
+}
