@@ -55,7 +55,8 @@ class PackageRulesTests {
 					"org.apache.commons.logging.."), //
 			"io.holdfast.actuate",
 			List.of("io.holdfast", "io.holdfast.engine", "org.springframework.boot.actuate..",
-					"org.springframework.boot.health..", "org.springframework.lang..", "org.apache.commons.logging.."), //
+					"org.springframework.boot.health..", "org.springframework.lang..", "org.springframework.http..",
+					"org.springframework.util..", "org.springframework.web.server..", "org.apache.commons.logging.."), //
 			"io.holdfast.autoconfigure", List.of(".."));
 
 	static Stream<String> packages() {

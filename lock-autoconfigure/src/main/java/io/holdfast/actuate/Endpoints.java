@@ -4,11 +4,15 @@ import java.time.Instant;
 import java.util.List;
 import java.util.function.Supplier;
 
+import io.holdfast.LeaseStoreException;
 import io.holdfast.engine.Fleet;
 import io.holdfast.engine.InstanceInfo;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
+import org.springframework.http.HttpStatus;
+import org.springframework.util.ClassUtils;
+import org.springframework.web.server.ResponseStatusException;
 
 /**
  * What both endpoints do with what they are asked.
@@ -18,6 +22,10 @@ final class Endpoints {
 	private static final int DEFAULT_LIMIT = 100;
 
 	private static final int MAX_LIMIT = 1000;
+
+	/** Over JMX alone the exception is the answer. */
+	private static final boolean WEB = ClassUtils.isPresent("org.springframework.web.server.ResponseStatusException",
+			Endpoints.class.getClassLoader());
 
 	private Endpoints() {
 	}
@@ -39,12 +47,25 @@ final class Endpoints {
 	}
 
 	/** Do what refuses what makes no sense, and have the caller told so. */
-	static <T> T checked(Supplier<T> action) {
+	static <T extends @Nullable Object> T checked(Supplier<T> action) {
 		try {
 			return action.get();
 		}
 		catch (IllegalArgumentException ex) {
 			throw invalid(String.valueOf(ex.getMessage()), ex);
+		}
+	}
+
+	/**
+	 * Do what there is no answer to while the store fails, and have the caller told so:
+	 * there is nothing wrong with the request, nor with this instance.
+	 */
+	static <T extends @Nullable Object> T answered(Supplier<T> action) {
+		try {
+			return checked(action);
+		}
+		catch (LeaseStoreException ex) {
+			throw WEB ? Web.unavailable(ex) : ex;
 		}
 	}
 
@@ -71,6 +92,14 @@ final class Endpoints {
 			return new InstanceView(member.instance(), info.application(), info.host(), info.process(),
 					Instant.ofEpochMilli(member.startedMillis()), Instant.ofEpochMilli(member.seenMillis()));
 		}).toList();
+	}
+
+	private static final class Web {
+
+		static RuntimeException unavailable(LeaseStoreException ex) {
+			return new ResponseStatusException(HttpStatus.SERVICE_UNAVAILABLE, ex.getMessage(), ex);
+		}
+
 	}
 
 }

@@ -89,7 +89,7 @@ public class LocksEndpoint {
 	@ReadOperation
 	public @Nullable LockView lock(@Selector(match = Match.ALL_REMAINING) String... key) {
 		String name = Endpoints.checked(() -> LockRequest.of(Endpoints.key(key)).key());
-		Standing standing = this.fleet.look(Family.LOCKS, name);
+		Standing standing = Endpoints.answered(() -> this.fleet.look(Family.LOCKS, name));
 		return standing.isEmpty() ? null : LockViews.of(standing, new Parts().look(this.fleet::reports), Instant.now());
 	}
 
@@ -101,7 +101,7 @@ public class LocksEndpoint {
 	 */
 	@DeleteOperation
 	public ReleaseView release(String key) {
-		return Endpoints.checked(() -> new ReleaseView(this.locks.forceRelease(key)));
+		return Endpoints.answered(() -> new ReleaseView(this.locks.forceRelease(key)));
 	}
 
 	private static boolean isLock(Entry entry) {

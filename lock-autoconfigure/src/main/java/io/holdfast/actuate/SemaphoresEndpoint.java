@@ -89,7 +89,7 @@ public class SemaphoresEndpoint {
 	@ReadOperation
 	public @Nullable SemaphoreView semaphore(@Selector(match = Match.ALL_REMAINING) String... key) {
 		String name = Endpoints.checked(() -> SemaphoreRequest.of(Endpoints.key(key), 1).key());
-		Standing standing = this.fleet.look(Family.SEMAPHORES, name);
+		Standing standing = Endpoints.answered(() -> this.fleet.look(Family.SEMAPHORES, name));
 		return standing.isEmpty() ? null
 				: SemaphoreViews.of(standing, new Parts().look(this.fleet::reports), Instant.now());
 	}
@@ -111,7 +111,7 @@ public class SemaphoresEndpoint {
 					+ " 'clear': give either \"limit\": a number, to set the limit, or \"clear\": true, to clear it",
 					null);
 		}
-		Endpoints.checked(() -> {
+		Endpoints.answered(() -> {
 			if (limit == null) {
 				return this.semaphores.clearLimit(key);
 			}
@@ -128,7 +128,7 @@ public class SemaphoresEndpoint {
 	 */
 	@DeleteOperation
 	public ReleaseView release(String key) {
-		return Endpoints.checked(() -> new ReleaseView(this.semaphores.forceRelease(key)));
+		return Endpoints.answered(() -> new ReleaseView(this.semaphores.forceRelease(key)));
 	}
 
 	private static boolean isSemaphore(Entry entry) {

@@ -14,11 +14,16 @@ import io.holdfast.engine.LeaseStore;
 import io.holdfast.engine.Resource;
 import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.memory.MemoryLeases;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
+import org.springframework.http.HttpStatus;
+import org.springframework.web.server.ResponseStatusException;
+
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -76,6 +81,26 @@ class StoreTroubleTests {
 		this.end.countDown();
 		await().untilAsserted(() -> assertThat(new LocksEndpoint(this.engine).locks(null, null).cut()).isFalse());
 		caller.join();
+	}
+
+	@Test
+	@DisplayName("what cannot be read or changed because the store fails is answered with 503, and why")
+	void answersWithUnavailable() {
+		this.store.close();
+		LocksEndpoint endpoint = new LocksEndpoint(this.engine);
+		SemaphoresEndpoint semaphores = new SemaphoresEndpoint(this.engine);
+		expectUnavailable(() -> endpoint.lock("a"), "The look at 'a' failed: ");
+		expectUnavailable(() -> endpoint.release("a"), "The inspection of lock 'a' failed: ");
+		expectUnavailable(() -> semaphores.semaphore("a"), "The look at 'a' failed: ");
+		expectUnavailable(() -> semaphores.limit("a", 1, null), "Setting the limit of semaphore 'a' failed: ");
+		expectUnavailable(() -> semaphores.release("a"), "The inspection of semaphore 'a' failed: ");
+	}
+
+	private static void expectUnavailable(ThrowingCallable request, String reason) {
+		assertThatExceptionOfType(ResponseStatusException.class).isThrownBy(request).satisfies((ex) -> {
+			assertThat(ex.getStatusCode()).isEqualTo(HttpStatus.SERVICE_UNAVAILABLE);
+			assertThat(ex.getReason()).startsWith(reason);
+		});
 	}
 
 }

@@ -1,0 +1,96 @@
+package io.holdfast.sample;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+
+import io.holdfast.sample.Instances.Instance;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.http.HttpMethod;
+import org.springframework.http.MediaType;
+import org.springframework.test.web.servlet.client.RestTestClient;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * What the endpoints of an application that does not treat errors itself answer while
+ * Redis is down, and while it is silent.
+ */
+@ExtendWith(OutputCaptureExtension.class)
+@Timeout(60)
+class EndpointsWithoutRedisTests {
+
+	private static final ServerSocket SILENT = listen();
+
+	@AfterAll
+	static void stop() throws IOException {
+		SILENT.close();
+	}
+
+	private static ServerSocket listen() {
+		try {
+			return new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+		}
+		catch (IOException ex) {
+			throw new IllegalStateException(ex);
+		}
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { false, true })
+	@DisplayName("lists tell of the problem, and all else is answered with 503 and why, without a stack trace")
+	void unavailable(boolean silent, CapturedOutput output) {
+		int redis = silent ? SILENT.getLocalPort() : Instances.freePort();
+		try (ConfigurableApplicationContext context = new SpringApplicationBuilder(Bare.class).run("--server.port=0",
+				"--spring.data.redis.port=" + redis, "--holdfast.redis.command-timeout=500ms",
+				"--spring.web.error.include-message=always", "--spring.mvc.problemdetails.enabled=false")) {
+			Instance instance = new Instance(context,
+					context.getEnvironment().getRequiredProperty("local.server.port"));
+			for (String what : new String[] { "locks", "semaphores" }) {
+				instance.http()
+					.get()
+					.uri("/actuator/" + what)
+					.exchange()
+					.expectStatus()
+					.isOk()
+					.expectBody()
+					.jsonPath("$.fleet.problem")
+					.value(String.class, (problem) -> assertThat(problem).startsWith("The look for " + what));
+				expectUnavailable(instance.http().get().uri("/actuator/" + what + "/a"));
+				expectUnavailable(instance.http().delete().uri("/actuator/" + what + "?key=a"));
+			}
+			expectUnavailable(instance.http()
+				.method(HttpMethod.POST)
+				.uri("/actuator/semaphores")
+				.contentType(MediaType.APPLICATION_JSON)
+				.body("{\"key\":\"a\",\"limit\":1}"));
+		}
+		assertThat(output).doesNotContain("Servlet.service()").doesNotContain("LeaseStoreException");
+	}
+
+	private static void expectUnavailable(RestTestClient.RequestHeadersSpec<?> request) {
+		request.exchange()
+			.expectStatus()
+			.isEqualTo(503)
+			.expectBody()
+			.jsonPath("$.message")
+			.value(String.class, (message) -> assertThat(message).contains("'a' failed: "));
+	}
+
+	@EnableAutoConfiguration
+	static class Bare {
+
+	}
+
+}
