@@ -176,6 +176,25 @@ class EndpointsTests {
 	}
 
 	@Test
+	@DisplayName("several keys in one request are taken for one with commas, as documented: none of them is released")
+	void takesSeveralKeysForOne() {
+		List<LockLease> each = Stream.of("x", "y").map((key) -> acquire(own, key)).toList();
+		acquire(own, "x,y");
+		own.http()
+			.delete()
+			.uri("/actuator/locks?key=x&key=y")
+			.exchange()
+			.expectStatus()
+			.isOk()
+			.expectBody()
+			.jsonPath("$.released")
+			.isEqualTo(true);
+		assertThat(locks(own).status("x,y").isLocked()).isFalse();
+		assertThat(each).allMatch((lease) -> locks(own).status(lease.key()).isLocked());
+		each.forEach(LockLease::release);
+	}
+
+	@Test
 	@DisplayName("semaphores are read, their limits set and cleared, their permits released, where that is allowed")
 	void readsAndChangesSemaphores() {
 		PermitLease held = semaphores(other).acquire(SemaphoreRequest.of("call/out", 5).permits(2));
@@ -215,8 +234,10 @@ class EndpointsTests {
 	@CsvSource(delimiter = '|', textBlock = """
 			/locks?limit=0         | The limit of a page is 0, which is not from 1 to 1000
 			/locks?limit=1001      | The limit of a page is 1001, which is not from 1 to 1000
+			/locks?limit=0&limit=5 | The limit of a page is 0, which is not from 1 to 1000
 			/locks?limit=many      | Parameter mapping failure
 			/locks?cursor=nowhere  | The cursor is none that a page ended with
+			/locks?cursor=0-0&cursor=0-0 | The cursor is none that a page ended with
 			/locks/ /              | A lock's key must not be blank
 			/semaphores?limit=0    | The limit of a page is 0, which is not from 1 to 1000
 			/semaphores?cursor=<b> | The cursor is none that a page ended with
