@@ -67,9 +67,22 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		checkBounds(Duration.ofMillis(10), "wake-up.retry-interval", this.wakeUp.retryInterval());
 		checkBounds(MIN_LEASE, "wake-up.handoff-timeout", this.wakeUp.handoffTimeout());
 		checkBounds(Duration.ofMillis(50), "redis.command-timeout", this.redis.commandTimeout());
+		checkBounds(MIN_LEASE, "redis.longest-lease", this.redis.longestLease());
+		if (this.redis.failOverGrace()) {
+			checkLongest("lock.lease-time", this.lock.leaseTime());
+			checkLongest("semaphore.lease-time", this.semaphore.leaseTime());
+		}
 		if (this.fleet.key().isBlank()) {
 			throw new InvalidConfigurationPropertyValueException("holdfast.fleet.key", this.fleet.key(),
 					"it must not be blank");
+		}
+	}
+
+	private void checkLongest(String property, Duration leaseTime) {
+		if (leaseTime.compareTo(this.redis.longestLease()) > 0) {
+			throw new InvalidConfigurationPropertyValueException("holdfast." + property, leaseTime,
+					"it must not be longer than holdfast.redis.longest-lease (" + this.redis.longestLease().toMillis()
+							+ "ms), after which holdfast.redis.fail-over-grace takes every lease for over");
 		}
 	}
 
@@ -103,7 +116,8 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	RedisLeaseStore.Options storeOptions() {
 		return new RedisLeaseStore.Options(this.lock.keyPrefix(), this.semaphore.keyPrefix(),
 				this.wakeUp.channelPrefix(), this.lock.healMissingTtl(), this.lock.fenceRetention(),
-				this.wakeUp.handoffTimeout(), this.wakeUp.mode() == WakeUp.Mode.POLLING, this.fleet.key());
+				this.wakeUp.handoffTimeout(), this.wakeUp.mode() == WakeUp.Mode.POLLING, this.fleet.key(),
+				this.redis.failOverGrace() ? this.redis.longestLease() : null);
 	}
 
 	OptimisticTransactions.Options optimisticOptions() {
@@ -216,8 +230,14 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * time bounds: a release, a renewal by hand, an attempt without waiting
 	 * @param checks Whether Redis is asked, at the start and for the health endpoint, for
 	 * what may harm locks: an eviction policy, missing replicas, missing rights
+	 * @param failOverGrace Whether a server of Redis that was restarted, or has taken
+	 * over from another one, grants nothing new for as long as the longest lease, so that
+	 * holders get back what it does not know of. Not in a cluster
+	 * @param longestLease How long a lease may be at most with fail-over-grace; must be
+	 * the same for all applications that share locks or permits
 	 */
-	public record Redis(@DefaultValue("1s") Duration commandTimeout, @DefaultValue("true") boolean checks) {
+	public record Redis(@DefaultValue("1s") Duration commandTimeout, @DefaultValue("true") boolean checks,
+			@DefaultValue("false") boolean failOverGrace, @DefaultValue("30s") Duration longestLease) {
 
 	}
 

@@ -17,6 +17,13 @@ final class MemoryFence {
 		this.forgotten = nowMicros - 1;
 	}
 
+	/** The same, of which each goes its own way. */
+	MemoryFence copy() {
+		MemoryFence copy = new MemoryFence(this.stride, this.forgotten + 1);
+		copy.last = this.last;
+		return copy;
+	}
+
 	long advance(long nowMicros) {
 		this.last = Math.max(this.last + this.stride, nowMicros);
 		return this.last;

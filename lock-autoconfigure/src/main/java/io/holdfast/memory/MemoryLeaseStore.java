@@ -119,7 +119,8 @@ public final class MemoryLeaseStore implements LeaseStore {
 		Resource resource = renewal.resource();
 		return (resource.kind() == Kind.LOCK)
 				? this.leases.lock(resource.key(), (lock) -> lock.renew(renewal.token(), renewal.leaseMillis()))
-				: this.leases.permits(resource, (permits) -> permits.renew(renewal.token(), renewal.leaseMillis()));
+				: this.leases.permits(resource,
+						(permits) -> permits.renew(renewal.token(), renewal.permits(), renewal.leaseMillis()));
 	}
 
 	@Override

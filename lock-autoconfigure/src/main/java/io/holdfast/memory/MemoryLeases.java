@@ -44,6 +44,12 @@ public final class MemoryLeases {
 
 	private int sweptAt = SWEPT_FROM;
 
+	/** In microseconds. */
+	private long serverSince;
+
+	/** In microseconds. */
+	private long graceEndsAt;
+
 	/**
 	 * Create a world without leases, with a hand-off timeout of 5 seconds.
 	 * @param nanoTime its clock, in nanoseconds
@@ -143,6 +149,45 @@ public final class MemoryLeases {
 	}
 
 	/**
+	 * What is remembered now, as a server's replica would have it.
+	 * @return a copy
+	 */
+	public synchronized Replica replica() {
+		Map<String, MemoryLock> locks = new HashMap<>();
+		this.locks.forEach((key, lock) -> locks.put(key, lock.copy()));
+		Map<String, MemoryPermits> semaphores = new HashMap<>();
+		this.semaphores.forEach((key, permits) -> semaphores.put(key, permits.copy()));
+		return new Replica(locks, semaphores);
+	}
+
+	/**
+	 * Go on with what a replica knows, as Redis does after a fail-over.
+	 * @param replica what is remembered from now on; not to be used again
+	 * @param longestLease for how long nothing new is granted, while holders that renew
+	 * their leases have them again; 0, to do without
+	 */
+	public synchronized void failOver(Replica replica, Duration longestLease) {
+		this.locks.clear();
+		this.locks.putAll(replica.locks());
+		this.semaphores.clear();
+		this.semaphores.putAll(replica.semaphores());
+		if (!longestLease.isZero()) {
+			this.serverSince = clock();
+			this.graceEndsAt = this.serverSince + longestLease.toNanos() / 1000;
+		}
+	}
+
+	/** For how long nothing new is granted, in milliseconds. */
+	long grace() {
+		return Math.max(0, (this.graceEndsAt - this.now + 999) / 1000);
+	}
+
+	/** When grace began, in microseconds; what others granted before has lower fences. */
+	long serverSince() {
+		return this.serverSince;
+	}
+
+	/**
 	 * Whether nothing is remembered of any key, apart from fencing tokens and limits that
 	 * an operator has set.
 	 * @return whether nobody holds or waits for anything
@@ -215,6 +260,30 @@ public final class MemoryLeases {
 
 	long handoffMillis() {
 		return this.handoffMillis;
+	}
+
+	/**
+	 * A copy of what is remembered.
+	 */
+	public static final class Replica {
+
+		private final Map<String, MemoryLock> locks;
+
+		private final Map<String, MemoryPermits> semaphores;
+
+		private Replica(Map<String, MemoryLock> locks, Map<String, MemoryPermits> semaphores) {
+			this.locks = locks;
+			this.semaphores = semaphores;
+		}
+
+		private Map<String, MemoryLock> locks() {
+			return this.locks;
+		}
+
+		private Map<String, MemoryPermits> semaphores() {
+			return this.semaphores;
+		}
+
 	}
 
 	private record Listener(WakeUps wakeUps, BooleanSupplier reachable) {

@@ -47,10 +47,25 @@ final class MemoryLock {
 	private long queueExpiresAt;
 
 	MemoryLock(MemoryLeases leases, String key) {
+		this(leases, key, new MemoryFence(STRIDE, leases.now()));
+	}
+
+	private MemoryLock(MemoryLeases leases, String key, MemoryFence fence) {
 		this.leases = leases;
 		this.resource = new Resource(Kind.LOCK, key);
-		this.fence = new MemoryFence(STRIDE, leases.now());
+		this.fence = fence;
 		this.shared = new MemoryPermits(leases, new Resource(Kind.READ_WRITE, key), this.fence, this);
+	}
+
+	/** The same, of which each goes its own way. */
+	MemoryLock copy() {
+		MemoryLock copy = new MemoryLock(this.leases, this.resource.key(), this.fence.copy());
+		copy.shared.take(this.shared);
+		copy.queue.addAll(this.queue);
+		copy.owner = this.owner;
+		copy.expiresAt = this.expiresAt;
+		copy.queueExpiresAt = this.queueExpiresAt;
+		return copy;
 	}
 
 	MemoryPermits shared() {
@@ -62,7 +77,7 @@ final class MemoryLock {
 		if (isFree()) {
 			settle(ask.token());
 		}
-		if (isFree()) {
+		if (isFree() && this.leases.grace() == 0) {
 			own(ask.token(), ask.leaseMillis());
 		}
 		if (ask.token().equals(this.owner)) {
@@ -104,6 +119,12 @@ final class MemoryLock {
 		boolean owns = token.equals(this.owner);
 		if (owns) {
 			lengthen(leaseMillis);
+		}
+		else if (isFree() && this.leases.grace() > 0) {
+			// It went with the server before, and nobody else has got it yet.
+			this.owner = token;
+			this.expiresAt = this.leases.after(leaseMillis);
+			return true;
 		}
 		return owns;
 	}
@@ -171,7 +192,7 @@ final class MemoryLock {
 	}
 
 	private void settle(String candidate) {
-		while (!this.queue.isEmpty()) {
+		while (!this.queue.isEmpty() && this.leases.grace() == 0) {
 			Queued head = this.queue.remove(0);
 			own(head.token(), head.claimMillis());
 			if (head.token().equals(candidate)
@@ -195,8 +216,11 @@ final class MemoryLock {
 	}
 
 	private Busy busy() {
-		return new Busy(ttl(), this.fence.lastOrForgotten(),
-				this.owner == null || !MemoryLeaseStore.TOKEN.matcher(this.owner).matches());
+		long last = Math.max(this.fence.lastOrForgotten(), this.leases.serverSince());
+		if (isFree()) {
+			return new Busy(this.leases.grace(), last, false);
+		}
+		return new Busy(ttl(), last, this.owner == null || !MemoryLeaseStore.TOKEN.matcher(this.owner).matches());
 	}
 
 	private int place(String token) {

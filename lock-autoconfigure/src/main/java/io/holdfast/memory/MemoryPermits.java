@@ -63,6 +63,22 @@ final class MemoryPermits {
 		this.lock = lock;
 	}
 
+	/** Be the same as others, which are not changed by what happens to these. */
+	void take(MemoryPermits others) {
+		others.holders.values().forEach(this::put);
+		this.queue.putAll(others.queue);
+		this.asked = others.asked;
+		this.limit = others.limit;
+		this.until = others.until;
+	}
+
+	/** The same semaphore, of which each goes its own way. */
+	MemoryPermits copy() {
+		MemoryPermits copy = new MemoryPermits(this.leases, this.resource, this.fence.copy(), null);
+		copy.take(this);
+		return copy;
+	}
+
 	AcquireReply acquire(Ask ask, boolean polls, boolean enqueue) {
 		drop();
 		String token = ask.token();
@@ -74,7 +90,8 @@ final class MemoryPermits {
 		if (isLocked()) {
 			return busy();
 		}
-		if (!this.holders.containsKey(token) && isUnderWriter(ask)) {
+		boolean open = this.leases.grace() == 0;
+		if (open && !this.holders.containsKey(token) && isUnderWriter(ask)) {
 			hold(ask, ask.leaseMillis());
 		}
 		if (!this.holders.containsKey(token)) {
@@ -86,7 +103,7 @@ final class MemoryPermits {
 			}
 			settle(token);
 			boolean mayPass = this.queue.isEmpty() || !ask.fair();
-			if (!this.holders.containsKey(token) && mayPass && this.used + ask.permits() <= all) {
+			if (open && !this.holders.containsKey(token) && mayPass && this.used + ask.permits() <= all) {
 				hold(ask, ask.leaseMillis());
 			}
 		}
@@ -119,8 +136,13 @@ final class MemoryPermits {
 		return held != null;
 	}
 
-	boolean renew(String token, long leaseMillis) {
+	boolean renew(String token, int permits, long leaseMillis) {
 		drop();
+		if (this.leases.grace() > 0 && !this.holders.containsKey(token) && !isLocked()) {
+			// It went with the server before, and nobody else has got anything yet.
+			this.queue.remove(token);
+			put(new Held(token, permits, this.leases.after(leaseMillis)));
+		}
 		return lengthen(token, leaseMillis) != null;
 	}
 
@@ -199,16 +221,20 @@ final class MemoryPermits {
 	}
 
 	private Busy busy() {
+		long last = Math.max(this.fence.lastOrForgotten(), this.leases.serverSince());
 		if (this.lock != null && isLocked()) {
-			return new Busy(this.lock.ttl(), this.fence.lastOrForgotten(), true);
+			return new Busy(this.lock.ttl(), last, true);
+		}
+		if (this.leases.grace() > 0) {
+			return new Busy(this.leases.grace(), last, false);
 		}
 		long ttl = isHeld() ? this.leases.millisUntil(this.byEnd.first().expiresAt()) : 1000;
-		return new Busy(ttl, this.fence.lastOrForgotten(), false);
+		return new Busy(ttl, last, false);
 	}
 
 	/** Grants as many of those who wait as fit, in their order: nobody passes another. */
 	private void settle(String candidate) {
-		while (!this.queue.isEmpty() && !isLocked()) {
+		while (!this.queue.isEmpty() && !isLocked() && this.leases.grace() == 0) {
 			Queued head = this.queue.values().iterator().next();
 			Ask ask = head.ask();
 			int all = limitOf(ask);

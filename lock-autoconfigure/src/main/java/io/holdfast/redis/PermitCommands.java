@@ -31,52 +31,58 @@ final class PermitCommands {
 
 	private final Replies replies;
 
+	private final FailOverGrace grace;
+
 	PermitCommands(Options options, boolean cluster, ScriptExecutor executor, Replies replies) {
 		this.options = options;
 		this.cluster = cluster;
 		this.executor = executor;
 		this.replies = replies;
+		this.grace = options.grace();
 	}
 
 	CompletableFuture<AcquireReply> acquire(Resource resource, Ask ask, String mode, boolean enqueue) {
-		return change(Script.PERMITS_ACQUIRE, resource,
+		return change(Script.PERMITS_ACQUIRE, resource, ask.leaseMillis(),
 				(reply) -> this.replies.acquired(this.options.keyOf(resource), reply, 0), ask.token(), ask.permits(),
 				ask.limit(), ask.fair(), (ask.under() != null) ? ask.under() : "", ask.leaseMillis(), ask.claimMillis(),
 				mode, enqueue);
 	}
 
 	CompletableFuture<ReleaseReply> release(Resource resource, Ask ended) {
-		return change(Script.PERMITS_RELEASE, resource, (reply) -> new ReleaseReply(Replies.flag(reply.get(0)), null),
-				ended.token());
+		return change(Script.PERMITS_RELEASE, resource, 0,
+				(reply) -> new ReleaseReply(Replies.flag(reply.get(0)), null), ended.token());
 	}
 
 	CompletableFuture<Boolean> shrink(Resource resource, Ask held, int kept) {
-		return change(Script.PERMITS_SHRINK, resource, (reply) -> Replies.flag(reply.get(0)), held.token(), kept);
+		return change(Script.PERMITS_SHRINK, resource, 0, (reply) -> Replies.flag(reply.get(0)), held.token(), kept);
 	}
 
 	CompletableFuture<Boolean> limit(Resource resource, @Nullable Integer limit) {
-		return change(Script.PERMITS_LIMIT, resource, (reply) -> Replies.flag(reply.get(0)),
+		return change(Script.PERMITS_LIMIT, resource, 0, (reply) -> Replies.flag(reply.get(0)),
 				(limit != null) ? limit : "");
 	}
 
-	private <T> CompletableFuture<T> change(Script script, Resource resource, Function<List<?>, T> reply,
-			Object... args) {
+	private <T> CompletableFuture<T> change(Script script, Resource resource, long leaseMillis,
+			Function<List<?>, T> reply, Object... args) {
 		Stream<Object> common = Stream.of(letter(resource), this.options.fenceRetention(),
 				this.options.handoffTimeout(), this.options.channelPrefix(), this.cluster, resource.key());
-		return this.executor.execute(script, () -> keys(resource).toBytes(), Stream.concat(common, Stream.of(args)),
-				this.options.keyOf(resource), reply);
+		return this.executor.execute(script, () -> {
+			this.grace.check(leaseMillis);
+			return this.grace.keys(keys(resource).toBytes());
+		}, this.grace.args(Stream.concat(common, Stream.of(args))), this.options.keyOf(resource), reply);
 	}
 
 	<T> CompletableFuture<T> renew(List<Renewal> renewals, String what, Function<List<?>, T> reply) {
 		Stream<?> args = renewals.stream()
 			.flatMap((renewal) -> Stream.of(renewal.token(), renewal.permits(), renewal.leaseMillis()));
 		return this.executor.execute(Script.PERMITS_RENEW,
-				() -> renewals.stream()
+				() -> this.grace.keys(renewals.stream()
+					.peek((renewal) -> this.grace.check(renewal.leaseMillis()))
 					.map((renewal) -> keys(renewal.resource()))
 					.flatMap((keys) -> Stream.of(keys.holders(), keys.queue(), keys.state()))
 					.map(RedisKeys::bytes)
-					.toArray(byte[][]::new),
-				args, what, reply);
+					.toArray(byte[][]::new)),
+				this.grace.args(args), what, reply);
 	}
 
 	CompletableFuture<PermitState> inspect(Resource resource, int maxHolders) {

@@ -35,6 +35,8 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	private final Replies replies = new Replies();
 
+	private final FailOverGrace grace;
+
 	private final PermitCommands permits;
 
 	private final Examination examination;
@@ -48,13 +50,19 @@ public final class RedisLeaseStore implements LeaseStore {
 	 * @param template where Redis is: only its connection factory is used. Its
 	 * serializers, and transactions that it takes part in, do not matter
 	 * @param options how to use it
-	 * @throws IllegalStateException if the template has no connection factory
+	 * @throws IllegalStateException if the template has no connection factory, or leads
+	 * to a cluster where there is to be a fail-over grace
 	 */
 	public RedisLeaseStore(StringRedisTemplate template, Options options) {
 		Script.load();
 		RedisConnectionFactory factory = template.getRequiredConnectionFactory();
 		this.options = options;
 		this.cluster = Drivers.isCluster(factory);
+		this.grace = options.grace();
+		if (this.cluster && options.longestLease() != null) {
+			throw new IllegalStateException("There is no fail-over grace in a Redis cluster, where a script cannot"
+					+ " look at what is remembered of its server: set holdfast.redis.fail-over-grace to false");
+		}
 		this.executor = ScriptExecutor.of(factory);
 		this.listener = options.polling() ? null
 				: new WakeUpListener(factory, this.executor, options.channelPrefix(), this.cluster);
@@ -110,7 +118,7 @@ public final class RedisLeaseStore implements LeaseStore {
 			return this.permits.acquire(resource, ask, mode(), enqueue);
 		}
 		Duration healMissingTtl = this.options.healMissingTtl();
-		return execute(Script.ACQUIRE, resource,
+		return change(Script.ACQUIRE, resource, ask,
 				(reply) -> this.replies.acquired(this.options.keyOf(resource), reply, 0), ask.token(),
 				ask.leaseMillis(), ask.claimMillis(), mode(), enqueue, (healMissingTtl != null) ? healMissingTtl : 0,
 				this.options.fenceRetention(), queueMillis(ask.claimMillis()), this.options.channelPrefix(),
@@ -123,8 +131,8 @@ public final class RedisLeaseStore implements LeaseStore {
 			return this.permits.release(resource, ended);
 		}
 		Ask queued = (next != null) ? next : Ask.unknown("", 0);
-		return execute(Script.RELEASE, resource, (reply) -> released(resource, reply), ended.token(), queued.token(),
-				queued.leaseMillis(), queued.claimMillis(), mode(), this.options.fenceRetention(),
+		return change(Script.RELEASE, resource, queued, (reply) -> released(resource, reply), ended.token(),
+				queued.token(), queued.leaseMillis(), queued.claimMillis(), mode(), this.options.fenceRetention(),
 				queueMillis(queued.claimMillis()), this.options.channelPrefix(), this.cluster, resource.key());
 	}
 
@@ -156,10 +164,13 @@ public final class RedisLeaseStore implements LeaseStore {
 			return this.permits.renew(renewals, what, reply);
 		}
 		return this.executor.execute(Script.RENEW,
-				() -> renewals.stream()
+				() -> this.grace.keys(renewals.stream()
+					.peek((renewal) -> this.grace.check(renewal.leaseMillis()))
 					.map((renewal) -> RedisKeys.bytes(this.options.keyOf(renewal.resource())))
-					.toArray(byte[][]::new),
-				renewals.stream().flatMap((renewal) -> Stream.of(renewal.token(), renewal.leaseMillis())), what, reply);
+					.toArray(byte[][]::new)),
+				this.grace
+					.args(renewals.stream().flatMap((renewal) -> Stream.of(renewal.token(), renewal.leaseMillis()))),
+				what, reply);
 	}
 
 	@Override
@@ -197,6 +208,16 @@ public final class RedisLeaseStore implements LeaseStore {
 			this.listener.close();
 		}
 		this.executor.close();
+	}
+
+	private <T> CompletableFuture<T> change(Script script, Resource lock, Ask ask, Function<List<?>, T> reply,
+			Object... args) {
+		String key = this.options.keyOf(lock);
+		return this.executor.execute(script, () -> {
+			this.options.check(lock);
+			this.grace.check(ask.leaseMillis());
+			return this.grace.keys(RedisKeys.of(key, this.cluster).toBytes());
+		}, this.grace.args(Stream.of(args)), key, reply);
 	}
 
 	private <T> CompletableFuture<T> execute(Script script, Resource lock, Function<List<?>, T> reply, Object... args) {
@@ -245,21 +266,28 @@ public final class RedisLeaseStore implements LeaseStore {
 	 * Redis without Pub/Sub
 	 * @param fleetKey where instances say that they are there; what they report to each
 	 * other is for a moment at keys that begin with it
+	 * @param longestLease for how long a server that is not the one which granted before
+	 * grants nothing new: no lease may be longer, of nobody. {@code null} to do without,
+	 * as a cluster must
 	 */
 	public record Options(String lockPrefix, String semaphorePrefix, String channelPrefix,
 			@Nullable Duration healMissingTtl, Duration fenceRetention, Duration handoffTimeout, boolean polling,
-			String fleetKey) {
+			String fleetKey, @Nullable Duration longestLease) {
 
 		/**
 		 * The defaults: prefixes {@code lock:}, {@code semaphore:} and
 		 * {@code holdfast:wake:}, keys without expiry left alone, fences remembered for
 		 * 24 hours, hand-off timeout 5 seconds, wake-ups by Pub/Sub, fleet key
-		 * {@code holdfast:fleet}.
+		 * {@code holdfast:fleet}, no grace after a fail-over.
 		 * @return the default options
 		 */
 		public static Options defaults() {
 			return new Options("lock:", "semaphore:", "holdfast:wake:", null, Duration.ofHours(24),
-					Duration.ofSeconds(5), false, "holdfast:fleet");
+					Duration.ofSeconds(5), false, "holdfast:fleet", null);
+		}
+
+		FailOverGrace grace() {
+			return new FailOverGrace(this.longestLease, this.fleetKey + ":server");
 		}
 
 		/**

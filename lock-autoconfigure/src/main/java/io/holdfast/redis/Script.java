@@ -13,23 +13,23 @@ import java.util.HexFormat;
  */
 enum Script {
 
-	ACQUIRE("lock-shared.lua", "lock-acquire.lua"),
+	ACQUIRE("grace.lua", "lock-shared.lua", "lock-acquire.lua"),
 
-	RELEASE("lock-shared.lua", "lock-release.lua"),
+	RELEASE("grace.lua", "lock-shared.lua", "lock-release.lua"),
 
-	RENEW("renew.lua"),
+	RENEW("grace.lua", "renew.lua"),
 
 	INSPECT("lock-inspect.lua"),
 
-	PERMITS_ACQUIRE("permits-shared.lua", "permits-acquire.lua"),
+	PERMITS_ACQUIRE("grace.lua", "permits-shared.lua", "permits-acquire.lua"),
 
-	PERMITS_RELEASE("permits-shared.lua", "permits-release.lua"),
+	PERMITS_RELEASE("grace.lua", "permits-shared.lua", "permits-release.lua"),
 
-	PERMITS_SHRINK("permits-shared.lua", "permits-shrink.lua"),
+	PERMITS_SHRINK("grace.lua", "permits-shared.lua", "permits-shrink.lua"),
 
-	PERMITS_LIMIT("permits-shared.lua", "permits-limit.lua"),
+	PERMITS_LIMIT("grace.lua", "permits-shared.lua", "permits-limit.lua"),
 
-	PERMITS_RENEW("permits-renew.lua"),
+	PERMITS_RENEW("grace.lua", "permits-renew.lua"),
 
 	PERMITS_INSPECT("permits-inspect.lua"),
 

@@ -1,7 +1,7 @@
 -- Takes the lock for a token if nobody has it and nobody waits before it.
 --
 -- ARGV: token, lease, claim, mode, enqueue (0 or 1), life for a lock without end (0: leave it alone), retention of the
--- fence, life of the queue, channel prefix, cluster (0 or 1), the key as its user named it; times in milliseconds.
+-- fence, life of the queue, channel prefix, cluster (0 or 1), the key as its user named it; times in milliseconds. See grace.lua for the last.
 -- Returns {1, fence, ttl} if the token owns the lock, else {0, the owner's ttl, last fence, owner is foreign (0 or 1)}.
 
 local token, lease, claim, mode = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
@@ -11,7 +11,7 @@ retention, queueTtl, channelPrefix, cluster, userKey = tonumber(ARGV[7]), tonumb
 if not owner then
   settle(token)
 end
-if not owner then
+if not owner and grace == 0 then
   grant(token, integer(lease))
   return { 1, integer(fence), lease }
 end

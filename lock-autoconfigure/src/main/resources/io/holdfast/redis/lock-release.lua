@@ -1,7 +1,7 @@
 -- Ends a token, whether it holds the lock or waits for it, and may put another of its instance in its place.
 --
 -- ARGV: token, next or '', next's lease, next's claim, next's mode, retention of the fence, life of the queue, channel
--- prefix, cluster (0 or 1), the key as its user named it; times in milliseconds.
+-- prefix, cluster (0 or 1), the key as its user named it; times in milliseconds. See grace.lua for the last.
 -- Returns {released (0 or 1)} and, if next owns the lock, 1, fence, ttl; if it is in the queue, 0, the owner's ttl, last
 -- fence, owner is foreign (0 or 1); else -1.
 

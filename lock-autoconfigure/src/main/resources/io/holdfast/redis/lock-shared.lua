@@ -33,9 +33,10 @@ local STRIDE = 64
 -- The script sets these before it grants or queues anything.
 local retention, queueTtl, channelPrefix, cluster, userKey
 
--- The last fence, for telling old hand-offs from new ones. If it is gone, all before now were lower than this.
+-- The last fence, for telling old hand-offs from new ones. If it is gone, all before now were lower than this; and all of
+-- servers before this one, of which it may know too little, were lower than the time when that began.
 local function lastFence()
-  return fence > 0 and fence or now - 1
+  return math.max(fence > 0 and fence or now - 1, serverSince)
 end
 
 local function integer(number)
@@ -47,13 +48,13 @@ local function instanceOf(token)
   return instance and #instance == 32 and instance or nil
 end
 
--- How long the owner has the key from now, -1 for no end.
+-- How long the owner has the key from now, -1 for no end; or it is kept for one that nobody here knows of.
 local function ownerTtl()
-  return sharedTtl or redis.call('PTTL', lockKey)
+  return owner and (sharedTtl or redis.call('PTTL', lockKey)) or grace
 end
 
 local function isForeign(value)
-  return instanceOf(value) == nil
+  return value and instanceOf(value) == nil
 end
 
 -- Follows the clock as well as the last fence, so that it also grows if the last one was lost or has expired.
@@ -120,7 +121,7 @@ end
 -- Gives the lock, which counts as absent, to the head of the queue; if its instance is gone, to the one behind it.
 -- Leaves no owner if nobody took it; the key may then still hold the last one that was tried.
 local function settle(candidate)
-  while #queue > 0 do
+  while #queue > 0 and grace == 0 do
     local member = queue[1]
     redis.call('ZREM', queueKey, member)
     removeAt(1)

@@ -56,7 +56,7 @@ end
 
 if not excluded then
   -- The limit of a read-write lock is what its writer holds.
-  if under ~= '' and redis.call('ZSCORE', holdersKey, under .. ':' .. limit) then
+  if under ~= '' and grace == 0 and redis.call('ZSCORE', holdersKey, under .. ':' .. limit) then
     return take()
   end
   local most = fixedLimit or tonumber(limit)
@@ -71,7 +71,7 @@ if not excluded then
   if settle(token, lease) then
     return granted(lease)
   end
-  if (waiting == 0 or not fair) and used + permits <= most then
+  if grace == 0 and (waiting == 0 or not fair) and used + permits <= most then
     return take()
   end
 end
@@ -87,6 +87,9 @@ end
 save()
 if excluded then
   return { 0, redis.call('PTTL', holdersKey), lastFence(), 1 }
+end
+if grace > 0 then
+  return { 0, grace, lastFence(), 0 }
 end
 local first = redis.call('ZRANGE', holdersKey, 0, 0, 'WITHSCORES')
 return { 0, first[2] and first[2] - now or 1000, lastFence(), 0 }

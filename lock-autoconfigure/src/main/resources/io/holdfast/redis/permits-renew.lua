@@ -1,14 +1,37 @@
 -- Lengthens the leases of many tokens, and never shortens one; or has them end at a given time.
 --
 -- KEYS: for each of them holders, queue, state. ARGV: for each of them the token, its permits as far as it knows, and how
--- many milliseconds its lease is to last from now, at least; negative, if it is to last no longer, either.
+-- many milliseconds its lease is to last from now, at least; negative, if it is to last no longer, either. See grace.lua
+-- for what comes last.
 -- Returns for each of them 1 if the token holds permits, else 0.
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
 local kept = {}
-for i = 1, #KEYS / 3 do
+-- Its server is gone, and took it along; nobody else has got anything yet.
+local function holdAgain(holders, queue, state, token, permits)
+  local last = redis.call('ZRANGE', holders, -1, -1)[1]
+  if last and not string.find(last, '^%x+:%d+:%d+$') then
+    -- Somebody else's.
+    return false
+  end
+  local waiter = string.match(redis.call('HGET', state, token) or '', '^%d+(:.*)$')
+  if waiter then
+    redis.call('ZREM', queue, token .. waiter)
+  end
+  redis.call('HDEL', state, token)
+  redis.call('ZADD', holders, 0, token .. ':' .. permits)
+  if permits ~= '1' then
+    redis.call('HSET', state, token, permits)
+  end
+  if redis.call('HEXISTS', state, 'used') == 1 then
+    redis.call('HINCRBY', state, 'used', permits)
+  end
+  return true
+end
+
+for i = 1, keyCount / 3 do
   local holders, queue, state = KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i]
   local token, lease = ARGV[3 * i - 2], tonumber(ARGV[3 * i])
   local ends = now + math.abs(lease)
@@ -33,7 +56,11 @@ for i = 1, #KEYS / 3 do
       wrong = true
     end
   end
-  kept[i] = not wrong and score and tonumber(score) > now and 1 or 0
+  if grace > 0 and lease > 0 and not wrong and not score then
+    entry = token .. ':' .. ARGV[3 * i - 1]
+    score = holdAgain(holders, queue, state, token, ARGV[3 * i - 1]) and 0
+  end
+  kept[i] = not wrong and score and (tonumber(score) > now or grace > 0 and lease > 0) and 1 or 0
   if kept[i] == 1 and (lease < 0 or tonumber(score) < ends) then
     -- This write comes first, as Redis allows it when its memory is full.
     local last = math.max(ends, tonumber(said[2]) or now + redis.call('PTTL', holders))

@@ -2,7 +2,8 @@
 --
 -- KEYS: holders, queue, state; a semaphore's limit or a read-write lock's fence. Only the server's time decides anything.
 -- ARGV: S for a semaphore or R for a read-write lock, retention of the latter's fence, time that every hand-off is given,
--- channel prefix, cluster (0 or 1), the key as its user named it; then what each script says. Times in milliseconds.
+-- channel prefix, cluster (0 or 1), the key as its user named it; then what each script says. Times in milliseconds. See
+-- grace.lua for the last.
 -- These reads come before every write: a key of a wrong type ends the script before it has changed anything.
 
 local holdersKey, queueKey, stateKey = KEYS[1], KEYS[2], KEYS[3]
@@ -56,9 +57,10 @@ local function advanceFence()
   changed, advanced = true, true
 end
 
--- The last fence, for telling old hand-offs from new ones. If it is gone, all before now were lower than this.
+-- The last fence, for telling old hand-offs from new ones. If it is gone, all before now were lower than this; and all of
+-- servers before this one, of which it may know too little, were lower than the time when that began.
 local function lastFence()
-  return integer(fence > 0 and fence or micros - 1)
+  return integer(math.max(fence > 0 and fence or micros - 1, serverSince))
 end
 
 -- The state tells of each waiter, by its token, when it asked last and its entry in the queue without the token; of each
@@ -178,7 +180,7 @@ end
 -- the candidate was among them, which is granted a full lease; all others get their claim.
 local function settle(candidate, lease)
   local served = false
-  while waiting > 0 and not excluded do
+  while waiting > 0 and not excluded and grace == 0 do
     local head = redis.call('ZRANGE', queueKey, 0, 0, 'WITHSCORES')
     local token, permits, claim, limit, mode = string.match(head[1], '^(%x+:%d+):(%d+):(%d+):(%d+):([sp])$')
     if not token then

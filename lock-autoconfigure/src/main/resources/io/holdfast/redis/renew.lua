@@ -1,11 +1,12 @@
 -- Lengthens the leases of many keys, and never shortens one; or has them end at a given time.
 --
 -- KEYS: keys. ARGV: for each of them the token and how many milliseconds its lease is to last from now, at least; negative,
--- if it is to last no longer, either.
+-- if it is to last no longer, either. See grace.lua for what comes last.
 -- Returns for each of them 1 if the token owns it, else 0.
 
 local kept = {}
-for i, key in ipairs(KEYS) do
+for i = 1, keyCount do
+  local key = KEYS[i]
   local token, lease = ARGV[2 * i - 1], tonumber(ARGV[2 * i])
   local value = redis.pcall('GET', key)
   if type(value) == 'table' and not string.find(value.err, 'WRONGTYPE', 1, true) then
@@ -18,6 +19,10 @@ for i, key in ipairs(KEYS) do
     if lease < 0 or redis.call('PTTL', key) < lease then
       redis.call('PEXPIRE', key, string.format('%.0f', math.abs(lease)))
     end
+    kept[i] = 1
+  elseif not value and grace > 0 and lease > 0 then
+    -- Its server is gone, and took the lock with it; nobody else has got it yet.
+    redis.call('SET', key, token, 'PX', string.format('%.0f', lease))
     kept[i] = 1
   end
 end

@@ -1,0 +1,152 @@
+package io.holdfast.redis;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+
+import io.holdfast.engine.FailOverGraceContract;
+import io.holdfast.engine.LeaseStore;
+import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.StoreFailure;
+import io.holdfast.redis.RedisLeaseStore.Options;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.data.redis.connection.RedisConnection;
+import org.springframework.data.redis.core.RedisCallback;
+import org.springframework.data.redis.core.StringRedisTemplate;
+
+import static io.holdfast.engine.Locks.lock;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * The grace of the scripts. Here one server of Redis plays both of a fail-over: it gets
+ * back what was there before, and the memory of another one.
+ */
+@WithRedis
+class RedisFailOverGraceTests extends FailOverGraceContract {
+
+	private final TestRedis redis;
+
+	private final StringRedisTemplate template;
+
+	private final String prefix;
+
+	private final String serverKey;
+
+	RedisFailOverGraceTests(TestRedis redis) {
+		this.redis = redis;
+		this.template = redis.template();
+		this.prefix = redis.keyPrefix();
+		this.serverKey = this.prefix + "fleet:server";
+		this.template.opsForValue().set(this.serverKey, replicationId() + " 1");
+	}
+
+	private String replicationId() {
+		return Objects.requireNonNull(this.template.execute((RedisCallback<String>) (connection) -> Objects
+			.requireNonNull(connection.serverCommands().info("replication"))
+			.getProperty("master_replid")));
+	}
+
+	@Override
+	protected void failOver(Runnable lost) {
+		Map<String, byte[]> replica = new HashMap<>();
+		Map<String, Long> ttls = new HashMap<>();
+		this.template.execute((RedisCallback<@Nullable Void>) (connection) -> {
+			for (String key : keys()) {
+				replica.put(key, connection.keyCommands().dump(bytes(key)));
+				ttls.put(key, connection.keyCommands().pTtl(bytes(key)));
+			}
+			return null;
+		});
+		lost.run();
+		this.template.delete(keys());
+		this.template.execute((RedisCallback<@Nullable Void>) (connection) -> {
+			replica.forEach((key, value) -> restore(connection, key, value, ttls.get(key)));
+			return null;
+		});
+		this.template.opsForValue().set(this.serverKey, "0123 456");
+	}
+
+	private static void restore(RedisConnection connection, String key, byte[] value, long ttl) {
+		connection.keyCommands().restore(bytes(key), Math.max(0, ttl), value);
+	}
+
+	private static byte[] bytes(String text) {
+		return text.getBytes(StandardCharsets.UTF_8);
+	}
+
+	private Set<String> keys() {
+		return this.template.keys("*" + this.prefix + "*");
+	}
+
+	@Override
+	protected LeaseStore newStore() {
+		return newStore(false);
+	}
+
+	private LeaseStore newStore(boolean polling) {
+		Options options = new Options(this.prefix + "lock:", this.prefix + "semaphore:", this.prefix + "wake:", null,
+				Duration.ofSeconds(20), Duration.ofMillis(GRACE), polling, this.prefix + "fleet",
+				Duration.ofMillis(GRACE));
+		return new RedisLeaseStore(new StringRedisTemplate(this.redis.connectionFactory()), options);
+	}
+
+	@Override
+	protected LeaseStore newPollingStore() {
+		return newStore(true);
+	}
+
+	@Override
+	protected void leave(Instance instance) {
+		instance.store.close();
+	}
+
+	@Override
+	protected void elapse(Duration time) {
+		await().pollDelay(time).until(() -> true);
+	}
+
+	@Override
+	protected void putForeign(String key, String value, @Nullable Duration ttl) {
+		this.template.opsForValue().set(this.prefix + "lock:" + key, value);
+	}
+
+	@Test
+	@DisplayName("a server that nothing is remembered of is another one, and is remembered then")
+	void remembersTheServer() {
+		this.template.delete(this.serverKey);
+		busy(this.a.acquire(lock(KEY), Ask.forLock(this.a.token("1"), GRACE, GRACE)));
+		String remembered = Objects.requireNonNull(this.template.opsForValue().get(this.serverKey));
+		assertThat(remembered).matches(replicationId() + " \\d{16}");
+		busy(this.b.acquire(lock(KEY), Ask.forLock(this.b.token("1"), GRACE, GRACE)));
+		assertThat(this.template.opsForValue().get(this.serverKey)).as("since when").isEqualTo(remembered);
+	}
+
+	@Test
+	@DisplayName("a lease that could outlast the grace is refused before anything is written")
+	void refusesLongLeases() {
+		Ask tooLong = Ask.forLock(this.a.token("1"), GRACE + 1, GRACE);
+		assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> this.a.acquire(lock(KEY), tooLong))
+			.withMessageContaining("2001 ms")
+			.withMessageContaining("holdfast.redis.longest-lease (2000 ms)");
+		assertThat(keys()).containsExactly(this.serverKey);
+	}
+
+	@Test
+	@DisplayName("a clock that was set back does not make it longer than the longest lease")
+	void endsInAnyCase() {
+		this.template.opsForValue().set(this.serverKey, replicationId() + " 9000000000000000");
+		assertThat(busy(this.a.acquire(lock(KEY), Ask.forLock(this.a.token("1"), GRACE, GRACE))).ownerTtlMillis())
+			.isLessThanOrEqualTo(GRACE);
+	}
+
+}
