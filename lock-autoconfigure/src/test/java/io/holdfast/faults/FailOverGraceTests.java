@@ -1,0 +1,149 @@
+package io.holdfast.faults;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+
+import io.holdfast.Lease;
+import io.holdfast.LockRequest;
+import io.holdfast.ReleaseResult;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.testing.FaultProxy;
+import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.TestApplication;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import org.springframework.data.redis.core.script.RedisScript;
+
+import static io.holdfast.faults.Fleet.SOON;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Redis is restarted without its data while instances give holders grace: nobody else
+ * gets what somebody may still hold.
+ */
+@WithRedis
+class FailOverGraceTests {
+
+	private static final String KEY = "grace";
+
+	private static final Duration LEASE = Duration.ofSeconds(4);
+
+	private static final RedisScript<Boolean> IS_OVER = RedisScript.of("""
+			local time = redis.call('TIME')
+			local since = string.match(redis.call('GET', KEYS[1]) or '', ' (%d+)$')
+			return since and since + ARGV[1] * 1000 < time[1] * 1000000 + time[2]
+			""", Boolean.class);
+
+	private final RedisServer server;
+
+	private final Fleet fleet;
+
+	private final String serverKey;
+
+	FailOverGraceTests(TestRedis redis) {
+		this.server = redis.startServer();
+		this.fleet = Fleet.on(redis, this.server);
+		this.serverKey = TestApplication.fleetKey(redis.keyPrefix()) + ":server";
+		this.fleet.onServer((connection) -> this.fleet.observer()
+			.opsForValue()
+			.set(this.serverKey,
+					Objects.requireNonNull(connection.serverCommands().info("replication")).getProperty("master_replid")
+							+ " 1"));
+	}
+
+	@AfterEach
+	void close() {
+		this.fleet.close();
+	}
+
+	private static String[] properties() {
+		return new String[] { "holdfast.redis.fail-over-grace=true", "holdfast.redis.longest-lease=4s",
+				"holdfast.lock.lease-time=4s", "holdfast.semaphore.lease-time=4s", "holdfast.lock.wait-time=60s",
+				"holdfast.semaphore.wait-time=60s" };
+	}
+
+	private void awaitGraceIsOver() {
+		await("the grace is over").atMost(LEASE.plus(SOON))
+			.until(() -> Boolean.TRUE.equals(
+					this.fleet.observer().execute(IS_OVER, List.of(this.serverKey), String.valueOf(LEASE.toMillis()))));
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	@DisplayName("F14 a holder that lives keeps its lease, and others wait for it, also one that comes later")
+	void holderLives(What what) {
+		Lease lease = what.acquire.apply(this.fleet.start(properties()));
+		List<CompletableFuture<Lease>> others = new ArrayList<>();
+		others.add(Instance.inBackground(() -> what.acquire.apply(this.fleet.start(properties()))));
+		what.awaitQueued(this.fleet);
+		this.server.restart();
+		others.add(Instance.inBackground(() -> what.acquire.apply(this.fleet.start(properties()))));
+		awaitGraceIsOver();
+		lease.ensureHeld();
+		assertThat(others).noneMatch(CompletableFuture::isDone);
+		await("a renewal by the server that knew nothing").atMost(SOON).until(() -> what.isHeld(this.fleet));
+		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+		Lease next = (Lease) CompletableFuture.anyOf(others.toArray(CompletableFuture[]::new))
+			.orTimeout(60, TimeUnit.SECONDS)
+			.join();
+		assertThat(others).filteredOn(CompletableFuture::isDone).hasSize(1);
+		assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(others).allSatisfy((other) -> assertThat(other).succeedsWithin(SOON));
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	@DisplayName("F14 a holder that is cut off has lost its lease before another one gets it")
+	void holderIsCutOff(What what) {
+		FaultProxy proxy = this.fleet.proxy();
+		Lease lease = what.acquire.apply(this.fleet.start(proxy, properties()));
+		CompletableFuture<Long> lost = new CompletableFuture<>();
+		lease.onLost(() -> lost.complete(System.nanoTime()));
+		CompletableFuture<Long> granted = Instance
+			.inBackground(() -> what.acquire.apply(this.fleet.start(properties())))
+			.thenApply((next) -> System.nanoTime());
+		what.awaitQueued(this.fleet);
+		proxy.blackHole();
+		this.server.restart();
+		assertThat(granted).succeedsWithin(LEASE.plus(SOON));
+		assertThat(lost).isCompleted();
+		assertThat(granted.join() - lost.join()).isPositive();
+	}
+
+	/** What is held by one at a time. */
+	enum What {
+
+		LOCK((instance) -> instance.acquire(LockRequest.of(KEY))),
+
+		PERMITS((instance) -> instance.acquire(SemaphoreRequest.of(KEY, 3).permits(2)));
+
+		private final Function<Instance, Lease> acquire;
+
+		What(Function<Instance, Lease> acquire) {
+			this.acquire = acquire;
+		}
+
+		private void awaitQueued(Fleet fleet) {
+			fleet.awaitLength((this == LOCK) ? "{" + fleet.lockKey(KEY) + "}:queue" : fleet.semaphoreKey(KEY, "queue"),
+					1);
+		}
+
+		private boolean isHeld(Fleet fleet) {
+			return Boolean.TRUE.equals(
+					fleet.observer().hasKey((this == LOCK) ? fleet.lockKey(KEY) : fleet.semaphoreKey(KEY, "holders")));
+		}
+
+	}
+
+}
