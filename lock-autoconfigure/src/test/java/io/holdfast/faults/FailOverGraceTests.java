@@ -74,9 +74,12 @@ class FailOverGraceTests {
 	}
 
 	private void awaitGraceIsOver() {
-		await("the grace is over").atMost(LEASE.plus(SOON))
-			.until(() -> Boolean.TRUE.equals(
-					this.fleet.observer().execute(IS_OVER, List.of(this.serverKey), String.valueOf(LEASE.toMillis()))));
+		await("the grace is over").atMost(LEASE.plus(SOON)).until(() -> isOver(this.fleet, this.serverKey, LEASE));
+	}
+
+	static boolean isOver(Fleet fleet, String serverKey, Duration longestLease) {
+		return Boolean.TRUE
+			.equals(fleet.observer().execute(IS_OVER, List.of(serverKey), String.valueOf(longestLease.toMillis())));
 	}
 
 	@ParameterizedTest

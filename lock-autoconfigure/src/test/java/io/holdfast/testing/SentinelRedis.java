@@ -122,6 +122,18 @@ public final class SentinelRedis implements AutoCloseable {
 	}
 
 	/**
+	 * What the master is known by, as long as it is master and runs.
+	 * @return its replication id
+	 */
+	public String replicationId() {
+		return on(master(), (commands) -> commands.info("replication").lines())
+			.filter((line) -> line.startsWith("master_replid:"))
+			.map((line) -> line.substring(line.indexOf(':') + 1).strip())
+			.findFirst()
+			.orElseThrow();
+	}
+
+	/**
 	 * Have no replica receive anything any more. All that was written before has got to
 	 * them, what is written from now on does not.
 	 */
