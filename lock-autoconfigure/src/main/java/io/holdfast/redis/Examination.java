@@ -70,17 +70,15 @@ final class Examination {
 		String name = UUID.randomUUID().toString();
 		Set<String> missing = new LinkedHashSet<>();
 		List<Finding> findings = new ArrayList<>();
-		for (String prefix : List.of(this.options.lockPrefix(), this.options.semaphorePrefix())) {
-			for (String beginning : List.of(prefix, "{" + prefix)) {
-				try {
-					missing.addAll(missing(Script.RIGHTS, beginning, name));
+		for (String beginning : beginnings()) {
+			try {
+				missing.addAll(missing(Script.RIGHTS, beginning, name));
+			}
+			catch (StoreFailure ex) {
+				if (ex.isTemporary()) {
+					throw ex;
 				}
-				catch (StoreFailure ex) {
-					if (ex.isTemporary()) {
-						throw ex;
-					}
-					findings.add(new Finding(true, String.valueOf(ex.getMessage())));
-				}
+				findings.add(new Finding(true, String.valueOf(ex.getMessage())));
 			}
 		}
 		if (!missing.isEmpty()) {
@@ -91,6 +89,17 @@ final class Examination {
 		}
 		findings.addAll(rightsToWatch(name));
 		return findings;
+	}
+
+	private List<String> beginnings() {
+		List<String> beginnings = new ArrayList<>();
+		for (String prefix : List.of(this.options.lockPrefix(), this.options.semaphorePrefix())) {
+			beginnings.addAll(List.of(prefix, "{" + prefix));
+		}
+		if (this.options.longestLease() != null) {
+			beginnings.add(this.options.grace().serverKey());
+		}
+		return beginnings;
 	}
 
 	/** Without these, too, leases are as good as with them. */
@@ -113,7 +122,8 @@ final class Examination {
 	private List<String> missing(Script script, String beginning, String name) {
 		String channel = this.options.polling() ? "" : this.options.channelPrefix() + name;
 		CompletableFuture<List<String>> call = this.executor.execute(script,
-				() -> new byte[][] { RedisKeys.bytes(beginning + name) }, Stream.of(channel), beginning + "*",
+				() -> new byte[][] { RedisKeys.bytes(beginning + name) },
+				Stream.of(channel, this.options.longestLease() != null), beginning + "*",
 				(reply) -> reply.stream().map(Replies::text).toList());
 		try {
 			return call.get(ANSWER_SECONDS, TimeUnit.SECONDS);

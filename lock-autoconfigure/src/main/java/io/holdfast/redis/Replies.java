@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 
 import io.holdfast.engine.LeaseStore.AcquireReply;
 import org.apache.commons.logging.Log;
@@ -20,6 +21,9 @@ final class Replies {
 	private static final Log logger = LogFactory.getLog(Replies.class);
 
 	private static final int KEYS_WARNED_OF = 1000;
+
+	/** By System.nanoTime(), 0 at first. Guarded by this. */
+	private long graceToldUntil;
 
 	private final Set<String> keysWithoutEnd = Collections
 		.synchronizedSet(Collections.newSetFromMap(new LinkedHashMap<String, Boolean>() {
@@ -54,7 +58,24 @@ final class Replies {
 			logger.warn("The lock key '" + key + "' has no expiry, so it stays locked until somebody deletes it; set"
 					+ " holdfast.lock.heal-missing-ttl to give such keys one");
 		}
+		tellOfGrace(number(reply.get(from + 4)));
 		return new AcquireReply.Busy(ttl, number(reply.get(from + 2)), number(reply.get(from + 3)) == 1);
+	}
+
+	private void tellOfGrace(long millis) {
+		if (millis == 0) {
+			return;
+		}
+		synchronized (this) {
+			long now = System.nanoTime();
+			if (this.graceToldUntil != 0 && now - this.graceToldUntil < 0) {
+				return;
+			}
+			this.graceToldUntil = now + TimeUnit.MILLISECONDS.toNanos(millis);
+		}
+		logger.warn(
+				"Redis was restarted, or another server took over: for " + millis + " ms nothing new is granted, while"
+						+ " holders have their leases written down there again (holdfast.redis.fail-over-grace)");
 	}
 
 	static long number(@Nullable Object value) {

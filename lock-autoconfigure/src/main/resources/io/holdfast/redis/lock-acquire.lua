@@ -2,7 +2,8 @@
 --
 -- ARGV: token, lease, claim, mode, enqueue (0 or 1), life for a lock without end (0: leave it alone), retention of the
 -- fence, life of the queue, channel prefix, cluster (0 or 1), the key as its user named it; times in milliseconds. See grace.lua for the last.
--- Returns {1, fence, ttl} if the token owns the lock, else {0, the owner's ttl, last fence, owner is foreign (0 or 1)}.
+-- Returns {1, fence, ttl} if the token owns the lock, else {0, the owner's ttl, last fence, owner is foreign (0 or 1),
+-- what is left of the grace}.
 
 local token, lease, claim, mode = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local heal = tonumber(ARGV[6])
@@ -33,4 +34,4 @@ end
 if ARGV[5] == '1' then
   enqueue(token, claim, mode)
 end
-return { 0, ttl, integer(lastFence()), isForeign(owner) and 1 or 0 }
+return { 0, ttl, integer(lastFence()), isForeign(owner) and 1 or 0, grace }

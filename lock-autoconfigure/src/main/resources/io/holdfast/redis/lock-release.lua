@@ -3,7 +3,7 @@
 -- ARGV: token, next or '', next's lease, next's claim, next's mode, retention of the fence, life of the queue, channel
 -- prefix, cluster (0 or 1), the key as its user named it; times in milliseconds. See grace.lua for the last.
 -- Returns {released (0 or 1)} and, if next owns the lock, 1, fence, ttl; if it is in the queue, 0, the owner's ttl, last
--- fence, owner is foreign (0 or 1); else -1.
+-- fence, owner is foreign (0 or 1), what is left of the grace; else -1.
 
 local token, nextToken, lease, claim, mode = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
 retention, queueTtl, channelPrefix, cluster, userKey = tonumber(ARGV[6]), tonumber(ARGV[7]), ARGV[8], ARGV[9] == '1', ARGV[10]
@@ -37,7 +37,7 @@ if nextToken ~= '' and owner == nextToken then
   result[2], result[3], result[4] = 1, integer(fence), ttl
 elseif nextToken ~= '' and find(nextToken) then
   result[2], result[3], result[4] = 0, ownerTtl(), integer(lastFence())
-  result[5] = isForeign(owner) and 1 or 0
+  result[5], result[6] = isForeign(owner) and 1 or 0, grace
 else
   result[2] = -1
 end

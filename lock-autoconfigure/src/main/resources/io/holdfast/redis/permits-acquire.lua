@@ -3,7 +3,7 @@
 -- ARGV, further: token, permits, limit, fair (0 or 1), a token that holds all permits and grants this one beside itself or
 -- '', lease, claim, mode, enqueue (0 or 1).
 -- Returns {1, fence, ttl} if the token holds its permits; {-1, limit} if it asks for more than there are; else {0, time
--- until the first lease ends, last fence, owner is foreign (0 or 1)}.
+-- until the first lease ends, last fence, owner is foreign (0 or 1), what is left of the grace}.
 
 local token, permits, limit, fair, under = ARGV[7], ARGV[8], ARGV[9], ARGV[10] == '1', ARGV[11]
 local lease, claim, mode, enqueue = tonumber(ARGV[12]), ARGV[13], ARGV[14], ARGV[15] == '1'
@@ -86,10 +86,10 @@ if enqueue and not entry then
 end
 save()
 if excluded then
-  return { 0, redis.call('PTTL', holdersKey), lastFence(), 1 }
+  return { 0, redis.call('PTTL', holdersKey), lastFence(), 1, grace }
 end
 if grace > 0 then
-  return { 0, grace, lastFence(), 0 }
+  return { 0, grace, lastFence(), 0, grace }
 end
 local first = redis.call('ZRANGE', holdersKey, 0, 0, 'WITHSCORES')
-return { 0, first[2] and first[2] - now or 1000, lastFence(), 0 }
+return { 0, first[2] and first[2] - now or 1000, lastFence(), 0, 0 }

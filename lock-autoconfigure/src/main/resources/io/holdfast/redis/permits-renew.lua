@@ -25,8 +25,9 @@ local function holdAgain(holders, queue, state, token, permits)
   if permits ~= '1' then
     redis.call('HSET', state, token, permits)
   end
-  if redis.call('HEXISTS', state, 'used') == 1 then
-    redis.call('HINCRBY', state, 'used', permits)
+  local used = redis.call('HGET', state, 'used')
+  if used then
+    redis.call('HSET', state, 'used', string.format('%.0f', used + permits))
   end
   return true
 end

@@ -3,7 +3,7 @@
 -- refuses for its form after it has looked at the rights.
 --
 -- KEYS: a key that nobody uses.
--- ARGV: a channel that nobody listens to; empty to leave PUBLISH out.
+-- ARGV: a channel that nobody listens to; empty to leave PUBLISH out. Whether there is to be a fail-over grace (0 or 1).
 -- Returns the names of the commands that are missing.
 
 local key = KEYS[1]
@@ -40,6 +40,9 @@ try('hdel', key, '')
 try('time')
 if ARGV[1] ~= '' then
 	try('publish', ARGV[1], '')
+end
+if ARGV[2] == '1' then
+	try('info', 'replication')
 end
 
 return missing

@@ -170,7 +170,8 @@ class HoldfastAutoConfigurationTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "lock.wait-time=-1s", "lock.wait-time=366d", "lock.lease-time=5ms", "lock.max-hold=5ms",
 			"lock.heal-missing-ttl=5ms", "lock.fence-retention=5ms", "wake-up.retry-interval=5ms",
-			"wake-up.handoff-timeout=5ms", "redis.command-timeout=5ms", "lock.lease-time=366d", "fleet.key=" })
+			"wake-up.handoff-timeout=5ms", "redis.command-timeout=5ms", "lock.lease-time=366d", "fleet.key=",
+			"redis.longest-lease=5ms" })
 	void refusesABadValueWithItsNameAndOrigin(String setting) {
 		String property = "holdfast." + setting.substring(0, setting.indexOf('='));
 		this.runner.withPropertyValues("holdfast." + setting).run((context) -> {
@@ -180,6 +181,21 @@ class HoldfastAutoConfigurationTests {
 			assertThat(context.getStartupFailure()).as("an origin is told only outside of binding")
 				.satisfies((failure) -> assertThat(causes(failure)).noneMatch(BindException.class::isInstance));
 		});
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "lock", "semaphore" })
+	void refusesLeasesThatOutlastTheFailOverGrace(String kind) {
+		String[] settings = { "holdfast." + kind + ".lease-time=31s", "holdfast.redis.fail-over-grace=true" };
+		this.runner.withPropertyValues(settings)
+			.run((context) -> assertThat(context.getStartupFailure()).rootCause()
+				.isInstanceOf(InvalidConfigurationPropertyValueException.class)
+				.hasMessageContaining("holdfast." + kind + ".lease-time")
+				.hasMessageContaining("holdfast.redis.longest-lease (30000ms)"));
+		this.runner.withPropertyValues(settings)
+			.withPropertyValues("holdfast.redis.longest-lease=31s")
+			.run((context) -> assertThat(context).hasNotFailed());
+		this.runner.withPropertyValues(settings[0]).run((context) -> assertThat(context).hasNotFailed());
 	}
 
 	private static List<Throwable> causes(Throwable failure) {

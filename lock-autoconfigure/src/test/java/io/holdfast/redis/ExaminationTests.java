@@ -80,13 +80,16 @@ class ExaminationTests {
 	}
 
 	private RedisLeaseStore store(RedisConnectionFactory factory) {
-		RedisLeaseStore store = new RedisLeaseStore(new StringRedisTemplate(factory), Options.defaults());
+		return new RedisLeaseStore(new StringRedisTemplate(factory), Options.defaults());
+	}
+
+	private List<Finding> examine(RedisLeaseStore store) {
 		this.opened.add(0, store);
-		return store;
+		return store.examine().orTimeout(30, TimeUnit.SECONDS).join();
 	}
 
 	private List<Finding> examine(RedisConnectionFactory factory) {
-		return store(factory).examine().orTimeout(30, TimeUnit.SECONDS).join();
+		return examine(store(factory));
 	}
 
 	private List<Finding> examine(RedisServer server) {
@@ -94,14 +97,22 @@ class ExaminationTests {
 	}
 
 	private List<Finding> examineAs(RedisServer server, String... rights) {
+		setUser(server, rights);
+		return examine(connectAs(server));
+	}
+
+	private void setUser(RedisServer server, String... rights) {
 		observer(server).execute((RedisCallback<@Nullable Object>) (connection) -> connection.execute("ACL",
 				Stream.concat(Stream.of("SETUSER", "app", "reset"), Stream.of(rights))
 					.map(String::getBytes)
 					.toArray(byte[][]::new)));
+	}
+
+	private LettuceConnectionFactory connectAs(RedisServer server) {
 		RedisStandaloneConfiguration configuration = new RedisStandaloneConfiguration(server.host(), server.port());
 		configuration.setUsername("app");
 		configuration.setPassword("secret");
-		return examine(connect(configuration));
+		return connect(configuration);
 	}
 
 	@Test
@@ -258,6 +269,23 @@ class ExaminationTests {
 	}
 
 	@Test
+	@DisplayName("F35 what only a fail-over grace needs is looked for where there is to be one")
+	void failOverGrace() {
+		RedisServer server = this.redis.startServer();
+		Options options = Options.defaults();
+		Options grace = new Options(options.lockPrefix(), options.semaphorePrefix(), options.channelPrefix(), null,
+				options.fenceRetention(), options.handoffTimeout(), false, "elsewhere", Duration.ofSeconds(30));
+		setUser(server, with("-info", "~elsewhere", "~elsewhere:report*"));
+		List<Finding> findings = examine(new RedisLeaseStore(new StringRedisTemplate(connectAs(server)), grace));
+		assertThat(findings).filteredOn(Finding::certain)
+			.extracting(Finding::text)
+			.anySatisfy((text) -> assertThat(text).contains("that locks or semaphores need", "info"))
+			.anySatisfy((text) -> assertThat(text).contains("elsewhere:server"));
+		setUser(server, with("~elsewhere*"));
+		assertThat(examine(new RedisLeaseStore(new StringRedisTemplate(connectAs(server)), grace))).isEmpty();
+	}
+
+	@Test
 	@DisplayName("What may not be asked for is said to be unknown")
 	void unknown() {
 		RedisServer server = this.redis.startServer();
@@ -272,6 +300,7 @@ class ExaminationTests {
 	void unreachable() {
 		RedisServer server = this.redis.startServer();
 		RedisLeaseStore store = store(this.redis.connectionFactory(server.host(), server.port()));
+		this.opened.add(0, store);
 		server.kill();
 		assertThatException().isThrownBy(() -> store.examine().join())
 			.havingCause()

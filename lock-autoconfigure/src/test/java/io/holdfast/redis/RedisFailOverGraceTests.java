@@ -3,6 +3,7 @@ package io.holdfast.redis;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
@@ -17,14 +18,20 @@ import io.holdfast.testing.WithRedis;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.data.redis.connection.RedisClusterConfiguration;
 import org.springframework.data.redis.connection.RedisConnection;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.data.redis.core.RedisCallback;
 import org.springframework.data.redis.core.StringRedisTemplate;
 
 import static io.holdfast.engine.Locks.lock;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -32,6 +39,7 @@ import static org.awaitility.Awaitility.await;
  * back what was there before, and the memory of another one.
  */
 @WithRedis
+@ExtendWith(OutputCaptureExtension.class)
 class RedisFailOverGraceTests extends FailOverGraceContract {
 
 	private final TestRedis redis;
@@ -94,10 +102,13 @@ class RedisFailOverGraceTests extends FailOverGraceContract {
 	}
 
 	private LeaseStore newStore(boolean polling) {
-		Options options = new Options(this.prefix + "lock:", this.prefix + "semaphore:", this.prefix + "wake:", null,
+		return new RedisLeaseStore(new StringRedisTemplate(this.redis.connectionFactory()), options(polling));
+	}
+
+	private Options options(boolean polling) {
+		return new Options(this.prefix + "lock:", this.prefix + "semaphore:", this.prefix + "wake:", null,
 				Duration.ofSeconds(20), Duration.ofMillis(GRACE), polling, this.prefix + "fleet",
 				Duration.ofMillis(GRACE));
-		return new RedisLeaseStore(new StringRedisTemplate(this.redis.connectionFactory()), options);
 	}
 
 	@Override
@@ -139,6 +150,27 @@ class RedisFailOverGraceTests extends FailOverGraceContract {
 			.withMessageContaining("2001 ms")
 			.withMessageContaining("holdfast.redis.longest-lease (2000 ms)");
 		assertThat(keys()).containsExactly(this.serverKey);
+	}
+
+	@Test
+	@DisplayName("it is logged once that nothing is granted, and for how long")
+	void tells(CapturedOutput output) {
+		failOver(() -> {
+		});
+		busy(this.a.acquire(lock(KEY), Ask.forLock(this.a.token("1"), GRACE, GRACE)));
+		busy(this.a.acquire(lock("another"), Ask.forLock(this.a.token("2"), GRACE, GRACE)));
+		assertThat(output.toString().split("nothing new is granted", -1)).hasSize(2);
+		assertThat(output).containsPattern("for \\d{4} ms nothing new").contains("holdfast.redis.fail-over-grace");
+	}
+
+	@Test
+	@DisplayName("there is none in a cluster, which is told at the start")
+	void isNotForClusters() {
+		LettuceConnectionFactory cluster = new LettuceConnectionFactory(
+				new RedisClusterConfiguration(List.of("127.0.0.1:1")));
+		assertThatIllegalStateException()
+			.isThrownBy(() -> new RedisLeaseStore(new StringRedisTemplate(cluster), options(false)))
+			.withMessageContaining("set holdfast.redis.fail-over-grace to false");
 	}
 
 	@Test
