@@ -32,6 +32,7 @@ public class LockNotAcquiredException extends NotAcquiredException {
 			case SHUTDOWN -> "this instance is shutting down";
 			case SELF_BLOCKED -> "this thread holds it in another mode and would wait for itself (a reader"
 					+ " cannot become a writer, and EXCLUSIVE does not mix with READ and WRITE: release it first), refused";
+			case TOO_MANY_WAITERS -> tooManyWaiters();
 			case EXCEEDS_LIMIT -> throw new IllegalArgumentException("A lock has no limit");
 		};
 	}

@@ -30,6 +30,10 @@ public abstract class NotAcquiredException extends HoldfastException {
 		this.waited = waited;
 	}
 
+	static String tooManyWaiters() {
+		return "too many wait in this instance already (see holdfast.limits.waiters-per-key and .waiters), refused";
+	}
+
 	/**
 	 * Why it was not acquired.
 	 * @return the reason
@@ -68,7 +72,10 @@ public abstract class NotAcquiredException extends HoldfastException {
 		SELF_BLOCKED,
 
 		/** More permits were asked for than the semaphore has in all. */
-		EXCEEDS_LIMIT
+		EXCEEDS_LIMIT,
+
+		/** As many requests as may wait in this instance do so already. */
+		TOO_MANY_WAITERS
 
 	}
 

@@ -42,6 +42,7 @@ public class PermitNotAcquiredException extends NotAcquiredException {
 			case SHUTDOWN -> "this instance is shutting down";
 			case EXCEEDS_LIMIT -> "more than the limit, which can never be had (ask for fewer, or raise the limit;"
 					+ " an operator may have set it: see setLimit and clearLimit), refused";
+			case TOO_MANY_WAITERS -> tooManyWaiters();
 			case SELF_BLOCKED -> throw new IllegalArgumentException("A semaphore has no modes");
 		};
 	}

@@ -162,7 +162,8 @@ final class Guard<A extends Annotation, R, S> {
 		@Override
 		public @Nullable Object instead(NotAcquiredException ex) throws Throwable {
 			return switch (ex.getReason()) {
-				case TIMED_OUT, SHUTDOWN, EXCEEDS_LIMIT -> this.plan.wayOut().take(this.invocation, ex);
+				case TIMED_OUT, SHUTDOWN, EXCEEDS_LIMIT, TOO_MANY_WAITERS ->
+					this.plan.wayOut().take(this.invocation, ex);
 				case INTERRUPTED, SELF_BLOCKED -> throw ex;
 			};
 		}

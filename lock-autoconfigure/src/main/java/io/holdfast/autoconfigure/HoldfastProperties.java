@@ -26,11 +26,13 @@ import org.springframework.boot.context.properties.source.InvalidConfigurationPr
  * @param redis How Redis is used
  * @param aop How annotations are applied
  * @param fleet How instances know each other
+ * @param limits What one instance bears at the same time
  */
 @ConfigurationProperties("holdfast")
 public record HoldfastProperties(@DefaultValue("true") boolean enabled, @DefaultValue("redis") Backend backend,
 		@DefaultValue Lock lock, @DefaultValue Semaphore semaphore, @DefaultValue Optimistic optimistic,
-		@DefaultValue WakeUp wakeUp, @DefaultValue Redis redis, @DefaultValue Aop aop, @DefaultValue Fleet fleet) {
+		@DefaultValue WakeUp wakeUp, @DefaultValue Redis redis, @DefaultValue Aop aop, @DefaultValue Fleet fleet,
+		@DefaultValue Limits limits) {
 
 	private static final Duration MIN_LEASE = Duration.ofMillis(100);
 
@@ -72,6 +74,8 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 			checkLongest("lock.lease-time", this.lock.leaseTime());
 			checkLongest("semaphore.lease-time", this.semaphore.leaseTime());
 		}
+		checkLimit("limits.waiters", this.limits.waiters());
+		checkLimit("limits.waiters-per-key", this.limits.waitersPerKey());
 		if (this.fleet.key().isBlank()) {
 			throw new InvalidConfigurationPropertyValueException("holdfast.fleet.key", this.fleet.key(),
 					"it must not be blank");
@@ -83,6 +87,13 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 			throw new InvalidConfigurationPropertyValueException("holdfast." + property, leaseTime,
 					"it must not be longer than holdfast.redis.longest-lease (" + this.redis.longestLease().toMillis()
 							+ "ms), after which holdfast.redis.fail-over-grace takes every lease for over");
+		}
+	}
+
+	private static void checkLimit(String property, int limit) {
+		if (limit < 1) {
+			throw new InvalidConfigurationPropertyValueException("holdfast." + property, limit,
+					"it must be at least 1");
 		}
 	}
 
@@ -110,7 +121,8 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	EngineSettings engineSettings() {
 		return new EngineSettings(this.lock.waitTime(), this.lock.leaseTime(), this.lock.maxHold(),
 				this.semaphore.waitTime(), this.semaphore.leaseTime(), this.semaphore.fair(),
-				this.wakeUp.handoffTimeout(), this.wakeUp.retryInterval(), this.redis.commandTimeout());
+				this.wakeUp.handoffTimeout(), this.wakeUp.retryInterval(), this.redis.commandTimeout(),
+				this.limits.waiters(), this.limits.waitersPerKey());
 	}
 
 	RedisLeaseStore.Options storeOptions() {
@@ -259,6 +271,15 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * watches them
 	 */
 	public record Fleet(@DefaultValue("holdfast:fleet") String key) {
+	}
+
+	/**
+	 * What one instance bears at the same time; more is refused.
+	 *
+	 * @param waiters How many requests may wait in one instance
+	 * @param waitersPerKey How many of them may wait for one key
+	 */
+	public record Limits(@DefaultValue("100000") int waiters, @DefaultValue("10000") int waitersPerKey) {
 	}
 
 }

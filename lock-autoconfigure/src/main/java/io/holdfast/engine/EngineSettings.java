@@ -20,19 +20,23 @@ import org.jspecify.annotations.Nullable;
  * @param retryInterval how often a waiter asks again for a key whose owner does not hand
  * it over, while wake-ups are not received, or while the store fails
  * @param commandTimeout how long a command may stay unanswered that no wait time bounds
+ * @param maxWaiters how many requests may wait at the same time
+ * @param maxWaitersPerKey how many of them for one key
  */
 public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Duration maxHold,
 		Duration semaphoreWaitTime, Duration semaphoreLeaseTime, boolean semaphoreFair, Duration handoffTimeout,
-		Duration retryInterval, Duration commandTimeout) {
+		Duration retryInterval, Duration commandTimeout, int maxWaiters, int maxWaitersPerKey) {
 
 	/**
 	 * The defaults: locks wait 10 s, permits not at all; leases 30 s, no longest hold,
-	 * fair; hand-off timeout 5 s, retry interval 200 ms, command timeout 1 s.
+	 * fair; hand-off timeout 5 s, retry interval 200 ms, command timeout 1 s; 100,000
+	 * requests may wait, 10,000 of them for one key.
 	 * @return the default settings
 	 */
 	public static EngineSettings defaults() {
 		return new EngineSettings(Duration.ofSeconds(10), Duration.ofSeconds(30), null, Duration.ZERO,
-				Duration.ofSeconds(30), true, Duration.ofSeconds(5), Duration.ofMillis(200), Duration.ofSeconds(1));
+				Duration.ofSeconds(30), true, Duration.ofSeconds(5), Duration.ofMillis(200), Duration.ofSeconds(1),
+				100_000, 10_000);
 	}
 
 }

@@ -93,7 +93,7 @@ abstract class Gate {
 	// Events, and what they consist of
 
 	final void contend(Waiter waiter) {
-		boolean hasWaited = this.queue.remove(waiter);
+		boolean hasWaited = leaveLine(waiter);
 		this.contenders.add(waiter);
 		// Before anything names its token: a wake-up may be faster than this thread.
 		waiter.begin(hasWaited);
@@ -101,7 +101,25 @@ abstract class Gate {
 
 	final void standInLine(Waiter waiter) {
 		this.queue.add(waiter);
+		this.engine.queued.incrementAndGet();
 		waiter.queue();
+	}
+
+	private boolean leaveLine(Waiter waiter) {
+		boolean stood = this.queue.remove(waiter);
+		if (stood) {
+			this.engine.queued.decrementAndGet();
+		}
+		return stood;
+	}
+
+	/**
+	 * Whether one more may not wait. Each has memory and perhaps a thread, so it is
+	 * better to refuse some than to go down with all.
+	 */
+	final boolean isFull() {
+		return this.queue.size() + this.contenders.size() >= this.engine.settings.maxWaitersPerKey()
+				|| this.engine.waiting() >= this.engine.settings.maxWaiters();
 	}
 
 	final void nest(Waiter waiter, Hold hold) {
@@ -186,7 +204,7 @@ abstract class Gate {
 	/** The waiter's caller has gone, or its wait is over. */
 	final void giveUp(Waiter waiter) {
 		if (waiter.is(Waiter.State.QUEUED)) {
-			this.queue.remove(waiter);
+			leaveLine(waiter);
 			end(waiter);
 			// Others may have waited for no more than to come before it.
 			advance();
@@ -321,7 +339,7 @@ abstract class Gate {
 	/** Nothing is granted any more. */
 	final void close() {
 		Set<Waiter> waiters = Set.copyOf(this.queue);
-		this.queue.clear();
+		waiters.forEach(this::leaveLine);
 		waiters.forEach((waiter) -> {
 			waiter.fail(Failures.notAcquired(waiter, Reason.SHUTDOWN));
 			end(waiter);

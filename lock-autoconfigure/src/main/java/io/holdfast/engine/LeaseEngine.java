@@ -11,6 +11,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
@@ -60,6 +61,9 @@ public final class LeaseEngine implements AutoCloseable {
 
 	/** Who stands in the store for this instance, by token. */
 	final Map<String, Waiter> contenders = new ConcurrentHashMap<>();
+
+	/** How many more wait behind them. */
+	final AtomicInteger queued = new AtomicInteger();
 
 	private final Map<Resource, Gate> gates = new ConcurrentHashMap<>();
 
@@ -159,10 +163,13 @@ public final class LeaseEngine implements AutoCloseable {
 	 */
 	public EngineCondition condition() {
 		List<Hold> holds = this.keeper.holds();
-		int queued = this.gates.values().stream().mapToInt((gate) -> gate.queue.size()).sum();
 		return new EngineCondition(this.store.isPolling(), this.store.isListening(), this.store.whyNotListening(),
-				holds.size(), queued + this.contenders.size(),
-				(int) holds.stream().filter(Hold::isRenewalFailing).count());
+				holds.size(), waiting(), (int) holds.stream().filter(Hold::isRenewalFailing).count());
+	}
+
+	/** How many requests are under way. */
+	int waiting() {
+		return this.queued.get() + this.contenders.size();
 	}
 
 	/**

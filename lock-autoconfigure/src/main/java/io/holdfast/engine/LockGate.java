@@ -43,6 +43,9 @@ final class LockGate extends Gate {
 		else if (lostByOwner) {
 			fail(waiter, Failures.lostBefore(this.resource));
 		}
+		else if (waiter.demand.waits() && isFull()) {
+			fail(waiter, Failures.notAcquired(waiter, Reason.TOO_MANY_WAITERS));
+		}
 		else if (this.queue.isEmpty() && admits(waiter)) {
 			contend(waiter);
 			waiter.ask();

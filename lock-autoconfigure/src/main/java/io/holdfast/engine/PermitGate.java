@@ -23,6 +23,9 @@ class PermitGate extends Gate {
 		if (this.engine.isClosed()) {
 			fail(waiter, Failures.notAcquired(waiter, Reason.SHUTDOWN));
 		}
+		else if (demand.waits() && isFull()) {
+			fail(waiter, Failures.notAcquired(waiter, Reason.TOO_MANY_WAITERS));
+		}
 		else if (isFirst && (!demand.waits() || admits(waiter))) {
 			contend(waiter);
 			waiter.ask();

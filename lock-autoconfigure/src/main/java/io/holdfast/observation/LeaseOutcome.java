@@ -29,6 +29,9 @@ public enum LeaseOutcome {
 	/** Not granted: there are not as many permits in all. */
 	EXCEEDS_LIMIT,
 
+	/** Not granted: too many wait in this instance already. */
+	TOO_MANY_WAITERS,
+
 	/** Not granted: the store failed, or did not answer. */
 	STORE_FAILURE,
 
@@ -52,6 +55,7 @@ public enum LeaseOutcome {
 				case SHUTDOWN -> SHUTDOWN;
 				case SELF_BLOCKED -> SELF_BLOCKED;
 				case EXCEEDS_LIMIT -> EXCEEDS_LIMIT;
+				case TOO_MANY_WAITERS -> TOO_MANY_WAITERS;
 			};
 		}
 		return (failure instanceof LeaseLostException) ? LOST : STORE_FAILURE;
@@ -68,7 +72,7 @@ public enum LeaseOutcome {
 	/** Whether a request fails by it that is wrong, or in trouble, rather than late. */
 	boolean isError() {
 		return switch (this) {
-			case SELF_BLOCKED, EXCEEDS_LIMIT, STORE_FAILURE, LOST -> true;
+			case SELF_BLOCKED, EXCEEDS_LIMIT, TOO_MANY_WAITERS, STORE_FAILURE, LOST -> true;
 			default -> false;
 		};
 	}

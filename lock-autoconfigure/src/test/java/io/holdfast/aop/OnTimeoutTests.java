@@ -89,7 +89,7 @@ class OnTimeoutTests {
 	}
 
 	@ParameterizedTest
-	@EnumSource(value = Reason.class, names = { "TIMED_OUT", "SHUTDOWN", "EXCEEDS_LIMIT" })
+	@EnumSource(value = Reason.class, names = { "TIMED_OUT", "SHUTDOWN", "EXCEEDS_LIMIT", "TOO_MANY_WAITERS" })
 	@DisplayName("So is one that gets no permit: in time, while shutting down, or ever")
 	void permits(Reason reason) {
 		this.context.semaphores().refusing(reason);

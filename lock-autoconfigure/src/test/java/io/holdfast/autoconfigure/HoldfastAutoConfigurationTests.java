@@ -171,7 +171,7 @@ class HoldfastAutoConfigurationTests {
 	@ValueSource(strings = { "lock.wait-time=-1s", "lock.wait-time=366d", "lock.lease-time=5ms", "lock.max-hold=5ms",
 			"lock.heal-missing-ttl=5ms", "lock.fence-retention=5ms", "wake-up.retry-interval=5ms",
 			"wake-up.handoff-timeout=5ms", "redis.command-timeout=5ms", "lock.lease-time=366d", "fleet.key=",
-			"redis.longest-lease=5ms" })
+			"redis.longest-lease=5ms", "limits.waiters=0", "limits.waiters-per-key=0" })
 	void refusesABadValueWithItsNameAndOrigin(String setting) {
 		String property = "holdfast." + setting.substring(0, setting.indexOf('='));
 		this.runner.withPropertyValues("holdfast." + setting).run((context) -> {

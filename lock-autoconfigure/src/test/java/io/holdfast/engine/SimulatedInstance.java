@@ -48,7 +48,7 @@ final class SimulatedInstance implements Scheduler, LeaseStore {
 		this.store = new MemoryLeaseStore(simulation.world);
 		EngineSettings settings = new EngineSettings(Duration.ofSeconds(1), Duration.ofMillis(300), null,
 				Duration.ofSeconds(1), Duration.ofMillis(300), true, HANDOFF, Duration.ofMillis(20),
-				Duration.ofMillis(250));
+				Duration.ofMillis(250), 1000, 1000);
 		this.engine = new LeaseEngine(this, settings, this, (task) -> at(0, task), "%032x".formatted(number + 1),
 				simulation.random::nextDouble);
 		this.engine.observe(this.observer);

@@ -56,7 +56,7 @@ final class UserMain {
 		return new DefaultSemaphoreService(new LeaseEngine(store,
 				new EngineSettings(defaults.waitTime(), defaults.leaseTime(), null, defaults.semaphoreWaitTime(),
 						defaults.semaphoreLeaseTime(), true, HANDOFF_TIMEOUT, defaults.retryInterval(),
-						Duration.ofSeconds(5))));
+						Duration.ofSeconds(5), defaults.maxWaiters(), defaults.maxWaitersPerKey())));
 	}
 
 }
