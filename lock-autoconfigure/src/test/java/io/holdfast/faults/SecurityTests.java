@@ -1,0 +1,238 @@
+package io.holdfast.faults;
+
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockMode;
+import io.holdfast.LockRequest;
+import io.holdfast.PermitLease;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.micrometer.observation.ObservationRegistry;
+import io.micrometer.core.instrument.observation.DefaultMeterObservationHandler;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.core.io.Resource;
+import org.springframework.core.io.support.PathMatchingResourcePatternResolver;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+/**
+ * What users' text can do, and what is told to whom.
+ */
+@WithRedis
+class SecurityTests {
+
+	private static final Pattern TOKEN = Pattern.compile("\\b[0-9a-f]{32}\\b");
+
+	private final TestRedis redis;
+
+	private final Fleet fleet;
+
+	private Instance instance;
+
+	SecurityTests(TestRedis redis) {
+		this.redis = redis;
+		this.fleet = Fleet.on(redis);
+	}
+
+	@BeforeEach
+	void start() {
+		this.instance = this.fleet.start(Application.class, "secret.setting=revealed");
+	}
+
+	@AfterEach
+	void close() {
+		this.fleet.close();
+	}
+
+	private Set<String> keys() {
+		return this.fleet.observer().keys("*" + this.redis.keyPrefix() + "*");
+	}
+
+	@Test
+	@DisplayName("A value is text for Redis, and nothing is made of it, whatever it looks like")
+	void valuesAreText() {
+		this.fleet.observer().opsForValue().set(this.redis.keyPrefix() + "bystander", "untouched");
+		List<String> values = List.of("T(java.lang.System).setProperty('holdfast.pwned', 'yes')", "#{systemProperties}",
+				"${secret.setting}", "#root.target", "'a' + 'b'", "{0}", "%s%n", "*", "?[a-z]\\",
+				"x') redis.call('FLUSHALL') --", "]] os.exit() [[", "$9", "ключ 鍵 🔒", "a:b:c", "a,b");
+		for (String value : values) {
+			assertThat(worker().locked(value)).isEqualTo(value);
+			assertThat(worker().joined(value)).isEqualTo("joined " + value);
+		}
+		assertThat(System.getProperty("holdfast.pwned")).isNull();
+		assertThat(this.fleet.observer().opsForValue().get(this.redis.keyPrefix() + "bystander"))
+			.isEqualTo("untouched");
+		assertThat(keys()).filteredOn((key) -> key.endsWith(":fence"))
+			.containsExactlyInAnyOrderElementsOf(values.stream()
+				.flatMap((value) -> Stream.of(fenceKey(value), fenceKey("joined:" + value)))
+				.toList());
+	}
+
+	/** Beside a key with a hash tag of its own there are no further braces. */
+	private String fenceKey(String key) {
+		String lock = this.fleet.lockKey(key);
+		return (key.contains("{") ? lock : "{" + lock + "}") + ":fence";
+	}
+
+	@Test
+	@DisplayName("Control characters and halves of characters are refused, and nothing gets to Redis")
+	void controlCharacters() {
+		for (String value : List.of("a\nb", "a\r\nSET x y", "\0", "a\037b", "a\036b", "tab\t", "a\u0085", "\ud800")) {
+			assertThatIllegalArgumentException().isThrownBy(() -> worker().locked(value)).withMessageContaining("key");
+			assertThatIllegalArgumentException().isThrownBy(() -> this.instance.acquire(value));
+			assertThatIllegalArgumentException().isThrownBy(() -> SemaphoreRequest.of(value, 1));
+		}
+		assertThat(keys()).filteredOn((key) -> !key.endsWith("holdfast:fleet")).isEmpty();
+	}
+
+	@Test
+	@DisplayName("A key that is too long is refused, without being told as a whole")
+	void longKeys() {
+		String key = "k".repeat(100_000);
+		assertThatIllegalArgumentException().isThrownBy(() -> this.instance.acquire(key))
+			.satisfies((ex) -> assertThat(ex.getMessage()).hasSizeLessThan(300).contains("100000"));
+	}
+
+	@Test
+	@DisplayName("Two values that are joined to a key make another key for each pair")
+	void joinedWithoutAmbiguity() {
+		try (LockLease first = this.instance.acquire(LockRequest.ofAll(List.of("a,b", "c")))) {
+			assertThat(first.isHeld()).isTrue();
+			this.fleet.start().acquire(LockRequest.ofAll(List.of("a", "b,c"))).release();
+		}
+	}
+
+	@Test
+	@DisplayName("Scripts are constants: none makes code of text, and none names a key of its own")
+	void scripts() throws IOException {
+		Resource[] scripts = new PathMatchingResourcePatternResolver()
+			.getResources("classpath*:io/holdfast/redis/*.lua");
+		assertThat(scripts).hasSizeGreaterThan(10);
+		for (Resource script : scripts) {
+			String text = script.getContentAsString(StandardCharsets.UTF_8);
+			assertThat(text).as(script.getFilename())
+				.doesNotContainPattern("\\b(loadstring|load|dofile|setfenv|getfenv)\\s*\\(")
+				.doesNotContainPattern("(?i)redis\\.p?call\\('(EVAL|EVALSHA|SCRIPT|CONFIG|FLUSH|KEYS)")
+				.doesNotContainPattern("redis\\.p?call\\('[A-Za-z]+', *'(?!(USAGE|replication|0)')");
+		}
+	}
+
+	@Test
+	@DisplayName("No exception, lease, status or property of JMX tells a token or an id")
+	void tokens() {
+		List<String> told = new ArrayList<>();
+		Instance other = this.fleet.start();
+		try (LockLease lease = this.instance.acquire("k");
+				PermitLease permit = this.instance.acquire(SemaphoreRequest.of("s", 1))) {
+			Stream<Object> values = Stream.of(lease, permit, lease.fence(), this.instance.locks().status("k"),
+					this.instance.semaphores().status("s"), this.instance.locks(), this.instance.semaphores(),
+					LockRequest.of("k"));
+			values.map(Objects::toString).forEach(told::add);
+			LockRequest now = LockRequest.of("k").waitTime(Duration.ofMillis(1));
+			told.add(trace(() -> other.acquire(now)));
+			told.add(trace(() -> other.acquire(SemaphoreRequest.of("s", 1))));
+			told.add(trace(() -> other.acquire(SemaphoreRequest.of("s", 1).permits(2))));
+			told.add(trace(() -> other.acquireInBackground(now.mode(LockMode.READ)).join()));
+			this.instance.locks().forceRelease("k");
+			told.add(trace(lease::ensureHeld));
+			told.add(trace(() -> lease.renew(Duration.ofSeconds(1))));
+			this.fleet.observer().opsForHash().put(this.fleet.lockKey("hash"), "a", "b");
+			told.add(trace(() -> this.instance.acquire("hash")));
+		}
+		assertThat(told).doesNotContain("").noneMatch((text) -> TOKEN.matcher(text).find());
+		assertThat(ManagementFactory.getPlatformMBeanServer().queryNames(null, null))
+			.noneMatch((name) -> TOKEN.matcher(name.getCanonicalName()).find());
+	}
+
+	private static String trace(Runnable call) {
+		Throwable thrown = catchThrowable(call::run);
+		StringBuilder text = new StringBuilder();
+		for (Throwable cause = thrown; cause != null; cause = cause.getCause()) {
+			text.append(cause).append('\n');
+		}
+		return text.toString();
+	}
+
+	@Test
+	@DisplayName("No tag of a meter has an evaluated key")
+	void meters() {
+		worker().locked("customer-4711");
+		CompletableFuture<LockLease> lost = this.instance.locks().acquireAsync(LockRequest.of("customer-4711"));
+		lost.join();
+		this.instance.locks().forceRelease("customer-4711");
+		this.instance.acquire(SemaphoreRequest.of("customer-4711", 5)).release();
+		SimpleMeterRegistry registry = this.instance.context().getBean(SimpleMeterRegistry.class);
+		List<Meter.Id> ids = registry.getMeters().stream().map(Meter::getId).toList();
+		assertThat(ids).extracting(Meter.Id::getName)
+			.contains("holdfast.lock.held", "holdfast.lock.acquire", "holdfast.semaphore.hold", "holdfast.lock.lost",
+					"holdfast.method");
+		assertThat(ids.toString()).doesNotContain("4711");
+	}
+
+	private Worker worker() {
+		return this.instance.context().getBean(Worker.class);
+	}
+
+	static class Worker {
+
+		@DistributedLock(key = "#value")
+		public String locked(String value) {
+			return value;
+		}
+
+		@DistributedLock(key = "'joined:' + #value")
+		public String joined(String value) {
+			return "joined " + value;
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	static class Application {
+
+		@Bean
+		Worker worker() {
+			return new Worker();
+		}
+
+		@Bean
+		SimpleMeterRegistry registry() {
+			return new SimpleMeterRegistry();
+		}
+
+		@Bean
+		ObservationRegistry observations(MeterRegistry meters) {
+			ObservationRegistry registry = ObservationRegistry.create();
+			registry.observationConfig().observationHandler(new DefaultMeterObservationHandler(meters));
+			return registry;
+		}
+
+	}
+
+}
