@@ -1,6 +1,7 @@
 package io.holdfast.actuate;
 
 import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.function.Supplier;
 
@@ -74,16 +75,21 @@ final class Endpoints {
 	}
 
 	/** By the store's clock, as the others, if it is among those that are known. */
-	static InstanceView self(Fleet fleet, Instant now, List<InstanceView> members) {
+	static InstanceView self(Fleet fleet, Instant here, List<InstanceView> members) {
 		InstanceInfo info = fleet.info();
 		Instant started = members.stream()
 			.filter((member) -> member.id().equals(fleet.instance()))
 			.map(InstanceView::started)
 			.findFirst()
-			.orElseGet(() -> now.minus(fleet.age()));
+			.orElse(here);
 		return (info != null)
 				? new InstanceView(fleet.instance(), info.application(), info.host(), info.process(), started, null)
 				: new InstanceView(fleet.instance(), null, null, null, started, null);
+	}
+
+	/** Since when this instance is there, by its own clock. */
+	static Instant started(Fleet fleet) {
+		return Instant.now().minus(fleet.age()).truncatedTo(ChronoUnit.MILLIS);
 	}
 
 	static List<InstanceView> members(Fleet fleet) {

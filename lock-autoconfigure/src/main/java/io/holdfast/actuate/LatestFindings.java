@@ -78,7 +78,7 @@ final class LatestFindings {
 			return unknown(String.valueOf(((ex.getCause() != null) ? ex.getCause() : ex).getMessage()));
 		}
 		catch (TimeoutException ex) {
-			return unknown("It has not answered yet");
+			return unknown("Redis has not answered yet");
 		}
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();
@@ -97,7 +97,7 @@ final class LatestFindings {
 	private List<Finding> unknown(String why) {
 		this.trouble = why;
 		List<Finding> findings = new ArrayList<>(this.known);
-		findings.add(new Finding(false, "The store could not be examined now: " + why));
+		findings.add(new Finding(false, "Redis could not be examined now: " + why));
 		return findings;
 	}
 

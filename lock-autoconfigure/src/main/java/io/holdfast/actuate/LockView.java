@@ -6,6 +6,8 @@ import java.util.List;
 import io.holdfast.LockMode;
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.boot.actuate.endpoint.OperationResponseBody;
+
 /**
  * A lock in the fleet, as endpoints show it.
  *
@@ -22,7 +24,8 @@ import org.jspecify.annotations.Nullable;
  * @param silent of one key only: the instances that did not say who of theirs this is
  */
 public record LockView(String key, String kind, long fence, int holderCount, List<Holder> holders, List<Waiter> queue,
-		int queueLength, @Nullable List<Waiter> inside, @Nullable List<String> silent) {
+		int queueLength, @Nullable List<Waiter> inside,
+		@Nullable List<String> silent) implements OperationResponseBody {
 
 	/**
 	 * Who holds a lock.

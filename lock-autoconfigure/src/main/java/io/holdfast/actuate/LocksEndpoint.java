@@ -36,6 +36,8 @@ public class LocksEndpoint {
 
 	private final Fleet fleet;
 
+	private final Instant started;
+
 	private final LockService locks;
 
 	/**
@@ -44,6 +46,7 @@ public class LocksEndpoint {
 	 */
 	public LocksEndpoint(LeaseEngine engine) {
 		this.fleet = engine.fleet();
+		this.started = Endpoints.started(this.fleet);
 		this.locks = new DefaultLockService(engine);
 	}
 
@@ -61,7 +64,7 @@ public class LocksEndpoint {
 		Report report = parts.own(this.fleet);
 		Instant now = Instant.now();
 		LocksView.Fleet seen = fleet(parts, cursor, wanted);
-		return new LocksView(Endpoints.self(this.fleet, now, seen.instances()),
+		return new LocksView(Endpoints.self(this.fleet, this.started, seen.instances()),
 				report.holds().stream().filter(LocksEndpoint::isLock).map((hold) -> held(hold, now)).toList(),
 				report.waits().stream().filter(LocksEndpoint::isLock).map((wait) -> waiting(wait, now)).toList(),
 				report.cut(), seen);

@@ -6,6 +6,8 @@ import java.util.List;
 import io.holdfast.LockMode;
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.boot.actuate.endpoint.OperationResponseBody;
+
 /**
  * All locks, as the endpoint shows them.
  *
@@ -15,7 +17,8 @@ import org.jspecify.annotations.Nullable;
  * @param cut whether it holds or waits for more than is shown
  * @param fleet what all instances hold and wait for
  */
-public record LocksView(InstanceView instance, List<Held> held, List<Waiting> waiting, boolean cut, Fleet fleet) {
+public record LocksView(InstanceView instance, List<Held> held, List<Waiting> waiting, boolean cut,
+		Fleet fleet) implements OperationResponseBody {
 
 	/**
 	 * What the instance holds.

@@ -5,6 +5,8 @@ import java.util.List;
 
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.boot.actuate.endpoint.OperationResponseBody;
+
 /**
  * A semaphore in the fleet, as endpoints show it.
  *
@@ -24,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record SemaphoreView(String key, @Nullable Integer limit, boolean limitSet, int used, @Nullable Integer free,
 		int holderCount, List<Holder> holders, List<Waiter> queue, int queueLength, @Nullable List<Waiter> inside,
-		@Nullable List<String> silent) {
+		@Nullable List<String> silent) implements OperationResponseBody {
 
 	/**
 	 * Who holds permits.

@@ -34,6 +34,8 @@ public class SemaphoresEndpoint {
 
 	private final Fleet fleet;
 
+	private final Instant started;
+
 	private final SemaphoreService semaphores;
 
 	/**
@@ -42,6 +44,7 @@ public class SemaphoresEndpoint {
 	 */
 	public SemaphoresEndpoint(LeaseEngine engine) {
 		this.fleet = engine.fleet();
+		this.started = Endpoints.started(this.fleet);
 		this.semaphores = new DefaultSemaphoreService(engine);
 	}
 
@@ -59,7 +62,7 @@ public class SemaphoresEndpoint {
 		Report report = parts.own(this.fleet);
 		Instant now = Instant.now();
 		SemaphoresView.Fleet seen = fleet(parts, cursor, wanted);
-		return new SemaphoresView(Endpoints.self(this.fleet, now, seen.instances()),
+		return new SemaphoresView(Endpoints.self(this.fleet, this.started, seen.instances()),
 				report.holds().stream().filter(SemaphoresEndpoint::isSemaphore).map((hold) -> held(hold, now)).toList(),
 				report.waits()
 					.stream()

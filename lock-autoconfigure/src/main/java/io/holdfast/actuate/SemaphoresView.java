@@ -5,6 +5,8 @@ import java.util.List;
 
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.boot.actuate.endpoint.OperationResponseBody;
+
 /**
  * All semaphores, as the endpoint shows them.
  *
@@ -14,7 +16,8 @@ import org.jspecify.annotations.Nullable;
  * @param cut whether it holds or waits for more than is shown
  * @param fleet what all instances hold and wait for
  */
-public record SemaphoresView(InstanceView instance, List<Held> held, List<Waiting> waiting, boolean cut, Fleet fleet) {
+public record SemaphoresView(InstanceView instance, List<Held> held, List<Waiting> waiting, boolean cut,
+		Fleet fleet) implements OperationResponseBody {
 
 	/**
 	 * What the instance holds.

@@ -24,7 +24,7 @@ final class Membership {
 
 	private static final long REFRESH = TimeUnit.MINUTES.toNanos(1);
 
-	private static final long RETRY = TimeUnit.SECONDS.toNanos(30);
+	private static final long RETRY = TimeUnit.SECONDS.toNanos(10);
 
 	/** How long a shut-down waits for the store to forget this instance. */
 	private static final long LEAVING = LeaseEngine.FIRST_ANSWER_NANOS;

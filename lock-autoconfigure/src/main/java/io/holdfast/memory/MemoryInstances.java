@@ -32,7 +32,10 @@ final class MemoryInstances {
 
 	synchronized void join(String instanceId, Member member, long retentionMillis) {
 		this.members.values().removeIf((other) -> member.seenMillis() - other.seenMillis() > retentionMillis);
-		this.members.put(instanceId, member);
+		// It does not change because this command was under way for longer than the
+		// first.
+		this.members.merge(instanceId, member, (known, again) -> new Member(again.instance(), again.info(),
+				known.startedMillis(), again.seenMillis()));
 	}
 
 	synchronized void leave(String instanceId) {

@@ -7,14 +7,20 @@
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local retention = tonumber(ARGV[3])
+local started = now - ARGV[2]
 
 local entries = redis.call('HGETALL', KEYS[1])
 for i = 1, #entries, 2 do
-  local seen = tonumber(string.match(entries[i + 1], '^%d+')) or 0
+  local seen, since = string.match(entries[i + 1], '^(%d+)\31(%d+)')
+  seen = tonumber(seen) or 0
+  if entries[i] == ARGV[1] then
+    -- It does not change because this command was under way for longer than the first one.
+    started = since or started
+  end
   if now - seen > retention then
     redis.call('HDEL', KEYS[1], entries[i])
   end
 end
-redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f\31%.0f%s', now, now - ARGV[2], ARGV[4]))
+redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f\31%.0f%s', now, started, ARGV[4]))
 redis.call('PEXPIRE', KEYS[1], retention)
 return { 1 }

@@ -21,7 +21,7 @@ class LatestFindingsTests {
 	private static final List<Finding> EVICTION = List.of(new Finding(true, "eviction"));
 
 	private static final Finding SILENT = new Finding(false,
-			"The store could not be examined now: It has not answered yet");
+			"Redis could not be examined now: Redis has not answered yet");
 
 	private final List<CompletableFuture<List<Finding>>> examinations = new ArrayList<>();
 
@@ -80,7 +80,7 @@ class LatestFindingsTests {
 		this.next = CompletableFuture.failedFuture(new StoreFailure("it is gone", true, null));
 		assertThat(this.latest.get()).hasSize(2)
 			.startsWith(EVICTION.get(0))
-			.endsWith(new Finding(false, "The store could not be examined now: it is gone"));
+			.endsWith(new Finding(false, "Redis could not be examined now: it is gone"));
 	}
 
 	@Test

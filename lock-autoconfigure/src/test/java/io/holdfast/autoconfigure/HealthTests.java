@@ -168,7 +168,7 @@ class HealthTests {
 			server.freeze();
 			await("silence").atMost(SOON)
 				.until(() -> health(context).getStatus().equals(HoldfastHealthIndicator.DEGRADED));
-			assertThat(health(context).getDetails()).containsEntry("trouble", "It has not answered yet");
+			assertThat(health(context).getDetails()).containsEntry("trouble", "Redis has not answered yet");
 			server.thaw();
 			await("recovery").atMost(SOON).until(() -> health(context).getStatus().equals(Status.UP));
 		});

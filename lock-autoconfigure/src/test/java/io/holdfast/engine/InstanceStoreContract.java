@@ -66,9 +66,11 @@ public abstract class InstanceStoreContract extends FleetStoreContract {
 		join(this.a);
 		Member first = members().get(0);
 		elapse(Duration.ofMillis(20));
-		join(this.a);
-		assertThat(members()).singleElement()
-			.satisfies((member) -> assertThat(member.seenMillis()).isGreaterThanOrEqualTo(first.seenMillis() + 20));
+		get(this.a.store.instances().join(this.a.id, INFO, Duration.ofHours(3), LONG));
+		assertThat(members()).singleElement().satisfies((member) -> {
+			assertThat(member.seenMillis()).isGreaterThanOrEqualTo(first.seenMillis() + 20);
+			assertThat(member.startedMillis()).as("what it said first").isEqualTo(first.startedMillis());
+		});
 	}
 
 	@Test

@@ -21,7 +21,7 @@ class MembershipTests extends ScriptedEngine {
 
 	private static final long REFRESH = TimeUnit.MINUTES.toMillis(1);
 
-	private static final long RETRY = TimeUnit.SECONDS.toMillis(30);
+	private static final long RETRY = TimeUnit.SECONDS.toMillis(10);
 
 	private static final String WARNING = "This instance is not known to those who watch the fleet";
 

@@ -1,6 +1,8 @@
 package io.holdfast.sample;
 
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
@@ -94,6 +96,12 @@ class EndpointsTests {
 				.isEqualTo(false)
 				.jsonPath("$.holders[0].ttlMillis")
 				.value(Integer.class, (ttl) -> assertThat(ttl).isBetween(1, 30_000));
+			for (String uri : List.of("/locks", "/locks/elsewhere", "/semaphores")) {
+				get(own, uri).consumeWith((answer) -> assertThat(
+						new String(Objects.requireNonNull(answer.getResponseBody()), StandardCharsets.UTF_8))
+					.as("what is not known is left out")
+					.doesNotContain(":null"));
+			}
 			waiting.cancel(true);
 		}
 		own.http().get().uri("/actuator/locks/a/{rest}", "b c").exchange().expectStatus().isNotFound();
