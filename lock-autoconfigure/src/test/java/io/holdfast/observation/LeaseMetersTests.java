@@ -217,4 +217,17 @@ class LeaseMetersTests {
 		}
 	}
 
+	@Test
+	void anObserverThatEndsLeavesTheGaugesOfAnotherInTheRegistry() {
+		this.instance.locks.acquire(STOCK);
+		try (ObservedInstance other = new ObservedInstance(this.leases);
+				LeaseMeters meters = new LeaseMeters(this.registry)) {
+			other.engine.observe(meters);
+			other.locks.acquire(LockRequest.of("stock:SKU2").name("stock"));
+		}
+		assertThat(gauge("holdfast.lock.held", "stock")).isEqualTo(1);
+		this.meters.close();
+		assertThat(this.registry.find("holdfast.lock.held").meters()).isEmpty();
+	}
+
 }
