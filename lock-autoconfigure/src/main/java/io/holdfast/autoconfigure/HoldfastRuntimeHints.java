@@ -15,10 +15,15 @@ import org.springframework.aot.hint.RuntimeHints;
 import org.springframework.aot.hint.RuntimeHintsRegistrar;
 
 /**
- * Registers, for a native image, what Holdfast always needs: its scripts, and its
- * annotations with the types of their attributes.
+ * Registers, for a native image, what Holdfast always needs: its scripts, its annotations
+ * with the types of their attributes, and the types that it looks for by name.
  */
 final class HoldfastRuntimeHints implements RuntimeHintsRegistrar {
+
+	/** In an image, what is not registered is not found although it is there. */
+	private static final List<String> OPTIONAL = List.of("io.lettuce.core.RedisClient", "redis.clients.jedis.Jedis",
+			"reactor.core.publisher.Flux", "org.springframework.transaction.support.TransactionSynchronizationManager",
+			"org.springframework.web.server.ResponseStatusException");
 
 	@Override
 	public void registerHints(RuntimeHints hints, @Nullable ClassLoader classLoader) {
@@ -27,6 +32,7 @@ final class HoldfastRuntimeHints implements RuntimeHintsRegistrar {
 			.forEach((type) -> hints.reflection().registerType(type, MemberCategory.INVOKE_PUBLIC_METHODS));
 		List.of(LockMode.class, OnTimeout.class, OnLoss.class, ReleaseAfter.class)
 			.forEach((type) -> hints.reflection().registerType(type, MemberCategory.ACCESS_PUBLIC_FIELDS));
+		OPTIONAL.forEach((name) -> hints.reflection().registerTypeIfPresent(classLoader, name));
 	}
 
 }

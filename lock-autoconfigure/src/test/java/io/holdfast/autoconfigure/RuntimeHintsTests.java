@@ -25,6 +25,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.aot.generate.ClassNameGenerator;
 import org.springframework.aot.generate.DefaultGenerationContext;
@@ -111,6 +112,15 @@ class RuntimeHintsTests {
 		}
 		assertThat(Stream.of(LockMode.class, OnTimeout.class, OnLoss.class, ReleaseAfter.class))
 			.allMatch((type) -> has(REFLECTION.onFieldAccess(type, type.getEnumConstants()[0].toString())));
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "io.lettuce.core.RedisClient", "redis.clients.jedis.Jedis", "reactor.core.publisher.Flux",
+			"org.springframework.transaction.support.TransactionSynchronizationManager",
+			"org.springframework.web.server.ResponseStatusException" })
+	@DisplayName("What Holdfast looks for by its name is found")
+	void optional(String type) {
+		assertThat(has(REFLECTION.onType(TypeReference.of(type)))).isTrue();
 	}
 
 	@Test
