@@ -14,6 +14,7 @@ import java.util.stream.Stream;
 import io.holdfast.engine.Finding;
 import io.holdfast.engine.StoreFailure;
 import io.holdfast.redis.RedisLeaseStore.Options;
+import io.holdfast.redis.RedisLeaseStore.Replicas;
 
 import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
@@ -59,7 +60,9 @@ final class Examination {
 
 	private List<Finding> servers() {
 		try (RedisConnection connection = this.factory.getConnection()) {
-			return new ServerReport(connection.serverCommands(), Drivers.reasonForReplicas(this.factory, connection))
+			Replicas replicas = this.options.replicas();
+			return new ServerReport(connection.serverCommands(), Drivers.reasonForReplicas(this.factory, connection),
+					(replicas != null) ? replicas.min() : 0)
 				.findings();
 		}
 	}
@@ -82,6 +85,9 @@ final class Examination {
 				}
 			}
 		}
+		if (this.options.replicas() != null && !mayWait()) {
+			missing.add("wait");
+		}
 		if (!missing.isEmpty()) {
 			findings.add(new Finding(true,
 					"Redis does not give the application's user rights that locks or semaphores need: allow it the commands "
@@ -89,6 +95,27 @@ final class Examination {
 									? " and the channels " + this.options.channelPrefix() + "*" : "")));
 		}
 		return findings;
+	}
+
+	/** Not to be tried in a script, but harmless: nobody is waited for. */
+	private boolean mayWait() {
+		try (RedisConnection connection = this.factory.getConnection()) {
+			Drivers.waitForNobody(connection).get(ANSWER_SECONDS, TimeUnit.SECONDS);
+			return true;
+		}
+		catch (ExecutionException ex) {
+			if (RedisFailures.isForbidden(ex)) {
+				return false;
+			}
+			throw RedisFailures.of(ex, "wait");
+		}
+		catch (TimeoutException | InterruptedException ex) {
+			throw silence(ex);
+		}
+	}
+
+	private static StoreFailure silence(Exception ex) {
+		return new StoreFailure("Redis did not answer within " + ANSWER_SECONDS + " s", true, ex);
 	}
 
 	private List<String> missing(String beginning, String name) {
@@ -103,7 +130,7 @@ final class Examination {
 			throw RedisFailures.of((ex.getCause() != null) ? ex.getCause() : ex, beginning + "*");
 		}
 		catch (TimeoutException | InterruptedException ex) {
-			throw new StoreFailure("Redis did not answer within " + ANSWER_SECONDS + " s", true, ex);
+			throw silence(ex);
 		}
 	}
 

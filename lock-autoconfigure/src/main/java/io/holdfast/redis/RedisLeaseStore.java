@@ -39,6 +39,8 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	private final Examination examination;
 
+	private final @Nullable Confirmations confirmations;
+
 	private final RedisFleetStore fleet;
 
 	private final RedisInstanceStore instances;
@@ -48,12 +50,14 @@ public final class RedisLeaseStore implements LeaseStore {
 	 * @param template where Redis is: only its connection factory is used. Its
 	 * serializers, and transactions that it takes part in, do not matter
 	 * @param options how to use it
-	 * @throws IllegalStateException if the template has no connection factory
+	 * @throws IllegalStateException if the template has no connection factory, or there
+	 * is an {@link #obstacleToReplicas obstacle} to waiting for replicas
 	 */
 	public RedisLeaseStore(StringRedisTemplate template, Options options) {
 		Script.load();
 		RedisConnectionFactory factory = template.getRequiredConnectionFactory();
 		this.options = options;
+		this.confirmations = confirmations(factory, options.replicas());
 		this.cluster = Drivers.isCluster(factory);
 		this.executor = ScriptExecutor.of(factory);
 		this.listener = options.polling() ? null
@@ -64,11 +68,34 @@ public final class RedisLeaseStore implements LeaseStore {
 		this.instances = new RedisInstanceStore(options, this.executor, this.cluster);
 	}
 
+	private static @Nullable Confirmations confirmations(RedisConnectionFactory factory, @Nullable Replicas replicas) {
+		if (replicas == null) {
+			return null;
+		}
+		String obstacle = obstacleToReplicas(factory);
+		if (obstacle != null) {
+			throw new IllegalStateException(obstacle);
+		}
+		return new Confirmations(Drivers.confirming(factory), replicas);
+	}
+
+	/**
+	 * Why a store on these connections cannot wait for replicas.
+	 * @param factory where Redis is; nothing is connected
+	 * @return the reason, or {@code null} if it can
+	 */
+	public static @Nullable String obstacleToReplicas(RedisConnectionFactory factory) {
+		return Drivers.obstacleToConfirming(factory);
+	}
+
 	@Override
 	public void start(String instanceId, WakeUps wakeUps) {
 		this.executor.prepare();
+		if (this.confirmations != null) {
+			this.confirmations.prepare();
+		}
 		if (this.listener != null) {
-			this.listener.start(instanceId, wakeUps);
+			this.listener.start(instanceId, (this.confirmations != null) ? new Unconfirmed(wakeUps) : wakeUps);
 		}
 	}
 
@@ -106,9 +133,19 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	@Override
 	public CompletableFuture<AcquireReply> acquire(Resource resource, Ask ask, boolean enqueue) {
-		if (resource.kind() != Kind.LOCK) {
-			return this.permits.acquire(resource, ask, mode(), enqueue);
+		boolean lock = resource.kind() == Kind.LOCK;
+		CompletableFuture<AcquireReply> command = lock ? acquireLock(resource, ask, enqueue)
+				: this.permits.acquire(resource, ask, mode(), enqueue);
+		// A key that is refused has no place to look at.
+		if (this.confirmations == null || command.isCompletedExceptionally()) {
+			return command;
 		}
+		return lock ? this.confirmations.confirmed(command, this.options.keyOf(resource), false, ask.token())
+				: this.confirmations.confirmed(command, this.permits.keys(resource).holders(), true,
+						ask.token() + ":" + ask.permits());
+	}
+
+	private CompletableFuture<AcquireReply> acquireLock(Resource resource, Ask ask, boolean enqueue) {
 		Duration healMissingTtl = this.options.healMissingTtl();
 		return execute(Script.ACQUIRE, resource,
 				(reply) -> this.replies.acquired(this.options.keyOf(resource), reply, 0), ask.token(),
@@ -196,6 +233,9 @@ public final class RedisLeaseStore implements LeaseStore {
 		if (this.listener != null) {
 			this.listener.close();
 		}
+		if (this.confirmations != null) {
+			this.confirmations.close();
+		}
 		this.executor.close();
 	}
 
@@ -209,8 +249,12 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	private ReleaseReply released(Resource lock, List<?> reply) {
 		boolean noNext = Replies.number(reply.get(1)) == -1;
-		return new ReleaseReply(Replies.flag(reply.get(0)),
-				noNext ? null : this.replies.acquired(this.options.keyOf(lock), reply, 1));
+		AcquireReply next = noNext ? null : this.replies.acquired(this.options.keyOf(lock), reply, 1);
+		if (this.confirmations != null && next instanceof AcquireReply.Granted) {
+			// It is to ask by itself: the release must not wait for replicas.
+			next = null;
+		}
+		return new ReleaseReply(Replies.flag(reply.get(0)), next);
 	}
 
 	/**
@@ -245,10 +289,30 @@ public final class RedisLeaseStore implements LeaseStore {
 	 * Redis without Pub/Sub
 	 * @param fleetKey where instances say that they are there; what they report to each
 	 * other is for a moment at keys that begin with it
+	 * @param replicas how many replicas are to have what is granted, or {@code null} for
+	 * none
 	 */
 	public record Options(String lockPrefix, String semaphorePrefix, String channelPrefix,
 			@Nullable Duration healMissingTtl, Duration fenceRetention, Duration handoffTimeout, boolean polling,
-			String fleetKey) {
+			String fleetKey, @Nullable Replicas replicas) {
+
+		/**
+		 * Options of those who do not wait for replicas.
+		 * @param lockPrefix what lock keys begin with
+		 * @param semaphorePrefix what the keys of semaphores begin with
+		 * @param channelPrefix what wake-up channels begin with
+		 * @param healMissingTtl how long a lock key may live without an expiry
+		 * @param fenceRetention how long the last fencing token is remembered
+		 * @param handoffTimeout how long a hand-off is granted at first
+		 * @param polling whether waiters ask at intervals
+		 * @param fleetKey where instances say that they are there
+		 */
+		public Options(String lockPrefix, String semaphorePrefix, String channelPrefix,
+				@Nullable Duration healMissingTtl, Duration fenceRetention, Duration handoffTimeout, boolean polling,
+				String fleetKey) {
+			this(lockPrefix, semaphorePrefix, channelPrefix, healMissingTtl, fenceRetention, handoffTimeout, polling,
+					fleetKey, null);
+		}
 
 		/**
 		 * The defaults: prefixes {@code lock:}, {@code semaphore:} and
@@ -286,6 +350,40 @@ public final class RedisLeaseStore implements LeaseStore {
 		 */
 		String keyOf(Resource resource) {
 			return ((resource.kind() == Kind.SEMAPHORE) ? this.semaphorePrefix : this.lockPrefix) + resource.key();
+		}
+
+	}
+
+	/**
+	 * How many replicas are to have a grant before it counts.
+	 *
+	 * @param min how many, at least 1
+	 * @param timeout how long to wait for them
+	 */
+	public record Replicas(int min, Duration timeout) {
+	}
+
+	/**
+	 * Where wake-ups go when grants are to be confirmed: whoever is woken up asks by
+	 * itself, and the answer to that is confirmed as any other.
+	 *
+	 * @param wakeUps where they would go
+	 */
+	private record Unconfirmed(WakeUps wakeUps) implements WakeUps {
+
+		@Override
+		public void handedOver(Resource resource, String token, long fence, long ttlMillis) {
+			this.wakeUps.handedOver(resource, token, fence, 0);
+		}
+
+		@Override
+		public void reportWanted(String report) {
+			this.wakeUps.reportWanted(report);
+		}
+
+		@Override
+		public void listening() {
+			this.wakeUps.listening();
 		}
 
 	}
