@@ -69,8 +69,18 @@ final class Confirmations implements AutoCloseable {
 	 */
 	void prepare() {
 		if (this.sending.compareAndSet(false, true)) {
-			connect(List.of());
+			if (isConnected()) {
+				proceed();
+			}
+			else {
+				connect(List.of());
+			}
 		}
+	}
+
+	private boolean isConnected() {
+		Connection last = this.connection;
+		return last != null && last.isOpen();
 	}
 
 	/**

@@ -315,6 +315,25 @@ class MinReplicasTests {
 	}
 
 	@Test
+	@DisplayName("Lettuce that opens a connection for each command, and polling: grants and hand-offs wait for replicas as well")
+	void otherWays() {
+		Instance first = this.fleet.start(PoolDriverTests.UnsharedApplication.class, ONE, PATIENT,
+				"holdfast.wake-up.mode=polling");
+		Instance second = this.fleet.start(ONE, PATIENT, "holdfast.wake-up.mode=polling");
+		LockLease held = second.acquire(REQUEST);
+		CompletableFuture<LockLease> waiting = first.acquireInBackground(REQUEST.waitForever());
+		this.fleet.awaitQueued(KEY);
+		this.replica.freeze();
+		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
+		await("waited for").atMost(SOON).until(() -> blocked() == 1);
+		assertThat(waiting).isNotDone();
+		this.replica.thaw();
+		assertThat(waiting).succeedsWithin(SOON)
+			.satisfies((lease) -> assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED));
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
 	@DisplayName("A connection that breaks while replicas are waited for is replaced")
 	void connectionBreaks() {
 		FaultProxy proxy = this.fleet.proxy();

@@ -192,7 +192,11 @@ class ConfirmationsTests {
 		CompletableFuture<AcquireReply> answer = granted("a");
 		sent().answer(2, true);
 		assertThat(answer).succeedsWithin(PATIENCE);
-		assertThat(this.connections).hasSize(1);
+		this.confirmations.prepare();
+		CompletableFuture<AcquireReply> later = granted("c");
+		sent().answer(2, true);
+		assertThat(later).succeedsWithin(PATIENCE);
+		assertThat(this.connections).as("also when it is prepared again").hasSize(1);
 		this.confirmations.close();
 		assertThat(this.connections.get(0).closed).isTrue();
 		assertFailsForGood(granted("b"));

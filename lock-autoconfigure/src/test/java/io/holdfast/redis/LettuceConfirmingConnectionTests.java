@@ -113,6 +113,24 @@ class LettuceConfirmingConnectionTests {
 	}
 
 	@Test
+	@DisplayName("What may not be looked at is an error, not a grant that is gone; so is a user who may not wait")
+	void rights() {
+		this.observer.opsForValue().set("a", "ab:1", LIFE);
+		for (List<String> rights : List.of(List.of("resetkeys", "~b"), List.of("~a", "-wait"))) {
+			this.observer.execute((RedisCallback<Object>) (connection) -> connection.execute("ACL",
+					Stream.concat(Stream.of("SETUSER", "default"), rights.stream())
+						.map(String::getBytes)
+						.toArray(byte[][]::new)));
+			assertThat(this.connection.confirm(RedisKeys.bytes(new String[] { "a" }),
+					RedisKeys.bytes("L", "ab:1", "40000"), 0, 1))
+				.as("%s", rights)
+				.failsWithin(PATIENCE)
+				.withThrowableThat()
+				.satisfies((error) -> assertThat(RedisFailures.isForbidden(error)).isTrue());
+		}
+	}
+
+	@Test
 	@DisplayName("It is not opened again when it breaks")
 	void breaks() {
 		assertThat(this.connection.isOpen()).isTrue();
