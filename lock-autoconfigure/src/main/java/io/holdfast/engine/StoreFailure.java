@@ -34,8 +34,8 @@ public final class StoreFailure extends RuntimeException {
 	}
 
 	/**
-	 * What was asked for is granted, but not as safely as it is to be. Its token keeps it
-	 * until it is released.
+	 * What was asked for was granted, but not as safely as it is to be. Its token keeps
+	 * it until it is released, or has lost it again meanwhile.
 	 * @param message what is missing
 	 * @return the failure
 	 */

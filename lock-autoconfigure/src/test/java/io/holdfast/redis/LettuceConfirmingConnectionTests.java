@@ -13,6 +13,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
+import org.springframework.data.redis.connection.RedisSentinelConfiguration;
 import org.springframework.data.redis.connection.RedisStaticMasterReplicaConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.data.redis.core.RedisCallback;
@@ -38,7 +39,10 @@ class LettuceConfirmingConnectionTests {
 
 	private final LettuceConfirmingConnection connection;
 
+	private final TestRedis redis;
+
 	LettuceConfirmingConnectionTests(TestRedis redis) {
+		this.redis = redis;
 		this.server = redis.startServer();
 		LettuceConnectionFactory factory = redis.connectionFactory(this.server.host(), this.server.port());
 		this.observer = new StringRedisTemplate(factory);
@@ -51,6 +55,10 @@ class LettuceConfirmingConnectionTests {
 	}
 
 	private Confirmations.Answer confirm(String... lines) {
+		return confirm(this.connection, lines);
+	}
+
+	private static Confirmations.Answer confirm(Confirmations.Connection connection, String... lines) {
 		byte[][] keys = Stream.of(lines)
 			.map((line) -> RedisKeys.bytes(line.substring(0, line.indexOf(' '))))
 			.toArray(byte[][]::new);
@@ -58,7 +66,7 @@ class LettuceConfirmingConnectionTests {
 			.flatMap((line) -> Stream.of((line + " 40000").split(" ")).skip(1))
 			.map(RedisKeys::bytes)
 			.toArray(byte[][]::new);
-		return this.connection.confirm(keys, args, 0, 1).orTimeout(20, TimeUnit.SECONDS).join();
+		return connection.confirm(keys, args, 0, 1).orTimeout(20, TimeUnit.SECONDS).join();
 	}
 
 	private long changes() {
@@ -137,6 +145,29 @@ class LettuceConfirmingConnectionTests {
 		this.server.restart();
 		await().atMost(PATIENCE).until(() -> !this.connection.isOpen());
 		assertThat(this.connection.confirm(new byte[0][], new byte[0][], 0, 1)).failsWithin(PATIENCE);
+	}
+
+	@Test
+	@DisplayName("It is the master's that Sentinel names")
+	void sentinel() {
+		RedisServer sentinel = this.redis.startServer("--sentinel");
+		new StringRedisTemplate(this.redis.connectionFactory(sentinel.host(), sentinel.port()))
+			.execute((RedisCallback<Object>) (connection) -> connection.execute("SENTINEL",
+					Stream.of("MONITOR", "main", this.server.host(), "" + this.server.port(), "1")
+						.map(String::getBytes)
+						.toArray(byte[][]::new)));
+		LettuceConnectionFactory factory = new LettuceConnectionFactory(
+				new RedisSentinelConfiguration().master("main").sentinel(sentinel.host(), sentinel.port()),
+				TestRedis.clientConfiguration());
+		factory.afterPropertiesSet();
+		factory.start();
+		try {
+			this.observer.opsForValue().set("a", "ab:1", LIFE);
+			assertThat(confirm(new LettuceConfirmingConnection(factory), "a L ab:1").stands()).containsExactly(true);
+		}
+		finally {
+			factory.destroy();
+		}
 	}
 
 	@Test
