@@ -34,6 +34,8 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		@DefaultValue WakeUp wakeUp, @DefaultValue Redis redis, @DefaultValue Aop aop, @DefaultValue Fleet fleet,
 		@DefaultValue Limits limits) {
 
+	static final String MIN_REPLICAS = "holdfast.redis.min-replicas";
+
 	private static final Duration MIN_LEASE = Duration.ofMillis(100);
 
 	private static final Duration MAX = Duration.ofDays(365);
@@ -76,6 +78,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		}
 		checkLimit("limits.waiters", this.limits.waiters());
 		checkLimit("limits.waiters-per-key", this.limits.waitersPerKey());
+		checkReplicas();
 		if (this.fleet.key().isBlank()) {
 			throw new InvalidConfigurationPropertyValueException("holdfast.fleet.key", this.fleet.key(),
 					"it must not be blank");
@@ -94,6 +97,23 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		if (limit < 1) {
 			throw new InvalidConfigurationPropertyValueException("holdfast." + property, limit,
 					"it must be at least 1");
+		}
+	}
+
+	private void checkReplicas() {
+		if (this.redis.minReplicas() < 0) {
+			throw new InvalidConfigurationPropertyValueException(MIN_REPLICAS, this.redis.minReplicas(),
+					"it must be at least 0, which stands for not waiting for replicas");
+		}
+		Duration timeout = this.redis.replicaTimeout();
+		checkBounds(Duration.ofMillis(1), "redis.replica-timeout", timeout);
+		Duration lease = (this.lock.leaseTime().compareTo(this.semaphore.leaseTime()) < 0) ? this.lock.leaseTime()
+				: this.semaphore.leaseTime();
+		// Who comes while others wait for replicas waits for up to twice as long.
+		if (this.redis.minReplicas() > 0 && timeout.multipliedBy(3).compareTo(lease) > 0) {
+			throw new InvalidConfigurationPropertyValueException("holdfast.redis.replica-timeout", timeout,
+					"it must be at most a third of holdfast.lock.lease-time and holdfast.semaphore.lease-time, or leases"
+							+ " would be over before they are confirmed");
 		}
 	}
 
@@ -126,10 +146,12 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	}
 
 	RedisLeaseStore.Options storeOptions() {
+		RedisLeaseStore.Replicas replicas = (this.redis.minReplicas() > 0)
+				? new RedisLeaseStore.Replicas(this.redis.minReplicas(), this.redis.replicaTimeout()) : null;
 		return new RedisLeaseStore.Options(this.lock.keyPrefix(), this.semaphore.keyPrefix(),
 				this.wakeUp.channelPrefix(), this.lock.healMissingTtl(), this.lock.fenceRetention(),
 				this.wakeUp.handoffTimeout(), this.wakeUp.mode() == WakeUp.Mode.POLLING, this.fleet.key(),
-				this.redis.failOverGrace() ? this.redis.longestLease() : null);
+				this.redis.failOverGrace() ? this.redis.longestLease() : null, replicas);
 	}
 
 	OptimisticTransactions.Options optimisticOptions() {
@@ -242,6 +264,9 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * time bounds: a release, a renewal by hand, an attempt without waiting
 	 * @param checks Whether Redis is asked, at the start and for the health endpoint, for
 	 * what may harm locks: an eviction policy, missing replicas, missing rights
+	 * @param minReplicas How many replicas must have a lock or permit before it is
+	 * acquired; 0 waits for none. Needs Lettuce, and no cluster
+	 * @param replicaTimeout How long to wait for these replicas
 	 * @param failOverGrace Whether a server of Redis that was restarted, or has taken
 	 * over from another one, grants nothing new for as long as the longest lease, so that
 	 * holders get back what it does not know of. Not in a cluster
@@ -249,6 +274,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * the same for all applications that share locks or permits
 	 */
 	public record Redis(@DefaultValue("1s") Duration commandTimeout, @DefaultValue("true") boolean checks,
+			@DefaultValue("0") int minReplicas, @DefaultValue("200ms") Duration replicaTimeout,
 			@DefaultValue("false") boolean failOverGrace, @DefaultValue("30s") Duration longestLease) {
 
 	}

@@ -41,7 +41,8 @@ public final class LeaseEngineFactory {
 	 * engines of two connections do not exclude each other there either.
 	 * @param connectionFactory where its Redis is; not closed with the engine
 	 * @return a new engine, to be closed by the caller: as a bean, by its context
-	 * @throws InvalidConfigurationPropertyValueException if a time makes no sense
+	 * @throws InvalidConfigurationPropertyValueException if a property makes no sense, or
+	 * these connections cannot do what it says
 	 */
 	public LeaseEngine create(RedisConnectionFactory connectionFactory) {
 		this.properties.check();
@@ -52,10 +53,19 @@ public final class LeaseEngineFactory {
 		return switch (this.properties.backend()) {
 			// A template of our own: what the application does with its own must not
 			// matter.
-			case REDIS ->
-				new RedisLeaseStore(new StringRedisTemplate(connectionFactory), this.properties.storeOptions());
+			case REDIS -> redis(connectionFactory);
 			case MEMORY -> new MemoryLeaseStore(this.properties.newMemory());
 		};
+	}
+
+	private LeaseStore redis(RedisConnectionFactory connectionFactory) {
+		RedisLeaseStore.Options options = this.properties.storeOptions();
+		String obstacle = (options.replicas() != null) ? RedisLeaseStore.obstacleToReplicas(connectionFactory) : null;
+		if (obstacle != null) {
+			throw new InvalidConfigurationPropertyValueException(HoldfastProperties.MIN_REPLICAS,
+					this.properties.redis().minReplicas(), obstacle);
+		}
+		return new RedisLeaseStore(new StringRedisTemplate(connectionFactory), options);
 	}
 
 }

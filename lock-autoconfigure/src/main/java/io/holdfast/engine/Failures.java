@@ -96,6 +96,10 @@ final class Failures {
 		return cause(error) instanceof StoreFailure failure && failure.isTemporary();
 	}
 
+	static boolean isUnconfirmed(Throwable error) {
+		return cause(error) instanceof StoreFailure failure && failure.isUnconfirmed();
+	}
+
 	private static Throwable cause(Throwable error) {
 		return (error instanceof CompletionException && error.getCause() != null) ? error.getCause() : error;
 	}

@@ -14,6 +14,8 @@ public final class StoreFailure extends RuntimeException {
 
 	private final boolean temporary;
 
+	private final boolean unconfirmed;
+
 	/**
 	 * Create the failure.
 	 * @param message what went wrong and, where it can be known, what to do about it
@@ -22,8 +24,23 @@ public final class StoreFailure extends RuntimeException {
 	 * @param cause the driver's error, or {@code null}
 	 */
 	public StoreFailure(String message, boolean temporary, @Nullable Throwable cause) {
+		this(message, temporary, false, cause);
+	}
+
+	private StoreFailure(String message, boolean temporary, boolean unconfirmed, @Nullable Throwable cause) {
 		super(message, cause);
 		this.temporary = temporary;
+		this.unconfirmed = unconfirmed;
+	}
+
+	/**
+	 * What was asked for was granted, but not as safely as it is to be. Its token keeps
+	 * it until it is released, or has lost it again meanwhile.
+	 * @param message what is missing
+	 * @return the failure
+	 */
+	public static StoreFailure unconfirmed(String message) {
+		return new StoreFailure(message, true, true, null);
 	}
 
 	static StoreFailure silence(Duration patience, TimeoutException cause) {
@@ -36,6 +53,16 @@ public final class StoreFailure extends RuntimeException {
 	 */
 	public boolean isTemporary() {
 		return this.temporary;
+	}
+
+	/**
+	 * Whether the store has granted what was asked for, and the same token may yet have
+	 * it as safely as it is to be. So it is worth to ask again for as long as one waits,
+	 * where other failures end a wait that has met nobody.
+	 * @return whether only a confirmation is missing
+	 */
+	public boolean isUnconfirmed() {
+		return this.unconfirmed;
 	}
 
 }

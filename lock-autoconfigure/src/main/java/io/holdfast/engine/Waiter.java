@@ -282,8 +282,8 @@ final class Waiter implements Acquisition {
 			return;
 		}
 		this.trouble = error;
-		boolean firstAnswer = !this.busy && !this.promoted;
-		if (firstAnswer || !Failures.isTemporary(error)) {
+		boolean worthWaiting = this.busy || this.promoted || this.demand.waits() && Failures.isUnconfirmed(error);
+		if (!worthWaiting || !Failures.isTemporary(error)) {
 			this.gate.fail(this, Failures.storeTrouble(this, error));
 		}
 		else {

@@ -1,11 +1,13 @@
 package io.holdfast.redis;
 
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 
 import io.lettuce.core.AbstractRedisAsyncCommands;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisConnectionStateListener;
+import io.lettuce.core.api.async.BaseRedisAsyncCommands;
 import io.lettuce.core.masterreplica.StatefulRedisMasterReplicaConnection;
 import io.lettuce.core.pubsub.api.async.RedisPubSubAsyncCommands;
 import org.jspecify.annotations.Nullable;
@@ -72,6 +74,39 @@ final class Drivers {
 	}
 
 	/**
+	 * Why replicas cannot be waited for, as far as the configuration tells.
+	 * @param factory the application's connections
+	 * @return the reason, or {@code null} if they can
+	 */
+	static @Nullable String obstacleToConfirming(RedisConnectionFactory factory) {
+		if (isCluster(factory)) {
+			return "in a cluster, replicas cannot be waited for";
+		}
+		return (LETTUCE && factory instanceof LettuceConnectionFactory) ? null
+				: "replicas can be waited for with Lettuce only, and the connections are of "
+						+ factory.getClass().getName();
+	}
+
+	/**
+	 * Connections to wait for replicas on.
+	 * @param factory the application's connections, to which there is no obstacle
+	 * @return opens them
+	 */
+	static Supplier<Confirmations.Connection> confirming(RedisConnectionFactory factory) {
+		return Lettuce.confirming(factory);
+	}
+
+	/**
+	 * Send a WAIT that is over at once.
+	 * @param connection one to whose factory there is no {@link #obstacleToConfirming
+	 * obstacle}
+	 * @return the answer, or what stands in its way
+	 */
+	static CompletableFuture<Long> waitForNobody(RedisConnection connection) {
+		return Lettuce.waitForNobody(connection);
+	}
+
+	/**
 	 * See to it that a connection is not used again, whatever it watches or has queued.
 	 * @param connection the connection, still to be closed
 	 * @return whether that was possible
@@ -134,6 +169,15 @@ final class Drivers {
 		static Supplier<RedisConnection> watching(RedisConnectionFactory factory) {
 			return (factory instanceof LettuceConnectionFactory lettuce) ? new LettuceWatchConnections(lettuce)::get
 					: factory::getConnection;
+		}
+
+		static Supplier<Confirmations.Connection> confirming(RedisConnectionFactory factory) {
+			return () -> new LettuceConfirmingConnection((LettuceConnectionFactory) factory);
+		}
+
+		static CompletableFuture<Long> waitForNobody(RedisConnection connection) {
+			return ((BaseRedisAsyncCommands<?, ?>) connection.getNativeConnection()).waitForReplication(0, 1)
+				.toCompletableFuture();
 		}
 
 		static boolean abandon(RedisConnection connection) {

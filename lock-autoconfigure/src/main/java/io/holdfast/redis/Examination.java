@@ -14,6 +14,7 @@ import java.util.stream.Stream;
 import io.holdfast.engine.Finding;
 import io.holdfast.engine.StoreFailure;
 import io.holdfast.redis.RedisLeaseStore.Options;
+import io.holdfast.redis.RedisLeaseStore.Replicas;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.data.redis.connection.RedisConnection;
@@ -60,7 +61,9 @@ final class Examination {
 
 	private List<Finding> servers() {
 		try (RedisConnection connection = this.factory.getConnection()) {
-			return new ServerReport(connection.serverCommands(), Drivers.reasonForReplicas(this.factory, connection))
+			Replicas replicas = this.options.replicas();
+			return new ServerReport(connection.serverCommands(), Drivers.reasonForReplicas(this.factory, connection),
+					(replicas != null) ? replicas.min() : 0)
 				.findings();
 		}
 	}
@@ -80,6 +83,9 @@ final class Examination {
 				}
 				findings.add(new Finding(true, String.valueOf(ex.getMessage())));
 			}
+		}
+		if (this.options.replicas() != null && !mayWait()) {
+			missing.add("wait");
 		}
 		if (!missing.isEmpty()) {
 			findings.add(new Finding(true,
@@ -119,6 +125,27 @@ final class Examination {
 				+ " rights that watching the fleet needs, while locks and semaphores work without: " + lack));
 	}
 
+	/** Not to be tried in a script, but harmless: nobody is waited for. */
+	private boolean mayWait() {
+		try (RedisConnection connection = this.factory.getConnection()) {
+			Drivers.waitForNobody(connection).get(ANSWER_SECONDS, TimeUnit.SECONDS);
+			return true;
+		}
+		catch (ExecutionException ex) {
+			if (RedisFailures.isForbidden(ex)) {
+				return false;
+			}
+			throw RedisFailures.of(ex, "wait");
+		}
+		catch (TimeoutException | InterruptedException ex) {
+			throw silence(ex);
+		}
+	}
+
+	private static StoreFailure silence(Exception ex) {
+		return new StoreFailure("Redis did not answer within " + ANSWER_SECONDS + " s", true, ex);
+	}
+
 	private List<String> missing(Script script, String beginning, String name) {
 		String channel = this.options.polling() ? "" : this.options.channelPrefix() + name;
 		CompletableFuture<List<String>> call = this.executor.execute(script,
@@ -132,7 +159,7 @@ final class Examination {
 			throw RedisFailures.of((ex.getCause() != null) ? ex.getCause() : ex, beginning + "*");
 		}
 		catch (TimeoutException | InterruptedException ex) {
-			throw new StoreFailure("Redis did not answer within " + ANSWER_SECONDS + " s", true, ex);
+			throw silence(ex);
 		}
 	}
 

@@ -9,6 +9,7 @@ import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisConnectionStateListener;
 import io.lettuce.core.api.StatefulConnection;
+import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.ByteArrayCodec;
 import org.jspecify.annotations.Nullable;
 
@@ -84,21 +85,31 @@ final class LettuceWatchConnections {
 		}
 	}
 
-	private StatefulConnection<?, ?> connect() {
-		RedisClient client = (RedisClient) this.factory.getRequiredNativeClient();
-		StatefulConnection<?, ?> connection;
+	/**
+	 * Open a connection that is closed when it breaks, instead of being opened again.
+	 * @param factory tells where Redis is
+	 * @param cure what to do where the factory knows several servers, and no master
+	 * @return the connection to the master
+	 */
+	static StatefulRedisConnection<byte[], byte[]> connect(LettuceConnectionFactory factory, String cure) {
+		RedisClient client = (RedisClient) factory.getRequiredNativeClient();
+		StatefulRedisConnection<byte[], byte[]> connection;
 		try {
 			connection = client.connect(ByteArrayCodec.INSTANCE);
 		}
 		catch (IllegalStateException ex) {
-			throw new IllegalStateException("Lettuce has no address of the master. With a static master/replica"
-					+ " configuration give OptimisticTransactions a connection factory of their own, for the master");
+			throw new IllegalStateException(
+					"Lettuce has no address of the master. With a static master/replica configuration " + cure);
 		}
 		connection.addListener(CLOSE_WHEN_BROKEN);
 		return connection;
 	}
 
-	private static void close(StatefulConnection<?, ?> connection) {
+	private StatefulConnection<?, ?> open() {
+		return connect(this.factory, "give OptimisticTransactions a connection factory of their own, for the master");
+	}
+
+	static void close(StatefulConnection<?, ?> connection) {
 		close((RedisChannelHandler<?, ?>) connection);
 	}
 
@@ -150,7 +161,7 @@ final class LettuceWatchConnections {
 			}
 			// Not on this thread: if it was interrupted, Lettuce would leave a connection
 			// open that nobody has.
-			return CompletableFuture.supplyAsync(() -> type.cast(connect()), (task) -> {
+			return CompletableFuture.supplyAsync(() -> type.cast(open()), (task) -> {
 				Thread thread = new Thread(task, "holdfast-redis-connect");
 				thread.setDaemon(true);
 				thread.start();

@@ -105,7 +105,7 @@ final class PermitCommands {
 				(int) Replies.number(reply.get(4)));
 	}
 
-	private PermitKeys keys(Resource resource) {
+	PermitKeys keys(Resource resource) {
 		this.options.check(resource);
 		String key = this.options.keyOf(resource);
 		return (resource.kind() == Kind.SEMAPHORE) ? PermitKeys.ofSemaphore(key, this.cluster)

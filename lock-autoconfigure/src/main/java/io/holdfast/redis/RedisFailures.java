@@ -25,6 +25,9 @@ final class RedisFailures {
 	/** What nobody needs who does not watch. */
 	private static final String FLEET_COMMANDS = "scan hgetall rpush llen lrange";
 
+	/** What nobody needs who does not wait for replicas. */
+	private static final String REPLICA_COMMANDS = "wait";
+
 	private static final Pattern NO_RIGHT = Pattern.compile("\\bNOPERM\\b|ACL failure|can't (run|access|publish) ");
 
 	/** Also said by those who run Redis for others, and leave commands out. */
@@ -88,9 +91,11 @@ final class RedisFailures {
 		String text = find(error, NO_RIGHT);
 		if (text != null) {
 			// Redis does not always name the command.
-			return new StoreFailure("Redis does not give the application's user a right that it needs for '" + what
-					+ "': " + text + " (the commands used are: " + COMMANDS + "; for those who watch the fleet also: "
-					+ FLEET_COMMANDS + ")", false, error);
+			return new StoreFailure(
+					"Redis does not give the application's user a right that it needs for '" + what + "': " + text
+							+ " (the commands used are: " + COMMANDS + "; for those who watch the fleet also: "
+							+ FLEET_COMMANDS + "; with holdfast.redis.min-replicas also: " + REPLICA_COMMANDS + ")",
+					false, error);
 		}
 		text = find(error, NO_LOGIN);
 		if (text != null) {

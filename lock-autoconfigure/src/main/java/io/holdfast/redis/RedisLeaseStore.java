@@ -41,6 +41,8 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	private final Examination examination;
 
+	private final @Nullable Confirmations confirmations;
+
 	private final RedisFleetStore fleet;
 
 	private final RedisInstanceStore instances;
@@ -51,12 +53,14 @@ public final class RedisLeaseStore implements LeaseStore {
 	 * serializers, and transactions that it takes part in, do not matter
 	 * @param options how to use it
 	 * @throws IllegalStateException if the template has no connection factory, or leads
-	 * to a cluster where there is to be a fail-over grace
+	 * to a cluster where there is to be a fail-over grace, or there is an
+	 * {@link #obstacleToReplicas obstacle} to waiting for replicas
 	 */
 	public RedisLeaseStore(StringRedisTemplate template, Options options) {
 		Script.load();
 		RedisConnectionFactory factory = template.getRequiredConnectionFactory();
 		this.options = options;
+		this.confirmations = confirmations(factory, options.replicas());
 		this.cluster = Drivers.isCluster(factory);
 		this.grace = options.grace();
 		if (this.cluster && options.longestLease() != null) {
@@ -72,11 +76,34 @@ public final class RedisLeaseStore implements LeaseStore {
 		this.instances = new RedisInstanceStore(options, this.executor, this.cluster);
 	}
 
+	private static @Nullable Confirmations confirmations(RedisConnectionFactory factory, @Nullable Replicas replicas) {
+		if (replicas == null) {
+			return null;
+		}
+		String obstacle = obstacleToReplicas(factory);
+		if (obstacle != null) {
+			throw new IllegalStateException(obstacle);
+		}
+		return new Confirmations(Drivers.confirming(factory), replicas);
+	}
+
+	/**
+	 * Why a store on these connections cannot wait for replicas.
+	 * @param factory where Redis is; nothing is connected
+	 * @return the reason, or {@code null} if it can
+	 */
+	public static @Nullable String obstacleToReplicas(RedisConnectionFactory factory) {
+		return Drivers.obstacleToConfirming(factory);
+	}
+
 	@Override
 	public void start(String instanceId, WakeUps wakeUps) {
 		this.executor.prepare();
+		if (this.confirmations != null) {
+			this.confirmations.prepare();
+		}
 		if (this.listener != null) {
-			this.listener.start(instanceId, wakeUps);
+			this.listener.start(instanceId, (this.confirmations != null) ? new Unconfirmed(wakeUps) : wakeUps);
 		}
 	}
 
@@ -114,9 +141,19 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	@Override
 	public CompletableFuture<AcquireReply> acquire(Resource resource, Ask ask, boolean enqueue) {
-		if (resource.kind() != Kind.LOCK) {
-			return this.permits.acquire(resource, ask, mode(), enqueue);
+		boolean lock = resource.kind() == Kind.LOCK;
+		CompletableFuture<AcquireReply> command = lock ? acquireLock(resource, ask, enqueue)
+				: this.permits.acquire(resource, ask, mode(), enqueue);
+		// A key that is refused has no place to look at.
+		if (this.confirmations == null || command.isCompletedExceptionally()) {
+			return command;
 		}
+		return lock ? this.confirmations.confirmed(command, this.options.keyOf(resource), false, ask.token())
+				: this.confirmations.confirmed(command, this.permits.keys(resource).holders(), true,
+						ask.token() + ":" + ask.permits());
+	}
+
+	private CompletableFuture<AcquireReply> acquireLock(Resource resource, Ask ask, boolean enqueue) {
 		Duration healMissingTtl = this.options.healMissingTtl();
 		return change(Script.ACQUIRE, resource, ask,
 				(reply) -> this.replies.acquired(this.options.keyOf(resource), reply, 0), ask.token(),
@@ -207,6 +244,9 @@ public final class RedisLeaseStore implements LeaseStore {
 		if (this.listener != null) {
 			this.listener.close();
 		}
+		if (this.confirmations != null) {
+			this.confirmations.close();
+		}
 		this.executor.close();
 	}
 
@@ -230,8 +270,12 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	private ReleaseReply released(Resource lock, List<?> reply) {
 		boolean noNext = Replies.number(reply.get(1)) == -1;
-		return new ReleaseReply(Replies.flag(reply.get(0)),
-				noNext ? null : this.replies.acquired(this.options.keyOf(lock), reply, 1));
+		AcquireReply next = noNext ? null : this.replies.acquired(this.options.keyOf(lock), reply, 1);
+		if (this.confirmations != null && next instanceof AcquireReply.Granted) {
+			// It is to ask by itself: the release must not wait for replicas.
+			next = null;
+		}
+		return new ReleaseReply(Replies.flag(reply.get(0)), next);
 	}
 
 	/**
@@ -269,10 +313,30 @@ public final class RedisLeaseStore implements LeaseStore {
 	 * @param longestLease for how long a server that is not the one which granted before
 	 * grants nothing new: no lease may be longer, of nobody. {@code null} to do without,
 	 * as a cluster must
+	 * @param replicas how many replicas are to have what is granted, or {@code null} for
+	 * none
 	 */
 	public record Options(String lockPrefix, String semaphorePrefix, String channelPrefix,
 			@Nullable Duration healMissingTtl, Duration fenceRetention, Duration handoffTimeout, boolean polling,
-			String fleetKey, @Nullable Duration longestLease) {
+			String fleetKey, @Nullable Duration longestLease, @Nullable Replicas replicas) {
+
+		/**
+		 * Options of those who neither give grace nor wait for replicas.
+		 * @param lockPrefix what lock keys begin with
+		 * @param semaphorePrefix what the keys of semaphores begin with
+		 * @param channelPrefix what wake-up channels begin with
+		 * @param healMissingTtl how long a lock key may live without an expiry
+		 * @param fenceRetention how long the last fencing token is remembered
+		 * @param handoffTimeout how long a hand-off is granted at first
+		 * @param polling whether waiters ask at intervals
+		 * @param fleetKey where instances say that they are there
+		 */
+		public Options(String lockPrefix, String semaphorePrefix, String channelPrefix,
+				@Nullable Duration healMissingTtl, Duration fenceRetention, Duration handoffTimeout, boolean polling,
+				String fleetKey) {
+			this(lockPrefix, semaphorePrefix, channelPrefix, healMissingTtl, fenceRetention, handoffTimeout, polling,
+					fleetKey, null, null);
+		}
 
 		/**
 		 * The defaults: prefixes {@code lock:}, {@code semaphore:} and
@@ -283,7 +347,7 @@ public final class RedisLeaseStore implements LeaseStore {
 		 */
 		public static Options defaults() {
 			return new Options("lock:", "semaphore:", "holdfast:wake:", null, Duration.ofHours(24),
-					Duration.ofSeconds(5), false, "holdfast:fleet", null);
+					Duration.ofSeconds(5), false, "holdfast:fleet");
 		}
 
 		FailOverGrace grace() {
@@ -314,6 +378,40 @@ public final class RedisLeaseStore implements LeaseStore {
 		 */
 		String keyOf(Resource resource) {
 			return ((resource.kind() == Kind.SEMAPHORE) ? this.semaphorePrefix : this.lockPrefix) + resource.key();
+		}
+
+	}
+
+	/**
+	 * How many replicas are to have a grant before it counts.
+	 *
+	 * @param min how many, at least 1
+	 * @param timeout how long to wait for them
+	 */
+	public record Replicas(int min, Duration timeout) {
+	}
+
+	/**
+	 * Where wake-ups go when grants are to be confirmed: whoever is woken up asks by
+	 * itself, and the answer to that is confirmed as any other.
+	 *
+	 * @param wakeUps where they would go
+	 */
+	private record Unconfirmed(WakeUps wakeUps) implements WakeUps {
+
+		@Override
+		public void handedOver(Resource resource, String token, long fence, long ttlMillis) {
+			this.wakeUps.handedOver(resource, token, fence, 0);
+		}
+
+		@Override
+		public void reportWanted(String report) {
+			this.wakeUps.reportWanted(report);
+		}
+
+		@Override
+		public void listening() {
+			this.wakeUps.listening();
 		}
 
 	}

@@ -33,6 +33,8 @@ enum Script {
 
 	PERMITS_INSPECT("permits-inspect.lua"),
 
+	CONFIRM("confirm.lua"),
+
 	SCAN("scan.lua"),
 
 	FLEET_JOIN("fleet-join.lua"),

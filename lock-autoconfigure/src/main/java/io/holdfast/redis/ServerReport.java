@@ -21,6 +21,8 @@ final class ServerReport {
 
 	private final @Nullable String reasonForReplicas;
 
+	private final int minReplicas;
+
 	private final List<Finding> findings = new ArrayList<>();
 
 	/**
@@ -28,10 +30,12 @@ final class ServerReport {
 	 * @param commands asks the servers
 	 * @param reasonForReplicas why a master is to have replicas, or {@code null} if
 	 * nothing says so
+	 * @param minReplicas how many replicas are to confirm what is granted
 	 */
-	ServerReport(RedisServerCommands commands, @Nullable String reasonForReplicas) {
+	ServerReport(RedisServerCommands commands, @Nullable String reasonForReplicas, int minReplicas) {
 		this.commands = commands;
 		this.reasonForReplicas = reasonForReplicas;
+		this.minReplicas = minReplicas;
 	}
 
 	/**
@@ -81,10 +85,23 @@ final class ServerReport {
 			this.findings.add(new Finding(true, "Redis" + server + " refuses to write: it wants " + wanted
 					+ " replicas for that (min-replicas-to-write) and has " + ready + ". Bring its replicas back"));
 		}
+		else if (online(info) < this.minReplicas) {
+			this.findings.add(new Finding(true,
+					"Locks and permits are not acquired: Redis" + server + " has " + online(info)
+							+ " replicas, and holdfast.redis.min-replicas is " + this.minReplicas
+							+ ". Bring its replicas back"));
+		}
 		else if (this.reasonForReplicas != null && info.getProperty("connected_slaves", "0").equals("0")) {
 			this.findings.add(new Finding(true, "Redis" + server + " has no replica, although " + this.reasonForReplicas
 					+ ": if it dies, nobody takes over, and locks and permits are lost. Bring its replicas back"));
 		}
+	}
+
+	private static long online(Properties info) {
+		return info.stringPropertyNames()
+			.stream()
+			.filter((name) -> name.matches("slave\\d+") && info.getProperty(name).contains("state=online"))
+			.count();
 	}
 
 	/** Redis tells how many are ready only if it was told to want some. */

@@ -171,7 +171,8 @@ class HoldfastAutoConfigurationTests {
 	@ValueSource(strings = { "lock.wait-time=-1s", "lock.wait-time=366d", "lock.lease-time=5ms", "lock.max-hold=5ms",
 			"lock.heal-missing-ttl=5ms", "lock.fence-retention=5ms", "wake-up.retry-interval=5ms",
 			"wake-up.handoff-timeout=5ms", "redis.command-timeout=5ms", "lock.lease-time=366d", "fleet.key=",
-			"redis.longest-lease=5ms", "limits.waiters=0", "limits.waiters-per-key=0" })
+			"redis.longest-lease=5ms", "limits.waiters=0", "limits.waiters-per-key=0", "redis.min-replicas=-1",
+			"redis.replica-timeout=0" })
 	void refusesABadValueWithItsNameAndOrigin(String setting) {
 		String property = "holdfast." + setting.substring(0, setting.indexOf('='));
 		this.runner.withPropertyValues("holdfast." + setting).run((context) -> {
@@ -196,6 +197,29 @@ class HoldfastAutoConfigurationTests {
 			.withPropertyValues("holdfast.redis.longest-lease=31s")
 			.run((context) -> assertThat(context).hasNotFailed());
 		this.runner.withPropertyValues(settings[0]).run((context) -> assertThat(context).hasNotFailed());
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "lock", "semaphore" })
+	void refusesToWaitForReplicasForLongerThanALeaseAllows(String kind) {
+		String[] times = { "holdfast.redis.replica-timeout=2s", "holdfast." + kind + ".lease-time=5s" };
+		this.runner.withPropertyValues(times).run((context) -> assertThat(context).hasNotFailed());
+		this.runner.withPropertyValues(times)
+			.withPropertyValues("holdfast.redis.min-replicas=1")
+			.run((context) -> assertThat(context.getStartupFailure()).rootCause()
+				.isInstanceOf(InvalidConfigurationPropertyValueException.class)
+				.hasMessageContaining("holdfast.redis.replica-timeout"));
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "client-type=jedis", "cluster.nodes=127.0.0.1:1" })
+	void refusesToWaitForReplicasWhereThatIsNotPossible(String setting) {
+		this.runner
+			.withPropertyValues("holdfast.backend=redis", "spring.data.redis." + setting,
+					"holdfast.redis.min-replicas=1")
+			.run((context) -> assertThat(context.getStartupFailure()).rootCause()
+				.isInstanceOf(InvalidConfigurationPropertyValueException.class)
+				.hasMessageContaining("holdfast.redis.min-replicas"));
 	}
 
 	private static List<Throwable> causes(Throwable failure) {

@@ -72,6 +72,12 @@ class EngineSimulationTests {
 		seeds(HISTORIES).forEach((seed) -> history(seed, Faults.allAndAnOperator(), Workload.SEMAPHORES));
 	}
 
+	@ParameterizedTest
+	@EnumSource
+	void underFaultsAndWithoutConfirmationsNoMoreHoldThanMayAndNothingStays(Workload workload) {
+		seeds(HISTORIES).forEach((seed) -> history(seed, Faults.allAndConfirmations(), workload));
+	}
+
 	private static LongStream seeds(int count) {
 		Long seed = Long.getLong("holdfast.test.seed");
 		return (seed != null) ? LongStream.of(seed) : LongStream.range(0, count);

@@ -23,6 +23,8 @@ final class Faults {
 
 	private final boolean operator;
 
+	private boolean confirming;
+
 	private boolean over;
 
 	Faults(int lostReplies, int failures, int repeats, int lostWakeUps, int pauses, boolean crashes, boolean foreign,
@@ -56,6 +58,13 @@ final class Faults {
 		return new Faults(40, 40, 100, 200, 5, true, false, true, true);
 	}
 
+	/** Besides all the rest, grants are held back until they are confirmed, or not. */
+	static Faults allAndConfirmations() {
+		Faults faults = all();
+		faults.confirming = true;
+		return faults;
+	}
+
 	void end() {
 		this.over = true;
 	}
@@ -74,6 +83,14 @@ final class Faults {
 
 	int lostWakeUps() {
 		return this.over ? 0 : this.lostWakeUps;
+	}
+
+	boolean confirming() {
+		return this.confirming;
+	}
+
+	int unconfirmed() {
+		return this.over ? 0 : 300;
 	}
 
 	int pauses() {

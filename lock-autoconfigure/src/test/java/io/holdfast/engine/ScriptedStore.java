@@ -328,6 +328,10 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 			this.answer.complete(answer);
 		}
 
+		void unconfirmed() {
+			this.answer.completeExceptionally(StoreFailure.unconfirmed("few replicas"));
+		}
+
 		void fail(boolean temporary) {
 			this.answer.completeExceptionally(new StoreFailure("trouble", temporary, null));
 		}

@@ -8,6 +8,7 @@ import java.util.function.Supplier;
 
 import org.jspecify.annotations.Nullable;
 
+import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
 import io.holdfast.memory.MemoryLeaseStore;
 
 /**
@@ -162,7 +163,9 @@ final class SimulatedInstance implements Scheduler, LeaseStore {
 				if (!chance(SimulatedInstance.this.simulation.faults.lostWakeUps())) {
 					long delay = chance(100) ? SimulatedInstance.this.simulation.random.nextInt(400) * MILLI
 							: latency() * 2;
-					at(delay, () -> wakeUps.handedOver(resource, token, fence, ttlMillis));
+					// Who is to be confirmed has to ask.
+					long ttl = SimulatedInstance.this.simulation.faults.confirming() ? 0 : ttlMillis;
+					at(delay, () -> wakeUps.handedOver(resource, token, fence, ttl));
 				}
 			}
 
@@ -191,8 +194,42 @@ final class SimulatedInstance implements Scheduler, LeaseStore {
 
 	@Override
 	public CompletableFuture<AcquireReply> acquire(Resource resource, Ask ask, boolean enqueue) {
-		return send("acquire " + resource + " " + ask.token().substring(31),
+		CompletableFuture<AcquireReply> answer = send("acquire " + resource + " " + ask.token().substring(31),
 				() -> this.store.acquire(resource, ask, enqueue));
+		return this.simulation.faults.confirming() ? confirmed(answer) : answer;
+	}
+
+	/** Hold grants back for a while, as a store does that waits for replicas. */
+	private CompletableFuture<AcquireReply> confirmed(CompletableFuture<AcquireReply> answer) {
+		CompletableFuture<AcquireReply> confirmed = new CompletableFuture<>() {
+
+			@Override
+			public boolean cancel(boolean mayInterruptIfRunning) {
+				answer.cancel(mayInterruptIfRunning);
+				return super.cancel(mayInterruptIfRunning);
+			}
+
+		};
+		answer.whenComplete((reply, error) -> {
+			if (error != null) {
+				confirmed.completeExceptionally(error);
+			}
+			else if (reply instanceof Granted) {
+				boolean failed = chance(this.simulation.faults.unconfirmed());
+				at(latency(), () -> {
+					if (failed) {
+						confirmed.completeExceptionally(StoreFailure.unconfirmed("few replicas"));
+					}
+					else {
+						confirmed.complete(reply);
+					}
+				});
+			}
+			else {
+				confirmed.complete(reply);
+			}
+		});
+		return confirmed;
 	}
 
 	@Override
@@ -200,7 +237,13 @@ final class SimulatedInstance implements Scheduler, LeaseStore {
 		return send(
 				"release " + resource + " " + ended.token().substring(31)
 						+ ((next != null) ? " next " + next.token().substring(31) : ""),
-				() -> this.store.release(resource, ended, next));
+				() -> this.store.release(resource, ended, next).thenApply(this::withoutGrant));
+	}
+
+	/** Who is granted something by another one's release asks, to be confirmed. */
+	private ReleaseReply withoutGrant(ReleaseReply reply) {
+		return this.simulation.faults.confirming() && reply.next() instanceof Granted
+				? new ReleaseReply(reply.released(), null) : reply;
 	}
 
 	@Override

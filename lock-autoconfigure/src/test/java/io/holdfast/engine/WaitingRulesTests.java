@@ -259,6 +259,44 @@ class WaitingRulesTests extends ScriptedEngine {
 	}
 
 	@Test
+	void aGrantThatIsNotConfirmedIsAskedForAgainByTheSameTokenWithinTheWait() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		CompletableFuture<LockLease> behind = this.service.acquireAsync(REQUEST);
+		for (int i = 0; i < 3; i++) {
+			this.store.last("acquire 1").unconfirmed();
+			assertThat(this.store.sent()).containsExactly("acquire 1");
+			this.store.elapse(250);
+		}
+		this.store.last("acquire 1").granted(10, 30_000);
+		assertThat(answer).isCompleted();
+		assertThat(behind).isNotDone();
+	}
+
+	@Test
+	void aGrantThatIsNeverConfirmedIsGivenBackWhenTheWaitIsOver() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 1").unconfirmed();
+		this.store.elapse(9999);
+		assertThat(answer).isNotDone();
+		this.store.sent();
+		this.store.elapse(1);
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
+			.withCauseInstanceOf(LeaseStoreException.class)
+			.withMessageContaining("few replicas");
+		assertThat(this.store.sent()).containsExactly("release 1");
+	}
+
+	@Test
+	void aGrantThatIsNotConfirmedIsGivenBackAtOnceByWhomDoesNotWait() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.waitTime(Duration.ZERO));
+		this.store.last("acquire 1 at once").unconfirmed();
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
+			.withCauseInstanceOf(LeaseStoreException.class)
+			.withMessageContaining("few replicas");
+		assertThat(this.store.sent()).containsExactly("acquire 1 at once", "release 1");
+	}
+
+	@Test
 	void aStoreThatFailsLaterIsAskedAgainAndReportedInTheEnd() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").busy(30_000, 10);

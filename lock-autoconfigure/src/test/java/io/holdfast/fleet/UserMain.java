@@ -51,7 +51,7 @@ final class UserMain {
 		RedisLeaseStore store = new RedisLeaseStore(new StringRedisTemplate(factory),
 				new Options(keyPrefix, TestApplication.semaphorePrefix(keyPrefix),
 						TestApplication.channelPrefix(keyPrefix), null, Duration.ofHours(1), HANDOFF_TIMEOUT, false,
-						TestApplication.fleetKey(keyPrefix), null));
+						TestApplication.fleetKey(keyPrefix)));
 		EngineSettings defaults = EngineSettings.defaults();
 		return new DefaultSemaphoreService(new LeaseEngine(store,
 				new EngineSettings(defaults.waitTime(), defaults.leaseTime(), null, defaults.semaphoreWaitTime(),

@@ -82,7 +82,7 @@ class ScriptMutantTests {
 			scripts.put(name + ".lua", List.of(name.substring(0, name.indexOf('-')) + "-shared.lua"));
 		}
 		for (String name : List.of("renew", "lock-inspect", "permits-renew", "permits-inspect", "scan", "fleet-join",
-				"fleet-leave", "fleet-members", "fleet-ask", "fleet-answer", "fleet-collect")) {
+				"fleet-leave", "fleet-members", "fleet-ask", "fleet-answer", "fleet-collect", "confirm")) {
 			scripts.put(name + ".lua", List.of());
 		}
 		return scripts;
@@ -158,6 +158,9 @@ class ScriptMutantTests {
 	private static List<String> tests(String file) {
 		if (file.startsWith("fleet-") || file.startsWith("scan")) {
 			return FLEET_TESTS;
+		}
+		if (file.equals("confirm.lua")) {
+			return List.of("redis.LettuceConfirmingConnectionTests");
 		}
 		return file.contains("permits") ? PERMIT_TESTS : LOCK_TESTS;
 	}

@@ -9,6 +9,7 @@ import java.util.stream.Stream;
 import io.holdfast.engine.Finding;
 import io.holdfast.engine.StoreFailure;
 import io.holdfast.redis.RedisLeaseStore.Options;
+import io.holdfast.redis.RedisLeaseStore.Replicas;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -98,7 +99,7 @@ class ExaminationTests {
 
 	private List<Finding> examineAs(RedisServer server, String... rights) {
 		setUser(server, rights);
-		return examine(connectAs(server));
+		return examine(connect(user(server)));
 	}
 
 	private void setUser(RedisServer server, String... rights) {
@@ -108,11 +109,11 @@ class ExaminationTests {
 					.toArray(byte[][]::new)));
 	}
 
-	private LettuceConnectionFactory connectAs(RedisServer server) {
+	private static RedisStandaloneConfiguration user(RedisServer server) {
 		RedisStandaloneConfiguration configuration = new RedisStandaloneConfiguration(server.host(), server.port());
 		configuration.setUsername("app");
 		configuration.setPassword("secret");
-		return connect(configuration);
+		return configuration;
 	}
 
 	@Test
@@ -186,6 +187,31 @@ class ExaminationTests {
 					(RedisCallback<String>) (connection) -> connection.serverCommands().info("replication").toString())
 				.contains("state=online"));
 		return replica;
+	}
+
+	@Test
+	@DisplayName("Replicas that grants are to wait for and that are not there are found, as is the right to wait for them")
+	void replicasForGrants() {
+		RedisServer server = this.redis.startServer();
+		RedisConnectionFactory factory = this.redis.connectionFactory(server.host(), server.port());
+		assertThat(examineWaiting(factory)).singleElement()
+			.satisfies((finding) -> assertThat(finding.text()).contains("not acquired", "has 0 replicas",
+					"holdfast.redis.min-replicas is 1"));
+		startReplica(server);
+		assertThat(examineWaiting(factory)).isEmpty();
+		setUser(server, NARROW);
+		assertThat(examineWaiting(connect(user(server)))).singleElement()
+			.satisfies((finding) -> assertThat(finding.text()).endsWith("allow it the commands wait"));
+		setUser(server, with("+wait"));
+		assertThat(examineWaiting(connect(user(server)))).isEmpty();
+	}
+
+	private List<Finding> examineWaiting(RedisConnectionFactory factory) {
+		Options options = new Options("lock:", "semaphore:", "holdfast:wake:", null, Duration.ofHours(24),
+				Duration.ofSeconds(5), false, "holdfast:fleet", null, new Replicas(1, Duration.ofSeconds(1)));
+		RedisLeaseStore store = new RedisLeaseStore(new StringRedisTemplate(factory), options);
+		this.opened.add(0, store);
+		return store.examine().orTimeout(30, TimeUnit.SECONDS).join();
 	}
 
 	@Test
@@ -274,15 +300,15 @@ class ExaminationTests {
 		RedisServer server = this.redis.startServer();
 		Options options = Options.defaults();
 		Options grace = new Options(options.lockPrefix(), options.semaphorePrefix(), options.channelPrefix(), null,
-				options.fenceRetention(), options.handoffTimeout(), false, "elsewhere", Duration.ofSeconds(30));
+				options.fenceRetention(), options.handoffTimeout(), false, "elsewhere", Duration.ofSeconds(30), null);
 		setUser(server, with("-info", "~elsewhere", "~elsewhere:report*"));
-		List<Finding> findings = examine(new RedisLeaseStore(new StringRedisTemplate(connectAs(server)), grace));
+		List<Finding> findings = examine(new RedisLeaseStore(new StringRedisTemplate(connect(user(server))), grace));
 		assertThat(findings).filteredOn(Finding::certain)
 			.extracting(Finding::text)
 			.anySatisfy((text) -> assertThat(text).contains("that locks or semaphores need", "info"))
 			.anySatisfy((text) -> assertThat(text).contains("elsewhere:server"));
 		setUser(server, with("~elsewhere*"));
-		assertThat(examine(new RedisLeaseStore(new StringRedisTemplate(connectAs(server)), grace))).isEmpty();
+		assertThat(examine(new RedisLeaseStore(new StringRedisTemplate(connect(user(server))), grace))).isEmpty();
 	}
 
 	@Test

@@ -118,7 +118,7 @@ class FleetInClusterTests {
 
 	private void findsAll(RedisConnectionFactory factory, String prefix) {
 		LeaseStore store = new RedisLeaseStore(new StringRedisTemplate(factory), new Options(prefix, "semaphore:",
-				"wake:", null, Duration.ofSeconds(20), Duration.ofSeconds(5), true, "fleet", null));
+				"wake:", null, Duration.ofSeconds(20), Duration.ofSeconds(5), true, "fleet"));
 		TreeSet<String> keys = new TreeSet<>();
 		for (int i = 0; i < 60; i++) {
 			keys.add("key" + i);

@@ -52,7 +52,7 @@ class JedisLeaseStoreTests extends LeaseStoreContract {
 		factory.afterPropertiesSet();
 		factory.start();
 		Options options = new Options(this.redis.keyPrefix(), this.redis.keyPrefix() + "semaphore:", channelPrefix(),
-				null, Duration.ofSeconds(20), Duration.ofSeconds(5), polling, "fleet", null);
+				null, Duration.ofSeconds(20), Duration.ofSeconds(5), polling, "fleet");
 		return new RedisLeaseStore(new StringRedisTemplate(factory), options);
 	}
 

@@ -45,7 +45,7 @@ class PrefixTests {
 
 	private static Options options(String lockPrefix, String semaphorePrefix) {
 		return new Options(lockPrefix, semaphorePrefix, "wake:", null, Duration.ofHours(1), Duration.ofSeconds(5),
-				false, "fleet", null);
+				false, "fleet");
 	}
 
 }

@@ -108,7 +108,7 @@ class RedisFailOverGraceTests extends FailOverGraceContract {
 	private Options options(boolean polling) {
 		return new Options(this.prefix + "lock:", this.prefix + "semaphore:", this.prefix + "wake:", null,
 				Duration.ofSeconds(20), Duration.ofMillis(GRACE), polling, this.prefix + "fleet",
-				Duration.ofMillis(GRACE));
+				Duration.ofMillis(GRACE), null);
 	}
 
 	@Override

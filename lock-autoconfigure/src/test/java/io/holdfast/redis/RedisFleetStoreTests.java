@@ -67,7 +67,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		RedisServer server = this.redis.startServer();
 		RedisConnectionFactory connections = this.redis.connectionFactory(server.host(), server.port());
 		LeaseStore store = new RedisLeaseStore(new StringRedisTemplate(connections), new Options("", "semaphore:",
-				"wake:", null, Duration.ofSeconds(20), Duration.ofSeconds(5), true, "fleet", null));
+				"wake:", null, Duration.ofSeconds(20), Duration.ofSeconds(5), true, "fleet"));
 		get(store.acquire(lock("a"), Ask.forLock(this.a.token("1"), LEASE, CLAIM), true));
 		get(store.acquire(lock("a"), Ask.forLock(this.b.token("1"), LEASE, CLAIM), true));
 		get(store.acquire(SEMAPHORE, new Ask(this.a.token("1"), 1, 1, true, null, LEASE, CLAIM), true));
@@ -152,9 +152,8 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	void tellsOfThoseWithTheSamePrefixes() {
 		InstanceInfo info = new InstanceInfo("shop", "host", 1);
 		String key = this.redis.keyPrefix() + PREFIX + "fleet";
-		LeaseStore other = new RedisLeaseStore(new StringRedisTemplate(this.redis.connectionFactory()),
-				new Options("another", "semaphore:", "wake:", null, Duration.ofSeconds(20), Duration.ofSeconds(5), true,
-						key, null));
+		LeaseStore other = new RedisLeaseStore(new StringRedisTemplate(this.redis.connectionFactory()), new Options(
+				"another", "semaphore:", "wake:", null, Duration.ofSeconds(20), Duration.ofSeconds(5), true, key));
 		get(other.instances().join(this.a.id, info, Duration.ZERO, Duration.ofMinutes(1)));
 		get(this.b.store.instances().join(this.b.id, info, Duration.ZERO, Duration.ofMinutes(1)));
 		this.redis.template().opsForHash().put(key, this.c.id, "9999999999999 whatever");

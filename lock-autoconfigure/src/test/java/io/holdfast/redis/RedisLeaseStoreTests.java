@@ -49,7 +49,7 @@ class RedisLeaseStoreTests extends LeaseStoreContract {
 
 	private LeaseStore newStore(@Nullable Duration healMissingTtl, boolean polling) {
 		Options options = new Options(this.redis.keyPrefix(), this.redis.keyPrefix() + "semaphore:", channelPrefix(),
-				healMissingTtl, Duration.ofSeconds(20), Duration.ofSeconds(5), polling, "fleet", null);
+				healMissingTtl, Duration.ofSeconds(20), Duration.ofSeconds(5), polling, "fleet");
 		return new RedisLeaseStore(new StringRedisTemplate(this.redis.connectionFactory()), options);
 	}
 

@@ -41,7 +41,7 @@ final class TestStores {
 
 	RedisLeaseStore open(Duration handoffTimeout, boolean polling) {
 		Options options = new Options(this.prefix + "lock:", this.prefix + "semaphore:", channelPrefix(), null,
-				Duration.ofSeconds(20), handoffTimeout, polling, this.prefix + "fleet", null);
+				Duration.ofSeconds(20), handoffTimeout, polling, this.prefix + "fleet");
 		RedisConnectionFactory factory = this.connections.get();
 		this.opened.add(factory);
 		return new RedisLeaseStore(new StringRedisTemplate(factory), options);

@@ -36,7 +36,7 @@ class WarmUpTests {
 		// Polling, as a subscription would connect too.
 		LeaseEngine engine = new LeaseEngine(
 				new RedisLeaseStore(new StringRedisTemplate(factory), new Options("lock:", "semaphore:", "wake:", null,
-						Options.defaults().fenceRetention(), Options.defaults().handoffTimeout(), true, "fleet", null)),
+						Options.defaults().fenceRetention(), Options.defaults().handoffTimeout(), true, "fleet")),
 				EngineSettings.defaults());
 		try {
 			await().until(() -> connections(observer) == before + 1);

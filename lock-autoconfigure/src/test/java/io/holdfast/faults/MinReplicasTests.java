@@ -1,0 +1,355 @@
+package io.holdfast.faults;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Properties;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+
+import io.holdfast.Lease;
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockLease;
+import io.holdfast.LockMode;
+import io.holdfast.LockRequest;
+import io.holdfast.PermitLease;
+import io.holdfast.ReleaseResult;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.testing.FaultProxy;
+import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import org.springframework.data.redis.core.RedisCallback;
+import org.springframework.data.redis.core.StringRedisTemplate;
+
+import static io.holdfast.faults.Fleet.SOON;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * What is acquired is at a replica by then; otherwise it is not acquired.
+ */
+@WithRedis
+class MinReplicasTests {
+
+	private static final String KEY = "min-replicas";
+
+	private static final String ONE = "holdfast.redis.min-replicas=1";
+
+	/**
+	 * Longer than any test: whatever comes before a replica does, did not wait for it.
+	 */
+	private static final String PATIENT = "holdfast.redis.replica-timeout=10s";
+
+	private static final String SHORT = "holdfast.redis.replica-timeout=100ms";
+
+	private static final LockRequest REQUEST = LockRequest.of(KEY).waitTime(SOON).leaseTime(Duration.ofMinutes(1));
+
+	private final TestRedis redis;
+
+	private final RedisServer master;
+
+	/** Between the master and its replica. */
+	private final FaultProxy link;
+
+	private final RedisServer replica;
+
+	private final Fleet fleet;
+
+	MinReplicasTests(TestRedis redis) {
+		this.redis = redis;
+		this.master = redis.startServer("--repl-diskless-sync-delay", "0");
+		this.link = FaultProxy.to(this.master.host(), this.master.port());
+		this.replica = redis.startServer("--replicaof", this.link.host() + " " + this.link.port());
+		this.fleet = Fleet.on(redis, this.master);
+		await("replica").atMost(Duration.ofSeconds(20))
+			.until(() -> info("replication").values().toString().contains("state=online"));
+	}
+
+	@AfterEach
+	void close() {
+		this.fleet.close();
+		this.link.close();
+	}
+
+	private Properties info(String section) {
+		return this.fleet.observer()
+			.execute((RedisCallback<Properties>) (connection) -> connection.serverCommands().info(section));
+	}
+
+	/** How many WAITs were over. */
+	private long waits() {
+		Matcher matcher = Pattern.compile("cmdstat_wait=calls=(\\d+)").matcher(info("commandstats").toString());
+		return matcher.find() ? Long.parseLong(matcher.group(1)) : 0;
+	}
+
+	private long blocked() {
+		return Long.parseLong(info("clients").getProperty("blocked_clients"));
+	}
+
+	private StringRedisTemplate atReplica() {
+		return new StringRedisTemplate(this.redis.connectionFactory(this.replica.host(), this.replica.port()));
+	}
+
+	private static List<String> warnings(LogLines log) {
+		return log.aboveDebug().stream().filter((line) -> line.contains("replicas")).toList();
+	}
+
+	private enum Kind {
+
+		LOCK((instance) -> instance.acquire(REQUEST), "%s"),
+
+		READ((instance) -> instance.acquire(REQUEST.mode(LockMode.READ)), "%s"),
+
+		WRITE((instance) -> instance.acquire(REQUEST.mode(LockMode.WRITE)), "%s"),
+
+		PERMITS((instance) -> instance.acquire(SemaphoreRequest.of(KEY, 3).permits(2).waitTime(SOON)),
+				"{%ssemaphore:" + KEY + "}:holders"),
+
+		SEVERAL((instance) -> instance.acquire(LockRequest.ofAll(List.of("a", "b", KEY)).waitTime(SOON)), "%s"),
+
+		LATER((instance) -> instance.locks().acquireAsync(REQUEST).join(), "%s");
+
+		private final Function<Instance, Lease> acquisition;
+
+		private final String key;
+
+		Kind(Function<Instance, Lease> acquisition, String key) {
+			this.acquisition = acquisition;
+			this.key = key.equals("%s") ? "%s" + KEY : key;
+		}
+
+		String key(TestRedis redis) {
+			return this.key.formatted(redis.keyPrefix());
+		}
+
+	}
+
+	@ParameterizedTest(name = "{0}: whoever has it finds it at the replica that takes over")
+	@EnumSource
+	void isAtTheReplica(Kind kind) {
+		Instance instance = this.fleet.start(ONE, PATIENT);
+		instance.warmUp();
+		this.link.delay(Duration.ofMillis(300));
+		Lease lease = kind.acquisition.apply(instance);
+		this.link.down();
+		StringRedisTemplate promoted = atReplica();
+		promoted.execute((RedisCallback<Object>) (connection) -> {
+			connection.serverCommands().replicaOfNoOne();
+			return true;
+		});
+		assertThat(promoted.hasKey(kind.key(this.redis))).isTrue();
+		assertThat(lease.isHeld()).isTrue();
+		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+	}
+
+	@Test
+	@DisplayName("Without the property nobody waits for replicas, nor has a connection for that")
+	void off() {
+		Instance instance = this.fleet.start(SHORT);
+		this.replica.freeze();
+		instance.acquire(REQUEST).release();
+		instance.acquire(SemaphoreRequest.of(KEY, 3)).release();
+		assertThat(waits()).isZero();
+		this.fleet.awaitListening(1);
+		int connections = this.fleet.connections();
+		this.fleet.start(ONE);
+		await("a connection more than the other's two").atMost(SOON)
+			.until(() -> this.fleet.connections() == connections + 3);
+	}
+
+	@Test
+	@DisplayName("F29 too few replicas in time: a clear error, the key free at once, one warning; then all is well again")
+	void tooFew() {
+		Instance instance = this.fleet.start(ONE, SHORT);
+		instance.warmUp();
+		this.replica.freeze();
+		try (LogLines log = new LogLines()) {
+			for (int i = 0; i < 3; i++) {
+				assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> instance.tryAcquire(KEY))
+					.withMessageContainingAll(KEY, "within 100 ms (holdfast.redis.replica-timeout)",
+							"only 0 of its replicas", "holdfast.redis.min-replicas is 1")
+					.satisfies((ex) -> assertThat(ex.getKey()).isEqualTo(KEY));
+				assertThatExceptionOfType(LeaseStoreException.class)
+					.isThrownBy(() -> instance.acquire(SemaphoreRequest.of(KEY, 3)));
+				this.fleet.awaitNothingLeft();
+			}
+			assertThat(warnings(log)).singleElement().asString().startsWith("WARN ").contains("min-replicas is 1");
+			this.replica.thaw();
+			await().atMost(SOON).ignoreException(LeaseStoreException.class).untilAsserted(() -> {
+				assertThat(instance.tryAcquire(KEY)).hasValueSatisfying(LockLease::release);
+				assertThat(instance.acquire(SemaphoreRequest.of(KEY, 3)).release()).isEqualTo(ReleaseResult.RELEASED);
+			});
+			assertThat(warnings(log)).hasSize(2).last().asString().startsWith("INFO ").contains("confirm again");
+		}
+	}
+
+	@Test
+	@DisplayName("A wait ends in its time with the same error, and leaves nothing behind")
+	void waitsInVain() {
+		Instance instance = this.fleet.start(ONE, SHORT);
+		instance.warmUp();
+		this.replica.freeze();
+		try (LogLines log = new LogLines()) {
+			long start = System.nanoTime();
+			LockRequest request = REQUEST.waitTime(Duration.ofMillis(1500));
+			assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> instance.acquire(request))
+				.withMessageContaining("holdfast.redis.min-replicas is 1");
+			assertThat(Duration.ofNanos(System.nanoTime() - start)).isBetween(Duration.ofMillis(1490),
+					Duration.ofSeconds(8));
+			assertThat(waits()).as("attempts").isGreaterThan(2);
+			this.fleet.awaitNothingLeft();
+			assertThat(warnings(log)).hasSize(1);
+		}
+	}
+
+	@Test
+	@DisplayName("A replica that comes back within the wait is enough")
+	void comesBack() {
+		Instance instance = this.fleet.start(ONE, SHORT);
+		instance.warmUp();
+		this.replica.freeze();
+		CompletableFuture<LockLease> lock = instance.acquireInBackground(REQUEST.waitForever());
+		CompletableFuture<PermitLease> permits = instance
+			.acquireInBackground(SemaphoreRequest.of(KEY, 3).permits(2).waitForever());
+		long before = waits();
+		await("attempts").atMost(SOON).until(() -> waits() > before + 3);
+		assertThat(lock).isNotDone();
+		assertThat(permits).isNotDone();
+		this.replica.thaw();
+		assertThat(lock).succeedsWithin(SOON).satisfies(LockLease::release);
+		assertThat(permits).succeedsWithin(SOON).satisfies(PermitLease::release);
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("A hand-off counts when it is confirmed, from another instance and inside of one; its release waits for nobody")
+	void handOff() {
+		Instance first = this.fleet.start(ONE, PATIENT);
+		Instance second = this.fleet.start(ONE, PATIENT);
+		this.fleet.awaitListening(2);
+		LockLease held = first.acquire(REQUEST);
+		CompletableFuture<LockLease> waiting = second.acquireInBackground(REQUEST.waitForever());
+		this.fleet.awaitQueued(KEY);
+		this.replica.freeze();
+		LockLease one = held;
+		for (CompletableFuture<LockLease> next : List.of(waiting, second.acquireInBackground(REQUEST.waitForever()))) {
+			String owner = this.fleet.observer().opsForValue().get(this.fleet.lockKey(KEY));
+			assertThat(one.release()).isEqualTo(ReleaseResult.RELEASED);
+			await("granted").atMost(SOON)
+				.until(() -> this.fleet.observer().opsForValue().get(this.fleet.lockKey(KEY)),
+						(now) -> now != null && !now.equals(owner));
+			await("waited for").atMost(SOON).until(() -> blocked() == 1);
+			assertThat(next).isNotDone();
+			this.replica.thaw();
+			assertThat(next).succeedsWithin(SOON);
+			one = next.join();
+			this.replica.freeze();
+		}
+		this.replica.thaw();
+		assertThat(one.release()).isEqualTo(ReleaseResult.RELEASED);
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("Permits that are handed over count when they are confirmed")
+	void permitHandOff() {
+		Instance first = this.fleet.start(ONE, PATIENT);
+		Instance second = this.fleet.start(ONE, PATIENT);
+		this.fleet.awaitListening(2);
+		SemaphoreRequest request = SemaphoreRequest.of(KEY, 3).permits(2).waitForever();
+		PermitLease held = first.acquire(request);
+		CompletableFuture<PermitLease> waiting = second.acquireInBackground(request);
+		this.fleet.awaitLength(this.fleet.semaphoreKey(KEY, "queue"), 1);
+		this.replica.freeze();
+		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
+		await("waited for").atMost(SOON).until(() -> blocked() == 1);
+		this.fleet.awaitLength(this.fleet.semaphoreKey(KEY, "holders"), 1);
+		assertThat(waiting).isNotDone();
+		this.replica.thaw();
+		assertThat(waiting).succeedsWithin(SOON).satisfies(PermitLease::release);
+	}
+
+	@Test
+	@DisplayName("Renewals and releases do not wait behind a WAIT")
+	void othersGoOn() {
+		Instance instance = this.fleet.start(ONE, PATIENT);
+		Duration leaseTime = Duration.ofSeconds(2);
+		LockLease renewed = instance.acquire(LockRequest.of("renewed").leaseTime(leaseTime));
+		LockLease released = instance.acquire("released");
+		this.replica.freeze();
+		CompletableFuture<LockLease> waiting = instance.acquireInBackground(REQUEST.waitForever());
+		await("waited for").atMost(SOON).until(() -> blocked() == 1);
+		assertThat(released.release()).isEqualTo(ReleaseResult.RELEASED);
+		renewed.renew(Duration.ofSeconds(3));
+		await("more than a lease").during(leaseTime.plusSeconds(2)).atMost(SOON).until(renewed::isHeld);
+		assertThat(waiting).isNotDone();
+		this.replica.thaw();
+		assertThat(waiting).succeedsWithin(SOON).satisfies(LockLease::release);
+	}
+
+	@Test
+	@DisplayName("What is acquired at the same time shares a few WAITs")
+	void shared() {
+		Instance instance = this.fleet.start(ONE, PATIENT);
+		instance.warmUp();
+		this.link.delay(Duration.ofMillis(300));
+		long before = waits();
+		List<CompletableFuture<LockLease>> all = IntStream.range(0, 1000)
+			.mapToObj((i) -> instance.locks().acquireAsync(LockRequest.of(KEY + i).waitTime(SOON)))
+			.toList();
+		assertThat(all).allSatisfy((one) -> assertThat(one).succeedsWithin(SOON));
+		assertThat(waits() - before).isBetween(1L, 20L);
+		this.link.pass();
+		all.forEach((one) -> one.join().release());
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("Lettuce that opens a connection for each command, and polling: grants and hand-offs wait for replicas as well")
+	void otherWays() {
+		Instance first = this.fleet.start(PoolDriverTests.UnsharedApplication.class, ONE, PATIENT,
+				"holdfast.wake-up.mode=polling");
+		Instance second = this.fleet.start(ONE, PATIENT, "holdfast.wake-up.mode=polling");
+		LockLease held = second.acquire(REQUEST);
+		CompletableFuture<LockLease> waiting = first.acquireInBackground(REQUEST.waitForever());
+		this.fleet.awaitQueued(KEY);
+		this.replica.freeze();
+		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
+		await("waited for").atMost(SOON).until(() -> blocked() == 1);
+		assertThat(waiting).isNotDone();
+		this.replica.thaw();
+		assertThat(waiting).succeedsWithin(SOON)
+			.satisfies((lease) -> assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED));
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("A connection that breaks while replicas are waited for is replaced")
+	void connectionBreaks() {
+		FaultProxy proxy = this.fleet.proxy();
+		Instance instance = this.fleet.start(proxy, ONE, PATIENT);
+		instance.warmUp();
+		this.replica.freeze();
+		CompletableFuture<LockLease> waiting = instance.acquireInBackground(REQUEST);
+		await("waited for").atMost(SOON).until(() -> blocked() == 1);
+		proxy.down();
+		assertThat(waiting).failsWithin(SOON).withThrowableThat().withCauseInstanceOf(LeaseStoreException.class);
+		this.replica.thaw();
+		proxy.up();
+		await().atMost(SOON).ignoreException(LeaseStoreException.class).untilAsserted(() -> {
+			assertThat(instance.tryAcquire(KEY)).hasValueSatisfying(LockLease::release);
+		});
+		this.fleet.awaitNothingLeft();
+	}
+
+}
