@@ -14,6 +14,7 @@ import java.util.regex.Pattern;
 
 import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.SentinelRedis;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.lettuce.core.KillArgs;
@@ -21,6 +22,7 @@ import io.lettuce.core.api.async.RedisServerAsyncCommands;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.data.redis.connection.RedisConnection;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.data.redis.core.RedisCallback;
 import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.data.redis.core.script.RedisScript;
@@ -50,11 +52,15 @@ final class Fleet implements AutoCloseable {
 
 	private final Deque<Runnable> opened = new ArrayDeque<>();
 
-	private Fleet(TestRedis redis, String host, int port, StringRedisTemplate observer) {
+	/** Of each instance. */
+	private final List<String> properties;
+
+	private Fleet(TestRedis redis, String host, int port, StringRedisTemplate observer, List<String> properties) {
 		this.redis = redis;
 		this.host = host;
 		this.port = port;
 		this.observer = observer;
+		this.properties = properties;
 	}
 
 	/**
@@ -63,7 +69,7 @@ final class Fleet implements AutoCloseable {
 	 * @return a fleet without instances
 	 */
 	static Fleet on(TestRedis redis) {
-		return new Fleet(redis, redis.host(), redis.port(), redis.template());
+		return new Fleet(redis, redis.host(), redis.port(), redis.template(), List.of());
 	}
 
 	/**
@@ -74,7 +80,24 @@ final class Fleet implements AutoCloseable {
 	 */
 	static Fleet on(TestRedis redis, RedisServer server) {
 		return new Fleet(redis, server.host(), server.port(),
-				new StringRedisTemplate(redis.connectionFactory(server.host(), server.port())));
+				new StringRedisTemplate(redis.connectionFactory(server.host(), server.port())), List.of());
+	}
+
+	/**
+	 * On a Redis whose master changes. The observer sees whoever is master by then.
+	 * @param redis where the test's connections come from
+	 * @param servers the master and its replicas
+	 * @return a fleet without instances
+	 */
+	static Fleet on(TestRedis redis, SentinelRedis servers) {
+		LettuceConnectionFactory direct = new LettuceConnectionFactory(servers.configuration(),
+				TestRedis.clientConfiguration());
+		direct.setShareNativeConnection(false);
+		direct.afterPropertiesSet();
+		direct.start();
+		Fleet fleet = new Fleet(redis, "not-used.invalid", 1, new StringRedisTemplate(direct), servers.properties());
+		fleet.opened.push(direct::destroy);
+		return fleet;
 	}
 
 	/**
@@ -132,6 +155,7 @@ final class Fleet implements AutoCloseable {
 		List<String> all = new ArrayList<>();
 		// So that a busy machine is not taken for a silent Redis.
 		all.add("holdfast.redis.command-timeout=5s");
+		all.addAll(this.properties);
 		all.addAll(List.of(properties));
 		Instance instance = new Instance(
 				TestApplication.start(application, redisHost, redisPort, this.redis.keyPrefix(), all));

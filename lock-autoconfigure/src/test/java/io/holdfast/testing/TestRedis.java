@@ -25,7 +25,7 @@ import org.springframework.data.redis.core.StringRedisTemplate;
 public final class TestRedis implements AutoCloseable {
 
 	/** Its threads are daemons, and end with the JVM. */
-	private static final ClientResources RESOURCES = DefaultClientResources.create();
+	static final ClientResources RESOURCES = DefaultClientResources.create();
 
 	private static final SecureRandom random = new SecureRandom();
 
@@ -119,6 +119,19 @@ public final class TestRedis implements AutoCloseable {
 		RedisServer server = RedisServer.start(extraConfig);
 		this.cleanUp.push(server::close);
 		return server;
+	}
+
+	/**
+	 * Start a master with replicas and a sentinel of the test's own. Blocks until all
+	 * know each other.
+	 * @param replicas how many replicas
+	 * @param config options of the command line of each, besides the sentinel
+	 * @return running servers that are stopped at the test's end
+	 */
+	public SentinelRedis startSentinel(int replicas, String... config) {
+		SentinelRedis started = new SentinelRedis(this, replicas, config);
+		this.cleanUp.push(started::close);
+		return started;
 	}
 
 	/**
