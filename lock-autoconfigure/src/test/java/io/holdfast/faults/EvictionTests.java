@@ -38,7 +38,7 @@ class EvictionTests {
 	}
 
 	private boolean isEvicted() {
-		this.fleet.observer().opsForValue().set("filler:" + this.fillers++, "x".repeat(20_000));
+		this.fleet.observer().opsForValue().set("filler:" + this.fillers++, "x".repeat(200_000));
 		boolean locked = this.fleet.isLocked(KEY);
 		for (Pool pool : Pool.values()) {
 			locked |= pool.holders(this.fleet, KEY + pool) > 0;
@@ -50,17 +50,18 @@ class EvictionTests {
 	@DisplayName("F33 what is held is evicted: warned of before, told within a renewal period, and had by who waits")
 	void evicted() throws InterruptedException {
 		Instance instance = this.fleet.start();
-		Instance other = this.fleet.start();
+		// Not before the eviction is over, or what it is granted would be evicted, too.
+		Instance other = this.fleet.start("holdfast.wake-up.handoff-timeout=60s");
 		this.fleet.awaitListening(2);
 		assertThat(instance.context().getBean(LeaseEngine.class).examine()).succeedsWithin(SOON)
 			.asString()
 			.contains("may throw locks and permits away while they are held");
 		Claims claims = new Claims(this.fleet, KEY, LEASE, instance).waitedForBy(other);
 		await("eviction").atMost(SOON).pollInterval(Duration.ofMillis(1)).until(this::isEvicted);
+		this.fleet.observer().delete(this.fleet.observer().keys("filler:*"));
 		// A second more for busy machines.
 		claims.assertLostWithin(LEASE.dividedBy(3).plusMillis(1500));
 		claims.assertGranted();
-		this.fleet.observer().delete(this.fleet.observer().keys("filler:*"));
 		this.fleet.awaitNothingLeft();
 	}
 
