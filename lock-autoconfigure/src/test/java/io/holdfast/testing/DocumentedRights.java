@@ -38,6 +38,16 @@ public record DocumentedRights(List<String> rights) {
 		return between("That instances are known", "(as ").and(between("says), commands", "Without them"));
 	}
 
+	/**
+	 * What locks and semaphores need in a cluster.
+	 * @param driver with this driver
+	 * @return the rights
+	 */
+	public static DocumentedRights inCluster(String driver) {
+		return ofLeases().and(driver.equals("lettuce") ? between("the drivers need more: ", " with Lettuce")
+				: between("with Lettuce, ", " with Jedis"));
+	}
+
 	private static DocumentedRights between(String from, String until) {
 		String page;
 		try {
