@@ -3,7 +3,9 @@ package io.holdfast.testing;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -39,7 +41,10 @@ public final class RedisCluster implements AutoCloseable {
 			// Not in the order of the slots.
 			int from = (size - 1 - i) * SlotHash.SLOT_COUNT / size;
 			int until = (size - i) * SlotHash.SLOT_COUNT / size;
+			int epoch = i + 1;
 			on(this.nodes.get(i), (commands) -> {
+				// Or nodes of the same epoch would quarrel about slots.
+				commands.clusterSetConfigEpoch(epoch);
 				commands.clusterAddSlots(IntStream.range(from, until).toArray());
 				return commands.clusterMeet(first.host(), first.port());
 			});
@@ -47,6 +52,29 @@ public final class RedisCluster implements AutoCloseable {
 		this.nodes.forEach((node) -> await("all nodes connected").atMost(PATIENCE)
 			.until(() -> on(node, (commands) -> commands.clusterInfo().contains("cluster_state:ok")
 					&& commands.clusterNodes().lines().filter((line) -> line.contains("connected")).count() == size)));
+		awaitAgreement();
+	}
+
+	/**
+	 * Wait until all nodes know who has which slots. If two move at once, old news may
+	 * have one claimed back, which is nobody's then.
+	 */
+	private void awaitAgreement() {
+		await("all nodes of one mind").atMost(PATIENCE)
+			.pollInterval(Duration.ofMillis(10))
+			.until(() -> this.nodes.stream().map((node) -> on(node, RedisCluster::view)).distinct().count() == 1);
+	}
+
+	/** Node, epoch and slots, of each. */
+	private static Set<List<String>> view(RedisCommands<String, String> commands) {
+		return commands.clusterNodes()
+			.lines()
+			.map((line) -> List.of(line.split(" ")))
+			.map((words) -> Stream
+				.concat(Stream.of(words.get(0), words.get(6)),
+						words.stream().skip(8).filter((slots) -> !slots.startsWith("[")))
+				.toList())
+			.collect(Collectors.toSet());
 	}
 
 	/**
@@ -181,6 +209,7 @@ public final class RedisCluster implements AutoCloseable {
 			on(this.to, (commands) -> commands.clusterSetSlotNode(this.slot, owner));
 			RedisCluster.this.nodes
 				.forEach((node) -> on(node, (commands) -> commands.clusterSetSlotNode(this.slot, owner)));
+			awaitAgreement();
 		}
 
 		private List<String> left() {
