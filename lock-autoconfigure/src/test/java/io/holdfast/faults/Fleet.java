@@ -13,6 +13,7 @@ import java.util.function.Consumer;
 import java.util.regex.Pattern;
 
 import io.holdfast.testing.FaultProxy;
+import io.holdfast.testing.RedisCluster;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.SentinelRedis;
 import io.holdfast.testing.TestApplication;
@@ -93,9 +94,24 @@ final class Fleet implements AutoCloseable {
 		LettuceConnectionFactory direct = new LettuceConnectionFactory(servers.configuration(),
 				TestRedis.clientConfiguration());
 		direct.setShareNativeConnection(false);
+		return on(redis, direct, servers.properties());
+	}
+
+	/**
+	 * On a cluster.
+	 * @param redis where the test's connections come from
+	 * @param cluster the cluster
+	 * @return a fleet without instances
+	 */
+	static Fleet on(TestRedis redis, RedisCluster cluster) {
+		return on(redis, new LettuceConnectionFactory(cluster.configuration(), TestRedis.clientConfiguration()),
+				cluster.properties());
+	}
+
+	private static Fleet on(TestRedis redis, LettuceConnectionFactory direct, List<String> properties) {
 		direct.afterPropertiesSet();
 		direct.start();
-		Fleet fleet = new Fleet(redis, "not-used.invalid", 1, new StringRedisTemplate(direct), servers.properties());
+		Fleet fleet = new Fleet(redis, "not-used.invalid", 1, new StringRedisTemplate(direct), properties);
 		fleet.opened.push(direct::destroy);
 		return fleet;
 	}

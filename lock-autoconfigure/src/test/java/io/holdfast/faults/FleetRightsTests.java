@@ -8,6 +8,7 @@ import io.holdfast.actuate.LockView;
 import io.holdfast.actuate.LocksEndpoint;
 import io.holdfast.actuate.LocksView;
 import io.holdfast.engine.LeaseEngine;
+import io.holdfast.testing.DocumentedRights;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.jspecify.annotations.Nullable;
@@ -32,12 +33,9 @@ import static org.awaitility.Awaitility.await;
 @ExtendWith(OutputCaptureExtension.class)
 class FleetRightsTests {
 
-	private static final List<String> LOCKS = List.of("eval", "evalsha", "get", "set", "del", "pttl", "pexpire",
-			"pexpireat", "zadd", "zrem", "zcard", "zcount", "zscore", "zrange", "zrangebyscore", "zremrangebyscore",
-			"hget", "hmget", "hset", "hdel", "time", "publish", "subscribe", "unsubscribe");
+	private static final DocumentedRights LEASES = DocumentedRights.ofLeases();
 
-	/** As documented; RedisFailures names them. */
-	private static final List<String> WATCH = List.of("scan", "hgetall", "rpush", "llen", "lrange");
+	private static final DocumentedRights WATCHING = DocumentedRights.ofWatching();
 
 	private static final String WARNING = "This instance is not known to those who watch the fleet";
 
@@ -45,10 +43,7 @@ class FleetRightsTests {
 
 	FleetRightsTests(TestRedis redis) {
 		this.fleet = Fleet.on(redis, redis.startServer());
-		allow(Stream
-			.concat(Stream.of("on", ">secret", "~lock:*", "~{lock:*", "~semaphore:*", "~{semaphore:*",
-					"&holdfast:wake:*", "-@all"), LOCKS.stream().map((command) -> "+" + command))
-			.toArray(String[]::new));
+		allow(LEASES.rules("secret").toArray(String[]::new));
 	}
 
 	@AfterEach
@@ -66,8 +61,7 @@ class FleetRightsTests {
 	}
 
 	private void allowToWatch() {
-		allow("~holdfast:fleet*");
-		WATCH.forEach((command) -> allow("+" + command));
+		allow(WATCHING.rights().toArray(String[]::new));
 	}
 
 	private Instance start() {
@@ -95,7 +89,7 @@ class FleetRightsTests {
 			assertThat(seen.silent()).isEmpty();
 			assertThat(seen.locks()).extracting(LockView::key).containsExactly("a");
 		});
-		for (String command : WATCH) {
+		for (String command : WATCHING.commands()) {
 			allow("-" + command);
 			LocksView seen = endpoint.locks(null, null);
 			if (command.equals("rpush")) {

@@ -5,7 +5,8 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 
-import io.holdfast.PermitLease;
+import io.holdfast.Lease;
+import io.holdfast.LockRequest;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.engine.Idleness;
 import io.holdfast.testing.TestRedis;
@@ -25,6 +26,8 @@ class ManyKeysTests {
 
 	private static final int KEYS = 10_000;
 
+	private static final Duration LEASE = Duration.ofMinutes(10);
+
 	/** For thousands of commands, on however busy a machine. */
 	private static final Duration LONG = Duration.ofSeconds(60);
 
@@ -33,7 +36,7 @@ class ManyKeysTests {
 			"holdfast.wake-up.handoff-timeout=60s" };
 
 	@Test
-	@DisplayName("F21 10,000 semaphores waited for and given up: threads, channels and connections as before, the"
+	@DisplayName("F21 10,000 locks and semaphores waited for and given up: threads, channels and connections as before, the"
 			+ " engine idle, nothing in Redis")
 	void givenUp(TestRedis redis) {
 		try (Fleet fleet = Fleet.on(redis, redis.startServer())) {
@@ -41,14 +44,14 @@ class ManyKeysTests {
 			Instance waiter = fleet.start(PATIENT);
 			fleet.awaitListening(2);
 			// What is opened at first use is to be there before it is counted.
-			acquire(holder, 1).forEach((lease) -> lease.join().close());
-			acquire(waiter, 1).forEach((lease) -> lease.join().close());
+			acquire(holder, 2).forEach((lease) -> lease.join().close());
+			acquire(waiter, 2).forEach((lease) -> lease.join().close());
 			long threads = threads();
 			int connections = fleet.connections();
 
-			List<CompletableFuture<PermitLease>> held = acquire(holder, KEYS);
+			List<CompletableFuture<? extends Lease>> held = acquire(holder, KEYS);
 			CompletableFuture.allOf(held.toArray(CompletableFuture[]::new)).join();
-			List<CompletableFuture<PermitLease>> waiting = acquire(waiter, KEYS);
+			List<CompletableFuture<? extends Lease>> waiting = acquire(waiter, KEYS);
 			await("all in their queues").atMost(LONG).until(() -> queues(fleet) == KEYS);
 			assertThat(waiting).noneMatch(CompletableFuture::isDone);
 			// Grants have had threads for their callbacks, which end when nothing is to
@@ -69,11 +72,14 @@ class ManyKeysTests {
 		}
 	}
 
-	private static List<CompletableFuture<PermitLease>> acquire(Instance instance, int keys) {
-		return IntStream.range(0, keys)
-			.mapToObj((i) -> SemaphoreRequest.of("key" + i, 1).waitForever().leaseTime(Duration.ofMinutes(10)))
-			.map(instance.semaphores()::acquireAsync)
-			.toList();
+	/** As many locks as semaphores. */
+	private static List<CompletableFuture<? extends Lease>> acquire(Instance instance, int keys) {
+		return IntStream.range(0, keys).<CompletableFuture<? extends Lease>>mapToObj((i) -> {
+			if (i % 2 == 0) {
+				return instance.locks().acquireAsync(LockRequest.of("key" + i).waitForever().leaseTime(LEASE));
+			}
+			return instance.semaphores().acquireAsync(SemaphoreRequest.of("key" + i, 1).waitForever().leaseTime(LEASE));
+		}).toList();
 	}
 
 	private static int queues(Fleet fleet) {

@@ -15,6 +15,7 @@ import io.holdfast.LeaseStoreException;
 import io.holdfast.LockRequest;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreView;
+import io.holdfast.testing.DocumentedRights;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.jspecify.annotations.Nullable;
@@ -35,10 +36,11 @@ import static org.awaitility.Awaitility.await;
 @WithRedis
 class RightsTests {
 
-	/** What all use, and all that is lost without one is told. */
-	private static final List<String> COMMANDS = List.of("eval", "evalsha", "get", "set", "del", "pttl", "pexpire",
-			"pexpireat", "zadd", "zrem", "zcard", "zcount", "zscore", "zrange", "zrangebyscore", "zremrangebyscore",
-			"hget", "hmget", "hset", "hdel", "time", "publish", "subscribe", "unsubscribe");
+	private static final DocumentedRights RIGHTS = DocumentedRights.ofLeases();
+
+	/** Without these it works by polling, too. */
+	private static final List<String> DISPENSABLE = List.of("&holdfast:wake:*", "+publish", "+subscribe",
+			"+unsubscribe");
 
 	private static final RedisScript<Long> CHANNELS = RedisScript
 		.of("return #redis.call('PUBSUB', 'CHANNELS', 'holdfast:wake:*')", Long.class);
@@ -51,17 +53,19 @@ class RightsTests {
 
 	RightsTests(TestRedis redis) {
 		this.fleet = Fleet.on(redis, redis.startServer());
-		String[] rights = Stream
-			.concat(Stream.of("on", ">secret", "~lock:*", "~{lock:*", "~semaphore:*", "~{semaphore:*",
-					"&holdfast:wake:*", "-@all"), COMMANDS.stream().map((command) -> "+" + command))
-			.toArray(String[]::new);
-		allow(rights);
+		allow(RIGHTS);
 	}
 
 	@AfterEach
 	void close() {
 		allow("+@all", "allkeys", "allchannels");
 		this.fleet.close();
+	}
+
+	private void allow(DocumentedRights rights) {
+		// Not "reset", which also sends the user away.
+		allow(Stream.concat(Stream.of("on", ">secret", "resetkeys", "resetchannels", "-@all"), rights.rights().stream())
+			.toArray(String[]::new));
 	}
 
 	private void allow(String... rights) {
@@ -100,6 +104,8 @@ class RightsTests {
 			tell(failures, () -> handOver(request.all().acquireAsync(instance), () -> request.acquireAsync(other)));
 			tell(failures, () -> handOver(request.acquireAsync(instance), () -> request.all().acquireAsync(other)));
 		}
+		// With a hash tag, its keys in Redis begin otherwise.
+		tell(failures, () -> instance.semaphores().acquire(SemaphoreRequest.of("{" + key + "}:tagged", 1)).close());
 		tell(failures, () -> instance.semaphores().setLimit(key, 4));
 		tell(failures, () -> instance.semaphores().clearLimit(key));
 		tell(failures, () -> shrink(instance.semaphores().asSemaphore(key + "-view", 5)));
@@ -176,22 +182,21 @@ class RightsTests {
 			.until(() -> this.fleet.observer().keys("*"),
 					(keys) -> keys.stream().allMatch((key) -> key.endsWith(":fence")));
 		List<String> unnoticed = new ArrayList<>();
-		for (String command : COMMANDS) {
-			allow("-" + command);
+		for (String right : RIGHTS.rights()) {
+			allow(RIGHTS.without(right));
 			List<HoldfastException> failures = useAll(instance, other);
 			if (failures.isEmpty()) {
-				unnoticed.add(command);
+				unnoticed.add(right);
 			}
 			else {
-				assertThat(failures).as("without " + command)
+				assertThat(failures).as("without " + right)
 					.anySatisfy((ex) -> assertThat(ex).isInstanceOf(LeaseStoreException.class)
 						.hasMessageContaining("does not give the application's user a right")
-						.hasMessageContaining(" " + command));
+						.hasMessageContaining(right.startsWith("~") ? "keys" : " " + right.substring(1)));
 			}
-			allow("+" + command);
 		}
-		// It works by polling, too.
-		assertThat(unnoticed).containsExactly("publish", "subscribe", "unsubscribe");
+		assertThat(unnoticed).containsExactlyInAnyOrderElementsOf(DISPENSABLE);
+		allow(RIGHTS);
 		assertThat(useAll(instance, other)).as("trouble with all rights again").isEmpty();
 	}
 

@@ -2,6 +2,7 @@ package io.holdfast.fleet;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Queue;
 import java.util.Random;
@@ -10,6 +11,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
 import io.holdfast.PermitLease;
 import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
@@ -45,27 +49,31 @@ class CrashStormTests {
 	private static final Duration LEASE = Duration.ofSeconds(2);
 
 	@Test
-	@DisplayName("F41 50 JVMs are killed while they hold or wait for permits: never above the limit, all free after a"
-			+ " lease, nothing left")
+	@DisplayName("F41 50 JVMs are killed while they hold or wait for permits and a lock: never above the limit, all free"
+			+ " after a lease, nothing left")
 	void crashStorm(TestRedis redis) throws Exception {
 		String key = "storm";
 		SemaphoreRequest request = SemaphoreRequest.of(key, LIMIT)
 			.permits(2)
 			.leaseTime(LEASE)
 			.waitTime(Duration.ofMinutes(1));
+		String lockKey = "storm-lock";
+		LockRequest lock = LockRequest.of(lockKey).leaseTime(LEASE).waitTime(Duration.ofMinutes(1));
 		Queue<Worker> killed = new ConcurrentLinkedQueue<>();
 		Survivor survivor = new Survivor();
+		Survivor lockSurvivor = new Survivor();
 		try (Fleet fleet = new Fleet(redis)) {
-			SemaphoreService semaphores = fleet.semaphores(fleet.start());
+			LockService locks = fleet.start();
+			SemaphoreService semaphores = fleet.semaphores(locks);
 			AtomicInteger started = new AtomicInteger();
 			AtomicInteger going = new AtomicInteger(ALIVE);
 			new Crowd().add(ALIVE, () -> {
 				Random random = new Random();
 				try {
 					while (started.incrementAndGet() <= CHILDREN) {
-						Worker child = fleet.startUser(key, request, THREADS).awaitReady();
+						Worker child = fleet.startUser(request, THREADS, lock, THREADS).awaitReady();
 						if (random.nextBoolean()) {
-							child.awaitUse(key);
+							child.awaitUse(random.nextBoolean() ? key : lockKey);
 						}
 						LockSupport.parkNanos(random.nextInt(MOMENT));
 						child.kill();
@@ -79,23 +87,37 @@ class CrashStormTests {
 				while (going.get() > 0) {
 					Users.of(semaphores, request, 1, survivor).run();
 				}
+			}).add(1, () -> {
+				while (going.get() > 0) {
+					Users.of(locks, lock, 1, lockSurvivor).run();
+				}
 			}).run(Duration.ofMinutes(4));
 			long stormOver = System.nanoTime();
-			try (PermitLease all = semaphores
-				.acquire(SemaphoreRequest.of(key, LIMIT).permits(LIMIT).waitTime(Fleet.PATIENCE))) {
+			try (LockLease again = locks.acquire(lock);
+					PermitLease all = semaphores
+						.acquire(SemaphoreRequest.of(key, LIMIT).permits(LIMIT).waitTime(Fleet.PATIENCE))) {
 				assertThat(Duration.ofNanos(System.nanoTime() - stormOver)).as("until all are free")
 					.isLessThan(LEASE.plus(Fleet.PROMPT));
 				assertThat(semaphores.status(key)).isEqualTo(new SemaphoreStatus(key, LIMIT, false, LIMIT, 1, 0));
 				assertThat(all.release()).isEqualTo(ReleaseResult.RELEASED);
+				assertThat(again.release()).isEqualTo(ReleaseResult.RELEASED);
 			}
 			fleet.awaitNothingLeft();
 		}
 		assertThat(killed).hasSize(CHILDREN).allMatch((child) -> child.failures(key).isEmpty());
+		assertThat(Overlaps.assertWithin(holds(key, survivor, killed), LIMIT)).as("permits held at one moment")
+			.isEqualTo(LIMIT);
+		Hold.assertExclusive(holds(lockKey, lockSurvivor, killed));
+		for (String used : List.of(key, lockKey)) {
+			assertThat(killed.stream().mapToInt((child) -> child.unreleased(used)).sum()).as("holds ended by a kill")
+				.isPositive();
+		}
+	}
+
+	private static List<Hold> holds(String key, Survivor survivor, Collection<Worker> killed) {
 		List<Hold> holds = new ArrayList<>(survivor.holds);
 		killed.forEach((child) -> holds.addAll(child.holds(key)));
-		assertThat(Overlaps.assertWithin(holds, LIMIT)).as("permits held at one moment").isEqualTo(LIMIT);
-		assertThat(killed.stream().mapToInt((child) -> child.unreleased(key)).sum()).as("holds ended by a kill")
-			.isPositive();
+		return holds;
 	}
 
 	/** What the instance held that lived through all of it. */

@@ -7,6 +7,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CopyOnWriteArrayList;
 
+import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
@@ -131,15 +132,16 @@ final class Fleet implements AutoCloseable {
 	}
 
 	/**
-	 * Start one more instance in a small JVM of its own, which uses a semaphore until it
-	 * is killed. May be called by many threads.
-	 * @param name by which it tells of its holds
-	 * @param most what it is to acquire at most at a time
+	 * Start one more instance in a small JVM of its own, which uses a semaphore and a
+	 * lock until it is killed. May be called by many threads.
+	 * @param most what permits it is to acquire at most at a time
 	 * @param threads how many of its threads do so
+	 * @param lock the lock it is to acquire
+	 * @param lockThreads how many of its threads do so
 	 * @return the child
 	 */
-	Worker startUser(String name, SemaphoreRequest most, int threads) {
-		return add(Worker.using(this.redis, name, most, threads));
+	Worker startUser(SemaphoreRequest most, int threads, LockRequest lock, int lockThreads) {
+		return add(Worker.using(this.redis, most, threads, lock, lockThreads));
 	}
 
 	private Worker add(Worker worker) {

@@ -3,8 +3,9 @@ package io.holdfast.fleet;
 import java.time.Duration;
 import java.util.List;
 
+import io.holdfast.LockRequest;
 import io.holdfast.SemaphoreRequest;
-import io.holdfast.SemaphoreService;
+import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.LeaseEngine;
@@ -19,8 +20,8 @@ import org.springframework.data.redis.core.StringRedisTemplate;
 /**
  * Main class of a child JVM that is to start quickly: an instance without a context, and
  * with Jedis, which loads far fewer classes than Lettuce. Its threads use one semaphore
- * until it is killed, and tell of it. Arguments: host, port, key prefix, name of the
- * uses, threads, request.
+ * and one lock until it is killed, and tell of it. Arguments: host, port, key prefix, and
+ * for both of them the name of the uses, threads, request.
  */
 final class UserMain {
 
@@ -31,12 +32,17 @@ final class UserMain {
 	}
 
 	public static void main(String[] args) throws Exception {
-		SemaphoreService semaphores = semaphores(args[0], Integer.parseInt(args[1]), args[2]);
-		SemaphoreRequest most = RequestLine.semaphore(List.of(args[5].split(" ")));
+		LeaseEngine engine = engine(args[0], Integer.parseInt(args[1]), args[2]);
+		SemaphoreRequest permits = RequestLine.semaphore(List.of(args[5].split(" ")));
+		LockRequest lock = RequestLine.lock(List.of(args[8].split(" ")));
 		SpokenDiary.say("ready");
 		try {
 			new Crowd()
-				.add(Integer.parseInt(args[4]), Users.of(semaphores, most, Integer.MAX_VALUE, new SpokenDiary(args[3])))
+				.add(Integer.parseInt(args[4]),
+						Users.of(new DefaultSemaphoreService(engine), permits, Integer.MAX_VALUE,
+								new SpokenDiary(args[3])))
+				.add(Integer.parseInt(args[7]),
+						Users.of(new DefaultLockService(engine), lock, Integer.MAX_VALUE, new SpokenDiary(args[6])))
 				.run(Duration.ofHours(1));
 		}
 		catch (Exception ex) {
@@ -44,7 +50,7 @@ final class UserMain {
 		}
 	}
 
-	private static SemaphoreService semaphores(String host, int port, String keyPrefix) {
+	private static LeaseEngine engine(String host, int port, String keyPrefix) {
 		JedisConnectionFactory factory = new JedisConnectionFactory(new RedisStandaloneConfiguration(host, port));
 		factory.afterPropertiesSet();
 		factory.start();
@@ -53,10 +59,10 @@ final class UserMain {
 						TestApplication.channelPrefix(keyPrefix), null, Duration.ofHours(1), HANDOFF_TIMEOUT, false,
 						TestApplication.fleetKey(keyPrefix)));
 		EngineSettings defaults = EngineSettings.defaults();
-		return new DefaultSemaphoreService(new LeaseEngine(store,
+		return new LeaseEngine(store,
 				new EngineSettings(defaults.waitTime(), defaults.leaseTime(), null, defaults.semaphoreWaitTime(),
 						defaults.semaphoreLeaseTime(), true, HANDOFF_TIMEOUT, defaults.retryInterval(),
-						Duration.ofSeconds(5), defaults.maxWaiters(), defaults.maxWaitersPerKey())));
+						Duration.ofSeconds(5), defaults.maxWaiters(), defaults.maxWaitersPerKey()));
 	}
 
 }

@@ -31,15 +31,17 @@ final class Worker implements AutoCloseable {
 	}
 
 	/**
-	 * Start one without a context, which does nothing but use a semaphore as soon as it
-	 * is ready; see {@link UserMain}.
-	 * @param name by which it tells of its holds
-	 * @param most what it is to acquire at most at a time
+	 * Start one without a context, which does nothing but use a semaphore and a lock as
+	 * soon as it is ready; see {@link UserMain}. It tells of its holds by their keys.
+	 * @param most what permits it is to acquire at most at a time
 	 * @param threads how many of its threads do so
+	 * @param lock the lock it is to acquire
+	 * @param lockThreads how many of its threads do so
 	 */
-	static Worker using(TestRedis redis, String name, SemaphoreRequest most, int threads) {
+	static Worker using(TestRedis redis, SemaphoreRequest most, int threads, LockRequest lock, int lockThreads) {
 		return new Worker(ChildJvm.start(UserMain.class, redis.host(), Integer.toString(redis.port()),
-				redis.keyPrefix(), name, Integer.toString(threads), RequestLine.of(most)));
+				redis.keyPrefix(), most.key(), Integer.toString(threads), RequestLine.of(most), lock.key(),
+				Integer.toString(lockThreads), RequestLine.of(lock)));
 	}
 
 	/**

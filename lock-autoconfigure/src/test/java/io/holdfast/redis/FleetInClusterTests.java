@@ -5,24 +5,18 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.IntStream;
 
 import io.holdfast.engine.FleetStore.Family;
 import io.holdfast.engine.FleetStore.Page;
 import io.holdfast.engine.LeaseStore;
 import io.holdfast.engine.LeaseStore.Ask;
 import io.holdfast.redis.RedisLeaseStore.Options;
-import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.RedisCluster;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import io.lettuce.core.RedisClient;
-import io.lettuce.core.api.StatefulRedisConnection;
-import io.lettuce.core.api.sync.RedisCommands;
-import io.lettuce.core.cluster.SlotHash;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-import org.springframework.data.redis.connection.RedisClusterConfiguration;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
@@ -30,7 +24,6 @@ import org.springframework.data.redis.core.StringRedisTemplate;
 
 import static io.holdfast.engine.Locks.lock;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 /**
  * Looking for locks on all nodes of a cluster, over each driver.
@@ -42,57 +35,16 @@ class FleetInClusterTests {
 
 	private static final int NODES = 3;
 
-	private final List<RedisServer> nodes = new ArrayList<>();
+	private final RedisCluster cluster;
 
 	FleetInClusterTests(TestRedis redis) {
-		for (int i = 0; i < NODES; i++) {
-			this.nodes.add(redis.startServer("--cluster-enabled", "yes"));
-		}
-		for (int i = 0; i < NODES; i++) {
-			int node = i;
-			on(node, (commands) -> {
-				// Not in the order of the slots.
-				int first = (NODES - 1 - node) * SlotHash.SLOT_COUNT / NODES;
-				int end = (NODES - node) * SlotHash.SLOT_COUNT / NODES;
-				commands.clusterAddSlots(IntStream.range(first, end).toArray());
-				commands.clusterMeet(this.nodes.get(0).host(), this.nodes.get(0).port());
-			});
-		}
-		for (int i = 0; i < NODES; i++) {
-			on(i, (commands) -> await().atMost(Duration.ofSeconds(30))
-				.until(() -> commands.clusterInfo().contains("cluster_state:ok") && commands.clusterNodes()
-					.lines()
-					.filter((line) -> line.contains("connected"))
-					.count() == NODES));
-		}
-	}
-
-	private interface Use {
-
-		void of(RedisCommands<String, String> commands);
-
-	}
-
-	private void on(int node, Use use) {
-		RedisClient client = RedisClient
-			.create("redis://" + this.nodes.get(node).host() + ":" + this.nodes.get(node).port());
-		try (StatefulRedisConnection<String, String> connection = client.connect()) {
-			use.of(connection.sync());
-		}
-		finally {
-			client.shutdown();
-		}
-	}
-
-	private RedisClusterConfiguration configuration() {
-		return new RedisClusterConfiguration(
-				this.nodes.stream().map((node) -> node.host() + ":" + node.port()).toList());
+		this.cluster = redis.startCluster(NODES);
 	}
 
 	@Test
 	@DisplayName("locks on all nodes are found once, with Lettuce")
 	void findsAllWithLettuce() {
-		LettuceConnectionFactory factory = new LettuceConnectionFactory(configuration(),
+		LettuceConnectionFactory factory = new LettuceConnectionFactory(this.cluster.configuration(),
 				TestRedis.clientConfiguration());
 		factory.afterPropertiesSet();
 		factory.start();
@@ -103,7 +55,7 @@ class FleetInClusterTests {
 	@Test
 	@DisplayName("locks on all nodes are found once, with Jedis")
 	void findsAllWithJedis() {
-		JedisConnectionFactory factory = new JedisConnectionFactory(configuration());
+		JedisConnectionFactory factory = new JedisConnectionFactory(this.cluster.configuration());
 		factory.afterPropertiesSet();
 		factory.start();
 		findsAll(factory);

@@ -2,20 +2,14 @@ package io.holdfast.redis;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.IntStream;
 
-import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.RedisCluster;
 import io.holdfast.testing.TestRedis;
-import io.lettuce.core.RedisClient;
-import io.lettuce.core.api.StatefulRedisConnection;
-import io.lettuce.core.cluster.SlotHash;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.data.redis.connection.RedisClusterConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.data.redis.core.StringRedisTemplate;
-
-import static org.awaitility.Awaitility.await;
 
 /**
  * A Redis cluster: one node with all slots is enough to show that no script reaches over
@@ -23,7 +17,7 @@ import static org.awaitility.Awaitility.await;
  */
 final class OneNodeCluster implements AutoCloseable {
 
-	private final RedisServer node;
+	private final RedisCluster cluster;
 
 	private final List<LettuceConnectionFactory> opened = new ArrayList<>();
 
@@ -37,19 +31,11 @@ final class OneNodeCluster implements AutoCloseable {
 	 * @param redis of the test or class
 	 */
 	OneNodeCluster(TestRedis redis) {
-		this.node = redis.startServer("--cluster-enabled", "yes");
-		RedisClient client = RedisClient.create("redis://" + this.node.host() + ":" + this.node.port());
-		try (StatefulRedisConnection<String, String> connection = client.connect()) {
-			connection.sync().clusterAddSlots(IntStream.range(0, SlotHash.SLOT_COUNT).toArray());
-			await().until(() -> connection.sync().clusterInfo().contains("cluster_state:ok"));
-		}
-		finally {
-			client.shutdown();
-		}
+		this.cluster = redis.startCluster(1);
 	}
 
 	RedisClusterConfiguration configuration() {
-		return new RedisClusterConfiguration(List.of(this.node.host() + ":" + this.node.port()));
+		return this.cluster.configuration();
 	}
 
 	LettuceConnectionFactory connectionFactory() {

@@ -11,7 +11,7 @@ import java.util.concurrent.ThreadLocalRandom;
  * free again, and no client that tries to reach it connects to itself. Port + 10000, the
  * bus of a cluster's node, lies below that range too.
  */
-final class FreePorts {
+public final class FreePorts {
 
 	private static final int FIRST = 10_000;
 
@@ -20,7 +20,11 @@ final class FreePorts {
 	private FreePorts() {
 	}
 
-	static int next() {
+	/**
+	 * Find a port.
+	 * @return one that nobody listens at now
+	 */
+	public static int next() {
 		for (int i = 0; i < 100; i++) {
 			int port = FIRST + ThreadLocalRandom.current().nextInt(COUNT);
 			try (ServerSocket probe = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {

@@ -135,6 +135,17 @@ public final class TestRedis implements AutoCloseable {
 	}
 
 	/**
+	 * Start a cluster of the test's own. Blocks until all its nodes know each other.
+	 * @param size how many nodes, each of them a master
+	 * @return running servers that are stopped at the test's end
+	 */
+	public RedisCluster startCluster(int size) {
+		RedisCluster started = new RedisCluster(this, size);
+		this.cleanUp.push(started::close);
+		return started;
+	}
+
+	/**
 	 * Close the connections, stop the servers and delete the keys.
 	 * @throws IllegalStateException if any of it failed, after all was tried
 	 */

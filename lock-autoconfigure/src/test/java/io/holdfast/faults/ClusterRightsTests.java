@@ -1,0 +1,83 @@
+package io.holdfast.faults;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.ReleaseResult;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.testing.DocumentedRights;
+import io.holdfast.testing.RedisCluster;
+import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import io.lettuce.core.codec.StringCodec;
+import io.lettuce.core.output.StatusOutput;
+import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.protocol.CommandType;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import static io.holdfast.faults.Fleet.SOON;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * A narrow user of a cluster, whose driver has needs of its own.
+ */
+@WithRedis
+class ClusterRightsTests {
+
+	private static RedisCluster cluster;
+
+	private final Fleet fleet;
+
+	ClusterRightsTests(TestRedis redis) {
+		this.fleet = Fleet.on(redis, cluster);
+	}
+
+	@BeforeAll
+	static void start(TestRedis redis) {
+		cluster = redis.startCluster(3);
+	}
+
+	@AfterEach
+	void close() {
+		this.fleet.close();
+	}
+
+	private static void allow(DocumentedRights rights) {
+		for (RedisServer node : cluster.nodes()) {
+			cluster.on(node, (commands) -> commands.dispatch(CommandType.ACL, new StatusOutput<>(StringCodec.UTF8),
+					new CommandArgs<>(StringCodec.UTF8).add("SETUSER").add("app").addValues(rights.rules("secret"))));
+		}
+	}
+
+	private Instance start(String driver) {
+		Instance instance = this.fleet.start("spring.data.redis.client-type=" + driver,
+				"spring.data.redis.username=app", "spring.data.redis.password=secret", "holdfast.lock.key-prefix=lock:",
+				"holdfast.semaphore.key-prefix=semaphore:", "holdfast.wake-up.channel-prefix=holdfast:wake:");
+		LeaseEngine engine = instance.context().getBean(LeaseEngine.class);
+		await("a subscription").atMost(SOON).until(() -> engine.condition().listening());
+		return instance;
+	}
+
+	@ParameterizedTest(name = "F35 what is documented for a cluster is enough there ({0})")
+	@ValueSource(strings = { "lettuce", "jedis" })
+	void rights(String driver) {
+		allow(DocumentedRights.inCluster(driver));
+		Instance instance = start(driver);
+		Instance other = start(driver);
+		LockRequest request = LockRequest.of("rights").waitTime(SOON).leaseTime(Duration.ofMinutes(1));
+		LockLease held = instance.acquire(request);
+		CompletableFuture<LockLease> waiting = other.acquireInBackground(request);
+		await("somebody in the queue").atMost(SOON).until(() -> instance.locks().status("rights").waiting() == 1);
+		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(waiting).succeedsWithin(SOON)
+			.satisfies((lease) -> assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED));
+	}
+
+}

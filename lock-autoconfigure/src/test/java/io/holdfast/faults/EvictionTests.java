@@ -1,0 +1,68 @@
+package io.holdfast.faults;
+
+import java.time.Duration;
+
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static io.holdfast.faults.Fleet.SOON;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Redis throws away what it was not asked for lately, to make room for other things.
+ */
+@WithRedis
+class EvictionTests {
+
+	private static final String KEY = "eviction";
+
+	/** So long that a loss within a fraction of it came by a renewal. */
+	private static final Duration LEASE = Duration.ofSeconds(9);
+
+	private final Fleet fleet;
+
+	private int fillers;
+
+	EvictionTests(TestRedis redis) {
+		this.fleet = Fleet.on(redis, redis.startServer("--maxmemory", "5mb", "--maxmemory-policy", "allkeys-lru"));
+	}
+
+	@AfterEach
+	void close() {
+		this.fleet.close();
+	}
+
+	private boolean isEvicted() {
+		this.fleet.observer().opsForValue().set("filler:" + this.fillers++, "x".repeat(200_000));
+		boolean locked = this.fleet.isLocked(KEY);
+		for (Pool pool : Pool.values()) {
+			locked |= pool.holders(this.fleet, KEY + pool) > 0;
+		}
+		return !locked;
+	}
+
+	@Test
+	@DisplayName("F33 what is held is evicted: warned of before, told within a renewal period, and had by who waits")
+	void evicted() throws InterruptedException {
+		Instance instance = this.fleet.start();
+		// Not before the eviction is over, or what it is granted would be evicted, too.
+		Instance other = this.fleet.start("holdfast.wake-up.handoff-timeout=60s");
+		this.fleet.awaitListening(2);
+		assertThat(instance.context().getBean(LeaseEngine.class).examine()).succeedsWithin(SOON)
+			.asString()
+			.contains("may throw locks and permits away while they are held");
+		Claims claims = new Claims(this.fleet, KEY, LEASE, instance).waitedForBy(other);
+		await("eviction").atMost(SOON).pollInterval(Duration.ofMillis(1)).until(this::isEvicted);
+		this.fleet.observer().delete(this.fleet.observer().keys("filler:*"));
+		// A second more for busy machines.
+		claims.assertLostWithin(LEASE.dividedBy(3).plusMillis(1500));
+		claims.assertGranted();
+		this.fleet.awaitNothingLeft();
+	}
+
+}

@@ -1,0 +1,61 @@
+package io.holdfast.faults;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.Lease;
+import io.holdfast.LockRequest;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.engine.Idleness;
+import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static io.holdfast.faults.Fleet.SOON;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Keys that are used once and never again.
+ */
+@WithRedis
+class KeyChurnTests {
+
+	/** More of them by {@code -Dholdfast.test.keys=1000000}, say. */
+	private static final int KEYS = Integer.getInteger("holdfast.test.keys", 8_000);
+
+	private static final int AT_ONCE = 800;
+
+	@Test
+	@DisplayName("F47 keys in turn: the engine forgets each, and Redis has no more of them than the fences of a while")
+	void churn(TestRedis redis) {
+		RedisServer server = redis.startServer();
+		try (Fleet fleet = Fleet.on(redis, server)) {
+			Instance instance = fleet.start("holdfast.lock.fence-retention=1s", "holdfast.redis.command-timeout=30s");
+			for (int round = 0; round < KEYS / AT_ONCE; round++) {
+				List<CompletableFuture<?>> uses = new ArrayList<>();
+				for (int i = 0; i < AT_ONCE / 4; i++) {
+					String key = "round" + round + "-" + i;
+					uses.add(release(instance.locks().acquireAsync(LockRequest.of(key))));
+					uses.add(release(instance.semaphores().acquireAsync(SemaphoreRequest.of(key, 3))));
+					for (Pool pool : Pool.values()) {
+						uses.add(release(new PoolRequest(pool, key + pool).acquireAsync(instance)));
+					}
+				}
+				CompletableFuture.allOf(uses.toArray(CompletableFuture[]::new)).orTimeout(60, TimeUnit.SECONDS).join();
+				await("engine idle").atMost(SOON).until(() -> Idleness.of(instance.locks()));
+			}
+			await("only what says that the instance is there").atMost(SOON)
+				.until(() -> fleet.observer().keys("*").size() <= 1);
+		}
+	}
+
+	private static CompletableFuture<?> release(CompletableFuture<? extends Lease> lease) {
+		return lease.thenCompose(Lease::releaseAsync);
+	}
+
+}

@@ -1,0 +1,200 @@
+package io.holdfast.faults;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+import java.util.stream.Stream;
+
+import io.holdfast.Lease;
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.testing.RedisCluster;
+import io.holdfast.testing.RedisCluster.Move;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import static io.holdfast.faults.Fleet.SOON;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Slots of a cluster move from node to node, with what is held and waited for in them.
+ */
+@WithRedis
+class MovingSlotTests {
+
+	private static final String KEY = "moving";
+
+	private static RedisCluster cluster;
+
+	private final Fleet fleet;
+
+	MovingSlotTests(TestRedis redis) {
+		this.fleet = Fleet.on(redis, cluster);
+	}
+
+	@BeforeAll
+	static void start(TestRedis redis) {
+		cluster = redis.startCluster(3);
+	}
+
+	@AfterEach
+	void close() {
+		this.fleet.close();
+	}
+
+	/**
+	 * What says in Redis who holds, of each kind: in slots, perhaps on nodes, of their
+	 * own.
+	 */
+	private List<String> held() {
+		return Stream
+			.concat(Stream.of(this.fleet.lockKey(KEY)),
+					Stream.of(Pool.values()).map((pool) -> pool.holdersKey(this.fleet, KEY + pool)))
+			.toList();
+	}
+
+	private List<Move> begin() {
+		return held().stream().map(cluster::move).toList();
+	}
+
+	private Instance start(String driver) {
+		Instance instance = this.fleet.start("spring.data.redis.client-type=" + driver);
+		LeaseEngine engine = instance.context().getBean(LeaseEngine.class);
+		await("a subscription").atMost(SOON).until(() -> engine.condition().listening());
+		return instance;
+	}
+
+	@ParameterizedTest(name = "A slot moved while held and waited for: renewed, and handed over ({0})")
+	@ValueSource(strings = { "lettuce", "jedis" })
+	void moved(String driver) {
+		Instance instance = start(driver);
+		Instance other = start(driver);
+		Claims claims = new Claims(this.fleet, KEY, Duration.ofSeconds(4), instance).waitedForBy(other);
+		for (int i = 0; i < 4; i++) {
+			begin().forEach(Move::finish);
+			claims.awaitRenewed();
+			claims.assertHeld();
+		}
+		claims.assertHandedOver();
+		begin().forEach(Move::finish);
+		new Claims(this.fleet, KEY, Duration.ofMinutes(5), other).waitedForBy(instance).assertHandedOver();
+		this.fleet.awaitNothingLeft();
+	}
+
+	@ParameterizedTest(
+			name = "A slot with only some of its keys moved: held and waited for as before, trouble is told, and over when it has moved ({0})")
+	@ValueSource(strings = { "lettuce", "jedis" })
+	void moving(String driver) {
+		Instance instance = start(driver);
+		Instance other = start(driver);
+		Claims claims = new Claims(this.fleet, KEY, Duration.ofMinutes(1), instance).waitedForBy(other);
+		List<Move> moves = begin();
+		for (int i = 0; i < moves.size(); i++) {
+			moves.get(i).keys(held().subList(i, i + 1));
+		}
+		String sameSlot = "{" + this.fleet.lockKey(KEY) + "}:another";
+		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> instance.acquire(sameSlot))
+			.withMessageContaining("TRYAGAIN");
+		claims.assertHeld();
+		claims.assertReleaseRefused();
+		moves.forEach(Move::finish);
+		claims.assertGranted();
+		instance.acquire(sameSlot).close();
+		this.fleet.awaitNothingLeft();
+	}
+
+	@ParameterizedTest(
+			name = "Slots that move all the time under load: never held twice, and everybody has his turn ({0})")
+	@ValueSource(strings = { "lettuce", "jedis" })
+	void movingUnderLoad(String driver) {
+		List<Instance> instances = List.of(start(driver), start(driver));
+		List<Turns> turns = List.of(new Turns(lock(KEY)), new Turns(all(Pool.SEMAPHORE)),
+				new Turns(all(Pool.READ_WRITE)));
+		AtomicBoolean moving = new AtomicBoolean(true);
+		List<CompletableFuture<Boolean>> users = new ArrayList<>();
+		for (Instance instance : instances) {
+			for (Turns each : turns) {
+				users.add(Instance.inBackground(() -> {
+					while (moving.get()) {
+						each.take(instance);
+					}
+					// Once more, with nothing in the way.
+					return each.take(instance);
+				}));
+			}
+		}
+		for (int i = 0; i < 10; i++) {
+			int before = turns.stream().mapToInt(Turns::taken).sum();
+			begin().forEach(Move::finish);
+			await("turns").atMost(SOON).until(() -> turns.stream().mapToInt(Turns::taken).sum() > before + 5);
+		}
+		moving.set(false);
+		assertThat(users).allSatisfy((user) -> assertThat(user).succeedsWithin(SOON).isEqualTo(true));
+		this.fleet.awaitNothingLeft();
+	}
+
+	private static Function<Instance, Lease> lock(String key) {
+		LockRequest request = LockRequest.of(key).waitTime(Duration.ofMinutes(1)).leaseTime(Duration.ofMinutes(1));
+		return (instance) -> instance.acquire(request);
+	}
+
+	private static Function<Instance, Lease> all(Pool pool) {
+		PoolRequest request = new PoolRequest(pool, KEY + pool).waitTime(Duration.ofMinutes(1)).all();
+		return request::acquire;
+	}
+
+	/** What one at a time may have. */
+	private static final class Turns {
+
+		private final Function<Instance, Lease> acquire;
+
+		private final AtomicInteger inside = new AtomicInteger();
+
+		private final AtomicInteger taken = new AtomicInteger();
+
+		private long fence;
+
+		Turns(Function<Instance, Lease> acquire) {
+			this.acquire = acquire;
+		}
+
+		/**
+		 * Return whether there was no trouble; the store's, by a slot that moves, may be.
+		 */
+		boolean take(Instance instance) {
+			try (Lease lease = this.acquire.apply(instance)) {
+				assertThat(this.inside.incrementAndGet()).as("who have it").isEqualTo(1);
+				this.taken.incrementAndGet();
+				if (lease instanceof LockLease lock) {
+					assertThat(lock.fence()).isGreaterThan(this.fence);
+					this.fence = lock.fence();
+				}
+				assertThat(lease.isHeld()).isTrue();
+				this.inside.decrementAndGet();
+				return true;
+			}
+			catch (LeaseStoreException ex) {
+				assertThat(ex).hasMessageContaining("TRYAGAIN");
+				return false;
+			}
+		}
+
+		int taken() {
+			return this.taken.get();
+		}
+
+	}
+
+}

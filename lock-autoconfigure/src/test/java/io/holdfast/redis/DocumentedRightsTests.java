@@ -1,0 +1,144 @@
+package io.holdfast.redis;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+import io.holdfast.engine.Finding;
+import io.holdfast.engine.LeaseStore.WakeUps;
+import io.holdfast.engine.Resource;
+import io.holdfast.redis.RedisLeaseStore.Options;
+import io.holdfast.testing.DocumentedRights;
+import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.data.redis.core.RedisCallback;
+import org.springframework.data.redis.core.StringRedisTemplate;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Each of the documented rights is missed by name at the start, before anybody wants a
+ * lock.
+ */
+@WithRedis
+class DocumentedRightsTests {
+
+	private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+	/** Needed at the end only, when the connection is closed anyway. */
+	private static final String UNSUBSCRIBE = "+unsubscribe";
+
+	private static RedisServer server;
+
+	private static StringRedisTemplate observer;
+
+	private final LettuceConnectionFactory connections;
+
+	private final RedisLeaseStore store;
+
+	private final WakeUps wakeUps = new WakeUps() {
+
+		@Override
+		public void handedOver(Resource resource, String token, long fence, long ttlMillis) {
+		}
+
+		@Override
+		public void listening() {
+		}
+
+	};
+
+	DocumentedRightsTests() {
+		RedisStandaloneConfiguration configuration = new RedisStandaloneConfiguration(server.host(), server.port());
+		configuration.setUsername("app");
+		configuration.setPassword("secret");
+		this.connections = new LettuceConnectionFactory(configuration, TestRedis.clientConfiguration());
+		this.connections.afterPropertiesSet();
+		this.connections.start();
+		this.store = new RedisLeaseStore(new StringRedisTemplate(this.connections), Options.defaults());
+	}
+
+	@BeforeAll
+	static void start(TestRedis redis) {
+		server = redis.startServer();
+		observer = new StringRedisTemplate(redis.connectionFactory(server.host(), server.port()));
+	}
+
+	@AfterEach
+	void close() {
+		this.store.close();
+		this.connections.destroy();
+	}
+
+	private static void allow(DocumentedRights rights) {
+		Stream<String> words = Stream.concat(Stream.of("SETUSER", "app"), rights.rules("secret").stream());
+		observer.execute((RedisCallback<@Nullable Object>) (connection) -> {
+			// So that each script is sent in full again.
+			connection.scriptingCommands().scriptFlush();
+			return connection.execute("ACL", words.map(String::getBytes).toArray(byte[][]::new));
+		});
+	}
+
+	private String findings() {
+		this.store.start(UUID.randomUUID().toString().replace("-", ""), this.wakeUps);
+		return this.store.examine()
+			.orTimeout(PATIENCE.toSeconds(), TimeUnit.SECONDS)
+			.join()
+			.stream()
+			.map(Finding::text)
+			// Named there, and only for this.
+			.filter((text) -> !text.contains("command info"))
+			.collect(Collectors.joining("\n"));
+	}
+
+	static List<String> rights() {
+		return DocumentedRights.ofLeases().without(UNSUBSCRIBE).rights();
+	}
+
+	@ParameterizedTest(name = "F35 without {0}: told at the start, and by its name")
+	@MethodSource("rights")
+	void missing(String right) {
+		allow(DocumentedRights.ofLeases().without(right));
+		String findings = findings();
+		String name = right.substring(1);
+		if (right.equals("+subscribe")) {
+			await("word of the subscription").atMost(PATIENCE)
+				.untilAsserted(() -> assertThat(this.store.whyNotListening()).contains("'subscribe'"));
+		}
+		else if (right.startsWith("+")) {
+			assertThat(findings).containsPattern("the commands " + name + "\\b|'" + name + "'");
+		}
+		else {
+			assertThat(findings).contains(right.startsWith("~") ? "'" + name + "'" : "the channels " + name);
+		}
+	}
+
+	@Test
+	@DisplayName("F35 with all of them, and without the one that only ends a subscription, there is nothing to tell")
+	void nothingMissing() {
+		for (DocumentedRights rights : List.of(DocumentedRights.ofLeases(),
+				DocumentedRights.ofLeases().without(UNSUBSCRIBE))) {
+			allow(rights);
+			assertThat(findings()).isEmpty();
+			await("a subscription").atMost(PATIENCE).until(this.store::isListening);
+			this.store.stop();
+		}
+		assertThat(DocumentedRights.ofLeases().rights()).hasSizeGreaterThan(20).contains("~lock:*", "&holdfast:wake:*");
+	}
+
+}

@@ -1,0 +1,107 @@
+package io.holdfast.testing;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/**
+ * The rights of a narrow user as {@code docs/redis.md} names them, so that what is
+ * documented is what is tested.
+ *
+ * @param rights the words of {@code ACL SETUSER}
+ */
+public record DocumentedRights(List<String> rights) {
+
+	private static final Path PAGE = Path.of("..", "docs", "redis.md");
+
+	private static final Pattern QUOTED = Pattern.compile("`([^`]+)`");
+
+	/**
+	 * What locks and semaphores need.
+	 * @return the rights, of which none can be left out
+	 */
+	public static DocumentedRights ofLeases() {
+		return between("## Rights of a narrow user", "Without the right to channels");
+	}
+
+	/**
+	 * What those need besides who watch the fleet.
+	 * @return the rights
+	 */
+	public static DocumentedRights ofWatching() {
+		return between("That instances are known", "(as ").and(between("says), commands", "Without them"));
+	}
+
+	/**
+	 * What locks and semaphores need in a cluster.
+	 * @param driver with this driver
+	 * @return the rights
+	 */
+	public static DocumentedRights inCluster(String driver) {
+		return ofLeases().and(driver.equals("lettuce") ? between("the drivers need more: ", " with Lettuce")
+				: between("with Lettuce, ", " with Jedis"));
+	}
+
+	private static DocumentedRights between(String from, String until) {
+		String page;
+		try {
+			page = Files.readString(PAGE);
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+		int begin = page.indexOf(from);
+		int end = page.indexOf(until, begin);
+		if (begin < 0 || end < 0) {
+			throw new IllegalStateException("Nothing from '" + from + "' until '" + until + "' in " + PAGE);
+		}
+		List<String> rights = new ArrayList<>();
+		Matcher quoted = QUOTED.matcher(page.substring(begin + from.length(), end));
+		while (quoted.find()) {
+			for (String word : quoted.group(1).split("\\s+")) {
+				rights.add((word.startsWith("~") || word.startsWith("&")) ? word : "+" + word);
+			}
+		}
+		return new DocumentedRights(List.copyOf(rights));
+	}
+
+	private DocumentedRights and(DocumentedRights others) {
+		return new DocumentedRights(Stream.concat(this.rights.stream(), others.rights.stream()).toList());
+	}
+
+	/**
+	 * Of the rights those to commands.
+	 * @return the commands
+	 */
+	public List<String> commands() {
+		return this.rights.stream()
+			.filter((right) -> right.startsWith("+"))
+			.map((right) -> right.substring(1))
+			.toList();
+	}
+
+	/**
+	 * Rules for a user that has these rights and no others.
+	 * @param password its password
+	 * @return the words of {@code ACL SETUSER}
+	 */
+	public List<String> rules(String password) {
+		return Stream.concat(Stream.of("reset", "on", ">" + password), this.rights.stream()).toList();
+	}
+
+	/**
+	 * All rights but one.
+	 * @param right which not
+	 * @return the others
+	 */
+	public DocumentedRights without(String right) {
+		return new DocumentedRights(this.rights.stream().filter((other) -> !other.equals(right)).toList());
+	}
+
+}

@@ -1,0 +1,221 @@
+package io.holdfast.testing;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+import io.lettuce.core.MigrateArgs;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.api.sync.RedisCommands;
+import io.lettuce.core.cluster.SlotHash;
+
+import org.springframework.data.redis.connection.RedisClusterConfiguration;
+
+import static org.awaitility.Awaitility.await;
+
+/**
+ * A cluster of masters, all processes of the embedded binary, whose slots can be moved.
+ * Not thread-safe.
+ */
+public final class RedisCluster implements AutoCloseable {
+
+	private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+	private final RedisClient client = RedisClient.create(TestRedis.RESOURCES);
+
+	private final List<RedisServer> nodes = new ArrayList<>();
+
+	RedisCluster(TestRedis redis, int size) {
+		for (int i = 0; i < size; i++) {
+			this.nodes.add(redis.startServer("--cluster-enabled", "yes"));
+		}
+		RedisServer first = this.nodes.get(0);
+		for (int i = 0; i < size; i++) {
+			// Not in the order of the slots.
+			int from = (size - 1 - i) * SlotHash.SLOT_COUNT / size;
+			int until = (size - i) * SlotHash.SLOT_COUNT / size;
+			int epoch = i + 1;
+			on(this.nodes.get(i), (commands) -> {
+				// Or nodes of the same epoch would quarrel about slots.
+				commands.clusterSetConfigEpoch(epoch);
+				commands.clusterAddSlots(IntStream.range(from, until).toArray());
+				return commands.clusterMeet(first.host(), first.port());
+			});
+		}
+		this.nodes.forEach((node) -> await("all nodes connected").atMost(PATIENCE)
+			.until(() -> on(node, (commands) -> commands.clusterInfo().contains("cluster_state:ok")
+					&& commands.clusterNodes().lines().filter((line) -> line.contains("connected")).count() == size)));
+		awaitAgreement();
+	}
+
+	/**
+	 * Wait until all nodes know who has which slots. If two move at once, old news may
+	 * have one claimed back, which is nobody's then.
+	 */
+	private void awaitAgreement() {
+		await("all nodes of one mind").atMost(PATIENCE)
+			.pollInterval(Duration.ofMillis(10))
+			.until(() -> this.nodes.stream().map((node) -> on(node, RedisCluster::view)).distinct().count() == 1);
+	}
+
+	/** Node, epoch and slots, of each. */
+	private static Set<List<String>> view(RedisCommands<String, String> commands) {
+		return commands.clusterNodes()
+			.lines()
+			.map((line) -> List.of(line.split(" ")))
+			.map((words) -> Stream
+				.concat(Stream.of(words.get(0), words.get(6)),
+						words.stream().skip(8).filter((slots) -> !slots.startsWith("[")))
+				.toList())
+			.collect(Collectors.toSet());
+	}
+
+	/**
+	 * What tells an application to use this Redis.
+	 * @return properties of its environment, as {@code name=value}
+	 */
+	public List<String> properties() {
+		return List.of("spring.data.redis.cluster.nodes=" + String.join(",", addresses()));
+	}
+
+	/**
+	 * What tells a connection factory to use this Redis.
+	 * @return the configuration
+	 */
+	public RedisClusterConfiguration configuration() {
+		return new RedisClusterConfiguration(addresses());
+	}
+
+	private List<String> addresses() {
+		return this.nodes.stream().map((node) -> node.host() + ":" + node.port()).toList();
+	}
+
+	/**
+	 * The nodes.
+	 * @return all of them, in no order
+	 */
+	public List<RedisServer> nodes() {
+		return List.copyOf(this.nodes);
+	}
+
+	/**
+	 * Whose slot a key is in.
+	 * @param key the key in Redis
+	 * @return its node, also while the slot moves away from there
+	 */
+	public RedisServer nodeOf(String key) {
+		int slot = SlotHash.getSlot(key);
+		return this.nodes.stream()
+			.filter((node) -> on(node, (commands) -> hasSlot(commands, slot)))
+			.findFirst()
+			.orElseThrow();
+	}
+
+	private static boolean hasSlot(RedisCommands<String, String> commands, int slot) {
+		String self = commands.clusterNodes()
+			.lines()
+			.filter((line) -> line.contains("myself"))
+			.findFirst()
+			.orElseThrow();
+		return Stream.of(self.split(" ")).skip(8).filter((range) -> !range.startsWith("[")).anyMatch((range) -> {
+			int dash = range.indexOf('-');
+			int from = Integer.parseInt((dash < 0) ? range : range.substring(0, dash));
+			return from <= slot && slot <= ((dash < 0) ? from : Integer.parseInt(range.substring(dash + 1)));
+		});
+	}
+
+	/**
+	 * Ask one node.
+	 * @param node the node
+	 * @param use what to ask
+	 * @return its answer
+	 */
+	public <T> T on(RedisServer node, Function<RedisCommands<String, String>, T> use) {
+		try (StatefulRedisConnection<String, String> connection = this.client
+			.connect(RedisURI.create(node.host(), node.port()))) {
+			return use.apply(connection.sync());
+		}
+	}
+
+	/**
+	 * Begin to move the slot of a key to another node. Nothing is moved by that, but what
+	 * is not there is looked for at the other one.
+	 * @param key a key of the slot
+	 * @return the move
+	 */
+	public Move move(String key) {
+		RedisServer from = nodeOf(key);
+		return new Move(SlotHash.getSlot(key), from,
+				this.nodes.get((this.nodes.indexOf(from) + 1) % this.nodes.size()));
+	}
+
+	/**
+	 * Close the connections; the nodes end with their test.
+	 */
+	@Override
+	public void close() {
+		this.client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
+	}
+
+	/**
+	 * A slot on the move, as {@code redis-cli --cluster reshard} moves it.
+	 */
+	public final class Move {
+
+		private final int slot;
+
+		private final RedisServer from;
+
+		private final RedisServer to;
+
+		private Move(int slot, RedisServer from, RedisServer to) {
+			this.slot = slot;
+			this.from = from;
+			this.to = to;
+			on(to, (commands) -> commands.clusterSetSlotImporting(slot, idOf(from)));
+			on(from, (commands) -> commands.clusterSetSlotMigrating(slot, idOf(to)));
+		}
+
+		private String idOf(RedisServer node) {
+			return on(node, RedisCommands::clusterMyId);
+		}
+
+		/**
+		 * Move some of the keys.
+		 * @param keys which; those that are not there are left out
+		 * @return this
+		 */
+		public Move keys(List<String> keys) {
+			on(this.from, (commands) -> commands.migrate(this.to.host(), this.to.port(), 0, 10_000,
+					MigrateArgs.Builder.keys(keys)));
+			return this;
+		}
+
+		/**
+		 * Move all keys that are left, and the slot with them.
+		 */
+		public void finish() {
+			for (List<String> keys = left(); !keys.isEmpty(); keys = left()) {
+				keys(keys);
+			}
+			String owner = idOf(this.to);
+			on(this.to, (commands) -> commands.clusterSetSlotNode(this.slot, owner));
+			RedisCluster.this.nodes
+				.forEach((node) -> on(node, (commands) -> commands.clusterSetSlotNode(this.slot, owner)));
+			awaitAgreement();
+		}
+
+		private List<String> left() {
+			return on(this.from, (commands) -> commands.clusterGetKeysInSlot(this.slot, 100));
+		}
+
+	}
+
+}
