@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 
 import io.holdfast.history.Event.Type;
 
@@ -200,6 +201,7 @@ public final class Checker {
 				}
 			}
 		}
+		cuts.sort(null);
 		return cuts;
 	}
 
@@ -219,6 +221,7 @@ public final class Checker {
 						spans.add(new Span(hold, begin, cut));
 					}
 					begin = Math.max(begin, cut + hold.asked.lease());
+					end = hold.holdEnd;
 				}
 			}
 			if (begin < end) {
@@ -357,14 +360,20 @@ public final class Checker {
 		for (Event answer : request.answers) {
 			Event releasing = request.releasing;
 			if (answer.why().equals("LOST") && releasing != null && releasing.until() == 0 && lost == null
-					&& !hasCause(request, answer.at())) {
+					&& !isRetaining(request) && !request.isPart() && !hasCause(request, answer.at())) {
 				violated(8, "held until its release, and told to be lost: " + answer + " of " + request);
 			}
 		}
 	}
 
+	/** The last lease on a hold ends it, whatever was asked for with the first. */
+	private static boolean isRetaining(Request request) {
+		return Stream.of(request, request.root)
+			.anyMatch((one) -> one.releasing != null && one.releasing.why().equals("RETAINED"));
+	}
+
 	private boolean hasCause(Request request, long at) {
-		return cuts(request.group()).stream().anyMatch((cut) -> cut >= request.asked.at() && cut <= at)
+		return cuts(request.group()).stream().anyMatch((cut) -> cut >= request.root.asked.at() && cut <= at)
 				|| happened(Type.SHUT_DOWN, request.asked.by(), Long.MIN_VALUE, at);
 	}
 
@@ -481,9 +490,8 @@ public final class Checker {
 		String by = asked.by();
 		boolean possible = switch (refused.why()) {
 			case "TIMED_OUT" -> true;
-			case "STORE" -> happened(Type.TROUBLE, by, asked.at() - this.slack, refused.at())
-					|| happened(Type.OUTAGE, by, asked.at() - this.slack, refused.at())
-					|| happened(Type.PAUSED, by, asked.at() - this.slack, refused.at());
+			case "STORE" -> Stream.of(Type.TROUBLE, Type.OUTAGE, Type.PAUSED)
+				.anyMatch((trouble) -> happened(trouble, by, refused.at() - this.slack, refused.at()));
 			case "INTERRUPTED" -> request.interruptedAt <= refused.at();
 			case "SHUTDOWN" -> happened(Type.SHUT_DOWN, by, Long.MIN_VALUE, refused.at());
 			case "EXCEEDS_LIMIT" -> limitsBetween(request.group(), asked.at(), refused.at(), asked.limit()).stream()
@@ -498,11 +506,11 @@ public final class Checker {
 	}
 
 	private boolean isBlockedBySelf(Request request) {
-		return this.groups.get(request.group())
-			.stream()
-			.anyMatch((other) -> other.granted != null && isOfSameUser(other, request)
-					&& other.asked.mode() != request.asked.mode() && other.begin() <= request.answeredAt
-					&& other.root.holdEnd >= request.asked.at());
+		// One part of several may be for a key that is not.
+		return (request.isPart() ? this.requests.values() : this.groups.get(request.group())).stream()
+			.anyMatch((other) -> isOfSameUser(other, request) && other.asked.mode() != request.asked.mode()
+					&& other.asked.at() <= request.answeredAt
+					&& ((other.granted != null) ? other.root.holdEnd : other.answeredAt) >= request.asked.at());
 	}
 
 	/** Something that it had, or already had got, ended by itself or by a fault. */
@@ -589,7 +597,8 @@ public final class Checker {
 		}
 		for (Event renewal : all(Type.RENEWAL)) {
 			Request request = this.requests.get(renewal.id());
-			if (request == null || request.granted != null && request.root.usedUntil < renewal.at()) {
+			if (request == null || request.granted != null && request.root.usedUntil < renewal.at()
+					&& !isEnteredByPart(request, renewal.at())) {
 				violated(7, "renewed, but not held: " + renewal + " of " + request);
 			}
 		}
@@ -598,6 +607,14 @@ public final class Checker {
 				violated(7, "left by the end: " + left);
 			}
 		}
+	}
+
+	/** Whether one of several may be nested in it, while the others are waited for. */
+	private boolean isEnteredByPart(Request request, long at) {
+		return this.groups.get(request.group())
+			.stream()
+			.anyMatch((other) -> other.isPart() && isOfSameUser(other, request) && other.asked.at() <= at
+					&& at <= other.answeredAt);
 	}
 
 	private List<Request> living(String group) {

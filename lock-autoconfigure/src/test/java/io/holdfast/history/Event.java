@@ -179,6 +179,7 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 
 		/**
 		 * Its release began: id; until when it was held, at most until now; 0 for now.
+		 * Why is {@code RETAINED} if others are to be kept out for longer.
 		 */
 		RELEASING,
 
