@@ -28,9 +28,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class SimulatedStore implements LeaseStore {
 
-	/** How long something that went wrong may be felt. */
-	private static final long TROUBLE = 300 * Simulation.MILLI;
-
 	private final Simulation simulation;
 
 	private final SimulatedInstance instance;
@@ -109,7 +106,7 @@ final class SimulatedStore implements LeaseStore {
 	}
 
 	private void trouble(long nanos) {
-		this.simulation.record(Event.of(now(), Type.TROUBLE, this.instance.name).until(now() + nanos + TROUBLE));
+		this.simulation.record(Event.of(now(), Type.TROUBLE, this.instance.name).until(now() + nanos));
 	}
 
 	/**
@@ -293,7 +290,7 @@ final class SimulatedStore implements LeaseStore {
 			default -> ask;
 		};
 		CompletableFuture<AcquireReply> answer = send("acquire " + resource, ask.token(), resource,
-				() -> this.store.acquire(resource, asked, enqueue).thenApply((reply) -> broken(reply, ask)));
+				() -> this.store.acquire(resource, asked, enqueue).thenApply((reply) -> answered(reply, ask)));
 		return (mutant == Mutant.TROUBLE_AS_BUSY) ? answer.exceptionally((error) -> new Busy(100, 0, false)) : answer;
 	}
 
@@ -301,9 +298,13 @@ final class SimulatedStore implements LeaseStore {
 		return new Ask(ask.token(), ask.permits(), ask.limit(), ask.fair(), ask.under(), millis, millis);
 	}
 
-	private AcquireReply broken(AcquireReply reply, Ask ask) {
+	private AcquireReply answered(AcquireReply reply, Ask ask) {
 		if (!(reply instanceof Granted granted)) {
 			return reply;
+		}
+		String lease = this.leases.get(ask.token());
+		if (lease != null) {
+			this.simulation.record(Event.of(now(), Type.GRANTED_AGAIN, this.instance.name).id(lease));
 		}
 		return switch (this.simulation.mutant) {
 			case OLD_FENCE -> new Granted(64, granted.ttlMillis());

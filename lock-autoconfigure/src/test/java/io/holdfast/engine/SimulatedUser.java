@@ -269,7 +269,10 @@ final class SimulatedUser {
 						.why((outer != null) ? outer : ""));
 			part.onLost(() -> {
 				this.simulation.lost++;
-				record(Type.LOST, id, (event) -> event.until(this.instance.end(part)));
+				Hold hold = part.hold;
+				boolean renewed = hold.demand.renewal()
+						&& hold.validUntil() - hold.grantedAt < MAX_HOLD.toNanos() - use.lease() * Simulation.MILLI;
+				record(Type.LOST, id, (event) -> event.until(this.instance.end(part)).why(renewed ? "RENEWED" : ""));
 			});
 		}
 		if (use.extra() != Extra.NONE) {
@@ -349,7 +352,7 @@ final class SimulatedUser {
 		long kept = hold.grantedAt + hold.demand.minHoldNanos() - this.instance.nanoTime() + this.simulation.now()
 				- releasedAt;
 		if (hold.leases == 0 && kept > 0 && hold.validUntil() - this.instance.nanoTime() > 0) {
-			long until = releasedAt + kept * 995 / 1000;
+			long until = releasedAt + kept * 98 / 100;
 			record(Type.RETAINED, id, (event) -> event.until(until));
 		}
 	}

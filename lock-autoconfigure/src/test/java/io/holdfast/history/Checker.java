@@ -146,6 +146,7 @@ public final class Checker {
 				}
 				request.heldUntil = Math.max(request.heldUntil, event.until());
 			}
+			case GRANTED_AGAIN -> request.grantedAgainAt = event.at();
 			case SHRUNK -> request.shrinks.add(event);
 			case RELEASING -> {
 				ended(event, request);
@@ -347,10 +348,17 @@ public final class Checker {
 			if (early && !hasCause(request, lost.at())) {
 				violated(3, "lost without a cause: " + lost + " of " + request);
 			}
+			// There was time enough to try once more.
+			long from = lost.until() - request.asked.lease() / 2;
+			if (!early && lost.why().equals("RENEWED") && !hasCause(request, lost.at())
+					&& !isTroubled(request.asked.by(), from, lost.until())) {
+				violated(3, "lost although it could be renewed: " + lost + " of " + request);
+			}
 		}
 		for (long cut : cuts(request.group())) {
 			long most = cut + request.asked.lease();
-			if (request.isHold() && request.begin() < cut && request.holdEnd > most && most <= this.lastAt) {
+			if (request.isHold() && request.begin() < cut && request.grantedAgainAt < cut && request.holdEnd > most
+					&& most <= this.lastAt) {
 				violated(3, "held on after it was taken away at " + cut + ": " + request);
 			}
 		}
@@ -375,6 +383,11 @@ public final class Checker {
 	private boolean hasCause(Request request, long at) {
 		return cuts(request.group()).stream().anyMatch((cut) -> cut >= request.root.asked.at() && cut <= at)
 				|| happened(Type.SHUT_DOWN, request.asked.by(), Long.MIN_VALUE, at);
+	}
+
+	private boolean isTroubled(String by, long from, long until) {
+		return Stream.of(Type.TROUBLE, Type.OUTAGE, Type.PAUSED)
+			.anyMatch((trouble) -> happened(trouble, by, from, until));
 	}
 
 	/** Whether something was so of an instance at some time. */
@@ -490,8 +503,7 @@ public final class Checker {
 		String by = asked.by();
 		boolean possible = switch (refused.why()) {
 			case "TIMED_OUT" -> true;
-			case "STORE" -> Stream.of(Type.TROUBLE, Type.OUTAGE, Type.PAUSED)
-				.anyMatch((trouble) -> happened(trouble, by, refused.at() - this.slack, refused.at()));
+			case "STORE" -> isTroubled(by, refused.at() - this.slack, refused.at());
 			case "INTERRUPTED" -> request.interruptedAt <= refused.at();
 			case "SHUTDOWN" -> happened(Type.SHUT_DOWN, by, Long.MIN_VALUE, refused.at());
 			case "EXCEEDS_LIMIT" -> limitsBetween(request.group(), asked.at(), refused.at(), asked.limit()).stream()
@@ -519,7 +531,12 @@ public final class Checker {
 			return this.others.keySet()
 				.stream()
 				.anyMatch((type) -> type == Type.DATA_LOST || type == Type.FORCED || type == Type.PAUSED
-						|| type == Type.TROUBLE || type == Type.OUTAGE || type == Type.SHUT_DOWN);
+						|| type == Type.TROUBLE || type == Type.OUTAGE || type == Type.SHUT_DOWN)
+					// Or of something that its user had before.
+					|| this.requests.values()
+						.stream()
+						.anyMatch((other) -> isOfSameUser(other, request) && other.begin() <= at
+								&& (other.releasing == null || other.releasing.at() >= request.asked.at()));
 		}
 		return this.groups.get(request.group())
 			.stream()

@@ -163,6 +163,10 @@ class CheckerTests {
 		refuses(3, and(lost, "100 LOST id=1 until=300", "150 FORCED mode=EXCLUSIVE key=k"));
 		accepts(and(lost, "100 LOST id=1 until=300", "90 SHUT_DOWN by=a"));
 		refuses(3, and(lost, "100 LOST id=1 until=300", "90 SHUT_DOWN by=b"));
+		// Half of its lease is enough to try again.
+		refuses(3, and(lost, "300 LOST id=1 until=300 why=RENEWED", "90 TROUBLE by=a until=149"));
+		accepts(and(lost, "300 LOST id=1 until=300 why=RENEWED", "90 TROUBLE by=a until=150"));
+		accepts(and(lost, "300 LOST id=1 until=300 why=RENEWED", "90 PAUSED by=a until=200"));
 	}
 
 	@Test
@@ -175,6 +179,8 @@ class CheckerTests {
 		accepts(and(IN_TURN, "300 REPEATED id=1"));
 		refuses(3, "0 ASKED by=a id=1 mode=EXCLUSIVE key=k lease=300", "10 GRANTED id=1 fence=64 until=300",
 				"20 DATA_LOST", "400 RELEASING id=1", "401 RELEASED id=1 why=RELEASED");
+		accepts("0 ASKED by=a id=1 mode=EXCLUSIVE key=k lease=300", "10 GRANTED id=1 fence=64 until=300",
+				"20 DATA_LOST", "21 GRANTED_AGAIN id=1", "400 RELEASING id=1", "401 RELEASED id=1 why=RELEASED");
 	}
 
 	// 4

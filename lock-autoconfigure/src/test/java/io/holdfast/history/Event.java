@@ -171,6 +171,12 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		/** Acquire failed: id; why, a reason or {@code STORE} or {@code LOST}. */
 		REFUSED,
 
+		/**
+		 * The store granted to it what it had been granted before, because it had asked
+		 * more than once: id. May undo that it was taken away in between.
+		 */
+		GRANTED_AGAIN,
+
 		/** It was seen to be held: id; until when, if nothing lengthens it. */
 		HELD,
 
@@ -191,7 +197,8 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 
 		/**
 		 * Its user was told that it is lost: id; until when it would have been held at
-		 * most, 0 if that is not known.
+		 * most, 0 if that is not known. Why is {@code RENEWED} if it was to be renewed
+		 * yet.
 		 */
 		LOST,
 

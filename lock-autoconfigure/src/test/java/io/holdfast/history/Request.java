@@ -28,6 +28,9 @@ final class Request {
 
 	@Nullable Event refused;
 
+	/** When the store last granted what it had granted before. */
+	long grantedAgainAt = Long.MIN_VALUE;
+
 	final List<Event> shrinks = new ArrayList<>(0);
 
 	/** When its user began to release it, or learnt that it is lost. */
