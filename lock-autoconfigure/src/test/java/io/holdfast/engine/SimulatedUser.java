@@ -327,12 +327,14 @@ final class SimulatedUser {
 			this.instance.open.remove(part);
 		}
 		long now = this.simulation.now();
+		long local = this.instance.nanoTime();
+		boolean last = parts.stream().allMatch((part) -> part.hold.leases == 1);
 		lease.releaseAsync().whenComplete((result, error) -> {
 			String why = (error != null) ? "STORE" : result.name();
 			ids.forEach((id) -> record(Type.RELEASED, id, (event) -> event.why(why)));
-			if (lasts && why.equals("RELEASED") && use.minHold() > 0) {
+			if (lasts && last && why.equals("RELEASED") && use.minHold() > 0) {
 				for (int i = 0; i < parts.size(); i++) {
-					retained(parts.get(i).hold, ids.get(i), now);
+					retained(parts.get(i).hold, ids.get(i), now, local);
 				}
 			}
 		});
@@ -348,10 +350,9 @@ final class SimulatedUser {
 	 * The last lease on a hold was released, and others are kept out for a while, if the
 	 * store said so before the lease would have ended anyway.
 	 */
-	private void retained(Hold hold, String id, long releasedAt) {
-		long kept = hold.grantedAt + hold.demand.minHoldNanos() - this.instance.nanoTime() + this.simulation.now()
-				- releasedAt;
-		if (hold.leases == 0 && kept > 0 && hold.validUntil() - this.instance.nanoTime() > 0) {
+	private void retained(Hold hold, String id, long releasedAt, long localTime) {
+		long kept = hold.grantedAt + hold.demand.minHoldNanos() - localTime;
+		if (kept > 0 && hold.validUntil() - this.instance.nanoTime() > 0) {
 			long until = releasedAt + kept * 98 / 100;
 			record(Type.RETAINED, id, (event) -> event.until(until));
 		}
