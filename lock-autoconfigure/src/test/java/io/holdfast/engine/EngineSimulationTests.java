@@ -117,6 +117,8 @@ class EngineSimulationTests {
 	@DisplayName("What is wrong on purpose is found, soon, and can be told in a few steps that fail again")
 	void mutants(Mutant mutant) {
 		long seed = LongStream.range(0, 2000)
+			// A fail-over makes much of a history that is not needed for these.
+			.filter((each) -> Plan.of(each).steps().stream().noneMatch(Step.FailOver.class::isInstance))
 			.filter((each) -> !run(Plan.of(each), mutant, false).violations().isEmpty())
 			.findFirst()
 			.orElseThrow(() -> new AssertionError(mutant + " was not found"));

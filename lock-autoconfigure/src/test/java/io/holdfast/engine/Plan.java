@@ -11,6 +11,7 @@ import io.holdfast.engine.Step.Crash;
 import io.holdfast.engine.Step.DataLoss;
 import io.holdfast.engine.Step.Deaf;
 import io.holdfast.engine.Step.Extra;
+import io.holdfast.engine.Step.FailOver;
 import io.holdfast.engine.Step.Face;
 import io.holdfast.engine.Step.Fate;
 import io.holdfast.engine.Step.Force;
@@ -40,6 +41,8 @@ record Plan(Setup setup, List<Step> steps) {
 
 	/** In parts of a million: what is promised for clocks that differ by 1 %. */
 	private static final int MOST_FAST = 9900;
+
+	private static final int LONGEST_LEASE = 500;
 
 	private static final int INSTANCES = 3;
 
@@ -98,6 +101,9 @@ record Plan(Setup setup, List<Step> steps) {
 				}
 				troubleForAll();
 			}
+			if (!calm && in(4)) {
+				failOver();
+			}
 			return new Plan(new Setup(this.seed, INSTANCES, KEYS, calm || !in(3), true), this.steps);
 		}
 
@@ -109,7 +115,7 @@ record Plan(Setup setup, List<Step> steps) {
 			int waiting = in(4) ? -1 : random(4) * random(400);
 			int hold = in(60) ? 100_000 : random(4) * random(100);
 			return new Use(user, instance, random(60), Face.values()[random(Face.values().length)], mode,
-					all ? -1 : random(KEYS), permits, !in(5), waiting, 100 + random(400), !in(3),
+					all ? -1 : random(KEYS), permits, !in(5), waiting, 100 + random(LONGEST_LEASE - 100), !in(3),
 					in(5) ? random(300) : 0, hold, in(8) ? random(300) : -1, extra(mode), random(100));
 		}
 
@@ -156,6 +162,20 @@ record Plan(Setup setup, List<Step> steps) {
 				this.steps.add(new ShutDown(instance, random(FAULTS_MILLIS), random(2) * random(400),
 						in(2) ? -1 : random(500)));
 			}
+		}
+
+		/**
+		 * With its grace it is over when faults are. Who knows nothing of grace is not
+		 * held up by it, what nobody renews does not come back, and what is released by
+		 * force does.
+		 */
+		private void failOver() {
+			this.steps.removeIf((step) -> step instanceof Foreign || step instanceof Limit || step instanceof DataLoss
+					|| step instanceof Force
+					|| step instanceof Command command && command.fate() == Fate.REPEATED_LATE);
+			this.steps.replaceAll((step) -> (step instanceof Use use) ? use.withoutMinHold() : step);
+			int at = 50 + random(FAULTS_MILLIS - LONGEST_LEASE - 50);
+			this.steps.add(new FailOver(at, random(Math.min(at, 400)), LONGEST_LEASE));
 		}
 
 		private void troubleForAll() {

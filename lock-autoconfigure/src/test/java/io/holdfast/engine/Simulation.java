@@ -24,6 +24,7 @@ import io.holdfast.engine.Step.Clock;
 import io.holdfast.engine.Step.Crash;
 import io.holdfast.engine.Step.DataLoss;
 import io.holdfast.engine.Step.Deaf;
+import io.holdfast.engine.Step.FailOver;
 import io.holdfast.engine.Step.Force;
 import io.holdfast.engine.Step.Foreign;
 import io.holdfast.engine.Step.Limit;
@@ -185,6 +186,15 @@ final class Simulation {
 			at(loss.at() * MILLI, () -> {
 				record(Event.of(this.now, Type.DATA_LOST, ""));
 				this.world.clear();
+			});
+		}
+		else if (step instanceof FailOver over) {
+			at((over.at() - over.lag()) * MILLI, () -> {
+				MemoryLeases.Replica replica = this.world.replica();
+				at(over.lag() * MILLI, () -> {
+					record(Event.of(this.now, Type.FAILED_OVER, "").until(this.now + over.grace() * MILLI));
+					this.world.failOver(replica, Duration.ofMillis(over.grace()));
+				});
 			});
 		}
 		else if (step instanceof ShutDown down) {

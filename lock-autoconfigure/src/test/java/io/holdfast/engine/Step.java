@@ -66,6 +66,10 @@ sealed interface Step {
 				.toList();
 		}
 
+		Use withoutMinHold() {
+			return with(this.face, this.fair, 0, this.cancel, this.extra);
+		}
+
 		private Use with(Face otherFace, boolean otherFair, int otherMinHold, int otherCancel, Extra otherExtra) {
 			return new Use(this.user, this.instance, this.gap, otherFace, this.mode, this.key, this.permits, otherFair,
 					this.waiting, this.lease, this.renewal, otherMinHold, this.hold, otherCancel, otherExtra,
@@ -116,6 +120,13 @@ sealed interface Step {
 
 	/** The store loses all it has. */
 	record DataLoss(int at) implements Step {
+	}
+
+	/**
+	 * Another server takes over, with what was stored some time before, and gives grace
+	 * for so long.
+	 */
+	record FailOver(int at, int lag, int grace) implements Step {
 	}
 
 	/** An instance shuts down, and is resumed later if that is not negative. */

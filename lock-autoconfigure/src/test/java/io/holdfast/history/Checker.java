@@ -381,6 +381,11 @@ public final class Checker {
 	}
 
 	private boolean hasCause(Request request, long at) {
+		// What was released before stands there again, and in the way.
+		if (all(Type.FAILED_OVER).stream()
+			.anyMatch((over) -> over.at() >= request.root.asked.at() && over.at() <= at)) {
+			return true;
+		}
 		return cuts(request.group()).stream().anyMatch((cut) -> cut >= request.root.asked.at() && cut <= at)
 				|| happened(Type.SHUT_DOWN, request.asked.by(), Long.MIN_VALUE, at);
 	}
@@ -530,8 +535,8 @@ public final class Checker {
 		if (request.isPart()) {
 			return this.others.keySet()
 				.stream()
-				.anyMatch((type) -> type == Type.DATA_LOST || type == Type.FORCED || type == Type.PAUSED
-						|| type == Type.TROUBLE || type == Type.OUTAGE || type == Type.SHUT_DOWN)
+				.anyMatch((type) -> type == Type.DATA_LOST || type == Type.FAILED_OVER || type == Type.FORCED
+						|| type == Type.PAUSED || type == Type.TROUBLE || type == Type.OUTAGE || type == Type.SHUT_DOWN)
 					// Or of something that its user had before.
 					|| this.requests.values()
 						.stream()
@@ -557,7 +562,7 @@ public final class Checker {
 			boolean silent = all(Type.OUTAGE).stream()
 				.anyMatch((outage) -> outage.by().equals(request.asked.by()) && outage.at() <= from
 						&& outage.until() >= until);
-			boolean met = false;
+			boolean met = all(Type.FAILED_OVER).stream().anyMatch((over) -> over.at() <= until && from <= over.until());
 			for (Request other : all) {
 				boolean near = !silent || other.asked.by().equals(request.asked.by());
 				long end = Math.min(

@@ -223,6 +223,12 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		/** What was stored was lost: key and mode, or neither for all. */
 		DATA_LOST,
 
+		/**
+		 * Another server took over, which may lack the last changes, and granted nothing
+		 * new: until when. Nothing may be held twice for it.
+		 */
+		FAILED_OVER,
+
 		/** Somebody's lease was ended in its name: key and mode. */
 		FORCED,
 
