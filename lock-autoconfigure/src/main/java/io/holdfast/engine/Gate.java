@@ -338,7 +338,7 @@ abstract class Gate {
 
 	/** Nothing is granted any more. */
 	final void close() {
-		Set<Waiter> waiters = Set.copyOf(this.queue);
+		List<Waiter> waiters = List.copyOf(this.queue);
 		waiters.forEach(this::leaveLine);
 		waiters.forEach((waiter) -> {
 			waiter.fail(Failures.notAcquired(waiter, Reason.SHUTDOWN));

@@ -15,6 +15,15 @@ public record Resource(Kind kind, String key) {
 	public static final int ALL = 1_000_000_000;
 
 	/**
+	 * The same in every JVM, so that whatever depends on it can be repeated in another.
+	 * @return a hash code
+	 */
+	@Override
+	public int hashCode() {
+		return 31 * this.kind.ordinal() + this.key.hashCode();
+	}
+
+	/**
 	 * In words, for messages.
 	 * @return what it is, and its key
 	 */

@@ -1,7 +1,8 @@
 package io.holdfast.engine;
 
-import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -56,8 +57,8 @@ final class Waiter implements Acquisition {
 
 	private Scheduler.@Nullable Timer timer;
 
-	/** Commands that named this token and are not answered. */
-	private final List<CompletableFuture<?>> unanswered = new ArrayList<>(1);
+	/** Commands that named this token and are not answered, and when they were sent. */
+	private final Map<CompletableFuture<?>, Long> unanswered = new LinkedHashMap<>(2);
 
 	/** When the first command that named the token was sent. */
 	private long firstSentAt;
@@ -71,9 +72,6 @@ final class Waiter implements Acquisition {
 	private long busyFence;
 
 	private @Nullable Throwable trouble;
-
-	/** Since when a question is open, while one is. */
-	private long openSince;
 
 	/** The store was silent to the one before, and has said nothing since. */
 	private boolean silent;
@@ -162,7 +160,7 @@ final class Waiter implements Acquisition {
 		release.whenComplete((reply, error) -> this.gate.execute(() -> {
 			this.unanswered.remove(release);
 			if (error != null) {
-				failed(error);
+				failed(error, sentAt);
 			}
 			else if (reply.next() != null) {
 				answered(reply.next(), sentAt, HandOver.PASSED_ON);
@@ -192,10 +190,7 @@ final class Waiter implements Acquisition {
 		if (this.firstSentAt == 0) {
 			this.firstSentAt = sentAt;
 		}
-		if (this.unanswered.isEmpty()) {
-			this.openSince = sentAt;
-		}
-		this.unanswered.add(command);
+		this.unanswered.put(command, sentAt);
 		arm(sentAt + this.engine.downwards(TimeUnit.MILLISECONDS.toNanos(this.demand.claimMillis()) / 2));
 	}
 
@@ -212,7 +207,7 @@ final class Waiter implements Acquisition {
 		command.whenComplete((reply, error) -> this.gate.execute(() -> {
 			this.unanswered.remove(command);
 			if (error != null) {
-				failed(error);
+				failed(error, sentAt);
 			}
 			else {
 				answered(reply, sentAt, HandOver.ASKED_AGAIN);
@@ -276,9 +271,9 @@ final class Waiter implements Acquisition {
 		arm(this.engine.now() + delay);
 	}
 
-	private void failed(Throwable error) {
+	private void failed(Throwable error, long sentAt) {
 		this.doubtful = true;
-		if (this.state != State.CONTENDING) {
+		if (this.state != State.CONTENDING || isOld(sentAt)) {
 			return;
 		}
 		this.trouble = error;
@@ -350,7 +345,7 @@ final class Waiter implements Acquisition {
 		if (!this.unanswered.isEmpty()) {
 			this.doubtful = true;
 			// Cancelling completes them, and so takes them out of the list.
-			List.copyOf(this.unanswered).forEach((command) -> command.cancel(true));
+			List.copyOf(this.unanswered.keySet()).forEach((command) -> command.cancel(true));
 		}
 	}
 
@@ -364,7 +359,15 @@ final class Waiter implements Acquisition {
 		}
 		long wait = Math.max(this.demand.waitNanos(), LeaseEngine.FIRST_ANSWER_NANOS);
 		long patience = Math.min(this.engine.commandTimeoutNanos(), wait) / 2;
-		return !this.unanswered.isEmpty() && now - this.openSince > patience;
+		return this.unanswered.values().stream().anyMatch((sentAt) -> !isOld(sentAt) && now - sentAt > patience);
+	}
+
+	/**
+	 * Whether a later question was answered: what becomes of this one tells nothing of
+	 * the store.
+	 */
+	private boolean isOld(long sentAt) {
+		return this.busy && sentAt - this.busySentAt < 0;
 	}
 
 	/** Whether the store has not said anything to it yet. */

@@ -188,6 +188,14 @@ public final class MemoryLeases {
 	}
 
 	/**
+	 * Lose all that is stored, as a Redis without persistence does when it is restarted.
+	 */
+	public synchronized void clear() {
+		this.locks.clear();
+		this.semaphores.clear();
+	}
+
+	/**
 	 * Whether nothing is remembered of any key, apart from fencing tokens and limits that
 	 * an operator has set.
 	 * @return whether nobody holds or waits for anything

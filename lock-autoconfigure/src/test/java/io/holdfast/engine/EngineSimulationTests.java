@@ -1,97 +1,149 @@
 package io.holdfast.engine;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
 import java.util.stream.LongStream;
 
-import io.holdfast.engine.SimulatedUser.Workload;
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import io.holdfast.engine.Simulation.Outcome;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-
-import org.springframework.boot.logging.LogLevel;
-import org.springframework.boot.logging.LoggingSystem;
+import org.junit.jupiter.params.provider.EnumSource.Mode;
+import org.slf4j.LoggerFactory;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Histories of the engine in virtual time. A failure names its seed and prints what
- * happened; {@code -Dholdfast.test.seed=N} runs that one alone, with
- * {@code -Dholdfast.test.histories=N} there are more.
+ * Histories of the engine in virtual time, each made from a number. One that fails is
+ * shortened and printed; see {@code docs/development.md} for how to run it again, and for
+ * how to run more.
  */
 class EngineSimulationTests {
 
-	private static final int HISTORIES = Integer.getInteger("holdfast.test.histories", 2000);
+	private static final int HISTORIES = Integer.getInteger("holdfast.test.histories", 100_000);
 
-	/** Lost leases are logged; here they are lost by the thousand. */
-	private static final LoggingSystem LOGGING = LoggingSystem.get(EngineSimulationTests.class.getClassLoader());
+	private static final Logger LOGGER = (Logger) LoggerFactory.getLogger("io.holdfast.engine");
+
+	/** What goes wrong inside of events and callbacks is logged, and nothing else. */
+	private static final ListAppender<ILoggingEvent> ERRORS = new ListAppender<>();
 
 	@BeforeAll
-	static void beQuiet() {
-		LOGGING.setLogLevel("io.holdfast.engine", LogLevel.OFF);
+	static void listen() {
+		// Lost leases are warned of; here they are lost by the thousand.
+		LOGGER.setLevel(Level.ERROR);
+		LOGGER.addAppender(ERRORS);
+		ERRORS.start();
 	}
 
 	@AfterAll
-	static void beLoudAgain() {
-		LOGGING.setLogLevel("io.holdfast.engine", null);
+	static void listenNoMore() {
+		LOGGER.setLevel(null);
+		LOGGER.detachAppender(ERRORS);
 	}
 
-	@ParameterizedTest
-	@EnumSource
-	void withoutFaultsEverythingIsGrantedInTurnAndNothingIsLost(Workload workload) {
-		seeds(HISTORIES / 4).forEach((seed) -> {
-			Simulation simulation = history(seed, Faults.none(), workload);
-			assertThat(simulation.granted).isPositive();
-		});
-	}
-
-	@ParameterizedTest
-	@EnumSource
-	void underFaultsNoMoreHoldThanMayAndNothingStays(Workload workload) {
-		int[] counts = new int[3];
-		seeds(HISTORIES).forEach((seed) -> {
-			Simulation simulation = history(seed, Faults.all(), workload);
-			counts[0] += simulation.granted;
-			counts[1] += simulation.timedOut;
-			counts[2] += simulation.lost;
-		});
-		// The histories are worth something only if all of it happens in them.
-		assertThat(seeds(HISTORIES).count() == 1 || counts[0] > HISTORIES).as("grants: %d", counts[0]).isTrue();
-		assertThat(seeds(HISTORIES).count() == 1 || counts[1] > HISTORIES).as("time-outs: %d", counts[1]).isTrue();
-		assertThat(seeds(HISTORIES).count() == 1 || counts[2] > HISTORIES / 10).as("losses: %d", counts[2]).isTrue();
-	}
-
-	@ParameterizedTest
-	@EnumSource
-	void underFaultsWithoutOrderNoMoreHoldThanMayAndNothingStays(Workload workload) {
-		seeds(HISTORIES).forEach((seed) -> history(seed, Faults.allUnordered(), workload));
+	private static Outcome run(Plan plan, Mutant mutant, boolean tracing) {
+		ERRORS.list.clear();
+		Outcome outcome = Simulation.run(plan, mutant, tracing);
+		if (ERRORS.list.isEmpty()) {
+			return outcome;
+		}
+		String first = ERRORS.list.get(0).getFormattedMessage();
+		return new Outcome(List.of("logged as an error: " + first), outcome.trace(), 0, 0, 0);
 	}
 
 	@Test
-	void underFaultsAndChangingLimitsNoMoreHoldThanMayAndNothingStays() {
-		seeds(HISTORIES).forEach((seed) -> history(seed, Faults.allAndAnOperator(), Workload.SEMAPHORES));
+	@DisplayName("Whatever is late, lost, repeated, stopped, killed or forgotten, what must hold does")
+	void histories() throws IOException {
+		String file = System.getProperty("holdfast.test.plan");
+		if (file != null) {
+			judge(Plan.parse(Files.readString(Path.of(file))));
+			return;
+		}
+		Long seed = Long.getLong("holdfast.test.seed");
+		if (seed != null) {
+			judge(Plan.of(seed));
+			return;
+		}
+		long[] counts = new long[3];
+		long first = Long.getLong("holdfast.test.first", 0);
+		LongStream.range(first, first + HISTORIES).forEach((each) -> {
+			Outcome outcome = judge(Plan.of(each));
+			counts[0] += outcome.granted();
+			counts[1] += outcome.refused();
+			counts[2] += outcome.lost();
+		});
+		// They are worth something only if all of it happens in them.
+		assertThat(counts[0]).as("grants").isGreaterThan(2L * HISTORIES);
+		assertThat(counts[1]).as("refusals").isGreaterThan(HISTORIES);
+		assertThat(counts[2]).as("losses").isGreaterThan(HISTORIES / 10);
+	}
+
+	private static Outcome judge(Plan plan) {
+		Outcome outcome = run(plan, Mutant.NONE, false);
+		if (!outcome.violations().isEmpty()) {
+			throw new AssertionError(report(plan, Mutant.NONE));
+		}
+		return outcome;
+	}
+
+	/** Which property, that is. */
+	private static String kind(Outcome outcome) {
+		return outcome.violations().isEmpty() ? "" : outcome.violations().get(0).substring(0, 11);
+	}
+
+	private static Plan shrink(Plan plan, Mutant mutant) {
+		String kind = kind(run(plan, mutant, false));
+		return Shrinker.shrink(plan, (shorter) -> kind(run(shorter, mutant, false)).equals(kind));
+	}
+
+	private static String report(Plan plan, Mutant mutant) {
+		Plan shortest = shrink(plan, mutant);
+		Outcome outcome = run(shortest, mutant, true);
+		return "With seed " + plan.setup().seed() + ":\n" + String.join("\n", outcome.violations()) + "\n\nThe plan:\n"
+				+ shortest + "\nWhat happened:\n" + String.join("\n", outcome.trace());
 	}
 
 	@ParameterizedTest
-	@EnumSource
-	void underFaultsAndWithoutConfirmationsNoMoreHoldThanMayAndNothingStays(Workload workload) {
-		seeds(HISTORIES).forEach((seed) -> history(seed, Faults.allAndConfirmations(), workload));
+	@EnumSource(mode = Mode.EXCLUDE, names = "NONE")
+	@DisplayName("What is wrong on purpose is found, soon, and can be told in a few steps that fail again")
+	void mutants(Mutant mutant) {
+		long seed = LongStream.range(0, 2000)
+			// A fail-over makes much of a history that is not needed for these.
+			.filter((each) -> Plan.of(each).steps().stream().noneMatch(Step.FailOver.class::isInstance))
+			.filter((each) -> !run(Plan.of(each), mutant, false).violations().isEmpty())
+			.findFirst()
+			.orElseThrow(() -> new AssertionError(mutant + " was not found"));
+		Plan shortest = shrink(Plan.of(seed), mutant);
+		assertThat(shortest.steps()).as("%s", shortest).hasSizeLessThanOrEqualTo(6);
+		assertThat(run(shortest, Mutant.NONE, false).violations()).isEmpty();
+		Plan read = Plan.parse(shortest.toString());
+		assertThat(read).isEqualTo(shortest);
+		assertThat(kind(run(read, mutant, false))).isEqualTo(kind(run(Plan.of(seed), mutant, false)));
 	}
 
-	private static LongStream seeds(int count) {
-		Long seed = Long.getLong("holdfast.test.seed");
-		return (seed != null) ? LongStream.of(seed) : LongStream.range(0, count);
+	@Test
+	@DisplayName("A plan determines what happens")
+	void repeatable() {
+		for (long seed = 0; seed < 200; seed++) {
+			assertThat(trace(Plan.parse(Plan.of(seed).toString()))).isEqualTo(trace(Plan.of(seed)));
+		}
 	}
 
-	private static Simulation history(long seed, Faults faults, Workload workload) {
-		Simulation simulation = new Simulation(seed, faults, workload, 2);
-		try {
-			simulation.run(3, 8, 6);
-		}
-		catch (AssertionError | RuntimeException ex) {
-			throw new AssertionError("seed " + seed + ": " + ex.getMessage(), ex);
-		}
-		return simulation;
+	/** Without fencing tokens, which grow with the time of day. */
+	private static List<String> trace(Plan plan) {
+		return run(plan, Mutant.NONE, true).trace()
+			.stream()
+			.map((line) -> line.replaceAll("fence=\\d+", "fence"))
+			.toList();
 	}
 
 }

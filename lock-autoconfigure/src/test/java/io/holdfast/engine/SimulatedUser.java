@@ -1,243 +1,365 @@
 package io.holdfast.engine;
 
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.CompletionException;
+import java.util.function.BiConsumer;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
+import io.holdfast.LeaseLostException;
+import io.holdfast.LeaseStoreException;
 import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.NotAcquiredException;
-import io.holdfast.NotAcquiredException.Reason;
-import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
+import io.holdfast.engine.Step.Extra;
+import io.holdfast.engine.Step.Face;
+import io.holdfast.engine.Step.Use;
+import io.holdfast.engine.Step.What;
+import io.holdfast.history.Event;
+import io.holdfast.history.Event.Type;
+import org.jspecify.annotations.Nullable;
+import reactor.core.Disposable;
+import reactor.core.publisher.Mono;
 
 /**
- * Acquires, holds and releases, again and again, on one instance of a {@link Simulation}.
+ * Acquires, holds and releases as it is planned, by all faces that there are, and writes
+ * down what it sees. Blocking calls are what a thread would do in them, step by step.
  */
 final class SimulatedUser {
 
-	private static final long MILLI = TimeUnit.MILLISECONDS.toNanos(1);
+	private static final Duration MAX_HOLD = Duration.ofSeconds(2);
+
+	/** How much later than its deadline a blocked call looks after itself. */
+	private static final long OVERDUE = 150 * Simulation.MILLI;
+
+	/** When to look again whether a thread is free. */
+	private static final long BUSY = 5 * Simulation.MILLI;
 
 	private final Simulation simulation;
 
-	final SimulatedInstance instance;
+	private final SimulatedInstance instance;
+
+	private final String name;
+
+	private final List<Use> uses;
 
 	/** Never started: it only owns. */
 	private final Thread thread = new Thread();
 
-	private int steps;
+	/** Its thread is in a call: it can make no other one. */
+	private boolean blocked;
 
-	SimulatedUser(Simulation simulation, SimulatedInstance instance, int steps) {
+	private int done;
+
+	private int asked;
+
+	/** What holds are called, by the first lease on them. */
+	private final Map<Hold, String> holds;
+
+	SimulatedUser(Simulation simulation, SimulatedInstance instance, List<Use> uses, Map<Hold, String> holds) {
 		this.simulation = simulation;
 		this.instance = instance;
-		this.steps = steps;
-	}
-
-	boolean isDone() {
-		return this.steps < 0 || this.instance.crashed;
+		this.name = "u" + uses.get(0).user();
+		this.uses = uses;
+		this.holds = holds;
 	}
 
 	void next() {
-		if (this.steps-- == 0 || this.instance.crashed) {
+		if (this.done < this.uses.size()) {
+			Use use = this.uses.get(this.done++);
+			this.instance.at(use.gap() * Simulation.MILLI,
+					() -> begin(use, use.face(), LeaseContext.empty(), null, this::next));
+		}
+	}
+
+	/**
+	 * Ask once.
+	 * @param context under which leases
+	 * @param within for whom those are held, or {@code null}
+	 * @param after what to do when it is released, or refused
+	 */
+	private void begin(Use use, Face face, LeaseContext context, @Nullable String within, Runnable after) {
+		boolean thread = face == Face.THREAD || face == Face.UNINTERRUPTIBLE;
+		if (thread && this.blocked) {
+			this.instance.at(BUSY, () -> begin(use, face, context, within, after));
 			return;
 		}
-		boolean patient = random(4) == 0;
-		int wait = patient ? 30_000 : random(4) * random(400);
-		acquire(newDemands(wait), patient, wait, false);
-	}
-
-	private List<Demand> newDemands(int wait) {
-		String key = "k" + random(this.simulation.keys);
-		Duration lease = Duration.ofMillis(100 + random(400));
-		boolean renewal = random(3) > 0;
-		EngineSettings settings = this.instance.engine.settings;
-		if (this.simulation.workload == Workload.SEMAPHORES) {
-			int permits = (random(6) == 0) ? Simulation.LIMIT : 1 + random(2);
-			SemaphoreRequest request = SemaphoreRequest.of(key, Simulation.LIMIT)
-				.permits(permits)
-				.waitTime(Duration.ofMillis(wait))
-				.leaseTime(lease)
-				.renewal(renewal)
-				.maxHold(Duration.ofSeconds(2))
-				.minHold(minHold())
-				.fair(random(5) > 0);
-			return List.of(Demand.of(request, settings));
+		this.blocked |= thread;
+		String id = this.name + "." + this.asked++;
+		String user = (within != null) ? within : thread ? this.name : id;
+		LockRequest locks = locks(use, context);
+		SemaphoreRequest permits = permits(use);
+		List<Demand> demands = (use.mode() == What.PERMITS) ? List.of(Demand.of(permits, this.instance.engine.settings))
+				: Demand.of(locks, this.instance.engine.settings);
+		List<String> ids = new ArrayList<>();
+		for (Demand demand : demands) {
+			ids.add((demands.size() == 1) ? id : id + "/" + demand.resource().key());
+			record(Type.ASKED, ids.get(ids.size() - 1), (event) -> asked(event, use, demand, user, demands.size()));
 		}
-		LockMode mode = (this.simulation.workload == Workload.LOCKS) ? LockMode.EXCLUSIVE
-				: (random(8) == 0) ? LockMode.EXCLUSIVE : (random(3) == 0) ? LockMode.WRITE : LockMode.READ;
-		boolean several = this.simulation.workload == Workload.LOCKS && random(5) == 0;
-		LockRequest request = (several ? LockRequest.ofAll(this.simulation.allKeys()) : LockRequest.of(key)).mode(mode)
-			.minHold(minHold())
-			.waitTime(Duration.ofMillis(wait))
-			.leaseTime(lease)
-			.renewal(renewal)
-			.maxHold(Duration.ofSeconds(2));
-		return Demand.of(request, settings);
-	}
-
-	private Duration minHold() {
-		return Duration.ofMillis((random(5) == 0) ? random(300) : 0);
-	}
-
-	private void acquire(List<Demand> demands, boolean patient, int wait, boolean besideAnother) {
-		long startedAt = this.simulation.now();
-		this.simulation.log(this + " asks " + demands);
-		CompletableFuture<Optional<Lease>> answer = start(demands);
-		if (random(10) == 0) {
-			this.instance.at(random(300) * MILLI, () -> answer.cancel(false));
-		}
-		answer.whenComplete((acquired, error) -> this.instance.at(0, () -> {
-			long late = this.simulation.now() - startedAt - Math.max(wait, 250) * MILLI - this.instance.pausedFor;
-			check(!patient || acquired == null || acquired.isPresent(), this + " never got its turn");
-			check(late < 250 * MILLI, this + " was answered " + late / MILLI + " ms late");
-			check(!(error instanceof NotAcquiredException ex) || isRefusalPossible(ex), this + " got " + error);
-			Lease lease = (acquired != null) ? acquired.orElse(null) : null;
-			if (lease instanceof JointLease joint) {
-				granted(demands, joint.parts(), joint, besideAnother);
-			}
-			else if (lease instanceof HeldLease held) {
-				granted(demands, List.of(held), held, besideAnother);
+		BiConsumer<Lease, Throwable> answer = (lease, error) -> {
+			this.blocked &= !thread;
+			if (lease != null) {
+				granted(use, ids, lease, user, after);
 			}
 			else {
-				this.simulation.timedOut++;
-				this.simulation.log(this + " did not get " + demands + ((error != null) ? ": " + error : ""));
-				nextAfter(random(50), besideAnother);
+				this.simulation.refused++;
+				ids.forEach((each) -> record(Type.REFUSED, each, (event) -> event.why(why(error))));
+				after.run();
 			}
-		}));
+		};
+		Runnable interrupt = switch (face) {
+			case THREAD, UNINTERRUPTIBLE -> block(this.instance.engine.acquire(demands, this.thread, context), answer);
+			case ASYNC -> follow((use.mode() == What.PERMITS) ? this.instance.semaphores.acquireAsync(permits)
+					: this.instance.locks.acquireAsync(locks), answer);
+			case TRY_ASYNC ->
+				(use.mode() == What.PERMITS) ? followOptional(this.instance.semaphores.tryAcquireAsync(permits), answer)
+						: followOptional(this.instance.locks.tryAcquireAsync(locks), answer);
+			case REACTIVE ->
+				subscribe((use.mode() == What.PERMITS) ? this.instance.reactiveSemaphores.tryAcquire(permits)
+						: this.instance.reactiveLocks.tryAcquire(locks), answer);
+		};
+		if (use.cancel() >= 0 && face != Face.UNINTERRUPTIBLE) {
+			this.instance.at(use.cancel() * Simulation.MILLI, () -> {
+				ids.forEach((each) -> record(Type.INTERRUPTED, each, (event) -> event));
+				interrupt.run();
+			});
+		}
 	}
 
-	private boolean isRefusalPossible(NotAcquiredException ex) {
-		return switch (ex.getReason()) {
-			case EXCEEDS_LIMIT -> this.simulation.faults.operator();
-			// It may still read what it wrote before.
-			case SELF_BLOCKED -> this.simulation.workload == Workload.READERS_AND_WRITERS;
-			default -> false;
+	private static LockRequest locks(Use use, LeaseContext context) {
+		List<String> keys = (use.key() >= 0) ? List.of("k" + use.key()) : List.of("k0", "k1");
+		LockMode mode = switch (use.mode()) {
+			case READ -> LockMode.READ;
+			case WRITE -> LockMode.WRITE;
+			case EXCLUSIVE, PERMITS -> LockMode.EXCLUSIVE;
+		};
+		LockRequest request = LockRequest.ofAll(keys)
+			.mode(mode)
+			.minHold(Duration.ofMillis(use.minHold()))
+			.leaseTime(Duration.ofMillis(use.lease()))
+			.renewal(use.renewal())
+			.maxHold(MAX_HOLD)
+			.within(context);
+		return (use.waiting() < 0) ? request.waitForever() : request.waitTime(Duration.ofMillis(use.waiting()));
+	}
+
+	private static SemaphoreRequest permits(Use use) {
+		SemaphoreRequest request = SemaphoreRequest.of("k" + Math.max(0, use.key()), Plan.LIMIT)
+			.permits(use.permits())
+			.minHold(Duration.ofMillis(use.minHold()))
+			.leaseTime(Duration.ofMillis(use.lease()))
+			.renewal(use.renewal())
+			.maxHold(MAX_HOLD)
+			.fair(use.fair());
+		return (use.waiting() < 0) ? request.waitForever() : request.waitTime(Duration.ofMillis(use.waiting()));
+	}
+
+	private Event asked(Event event, Use use, Demand demand, String user, int together) {
+		boolean permits = use.mode() == What.PERMITS;
+		String why = (together > 1) ? "PART" : (use.waiting() == 0) ? "NOT_WAITING" : "";
+		return event.of(SimulatedStore.mode(demand.resource(), demand.permits()), demand.resource().key())
+			.permits(permits ? use.permits() : 0, permits ? Plan.LIMIT : 0)
+			.user(user)
+			.until((use.waiting() < 0) ? 0 : this.simulation.now() + demand.waitNanos())
+			.lease(use.lease() * Simulation.MILLI)
+			.why(why);
+	}
+
+	private static String why(@Nullable Throwable error) {
+		Throwable cause = (error instanceof CompletionException && error.getCause() != null) ? error.getCause() : error;
+		if (cause == null) {
+			return "TIMED_OUT";
+		}
+		if (cause instanceof NotAcquiredException ex) {
+			return ex.getReason().name();
+		}
+		if (cause instanceof LeaseStoreException) {
+			return "STORE";
+		}
+		if (cause instanceof LeaseLostException) {
+			return "LOST";
+		}
+		return cause.toString().replace(' ', '_');
+	}
+
+	// By what a request is answered. Each returns what cancels it
+
+	/** What a thread does that is blocked in acquire. */
+	private Runnable block(Acquisition acquisition, BiConsumer<Lease, Throwable> answer) {
+		Scheduler.Timer overdue = this.instance.schedule(acquisition::overdue, acquisition.leftNanos() + OVERDUE);
+		acquisition.result().whenComplete((lease, error) -> overdue.cancel());
+		acquisition.result().whenComplete((lease, error) -> this.instance.at(0, () -> answer.accept(lease, error)));
+		return () -> {
+			if (!acquisition.result().isDone()) {
+				acquisition.interrupt(new InterruptedException());
+			}
 		};
 	}
 
-	/** By the asynchronous face, or as a thread of this user. */
-	private CompletableFuture<Optional<Lease>> start(List<Demand> demands) {
-		Resource.Kind kind = demands.get(0).resource().kind();
-		if (kind == Resource.Kind.SEMAPHORE || kind == Resource.Kind.LOCK && random(2) == 0) {
-			return new Acquirer<Lease>(this.instance.engine, (lease) -> lease).tryAcquireAsync(demands, null);
-		}
-		Acquisition acquisition = this.instance.engine.acquire(demands, this.thread, LeaseContext.empty());
-		CompletableFuture<Optional<Lease>> face = new CompletableFuture<>();
-		acquisition.result().whenComplete((lease, error) -> {
-			if (error instanceof NotAcquiredException ex && ex.getReason() == Reason.TIMED_OUT) {
-				face.complete(Optional.empty());
-			}
-			else if (error != null) {
-				face.completeExceptionally(error);
-			}
-			else if (!face.complete(Optional.of(lease))) {
-				lease.releaseAsync();
-			}
-		});
+	private Runnable follow(CompletableFuture<? extends Lease> face, BiConsumer<Lease, Throwable> answer) {
 		face.whenComplete((lease, error) -> {
-			if (face.isCancelled()) {
-				acquisition.interrupt(null);
+			if (!face.isCancelled()) {
+				answer.accept(lease, error);
 			}
 		});
-		return face;
+		return () -> cancel(face, answer);
 	}
 
-	private void granted(List<Demand> demands, List<HeldLease> parts, Lease lease, boolean besideAnother) {
-		Demand demand = demands.get(0);
+	private Runnable followOptional(CompletableFuture<? extends Optional<? extends Lease>> face,
+			BiConsumer<Lease, Throwable> answer) {
+		face.whenComplete((lease, error) -> {
+			if (!face.isCancelled()) {
+				answer.accept((lease != null) ? lease.orElse(null) : null, error);
+			}
+		});
+		return () -> cancel(face, answer);
+	}
+
+	/** Its user is answered by that: nobody holds what comes later. */
+	private void cancel(CompletableFuture<?> face, BiConsumer<Lease, Throwable> answer) {
+		if (face.cancel(false)) {
+			answer.accept(null, Simulation.INTERRUPTED);
+		}
+	}
+
+	private Runnable subscribe(Mono<? extends Lease> mono, BiConsumer<Lease, Throwable> answer) {
+		boolean[] over = new boolean[1];
+		Disposable subscription = mono.subscribe((lease) -> {
+			over[0] = true;
+			answer.accept(lease, null);
+		}, (error) -> {
+			over[0] = true;
+			answer.accept(null, error);
+		}, () -> {
+			if (!over[0]) {
+				over[0] = true;
+				answer.accept(null, null);
+			}
+		});
+		return () -> {
+			subscription.dispose();
+			if (!over[0]) {
+				over[0] = true;
+				answer.accept(null, Simulation.INTERRUPTED);
+			}
+		};
+	}
+
+	// What is held
+
+	private void granted(Use use, List<String> ids, Lease lease, String user, Runnable after) {
+		this.simulation.granted++;
+		List<HeldLease> parts = (lease instanceof JointLease joint) ? joint.parts() : List.of((HeldLease) lease);
 		for (int i = 0; i < parts.size(); i++) {
-			if (parts.get(i).isHeld()) {
-				this.simulation.entered(this, demands.get(i), parts.get(i), !besideAnother);
-			}
-		}
-		lease.onLost(() -> this.simulation.lost++);
-		boolean hangs = this.simulation.faults.hangs() && random(40) == 0;
-		long busy = hangs ? 100_000 : random(4) * random(100);
-		boolean writes = demand.resource().kind() == Resource.Kind.READ_WRITE && demand.permits() == Resource.ALL;
-		if (writes && !besideAnother && random(2) == 0) {
-			// What a writer reads it may go on reading when it gives up writing.
-			Demand reading = new Demand(demand.resource(), 1, Resource.ALL, true, true, 1000 * MILLI, 300, 100, true,
-					2000 * MILLI, true, 0, null);
-			this.instance.at(random(20) * MILLI, () -> acquire(List.of(reading), false, 1000, true));
-		}
-		if (demand.resource().kind() != Resource.Kind.SEMAPHORE && random(5) == 0) {
-			this.instance.at(random(150) * MILLI, () -> enter(demands, lease));
-		}
-		if (lease instanceof HeldLease.Permits permits && demand.permits() > 1 && random(3) == 0) {
-			this.instance.at(busy * MILLI / 2, () -> permits.hold.gate.execute(() -> {
-				if (permits.isHeld()) {
-					this.simulation.log(this + " gives back all but one of " + demand.resource());
-					this.instance.engine.shrink(permits.hold, 1, new CompletableFuture<>());
-				}
-			}));
-		}
-		this.instance.at(busy * MILLI, () -> {
-			this.simulation.log(this + " releases " + demands);
-			long now = this.simulation.now();
-			parts.forEach((part) -> this.simulation.left(part));
-			CompletableFuture<ReleaseResult> release = lease.releaseAsync();
-			List<HeldLease> last = parts.stream().filter((part) -> part.hold.leases == 0).toList();
-			release.thenAccept((result) -> {
-				if (result == ReleaseResult.RELEASED) {
-					last.forEach((part) -> this.simulation.retained(part, now));
-				}
+			HeldLease part = parts.get(i);
+			String id = ids.get(i);
+			String outer = this.holds.putIfAbsent(part.hold, id);
+			this.instance.open.put(part, id);
+			this.instance.store.leases.put(part.hold.token, id);
+			record(Type.GRANTED, id,
+					(event) -> event.fence(part.hold.fence)
+						.until(this.instance.end(part))
+						.why((outer != null) ? outer : ""));
+			part.onLost(() -> {
+				this.simulation.lost++;
+				Hold hold = part.hold;
+				boolean renewed = hold.demand.renewal()
+						&& hold.validUntil() - hold.grantedAt < MAX_HOLD.toNanos() - use.lease() * Simulation.MILLI;
+				record(Type.LOST, id, (event) -> event.until(this.instance.end(part)).why(renewed ? "RENEWED" : ""));
 			});
-			nextAfter(random(20), besideAnother);
-		});
+		}
+		if (use.extra() != Extra.NONE) {
+			this.instance.at(use.extraAt() * Simulation.MILLI, () -> doBesides(use, lease, parts, user));
+		}
+		this.instance.at(use.hold() * Simulation.MILLI, () -> release(use, ids, lease, parts, after));
 	}
 
-	/**
-	 * Work goes on elsewhere, by the context, and may outlive the lease that let it in.
-	 */
-	private void enter(List<Demand> demands, Lease outer) {
-		this.simulation.log(this + " asks within " + outer);
-		Acquisition acquisition = this.instance.engine.acquire(demands, null, LeaseContext.empty().with(outer));
-		acquisition.result().whenComplete((inner, error) -> this.instance.at(0, () -> {
-			if (inner instanceof JointLease joint) {
-				granted(demands, joint.parts(), joint, true);
+	private void doBesides(Use use, Lease lease, List<HeldLease> parts, String user) {
+		Use again = new Use(use.user(), use.instance(), 0, use.face(), use.mode(), use.key(), use.permits(), use.fair(),
+				use.waiting(), use.lease(), use.renewal(), 0, use.hold(), -1, Extra.NONE, 0);
+		Runnable nothing = () -> {
+		};
+		switch (use.extra()) {
+			case NEST -> {
+				if (use.mode() != What.PERMITS) {
+					begin(again, Face.ASYNC, LeaseContext.empty().with(lease), user, nothing);
+				}
 			}
-			else if (inner instanceof HeldLease held) {
-				granted(demands, List.of(held), held, true);
+			case REENTER -> {
+				if (use.face() == Face.THREAD) {
+					begin(again, Face.THREAD, LeaseContext.empty(), null, nothing);
+				}
 			}
-		}));
-	}
-
-	private void nextAfter(int millis, boolean besideAnother) {
-		if (!besideAnother) {
-			this.instance.at(millis * MILLI, this::next);
+			case READ -> {
+				Use reading = new Use(use.user(), use.instance(), 0, use.face(), What.READ, use.key(), 1, true, 500,
+						use.lease(), use.renewal(), 0, use.hold() + 100, -1, Extra.NONE, 0);
+				begin(reading, Face.ASYNC, LeaseContext.empty().with(lease), user, nothing);
+			}
+			case SHRINK -> {
+				HeldLease held = parts.get(0);
+				if (use.permits() > 1 && held.isHeld()) {
+					record(Type.SHRUNK, this.instance.open.get(held), (event) -> event.permits(1, 0));
+					held.hold.gate.execute(() -> this.instance.engine.shrink(held.hold, 1, new CompletableFuture<>()));
+				}
+			}
+			case RENEW -> {
+				if (lease.isHeld()) {
+					this.instance.engine.keeper.renewNow(parts.stream().map((part) -> part.hold).toList(), use.lease());
+				}
+			}
+			case RELEASE_TWICE, NONE -> nothing.run();
 		}
 	}
 
-	private int random(int bound) {
-		return this.simulation.random.nextInt(bound);
-	}
-
-	private void check(boolean condition, String message) {
-		this.simulation.check(condition, message);
-	}
-
-	@Override
-	public String toString() {
-		return "user " + Integer.toHexString(hashCode() & 0xffff) + " of " + this.instance.number;
+	private void release(Use use, List<String> ids, Lease lease, List<HeldLease> parts, Runnable after) {
+		boolean lasts = parts.stream().allMatch(HeldLease::isHeld);
+		for (int i = 0; i < parts.size(); i++) {
+			HeldLease part = parts.get(i);
+			long end = part.isHeld() ? 0 : Math.min(this.instance.end(part), this.simulation.now());
+			record(Type.RELEASING, ids.get(i), (event) -> event.until(end).why((use.minHold() > 0) ? "RETAINED" : ""));
+			this.instance.open.remove(part);
+		}
+		long now = this.simulation.now();
+		long local = this.instance.nanoTime();
+		boolean last = parts.stream().allMatch((part) -> part.hold.leases == 1);
+		lease.releaseAsync().whenComplete((result, error) -> {
+			String why = (error != null) ? "STORE" : result.name();
+			ids.forEach((id) -> record(Type.RELEASED, id, (event) -> event.why(why)));
+			if (lasts && last && why.equals("RELEASED") && use.minHold() > 0) {
+				for (int i = 0; i < parts.size(); i++) {
+					retained(parts.get(i).hold, ids.get(i), now, local);
+				}
+			}
+		});
+		if (use.extra() == Extra.RELEASE_TWICE) {
+			lease.releaseAsync()
+				.thenAccept((result) -> ids
+					.forEach((id) -> record(Type.RELEASED, id, (event) -> event.why(result.name()))));
+		}
+		after.run();
 	}
 
 	/**
-	 * What users ask for.
+	 * The last lease on a hold was released, and others are kept out for a while, if the
+	 * store said so before the lease would have ended anyway.
 	 */
-	enum Workload {
+	private void retained(Hold hold, String id, long releasedAt, long localTime) {
+		long kept = hold.grantedAt + hold.demand.minHoldNanos() - localTime;
+		if (kept > 0 && hold.validUntil() - this.instance.nanoTime() > 0) {
+			long until = releasedAt + kept * 98 / 100;
+			record(Type.RETAINED, id, (event) -> event.until(until));
+		}
+	}
 
-		/** Exclusive locks. */
-		LOCKS,
-
-		/** Read-write locks, and now and then an exclusive lock of the same key. */
-		READERS_AND_WRITERS,
-
-		/** Permits. */
-		SEMAPHORES
-
+	private void record(Type type, String id, java.util.function.UnaryOperator<Event> more) {
+		this.simulation.record(more.apply(Event.of(this.simulation.now(), type, this.instance.name).id(id)));
 	}
 
 }

@@ -1,255 +1,391 @@
 package io.holdfast.engine;
 
+import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Comparator;
-import java.util.HashMap;
-import java.util.HashSet;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.PriorityQueue;
-import java.util.Random;
-import java.util.Set;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.IntStream;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
 
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.NotAcquiredException;
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.KeyState;
+import io.holdfast.engine.LeaseStore.PermitState;
 import io.holdfast.engine.Resource.Kind;
-import io.holdfast.engine.SimulatedUser.Workload;
+import io.holdfast.engine.Scheduler.Timer;
+import io.holdfast.engine.Step.Clock;
+import io.holdfast.engine.Step.Crash;
+import io.holdfast.engine.Step.DataLoss;
+import io.holdfast.engine.Step.Deaf;
+import io.holdfast.engine.Step.FailOver;
+import io.holdfast.engine.Step.Force;
+import io.holdfast.engine.Step.Foreign;
+import io.holdfast.engine.Step.Limit;
+import io.holdfast.engine.Step.Outage;
+import io.holdfast.engine.Step.Pause;
+import io.holdfast.engine.Step.ShutDown;
+import io.holdfast.engine.Step.Use;
+import io.holdfast.history.Checker;
+import io.holdfast.history.Event;
+import io.holdfast.history.Event.Mode;
+import io.holdfast.history.Event.Type;
 import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.memory.MemoryLeases;
+import org.jspecify.annotations.Nullable;
 
 /**
- * One history of several instances on one thread, in virtual time, made from a seed:
- * users acquire, hold and release; commands, replies and wake-ups are late, lost or
- * repeated; instances pause and crash; a foreign client takes keys. It fails on the first
- * violation.
+ * One history of several instances, as it is planned, on one thread and in virtual time.
  */
 final class Simulation {
 
-	/** The limit of every semaphore, unless an operator sets another one. */
-	static final int LIMIT = 3;
+	static final long MILLI = TimeUnit.MILLISECONDS.toNanos(1);
 
-	private static final long MILLI = TimeUnit.MILLISECONDS.toNanos(1);
+	/** What who cancels is told, by itself. */
+	static final NotAcquiredException INTERRUPTED = new LockNotAcquiredException("", Reason.INTERRUPTED, Duration.ZERO,
+			new CancellationException());
 
-	final Random random;
+	/** How late a wait may end: 250 ms, by a clock that may be slow by 1 %. */
+	private static final long SLACK = 260 * MILLI;
 
-	final Faults faults;
+	/** How long a claim of a dead waiter and the next question take. */
+	private static final long POLL = SimulatedInstance.HANDOFF.toNanos() + 100 * MILLI;
 
-	final Workload workload;
+	private static final int MOST_EVENTS = 100_000;
 
-	final int keys;
+	final Plan plan;
 
-	private final PriorityQueue<Event> events = new PriorityQueue<>(
-			Comparator.comparingLong(Event::at).thenComparingLong(Event::order));
+	final Mutant mutant;
 
-	private long now = 1_000_000_000L;
+	private final PriorityQueue<Action> actions = new PriorityQueue<>((left, right) -> (left.at != right.at)
+			? Long.compare(left.at, right.at) : Long.compare(left.order, right.order));
+
+	private long now;
 
 	private long order;
 
-	final MemoryLeases world = new MemoryLeases(() -> this.now, SimulatedInstance.HANDOFF);
+	final MemoryLeases world;
+
+	final MemoryLeaseStore operator;
 
 	private final List<SimulatedInstance> instances = new ArrayList<>();
 
-	private final List<SimulatedUser> users = new ArrayList<>();
+	private final List<Event> history = new ArrayList<>();
 
-	private final Map<String, List<Entry>> leases = new HashMap<>();
+	private final boolean tracing;
 
-	private final Map<String, Long> foreignUntil = new HashMap<>();
+	private final List<String> trace = new ArrayList<>();
 
-	/** Of released locks, until the end of their least hold. */
-	private final Map<String, Long> keptUntil = new HashMap<>();
+	private boolean faultsOver;
 
-	private final Map<String, Long> fences = new HashMap<>();
-
-	/** All that were ever told of. */
-	private final Set<Hold> holds = new HashSet<>();
-
-	private final List<String> history = new ArrayList<>();
-
-	private final MemoryLeaseStore operator = new MemoryLeaseStore(this.world);
-
-	private final int highestLimit;
+	private int strangers;
 
 	int granted;
 
-	int timedOut;
+	int refused;
 
 	int lost;
 
-	Simulation(long seed, Faults faults, Workload workload, int keys) {
-		this.random = new Random(seed);
-		this.faults = faults;
-		this.workload = workload;
-		this.keys = keys;
-		this.highestLimit = faults.operator() ? 2 * LIMIT : LIMIT;
+	private Simulation(Plan plan, Mutant mutant, boolean tracing, Duration handoffTimeout) {
+		this.plan = plan;
+		this.mutant = mutant;
+		this.tracing = tracing;
+		this.world = new MemoryLeases(() -> this.now, handoffTimeout);
+		this.operator = new MemoryLeaseStore(this.world);
 	}
 
-	void run(int instanceCount, int users, int steps) {
-		for (int i = 0; i < instanceCount; i++) {
-			this.instances.add(new SimulatedInstance(this, i));
+	/** One in which nothing happens by itself. */
+	static Simulation idle(Duration handoffTimeout) {
+		return new Simulation(new Plan(new Step.Setup(0, 0, 0, true, false), List.of()), Mutant.NONE, false,
+				handoffTimeout);
+	}
+
+	/** Run a plan, and judge what happened. */
+	static Outcome run(Plan plan, Mutant mutant, boolean tracing) {
+		Simulation simulation = new Simulation(plan, mutant, tracing, SimulatedInstance.HANDOFF);
+		List<String> violations;
+		try {
+			simulation.run();
+			violations = Checker.check(simulation.history, SLACK, POLL);
 		}
-		for (int i = 0; i < users; i++) {
-			SimulatedUser user = new SimulatedUser(this, this.instances.get(this.random.nextInt(instanceCount)), steps);
-			this.users.add(user);
-			at(this.random.nextInt(20) * MILLI, user::next);
+		catch (RuntimeException | Error ex) {
+			simulation.trace(() -> Stream.of(ex.getStackTrace()).limit(30).toList().toString());
+			violations = List.of("failed: " + ex);
 		}
-		if (this.faults.crashes()) {
-			at(this.random.nextInt(300) * MILLI, () -> {
-				log("crash of 0");
-				this.instances.get(0).crash();
+		return new Outcome(violations, simulation.trace, simulation.granted, simulation.refused, simulation.lost);
+	}
+
+	private void run() {
+		Map<Integer, List<Use>> uses = new LinkedHashMap<>();
+		Map<Integer, Clock> clocks = new LinkedHashMap<>();
+		for (Step step : this.plan.steps()) {
+			if (step instanceof Use use) {
+				uses.computeIfAbsent(use.user(), (k) -> new ArrayList<>()).add(use);
+			}
+			else if (step instanceof Clock clock) {
+				clocks.put(clock.instance(), clock);
+			}
+		}
+		for (int i = 0; i < this.plan.setup().instances(); i++) {
+			this.instances.add(new SimulatedInstance(this, i, clocks.get(i)));
+		}
+		this.plan.steps().forEach(this::expect);
+		Map<Hold, String> holds = new IdentityHashMap<>();
+		uses.values()
+			.forEach((all) -> new SimulatedUser(this, this.instances.get(all.get(0).instance()), all, holds).next());
+		at(Plan.FAULTS_MILLIS * MILLI, () -> {
+			this.faultsOver = true;
+			this.plan.steps()
+				.stream()
+				.filter(Limit.class::isInstance)
+				.forEach((step) -> limit("k" + ((Limit) step).key(), -1));
+			record(Event.of(this.now, Type.FAULTS_OVER, ""));
+		});
+		drain();
+		record(Event.of(this.now, Type.QUIET, ""));
+		// What dead instances left goes by itself.
+		this.now += 2000 * MILLI;
+		look();
+	}
+
+	private void expect(Step step) {
+		if (step instanceof Step.Command command) {
+			this.instances.get(command.instance()).store.expect(command);
+		}
+		else if (step instanceof Step.WakeUp wakeUp) {
+			this.instances.get(wakeUp.instance()).store.expect(wakeUp);
+		}
+		else if (step instanceof Pause pause) {
+			at(pause.at() * MILLI, () -> this.instances.get(pause.instance()).pause(pause.millis() * MILLI));
+		}
+		else if (step instanceof Crash crash) {
+			at(crash.at() * MILLI, () -> this.instances.get(crash.instance()).crash());
+		}
+		else if (step instanceof Deaf deaf) {
+			at(deaf.at() * MILLI, () -> this.instances.get(deaf.instance()).store.deaf(deaf.millis() * MILLI));
+		}
+		else if (step instanceof Outage outage) {
+			at(outage.at() * MILLI, () -> this.instances.get(outage.instance()).store.outage(outage));
+		}
+		else if (step instanceof Foreign foreign) {
+			at(foreign.at() * MILLI, () -> foreign("k" + foreign.key(), foreign.millis()));
+		}
+		else if (step instanceof Limit limit) {
+			at(limit.at() * MILLI, () -> limit("k" + limit.key(), limit.limit()));
+		}
+		else if (step instanceof Force force) {
+			at(force.at() * MILLI, () -> force("k" + force.key()));
+		}
+		else if (step instanceof DataLoss loss) {
+			at(loss.at() * MILLI, () -> {
+				record(Event.of(this.now, Type.DATA_LOST, ""));
+				this.world.clear();
 			});
 		}
-		if (this.faults.foreign()) {
-			for (int i = 0; i < 5; i++) {
-				at(this.random.nextInt(500) * MILLI, () -> foreign("k" + this.random.nextInt(this.keys)));
-			}
+		else if (step instanceof FailOver over) {
+			at((over.at() - over.lag()) * MILLI, () -> {
+				MemoryLeases.Replica replica = this.world.replica();
+				at(over.lag() * MILLI, () -> {
+					record(Event.of(this.now, Type.FAILED_OVER, "").until(this.now + over.grace() * MILLI));
+					this.world.failOver(replica, Duration.ofMillis(over.grace()));
+				});
+			});
 		}
-		if (this.faults.operator()) {
-			at(0, this::operate);
-		}
-		for (SimulatedInstance instance : this.instances) {
-			if (this.faults.hangs()) {
-				at(this.random.nextInt(1000) * MILLI, () -> instance.deaf(this.random.nextInt(1000) * MILLI));
-			}
-		}
-		at(2000 * MILLI, this.faults::end);
-		drain();
-		for (SimulatedUser user : this.users) {
-			check(user.isDone(), user + " still waits");
-		}
-		// What dead instances left in a queue that nobody uses goes by itself.
-		this.now += 2000 * MILLI;
-		check(this.world.isIdle(), "something is left in the store");
-		for (SimulatedInstance instance : this.instances) {
-			check(instance.crashed || instance.engine.isIdle(), "something is left in instance " + instance.number);
-			check(instance.crashed || instance.observer.problems().isEmpty(),
-					"the observer of instance " + instance.number + " saw: " + instance.observer.problems());
+		else if (step instanceof ShutDown down) {
+			at(down.at() * MILLI, () -> this.instances.get(down.instance())
+				.shutDown(down.patience() * MILLI, (down.resume() >= 0) ? down.resume() * MILLI : -1));
 		}
 	}
 
 	private void drain() {
-		for (int count = 0; !this.events.isEmpty(); count++) {
-			check(count < 200_000, "the history does not end");
-			Event event = this.events.remove();
-			this.now = Math.max(this.now, event.at());
-			event.action().run();
-		}
-	}
-
-	/** A client of the plain pattern: SET NX PX, and never a release. */
-	private void foreign(String key) {
-		int ttl = 20 + this.random.nextInt(200);
-		if (this.world.takeIfFree(key, "somebody", ttl)) {
-			log("foreign takes " + key + " for " + ttl);
-			for (Entry other : this.leases.getOrDefault(key, List.of())) {
-				check(!other.lease.isHeld() || other.demand.resource().kind() == Kind.SEMAPHORE,
-						"a foreign client got " + key + " while " + other + " is held");
+		for (int count = 0; !this.actions.isEmpty(); count++) {
+			if (count > MOST_EVENTS) {
+				throw new IllegalStateException("property 6: the history does not end");
 			}
-			checkForeign(key, "a foreign client");
-			this.foreignUntil.put(key, this.now + ttl * MILLI);
-		}
-	}
-
-	private void checkForeign(String key, String who) {
-		check(this.foreignUntil.getOrDefault(key, 0L) - this.now <= 0, who + " got " + key + " while a client has it");
-	}
-
-	/**
-	 * A user was told that it holds.
-	 * @param first whether it has no other lease of that
-	 */
-	void entered(SimulatedUser user, Demand demand, HeldLease lease, boolean first) {
-		Resource resource = demand.resource();
-		String who = user.toString();
-		List<Entry> others = this.leases.getOrDefault(resource.key(), List.of());
-		long permits = lease.hold.permits;
-		for (Entry other : others) {
-			if (other.lease.isHeld() && other.lease.hold != lease.hold && !(other.user == user
-					&& other.demand.resource().equals(resource) && resource.kind() == Kind.READ_WRITE)) {
-				check(other.demand.resource().equals(resource), who + " got " + resource + " while another has it");
-				permits += other.lease.hold.permits;
+			Action action = this.actions.remove();
+			if (!action.cancelled && (action.instance == null || !action.instance.crashed)) {
+				this.now = Math.max(this.now, action.at);
+				run(action);
 			}
 		}
-		int limit = (resource.kind() == Kind.SEMAPHORE) ? this.highestLimit : demand.limit();
-		check(permits <= limit, who + " got " + demand + ": " + permits + " permits are held");
-		boolean nested = !this.holds.add(lease.hold);
-		// What a writer reads its thread may read again.
-		check(!nested || !first || resource.kind() == Kind.READ_WRITE, who + " entered by what it had left to others");
-		if (resource.kind() != Kind.SEMAPHORE && !nested) {
-			check(this.keptUntil.getOrDefault(resource.key(), 0L) - this.now <= 0, who + " got a lock that is kept");
-			checkForeign(resource.key(), who);
-			checkFence(demand, lease, who);
-		}
-		this.leases.computeIfAbsent(resource.key(), (k) -> new ArrayList<>()).add(new Entry(user, demand, lease));
-		this.granted++;
-		log(who + " holds " + resource + " fence " + lease.hold.fence);
 	}
 
-	/** Whoever writes has the highest fence; readers are told of theirs in any order. */
-	private void checkFence(Demand demand, HeldLease lease, String who) {
-		if (demand.permits() == demand.limit()) {
-			Long last = this.fences.put(demand.resource().key(), lease.hold.fence);
-			check(last == null || lease.hold.fence > last,
-					who + ": fence did not grow: " + last + ", " + lease.hold.fence);
-		}
-	}
-
-	/** A lease was released at a time, and kept for what was left of its least hold. */
-	void retained(HeldLease lease, long releasedAt) {
-		long until = lease.hold.grantedAt + lease.hold.demand.minHoldNanos();
-		if (lease.hold.gate.resource.kind() == Kind.LOCK && until - releasedAt > 0) {
-			log(lease + " is kept until " + until / MILLI);
-			this.keptUntil.merge(lease.key(), until, Math::max);
-		}
-	}
-
-	List<String> allKeys() {
-		return IntStream.range(0, this.keys).mapToObj((i) -> "k" + i).toList();
-	}
-
-	void left(HeldLease lease) {
-		List<Entry> held = this.leases.get(lease.key());
-		if (held != null) {
-			held.removeIf((entry) -> entry.lease == lease);
-		}
-	}
-
-	/** Somebody changes limits while permits are held and waited for. */
-	private void operate() {
-		if (this.now > 2_500 * MILLI) {
-			this.operator.limit(new Resource(Kind.SEMAPHORE, "k" + this.random.nextInt(this.keys)), null);
-			for (int key = 0; key < this.keys; key++) {
-				this.operator.limit(new Resource(Kind.SEMAPHORE, "k" + key), null);
+	/** Let all happen that does within a time. */
+	void elapse(long nanos) {
+		long until = this.now + nanos;
+		while (!this.actions.isEmpty() && this.actions.peek().at <= until) {
+			Action action = this.actions.remove();
+			this.now = Math.max(this.now, action.at);
+			if (!action.cancelled) {
+				run(action);
 			}
-			return;
 		}
-		Integer limit = (this.random.nextInt(4) == 0) ? null : this.random.nextInt(this.highestLimit + 1);
-		log("the limit is " + limit);
-		this.operator.limit(new Resource(Kind.SEMAPHORE, "k" + this.random.nextInt(this.keys)), limit);
-		at(this.random.nextInt(150) * MILLI, this::operate);
+		this.now = until;
 	}
 
-	void at(long delay, Runnable action) {
-		this.events.add(new Event(this.now + Math.max(0, delay), this.order++, action));
+	private void run(Action action) {
+		long paused = (action.instance != null) ? action.instance.pausedFor() : 0;
+		if (paused == 0) {
+			action.action.run();
+		}
+		else {
+			action.at = this.now + paused;
+			action.order = this.order++;
+			this.actions.add(action);
+		}
 	}
+
+	/** What is left when all is over. */
+	private void look() {
+		if (!this.world.isIdle()) {
+			for (int key = 0; key < this.plan.setup().keys(); key++) {
+				look("k" + key);
+			}
+		}
+		for (SimulatedInstance instance : this.instances) {
+			if (!instance.crashed) {
+				instance.left("of the engine", instance.engine.isIdle() ? 0 : 1);
+				instance.observer.problems().forEach((problem) -> instance.left("with the observer: " + problem, 1));
+			}
+		}
+	}
+
+	private void look(String key) {
+		KeyState lock = this.operator.inspect(new Resource(Kind.LOCK, key)).join();
+		stored(Mode.EXCLUSIVE, key, "HELD", (lock.owner() != null && !lock.shared()) ? 1 : 0);
+		stored(Mode.EXCLUSIVE, key, "WAITING", lock.waiting());
+		PermitState shared = this.operator.inspectPermits(new Resource(Kind.READ_WRITE, key), 0).join();
+		stored(Mode.READ, key, "HELD", shared.holderCount());
+		stored(Mode.READ, key, "WAITING", shared.waiting());
+		PermitState permits = this.operator.inspectPermits(new Resource(Kind.SEMAPHORE, key), 0).join();
+		stored(Mode.PERMITS, key, "HELD", permits.used());
+		stored(Mode.PERMITS, key, "WAITING", permits.waiting());
+	}
+
+	private void stored(Mode mode, String key, String what, int count) {
+		if (count > 0) {
+			record(Event.of(this.now, Type.STORED, "").of(mode, key).why(what).permits(count, 0));
+		}
+	}
+
+	private void foreign(String key, int millis) {
+		if (this.world.takeIfFree(key, "somebody", millis)) {
+			String id = "f" + this.strangers++;
+			long until = this.now + millis * MILLI;
+			record(Event.of(this.now, Type.ASKED, "somebody").id(id).of(Mode.EXCLUSIVE, key).lease(until - this.now));
+			record(Event.of(this.now, Type.GRANTED, "somebody").id(id).until(until));
+		}
+	}
+
+	private void limit(String key, int limit) {
+		this.operator.limit(new Resource(Kind.SEMAPHORE, key), (limit >= 0) ? limit : null);
+		record(Event.of(this.now, Type.LIMIT, "").of(Mode.PERMITS, key).permits(0, limit).until(this.now));
+	}
+
+	private void force(String key) {
+		String owner = this.operator.inspect(new Resource(Kind.LOCK, key)).join().owner();
+		if (owner != null && !owner.isEmpty()) {
+			this.operator.release(new Resource(Kind.LOCK, key), Ask.unknown(owner, 1), null);
+			record(Event.of(this.now, Type.FORCED, "").of(Mode.EXCLUSIVE, key));
+		}
+		for (Kind kind : List.of(Kind.READ_WRITE, Kind.SEMAPHORE)) {
+			Resource resource = new Resource(kind, key);
+			List<LeaseStore.Holder> holders = this.operator.inspectPermits(resource, 100).join().holders();
+			holders.forEach((holder) -> this.operator.release(resource, Ask.unknown(holder.token(), 1), null));
+			if (!holders.isEmpty()) {
+				record(Event.of(this.now, Type.FORCED, "")
+					.of((kind == Kind.SEMAPHORE) ? Mode.PERMITS : Mode.EXCLUSIVE, key));
+			}
+		}
+	}
+
+	// For all that take part
 
 	long now() {
 		return this.now;
 	}
 
-	void log(String line) {
-		this.history.add((this.now / MILLI) + " " + line);
+	boolean areFaultsOver() {
+		return this.faultsOver;
 	}
 
-	void check(boolean condition, String message) {
-		if (!condition) {
-			throw new AssertionError(message + "\n" + String.join("\n", this.history));
+	void at(long delay, Runnable action) {
+		this.actions.add(new Action(this.now + Math.max(0, delay), this.order++, null, action));
+	}
+
+	/**
+	 * Run on an instance's threads: later if they stand still then, never if it is dead.
+	 */
+	Timer schedule(long delay, SimulatedInstance instance, Runnable action) {
+		Action scheduled = new Action(this.now + Math.max(0, delay), this.order++, instance, action);
+		this.actions.add(scheduled);
+		return scheduled;
+	}
+
+	/**
+	 * Chance that depends on nothing but its name: what else happens does not shift it.
+	 */
+	long dice(int instance, long number) {
+		long z = this.plan.setup().seed() * 0x9E3779B97F4A7C15L + instance * 0xD1B54A32D192ED03L
+				+ number * 0x8CB92BA72F3D8DD7L;
+		z = (z ^ (z >>> 30)) * 0xBF58476D1CE4E5B9L;
+		z = (z ^ (z >>> 27)) * 0x94D049BB133111EBL;
+		return (z ^ (z >>> 31)) >>> 1;
+	}
+
+	void record(Event event) {
+		this.history.add(event);
+		trace(event::toString);
+	}
+
+	void trace(Supplier<String> line) {
+		if (this.tracing) {
+			this.trace.add(this.now / MILLI + " ms: " + line.get());
 		}
 	}
 
-	private record Entry(SimulatedUser user, Demand demand, HeldLease lease) {
+	private static final class Action implements Timer {
+
+		private long at;
+
+		private long order;
+
+		private final @Nullable SimulatedInstance instance;
+
+		private final Runnable action;
+
+		private boolean cancelled;
+
+		Action(long at, long order, @Nullable SimulatedInstance instance, Runnable action) {
+			this.at = at;
+			this.order = order;
+			this.instance = instance;
+			this.action = action;
+		}
+
+		@Override
+		public void cancel() {
+			this.cancelled = true;
+		}
+
 	}
 
-	private record Event(long at, long order, Runnable action) {
+	/**
+	 * What a run came to.
+	 *
+	 * @param violations what must not have happened
+	 * @param trace all that happened, if that was wanted
+	 * @param granted how many requests were granted
+	 * @param refused how many were not
+	 * @param lost how many leases were lost
+	 */
+	record Outcome(List<String> violations, List<String> trace, int granted, int refused, int lost) {
 	}
 
 }

@@ -10,6 +10,7 @@ import io.holdfast.LockLease;
 import io.holdfast.LockNotAcquiredException;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
+import io.holdfast.engine.ScriptedStore.Command;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -356,6 +357,37 @@ class WaitingRulesTests extends ScriptedEngine {
 		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
 			.withCauseInstanceOf(LockNotAcquiredException.class)
 			.withMessageContaining("still held by others after 1000 ms");
+	}
+
+	@Test
+	void aQuestionThatWasNeverAnsweredIsForgottenWhenALaterOneIs() {
+		CompletableFuture<Optional<LockLease>> answer = this.service.tryAcquireAsync(REQUEST);
+		this.store.last("acquire 1").busy(30_000, 10);
+		this.store.elapse(2500);
+		// This one is lost.
+		this.store.last("acquire 1");
+		this.store.elapse(2500);
+		this.store.last("acquire 1").busy(30_000, 10);
+		this.store.elapse(2500);
+		this.store.last("acquire 1").busy(30_000, 10);
+		this.store.elapse(2500);
+		assertThat(answer).isCompletedWithValue(Optional.empty());
+	}
+
+	@Test
+	void aFailureIsNoNewsWhenALaterQuestionWasAnswered() {
+		CompletableFuture<Optional<LockLease>> answer = this.service.tryAcquireAsync(REQUEST);
+		this.store.last("acquire 1").busy(30_000, 10);
+		this.store.elapse(2500);
+		Command slow = this.store.last("acquire 1");
+		this.store.elapse(2500);
+		this.store.last("acquire 1").busy(30_000, 10);
+		this.store.elapse(2500);
+		this.store.last("acquire 1").busy(30_000, 10);
+		this.store.elapse(2499);
+		slow.fail(true);
+		this.store.elapse(1);
+		assertThat(answer).isCompletedWithValue(Optional.empty());
 	}
 
 }

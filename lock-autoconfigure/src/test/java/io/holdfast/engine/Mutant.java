@@ -1,0 +1,35 @@
+package io.holdfast.engine;
+
+/**
+ * What a {@link Simulation} can have wrong on purpose, to see that it is noticed.
+ */
+enum Mutant {
+
+	/** All is as it should be. */
+	NONE,
+
+	/** A release ends whatever lease there is. */
+	BLIND_RELEASE,
+
+	/** All instances have the same id. */
+	ONE_OWNER_ID,
+
+	/** A renewal creates what is not there. */
+	RENEWAL_CREATES,
+
+	/** The store forgets the last fencing token. */
+	OLD_FENCE,
+
+	/** The store keeps a lease for half of its time. */
+	SHORT_LEASE,
+
+	/** The store keeps a lease for long, whatever was asked for. */
+	NO_END,
+
+	/** A shut-down leaves the subscription. */
+	ENDLESS_SUBSCRIPTION,
+
+	/** An error is taken for somebody else who has it. */
+	TROUBLE_AS_BUSY
+
+}

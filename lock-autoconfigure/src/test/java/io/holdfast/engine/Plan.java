@@ -1,0 +1,220 @@
+package io.holdfast.engine;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.Collectors;
+
+import io.holdfast.engine.Step.Clock;
+import io.holdfast.engine.Step.Command;
+import io.holdfast.engine.Step.Crash;
+import io.holdfast.engine.Step.DataLoss;
+import io.holdfast.engine.Step.Deaf;
+import io.holdfast.engine.Step.Extra;
+import io.holdfast.engine.Step.FailOver;
+import io.holdfast.engine.Step.Face;
+import io.holdfast.engine.Step.Fate;
+import io.holdfast.engine.Step.Force;
+import io.holdfast.engine.Step.Foreign;
+import io.holdfast.engine.Step.Limit;
+import io.holdfast.engine.Step.Outage;
+import io.holdfast.engine.Step.Pause;
+import io.holdfast.engine.Step.Setup;
+import io.holdfast.engine.Step.ShutDown;
+import io.holdfast.engine.Step.Use;
+import io.holdfast.engine.Step.WakeUp;
+import io.holdfast.engine.Step.What;
+
+/**
+ * All that is to happen in a {@link Simulation}, whose outcome it determines.
+ *
+ * @param setup what there is
+ * @param steps what happens, in any order but that of each user's doings
+ */
+record Plan(Setup setup, List<Step> steps) {
+
+	/** Whatever goes wrong ends by then. */
+	static final int FAULTS_MILLIS = 1500;
+
+	/** The limit of every semaphore, unless an operator sets another one. */
+	static final int LIMIT = 3;
+
+	/** In parts of a million: what is promised for clocks that differ by 1 %. */
+	private static final int MOST_FAST = 9900;
+
+	private static final int LONGEST_LEASE = 500;
+
+	private static final int INSTANCES = 3;
+
+	private static final int KEYS = 2;
+
+	/** Make one up. */
+	static Plan of(long seed) {
+		return new Author(seed).plan();
+	}
+
+	/** Read one as {@link #toString()} writes it. */
+	static Plan parse(String text) {
+		List<Step> steps = text.lines().filter((line) -> !line.isBlank()).map(Step::parse).toList();
+		return new Plan((Setup) steps.get(0), steps.subList(1, steps.size()));
+	}
+
+	@Override
+	public String toString() {
+		return this.setup + "\n" + this.steps.stream().map((step) -> step + "\n").collect(Collectors.joining());
+	}
+
+	/**
+	 * Makes up a plan. Each kind of trouble is there in some plans only, so that they
+	 * meet in all combinations.
+	 */
+	private static final class Author {
+
+		private final long seed;
+
+		private final Random random;
+
+		private final What workload;
+
+		private final List<Step> steps = new ArrayList<>();
+
+		Author(long seed) {
+			this.seed = seed;
+			// Neighbours are to have nothing in common.
+			this.random = new Random(seed * 0x9E3779B97F4A7C15L);
+			this.workload = List.of(What.EXCLUSIVE, What.READ, What.PERMITS).get((int) Math.floorMod(seed, 3L));
+		}
+
+		Plan plan() {
+			boolean calm = in(8);
+			int users = 2 + random(5);
+			for (int user = 0; user < users; user++) {
+				int instance = random(INSTANCES);
+				int uses = 1 + random(5);
+				for (int i = 0; i < uses; i++) {
+					this.steps.add(use(user, instance));
+				}
+			}
+			if (!calm) {
+				for (int instance = 0; instance < INSTANCES; instance++) {
+					trouble(instance);
+				}
+				troubleForAll();
+			}
+			if (!calm && in(4)) {
+				failOver();
+			}
+			return new Plan(new Setup(this.seed, INSTANCES, KEYS, calm || !in(3), true), this.steps);
+		}
+
+		private Use use(int user, int instance) {
+			What mode = (this.workload != What.READ) ? this.workload
+					: in(8) ? What.EXCLUSIVE : in(3) ? What.WRITE : What.READ;
+			boolean all = mode != What.PERMITS && in(6);
+			int permits = (mode == What.PERMITS) ? (in(6) ? LIMIT : 1 + random(2)) : 1;
+			int waiting = in(4) ? -1 : random(4) * random(400);
+			int hold = in(60) ? 100_000 : random(4) * random(100);
+			return new Use(user, instance, random(60), Face.values()[random(Face.values().length)], mode,
+					all ? -1 : random(KEYS), permits, !in(5), waiting, 100 + random(LONGEST_LEASE - 100), !in(3),
+					in(5) ? random(300) : 0, hold, in(8) ? random(300) : -1, extra(mode), random(100));
+		}
+
+		private Extra extra(What mode) {
+			if (!in(3)) {
+				return Extra.NONE;
+			}
+			return switch (random(5)) {
+				case 0 -> Extra.NEST;
+				case 1 -> Extra.REENTER;
+				case 2 -> Extra.RENEW;
+				case 3 -> Extra.RELEASE_TWICE;
+				default -> (mode == What.WRITE) ? Extra.READ : (mode == What.PERMITS) ? Extra.SHRINK : Extra.NEST;
+			};
+		}
+
+		private void trouble(int instance) {
+			if (in(2)) {
+				int fast = in(2) ? MOST_FAST : random(MOST_FAST);
+				long start = in(4) ? Long.MAX_VALUE - random(3000) * 1_000_000L : random(3000) * -1_000_000L;
+				this.steps.add(new Clock(instance, in(2) ? fast : -fast, start));
+			}
+			int gap = 3 + random(15);
+			for (int number = random(gap); in(3, 2) && number < 100; number += 1 + random(2 * gap)) {
+				this.steps.add(new Command(instance, number, Fate.values()[random(Fate.values().length)],
+						1 + random(in(4) ? 400 : 40)));
+			}
+			for (int number = random(6); in(3, 2) && number < 15; number += 1 + random(6)) {
+				this.steps.add(new WakeUp(instance, number, in(2) ? -1 : random(400)));
+			}
+			for (int i = random(8); i > 5; i--) {
+				this.steps.add(new Pause(instance, random(FAULTS_MILLIS), random(600)));
+			}
+			if (in(8)) {
+				this.steps.add(new Crash(instance, random(FAULTS_MILLIS / 3)));
+			}
+			if (in(4)) {
+				this.steps.add(new Deaf(instance, random(FAULTS_MILLIS), random(in(3) ? 8000 : 800)));
+			}
+			if (in(6)) {
+				this.steps.add(new Outage(instance, random(FAULTS_MILLIS), random(700), in(2)));
+			}
+			if (in(8)) {
+				this.steps.add(new ShutDown(instance, random(FAULTS_MILLIS), random(2) * random(400),
+						in(2) ? -1 : random(500)));
+			}
+		}
+
+		/**
+		 * With its grace it is over when faults are. Who knows nothing of grace is not
+		 * held up by it, what nobody renews does not come back, and what is released by
+		 * force does.
+		 */
+		private void failOver() {
+			this.steps.removeIf((step) -> step instanceof Foreign || step instanceof Limit || step instanceof DataLoss
+					|| step instanceof Force
+					|| step instanceof Command command && command.fate() == Fate.REPEATED_LATE);
+			this.steps.replaceAll((step) -> (step instanceof Use use) ? use.withoutMinHold() : step);
+			int at = 50 + random(FAULTS_MILLIS - LONGEST_LEASE - 50);
+			this.steps.add(new FailOver(at, random(Math.min(at, 400)), LONGEST_LEASE));
+		}
+
+		private void troubleForAll() {
+			if (in(6)) {
+				int at = random(FAULTS_MILLIS);
+				int millis = random(500);
+				boolean silent = in(2);
+				for (int instance = 0; instance < INSTANCES; instance++) {
+					this.steps.add(new Outage(instance, at, millis, silent));
+				}
+			}
+			for (int i = (this.workload != What.PERMITS && in(2)) ? random(5) : 0; i > 0; i--) {
+				this.steps.add(new Foreign(random(KEYS), random(FAULTS_MILLIS), 20 + random(200)));
+			}
+			for (int i = (this.workload == What.PERMITS && in(2)) ? random(12) : 0; i > 0; i--) {
+				this.steps.add(new Limit(random(KEYS), random(FAULTS_MILLIS), in(4) ? -1 : random(2 * LIMIT + 1)));
+			}
+			for (int i = in(4) ? 1 + random(3) : 0; i > 0; i--) {
+				this.steps.add(new Force(random(KEYS), random(FAULTS_MILLIS)));
+			}
+			for (int i = in(6) ? 1 + random(2) : 0; i > 0; i--) {
+				this.steps.add(new DataLoss(random(FAULTS_MILLIS)));
+			}
+		}
+
+		private int random(int bound) {
+			return this.random.nextInt(bound);
+		}
+
+		/** One in so many. */
+		private boolean in(int many) {
+			return random(many) == 0;
+		}
+
+		/** So many in so many. */
+		private boolean in(int many, int few) {
+			return random(many) < few;
+		}
+
+	}
+
+}

@@ -1,0 +1,39 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The store that simulations use keeps the contract of permits, too.
+ */
+class SimulatedPermitStoreTests extends PermitStoreContract {
+
+	private final SimulatedStores stores = new SimulatedStores(HANDOFF);
+
+	@Override
+	protected LeaseStore newStore() {
+		return this.stores.newStore();
+	}
+
+	@Override
+	protected LeaseStore newPollingStore() {
+		return this.stores.newPollingStore();
+	}
+
+	@Override
+	protected void leave(Instance instance) {
+		instance.store.close();
+	}
+
+	@Override
+	protected void elapse(Duration time) {
+		this.stores.elapse(time);
+	}
+
+	@Override
+	protected void putForeign(String key, String value, @Nullable Duration ttl) {
+		this.stores.putForeign(key, value, ttl);
+	}
+
+}

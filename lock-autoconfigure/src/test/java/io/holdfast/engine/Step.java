@@ -1,0 +1,267 @@
+package io.holdfast.engine;
+
+import java.lang.reflect.RecordComponent;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/**
+ * One line of a {@link Plan}: what somebody does, or what goes wrong. Times are in
+ * milliseconds; those called {@code at} count from the beginning.
+ */
+sealed interface Step {
+
+	/**
+	 * What there is.
+	 *
+	 * @param seed for delays and for the engines' own randomness
+	 * @param instances how many instances
+	 * @param keys how many keys
+	 * @param ordered whether commands of an instance stay in order
+	 * @param jitter whether delays differ
+	 */
+	record Setup(long seed, int instances, int keys, boolean ordered, boolean jitter) implements Step {
+
+		@Override
+		public List<Step> simpler() {
+			return this.jitter ? List.of(new Setup(this.seed, this.instances, this.keys, this.ordered, false))
+					: List.of();
+		}
+
+	}
+
+	/**
+	 * A user acquires, holds and releases, after what it did before.
+	 *
+	 * @param user which user, always at the same instance
+	 * @param instance which instance
+	 * @param gap how long after what the user did before
+	 * @param face by which method
+	 * @param mode as what
+	 * @param key which key, -1 for all
+	 * @param permits how many permits
+	 * @param fair whether it waits behind others
+	 * @param waiting how long it waits, -1 for ever
+	 * @param lease for how long a lease is
+	 * @param renewal whether it is renewed
+	 * @param minHold for how long others are kept out
+	 * @param hold for how long it is held
+	 * @param cancel after what time it is interrupted or cancelled, -1 for never
+	 * @param extra what else is done meanwhile
+	 * @param extraAt when, from the grant on
+	 */
+	record Use(int user, int instance, int gap, Face face, What mode, int key, int permits, boolean fair, int waiting,
+			int lease, boolean renewal, int minHold, int hold, int cancel, Extra extra, int extraAt) implements Step {
+
+		@Override
+		public List<Step> simpler() {
+			return Stream
+				.<Step>of(with(this.face, this.fair, this.minHold, this.cancel, Extra.NONE),
+						with(this.face, this.fair, this.minHold, -1, this.extra),
+						with(this.face, this.fair, 0, this.cancel, this.extra),
+						with(this.face, true, this.minHold, this.cancel, this.extra),
+						with(Face.TRY_ASYNC, this.fair, this.minHold, this.cancel, this.extra))
+				.filter((step) -> !step.equals(this))
+				.toList();
+		}
+
+		Use withoutMinHold() {
+			return with(this.face, this.fair, 0, this.cancel, this.extra);
+		}
+
+		private Use with(Face otherFace, boolean otherFair, int otherMinHold, int otherCancel, Extra otherExtra) {
+			return new Use(this.user, this.instance, this.gap, otherFace, this.mode, this.key, this.permits, otherFair,
+					this.waiting, this.lease, this.renewal, otherMinHold, this.hold, otherCancel, otherExtra,
+					this.extraAt);
+		}
+
+	}
+
+	/** A clock that is fast by parts of a million, and began at any number. */
+	record Clock(int instance, int fast, long start) implements Step {
+	}
+
+	/** What becomes of the so many-th command of an instance. */
+	record Command(int instance, int number, Fate fate, int millis) implements Step {
+	}
+
+	/** The so many-th wake-up of an instance is late, or lost if that is negative. */
+	record WakeUp(int instance, int number, int millis) implements Step {
+	}
+
+	/** All threads of an instance stand still. */
+	record Pause(int instance, int at, int millis) implements Step {
+	}
+
+	/** An instance dies. */
+	record Crash(int instance, int at) implements Step {
+	}
+
+	/** An instance is without its subscription for a time, and knows it. */
+	record Deaf(int instance, int at, int millis) implements Step {
+	}
+
+	/** An instance cannot reach the store: errors, or silence. */
+	record Outage(int instance, int at, int millis, boolean silent) implements Step {
+	}
+
+	/** A client of the plain pattern takes a key if it is free: SET NX PX. */
+	record Foreign(int key, int at, int millis) implements Step {
+	}
+
+	/** An operator sets the limit of a semaphore, or removes it if it is negative. */
+	record Limit(int key, int at, int limit) implements Step {
+	}
+
+	/** An operator releases a key by force. */
+	record Force(int key, int at) implements Step {
+	}
+
+	/** The store loses all it has. */
+	record DataLoss(int at) implements Step {
+	}
+
+	/**
+	 * Another server takes over, with what was stored some time before, and gives grace
+	 * for so long.
+	 */
+	record FailOver(int at, int lag, int grace) implements Step {
+	}
+
+	/** An instance shuts down, and is resumed later if that is not negative. */
+	record ShutDown(int instance, int at, int patience, int resume) implements Step {
+	}
+
+	/** Steps that are like this one, but less. */
+	default List<Step> simpler() {
+		return List.of();
+	}
+
+	/** Read a line as {@link #toString()} writes it. */
+	static Step parse(String line) {
+		Matcher matcher = Text.LINE.matcher(line.strip());
+		if (!matcher.matches()) {
+			throw new IllegalArgumentException("No step: " + line);
+		}
+		Class<?> type = Stream.of(Step.class.getPermittedSubclasses())
+			.filter((known) -> known.getSimpleName().equals(matcher.group(1)))
+			.findFirst()
+			.orElseThrow(() -> new IllegalArgumentException("No step: " + line));
+		String[] values = matcher.group(2).split(", ");
+		RecordComponent[] components = type.getRecordComponents();
+		Object[] arguments = new Object[components.length];
+		for (int i = 0; i < components.length; i++) {
+			arguments[i] = Text.value(components[i].getType(), values[i].substring(values[i].indexOf('=') + 1));
+		}
+		try {
+			return (Step) type.getDeclaredConstructors()[0].newInstance(arguments);
+		}
+		catch (ReflectiveOperationException ex) {
+			throw new IllegalArgumentException("No step: " + line, ex);
+		}
+	}
+
+	/**
+	 * By which method something is acquired.
+	 */
+	enum Face {
+
+		/** As a thread, which may be interrupted. */
+		THREAD,
+
+		/** As a thread that keeps its interrupts for later. */
+		UNINTERRUPTIBLE,
+
+		ASYNC, TRY_ASYNC, REACTIVE
+
+	}
+
+	/**
+	 * What is acquired.
+	 */
+	enum What {
+
+		EXCLUSIVE, READ, WRITE, PERMITS
+
+	}
+
+	/**
+	 * What a user does besides, while it holds something.
+	 */
+	enum Extra {
+
+		NONE,
+
+		/** The same once more, by its context, for as long. */
+		NEST,
+
+		/** The same once more, as the same thread. */
+		REENTER,
+
+		/** To read what it writes, for longer. */
+		READ,
+
+		/** To give back all permits but one. */
+		SHRINK,
+
+		/** To renew it by hand. */
+		RENEW,
+
+		/** To release it once more, afterwards. */
+		RELEASE_TWICE
+
+	}
+
+	/**
+	 * What becomes of a command.
+	 */
+	enum Fate {
+
+		/** Executed, and nobody learns of it. */
+		REPLY_LOST,
+
+		/** Not executed, and an error. */
+		FAILED,
+
+		/** Executed, and an error. */
+		REPLY_FAILED,
+
+		/** Executed twice. */
+		REPEATED,
+
+		/** Executed again later. */
+		REPEATED_LATE,
+
+		/** Executed late. */
+		LATE,
+
+		/** Executed, and answered late. */
+		REPLY_LATE
+
+	}
+
+	/**
+	 * How steps are read.
+	 */
+	final class Text {
+
+		private static final Pattern LINE = Pattern.compile("(\\w+)\\[(.*)]");
+
+		private Text() {
+		}
+
+		@SuppressWarnings({ "unchecked", "rawtypes" })
+		private static Object value(Class<?> type, String text) {
+			if (type == int.class) {
+				return Integer.valueOf(text);
+			}
+			if (type == long.class) {
+				return Long.valueOf(text);
+			}
+			return (type == boolean.class) ? Boolean.valueOf(text) : Enum.valueOf((Class<? extends Enum>) type, text);
+		}
+
+	}
+
+}

@@ -1,0 +1,338 @@
+package io.holdfast.history;
+
+import java.util.List;
+import java.util.stream.Stream;
+
+import io.holdfast.history.Event.Mode;
+import io.holdfast.history.Event.Type;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+/**
+ * The judge of histories refuses what must not happen, and nothing else.
+ */
+class CheckerTests {
+
+	private static final long SLACK = 250;
+
+	private static final long POLL = 100;
+
+	/** Two after one another, by different instances. */
+	private static final String[] IN_TURN = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k until=500 lease=300",
+			"5 ASKED by=b id=2 mode=EXCLUSIVE key=k until=505 lease=300", "10 GRANTED id=1 fence=64 until=310",
+			"100 RENEWAL by=a id=1", "150 HELD id=1 until=400", "200 RELEASING id=1", "205 RELEASED id=1 why=RELEASED",
+			"210 GRANTED id=2 fence=128 until=500", "220 RELEASING id=2", "230 RELEASED id=2 why=RELEASED",
+			"240 FAULTS_OVER", "250 QUIET", "260 LEFT by=a why=holds" };
+
+	@Test
+	@DisplayName("Text and events are the same")
+	void text() {
+		Event event = Event.of(7, Type.ASKED, "a")
+			.id("1")
+			.of(Mode.PERMITS, "k")
+			.user("u")
+			.permits(2, 3)
+			.fence(4)
+			.until(-1)
+			.lease(6)
+			.why("PART");
+		String line = "7 ASKED by=a id=1 mode=PERMITS key=k user=u permits=2 limit=3 fence=4 until=-1 lease=6 why=PART";
+		assertThat(event).hasToString(line);
+		assertThat(Event.parse(line)).isEqualTo(event);
+		assertThatIllegalArgumentException().isThrownBy(() -> Event.parse("7 ASKED colour=red"));
+		assertThatIllegalArgumentException().isThrownBy(() -> check("7 GRANTED id=1")).withMessageContaining("id=1");
+	}
+
+	@Test
+	@DisplayName("What is in order is accepted")
+	void inTurn() {
+		accepts(IN_TURN);
+	}
+
+	// 1
+
+	@Test
+	@DisplayName("1: a lease that begins before another's validity is over, or its release has begun, is refused")
+	void overlap() {
+		String first = "0 ASKED by=a id=1 mode=EXCLUSIVE key=k lease=300";
+		String second = "5 ASKED by=b id=2 mode=EXCLUSIVE key=k lease=300";
+		refuses(1, first, second, "10 GRANTED id=1 fence=1 until=300", "200 GRANTED id=2 fence=2 until=400",
+				"210 RELEASING id=1", "300 RELEASING id=2");
+		accepts(first, second, "10 GRANTED id=1 fence=1 until=150", "200 GRANTED id=2 fence=2 until=400",
+				"210 RELEASING id=1 until=150", "300 RELEASING id=2");
+		// A process that was killed tells no more than it has.
+		refuses(1, first, second, "10 GRANTED id=1 fence=1 until=300", "20 CRASHED by=a",
+				"200 GRANTED id=2 fence=2 until=400", "300 RELEASING id=2");
+		accepts(first, second, "10 GRANTED id=1 fence=1 until=300", "20 CRASHED by=a",
+				"300 GRANTED id=2 fence=2 until=400", "310 RELEASING id=2");
+		refuses(1, first, second, "10 GRANTED id=1 fence=1 until=300", "20 RELEASING id=1", "21 RETAINED id=1 until=90",
+				"80 GRANTED id=2 fence=2 until=400", "300 RELEASING id=2");
+	}
+
+	@Test
+	@DisplayName("1: readers may hold together, and who writes may read; nobody else may beside a writer")
+	void readersAndWriters() {
+		String reader = "0 ASKED by=a id=1 mode=READ key=k user=u";
+		String writer = "5 ASKED by=a id=2 mode=WRITE key=k user=v";
+		String other = "7 ASKED by=b id=3 mode=READ key=k user=v";
+		String end = "90 RELEASING id=1";
+		accepts(reader, other, "10 GRANTED id=1 fence=1", "20 GRANTED id=3 fence=2", end, "91 RELEASING id=3");
+		refuses(1, reader, writer, "10 GRANTED id=1 fence=1", "20 GRANTED id=2 fence=2", end, "91 RELEASING id=2");
+		accepts("0 ASKED by=a id=1 mode=READ key=k user=v", writer, "10 GRANTED id=2 fence=1",
+				"20 GRANTED id=1 fence=2", end, "91 RELEASING id=2");
+		refuses(1, writer, other, "10 GRANTED id=2 fence=1", "20 GRANTED id=3 fence=2", "90 RELEASING id=2",
+				"91 RELEASING id=3");
+		// Another mode of the same key, and a semaphore, which shares no keys with locks.
+		refuses(1, reader, "5 ASKED by=a id=2 mode=EXCLUSIVE key=k", "10 GRANTED id=1 fence=1",
+				"20 GRANTED id=2 fence=2", end, "91 RELEASING id=2");
+		accepts(reader, "5 ASKED by=a id=2 mode=PERMITS key=k permits=1 limit=1", "10 GRANTED id=1 fence=1",
+				"20 GRANTED id=2 fence=2", end, "91 RELEASING id=2");
+	}
+
+	@Test
+	@DisplayName("1: permits are added up, and some may be given back")
+	void permits() {
+		String[] three = { "0 ASKED by=a id=1 mode=PERMITS key=k permits=2 limit=3 lease=300",
+				"1 ASKED by=b id=2 mode=PERMITS key=k permits=2 limit=3 lease=300", "10 GRANTED id=1 until=300",
+				"30 GRANTED id=2 until=300", "80 RELEASING id=1", "90 RELEASING id=2" };
+		refuses(1, three);
+		accepts(and(three, "20 SHRUNK id=1 permits=1"));
+		refuses(1, and(three, "31 SHRUNK id=1 permits=1"));
+		accepts(and(three, "0 LIMIT key=k limit=4 until=1"));
+		accepts(and(three, "15 LIMIT key=k limit=4 until=16"));
+		refuses(1, and(three, "31 LIMIT key=k limit=4 until=32"));
+		refuses(1, and(three, "0 LIMIT key=k limit=4 until=0", "2 LIMIT key=k limit=3 until=3",
+				"4 ASKED by=b id=3 mode=PERMITS key=k permits=1 limit=3", "35 GRANTED id=3", "40 RELEASING id=3"));
+	}
+
+	@Test
+	@DisplayName("1: what was taken away may be had by others, once it was")
+	void dataLost() {
+		String[] both = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k lease=300",
+				"5 ASKED by=b id=2 mode=EXCLUSIVE key=k lease=300", "10 GRANTED id=1 fence=1 until=300",
+				"100 GRANTED id=2 fence=2 until=400", "120 RELEASING id=1", "130 RELEASING id=2" };
+		refuses(1, both);
+		accepts(and(both, "50 DATA_LOST"));
+		accepts(and(both, "50 FORCED mode=WRITE key=k"));
+		refuses(1, and(both, "50 FORCED mode=EXCLUSIVE key=other"));
+		refuses(1, and(both, "50 FORCED mode=PERMITS key=k"));
+		refuses(1, and(both, "105 DATA_LOST"));
+	}
+
+	@Test
+	@DisplayName("1: leases on one hold count once, until the last of them ends")
+	void nested() {
+		String[] nested = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k", "10 GRANTED id=1 fence=1",
+				"20 ASKED by=a id=2 mode=EXCLUSIVE key=k", "20 GRANTED id=2 fence=1 why=1", "30 RELEASING id=1",
+				"40 ASKED by=b id=3 mode=EXCLUSIVE key=k", "60 RELEASING id=2", "80 RELEASING id=3" };
+		accepts(and(nested, "70 GRANTED id=3 fence=2"));
+		refuses(1, and(nested, "50 GRANTED id=3 fence=2"));
+	}
+
+	// 2
+
+	@Test
+	@DisplayName("2: a fence that does not grow is refused")
+	void fences() {
+		String[] one = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k", "10 GRANTED id=1 fence=64", "30 RELEASING id=1",
+				"11 ASKED by=b id=2 mode=EXCLUSIVE key=k", "60 RELEASING id=2" };
+		refuses(2, and(one, "50 GRANTED id=2 fence=64"));
+		refuses(2, and(one, "50 GRANTED id=2 fence=63"));
+		refuses(2, and(one, "50 GRANTED id=2 fence=63", "40 DATA_LOST"));
+		accepts(and(one, "50 GRANTED id=2 fence=65"));
+		accepts(and(one, "50 GRANTED id=2"));
+		// Of readers that ask at the same time, any may learn of its fence first.
+		String[] readers = { "0 ASKED by=a id=1 mode=READ key=k", "3 ASKED by=b id=2 mode=READ key=k",
+				"10 GRANTED id=1 fence=5", "20 GRANTED id=2 fence=4", "30 RELEASING id=1", "31 RELEASING id=2" };
+		accepts(readers);
+		refuses(2, and(readers, "25 ASKED by=b id=3 mode=READ key=k", "26 GRANTED id=3 fence=5", "27 RELEASING id=3"));
+	}
+
+	// 3
+
+	@Test
+	@DisplayName("3: a lease that ends before its time without a cause is refused: something that was over ended it")
+	void lostWithoutCause() {
+		String[] lost = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k lease=300", "10 GRANTED id=1 fence=64 until=300" };
+		refuses(3, and(lost, "100 LOST id=1 until=300"));
+		accepts(and(lost, "300 LOST id=1 until=300"));
+		accepts(and(lost, "100 LOST id=1 until=300", "50 FORCED mode=EXCLUSIVE key=k"));
+		refuses(3, and(lost, "100 LOST id=1 until=300", "150 FORCED mode=EXCLUSIVE key=k"));
+		accepts(and(lost, "100 LOST id=1 until=300", "90 SHUT_DOWN by=a"));
+		refuses(3, and(lost, "100 LOST id=1 until=300", "90 SHUT_DOWN by=b"));
+		// Half of its lease is enough to try again.
+		refuses(3, and(lost, "300 LOST id=1 until=300 why=RENEWED", "90 TROUBLE by=a until=149"));
+		accepts(and(lost, "300 LOST id=1 until=300 why=RENEWED", "90 TROUBLE by=a until=150"));
+		accepts(and(lost, "300 LOST id=1 until=300 why=RENEWED", "90 PAUSED by=a until=200"));
+	}
+
+	@Test
+	@DisplayName("3: what is over is held no more, ends once, and does not live on where it was taken away")
+	void overIsOver() {
+		refuses(3, and(IN_TURN, "221 HELD id=2 until=600"));
+		refuses(3, and(IN_TURN, "231 RELEASED id=2 why=RELEASED"));
+		accepts(and(IN_TURN, "231 RELEASED id=2 why=ALREADY_RELEASED"));
+		refuses(3, and(IN_TURN, "300 REPEATED id=1 why=owner:none->1"));
+		accepts(and(IN_TURN, "300 REPEATED id=1"));
+		refuses(3, "0 ASKED by=a id=1 mode=EXCLUSIVE key=k lease=300", "10 GRANTED id=1 fence=64 until=300",
+				"20 DATA_LOST", "400 RELEASING id=1", "401 RELEASED id=1 why=RELEASED");
+		accepts("0 ASKED by=a id=1 mode=EXCLUSIVE key=k lease=300", "10 GRANTED id=1 fence=64 until=300",
+				"20 DATA_LOST", "21 GRANTED_AGAIN id=1", "400 RELEASING id=1", "401 RELEASED id=1 why=RELEASED");
+	}
+
+	// 4
+
+	@Test
+	@DisplayName("4: what is stored without an end, or for nobody when all is quiet, is refused")
+	void stored() {
+		refuses(4, and(IN_TURN, "100 STORED mode=EXCLUSIVE key=k why=OWNER until=-1"));
+		accepts(and(IN_TURN, "100 STORED mode=PERMITS key=k why=LIMIT until=-1"));
+		accepts(and(IN_TURN, "100 STORED mode=EXCLUSIVE key=k why=HELD permits=1 until=300"));
+		refuses(4, and(IN_TURN, "260 STORED mode=EXCLUSIVE key=k why=HELD permits=1 until=300"));
+		refuses(4, and(IN_TURN, "260 STORED mode=EXCLUSIVE key=k why=WAITING permits=1 until=300"));
+		accepts(and(IN_TURN, "260 STORED mode=EXCLUSIVE key=k why=FENCE until=300"));
+		String[] held = { "0 ASKED by=a id=1 mode=PERMITS key=k permits=2 limit=3 lease=300",
+				"10 GRANTED id=1 until=310", "20 QUIET" };
+		accepts(and(held, "30 STORED mode=PERMITS key=k why=HELD permits=2 until=310"));
+		refuses(4, and(held, "30 STORED mode=PERMITS key=k why=HELD permits=3 until=310"));
+	}
+
+	// 5
+
+	@Test
+	@DisplayName("5: a wait that ends late is refused, unless its process stood still meanwhile")
+	void lateAnswer() {
+		String asked = "0 ASKED by=a id=1 mode=EXCLUSIVE key=k until=500";
+		String trouble = "0 TROUBLE by=a until=2000";
+		accepts(asked, "750 REFUSED id=1 why=STORE", trouble);
+		refuses(5, asked, "751 REFUSED id=1 why=STORE", trouble);
+		accepts(asked, "900 REFUSED id=1 why=STORE", trouble, "300 PAUSED by=a until=450");
+		refuses(5, asked, "901 REFUSED id=1 why=STORE", trouble, "300 PAUSED by=a until=450");
+		refuses(5, asked, "900 REFUSED id=1 why=STORE", trouble, "300 PAUSED by=b until=450");
+		refuses(5, asked, "760 FAULTS_OVER");
+		accepts(asked, "740 FAULTS_OVER");
+		accepts(asked, "100 CRASHED by=a", "800 QUIET");
+		refuses(5, "0 ASKED by=a id=1 mode=EXCLUSIVE key=k", "800 QUIET");
+	}
+
+	@Test
+	@DisplayName("5: an interrupt that ends no wait is refused")
+	void interrupt() {
+		String asked = "0 ASKED by=a id=1 mode=EXCLUSIVE key=k";
+		accepts(asked, "100 INTERRUPTED id=1", "350 REFUSED id=1 why=INTERRUPTED");
+		refuses(5, asked, "100 INTERRUPTED id=1", "351 REFUSED id=1 why=INTERRUPTED");
+	}
+
+	// 6
+
+	@Test
+	@DisplayName("6: a wait for what is free is refused, when the faults are over")
+	void progress() {
+		String[] waits = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k lease=300", "10 GRANTED id=1 fence=64 until=310",
+				"100 RELEASING id=1", "50 ASKED by=b id=2 mode=EXCLUSIVE key=k lease=300" };
+		// A lease, a poll and the slack are 650.
+		accepts(and(waits, "20 FAULTS_OVER", "750 GRANTED id=2 fence=65", "760 RELEASING id=2"));
+		refuses(6, and(waits, "20 FAULTS_OVER", "751 GRANTED id=2 fence=65", "760 RELEASING id=2"));
+		accepts(and(waits, "200 FAULTS_OVER", "751 GRANTED id=2 fence=65", "760 RELEASING id=2"));
+		accepts(and(waits, "751 GRANTED id=2 fence=65", "760 RELEASING id=2"));
+		accepts(and(waits, "20 FAULTS_OVER", "20 OUTAGE by=b until=105", "755 GRANTED id=2 fence=65",
+				"760 RELEASING id=2"));
+		// Others had it in between.
+		accepts(and(waits, "20 FAULTS_OVER", "751 GRANTED id=2 fence=66", "760 RELEASING id=2",
+				"200 ASKED by=a id=3 mode=EXCLUSIVE key=k", "300 GRANTED id=3 fence=65", "310 RELEASING id=3"));
+		// One that waits for other keys, too, may have it.
+		accepts(and(waits, "20 FAULTS_OVER", "751 GRANTED id=2 fence=66", "760 RELEASING id=2",
+				"200 ASKED by=a id=3 mode=EXCLUSIVE key=k why=PART", "310 REFUSED id=3 why=TIMED_OUT"));
+	}
+
+	@Test
+	@DisplayName("6: permits are not free for who wants more than are left")
+	void progressOfPermits() {
+		String[] waits = { "0 FAULTS_OVER", "0 ASKED by=a id=1 mode=PERMITS key=k permits=2 limit=3 lease=3000",
+				"10 GRANTED id=1 until=3010", "50 ASKED by=b id=2 mode=PERMITS key=k permits=2 limit=3 lease=300",
+				"5000 RELEASING id=1", "5001 GRANTED id=2", "5002 RELEASING id=2" };
+		accepts(waits);
+		refuses(6, and(waits, "60 ASKED by=b id=3 mode=PERMITS key=j permits=1 limit=3 lease=300", "1000 GRANTED id=3",
+				"1001 RELEASING id=3"));
+	}
+
+	// 7
+
+	@Test
+	@DisplayName("7: a renewal of what is over, and what is left by the end, is refused")
+	void renewals() {
+		refuses(7, and(IN_TURN, "201 RENEWAL by=a id=1"));
+		accepts(and(IN_TURN, "200 RENEWAL by=a id=1"));
+		refuses(7, and(IN_TURN, "201 RENEWAL by=a id=nobody"));
+		refuses(7, and(IN_TURN, "261 LEFT by=a why=subscriptions permits=1"));
+	}
+
+	// 8
+
+	@Test
+	@DisplayName("8: a refusal for a reason that was not is refused")
+	void reasons() {
+		String asked = "10 ASKED by=a id=1 mode=EXCLUSIVE key=k user=u until=500";
+		String other = "0 ASKED by=b id=2 mode=EXCLUSIVE key=k";
+		refuses(8, asked, "100 REFUSED id=1 why=STORE");
+		accepts(asked, "100 REFUSED id=1 why=STORE", "50 TROUBLE by=a until=60");
+		refuses(8, asked, "100 REFUSED id=1 why=STORE", "50 TROUBLE by=b until=60");
+		refuses(8, asked, "100 REFUSED id=1 why=INTERRUPTED");
+		refuses(8, asked, "100 REFUSED id=1 why=SHUTDOWN");
+		accepts(asked, "100 REFUSED id=1 why=SHUTDOWN", "50 SHUT_DOWN by=a");
+		refuses(8, asked, "100 REFUSED id=1 why=SELF_BLOCKED");
+		accepts(asked, "100 REFUSED id=1 why=SELF_BLOCKED", "0 ASKED by=a id=2 mode=READ key=k user=u",
+				"5 GRANTED id=2 fence=1", "105 RELEASING id=2");
+		refuses(8, asked, "100 REFUSED id=1 why=LOST");
+		accepts(asked, "100 REFUSED id=1 why=LOST", "0 ASKED by=a id=2 mode=EXCLUSIVE key=k", "1 GRANTED id=2 until=5",
+				"5 LOST id=2 until=5");
+		refuses(8, asked, "100 REFUSED id=1 why=NullPointerException");
+		refuses(8, "0 ASKED by=a id=1 mode=PERMITS key=k permits=2 limit=3", "100 REFUSED id=1 why=EXCEEDS_LIMIT");
+		accepts("0 ASKED by=a id=1 mode=PERMITS key=k permits=2 limit=3", "100 REFUSED id=1 why=EXCEEDS_LIMIT",
+				"50 LIMIT key=k limit=1 until=51");
+		refuses(8, other, asked, "1 GRANTED id=2", "90 REFUSED id=2 why=STORE", "100 REFUSED id=1 why=TIMED_OUT");
+	}
+
+	@Test
+	@DisplayName("8: the store's trouble is not somebody else who has it")
+	void timeOuts() {
+		String asked = "2000 ASKED by=a id=1 mode=EXCLUSIVE key=k until=2500";
+		String refused = "2500 REFUSED id=1 why=TIMED_OUT";
+		String[] other = { "1900 ASKED by=b id=2 mode=EXCLUSIVE key=k", "1910 GRANTED id=2", "2600 RELEASING id=2" };
+		refuses(8, asked, refused);
+		refuses(8, asked, refused, "0 ASKED by=b id=2 mode=EXCLUSIVE key=k", "1 GRANTED id=2", "2 RELEASING id=2");
+		accepts(and(other, asked, refused));
+		refuses(8, and(other, asked, refused, "1950 OUTAGE by=a until=2500"));
+		accepts(and(other, asked, refused, "1950 OUTAGE by=a until=2400"));
+		accepts(and(other, asked, refused, "1950 OUTAGE by=b until=2500"));
+	}
+
+	@Test
+	@DisplayName("8: held until its release, and told to be lost, is refused")
+	void toldToBeLost() {
+		String[] held = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k lease=300", "10 GRANTED id=1 fence=64 until=300" };
+		refuses(8, and(held, "100 RELEASING id=1", "101 RELEASED id=1 why=LOST"));
+		accepts(and(held, "400 RELEASING id=1 until=300", "401 RELEASED id=1 why=LOST"));
+	}
+
+	private static String[] and(String[] some, String... more) {
+		return Stream.of(some, more).flatMap(Stream::of).toArray(String[]::new);
+	}
+
+	private static List<String> check(String... lines) {
+		return Checker.check(Stream.of(lines).map(Event::parse).toList(), SLACK, POLL);
+	}
+
+	private static void accepts(String... lines) {
+		assertThat(check(lines)).isEmpty();
+	}
+
+	private static void refuses(int property, String... lines) {
+		assertThat(check(lines)).isNotEmpty()
+			.allSatisfy((violation) -> assertThat(violation).startsWith("property " + property + ": "));
+	}
+
+}

@@ -1,0 +1,120 @@
+package io.holdfast.history;
+
+import java.util.ArrayList;
+import java.util.List;
+
+import io.holdfast.history.Event.Mode;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a history tells of one request, and of the lease that came of it.
+ */
+final class Request {
+
+	/** More than any clock shows. */
+	static final long NEVER = Long.MAX_VALUE / 4;
+
+	/** How many permits a whole lock counts for; a reader counts for one. */
+	static final long WHOLE = 1_000_000_000;
+
+	final Event asked;
+
+	long interruptedAt = NEVER;
+
+	/** When it was granted or refused. */
+	long answeredAt = NEVER;
+
+	@Nullable Event granted;
+
+	@Nullable Event refused;
+
+	/** When the store last granted what it had granted before. */
+	long grantedAgainAt = Long.MIN_VALUE;
+
+	final List<Event> shrinks = new ArrayList<>(0);
+
+	/** When its user began to release it, or learnt that it is lost. */
+	long endedAt = NEVER;
+
+	/** Until when it was held if that does not end it before; 0 if it was at its end. */
+	long heldUntil;
+
+	@Nullable Event lost;
+
+	@Nullable Event releasing;
+
+	final List<Event> answers = new ArrayList<>(1);
+
+	long retainedUntil;
+
+	/** What it is nested in, directly or not; itself if it is not nested. */
+	Request root = this;
+
+	/** When the last of all that share one hold ended. Of a root. */
+	long holdEnd;
+
+	/** When the last of them was released or known to be lost. Of a root. */
+	long usedUntil;
+
+	Request(Event asked) {
+		this.asked = asked;
+	}
+
+	boolean isWhole() {
+		return this.asked.mode() == Mode.EXCLUSIVE || this.asked.mode() == Mode.WRITE;
+	}
+
+	boolean isPermits() {
+		return this.asked.mode() == Mode.PERMITS;
+	}
+
+	boolean isPart() {
+		return this.asked.why().equals("PART");
+	}
+
+	/** Locks of all modes share their keys, semaphores have others. */
+	String group() {
+		return (isPermits() ? "semaphore " : "lock ") + this.asked.key();
+	}
+
+	static String group(Event event) {
+		return ((event.mode() == Mode.PERMITS) ? "semaphore " : "lock ") + event.key();
+	}
+
+	/** Whether it began a hold, and not entered one that was there. */
+	boolean isHold() {
+		return this.granted != null && this.root == this;
+	}
+
+	/** How many permits it counts for at a time. */
+	long weight(long at) {
+		if (!isPermits()) {
+			return isWhole() ? WHOLE : 1;
+		}
+		long weight = this.asked.permits();
+		for (Event shrink : this.shrinks) {
+			weight = (shrink.at() <= at) ? Math.min(weight, shrink.permits()) : weight;
+		}
+		return weight;
+	}
+
+	long limit() {
+		return isPermits() ? this.asked.limit() : WHOLE;
+	}
+
+	long begin() {
+		return (this.granted != null) ? this.granted.at() : NEVER;
+	}
+
+	/** The earlier of its validity's end and the start of its release. */
+	long end() {
+		return (this.heldUntil != 0) ? Math.min(this.endedAt, this.heldUntil) : this.endedAt;
+	}
+
+	@Override
+	public String toString() {
+		return "[" + this.asked + ((this.granted != null) ? " | " + this.granted : "")
+				+ ((this.refused != null) ? " | " + this.refused : "") + " | ends at " + end() + "]";
+	}
+
+}
