@@ -47,8 +47,8 @@ public final class HoldfastObservationAutoConfiguration {
 		@ConditionalOnBean({ LeaseBeanPostProcessor.class, ObservationRegistry.class })
 		@ConditionalOnMissingBean(MethodObserver.class)
 		MethodObservations holdfastMethodObservations(ObservationRegistry registry,
-				ObjectProvider<MethodObservationConvention> convention) {
-			return new MethodObservations(registry, convention.getIfAvailable());
+				ObjectProvider<MethodObservationConvention> conventions) {
+			return new MethodObservations(registry, conventions.orderedStream().findFirst().orElse(null));
 		}
 
 	}

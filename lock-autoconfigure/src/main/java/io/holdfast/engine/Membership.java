@@ -73,6 +73,10 @@ final class Membership {
 	}
 
 	private void refreshAfter(long nanos) {
+		if (this.timer != null) {
+			// There may be one of an earlier time, which was left and joined again.
+			this.timer.cancel();
+		}
 		this.timer = this.engine.scheduler.schedule(() -> this.engine.call(this::refresh), nanos);
 	}
 

@@ -7,6 +7,15 @@
 -- or writers that have it, length of their queue, how many of them are named, the entry of each and the milliseconds until
 -- its lease ends, how many of the queue are named, the entry of each, the entry of each in the other queue}.
 
+-- What somebody else put beside the key, for those who watch, keeps nobody from seeing who has it.
+local function read(nothing, ...)
+  local reply = redis.pcall(...)
+  if type(reply) == 'table' and reply.err then
+    return ARGV[1] and string.find(reply.err, 'WRONGTYPE', 1, true) and nothing or redis.call(...)
+  end
+  return reply
+end
+
 local owner, ttl, shared = redis.pcall('GET', KEYS[1]), 0, 0
 if type(owner) == 'table' then
   if not string.find(owner.err, 'WRONGTYPE', 1, true) then
@@ -23,12 +32,12 @@ if type(owner) == 'table' then
 elseif owner then
   ttl = redis.call('PTTL', KEYS[1])
 end
-local fence = tonumber(redis.call('GET', KEYS[3]) or 0) or 0
+local fence = tonumber(read('0', 'GET', KEYS[3]) or 0) or 0
 if not (fence >= 0 and fence < 9e18) then
   -- Somebody wrote there what is no fence.
   fence = 0
 end
-local result = { owner, ttl, string.format('%.0f', fence), redis.call('ZCARD', KEYS[2]), shared }
+local result = { owner, ttl, string.format('%.0f', fence), read(0, 'ZCARD', KEYS[2]), shared }
 if not ARGV[1] then
   return result
 end
@@ -50,11 +59,11 @@ if shared == 1 then
     holders[i] = holders[i] - now
   end
 end
-result[7] = redis.call('ZCARD', KEYS[4])
+result[7] = read(0, 'ZCARD', KEYS[4])
 result[8] = #holders / 2
 append(holders)
-local queue = redis.call('ZRANGE', KEYS[2], 0, ARGV[1] - 1)
+local queue = read({}, 'ZRANGE', KEYS[2], 0, ARGV[1] - 1)
 table.insert(result, #queue)
 append(queue)
-append(redis.call('ZRANGE', KEYS[4], 0, ARGV[1] - 1))
+append(read({}, 'ZRANGE', KEYS[4], 0, ARGV[1] - 1))
 return result

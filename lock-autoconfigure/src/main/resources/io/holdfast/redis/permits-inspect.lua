@@ -19,6 +19,15 @@ if type(holders) == 'table' then
   holders = 0
 end
 
+-- What somebody else put beside the key, for those who watch, keeps nobody from seeing who has it.
+local function read(nothing, ...)
+  local reply = redis.pcall(...)
+  if type(reply) == 'table' and reply.err then
+    return ARGV[3] ~= '0' and string.find(reply.err, 'WRONGTYPE', 1, true) and nothing or redis.call(...)
+  end
+  return reply
+end
+
 -- Nil for what somebody wrote there that is no number of permits.
 local function number(text)
   local permits = text and string.find(text, '^%d+$') and tonumber(text)
@@ -33,7 +42,7 @@ local function sum(from, to)
   return math.min(permits, 2147483647)
 end
 
-local used = number(redis.call('HGET', KEYS[3], 'used'))
+local used = number(read('', 'HGET', KEYS[3], 'used'))
 if holders == 0 then
   used = 0
 elseif used then
@@ -42,9 +51,9 @@ else
   used = sum('(' .. now, '+inf')
 end
 
-local limit = ARGV[1] == 'S' and number(redis.call('GET', KEYS[4])) or false
-local asked = number(redis.call('HGET', KEYS[3], 'asked')) or 0
-local result = { limit, asked, used, holders, redis.call('ZCARD', KEYS[2]), 0 }
+local limit = ARGV[1] == 'S' and number(read('', 'GET', KEYS[4])) or false
+local asked = number(read('', 'HGET', KEYS[3], 'asked')) or 0
+local result = { limit, asked, used, holders, read(0, 'ZCARD', KEYS[2]), 0 }
 if holders > 0 then
   local first = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[2])
   result[6] = #first / 2
@@ -54,7 +63,7 @@ if holders > 0 then
   end
 end
 if ARGV[3] ~= '0' then
-  for _, entry in ipairs(redis.call('ZRANGE', KEYS[2], 0, ARGV[3] - 1)) do
+  for _, entry in ipairs(read({}, 'ZRANGE', KEYS[2], 0, ARGV[3] - 1)) do
     table.insert(result, entry)
   end
 end

@@ -13,9 +13,11 @@ import io.holdfast.engine.ObservedRequest;
 import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.memory.MemoryLeases;
 import io.holdfast.observation.DefaultLeaseObservationConvention;
+import io.holdfast.observation.DefaultMethodObservationConvention;
 import io.holdfast.observation.HoldfastObservationDocumentation;
 import io.holdfast.observation.LeaseMeters;
 import io.holdfast.observation.LeaseObservationConvention;
+import io.holdfast.observation.MethodObservationConvention;
 import io.holdfast.observation.LeaseObservations;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.observation.DefaultMeterObservationHandler;
@@ -133,6 +135,14 @@ class ObservationAutoConfigurationTests {
 			assertThat(context.getBean(MeterRegistry.class).find("holdfast.lock.hold").timers()).isEmpty();
 			assertThat(context).hasSingleBean(LeaseMeters.class).hasBean("ownMeters");
 		});
+	}
+
+	@Test
+	@DisplayName("Of several conventions for methods the first is taken, as of those for leases")
+	void severalConventions() {
+		this.runner.withBean("second", MethodObservationConvention.class, DefaultMethodObservationConvention::new)
+			.withBean("first", MethodObservationConvention.class, DefaultMethodObservationConvention::new)
+			.run((context) -> assertThat(context).hasNotFailed());
 	}
 
 	/** As Boot makes them for an application with Actuator. */

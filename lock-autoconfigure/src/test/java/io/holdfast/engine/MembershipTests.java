@@ -148,4 +148,23 @@ class MembershipTests extends ScriptedEngine {
 		assertThat(this.store.sent()).singleElement().asString().startsWith("join shop");
 	}
 
+	@Test
+	@DisplayName("one that goes on while its last word is not answered says so once in a minute, as before")
+	void joinsAgainMeanwhile() {
+		introduce();
+		ScriptedStore.Command first = this.store.last("join");
+		this.engine.shutDown(Duration.ZERO);
+		this.engine.resume();
+		this.store.elapse(0);
+		answer();
+		first.done(null);
+		this.store.elapse(0);
+		this.store.sent();
+		this.store.elapse(REFRESH);
+		assertThat(this.store.sent()).hasSize(1);
+		answer();
+		this.store.elapse(REFRESH);
+		assertThat(this.store.sent()).hasSize(1);
+	}
+
 }

@@ -117,6 +117,38 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	}
 
 	@Test
+	@DisplayName("what is held is told also if somebody else put something beside its key")
+	void tellsOfWhatHasOtherThingsBesideIt() {
+		String lockKey = this.redis.keyPrefix() + PREFIX + "lock:" + KEY;
+		PermitKeys semaphore = PermitKeys.ofSemaphore(this.redis.keyPrefix() + PREFIX + "semaphore:" + KEY, false);
+		RedisKeys lock = RedisKeys.of(lockKey, false);
+		PermitKeys readWrite = PermitKeys.ofReadWriteLock(lockKey, false);
+		for (String beside : List.of(lock.queue(), lock.fence(), readWrite.queue())) {
+			granted(this.a.acquire(lock(KEY), Ask.forLock(this.a.token("1"), LEASE, CLAIM)));
+			replaceByList(beside);
+			Standing standing = get(this.a.store.fleet().look(Family.LOCKS, KEY, 10));
+			assertThat(standing.holders()).as(beside)
+				.extracting(Place::instance)
+				.containsExactly(InstanceStore.shown(this.a.id));
+			this.redis.template().delete(List.of(beside, lockKey));
+		}
+		for (String beside : List.of(semaphore.queue(), semaphore.state(), semaphore.own())) {
+			granted(this.a.acquire(SEMAPHORE, new Ask(this.a.token("1"), 2, 5, true, null, LEASE, CLAIM)));
+			replaceByList(beside);
+			Standing standing = get(this.a.store.fleet().look(Family.SEMAPHORES, KEY, 10));
+			assertThat(standing.used()).as(beside).isEqualTo(2);
+			assertThat(standing.holders()).extracting(Place::instance).containsExactly(InstanceStore.shown(this.a.id));
+			this.redis.template()
+				.delete(List.of(semaphore.holders(), semaphore.queue(), semaphore.state(), semaphore.own()));
+		}
+	}
+
+	private void replaceByList(String key) {
+		this.redis.template().delete(key);
+		this.redis.template().opsForList().rightPush(key, "a list");
+	}
+
+	@Test
 	@DisplayName("where Redis is no cluster, a cursor of another node is refused")
 	void refusesOtherNodes() {
 		assertThatIllegalArgumentException().isThrownBy(() -> this.a.store.fleet().scan(Family.LOCKS, "1-0", 10))
