@@ -350,6 +350,17 @@ public abstract class LeaseStoreContract extends StoreContract {
 	}
 
 	@Test
+	@DisplayName("who comes to a free key has it, if all that waited are gone")
+	void comesAfterInstancesThatAreGone() {
+		assumeTrue(seesWhoIsGone());
+		granted(get(this.a.store.acquire(lock(KEY), Ask.forLock(this.a.token("1"), SHORT, SHORT), true)));
+		busy(this.b.acquire("1"));
+		leave(this.b);
+		elapse(Duration.ofMillis(SHORT + 20));
+		granted(this.c.acquire("1"));
+	}
+
+	@Test
 	@DisplayName("nobody has the key if all that waited are gone")
 	void freesKeyIfAllAreGone() {
 		assumeTrue(seesWhoIsGone());

@@ -1,7 +1,7 @@
 package io.holdfast.redis;
 
-import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.IntStream;
 
 import io.holdfast.testing.RedisServer;
@@ -19,13 +19,13 @@ import static org.awaitility.Awaitility.await;
 
 /**
  * A Redis cluster: one node with all slots is enough to show that no script reaches over
- * two of them.
+ * two of them. Thread-safe.
  */
 final class OneNodeCluster implements AutoCloseable {
 
 	private final RedisServer node;
 
-	private final List<LettuceConnectionFactory> opened = new ArrayList<>();
+	private final List<LettuceConnectionFactory> opened = new CopyOnWriteArrayList<>();
 
 	private @Nullable StringRedisTemplate template;
 
@@ -65,7 +65,7 @@ final class OneNodeCluster implements AutoCloseable {
 	 * The stores of one further test.
 	 * @return what opens them
 	 */
-	TestStores stores() {
+	synchronized TestStores stores() {
 		if (this.template == null) {
 			this.template = new StringRedisTemplate(connectionFactory());
 		}

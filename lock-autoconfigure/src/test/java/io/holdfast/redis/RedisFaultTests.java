@@ -27,6 +27,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 import org.springframework.dao.DataAccessException;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
@@ -46,6 +48,7 @@ import static org.awaitility.Awaitility.await;
  * The store while Redis is down, silent, full, restarted or restricted.
  */
 @WithRedis
+@Execution(ExecutionMode.CONCURRENT)
 class RedisFaultTests {
 
 	private static final String INSTANCE = "0123456789abcdef0123456789abcdef";

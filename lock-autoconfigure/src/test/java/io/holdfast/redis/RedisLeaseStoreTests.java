@@ -17,6 +17,8 @@ import io.holdfast.testing.WithRedis;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -34,6 +36,7 @@ import static org.awaitility.Awaitility.await;
  * The contract of a store in Redis over Lettuce, and what only Redis can show.
  */
 @WithRedis
+@Execution(ExecutionMode.CONCURRENT)
 class RedisLeaseStoreTests extends LeaseStoreContract {
 
 	private final TestRedis redis;

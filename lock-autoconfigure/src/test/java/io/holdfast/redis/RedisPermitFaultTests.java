@@ -29,6 +29,8 @@ import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 import org.springframework.data.redis.connection.RedisServerCommands;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
@@ -46,6 +48,7 @@ import static org.mockito.Mockito.mock;
  * Permits while Redis is full, restricted, forgetful or crowded.
  */
 @WithRedis
+@Execution(ExecutionMode.CONCURRENT)
 class RedisPermitFaultTests {
 
 	private static final Resource SEMAPHORE = new Resource(Kind.SEMAPHORE, "key");

@@ -19,6 +19,8 @@ import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -33,6 +35,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  * The contract of permits in Redis over Lettuce, and what only Redis can show.
  */
 @WithRedis
+@Execution(ExecutionMode.CONCURRENT)
 class RedisPermitStoreTests extends RedisPermitContract {
 
 	private static final List<Resource> BOTH = List.of(SEMAPHORE, READ_WRITE);
