@@ -145,6 +145,23 @@ public abstract class FailOverGraceContract extends StoreContract {
 		assertThat(granted(this.b.acquire(resource, ask(resource, this.b, "1"))).fence()).isGreaterThan(old);
 	}
 
+	@ParameterizedTest
+	@MethodSource("resources")
+	@DisplayName("who waited by what the server knows, but holds already, waits no more")
+	void waitsNoMore(Resource resource) {
+		granted(this.a.acquire(resource, ask(resource, this.a, "1")));
+		busy(this.b.acquire(resource, ask(resource, this.b, "1")));
+		failOver(() -> {
+			this.a.release(resource, ask(resource, this.a, "1"));
+			this.b.awaitWakeUp();
+		});
+		this.a.release(resource, ask(resource, this.a, "1"));
+		assertThat(renew(resource, this.b, "1")).isTrue();
+		granted(this.b.acquire(resource, ask(resource, this.b, "1")));
+		assertThat((resource.kind() == Kind.LOCK) ? this.b.inspect().waiting() : this.b.permits(resource).waiting())
+			.isZero();
+	}
+
 	@Test
 	@DisplayName("one of this instance is not put in a holder's place")
 	void bringsInNobody() {

@@ -239,6 +239,7 @@ public abstract class LeaseStoreContract extends StoreContract {
 		Busy next = busy(reply.next());
 		assertThat(next.fence()).isEqualTo(this.b.awaitWakeUp().fence());
 		assertThat(next.ownerTtlMillis()).isBetween(1L, CLAIM);
+		assertThat(next.foreign()).isFalse();
 		this.b.release("1");
 		assertThat(this.a.awaitWakeUp().token()).isEqualTo(this.a.token("2"));
 	}

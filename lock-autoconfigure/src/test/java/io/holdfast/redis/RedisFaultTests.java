@@ -313,6 +313,18 @@ class RedisFaultTests {
 	}
 
 	@Test
+	@DisplayName("F35 without the right to look at a lease it is not known whether it is lost: its renewal fails")
+	void doesNotTakeMissingRightForLoss() {
+		RedisLeaseStore store = store(factory(this.server.port()));
+		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
+		template().execute((connection) -> connection.execute("ACL", bytes("SETUSER"), bytes("default"), bytes("-get")),
+				true);
+		assertThatExceptionOfType(StoreFailure.class)
+			.isThrownBy(() -> get(store.renew(List.of(renewal("key", INSTANCE + ":1", LEASE)))))
+			.withMessageContaining("does not give the application's user a right");
+	}
+
+	@Test
 	@DisplayName("F32 memory is full: acquire tells so, renew and release still work")
 	void worksWithFullMemory() {
 		RedisLeaseStore store = store(factory(this.server.port()));
