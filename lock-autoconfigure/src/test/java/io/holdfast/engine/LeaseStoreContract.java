@@ -259,6 +259,19 @@ public abstract class LeaseStoreContract extends StoreContract {
 	}
 
 	@Test
+	@DisplayName("a next that waits already, in another way, gets the key and waits no more")
+	void nextThatWaitsAlready() {
+		LeaseStore polling = newPollingStore();
+		granted(this.a.acquire("1"));
+		busy(this.a.acquire("2"));
+		granted(get(polling.release(lock(KEY), Ask.forLock(this.a.token("1"), LEASE, CLAIM),
+				Ask.forLock(this.a.token("2"), LEASE, CLAIM)))
+			.next());
+		assertThat(this.a.inspect().waiting()).isZero();
+		polling.close();
+	}
+
+	@Test
 	@DisplayName("a late copy of a release does not revive a next that is over")
 	void lateReleaseDoesNotReviveNext() {
 		granted(this.a.acquire("1"));
@@ -381,6 +394,7 @@ public abstract class LeaseStoreContract extends StoreContract {
 		busy(this.c.acquire("1"));
 		busy(get(polling.acquire(lock(KEY), Ask.forLock(this.b.token("1"), LEASE, CLAIM), true)));
 		assertThat(polling.isListening()).isFalse();
+		assertThat(this.a.inspect().waiting()).isEqualTo(2);
 		leave(this.b);
 		this.a.release("1");
 		assertThat(this.a.inspect().owner()).isEqualTo(this.b.token("1"));

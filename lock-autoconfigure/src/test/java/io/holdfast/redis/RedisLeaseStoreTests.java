@@ -194,6 +194,20 @@ class RedisLeaseStoreTests extends LeaseStoreContract {
 	}
 
 	@Test
+	@DisplayName("those who wait keep their order when the server's clock is set back")
+	void keepsOrderWhenClockIsSetBack() {
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire("1"));
+		String first = this.b.token("1") + ":5000:s";
+		this.redis.template().opsForZSet().add(queueKey(), first, 8e15);
+		for (int i = 9; i > 0; i--) {
+			busy(this.c.acquire("" + i));
+		}
+		assertThat(this.redis.template().opsForZSet().range(queueKey(), 0, -1)).startsWith(first,
+				this.c.token("9") + ":5000:s", this.c.token("8") + ":5000:s", this.c.token("7") + ":5000:s");
+	}
+
+	@Test
 	@DisplayName("an entry of the queue that nobody understands is dropped")
 	void dropsForeignEntry() {
 		granted(this.a.acquire("1"));

@@ -400,6 +400,21 @@ class RedisPermitStoreTests extends RedisPermitContract {
 	}
 
 	@Test
+	@DisplayName("those who wait keep their order when the server's clock is set back")
+	void keepsOrderWhenClockIsSetBack() {
+		granted(acquire(this.a, "1", LIMIT));
+		busy(acquire(this.b, "1", 1));
+		String queue = keys(SEMAPHORE).queue();
+		String first = this.b.token("1") + ":1:5000:5:s";
+		this.redis.opsForZSet().add(queue, first, 8e15);
+		for (int i = 9; i > 0; i--) {
+			busy(acquire(this.c, "" + i, 1));
+		}
+		assertThat(this.redis.opsForZSet().range(queue, 0, -1)).startsWith(first, this.c.token("9") + ":1:5000:5:s",
+				this.c.token("8") + ":1:5000:5:s", this.c.token("7") + ":1:5000:5:s");
+	}
+
+	@Test
 	@DisplayName("an entry of the queue that nobody understands is dropped")
 	void dropsForeignEntry() {
 		granted(acquire(this.a, "1", 5));
