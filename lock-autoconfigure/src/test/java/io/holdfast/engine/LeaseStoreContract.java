@@ -182,6 +182,7 @@ public abstract class LeaseStoreContract extends StoreContract {
 		Granted granted = granted(this.b.acquire("1"));
 		assertThat(granted.fence()).isEqualTo(wakeUp.fence());
 		assertThat(granted.ttlMillis()).isGreaterThan(CLAIM);
+		assertThat(this.b.inspect().ttlMillis()).isGreaterThan(CLAIM);
 	}
 
 	@Test

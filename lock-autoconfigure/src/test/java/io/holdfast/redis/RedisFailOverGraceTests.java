@@ -11,6 +11,9 @@ import java.util.Set;
 import io.holdfast.engine.FailOverGraceContract;
 import io.holdfast.engine.LeaseStore;
 import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.Renewal;
+import io.holdfast.engine.Resource;
+import io.holdfast.engine.Resource.Kind;
 import io.holdfast.engine.StoreFailure;
 import io.holdfast.redis.RedisLeaseStore.Options;
 import io.holdfast.testing.TestRedis;
@@ -168,6 +171,31 @@ class RedisFailOverGraceTests extends FailOverGraceContract {
 		assertThat(output.toString().split("for [6-9]\\d{3} ms nothing new is granted", -1)).hasSize(2);
 		assertThat(output).contains("holdfast.redis.fail-over-grace");
 		store.close();
+	}
+
+	@Test
+	@DisplayName("nothing is held again where somebody else keeps a sorted set")
+	void leavesOthersSortedSetAlone() {
+		failOver(() -> {
+		});
+		String key = this.prefix + "lock:" + KEY;
+		this.template.opsForZSet().add(key, "Ann", 12);
+		Renewal renewal = new Renewal(new Resource(Kind.READ_WRITE, KEY), this.a.token("1"), 1, GRACE);
+		assertThat(this.a.renew(List.of(renewal))).containsExactly(false);
+		assertThat(this.template.opsForZSet().range(key, 0, -1)).containsExactly("Ann");
+	}
+
+	@Test
+	@DisplayName("as many permits are held again as their holder says, whatever is left of what was known of it")
+	void holdsWhatTheHolderSays() {
+		failOver(() -> {
+		});
+		String token = this.a.token("1");
+		Resource semaphore = new Resource(Kind.SEMAPHORE, KEY);
+		String state = PermitKeys.ofSemaphore(this.prefix + "semaphore:" + KEY, false).state();
+		this.template.opsForHash().put(state, token, "3");
+		assertThat(this.a.renew(List.of(new Renewal(semaphore, token, 1, GRACE)))).containsExactly(true);
+		assertThat(this.a.release(semaphore, Ask.unknown(token, GRACE))).isTrue();
 	}
 
 	@Test

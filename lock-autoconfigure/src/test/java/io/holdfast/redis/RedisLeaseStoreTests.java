@@ -214,6 +214,7 @@ class RedisLeaseStoreTests extends LeaseStoreContract {
 		busy(this.b.acquire("1"));
 		this.redis.template().opsForZSet().add(queueKey(), "whatever", 1);
 		this.redis.template().opsForZSet().add(queueKey(), this.c.token("1") + ":0:s", 2);
+		this.redis.template().opsForZSet().add(queueKey(), this.c.token("2") + ":1000000000000000:s", 3);
 		this.a.release("1");
 		this.b.awaitWakeUp();
 		assertThat(this.redis.template().hasKey(queueKey())).isFalse();
