@@ -201,6 +201,7 @@ class RedisPermitStoreTests extends RedisPermitContract {
 		release(this.a, "2", LIMIT + 1);
 		shrink(this.a, "3", 2, 1);
 		renew(this.a, SEMAPHORE, "3", 1, LEASE);
+		assertThat(allKeys()).isEmpty();
 		state();
 		get(this.a.store.limit(SEMAPHORE, null));
 		assertThat(allKeys()).isEmpty();
@@ -385,6 +386,17 @@ class RedisPermitStoreTests extends RedisPermitContract {
 	private Map<String, String> dump() {
 		return allKeys().stream()
 			.collect(Collectors.toMap((key) -> key, (key) -> Arrays.toString(this.redis.dump(key))));
+	}
+
+	@Test
+	@DisplayName("a semaphore has no exclusive lock beside it: a string in its holders' place is an error")
+	void leavesStringAlone() {
+		String holders = keys(SEMAPHORE).holders();
+		this.redis.opsForValue().set(holders, "somebody's");
+		assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> acquire(this.a, "1", 1));
+		assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> release(this.a, "1", 1));
+		assertThatExceptionOfType(StoreFailure.class).isThrownBy(this::state);
+		assertThat(allKeys()).containsExactly(holders);
 	}
 
 	@Test
