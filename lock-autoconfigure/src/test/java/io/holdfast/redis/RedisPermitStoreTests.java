@@ -110,6 +110,9 @@ class RedisPermitStoreTests extends RedisPermitContract {
 			.containsEntry(this.a.token("2"), "3");
 		assertThat(state.get(this.b.token("1"))).matches("\\d{16}:2:5000:5:s");
 		assertThat(Long.parseLong(state.get("until"))).isBetween(now + LEASE - 5000, now + LEASE + 1000);
+		release(this.a, "2", 3);
+		assertThat(stateOf(SEMAPHORE)).containsOnlyKeys("used", "until", "asked", "fence", this.b.token("1"))
+			.containsEntry(this.b.token("1"), "2");
 	}
 
 	@Test
@@ -142,6 +145,8 @@ class RedisPermitStoreTests extends RedisPermitContract {
 			assertAllLiveFor(resource, LEASE - 5000, LEASE);
 			assertThat(ttls(resource)).doesNotContain(-2L);
 			assertThat(renew(this.a, resource, "1", 1, 3 * LEASE)).isTrue();
+			assertAllLiveFor(resource, 3 * LEASE - 5000, 3 * LEASE);
+			busy(this.c.acquire(resource, writer(this.c, "1")));
 			assertAllLiveFor(resource, 3 * LEASE - 5000, 3 * LEASE);
 			granted(this.b.acquire(resource,
 					new Ask(this.b.token("1"), 1, Resource.ALL, true, null, 4 * LEASE, CLAIM)));
@@ -330,8 +335,23 @@ class RedisPermitStoreTests extends RedisPermitContract {
 		assertThat(renew(this.a, SEMAPHORE, "1", 1, LEASE)).isTrue();
 		assertAllLiveFor(SEMAPHORE, 2 * LEASE - 5000, 2 * LEASE);
 		busy(acquire(this.b, "1", 2));
-		assertThat(stateOf(SEMAPHORE)).containsEntry("used", "4");
+		assertThat(stateOf(SEMAPHORE)).containsEntry("used", "4")
+			.containsOnlyKeys("used", "until", "asked", this.a.token("2"), this.b.token("1"));
 		assertAllLiveFor(SEMAPHORE, 2 * LEASE - 5000, 2 * LEASE);
+	}
+
+	@Test
+	@DisplayName("who waits where nobody holds anything keeps its place when the state is gone")
+	void keepsPlacesWithoutState() {
+		putForeign(KEY, "somebody", null);
+		busy(write(this.b, "1"));
+		busy(write(this.c, "1"));
+		this.redis.delete(keys(READ_WRITE).state());
+		busy(write(this.b, "1"));
+		assertThat(this.redis.opsForZSet().range(keys(READ_WRITE).queue(), 0, -1)).containsExactly(
+				this.b.token("1") + ":1000000000:5000:1000000000:s",
+				this.c.token("1") + ":1000000000:5000:1000000000:s");
+		assertThat(stateOf(READ_WRITE)).containsKeys(this.b.token("1"), this.c.token("1"));
 	}
 
 	@Test
