@@ -18,11 +18,8 @@ end
 
 local owner, ttl, shared = redis.pcall('GET', KEYS[1]), 0, 0
 if type(owner) == 'table' then
-  if not string.find(owner.err, 'WRONGTYPE', 1, true) then
-    return owner
-  end
-  local last = redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')
-  if not string.find(last[1], '^%x+:%d+:%d+$') then
+  local last = string.find(owner.err, 'WRONGTYPE', 1, true) and redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')
+  if not last or not string.find(last[1], '^%x+:%d+:%d+$') then
     return owner
   end
   local time = redis.call('TIME')

@@ -15,11 +15,8 @@ local now = time[1] * 1000000 + time[2]
 -- a sorted set of somebody else's.
 local sharedTtl
 if type(owner) == 'table' then
-  if not string.find(owner.err, 'WRONGTYPE', 1, true) then
-    return owner
-  end
-  local last = redis.call('ZRANGE', lockKey, -1, -1, 'WITHSCORES')
-  if not string.find(last[1], '^%x+:%d+:%d+$') then
+  local last = string.find(owner.err, 'WRONGTYPE', 1, true) and redis.call('ZRANGE', lockKey, -1, -1, 'WITHSCORES')
+  if not last or not string.find(last[1], '^%x+:%d+:%d+$') then
     return owner
   end
   local ttl = last[2] - math.floor(now / 1000)
@@ -71,7 +68,6 @@ local function find(token)
       return i
     end
   end
-  return nil
 end
 
 local function removeAt(i)

@@ -66,7 +66,8 @@ public abstract class FailOverGraceContract extends StoreContract {
 	@DisplayName("nothing new is granted while a holder may not be known, to nobody")
 	void grantsNothing(Resource resource) {
 		failOver(() -> granted(this.a.acquire(resource, ask(resource, this.a, "1"))));
-		assertThat(busy(this.b.acquire(resource, ask(resource, this.b, "1"))).ownerTtlMillis()).isBetween(1L, GRACE);
+		// It begins with the first command.
+		assertThat(busy(this.b.acquire(resource, ask(resource, this.b, "1"))).ownerTtlMillis()).isEqualTo(GRACE);
 		assertThat(busy(this.b.attempt(resource, ask(resource, this.b, "2"))).foreign()).isFalse();
 		busy(newInstance().acquire(resource, ask(resource, this.c, "1")));
 		pass();
@@ -143,6 +144,23 @@ public abstract class FailOverGraceContract extends StoreContract {
 		assertThat(busy(this.b.acquire(resource, ask(resource, this.b, "1"))).fence()).isGreaterThanOrEqualTo(old);
 		pass();
 		assertThat(granted(this.b.acquire(resource, ask(resource, this.b, "1"))).fence()).isGreaterThan(old);
+	}
+
+	@ParameterizedTest
+	@MethodSource("resources")
+	@DisplayName("who waited by what the server knows, but holds already, waits no more")
+	void waitsNoMore(Resource resource) {
+		granted(this.a.acquire(resource, ask(resource, this.a, "1")));
+		busy(this.b.acquire(resource, ask(resource, this.b, "1")));
+		failOver(() -> {
+			this.a.release(resource, ask(resource, this.a, "1"));
+			this.b.awaitWakeUp();
+		});
+		this.a.release(resource, ask(resource, this.a, "1"));
+		assertThat(renew(resource, this.b, "1")).isTrue();
+		granted(this.b.acquire(resource, ask(resource, this.b, "1")));
+		assertThat((resource.kind() == Kind.LOCK) ? this.b.inspect().waiting() : this.b.permits(resource).waiting())
+			.isZero();
 	}
 
 	@Test

@@ -140,7 +140,8 @@ public abstract class FleetStoreContract extends StoreContract {
 		assertThat(standing.fence()).isEqualTo(fence);
 		assertThat(places(standing.holders(), this.a, this.b))
 			.containsExactlyInAnyOrder(this.a.token("1") + " READ_WRITE 1", this.b.token("2") + " READ_WRITE 1");
-		assertThat(standing.holders()).allMatch((place) -> place.ttlMillis() > LEASE - 5000);
+		assertThat(standing.holders()).extracting(Place::ttlMillis)
+			.allSatisfy((ttl) -> assertThat(ttl).isBetween(LEASE - 5000, LEASE));
 		assertThat(places(standing.queue(), this.a, this.c))
 			.containsExactly(this.c.token("3") + " READ_WRITE " + Resource.ALL, this.a.token("4") + " READ_WRITE 1");
 	}
@@ -208,6 +209,11 @@ public abstract class FleetStoreContract extends StoreContract {
 		standing = get(this.c.store.fleet().look(Family.LOCKS, KEY, 3));
 		assertThat(standing).extracting(Standing::holderCount, Standing::waiting).containsExactly(4, 4);
 		assertThat(standing.holders()).hasSize(3);
+		assertThat(standing.queue()).hasSize(3);
+		IntStream.range(0, 5)
+			.forEach((i) -> this.b.acquire(lock("another"), Ask.forLock(this.b.token("" + i), LEASE, CLAIM)));
+		standing = get(this.c.store.fleet().look(Family.LOCKS, "another", 3));
+		assertThat(standing).extracting(Standing::holderCount, Standing::waiting).containsExactly(1, 4);
 		assertThat(standing.queue()).hasSize(3);
 	}
 

@@ -182,6 +182,7 @@ public abstract class LeaseStoreContract extends StoreContract {
 		Granted granted = granted(this.b.acquire("1"));
 		assertThat(granted.fence()).isEqualTo(wakeUp.fence());
 		assertThat(granted.ttlMillis()).isGreaterThan(CLAIM);
+		assertThat(this.b.inspect().ttlMillis()).isGreaterThan(CLAIM);
 	}
 
 	@Test
@@ -239,6 +240,7 @@ public abstract class LeaseStoreContract extends StoreContract {
 		Busy next = busy(reply.next());
 		assertThat(next.fence()).isEqualTo(this.b.awaitWakeUp().fence());
 		assertThat(next.ownerTtlMillis()).isBetween(1L, CLAIM);
+		assertThat(next.foreign()).isFalse();
 		this.b.release("1");
 		assertThat(this.a.awaitWakeUp().token()).isEqualTo(this.a.token("2"));
 	}
@@ -255,6 +257,19 @@ public abstract class LeaseStoreContract extends StoreContract {
 		this.a.release("1");
 		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("2"));
 		assertThat(this.c.wakeUps).isEmpty();
+	}
+
+	@Test
+	@DisplayName("a next that waits already, in another way, gets the key and waits no more")
+	void nextThatWaitsAlready() {
+		LeaseStore polling = newPollingStore();
+		granted(this.a.acquire("1"));
+		busy(this.a.acquire("2"));
+		granted(get(polling.release(lock(KEY), Ask.forLock(this.a.token("1"), LEASE, CLAIM),
+				Ask.forLock(this.a.token("2"), LEASE, CLAIM)))
+			.next());
+		assertThat(this.a.inspect().waiting()).isZero();
+		polling.close();
 	}
 
 	@Test
@@ -350,6 +365,17 @@ public abstract class LeaseStoreContract extends StoreContract {
 	}
 
 	@Test
+	@DisplayName("who comes to a free key has it, if all that waited are gone")
+	void comesAfterInstancesThatAreGone() {
+		assumeTrue(seesWhoIsGone());
+		granted(get(this.a.store.acquire(lock(KEY), Ask.forLock(this.a.token("1"), SHORT, SHORT), true)));
+		busy(this.b.acquire("1"));
+		leave(this.b);
+		elapse(Duration.ofMillis(SHORT + 20));
+		granted(this.c.acquire("1"));
+	}
+
+	@Test
 	@DisplayName("nobody has the key if all that waited are gone")
 	void freesKeyIfAllAreGone() {
 		assumeTrue(seesWhoIsGone());
@@ -369,6 +395,7 @@ public abstract class LeaseStoreContract extends StoreContract {
 		busy(this.c.acquire("1"));
 		busy(get(polling.acquire(lock(KEY), Ask.forLock(this.b.token("1"), LEASE, CLAIM), true)));
 		assertThat(polling.isListening()).isFalse();
+		assertThat(this.a.inspect().waiting()).isEqualTo(2);
 		leave(this.b);
 		this.a.release("1");
 		assertThat(this.a.inspect().owner()).isEqualTo(this.b.token("1"));

@@ -278,6 +278,9 @@ abstract class PermitHoldingContract extends StoreContract {
 		assertThat(state().used()).isEqualTo(2);
 		assertThat(state().holders()).singleElement()
 			.matches((holder) -> holder.permits() == 2 && holder.ttlMillis() > LEASE);
+		shrink(this.a, "1", 2, 1);
+		assertThat(renew(this.a, SEMAPHORE, "1", 5, 2 * LEASE)).isTrue();
+		assertThat(state().used()).isEqualTo(1);
 		assertThat(release(this.a, "1", 5)).isTrue();
 		assertThat(state().used()).isZero();
 	}

@@ -80,6 +80,17 @@ abstract class PermitLimitContract extends PermitQueueContract {
 	}
 
 	@Test
+	@DisplayName("whoever sets a limit lets those in who wait for what has ended")
+	void limitNoticesEnd() {
+		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", LIMIT))));
+		busy(acquire(this.b, "1", 1));
+		elapse(MORE_THAN_SHORT);
+		limit(LIMIT);
+		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
+		assertThat(state().used()).isEqualTo(1);
+	}
+
+	@Test
 	@DisplayName("a limit that is lowered revokes nothing, and lets go only as permits come back")
 	void loweredLimitLetsGo() {
 		granted(acquire(this.a, "1", 3));

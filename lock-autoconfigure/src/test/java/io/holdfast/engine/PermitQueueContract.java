@@ -241,6 +241,7 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 		busy(acquire(this.b, "1", 2));
 		busy(acquire(this.c, "1", 4));
 		busy(get(polling.acquire(SEMAPHORE, ask(this.b, "1", 2), true)));
+		busy(get(polling.acquire(SEMAPHORE, ask(this.b, "1", 2), true)));
 		busy(get(polling.acquire(SEMAPHORE, ask(this.b, "2", 1), true)));
 		assertThat(polling.isListening()).isFalse();
 		assertThat(state().waiting()).isEqualTo(3);

@@ -97,13 +97,16 @@ record Mutant(String file, int line, String original, String changed, String tex
 	 * @return the name
 	 */
 	String name() {
-		return this.file + ": " + this.original + " => " + this.changed;
+		return this.file + ": " + change();
+	}
+
+	private String change() {
+		return this.original + " => " + (this.changed.isEmpty() ? "(removed)" : this.changed);
 	}
 
 	@Override
 	public String toString() {
-		return this.file + ":" + this.line + ": " + this.original + " => "
-				+ (this.changed.isEmpty() ? "(removed)" : this.changed);
+		return this.file + ":" + this.line + ": " + change();
 	}
 
 }

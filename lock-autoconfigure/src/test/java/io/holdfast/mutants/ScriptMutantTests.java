@@ -2,32 +2,35 @@ package io.holdfast.mutants;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.MalformedURLException;
-import java.net.URL;
+import java.lang.reflect.Field;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
+import java.util.HashMap;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.stream.Stream;
 
+import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.TestFactory;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.platform.engine.CancellationToken;
+import org.junit.platform.engine.DiscoverySelector;
 import org.junit.platform.engine.TestExecutionResult;
 import org.junit.platform.engine.discovery.DiscoverySelectors;
-import org.junit.platform.launcher.LauncherConstants;
 import org.junit.platform.launcher.TestExecutionListener;
 import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
@@ -38,111 +41,150 @@ import org.springframework.dao.DataAccessException;
 import org.springframework.data.redis.core.RedisCallback;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 /**
  * Changes the scripts in one place after the other; each time some test must fail. What
  * no test can notice, because it makes no difference, is listed with the reason in
- * {@code equivalent-mutants.txt}. {@code -Dholdfast.test.mutants=lock-release.lua} names
- * what the place begins with.
+ * {@code equivalent-mutants.txt}. {@code -Dholdfast.test.mutants=lock-release.lua:23}
+ * names what the places begin with, several with commas between. What was seen is written
+ * to {@code target/mutants.txt}.
  */
 @Tag("mutants")
 @WithRedis
 class ScriptMutantTests {
 
-	private static final String PACKAGE = "io/holdfast/redis/";
+	private static final String PACKAGE = "/io/holdfast/redis/";
 
-	/** What is put before a script, and what notices a change of it the soonest. */
-	private static final Map<String, List<String>> SCRIPTS = scripts();
+	private static final Path SEEN = Path.of("target/mutants.txt");
 
-	/** Which tests look at locks, at permits, and at both: the quickest first. */
-	private static final List<String> LOCK_TESTS = List.of("redis.RedisLeaseStoreTests", "redis.ClusterLeaseStoreTests",
-			"redis.RedisFaultTests", "redis.RedisPermitStoreTests", "redis.RedisFleetStoreTests", "faults.RightsTests",
-			"faults.LostDataTests");
+	/** What notices a change, the soonest first; a script is that of the first word. */
+	private static final Map<String, List<String>> TESTS = tests();
 
-	private static final List<String> PERMIT_TESTS = List.of("redis.RedisPermitStoreTests",
-			"redis.ClusterPermitStoreTests", "redis.RedisPermitFaultTests", "redis.RedisLeaseStoreTests",
-			"redis.RedisFleetStoreTests", "faults.RightsTests", "faults.PoolLostDataTests");
-
-	private static final List<String> FLEET_TESTS = List.of("redis.RedisFleetStoreTests",
-			"redis.ClusterFleetStoreTests", "redis.JedisFleetStoreTests", "faults.FleetRightsTests");
+	/** A server that the tests may share: a change can keep it busy for ever. */
+	private static RedisServer server;
 
 	private final TestRedis redis;
 
-	@TempDir
-	Path directory;
+	private final Map<Object, String> scripts = new HashMap<>();
 
-	ScriptMutantTests(TestRedis redis) {
+	ScriptMutantTests(TestRedis redis) throws ReflectiveOperationException {
 		this.redis = redis;
+		for (Object script : Class.forName("io.holdfast.redis.Script").getEnumConstants()) {
+			this.scripts.put(script, new String((byte[]) field(script, "text").get(script), StandardCharsets.UTF_8));
+		}
 	}
 
-	private static Map<String, List<String>> scripts() {
-		Map<String, List<String>> scripts = new LinkedHashMap<>();
-		for (String name : List.of("lock-acquire", "lock-release", "permits-acquire", "permits-release",
-				"permits-shrink", "permits-limit")) {
-			scripts.put(name + ".lua", List.of(name.substring(0, name.indexOf('-')) + "-shared.lua"));
-		}
-		for (String name : List.of("renew", "lock-inspect", "permits-renew", "permits-inspect", "scan", "fleet-join",
-				"fleet-leave", "fleet-members", "fleet-ask", "fleet-answer", "fleet-collect", "confirm")) {
-			scripts.put(name + ".lua", List.of());
-		}
-		return scripts;
+	private static Map<String, List<String>> tests() {
+		List<String> locks = List.of("RedisLeaseStoreTests", "RedisFaultTests", "RedisFailOverGraceTests",
+				"ClusterLeaseStoreTests", "RedisPermitStoreTests", "RedisPermitFaultTests");
+		List<String> permits = List.of("RedisPermitStoreTests", "RedisPermitFaultTests", "RedisFailOverGraceTests",
+				"ClusterPermitStoreTests", "RedisLeaseStoreTests");
+		List<String> fleet = List.of("RedisFleetStoreTests", "ClusterFleetStoreTests");
+		Map<String, List<String>> tests = new HashMap<>();
+		List.of("lock-shared", "lock-acquire", "lock-release", "renew").forEach((file) -> tests.put(file, locks));
+		List.of("shared", "acquire", "release", "shrink", "limit", "renew")
+			.forEach((file) -> tests.put("permits-" + file, permits));
+		tests.put("grace", List.of("RedisFailOverGraceTests", "RedisLeaseStoreTests", "RedisFaultTests"));
+		tests.put("lock-inspect", List.of("RedisFleetStoreTests", "RedisLeaseStoreTests", "RedisPermitStoreTests"));
+		tests.put("permits-inspect", List.of("RedisPermitStoreTests", "RedisFleetStoreTests", "RedisPermitFaultTests"));
+		List.of("scan", "fleet-join", "fleet-leave", "fleet-members", "fleet-ask", "fleet-answer", "fleet-collect")
+			.forEach((file) -> tests.put(file, fleet));
+		List.of("rights", "fleet-rights").forEach((file) -> tests.put(file, List.of("ExaminationTests")));
+		tests.put("confirm", List.of("LettuceConfirmingConnectionTests"));
+		tests.put("ping", List.of("WakeUpListenerTests", "RedisFaultTests"));
+		return tests;
+	}
+
+	@BeforeAll
+	static void startServer() throws IOException {
+		server = RedisServer.start("--lua-time-limit", "500");
+		System.setProperty("holdfast.test.redis", server.host() + ":" + server.port());
+		Files.deleteIfExists(SEEN);
+	}
+
+	@AfterAll
+	static void closeServer() {
+		server.close();
+	}
+
+	@AfterEach
+	void restoreScripts() {
+		this.scripts.forEach(ScriptMutantTests::replace);
 	}
 
 	@TestFactory
 	Stream<DynamicTest> everyChangeIsNoticed() throws IOException {
-		String wanted = System.getProperty("holdfast.test.mutants", "");
+		List<String> wanted = List.of(System.getProperty("holdfast.test.mutants", "").split(","));
 		Set<String> equivalent = equivalent();
-		Set<String> files = new TreeSet<>(SCRIPTS.keySet());
-		SCRIPTS.values().forEach(files::addAll);
 		List<Mutant> mutants = new ArrayList<>();
-		for (String file : files) {
-			mutants.addAll(Mutant.of(file, text(file)));
-		}
+		TESTS.keySet().stream().sorted().forEach((file) -> mutants.addAll(Mutant.of(file + ".lua", text(file))));
 		Set<String> unknown = new HashSet<>(equivalent);
 		mutants.forEach((mutant) -> unknown.remove(mutant.name()));
 		assertThat(unknown).as("equivalent mutants that are none").isEmpty();
-		return mutants.stream()
-			.filter((mutant) -> mutant.toString().startsWith(wanted) && !equivalent.contains(mutant.name()))
-			.filter(this::isValid)
-			.map((mutant) -> DynamicTest.dynamicTest(mutant.toString(),
-					() -> assertThat(failure(mutant)).as("the test that notices " + mutant).isNotNull()));
+		List<Mutant> chosen = mutants.stream()
+			.filter((mutant) -> wanted.stream().anyMatch(mutant.toString()::startsWith))
+			.toList();
+		return Stream.concat(
+				chosen.stream()
+					.flatMap((mutant) -> TESTS.get(file(mutant)).stream())
+					.distinct()
+					.map((test) -> DynamicTest.dynamicTest("without a change: " + test,
+							() -> assertThat(failure(test)).isNull())),
+				chosen.stream()
+					.map((mutant) -> DynamicTest.dynamicTest(mutant.toString(),
+							() -> assertThat(outcome(mutant, equivalent)).isNotEqualTo("OPEN"))));
+	}
+
+	private static String file(Mutant mutant) {
+		return mutant.file().substring(0, mutant.file().indexOf('.'));
+	}
+
+	private String outcome(Mutant mutant, Set<String> equivalent) throws Exception {
+		long begin = System.nanoTime();
+		String outcome = !isValid(mutant) ? "invalid" : equivalent.contains(mutant.name()) ? "equivalent"
+				: Objects.requireNonNullElse(failure(mutant), "OPEN");
+		Duration time = Duration.ofNanos(System.nanoTime() - begin);
+		Files.writeString(SEEN, "%s <- %s (%d ms)%n".formatted(outcome, mutant, time.toMillis()),
+				StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+		return outcome;
+	}
+
+	/** All scripts that a file is part of, with its change. */
+	private Map<Object, String> changed(Mutant mutant) {
+		String original = text(file(mutant));
+		Map<Object, String> changed = new HashMap<>();
+		this.scripts.forEach((script, text) -> {
+			if (text.contains(original)) {
+				changed.put(script, text.replace(original, mutant.text()));
+			}
+		});
+		assertThat(changed).as("scripts with " + mutant.file()).isNotEmpty();
+		return changed;
 	}
 
 	/** Changes after which a script does not even begin to run are none. */
 	private boolean isValid(Mutant mutant) {
-		return SCRIPTS.entrySet()
-			.stream()
-			.filter((script) -> script.getKey().equals(mutant.file()) || script.getValue().contains(mutant.file()))
-			.allMatch((script) -> compiles(script.getKey(), script.getValue(), mutant));
-	}
-
-	private boolean compiles(String file, List<String> before, Mutant mutant) {
-		StringBuilder joined = new StringBuilder();
-		Stream.concat(before.stream(), Stream.of(file))
-			.forEach((part) -> joined.append(part.equals(mutant.file()) ? mutant.text() : text(part)));
-		try {
-			this.redis.template()
-				.execute((RedisCallback<@Nullable String>) (connection) -> connection.scriptingCommands()
-					.scriptLoad(joined.toString().getBytes(StandardCharsets.UTF_8)));
-			return true;
-		}
-		catch (DataAccessException ex) {
-			return false;
-		}
+		return changed(mutant).values().stream().allMatch((text) -> {
+			try {
+				this.redis.template()
+					.execute((RedisCallback<@Nullable String>) (connection) -> connection.scriptingCommands()
+						.scriptLoad(text.getBytes(StandardCharsets.UTF_8)));
+				return true;
+			}
+			catch (DataAccessException ex) {
+				assertThat(ex).hasStackTraceContaining("Error compiling script");
+				return false;
+			}
+		});
 	}
 
 	/** The first test that fails with a mutant. */
 	private @Nullable String failure(Mutant mutant) throws Exception {
-		Path script = this.directory.resolve(PACKAGE + mutant.file());
-		Files.createDirectories(script.getParent());
-		Files.writeString(script, mutant.text());
-		List<String> tests = tests(mutant.file());
-		Thread thread = Thread.currentThread();
-		ClassLoader before = thread.getContextClassLoader();
-		try (MutantLoader loader = new MutantLoader(classPath(), this.directory)) {
-			thread.setContextClassLoader(loader);
-			for (String test : tests) {
-				String failure = run(loader.loadClass("io.holdfast." + test));
+		changed(mutant).forEach(ScriptMutantTests::replace);
+		try {
+			for (String test : TESTS.get(file(mutant))) {
+				String failure = failure(test);
 				if (failure != null) {
 					return failure;
 				}
@@ -150,29 +192,35 @@ class ScriptMutantTests {
 			return null;
 		}
 		finally {
-			thread.setContextClassLoader(before);
-			Files.delete(script);
+			restoreScripts();
 		}
 	}
 
-	private static List<String> tests(String file) {
-		if (file.startsWith("fleet-") || file.startsWith("scan")) {
-			return FLEET_TESTS;
+	/** The first test of a class that fails; not by chance, as it does so again alone. */
+	private @Nullable String failure(String test) {
+		DiscoverySelector all = DiscoverySelectors.selectClass("io.holdfast.redis." + test);
+		for (boolean parallel : List.of(true, false)) {
+			TestIdentifier failed = run(all, parallel);
+			if (failed == null) {
+				return null;
+			}
+			if (run(DiscoverySelectors.selectUniqueId(failed.getUniqueIdObject()), false) != null) {
+				return test + ": " + failed.getDisplayName();
+			}
 		}
-		if (file.equals("confirm.lua")) {
-			return List.of("redis.LettuceConfirmingConnectionTests");
-		}
-		return file.contains("permits") ? PERMIT_TESTS : LOCK_TESTS;
+		return null;
 	}
 
-	private static @Nullable String run(Class<?> test) {
+	private @Nullable TestIdentifier run(DiscoverySelector tests, boolean parallel) {
 		CancellationToken enough = CancellationToken.create();
-		List<String> failures = new ArrayList<>();
+		List<TestIdentifier> failures = new ArrayList<>();
 		LauncherFactory.create()
 			.execute(LauncherExecutionRequestBuilder
 				.request(LauncherDiscoveryRequestBuilder.request()
-					.selectors(DiscoverySelectors.selectClass(test))
-					.configurationParameter(LauncherConstants.STACKTRACE_PRUNING_ENABLED_PROPERTY_NAME, "false")
+					.selectors(tests)
+					.configurationParameter("junit.jupiter.execution.parallel.enabled", "" + parallel)
+					.configurationParameter("junit.jupiter.execution.parallel.config.strategy", "fixed")
+					.configurationParameter("junit.jupiter.execution.parallel.config.fixed.parallelism", "8")
 					.build())
 				.cancellationToken(enough)
 				.listeners(new TestExecutionListener() {
@@ -180,32 +228,58 @@ class ScriptMutantTests {
 					@Override
 					public void executionFinished(TestIdentifier identifier, TestExecutionResult result) {
 						if (result.getStatus() == TestExecutionResult.Status.FAILED) {
-							failures.add(identifier.getDisplayName());
+							synchronized (failures) {
+								failures.add(identifier);
+							}
 							enough.cancel();
 						}
 					}
 
 				})
 				.build());
+		restartIfBusy();
 		return failures.isEmpty() ? null : failures.get(0);
 	}
 
-	private static URL[] classPath() {
-		return Arrays.stream(System.getProperty("java.class.path").split(System.getProperty("path.separator")))
-			.map(Path::of)
-			.map((entry) -> {
-				try {
-					return entry.toUri().toURL();
-				}
-				catch (MalformedURLException ex) {
-					throw new UncheckedIOException(ex);
-				}
-			})
-			.toArray(URL[]::new);
+	private void restartIfBusy() {
+		if (!isAnswered()) {
+			server.restart();
+			await().atMost(Duration.ofSeconds(30)).until(this::isAnswered);
+		}
+	}
+
+	private boolean isAnswered() {
+		try {
+			return this.redis.template()
+				.execute((RedisCallback<@Nullable String>) (connection) -> connection.ping()) != null;
+		}
+		catch (DataAccessException ex) {
+			return false;
+		}
+	}
+
+	private static Field field(Object script, String name) throws ReflectiveOperationException {
+		Field field = script.getClass().getDeclaredField(name);
+		field.setAccessible(true);
+		return field;
+	}
+
+	/** As if the script's file said something else. */
+	private static void replace(Object script, String text) {
+		try {
+			byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+			var sha1 = script.getClass().getDeclaredMethod("sha1", byte[].class);
+			sha1.setAccessible(true);
+			field(script, "text").set(script, bytes);
+			field(script, "digest").set(script, sha1.invoke(null, (Object) bytes));
+		}
+		catch (ReflectiveOperationException ex) {
+			throw new IllegalStateException(ex);
+		}
 	}
 
 	private static String text(String file) {
-		try (var resource = ScriptMutantTests.class.getResourceAsStream("/" + PACKAGE + file)) {
+		try (var resource = ScriptMutantTests.class.getResourceAsStream(PACKAGE + file + ".lua")) {
 			assertThat(resource).as(file).isNotNull();
 			return new String(resource.readAllBytes(), StandardCharsets.UTF_8);
 		}

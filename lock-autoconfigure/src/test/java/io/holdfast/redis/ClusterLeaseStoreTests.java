@@ -10,6 +10,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 import static org.awaitility.Awaitility.await;
 
@@ -17,6 +19,7 @@ import static org.awaitility.Awaitility.await;
  * The contract of exclusive locks in a Redis cluster.
  */
 @WithRedis
+@Execution(ExecutionMode.CONCURRENT)
 class ClusterLeaseStoreTests extends LeaseStoreContract {
 
 	private static OneNodeCluster cluster;

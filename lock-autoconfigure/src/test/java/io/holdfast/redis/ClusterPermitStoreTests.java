@@ -6,6 +6,8 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -13,6 +15,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * The contract of permits in a Redis cluster.
  */
 @WithRedis
+@Execution(ExecutionMode.CONCURRENT)
 class ClusterPermitStoreTests extends RedisPermitContract {
 
 	private static OneNodeCluster cluster;

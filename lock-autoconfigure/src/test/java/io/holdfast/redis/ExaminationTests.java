@@ -17,6 +17,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -38,6 +40,7 @@ import static org.awaitility.Awaitility.await;
  * What is found in a Redis that may harm leases.
  */
 @WithRedis
+@Execution(ExecutionMode.CONCURRENT)
 class ExaminationTests {
 
 	/** All that scripts may lack and that is found out beforehand. */

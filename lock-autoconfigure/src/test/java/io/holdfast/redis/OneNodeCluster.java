@@ -1,7 +1,7 @@
 package io.holdfast.redis;
 
-import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 
 import io.holdfast.testing.RedisCluster;
 import io.holdfast.testing.TestRedis;
@@ -13,13 +13,13 @@ import org.springframework.data.redis.core.StringRedisTemplate;
 
 /**
  * A Redis cluster: one node with all slots is enough to show that no script reaches over
- * two of them.
+ * two of them. Thread-safe.
  */
 final class OneNodeCluster implements AutoCloseable {
 
 	private final RedisCluster cluster;
 
-	private final List<LettuceConnectionFactory> opened = new ArrayList<>();
+	private final List<LettuceConnectionFactory> opened = new CopyOnWriteArrayList<>();
 
 	private @Nullable StringRedisTemplate template;
 
@@ -51,7 +51,7 @@ final class OneNodeCluster implements AutoCloseable {
 	 * The stores of one further test.
 	 * @return what opens them
 	 */
-	TestStores stores() {
+	synchronized TestStores stores() {
 		if (this.template == null) {
 			this.template = new StringRedisTemplate(connectionFactory());
 		}

@@ -27,6 +27,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 import org.springframework.dao.DataAccessException;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
@@ -46,6 +48,7 @@ import static org.awaitility.Awaitility.await;
  * The store while Redis is down, silent, full, restarted or restricted.
  */
 @WithRedis
+@Execution(ExecutionMode.CONCURRENT)
 class RedisFaultTests {
 
 	private static final String INSTANCE = "0123456789abcdef0123456789abcdef";
@@ -307,6 +310,18 @@ class RedisFaultTests {
 		assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> acquire(store, "1"))
 			.withMessageContaining("zrange")
 			.matches((failure) -> !failure.isTemporary() && !failure.getMessage().contains(INSTANCE));
+	}
+
+	@Test
+	@DisplayName("F35 without the right to look at a lease it is not known whether it is lost: its renewal fails")
+	void doesNotTakeMissingRightForLoss() {
+		RedisLeaseStore store = store(factory(this.server.port()));
+		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
+		template().execute((connection) -> connection.execute("ACL", bytes("SETUSER"), bytes("default"), bytes("-get")),
+				true);
+		assertThatExceptionOfType(StoreFailure.class)
+			.isThrownBy(() -> get(store.renew(List.of(renewal("key", INSTANCE + ":1", LEASE)))))
+			.withMessageContaining("does not give the application's user a right");
 	}
 
 	@Test

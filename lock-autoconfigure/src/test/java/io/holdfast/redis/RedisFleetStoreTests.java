@@ -17,6 +17,8 @@ import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -32,6 +34,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
  * What a store in Redis tells of the fleet, and how it looks for that.
  */
 @WithRedis
+@Execution(ExecutionMode.CONCURRENT)
 class RedisFleetStoreTests extends RedisFleetContract {
 
 	private static final RedisScript<Long> POPULATE = RedisScript

@@ -17,6 +17,8 @@ import io.holdfast.testing.WithRedis;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -34,6 +36,7 @@ import static org.awaitility.Awaitility.await;
  * The contract of a store in Redis over Lettuce, and what only Redis can show.
  */
 @WithRedis
+@Execution(ExecutionMode.CONCURRENT)
 class RedisLeaseStoreTests extends LeaseStoreContract {
 
 	private final TestRedis redis;
@@ -191,12 +194,27 @@ class RedisLeaseStoreTests extends LeaseStoreContract {
 	}
 
 	@Test
+	@DisplayName("those who wait keep their order when the server's clock is set back")
+	void keepsOrderWhenClockIsSetBack() {
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire("1"));
+		String first = this.b.token("1") + ":5000:s";
+		this.redis.template().opsForZSet().add(queueKey(), first, 8e15);
+		for (int i = 9; i > 0; i--) {
+			busy(this.c.acquire("" + i));
+		}
+		assertThat(this.redis.template().opsForZSet().range(queueKey(), 0, -1)).startsWith(first,
+				this.c.token("9") + ":5000:s", this.c.token("8") + ":5000:s", this.c.token("7") + ":5000:s");
+	}
+
+	@Test
 	@DisplayName("an entry of the queue that nobody understands is dropped")
 	void dropsForeignEntry() {
 		granted(this.a.acquire("1"));
 		busy(this.b.acquire("1"));
 		this.redis.template().opsForZSet().add(queueKey(), "whatever", 1);
 		this.redis.template().opsForZSet().add(queueKey(), this.c.token("1") + ":0:s", 2);
+		this.redis.template().opsForZSet().add(queueKey(), this.c.token("2") + ":1000000000000000:s", 3);
 		this.a.release("1");
 		this.b.awaitWakeUp();
 		assertThat(this.redis.template().hasKey(queueKey())).isFalse();

@@ -29,6 +29,10 @@ import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.data.redis.connection.RedisServerCommands;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
@@ -46,6 +50,7 @@ import static org.mockito.Mockito.mock;
  * Permits while Redis is full, restricted, forgetful or crowded.
  */
 @WithRedis
+@Execution(ExecutionMode.CONCURRENT)
 class RedisPermitFaultTests {
 
 	private static final Resource SEMAPHORE = new Resource(Kind.SEMAPHORE, "key");
@@ -190,6 +195,17 @@ class RedisPermitFaultTests {
 				.containsExactly(OTHER + ":1");
 		}
 		assertThat(store.isListening()).isFalse();
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "hmget", "zscore", "zcard" })
+	@DisplayName("F35 without the right to look at a lease it is not known whether it is lost: its renewal fails")
+	void doesNotTakeMissingRightForLoss(String command) {
+		allow("~*", "&*", "+@all", "-" + command);
+		RedisLeaseStore store = store(login());
+		acquire(store(factory(this.server.port())), SEMAPHORE, INSTANCE + ":1", 2);
+		assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> renew(store, INSTANCE + ":1", 2, 30_000))
+			.withMessageContaining("does not give the application's user a right");
 	}
 
 	@Test

@@ -19,6 +19,8 @@ import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -33,6 +35,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  * The contract of permits in Redis over Lettuce, and what only Redis can show.
  */
 @WithRedis
+@Execution(ExecutionMode.CONCURRENT)
 class RedisPermitStoreTests extends RedisPermitContract {
 
 	private static final List<Resource> BOTH = List.of(SEMAPHORE, READ_WRITE);
@@ -107,6 +110,9 @@ class RedisPermitStoreTests extends RedisPermitContract {
 			.containsEntry(this.a.token("2"), "3");
 		assertThat(state.get(this.b.token("1"))).matches("\\d{16}:2:5000:5:s");
 		assertThat(Long.parseLong(state.get("until"))).isBetween(now + LEASE - 5000, now + LEASE + 1000);
+		release(this.a, "2", 3);
+		assertThat(stateOf(SEMAPHORE)).containsOnlyKeys("used", "until", "asked", "fence", this.b.token("1"))
+			.containsEntry(this.b.token("1"), "2");
 	}
 
 	@Test
@@ -139,6 +145,8 @@ class RedisPermitStoreTests extends RedisPermitContract {
 			assertAllLiveFor(resource, LEASE - 5000, LEASE);
 			assertThat(ttls(resource)).doesNotContain(-2L);
 			assertThat(renew(this.a, resource, "1", 1, 3 * LEASE)).isTrue();
+			assertAllLiveFor(resource, 3 * LEASE - 5000, 3 * LEASE);
+			busy(this.c.acquire(resource, writer(this.c, "1")));
 			assertAllLiveFor(resource, 3 * LEASE - 5000, 3 * LEASE);
 			granted(this.b.acquire(resource,
 					new Ask(this.b.token("1"), 1, Resource.ALL, true, null, 4 * LEASE, CLAIM)));
@@ -198,6 +206,7 @@ class RedisPermitStoreTests extends RedisPermitContract {
 		release(this.a, "2", LIMIT + 1);
 		shrink(this.a, "3", 2, 1);
 		renew(this.a, SEMAPHORE, "3", 1, LEASE);
+		assertThat(allKeys()).isEmpty();
 		state();
 		get(this.a.store.limit(SEMAPHORE, null));
 		assertThat(allKeys()).isEmpty();
@@ -326,8 +335,23 @@ class RedisPermitStoreTests extends RedisPermitContract {
 		assertThat(renew(this.a, SEMAPHORE, "1", 1, LEASE)).isTrue();
 		assertAllLiveFor(SEMAPHORE, 2 * LEASE - 5000, 2 * LEASE);
 		busy(acquire(this.b, "1", 2));
-		assertThat(stateOf(SEMAPHORE)).containsEntry("used", "4");
+		assertThat(stateOf(SEMAPHORE)).containsEntry("used", "4")
+			.containsOnlyKeys("used", "until", "asked", this.a.token("2"), this.b.token("1"));
 		assertAllLiveFor(SEMAPHORE, 2 * LEASE - 5000, 2 * LEASE);
+	}
+
+	@Test
+	@DisplayName("who waits where nobody holds anything keeps its place when the state is gone")
+	void keepsPlacesWithoutState() {
+		putForeign(KEY, "somebody", null);
+		busy(write(this.b, "1"));
+		busy(write(this.c, "1"));
+		this.redis.delete(keys(READ_WRITE).state());
+		busy(write(this.b, "1"));
+		assertThat(this.redis.opsForZSet().range(keys(READ_WRITE).queue(), 0, -1)).containsExactly(
+				this.b.token("1") + ":1000000000:5000:1000000000:s",
+				this.c.token("1") + ":1000000000:5000:1000000000:s");
+		assertThat(stateOf(READ_WRITE)).containsKeys(this.b.token("1"), this.c.token("1"));
 	}
 
 	@Test
@@ -385,6 +409,17 @@ class RedisPermitStoreTests extends RedisPermitContract {
 	}
 
 	@Test
+	@DisplayName("a semaphore has no exclusive lock beside it: a string in its holders' place is an error")
+	void leavesStringAlone() {
+		String holders = keys(SEMAPHORE).holders();
+		this.redis.opsForValue().set(holders, "somebody's");
+		assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> acquire(this.a, "1", 1));
+		assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> release(this.a, "1", 1));
+		assertThatExceptionOfType(StoreFailure.class).isThrownBy(this::state);
+		assertThat(allKeys()).containsExactly(holders);
+	}
+
+	@Test
 	@DisplayName("what somebody replaced does not fail the renewal of others")
 	void renewsBesideWrongType() {
 		Resource another = new Resource(Resource.Kind.SEMAPHORE, "another");
@@ -394,6 +429,21 @@ class RedisPermitStoreTests extends RedisPermitContract {
 		assertThat(this.a.renew(List.of(new Renewal(SEMAPHORE, this.a.token("1"), 1, LEASE),
 				new Renewal(another, this.a.token("2"), 1, LEASE))))
 			.containsExactly(false, true);
+	}
+
+	@Test
+	@DisplayName("those who wait keep their order when the server's clock is set back")
+	void keepsOrderWhenClockIsSetBack() {
+		granted(acquire(this.a, "1", LIMIT));
+		busy(acquire(this.b, "1", 1));
+		String queue = keys(SEMAPHORE).queue();
+		String first = this.b.token("1") + ":1:5000:5:s";
+		this.redis.opsForZSet().add(queue, first, 8e15);
+		for (int i = 9; i > 0; i--) {
+			busy(acquire(this.c, "" + i, 1));
+		}
+		assertThat(this.redis.opsForZSet().range(queue, 0, -1)).startsWith(first, this.c.token("9") + ":1:5000:5:s",
+				this.c.token("8") + ":1:5000:5:s", this.c.token("7") + ":1:5000:5:s");
 	}
 
 	@Test
