@@ -94,7 +94,6 @@ local function leaveQueue(token, entry)
   redis.call('ZREM', queueKey, entry)
   redis.call('HDEL', stateKey, token)
   waiting = waiting - 1
-  changed = true
 end
 
 local function hold(token, permits, millis)

@@ -49,6 +49,9 @@ abstract class PermitLimitContract extends PermitQueueContract {
 		assertThat(limit(null)).isFalse();
 		assertThat(acquire(this.b, "3", 6)).isEqualTo(new Rejected(5));
 		busy(acquire(this.b, "4", 1));
+		limit(Resource.ALL);
+		assertThat(state().limit()).isEqualTo(Resource.ALL);
+		granted(acquire(this.b, "5", 100));
 	}
 
 	@Test

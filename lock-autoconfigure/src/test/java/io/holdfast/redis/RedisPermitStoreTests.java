@@ -213,6 +213,11 @@ class RedisPermitStoreTests extends RedisPermitContract {
 		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "4", 1))));
 		elapse(MORE_THAN_SHORT);
 		assertThat(allKeys()).isEmpty();
+		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "5", LIMIT))));
+		busy(acquire(this.b, "5", 1));
+		elapse(MORE_THAN_SHORT);
+		release(this.b, "5", 1);
+		assertThat(allKeys()).isEmpty();
 	}
 
 	@Test
@@ -341,6 +346,34 @@ class RedisPermitStoreTests extends RedisPermitContract {
 	}
 
 	@Test
+	@DisplayName("what has ended leaves nothing in the state, and what somebody else wrote among the holders does no harm")
+	void forgetsWhatHasEnded() {
+		PermitKeys keys = keys(SEMAPHORE);
+		granted(acquire(this.b, "1", 1));
+		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", 3))));
+		this.redis.opsForZSet().add(keys.holders(), "somebody's", 12);
+		busy(acquire(this.c, "1", LIMIT));
+		elapse(MORE_THAN_SHORT);
+		assertThat(release(this.c, "1", LIMIT)).isFalse();
+		assertThat(stateOf(SEMAPHORE)).containsOnlyKeys("used", "until", "asked", "fence").containsEntry("used", "1");
+		assertThat(this.redis.opsForZSet().range(keys.holders(), 0, -1)).containsExactly(this.b.token("1") + ":1");
+		this.redis.opsForZSet().add(keys.holders(), "somebody's", 8e12);
+		this.redis.delete(keys.state());
+		granted(acquire(this.c, "2", 1));
+		assertThat(stateOf(SEMAPHORE)).containsEntry("used", "2");
+	}
+
+	@Test
+	@DisplayName("a wait keeps its keys also when the state is gone")
+	void waitsKeepKeysWithoutState() {
+		granted(this.a.acquire(SEMAPHORE, new Ask(this.a.token("1"), LIMIT, LIMIT, true, null, 3000, CLAIM)));
+		busy(acquire(this.c, "1", 1));
+		this.redis.delete(keys(SEMAPHORE).state());
+		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", 1))));
+		assertAllLiveFor(SEMAPHORE, CLAIM, 2 * CLAIM);
+	}
+
+	@Test
 	@DisplayName("who waits where nobody holds anything keeps its place when the state is gone")
 	void keepsPlacesWithoutState() {
 		putForeign(KEY, "somebody", null);
@@ -394,6 +427,9 @@ class RedisPermitStoreTests extends RedisPermitContract {
 				.isThrownBy(() -> get(this.a.store.shrink(resource, ask(this.a, "1", 2), 1)));
 			if (resource.equals(SEMAPHORE)) {
 				assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> get(this.a.store.limit(resource, 1)));
+			}
+			if (which.equals("holders")) {
+				assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> this.a.permits(resource));
 			}
 			if (!which.equals("own")) {
 				// Nothing of it could be counted on.
