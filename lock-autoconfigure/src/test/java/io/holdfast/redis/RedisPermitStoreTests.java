@@ -146,11 +146,12 @@ class RedisPermitStoreTests extends RedisPermitContract {
 			assertThat(ttls(resource)).doesNotContain(-2L);
 			assertThat(renew(this.a, resource, "1", 1, 3 * LEASE)).isTrue();
 			assertAllLiveFor(resource, 3 * LEASE - 5000, 3 * LEASE);
-			busy(this.c.acquire(resource, writer(this.c, "1")));
-			assertAllLiveFor(resource, 3 * LEASE - 5000, 3 * LEASE);
 			granted(this.b.acquire(resource,
 					new Ask(this.b.token("1"), 1, Resource.ALL, true, null, 4 * LEASE, CLAIM)));
 			assertAllLiveFor(resource, 4 * LEASE - 5000, 4 * LEASE);
+			assertThat(renew(this.a, resource, "1", 1, 5 * LEASE)).isTrue();
+			busy(this.c.acquire(resource, writer(this.c, "1")));
+			assertAllLiveFor(resource, 5 * LEASE - 5000, 5 * LEASE);
 		}
 	}
 
