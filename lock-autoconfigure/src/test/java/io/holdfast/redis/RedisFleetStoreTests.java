@@ -11,6 +11,8 @@ import io.holdfast.engine.InstanceInfo;
 import io.holdfast.engine.InstanceStore;
 import io.holdfast.engine.LeaseStore;
 import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.Resource;
+import io.holdfast.engine.Resource.Kind;
 import io.holdfast.redis.RedisLeaseStore.Options;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
@@ -62,6 +64,19 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		assertThat(walk(Family.LOCKS, 100)).containsExactlyInAnyOrder("my:queue", "my:fence", "x:state", "{a}b",
 				"{a}b:mystate", "a{b", "a}");
 		assertThat(walk(Family.SEMAPHORES, 100)).isEmpty();
+	}
+
+	@Test
+	@DisplayName("fences and states, which say nothing of who holds or waits, are not even looked at")
+	void leavesOutWhatSaysNothing() {
+		Resource readWrite = new Resource(Kind.READ_WRITE, "another");
+		granted(this.a.acquire(readWrite, new Ask(this.a.token("1"), 1, Resource.ALL, true, null, LEASE, CLAIM)));
+		granted(this.a.acquire(SEMAPHORE, new Ask(this.a.token("2"), 1, 5, true, null, LEASE, CLAIM)));
+		granted(this.a.acquire("3"));
+		this.a.release("3");
+		assertThat(get(this.a.store.fleet().scan(Family.LOCKS, null, 100)).finds()).extracting("key")
+			.containsExactly("another");
+		assertThat(get(this.a.store.fleet().scan(Family.SEMAPHORES, null, 100)).finds()).hasSize(1);
 	}
 
 	@Test
