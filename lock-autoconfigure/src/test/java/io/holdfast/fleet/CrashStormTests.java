@@ -108,10 +108,10 @@ class CrashStormTests {
 		assertThat(Overlaps.assertWithin(holds(key, survivor, killed), LIMIT)).as("permits held at one moment")
 			.isEqualTo(LIMIT);
 		Hold.assertExclusive(holds(lockKey, lockSurvivor, killed));
-		for (String used : List.of(key, lockKey)) {
-			assertThat(killed.stream().mapToInt((child) -> child.unreleased(used)).sum()).as("holds ended by a kill")
-				.isPositive();
-		}
+		// Of the one or the other: chance decides which of them a kill meets.
+		assertThat(killed.stream().mapToInt((child) -> child.unreleased(key) + child.unreleased(lockKey)).sum())
+			.as("holds ended by a kill")
+			.isPositive();
 	}
 
 	private static List<Hold> holds(String key, Survivor survivor, Collection<Worker> killed) {
