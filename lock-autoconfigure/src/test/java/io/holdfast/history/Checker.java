@@ -193,35 +193,35 @@ public final class Checker {
 	}
 
 	/** When what was stored of a key was lost, or taken from its holders. */
-	private List<Long> cuts(String group) {
-		List<Long> cuts = new ArrayList<>();
+	private List<Cut> cuts(String group) {
+		List<Cut> cuts = new ArrayList<>();
 		for (Type type : List.of(Type.DATA_LOST, Type.FORCED)) {
 			for (Event event : all(type)) {
 				if (event.key().isEmpty() || Request.group(event).equals(group)) {
-					cuts.add(event.at());
+					cuts.add(new Cut(event.at(), Math.max(event.at(), event.until())));
 				}
 			}
 		}
-		cuts.sort(null);
+		cuts.sort(Comparator.comparingLong(Cut::from));
 		return cuts;
 	}
 
 	// 1
 
 	private void judgeOverlaps(String group, List<Request> holds) {
-		List<Long> cuts = cuts(group);
+		List<Cut> cuts = cuts(group);
 		List<Span> spans = new ArrayList<>(holds.size());
 		for (Request hold : holds) {
 			long begin = hold.begin();
 			long end = Math.max(hold.holdEnd, hold.retainedUntil);
-			for (long cut : cuts) {
-				if (hold.asked.at() <= cut && cut < end) {
+			for (Cut cut : cuts) {
+				if (hold.asked.at() <= cut.until() && cut.from() < end) {
 					// It may have been granted before, though its user learns of it
 					// later.
-					if (begin < cut) {
-						spans.add(new Span(hold, begin, cut));
+					if (begin < cut.from()) {
+						spans.add(new Span(hold, begin, cut.from()));
 					}
-					begin = Math.max(begin, cut + hold.asked.lease());
+					begin = Math.max(begin, cut.until() + hold.asked.lease());
 					end = hold.holdEnd;
 				}
 			}
@@ -302,14 +302,14 @@ public final class Checker {
 	// 2
 
 	private void judgeFences(String group, List<Request> all, List<Request> holds) {
-		List<Long> cuts = cuts(group);
+		List<Cut> cuts = cuts(group);
 		List<Request> fenced = holds.stream()
 			.filter((hold) -> hold.granted != null && hold.granted.fence() != 0)
 			.toList();
 		// What was granted before a loss, though its user learns of it later, is out of
 		// the order.
 		Predicate<Request> sure = (hold) -> cuts.stream()
-			.noneMatch((cut) -> hold.asked.at() <= cut && cut <= hold.begin());
+			.noneMatch((cut) -> hold.asked.at() <= cut.until() && cut.from() <= hold.begin());
 		long highest = 0;
 		long highestWhole = 0;
 		for (Request hold : fenced.stream().filter(sure).toList()) {
@@ -355,10 +355,10 @@ public final class Checker {
 				violated(3, "lost although it could be renewed: " + lost + " of " + request);
 			}
 		}
-		for (long cut : cuts(request.group())) {
-			long most = cut + request.asked.lease();
-			if (request.isHold() && request.begin() < cut && request.grantedAgainAt < cut && request.holdEnd > most
-					&& most <= this.lastAt) {
+		for (Cut cut : cuts(request.group())) {
+			long most = cut.until() + request.asked.lease();
+			if (request.isHold() && request.begin() < cut.from() && request.grantedAgainAt < cut.from()
+					&& request.holdEnd > most && most <= this.lastAt) {
 				violated(3, "held on after it was taken away at " + cut + ": " + request);
 			}
 		}
@@ -386,7 +386,8 @@ public final class Checker {
 			.anyMatch((over) -> over.at() >= request.root.asked.at() && over.at() <= at)) {
 			return true;
 		}
-		return cuts(request.group()).stream().anyMatch((cut) -> cut >= request.root.asked.at() && cut <= at)
+		return cuts(request.group()).stream()
+			.anyMatch((cut) -> cut.until() >= request.root.asked.at() && cut.from() <= at)
 				|| happened(Type.SHUT_DOWN, request.asked.by(), Long.MIN_VALUE, at);
 	}
 
@@ -647,6 +648,10 @@ public final class Checker {
 	}
 
 	private record Span(Request hold, long begin, long end) {
+	}
+
+	/** At one moment of that time, nobody knows which. */
+	private record Cut(long from, long until) {
 	}
 
 }

@@ -220,7 +220,10 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		/** An instance began to shut down: by. */
 		SHUT_DOWN,
 
-		/** What was stored was lost: key and mode, or neither for all. */
+		/**
+		 * What was stored was lost: key and mode, or neither for all; at some moment
+		 * before until, at once if that is 0.
+		 */
 		DATA_LOST,
 
 		/**
@@ -229,7 +232,10 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		 */
 		FAILED_OVER,
 
-		/** Somebody's lease was ended in its name: key and mode. */
+		/**
+		 * Somebody's lease was ended in its name: key and mode; until, as when data is
+		 * lost.
+		 */
 		FORCED,
 
 		/**

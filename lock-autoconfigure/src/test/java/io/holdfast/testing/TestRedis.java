@@ -44,6 +44,14 @@ public final class TestRedis implements AutoCloseable {
 	}
 
 	/**
+	 * For a part of a test that is to leave nothing to the next part.
+	 * @return one that its user closes
+	 */
+	public static TestRedis open() {
+		return new TestRedis(SharedRedis.get());
+	}
+
+	/**
 	 * Where the shared Redis listens.
 	 * @return the host
 	 */

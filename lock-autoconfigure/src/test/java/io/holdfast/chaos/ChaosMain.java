@@ -1,0 +1,116 @@
+package io.holdfast.chaos;
+
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.LockMode;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.SemaphoreService;
+import io.holdfast.engine.Idleness;
+import io.holdfast.history.Event;
+import io.holdfast.history.Event.Type;
+import io.holdfast.history.HistoryFile;
+import io.holdfast.testing.TestApplication;
+
+import org.springframework.context.ConfigurableApplicationContext;
+
+/**
+ * Main class of a child JVM: an instance whose threads use locks and semaphores until it
+ * is told to {@code end}, when they are through with what they have, or to
+ * {@code shut-down} around them. Arguments: file of its history, name, seed, threads,
+ * host, port, key prefix, properties.
+ */
+final class ChaosMain {
+
+	private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+	private ChaosMain() {
+	}
+
+	public static void main(String[] args) throws Exception {
+		try (HistoryFile history = new HistoryFile(Path.of(args[0]))) {
+			run(history, args[1], new Random(Long.parseLong(args[2])), Integer.parseInt(args[3]), TestApplication
+				.start(args[4], Integer.parseInt(args[5]), args[6], List.of(args).subList(7, args.length)));
+		}
+		System.out.println("ended");
+		System.exit(0);
+	}
+
+	private static void run(HistoryFile history, String name, Random random, int threads,
+			ConfigurableApplicationContext context) throws Exception {
+		LockService locks = context.getBean(LockService.class);
+		SemaphoreService semaphores = context.getBean(SemaphoreService.class);
+		warmUp(locks, semaphores);
+		AtomicBoolean goesOn = new AtomicBoolean(true);
+		new Stalls((from, until) -> history.write(Event.of(from, Type.PAUSED, name).until(until))).start();
+		List<Thread> users = new ArrayList<>();
+		for (int i = 0; i < threads; i++) {
+			users.add(new Thread(new ChaosUser(name, "u" + i, new Random(random.nextLong()), locks, semaphores, history,
+					goesOn::get)));
+		}
+		users.forEach(Thread::start);
+		System.out.println("ready");
+		BufferedReader input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+		if ("shut-down".equals(input.readLine())) {
+			history.write(Event.of(System.nanoTime(), Type.SHUT_DOWN, name));
+			goesOn.set(false);
+			context.close();
+		}
+		goesOn.set(false);
+		for (Thread user : users) {
+			user.join(PATIENCE.toMillis());
+			if (user.isAlive()) {
+				history.write(left(name, user.getName() + "-did-not-end"));
+			}
+		}
+		if (context.isActive()) {
+			if (!isIdleSoon(locks)) {
+				history.write(left(name, "keys-in-memory"));
+			}
+			context.close();
+		}
+	}
+
+	/** The first of all calls are late because they load what all calls need. */
+	private static void warmUp(LockService locks, SemaphoreService semaphores) {
+		boolean warm = false;
+		while (!warm) {
+			try {
+				for (LockMode mode : LockMode.values()) {
+					locks.acquire(LockRequest.of("warm-up").mode(mode)).close();
+				}
+				semaphores.acquire("warm-up", Wish.LIMIT).close();
+				warm = true;
+			}
+			catch (HoldfastException ex) {
+				// Or late because Redis is.
+			}
+		}
+	}
+
+	private static boolean isIdleSoon(LockService locks) throws InterruptedException {
+		long deadline = System.nanoTime() + PATIENCE.toNanos();
+		while (!Idleness.of(locks)) {
+			if (System.nanoTime() > deadline) {
+				return false;
+			}
+			TimeUnit.MILLISECONDS.sleep(20);
+		}
+		return true;
+	}
+
+	private static Event left(String name, String what) {
+		return Event.of(System.nanoTime(), Type.LEFT, name).why(what).permits(1, 0);
+	}
+
+}

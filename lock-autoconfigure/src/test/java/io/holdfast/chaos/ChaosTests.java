@@ -1,0 +1,33 @@
+package io.holdfast.chaos;
+
+import java.time.Duration;
+
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * A short while of random faults on real processes. {@link ChaosRunTests} is the long
+ * form.
+ */
+@WithRedis
+class ChaosTests {
+
+	/** {@code -Dholdfast.test.seed} of the tests' JVM has other things go wrong. */
+	private static final long SEED = Long.getLong("holdfast.test.seed", 2);
+
+	@Test
+	@DisplayName("what three JVMs do while things go wrong is what must be")
+	void round(TestRedis redis) throws Exception {
+		Figures figures = new Figures();
+		assertThat(new Round(SEED, Duration.ofSeconds(20)).run(new Servers.One(redis.startServer()), figures))
+			.as("seed %d", SEED)
+			.isEmpty();
+		System.out.println(figures);
+		assertThat(figures.granted()).isGreaterThan(100);
+	}
+
+}

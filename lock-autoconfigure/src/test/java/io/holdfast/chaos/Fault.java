@@ -1,0 +1,110 @@
+package io.holdfast.chaos;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import java.util.stream.Stream;
+
+/**
+ * Something that goes wrong.
+ *
+ * @param atMillis when, after the beginning
+ * @param kind what
+ * @param instance with which instance, where that matters
+ * @param millis for how long, where that matters
+ * @param chance whatever else matters
+ */
+record Fault(long atMillis, Kind kind, int instance, int millis, int chance) {
+
+	/** Some last longer than leases do. */
+	private static final int LONGEST = (int) (Wish.LONGEST_LEASE.toMillis() * 3 / 2);
+
+	/**
+	 * Have chance decide what goes wrong.
+	 * @param random chance
+	 * @param kinds what may
+	 * @param time for how long all in all
+	 * @param instances how many instances there are
+	 * @return faults in their order, about one and a half in a second
+	 */
+	static List<Fault> plan(Random random, Set<Kind> kinds, Duration time, int instances) {
+		List<Kind> weighted = kinds.stream()
+			.sorted()
+			.flatMap((kind) -> Stream.generate(() -> kind).limit(kind.weight))
+			.toList();
+		List<Fault> plan = new ArrayList<>();
+		for (long at = random.nextInt(500); at < time.toMillis(); at += 100 + random.nextInt(1100)) {
+			Kind kind = weighted.get(random.nextInt(weighted.size()));
+			int millis = 50 + random.nextInt((random.nextInt(3) == 0) ? LONGEST : LONGEST / 6);
+			plan.add(new Fault(at, kind, random.nextInt(instances), millis, random.nextInt(1000)));
+		}
+		return plan;
+	}
+
+	/** What can go wrong. */
+	enum Kind {
+
+		/** An instance is killed, and another one started in its place. */
+		KILL(2),
+
+		/** An instance is shut down while it is at work, and another one started. */
+		SHUT_DOWN(1),
+
+		/** An instance stands still. */
+		FREEZE(6),
+
+		/** What an instance sends vanishes, and nothing is sent to it. */
+		BLACK_HOLE(4),
+
+		/** An instance's connections are closed, and it gets no others. */
+		DOWN(4),
+
+		/** An instance gets its replies late. */
+		DELAY(4),
+
+		/** A reply is lost, and the connection closed in order. */
+		LOST_REPLY(6),
+
+		/** A reply is lost, and the connection reset. */
+		RESET(6),
+
+		/** The server closes all subscriptions. */
+		KILL_SUBSCRIPTIONS(3),
+
+		/** The server closes all connections. */
+		KILL_CONNECTIONS(2),
+
+		/** The server forgets all scripts. */
+		FLUSH_SCRIPTS(3),
+
+		/** The server stands still. */
+		FREEZE_SERVER(3),
+
+		/**
+		 * The server is killed, and in its place works a replica, or one without data.
+		 */
+		KILL_SERVER(1),
+
+		/** A replica takes over from a server that lives. */
+		FAIL_OVER(2),
+
+		/** Somebody deletes what is stored of a lock or of a semaphore. */
+		DELETE(2),
+
+		/** An operator ends leases by force. */
+		FORCE(2),
+
+		/** An operator sets another limit. */
+		LIMIT(3);
+
+		private final int weight;
+
+		Kind(int weight) {
+			this.weight = weight;
+		}
+
+	}
+
+}

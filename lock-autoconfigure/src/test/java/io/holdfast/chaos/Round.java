@@ -1,0 +1,204 @@
+package io.holdfast.chaos;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.stream.Stream;
+
+import io.holdfast.chaos.Fault.Kind;
+import io.holdfast.history.Checker;
+import io.holdfast.history.Event;
+import io.holdfast.history.Event.Type;
+import io.holdfast.history.HistoryFile;
+import io.holdfast.testing.FaultProxy;
+import io.holdfast.testing.RedisServer;
+
+import org.springframework.util.FileSystemUtils;
+
+/**
+ * Instances use locks and semaphores while things go wrong as a seed has it, then for a
+ * while in peace; what they did is judged when all of it is over. What goes wrong, and
+ * when, is the same for a seed, not what comes of it: these are processes.
+ */
+final class Round {
+
+	private static final int INSTANCES = 3;
+
+	/** How late a wait may end, on a busy machine; and how late a user may learn. */
+	private static final Duration SLACK = Duration.ofSeconds(2);
+
+	private static final Duration HANDOFF = Duration.ofSeconds(2);
+
+	private static final Duration POLL = HANDOFF.plusSeconds(1);
+
+	/** Longer than anybody has to wait for what is free. */
+	private static final Duration PEACE = Wish.LONGEST_LEASE.plus(SLACK).plus(POLL).plusSeconds(2);
+
+	private static final Set<Kind> OF_INSTANCES = EnumSet.range(Kind.KILL, Kind.RESET);
+
+	private static final List<String> PROPERTIES = List.of("holdfast.redis.fail-over-grace=true",
+			"holdfast.redis.longest-lease=" + Wish.LONGEST_LEASE.toMillis() + "ms", "holdfast.lock.lease-time=3s",
+			"holdfast.semaphore.lease-time=3s", "holdfast.wake-up.handoff-timeout=" + HANDOFF.toMillis() + "ms",
+			"logging.level.root=ERROR");
+
+	private static final String KEY_PREFIX = "chaos:";
+
+	private final long seed;
+
+	private final Duration time;
+
+	private final Path directory;
+
+	/** What this process saw. */
+	private final Collection<Event> seen = new ConcurrentLinkedQueue<>();
+
+	/** What happened to all instances. */
+	private final Collection<Event> everybody = new ConcurrentLinkedQueue<>();
+
+	private final Collection<Fault> faults = new ConcurrentLinkedQueue<>();
+
+	private final Collection<Throwable> failures = new ConcurrentLinkedQueue<>();
+
+	/**
+	 * Make one up.
+	 * @param seed what chance begins with
+	 * @param time for how long things go wrong
+	 */
+	Round(long seed, Duration time) {
+		this.seed = seed;
+		this.time = time;
+		try {
+			this.directory = Files.createTempDirectory("holdfast-chaos");
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+	}
+
+	/**
+	 * Run it. Blocks.
+	 * @param servers the Redis, of which nothing else makes use
+	 * @param figures where to count what happened
+	 * @return what must not have happened; the history is kept then, in
+	 * {@code target/chaos}
+	 */
+	List<String> run(Servers servers, Figures figures) throws Exception {
+		new Stalls((from, until) -> this.everybody.add(Event.of(from, Type.TROUBLE, "").until(until))).start();
+		List<String> properties = Stream.concat(servers.properties().stream(), PROPERTIES.stream()).toList();
+		List<Place> places = new ArrayList<>();
+		try (Operator operator = new Operator(servers, KEY_PREFIX, properties, this.seen::add, this.everybody::add)) {
+			Random random = new Random(this.seed);
+			for (int i = 0; i < INSTANCES; i++) {
+				RedisServer master = servers.master();
+				places.add(new Place(this.directory, i, random.nextLong(), FaultProxy.to(master.host(), master.port()),
+						Stream.concat(Stream.of(KEY_PREFIX), properties.stream()).toList(), this.seen::add));
+			}
+			places.forEach(Place::awaitReady);
+			rollFaults(Fault.plan(random, servers.faults(), this.time, INSTANCES), places, operator);
+			operator.clearLimits();
+			this.seen.add(Event.of(System.nanoTime(), Type.FAULTS_OVER, ""));
+			TimeUnit.NANOSECONDS.sleep(lastTrouble() - System.nanoTime());
+			TimeUnit.NANOSECONDS.sleep(PEACE.toNanos());
+			places.forEach((place) -> place.tell("end"));
+			places.forEach(Place::awaitEnded);
+			// What killed instances held ends by itself.
+			TimeUnit.NANOSECONDS.sleep(Wish.LONGEST_LEASE.toNanos());
+			this.seen.add(Event.of(System.nanoTime(), Type.QUIET, ""));
+			operator.look();
+			return judge(places, figures);
+		}
+		finally {
+			places.forEach(Place::close);
+			FileSystemUtils.deleteRecursively(this.directory);
+		}
+	}
+
+	private long lastTrouble() {
+		return Stream.concat(this.seen.stream(), this.everybody.stream())
+			.filter((event) -> event.type() == Type.TROUBLE)
+			.mapToLong(Event::until)
+			.max()
+			.orElse(System.nanoTime());
+	}
+
+	private void rollFaults(List<Fault> plan, List<Place> places, Operator operator) throws InterruptedException {
+		ExecutorService threads = Executors.newCachedThreadPool();
+		try {
+			long begin = System.nanoTime();
+			for (Fault fault : plan) {
+				TimeUnit.NANOSECONDS.sleep(begin + TimeUnit.MILLISECONDS.toNanos(fault.atMillis()) - System.nanoTime());
+				threads.execute(() -> fail(fault, places.get(fault.instance()), operator));
+			}
+		}
+		finally {
+			threads.shutdown();
+		}
+		if (!threads.awaitTermination(5, TimeUnit.MINUTES)) {
+			throw new AssertionError("A fault does not end: " + this.faults);
+		}
+	}
+
+	private void fail(Fault fault, Place place, Operator operator) {
+		boolean ofInstance = OF_INSTANCES.contains(fault.kind());
+		ReentrantLock busy = ofInstance ? place.busy : operator.busy;
+		if (!busy.tryLock()) {
+			return;
+		}
+		this.faults.add(fault);
+		try {
+			if (ofInstance) {
+				place.fail(fault);
+			}
+			else {
+				operator.fail(fault);
+			}
+		}
+		catch (Throwable ex) {
+			this.failures.add(ex);
+		}
+		finally {
+			busy.unlock();
+		}
+	}
+
+	private List<String> judge(List<Place> places, Figures figures) throws IOException {
+		List<Event> history = new ArrayList<>(this.seen);
+		for (Place place : places) {
+			place.files().forEach((file) -> history.addAll(HistoryFile.read(file)));
+			for (String name : place.names) {
+				this.everybody.forEach((event) -> history.add(of(event, name)));
+			}
+		}
+		List<String> violations = new ArrayList<>(Checker.check(history, SLACK.toNanos(), POLL.toNanos()));
+		this.failures.forEach((failure) -> violations.add("failed: " + failure));
+		figures.add(history, this.faults, violations.size());
+		if (!violations.isEmpty()) {
+			Path file = Path.of("target", "chaos", "seed-" + this.seed + ".txt");
+			Files.createDirectories(file.getParent());
+			Files.write(file,
+					history.stream()
+						.sorted((left, right) -> Long.compare(left.at(), right.at()))
+						.map(Event::toString)
+						.toList());
+		}
+		return violations;
+	}
+
+	private static Event of(Event event, String name) {
+		return Event.of(event.at(), event.type(), name).until(event.until());
+	}
+
+}

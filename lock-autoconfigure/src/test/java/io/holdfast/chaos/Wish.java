@@ -1,0 +1,97 @@
+package io.holdfast.chaos;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Random;
+
+import io.holdfast.LockMode;
+import io.holdfast.LockRequest;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.history.Event.Mode;
+
+/**
+ * What a user is about to do, as chance has it.
+ *
+ * @param mode as what to acquire
+ * @param keys the keys, more than one only for locks
+ * @param permits how many permits, of semaphores
+ * @param face by which calls
+ * @param waitMillis how long to wait for it
+ * @param leaseMillis how long a lease lasts
+ * @param renewal whether leases are renewed
+ * @param holdMillis how long to hold it
+ * @param cancelMillis when to give up waiting, if that is by the face
+ * @param nested whether to acquire the same once more while it is held
+ */
+record Wish(Mode mode, List<String> keys, int permits, Face face, int waitMillis, int leaseMillis, boolean renewal,
+		int holdMillis, int cancelMillis, boolean nested) {
+
+	static final Duration LONGEST_LEASE = Duration.ofSeconds(4);
+
+	/** Of each semaphore. */
+	static final int LIMIT = 4;
+
+	static final List<String> LOCKS = List.of("a", "b", "c");
+
+	static final List<String> SEMAPHORES = List.of("s", "t");
+
+	static Wish random(Random random) {
+		int leaseMillis = 2000 + random.nextInt((int) LONGEST_LEASE.toMillis() - 2000);
+		int waitMillis = oneIn(5, random) ? 0 : 100 + random.nextInt(4000);
+		int holdMillis = oneIn(40, random) ? random.nextInt(3 * leaseMillis) : random.nextInt(30);
+		Face face = Face.values()[random.nextInt(Face.values().length)];
+		Mode mode = List.of(Mode.EXCLUSIVE, Mode.EXCLUSIVE, Mode.READ, Mode.WRITE, Mode.PERMITS, Mode.PERMITS)
+			.get(random.nextInt(6));
+		List<String> keys = List.of(any((mode == Mode.PERMITS) ? SEMAPHORES : LOCKS, random));
+		if (mode != Mode.PERMITS && oneIn(10, random)) {
+			keys = LOCKS.subList(0, 2);
+		}
+		return new Wish(mode, keys, 1 + random.nextInt(2), face, waitMillis, leaseMillis, !oneIn(5, random), holdMillis,
+				random.nextInt(1000), oneIn(10, random));
+	}
+
+	private static boolean oneIn(int count, Random random) {
+		return random.nextInt(count) == 0;
+	}
+
+	private static String any(List<String> all, Random random) {
+		return all.get(random.nextInt(all.size()));
+	}
+
+	/** The same within itself, for a short while. */
+	Wish again() {
+		return new Wish(this.mode, this.keys, this.permits, Face.BLOCKING, this.waitMillis, this.leaseMillis,
+				this.renewal, 5, 0, false);
+	}
+
+	boolean canNest() {
+		return this.nested && this.face == Face.BLOCKING && this.mode == Mode.EXCLUSIVE && this.keys.size() == 1;
+	}
+
+	LockRequest locks() {
+		return LockRequest.ofAll(this.keys).mode(switch (this.mode) {
+			case READ -> LockMode.READ;
+			case WRITE -> LockMode.WRITE;
+			default -> LockMode.EXCLUSIVE;
+		})
+			.waitTime(Duration.ofMillis(this.waitMillis))
+			.leaseTime(Duration.ofMillis(this.leaseMillis))
+			.renewal(this.renewal);
+	}
+
+	SemaphoreRequest semaphore() {
+		return SemaphoreRequest.of(this.keys.get(0), LIMIT)
+			.permits(this.permits)
+			.waitTime(Duration.ofMillis(this.waitMillis))
+			.leaseTime(Duration.ofMillis(this.leaseMillis))
+			.renewal(this.renewal);
+	}
+
+	/** By which calls something is acquired. */
+	enum Face {
+
+		BLOCKING, ASYNC, CANCELLED
+
+	}
+
+}
