@@ -52,7 +52,8 @@ final class ChaosMain {
 		SemaphoreService semaphores = context.getBean(SemaphoreService.class);
 		warmUp(locks, semaphores);
 		AtomicBoolean goesOn = new AtomicBoolean(true);
-		new Stalls((from, until) -> history.write(Event.of(from, Type.PAUSED, name).until(until))).start();
+		new Stalls(() -> {
+		}, (from, until) -> history.write(Event.of(from, Type.PAUSED, name).until(until))).start();
 		List<Thread> users = new ArrayList<>();
 		for (int i = 0; i < threads; i++) {
 			users.add(new Thread(new ChaosUser(name, "u" + i, new Random(random.nextLong()), locks, semaphores, history,

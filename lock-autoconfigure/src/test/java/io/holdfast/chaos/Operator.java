@@ -73,6 +73,16 @@ final class Operator implements AutoCloseable {
 		this.history.accept(Event.of(from, Type.FAILED_OVER, "").until(this.graceUntil));
 	}
 
+	/** Ask the server for nothing. */
+	void look() {
+		try {
+			execute("PING");
+		}
+		catch (DataAccessException | IllegalStateException ex) {
+			// It is not there now, or this is not any more.
+		}
+	}
+
 	void fail(Fault fault) throws InterruptedException {
 		try {
 			attempt(fault);
@@ -219,7 +229,7 @@ final class Operator implements AutoCloseable {
 	}
 
 	/** Write down what is stored. */
-	void look() {
+	void tellWhatIsStored() {
 		long now = System.nanoTime();
 		for (String key : Wish.LOCKS) {
 			LockStatus status = this.locks.status(key);

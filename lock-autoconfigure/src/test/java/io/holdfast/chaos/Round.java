@@ -96,10 +96,11 @@ final class Round {
 	 * {@code target/chaos}
 	 */
 	List<String> run(Servers servers, Figures figures) throws Exception {
-		new Stalls((from, until) -> this.everybody.add(Event.of(from, Type.TROUBLE, "").until(until))).start();
 		List<String> properties = Stream.concat(servers.properties().stream(), PROPERTIES.stream()).toList();
 		List<Place> places = new ArrayList<>();
-		try (Operator operator = new Operator(servers, KEY_PREFIX, properties, this.seen::add, this.everybody::add)) {
+		try (Operator operator = new Operator(servers, KEY_PREFIX, properties, this.seen::add, this.everybody::add);
+				Stalls stalls = new Stalls(operator::look, this::stalled)) {
+			stalls.start();
 			Random random = new Random(this.seed);
 			for (int i = 0; i < INSTANCES; i++) {
 				RedisServer master = servers.master();
@@ -117,13 +118,17 @@ final class Round {
 			// What killed instances held ends by itself.
 			TimeUnit.NANOSECONDS.sleep(Wish.LONGEST_LEASE.toNanos());
 			this.seen.add(Event.of(System.nanoTime(), Type.QUIET, ""));
-			operator.look();
+			operator.tellWhatIsStored();
 			return judge(places, figures);
 		}
 		finally {
 			places.forEach(Place::close);
 			FileSystemUtils.deleteRecursively(this.directory);
 		}
+	}
+
+	private void stalled(long from, long until) {
+		this.everybody.add(Event.of(from, Type.TROUBLE, "").until(until));
 	}
 
 	private long lastTrouble() {

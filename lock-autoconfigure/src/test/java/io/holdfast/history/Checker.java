@@ -131,6 +131,7 @@ public final class Checker {
 				answered(event, request);
 				request.granted = event;
 				request.heldUntil = event.until();
+				request.validUntil = event.until();
 				Request outer = event.why().isEmpty() ? null : this.requests.get(event.why());
 				if (outer != null) {
 					request.root = outer.root;
@@ -145,6 +146,7 @@ public final class Checker {
 					violated(3, "held again: " + event + " of " + request);
 				}
 				request.heldUntil = Math.max(request.heldUntil, event.until());
+				request.validUntil = Math.max(request.validUntil, event.until());
 			}
 			case GRANTED_AGAIN -> request.grantedAgainAt = event.at();
 			case SHRUNK -> request.shrinks.add(event);
@@ -368,10 +370,16 @@ public final class Checker {
 		for (Event answer : request.answers) {
 			Event releasing = request.releasing;
 			if (answer.why().equals("LOST") && releasing != null && releasing.until() == 0 && lost == null
-					&& !isRetaining(request) && !request.isPart() && !hasCause(request, answer.at())) {
+					&& !isRetaining(request) && !request.isPart() && !hasCause(request, answer.at())
+					&& !isOverWhilePaused(request, releasing.at(), answer.at())) {
 				violated(8, "held until its release, and told to be lost: " + answer + " of " + request);
 			}
 		}
+	}
+
+	/** Its instance stood still after it had begun to release it, for too long. */
+	private boolean isOverWhilePaused(Request request, long from, long until) {
+		return request.validUntil <= until && happened(Type.PAUSED, request.asked.by(), from, until);
 	}
 
 	/** The last lease on a hold ends it, whatever was asked for with the first. */

@@ -316,6 +316,22 @@ class CheckerTests {
 		String[] held = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k lease=300", "10 GRANTED id=1 fence=64 until=300" };
 		refuses(8, and(held, "100 RELEASING id=1", "101 RELEASED id=1 why=LOST"));
 		accepts(and(held, "400 RELEASING id=1 until=300", "401 RELEASED id=1 why=LOST"));
+		String[] late = and(held, "100 RELEASING id=1", "401 RELEASED id=1 why=LOST");
+		refuses(8, late);
+		accepts(and(late, "99 PAUSED by=a until=400"));
+		refuses(8, and(late, "99 PAUSED by=b until=400"));
+		refuses(8, and(held, "100 RELEASING id=1", "201 RELEASED id=1 why=LOST", "99 PAUSED by=a until=200"));
+	}
+
+	@Test
+	@DisplayName("1: what is lost at some moment within a time, nobody knows when, may be granted twice only then")
+	void lossWithinATime() {
+		String[] two = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k lease=300", "10 GRANTED id=1 fence=64 until=300",
+				"20 RELEASING id=1", "5 ASKED by=b id=2 mode=EXCLUSIVE key=k lease=300",
+				"15 GRANTED id=2 fence=128 until=300", "25 RELEASING id=2" };
+		refuses(1, two);
+		accepts(and(two, "12 DATA_LOST key=k mode=EXCLUSIVE until=17"));
+		refuses(1, and(two, "30 DATA_LOST key=k mode=EXCLUSIVE until=40"));
 	}
 
 	private static String[] and(String[] some, String... more) {

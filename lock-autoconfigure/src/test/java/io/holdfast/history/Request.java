@@ -39,6 +39,9 @@ final class Request {
 	/** Until when it was held if that does not end it before; 0 if it was at its end. */
 	long heldUntil;
 
+	/** Until when it was valid for all that its user knew, whatever ended it before. */
+	long validUntil;
+
 	@Nullable Event lost;
 
 	@Nullable Event releasing;
