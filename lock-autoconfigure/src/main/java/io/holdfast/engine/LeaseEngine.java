@@ -241,7 +241,7 @@ public final class LeaseEngine implements AutoCloseable {
 	 * Wait for the answer to a command of a user's own.
 	 */
 	<T> T answer(CompletableFuture<T> command, Resource resource, String what) {
-		return Answers.await(command, this.settings.commandTimeout(),
+		return Answers.await(this.scheduler, command, this.settings.commandTimeout(),
 				(error) -> Failures.storeTrouble(resource, what, error));
 	}
 
@@ -456,7 +456,7 @@ public final class LeaseEngine implements AutoCloseable {
 	@Override
 	public void close() {
 		try {
-			Answers.await(shutDown(Duration.ZERO), this.settings.commandTimeout(),
+			Answers.await(this.scheduler, shutDown(Duration.ZERO), this.settings.commandTimeout(),
 					(error) -> new IllegalStateException("Not everything could be released at shut-down", error));
 		}
 		catch (IllegalStateException ex) {
