@@ -30,6 +30,15 @@ enum Mutant {
 	ENDLESS_SUBSCRIPTION,
 
 	/** An error is taken for somebody else who has it. */
-	TROUBLE_AS_BUSY
+	TROUBLE_AS_BUSY,
+
+	/** A view is unlocked by any thread. */
+	ANY_THREAD_UNLOCKS,
+
+	/** A view forgets permits instead of releasing them. */
+	FORGETFUL_POOL,
+
+	/** An instance that is started again has the id that it had before. */
+	SAME_ID_AGAIN
 
 }

@@ -19,6 +19,7 @@ import io.holdfast.engine.Step.Foreign;
 import io.holdfast.engine.Step.Limit;
 import io.holdfast.engine.Step.Outage;
 import io.holdfast.engine.Step.Pause;
+import io.holdfast.engine.Step.Restart;
 import io.holdfast.engine.Step.Setup;
 import io.holdfast.engine.Step.ShutDown;
 import io.holdfast.engine.Step.Use;
@@ -70,6 +71,8 @@ record Plan(Setup setup, List<Step> steps) {
 	 */
 	private static final class Author {
 
+		private static final Face[] FACES = Face.values();
+
 		private final long seed;
 
 		private final Random random;
@@ -78,11 +81,15 @@ record Plan(Setup setup, List<Step> steps) {
 
 		private final List<Step> steps = new ArrayList<>();
 
+		/** Each of them has a thread of its own, which takes its time. */
+		private final boolean views;
+
 		Author(long seed) {
 			this.seed = seed;
 			// Neighbours are to have nothing in common.
 			this.random = new Random(seed * 0x9E3779B97F4A7C15L);
 			this.workload = List.of(What.EXCLUSIVE, What.READ, What.PERMITS).get((int) Math.floorMod(seed, 3L));
+			this.views = in(5);
 		}
 
 		Plan plan() {
@@ -113,10 +120,11 @@ record Plan(Setup setup, List<Step> steps) {
 			boolean all = mode != What.PERMITS && in(6);
 			int permits = (mode == What.PERMITS) ? (in(6) ? LIMIT : 1 + random(2)) : 1;
 			int waiting = in(4) ? -1 : random(4) * random(400);
-			int hold = in(60) ? 100_000 : random(4) * random(100);
-			return new Use(user, instance, random(60), Face.values()[random(Face.values().length)], mode,
-					all ? -1 : random(KEYS), permits, !in(5), waiting, 100 + random(LONGEST_LEASE - 100), !in(3),
-					in(5) ? random(300) : 0, hold, in(8) ? random(300) : -1, extra(mode), random(100));
+			Face face = FACES[random(this.views ? FACES.length : Face.VIEW.ordinal())];
+			int hold = (!face.isView() && in(60)) ? 100_000 : random(4) * random(100);
+			return new Use(user, instance, random(60), face, mode, all ? -1 : random(KEYS), permits, !in(5), waiting,
+					100 + random(LONGEST_LEASE - 100), !in(3), in(5) ? random(300) : 0, hold,
+					in(8) ? Math.max(0, random(310) - 10) : -1, face.isView() ? viewExtra() : extra(mode), random(100));
 		}
 
 		private Extra extra(What mode) {
@@ -130,6 +138,10 @@ record Plan(Setup setup, List<Step> steps) {
 				case 3 -> Extra.RELEASE_TWICE;
 				default -> (mode == What.WRITE) ? Extra.READ : (mode == What.PERMITS) ? Extra.SHRINK : Extra.NEST;
 			};
+		}
+
+		private Extra viewExtra() {
+			return in(3, 2) ? Extra.NONE : Extra.values()[random(Extra.values().length)];
 		}
 
 		private void trouble(int instance) {
@@ -150,7 +162,11 @@ record Plan(Setup setup, List<Step> steps) {
 				this.steps.add(new Pause(instance, random(FAULTS_MILLIS), random(600)));
 			}
 			if (in(8)) {
-				this.steps.add(new Crash(instance, random(FAULTS_MILLIS / 3)));
+				int at = random(FAULTS_MILLIS / 3);
+				this.steps.add(new Crash(instance, at));
+				if (in(2)) {
+					this.steps.add(new Restart(instance, at + 1 + random(400)));
+				}
 			}
 			if (in(4)) {
 				this.steps.add(new Deaf(instance, random(FAULTS_MILLIS), random(in(3) ? 8000 : 800)));

@@ -58,10 +58,26 @@ final class SimulatedStore implements LeaseStore {
 
 	private WakeUps wakeUps;
 
-	SimulatedStore(Simulation simulation, SimulatedInstance instance) {
+	/**
+	 * Create a connection.
+	 * @param simulation whose
+	 * @param instance whose
+	 * @param before that of the instance before it, which is dead, in whose place it goes
+	 * on
+	 */
+	SimulatedStore(Simulation simulation, SimulatedInstance instance, @Nullable SimulatedStore before) {
 		this.simulation = simulation;
 		this.instance = instance;
 		this.store = new MemoryLeaseStore(simulation.world);
+		if (before != null) {
+			this.fates.putAll(before.fates);
+			this.wakeUpFates.putAll(before.wakeUpFates);
+			this.commands = before.commands;
+			this.wakeUpCount = before.wakeUpCount;
+			if (before.isOut()) {
+				outage(before.outageUntil, before.silent);
+			}
+		}
 	}
 
 	void expect(Step step) {
@@ -74,9 +90,12 @@ final class SimulatedStore implements LeaseStore {
 	}
 
 	void outage(Outage outage) {
-		long until = now() + outage.millis() * Simulation.MILLI;
+		outage(now() + outage.millis() * Simulation.MILLI, outage.silent());
+	}
+
+	private void outage(long until, boolean silent) {
 		this.outageUntil = Math.max(this.outageUntil, until);
-		this.silent = outage.silent();
+		this.silent = silent;
 		this.simulation.record(Event.of(now(), Type.OUTAGE, this.instance.name).until(until));
 		trouble(until - now());
 	}

@@ -9,6 +9,8 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.BiConsumer;
+import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
@@ -44,14 +46,17 @@ final class SimulatedUser {
 
 	private final Simulation simulation;
 
-	private final SimulatedInstance instance;
+	/** The one that it is at, which may be started again. */
+	private SimulatedInstance instance;
 
-	private final String name;
+	final String name;
 
 	private final List<Use> uses;
 
-	/** Never started: it only owns. */
-	private final Thread thread = new Thread();
+	/** Where it uses no view it is never started: it only owns. */
+	private Thread thread;
+
+	private @Nullable SimulatedThread otherThread;
 
 	/** Its thread is in a call: it can make no other one. */
 	private boolean blocked;
@@ -69,14 +74,61 @@ final class SimulatedUser {
 		this.name = "u" + uses.get(0).user();
 		this.uses = uses;
 		this.holds = holds;
+		this.thread = newThread();
+	}
+
+	private Thread newThread() {
+		return this.uses.stream().anyMatch((use) -> use.face().isView()) ? this.simulation.newThread() : new Thread();
+	}
+
+	SimulatedThread otherThread() {
+		if (this.otherThread == null) {
+			this.otherThread = this.simulation.newThread();
+		}
+		return this.otherThread;
+	}
+
+	boolean isAt(SimulatedInstance other) {
+		return this.instance == other;
+	}
+
+	/** Its instance died, and was started again: nobody knows what it was at. */
+	void goOn(SimulatedInstance started) {
+		this.instance = started;
+		this.thread = newThread();
+		this.otherThread = null;
+		this.blocked = false;
+		next();
 	}
 
 	void next() {
 		if (this.done < this.uses.size()) {
 			Use use = this.uses.get(this.done++);
-			this.instance.at(use.gap() * Simulation.MILLI,
-					() -> begin(use, use.face(), LeaseContext.empty(), null, this::next));
+			this.instance.at(use.gap() * Simulation.MILLI, use.face().isView() ? () -> view(use)
+					: () -> begin(use, use.face(), LeaseContext.empty(), null, this::next));
 		}
+	}
+
+	private void view(Use use) {
+		if (this.blocked) {
+			this.instance.at(BUSY, () -> view(use));
+			return;
+		}
+		this.blocked = true;
+		SimulatedThread own = (SimulatedThread) this.thread;
+		own.call(() -> {
+			new ViewUse(this, this.instance, own, use).run();
+			this.blocked = false;
+			next();
+		});
+	}
+
+	String newId() {
+		return this.name + "." + this.asked++;
+	}
+
+	boolean isMutant(Mutant mutant) {
+		return this.simulation.mutant == mutant;
 	}
 
 	/**
@@ -86,13 +138,13 @@ final class SimulatedUser {
 	 * @param after what to do when it is released, or refused
 	 */
 	private void begin(Use use, Face face, LeaseContext context, @Nullable String within, Runnable after) {
-		boolean thread = face == Face.THREAD || face == Face.UNINTERRUPTIBLE;
+		boolean thread = face.isThread();
 		if (thread && this.blocked) {
 			this.instance.at(BUSY, () -> begin(use, face, context, within, after));
 			return;
 		}
 		this.blocked |= thread;
-		String id = this.name + "." + this.asked++;
+		String id = newId();
 		String user = (within != null) ? within : thread ? this.name : id;
 		LockRequest locks = locks(use, context);
 		SemaphoreRequest permits = permits(use);
@@ -109,13 +161,19 @@ final class SimulatedUser {
 				granted(use, ids, lease, user, after);
 			}
 			else {
-				this.simulation.refused++;
-				ids.forEach((each) -> record(Type.REFUSED, each, (event) -> event.why(why(error))));
+				ids.forEach((each) -> refused(each, error));
 				after.run();
 			}
 		};
 		Runnable interrupt = switch (face) {
-			case THREAD, UNINTERRUPTIBLE -> block(this.instance.engine.acquire(demands, this.thread, context), answer);
+			case THREAD, UNINTERRUPTIBLE, VIEW,
+					UNINTERRUPTIBLE_VIEW ->
+				(face == Face.THREAD && this.thread instanceof SimulatedThread own)
+						? call(own,
+								() -> (use.mode() == What.PERMITS) ? this.instance.semaphores.acquire(permits)
+										: this.instance.locks.acquire(locks),
+								answer)
+						: block(this.instance.engine.acquire(demands, this.thread, context), answer);
 			case ASYNC -> follow((use.mode() == What.PERMITS) ? this.instance.semaphores.acquireAsync(permits)
 					: this.instance.locks.acquireAsync(locks), answer);
 			case TRY_ASYNC ->
@@ -177,6 +235,9 @@ final class SimulatedUser {
 		if (cause == null) {
 			return "TIMED_OUT";
 		}
+		if (cause instanceof InterruptedException) {
+			return "INTERRUPTED";
+		}
 		if (cause instanceof NotAcquiredException ex) {
 			return ex.getReason().name();
 		}
@@ -199,6 +260,29 @@ final class SimulatedUser {
 		return () -> {
 			if (!acquisition.result().isDone()) {
 				acquisition.interrupt(new InterruptedException());
+			}
+		};
+	}
+
+	/** What a thread does indeed. */
+	private Runnable call(SimulatedThread own, Supplier<Lease> acquire, BiConsumer<Lease, Throwable> answer) {
+		boolean[] over = new boolean[1];
+		own.call(() -> {
+			Lease lease = null;
+			RuntimeException error = null;
+			try {
+				lease = acquire.get();
+			}
+			catch (RuntimeException ex) {
+				error = ex;
+			}
+			over[0] = true;
+			Thread.interrupted();
+			answer.accept(lease, error);
+		});
+		return () -> {
+			if (!over[0]) {
+				own.interrupt(this.instance);
 			}
 		};
 	}
@@ -255,30 +339,52 @@ final class SimulatedUser {
 	// What is held
 
 	private void granted(Use use, List<String> ids, Lease lease, String user, Runnable after) {
-		this.simulation.granted++;
 		List<HeldLease> parts = (lease instanceof JointLease joint) ? joint.parts() : List.of((HeldLease) lease);
 		for (int i = 0; i < parts.size(); i++) {
-			HeldLease part = parts.get(i);
-			String id = ids.get(i);
-			String outer = this.holds.putIfAbsent(part.hold, id);
-			this.instance.open.put(part, id);
-			this.instance.store.leases.put(part.hold.token, id);
-			record(Type.GRANTED, id,
-					(event) -> event.fence(part.hold.fence)
-						.until(this.instance.end(part))
-						.why((outer != null) ? outer : ""));
-			part.onLost(() -> {
-				this.simulation.lost++;
-				Hold hold = part.hold;
-				boolean renewed = hold.demand.renewal()
-						&& hold.validUntil() - hold.grantedAt < MAX_HOLD.toNanos() - use.lease() * Simulation.MILLI;
-				record(Type.LOST, id, (event) -> event.until(this.instance.end(part)).why(renewed ? "RENEWED" : ""));
-			});
+			opened(parts.get(i), ids.get(i));
 		}
 		if (use.extra() != Extra.NONE) {
 			this.instance.at(use.extraAt() * Simulation.MILLI, () -> doBesides(use, lease, parts, user));
 		}
 		this.instance.at(use.hold() * Simulation.MILLI, () -> release(use, ids, lease, parts, after));
+	}
+
+	/** It has a lease now. */
+	void opened(HeldLease lease, String id) {
+		this.simulation.granted++;
+		SimulatedInstance at = this.instance;
+		Hold hold = lease.hold;
+		String outer = this.holds.putIfAbsent(hold, id);
+		at.open.put(lease, id);
+		at.store.leases.put(hold.token, id);
+		record(Type.GRANTED, id,
+				(event) -> event.fence(hold.fence).until(at.end(lease)).why((outer != null) ? outer : ""));
+		lease.onLost(() -> {
+			this.simulation.lost++;
+			long renewable = hold.demand.maxHoldNanos() - hold.demand.leaseMillis() * Simulation.MILLI;
+			boolean renewed = hold.demand.renewal() && hold.validUntil() - hold.grantedAt < renewable;
+			record(Type.LOST, id, (event) -> event.until(at.end(lease)).why(renewed ? "RENEWED" : ""));
+		});
+	}
+
+	void refused(String id, @Nullable Throwable error) {
+		this.simulation.refused++;
+		record(Type.REFUSED, id, (event) -> event.why(why(error)));
+	}
+
+	/** What a lease that is not released is called. */
+	String idOf(HeldLease lease) {
+		return this.instance.open.getOrDefault(lease, "");
+	}
+
+	/** Its release has begun, by a view; tells what it is called. */
+	String releasing(HeldLease lease) {
+		String id = idOf(lease);
+		long now = this.simulation.now();
+		long end = this.instance.end(lease);
+		record(Type.RELEASING, id, (event) -> event.until((end < now) ? end : 0));
+		this.instance.open.remove(lease);
+		return id;
 	}
 
 	private void doBesides(Use use, Lease lease, List<HeldLease> parts, String user) {
@@ -314,7 +420,7 @@ final class SimulatedUser {
 					this.instance.engine.keeper.renewNow(parts.stream().map((part) -> part.hold).toList(), use.lease());
 				}
 			}
-			case RELEASE_TWICE, NONE -> nothing.run();
+			case RELEASE_TWICE, ELSEWHERE, DRAIN, NONE -> nothing.run();
 		}
 	}
 
@@ -358,7 +464,7 @@ final class SimulatedUser {
 		}
 	}
 
-	private void record(Type type, String id, java.util.function.UnaryOperator<Event> more) {
+	void record(Type type, String id, UnaryOperator<Event> more) {
 		this.simulation.record(more.apply(Event.of(this.simulation.now(), type, this.instance.name).id(id)));
 	}
 

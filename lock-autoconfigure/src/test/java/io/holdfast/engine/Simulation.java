@@ -30,6 +30,7 @@ import io.holdfast.engine.Step.Foreign;
 import io.holdfast.engine.Step.Limit;
 import io.holdfast.engine.Step.Outage;
 import io.holdfast.engine.Step.Pause;
+import io.holdfast.engine.Step.Restart;
 import io.holdfast.engine.Step.ShutDown;
 import io.holdfast.engine.Step.Use;
 import io.holdfast.history.Checker;
@@ -57,7 +58,7 @@ final class Simulation {
 	/** How long a claim of a dead waiter and the next question take. */
 	private static final long POLL = SimulatedInstance.HANDOFF.toNanos() + 100 * MILLI;
 
-	private static final int MOST_EVENTS = 100_000;
+	private static final int MOST_EVENTS = 30_000;
 
 	final Plan plan;
 
@@ -74,7 +75,12 @@ final class Simulation {
 
 	final MemoryLeaseStore operator;
 
+	/** Those that are, or were the last. */
 	private final List<SimulatedInstance> instances = new ArrayList<>();
+
+	private final List<SimulatedUser> users = new ArrayList<>();
+
+	private final List<SimulatedThread> threads = new ArrayList<>();
 
 	private final List<Event> history = new ArrayList<>();
 
@@ -118,6 +124,9 @@ final class Simulation {
 			simulation.trace(() -> Stream.of(ex.getStackTrace()).limit(30).toList().toString());
 			violations = List.of("failed: " + ex);
 		}
+		finally {
+			simulation.threads.forEach(SimulatedThread::giveBack);
+		}
 		return new Outcome(violations, simulation.trace, simulation.granted, simulation.refused, simulation.lost);
 	}
 
@@ -138,7 +147,9 @@ final class Simulation {
 		this.plan.steps().forEach(this::expect);
 		Map<Hold, String> holds = new IdentityHashMap<>();
 		uses.values()
-			.forEach((all) -> new SimulatedUser(this, this.instances.get(all.get(0).instance()), all, holds).next());
+			.forEach((all) -> this.users
+				.add(new SimulatedUser(this, this.instances.get(all.get(0).instance()), all, holds)));
+		this.users.forEach(SimulatedUser::next);
 		at(Plan.FAULTS_MILLIS * MILLI, () -> {
 			this.faultsOver = true;
 			this.plan.steps()
@@ -166,6 +177,9 @@ final class Simulation {
 		}
 		else if (step instanceof Crash crash) {
 			at(crash.at() * MILLI, () -> this.instances.get(crash.instance()).crash());
+		}
+		else if (step instanceof Restart restart) {
+			at(restart.at() * MILLI, () -> restart(restart.instance()));
 		}
 		else if (step instanceof Deaf deaf) {
 			at(deaf.at() * MILLI, () -> this.instances.get(deaf.instance()).store.deaf(deaf.millis() * MILLI));
@@ -274,6 +288,15 @@ final class Simulation {
 		}
 	}
 
+	private void restart(int number) {
+		SimulatedInstance dead = this.instances.get(number);
+		if (dead.crashed) {
+			SimulatedInstance started = new SimulatedInstance(dead);
+			this.instances.set(number, started);
+			this.users.stream().filter((user) -> user.isAt(dead)).toList().forEach((user) -> user.goOn(started));
+		}
+	}
+
 	private void foreign(String key, int millis) {
 		if (this.world.takeIfFree(key, "somebody", millis)) {
 			String id = "f" + this.strangers++;
@@ -309,6 +332,12 @@ final class Simulation {
 
 	long now() {
 		return this.now;
+	}
+
+	SimulatedThread newThread() {
+		SimulatedThread thread = SimulatedThread.take();
+		this.threads.add(thread);
+		return thread;
 	}
 
 	boolean areFaultsOver() {

@@ -2,7 +2,6 @@ package io.holdfast.history;
 
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -42,12 +41,7 @@ public final class Checker {
 
 	private final Map<String, List<Request>> groups = new LinkedHashMap<>();
 
-	/** By their types, those that are about no request. */
-	private final Map<Type, List<Event>> others = new HashMap<>();
-
-	private final Map<String, Long> crashes = new HashMap<>();
-
-	private long lastAt = Long.MIN_VALUE;
+	private final Troubles troubles = new Troubles();
 
 	private Checker(long slackNanos, long pollNanos) {
 		this.slack = slackNanos;
@@ -101,7 +95,7 @@ public final class Checker {
 	// What the history says
 
 	private void read(Event event) {
-		this.lastAt = Math.max(this.lastAt, event.at());
+		this.troubles.passed(event);
 		if (event.type() == Type.ASKED) {
 			Request request = new Request(event);
 			if (this.requests.put(event.id(), request) != null) {
@@ -109,11 +103,8 @@ public final class Checker {
 			}
 			this.groups.computeIfAbsent(request.group(), (k) -> new ArrayList<>()).add(request);
 		}
-		else if (event.type() == Type.CRASHED) {
-			this.crashes.putIfAbsent(event.by(), event.at());
-		}
 		else if (event.id().isEmpty() || event.type() == Type.RENEWAL || event.type() == Type.REPEATED) {
-			this.others.computeIfAbsent(event.type(), (k) -> new ArrayList<>()).add(event);
+			this.troubles.add(event);
 		}
 		else {
 			Request request = this.requests.get(event.id());
@@ -185,11 +176,11 @@ public final class Checker {
 	}
 
 	private List<Event> all(Type type) {
-		return this.others.getOrDefault(type, List.of());
+		return this.troubles.all(type);
 	}
 
 	private long crashOf(String instance) {
-		return this.crashes.getOrDefault(instance, Request.NEVER);
+		return this.troubles.crashOf(instance);
 	}
 
 	/** When what was stored of a key was lost, or taken from its holders. */
@@ -351,14 +342,14 @@ public final class Checker {
 			// There was time enough to try once more.
 			long from = lost.until() - request.asked.lease() / 2;
 			if (!early && lost.why().equals("RENEWED") && !hasCause(request, lost.at())
-					&& !isTroubled(request.asked.by(), from, lost.until())) {
+					&& !this.troubles.isTroubled(request.asked.by(), from, lost.until())) {
 				violated(3, "lost although it could be renewed: " + lost + " of " + request);
 			}
 		}
 		for (long cut : cuts(request.group())) {
 			long most = cut + request.asked.lease();
 			if (request.isHold() && request.begin() < cut && request.grantedAgainAt < cut && request.holdEnd > most
-					&& most <= this.lastAt) {
+					&& most <= this.troubles.lastAt()) {
 				violated(3, "held on after it was taken away at " + cut + ": " + request);
 			}
 		}
@@ -387,19 +378,7 @@ public final class Checker {
 			return true;
 		}
 		return cuts(request.group()).stream().anyMatch((cut) -> cut >= request.root.asked.at() && cut <= at)
-				|| happened(Type.SHUT_DOWN, request.asked.by(), Long.MIN_VALUE, at);
-	}
-
-	private boolean isTroubled(String by, long from, long until) {
-		return Stream.of(Type.TROUBLE, Type.OUTAGE, Type.PAUSED)
-			.anyMatch((trouble) -> happened(trouble, by, from, until));
-	}
-
-	/** Whether something was so of an instance at some time. */
-	private boolean happened(Type type, String by, long from, long until) {
-		return all(type).stream()
-			.anyMatch((event) -> event.by().equals(by) && event.at() <= until
-					&& Math.max(event.at(), event.until()) >= from);
+				|| this.troubles.happened(Type.SHUT_DOWN, request.asked.by(), Long.MIN_VALUE, at);
 	}
 
 	// 5
@@ -409,13 +388,8 @@ public final class Checker {
 		long crash = crashOf(asked.by());
 		long answered = Math.min(request.answeredAt, crash);
 		long deadline = Math.min((asked.until() != 0) ? asked.until() : Request.NEVER, request.interruptedAt);
-		long end = Math.min(answered, this.lastAt);
-		long paused = 0;
-		for (Event pause : all(Type.PAUSED)) {
-			if (pause.by().equals(asked.by())) {
-				paused += Math.max(0, Math.min(end, pause.until()) - Math.max(asked.at(), pause.at()));
-			}
-		}
+		long end = Math.min(answered, this.troubles.lastAt());
+		long paused = this.troubles.pausedFor(asked.by(), asked.at(), end);
 		if (end - deadline > this.slack + paused) {
 			violated(5, "answered late, or not at all: " + request);
 		}
@@ -449,7 +423,7 @@ public final class Checker {
 			}
 		}
 		for (Request request : all) {
-			long end = Math.min(Math.min(request.answeredAt, crashOf(request.asked.by())), this.lastAt);
+			long end = Math.min(Math.min(request.answeredAt, crashOf(request.asked.by())), this.troubles.lastAt());
 			if (request.isPart()) {
 				// What it has by now nobody knows.
 				steps.add(new Step(request.asked.at(), 0, false, 0, 1));
@@ -508,9 +482,9 @@ public final class Checker {
 		String by = asked.by();
 		boolean possible = switch (refused.why()) {
 			case "TIMED_OUT" -> true;
-			case "STORE" -> isTroubled(by, refused.at() - this.slack, refused.at());
+			case "STORE" -> this.troubles.isTroubled(by, refused.at() - this.slack, refused.at());
 			case "INTERRUPTED" -> request.interruptedAt <= refused.at();
-			case "SHUTDOWN" -> happened(Type.SHUT_DOWN, by, Long.MIN_VALUE, refused.at());
+			case "SHUTDOWN" -> this.troubles.happened(Type.SHUT_DOWN, by, Long.MIN_VALUE, refused.at());
 			case "EXCEEDS_LIMIT" -> limitsBetween(request.group(), asked.at(), refused.at(), asked.limit()).stream()
 				.anyMatch((limit) -> limit < asked.permits());
 			case "SELF_BLOCKED" -> isBlockedBySelf(request);
@@ -533,10 +507,8 @@ public final class Checker {
 	/** Something that it had, or already had got, ended by itself or by a fault. */
 	private boolean hasLost(Request request, long at) {
 		if (request.isPart()) {
-			return this.others.keySet()
-				.stream()
-				.anyMatch((type) -> type == Type.DATA_LOST || type == Type.FAILED_OVER || type == Type.FORCED
-						|| type == Type.PAUSED || type == Type.TROUBLE || type == Type.OUTAGE || type == Type.SHUT_DOWN)
+			return this.troubles.isAny(Type.DATA_LOST, Type.FAILED_OVER, Type.FORCED, Type.PAUSED, Type.TROUBLE,
+					Type.OUTAGE, Type.SHUT_DOWN)
 					// Or of something that its user had before.
 					|| this.requests.values()
 						.stream()
@@ -599,8 +571,9 @@ public final class Checker {
 		}
 		held.forEach((group, permits) -> {
 			long living = living(group).stream()
-				.filter((request) -> request.isHold() && Math.max(request.holdEnd, request.retainedUntil) > this.lastAt)
-				.mapToLong((request) -> request.isPermits() ? request.weight(this.lastAt) : 1)
+				.filter((request) -> request.isHold()
+						&& Math.max(request.holdEnd, request.retainedUntil) > this.troubles.lastAt())
+				.mapToLong((request) -> request.isPermits() ? request.weight(this.troubles.lastAt()) : 1)
 				.sum();
 			if (permits != living) {
 				violated(4, permits + " are in use of " + group + " when all is quiet, and " + living + " are held");
@@ -624,6 +597,7 @@ public final class Checker {
 				violated(7, "renewed, but not held: " + renewal + " of " + request);
 			}
 		}
+		all(Type.UNEXPECTED).forEach((event) -> violated(event.permits(), "unexpected: " + event));
 		for (Event left : all(Type.LEFT)) {
 			if (left.permits() != 0) {
 				violated(7, "left by the end: " + left);

@@ -244,6 +244,12 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		 */
 		REPEATED,
 
+		/**
+		 * Somebody was told, or saw, what must not be: by; why, what; permits, the number
+		 * of the property.
+		 */
+		UNEXPECTED,
+
 		/** What goes wrong has come to its end. */
 		FAULTS_OVER,
 
