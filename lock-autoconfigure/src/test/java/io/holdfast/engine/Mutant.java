@@ -39,6 +39,12 @@ enum Mutant {
 	FORGETFUL_POOL,
 
 	/** An instance that is started again has the id that it had before. */
-	SAME_ID_AGAIN
+	SAME_ID_AGAIN,
+
+	/** Grants are not held back until replicas have them. */
+	UNCONFIRMED_GRANTS,
+
+	/** What was not confirmed is not released. */
+	UNCONFIRMED_KEPT
 
 }

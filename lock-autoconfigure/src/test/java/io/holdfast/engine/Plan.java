@@ -7,6 +7,7 @@ import java.util.stream.Collectors;
 
 import io.holdfast.engine.Step.Clock;
 import io.holdfast.engine.Step.Command;
+import io.holdfast.engine.Step.Confirm;
 import io.holdfast.engine.Step.Crash;
 import io.holdfast.engine.Step.DataLoss;
 import io.holdfast.engine.Step.Deaf;
@@ -17,6 +18,7 @@ import io.holdfast.engine.Step.Fate;
 import io.holdfast.engine.Step.Force;
 import io.holdfast.engine.Step.Foreign;
 import io.holdfast.engine.Step.Limit;
+import io.holdfast.engine.Step.Missing;
 import io.holdfast.engine.Step.Outage;
 import io.holdfast.engine.Step.Pause;
 import io.holdfast.engine.Step.Restart;
@@ -107,6 +109,9 @@ record Plan(Setup setup, List<Step> steps) {
 					trouble(instance);
 				}
 				troubleForAll();
+			}
+			if (in(6)) {
+				replicas(calm);
 			}
 			if (!calm && in(4)) {
 				failOver();
@@ -214,6 +219,14 @@ record Plan(Setup setup, List<Step> steps) {
 			}
 			for (int i = in(6) ? 1 + random(2) : 0; i > 0; i--) {
 				this.steps.add(new DataLoss(random(FAULTS_MILLIS)));
+			}
+		}
+
+		private void replicas(boolean calm) {
+			this.steps.add(new Confirm(10 + random(100)));
+			for (int i = calm ? 0 : random(4); i > 0; i--) {
+				int at = random(FAULTS_MILLIS);
+				this.steps.add(new Missing(at, random(Math.min(300, FAULTS_MILLIS - at))));
 			}
 		}
 

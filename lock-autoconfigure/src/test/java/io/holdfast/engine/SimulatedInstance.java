@@ -83,6 +83,9 @@ final class SimulatedInstance implements Scheduler {
 		this.fast = (clock != null) ? clock.fast() : 0;
 		this.start = (clock != null) ? clock.start() : 0;
 		this.store = new SimulatedStore(simulation, this, (dead != null) ? dead.store : null);
+		if (simulation.replicas != null) {
+			simulation.record(Event.of(simulation.now(), Type.CONFIRMING, this.name));
+		}
 		this.randomNumber = (dead != null) ? dead.randomNumber : 0;
 		int id = id(simulation.mutant);
 		this.engine = new LeaseEngine(this.store, SETTINGS, this, (task) -> at(0, task), "%032x".formatted(id),

@@ -41,6 +41,12 @@ final class SimulatedStore implements LeaseStore {
 	/** What users hold, by its token. */
 	final Map<String, String> leases = new HashMap<>();
 
+	/** When their grant was confirmed, of tokens. */
+	private final Map<String, Long> confirmed = new HashMap<>();
+
+	/** Tokens whose grant was not. */
+	private final Set<String> unconfirmed = new HashSet<>();
+
 	/** Tokens whose release was executed. */
 	private final Set<String> over = new HashSet<>();
 
@@ -113,6 +119,36 @@ final class SimulatedStore implements LeaseStore {
 				this.wakeUps.listening();
 			}
 		});
+	}
+
+	// Where grants are confirmed
+
+	/** The number of the server on which a token stands, or -1. */
+	CompletableFuture<Integer> stands(Resource resource, String token, SimulatedReplicas replicas) {
+		return send("confirm", "", resource, () -> {
+			boolean stands = (resource.kind() == Kind.LOCK) ? token.equals(this.store.inspect(resource).join().owner())
+					: this.store.inspectPermits(resource, 100)
+						.join()
+						.holders()
+						.stream()
+						.anyMatch((holder) -> holder.token().equals(token));
+			return CompletableFuture.completedFuture(stands ? replicas.failOvers() : -1);
+		});
+	}
+
+	void confirmed(String token) {
+		this.unconfirmed.remove(token);
+		this.confirmed.put(token, now());
+	}
+
+	void unconfirmed(String token) {
+		this.unconfirmed.add(token);
+		this.simulation.record(Event.of(now(), Type.UNCONFIRMED, this.instance.name));
+	}
+
+	/** When a token's grant was confirmed, or -1. */
+	long confirmedAt(String token) {
+		return this.confirmed.getOrDefault(token, -1L);
 	}
 
 	/** The process is dead. */
@@ -272,7 +308,8 @@ final class SimulatedStore implements LeaseStore {
 					return;
 				}
 				long delay = latency(1_000_000 + number, 1) + ((fate != null) ? fate.millis() * Simulation.MILLI : 0);
-				SimulatedStore.this.instance.at(delay, () -> wakeUps.handedOver(resource, token, fence, ttlMillis));
+				long ttl = (SimulatedStore.this.simulation.replicas != null) ? 0 : ttlMillis;
+				SimulatedStore.this.instance.at(delay, () -> wakeUps.handedOver(resource, token, fence, ttl));
 			}
 
 			@Override
@@ -310,6 +347,10 @@ final class SimulatedStore implements LeaseStore {
 		};
 		CompletableFuture<AcquireReply> answer = send("acquire " + resource, ask.token(), resource,
 				() -> this.store.acquire(resource, asked, enqueue).thenApply((reply) -> answered(reply, ask)));
+		SimulatedReplicas replicas = this.simulation.replicas;
+		if (replicas != null && mutant != Mutant.UNCONFIRMED_GRANTS) {
+			return replicas.confirmed(this.instance, resource, ask.token(), answer);
+		}
 		return (mutant == Mutant.TROUBLE_AS_BUSY) ? answer.exceptionally((error) -> new Busy(100, 0, false)) : answer;
 	}
 
@@ -334,14 +375,23 @@ final class SimulatedStore implements LeaseStore {
 
 	@Override
 	public CompletableFuture<ReleaseReply> release(Resource resource, Ask ended, @Nullable Ask next) {
+		if (this.simulation.mutant == Mutant.UNCONFIRMED_KEPT && this.unconfirmed.contains(ended.token())) {
+			return CompletableFuture.completedFuture(new ReleaseReply(true, null));
+		}
 		return send("release " + resource + ((next != null) ? " for another" : ""), ended.token(), resource, () -> {
 			String owner = (this.simulation.mutant == Mutant.BLIND_RELEASE && resource.kind() == Kind.LOCK)
 					? this.store.inspect(resource).join().owner() : null;
 			if (owner != null && !owner.equals(ended.token())) {
 				this.store.release(resource, Ask.unknown(owner, 1), null);
 			}
-			return this.store.release(resource, ended, next);
+			return this.store.release(resource, ended, next).thenApply(this::withoutGrant);
 		});
+	}
+
+	/** Who takes another one's place has to ask where grants are confirmed. */
+	private ReleaseReply withoutGrant(ReleaseReply reply) {
+		return (this.simulation.replicas != null && reply.next() instanceof Granted)
+				? new ReleaseReply(reply.released(), null) : reply;
 	}
 
 	@Override

@@ -162,6 +162,7 @@ final class SimulatedUser {
 			}
 			else {
 				ids.forEach((each) -> refused(each, error));
+				demands.forEach((each) -> lookForLeftovers(each.resource().key()));
 				after.run();
 			}
 		};
@@ -357,6 +358,10 @@ final class SimulatedUser {
 		String outer = this.holds.putIfAbsent(hold, id);
 		at.open.put(lease, id);
 		at.store.leases.put(hold.token, id);
+		long confirmedAt = at.store.confirmedAt(hold.token);
+		if (confirmedAt >= 0 && outer == null) {
+			this.simulation.record(Event.of(confirmedAt, Type.CONFIRMED, at.name).id(id));
+		}
 		record(Type.GRANTED, id,
 				(event) -> event.fence(hold.fence).until(at.end(lease)).why((outer != null) ? outer : ""));
 		lease.onLost(() -> {
@@ -370,6 +375,10 @@ final class SimulatedUser {
 	void refused(String id, @Nullable Throwable error) {
 		this.simulation.refused++;
 		record(Type.REFUSED, id, (event) -> event.why(why(error)));
+	}
+
+	void lookForLeftovers(String key) {
+		new Leftovers(this.simulation, this.instance, key).look();
 	}
 
 	/** What a lease that is not released is called. */

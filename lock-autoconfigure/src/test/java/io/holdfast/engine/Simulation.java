@@ -21,6 +21,7 @@ import io.holdfast.engine.LeaseStore.PermitState;
 import io.holdfast.engine.Resource.Kind;
 import io.holdfast.engine.Scheduler.Timer;
 import io.holdfast.engine.Step.Clock;
+import io.holdfast.engine.Step.Confirm;
 import io.holdfast.engine.Step.Crash;
 import io.holdfast.engine.Step.DataLoss;
 import io.holdfast.engine.Step.Deaf;
@@ -28,6 +29,7 @@ import io.holdfast.engine.Step.FailOver;
 import io.holdfast.engine.Step.Force;
 import io.holdfast.engine.Step.Foreign;
 import io.holdfast.engine.Step.Limit;
+import io.holdfast.engine.Step.Missing;
 import io.holdfast.engine.Step.Outage;
 import io.holdfast.engine.Step.Pause;
 import io.holdfast.engine.Step.Restart;
@@ -88,6 +90,9 @@ final class Simulation {
 
 	private final List<String> trace = new ArrayList<>();
 
+	/** Where grants are confirmed. */
+	@Nullable SimulatedReplicas replicas;
+
 	private boolean faultsOver;
 
 	private int strangers;
@@ -139,6 +144,9 @@ final class Simulation {
 			}
 			else if (step instanceof Clock clock) {
 				clocks.put(clock.instance(), clock);
+			}
+			else if (step instanceof Confirm confirm) {
+				this.replicas = new SimulatedReplicas(this, confirm.timeout());
 			}
 		}
 		for (int i = 0; i < this.plan.setup().instances(); i++) {
@@ -202,10 +210,23 @@ final class Simulation {
 				this.world.clear();
 			});
 		}
+		else if (step instanceof Missing missing) {
+			SimulatedReplicas all = this.replicas;
+			if (all != null) {
+				at(missing.at() * MILLI, () -> all.miss(missing.millis() * MILLI));
+			}
+		}
 		else if (step instanceof FailOver over) {
+			SimulatedReplicas all = this.replicas;
 			at((over.at() - over.lag()) * MILLI, () -> {
 				MemoryLeases.Replica replica = this.world.replica();
+				if (all != null) {
+					all.miss(over.lag() * MILLI);
+				}
 				at(over.lag() * MILLI, () -> {
+					if (all != null) {
+						all.failedOver();
+					}
 					record(Event.of(this.now, Type.FAILED_OVER, "").until(this.now + over.grace() * MILLI));
 					this.world.failOver(replica, Duration.ofMillis(over.grace()));
 				});

@@ -133,6 +133,16 @@ sealed interface Step {
 	record FailOver(int at, int lag, int grace) implements Step {
 	}
 
+	/**
+	 * Whatever is granted has to be confirmed by replicas, which are given so much time.
+	 */
+	record Confirm(int timeout) implements Step {
+	}
+
+	/** The replicas receive nothing for a time. */
+	record Missing(int at, int millis) implements Step {
+	}
+
 	/** An instance shuts down, and is resumed later if that is not negative. */
 	record ShutDown(int instance, int at, int patience, int resume) implements Step {
 	}

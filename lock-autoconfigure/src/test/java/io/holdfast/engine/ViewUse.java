@@ -361,6 +361,7 @@ final class ViewUse {
 		catch (InterruptedException | RuntimeException ex) {
 			checkInterrupt(ex);
 			this.user.refused(id, ex);
+			this.user.lookForLeftovers(this.key);
 			throw ex;
 		}
 	}

@@ -78,6 +78,7 @@ public final class Checker {
 				.sorted(Comparator.comparingLong(Request::begin))
 				.toList();
 			judgeOverlaps(group, holds);
+			holds.forEach(this::judgeConfirmation);
 			judgeFences(group, all, holds);
 			judgeProgress(group, all, holds);
 			judgeTimeOuts(group, all);
@@ -137,6 +138,7 @@ public final class Checker {
 				}
 				request.heldUntil = Math.max(request.heldUntil, event.until());
 			}
+			case CONFIRMED -> request.confirmedAt = event.at();
 			case GRANTED_AGAIN -> request.grantedAgainAt = event.at();
 			case SHRUNK -> request.shrinks.add(event);
 			case RELEASING -> {
@@ -229,6 +231,14 @@ public final class Checker {
 			if (lasting.size() > 1) {
 				judgeTogether(group, lasting, next.begin());
 			}
+		}
+	}
+
+	/** Where grants are to be confirmed, one that is not may be lost at any time. */
+	private void judgeConfirmation(Request hold) {
+		boolean confirming = all(Type.CONFIRMING).stream().anyMatch((event) -> event.by().equals(hold.asked.by()));
+		if (confirming && hold.confirmedAt > hold.begin()) {
+			violated(1, "granted, but not confirmed: " + hold);
 		}
 	}
 
@@ -372,8 +382,9 @@ public final class Checker {
 	}
 
 	private boolean hasCause(Request request, long at) {
-		// What was released before stands there again, and in the way.
-		if (all(Type.FAILED_OVER).stream()
+		// What was released before stands there again, and in the way, but not in that of
+		// what was confirmed.
+		if (all(Type.CONFIRMING).isEmpty() && all(Type.FAILED_OVER).stream()
 			.anyMatch((over) -> over.at() >= request.root.asked.at() && over.at() <= at)) {
 			return true;
 		}
@@ -410,8 +421,9 @@ public final class Checker {
 			return;
 		}
 		long from = all(Type.FAULTS_OVER).get(0).at();
-		for (Type type : List.of(Type.PAUSED, Type.TROUBLE, Type.OUTAGE)) {
-			from = Math.max(from, all(type).stream().mapToLong(Event::until).max().orElse(from));
+		for (Type type : List.of(Type.PAUSED, Type.TROUBLE, Type.OUTAGE, Type.UNCONFIRMED)) {
+			from = Math.max(from,
+					all(type).stream().mapToLong((event) -> Math.max(event.at(), event.until())).max().orElse(from));
 		}
 		long lease = all.stream().mapToLong((request) -> request.asked.lease()).max().orElse(0);
 		List<Step> steps = new ArrayList<>();
@@ -482,7 +494,8 @@ public final class Checker {
 		String by = asked.by();
 		boolean possible = switch (refused.why()) {
 			case "TIMED_OUT" -> true;
-			case "STORE" -> this.troubles.isTroubled(by, refused.at() - this.slack, refused.at());
+			case "STORE" -> this.troubles.isTroubled(by, refused.at() - this.slack, refused.at())
+					|| this.troubles.happened(Type.UNCONFIRMED, by, refused.at() - this.slack, refused.at());
 			case "INTERRUPTED" -> request.interruptedAt <= refused.at();
 			case "SHUTDOWN" -> this.troubles.happened(Type.SHUT_DOWN, by, Long.MIN_VALUE, refused.at());
 			case "EXCEEDS_LIMIT" -> limitsBetween(request.group(), asked.at(), refused.at(), asked.limit()).stream()
@@ -598,6 +611,13 @@ public final class Checker {
 			}
 		}
 		all(Type.UNEXPECTED).forEach((event) -> violated(event.permits(), "unexpected: " + event));
+		for (Event forgotten : all(Type.FORGOTTEN)) {
+			boolean returned = all(Type.FAILED_OVER).stream().anyMatch((over) -> over.at() <= forgotten.at());
+			if (!returned
+					&& !this.troubles.isTroubled(forgotten.by(), forgotten.until() - this.slack, forgotten.at())) {
+				violated(4, "kept for who knows nothing of it: " + forgotten);
+			}
+		}
 		for (Event left : all(Type.LEFT)) {
 			if (left.permits() != 0) {
 				violated(7, "left by the end: " + left);

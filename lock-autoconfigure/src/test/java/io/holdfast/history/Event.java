@@ -168,6 +168,18 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		 */
 		GRANTED,
 
+		/** A grant of an instance was not confirmed in time: by. */
+		UNCONFIRMED,
+
+		/**
+		 * Whatever an instance is granted has to be confirmed by replicas from now on:
+		 * by.
+		 */
+		CONFIRMING,
+
+		/** A grant was confirmed: id. */
+		CONFIRMED,
+
 		/** Acquire failed: id; why, a reason or {@code STORE} or {@code LOST}. */
 		REFUSED,
 
@@ -243,6 +255,12 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		 * or nothing.
 		 */
 		REPEATED,
+
+		/**
+		 * The store kept something for an instance that had known nothing of it for a
+		 * while: by, key and mode; until, since when.
+		 */
+		FORGOTTEN,
 
 		/**
 		 * Somebody was told, or saw, what must not be: by; why, what; permits, the number
