@@ -96,7 +96,7 @@ public final class Fleet {
 			return;
 		}
 		this.engine.call(() -> this.reporter.report()
-			.thenCompose((report) -> this.engine.send(Command.FLEET,
+			.thenCompose((report) -> this.engine.sendInTime(Command.FLEET,
 					() -> this.engine.store.instances().answer(name, ReportText.of(report))))
 			.whenComplete((done, error) -> this.answering.decrementAndGet()));
 	}
