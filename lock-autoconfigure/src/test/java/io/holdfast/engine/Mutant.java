@@ -45,6 +45,21 @@ enum Mutant {
 	UNCONFIRMED_GRANTS,
 
 	/** What was not confirmed is not released. */
-	UNCONFIRMED_KEPT
+	UNCONFIRMED_KEPT,
+
+	/** An instance says only once that it is there. */
+	SAID_ONCE,
+
+	/** Instances that say nothing any more are not forgotten. */
+	ETERNAL_MEMBERS,
+
+	/** An instance that is asked what it holds does not answer. */
+	MUTE_MEMBER,
+
+	/** It answers that it holds nothing. */
+	EMPTY_REPORTS,
+
+	/** A forced release releases nothing, and says that it did. */
+	FORCE_IN_VAIN
 
 }

@@ -16,7 +16,10 @@ import io.holdfast.engine.Step.FailOver;
 import io.holdfast.engine.Step.Face;
 import io.holdfast.engine.Step.Fate;
 import io.holdfast.engine.Step.Force;
+import io.holdfast.engine.Step.ForceBy;
 import io.holdfast.engine.Step.Foreign;
+import io.holdfast.engine.Step.Inquire;
+import io.holdfast.engine.Step.Known;
 import io.holdfast.engine.Step.Limit;
 import io.holdfast.engine.Step.Missing;
 import io.holdfast.engine.Step.Outage;
@@ -113,6 +116,9 @@ record Plan(Setup setup, List<Step> steps) {
 			if (in(6)) {
 				replicas(calm);
 			}
+			if (in(5)) {
+				watch(calm);
+			}
 			if (!calm && in(4)) {
 				failOver();
 			}
@@ -192,7 +198,7 @@ record Plan(Setup setup, List<Step> steps) {
 		 */
 		private void failOver() {
 			this.steps.removeIf((step) -> step instanceof Foreign || step instanceof Limit || step instanceof DataLoss
-					|| step instanceof Force
+					|| step instanceof Force || step instanceof ForceBy
 					|| step instanceof Command command && command.fate() == Fate.REPEATED_LATE);
 			this.steps.replaceAll((step) -> (step instanceof Use use) ? use.withoutMinHold() : step);
 			int at = 50 + random(FAULTS_MILLIS - LONGEST_LEASE - 50);
@@ -227,6 +233,19 @@ record Plan(Setup setup, List<Step> steps) {
 			for (int i = calm ? 0 : random(4); i > 0; i--) {
 				int at = random(FAULTS_MILLIS);
 				this.steps.add(new Missing(at, random(Math.min(300, FAULTS_MILLIS - at))));
+			}
+		}
+
+		private void watch(boolean calm) {
+			for (int instance = 0; instance < INSTANCES; instance++) {
+				this.steps.add(new Known(instance));
+			}
+			for (int i = random(3); i > 0; i--) {
+				this.steps.add(new Inquire(random(INSTANCES), 1000 + random(2 * FAULTS_MILLIS)));
+			}
+			for (int i = calm ? 0 : random(3); i > 0; i--) {
+				this.steps.add(new ForceBy(random(INSTANCES), random(KEYS), this.workload == What.PERMITS,
+						random(FAULTS_MILLIS)));
 			}
 		}
 

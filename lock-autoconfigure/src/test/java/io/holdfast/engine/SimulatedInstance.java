@@ -24,6 +24,9 @@ final class SimulatedInstance implements Scheduler {
 
 	private static final long MILLION = 1_000_000;
 
+	/** What an engine plans for so much later is for those who watch, or for never. */
+	private static final long LONG = Duration.ofSeconds(7).toNanos();
+
 	static final EngineSettings SETTINGS = new EngineSettings(Duration.ofSeconds(1), Duration.ofMillis(300), null,
 			Duration.ofSeconds(1), Duration.ofMillis(300), true, HANDOFF, Duration.ofMillis(20), Duration.ofMillis(250),
 			1000, 1000);
@@ -87,14 +90,18 @@ final class SimulatedInstance implements Scheduler {
 			simulation.record(Event.of(simulation.now(), Type.CONFIRMING, this.name));
 		}
 		this.randomNumber = (dead != null) ? dead.randomNumber : 0;
-		int id = id(simulation.mutant);
-		this.engine = new LeaseEngine(this.store, SETTINGS, this, (task) -> at(0, task), "%032x".formatted(id),
+		this.engine = new LeaseEngine(this.store, SETTINGS, this, (task) -> at(0, task), id(),
 				() -> (simulation.dice(this.number, -1 - this.randomNumber++) >>> 10) * 0x1.0p-53);
 		this.engine.observe(this.observer);
 		this.locks = new SimulatedLocks(this);
 		this.semaphores = new SimulatedSemaphores(this);
 		this.reactiveLocks = new ReactiveLockService(this.locks);
 		this.reactiveSemaphores = new ReactiveSemaphoreService(this.semaphores);
+	}
+
+	/** Who it is, for the store. */
+	String id() {
+		return "%032x".formatted(id(this.simulation.mutant));
 	}
 
 	private int id(Mutant mutant) {
@@ -136,7 +143,10 @@ final class SimulatedInstance implements Scheduler {
 			}
 		});
 		if (resume >= 0) {
-			at(resume, this.engine::resume);
+			at(resume, () -> {
+				this.engine.resume();
+				this.simulation.record(Event.of(now(), Type.RESUMED, this.name));
+			});
 		}
 		// Answers that do not come take the command timeout; all else here is slack.
 		long most = patience + SETTINGS.commandTimeout().toNanos() + Plan.FAULTS_MILLIS * Simulation.MILLI;
@@ -190,7 +200,7 @@ final class SimulatedInstance implements Scheduler {
 	public Timer schedule(Runnable action, long delayNanos) {
 		// Never early: not by a nanosecond.
 		long delay = (long) (Math.max(0, delayNanos) / (1 + this.fast / 1e6)) + 2;
-		return this.simulation.schedule(delay, this, action);
+		return this.simulation.schedule(delay, this, action, delay >= LONG);
 	}
 
 }

@@ -34,6 +34,8 @@ final class SimulatedStore implements LeaseStore {
 
 	private final MemoryLeaseStore store;
 
+	private final SimulatedMembers members;
+
 	private final Map<Integer, Command> fates = new HashMap<>();
 
 	private final Map<Integer, WakeUp> wakeUpFates = new HashMap<>();
@@ -75,6 +77,7 @@ final class SimulatedStore implements LeaseStore {
 		this.simulation = simulation;
 		this.instance = instance;
 		this.store = new MemoryLeaseStore(simulation.world);
+		this.members = new SimulatedMembers(this, this.store.instances(), simulation.mutant);
 		if (before != null) {
 			this.fates.putAll(before.fates);
 			this.wakeUpFates.putAll(before.wakeUpFates);
@@ -112,6 +115,7 @@ final class SimulatedStore implements LeaseStore {
 
 	/** Lose the subscription for a time, and know it. */
 	void deaf(long nanos) {
+		this.simulation.record(Event.of(now(), Type.DEAF, this.instance.name).until(now() + nanos));
 		this.store.setListening(false);
 		this.instance.at(nanos, () -> {
 			if (!this.instance.engine.isClosed()) {
@@ -176,7 +180,7 @@ final class SimulatedStore implements LeaseStore {
 		return Simulation.MILLI / 10 + (dice >>> 24) % ((slow ? 15 : 2) * Simulation.MILLI);
 	}
 
-	private <T> CompletableFuture<T> send(String what, String token, Resource resource,
+	<T> CompletableFuture<T> send(String what, String token, @Nullable Resource resource,
 			Supplier<CompletableFuture<T>> command) {
 		CompletableFuture<T> answer = new CompletableFuture<>();
 		int number = this.commands++;
@@ -218,13 +222,14 @@ final class SimulatedStore implements LeaseStore {
 		}
 	}
 
-	private <T> void execute(int number, String what, String token, Resource resource,
+	private <T> void execute(int number, String what, String token, @Nullable Resource resource,
 			Supplier<CompletableFuture<T>> command, CompletableFuture<T> answer, @Nullable Fate fate, long late) {
 		CompletableFuture<T> executed = (fate != Fate.FAILED) ? command.get()
 				: CompletableFuture.failedFuture(new StoreFailure("refused", true, null));
 		T done = executed.isCompletedExceptionally() ? null : executed.join();
 		this.simulation.trace(() -> this.instance.name + ": #" + number + " " + what + " -> "
-				+ ((done != null) ? done : "an error") + ((fate != null) ? " (" + fate + ")" : ""));
+				+ ((done == null) ? "an error" : (resource != null) ? done : "answered")
+				+ ((fate != null) ? " (" + fate + ")" : ""));
 		if (done != null && what.startsWith("release")) {
 			this.over.add(token);
 		}
@@ -245,9 +250,9 @@ final class SimulatedStore implements LeaseStore {
 		}
 	}
 
-	private void repeat(int number, String what, String token, Resource resource,
+	private void repeat(int number, String what, String token, @Nullable Resource resource,
 			Supplier<? extends CompletableFuture<?>> command) {
-		if (!isOrdered()) {
+		if (!isOrdered() || resource == null) {
 			// What asks may come after what ends it; a copy of that ends it then.
 			command.get().join();
 			return;
@@ -299,17 +304,13 @@ final class SimulatedStore implements LeaseStore {
 
 			@Override
 			public void handedOver(Resource resource, String token, long fence, long ttlMillis) {
-				int number = SimulatedStore.this.wakeUpCount++;
-				WakeUp fate = SimulatedStore.this.simulation.areFaultsOver() ? null
-						: SimulatedStore.this.wakeUpFates.get(number);
-				if (isOut() || fate != null && fate.millis() < 0) {
-					SimulatedStore.this.simulation
-						.trace(() -> SimulatedStore.this.instance.name + ": wake-up #" + number + " is lost");
-					return;
-				}
-				long delay = latency(1_000_000 + number, 1) + ((fate != null) ? fate.millis() * Simulation.MILLI : 0);
 				long ttl = (SimulatedStore.this.simulation.replicas != null) ? 0 : ttlMillis;
-				SimulatedStore.this.instance.at(delay, () -> wakeUps.handedOver(resource, token, fence, ttl));
+				wakeUp(() -> wakeUps.handedOver(resource, token, fence, ttl));
+			}
+
+			@Override
+			public void reportWanted(String report) {
+				wakeUp(() -> wakeUps.reportWanted(report));
 			}
 
 			@Override
@@ -318,6 +319,20 @@ final class SimulatedStore implements LeaseStore {
 			}
 
 		});
+	}
+
+	private void wakeUp(Runnable wakeUp) {
+		int number = this.wakeUpCount++;
+		WakeUp fate = this.simulation.areFaultsOver() ? null : this.wakeUpFates.get(number);
+		long late = (fate != null) ? fate.millis() * Simulation.MILLI : 0;
+		if (late != 0) {
+			this.simulation.record(Event.of(now(), Type.DEAF, this.instance.name).until(now() + Math.max(0, late)));
+		}
+		if (isOut() || late < 0) {
+			this.simulation.trace(() -> this.instance.name + ": wake-up #" + number + " is lost");
+			return;
+		}
+		this.instance.at(latency(1_000_000 + number, 1) + late, wakeUp);
 	}
 
 	@Override
@@ -378,6 +393,9 @@ final class SimulatedStore implements LeaseStore {
 		if (this.simulation.mutant == Mutant.UNCONFIRMED_KEPT && this.unconfirmed.contains(ended.token())) {
 			return CompletableFuture.completedFuture(new ReleaseReply(true, null));
 		}
+		if (ended.leaseMillis() == 0) {
+			return force(resource, ended);
+		}
 		return send("release " + resource + ((next != null) ? " for another" : ""), ended.token(), resource, () -> {
 			String owner = (this.simulation.mutant == Mutant.BLIND_RELEASE && resource.kind() == Kind.LOCK)
 					? this.store.inspect(resource).join().owner() : null;
@@ -386,6 +404,20 @@ final class SimulatedStore implements LeaseStore {
 			}
 			return this.store.release(resource, ended, next).thenApply(this::withoutGrant);
 		});
+	}
+
+	/** In the name of somebody else. */
+	private CompletableFuture<ReleaseReply> force(Resource resource, Ask ended) {
+		if (this.simulation.mutant == Mutant.FORCE_IN_VAIN) {
+			return CompletableFuture.completedFuture(new ReleaseReply(true, null));
+		}
+		return send("force " + resource, ended.token(), resource,
+				() -> this.store.release(resource, ended, null).thenApply((reply) -> {
+					if (reply.released()) {
+						this.simulation.forced(mode(resource, 1), resource.key());
+					}
+					return reply;
+				}));
 	}
 
 	/** Who takes another one's place has to ask where grants are confirmed. */
@@ -454,7 +486,7 @@ final class SimulatedStore implements LeaseStore {
 
 	@Override
 	public InstanceStore instances() {
-		return this.store.instances();
+		return this.members;
 	}
 
 	@Override

@@ -27,7 +27,9 @@ import io.holdfast.engine.Step.DataLoss;
 import io.holdfast.engine.Step.Deaf;
 import io.holdfast.engine.Step.FailOver;
 import io.holdfast.engine.Step.Force;
+import io.holdfast.engine.Step.ForceBy;
 import io.holdfast.engine.Step.Foreign;
+import io.holdfast.engine.Step.Inquire;
 import io.holdfast.engine.Step.Limit;
 import io.holdfast.engine.Step.Missing;
 import io.holdfast.engine.Step.Outage;
@@ -90,12 +92,20 @@ final class Simulation {
 
 	private final List<String> trace = new ArrayList<>();
 
+	private final SimulatedFleet fleet = new SimulatedFleet(this);
+
 	/** Where grants are confirmed. */
 	@Nullable SimulatedReplicas replicas;
 
 	private boolean faultsOver;
 
+	/** How many actions are to come that are not only for those who watch. */
+	private int foreground;
+
 	private int strangers;
+
+	/** How often something was released by force. */
+	int forced;
 
 	int granted;
 
@@ -152,6 +162,7 @@ final class Simulation {
 		for (int i = 0; i < this.plan.setup().instances(); i++) {
 			this.instances.add(new SimulatedInstance(this, i, clocks.get(i)));
 		}
+		this.instances.forEach(this.fleet::introduce);
 		this.plan.steps().forEach(this::expect);
 		Map<Hold, String> holds = new IdentityHashMap<>();
 		uses.values()
@@ -168,6 +179,7 @@ final class Simulation {
 		});
 		drain();
 		record(Event.of(this.now, Type.QUIET, ""));
+		this.fleet.look();
 		// What dead instances left goes by itself.
 		this.now += 2000 * MILLI;
 		look();
@@ -197,6 +209,12 @@ final class Simulation {
 		}
 		else if (step instanceof Foreign foreign) {
 			at(foreign.at() * MILLI, () -> foreign("k" + foreign.key(), foreign.millis()));
+		}
+		else if (step instanceof Inquire inquire) {
+			at(inquire.at() * MILLI, () -> this.fleet.inquire(this.instances.get(inquire.instance())));
+		}
+		else if (step instanceof ForceBy force) {
+			at(force.at() * MILLI, () -> this.fleet.force(this.instances.get(force.instance()), force));
 		}
 		else if (step instanceof Limit limit) {
 			at(limit.at() * MILLI, () -> limit("k" + limit.key(), limit.limit()));
@@ -239,15 +257,20 @@ final class Simulation {
 	}
 
 	private void drain() {
-		for (int count = 0; !this.actions.isEmpty(); count++) {
+		for (int count = 0; this.foreground > 0; count++) {
 			if (count > MOST_EVENTS) {
 				throw new IllegalStateException("property 6: the history does not end");
 			}
-			Action action = this.actions.remove();
-			if (!action.cancelled && (action.instance == null || !action.instance.crashed)) {
-				this.now = Math.max(this.now, action.at);
-				run(action);
-			}
+			next();
+		}
+	}
+
+	private void next() {
+		Action action = this.actions.remove();
+		this.foreground -= action.background ? 0 : 1;
+		if (!action.cancelled && (action.instance == null || !action.instance.crashed)) {
+			this.now = Math.max(this.now, action.at);
+			run(action);
 		}
 	}
 
@@ -255,11 +278,7 @@ final class Simulation {
 	void elapse(long nanos) {
 		long until = this.now + nanos;
 		while (!this.actions.isEmpty() && this.actions.peek().at <= until) {
-			Action action = this.actions.remove();
-			this.now = Math.max(this.now, action.at);
-			if (!action.cancelled) {
-				run(action);
-			}
+			next();
 		}
 		this.now = until;
 	}
@@ -272,8 +291,13 @@ final class Simulation {
 		else {
 			action.at = this.now + paused;
 			action.order = this.order++;
-			this.actions.add(action);
+			add(action);
 		}
+	}
+
+	private void add(Action action) {
+		this.foreground += action.background ? 0 : 1;
+		this.actions.add(action);
 	}
 
 	/** What is left when all is over. */
@@ -314,6 +338,7 @@ final class Simulation {
 		if (dead.crashed) {
 			SimulatedInstance started = new SimulatedInstance(dead);
 			this.instances.set(number, started);
+			this.fleet.introduce(started);
 			this.users.stream().filter((user) -> user.isAt(dead)).toList().forEach((user) -> user.goOn(started));
 		}
 	}
@@ -336,17 +361,22 @@ final class Simulation {
 		String owner = this.operator.inspect(new Resource(Kind.LOCK, key)).join().owner();
 		if (owner != null && !owner.isEmpty()) {
 			this.operator.release(new Resource(Kind.LOCK, key), Ask.unknown(owner, 1), null);
-			record(Event.of(this.now, Type.FORCED, "").of(Mode.EXCLUSIVE, key));
+			forced(Mode.EXCLUSIVE, key);
 		}
 		for (Kind kind : List.of(Kind.READ_WRITE, Kind.SEMAPHORE)) {
 			Resource resource = new Resource(kind, key);
 			List<LeaseStore.Holder> holders = this.operator.inspectPermits(resource, 100).join().holders();
 			holders.forEach((holder) -> this.operator.release(resource, Ask.unknown(holder.token(), 1), null));
 			if (!holders.isEmpty()) {
-				record(Event.of(this.now, Type.FORCED, "")
-					.of((kind == Kind.SEMAPHORE) ? Mode.PERMITS : Mode.EXCLUSIVE, key));
+				forced((kind == Kind.SEMAPHORE) ? Mode.PERMITS : Mode.EXCLUSIVE, key);
 			}
 		}
+	}
+
+	/** Something was released by force. */
+	void forced(Mode mode, String key) {
+		this.forced++;
+		record(Event.of(this.now, Type.FORCED, "").of(mode, key));
 	}
 
 	// For all that take part
@@ -366,15 +396,20 @@ final class Simulation {
 	}
 
 	void at(long delay, Runnable action) {
-		this.actions.add(new Action(this.now + Math.max(0, delay), this.order++, null, action));
+		add(new Action(this.now + Math.max(0, delay), this.order++, null, action, false));
 	}
 
 	/**
 	 * Run on an instance's threads: later if they stand still then, never if it is dead.
 	 */
 	Timer schedule(long delay, SimulatedInstance instance, Runnable action) {
-		Action scheduled = new Action(this.now + Math.max(0, delay), this.order++, instance, action);
-		this.actions.add(scheduled);
+		return schedule(delay, instance, action, false);
+	}
+
+	/** Likewise; a history may end before what is done in the background. */
+	Timer schedule(long delay, SimulatedInstance instance, Runnable action, boolean background) {
+		Action scheduled = new Action(this.now + Math.max(0, delay), this.order++, instance, action, background);
+		add(scheduled);
 		return scheduled;
 	}
 
@@ -410,13 +445,16 @@ final class Simulation {
 
 		private final Runnable action;
 
+		private final boolean background;
+
 		private boolean cancelled;
 
-		Action(long at, long order, @Nullable SimulatedInstance instance, Runnable action) {
+		Action(long at, long order, @Nullable SimulatedInstance instance, Runnable action, boolean background) {
 			this.at = at;
 			this.order = order;
 			this.instance = instance;
 			this.action = action;
+			this.background = background;
 		}
 
 		@Override

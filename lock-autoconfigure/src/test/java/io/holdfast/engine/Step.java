@@ -143,6 +143,20 @@ sealed interface Step {
 	record Missing(int at, int millis) implements Step {
 	}
 
+	/**
+	 * An instance makes itself known to those who watch, and again when started again.
+	 */
+	record Known(int instance) implements Step {
+	}
+
+	/** An instance asks all for what they hold. */
+	record Inquire(int instance, int at) implements Step {
+	}
+
+	/** An instance releases a key by force. */
+	record ForceBy(int instance, int key, boolean semaphore, int at) implements Step {
+	}
+
 	/** An instance shuts down, and is resumed later if that is not negative. */
 	record ShutDown(int instance, int at, int patience, int resume) implements Step {
 	}

@@ -2,9 +2,11 @@ package io.holdfast.history;
 
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
@@ -27,9 +29,14 @@ import io.holdfast.history.Event.Type;
  * <li>Nobody waits for what is free.
  * <li>Nothing is renewed that is not held, and nothing is left.
  * <li>The reason that is told is the reason.
+ * <li>Whoever watches is told of who is there, not for long of who is not, and of what is
+ * held.
  * </ol>
  */
 public final class Checker {
+
+	private static final Set<Type> ABOUT_NO_REQUEST = EnumSet.of(Type.RENEWAL, Type.REPEATED, Type.INQUIRED,
+			Type.INQUIRY_ANSWERED, Type.REPORTED);
 
 	private final long slack;
 
@@ -87,6 +94,7 @@ public final class Checker {
 		this.requests.values().forEach(this::judgeWait);
 		this.requests.values().forEach(this::judgeReason);
 		judgeWhatIsLeft();
+		this.violations.addAll(new FleetChecker(this.troubles, this.requests, this.slack).check());
 	}
 
 	private void violated(int property, String what) {
@@ -104,7 +112,7 @@ public final class Checker {
 			}
 			this.groups.computeIfAbsent(request.group(), (k) -> new ArrayList<>()).add(request);
 		}
-		else if (event.id().isEmpty() || event.type() == Type.RENEWAL || event.type() == Type.REPEATED) {
+		else if (event.id().isEmpty() || ABOUT_NO_REQUEST.contains(event.type())) {
 			this.troubles.add(event);
 		}
 		else {

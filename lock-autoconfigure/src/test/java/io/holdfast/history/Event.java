@@ -262,6 +262,33 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		 */
 		FORGOTTEN,
 
+		/** Wake-ups of an instance were lost, or late: by; until. */
+		DEAF,
+
+		/** An instance that had shut down goes on: by. */
+		RESUMED,
+
+		/** An instance made itself known: by. */
+		KNOWN,
+
+		/** Somebody asked for all instances that are there. */
+		LISTED,
+
+		/** At that, an instance was told of: by. */
+		MEMBER,
+
+		/** An instance asked all instances for what they hold: by, id. */
+		INQUIRED,
+
+		/** That was answered: by, id; why, {@code STORE} if it failed. */
+		INQUIRY_ANSWERED,
+
+		/**
+		 * At that, an instance reported what it holds: by, id; why, the ids of its
+		 * leases, with commas between.
+		 */
+		REPORTED,
+
 		/**
 		 * Somebody was told, or saw, what must not be: by; why, what; permits, the number
 		 * of the property.
