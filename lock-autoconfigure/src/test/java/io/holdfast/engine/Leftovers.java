@@ -34,7 +34,7 @@ final class Leftovers {
 		Map<String, Kind> now = unknown();
 		if (!now.isEmpty()) {
 			long since = this.simulation.now();
-			this.simulation.at(PATIENCE, () -> {
+			this.simulation.time.at(PATIENCE, () -> {
 				if (!this.instance.crashed) {
 					Map<String, Kind> later = unknown();
 					later.keySet().retainAll(now.keySet());

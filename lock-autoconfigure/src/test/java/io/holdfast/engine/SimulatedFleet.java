@@ -114,9 +114,9 @@ final class SimulatedFleet {
 	 */
 	void look() {
 		if (!this.known.isEmpty()) {
-			this.simulation.elapse(80 * SECOND);
+			this.simulation.time.elapse(80 * SECOND);
 			list();
-			this.simulation.elapse(180 * SECOND);
+			this.simulation.time.elapse(180 * SECOND);
 			list();
 		}
 	}

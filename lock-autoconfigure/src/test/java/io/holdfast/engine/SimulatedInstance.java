@@ -170,7 +170,7 @@ final class SimulatedInstance implements Scheduler {
 	 * dead.
 	 */
 	void at(long delay, Runnable action) {
-		this.simulation.schedule(delay, this, action);
+		this.simulation.time.schedule(delay, this, action, false);
 	}
 
 	/** How long its threads do not run yet. */
@@ -200,7 +200,7 @@ final class SimulatedInstance implements Scheduler {
 	public Timer schedule(Runnable action, long delayNanos) {
 		// Never early: not by a nanosecond.
 		long delay = (long) (Math.max(0, delayNanos) / (1 + this.fast / 1e6)) + 2;
-		return this.simulation.schedule(delay, this, action, delay >= LONG);
+		return this.simulation.time.schedule(delay, this, action, delay >= LONG);
 	}
 
 }

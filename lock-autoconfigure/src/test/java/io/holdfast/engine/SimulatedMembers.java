@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class SimulatedMembers implements InstanceStore {
 
-	private final SimulatedStore connection;
+	private final SimulatedConnection connection;
 
 	private final InstanceStore store;
 
@@ -20,7 +20,7 @@ final class SimulatedMembers implements InstanceStore {
 
 	private boolean joined;
 
-	SimulatedMembers(SimulatedStore connection, InstanceStore store, Mutant mutant) {
+	SimulatedMembers(SimulatedConnection connection, InstanceStore store, Mutant mutant) {
 		this.connection = connection;
 		this.store = store;
 		this.mutant = mutant;

@@ -6,16 +6,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Supplier;
 
-import io.holdfast.engine.FleetStore.Family;
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.Resource.Kind;
-import io.holdfast.engine.Step.Command;
-import io.holdfast.engine.Step.Fate;
-import io.holdfast.engine.Step.Outage;
-import io.holdfast.engine.Step.WakeUp;
 import io.holdfast.history.Event;
 import io.holdfast.history.Event.Mode;
 import io.holdfast.history.Event.Type;
@@ -23,8 +17,8 @@ import io.holdfast.memory.MemoryLeaseStore;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An instance's connection to the store of a {@link Simulation}, in order or not, on
- * which commands, replies and wake-ups are late, lost and repeated as it is planned.
+ * An instance's access to the store of a {@link Simulation}, by a connection on which
+ * goes wrong what is planned, and wrong by itself as a {@link Mutant} wants it.
  */
 final class SimulatedStore implements LeaseStore {
 
@@ -34,11 +28,9 @@ final class SimulatedStore implements LeaseStore {
 
 	private final MemoryLeaseStore store;
 
+	final SimulatedConnection connection;
+
 	private final SimulatedMembers members;
-
-	private final Map<Integer, Command> fates = new HashMap<>();
-
-	private final Map<Integer, WakeUp> wakeUpFates = new HashMap<>();
 
 	/** What users hold, by its token. */
 	final Map<String, String> leases = new HashMap<>();
@@ -49,25 +41,10 @@ final class SimulatedStore implements LeaseStore {
 	/** Tokens whose grant was not. */
 	private final Set<String> unconfirmed = new HashSet<>();
 
-	/** Tokens whose release was executed. */
-	private final Set<String> over = new HashSet<>();
-
-	private int commands;
-
-	private int wakeUpCount;
-
-	private long lastExecution;
-
-	private long lastReply;
-
-	private long outageUntil;
-
-	private boolean silent;
-
 	private WakeUps wakeUps;
 
 	/**
-	 * Create a connection.
+	 * Create an access.
 	 * @param simulation whose
 	 * @param instance whose
 	 * @param before that of the instance before it, which is dead, in whose place it goes
@@ -77,40 +54,8 @@ final class SimulatedStore implements LeaseStore {
 		this.simulation = simulation;
 		this.instance = instance;
 		this.store = new MemoryLeaseStore(simulation.world);
-		this.members = new SimulatedMembers(this, this.store.instances(), simulation.mutant);
-		if (before != null) {
-			this.fates.putAll(before.fates);
-			this.wakeUpFates.putAll(before.wakeUpFates);
-			this.commands = before.commands;
-			this.wakeUpCount = before.wakeUpCount;
-			if (before.isOut()) {
-				outage(before.outageUntil, before.silent);
-			}
-		}
-	}
-
-	void expect(Step step) {
-		if (step instanceof Command command) {
-			this.fates.put(command.number(), command);
-		}
-		else if (step instanceof WakeUp wakeUp) {
-			this.wakeUpFates.put(wakeUp.number(), wakeUp);
-		}
-	}
-
-	void outage(Outage outage) {
-		outage(now() + outage.millis() * Simulation.MILLI, outage.silent());
-	}
-
-	private void outage(long until, boolean silent) {
-		this.outageUntil = Math.max(this.outageUntil, until);
-		this.silent = silent;
-		this.simulation.record(Event.of(now(), Type.OUTAGE, this.instance.name).until(until));
-		trouble(until - now());
-	}
-
-	private boolean isOut() {
-		return this.outageUntil - now() > 0;
+		this.connection = new SimulatedConnection(simulation, instance, (before != null) ? before.connection : null);
+		this.members = new SimulatedMembers(this.connection, this.store.instances(), simulation.mutant);
 	}
 
 	/** Lose the subscription for a time, and know it. */
@@ -129,7 +74,7 @@ final class SimulatedStore implements LeaseStore {
 
 	/** The number of the server on which a token stands, or -1. */
 	CompletableFuture<Integer> stands(Resource resource, String token, SimulatedReplicas replicas) {
-		return send("confirm", "", resource, () -> {
+		return this.connection.send("confirm", "", resource, () -> {
 			boolean stands = (resource.kind() == Kind.LOCK) ? token.equals(this.store.inspect(resource).join().owner())
 					: this.store.inspectPermits(resource, 100)
 						.join()
@@ -164,137 +109,6 @@ final class SimulatedStore implements LeaseStore {
 		return this.simulation.now();
 	}
 
-	private void trouble(long nanos) {
-		this.simulation.record(Event.of(now(), Type.TROUBLE, this.instance.name).until(now() + nanos));
-	}
-
-	/**
-	 * How long something takes on its way; up to 2 ms, or longer on several connections.
-	 */
-	private long latency(int number, int way) {
-		if (!this.simulation.plan.setup().jitter()) {
-			return Simulation.MILLI / 2;
-		}
-		long dice = this.simulation.dice(this.instance.number, 4L * number + way);
-		boolean slow = !isOrdered() && (dice & 7) == 0;
-		return Simulation.MILLI / 10 + (dice >>> 24) % ((slow ? 15 : 2) * Simulation.MILLI);
-	}
-
-	<T> CompletableFuture<T> send(String what, String token, @Nullable Resource resource,
-			Supplier<CompletableFuture<T>> command) {
-		CompletableFuture<T> answer = new CompletableFuture<>();
-		int number = this.commands++;
-		Command planned = this.simulation.areFaultsOver() ? null : this.fates.get(number);
-		Fate fate = (planned != null) ? planned.fate() : null;
-		long late = (planned != null) ? planned.millis() * Simulation.MILLI : 0;
-		if (fate != null && fate != Fate.REPEATED && fate != Fate.REPEATED_LATE) {
-			trouble(late);
-		}
-		long execution = now() + latency(number, 0) + ((fate == Fate.LATE) ? late : 0);
-		if (isOrdered()) {
-			execution = Math.max(this.lastExecution, execution);
-			this.lastExecution = execution;
-		}
-		this.simulation.at(execution - now(), () -> {
-			if (answer.isCancelled() && (this.simulation.dice(this.instance.number, 4L * number + 2) & 1) == 0) {
-				this.simulation.trace(() -> this.instance.name + ": #" + number + " " + what + " was given up");
-			}
-			else if (isOut()) {
-				meetOutage(number, what, answer, command);
-			}
-			else {
-				execute(number, what, token, resource, command, answer, fate, late);
-			}
-		});
-		return answer;
-	}
-
-	/** Errors, or silence after which some of what was sent arrives all the same. */
-	private <T> void meetOutage(int number, String what, CompletableFuture<T> answer,
-			Supplier<CompletableFuture<T>> command) {
-		this.simulation.trace(() -> this.instance.name + ": #" + number + " " + what + " meets the outage");
-		if (!this.silent) {
-			reply(number, answer, null, 0);
-		}
-		else if ((this.simulation.dice(this.instance.number, 4L * number + 3) & 1) == 0) {
-			long end = this.outageUntil;
-			this.simulation.at(end - now(), () -> reply(number, answer, command.get().join(), 0));
-		}
-	}
-
-	private <T> void execute(int number, String what, String token, @Nullable Resource resource,
-			Supplier<CompletableFuture<T>> command, CompletableFuture<T> answer, @Nullable Fate fate, long late) {
-		CompletableFuture<T> executed = (fate != Fate.FAILED) ? command.get()
-				: CompletableFuture.failedFuture(new StoreFailure("refused", true, null));
-		T done = executed.isCompletedExceptionally() ? null : executed.join();
-		this.simulation.trace(() -> this.instance.name + ": #" + number + " " + what + " -> "
-				+ ((done == null) ? "an error" : (resource != null) ? done : "answered")
-				+ ((fate != null) ? " (" + fate + ")" : ""));
-		if (done != null && what.startsWith("release")) {
-			this.over.add(token);
-		}
-		if (fate == Fate.REPEATED) {
-			repeat(number, what, token, resource, command);
-		}
-		else if (fate == Fate.REPEATED_LATE && (this.over.contains(token) || what.startsWith("renew"))) {
-			// On a connection that was given up. Copies of what asks are in order, or
-			// would hold the key until their lease ends.
-			this.simulation.at(late, () -> {
-				if (this.over.contains(token)) {
-					repeat(number, what, token, resource, command);
-				}
-			});
-		}
-		if (fate != Fate.REPLY_LOST) {
-			reply(number, answer, (fate == Fate.REPLY_FAILED) ? null : done, (fate == Fate.REPLY_LATE) ? late : 0);
-		}
-	}
-
-	private void repeat(int number, String what, String token, @Nullable Resource resource,
-			Supplier<? extends CompletableFuture<?>> command) {
-		if (!isOrdered() || resource == null) {
-			// What asks may come after what ends it; a copy of that ends it then.
-			command.get().join();
-			return;
-		}
-		String before = look(resource);
-		command.get().join();
-		String after = look(resource);
-		if (what.endsWith("for another")) {
-			// Who took its place may get its whole time anew.
-			before = before.replaceAll("ttlMillis=\\d+", "");
-			after = after.replaceAll("ttlMillis=\\d+", "");
-		}
-		this.simulation.trace(() -> this.instance.name + ": #" + number + " " + what + " again");
-		this.simulation.record(Event.of(now(), Type.REPEATED, this.instance.name)
-			.id(this.leases.getOrDefault(token, ""))
-			.why(before.equals(after) ? "" : (before + "->" + after).replace(' ', '_')));
-	}
-
-	/** What is stored of a thing; whatever has ended by itself, or may go on, has. */
-	private String look(Resource resource) {
-		Ask nobody = Ask.unknown("%032x:0".formatted(0), 1);
-		this.simulation.operator.release(resource, nobody, null);
-		Family family = (resource.kind() == Kind.SEMAPHORE) ? Family.SEMAPHORES : Family.LOCKS;
-		return this.simulation.operator.fleet().look(family, resource.key(), 100).join().toString();
-	}
-
-	private <T> void reply(int number, CompletableFuture<T> answer, @Nullable T reply, long late) {
-		long arrival = now() + latency(number, 1) + late;
-		if (isOrdered()) {
-			arrival = Math.max(this.lastReply, arrival);
-			this.lastReply = arrival;
-		}
-		this.instance.at(arrival - now(), () -> {
-			if (reply == null) {
-				answer.completeExceptionally(new StoreFailure("connection reset", true, null));
-			}
-			else {
-				answer.complete(reply);
-			}
-		});
-	}
-
 	// LeaseStore
 
 	@Override
@@ -305,12 +119,12 @@ final class SimulatedStore implements LeaseStore {
 			@Override
 			public void handedOver(Resource resource, String token, long fence, long ttlMillis) {
 				long ttl = (SimulatedStore.this.simulation.replicas != null) ? 0 : ttlMillis;
-				wakeUp(() -> wakeUps.handedOver(resource, token, fence, ttl));
+				SimulatedStore.this.connection.wakeUp(() -> wakeUps.handedOver(resource, token, fence, ttl));
 			}
 
 			@Override
 			public void reportWanted(String report) {
-				wakeUp(() -> wakeUps.reportWanted(report));
+				SimulatedStore.this.connection.wakeUp(() -> wakeUps.reportWanted(report));
 			}
 
 			@Override
@@ -319,20 +133,6 @@ final class SimulatedStore implements LeaseStore {
 			}
 
 		});
-	}
-
-	private void wakeUp(Runnable wakeUp) {
-		int number = this.wakeUpCount++;
-		WakeUp fate = this.simulation.areFaultsOver() ? null : this.wakeUpFates.get(number);
-		long late = (fate != null) ? fate.millis() * Simulation.MILLI : 0;
-		if (late != 0) {
-			this.simulation.record(Event.of(now(), Type.DEAF, this.instance.name).until(now() + Math.max(0, late)));
-		}
-		if (isOut() || late < 0) {
-			this.simulation.trace(() -> this.instance.name + ": wake-up #" + number + " is lost");
-			return;
-		}
-		this.instance.at(latency(1_000_000 + number, 1) + late, wakeUp);
 	}
 
 	@Override
@@ -360,7 +160,7 @@ final class SimulatedStore implements LeaseStore {
 			case NO_END -> lasting(ask, ask.leaseMillis() * 1000);
 			default -> ask;
 		};
-		CompletableFuture<AcquireReply> answer = send("acquire " + resource, ask.token(), resource,
+		CompletableFuture<AcquireReply> answer = this.connection.send("acquire " + resource, ask.token(), resource,
 				() -> this.store.acquire(resource, asked, enqueue).thenApply((reply) -> answered(reply, ask)));
 		SimulatedReplicas replicas = this.simulation.replicas;
 		if (replicas != null && mutant != Mutant.UNCONFIRMED_GRANTS) {
@@ -396,14 +196,15 @@ final class SimulatedStore implements LeaseStore {
 		if (ended.leaseMillis() == 0) {
 			return force(resource, ended);
 		}
-		return send("release " + resource + ((next != null) ? " for another" : ""), ended.token(), resource, () -> {
-			String owner = (this.simulation.mutant == Mutant.BLIND_RELEASE && resource.kind() == Kind.LOCK)
-					? this.store.inspect(resource).join().owner() : null;
-			if (owner != null && !owner.equals(ended.token())) {
-				this.store.release(resource, Ask.unknown(owner, 1), null);
-			}
-			return this.store.release(resource, ended, next).thenApply(this::withoutGrant);
-		});
+		return this.connection.send("release " + resource + ((next != null) ? " for another" : ""), ended.token(),
+				resource, () -> {
+					String owner = (this.simulation.mutant == Mutant.BLIND_RELEASE && resource.kind() == Kind.LOCK)
+							? this.store.inspect(resource).join().owner() : null;
+					if (owner != null && !owner.equals(ended.token())) {
+						this.store.release(resource, Ask.unknown(owner, 1), null);
+					}
+					return this.store.release(resource, ended, next).thenApply(this::withoutGrant);
+				});
 	}
 
 	/** In the name of somebody else. */
@@ -411,10 +212,10 @@ final class SimulatedStore implements LeaseStore {
 		if (this.simulation.mutant == Mutant.FORCE_IN_VAIN) {
 			return CompletableFuture.completedFuture(new ReleaseReply(true, null));
 		}
-		return send("force " + resource, ended.token(), resource,
+		return this.connection.send("force " + resource, ended.token(), resource,
 				() -> this.store.release(resource, ended, null).thenApply((reply) -> {
 					if (reply.released()) {
-						this.simulation.forced(mode(resource, 1), resource.key());
+						this.simulation.forced(resource, this.simulation.leaseOf(ended.token()));
 					}
 					return reply;
 				}));
@@ -445,7 +246,7 @@ final class SimulatedStore implements LeaseStore {
 		Renewal first = renewals.get(0);
 		// What renews several leases may be repeated when some of them only are over.
 		String token = (renewals.size() == 1) ? first.token() : "";
-		return send("renew", token, first.resource(), () -> {
+		return this.connection.send("renew", token, first.resource(), () -> {
 			if (this.simulation.mutant == Mutant.RENEWAL_CREATES && first.resource().kind() == Kind.LOCK) {
 				this.store.acquire(first.resource(),
 						Ask.forLock(first.token(), first.leaseMillis(), first.leaseMillis()), false);
@@ -456,27 +257,27 @@ final class SimulatedStore implements LeaseStore {
 
 	@Override
 	public CompletableFuture<Boolean> retain(Renewal lease) {
-		return send("retain", lease.token(), lease.resource(), () -> this.store.retain(lease));
+		return this.connection.send("retain", lease.token(), lease.resource(), () -> this.store.retain(lease));
 	}
 
 	@Override
 	public CompletableFuture<KeyState> inspect(Resource resource) {
-		return send("inspect", "", resource, () -> this.store.inspect(resource));
+		return this.connection.send("inspect", "", resource, () -> this.store.inspect(resource));
 	}
 
 	@Override
 	public CompletableFuture<Boolean> shrink(Resource resource, Ask held, int kept) {
-		return send("shrink", held.token(), resource, () -> this.store.shrink(resource, held, kept));
+		return this.connection.send("shrink", held.token(), resource, () -> this.store.shrink(resource, held, kept));
 	}
 
 	@Override
 	public CompletableFuture<PermitState> inspectPermits(Resource resource, int maxHolders) {
-		return send("inspect", "", resource, () -> this.store.inspectPermits(resource, maxHolders));
+		return this.connection.send("inspect", "", resource, () -> this.store.inspectPermits(resource, maxHolders));
 	}
 
 	@Override
 	public CompletableFuture<Boolean> limit(Resource resource, @Nullable Integer limit) {
-		return send("limit", "", resource, () -> this.store.limit(resource, limit));
+		return this.connection.send("limit", "", resource, () -> this.store.limit(resource, limit));
 	}
 
 	@Override

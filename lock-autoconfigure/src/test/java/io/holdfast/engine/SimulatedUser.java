@@ -1,25 +1,14 @@
 package io.holdfast.engine;
 
-import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.function.BiConsumer;
-import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
-import io.holdfast.LeaseLostException;
-import io.holdfast.LeaseStoreException;
-import io.holdfast.LockMode;
-import io.holdfast.LockRequest;
-import io.holdfast.NotAcquiredException;
-import io.holdfast.SemaphoreRequest;
 import io.holdfast.engine.Step.Extra;
 import io.holdfast.engine.Step.Face;
 import io.holdfast.engine.Step.Use;
@@ -27,19 +16,12 @@ import io.holdfast.engine.Step.What;
 import io.holdfast.history.Event;
 import io.holdfast.history.Event.Type;
 import org.jspecify.annotations.Nullable;
-import reactor.core.Disposable;
-import reactor.core.publisher.Mono;
 
 /**
  * Acquires, holds and releases as it is planned, by all faces that there are, and writes
  * down what it sees. Blocking calls are what a thread would do in them, step by step.
  */
 final class SimulatedUser {
-
-	private static final Duration MAX_HOLD = Duration.ofSeconds(2);
-
-	/** How much later than its deadline a blocked call looks after itself. */
-	private static final long OVERDUE = 150 * Simulation.MILLI;
 
 	/** When to look again whether a thread is free. */
 	private static final long BUSY = 5 * Simulation.MILLI;
@@ -146,10 +128,8 @@ final class SimulatedUser {
 		this.blocked |= thread;
 		String id = newId();
 		String user = (within != null) ? within : thread ? this.name : id;
-		LockRequest locks = locks(use, context);
-		SemaphoreRequest permits = permits(use);
-		List<Demand> demands = (use.mode() == What.PERMITS) ? List.of(Demand.of(permits, this.instance.engine.settings))
-				: Demand.of(locks, this.instance.engine.settings);
+		Asking asking = new Asking(this.instance, use, context);
+		List<Demand> demands = asking.demands();
 		List<String> ids = new ArrayList<>();
 		for (Demand demand : demands) {
 			ids.add((demands.size() == 1) ? id : id + "/" + demand.resource().key());
@@ -166,58 +146,13 @@ final class SimulatedUser {
 				after.run();
 			}
 		};
-		Runnable interrupt = switch (face) {
-			case THREAD, UNINTERRUPTIBLE, VIEW,
-					UNINTERRUPTIBLE_VIEW ->
-				(face == Face.THREAD && this.thread instanceof SimulatedThread own)
-						? call(own,
-								() -> (use.mode() == What.PERMITS) ? this.instance.semaphores.acquire(permits)
-										: this.instance.locks.acquire(locks),
-								answer)
-						: block(this.instance.engine.acquire(demands, this.thread, context), answer);
-			case ASYNC -> follow((use.mode() == What.PERMITS) ? this.instance.semaphores.acquireAsync(permits)
-					: this.instance.locks.acquireAsync(locks), answer);
-			case TRY_ASYNC ->
-				(use.mode() == What.PERMITS) ? followOptional(this.instance.semaphores.tryAcquireAsync(permits), answer)
-						: followOptional(this.instance.locks.tryAcquireAsync(locks), answer);
-			case REACTIVE ->
-				subscribe((use.mode() == What.PERMITS) ? this.instance.reactiveSemaphores.tryAcquire(permits)
-						: this.instance.reactiveLocks.tryAcquire(locks), answer);
-		};
+		Runnable interrupt = asking.ask(face, this.thread, answer);
 		if (use.cancel() >= 0 && face != Face.UNINTERRUPTIBLE) {
 			this.instance.at(use.cancel() * Simulation.MILLI, () -> {
 				ids.forEach((each) -> record(Type.INTERRUPTED, each, (event) -> event));
 				interrupt.run();
 			});
 		}
-	}
-
-	private static LockRequest locks(Use use, LeaseContext context) {
-		List<String> keys = (use.key() >= 0) ? List.of("k" + use.key()) : List.of("k0", "k1");
-		LockMode mode = switch (use.mode()) {
-			case READ -> LockMode.READ;
-			case WRITE -> LockMode.WRITE;
-			case EXCLUSIVE, PERMITS -> LockMode.EXCLUSIVE;
-		};
-		LockRequest request = LockRequest.ofAll(keys)
-			.mode(mode)
-			.minHold(Duration.ofMillis(use.minHold()))
-			.leaseTime(Duration.ofMillis(use.lease()))
-			.renewal(use.renewal())
-			.maxHold(MAX_HOLD)
-			.within(context);
-		return (use.waiting() < 0) ? request.waitForever() : request.waitTime(Duration.ofMillis(use.waiting()));
-	}
-
-	private static SemaphoreRequest permits(Use use) {
-		SemaphoreRequest request = SemaphoreRequest.of("k" + Math.max(0, use.key()), Plan.LIMIT)
-			.permits(use.permits())
-			.minHold(Duration.ofMillis(use.minHold()))
-			.leaseTime(Duration.ofMillis(use.lease()))
-			.renewal(use.renewal())
-			.maxHold(MAX_HOLD)
-			.fair(use.fair());
-		return (use.waiting() < 0) ? request.waitForever() : request.waitTime(Duration.ofMillis(use.waiting()));
 	}
 
 	private Event asked(Event event, Use use, Demand demand, String user, int together) {
@@ -229,112 +164,6 @@ final class SimulatedUser {
 			.until((use.waiting() < 0) ? 0 : this.simulation.now() + demand.waitNanos())
 			.lease(use.lease() * Simulation.MILLI)
 			.why(why);
-	}
-
-	private static String why(@Nullable Throwable error) {
-		Throwable cause = (error instanceof CompletionException && error.getCause() != null) ? error.getCause() : error;
-		if (cause == null) {
-			return "TIMED_OUT";
-		}
-		if (cause instanceof InterruptedException) {
-			return "INTERRUPTED";
-		}
-		if (cause instanceof NotAcquiredException ex) {
-			return ex.getReason().name();
-		}
-		if (cause instanceof LeaseStoreException) {
-			return "STORE";
-		}
-		if (cause instanceof LeaseLostException) {
-			return "LOST";
-		}
-		return cause.toString().replace(' ', '_');
-	}
-
-	// By what a request is answered. Each returns what cancels it
-
-	/** What a thread does that is blocked in acquire. */
-	private Runnable block(Acquisition acquisition, BiConsumer<Lease, Throwable> answer) {
-		Scheduler.Timer overdue = this.instance.schedule(acquisition::overdue, acquisition.leftNanos() + OVERDUE);
-		acquisition.result().whenComplete((lease, error) -> overdue.cancel());
-		acquisition.result().whenComplete((lease, error) -> this.instance.at(0, () -> answer.accept(lease, error)));
-		return () -> {
-			if (!acquisition.result().isDone()) {
-				acquisition.interrupt(new InterruptedException());
-			}
-		};
-	}
-
-	/** What a thread does indeed. */
-	private Runnable call(SimulatedThread own, Supplier<Lease> acquire, BiConsumer<Lease, Throwable> answer) {
-		boolean[] over = new boolean[1];
-		own.call(() -> {
-			Lease lease = null;
-			RuntimeException error = null;
-			try {
-				lease = acquire.get();
-			}
-			catch (RuntimeException ex) {
-				error = ex;
-			}
-			over[0] = true;
-			Thread.interrupted();
-			answer.accept(lease, error);
-		});
-		return () -> {
-			if (!over[0]) {
-				own.interrupt(this.instance);
-			}
-		};
-	}
-
-	private Runnable follow(CompletableFuture<? extends Lease> face, BiConsumer<Lease, Throwable> answer) {
-		face.whenComplete((lease, error) -> {
-			if (!face.isCancelled()) {
-				answer.accept(lease, error);
-			}
-		});
-		return () -> cancel(face, answer);
-	}
-
-	private Runnable followOptional(CompletableFuture<? extends Optional<? extends Lease>> face,
-			BiConsumer<Lease, Throwable> answer) {
-		face.whenComplete((lease, error) -> {
-			if (!face.isCancelled()) {
-				answer.accept((lease != null) ? lease.orElse(null) : null, error);
-			}
-		});
-		return () -> cancel(face, answer);
-	}
-
-	/** Its user is answered by that: nobody holds what comes later. */
-	private void cancel(CompletableFuture<?> face, BiConsumer<Lease, Throwable> answer) {
-		if (face.cancel(false)) {
-			answer.accept(null, Simulation.INTERRUPTED);
-		}
-	}
-
-	private Runnable subscribe(Mono<? extends Lease> mono, BiConsumer<Lease, Throwable> answer) {
-		boolean[] over = new boolean[1];
-		Disposable subscription = mono.subscribe((lease) -> {
-			over[0] = true;
-			answer.accept(lease, null);
-		}, (error) -> {
-			over[0] = true;
-			answer.accept(null, error);
-		}, () -> {
-			if (!over[0]) {
-				over[0] = true;
-				answer.accept(null, null);
-			}
-		});
-		return () -> {
-			subscription.dispose();
-			if (!over[0]) {
-				over[0] = true;
-				answer.accept(null, Simulation.INTERRUPTED);
-			}
-		};
 	}
 
 	// What is held
@@ -374,7 +203,7 @@ final class SimulatedUser {
 
 	void refused(String id, @Nullable Throwable error) {
 		this.simulation.refused++;
-		record(Type.REFUSED, id, (event) -> event.why(why(error)));
+		record(Type.REFUSED, id, (event) -> event.why(Asking.why(error)));
 	}
 
 	void lookForLeftovers(String key) {

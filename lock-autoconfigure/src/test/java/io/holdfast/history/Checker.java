@@ -36,7 +36,7 @@ import io.holdfast.history.Event.Type;
 public final class Checker {
 
 	private static final Set<Type> ABOUT_NO_REQUEST = EnumSet.of(Type.RENEWAL, Type.REPEATED, Type.INQUIRED,
-			Type.INQUIRY_ANSWERED, Type.REPORTED);
+			Type.INQUIRY_ANSWERED, Type.REPORTED, Type.FORCED);
 
 	private final long slack;
 
@@ -195,16 +195,19 @@ public final class Checker {
 
 	/** When what was stored of a key was lost, or taken from its holders. */
 	private List<Long> cuts(String group) {
-		List<Long> cuts = new ArrayList<>();
-		for (Type type : List.of(Type.DATA_LOST, Type.FORCED)) {
-			for (Event event : all(type)) {
-				if (event.key().isEmpty() || Request.group(event).equals(group)) {
-					cuts.add(event.at());
-				}
-			}
-		}
-		cuts.sort(null);
-		return cuts;
+		return cutting(group).map(Event::at).sorted().toList();
+	}
+
+	private Stream<Event> cutting(String group) {
+		return Stream.of(Type.DATA_LOST, Type.FORCED)
+			.flatMap((type) -> all(type).stream())
+			.filter((event) -> event.key().isEmpty() || Request.group(event).equals(group));
+	}
+
+	/** Whether it was taken away, and not only something of the same key. */
+	private boolean isTakenBy(Event cutting, Request request) {
+		Request taken = this.requests.get(cutting.id());
+		return cutting.id().isEmpty() || taken != null && taken.root == request.root;
 	}
 
 	// 1
@@ -364,7 +367,9 @@ public final class Checker {
 				violated(3, "lost although it could be renewed: " + lost + " of " + request);
 			}
 		}
-		for (long cut : cuts(request.group())) {
+		for (long cut : cutting(request.group()).filter((event) -> isTakenBy(event, request))
+			.mapToLong(Event::at)
+			.toArray()) {
 			long most = cut + request.asked.lease();
 			if (request.isHold() && request.begin() < cut && request.grantedAgainAt < cut && request.holdEnd > most
 					&& most <= this.troubles.lastAt()) {

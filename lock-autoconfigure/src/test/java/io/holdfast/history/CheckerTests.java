@@ -201,6 +201,17 @@ class CheckerTests {
 				"20 DATA_LOST", "21 GRANTED_AGAIN id=1", "400 RELEASING id=1", "401 RELEASED id=1 why=RELEASED");
 	}
 
+	@Test
+	@DisplayName("3: what was taken away is not held on, and what was not may be")
+	void takenAway() {
+		String[] on = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k lease=100", "10 GRANTED id=1 fence=1 until=100",
+				"90 HELD id=1 until=190", "180 HELD id=1 until=400", "390 RELEASING id=1" };
+		accepts(on);
+		refuses(3, and(on, "50 FORCED mode=EXCLUSIVE key=k"));
+		refuses(3, and(on, "50 FORCED id=1 mode=EXCLUSIVE key=k"));
+		accepts(and(on, "50 FORCED id=unknown mode=EXCLUSIVE key=k"));
+	}
+
 	// 4
 
 	@Test

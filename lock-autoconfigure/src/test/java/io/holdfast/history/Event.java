@@ -241,7 +241,10 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		 */
 		FAILED_OVER,
 
-		/** Somebody's lease was ended in its name: key and mode. */
+		/**
+		 * Somebody's lease was ended in its name: key and mode; id, or nothing if all of
+		 * the key were.
+		 */
 		FORCED,
 
 		/**

@@ -73,7 +73,7 @@ final class FleetChecker {
 			if (isTold && end + RETENTION < listed.at()) {
 				violated(9, by + " is gone since " + end + ", but known at " + listed.at());
 			}
-			boolean left = end != this.troubles.crashOf(by)
+			boolean left = this.troubles.crashOf(by) == Request.NEVER
 					&& !this.troubles.isTroubled(by, end - SECOND, end + 2 * SECOND);
 			if (isTold && left && end + 2 * SECOND < listed.at()) {
 				violated(9, by + " has left at " + end + ", but is known at " + listed.at());

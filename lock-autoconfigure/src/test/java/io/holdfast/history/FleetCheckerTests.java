@@ -40,6 +40,7 @@ class FleetCheckerTests {
 		refuses(9, KNOWN, crash, "200000 MEMBER by=a", "200000 LISTED");
 		String shutDown = "20 SHUT_DOWN by=a";
 		refuses(9, KNOWN, shutDown, "80000 MEMBER by=a", "80000 LISTED");
+		accepts(KNOWN, shutDown, "25 CRASHED by=a", "80000 MEMBER by=a", "80000 LISTED");
 		accepts(KNOWN, shutDown, "500 OUTAGE by=a until=600", "80000 MEMBER by=a", "80000 LISTED");
 	}
 
