@@ -131,11 +131,18 @@ record Plan(Setup setup, List<Step> steps) {
 			boolean all = mode != What.PERMITS && in(6);
 			int permits = (mode == What.PERMITS) ? (in(6) ? LIMIT : 1 + random(2)) : 1;
 			int waiting = in(4) ? -1 : random(4) * random(400);
-			Face face = FACES[random(this.views ? FACES.length : Face.VIEW.ordinal())];
+			Face face = face();
 			int hold = (!face.isView() && in(60)) ? 100_000 : random(4) * random(100);
 			return new Use(user, instance, random(60), face, mode, all ? -1 : random(KEYS), permits, !in(5), waiting,
 					100 + random(LONGEST_LEASE - 100), !in(3), in(5) ? random(300) : 0, hold,
 					in(8) ? Math.max(0, random(310) - 10) : -1, face.isView() ? viewExtra() : extra(mode), random(100));
+		}
+
+		private Face face() {
+			if (this.views && in(2)) {
+				return in(3) ? Face.UNINTERRUPTIBLE_VIEW : Face.VIEW;
+			}
+			return FACES[random(Face.VIEW.ordinal())];
 		}
 
 		private Extra extra(What mode) {
