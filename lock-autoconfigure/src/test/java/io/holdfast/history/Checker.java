@@ -360,9 +360,9 @@ public final class Checker {
 			if (early && !hasCause(request, lost.at())) {
 				violated(3, "lost without a cause: " + lost + " of " + request);
 			}
-			// There was time enough to try once more.
+			// There was time enough to try once more, unless it was granted late.
 			long from = lost.until() - request.asked.lease() / 2;
-			if (!early && lost.why().equals("RENEWED") && !hasCause(request, lost.at())
+			if (!early && request.root.begin() < from && lost.why().equals("RENEWED") && !hasCause(request, lost.at())
 					&& !this.troubles.isTroubled(request.asked.by(), from, lost.until())) {
 				violated(3, "lost although it could be renewed: " + lost + " of " + request);
 			}
@@ -508,7 +508,8 @@ public final class Checker {
 		boolean possible = switch (refused.why()) {
 			case "TIMED_OUT" -> true;
 			case "STORE" -> this.troubles.isTroubled(by, refused.at() - this.slack, refused.at())
-					|| this.troubles.happened(Type.UNCONFIRMED, by, refused.at() - this.slack, refused.at());
+					|| this.troubles.happened(Type.UNCONFIRMED, by, refused.at() - this.slack, refused.at())
+							&& hasWaited(request, refused.at());
 			case "INTERRUPTED" -> request.interruptedAt <= refused.at();
 			case "SHUTDOWN" -> this.troubles.happened(Type.SHUT_DOWN, by, Long.MIN_VALUE, refused.at());
 			case "EXCEEDS_LIMIT" -> limitsBetween(request.group(), asked.at(), refused.at(), asked.limit()).stream()
@@ -520,6 +521,13 @@ public final class Checker {
 		if (!possible) {
 			violated(8, "refused for a reason that was not: " + request);
 		}
+	}
+
+	/** Whether it waited for as long as it was to, by a clock that may be fast by 1 %. */
+	private static boolean hasWaited(Request request, long until) {
+		Event asked = request.asked;
+		return !asked.why().isEmpty()
+				|| asked.until() != 0 && until - asked.at() >= (asked.until() - asked.at()) * 98 / 100;
 	}
 
 	private boolean isBlockedBySelf(Request request) {

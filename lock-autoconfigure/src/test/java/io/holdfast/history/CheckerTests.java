@@ -147,7 +147,13 @@ class CheckerTests {
 		accepts(lost);
 		refuses(3, and(lost, "0 CONFIRMING by=a"));
 		refuses(8, "0 ASKED by=a id=1 mode=EXCLUSIVE key=k", "10 REFUSED id=1 why=STORE");
-		accepts("0 ASKED by=a id=1 mode=EXCLUSIVE key=k", "9 UNCONFIRMED by=a", "10 REFUSED id=1 why=STORE");
+		// It is asked for again for as long as somebody waits.
+		String unconfirmed = "9 UNCONFIRMED by=a";
+		accepts("0 ASKED by=a id=1 mode=EXCLUSIVE key=k until=10", unconfirmed, "10 REFUSED id=1 why=STORE");
+		accepts("0 ASKED by=a id=1 mode=EXCLUSIVE key=k until=20 why=NOT_WAITING", unconfirmed,
+				"10 REFUSED id=1 why=STORE");
+		refuses(8, "0 ASKED by=a id=1 mode=EXCLUSIVE key=k until=20", unconfirmed, "10 REFUSED id=1 why=STORE");
+		refuses(8, "0 ASKED by=a id=1 mode=EXCLUSIVE key=k", unconfirmed, "10 REFUSED id=1 why=STORE");
 	}
 
 	// 2
