@@ -110,7 +110,8 @@ final class Acquirer<L extends Lease> {
 
 	private L await(Acquisition acquisition) throws InterruptedException {
 		try {
-			return this.type.apply(acquisition.result().get(acquisition.leftNanos() + SLACK, TimeUnit.NANOSECONDS));
+			return this.type
+				.apply(this.engine.scheduler.waitFor(acquisition.result(), acquisition.leftNanos() + SLACK));
 		}
 		catch (ExecutionException ex) {
 			throw rethrown(ex);

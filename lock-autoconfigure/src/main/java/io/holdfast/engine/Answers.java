@@ -3,7 +3,6 @@ package io.holdfast.engine;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 
@@ -17,18 +16,20 @@ final class Answers {
 
 	/**
 	 * Wait for an answer. Interrupts do not end the wait; the thread's flag is kept.
+	 * @param time by whose clock
 	 * @param answer what to wait for
 	 * @param patience how long
 	 * @param trouble makes the exception to throw if it fails or does not come
 	 * @return the answer
 	 */
-	static <T> T await(CompletableFuture<T> answer, Duration patience, Function<Throwable, RuntimeException> trouble) {
+	static <T> T await(Scheduler time, CompletableFuture<T> answer, Duration patience,
+			Function<Throwable, RuntimeException> trouble) {
 		boolean interrupted = false;
-		long until = System.nanoTime() + patience.toNanos();
+		long until = time.nanoTime() + patience.toNanos();
 		try {
 			while (true) {
 				try {
-					return answer.get(until - System.nanoTime(), TimeUnit.NANOSECONDS);
+					return time.waitFor(answer, until - time.nanoTime());
 				}
 				catch (InterruptedException ex) {
 					interrupted = true;

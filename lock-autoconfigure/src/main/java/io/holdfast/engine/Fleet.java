@@ -96,7 +96,7 @@ public final class Fleet {
 			return;
 		}
 		this.engine.call(() -> this.reporter.report()
-			.thenCompose((report) -> this.engine.send(Command.FLEET,
+			.thenCompose((report) -> this.engine.sendInTime(Command.FLEET,
 					() -> this.engine.store.instances().answer(name, ReportText.of(report))))
 			.whenComplete((done, error) -> this.answering.decrementAndGet()));
 	}
@@ -163,7 +163,7 @@ public final class Fleet {
 	public Reports reports() {
 		Report own = report();
 		Duration patience = this.engine.settings.commandTimeout().plusNanos(Inquiry.PATIENCE);
-		return Answers.await(question(own, patience), patience,
+		return Answers.await(this.engine.scheduler, question(own, patience), patience,
 				(error) -> Failures.storeTrouble("The question to all instances", error));
 	}
 
@@ -263,7 +263,7 @@ public final class Fleet {
 	}
 
 	private <T> T answer(CompletableFuture<T> command, String what) {
-		return Answers.await(command, this.engine.settings.commandTimeout(),
+		return Answers.await(this.engine.scheduler, command, this.engine.settings.commandTimeout(),
 				(error) -> Failures.storeTrouble(what, error));
 	}
 

@@ -124,8 +124,9 @@ abstract class HeldLease implements OpenLease {
 	public ReleaseResult release() {
 		// The release answers for itself within the command timeout; this is a backstop.
 		Duration patience = this.engine.settings.commandTimeout().plusSeconds(1);
-		return Answers.await(end(), patience, (error) -> (error instanceof LeaseStoreException trouble) ? trouble
-				: Failures.releaseTrouble(this.hold.gate.resource, error));
+		return Answers.await(this.engine.scheduler, end(), patience,
+				(error) -> (error instanceof LeaseStoreException trouble) ? trouble
+						: Failures.releaseTrouble(this.hold.gate.resource, error));
 	}
 
 	@Override

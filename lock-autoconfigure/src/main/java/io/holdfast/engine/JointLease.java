@@ -129,8 +129,9 @@ final class JointLease implements OpenLease, LockLease {
 	public ReleaseResult release() {
 		// Each answers for itself within the command timeout; this is a backstop.
 		Duration patience = this.engine.settings.commandTimeout().plusSeconds(1);
-		return Answers.await(end(HeldLease::end), patience, (error) -> (error instanceof LeaseStoreException trouble)
-				? trouble : Failures.releaseTrouble(this.resource, error));
+		return Answers.await(this.engine.scheduler, end(HeldLease::end), patience,
+				(error) -> (error instanceof LeaseStoreException trouble) ? trouble
+						: Failures.releaseTrouble(this.resource, error));
 	}
 
 	@Override

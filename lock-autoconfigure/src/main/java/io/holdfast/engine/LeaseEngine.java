@@ -11,6 +11,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
@@ -241,7 +242,7 @@ public final class LeaseEngine implements AutoCloseable {
 	 * Wait for the answer to a command of a user's own.
 	 */
 	<T> T answer(CompletableFuture<T> command, Resource resource, String what) {
-		return Answers.await(command, this.settings.commandTimeout(),
+		return Answers.await(this.scheduler, command, this.settings.commandTimeout(),
 				(error) -> Failures.storeTrouble(resource, what, error));
 	}
 
@@ -251,6 +252,32 @@ public final class LeaseEngine implements AutoCloseable {
 	 */
 	<T> CompletableFuture<T> send(Command command, Supplier<CompletableFuture<T>> way) {
 		return this.observers.follow(command, sent(way));
+	}
+
+	/**
+	 * Send a command that is given up if it is not answered within the command timeout,
+	 * for whoever waits for nothing else. It may be executed all the same.
+	 */
+	<T> CompletableFuture<T> sendInTime(Command command, Supplier<CompletableFuture<T>> way) {
+		CompletableFuture<T> sent = sent(way);
+		if (sent.isDone()) {
+			return this.observers.follow(command, sent);
+		}
+		CompletableFuture<T> answer = new CompletableFuture<>();
+		Scheduler.Timer silence = this.scheduler.schedule(() -> {
+			answer.completeExceptionally(StoreFailure.silence(this.settings.commandTimeout(), new TimeoutException()));
+			sent.cancel(true);
+		}, commandTimeoutNanos());
+		sent.whenComplete((reply, error) -> {
+			silence.cancel();
+			if (error != null) {
+				answer.completeExceptionally(error);
+			}
+			else {
+				answer.complete(reply);
+			}
+		});
+		return this.observers.follow(command, answer);
 	}
 
 	/** Send a command of which the sender tells the observers itself. */
@@ -456,7 +483,7 @@ public final class LeaseEngine implements AutoCloseable {
 	@Override
 	public void close() {
 		try {
-			Answers.await(shutDown(Duration.ZERO), this.settings.commandTimeout(),
+			Answers.await(this.scheduler, shutDown(Duration.ZERO), this.settings.commandTimeout(),
 					(error) -> new IllegalStateException("Not everything could be released at shut-down", error));
 		}
 		catch (IllegalStateException ex) {

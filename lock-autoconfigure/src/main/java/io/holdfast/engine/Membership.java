@@ -92,7 +92,7 @@ final class Membership {
 	private synchronized void tell(InstanceInfo current) {
 		if (this.joined) {
 			this.told = this.engine
-				.send(Command.FLEET,
+				.sendInTime(Command.FLEET,
 						() -> this.engine.store.instances()
 							.join(this.instanceId, current, this.engine.fleet().age(), RETENTION))
 				.whenComplete((done, error) -> answered(error));

@@ -121,12 +121,18 @@ final class PooledSemaphore implements SemaphoreView {
 
 	@Override
 	public int drainPermits() {
+		int refused = 0;
 		while (true) {
 			int free = availablePermits();
-			// Others may be faster: then there are fewer the next time.
-			if (free == 0 || tryDrain(free)) {
+			// Others may be faster: then there are fewer the next time. If there are not,
+			// nothing is granted now, as for a while after a fail-over.
+			if (free == 0 || free == refused) {
+				return 0;
+			}
+			if (tryDrain(free)) {
 				return free;
 			}
+			refused = free;
 		}
 	}
 

@@ -1,8 +1,13 @@
 package io.holdfast.engine;
 
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
 /**
- * Time as the engine sees it: a monotonic clock, and actions at a later time. Replaced in
- * simulations.
+ * Time as the engine sees it: a monotonic clock, actions at a later time, and threads
+ * that wait. Replaced in simulations.
  */
 public interface Scheduler {
 
@@ -19,6 +24,22 @@ public interface Scheduler {
 	 * @return to cancel it
 	 */
 	Timer schedule(Runnable action, long delayNanos);
+
+	/**
+	 * Keep the current thread waiting, as {@link CompletableFuture#get(long, TimeUnit)}
+	 * does.
+	 * @param <T> what it waits for
+	 * @param future where that comes
+	 * @param nanos for how many nanoseconds at most
+	 * @return what has come
+	 * @throws InterruptedException if the thread is interrupted, before or while it waits
+	 * @throws ExecutionException if it failed
+	 * @throws TimeoutException if it did not come in time
+	 */
+	default <T> T waitFor(CompletableFuture<T> future, long nanos)
+			throws InterruptedException, ExecutionException, TimeoutException {
+		return future.get(nanos, TimeUnit.NANOSECONDS);
+	}
 
 	/**
 	 * An action that has yet to run.

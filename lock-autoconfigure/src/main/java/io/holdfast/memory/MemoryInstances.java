@@ -42,6 +42,11 @@ final class MemoryInstances {
 		this.members.remove(instanceId);
 	}
 
+	synchronized void clear() {
+		this.members.clear();
+		this.reports.clear();
+	}
+
 	synchronized List<String> ids() {
 		return List.copyOf(this.members.keySet());
 	}

@@ -193,6 +193,7 @@ public final class MemoryLeases {
 	public synchronized void clear() {
 		this.locks.clear();
 		this.semaphores.clear();
+		this.instances.clear();
 	}
 
 	/**

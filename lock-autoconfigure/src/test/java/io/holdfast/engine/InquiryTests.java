@@ -86,4 +86,17 @@ class InquiryTests extends ScriptedEngine {
 		assertThat(this.store.sent()).isEmpty();
 	}
 
+	@Test
+	@DisplayName("an answer that the store does not take up is no reason to answer nobody any more")
+	void answersAfterSilence() {
+		for (int i = 0; i < 8; i++) {
+			this.store.wakeUps.reportWanted(ID);
+		}
+		this.store.elapse(EngineSettings.defaults().commandTimeout().toMillis());
+		this.store.sent();
+		this.store.wakeUps.reportWanted(ID);
+		assertThat(this.store.sent()).containsExactly("answer " + ID);
+		assertThat(this.store.plannedCount()).isEqualTo(1);
+	}
+
 }

@@ -75,6 +75,24 @@ class MembershipTests extends ScriptedEngine {
 	}
 
 	@Test
+	@DisplayName("a store that does not answer is told again, and once it answers as often as any other")
+	void joinsAgainAfterSilence() {
+		introduce();
+		ScriptedStore.Command first = this.store.last("join");
+		this.store.sent();
+		this.store.elapse(EngineSettings.defaults().commandTimeout().toMillis() + RETRY - 1);
+		assertThat(this.store.sent()).isEmpty();
+		this.store.elapse(1);
+		assertThat(this.store.sent()).hasSize(1);
+		first.done(null);
+		this.store.elapse(0);
+		assertThat(this.store.sent()).isEmpty();
+		answer();
+		this.store.elapse(REFRESH);
+		assertThat(this.store.sent()).hasSize(1);
+	}
+
+	@Test
 	@DisplayName("a right that is missing is warned of at once")
 	void warnsOfWhatDoesNotPass(CapturedOutput output) {
 		introduce();

@@ -30,6 +30,36 @@ enum Mutant {
 	ENDLESS_SUBSCRIPTION,
 
 	/** An error is taken for somebody else who has it. */
-	TROUBLE_AS_BUSY
+	TROUBLE_AS_BUSY,
+
+	/** A view is unlocked by any thread. */
+	ANY_THREAD_UNLOCKS,
+
+	/** A view forgets permits instead of releasing them. */
+	FORGETFUL_POOL,
+
+	/** An instance that is started again has the id that it had before. */
+	SAME_ID_AGAIN,
+
+	/** Grants are not held back until replicas have them. */
+	UNCONFIRMED_GRANTS,
+
+	/** What was not confirmed is not released. */
+	UNCONFIRMED_KEPT,
+
+	/** An instance says only once that it is there. */
+	SAID_ONCE,
+
+	/** Instances that say nothing any more are not forgotten. */
+	ETERNAL_MEMBERS,
+
+	/** An instance that is asked what it holds does not answer. */
+	MUTE_MEMBER,
+
+	/** It answers that it holds nothing. */
+	EMPTY_REPORTS,
+
+	/** A forced release releases nothing, and says that it did. */
+	FORCE_IN_VAIN
 
 }

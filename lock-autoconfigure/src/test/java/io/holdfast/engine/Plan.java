@@ -7,6 +7,7 @@ import java.util.stream.Collectors;
 
 import io.holdfast.engine.Step.Clock;
 import io.holdfast.engine.Step.Command;
+import io.holdfast.engine.Step.Confirm;
 import io.holdfast.engine.Step.Crash;
 import io.holdfast.engine.Step.DataLoss;
 import io.holdfast.engine.Step.Deaf;
@@ -15,10 +16,15 @@ import io.holdfast.engine.Step.FailOver;
 import io.holdfast.engine.Step.Face;
 import io.holdfast.engine.Step.Fate;
 import io.holdfast.engine.Step.Force;
+import io.holdfast.engine.Step.ForceBy;
 import io.holdfast.engine.Step.Foreign;
+import io.holdfast.engine.Step.Inquire;
+import io.holdfast.engine.Step.Known;
 import io.holdfast.engine.Step.Limit;
+import io.holdfast.engine.Step.Missing;
 import io.holdfast.engine.Step.Outage;
 import io.holdfast.engine.Step.Pause;
+import io.holdfast.engine.Step.Restart;
 import io.holdfast.engine.Step.Setup;
 import io.holdfast.engine.Step.ShutDown;
 import io.holdfast.engine.Step.Use;
@@ -70,6 +76,8 @@ record Plan(Setup setup, List<Step> steps) {
 	 */
 	private static final class Author {
 
+		private static final Face[] FACES = Face.values();
+
 		private final long seed;
 
 		private final Random random;
@@ -78,11 +86,15 @@ record Plan(Setup setup, List<Step> steps) {
 
 		private final List<Step> steps = new ArrayList<>();
 
+		/** Each of them has a thread of its own, which takes its time. */
+		private final boolean views;
+
 		Author(long seed) {
 			this.seed = seed;
 			// Neighbours are to have nothing in common.
 			this.random = new Random(seed * 0x9E3779B97F4A7C15L);
 			this.workload = List.of(What.EXCLUSIVE, What.READ, What.PERMITS).get((int) Math.floorMod(seed, 3L));
+			this.views = in(5);
 		}
 
 		Plan plan() {
@@ -101,6 +113,12 @@ record Plan(Setup setup, List<Step> steps) {
 				}
 				troubleForAll();
 			}
+			if (in(6)) {
+				replicas(calm);
+			}
+			if (in(5)) {
+				watch(calm);
+			}
 			if (!calm && in(4)) {
 				failOver();
 			}
@@ -113,10 +131,18 @@ record Plan(Setup setup, List<Step> steps) {
 			boolean all = mode != What.PERMITS && in(6);
 			int permits = (mode == What.PERMITS) ? (in(6) ? LIMIT : 1 + random(2)) : 1;
 			int waiting = in(4) ? -1 : random(4) * random(400);
-			int hold = in(60) ? 100_000 : random(4) * random(100);
-			return new Use(user, instance, random(60), Face.values()[random(Face.values().length)], mode,
-					all ? -1 : random(KEYS), permits, !in(5), waiting, 100 + random(LONGEST_LEASE - 100), !in(3),
-					in(5) ? random(300) : 0, hold, in(8) ? random(300) : -1, extra(mode), random(100));
+			Face face = face();
+			int hold = (!face.isView() && in(60)) ? 100_000 : random(4) * random(100);
+			return new Use(user, instance, random(60), face, mode, all ? -1 : random(KEYS), permits, !in(5), waiting,
+					100 + random(LONGEST_LEASE - 100), !in(3), in(5) ? random(300) : 0, hold,
+					in(8) ? Math.max(0, random(310) - 10) : -1, face.isView() ? viewExtra() : extra(mode), random(100));
+		}
+
+		private Face face() {
+			if (this.views && in(2)) {
+				return in(3) ? Face.UNINTERRUPTIBLE_VIEW : Face.VIEW;
+			}
+			return FACES[random(Face.VIEW.ordinal())];
 		}
 
 		private Extra extra(What mode) {
@@ -130,6 +156,10 @@ record Plan(Setup setup, List<Step> steps) {
 				case 3 -> Extra.RELEASE_TWICE;
 				default -> (mode == What.WRITE) ? Extra.READ : (mode == What.PERMITS) ? Extra.SHRINK : Extra.NEST;
 			};
+		}
+
+		private Extra viewExtra() {
+			return in(3, 2) ? Extra.NONE : Extra.values()[random(Extra.values().length)];
 		}
 
 		private void trouble(int instance) {
@@ -150,7 +180,11 @@ record Plan(Setup setup, List<Step> steps) {
 				this.steps.add(new Pause(instance, random(FAULTS_MILLIS), random(600)));
 			}
 			if (in(8)) {
-				this.steps.add(new Crash(instance, random(FAULTS_MILLIS / 3)));
+				int at = random(FAULTS_MILLIS / 3);
+				this.steps.add(new Crash(instance, at));
+				if (in(2)) {
+					this.steps.add(new Restart(instance, at + 1 + random(400)));
+				}
 			}
 			if (in(4)) {
 				this.steps.add(new Deaf(instance, random(FAULTS_MILLIS), random(in(3) ? 8000 : 800)));
@@ -171,7 +205,7 @@ record Plan(Setup setup, List<Step> steps) {
 		 */
 		private void failOver() {
 			this.steps.removeIf((step) -> step instanceof Foreign || step instanceof Limit || step instanceof DataLoss
-					|| step instanceof Force
+					|| step instanceof Force || step instanceof ForceBy
 					|| step instanceof Command command && command.fate() == Fate.REPEATED_LATE);
 			this.steps.replaceAll((step) -> (step instanceof Use use) ? use.withoutMinHold() : step);
 			int at = 50 + random(FAULTS_MILLIS - LONGEST_LEASE - 50);
@@ -198,6 +232,27 @@ record Plan(Setup setup, List<Step> steps) {
 			}
 			for (int i = in(6) ? 1 + random(2) : 0; i > 0; i--) {
 				this.steps.add(new DataLoss(random(FAULTS_MILLIS)));
+			}
+		}
+
+		private void replicas(boolean calm) {
+			this.steps.add(new Confirm(10 + random(100)));
+			for (int i = calm ? 0 : random(4); i > 0; i--) {
+				int at = random(FAULTS_MILLIS);
+				this.steps.add(new Missing(at, random(Math.min(300, FAULTS_MILLIS - at))));
+			}
+		}
+
+		private void watch(boolean calm) {
+			for (int instance = 0; instance < INSTANCES; instance++) {
+				this.steps.add(new Known(instance));
+			}
+			for (int i = random(3); i > 0; i--) {
+				this.steps.add(new Inquire(random(INSTANCES), 1000 + random(2 * FAULTS_MILLIS)));
+			}
+			for (int i = calm ? 0 : random(3); i > 0; i--) {
+				this.steps.add(new ForceBy(random(INSTANCES), random(KEYS), this.workload == What.PERMITS,
+						random(FAULTS_MILLIS)));
 			}
 		}
 

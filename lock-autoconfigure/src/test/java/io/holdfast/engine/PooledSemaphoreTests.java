@@ -14,6 +14,7 @@ import io.holdfast.engine.HeldLease.Permits;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -132,6 +133,17 @@ class PooledSemaphoreTests extends ScriptedEngine {
 		assertThat(this.semaphore.drainPermits()).isEqualTo(3);
 		used[0] = 10;
 		assertThat(this.semaphore.drainPermits()).isZero();
+	}
+
+	@Test
+	@Timeout(10)
+	void drainsNothingWhileNothingIsGranted() {
+		this.store.answerAtOnce("inspect permits", (command) -> command.permits(null, 6));
+		for (int i = 1; i < 10; i++) {
+			this.store.answerAtOnce("acquire " + i + " at once", (command) -> command.busy(30_000, 100));
+		}
+		assertThat(this.semaphore.drainPermits()).isZero();
+		assertThat(this.store.sent()).containsExactly("inspect permits", "acquire 1 at once", "inspect permits");
 	}
 
 	@Test

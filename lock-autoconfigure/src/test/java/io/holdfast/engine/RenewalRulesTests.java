@@ -92,7 +92,9 @@ class RenewalRulesTests extends ScriptedEngine {
 		LockLease lease = granted(REQUEST.maxHold(Duration.ofSeconds(15)), 10);
 		this.store.elapse(10_000);
 		this.store.last("renew 1").renewed(true);
+		this.store.sent();
 		this.store.elapse(29_000);
+		assertThat(this.store.sent()).isEmpty();
 		assertThat(lease.isHeld()).isTrue();
 		this.store.elapse(1000);
 		assertThat(lease.isHeld()).isFalse();

@@ -3,7 +3,9 @@ package io.holdfast.engine;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeoutException;
 
 import io.holdfast.engine.Step.Clock;
 import io.holdfast.history.Event;
@@ -22,13 +24,19 @@ final class SimulatedInstance implements Scheduler {
 
 	private static final long MILLION = 1_000_000;
 
-	private static final EngineSettings SETTINGS = new EngineSettings(Duration.ofSeconds(1), Duration.ofMillis(300),
-			null, Duration.ofSeconds(1), Duration.ofMillis(300), true, HANDOFF, Duration.ofMillis(20),
-			Duration.ofMillis(250), 1000, 1000);
+	/** What an engine plans for so much later is for those who watch, or for never. */
+	private static final long LONG = Duration.ofSeconds(7).toNanos();
+
+	static final EngineSettings SETTINGS = new EngineSettings(Duration.ofSeconds(1), Duration.ofMillis(300), null,
+			Duration.ofSeconds(1), Duration.ofMillis(300), true, HANDOFF, Duration.ofMillis(20), Duration.ofMillis(250),
+			1000, 1000);
 
 	final Simulation simulation;
 
 	final int number;
+
+	/** How often it was started again. */
+	private final int generation;
 
 	final String name;
 
@@ -36,9 +44,9 @@ final class SimulatedInstance implements Scheduler {
 
 	final SimulatedStore store;
 
-	final DefaultLockService locks;
+	final SimulatedLocks locks;
 
-	final DefaultSemaphoreService semaphores;
+	final SimulatedSemaphores semaphores;
 
 	final ReactiveLockService reactiveLocks;
 
@@ -60,20 +68,47 @@ final class SimulatedInstance implements Scheduler {
 	private long randomNumber;
 
 	SimulatedInstance(Simulation simulation, int number, @Nullable Clock clock) {
+		this(simulation, number, 0, clock, null);
+	}
+
+	/** One that is started in place of another that is dead. */
+	SimulatedInstance(SimulatedInstance dead) {
+		this(dead.simulation, dead.number, dead.generation + 1, new Clock(dead.number, (int) dead.fast, dead.start),
+				dead);
+	}
+
+	private SimulatedInstance(Simulation simulation, int number, int generation, @Nullable Clock clock,
+			@Nullable SimulatedInstance dead) {
 		this.simulation = simulation;
 		this.number = number;
-		this.name = String.valueOf(number);
+		this.generation = generation;
+		this.name = (generation == 0) ? String.valueOf(number) : number + "." + generation;
 		this.fast = (clock != null) ? clock.fast() : 0;
 		this.start = (clock != null) ? clock.start() : 0;
-		this.store = new SimulatedStore(simulation, this);
-		int id = (simulation.mutant == Mutant.ONE_OWNER_ID) ? 1 : number + 1;
-		this.engine = new LeaseEngine(this.store, SETTINGS, this, (task) -> at(0, task), "%032x".formatted(id),
+		this.store = new SimulatedStore(simulation, this, (dead != null) ? dead.store : null);
+		if (simulation.replicas != null) {
+			simulation.record(Event.of(simulation.now(), Type.CONFIRMING, this.name));
+		}
+		this.randomNumber = (dead != null) ? dead.randomNumber : 0;
+		this.engine = new LeaseEngine(this.store, SETTINGS, this, (task) -> at(0, task), id(),
 				() -> (simulation.dice(this.number, -1 - this.randomNumber++) >>> 10) * 0x1.0p-53);
 		this.engine.observe(this.observer);
-		this.locks = new DefaultLockService(this.engine);
-		this.semaphores = new DefaultSemaphoreService(this.engine);
+		this.locks = new SimulatedLocks(this);
+		this.semaphores = new SimulatedSemaphores(this);
 		this.reactiveLocks = new ReactiveLockService(this.locks);
 		this.reactiveSemaphores = new ReactiveSemaphoreService(this.semaphores);
+	}
+
+	/** Who it is, for the store. */
+	String id() {
+		return "%032x".formatted(id(this.simulation.mutant));
+	}
+
+	private int id(Mutant mutant) {
+		if (mutant == Mutant.ONE_OWNER_ID) {
+			return 1;
+		}
+		return (mutant == Mutant.SAME_ID_AGAIN) ? this.number + 1 : this.number + 1 + 16 * this.generation;
 	}
 
 	void pause(long nanos) {
@@ -108,7 +143,10 @@ final class SimulatedInstance implements Scheduler {
 			}
 		});
 		if (resume >= 0) {
-			at(resume, this.engine::resume);
+			at(resume, () -> {
+				this.engine.resume();
+				this.simulation.record(Event.of(now(), Type.RESUMED, this.name));
+			});
 		}
 		// Answers that do not come take the command timeout; all else here is slack.
 		long most = patience + SETTINGS.commandTimeout().toNanos() + Plan.FAULTS_MILLIS * Simulation.MILLI;
@@ -132,7 +170,7 @@ final class SimulatedInstance implements Scheduler {
 	 * dead.
 	 */
 	void at(long delay, Runnable action) {
-		this.simulation.schedule(delay, this, action);
+		this.simulation.time.schedule(delay, this, action, false);
 	}
 
 	/** How long its threads do not run yet. */
@@ -147,6 +185,13 @@ final class SimulatedInstance implements Scheduler {
 	// Scheduler
 
 	@Override
+	public <T> T waitFor(CompletableFuture<T> future, long nanos)
+			throws InterruptedException, ExecutionException, TimeoutException {
+		SimulatedThread thread = SimulatedThread.current();
+		return (thread != null) ? thread.await(this, future, nanos) : Scheduler.super.waitFor(future, nanos);
+	}
+
+	@Override
 	public long nanoTime() {
 		return this.start + now() + now() * this.fast / MILLION;
 	}
@@ -155,7 +200,7 @@ final class SimulatedInstance implements Scheduler {
 	public Timer schedule(Runnable action, long delayNanos) {
 		// Never early: not by a nanosecond.
 		long delay = (long) (Math.max(0, delayNanos) / (1 + this.fast / 1e6)) + 2;
-		return this.simulation.schedule(delay, this, action);
+		return this.simulation.time.schedule(delay, this, action, delay >= LONG);
 	}
 
 }

@@ -6,16 +6,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Supplier;
 
-import io.holdfast.engine.FleetStore.Family;
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.Resource.Kind;
-import io.holdfast.engine.Step.Command;
-import io.holdfast.engine.Step.Fate;
-import io.holdfast.engine.Step.Outage;
-import io.holdfast.engine.Step.WakeUp;
 import io.holdfast.history.Event;
 import io.holdfast.history.Event.Mode;
 import io.holdfast.history.Event.Type;
@@ -23,8 +17,8 @@ import io.holdfast.memory.MemoryLeaseStore;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An instance's connection to the store of a {@link Simulation}, in order or not, on
- * which commands, replies and wake-ups are late, lost and repeated as it is planned.
+ * An instance's access to the store of a {@link Simulation}, by a connection on which
+ * goes wrong what is planned, and wrong by itself as a {@link Mutant} wants it.
  */
 final class SimulatedStore implements LeaseStore {
 
@@ -34,59 +28,39 @@ final class SimulatedStore implements LeaseStore {
 
 	private final MemoryLeaseStore store;
 
-	private final Map<Integer, Command> fates = new HashMap<>();
+	final SimulatedConnection connection;
 
-	private final Map<Integer, WakeUp> wakeUpFates = new HashMap<>();
+	private final SimulatedMembers members;
 
 	/** What users hold, by its token. */
 	final Map<String, String> leases = new HashMap<>();
 
-	/** Tokens whose release was executed. */
-	private final Set<String> over = new HashSet<>();
+	/** When their grant was confirmed, of tokens. */
+	private final Map<String, Long> confirmed = new HashMap<>();
 
-	private int commands;
-
-	private int wakeUpCount;
-
-	private long lastExecution;
-
-	private long lastReply;
-
-	private long outageUntil;
-
-	private boolean silent;
+	/** Tokens whose grant was not. */
+	private final Set<String> unconfirmed = new HashSet<>();
 
 	private WakeUps wakeUps;
 
-	SimulatedStore(Simulation simulation, SimulatedInstance instance) {
+	/**
+	 * Create an access.
+	 * @param simulation whose
+	 * @param instance whose
+	 * @param before that of the instance before it, which is dead, in whose place it goes
+	 * on
+	 */
+	SimulatedStore(Simulation simulation, SimulatedInstance instance, @Nullable SimulatedStore before) {
 		this.simulation = simulation;
 		this.instance = instance;
 		this.store = new MemoryLeaseStore(simulation.world);
-	}
-
-	void expect(Step step) {
-		if (step instanceof Command command) {
-			this.fates.put(command.number(), command);
-		}
-		else if (step instanceof WakeUp wakeUp) {
-			this.wakeUpFates.put(wakeUp.number(), wakeUp);
-		}
-	}
-
-	void outage(Outage outage) {
-		long until = now() + outage.millis() * Simulation.MILLI;
-		this.outageUntil = Math.max(this.outageUntil, until);
-		this.silent = outage.silent();
-		this.simulation.record(Event.of(now(), Type.OUTAGE, this.instance.name).until(until));
-		trouble(until - now());
-	}
-
-	private boolean isOut() {
-		return this.outageUntil - now() > 0;
+		this.connection = new SimulatedConnection(simulation, instance, (before != null) ? before.connection : null);
+		this.members = new SimulatedMembers(this.connection, this.store.instances(), simulation.mutant);
 	}
 
 	/** Lose the subscription for a time, and know it. */
 	void deaf(long nanos) {
+		this.simulation.record(Event.of(now(), Type.DEAF, this.instance.name).until(now() + nanos));
 		this.store.setListening(false);
 		this.instance.at(nanos, () -> {
 			if (!this.instance.engine.isClosed()) {
@@ -94,6 +68,36 @@ final class SimulatedStore implements LeaseStore {
 				this.wakeUps.listening();
 			}
 		});
+	}
+
+	// Where grants are confirmed
+
+	/** The number of the server on which a token stands, or -1. */
+	CompletableFuture<Integer> stands(Resource resource, String token, SimulatedReplicas replicas) {
+		return this.connection.send("confirm", "", resource, () -> {
+			boolean stands = (resource.kind() == Kind.LOCK) ? token.equals(this.store.inspect(resource).join().owner())
+					: this.store.inspectPermits(resource, 100)
+						.join()
+						.holders()
+						.stream()
+						.anyMatch((holder) -> holder.token().equals(token));
+			return CompletableFuture.completedFuture(stands ? replicas.failOvers() : -1);
+		});
+	}
+
+	void confirmed(String token) {
+		this.unconfirmed.remove(token);
+		this.confirmed.put(token, now());
+	}
+
+	void unconfirmed(String token) {
+		this.unconfirmed.add(token);
+		this.simulation.record(Event.of(now(), Type.UNCONFIRMED, this.instance.name));
+	}
+
+	/** When a token's grant was confirmed, or -1. */
+	long confirmedAt(String token) {
+		return this.confirmed.getOrDefault(token, -1L);
 	}
 
 	/** The process is dead. */
@@ -105,136 +109,6 @@ final class SimulatedStore implements LeaseStore {
 		return this.simulation.now();
 	}
 
-	private void trouble(long nanos) {
-		this.simulation.record(Event.of(now(), Type.TROUBLE, this.instance.name).until(now() + nanos));
-	}
-
-	/**
-	 * How long something takes on its way; up to 2 ms, or longer on several connections.
-	 */
-	private long latency(int number, int way) {
-		if (!this.simulation.plan.setup().jitter()) {
-			return Simulation.MILLI / 2;
-		}
-		long dice = this.simulation.dice(this.instance.number, 4L * number + way);
-		boolean slow = !isOrdered() && (dice & 7) == 0;
-		return Simulation.MILLI / 10 + (dice >>> 24) % ((slow ? 15 : 2) * Simulation.MILLI);
-	}
-
-	private <T> CompletableFuture<T> send(String what, String token, Resource resource,
-			Supplier<CompletableFuture<T>> command) {
-		CompletableFuture<T> answer = new CompletableFuture<>();
-		int number = this.commands++;
-		Command planned = this.simulation.areFaultsOver() ? null : this.fates.get(number);
-		Fate fate = (planned != null) ? planned.fate() : null;
-		long late = (planned != null) ? planned.millis() * Simulation.MILLI : 0;
-		if (fate != null && fate != Fate.REPEATED && fate != Fate.REPEATED_LATE) {
-			trouble(late);
-		}
-		long execution = now() + latency(number, 0) + ((fate == Fate.LATE) ? late : 0);
-		if (isOrdered()) {
-			execution = Math.max(this.lastExecution, execution);
-			this.lastExecution = execution;
-		}
-		this.simulation.at(execution - now(), () -> {
-			if (answer.isCancelled() && (this.simulation.dice(this.instance.number, 4L * number + 2) & 1) == 0) {
-				this.simulation.trace(() -> this.instance.name + ": #" + number + " " + what + " was given up");
-			}
-			else if (isOut()) {
-				meetOutage(number, what, answer, command);
-			}
-			else {
-				execute(number, what, token, resource, command, answer, fate, late);
-			}
-		});
-		return answer;
-	}
-
-	/** Errors, or silence after which some of what was sent arrives all the same. */
-	private <T> void meetOutage(int number, String what, CompletableFuture<T> answer,
-			Supplier<CompletableFuture<T>> command) {
-		this.simulation.trace(() -> this.instance.name + ": #" + number + " " + what + " meets the outage");
-		if (!this.silent) {
-			reply(number, answer, null, 0);
-		}
-		else if ((this.simulation.dice(this.instance.number, 4L * number + 3) & 1) == 0) {
-			long end = this.outageUntil;
-			this.simulation.at(end - now(), () -> reply(number, answer, command.get().join(), 0));
-		}
-	}
-
-	private <T> void execute(int number, String what, String token, Resource resource,
-			Supplier<CompletableFuture<T>> command, CompletableFuture<T> answer, @Nullable Fate fate, long late) {
-		CompletableFuture<T> executed = (fate != Fate.FAILED) ? command.get()
-				: CompletableFuture.failedFuture(new StoreFailure("refused", true, null));
-		T done = executed.isCompletedExceptionally() ? null : executed.join();
-		this.simulation.trace(() -> this.instance.name + ": #" + number + " " + what + " -> "
-				+ ((done != null) ? done : "an error") + ((fate != null) ? " (" + fate + ")" : ""));
-		if (done != null && what.startsWith("release")) {
-			this.over.add(token);
-		}
-		if (fate == Fate.REPEATED) {
-			repeat(number, what, token, resource, command);
-		}
-		else if (fate == Fate.REPEATED_LATE && (this.over.contains(token) || what.startsWith("renew"))) {
-			// On a connection that was given up. Copies of what asks are in order, or
-			// would hold the key until their lease ends.
-			this.simulation.at(late, () -> {
-				if (this.over.contains(token)) {
-					repeat(number, what, token, resource, command);
-				}
-			});
-		}
-		if (fate != Fate.REPLY_LOST) {
-			reply(number, answer, (fate == Fate.REPLY_FAILED) ? null : done, (fate == Fate.REPLY_LATE) ? late : 0);
-		}
-	}
-
-	private void repeat(int number, String what, String token, Resource resource,
-			Supplier<? extends CompletableFuture<?>> command) {
-		if (!isOrdered()) {
-			// What asks may come after what ends it; a copy of that ends it then.
-			command.get().join();
-			return;
-		}
-		String before = look(resource);
-		command.get().join();
-		String after = look(resource);
-		if (what.endsWith("for another")) {
-			// Who took its place may get its whole time anew.
-			before = before.replaceAll("ttlMillis=\\d+", "");
-			after = after.replaceAll("ttlMillis=\\d+", "");
-		}
-		this.simulation.trace(() -> this.instance.name + ": #" + number + " " + what + " again");
-		this.simulation.record(Event.of(now(), Type.REPEATED, this.instance.name)
-			.id(this.leases.getOrDefault(token, ""))
-			.why(before.equals(after) ? "" : (before + "->" + after).replace(' ', '_')));
-	}
-
-	/** What is stored of a thing; whatever has ended by itself, or may go on, has. */
-	private String look(Resource resource) {
-		Ask nobody = Ask.unknown("%032x:0".formatted(0), 1);
-		this.simulation.operator.release(resource, nobody, null);
-		Family family = (resource.kind() == Kind.SEMAPHORE) ? Family.SEMAPHORES : Family.LOCKS;
-		return this.simulation.operator.fleet().look(family, resource.key(), 100).join().toString();
-	}
-
-	private <T> void reply(int number, CompletableFuture<T> answer, @Nullable T reply, long late) {
-		long arrival = now() + latency(number, 1) + late;
-		if (isOrdered()) {
-			arrival = Math.max(this.lastReply, arrival);
-			this.lastReply = arrival;
-		}
-		this.instance.at(arrival - now(), () -> {
-			if (reply == null) {
-				answer.completeExceptionally(new StoreFailure("connection reset", true, null));
-			}
-			else {
-				answer.complete(reply);
-			}
-		});
-	}
-
 	// LeaseStore
 
 	@Override
@@ -244,16 +118,13 @@ final class SimulatedStore implements LeaseStore {
 
 			@Override
 			public void handedOver(Resource resource, String token, long fence, long ttlMillis) {
-				int number = SimulatedStore.this.wakeUpCount++;
-				WakeUp fate = SimulatedStore.this.simulation.areFaultsOver() ? null
-						: SimulatedStore.this.wakeUpFates.get(number);
-				if (isOut() || fate != null && fate.millis() < 0) {
-					SimulatedStore.this.simulation
-						.trace(() -> SimulatedStore.this.instance.name + ": wake-up #" + number + " is lost");
-					return;
-				}
-				long delay = latency(1_000_000 + number, 1) + ((fate != null) ? fate.millis() * Simulation.MILLI : 0);
-				SimulatedStore.this.instance.at(delay, () -> wakeUps.handedOver(resource, token, fence, ttlMillis));
+				long ttl = (SimulatedStore.this.simulation.replicas != null) ? 0 : ttlMillis;
+				SimulatedStore.this.connection.wakeUp(() -> wakeUps.handedOver(resource, token, fence, ttl));
+			}
+
+			@Override
+			public void reportWanted(String report) {
+				SimulatedStore.this.connection.wakeUp(() -> wakeUps.reportWanted(report));
 			}
 
 			@Override
@@ -289,8 +160,12 @@ final class SimulatedStore implements LeaseStore {
 			case NO_END -> lasting(ask, ask.leaseMillis() * 1000);
 			default -> ask;
 		};
-		CompletableFuture<AcquireReply> answer = send("acquire " + resource, ask.token(), resource,
+		CompletableFuture<AcquireReply> answer = this.connection.send("acquire " + resource, ask.token(), resource,
 				() -> this.store.acquire(resource, asked, enqueue).thenApply((reply) -> answered(reply, ask)));
+		SimulatedReplicas replicas = this.simulation.replicas;
+		if (replicas != null && mutant != Mutant.UNCONFIRMED_GRANTS) {
+			return replicas.confirmed(this.instance, resource, ask.token(), answer);
+		}
 		return (mutant == Mutant.TROUBLE_AS_BUSY) ? answer.exceptionally((error) -> new Busy(100, 0, false)) : answer;
 	}
 
@@ -315,14 +190,41 @@ final class SimulatedStore implements LeaseStore {
 
 	@Override
 	public CompletableFuture<ReleaseReply> release(Resource resource, Ask ended, @Nullable Ask next) {
-		return send("release " + resource + ((next != null) ? " for another" : ""), ended.token(), resource, () -> {
-			String owner = (this.simulation.mutant == Mutant.BLIND_RELEASE && resource.kind() == Kind.LOCK)
-					? this.store.inspect(resource).join().owner() : null;
-			if (owner != null && !owner.equals(ended.token())) {
-				this.store.release(resource, Ask.unknown(owner, 1), null);
-			}
-			return this.store.release(resource, ended, next);
-		});
+		if (this.simulation.mutant == Mutant.UNCONFIRMED_KEPT && this.unconfirmed.contains(ended.token())) {
+			return CompletableFuture.completedFuture(new ReleaseReply(true, null));
+		}
+		if (ended.leaseMillis() == 0) {
+			return force(resource, ended);
+		}
+		return this.connection.send("release " + resource + ((next != null) ? " for another" : ""), ended.token(),
+				resource, () -> {
+					String owner = (this.simulation.mutant == Mutant.BLIND_RELEASE && resource.kind() == Kind.LOCK)
+							? this.store.inspect(resource).join().owner() : null;
+					if (owner != null && !owner.equals(ended.token())) {
+						this.store.release(resource, Ask.unknown(owner, 1), null);
+					}
+					return this.store.release(resource, ended, next).thenApply(this::withoutGrant);
+				});
+	}
+
+	/** In the name of somebody else. */
+	private CompletableFuture<ReleaseReply> force(Resource resource, Ask ended) {
+		if (this.simulation.mutant == Mutant.FORCE_IN_VAIN) {
+			return CompletableFuture.completedFuture(new ReleaseReply(true, null));
+		}
+		return this.connection.send("force " + resource, ended.token(), resource,
+				() -> this.store.release(resource, ended, null).thenApply((reply) -> {
+					if (reply.released()) {
+						this.simulation.forced(resource, this.simulation.leaseOf(ended.token()));
+					}
+					return reply;
+				}));
+	}
+
+	/** Who takes another one's place has to ask where grants are confirmed. */
+	private ReleaseReply withoutGrant(ReleaseReply reply) {
+		return (this.simulation.replicas != null && reply.next() instanceof Granted)
+				? new ReleaseReply(reply.released(), null) : reply;
 	}
 
 	@Override
@@ -344,7 +246,7 @@ final class SimulatedStore implements LeaseStore {
 		Renewal first = renewals.get(0);
 		// What renews several leases may be repeated when some of them only are over.
 		String token = (renewals.size() == 1) ? first.token() : "";
-		return send("renew", token, first.resource(), () -> {
+		return this.connection.send("renew", token, first.resource(), () -> {
 			if (this.simulation.mutant == Mutant.RENEWAL_CREATES && first.resource().kind() == Kind.LOCK) {
 				this.store.acquire(first.resource(),
 						Ask.forLock(first.token(), first.leaseMillis(), first.leaseMillis()), false);
@@ -355,27 +257,27 @@ final class SimulatedStore implements LeaseStore {
 
 	@Override
 	public CompletableFuture<Boolean> retain(Renewal lease) {
-		return send("retain", lease.token(), lease.resource(), () -> this.store.retain(lease));
+		return this.connection.send("retain", lease.token(), lease.resource(), () -> this.store.retain(lease));
 	}
 
 	@Override
 	public CompletableFuture<KeyState> inspect(Resource resource) {
-		return send("inspect", "", resource, () -> this.store.inspect(resource));
+		return this.connection.send("inspect", "", resource, () -> this.store.inspect(resource));
 	}
 
 	@Override
 	public CompletableFuture<Boolean> shrink(Resource resource, Ask held, int kept) {
-		return send("shrink", held.token(), resource, () -> this.store.shrink(resource, held, kept));
+		return this.connection.send("shrink", held.token(), resource, () -> this.store.shrink(resource, held, kept));
 	}
 
 	@Override
 	public CompletableFuture<PermitState> inspectPermits(Resource resource, int maxHolders) {
-		return send("inspect", "", resource, () -> this.store.inspectPermits(resource, maxHolders));
+		return this.connection.send("inspect", "", resource, () -> this.store.inspectPermits(resource, maxHolders));
 	}
 
 	@Override
 	public CompletableFuture<Boolean> limit(Resource resource, @Nullable Integer limit) {
-		return send("limit", "", resource, () -> this.store.limit(resource, limit));
+		return this.connection.send("limit", "", resource, () -> this.store.limit(resource, limit));
 	}
 
 	@Override
@@ -385,7 +287,7 @@ final class SimulatedStore implements LeaseStore {
 
 	@Override
 	public InstanceStore instances() {
-		return this.store.instances();
+		return this.members;
 	}
 
 	@Override

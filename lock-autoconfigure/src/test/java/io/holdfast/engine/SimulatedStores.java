@@ -38,7 +38,7 @@ final class SimulatedStores {
 				(proxy, method, arguments) -> {
 					try {
 						Object answer = method.invoke(store, arguments);
-						this.simulation.elapse(ROUND_TRIP);
+						this.simulation.time.elapse(ROUND_TRIP);
 						return answer;
 					}
 					catch (InvocationTargetException ex) {
@@ -48,7 +48,7 @@ final class SimulatedStores {
 	}
 
 	void elapse(Duration time) {
-		this.simulation.elapse(time.toNanos());
+		this.simulation.time.elapse(time.toNanos());
 	}
 
 	void putForeign(String key, String value, @Nullable Duration ttl) {

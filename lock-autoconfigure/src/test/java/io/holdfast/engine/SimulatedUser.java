@@ -1,23 +1,14 @@
 package io.holdfast.engine;
 
-import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.function.BiConsumer;
+import java.util.function.UnaryOperator;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
-import io.holdfast.LeaseLostException;
-import io.holdfast.LeaseStoreException;
-import io.holdfast.LockMode;
-import io.holdfast.LockRequest;
-import io.holdfast.NotAcquiredException;
-import io.holdfast.SemaphoreRequest;
 import io.holdfast.engine.Step.Extra;
 import io.holdfast.engine.Step.Face;
 import io.holdfast.engine.Step.Use;
@@ -25,8 +16,6 @@ import io.holdfast.engine.Step.What;
 import io.holdfast.history.Event;
 import io.holdfast.history.Event.Type;
 import org.jspecify.annotations.Nullable;
-import reactor.core.Disposable;
-import reactor.core.publisher.Mono;
 
 /**
  * Acquires, holds and releases as it is planned, by all faces that there are, and writes
@@ -34,24 +23,22 @@ import reactor.core.publisher.Mono;
  */
 final class SimulatedUser {
 
-	private static final Duration MAX_HOLD = Duration.ofSeconds(2);
-
-	/** How much later than its deadline a blocked call looks after itself. */
-	private static final long OVERDUE = 150 * Simulation.MILLI;
-
 	/** When to look again whether a thread is free. */
 	private static final long BUSY = 5 * Simulation.MILLI;
 
 	private final Simulation simulation;
 
-	private final SimulatedInstance instance;
+	/** The one that it is at, which may be started again. */
+	private SimulatedInstance instance;
 
-	private final String name;
+	final String name;
 
 	private final List<Use> uses;
 
-	/** Never started: it only owns. */
-	private final Thread thread = new Thread();
+	/** Where it uses no view it is never started: it only owns. */
+	private Thread thread;
+
+	private @Nullable SimulatedThread otherThread;
 
 	/** Its thread is in a call: it can make no other one. */
 	private boolean blocked;
@@ -69,14 +56,61 @@ final class SimulatedUser {
 		this.name = "u" + uses.get(0).user();
 		this.uses = uses;
 		this.holds = holds;
+		this.thread = newThread();
+	}
+
+	private Thread newThread() {
+		return this.uses.stream().anyMatch((use) -> use.face().isView()) ? this.simulation.newThread() : new Thread();
+	}
+
+	SimulatedThread otherThread() {
+		if (this.otherThread == null) {
+			this.otherThread = this.simulation.newThread();
+		}
+		return this.otherThread;
+	}
+
+	boolean isAt(SimulatedInstance other) {
+		return this.instance == other;
+	}
+
+	/** Its instance died, and was started again: nobody knows what it was at. */
+	void goOn(SimulatedInstance started) {
+		this.instance = started;
+		this.thread = newThread();
+		this.otherThread = null;
+		this.blocked = false;
+		next();
 	}
 
 	void next() {
 		if (this.done < this.uses.size()) {
 			Use use = this.uses.get(this.done++);
-			this.instance.at(use.gap() * Simulation.MILLI,
-					() -> begin(use, use.face(), LeaseContext.empty(), null, this::next));
+			this.instance.at(use.gap() * Simulation.MILLI, use.face().isView() ? () -> view(use)
+					: () -> begin(use, use.face(), LeaseContext.empty(), null, this::next));
 		}
+	}
+
+	private void view(Use use) {
+		if (this.blocked) {
+			this.instance.at(BUSY, () -> view(use));
+			return;
+		}
+		this.blocked = true;
+		SimulatedThread own = (SimulatedThread) this.thread;
+		own.call(() -> {
+			new ViewUse(this, this.instance, own, use).run();
+			this.blocked = false;
+			next();
+		});
+	}
+
+	String newId() {
+		return this.name + "." + this.asked++;
+	}
+
+	boolean isMutant(Mutant mutant) {
+		return this.simulation.mutant == mutant;
 	}
 
 	/**
@@ -86,18 +120,16 @@ final class SimulatedUser {
 	 * @param after what to do when it is released, or refused
 	 */
 	private void begin(Use use, Face face, LeaseContext context, @Nullable String within, Runnable after) {
-		boolean thread = face == Face.THREAD || face == Face.UNINTERRUPTIBLE;
+		boolean thread = face.isThread();
 		if (thread && this.blocked) {
 			this.instance.at(BUSY, () -> begin(use, face, context, within, after));
 			return;
 		}
 		this.blocked |= thread;
-		String id = this.name + "." + this.asked++;
+		String id = newId();
 		String user = (within != null) ? within : thread ? this.name : id;
-		LockRequest locks = locks(use, context);
-		SemaphoreRequest permits = permits(use);
-		List<Demand> demands = (use.mode() == What.PERMITS) ? List.of(Demand.of(permits, this.instance.engine.settings))
-				: Demand.of(locks, this.instance.engine.settings);
+		Asking asking = new Asking(this.instance, use, context);
+		List<Demand> demands = asking.demands();
 		List<String> ids = new ArrayList<>();
 		for (Demand demand : demands) {
 			ids.add((demands.size() == 1) ? id : id + "/" + demand.resource().key());
@@ -109,56 +141,18 @@ final class SimulatedUser {
 				granted(use, ids, lease, user, after);
 			}
 			else {
-				this.simulation.refused++;
-				ids.forEach((each) -> record(Type.REFUSED, each, (event) -> event.why(why(error))));
+				ids.forEach((each) -> refused(each, error));
+				demands.forEach((each) -> lookForLeftovers(each.resource().key()));
 				after.run();
 			}
 		};
-		Runnable interrupt = switch (face) {
-			case THREAD, UNINTERRUPTIBLE -> block(this.instance.engine.acquire(demands, this.thread, context), answer);
-			case ASYNC -> follow((use.mode() == What.PERMITS) ? this.instance.semaphores.acquireAsync(permits)
-					: this.instance.locks.acquireAsync(locks), answer);
-			case TRY_ASYNC ->
-				(use.mode() == What.PERMITS) ? followOptional(this.instance.semaphores.tryAcquireAsync(permits), answer)
-						: followOptional(this.instance.locks.tryAcquireAsync(locks), answer);
-			case REACTIVE ->
-				subscribe((use.mode() == What.PERMITS) ? this.instance.reactiveSemaphores.tryAcquire(permits)
-						: this.instance.reactiveLocks.tryAcquire(locks), answer);
-		};
+		Runnable interrupt = asking.ask(face, this.thread, answer);
 		if (use.cancel() >= 0 && face != Face.UNINTERRUPTIBLE) {
 			this.instance.at(use.cancel() * Simulation.MILLI, () -> {
 				ids.forEach((each) -> record(Type.INTERRUPTED, each, (event) -> event));
 				interrupt.run();
 			});
 		}
-	}
-
-	private static LockRequest locks(Use use, LeaseContext context) {
-		List<String> keys = (use.key() >= 0) ? List.of("k" + use.key()) : List.of("k0", "k1");
-		LockMode mode = switch (use.mode()) {
-			case READ -> LockMode.READ;
-			case WRITE -> LockMode.WRITE;
-			case EXCLUSIVE, PERMITS -> LockMode.EXCLUSIVE;
-		};
-		LockRequest request = LockRequest.ofAll(keys)
-			.mode(mode)
-			.minHold(Duration.ofMillis(use.minHold()))
-			.leaseTime(Duration.ofMillis(use.lease()))
-			.renewal(use.renewal())
-			.maxHold(MAX_HOLD)
-			.within(context);
-		return (use.waiting() < 0) ? request.waitForever() : request.waitTime(Duration.ofMillis(use.waiting()));
-	}
-
-	private static SemaphoreRequest permits(Use use) {
-		SemaphoreRequest request = SemaphoreRequest.of("k" + Math.max(0, use.key()), Plan.LIMIT)
-			.permits(use.permits())
-			.minHold(Duration.ofMillis(use.minHold()))
-			.leaseTime(Duration.ofMillis(use.lease()))
-			.renewal(use.renewal())
-			.maxHold(MAX_HOLD)
-			.fair(use.fair());
-		return (use.waiting() < 0) ? request.waitForever() : request.waitTime(Duration.ofMillis(use.waiting()));
 	}
 
 	private Event asked(Event event, Use use, Demand demand, String user, int together) {
@@ -172,113 +166,63 @@ final class SimulatedUser {
 			.why(why);
 	}
 
-	private static String why(@Nullable Throwable error) {
-		Throwable cause = (error instanceof CompletionException && error.getCause() != null) ? error.getCause() : error;
-		if (cause == null) {
-			return "TIMED_OUT";
-		}
-		if (cause instanceof NotAcquiredException ex) {
-			return ex.getReason().name();
-		}
-		if (cause instanceof LeaseStoreException) {
-			return "STORE";
-		}
-		if (cause instanceof LeaseLostException) {
-			return "LOST";
-		}
-		return cause.toString().replace(' ', '_');
-	}
-
-	// By what a request is answered. Each returns what cancels it
-
-	/** What a thread does that is blocked in acquire. */
-	private Runnable block(Acquisition acquisition, BiConsumer<Lease, Throwable> answer) {
-		Scheduler.Timer overdue = this.instance.schedule(acquisition::overdue, acquisition.leftNanos() + OVERDUE);
-		acquisition.result().whenComplete((lease, error) -> overdue.cancel());
-		acquisition.result().whenComplete((lease, error) -> this.instance.at(0, () -> answer.accept(lease, error)));
-		return () -> {
-			if (!acquisition.result().isDone()) {
-				acquisition.interrupt(new InterruptedException());
-			}
-		};
-	}
-
-	private Runnable follow(CompletableFuture<? extends Lease> face, BiConsumer<Lease, Throwable> answer) {
-		face.whenComplete((lease, error) -> {
-			if (!face.isCancelled()) {
-				answer.accept(lease, error);
-			}
-		});
-		return () -> cancel(face, answer);
-	}
-
-	private Runnable followOptional(CompletableFuture<? extends Optional<? extends Lease>> face,
-			BiConsumer<Lease, Throwable> answer) {
-		face.whenComplete((lease, error) -> {
-			if (!face.isCancelled()) {
-				answer.accept((lease != null) ? lease.orElse(null) : null, error);
-			}
-		});
-		return () -> cancel(face, answer);
-	}
-
-	/** Its user is answered by that: nobody holds what comes later. */
-	private void cancel(CompletableFuture<?> face, BiConsumer<Lease, Throwable> answer) {
-		if (face.cancel(false)) {
-			answer.accept(null, Simulation.INTERRUPTED);
-		}
-	}
-
-	private Runnable subscribe(Mono<? extends Lease> mono, BiConsumer<Lease, Throwable> answer) {
-		boolean[] over = new boolean[1];
-		Disposable subscription = mono.subscribe((lease) -> {
-			over[0] = true;
-			answer.accept(lease, null);
-		}, (error) -> {
-			over[0] = true;
-			answer.accept(null, error);
-		}, () -> {
-			if (!over[0]) {
-				over[0] = true;
-				answer.accept(null, null);
-			}
-		});
-		return () -> {
-			subscription.dispose();
-			if (!over[0]) {
-				over[0] = true;
-				answer.accept(null, Simulation.INTERRUPTED);
-			}
-		};
-	}
-
 	// What is held
 
 	private void granted(Use use, List<String> ids, Lease lease, String user, Runnable after) {
-		this.simulation.granted++;
 		List<HeldLease> parts = (lease instanceof JointLease joint) ? joint.parts() : List.of((HeldLease) lease);
 		for (int i = 0; i < parts.size(); i++) {
-			HeldLease part = parts.get(i);
-			String id = ids.get(i);
-			String outer = this.holds.putIfAbsent(part.hold, id);
-			this.instance.open.put(part, id);
-			this.instance.store.leases.put(part.hold.token, id);
-			record(Type.GRANTED, id,
-					(event) -> event.fence(part.hold.fence)
-						.until(this.instance.end(part))
-						.why((outer != null) ? outer : ""));
-			part.onLost(() -> {
-				this.simulation.lost++;
-				Hold hold = part.hold;
-				boolean renewed = hold.demand.renewal()
-						&& hold.validUntil() - hold.grantedAt < MAX_HOLD.toNanos() - use.lease() * Simulation.MILLI;
-				record(Type.LOST, id, (event) -> event.until(this.instance.end(part)).why(renewed ? "RENEWED" : ""));
-			});
+			opened(parts.get(i), ids.get(i));
 		}
 		if (use.extra() != Extra.NONE) {
 			this.instance.at(use.extraAt() * Simulation.MILLI, () -> doBesides(use, lease, parts, user));
 		}
 		this.instance.at(use.hold() * Simulation.MILLI, () -> release(use, ids, lease, parts, after));
+	}
+
+	/** It has a lease now. */
+	void opened(HeldLease lease, String id) {
+		this.simulation.granted++;
+		SimulatedInstance at = this.instance;
+		Hold hold = lease.hold;
+		String outer = this.holds.putIfAbsent(hold, id);
+		at.open.put(lease, id);
+		at.store.leases.put(hold.token, id);
+		long confirmedAt = at.store.confirmedAt(hold.token);
+		if (confirmedAt >= 0 && outer == null) {
+			this.simulation.record(Event.of(confirmedAt, Type.CONFIRMED, at.name).id(id));
+		}
+		record(Type.GRANTED, id,
+				(event) -> event.fence(hold.fence).until(at.end(lease)).why((outer != null) ? outer : ""));
+		lease.onLost(() -> {
+			this.simulation.lost++;
+			long renewable = hold.demand.maxHoldNanos() - hold.demand.leaseMillis() * Simulation.MILLI;
+			boolean renewed = hold.demand.renewal() && hold.validUntil() - hold.grantedAt < renewable;
+			record(Type.LOST, id, (event) -> event.until(at.end(lease)).why(renewed ? "RENEWED" : ""));
+		});
+	}
+
+	void refused(String id, @Nullable Throwable error) {
+		this.simulation.refused++;
+		record(Type.REFUSED, id, (event) -> event.why(Asking.why(error)));
+	}
+
+	void lookForLeftovers(String key) {
+		new Leftovers(this.simulation, this.instance, key).look();
+	}
+
+	/** What a lease that is not released is called. */
+	String idOf(HeldLease lease) {
+		return this.instance.open.getOrDefault(lease, "");
+	}
+
+	/** Its release has begun, by a view; tells what it is called. */
+	String releasing(HeldLease lease) {
+		String id = idOf(lease);
+		long now = this.simulation.now();
+		long end = this.instance.end(lease);
+		record(Type.RELEASING, id, (event) -> event.until((end < now) ? end : 0));
+		this.instance.open.remove(lease);
+		return id;
 	}
 
 	private void doBesides(Use use, Lease lease, List<HeldLease> parts, String user) {
@@ -314,7 +258,7 @@ final class SimulatedUser {
 					this.instance.engine.keeper.renewNow(parts.stream().map((part) -> part.hold).toList(), use.lease());
 				}
 			}
-			case RELEASE_TWICE, NONE -> nothing.run();
+			case RELEASE_TWICE, ELSEWHERE, DRAIN, NONE -> nothing.run();
 		}
 	}
 
@@ -358,7 +302,7 @@ final class SimulatedUser {
 		}
 	}
 
-	private void record(Type type, String id, java.util.function.UnaryOperator<Event> more) {
+	void record(Type type, String id, UnaryOperator<Event> more) {
 		this.simulation.record(more.apply(Event.of(this.simulation.now(), type, this.instance.name).id(id)));
 	}
 

@@ -6,7 +6,7 @@ import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.PriorityQueue;
+import java.util.Objects;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -19,17 +19,21 @@ import io.holdfast.engine.LeaseStore.Ask;
 import io.holdfast.engine.LeaseStore.KeyState;
 import io.holdfast.engine.LeaseStore.PermitState;
 import io.holdfast.engine.Resource.Kind;
-import io.holdfast.engine.Scheduler.Timer;
 import io.holdfast.engine.Step.Clock;
+import io.holdfast.engine.Step.Confirm;
 import io.holdfast.engine.Step.Crash;
 import io.holdfast.engine.Step.DataLoss;
 import io.holdfast.engine.Step.Deaf;
 import io.holdfast.engine.Step.FailOver;
 import io.holdfast.engine.Step.Force;
+import io.holdfast.engine.Step.ForceBy;
 import io.holdfast.engine.Step.Foreign;
+import io.holdfast.engine.Step.Inquire;
 import io.holdfast.engine.Step.Limit;
+import io.holdfast.engine.Step.Missing;
 import io.holdfast.engine.Step.Outage;
 import io.holdfast.engine.Step.Pause;
+import io.holdfast.engine.Step.Restart;
 import io.holdfast.engine.Step.ShutDown;
 import io.holdfast.engine.Step.Use;
 import io.holdfast.history.Checker;
@@ -57,24 +61,22 @@ final class Simulation {
 	/** How long a claim of a dead waiter and the next question take. */
 	private static final long POLL = SimulatedInstance.HANDOFF.toNanos() + 100 * MILLI;
 
-	private static final int MOST_EVENTS = 100_000;
+	final Timeline time = new Timeline();
 
 	final Plan plan;
 
 	final Mutant mutant;
 
-	private final PriorityQueue<Action> actions = new PriorityQueue<>((left, right) -> (left.at != right.at)
-			? Long.compare(left.at, right.at) : Long.compare(left.order, right.order));
-
-	private long now;
-
-	private long order;
-
 	final MemoryLeases world;
 
 	final MemoryLeaseStore operator;
 
+	/** Those that are, or were the last. */
 	private final List<SimulatedInstance> instances = new ArrayList<>();
+
+	private final List<SimulatedUser> users = new ArrayList<>();
+
+	private final List<SimulatedThread> threads = new ArrayList<>();
 
 	private final List<Event> history = new ArrayList<>();
 
@@ -82,9 +84,17 @@ final class Simulation {
 
 	private final List<String> trace = new ArrayList<>();
 
+	private final SimulatedFleet fleet = new SimulatedFleet(this);
+
+	/** Where grants are confirmed. */
+	@Nullable SimulatedReplicas replicas;
+
 	private boolean faultsOver;
 
 	private int strangers;
+
+	/** How often something was released by force. */
+	int forced;
 
 	int granted;
 
@@ -96,7 +106,7 @@ final class Simulation {
 		this.plan = plan;
 		this.mutant = mutant;
 		this.tracing = tracing;
-		this.world = new MemoryLeases(() -> this.now, handoffTimeout);
+		this.world = new MemoryLeases(this.time::now, handoffTimeout);
 		this.operator = new MemoryLeaseStore(this.world);
 	}
 
@@ -118,6 +128,9 @@ final class Simulation {
 			simulation.trace(() -> Stream.of(ex.getStackTrace()).limit(30).toList().toString());
 			violations = List.of("failed: " + ex);
 		}
+		finally {
+			simulation.threads.forEach(SimulatedThread::giveBack);
+		}
 		return new Outcome(violations, simulation.trace, simulation.granted, simulation.refused, simulation.lost);
 	}
 
@@ -131,113 +144,106 @@ final class Simulation {
 			else if (step instanceof Clock clock) {
 				clocks.put(clock.instance(), clock);
 			}
+			else if (step instanceof Confirm confirm) {
+				this.replicas = new SimulatedReplicas(this, confirm.timeout());
+			}
 		}
 		for (int i = 0; i < this.plan.setup().instances(); i++) {
 			this.instances.add(new SimulatedInstance(this, i, clocks.get(i)));
 		}
+		this.instances.forEach(this.fleet::introduce);
 		this.plan.steps().forEach(this::expect);
 		Map<Hold, String> holds = new IdentityHashMap<>();
 		uses.values()
-			.forEach((all) -> new SimulatedUser(this, this.instances.get(all.get(0).instance()), all, holds).next());
-		at(Plan.FAULTS_MILLIS * MILLI, () -> {
+			.forEach((all) -> this.users
+				.add(new SimulatedUser(this, this.instances.get(all.get(0).instance()), all, holds)));
+		this.users.forEach(SimulatedUser::next);
+		this.time.at(Plan.FAULTS_MILLIS * MILLI, () -> {
 			this.faultsOver = true;
 			this.plan.steps()
 				.stream()
 				.filter(Limit.class::isInstance)
 				.forEach((step) -> limit("k" + ((Limit) step).key(), -1));
-			record(Event.of(this.now, Type.FAULTS_OVER, ""));
+			record(Event.of(now(), Type.FAULTS_OVER, ""));
 		});
-		drain();
-		record(Event.of(this.now, Type.QUIET, ""));
+		this.time.drain();
+		record(Event.of(now(), Type.QUIET, ""));
+		this.fleet.look();
 		// What dead instances left goes by itself.
-		this.now += 2000 * MILLI;
+		this.time.elapse(2000 * MILLI);
 		look();
 	}
 
 	private void expect(Step step) {
 		if (step instanceof Step.Command command) {
-			this.instances.get(command.instance()).store.expect(command);
+			this.instances.get(command.instance()).store.connection.expect(command);
 		}
 		else if (step instanceof Step.WakeUp wakeUp) {
-			this.instances.get(wakeUp.instance()).store.expect(wakeUp);
+			this.instances.get(wakeUp.instance()).store.connection.expect(wakeUp);
 		}
 		else if (step instanceof Pause pause) {
-			at(pause.at() * MILLI, () -> this.instances.get(pause.instance()).pause(pause.millis() * MILLI));
+			this.time.at(pause.at() * MILLI, () -> this.instances.get(pause.instance()).pause(pause.millis() * MILLI));
 		}
 		else if (step instanceof Crash crash) {
-			at(crash.at() * MILLI, () -> this.instances.get(crash.instance()).crash());
+			this.time.at(crash.at() * MILLI, () -> this.instances.get(crash.instance()).crash());
+		}
+		else if (step instanceof Restart restart) {
+			this.time.at(restart.at() * MILLI, () -> restart(restart.instance()));
 		}
 		else if (step instanceof Deaf deaf) {
-			at(deaf.at() * MILLI, () -> this.instances.get(deaf.instance()).store.deaf(deaf.millis() * MILLI));
+			this.time.at(deaf.at() * MILLI,
+					() -> this.instances.get(deaf.instance()).store.deaf(deaf.millis() * MILLI));
 		}
 		else if (step instanceof Outage outage) {
-			at(outage.at() * MILLI, () -> this.instances.get(outage.instance()).store.outage(outage));
+			this.time.at(outage.at() * MILLI,
+					() -> this.instances.get(outage.instance()).store.connection.outage(outage));
 		}
 		else if (step instanceof Foreign foreign) {
-			at(foreign.at() * MILLI, () -> foreign("k" + foreign.key(), foreign.millis()));
+			this.time.at(foreign.at() * MILLI, () -> foreign("k" + foreign.key(), foreign.millis()));
+		}
+		else if (step instanceof Inquire inquire) {
+			this.time.at(inquire.at() * MILLI, () -> this.fleet.inquire(this.instances.get(inquire.instance())));
+		}
+		else if (step instanceof ForceBy force) {
+			this.time.at(force.at() * MILLI, () -> this.fleet.force(this.instances.get(force.instance()), force));
 		}
 		else if (step instanceof Limit limit) {
-			at(limit.at() * MILLI, () -> limit("k" + limit.key(), limit.limit()));
+			this.time.at(limit.at() * MILLI, () -> limit("k" + limit.key(), limit.limit()));
 		}
 		else if (step instanceof Force force) {
-			at(force.at() * MILLI, () -> force("k" + force.key()));
+			this.time.at(force.at() * MILLI, () -> force("k" + force.key()));
 		}
 		else if (step instanceof DataLoss loss) {
-			at(loss.at() * MILLI, () -> {
-				record(Event.of(this.now, Type.DATA_LOST, ""));
+			this.time.at(loss.at() * MILLI, () -> {
+				record(Event.of(now(), Type.DATA_LOST, ""));
 				this.world.clear();
 			});
 		}
+		else if (step instanceof Missing missing) {
+			SimulatedReplicas all = this.replicas;
+			if (all != null) {
+				this.time.at(missing.at() * MILLI, () -> all.miss(missing.millis() * MILLI));
+			}
+		}
 		else if (step instanceof FailOver over) {
-			at((over.at() - over.lag()) * MILLI, () -> {
+			SimulatedReplicas all = this.replicas;
+			this.time.at((over.at() - over.lag()) * MILLI, () -> {
 				MemoryLeases.Replica replica = this.world.replica();
-				at(over.lag() * MILLI, () -> {
-					record(Event.of(this.now, Type.FAILED_OVER, "").until(this.now + over.grace() * MILLI));
+				if (all != null) {
+					all.miss(over.lag() * MILLI);
+				}
+				this.time.at(over.lag() * MILLI, () -> {
+					if (all != null) {
+						all.failedOver();
+					}
+					record(Event.of(now(), Type.FAILED_OVER, "").until(now() + over.grace() * MILLI));
 					this.world.failOver(replica, Duration.ofMillis(over.grace()));
 				});
 			});
 		}
 		else if (step instanceof ShutDown down) {
-			at(down.at() * MILLI, () -> this.instances.get(down.instance())
+			this.time.at(down.at() * MILLI, () -> this.instances.get(down.instance())
 				.shutDown(down.patience() * MILLI, (down.resume() >= 0) ? down.resume() * MILLI : -1));
-		}
-	}
-
-	private void drain() {
-		for (int count = 0; !this.actions.isEmpty(); count++) {
-			if (count > MOST_EVENTS) {
-				throw new IllegalStateException("property 6: the history does not end");
-			}
-			Action action = this.actions.remove();
-			if (!action.cancelled && (action.instance == null || !action.instance.crashed)) {
-				this.now = Math.max(this.now, action.at);
-				run(action);
-			}
-		}
-	}
-
-	/** Let all happen that does within a time. */
-	void elapse(long nanos) {
-		long until = this.now + nanos;
-		while (!this.actions.isEmpty() && this.actions.peek().at <= until) {
-			Action action = this.actions.remove();
-			this.now = Math.max(this.now, action.at);
-			if (!action.cancelled) {
-				run(action);
-			}
-		}
-		this.now = until;
-	}
-
-	private void run(Action action) {
-		long paused = (action.instance != null) ? action.instance.pausedFor() : 0;
-		if (paused == 0) {
-			action.action.run();
-		}
-		else {
-			action.at = this.now + paused;
-			action.order = this.order++;
-			this.actions.add(action);
 		}
 	}
 
@@ -270,62 +276,81 @@ final class Simulation {
 
 	private void stored(Mode mode, String key, String what, int count) {
 		if (count > 0) {
-			record(Event.of(this.now, Type.STORED, "").of(mode, key).why(what).permits(count, 0));
+			record(Event.of(now(), Type.STORED, "").of(mode, key).why(what).permits(count, 0));
+		}
+	}
+
+	private void restart(int number) {
+		SimulatedInstance dead = this.instances.get(number);
+		if (dead.crashed) {
+			SimulatedInstance started = new SimulatedInstance(dead);
+			this.instances.set(number, started);
+			this.fleet.introduce(started);
+			this.users.stream().filter((user) -> user.isAt(dead)).toList().forEach((user) -> user.goOn(started));
 		}
 	}
 
 	private void foreign(String key, int millis) {
 		if (this.world.takeIfFree(key, "somebody", millis)) {
 			String id = "f" + this.strangers++;
-			long until = this.now + millis * MILLI;
-			record(Event.of(this.now, Type.ASKED, "somebody").id(id).of(Mode.EXCLUSIVE, key).lease(until - this.now));
-			record(Event.of(this.now, Type.GRANTED, "somebody").id(id).until(until));
+			long until = now() + millis * MILLI;
+			record(Event.of(now(), Type.ASKED, "somebody").id(id).of(Mode.EXCLUSIVE, key).lease(until - now()));
+			record(Event.of(now(), Type.GRANTED, "somebody").id(id).until(until));
 		}
 	}
 
 	private void limit(String key, int limit) {
 		this.operator.limit(new Resource(Kind.SEMAPHORE, key), (limit >= 0) ? limit : null);
-		record(Event.of(this.now, Type.LIMIT, "").of(Mode.PERMITS, key).permits(0, limit).until(this.now));
+		record(Event.of(now(), Type.LIMIT, "").of(Mode.PERMITS, key).permits(0, limit).until(now()));
 	}
 
 	private void force(String key) {
 		String owner = this.operator.inspect(new Resource(Kind.LOCK, key)).join().owner();
 		if (owner != null && !owner.isEmpty()) {
 			this.operator.release(new Resource(Kind.LOCK, key), Ask.unknown(owner, 1), null);
-			record(Event.of(this.now, Type.FORCED, "").of(Mode.EXCLUSIVE, key));
+			forced(new Resource(Kind.LOCK, key), "");
 		}
 		for (Kind kind : List.of(Kind.READ_WRITE, Kind.SEMAPHORE)) {
 			Resource resource = new Resource(kind, key);
 			List<LeaseStore.Holder> holders = this.operator.inspectPermits(resource, 100).join().holders();
 			holders.forEach((holder) -> this.operator.release(resource, Ask.unknown(holder.token(), 1), null));
 			if (!holders.isEmpty()) {
-				record(Event.of(this.now, Type.FORCED, "")
-					.of((kind == Kind.SEMAPHORE) ? Mode.PERMITS : Mode.EXCLUSIVE, key));
+				forced(resource, "");
 			}
 		}
+	}
+
+	/**
+	 * Something was released by force: what one user has or, without an id, all of it.
+	 */
+	void forced(Resource resource, String id) {
+		this.forced++;
+		record(Event.of(now(), Type.FORCED, "").of(SimulatedStore.mode(resource, 1), resource.key()).id(id));
+	}
+
+	/** What a token's lease is called; some word if its user has not learnt of it. */
+	String leaseOf(String token) {
+		return this.instances.stream()
+			.map((instance) -> instance.store.leases.get(token))
+			.filter(Objects::nonNull)
+			.findFirst()
+			.orElse("unknown");
 	}
 
 	// For all that take part
 
 	long now() {
-		return this.now;
+		return this.time.now();
+	}
+
+	SimulatedThread newThread() {
+		SimulatedThread thread = SimulatedThread.take();
+		this.threads.add(thread);
+		return thread;
 	}
 
 	boolean areFaultsOver() {
 		return this.faultsOver;
-	}
-
-	void at(long delay, Runnable action) {
-		this.actions.add(new Action(this.now + Math.max(0, delay), this.order++, null, action));
-	}
-
-	/**
-	 * Run on an instance's threads: later if they stand still then, never if it is dead.
-	 */
-	Timer schedule(long delay, SimulatedInstance instance, Runnable action) {
-		Action scheduled = new Action(this.now + Math.max(0, delay), this.order++, instance, action);
-		this.actions.add(scheduled);
-		return scheduled;
 	}
 
 	/**
@@ -346,34 +371,8 @@ final class Simulation {
 
 	void trace(Supplier<String> line) {
 		if (this.tracing) {
-			this.trace.add(this.now / MILLI + " ms: " + line.get());
+			this.trace.add(now() / MILLI + " ms: " + line.get());
 		}
-	}
-
-	private static final class Action implements Timer {
-
-		private long at;
-
-		private long order;
-
-		private final @Nullable SimulatedInstance instance;
-
-		private final Runnable action;
-
-		private boolean cancelled;
-
-		Action(long at, long order, @Nullable SimulatedInstance instance, Runnable action) {
-			this.at = at;
-			this.order = order;
-			this.instance = instance;
-			this.action = action;
-		}
-
-		@Override
-		public void cancel() {
-			this.cancelled = true;
-		}
-
 	}
 
 	/**

@@ -98,6 +98,10 @@ sealed interface Step {
 	record Crash(int instance, int at) implements Step {
 	}
 
+	/** An instance that is dead is started again, and its users go on. */
+	record Restart(int instance, int at) implements Step {
+	}
+
 	/** An instance is without its subscription for a time, and knows it. */
 	record Deaf(int instance, int at, int millis) implements Step {
 	}
@@ -127,6 +131,30 @@ sealed interface Step {
 	 * for so long.
 	 */
 	record FailOver(int at, int lag, int grace) implements Step {
+	}
+
+	/**
+	 * Whatever is granted has to be confirmed by replicas, which are given so much time.
+	 */
+	record Confirm(int timeout) implements Step {
+	}
+
+	/** The replicas receive nothing for a time. */
+	record Missing(int at, int millis) implements Step {
+	}
+
+	/**
+	 * An instance makes itself known to those who watch, and again when started again.
+	 */
+	record Known(int instance) implements Step {
+	}
+
+	/** An instance asks all for what they hold. */
+	record Inquire(int instance, int at) implements Step {
+	}
+
+	/** An instance releases a key by force. */
+	record ForceBy(int instance, int key, boolean semaphore, int at) implements Step {
 	}
 
 	/** An instance shuts down, and is resumed later if that is not negative. */
@@ -173,7 +201,22 @@ sealed interface Step {
 		/** As a thread that keeps its interrupts for later. */
 		UNINTERRUPTIBLE,
 
-		ASYNC, TRY_ASYNC, REACTIVE
+		ASYNC, TRY_ASYNC, REACTIVE,
+
+		/** As a thread, by a view in the habit of java.util.concurrent. */
+		VIEW,
+
+		/** Likewise, but as one that keeps its interrupts for later. */
+		UNINTERRUPTIBLE_VIEW;
+
+		boolean isView() {
+			return this == VIEW || this == UNINTERRUPTIBLE_VIEW;
+		}
+
+		/** Whether a thread waits in it. */
+		boolean isThread() {
+			return this == THREAD || this == UNINTERRUPTIBLE || isView();
+		}
 
 	}
 
@@ -209,7 +252,13 @@ sealed interface Step {
 		RENEW,
 
 		/** To release it once more, afterwards. */
-		RELEASE_TWICE
+		RELEASE_TWICE,
+
+		/** To release it as another thread, by a view: to try that, of a lock. */
+		ELSEWHERE,
+
+		/** To acquire all permits that are free, by a view. */
+		DRAIN
 
 	}
 

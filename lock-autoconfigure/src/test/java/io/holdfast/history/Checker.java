@@ -2,10 +2,11 @@ package io.holdfast.history;
 
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashMap;
+import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
@@ -28,9 +29,14 @@ import io.holdfast.history.Event.Type;
  * <li>Nobody waits for what is free.
  * <li>Nothing is renewed that is not held, and nothing is left.
  * <li>The reason that is told is the reason.
+ * <li>Whoever watches is told of who is there, not for long of who is not, and of what is
+ * held.
  * </ol>
  */
 public final class Checker {
+
+	private static final Set<Type> ABOUT_NO_REQUEST = EnumSet.of(Type.RENEWAL, Type.REPEATED, Type.INQUIRED,
+			Type.INQUIRY_ANSWERED, Type.REPORTED, Type.FORCED);
 
 	private final long slack;
 
@@ -42,12 +48,7 @@ public final class Checker {
 
 	private final Map<String, List<Request>> groups = new LinkedHashMap<>();
 
-	/** By their types, those that are about no request. */
-	private final Map<Type, List<Event>> others = new HashMap<>();
-
-	private final Map<String, Long> crashes = new HashMap<>();
-
-	private long lastAt = Long.MIN_VALUE;
+	private final Troubles troubles = new Troubles();
 
 	private Checker(long slackNanos, long pollNanos) {
 		this.slack = slackNanos;
@@ -84,6 +85,7 @@ public final class Checker {
 				.sorted(Comparator.comparingLong(Request::begin))
 				.toList();
 			judgeOverlaps(group, holds);
+			holds.forEach(this::judgeConfirmation);
 			judgeFences(group, all, holds);
 			judgeProgress(group, all, holds);
 			judgeTimeOuts(group, all);
@@ -92,6 +94,7 @@ public final class Checker {
 		this.requests.values().forEach(this::judgeWait);
 		this.requests.values().forEach(this::judgeReason);
 		judgeWhatIsLeft();
+		this.violations.addAll(new FleetChecker(this.troubles, this.requests, this.slack).check());
 	}
 
 	private void violated(int property, String what) {
@@ -101,7 +104,7 @@ public final class Checker {
 	// What the history says
 
 	private void read(Event event) {
-		this.lastAt = Math.max(this.lastAt, event.at());
+		this.troubles.passed(event);
 		if (event.type() == Type.ASKED) {
 			Request request = new Request(event);
 			if (this.requests.put(event.id(), request) != null) {
@@ -109,11 +112,8 @@ public final class Checker {
 			}
 			this.groups.computeIfAbsent(request.group(), (k) -> new ArrayList<>()).add(request);
 		}
-		else if (event.type() == Type.CRASHED) {
-			this.crashes.putIfAbsent(event.by(), event.at());
-		}
-		else if (event.id().isEmpty() || event.type() == Type.RENEWAL || event.type() == Type.REPEATED) {
-			this.others.computeIfAbsent(event.type(), (k) -> new ArrayList<>()).add(event);
+		else if (event.id().isEmpty() || ABOUT_NO_REQUEST.contains(event.type())) {
+			this.troubles.add(event);
 		}
 		else {
 			Request request = this.requests.get(event.id());
@@ -148,6 +148,7 @@ public final class Checker {
 				request.heldUntil = Math.max(request.heldUntil, event.until());
 				request.validUntil = Math.max(request.validUntil, event.until());
 			}
+			case CONFIRMED -> request.confirmedAt = event.at();
 			case GRANTED_AGAIN -> request.grantedAgainAt = event.at();
 			case SHRUNK -> request.shrinks.add(event);
 			case RELEASING -> {
@@ -187,25 +188,28 @@ public final class Checker {
 	}
 
 	private List<Event> all(Type type) {
-		return this.others.getOrDefault(type, List.of());
+		return this.troubles.all(type);
 	}
 
 	private long crashOf(String instance) {
-		return this.crashes.getOrDefault(instance, Request.NEVER);
+		return this.troubles.crashOf(instance);
 	}
 
 	/** When what was stored of a key was lost, or taken from its holders. */
 	private List<Cut> cuts(String group) {
-		List<Cut> cuts = new ArrayList<>();
-		for (Type type : List.of(Type.DATA_LOST, Type.FORCED)) {
-			for (Event event : all(type)) {
-				if (event.key().isEmpty() || Request.group(event).equals(group)) {
-					cuts.add(new Cut(event.at(), Math.max(event.at(), event.until())));
-				}
-			}
-		}
-		cuts.sort(Comparator.comparingLong(Cut::from));
-		return cuts;
+		return cutting(group).map(Cut::of).sorted(Comparator.comparingLong(Cut::from)).toList();
+	}
+
+	private Stream<Event> cutting(String group) {
+		return Stream.of(Type.DATA_LOST, Type.FORCED)
+			.flatMap((type) -> all(type).stream())
+			.filter((event) -> event.key().isEmpty() || Request.group(event).equals(group));
+	}
+
+	/** Whether it was taken away, and not only something of the same key. */
+	private boolean isTakenBy(Event cutting, Request request) {
+		Request taken = this.requests.get(cutting.id());
+		return cutting.id().isEmpty() || taken != null && taken.root == request.root;
 	}
 
 	// 1
@@ -240,6 +244,14 @@ public final class Checker {
 			if (lasting.size() > 1) {
 				judgeTogether(group, lasting, next.begin());
 			}
+		}
+	}
+
+	/** Where grants are to be confirmed, one that is not may be lost at any time. */
+	private void judgeConfirmation(Request hold) {
+		boolean confirming = all(Type.CONFIRMING).stream().anyMatch((event) -> event.by().equals(hold.asked.by()));
+		if (confirming && hold.confirmedAt > hold.begin()) {
+			violated(1, "granted, but not confirmed: " + hold);
 		}
 	}
 
@@ -350,17 +362,17 @@ public final class Checker {
 			if (early && !hasCause(request, lost.at())) {
 				violated(3, "lost without a cause: " + lost + " of " + request);
 			}
-			// There was time enough to try once more.
+			// There was time enough to try once more, unless it was granted late.
 			long from = lost.until() - request.asked.lease() / 2;
-			if (!early && lost.why().equals("RENEWED") && !hasCause(request, lost.at())
-					&& !isTroubled(request.asked.by(), from, lost.until())) {
+			if (!early && request.root.begin() < from && lost.why().equals("RENEWED") && !hasCause(request, lost.at())
+					&& !this.troubles.isTroubled(request.asked.by(), from, lost.until())) {
 				violated(3, "lost although it could be renewed: " + lost + " of " + request);
 			}
 		}
-		for (Cut cut : cuts(request.group())) {
+		for (Cut cut : cutting(request.group()).filter((event) -> isTakenBy(event, request)).map(Cut::of).toList()) {
 			long most = cut.until() + request.asked.lease();
 			if (request.isHold() && request.begin() < cut.from() && request.grantedAgainAt < cut.from()
-					&& request.holdEnd > most && most <= this.lastAt) {
+					&& request.holdEnd > most && most <= this.troubles.lastAt()) {
 				violated(3, "held on after it was taken away at " + cut + ": " + request);
 			}
 		}
@@ -379,7 +391,7 @@ public final class Checker {
 
 	/** Its instance stood still after it had begun to release it, for too long. */
 	private boolean isOverWhilePaused(Request request, long from, long until) {
-		return request.validUntil <= until && happened(Type.PAUSED, request.asked.by(), from, until);
+		return request.validUntil <= until && this.troubles.happened(Type.PAUSED, request.asked.by(), from, until);
 	}
 
 	/** The last lease on a hold ends it, whatever was asked for with the first. */
@@ -389,26 +401,15 @@ public final class Checker {
 	}
 
 	private boolean hasCause(Request request, long at) {
-		// What was released before stands there again, and in the way.
-		if (all(Type.FAILED_OVER).stream()
+		// What was released before stands there again, and in the way, but not in that of
+		// what was confirmed.
+		if (all(Type.CONFIRMING).isEmpty() && all(Type.FAILED_OVER).stream()
 			.anyMatch((over) -> over.at() >= request.root.asked.at() && over.at() <= at)) {
 			return true;
 		}
 		return cuts(request.group()).stream()
 			.anyMatch((cut) -> cut.until() >= request.root.asked.at() && cut.from() <= at)
-				|| happened(Type.SHUT_DOWN, request.asked.by(), Long.MIN_VALUE, at);
-	}
-
-	private boolean isTroubled(String by, long from, long until) {
-		return Stream.of(Type.TROUBLE, Type.OUTAGE, Type.PAUSED)
-			.anyMatch((trouble) -> happened(trouble, by, from, until));
-	}
-
-	/** Whether something was so of an instance at some time. */
-	private boolean happened(Type type, String by, long from, long until) {
-		return all(type).stream()
-			.anyMatch((event) -> event.by().equals(by) && event.at() <= until
-					&& Math.max(event.at(), event.until()) >= from);
+				|| this.troubles.happened(Type.SHUT_DOWN, request.asked.by(), Long.MIN_VALUE, at);
 	}
 
 	// 5
@@ -418,13 +419,8 @@ public final class Checker {
 		long crash = crashOf(asked.by());
 		long answered = Math.min(request.answeredAt, crash);
 		long deadline = Math.min((asked.until() != 0) ? asked.until() : Request.NEVER, request.interruptedAt);
-		long end = Math.min(answered, this.lastAt);
-		long paused = 0;
-		for (Event pause : all(Type.PAUSED)) {
-			if (pause.by().equals(asked.by())) {
-				paused += Math.max(0, Math.min(end, pause.until()) - Math.max(asked.at(), pause.at()));
-			}
-		}
+		long end = Math.min(answered, this.troubles.lastAt());
+		long paused = this.troubles.pausedFor(asked.by(), asked.at(), end);
 		if (end - deadline > this.slack + paused) {
 			violated(5, "answered late, or not at all: " + request);
 		}
@@ -445,8 +441,9 @@ public final class Checker {
 			return;
 		}
 		long from = all(Type.FAULTS_OVER).get(0).at();
-		for (Type type : List.of(Type.PAUSED, Type.TROUBLE, Type.OUTAGE)) {
-			from = Math.max(from, all(type).stream().mapToLong(Event::until).max().orElse(from));
+		for (Type type : List.of(Type.PAUSED, Type.TROUBLE, Type.OUTAGE, Type.UNCONFIRMED)) {
+			from = Math.max(from,
+					all(type).stream().mapToLong((event) -> Math.max(event.at(), event.until())).max().orElse(from));
 		}
 		long lease = all.stream().mapToLong((request) -> request.asked.lease()).max().orElse(0);
 		List<Step> steps = new ArrayList<>();
@@ -458,7 +455,7 @@ public final class Checker {
 			}
 		}
 		for (Request request : all) {
-			long end = Math.min(Math.min(request.answeredAt, crashOf(request.asked.by())), this.lastAt);
+			long end = Math.min(Math.min(request.answeredAt, crashOf(request.asked.by())), this.troubles.lastAt());
 			if (request.isPart()) {
 				// What it has by now nobody knows.
 				steps.add(new Step(request.asked.at(), 0, false, 0, 1));
@@ -517,9 +514,11 @@ public final class Checker {
 		String by = asked.by();
 		boolean possible = switch (refused.why()) {
 			case "TIMED_OUT" -> true;
-			case "STORE" -> isTroubled(by, refused.at() - this.slack, refused.at());
+			case "STORE" -> this.troubles.isTroubled(by, refused.at() - this.slack, refused.at())
+					|| this.troubles.happened(Type.UNCONFIRMED, by, refused.at() - this.slack, refused.at())
+							&& hasWaited(request, refused.at());
 			case "INTERRUPTED" -> request.interruptedAt <= refused.at();
-			case "SHUTDOWN" -> happened(Type.SHUT_DOWN, by, Long.MIN_VALUE, refused.at());
+			case "SHUTDOWN" -> this.troubles.happened(Type.SHUT_DOWN, by, Long.MIN_VALUE, refused.at());
 			case "EXCEEDS_LIMIT" -> limitsBetween(request.group(), asked.at(), refused.at(), asked.limit()).stream()
 				.anyMatch((limit) -> limit < asked.permits());
 			case "SELF_BLOCKED" -> isBlockedBySelf(request);
@@ -529,6 +528,13 @@ public final class Checker {
 		if (!possible) {
 			violated(8, "refused for a reason that was not: " + request);
 		}
+	}
+
+	/** Whether it waited for as long as it was to, by a clock that may be fast by 1 %. */
+	private static boolean hasWaited(Request request, long until) {
+		Event asked = request.asked;
+		return !asked.why().isEmpty()
+				|| asked.until() != 0 && until - asked.at() >= (asked.until() - asked.at()) * 98 / 100;
 	}
 
 	private boolean isBlockedBySelf(Request request) {
@@ -542,10 +548,8 @@ public final class Checker {
 	/** Something that it had, or already had got, ended by itself or by a fault. */
 	private boolean hasLost(Request request, long at) {
 		if (request.isPart()) {
-			return this.others.keySet()
-				.stream()
-				.anyMatch((type) -> type == Type.DATA_LOST || type == Type.FAILED_OVER || type == Type.FORCED
-						|| type == Type.PAUSED || type == Type.TROUBLE || type == Type.OUTAGE || type == Type.SHUT_DOWN)
+			return this.troubles.isAny(Type.DATA_LOST, Type.FAILED_OVER, Type.FORCED, Type.PAUSED, Type.TROUBLE,
+					Type.OUTAGE, Type.SHUT_DOWN)
 					// Or of something that its user had before.
 					|| this.requests.values()
 						.stream()
@@ -608,8 +612,9 @@ public final class Checker {
 		}
 		held.forEach((group, permits) -> {
 			long living = living(group).stream()
-				.filter((request) -> request.isHold() && Math.max(request.holdEnd, request.retainedUntil) > this.lastAt)
-				.mapToLong((request) -> request.isPermits() ? request.weight(this.lastAt) : 1)
+				.filter((request) -> request.isHold()
+						&& Math.max(request.holdEnd, request.retainedUntil) > this.troubles.lastAt())
+				.mapToLong((request) -> request.isPermits() ? request.weight(this.troubles.lastAt()) : 1)
 				.sum();
 			if (permits != living) {
 				violated(4, permits + " are in use of " + group + " when all is quiet, and " + living + " are held");
@@ -631,6 +636,14 @@ public final class Checker {
 			if (request == null || request.granted != null && request.root.usedUntil < renewal.at()
 					&& !isEnteredByPart(request, renewal.at())) {
 				violated(7, "renewed, but not held: " + renewal + " of " + request);
+			}
+		}
+		all(Type.UNEXPECTED).forEach((event) -> violated(event.permits(), "unexpected: " + event));
+		for (Event forgotten : all(Type.FORGOTTEN)) {
+			boolean returned = all(Type.FAILED_OVER).stream().anyMatch((over) -> over.at() <= forgotten.at());
+			if (!returned
+					&& !this.troubles.isTroubled(forgotten.by(), forgotten.until() - this.slack, forgotten.at())) {
+				violated(4, "kept for who knows nothing of it: " + forgotten);
 			}
 		}
 		for (Event left : all(Type.LEFT)) {
@@ -660,6 +673,11 @@ public final class Checker {
 
 	/** At one moment of that time, nobody knows which. */
 	private record Cut(long from, long until) {
+
+		static Cut of(Event event) {
+			return new Cut(event.at(), Math.max(event.at(), event.until()));
+		}
+
 	}
 
 }

@@ -132,6 +132,30 @@ class CheckerTests {
 		refuses(1, and(nested, "50 GRANTED id=3 fence=2"));
 	}
 
+	@Test
+	@DisplayName("1: where grants are to be confirmed, one that is not is refused")
+	void confirmations() {
+		String[] held = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k", "10 GRANTED id=1 fence=1", "90 RELEASING id=1" };
+		accepts(held);
+		refuses(1, and(held, "0 CONFIRMING by=a"));
+		accepts(and(held, "0 CONFIRMING by=b"));
+		accepts(and(held, "0 CONFIRMING by=a", "10 CONFIRMED id=1"));
+		refuses(1, and(held, "0 CONFIRMING by=a", "11 CONFIRMED id=1"));
+		// What is confirmed is not lost by a fail-over.
+		String[] lost = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k lease=300", "10 CONFIRMED id=1",
+				"10 GRANTED id=1 fence=1 until=300", "50 FAILED_OVER until=500", "60 LOST id=1 until=300" };
+		accepts(lost);
+		refuses(3, and(lost, "0 CONFIRMING by=a"));
+		refuses(8, "0 ASKED by=a id=1 mode=EXCLUSIVE key=k", "10 REFUSED id=1 why=STORE");
+		// It is asked for again for as long as somebody waits.
+		String unconfirmed = "9 UNCONFIRMED by=a";
+		accepts("0 ASKED by=a id=1 mode=EXCLUSIVE key=k until=10", unconfirmed, "10 REFUSED id=1 why=STORE");
+		accepts("0 ASKED by=a id=1 mode=EXCLUSIVE key=k until=20 why=NOT_WAITING", unconfirmed,
+				"10 REFUSED id=1 why=STORE");
+		refuses(8, "0 ASKED by=a id=1 mode=EXCLUSIVE key=k until=20", unconfirmed, "10 REFUSED id=1 why=STORE");
+		refuses(8, "0 ASKED by=a id=1 mode=EXCLUSIVE key=k", unconfirmed, "10 REFUSED id=1 why=STORE");
+	}
+
 	// 2
 
 	@Test
@@ -183,6 +207,17 @@ class CheckerTests {
 				"20 DATA_LOST", "21 GRANTED_AGAIN id=1", "400 RELEASING id=1", "401 RELEASED id=1 why=RELEASED");
 	}
 
+	@Test
+	@DisplayName("3: what was taken away is not held on, and what was not may be")
+	void takenAway() {
+		String[] on = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k lease=100", "10 GRANTED id=1 fence=1 until=100",
+				"90 HELD id=1 until=190", "180 HELD id=1 until=400", "390 RELEASING id=1" };
+		accepts(on);
+		refuses(3, and(on, "50 FORCED mode=EXCLUSIVE key=k"));
+		refuses(3, and(on, "50 FORCED id=1 mode=EXCLUSIVE key=k"));
+		accepts(and(on, "50 FORCED id=unknown mode=EXCLUSIVE key=k"));
+	}
+
 	// 4
 
 	@Test
@@ -198,6 +233,22 @@ class CheckerTests {
 				"10 GRANTED id=1 until=310", "20 QUIET" };
 		accepts(and(held, "30 STORED mode=PERMITS key=k why=HELD permits=2 until=310"));
 		refuses(4, and(held, "30 STORED mode=PERMITS key=k why=HELD permits=3 until=310"));
+	}
+
+	@Test
+	@DisplayName("4: what the store keeps for who knows nothing of it is refused, unless something went wrong")
+	void forgotten() {
+		String forgotten = "700 FORGOTTEN by=a mode=EXCLUSIVE key=k until=500";
+		refuses(4, forgotten);
+		accepts(forgotten, "400 TROUBLE by=a until=400");
+		refuses(4, forgotten, "100 TROUBLE by=a until=200", "600 TROUBLE by=b until=650");
+		accepts(forgotten, "50 FAILED_OVER until=100");
+	}
+
+	@Test
+	@DisplayName("What somebody saw that must not be is refused")
+	void unexpected() {
+		refuses(3, "10 UNEXPECTED by=a permits=3 why=unlocked");
 	}
 
 	// 5

@@ -168,6 +168,18 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		 */
 		GRANTED,
 
+		/** A grant of an instance was not confirmed in time: by. */
+		UNCONFIRMED,
+
+		/**
+		 * Whatever an instance is granted has to be confirmed by replicas from now on:
+		 * by.
+		 */
+		CONFIRMING,
+
+		/** A grant was confirmed: id. */
+		CONFIRMED,
+
 		/** Acquire failed: id; why, a reason or {@code STORE} or {@code LOST}. */
 		REFUSED,
 
@@ -233,8 +245,8 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		FAILED_OVER,
 
 		/**
-		 * Somebody's lease was ended in its name: key and mode; until, as when data is
-		 * lost.
+		 * Somebody's lease was ended in its name: key and mode; id, or nothing if all of
+		 * the key were; until, as when data is lost.
 		 */
 		FORCED,
 
@@ -249,6 +261,45 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		 * or nothing.
 		 */
 		REPEATED,
+
+		/**
+		 * The store kept something for an instance that had known nothing of it for a
+		 * while: by, key and mode; until, since when.
+		 */
+		FORGOTTEN,
+
+		/** Wake-ups of an instance were lost, or late: by; until. */
+		DEAF,
+
+		/** An instance that had shut down goes on: by. */
+		RESUMED,
+
+		/** An instance made itself known: by. */
+		KNOWN,
+
+		/** Somebody asked for all instances that are there. */
+		LISTED,
+
+		/** At that, an instance was told of: by. */
+		MEMBER,
+
+		/** An instance asked all instances for what they hold: by, id. */
+		INQUIRED,
+
+		/** That was answered: by, id; why, {@code STORE} if it failed. */
+		INQUIRY_ANSWERED,
+
+		/**
+		 * At that, an instance reported what it holds: by, id; why, the ids of its
+		 * leases, with commas between.
+		 */
+		REPORTED,
+
+		/**
+		 * Somebody was told, or saw, what must not be: by; why, what; permits, the number
+		 * of the property.
+		 */
+		UNEXPECTED,
 
 		/** What goes wrong has come to its end. */
 		FAULTS_OVER,

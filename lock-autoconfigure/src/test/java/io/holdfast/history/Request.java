@@ -28,6 +28,9 @@ final class Request {
 
 	@Nullable Event refused;
 
+	/** When replicas had confirmed its grant. */
+	long confirmedAt = NEVER;
+
 	/** When the store last granted what it had granted before. */
 	long grantedAgainAt = Long.MIN_VALUE;
 

@@ -1,0 +1,226 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.function.BiConsumer;
+import java.util.function.Supplier;
+
+import io.holdfast.Lease;
+import io.holdfast.LeaseContext;
+import io.holdfast.LeaseLostException;
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockMode;
+import io.holdfast.LockRequest;
+import io.holdfast.NotAcquiredException;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.engine.Step.Face;
+import io.holdfast.engine.Step.Use;
+import io.holdfast.engine.Step.What;
+import org.jspecify.annotations.Nullable;
+import reactor.core.Disposable;
+import reactor.core.publisher.Mono;
+
+/**
+ * One request of a {@link SimulatedUser}, and how it is answered by the face that it
+ * takes.
+ */
+final class Asking {
+
+	private static final Duration MAX_HOLD = Duration.ofSeconds(2);
+
+	/** How much later than its deadline a blocked call looks after itself. */
+	private static final long OVERDUE = 150 * Simulation.MILLI;
+
+	private final SimulatedInstance instance;
+
+	private final Use use;
+
+	private final LeaseContext context;
+
+	private final LockRequest locks;
+
+	private final SemaphoreRequest permits;
+
+	private final List<Demand> demands;
+
+	Asking(SimulatedInstance instance, Use use, LeaseContext context) {
+		this.instance = instance;
+		this.use = use;
+		this.context = context;
+		this.locks = locks(use, context);
+		this.permits = permits(use);
+		this.demands = (use.mode() == What.PERMITS) ? List.of(Demand.of(this.permits, SimulatedInstance.SETTINGS))
+				: Demand.of(this.locks, SimulatedInstance.SETTINGS);
+	}
+
+	private static LockRequest locks(Use use, LeaseContext context) {
+		List<String> keys = (use.key() >= 0) ? List.of("k" + use.key()) : List.of("k0", "k1");
+		LockMode mode = switch (use.mode()) {
+			case READ -> LockMode.READ;
+			case WRITE -> LockMode.WRITE;
+			case EXCLUSIVE, PERMITS -> LockMode.EXCLUSIVE;
+		};
+		LockRequest request = LockRequest.ofAll(keys)
+			.mode(mode)
+			.minHold(Duration.ofMillis(use.minHold()))
+			.leaseTime(Duration.ofMillis(use.lease()))
+			.renewal(use.renewal())
+			.maxHold(MAX_HOLD)
+			.within(context);
+		return (use.waiting() < 0) ? request.waitForever() : request.waitTime(Duration.ofMillis(use.waiting()));
+	}
+
+	private static SemaphoreRequest permits(Use use) {
+		SemaphoreRequest request = SemaphoreRequest.of("k" + Math.max(0, use.key()), Plan.LIMIT)
+			.permits(use.permits())
+			.minHold(Duration.ofMillis(use.minHold()))
+			.leaseTime(Duration.ofMillis(use.lease()))
+			.renewal(use.renewal())
+			.maxHold(MAX_HOLD)
+			.fair(use.fair());
+		return (use.waiting() < 0) ? request.waitForever() : request.waitTime(Duration.ofMillis(use.waiting()));
+	}
+
+	/** What is asked for, in its parts. */
+	List<Demand> demands() {
+		return this.demands;
+	}
+
+	/**
+	 * Ask.
+	 * @param face by which face
+	 * @param thread as which thread, where that matters
+	 * @param answer told of what it comes to
+	 * @return what cancels it
+	 */
+	Runnable ask(Face face, Thread thread, BiConsumer<Lease, Throwable> answer) {
+		return switch (face) {
+			case THREAD, UNINTERRUPTIBLE, VIEW, UNINTERRUPTIBLE_VIEW ->
+				(face == Face.THREAD && thread instanceof SimulatedThread own)
+						? call(own,
+								() -> (this.use.mode() == What.PERMITS) ? this.instance.semaphores.acquire(this.permits)
+										: this.instance.locks.acquire(this.locks),
+								answer)
+						: block(this.instance.engine.acquire(this.demands, thread, this.context), answer);
+			case ASYNC -> follow((this.use.mode() == What.PERMITS) ? this.instance.semaphores.acquireAsync(this.permits)
+					: this.instance.locks.acquireAsync(this.locks), answer);
+			case TRY_ASYNC -> (this.use.mode() == What.PERMITS)
+					? followOptional(this.instance.semaphores.tryAcquireAsync(this.permits), answer)
+					: followOptional(this.instance.locks.tryAcquireAsync(this.locks), answer);
+			case REACTIVE ->
+				subscribe((this.use.mode() == What.PERMITS) ? this.instance.reactiveSemaphores.tryAcquire(this.permits)
+						: this.instance.reactiveLocks.tryAcquire(this.locks), answer);
+		};
+	}
+
+	// By what it is answered. Each returns what cancels it
+
+	/** What a thread does that is blocked in acquire. */
+	private Runnable block(Acquisition acquisition, BiConsumer<Lease, Throwable> answer) {
+		Scheduler.Timer overdue = this.instance.schedule(acquisition::overdue, acquisition.leftNanos() + OVERDUE);
+		acquisition.result().whenComplete((lease, error) -> overdue.cancel());
+		acquisition.result().whenComplete((lease, error) -> this.instance.at(0, () -> answer.accept(lease, error)));
+		return () -> {
+			if (!acquisition.result().isDone()) {
+				acquisition.interrupt(new InterruptedException());
+			}
+		};
+	}
+
+	/** What a thread does indeed. */
+	private Runnable call(SimulatedThread own, Supplier<Lease> acquire, BiConsumer<Lease, Throwable> answer) {
+		boolean[] over = new boolean[1];
+		own.call(() -> {
+			Lease lease = null;
+			RuntimeException error = null;
+			try {
+				lease = acquire.get();
+			}
+			catch (RuntimeException ex) {
+				error = ex;
+			}
+			over[0] = true;
+			Thread.interrupted();
+			answer.accept(lease, error);
+		});
+		return () -> {
+			if (!over[0]) {
+				own.interrupt(this.instance);
+			}
+		};
+	}
+
+	private Runnable follow(CompletableFuture<? extends Lease> face, BiConsumer<Lease, Throwable> answer) {
+		face.whenComplete((lease, error) -> {
+			if (!face.isCancelled()) {
+				answer.accept(lease, error);
+			}
+		});
+		return () -> cancel(face, answer);
+	}
+
+	private Runnable followOptional(CompletableFuture<? extends Optional<? extends Lease>> face,
+			BiConsumer<Lease, Throwable> answer) {
+		face.whenComplete((lease, error) -> {
+			if (!face.isCancelled()) {
+				answer.accept((lease != null) ? lease.orElse(null) : null, error);
+			}
+		});
+		return () -> cancel(face, answer);
+	}
+
+	/** Its user is answered by that: nobody holds what comes later. */
+	private void cancel(CompletableFuture<?> face, BiConsumer<Lease, Throwable> answer) {
+		if (face.cancel(false)) {
+			answer.accept(null, Simulation.INTERRUPTED);
+		}
+	}
+
+	private Runnable subscribe(Mono<? extends Lease> mono, BiConsumer<Lease, Throwable> answer) {
+		boolean[] over = new boolean[1];
+		Disposable subscription = mono.subscribe((lease) -> {
+			over[0] = true;
+			answer.accept(lease, null);
+		}, (error) -> {
+			over[0] = true;
+			answer.accept(null, error);
+		}, () -> {
+			if (!over[0]) {
+				over[0] = true;
+				answer.accept(null, null);
+			}
+		});
+		return () -> {
+			subscription.dispose();
+			if (!over[0]) {
+				over[0] = true;
+				answer.accept(null, Simulation.INTERRUPTED);
+			}
+		};
+	}
+
+	/** Why there is no lease, in a word. */
+	static String why(@Nullable Throwable error) {
+		Throwable cause = (error instanceof CompletionException && error.getCause() != null) ? error.getCause() : error;
+		if (cause == null) {
+			return "TIMED_OUT";
+		}
+		if (cause instanceof InterruptedException) {
+			return "INTERRUPTED";
+		}
+		if (cause instanceof NotAcquiredException ex) {
+			return ex.getReason().name();
+		}
+		if (cause instanceof LeaseStoreException) {
+			return "STORE";
+		}
+		if (cause instanceof LeaseLostException) {
+			return "LOST";
+		}
+		return cause.toString().replace(' ', '_');
+	}
+
+}

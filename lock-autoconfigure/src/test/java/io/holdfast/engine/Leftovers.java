@@ -1,0 +1,80 @@
+package io.holdfast.engine;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+import io.holdfast.engine.Resource.Kind;
+import io.holdfast.history.Event;
+import io.holdfast.history.Event.Type;
+
+/**
+ * Looks for what the store keeps for an instance that knows nothing of it any more: who
+ * was refused must not keep others waiting until a lease ends.
+ */
+final class Leftovers {
+
+	/** How long a release may take, or two where commands overtake each other. */
+	private static final long PATIENCE = 200 * Simulation.MILLI;
+
+	private final Simulation simulation;
+
+	private final SimulatedInstance instance;
+
+	private final String key;
+
+	Leftovers(Simulation simulation, SimulatedInstance instance, String key) {
+		this.simulation = simulation;
+		this.instance = instance;
+		this.key = key;
+	}
+
+	/** Look for what is left of a key now, and after a while. */
+	void look() {
+		Map<String, Kind> now = unknown();
+		if (!now.isEmpty()) {
+			long since = this.simulation.now();
+			this.simulation.time.at(PATIENCE, () -> {
+				if (!this.instance.crashed) {
+					Map<String, Kind> later = unknown();
+					later.keySet().retainAll(now.keySet());
+					later.values().forEach((kind) -> tell(kind, since));
+				}
+			});
+		}
+	}
+
+	private void tell(Kind kind, long since) {
+		this.simulation.record(Event.of(this.simulation.now(), Type.FORGOTTEN, this.instance.name)
+			.of(SimulatedStore.mode(new Resource(kind, this.key), 1), this.key)
+			.until(since));
+	}
+
+	private Map<String, Kind> unknown() {
+		Map<String, Kind> unknown = new LinkedHashMap<>();
+		for (Kind kind : Kind.values()) {
+			for (String token : tokens(new Resource(kind, this.key))) {
+				LeaseEngine engine = this.instance.engine;
+				if (engine.isOwn(token) && !engine.contenders.containsKey(token) && engine.keeper.find(token) == null
+						&& !engine.isRetained(token)) {
+					unknown.put(token, kind);
+				}
+			}
+		}
+		return unknown;
+	}
+
+	private List<String> tokens(Resource resource) {
+		if (resource.kind() == Kind.LOCK) {
+			String owner = this.simulation.operator.inspect(resource).join().owner();
+			return (owner != null) ? List.of(owner) : List.of();
+		}
+		return this.simulation.operator.inspectPermits(resource, 100)
+			.join()
+			.holders()
+			.stream()
+			.map(LeaseStore.Holder::token)
+			.toList();
+	}
+
+}

@@ -1,0 +1,241 @@
+package io.holdfast.engine;
+
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
+
+import io.holdfast.engine.FleetStore.Family;
+import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.Resource.Kind;
+import io.holdfast.engine.Step.Command;
+import io.holdfast.engine.Step.Fate;
+import io.holdfast.engine.Step.Outage;
+import io.holdfast.engine.Step.WakeUp;
+import io.holdfast.history.Event;
+import io.holdfast.history.Event.Type;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An instance's connection to the store of a {@link Simulation}, in order or not, on
+ * which commands, replies and wake-ups are late, lost and repeated as it is planned.
+ */
+final class SimulatedConnection {
+
+	private final Simulation simulation;
+
+	private final SimulatedInstance instance;
+
+	private final boolean ordered;
+
+	private final Map<Integer, Command> fates = new HashMap<>();
+
+	private final Map<Integer, WakeUp> wakeUpFates = new HashMap<>();
+
+	/** Tokens whose release was executed. */
+	private final Set<String> over = new HashSet<>();
+
+	private int commands;
+
+	private int wakeUpCount;
+
+	private long lastExecution;
+
+	private long lastReply;
+
+	private long outageUntil;
+
+	private boolean silent;
+
+	SimulatedConnection(Simulation simulation, SimulatedInstance instance, @Nullable SimulatedConnection before) {
+		this.simulation = simulation;
+		this.instance = instance;
+		this.ordered = simulation.plan.setup().ordered();
+		if (before != null) {
+			this.fates.putAll(before.fates);
+			this.wakeUpFates.putAll(before.wakeUpFates);
+			this.commands = before.commands;
+			this.wakeUpCount = before.wakeUpCount;
+			if (before.isOut()) {
+				outage(before.outageUntil, before.silent);
+			}
+		}
+	}
+
+	void expect(Step step) {
+		if (step instanceof Command command) {
+			this.fates.put(command.number(), command);
+		}
+		else if (step instanceof WakeUp wakeUp) {
+			this.wakeUpFates.put(wakeUp.number(), wakeUp);
+		}
+	}
+
+	void outage(Outage outage) {
+		outage(now() + outage.millis() * Simulation.MILLI, outage.silent());
+	}
+
+	private void outage(long until, boolean silent) {
+		this.outageUntil = Math.max(this.outageUntil, until);
+		this.silent = silent;
+		this.simulation.record(Event.of(now(), Type.OUTAGE, this.instance.name).until(until));
+		trouble(until - now());
+	}
+
+	private boolean isOut() {
+		return this.outageUntil - now() > 0;
+	}
+
+	private long now() {
+		return this.simulation.now();
+	}
+
+	private void trouble(long nanos) {
+		this.simulation.record(Event.of(now(), Type.TROUBLE, this.instance.name).until(now() + nanos));
+	}
+
+	/**
+	 * How long something takes on its way; up to 2 ms, or longer on several connections.
+	 */
+	private long latency(int number, int way) {
+		if (!this.simulation.plan.setup().jitter()) {
+			return Simulation.MILLI / 2;
+		}
+		long dice = this.simulation.dice(this.instance.number, 4L * number + way);
+		boolean slow = !this.ordered && (dice & 7) == 0;
+		return Simulation.MILLI / 10 + (dice >>> 24) % ((slow ? 15 : 2) * Simulation.MILLI);
+	}
+
+	<T> CompletableFuture<T> send(String what, String token, @Nullable Resource resource,
+			Supplier<CompletableFuture<T>> command) {
+		CompletableFuture<T> answer = new CompletableFuture<>();
+		int number = this.commands++;
+		Command planned = this.simulation.areFaultsOver() ? null : this.fates.get(number);
+		Fate fate = (planned != null) ? planned.fate() : null;
+		long late = (planned != null) ? planned.millis() * Simulation.MILLI : 0;
+		if (fate != null && fate != Fate.REPEATED && fate != Fate.REPEATED_LATE) {
+			trouble(late);
+		}
+		long execution = now() + latency(number, 0) + ((fate == Fate.LATE) ? late : 0);
+		if (this.ordered) {
+			execution = Math.max(this.lastExecution, execution);
+			this.lastExecution = execution;
+		}
+		this.simulation.time.at(execution - now(), () -> {
+			if (answer.isCancelled() && (this.simulation.dice(this.instance.number, 4L * number + 2) & 1) == 0) {
+				this.simulation.trace(() -> this.instance.name + ": #" + number + " " + what + " was given up");
+			}
+			else if (isOut()) {
+				meetOutage(number, what, answer, command);
+			}
+			else {
+				execute(number, what, token, resource, command, answer, fate, late);
+			}
+		});
+		return answer;
+	}
+
+	/** Errors, or silence after which some of what was sent arrives all the same. */
+	private <T> void meetOutage(int number, String what, CompletableFuture<T> answer,
+			Supplier<CompletableFuture<T>> command) {
+		this.simulation.trace(() -> this.instance.name + ": #" + number + " " + what + " meets the outage");
+		if (!this.silent) {
+			reply(number, answer, null, 0);
+		}
+		else if ((this.simulation.dice(this.instance.number, 4L * number + 3) & 1) == 0) {
+			long end = this.outageUntil;
+			this.simulation.time.at(end - now(), () -> reply(number, answer, command.get().join(), 0));
+		}
+	}
+
+	private <T> void execute(int number, String what, String token, @Nullable Resource resource,
+			Supplier<CompletableFuture<T>> command, CompletableFuture<T> answer, @Nullable Fate fate, long late) {
+		CompletableFuture<T> executed = (fate != Fate.FAILED) ? command.get()
+				: CompletableFuture.failedFuture(new StoreFailure("refused", true, null));
+		T done = executed.isCompletedExceptionally() ? null : executed.join();
+		this.simulation.trace(() -> this.instance.name + ": #" + number + " " + what + " -> "
+				+ ((done == null) ? "an error" : (resource != null) ? done : "answered")
+				+ ((fate != null) ? " (" + fate + ")" : ""));
+		if (done != null && what.startsWith("release")) {
+			this.over.add(token);
+		}
+		if (fate == Fate.REPEATED) {
+			repeat(number, what, token, resource, command);
+		}
+		else if (fate == Fate.REPEATED_LATE && (this.over.contains(token) || what.startsWith("renew"))) {
+			// On a connection that was given up. Copies of what asks are in order, or
+			// would hold the key until their lease ends.
+			this.simulation.time.at(late, () -> {
+				if (this.over.contains(token)) {
+					repeat(number, what, token, resource, command);
+				}
+			});
+		}
+		if (fate != Fate.REPLY_LOST) {
+			reply(number, answer, (fate == Fate.REPLY_FAILED) ? null : done, (fate == Fate.REPLY_LATE) ? late : 0);
+		}
+	}
+
+	private void repeat(int number, String what, String token, @Nullable Resource resource,
+			Supplier<? extends CompletableFuture<?>> command) {
+		if (!this.ordered || resource == null) {
+			// What asks may come after what ends it; a copy of that ends it then.
+			command.get().join();
+			return;
+		}
+		String before = look(resource);
+		command.get().join();
+		String after = look(resource);
+		if (what.endsWith("for another")) {
+			// Who took its place may get its whole time anew.
+			before = before.replaceAll("ttlMillis=\\d+", "");
+			after = after.replaceAll("ttlMillis=\\d+", "");
+		}
+		this.simulation.trace(() -> this.instance.name + ": #" + number + " " + what + " again");
+		this.simulation.record(Event.of(now(), Type.REPEATED, this.instance.name)
+			.id(this.instance.store.leases.getOrDefault(token, ""))
+			.why(before.equals(after) ? "" : (before + "->" + after).replace(' ', '_')));
+	}
+
+	/** What is stored of a thing; whatever has ended by itself, or may go on, has. */
+	private String look(Resource resource) {
+		Ask nobody = Ask.unknown("%032x:0".formatted(0), 1);
+		this.simulation.operator.release(resource, nobody, null);
+		Family family = (resource.kind() == Kind.SEMAPHORE) ? Family.SEMAPHORES : Family.LOCKS;
+		return this.simulation.operator.fleet().look(family, resource.key(), 100).join().toString();
+	}
+
+	private <T> void reply(int number, CompletableFuture<T> answer, @Nullable T reply, long late) {
+		long arrival = now() + latency(number, 1) + late;
+		if (this.ordered) {
+			arrival = Math.max(this.lastReply, arrival);
+			this.lastReply = arrival;
+		}
+		this.instance.at(arrival - now(), () -> {
+			if (reply == null) {
+				answer.completeExceptionally(new StoreFailure("connection reset", true, null));
+			}
+			else {
+				answer.complete(reply);
+			}
+		});
+	}
+
+	/** Bring a wake-up to its instance, unless it is lost. */
+	void wakeUp(Runnable wakeUp) {
+		int number = this.wakeUpCount++;
+		WakeUp fate = this.simulation.areFaultsOver() ? null : this.wakeUpFates.get(number);
+		long late = (fate != null) ? fate.millis() * Simulation.MILLI : 0;
+		if (late != 0) {
+			this.simulation.record(Event.of(now(), Type.DEAF, this.instance.name).until(now() + Math.max(0, late)));
+		}
+		if (isOut() || late < 0) {
+			this.simulation.trace(() -> this.instance.name + ": wake-up #" + number + " is lost");
+			return;
+		}
+		this.instance.at(latency(1_000_000 + number, 1) + late, wakeUp);
+	}
+
+}

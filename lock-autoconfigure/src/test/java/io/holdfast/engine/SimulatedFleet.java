@@ -1,0 +1,142 @@
+package io.holdfast.engine;
+
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+
+import io.holdfast.LeaseStoreException;
+import io.holdfast.engine.Report.Entry;
+import io.holdfast.engine.Step.ForceBy;
+import io.holdfast.engine.Step.Known;
+import io.holdfast.history.Event;
+import io.holdfast.history.Event.Type;
+
+/**
+ * What watches the instances of a {@link Simulation}, by them: who is there, and what
+ * they hold. It blocks, on threads of theirs.
+ */
+final class SimulatedFleet {
+
+	private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
+
+	private final Simulation simulation;
+
+	/** By what they are known. */
+	private final Map<String, SimulatedInstance> known = new HashMap<>();
+
+	private final Set<SimulatedInstance> inquiring = new HashSet<>();
+
+	private int inquiries;
+
+	SimulatedFleet(Simulation simulation) {
+		this.simulation = simulation;
+	}
+
+	/** Make an instance known, if it is to be. */
+	void introduce(SimulatedInstance instance) {
+		if (this.simulation.plan.steps().contains(new Known(instance.number))) {
+			this.known.put(InstanceStore.shown(instance.id()), instance);
+			record(Event.of(this.simulation.now(), Type.KNOWN, instance.name));
+			instance.engine.fleet().introduce(() -> new InstanceInfo("shop", "host", instance.number));
+		}
+	}
+
+	private void record(Event event) {
+		this.simulation.record(event);
+	}
+
+	/** Have an instance ask all for what they hold, one question at a time. */
+	void inquire(SimulatedInstance instance) {
+		if (!instance.crashed && this.inquiring.add(instance)) {
+			String id = "q" + this.inquiries++;
+			instance.at(0, () -> this.simulation.newThread().call(() -> {
+				record(Event.of(this.simulation.now(), Type.INQUIRED, instance.name).id(id));
+				String why = ask(instance, id);
+				record(Event.of(this.simulation.now(), Type.INQUIRY_ANSWERED, instance.name).id(id).why(why));
+				this.inquiring.remove(instance);
+			}));
+		}
+	}
+
+	private String ask(SimulatedInstance instance, String id) {
+		try {
+			instance.engine.fleet().reports().reports().forEach((report) -> reported(report, id));
+			return "";
+		}
+		catch (LeaseStoreException ex) {
+			return "STORE";
+		}
+	}
+
+	private void reported(Report report, String id) {
+		SimulatedInstance instance = this.known.get(report.instance());
+		if (instance != null) {
+			String leases = report.holds()
+				.stream()
+				.map((hold) -> lease(instance, hold))
+				.collect(Collectors.joining(","));
+			record(Event.of(this.simulation.now(), Type.REPORTED, instance.name).id(id).why(leases));
+		}
+	}
+
+	private static String lease(SimulatedInstance instance, Entry hold) {
+		return instance.store.leases.getOrDefault(instance.id() + ":" + hold.number(), "?");
+	}
+
+	/** Have an instance release something by force. */
+	void force(SimulatedInstance instance, ForceBy force) {
+		String key = "k" + force.key();
+		instance.at(0, () -> this.simulation.newThread().call(() -> {
+			int before = this.simulation.forced;
+			try {
+				boolean released = force.semaphore() ? instance.semaphores.forceRelease(key)
+						: instance.locks.forceRelease(key);
+				if (released && this.simulation.forced == before) {
+					record(Event.of(this.simulation.now(), Type.UNEXPECTED, instance.name)
+						.permits(8, 0)
+						.why("released-by-force,-but-nothing-was"));
+				}
+			}
+			catch (LeaseStoreException ex) {
+				// So it was not, or nobody knows.
+			}
+		}));
+	}
+
+	/**
+	 * When all is quiet: soon all are known again that are there, and after some minutes
+	 * only they are.
+	 */
+	void look() {
+		if (!this.known.isEmpty()) {
+			this.simulation.time.elapse(80 * SECOND);
+			list();
+			this.simulation.time.elapse(180 * SECOND);
+			list();
+		}
+	}
+
+	private void list() {
+		InstanceStore store = this.simulation.operator.instances();
+		Set<String> members = new LinkedHashSet<>();
+		store.members(Membership.RETENTION, 100).join().forEach((member) -> members.add(member.instance()));
+		if (this.known.values().stream().anyMatch((instance) -> !instance.crashed && !instance.engine.isClosed())) {
+			// Whoever is there has had the store forget who is not.
+			InstanceStore.Asked asked = store.ask("0".repeat(32), "0".repeat(32)).join();
+			members.addAll(asked.present());
+			members.addAll(asked.absent());
+		}
+		long now = this.simulation.now();
+		members.stream()
+			.map(this.known::get)
+			.filter(Objects::nonNull)
+			.forEach((instance) -> record(Event.of(now, Type.MEMBER, instance.name)));
+		record(Event.of(now, Type.LISTED, ""));
+	}
+
+}

@@ -1,0 +1,81 @@
+package io.holdfast.engine;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.engine.HeldLease.Permits;
+
+/**
+ * The semaphores of a {@link SimulatedInstance}: what views ask for is written down, and
+ * what they have is known in the portions in which they are to release it.
+ */
+final class SimulatedSemaphores extends DefaultSemaphoreService {
+
+	private final Map<String, Deque<Part>> parts = new HashMap<>();
+
+	SimulatedSemaphores(SimulatedInstance instance) {
+		super(instance.engine);
+	}
+
+	@Override
+	Permits await(SemaphoreRequest request) throws InterruptedException {
+		return added(ViewUse.current().ask(demand(request), () -> super.await(request)));
+	}
+
+	@Override
+	Permits awaitUninterruptibly(SemaphoreRequest request) {
+		return added(ViewUse.current().askUninterruptibly(demand(request), () -> super.awaitUninterruptibly(request)));
+	}
+
+	private static Demand demand(SemaphoreRequest request) {
+		return Demand.of(request, SimulatedInstance.SETTINGS);
+	}
+
+	private Permits added(Permits lease) {
+		this.parts.computeIfAbsent(lease.key(), (k) -> new ArrayDeque<>()).add(new Part(lease, lease.permits(), 0));
+		return lease;
+	}
+
+	/** How many permits views have. */
+	int count(String key) {
+		return this.parts.getOrDefault(key, new ArrayDeque<>()).stream().mapToInt(Part::permits).sum();
+	}
+
+	/** What is released next of a semaphore, so many permits in all. */
+	List<Part> take(String key, int count) {
+		List<Part> taken = new ArrayList<>();
+		Deque<Part> all = this.parts.getOrDefault(key, new ArrayDeque<>());
+		for (int left = count; left > 0;) {
+			Part first = all.remove();
+			int kept = Math.max(0, first.permits() - left);
+			if (kept > 0) {
+				all.addFirst(new Part(first.lease(), kept, 0));
+			}
+			taken.add(new Part(first.lease(), first.permits() - kept, kept));
+			left -= first.permits() - kept;
+		}
+		return taken;
+	}
+
+	/**
+	 * Permits of one lease.
+	 *
+	 * @param lease which lease
+	 * @param permits how many of it
+	 * @param kept how many others are kept, when these are released
+	 */
+	record Part(Permits lease, int permits, int kept) {
+
+		/** Whether its release has begun. */
+		boolean isReleased() {
+			return (this.kept > 0) ? this.lease.permits() <= this.kept : this.lease.isReleased();
+		}
+
+	}
+
+}

@@ -1,0 +1,119 @@
+package io.holdfast.engine;
+
+import java.util.PriorityQueue;
+
+import io.holdfast.engine.Scheduler.Timer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The time of a {@link Simulation}, in nanoseconds from its beginning: whatever is to be
+ * done comes in the order of its time, and takes none.
+ */
+final class Timeline {
+
+	private static final int MOST_EVENTS = 30_000;
+
+	private final PriorityQueue<Action> actions = new PriorityQueue<>((left, right) -> (left.at != right.at)
+			? Long.compare(left.at, right.at) : Long.compare(left.order, right.order));
+
+	private long now;
+
+	private long order;
+
+	/** How many actions are to come that are not only for those who watch. */
+	private int foreground;
+
+	long now() {
+		return this.now;
+	}
+
+	/** Do something later, whoever is dead then. */
+	void at(long delay, Runnable action) {
+		add(new Action(this.now + Math.max(0, delay), this.order++, null, action, false));
+	}
+
+	/**
+	 * Do something on an instance's threads: later if they stand still then, never if it
+	 * is dead. What is done in the background does not put off the end.
+	 */
+	Timer schedule(long delay, SimulatedInstance instance, Runnable action, boolean background) {
+		Action scheduled = new Action(this.now + Math.max(0, delay), this.order++, instance, action, background);
+		add(scheduled);
+		return scheduled;
+	}
+
+	private void add(Action action) {
+		this.foreground += action.background ? 0 : 1;
+		this.actions.add(action);
+	}
+
+	/** Let all happen, to the end. */
+	void drain() {
+		for (int count = 0; this.foreground > 0; count++) {
+			if (count > MOST_EVENTS) {
+				throw new IllegalStateException("property 6: the history does not end");
+			}
+			next();
+		}
+	}
+
+	/** Let all happen that does within a time. */
+	void elapse(long nanos) {
+		long until = this.now + nanos;
+		while (!this.actions.isEmpty() && this.actions.peek().at <= until) {
+			next();
+		}
+		this.now = until;
+	}
+
+	private void next() {
+		Action action = this.actions.remove();
+		this.foreground -= action.background ? 0 : 1;
+		if (action.cancelled || action.instance != null && action.instance.crashed) {
+			return;
+		}
+		this.now = Math.max(this.now, action.at);
+		long paused = (action.instance != null) ? action.instance.pausedFor() : 0;
+		if (paused == 0) {
+			action.action.run();
+		}
+		else {
+			action.at = this.now + paused;
+			action.order = this.order++;
+			add(action);
+		}
+	}
+
+	/**
+	 * Something to be done.
+	 */
+	private static final class Action implements Timer {
+
+		private long at;
+
+		private long order;
+
+		private final @Nullable SimulatedInstance instance;
+
+		private final Runnable action;
+
+		private final boolean background;
+
+		private boolean cancelled;
+
+		Action(long at, long order, @Nullable SimulatedInstance instance, Runnable action, boolean background) {
+			this.at = at;
+			this.order = order;
+			this.instance = instance;
+			this.action = action;
+			this.background = background;
+		}
+
+		@Override
+		public void cancel() {
+			this.cancelled = true;
+		}
+
+	}
+
+}

@@ -1,0 +1,421 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.Lease;
+import io.holdfast.LeaseLostException;
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockView;
+import io.holdfast.NotAcquiredException;
+import io.holdfast.SemaphoreView;
+import io.holdfast.engine.Resource.Kind;
+import io.holdfast.engine.SimulatedSemaphores.Part;
+import io.holdfast.engine.Step.Extra;
+import io.holdfast.engine.Step.Face;
+import io.holdfast.engine.Step.Use;
+import io.holdfast.engine.Step.What;
+import io.holdfast.history.Event;
+import io.holdfast.history.Event.Type;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A use by views, which block: as its thread goes through it.
+ */
+final class ViewUse {
+
+	/** Longer than any wait that ends. */
+	private static final long FOREVER = Duration.ofDays(1).toNanos();
+
+	private final SimulatedUser user;
+
+	private final SimulatedInstance instance;
+
+	private final SimulatedThread thread;
+
+	private final Use use;
+
+	private final String key;
+
+	/** What it asks for now. */
+	private String asking = "";
+
+	private boolean interrupted;
+
+	private boolean askedBefore;
+
+	/** What was locked last. */
+	private final Deque<HeldLease> locked = new ArrayDeque<>();
+
+	ViewUse(SimulatedUser user, SimulatedInstance instance, SimulatedThread thread, Use use) {
+		this.user = user;
+		this.instance = instance;
+		this.thread = thread;
+		this.use = use;
+		this.key = "k" + Math.max(0, use.key());
+	}
+
+	/** What the current thread is at. */
+	static ViewUse current() {
+		SimulatedThread thread = SimulatedThread.current();
+		if (thread == null || thread.use == null) {
+			throw new IllegalStateException("no simulated thread");
+		}
+		return thread.use;
+	}
+
+	/** Go through it. */
+	void run() {
+		this.thread.use = this;
+		if (this.use.mode() == What.PERMITS) {
+			usePermits(this.instance.semaphores.asSemaphore(this.key, Plan.LIMIT));
+		}
+		else {
+			useLock(view(this.use.mode()));
+		}
+	}
+
+	private LockView view(What mode) {
+		return switch (mode) {
+			case READ -> this.instance.locks.asReadWriteLock(this.key).readLock();
+			case WRITE -> this.instance.locks.asReadWriteLock(this.key).writeLock();
+			case EXCLUSIVE, PERMITS -> this.instance.locks.asLock(this.key);
+		};
+	}
+
+	private void sleep(int millis) {
+		this.thread.sleep(this.instance, millis * Simulation.MILLI);
+	}
+
+	// Locks
+
+	private void useLock(LockView view) {
+		if (!lock(view)) {
+			return;
+		}
+		int until = Math.min(this.use.extraAt(), this.use.hold());
+		sleep(until);
+		boolean locked = besides(view);
+		sleep(this.use.hold() - until);
+		if (locked) {
+			unlock(view);
+		}
+		if (this.use.extra() == Extra.RELEASE_TWICE) {
+			expectNotHeld(view);
+		}
+	}
+
+	private boolean lock(LockView view) {
+		int before = view.getHoldCount();
+		boolean locked = tryLock(view);
+		if (view.getHoldCount() != before + (locked ? 1 : 0)) {
+			unexpected(3, "held " + view.getHoldCount() + " times");
+		}
+		return locked;
+	}
+
+	private boolean tryLock(LockView view) {
+		try {
+			if (this.use.waiting() >= 0) {
+				return (this.use.waiting() == 0) ? view.tryLock()
+						: view.tryLock(this.use.waiting(), TimeUnit.MILLISECONDS);
+			}
+			if (this.use.face() == Face.VIEW) {
+				view.lockInterruptibly();
+			}
+			else {
+				view.lock();
+			}
+			return true;
+		}
+		catch (InterruptedException | NotAcquiredException | LeaseStoreException | LeaseLostException ex) {
+			return false;
+		}
+	}
+
+	/** What else it does; tells whether the view is locked yet. */
+	private boolean besides(LockView view) {
+		switch (this.use.extra()) {
+			case REENTER, NEST -> {
+				if (lock(view)) {
+					sleep(30);
+					unlock(view);
+				}
+			}
+			case READ -> {
+				LockView reading = view(What.READ);
+				if (this.use.mode() == What.WRITE && lock(reading)) {
+					HeldLease read = this.locked.pop();
+					unlock(view);
+					this.locked.push(read);
+					sleep(30);
+					unlock(reading);
+					return false;
+				}
+			}
+			case RENEW -> renew(this.locked.getFirst());
+			case ELSEWHERE -> elsewhere(() -> expectNotHeld(view));
+			case NONE, DRAIN, SHRINK, RELEASE_TWICE -> {
+				return true;
+			}
+		}
+		return true;
+	}
+
+	private void renew(Lease lease) {
+		try {
+			lease.renew(Duration.ofMillis(this.use.lease()));
+		}
+		catch (LeaseLostException | LeaseStoreException ex) {
+			// So it goes on without.
+		}
+	}
+
+	private void unlock(LockView view) {
+		HeldLease lease = this.locked.pop();
+		String id = this.user.releasing(lease);
+		try {
+			view.unlock();
+			this.user.record(Type.RELEASED, id, (event) -> event.why("RELEASED"));
+		}
+		catch (IllegalMonitorStateException ex) {
+			this.user.record(Type.RELEASED, id, (event) -> event.why("LOST"));
+			if (!String.valueOf(ex.getMessage()).contains("any more")) {
+				unexpected(3, "not held by its own thread");
+			}
+		}
+	}
+
+	private void expectNotHeld(LockView view) {
+		try {
+			view.unlock();
+			unexpected(3, "unlocked by who does not hold it");
+		}
+		catch (IllegalMonitorStateException ex) {
+			// As it is to be.
+		}
+	}
+
+	/** Do something as another thread, which may go on with it later. */
+	private void elsewhere(Runnable action) {
+		SimulatedThread other = this.user.otherThread();
+		if (other.isBusy() || this.user.isMutant(Mutant.ANY_THREAD_UNLOCKS)) {
+			action.run();
+		}
+		else {
+			other.call(action);
+		}
+	}
+
+	// Permits
+
+	private void usePermits(SemaphoreView view) {
+		if (!acquire(view)) {
+			return;
+		}
+		int permits = this.use.permits();
+		int until = Math.min(this.use.extraAt(), this.use.hold());
+		sleep(until);
+		switch (this.use.extra()) {
+			case SHRINK -> {
+				if (permits > 1) {
+					release(view, 1);
+					permits--;
+				}
+			}
+			case DRAIN -> permits += drain(view);
+			case RELEASE_TWICE -> expectTooMany(view, this.instance.semaphores.count(this.key) + 1);
+			case NONE, NEST, REENTER, READ, RENEW, ELSEWHERE -> {
+				// Nothing, or later.
+			}
+		}
+		sleep(this.use.hold() - until);
+		if (this.use.extra() == Extra.ELSEWHERE) {
+			int all = permits;
+			elsewhere(() -> release(view, all));
+		}
+		else {
+			release(view, permits);
+		}
+	}
+
+	private boolean acquire(SemaphoreView view) {
+		int permits = this.use.permits();
+		try {
+			if (this.use.waiting() >= 0) {
+				return (this.use.waiting() == 0) ? view.tryAcquire(permits)
+						: view.tryAcquire(permits, this.use.waiting(), TimeUnit.MILLISECONDS);
+			}
+			if (this.use.face() == Face.VIEW) {
+				view.acquire(permits);
+			}
+			else {
+				view.acquireUninterruptibly(permits);
+			}
+			return true;
+		}
+		catch (InterruptedException | NotAcquiredException | LeaseStoreException ex) {
+			return false;
+		}
+	}
+
+	private int drain(SemaphoreView view) {
+		try {
+			return view.drainPermits();
+		}
+		catch (NotAcquiredException | LeaseStoreException ex) {
+			return 0;
+		}
+	}
+
+	private void release(SemaphoreView view, int count) {
+		List<Part> parts = this.instance.semaphores.take(this.key, count);
+		List<Part> left = new ArrayList<>(parts);
+		List<String> whole = parts.stream()
+			.filter((part) -> part.kept() == 0)
+			.map((part) -> this.user.idOf(part.lease()))
+			.toList();
+		SimulatedThread releasing = (SimulatedThread) Thread.currentThread();
+		// One after the other, of which each may take its time.
+		releasing.beforeWaiting(() -> noteReleased(left));
+		try {
+			if (!this.user.isMutant(Mutant.FORGETFUL_POOL)) {
+				view.release(count);
+			}
+			noteReleased(left);
+			left.forEach(this::noteReleased);
+			whole.forEach((id) -> this.user.record(Type.RELEASED, id, (event) -> event.why("RELEASED")));
+		}
+		catch (LeaseLostException ex) {
+			noteReleased(left);
+		}
+		catch (IllegalStateException ex) {
+			unexpected(3, "fewer permits than were acquired");
+		}
+		releasing.beforeWaiting(null);
+	}
+
+	private void noteReleased(List<Part> parts) {
+		List<Part> released = parts.stream().filter(Part::isReleased).toList();
+		released.forEach(this::noteReleased);
+		parts.removeAll(released);
+	}
+
+	private void noteReleased(Part part) {
+		if (part.kept() > 0) {
+			this.user.record(Type.SHRUNK, this.user.idOf(part.lease()), (event) -> event.permits(part.kept(), 0));
+		}
+		else {
+			this.user.releasing(part.lease());
+		}
+	}
+
+	private void expectTooMany(SemaphoreView view, int count) {
+		try {
+			view.release(count);
+			unexpected(3, "released more permits than were acquired");
+		}
+		catch (IllegalStateException ex) {
+			// As it is to be.
+		}
+	}
+
+	// What is asked for by them
+
+	<L extends Lease> L askUninterruptibly(Demand demand, Call<L> call) {
+		try {
+			return ask(demand, false, call);
+		}
+		catch (InterruptedException ex) {
+			throw new IllegalStateException("interrupted, though it cannot be", ex);
+		}
+	}
+
+	<L extends Lease> L ask(Demand demand, Call<L> call) throws InterruptedException {
+		return ask(demand, true, call);
+	}
+
+	private <L extends Lease> L ask(Demand demand, boolean interruptible, Call<L> call) throws InterruptedException {
+		String id = this.user.newId();
+		long deadline = (demand.waitNanos() < FOREVER) ? this.instance.simulation.now() + demand.waitNanos() : 0;
+		boolean permits = demand.resource().kind() == Kind.SEMAPHORE;
+		this.user.record(Type.ASKED, id,
+				(event) -> event.of(SimulatedStore.mode(demand.resource(), demand.permits()), demand.resource().key())
+					.permits(permits ? demand.permits() : 0, permits ? demand.limit() : 0)
+					.user(this.user.name)
+					.until(deadline)
+					.lease(demand.leaseMillis() * Simulation.MILLI)
+					.why(demand.waits() ? "" : "NOT_WAITING"));
+		planInterrupt(id, interruptible);
+		try {
+			L lease = call.call();
+			checkInterrupt(null);
+			this.locked.push((HeldLease) lease);
+			this.user.opened((HeldLease) lease, id);
+			return lease;
+		}
+		catch (InterruptedException | RuntimeException ex) {
+			checkInterrupt(ex);
+			this.user.refused(id, ex);
+			this.user.lookForLeftovers(this.key);
+			throw ex;
+		}
+	}
+
+	private void planInterrupt(String id, boolean interruptible) {
+		this.asking = id;
+		this.interrupted = false;
+		if (this.use.cancel() == 0) {
+			interrupt(id, interruptible);
+			Thread.currentThread().interrupt();
+		}
+		else if (this.use.cancel() > 0 && !this.askedBefore) {
+			this.instance.at(this.use.cancel() * Simulation.MILLI, () -> {
+				if (this.asking.equals(id)) {
+					interrupt(id, interruptible);
+					this.thread.interrupt(this.instance);
+				}
+			});
+		}
+		this.askedBefore = true;
+	}
+
+	private void interrupt(String id, boolean interruptible) {
+		this.interrupted = true;
+		if (interruptible) {
+			this.user.record(Type.INTERRUPTED, id, (event) -> event);
+		}
+	}
+
+	/** An interrupt is told by an exception or by the flag, and there is no other. */
+	private void checkInterrupt(@Nullable Exception thrown) {
+		this.asking = "";
+		boolean flag = Thread.interrupted();
+		boolean told = flag || thrown instanceof InterruptedException;
+		if (told != this.interrupted || flag && thrown instanceof InterruptedException) {
+			unexpected(5, (told ? "an interrupt that was none, " : "an interrupt is gone, ") + thrown);
+		}
+	}
+
+	private void unexpected(int property, String what) {
+		this.instance.simulation.record(Event.of(this.instance.simulation.now(), Type.UNEXPECTED, this.instance.name)
+			.permits(property, 0)
+			.why((this.user.name + ": " + what).replace(' ', '-')));
+	}
+
+	/**
+	 * A call that is interrupted.
+	 *
+	 * @param <L> what it comes to
+	 */
+	interface Call<L> {
+
+		L call() throws InterruptedException;
+
+	}
+
+}

@@ -1,0 +1,109 @@
+package io.holdfast.history;
+
+import java.util.List;
+import java.util.stream.Stream;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * The judge of what whoever watches is told. Times are in milliseconds here.
+ */
+class FleetCheckerTests {
+
+	private static final String KNOWN = "0 KNOWN by=a";
+
+	private static final String[] INQUIRY = { "0 KNOWN by=a", "0 KNOWN by=b", "5000 INQUIRED by=a id=q",
+			"5100 INQUIRY_ANSWERED by=a id=q", "5100 REPORTED by=a id=q" };
+
+	private static final String[] HELD = { "4000 ASKED by=b id=1 mode=EXCLUSIVE key=k lease=9000",
+			"4010 GRANTED id=1 fence=1 until=9000", "5200 RELEASING id=1" };
+
+	@Test
+	@DisplayName("9: who is there is told of, in time")
+	void members() {
+		refuses(9, KNOWN, "80000 LISTED");
+		accepts(KNOWN, "70000 LISTED");
+		accepts(KNOWN, "80000 MEMBER by=a", "80000 LISTED");
+		refuses(9, KNOWN, "80000 MEMBER by=a", "80000 LISTED", "90000 LISTED");
+		accepts("10 KNOWN by=a", "20 CRASHED by=a", "80000 LISTED");
+		refuses(9, KNOWN, "20 SHUT_DOWN by=a", "30 RESUMED by=a", "80000 LISTED");
+	}
+
+	@Test
+	@DisplayName("9: who is not there is not told of for long")
+	void gone() {
+		String crash = "20 CRASHED by=a";
+		accepts(KNOWN, crash, "80000 MEMBER by=a", "80000 LISTED");
+		refuses(9, KNOWN, crash, "200000 MEMBER by=a", "200000 LISTED");
+		String shutDown = "20 SHUT_DOWN by=a";
+		refuses(9, KNOWN, shutDown, "80000 MEMBER by=a", "80000 LISTED");
+		accepts(KNOWN, shutDown, "25 CRASHED by=a", "80000 MEMBER by=a", "80000 LISTED");
+		accepts(KNOWN, shutDown, "500 OUTAGE by=a until=600", "80000 MEMBER by=a", "80000 LISTED");
+	}
+
+	@Test
+	@DisplayName("5 and 8: who asks is answered in time, and fails for the reason that is")
+	void answers() {
+		refuses(5, "5000 INQUIRED by=a id=q", "7000 INQUIRY_ANSWERED by=a id=q");
+		refuses(5, "5000 INQUIRED by=a id=q", "7000 QUIET");
+		accepts("5000 INQUIRED by=a id=q", "5001 CRASHED by=a", "7000 QUIET");
+		accepts("5000 INQUIRED by=a id=q", "5001 PAUSED by=a until=6000", "7000 INQUIRY_ANSWERED by=a id=q why=STORE");
+		refuses(8, "5000 INQUIRED by=a id=q", "5900 INQUIRY_ANSWERED by=a id=q why=STORE");
+		accepts("5000 INQUIRED by=a id=q", "5100 TROUBLE by=a until=5400", "5900 INQUIRY_ANSWERED by=a id=q why=STORE");
+	}
+
+	@Test
+	@DisplayName("9: who was there reports, unless something kept it")
+	void reports() {
+		refuses(9, INQUIRY);
+		accepts(and(INQUIRY, "5100 REPORTED by=b id=q"));
+		for (String excuse : List.of("5050 CRASHED by=b", "4900 SHUT_DOWN by=b", "5010 PAUSED by=b until=5100",
+				"4900 OUTAGE by=a until=5000", "5000 DEAF by=b until=5001", "300 DATA_LOST",
+				"100 TROUBLE by=b until=200")) {
+			accepts(and(INQUIRY, excuse));
+		}
+		accepts("0 KNOWN by=a", "4500 KNOWN by=b", "5000 INQUIRED by=a id=q", "5100 INQUIRY_ANSWERED by=a id=q",
+				"5100 REPORTED by=a id=q");
+	}
+
+	@Test
+	@DisplayName("9: what is reported was held, and what was held is reported")
+	void holds() {
+		String[] held = and(INQUIRY, HELD);
+		refuses(9, and(held, "5100 REPORTED by=b id=q"));
+		accepts(and(held, "5100 REPORTED by=b id=q why=?,1"));
+		accepts(and(held, "5100 REPORTED by=b id=q", "5050 SHUT_DOWN by=b", "5060 LOST id=1 until=5060"));
+		String[] over = and(INQUIRY, "3000 ASKED by=b id=2 mode=EXCLUSIVE key=k", "3010 GRANTED id=2 fence=1",
+				"4000 RELEASING id=2");
+		refuses(9, and(over, "5100 REPORTED by=b id=q why=2"));
+		accepts(and(over, "5100 REPORTED by=b id=q"));
+	}
+
+	private static String[] and(String[] some, String... more) {
+		return Stream.of(some, more).flatMap(Stream::of).toArray(String[]::new);
+	}
+
+	private static List<String> check(String... lines) {
+		return Checker.check(Stream.of(lines).map(FleetCheckerTests::event).toList(), 250_000_000, 100_000_000);
+	}
+
+	private static Event event(String line) {
+		Event event = Event.parse(line);
+		return Event.parse(event.at() * 1_000_000 + line.substring(line.indexOf(' ')))
+			.until(event.until() * 1_000_000)
+			.lease(event.lease() * 1_000_000);
+	}
+
+	private static void accepts(String... lines) {
+		assertThat(check(lines)).isEmpty();
+	}
+
+	private static void refuses(int property, String... lines) {
+		assertThat(check(lines)).isNotEmpty()
+			.allSatisfy((violation) -> assertThat(violation).startsWith("property " + property + ": "));
+	}
+
+}

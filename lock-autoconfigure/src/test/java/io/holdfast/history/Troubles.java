@@ -1,0 +1,77 @@
+package io.holdfast.history;
+
+import java.util.HashMap;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+
+import io.holdfast.history.Event.Type;
+
+/**
+ * What a history tells of no single request: what went wrong, and what was seen.
+ */
+final class Troubles {
+
+	private final Map<Type, List<Event>> events = new HashMap<>();
+
+	private final Map<String, Long> crashes = new HashMap<>();
+
+	private long lastAt = Long.MIN_VALUE;
+
+	/** Note the time of any event. */
+	void passed(Event event) {
+		this.lastAt = Math.max(this.lastAt, event.at());
+	}
+
+	void add(Event event) {
+		if (event.type() == Type.CRASHED) {
+			this.crashes.putIfAbsent(event.by(), event.at());
+		}
+		this.events.computeIfAbsent(event.type(), (k) -> new ArrayList<>()).add(event);
+	}
+
+	/** When the history ends. */
+	long lastAt() {
+		return this.lastAt;
+	}
+
+	/** All of a kind, in their order. */
+	List<Event> all(Type type) {
+		return this.events.getOrDefault(type, List.of());
+	}
+
+	boolean isAny(Type... types) {
+		return Stream.of(types).anyMatch(this.events::containsKey);
+	}
+
+	/** When an instance died; {@link Request#NEVER} if it did not. */
+	long crashOf(String instance) {
+		return this.crashes.getOrDefault(instance, Request.NEVER);
+	}
+
+	/** Whether something was so of an instance at some time. */
+	boolean happened(Type type, String by, long from, long until) {
+		return all(type).stream()
+			.anyMatch((event) -> event.by().equals(by) && event.at() <= until
+					&& Math.max(event.at(), event.until()) >= from);
+	}
+
+	/** Whether an instance stood still then, or its commands went wrong. */
+	boolean isTroubled(String by, long from, long until) {
+		return Stream.of(Type.TROUBLE, Type.OUTAGE, Type.PAUSED)
+			.anyMatch((trouble) -> happened(trouble, by, from, until));
+	}
+
+	/** For how long of a time an instance stood still. */
+	long pausedFor(String by, long from, long until) {
+		long paused = 0;
+		for (Event pause : all(Type.PAUSED)) {
+			if (pause.by().equals(by)) {
+				paused += Math.max(0, Math.min(until, pause.until()) - Math.max(from, pause.at()));
+			}
+		}
+		return paused;
+	}
+
+}
