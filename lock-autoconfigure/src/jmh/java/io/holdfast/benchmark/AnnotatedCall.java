@@ -27,6 +27,7 @@ import org.openjdk.jmh.runner.RunnerException;
 import org.openjdk.jmh.runner.options.Options;
 import org.openjdk.jmh.runner.options.OptionsBuilder;
 import org.openjdk.jmh.runner.options.TimeValue;
+import org.openjdk.jmh.runner.options.VerboseMode;
 
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Import;
@@ -116,6 +117,7 @@ public class AnnotatedCall {
 			.measurementTime(TimeValue.seconds(1))
 			.addProfiler(GCProfiler.class)
 			.shouldFailOnError(true)
+			.verbosity(VerboseMode.SILENT)
 			.build();
 		try {
 			Map<String, Map<String, Double>> figures = new LinkedHashMap<>();

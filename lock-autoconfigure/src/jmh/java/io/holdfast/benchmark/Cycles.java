@@ -29,7 +29,7 @@ record Cycles(String name, String description, List<ContenderType> contenders, L
 	private static final long WARM_UP_NANOS = TimeUnit.MILLISECONDS.toNanos(300);
 
 	/** Long enough for all permits to be out at some time. */
-	private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
+	private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
 	static Cycles uncontended(int threads) {
 		return new Cycles("uncontended-" + threads,

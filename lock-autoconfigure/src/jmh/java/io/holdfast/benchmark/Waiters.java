@@ -9,7 +9,8 @@ import java.util.Map;
 import io.holdfast.testing.ChildJvm;
 
 /**
- * Many threads wait for a key that is held; then it is released, and each has one turn.
+ * Many threads wait for a key that one more JVM holds; then it is released, and each has
+ * one turn.
  *
  * @param jvms in how many JVMs
  * @param threads how many threads in each of them
@@ -29,7 +30,7 @@ record Waiters(int jvms, int threads) implements Workload {
 	@Override
 	public String description() {
 		return ((this.jvms == 1) ? "" : this.jvms + " JVMs with ") + this.threads
-				+ " threads that wait for a key, which then is released: each has one turn";
+				+ " threads that wait for a key, which then is released in another JVM: each has one turn";
 	}
 
 	@Override
@@ -55,9 +56,10 @@ record Waiters(int jvms, int threads) implements Workload {
 
 	@Override
 	public Map<String, Double> measure(ContenderType contender, Duration length, Workers workers, RedisMonitor redis) {
-		List<ChildJvm> instances = workers.get(contender, Cycles.LEASE, this.jvms);
+		List<ChildJvm> all = workers.get(contender, Cycles.LEASE, this.jvms + 1);
+		List<ChildJvm> instances = all.subList(0, this.jvms);
+		ChildJvm holder = all.get(this.jvms);
 		String key = workers.newKey();
-		ChildJvm holder = instances.get(0);
 		holder.send("hold " + key + " 1");
 		Workers.await(holder, "held", LONGEST);
 		for (int i = 0; i < instances.size(); i++) {
