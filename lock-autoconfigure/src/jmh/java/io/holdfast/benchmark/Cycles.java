@@ -71,6 +71,7 @@ record Cycles(String name, String description, List<ContenderType> contenders, L
 		List<ChildJvm> instances = workers.get(contender, LEASE, this.jvms);
 		String key = workers.newKey();
 		Map<String, Long> before = redis.calls();
+		double cpuBefore = redis.cpuSeconds();
 		long from = System.nanoTime() + START_NANOS + WARM_UP_NANOS;
 		long to = from + length.toNanos();
 		long pause = (this.limit > 1) ? PAUSE_NANOS : 0;
@@ -84,6 +85,7 @@ record Cycles(String name, String description, List<ContenderType> contenders, L
 			Workers.await(instances.get(i), "done", length.plusSeconds(60));
 			outcomes.add(Outcome.read(workers.file(key, i)));
 		}
+		double cpu = redis.cpuSeconds() - cpuBefore;
 		long commands = RedisMonitor.commands(contender, before, redis.calls());
 		History history = new History(outcomes);
 		double total = outcomes.stream().mapToLong(Outcome::total).sum();
@@ -91,6 +93,8 @@ record Cycles(String name, String description, List<ContenderType> contenders, L
 		figures.put("ops/s", history.endedIn(from, to) * 1e9 / (to - from));
 		figures.put("p50 µs", history.cycleMicros(from, 0.5));
 		figures.put("p99 µs", history.cycleMicros(from, 0.99));
+		figures.put("client CPU µs/op", outcomes.stream().mapToLong(Outcome::cpuNanos).sum() / total / 1e3);
+		figures.put("Redis CPU µs/op", cpu / total * 1e6);
 		figures.put("commands/op", commands / total);
 		figures.put("bytes/op", outcomes.stream().mapToLong(Outcome::processBytes).sum() / total);
 		figures.put("callers' bytes/op", outcomes.stream().mapToLong(Outcome::callersBytes).sum() / total);

@@ -43,6 +43,15 @@ final class RedisMonitor implements AutoCloseable {
 		return calls;
 	}
 
+	/** How long a processor was busy with Redis so far. */
+	double cpuSeconds() {
+		return redis().info("cpu")
+			.lines()
+			.filter((line) -> line.startsWith("used_cpu_sys:") || line.startsWith("used_cpu_user:"))
+			.mapToDouble((line) -> Double.parseDouble(line.substring(line.indexOf(':') + 1)))
+			.sum();
+	}
+
 	/** How many commands came over the wire between two counts. */
 	static long commands(ContenderType contender, Map<String, Long> before, Map<String, Long> after) {
 		return after.entrySet()
@@ -78,7 +87,6 @@ final class RedisMonitor implements AutoCloseable {
 		return redis().pttl(key);
 	}
 
-	/** The version, and where it runs. */
 	String version() {
 		return redis().info("server")
 			.lines()

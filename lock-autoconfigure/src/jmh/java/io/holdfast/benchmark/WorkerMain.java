@@ -150,6 +150,7 @@ final class WorkerMain {
 			});
 			running.add(thread);
 		}
+		long cpu = SYSTEM.getProcessCpuTime();
 		running.forEach(Thread::start);
 		for (Thread thread : running) {
 			thread.join();
@@ -158,7 +159,7 @@ final class WorkerMain {
 		for (long bytes : allocated) {
 			callers += bytes;
 		}
-		return new Outcome(turns, callers, callers + allocated() - before);
+		return new Outcome(turns, callers, callers + allocated() - before, SYSTEM.getProcessCpuTime() - cpu);
 	}
 
 	/** By all threads that live. */
