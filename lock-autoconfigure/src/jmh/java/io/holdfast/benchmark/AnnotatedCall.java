@@ -57,7 +57,7 @@ public class AnnotatedCall {
 	@Setup(Level.Trial)
 	public void start() {
 		this.application = TestApplication.start(Application.class, "localhost", 0, "bench:",
-				List.of("holdfast.backend=memory"));
+				List.of("holdfast.backend=memory", "logging.level.root=warn"));
 		this.locks = this.application.getBean(LockService.class);
 		this.stock = this.application.getBean(Stock.class);
 	}
