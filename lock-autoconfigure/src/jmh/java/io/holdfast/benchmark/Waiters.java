@@ -20,6 +20,9 @@ record Waiters(int jvms, int threads) implements Workload {
 	/** Until all have asked and stand where they wait. */
 	private static final Duration SETTLE = Duration.ofSeconds(2);
 
+	/** Longer than it takes until anybody who waits asks again. */
+	private static final Duration PERIOD = Duration.ofSeconds(3);
+
 	private static final Duration LONGEST = Duration.ofSeconds(60);
 
 	@Override
@@ -68,7 +71,7 @@ record Waiters(int jvms, int threads) implements Workload {
 		Pause.of(SETTLE);
 		Map<String, Long> before = redis.calls();
 		long begun = System.nanoTime();
-		Pause.of(length);
+		Pause.of(length.plus(PERIOD));
 		Map<String, Long> waited = redis.calls();
 		double seconds = (System.nanoTime() - begun) / 1e9;
 		holder.send("release");
