@@ -1,0 +1,169 @@
+package io.holdfast.benchmark;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.LocalDate;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+
+import io.holdfast.testing.RedisServer;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.util.StringUtils;
+
+/**
+ * Runs the workloads one after the other; in each round of one, every contender has its
+ * turn.
+ */
+final class BenchmarkMain {
+
+	private static final Duration WARM_UP = Duration.ofSeconds(3);
+
+	private final List<String> only = list("only", ",");
+
+	private final List<String> contenders = list("contenders", ",");
+
+	private final int rounds = Integer.parseInt(option("rounds", "3"));
+
+	private final Duration length = Duration.ofMillis(Math.round(Double.parseDouble(option("seconds", "2")) * 1000));
+
+	private final Path directory = Path.of("target");
+
+	private final List<Report> reports = new ArrayList<>();
+
+	private BenchmarkMain() {
+	}
+
+	public static void main(String[] args) throws IOException {
+		String given = option("redis", "");
+		if (!given.isEmpty()) {
+			new BenchmarkMain().run(RedisAddress.parse(given));
+			return;
+		}
+		try (RedisServer server = RedisServer.start()) {
+			new BenchmarkMain().run(new RedisAddress(server.host(), server.port()));
+		}
+	}
+
+	private static String option(String name, String otherwise) {
+		String value = System.getProperty("holdfast.benchmark." + name, "");
+		return value.isEmpty() ? otherwise : value;
+	}
+
+	private static List<String> list(String name, String delimiter) {
+		return List.of(StringUtils.tokenizeToStringArray(option(name, ""), delimiter));
+	}
+
+	private static List<Workload> workloads() {
+		return List.of(Cycles.uncontended(1), Cycles.uncontended(8), Cycles.uncontended(64), Cycles.oneKey(1, 2),
+				Cycles.oneKey(1, 8), Cycles.oneKey(1, 64), Cycles.oneKey(2, 4), Cycles.oneKey(4, 4),
+				new Waiters(1, 500), new Waiters(4, 125), Cycles.semaphore(1, 64), Cycles.semaphore(4, 16),
+				new Renewal(1_000), new Renewal(10_000), new Recovery());
+	}
+
+	private boolean isWanted(String name) {
+		return this.only.isEmpty() || this.only.stream().anyMatch(name::startsWith);
+	}
+
+	private void run(RedisAddress address) throws IOException {
+		Path files = Files.createDirectories(this.directory.resolve("benchmark"));
+		try (RedisMonitor redis = new RedisMonitor(address);
+				Workers workers = new Workers(address, files, list("jvm-options", " "))) {
+			Map<String, String> conditions = conditions(redis);
+			conditions.forEach((name, value) -> System.out.println(name + ": " + value));
+			String kind = "";
+			for (Workload workload : workloads().stream().filter((one) -> isWanted(one.name())).toList()) {
+				String nextKind = workload.name().substring(0, workload.name().indexOf('-') + 1);
+				if (!nextKind.equals(kind)) {
+					workers.endAll();
+				}
+				kind = nextKind;
+				run(workload, workers, redis);
+				deleteAll(files);
+				Report.write(this.directory.resolve("benchmark.json"), conditions, this.reports);
+			}
+			workers.endAll();
+			if (isWanted(AnnotatedCall.NAME)) {
+				annotatedCall();
+				Report.write(this.directory.resolve("benchmark.json"), conditions, this.reports);
+			}
+		}
+	}
+
+	private void run(Workload workload, Workers workers, RedisMonitor redis) {
+		Report report = new Report(workload.name(), workload.description(), workload.mainFigure(),
+				workload.references().stream().map(ContenderType::label).toList());
+		List<ContenderType> contenders = new ArrayList<>(workload.contenders());
+		contenders.removeIf((contender) -> !this.contenders.isEmpty() && !this.contenders.contains(contender.name()));
+		if (workload.needsWarmUp()) {
+			round(workload, contenders, WARM_UP, workers, redis, report, false);
+		}
+		for (int round = 0; round < this.rounds; round++) {
+			round(workload, contenders, this.length, workers, redis, report, true);
+		}
+		this.reports.add(report);
+		System.out.println(report.table());
+	}
+
+	/** Contenders that fail are left out from then on. */
+	private static void round(Workload workload, List<ContenderType> contenders, Duration length, Workers workers,
+			RedisMonitor redis, Report report, boolean counts) {
+		for (ContenderType contender : List.copyOf(contenders)) {
+			try {
+				Map<String, Double> figures = workload.measure(contender, length, workers, redis);
+				if (counts) {
+					report.add(contender.label(), figures);
+				}
+			}
+			catch (AssertionError | IllegalStateException ex) {
+				report.trouble(contender.label(), firstLine(ex.getMessage()));
+				contenders.remove(contender);
+				workers.killAll(contender);
+			}
+		}
+	}
+
+	private static String firstLine(@Nullable String message) {
+		return (message != null) ? message.lines().findFirst().orElse("") : "";
+	}
+
+	private void annotatedCall() {
+		Report report = new Report(AnnotatedCall.NAME,
+				"one thread, in memory: a method, with a lock by hand, and with an annotation", "ns/op", List.of());
+		int seconds = (int) Math.max(1, this.rounds * this.length.toSeconds());
+		Map<String, Map<String, Double>> figures = AnnotatedCall.measure(seconds);
+		figures.forEach(report::add);
+		Map<String, Double> byHand = figures.getOrDefault("byHand", Map.of());
+		Map<String, Double> cost = new LinkedHashMap<>();
+		figures.getOrDefault("annotated", Map.of())
+			.forEach((name, value) -> cost.put(name, value - byHand.getOrDefault(name, Double.NaN)));
+		report.add("annotated less byHand", cost);
+		this.reports.add(report);
+		System.out.println(report.table());
+	}
+
+	private Map<String, String> conditions(RedisMonitor redis) {
+		Map<String, String> conditions = new LinkedHashMap<>();
+		conditions.put("date", LocalDate.now().toString());
+		conditions.put("machine", Runtime.getRuntime().availableProcessors() + " cores, "
+				+ System.getProperty("os.name") + " " + System.getProperty("os.arch"));
+		conditions.put("JDK", System.getProperty("java.vm.name") + " " + System.getProperty("java.runtime.version"));
+		conditions.put("Redis", redis.version());
+		conditions.put("rounds", this.rounds + " of " + this.length.toMillis() / 1000.0 + " s");
+		return conditions;
+	}
+
+	private static void deleteAll(Path directory) throws IOException {
+		try (Stream<Path> files = Files.list(directory)) {
+			for (Path file : files.toList()) {
+				Files.delete(file);
+			}
+		}
+	}
+
+}

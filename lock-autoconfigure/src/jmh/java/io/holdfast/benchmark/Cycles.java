@@ -1,0 +1,119 @@
+package io.holdfast.benchmark;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.testing.ChildJvm;
+
+/**
+ * Threads acquire and release as often as they can, without doing anything in between.
+ *
+ * @param jvms in how many JVMs
+ * @param threads how many threads in each of them
+ * @param keys how many keys each thread has for itself, or 0 for one that all want
+ * @param limit how many may be inside
+ */
+record Cycles(String name, String description, List<ContenderType> contenders, List<ContenderType> references, int jvms,
+		int threads, int keys, int limit) implements Workload {
+
+	static final Duration LEASE = Duration.ofSeconds(30);
+
+	/** Threads and JVMs begin together. */
+	private static final long START_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+	/** Before times are noted, in each round. */
+	private static final long WARM_UP_NANOS = TimeUnit.MILLISECONDS.toNanos(300);
+
+	/** Long enough for all permits to be out at some time. */
+	private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+
+	static Cycles uncontended(int threads) {
+		return new Cycles("uncontended-" + threads,
+				threads + ((threads == 1) ? " thread" : " threads") + ", each with keys of its own",
+				List.of(ContenderType.HOLDFAST, ContenderType.R_LOCK, ContenderType.R_FAIR_LOCK,
+						ContenderType.REGISTRY_SPIN, ContenderType.REGISTRY_PUBSUB, ContenderType.SHEDLOCK,
+						ContenderType.TEMPLATE, ContenderType.LETTUCE),
+				List.of(ContenderType.R_LOCK, ContenderType.LETTUCE), 1, threads, 100, 1);
+	}
+
+	static Cycles oneKey(int jvms, int threads) {
+		return new Cycles("one-key-" + ((jvms == 1) ? threads : jvms + "x" + threads),
+				((jvms == 1) ? "" : jvms + " JVMs with ") + threads + " threads, all want one key",
+				List.of(ContenderType.HOLDFAST, ContenderType.R_LOCK, ContenderType.R_FAIR_LOCK,
+						ContenderType.REGISTRY_SPIN, ContenderType.REGISTRY_PUBSUB),
+				List.of(ContenderType.R_LOCK, ContenderType.REGISTRY_SPIN), jvms, threads, 0, 1);
+	}
+
+	static Cycles semaphore(int jvms, int threads) {
+		return new Cycles("semaphore-" + ((jvms == 1) ? threads : jvms + "x" + threads),
+				((jvms == 1) ? "" : jvms + " JVMs with ") + threads + " threads, a semaphore of 10",
+				List.of(ContenderType.HOLDFAST_PERMITS, ContenderType.HOLDFAST_UNFAIR_PERMITS,
+						ContenderType.R_SEMAPHORE, ContenderType.R_PERMITS),
+				List.of(ContenderType.R_PERMITS), jvms, threads, 0, ContenderType.PERMITS);
+	}
+
+	@Override
+	public String mainFigure() {
+		return "ops/s";
+	}
+
+	@Override
+	public boolean needsWarmUp() {
+		return true;
+	}
+
+	@Override
+	public Map<String, Double> measure(ContenderType contender, Duration length, Workers workers, RedisMonitor redis) {
+		List<ChildJvm> instances = workers.get(contender, LEASE, this.jvms);
+		String key = workers.newKey();
+		Map<String, Long> before = redis.calls();
+		double cpuBefore = redis.cpuSeconds();
+		long from = System.nanoTime() + START_NANOS + WARM_UP_NANOS;
+		long to = from + length.toNanos();
+		long pause = (this.limit > 1) ? PAUSE_NANOS : 0;
+		for (int i = 0; i < instances.size(); i++) {
+			instances.get(i)
+				.send("cycle %s %d %d %d %d %d %s".formatted(key, this.threads, this.keys, from, to, pause,
+						workers.file(key, i)));
+		}
+		List<Outcome> outcomes = new ArrayList<>();
+		for (int i = 0; i < instances.size(); i++) {
+			Workers.await(instances.get(i), "done", length.plusSeconds(60));
+			outcomes.add(Outcome.read(workers.file(key, i)));
+		}
+		double cpu = redis.cpuSeconds() - cpuBefore;
+		long commands = RedisMonitor.commands(contender, before, redis.calls());
+		History history = new History(outcomes);
+		double total = outcomes.stream().mapToLong(Outcome::total).sum();
+		Map<String, Double> figures = new LinkedHashMap<>();
+		figures.put("ops/s", history.endedIn(from, to) * 1e9 / (to - from));
+		figures.put("p50 µs", history.cycleMicros(from, 0.5));
+		figures.put("p99 µs", history.cycleMicros(from, 0.99));
+		figures.put("client CPU µs/op", outcomes.stream().mapToLong(Outcome::cpuNanos).sum() / total / 1e3);
+		figures.put("Redis CPU µs/op", cpu / total * 1e6);
+		figures.put("commands/op", commands / total);
+		figures.put("bytes/op", outcomes.stream().mapToLong(Outcome::processBytes).sum() / total);
+		figures.put("callers' bytes/op", outcomes.stream().mapToLong(Outcome::callersBytes).sum() / total);
+		if (this.keys == 0) {
+			int inside = history.mostInside();
+			if (inside > this.limit) {
+				throw new IllegalStateException(inside + " were inside at the same time");
+			}
+			figures.put("inside", (double) inside);
+			figures.put("least/most per thread", history.leastOfMost());
+			if (this.jvms > 1) {
+				figures.put("least JVM/fair share", history.leastShare());
+			}
+			if (this.limit == 1) {
+				figures.put("hand-off p50 µs", history.handOffMicros(this.jvms > 1, 0.5));
+				figures.put("hand-off p99 µs", history.handOffMicros(this.jvms > 1, 0.99));
+			}
+		}
+		return figures;
+	}
+
+}

@@ -1,0 +1,96 @@
+package io.holdfast.benchmark;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+import io.holdfast.testing.ChildJvm;
+
+/**
+ * Many threads wait for a key that one more JVM holds; then it is released, and each has
+ * one turn.
+ *
+ * @param jvms in how many JVMs
+ * @param threads how many threads in each of them
+ */
+record Waiters(int jvms, int threads) implements Workload {
+
+	/** Until all have asked and stand where they wait. */
+	private static final Duration SETTLE = Duration.ofSeconds(2);
+
+	/** Longer than it takes until anybody who waits asks again. */
+	private static final Duration PERIOD = Duration.ofSeconds(3);
+
+	private static final Duration LONGEST = Duration.ofSeconds(60);
+
+	@Override
+	public String name() {
+		return "waiters-" + ((this.jvms == 1) ? this.threads : this.jvms + "x" + this.threads);
+	}
+
+	@Override
+	public String description() {
+		return ((this.jvms == 1) ? "" : this.jvms + " JVMs with ") + this.threads
+				+ " threads that wait for a key, which then is released in another JVM: each has one turn";
+	}
+
+	@Override
+	public List<ContenderType> contenders() {
+		return List.of(ContenderType.HOLDFAST, ContenderType.R_LOCK, ContenderType.R_FAIR_LOCK,
+				ContenderType.REGISTRY_SPIN, ContenderType.REGISTRY_PUBSUB);
+	}
+
+	@Override
+	public List<ContenderType> references() {
+		return List.of(ContenderType.R_LOCK);
+	}
+
+	@Override
+	public String mainFigure() {
+		return "drained after ms";
+	}
+
+	@Override
+	public boolean needsWarmUp() {
+		return true;
+	}
+
+	@Override
+	public Map<String, Double> measure(ContenderType contender, Duration length, Workers workers, RedisMonitor redis) {
+		List<ChildJvm> all = workers.get(contender, Cycles.LEASE, this.jvms + 1);
+		List<ChildJvm> instances = all.subList(0, this.jvms);
+		ChildJvm holder = all.get(this.jvms);
+		String key = workers.newKey();
+		holder.send("hold " + key + " 1");
+		Workers.await(holder, "held", LONGEST);
+		for (int i = 0; i < instances.size(); i++) {
+			instances.get(i).send("wait %s %d %s".formatted(key, this.threads, workers.file(key, i)));
+		}
+		Pause.of(SETTLE);
+		Map<String, Long> before = redis.calls();
+		long begun = System.nanoTime();
+		Pause.of(length.plus(PERIOD));
+		Map<String, Long> waited = redis.calls();
+		double seconds = (System.nanoTime() - begun) / 1e9;
+		holder.send("release");
+		long releasing = Long.parseLong(Workers.await(holder, "released", LONGEST).split(" ")[1]);
+		List<Outcome> outcomes = new ArrayList<>();
+		for (int i = 0; i < instances.size(); i++) {
+			Workers.await(instances.get(i), "done", LONGEST);
+			outcomes.add(Outcome.read(workers.file(key, i)));
+		}
+		History history = new History(outcomes);
+		if (history.mostInside() > 1 || history.firstAcquired() - releasing < 0) {
+			throw new IllegalStateException("Others were inside at the same time");
+		}
+		double turns = (double) this.jvms * this.threads;
+		Map<String, Double> figures = new LinkedHashMap<>();
+		figures.put("drained after ms", (history.lastReleased() - releasing) / 1e6);
+		figures.put("commands/s while waiting", RedisMonitor.commands(contender, before, waited) / seconds);
+		figures.put("commands/op while drained", RedisMonitor.commands(contender, waited, redis.calls()) / turns);
+		return figures;
+	}
+
+}

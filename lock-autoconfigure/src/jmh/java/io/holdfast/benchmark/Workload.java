@@ -1,0 +1,35 @@
+package io.holdfast.benchmark;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * What all contenders of a row have to do, one after the other.
+ */
+interface Workload {
+
+	String name();
+
+	/** What it is, in a sentence. */
+	String description();
+
+	List<ContenderType> contenders();
+
+	/** Whose {@link #mainFigure()} those of all are divided by. */
+	List<ContenderType> references();
+
+	String mainFigure();
+
+	/** Whether JVMs must have done it before they are measured. */
+	boolean needsWarmUp();
+
+	/**
+	 * Have a contender do it.
+	 * @param length how long to measure, where that can be chosen
+	 * @return what was measured, by names that tell the unit
+	 * @throws IllegalStateException if the contender failed, or let in more than it may
+	 */
+	Map<String, Double> measure(ContenderType contender, Duration length, Workers workers, RedisMonitor redis);
+
+}
