@@ -11,6 +11,7 @@ import java.util.Set;
 import io.holdfast.engine.FailOverGraceContract;
 import io.holdfast.engine.LeaseStore;
 import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.ReleaseReply;
 import io.holdfast.engine.LeaseStore.Renewal;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
@@ -206,6 +207,16 @@ class RedisFailOverGraceTests extends FailOverGraceContract {
 		assertThatIllegalStateException()
 			.isThrownBy(() -> new RedisLeaseStore(new StringRedisTemplate(cluster), options(false, GRACE)))
 			.withMessageContaining("set holdfast.redis.fail-over-grace to false");
+	}
+
+	@Test
+	@DisplayName("a lease that could outlast the grace is refused to who asks for it, and keeps nobody from releasing")
+	void releasesBeforeWhoAsksForTooMuch() {
+		granted(this.a.acquire(lock(KEY), Ask.forLock(this.a.token("1"), GRACE, GRACE)));
+		ReleaseReply reply = get(this.a.store.release(lock(KEY), Ask.forLock(this.a.token("1"), GRACE, GRACE),
+				Ask.forLock(this.a.token("2"), GRACE + 1, GRACE)));
+		assertThat(reply).isEqualTo(new ReleaseReply(true, null));
+		assertThat(this.a.inspect().owner()).isNull();
 	}
 
 	@Test
