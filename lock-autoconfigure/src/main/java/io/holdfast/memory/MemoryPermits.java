@@ -133,7 +133,7 @@ final class MemoryPermits {
 			put(new Held(token, kept, held.expiresAt()));
 		}
 		settle("");
-		return held != null;
+		return held != null || this.leases.grace() > 0;
 	}
 
 	boolean renew(String token, int permits, long leaseMillis) {

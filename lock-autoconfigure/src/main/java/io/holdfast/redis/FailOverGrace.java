@@ -25,12 +25,17 @@ record FailOverGrace(@Nullable Duration longestLease, String serverKey) {
 	 * @throws StoreFailure if it is too long
 	 */
 	void check(long leaseMillis) {
-		if (this.longestLease != null && leaseMillis > this.longestLease.toMillis()) {
+		if (this.longestLease != null && !allows(leaseMillis)) {
 			throw new StoreFailure("A lease of " + leaseMillis + " ms is longer than holdfast.redis.longest-lease ("
 					+ this.longestLease.toMillis() + " ms), after which holdfast.redis.fail-over-grace takes every"
 					+ " lease for over: ask for a shorter one, which is renewed as long as it is held, or set that"
 					+ " property, for all applications that share locks", false, null);
 		}
+	}
+
+	/** Whether a lease is over when the grace is. */
+	boolean allows(long leaseMillis) {
+		return this.longestLease == null || leaseMillis <= this.longestLease.toMillis();
 	}
 
 	/** The KEYS of a script that grants or renews, with what these need for it. */

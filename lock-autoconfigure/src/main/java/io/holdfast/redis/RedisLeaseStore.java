@@ -167,7 +167,8 @@ public final class RedisLeaseStore implements LeaseStore {
 		if (resource.kind() != Kind.LOCK) {
 			return this.permits.release(resource, ended);
 		}
-		Ask queued = (next != null) ? next : Ask.unknown("", 0);
+		// Who asks for too long a lease is told so by its own request, not by a release.
+		Ask queued = (next != null && this.grace.allows(next.leaseMillis())) ? next : Ask.unknown("", 0);
 		return change(Script.RELEASE, resource, queued, (reply) -> released(resource, reply), ended.token(),
 				queued.token(), queued.leaseMillis(), queued.claimMillis(), mode(), this.options.fenceRetention(),
 				queueMillis(queued.claimMillis()), this.options.channelPrefix(), this.cluster, resource.key());

@@ -18,13 +18,14 @@ do
     local time = redis.call('TIME')
     local micros = time[1] * 1000000 + time[2]
     local known, since = string.match(redis.call('GET', KEYS[#KEYS]) or '', '^(%x+) (%d+)$')
-    if known ~= server then
+    -- Or the clock was set back: nothing would be granted before that time came again.
+    if known ~= server or tonumber(since) > micros then
       since = micros
       -- Not written when memory is full, where nothing is granted, and releases must go on.
       redis.pcall('SET', KEYS[#KEYS], server .. ' ' .. string.format('%.0f', since))
     end
     serverSince = tonumber(since)
-    grace = math.max(0, math.min(longest, math.ceil((serverSince - micros) / 1000) + longest))
+    grace = math.max(0, math.ceil((serverSince - micros) / 1000) + longest)
   end
 end
 

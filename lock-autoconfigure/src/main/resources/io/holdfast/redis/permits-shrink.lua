@@ -22,4 +22,5 @@ if held and tonumber(held) > tonumber(kept) then
 end
 settle()
 save()
-return { held and 1 or 0 }
+-- Where its server is gone and took it along, the next renewal brings back what it keeps.
+return { (held or grace > 0) and 1 or 0 }

@@ -21,7 +21,9 @@ for i = 1, keyCount do
     end
     kept[i] = 1
   elseif not value and grace > 0 and lease > 0 then
-    -- Its server is gone, and took the lock with it; nobody else has got it yet.
+    -- Its server is gone, and took the lock with it; nobody else has got it yet. Removing nothing is a write that Redis
+    -- allows when its memory is full, and then the next as well.
+    redis.call('DEL', key)
     redis.call('SET', key, token, 'PX', string.format('%.0f', lease))
     kept[i] = 1
   end

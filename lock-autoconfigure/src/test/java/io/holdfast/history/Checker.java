@@ -90,6 +90,7 @@ public final class Checker {
 			judgeProgress(group, all, holds);
 			judgeTimeOuts(group, all);
 		});
+		this.requests.values().forEach(this::judgeEntry);
 		this.requests.values().forEach(this::judgeEnd);
 		this.requests.values().forEach(this::judgeWait);
 		this.requests.values().forEach(this::judgeReason);
@@ -275,6 +276,22 @@ public final class Checker {
 		}
 	}
 
+	/** What is entered does not count a second time: it has to be its user's. */
+	private void judgeEntry(Request request) {
+		Request root = request.root;
+		if (root == request) {
+			return;
+		}
+		boolean same = isOfSameUser(root, request) && root.asked.mode() == request.asked.mode()
+				&& root.group().equals(request.group());
+		boolean open = this.groups.get(root.group())
+			.stream()
+			.anyMatch((other) -> other != request && other.root == root && other.endedAt >= request.asked.at());
+		if (!same || !open) {
+			violated(1, "entered what " + (same ? "was over: " : "is not its own: ") + request + " in " + root);
+		}
+	}
+
 	private static boolean isOfSameUser(Request one, Request other) {
 		return !one.asked.user().isEmpty() && one.asked.user().equals(other.asked.user())
 				&& one.asked.by().equals(other.asked.by());
@@ -381,6 +398,10 @@ public final class Checker {
 		}
 		for (Event answer : request.answers) {
 			Event releasing = request.releasing;
+			if (answer.why().equals("RELEASED") && releasing != null
+					&& (releasing.until() != 0 || lost != null && lost.at() < releasing.at())) {
+				violated(8, "over before its release, and told to be released: " + answer + " of " + request);
+			}
 			if (answer.why().equals("LOST") && releasing != null && releasing.until() == 0 && lost == null
 					&& !isRetaining(request) && !request.isPart() && !hasCause(request, answer.at())
 					&& !isOverWhilePaused(request, releasing.at(), answer.at())) {

@@ -93,6 +93,26 @@ class CheckerTests {
 	}
 
 	@Test
+	@DisplayName("1: who enters what another user has, or another key, or what is over, is refused")
+	void entered() {
+		String[] outer = { "0 ASKED by=a id=1 mode=WRITE key=k user=u lease=300", "10 GRANTED id=1 fence=1 until=300",
+				"40 RELEASING id=1" };
+		String in = "20 GRANTED id=2 fence=1 until=300 why=1";
+		String end = "30 RELEASING id=2";
+		accepts(and(outer, "15 ASKED by=a id=2 mode=WRITE key=k user=u", in, end));
+		refuses(1, and(outer, "15 ASKED by=a id=2 mode=WRITE key=k user=v", in, end));
+		refuses(1, and(outer, "15 ASKED by=a id=2 mode=WRITE key=k", in, end));
+		refuses(1, and(outer, "15 ASKED by=b id=2 mode=WRITE key=k user=u", in, end));
+		refuses(1, and(outer, "15 ASKED by=a id=2 mode=WRITE key=j user=u", in, end));
+		refuses(1, and(outer, "15 ASKED by=a id=2 mode=READ key=k user=u", in, end));
+		refuses(1, and(outer, "45 ASKED by=a id=2 mode=WRITE key=k user=u", "50 GRANTED id=2 fence=1 until=300 why=1",
+				"60 RELEASING id=2"));
+		accepts(and(outer, "15 ASKED by=a id=2 mode=WRITE key=k user=u", in, "70 RELEASING id=2",
+				"45 ASKED by=a id=3 mode=WRITE key=k user=u", "50 GRANTED id=3 fence=1 until=300 why=1",
+				"60 RELEASING id=3"));
+	}
+
+	@Test
 	@DisplayName("1: permits are added up, and some may be given back")
 	void permits() {
 		String[] three = { "0 ASKED by=a id=1 mode=PERMITS key=k permits=2 limit=3 lease=300",
@@ -125,8 +145,8 @@ class CheckerTests {
 	@Test
 	@DisplayName("1: leases on one hold count once, until the last of them ends")
 	void nested() {
-		String[] nested = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k", "10 GRANTED id=1 fence=1",
-				"20 ASKED by=a id=2 mode=EXCLUSIVE key=k", "20 GRANTED id=2 fence=1 why=1", "30 RELEASING id=1",
+		String[] nested = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k user=u", "10 GRANTED id=1 fence=1",
+				"20 ASKED by=a id=2 mode=EXCLUSIVE key=k user=u", "20 GRANTED id=2 fence=1 why=1", "30 RELEASING id=1",
 				"40 ASKED by=b id=3 mode=EXCLUSIVE key=k", "60 RELEASING id=2", "80 RELEASING id=3" };
 		accepts(and(nested, "70 GRANTED id=3 fence=2"));
 		refuses(1, and(nested, "50 GRANTED id=3 fence=2"));
@@ -359,6 +379,15 @@ class CheckerTests {
 		refuses(8, and(other, asked, refused, "1950 OUTAGE by=a until=2500"));
 		accepts(and(other, asked, refused, "1950 OUTAGE by=a until=2400"));
 		accepts(and(other, asked, refused, "1950 OUTAGE by=b until=2500"));
+	}
+
+	@Test
+	@DisplayName("8: over before its release, and told to be released, is refused")
+	void toldToBeReleased() {
+		String[] held = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k lease=300", "10 GRANTED id=1 fence=64 until=300" };
+		refuses(8, and(held, "400 RELEASING id=1 until=300", "401 RELEASED id=1 why=RELEASED"));
+		refuses(8, and(held, "300 LOST id=1 until=300", "310 RELEASING id=1", "311 RELEASED id=1 why=RELEASED"));
+		accepts(and(held, "400 RELEASING id=1 until=300", "401 RELEASED id=1 why=STORE"));
 	}
 
 	@Test

@@ -11,6 +11,7 @@ import java.util.Set;
 import io.holdfast.engine.FailOverGraceContract;
 import io.holdfast.engine.LeaseStore;
 import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.ReleaseReply;
 import io.holdfast.engine.LeaseStore.Renewal;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
@@ -209,11 +210,23 @@ class RedisFailOverGraceTests extends FailOverGraceContract {
 	}
 
 	@Test
-	@DisplayName("a clock that was set back does not make it longer than the longest lease")
-	void endsInAnyCase() {
+	@DisplayName("a lease that could outlast the grace is refused to who asks for it, and keeps nobody from releasing")
+	void releasesBeforeWhoAsksForTooMuch() {
+		granted(this.a.acquire(lock(KEY), Ask.forLock(this.a.token("1"), GRACE, GRACE)));
+		ReleaseReply reply = get(this.a.store.release(lock(KEY), Ask.forLock(this.a.token("1"), GRACE, GRACE),
+				Ask.forLock(this.a.token("2"), GRACE + 1, GRACE)));
+		assertThat(reply).isEqualTo(new ReleaseReply(true, null));
+		assertThat(this.a.inspect().owner()).isNull();
+	}
+
+	@Test
+	@DisplayName("a clock that was set back lets it begin anew, and not last until that time has come again")
+	void endsThoughTheClockWasSetBack() {
 		this.template.opsForValue().set(this.serverKey, replicationId() + " 9000000000000000");
 		assertThat(busy(this.a.acquire(lock(KEY), Ask.forLock(this.a.token("1"), GRACE, GRACE))).ownerTtlMillis())
 			.isLessThanOrEqualTo(GRACE);
+		elapse(Duration.ofMillis(GRACE + 1));
+		granted(this.a.acquire(lock(KEY), Ask.forLock(this.a.token("1"), GRACE, GRACE)));
 	}
 
 }

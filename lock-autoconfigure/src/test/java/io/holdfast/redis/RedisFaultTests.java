@@ -349,6 +349,26 @@ class RedisFaultTests {
 	}
 
 	@Test
+	@DisplayName("F32 memory is full after a fail-over: what was lost is held again, and what was not is held on")
+	void holdsAgainWithFullMemory() {
+		String serverKey = "holdfast:fleet:server";
+		Options base = Options.defaults();
+		RedisLeaseStore plain = store(factory(this.server.port()));
+		assertThat(acquire(plain, "1")).isInstanceOf(Granted.class);
+		RedisLeaseStore store = new RedisLeaseStore(template(),
+				new Options(base.lockPrefix(), base.semaphorePrefix(), base.channelPrefix(), null,
+						base.fenceRetention(), base.handoffTimeout(), false, base.fleetKey(), Duration.ofMillis(LEASE),
+						null));
+		this.opened.add(0, store);
+		template().opsForValue().set(serverKey, "0123 456");
+		configure("maxmemory", "1");
+		assertThat(get(
+				store.renew(List.of(renewal("lost", INSTANCE + ":2", LEASE), renewal("key", INSTANCE + ":1", LEASE)))))
+			.containsExactly(true, true);
+		assertThat(get(store.inspect(lock("lost"))).owner()).isEqualTo(INSTANCE + ":2");
+	}
+
+	@Test
 	@DisplayName("F37 FLUSHALL while held: lost, and the fence still grows")
 	void survivesFlushAll() {
 		RedisLeaseStore store = store(factory(this.server.port()));
