@@ -96,8 +96,8 @@ final class Failures {
 		return cause(error) instanceof StoreFailure failure && failure.isTemporary();
 	}
 
-	static boolean isUnconfirmed(Throwable error) {
-		return cause(error) instanceof StoreFailure failure && failure.isUnconfirmed();
+	static boolean isWorthWaiting(Throwable error) {
+		return cause(error) instanceof StoreFailure failure && failure.isWorthWaiting();
 	}
 
 	private static Throwable cause(Throwable error) {

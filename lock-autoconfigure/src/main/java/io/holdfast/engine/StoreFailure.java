@@ -14,7 +14,7 @@ public final class StoreFailure extends RuntimeException {
 
 	private final boolean temporary;
 
-	private final boolean unconfirmed;
+	private final boolean worthWaiting;
 
 	/**
 	 * Create the failure.
@@ -27,10 +27,10 @@ public final class StoreFailure extends RuntimeException {
 		this(message, temporary, false, cause);
 	}
 
-	private StoreFailure(String message, boolean temporary, boolean unconfirmed, @Nullable Throwable cause) {
+	private StoreFailure(String message, boolean temporary, boolean worthWaiting, @Nullable Throwable cause) {
 		super(message, cause);
 		this.temporary = temporary;
-		this.unconfirmed = unconfirmed;
+		this.worthWaiting = worthWaiting;
 	}
 
 	/**
@@ -41,6 +41,16 @@ public final class StoreFailure extends RuntimeException {
 	 */
 	public static StoreFailure unconfirmed(String message) {
 		return new StoreFailure(message, true, true, null);
+	}
+
+	/**
+	 * The store is there, but has to finish something before it can do what it was asked.
+	 * @param message what it has to finish
+	 * @param cause the driver's error
+	 * @return the failure
+	 */
+	public static StoreFailure notYet(String message, Throwable cause) {
+		return new StoreFailure(message, true, true, cause);
 	}
 
 	static StoreFailure silence(Duration patience, TimeoutException cause) {
@@ -56,13 +66,13 @@ public final class StoreFailure extends RuntimeException {
 	}
 
 	/**
-	 * Whether the store has granted what was asked for, and the same token may yet have
-	 * it as safely as it is to be. So it is worth to ask again for as long as one waits,
-	 * where other failures end a wait that has met nobody.
-	 * @return whether only a confirmation is missing
+	 * Whether the store is there, and by itself will be able to give the same token what
+	 * it asks for. So it is worth to ask again for as long as one waits, where other
+	 * failures end a wait that has met nobody.
+	 * @return whether it is {@link #unconfirmed} or {@link #notYet} possible
 	 */
-	public boolean isUnconfirmed() {
-		return this.unconfirmed;
+	public boolean isWorthWaiting() {
+		return this.worthWaiting;
 	}
 
 }

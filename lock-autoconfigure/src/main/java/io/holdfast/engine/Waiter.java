@@ -277,7 +277,7 @@ final class Waiter implements Acquisition {
 			return;
 		}
 		this.trouble = error;
-		boolean worthWaiting = this.busy || this.promoted || this.demand.waits() && Failures.isUnconfirmed(error);
+		boolean worthWaiting = this.busy || this.promoted || this.demand.waits() && Failures.isWorthWaiting(error);
 		if (!worthWaiting || !Failures.isTemporary(error)) {
 			this.gate.fail(this, Failures.storeTrouble(this, error));
 		}

@@ -89,7 +89,7 @@ final class Confirmations implements AutoCloseable {
 	 * @param key where it is kept
 	 * @param permits whether permits are asked for, not an exclusive lock
 	 * @param holder what Redis has there if it was granted
-	 * @return the command's answer; fails with an {@link StoreFailure#isUnconfirmed()
+	 * @return the command's answer; fails with an {@link StoreFailure#unconfirmed
 	 * unconfirmed} failure if it was granted and is not confirmed in time
 	 */
 	CompletableFuture<AcquireReply> confirmed(CompletableFuture<AcquireReply> command, String key, boolean permits,

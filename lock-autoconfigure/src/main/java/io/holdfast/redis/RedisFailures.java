@@ -15,8 +15,11 @@ import org.jspecify.annotations.Nullable;
 final class RedisFailures {
 
 	/** Errors that pass when a connection, a fail-over or a long script is over. */
-	private static final Pattern TEMPORARY = Pattern.compile(
-			"\\b(READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|BUSY|NOREPLICAS|MISCONF|UNBLOCKED)\\b");
+	private static final Pattern TEMPORARY = Pattern
+		.compile("\\b(READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|MOVED|ASK|BUSY|NOREPLICAS|MISCONF|UNBLOCKED)\\b");
+
+	/** Until all keys of a script have moved with their slot. */
+	private static final Pattern MOVING = Pattern.compile("\\bTRYAGAIN\\b");
 
 	/** All that the scripts use, and what runs them. */
 	private static final String COMMANDS = "eval evalsha get set del pttl pexpire pexpireat zadd zrem zcard zcount"
@@ -105,6 +108,10 @@ final class RedisFailures {
 		if (text != null) {
 			// Whoever is in the queue already need not leave it.
 			return new StoreFailure("Redis is out of memory (maxmemory) and grants nothing new: " + text, true, error);
+		}
+		text = find(error, MOVING);
+		if (text != null) {
+			return StoreFailure.notYet("Redis moves the slot of '" + what + "' to another node: " + text, error);
 		}
 		text = find(error, TEMPORARY);
 		if (text != null) {

@@ -44,6 +44,11 @@ public abstract class FleetStoreContract extends StoreContract {
 		return PermitHoldingContract.acquire(instance, n, permits);
 	}
 
+	/** As long as it takes to look at much on a busy machine. */
+	private static Ask lasting(Ask ask) {
+		return new Ask(ask.token(), ask.permits(), ask.limit(), ask.fair(), ask.under(), 20 * LEASE, ask.claimMillis());
+	}
+
 	private static Ask reader(Instance instance, String n) {
 		return ask(instance, n, 1, Resource.ALL);
 	}
@@ -92,12 +97,12 @@ public abstract class FleetStoreContract extends StoreContract {
 		TreeSet<String> locks = new TreeSet<>();
 		TreeSet<String> semaphores = new TreeSet<>();
 		for (int i = 0; i < 40; i++) {
-			granted(this.a.acquire(lock("stock:" + i), Ask.forLock(this.a.token("1"), LEASE, CLAIM)));
+			granted(this.a.acquire(lock("stock:" + i), lasting(Ask.forLock(this.a.token("1"), LEASE, CLAIM))));
 			busy(this.b.acquire(lock("stock:" + i), Ask.forLock(this.b.token("1"), LEASE, CLAIM)));
-			granted(this.a.acquire(new Resource(Kind.READ_WRITE, "price {" + i + "}:x"), reader(this.a, "1")));
+			granted(this.a.acquire(new Resource(Kind.READ_WRITE, "price {" + i + "}:x"), lasting(reader(this.a, "1"))));
 			busy(this.b.acquire(new Resource(Kind.READ_WRITE, "price {" + i + "}:x"), writer(this.b, "1")));
 			locks.addAll(List.of("stock:" + i, "price {" + i + "}:x"));
-			granted(this.a.acquire(new Resource(Kind.SEMAPHORE, "call:" + i), ask(this.a, "1", LIMIT)));
+			granted(this.a.acquire(new Resource(Kind.SEMAPHORE, "call:" + i), lasting(ask(this.a, "1", LIMIT))));
 			busy(this.b.acquire(new Resource(Kind.SEMAPHORE, "call:" + i), ask(this.b, "1", 1)));
 			get(this.a.store.limit(new Resource(Kind.SEMAPHORE, "{limited:" + i + "}:queue:"), 3));
 			semaphores.addAll(List.of("call:" + i, "{limited:" + i + "}:queue:"));

@@ -332,6 +332,10 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 			this.answer.completeExceptionally(StoreFailure.unconfirmed("few replicas"));
 		}
 
+		void notYet() {
+			this.answer.completeExceptionally(StoreFailure.notYet("moving", new IllegalStateException()));
+		}
+
 		void fail(boolean temporary) {
 			this.answer.completeExceptionally(new StoreFailure("trouble", temporary, null));
 		}

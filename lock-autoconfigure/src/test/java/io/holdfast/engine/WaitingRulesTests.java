@@ -298,6 +298,34 @@ class WaitingRulesTests extends ScriptedEngine {
 	}
 
 	@Test
+	void aStoreThatIsNotReadyYetIsAskedAgainWithinTheWaitAndReportedInTheEnd() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.waitTime(Duration.ofSeconds(1)));
+		CompletableFuture<LockLease> behind = this.service.acquireAsync(REQUEST);
+		for (int i = 0; i < 3; i++) {
+			this.store.last("acquire 1").notYet();
+			assertThat(this.store.sent()).containsExactly("acquire 1");
+			this.store.elapse(250);
+		}
+		assertThat(answer).isNotDone();
+		this.store.last("acquire 1").notYet();
+		this.store.elapse(250);
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
+			.withCauseInstanceOf(LeaseStoreException.class)
+			.withMessageContaining("moving");
+		this.store.last("release 1 next 2").granted(10, 30_000);
+		assertThat(behind).isCompleted();
+	}
+
+	@Test
+	void aStoreThatIsNotReadyYetIsReportedAtOnceToWhomDoesNotWait() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.waitTime(Duration.ZERO));
+		this.store.last("acquire 1 at once").notYet();
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
+			.withCauseInstanceOf(LeaseStoreException.class)
+			.withMessageContaining("moving");
+	}
+
+	@Test
 	void aStoreThatFailsLaterIsAskedAgainAndReportedInTheEnd() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").busy(30_000, 10);

@@ -188,6 +188,23 @@ final class Fleet implements AutoCloseable {
 	}
 
 	/**
+	 * Do what kills a server that the observer is connected to. A command of its own that
+	 * is given to such a connection stays there until that gives up.
+	 * @param action what to do while there is no observer
+	 */
+	void unobserved(Runnable action) {
+		LettuceConnectionFactory factory = (LettuceConnectionFactory) Objects
+			.requireNonNull(this.observer.getConnectionFactory());
+		factory.stop();
+		try {
+			action.run();
+		}
+		finally {
+			factory.start();
+		}
+	}
+
+	/**
 	 * The name of a lock in Redis.
 	 * @param key as its user names it
 	 * @return the lock key

@@ -70,7 +70,7 @@ class ConfirmationsTests {
 			.havingCause()
 			.isInstanceOfSatisfying(StoreFailure.class, (failure) -> {
 				assertThat(failure.isTemporary()).isTrue();
-				assertThat(failure.isUnconfirmed()).isEqualTo(unconfirmed);
+				assertThat(failure.isWorthWaiting()).isEqualTo(unconfirmed);
 			})
 			.withMessageContaining(text);
 	}

@@ -18,8 +18,7 @@ class RedisFailuresTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "READONLY You can't write against a read only replica.",
 			"LOADING Redis is loading the dataset in memory", "MASTERDOWN Link with MASTER is down",
-			"CLUSTERDOWN The cluster is down", "TRYAGAIN Multiple keys request during rehashing of slot",
-			"MOVED 3999 127.0.0.1:6381", "ASK 3999 127.0.0.1:6381",
+			"CLUSTERDOWN The cluster is down", "MOVED 3999 127.0.0.1:6381", "ASK 3999 127.0.0.1:6381",
 			"BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
 			"NOREPLICAS Not enough good replicas to write.", "Command timed out after 1 second(s)",
 			"Connection is closed", "Connection refused: localhost/127.0.0.1:6379" })
@@ -27,6 +26,17 @@ class RedisFailuresTests {
 	void temporary(String text) {
 		StoreFailure failure = RedisFailures.of(wrapped(text), "lock:a");
 		assertThat(failure.isTemporary()).isTrue();
+		assertThat(failure.isWorthWaiting()).isFalse();
+		assertThat(failure).hasMessageContaining(text).hasMessageContaining("lock:a");
+	}
+
+	@Test
+	@DisplayName("a slot that moves is worth waiting for")
+	void movingSlot() {
+		String text = "TRYAGAIN Multiple keys request during rehashing of slot";
+		StoreFailure failure = RedisFailures.of(wrapped(text), "lock:a");
+		assertThat(failure.isTemporary()).isTrue();
+		assertThat(failure.isWorthWaiting()).isTrue();
 		assertThat(failure).hasMessageContaining(text).hasMessageContaining("lock:a");
 	}
 

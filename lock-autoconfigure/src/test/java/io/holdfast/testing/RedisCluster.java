@@ -21,8 +21,8 @@ import org.springframework.data.redis.connection.RedisClusterConfiguration;
 import static org.awaitility.Awaitility.await;
 
 /**
- * A cluster of masters, all processes of the embedded binary, whose slots can be moved.
- * Not thread-safe.
+ * A cluster of masters, all processes of the embedded binary, whose slots can be moved,
+ * and which can have replicas that take over. Not thread-safe.
  */
 public final class RedisCluster implements AutoCloseable {
 
@@ -30,11 +30,15 @@ public final class RedisCluster implements AutoCloseable {
 
 	private final RedisClient client = RedisClient.create(TestRedis.RESOURCES);
 
+	private final TestRedis redis;
+
+	/** Those that run. */
 	private final List<RedisServer> nodes = new ArrayList<>();
 
 	RedisCluster(TestRedis redis, int size) {
+		this.redis = redis;
 		for (int i = 0; i < size; i++) {
-			this.nodes.add(redis.startServer("--cluster-enabled", "yes"));
+			startNode();
 		}
 		RedisServer first = this.nodes.get(0);
 		for (int i = 0; i < size; i++) {
@@ -55,6 +59,13 @@ public final class RedisCluster implements AutoCloseable {
 		awaitAgreement();
 	}
 
+	private RedisServer startNode() {
+		// Otherwise a master waits for further replicas before it sends anything.
+		RedisServer node = this.redis.startServer("--cluster-enabled", "yes", "--repl-diskless-sync-delay", "0");
+		this.nodes.add(node);
+		return node;
+	}
+
 	/**
 	 * Wait until all nodes know who has which slots. If two move at once, old news may
 	 * have one claimed back, which is nobody's then.
@@ -65,13 +76,13 @@ public final class RedisCluster implements AutoCloseable {
 			.until(() -> this.nodes.stream().map((node) -> on(node, RedisCluster::view)).distinct().count() == 1);
 	}
 
-	/** Node, epoch and slots, of each. */
+	/** Node, its master, epoch and slots, of each. */
 	private static Set<List<String>> view(RedisCommands<String, String> commands) {
 		return commands.clusterNodes()
 			.lines()
 			.map((line) -> List.of(line.split(" ")))
 			.map((words) -> Stream
-				.concat(Stream.of(words.get(0), words.get(6)),
+				.concat(Stream.of(words.get(0), words.get(3), words.get(6)),
 						words.stream().skip(8).filter((slots) -> !slots.startsWith("[")))
 				.toList())
 			.collect(Collectors.toSet());
@@ -99,7 +110,7 @@ public final class RedisCluster implements AutoCloseable {
 
 	/**
 	 * The nodes.
-	 * @return all of them, in no order
+	 * @return all that run, in no order
 	 */
 	public List<RedisServer> nodes() {
 		return List.copyOf(this.nodes);
@@ -157,6 +168,86 @@ public final class RedisCluster implements AutoCloseable {
 	}
 
 	/**
+	 * Start a node that gets what a master has, and takes over when that dies.
+	 * @param master one of the nodes
+	 * @return the running replica, one of the nodes from now on
+	 */
+	public RedisServer addReplica(RedisServer master) {
+		RedisServer replica = startNode();
+		String id = idOf(master);
+		on(replica, (commands) -> commands.clusterMeet(master.host(), master.port()));
+		await("the master known").atMost(PATIENCE)
+			.until(() -> on(replica, (commands) -> commands.clusterNodes().contains(id)));
+		on(replica, (commands) -> commands.clusterReplicate(id));
+		awaitReplica(replica);
+		return replica;
+	}
+
+	/**
+	 * Wait until a master's replica has all that the master has now.
+	 * @param master the master
+	 * @param key any key in a slot of its, which is not used
+	 */
+	public void awaitReplicated(RedisServer master, String key) {
+		await("all replicated").atMost(PATIENCE)
+			.until(() -> on(master, (commands) -> commands.set(key, "?").equals("OK")
+					&& commands.waitForReplication(1, 1000) == 1 && commands.del(key) == 1));
+	}
+
+	/**
+	 * Kill a master, and have the others notice. Returns when its replica has taken over.
+	 * @param master who dies
+	 * @param replica its replica
+	 */
+	public void kill(RedisServer master, RedisServer replica) {
+		master.kill();
+		this.nodes.remove(master);
+		setNodeTimeout(Duration.ofSeconds(1));
+		awaitMaster(replica);
+		setNodeTimeout(Duration.ofSeconds(15));
+	}
+
+	/**
+	 * Start a master again that was killed. Returns when it is a replica.
+	 * @param node the node
+	 */
+	public void restart(RedisServer node) {
+		node.restart();
+		this.nodes.add(node);
+		awaitReplica(node);
+	}
+
+	private void awaitMaster(RedisServer node) {
+		await("master on port " + node.port()).atMost(PATIENCE)
+			.pollInterval(Duration.ofMillis(10))
+			.until(() -> on(node, (commands) -> commands.info("replication")), (told) -> told.contains("role:master"));
+		awaitAgreement();
+		await("all slots served").atMost(PATIENCE)
+			.until(() -> this.nodes.stream()
+				.allMatch((one) -> on(one, (commands) -> commands.clusterInfo().contains("cluster_state:ok"))));
+	}
+
+	/**
+	 * Wait until a node receives what its master has.
+	 * @param node a replica, or a master that becomes one
+	 */
+	public void awaitReplica(RedisServer node) {
+		await("replica on port " + node.port()).atMost(PATIENCE)
+			.until(() -> on(node, (commands) -> commands.info("replication")),
+					(told) -> told.contains("master_link_status:up"));
+		awaitAgreement();
+	}
+
+	private void setNodeTimeout(Duration time) {
+		this.nodes.forEach((node) -> on(node,
+				(commands) -> commands.configSet("cluster-node-timeout", Long.toString(time.toMillis()))));
+	}
+
+	private String idOf(RedisServer node) {
+		return on(node, RedisCommands::clusterMyId);
+	}
+
+	/**
 	 * Close the connections; the nodes end with their test.
 	 */
 	@Override
@@ -181,10 +272,6 @@ public final class RedisCluster implements AutoCloseable {
 			this.to = to;
 			on(to, (commands) -> commands.clusterSetSlotImporting(slot, idOf(from)));
 			on(from, (commands) -> commands.clusterSetSlotMigrating(slot, idOf(to)));
-		}
-
-		private String idOf(RedisServer node) {
-			return on(node, RedisCommands::clusterMyId);
 		}
 
 		/**

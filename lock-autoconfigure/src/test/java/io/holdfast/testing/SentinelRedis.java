@@ -43,6 +43,9 @@ public final class SentinelRedis implements AutoCloseable {
 
 	private static final String NO_GOOD_REPLICA = "NOGOODSLAVE";
 
+	/** Four of these after it answers again, a replaced master is made a replica. */
+	private static final String PUBLISH_PERIOD = "publish-period";
+
 	private final RedisClient client;
 
 	private final List<RedisServer> servers = new ArrayList<>();
@@ -64,10 +67,7 @@ public final class SentinelRedis implements AutoCloseable {
 		this.sentinel = redis.startServer("--sentinel");
 		onSentinel((commands) -> {
 			// It looks and acts more often, and lets no busy machine stop it.
-			CommandArgs<String, String> often = new CommandArgs<>(StringCodec.UTF8).add("DEBUG");
-			Map.of("info-period", 250, "publish-period", 250, "tilt-trigger", 60_000)
-				.forEach((name, millis) -> often.add(name).add(millis));
-			commands.dispatch(CommandType.SENTINEL, new StatusOutput<>(StringCodec.UTF8), often);
+			tune(commands, Map.of("info-period", 250, PUBLISH_PERIOD, 250, "tilt-trigger", 60_000));
 			return commands.monitor(NAME, master.host(), master.port(), 1);
 		});
 		setDownAfter(Duration.ofMinutes(10));
@@ -175,7 +175,38 @@ public final class SentinelRedis implements AutoCloseable {
 	 * Have the sentinel take a master that does not answer for dead, after a second.
 	 */
 	public void watchClosely() {
-		setDownAfter(Duration.ofSeconds(1));
+		watchClosely(Duration.ofSeconds(1));
+	}
+
+	/**
+	 * Have the sentinel take a master that does not answer for dead.
+	 * @param downAfter after which time
+	 */
+	public void watchClosely(Duration downAfter) {
+		setDownAfter(downAfter);
+	}
+
+	/**
+	 * Have the sentinel leave alone a master that was replaced while it did not answer,
+	 * as if the way to it were broken.
+	 */
+	public void leaveOldMaster() {
+		onSentinel((commands) -> tune(commands, Map.of(PUBLISH_PERIOD, 600_000)));
+	}
+
+	/**
+	 * Have the sentinel make such a master a replica. Returns when it is one.
+	 * @param old a master that was replaced, and answers
+	 */
+	public void demote(RedisServer old) {
+		onSentinel((commands) -> tune(commands, Map.of(PUBLISH_PERIOD, 250)));
+		awaitReplica(old);
+	}
+
+	private static String tune(RedisSentinelCommands<String, String> commands, Map<String, Integer> times) {
+		CommandArgs<String, String> args = new CommandArgs<>(StringCodec.UTF8).add("DEBUG");
+		times.forEach((name, millis) -> args.add(name).add(millis));
+		return commands.dispatch(CommandType.SENTINEL, new StatusOutput<>(StringCodec.UTF8), args);
 	}
 
 	/**

@@ -1,0 +1,138 @@
+package io.holdfast.faults;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.testing.RedisCluster;
+import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import static io.holdfast.faults.Fleet.SOON;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * A master of a cluster is replaced by its replica, which has all that was written.
+ */
+@WithRedis
+class ClusterFailOverTests {
+
+	/** Longer than a fail-over takes, and until a driver has found the new master. */
+	private static final Duration LEASE = Duration.ofSeconds(30);
+
+	private final RedisCluster cluster;
+
+	private final RedisServer master;
+
+	private final RedisServer replica;
+
+	private final Fleet fleet;
+
+	private final String key;
+
+	ClusterFailOverTests(TestRedis redis) {
+		this.cluster = redis.startCluster(3);
+		this.master = this.cluster.nodes().get(0);
+		this.replica = this.cluster.addReplica(this.master);
+		this.fleet = Fleet.on(redis, this.cluster);
+		this.key = IntStream.iterate(0, (i) -> i + 1)
+			.mapToObj((i) -> "key" + i)
+			.filter(this::isMasters)
+			.findFirst()
+			.orElseThrow();
+	}
+
+	@AfterEach
+	void close() {
+		this.fleet.close();
+	}
+
+	/** Whether all that is claimed by that key is kept by the master. */
+	private boolean isMasters(String key) {
+		return Stream
+			.concat(Stream.of(this.fleet.lockKey(key)),
+					Stream.of(Pool.values()).map((pool) -> pool.holdersKey(this.fleet, key + pool)))
+			.allMatch((name) -> this.cluster.nodeOf(name) == this.master);
+	}
+
+	private Instance start(String driver) {
+		Instance instance = this.fleet.start("spring.data.redis.client-type=" + driver);
+		awaitListening(instance);
+		return instance;
+	}
+
+	private static void awaitListening(Instance... instances) {
+		for (Instance instance : instances) {
+			LeaseEngine engine = instance.context().getBean(LeaseEngine.class);
+			await("a subscription").atMost(LEASE).until(() -> engine.condition().listening());
+		}
+	}
+
+	/** By the new master, whose driver has to find it first. */
+	private void awaitServed(Instance instance) {
+		LockRequest sameSlot = LockRequest.of("{" + this.fleet.lockKey(this.key) + "}:another")
+			.waitTime(Duration.ofSeconds(1));
+		await("the new master found").atMost(LEASE)
+			.ignoreExceptionsInstanceOf(LeaseStoreException.class)
+			.until(() -> instance.locks().tryAcquire(sameSlot).map((lease) -> {
+				lease.close();
+				return true;
+			}).isPresent());
+	}
+
+	private void awaitReplicated() {
+		this.cluster.awaitReplicated(this.master, "{" + this.fleet.lockKey(this.key) + "}:replicated");
+	}
+
+	@ParameterizedTest(name = "A master dies: nothing is lost, nobody restarts ({0})")
+	@ValueSource(strings = { "lettuce", "jedis" })
+	void masterDies(String driver) {
+		Instance instance = start(driver);
+		Instance other = start(driver);
+		Claims claims = new Claims(this.fleet, this.key, LEASE, instance).waitedForBy(other);
+		awaitReplicated();
+		this.fleet.unobserved(() -> this.cluster.kill(this.master, this.replica));
+		awaitServed(instance);
+		awaitServed(other);
+		claims.awaitRenewed();
+		claims.assertHeld();
+		awaitListening(instance, other);
+		claims.assertHandedOver();
+		this.cluster.restart(this.master);
+		new Claims(this.fleet, this.key, LEASE, other).waitedForBy(instance).assertHandedOver();
+		this.fleet.awaitNothingLeft();
+	}
+
+	@ParameterizedTest(
+			name = "A master dies with the time that a holder has, which is not renewed: over when it says so, and had by who waits ({0})")
+	@ValueSource(strings = { "lettuce", "jedis" })
+	void leaseEnds(String driver) {
+		LockRequest request = LockRequest.of(this.key).leaseTime(LEASE).waitTime(Duration.ofMinutes(2));
+		LockLease lease = start(driver).acquire(request.renewal(false));
+		CompletableFuture<LockLease> next = start(driver).acquireInBackground(request);
+		CompletableFuture<Boolean> overlap = next.thenApply((granted) -> lease.isHeld());
+		this.fleet.awaitQueued(this.key);
+		awaitReplicated();
+		this.fleet.unobserved(() -> this.cluster.kill(this.master, this.replica));
+		assertThat(lease.isHeld()).isTrue();
+		assertThat(next).succeedsWithin(LEASE.plus(SOON)).satisfies((granted) -> {
+			assertThat(granted.fence()).isGreaterThan(lease.fence());
+			granted.close();
+		});
+		assertThat(overlap).isCompletedWithValue(false);
+		lease.close();
+		this.cluster.restart(this.master);
+		this.fleet.awaitNothingLeft();
+	}
+
+}

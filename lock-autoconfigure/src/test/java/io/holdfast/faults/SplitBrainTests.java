@@ -1,0 +1,134 @@
+package io.holdfast.faults;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.ReleaseResult;
+import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.SentinelRedis;
+import io.holdfast.testing.TestApplication;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static io.holdfast.faults.Fleet.SOON;
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * A master stands still and is replaced. Then it goes on, and answers those who are still
+ * connected to it.
+ */
+@WithRedis
+class SplitBrainTests {
+
+	private static final String KEY = "split-brain";
+
+	private static long fenceOf(Instance instance, String key) {
+		try (LockLease lease = instance.acquire(LockRequest.of(key).waitTime(SOON))) {
+			return lease.fence();
+		}
+	}
+
+	@Test
+	@DisplayName("With the recommended settings nobody gets from the old master what somebody has from the new one")
+	void recommended(TestRedis redis) {
+		SentinelRedis servers = redis.startSentinel(2, "--min-replicas-to-write", "1", "--min-replicas-max-lag", "3");
+		try (Fleet fleet = Fleet.on(redis, servers)) {
+			// So that it does not begin with a grace.
+			fleet.observer()
+				.opsForValue()
+				.set(TestApplication.fleetKey(redis.keyPrefix()) + ":server", servers.replicationId() + " 1");
+			String[] settings = { "holdfast.redis.fail-over-grace=true", "holdfast.redis.longest-lease=4s",
+					"holdfast.lock.lease-time=4s", "holdfast.semaphore.lease-time=4s",
+					"holdfast.redis.min-replicas=1" };
+			Instance holder = fleet.start(settings);
+			Instance waiter = fleet.start(settings);
+			fleet.awaitListening(2);
+			LockRequest request = LockRequest.of(KEY).waitTime(Duration.ofMinutes(2)).reentrant(false);
+			LockLease first = holder.acquire(request);
+			CompletableFuture<Long> lost = new CompletableFuture<>();
+			first.onLost(() -> lost.complete(System.nanoTime()));
+			CompletableFuture<LockLease> waiting = waiter.acquireInBackground(request);
+			fleet.awaitQueued(KEY);
+			servers.awaitReplicated();
+
+			RedisServer old = servers.master();
+			servers.leaveOldMaster();
+			old.freeze();
+			// Longer than any lease.
+			servers.watchClosely(Duration.ofSeconds(6));
+			RedisServer master = servers.awaitFailOver(old);
+			servers.servers()
+				.stream()
+				.filter((server) -> server != old && server != master)
+				.forEach(servers::awaitReplica);
+			LockLease second = fleet.start(settings).acquire(request);
+			long granted = System.nanoTime();
+			assertThat(lost).isCompleted();
+			assertThat(granted - lost.join()).isPositive();
+			assertThat(second.fence()).isGreaterThan(first.fence());
+
+			old.thaw();
+			List<String> refusals = new ArrayList<>();
+			while (refusals.stream().filter((refusal) -> refusal.contains("NOREPLICAS")).count() < 10) {
+				try {
+					assertThat(holder.locks().tryAcquire(request.waitTime(Duration.ofMillis(300)))).isEmpty();
+				}
+				catch (LeaseStoreException ex) {
+					refusals.add(String.valueOf(ex.getMessage()));
+				}
+				assertThat(refusals).hasSizeLessThan(100);
+			}
+			assertThat(second.isHeld()).isTrue();
+			assertThat(waiting).isNotDone();
+			servers.demote(old);
+			assertThat(second.isHeld()).isTrue();
+			assertThat(waiting).isNotDone();
+			assertThat(second.release()).isEqualTo(ReleaseResult.RELEASED);
+			assertThat(waiting).succeedsWithin(SOON)
+				.satisfies((third) -> assertThat(third.fence()).isGreaterThan(second.fence()))
+				.satisfies((third) -> assertThat(third.release()).isEqualTo(ReleaseResult.RELEASED));
+		}
+	}
+
+	@Test
+	@DisplayName("Without them both have it, until the old master is made a replica: told within a renewal period, and"
+			+ " fences grow")
+	void withoutSettings(TestRedis redis) throws InterruptedException {
+		Duration lease = Duration.ofSeconds(9);
+		SentinelRedis servers = redis.startSentinel(1);
+		try (Fleet fleet = Fleet.on(redis, servers)) {
+			Instance instance = fleet.start();
+			fleet.awaitListening(1);
+			Claims claims = new Claims(fleet, KEY, lease, instance);
+			servers.awaitReplicated();
+			RedisServer old = servers.master();
+			servers.leaveOldMaster();
+			old.freeze();
+			servers.watchClosely();
+			servers.awaitFailOver(old);
+			old.thaw();
+			Instance other = fleet.start();
+			Claims others = new Claims(fleet, KEY, lease, other);
+			// It has renewed them where nobody else looks.
+			claims.assertHeld();
+			long fence = fenceOf(instance, "another");
+			assertThat(fenceOf(instance, "another")).isGreaterThan(fence);
+			servers.demote(old);
+			// Some seconds more to connect again, and for busy machines.
+			claims.assertLostWithin(lease.dividedBy(3).plusMillis(2500));
+			assertThat(fenceOf(other, "another")).isGreaterThan(fence);
+			others.awaitRenewed();
+			fleet.awaitListening(2);
+			others.waitedForBy(instance).assertHandedOver();
+			fleet.awaitNothingLeft();
+		}
+	}
+
+}
