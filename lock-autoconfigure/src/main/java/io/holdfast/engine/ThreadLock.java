@@ -86,14 +86,17 @@ final class ThreadLock implements LockView {
 			throw new IllegalMonitorStateException(
 					"Thread '" + Thread.currentThread().getName() + "' does not hold " + this);
 		}
+		// A loss is known here, whether or not the store can be asked.
+		boolean held = lease.isHeld();
 		try {
-			if (lease.release() == ReleaseResult.LOST) {
-				throw new IllegalMonitorStateException("Thread '" + Thread.currentThread().getName()
-						+ "' does not hold " + this + " any more: its lease was lost");
-			}
+			held &= lease.release() != ReleaseResult.LOST;
 		}
 		catch (LeaseStoreException ex) {
 			logger.warn(ex.getMessage());
+		}
+		if (!held) {
+			throw new IllegalMonitorStateException("Thread '" + Thread.currentThread().getName() + "' does not hold "
+					+ this + " any more: its lease was lost");
 		}
 	}
 

@@ -288,7 +288,8 @@ final class ViewUse {
 			}
 			noteReleased(left);
 			left.forEach(this::noteReleased);
-			whole.forEach((id) -> this.user.record(Type.RELEASED, id, (event) -> event.why("RELEASED")));
+			// A pool does not tell whether they had been lost.
+			whole.forEach((id) -> this.user.record(Type.RELEASED, id, (event) -> event.why("GIVEN_BACK")));
 		}
 		catch (LeaseLostException ex) {
 			noteReleased(left);
