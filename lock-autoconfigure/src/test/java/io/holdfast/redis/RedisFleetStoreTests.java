@@ -79,6 +79,22 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		assertThat(get(this.a.store.fleet().scan(Family.SEMAPHORES, null, 100)).finds()).hasSize(1);
 	}
 
+	@ParameterizedTest
+	@ValueSource(strings = { ":fence", ":state", ":rw-state" })
+	@DisplayName("however many of them there are, they take nobody's place on a page")
+	void goesOnOverWhatSaysNothing(String suffix) {
+		RedisServer server = this.redis.startServer();
+		StringRedisTemplate template = new StringRedisTemplate(
+				this.redis.connectionFactory(server.host(), server.port()));
+		for (int i = 0; i < 200; i++) {
+			template.opsForValue().set("{lock:key " + i + "}" + suffix, "1");
+		}
+		LeaseStore store = new RedisLeaseStore(template, new Options("lock:", "semaphore:", "wake:", null,
+				Duration.ofSeconds(20), Duration.ofSeconds(5), true, "fleet"));
+		assertThat(get(store.fleet().scan(Family.LOCKS, null, 1))).isEqualTo(new Page(List.of(), null));
+		store.close();
+	}
+
 	@Test
 	@DisplayName("with an empty prefix, neither semaphores nor keys beside others are taken for locks")
 	void tellsLocksWithoutPrefix() {
