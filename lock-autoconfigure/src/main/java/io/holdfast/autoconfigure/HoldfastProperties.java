@@ -3,6 +3,7 @@ package io.holdfast.autoconfigure;
 import java.time.Duration;
 
 import io.holdfast.engine.EngineSettings;
+import io.holdfast.engine.LocalHandOver;
 import io.holdfast.memory.MemoryLeases;
 import io.holdfast.redis.OptimisticTransactions;
 import io.holdfast.redis.RedisLeaseStore;
@@ -76,6 +77,13 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 			checkLongest("lock.lease-time", this.lock.leaseTime());
 			checkLongest("semaphore.lease-time", this.semaphore.leaseTime());
 		}
+		int passes = this.lock.localHandOver().maxCount();
+		if (passes < 0 || passes >= LocalHandOver.STRIDE) {
+			throw new InvalidConfigurationPropertyValueException("holdfast.lock.local-hand-over.max-count", passes,
+					"it must be at least 0, and at most " + (LocalHandOver.STRIDE - 1)
+							+ ", or fencing tokens would be given twice");
+		}
+		checkBounds(Duration.ZERO, "lock.local-hand-over.max-time", this.lock.localHandOver().maxTime());
 		checkLimit("limits.waiters", this.limits.waiters());
 		checkLimit("limits.waiters-per-key", this.limits.waitersPerKey());
 		checkReplicas();
@@ -142,7 +150,8 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		return new EngineSettings(this.lock.waitTime(), this.lock.leaseTime(), this.lock.maxHold(),
 				this.semaphore.waitTime(), this.semaphore.leaseTime(), this.semaphore.fair(),
 				this.wakeUp.handoffTimeout(), this.wakeUp.retryInterval(), this.redis.commandTimeout(),
-				this.limits.waiters(), this.limits.waitersPerKey());
+				this.limits.waiters(), this.limits.waitersPerKey(),
+				new LocalHandOver(this.lock.localHandOver().maxCount(), this.lock.localHandOver().maxTime()));
 	}
 
 	RedisLeaseStore.Options storeOptions() {
@@ -193,10 +202,22 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * one; by default such keys are left alone
 	 * @param fenceRetention How long the last fencing token of a key is remembered after
 	 * its use
+	 * @param localHandOver How long a lock stays within one instance
 	 */
 	public record Lock(@DefaultValue("lock:") String keyPrefix, @DefaultValue("10s") Duration waitTime,
 			@DefaultValue("30s") Duration leaseTime, @Nullable Duration maxHold, @Nullable Duration healMissingTtl,
-			@DefaultValue("24h") Duration fenceRetention) {
+			@DefaultValue("24h") Duration fenceRetention, @DefaultValue LocalHandOver localHandOver) {
+
+		/**
+		 * How long a lock stays within one instance while others wait for it.
+		 *
+		 * @param maxCount How often a lock is passed on within an instance, without
+		 * Redis, before those who wait elsewhere get their turn; 0 for strict order
+		 * @param maxTime For how long a lock is passed on within an instance before those
+		 * who wait elsewhere get their turn
+		 */
+		public record LocalHandOver(@DefaultValue("0") int maxCount, @DefaultValue("5ms") Duration maxTime) {
+		}
 
 	}
 

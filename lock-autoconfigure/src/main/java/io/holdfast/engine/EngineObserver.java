@@ -122,6 +122,9 @@ public interface EngineObserver {
 	 */
 	enum HandOver {
 
+		/** Without any command, within this instance. */
+		LOCAL,
+
 		/** One and the same command gave it back and took it, within this instance. */
 		PASSED_ON,
 

@@ -22,21 +22,34 @@ import org.jspecify.annotations.Nullable;
  * @param commandTimeout how long a command may stay unanswered that no wait time bounds
  * @param maxWaiters how many requests may wait at the same time
  * @param maxWaitersPerKey how many of them for one key
+ * @param localHandOver how long an exclusive lock stays within this instance
  */
 public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Duration maxHold,
 		Duration semaphoreWaitTime, Duration semaphoreLeaseTime, boolean semaphoreFair, Duration handoffTimeout,
-		Duration retryInterval, Duration commandTimeout, int maxWaiters, int maxWaitersPerKey) {
+		Duration retryInterval, Duration commandTimeout, int maxWaiters, int maxWaitersPerKey,
+		LocalHandOver localHandOver) {
 
 	/**
 	 * The defaults: locks wait 10 s, permits not at all; leases 30 s, no longest hold,
 	 * fair; hand-off timeout 5 s, retry interval 200 ms, command timeout 1 s; 100,000
-	 * requests may wait, 10,000 of them for one key.
+	 * requests may wait, 10,000 of them for one key; nothing is handed over locally.
 	 * @return the default settings
 	 */
 	public static EngineSettings defaults() {
 		return new EngineSettings(Duration.ofSeconds(10), Duration.ofSeconds(30), null, Duration.ZERO,
 				Duration.ofSeconds(30), true, Duration.ofSeconds(5), Duration.ofMillis(200), Duration.ofSeconds(1),
-				100_000, 10_000);
+				100_000, 10_000, LocalHandOver.NONE);
+	}
+
+	/**
+	 * The same with another way of passing on.
+	 * @param localHandOver how long an exclusive lock stays within the instance
+	 * @return new settings
+	 */
+	public EngineSettings localHandOver(LocalHandOver localHandOver) {
+		return new EngineSettings(this.waitTime, this.leaseTime, this.maxHold, this.semaphoreWaitTime,
+				this.semaphoreLeaseTime, this.semaphoreFair, this.handoffTimeout, this.retryInterval,
+				this.commandTimeout, this.maxWaiters, this.maxWaitersPerKey, localHandOver);
 	}
 
 }

@@ -86,6 +86,13 @@ abstract class Gate {
 	abstract void ended(Hold hold);
 
 	/**
+	 * Who goes on with what is released here without asking the store, if anybody may.
+	 */
+	@Nullable Waiter heir(Hold hold, long now) {
+		return null;
+	}
+
+	/**
 	 * Whether a thread has a hold here. May be called by that thread, too.
 	 */
 	abstract boolean isHeldBy(Thread owner);
@@ -136,6 +143,14 @@ abstract class Gate {
 		this.engine.contenders.remove(waiter.token);
 		deliver(waiter, hold);
 		advance();
+	}
+
+	private void passOn(Hold hold, Waiter heir, long now) {
+		leaveLine(heir);
+		Hold next = heir.inherit(hold, now);
+		began(next);
+		this.engine.keeper.replace(hold, next);
+		deliver(heir, next);
 	}
 
 	private void deliver(Waiter waiter, Hold hold) {
@@ -255,11 +270,12 @@ abstract class Gate {
 	}
 
 	private @Nullable Waiter nextInLine() {
-		if (this.queue.isEmpty()) {
-			return null;
-		}
-		Waiter head = this.queue.iterator().next();
-		return admits(head) ? head : null;
+		Waiter head = head();
+		return (head != null && admits(head)) ? head : null;
+	}
+
+	final @Nullable Waiter head() {
+		return this.queue.isEmpty() ? null : this.queue.iterator().next();
 	}
 
 	/** One lease on a hold was released; with the last of them the hold ends. */
@@ -299,6 +315,13 @@ abstract class Gate {
 			detach(hold);
 			// Who waits here has to wait in the store.
 			advance();
+			return;
+		}
+		Waiter heir = (held && !this.engine.isClosed()) ? heir(hold, now) : null;
+		if (heir != null) {
+			passOn(hold, heir, now);
+			detach(hold);
+			result.complete(ReleaseResult.RELEASED);
 			return;
 		}
 		CompletableFuture<ReleaseReply> outcome = release(hold.ask(this.engine.now()), hold.doubtful);

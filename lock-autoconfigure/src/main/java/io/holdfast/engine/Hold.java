@@ -63,6 +63,12 @@ final class Hold {
 	/** Whether it is one of the gate's users. Confined to the gate. */
 	boolean attached = true;
 
+	/** How often it was passed on here since the store granted it to its token. */
+	final int passes;
+
+	/** When the store granted it to its token. */
+	final long storedAt;
+
 	/** When the keeper is to renew it, on the monotonic clock. */
 	volatile long renewAt;
 
@@ -97,9 +103,30 @@ final class Hold {
 		this.grantedAt = now;
 		this.partial = waiter.isPart();
 		this.doubtful = waiter.isDoubtful();
+		this.passes = 0;
+		this.storedAt = now;
 		this.claimed = ttlMillis < this.demand.leaseMillis();
 		this.validUntil = sentAt + validity(ttlMillis);
 		this.renewAt = sentAt + TimeUnit.MILLISECONDS.toNanos(ttlMillis) / 3;
+	}
+
+	/** Go on with what another one has released here, and the store knows nothing of. */
+	Hold(Waiter waiter, Hold before, long now) {
+		this.gate = waiter.gate;
+		this.token = before.token;
+		this.fence = before.fence + 1;
+		this.owner = waiter.owner;
+		this.demand = waiter.demand;
+		this.watch = waiter.watch;
+		this.permits = before.permits;
+		this.grantedAt = now;
+		this.partial = waiter.isPart();
+		this.doubtful = before.doubtful;
+		this.passes = before.passes + 1;
+		this.storedAt = before.storedAt;
+		this.claimed = before.claimed;
+		this.validUntil = before.validUntil;
+		this.renewAt = before.renewAt;
 	}
 
 	/**
@@ -108,6 +135,18 @@ final class Hold {
 	 */
 	static long validity(long ttlMillis) {
 		return TimeUnit.MILLISECONDS.toNanos(ttlMillis) * 99 / 100 - TimeUnit.MILLISECONDS.toNanos(2);
+	}
+
+	/**
+	 * Whether whoever waits may go on with it when it is released. What is meant to end
+	 * by itself is not passed on, nor what the store may not renew, nor as another lease
+	 * than was asked for.
+	 */
+	boolean isFor(Waiter waiter, LocalHandOver settings, long now) {
+		long left = TimeUnit.NANOSECONDS.toMillis(this.validUntil - now);
+		return this.passes < settings.maxCount() && now - this.storedAt < settings.maxTime().toNanos()
+				&& this.demand.renewal() && waiter.demand.renewal() && !this.renewalFailing
+				&& waiter.demand.leaseMillis() == this.demand.leaseMillis() && left > this.demand.claimMillis() / 2;
 	}
 
 	boolean isHeld(long now) {

@@ -51,6 +51,11 @@ final class LeaseKeeper {
 		wakeBy(due(hold, this.engine.now()));
 	}
 
+	/** The one goes on with the other's token. */
+	void replace(Hold before, Hold next) {
+		this.holds.put(before.token, next);
+	}
+
 	void forget(Hold hold) {
 		this.holds.remove(hold.token, hold);
 		synchronized (this) {
@@ -191,7 +196,8 @@ final class LeaseKeeper {
 	}
 
 	/** A renewal was answered. */
-	void renewed(Hold hold, boolean owned, long sentAt, long millis) {
+	void renewed(Hold renewed, boolean owned, long sentAt, long millis) {
+		Hold hold = current(renewed);
 		if (hold.hasEnded()) {
 			// Its release may have been faster, or an earlier answer.
 			return;
@@ -217,7 +223,13 @@ final class LeaseKeeper {
 		}
 	}
 
-	private void failed(Hold hold, Throwable error) {
+	/** Whoever goes on with its token by now. */
+	private Hold current(Hold hold) {
+		return hold.hasEnded() ? this.holds.getOrDefault(hold.token, hold) : hold;
+	}
+
+	private void failed(Hold renewed, Throwable error) {
+		Hold hold = current(renewed);
 		long now = this.engine.now();
 		if (hold.isHeld(now)) {
 			hold.renewalEnded(true);

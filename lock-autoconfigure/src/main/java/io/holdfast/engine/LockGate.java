@@ -83,6 +83,14 @@ final class LockGate extends Gate {
 	}
 
 	@Override
+	@Nullable Waiter heir(Hold hold, long now) {
+		Waiter head = head();
+		boolean mayPass = head != null && this.contenders.isEmpty() && this.holder == null
+				&& hold.isFor(head, this.engine.settings.localHandOver(), now);
+		return mayPass ? head : null;
+	}
+
+	@Override
 	boolean isHeldBy(Thread owner) {
 		Hold current = this.holder;
 		return current != null && current.isOf(owner) && current.isHeld(this.engine.now());

@@ -335,6 +335,15 @@ final class Waiter implements Acquisition {
 		disarm();
 	}
 
+	/** Go on with what another one here has released: nothing to ask for. */
+	Hold inherit(Hold before, long now) {
+		disarm();
+		this.promoted = true;
+		this.state = State.GRANTED;
+		this.engine.observers.handedOver(this.gate.resource, HandOver.LOCAL);
+		return new Hold(this, before, now);
+	}
+
 	/** Nested in a hold of the same thread: nothing to ask for. */
 	void nested() {
 		this.state = State.GRANTED;

@@ -84,6 +84,9 @@ record Plan(Setup setup, List<Step> steps) {
 
 		private final What workload;
 
+		/** How often a lock is passed on within an instance; not in every second plan. */
+		private final int passes;
+
 		private final List<Step> steps = new ArrayList<>();
 
 		/** Each of them has a thread of its own, which takes its time. */
@@ -94,6 +97,7 @@ record Plan(Setup setup, List<Step> steps) {
 			// Neighbours are to have nothing in common.
 			this.random = new Random(seed * 0x9E3779B97F4A7C15L);
 			this.workload = List.of(What.EXCLUSIVE, What.READ, What.PERMITS).get((int) Math.floorMod(seed, 3L));
+			this.passes = List.of(3, 0, LocalHandOver.STRIDE - 1, 0).get((int) Math.floorMod(seed / 3, 4L));
 			this.views = in(5);
 		}
 
@@ -122,7 +126,13 @@ record Plan(Setup setup, List<Step> steps) {
 			if (!calm && in(4)) {
 				failOver();
 			}
-			return new Plan(new Setup(this.seed, INSTANCES, KEYS, calm || !in(3), true), this.steps);
+			return new Plan(new Setup(this.seed, INSTANCES, KEYS, calm || !in(3), true, this.passes), this.steps);
+		}
+
+		/** Only who asked for the same lease goes on with it. */
+		private int lease() {
+			int lease = 100 + random(LONGEST_LEASE - 100);
+			return (this.passes > 0) ? LONGEST_LEASE / 2 : lease;
 		}
 
 		private Use use(int user, int instance) {
@@ -134,8 +144,8 @@ record Plan(Setup setup, List<Step> steps) {
 			Face face = face();
 			int hold = (!face.isView() && in(60)) ? 100_000 : random(4) * random(100);
 			return new Use(user, instance, random(60), face, mode, all ? -1 : random(KEYS), permits, !in(5), waiting,
-					100 + random(LONGEST_LEASE - 100), !in(3), in(5) ? random(300) : 0, hold,
-					in(8) ? Math.max(0, random(310) - 10) : -1, face.isView() ? viewExtra() : extra(mode), random(100));
+					lease(), !in(3), in(5) ? random(300) : 0, hold, in(8) ? Math.max(0, random(310) - 10) : -1,
+					face.isView() ? viewExtra() : extra(mode), random(100));
 		}
 
 		private Face face() {

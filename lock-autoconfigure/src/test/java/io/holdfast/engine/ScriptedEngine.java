@@ -22,12 +22,15 @@ abstract class ScriptedEngine {
 
 	final ScriptedStore store = new ScriptedStore();
 
-	final LeaseEngine engine = new LeaseEngine(this.store, EngineSettings.defaults(), this.store, Runnable::run, ID,
-			() -> 1.0);
+	final LeaseEngine engine = new LeaseEngine(this.store, settings(), this.store, Runnable::run, ID, () -> 1.0);
 
 	final DefaultLockService service = new DefaultLockService(this.engine);
 
 	final DefaultSemaphoreService semaphores = new DefaultSemaphoreService(this.engine);
+
+	EngineSettings settings() {
+		return EngineSettings.defaults();
+	}
 
 	LockLease granted(LockRequest request, long fence) {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(request);

@@ -85,7 +85,8 @@ final class SimulatedFleet {
 	}
 
 	private static String lease(SimulatedInstance instance, Entry hold) {
-		return instance.store.leases.getOrDefault(instance.id() + ":" + hold.number(), "?");
+		String lease = instance.store.lease(instance.id() + ":" + hold.number());
+		return (lease != null) ? lease : "?";
 	}
 
 	/** Have an instance release something by force. */

@@ -22,6 +22,8 @@ final class SimulatedInstance implements Scheduler {
 
 	static final Duration HANDOFF = Duration.ofMillis(100);
 
+	private static final Duration PASSING = Duration.ofMillis(200);
+
 	private static final long MILLION = 1_000_000;
 
 	/** What an engine plans for so much later is for those who watch, or for never. */
@@ -29,7 +31,7 @@ final class SimulatedInstance implements Scheduler {
 
 	static final EngineSettings SETTINGS = new EngineSettings(Duration.ofSeconds(1), Duration.ofMillis(300), null,
 			Duration.ofSeconds(1), Duration.ofMillis(300), true, HANDOFF, Duration.ofMillis(20), Duration.ofMillis(250),
-			1000, 1000);
+			1000, 1000, LocalHandOver.NONE);
 
 	final Simulation simulation;
 
@@ -90,7 +92,9 @@ final class SimulatedInstance implements Scheduler {
 			simulation.record(Event.of(simulation.now(), Type.CONFIRMING, this.name));
 		}
 		this.randomNumber = (dead != null) ? dead.randomNumber : 0;
-		this.engine = new LeaseEngine(this.store, SETTINGS, this, (task) -> at(0, task), id(),
+		this.engine = new LeaseEngine(this.store,
+				SETTINGS.localHandOver(new LocalHandOver(simulation.plan.setup().passes(), PASSING)), this,
+				(task) -> at(0, task), id(),
 				() -> (simulation.dice(this.number, -1 - this.randomNumber++) >>> 10) * 0x1.0p-53);
 		this.engine.observe(this.observer);
 		this.locks = new SimulatedLocks(this);

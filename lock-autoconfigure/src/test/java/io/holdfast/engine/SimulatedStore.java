@@ -169,6 +169,13 @@ final class SimulatedStore implements LeaseStore {
 		return (mutant == Mutant.TROUBLE_AS_BUSY) ? answer.exceptionally((error) -> new Busy(100, 0, false)) : answer;
 	}
 
+	/** What a token's lease is called, if its user has learnt of it. */
+	@Nullable String lease(String token) {
+		Hold hold = this.instance.engine.keeper.find(token);
+		// What was passed on as a part of more reaches its user with the rest only.
+		return (hold != null && hold.isPartial()) ? null : this.leases.get(token);
+	}
+
 	private static Ask lasting(Ask ask, long millis) {
 		return new Ask(ask.token(), ask.permits(), ask.limit(), ask.fair(), ask.under(), millis, millis);
 	}
@@ -177,7 +184,7 @@ final class SimulatedStore implements LeaseStore {
 		if (!(reply instanceof Granted granted)) {
 			return reply;
 		}
-		String lease = this.leases.get(ask.token());
+		String lease = lease(ask.token());
 		if (lease != null) {
 			this.simulation.record(Event.of(now(), Type.GRANTED_AGAIN, this.instance.name).id(lease));
 		}
@@ -238,7 +245,7 @@ final class SimulatedStore implements LeaseStore {
 			return CompletableFuture.completedFuture(List.of());
 		}
 		for (Renewal renewal : renewals) {
-			String lease = this.leases.get(renewal.token());
+			String lease = lease(renewal.token());
 			if (lease != null) {
 				this.simulation.record(Event.of(now(), Type.RENEWAL, this.instance.name).id(lease));
 			}

@@ -186,10 +186,15 @@ final class SimulatedUser {
 		Hold hold = lease.hold;
 		String outer = this.holds.putIfAbsent(hold, id);
 		at.open.put(lease, id);
-		at.store.leases.put(hold.token, id);
+		String before = at.store.leases.put(hold.token, id);
+		if (hold.passes > 0 && before != null && outer == null) {
+			record(Type.PASSED_ON, id, (event) -> event.why(before));
+		}
 		long confirmedAt = at.store.confirmedAt(hold.token);
 		if (confirmedAt >= 0 && outer == null) {
-			this.simulation.record(Event.of(confirmedAt, Type.CONFIRMED, at.name).id(id));
+			// What is passed on was confirmed for another one.
+			long since = (hold.passes > 0) ? this.simulation.now() : confirmedAt;
+			this.simulation.record(Event.of(since, Type.CONFIRMED, at.name).id(id));
 		}
 		record(Type.GRANTED, id,
 				(event) -> event.fence(hold.fence).until(at.end(lease)).why((outer != null) ? outer : ""));

@@ -112,7 +112,7 @@ final class Simulation {
 
 	/** One in which nothing happens by itself. */
 	static Simulation idle(Duration handoffTimeout) {
-		return new Simulation(new Plan(new Step.Setup(0, 0, 0, true, false), List.of()), Mutant.NONE, false,
+		return new Simulation(new Plan(new Step.Setup(0, 0, 0, true, false, 0), List.of()), Mutant.NONE, false,
 				handoffTimeout);
 	}
 
@@ -331,7 +331,7 @@ final class Simulation {
 	/** What a token's lease is called; some word if its user has not learnt of it. */
 	String leaseOf(String token) {
 		return this.instances.stream()
-			.map((instance) -> instance.store.leases.get(token))
+			.map((instance) -> instance.store.lease(token))
 			.filter(Objects::nonNull)
 			.findFirst()
 			.orElse("unknown");

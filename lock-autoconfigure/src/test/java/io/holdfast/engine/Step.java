@@ -1,6 +1,7 @@
 package io.holdfast.engine;
 
 import java.lang.reflect.RecordComponent;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -20,13 +21,20 @@ sealed interface Step {
 	 * @param keys how many keys
 	 * @param ordered whether commands of an instance stay in order
 	 * @param jitter whether delays differ
+	 * @param passes how often a lock is passed on within an instance
 	 */
-	record Setup(long seed, int instances, int keys, boolean ordered, boolean jitter) implements Step {
+	record Setup(long seed, int instances, int keys, boolean ordered, boolean jitter, int passes) implements Step {
 
 		@Override
 		public List<Step> simpler() {
-			return this.jitter ? List.of(new Setup(this.seed, this.instances, this.keys, this.ordered, false))
-					: List.of();
+			List<Step> simpler = new ArrayList<>();
+			if (this.jitter) {
+				simpler.add(new Setup(this.seed, this.instances, this.keys, this.ordered, false, this.passes));
+			}
+			if (this.passes > 0) {
+				simpler.add(new Setup(this.seed, this.instances, this.keys, this.ordered, this.jitter, 0));
+			}
+			return simpler;
 		}
 
 	}

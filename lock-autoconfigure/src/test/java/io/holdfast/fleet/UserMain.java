@@ -62,7 +62,8 @@ final class UserMain {
 		return new LeaseEngine(store,
 				new EngineSettings(defaults.waitTime(), defaults.leaseTime(), null, defaults.semaphoreWaitTime(),
 						defaults.semaphoreLeaseTime(), true, HANDOFF_TIMEOUT, defaults.retryInterval(),
-						Duration.ofSeconds(5), defaults.maxWaiters(), defaults.maxWaitersPerKey()));
+						Duration.ofSeconds(5), defaults.maxWaiters(), defaults.maxWaitersPerKey(),
+						defaults.localHandOver()));
 	}
 
 }

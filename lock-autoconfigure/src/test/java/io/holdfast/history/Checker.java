@@ -82,7 +82,8 @@ public final class Checker {
 		this.groups.forEach((group, all) -> {
 			List<Request> holds = all.stream()
 				.filter(Request::isHold)
-				.sorted(Comparator.comparingLong(Request::begin))
+				// What is passed on at once is granted twice in no time.
+				.sorted(Comparator.comparingLong(Request::begin).thenComparingLong(Checker::fence))
 				.toList();
 			judgeOverlaps(group, holds);
 			holds.forEach(this::judgeConfirmation);
@@ -148,6 +149,10 @@ public final class Checker {
 				}
 				request.heldUntil = Math.max(request.heldUntil, event.until());
 				request.validUntil = Math.max(request.validUntil, event.until());
+			}
+			case PASSED_ON -> {
+				Request before = this.requests.get(event.why());
+				request.first = (before != null) ? before.root.first : request;
 			}
 			case CONFIRMED -> request.confirmedAt = event.at();
 			case GRANTED_AGAIN -> request.grantedAgainAt = event.at();
@@ -222,7 +227,7 @@ public final class Checker {
 			long begin = hold.begin();
 			long end = Math.max(hold.holdEnd, hold.retainedUntil);
 			for (Cut cut : cuts) {
-				if (hold.asked.at() <= cut.until() && cut.from() < end) {
+				if (hold.first.asked.at() <= cut.until() && cut.from() < end) {
 					// It may have been granted before, though its user learns of it
 					// later.
 					if (begin < cut.from()) {
@@ -340,7 +345,7 @@ public final class Checker {
 		// What was granted before a loss, though its user learns of it later, is out of
 		// the order.
 		Predicate<Request> sure = (hold) -> cuts.stream()
-			.noneMatch((cut) -> hold.asked.at() <= cut.until() && cut.from() <= hold.begin());
+			.noneMatch((cut) -> hold.first.asked.at() <= cut.until() && cut.from() <= hold.begin());
 		long highest = 0;
 		long highestWhole = 0;
 		for (Request hold : fenced.stream().filter(sure).toList()) {
@@ -353,11 +358,13 @@ public final class Checker {
 			highestWhole = hold.isWhole() ? Math.max(highestWhole, fence) : highestWhole;
 		}
 		// Whoever asks later than another was granted it gets a greater one.
-		List<Request> byAsking = fenced.stream().sorted(Comparator.comparingLong((hold) -> hold.asked.at())).toList();
+		List<Request> byAsking = fenced.stream()
+			.sorted(Comparator.comparingLong((hold) -> hold.first.asked.at()))
+			.toList();
 		int granted = 0;
 		long before = 0;
 		for (Request hold : byAsking) {
-			while (granted < fenced.size() && fenced.get(granted).begin() < hold.asked.at()) {
+			while (granted < fenced.size() && fenced.get(granted).begin() < hold.first.asked.at()) {
 				before = Math.max(before, fence(fenced.get(granted++)));
 			}
 			if (fence(hold) <= before) {
@@ -388,7 +395,7 @@ public final class Checker {
 		}
 		for (Cut cut : cutting(request.group()).filter((event) -> isTakenBy(event, request)).map(Cut::of).toList()) {
 			long most = cut.until() + request.asked.lease();
-			if (request.isHold() && request.begin() < cut.from() && request.grantedAgainAt < cut.from()
+			if (request.isHold() && request.first.begin() < cut.from() && request.grantedAgainAt < cut.from()
 					&& request.holdEnd > most && most <= this.troubles.lastAt()) {
 				violated(3, "held on after it was taken away at " + cut + ": " + request);
 			}
@@ -425,11 +432,11 @@ public final class Checker {
 		// What was released before stands there again, and in the way, but not in that of
 		// what was confirmed.
 		if (all(Type.CONFIRMING).isEmpty() && all(Type.FAILED_OVER).stream()
-			.anyMatch((over) -> over.at() >= request.root.asked.at() && over.at() <= at)) {
+			.anyMatch((over) -> over.at() >= request.root.first.asked.at() && over.at() <= at)) {
 			return true;
 		}
 		return cuts(request.group()).stream()
-			.anyMatch((cut) -> cut.until() >= request.root.asked.at() && cut.from() <= at)
+			.anyMatch((cut) -> cut.until() >= request.root.first.asked.at() && cut.from() <= at)
 				|| this.troubles.happened(Type.SHUT_DOWN, request.asked.by(), Long.MIN_VALUE, at);
 	}
 

@@ -180,6 +180,12 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		/** A grant was confirmed: id. */
 		CONFIRMED,
 
+		/**
+		 * What it is granted next was passed on within its instance, and not granted by
+		 * the store: id; why, the id of the lease before.
+		 */
+		PASSED_ON,
+
 		/** Acquire failed: id; why, a reason or {@code STORE} or {@code LOST}. */
 		REFUSED,
 

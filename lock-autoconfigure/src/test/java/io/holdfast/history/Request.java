@@ -31,6 +31,9 @@ final class Request {
 	/** When replicas had confirmed its grant. */
 	long confirmedAt = NEVER;
 
+	/** Whom the store granted what was passed on to it; itself if nothing was. */
+	Request first = this;
+
 	/** When the store last granted what it had granted before. */
 	long grantedAgainAt = Long.MIN_VALUE;
 

@@ -1,0 +1,21 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+
+/**
+ * How long a lock stays within one instance while others may wait for it: whoever
+ * releases it passes it on to the next here, without the store.
+ *
+ * @param maxCount how often at most after each grant by the store, less than
+ * {@value #STRIDE}; 0 for the strict order of all instances
+ * @param maxTime for how long at most after each grant by the store
+ */
+public record LocalHandOver(int maxCount, Duration maxTime) {
+
+	/** The distance of the fencing tokens of two grants by the store. */
+	public static final int STRIDE = 64;
+
+	/** Every hold is granted by the store. */
+	public static final LocalHandOver NONE = new LocalHandOver(0, Duration.ofMillis(5));
+
+}

@@ -1,0 +1,204 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.ReleaseResult;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * The rules of passing a lock on within an instance, without the store.
+ */
+class LocalHandOverTests extends ScriptedEngine {
+
+	private static final int COUNT = 3;
+
+	@Override
+	EngineSettings settings() {
+		return EngineSettings.defaults().localHandOver(new LocalHandOver(COUNT, Duration.ofMillis(5)));
+	}
+
+	private List<CompletableFuture<LockLease>> waiting(int count, LockRequest request) {
+		List<CompletableFuture<LockLease>> waiting = new ArrayList<>();
+		for (int i = 0; i < count; i++) {
+			waiting.add(this.service.acquireAsync(request));
+		}
+		return waiting;
+	}
+
+	@Test
+	void theNextHereGoesOnWithTheTokenAndAHigherFence() {
+		LockLease lease = granted(REQUEST, 100);
+		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
+		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(second.join().fence()).isEqualTo(101);
+		assertThat(lease.isHeld()).isFalse();
+		assertThat(second.join().isHeld()).isTrue();
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+		second.join().releaseAsync();
+		assertThat(this.store.sent()).containsExactly("release 1");
+	}
+
+	@Test
+	void whoWaitsElsewhereHasATurnAfterSoMany() {
+		LockLease first = granted(REQUEST, 100);
+		List<CompletableFuture<LockLease>> waiting = waiting(COUNT + 1, REQUEST);
+		first.release();
+		for (int i = 0; i < COUNT; i++) {
+			assertThat(waiting.get(i).join().fence()).isEqualTo(101 + i);
+			waiting.get(i).join().releaseAsync();
+		}
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 5");
+		assertThat(waiting.get(COUNT)).isNotDone();
+		this.store.last("release 1 next 5").granted(164, 30_000);
+		assertThat(waiting.get(COUNT).join().fence()).isEqualTo(164);
+	}
+
+	@Test
+	void whoWaitsElsewhereHasATurnAfterSomeTime() {
+		LockLease lease = granted(REQUEST, 100);
+		this.service.acquireAsync(REQUEST);
+		this.store.elapse(5);
+		lease.releaseAsync();
+		assertThat(this.store.sent()).contains("release 1 next 2");
+	}
+
+	@Test
+	void theStoreIsAskedAgainAfterEachGrantOfIts() {
+		LockLease lease = granted(REQUEST, 100);
+		List<CompletableFuture<LockLease>> waiting = waiting(2, REQUEST);
+		this.store.elapse(5);
+		lease.releaseAsync();
+		this.store.last("release 1 next 2").granted(164, 30_000);
+		waiting.get(0).join().release();
+		assertThat(waiting.get(1).join().fence()).isEqualTo(165);
+	}
+
+	@Test
+	void theTokenIsRenewedFurtherAndForWhoeverHasIt() {
+		LockLease lease = granted(REQUEST, 100);
+		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
+		lease.release();
+		this.store.elapse(10_500);
+		this.store.last("renew 1").renewed(true);
+		this.store.elapse(9_900);
+		this.store.last("renew 1").renewed(true);
+		this.store.elapse(9_900);
+		assertThat(second.join().isHeld()).isTrue();
+	}
+
+	@Test
+	void aRenewalThatIsAnsweredAfterThePassingOnCountsForTheNext() {
+		LockRequest brief = REQUEST.leaseTime(Duration.ofSeconds(3));
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(brief);
+		this.store.last("acquire 1").granted(100, 3000);
+		CompletableFuture<LockLease> second = this.service.acquireAsync(brief);
+		this.store.elapse(4);
+		this.engine.keeper.renewNow(this.engine.keeper.holds(), 3000);
+		answer.join().release();
+		this.store.last("renew 1").renewed(true);
+		assertThat(second.join().remaining()).isGreaterThan(Duration.ofMillis(2967));
+	}
+
+	@Test
+	void aLossThatIsToldAfterThePassingOnIsThatOfTheNext() {
+		LockLease lease = granted(REQUEST, 100);
+		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
+		this.engine.keeper.renewNow(this.engine.keeper.holds(), 30_000);
+		lease.release();
+		this.store.last("renew 1").renewed(false);
+		assertThat(second.join().isHeld()).isFalse();
+	}
+
+	@Test
+	void whatIsNotRenewedIsNotPassedOn() {
+		LockLease lease = granted(REQUEST.renewal(false), 100);
+		this.service.acquireAsync(REQUEST);
+		lease.releaseAsync();
+		assertThat(this.store.sent()).contains("release 1 next 2");
+	}
+
+	@Test
+	void nobodyGoesOnWithALeaseWithoutRenewal() {
+		LockLease lease = granted(REQUEST, 100);
+		this.service.acquireAsync(REQUEST.renewal(false));
+		lease.releaseAsync();
+		assertThat(this.store.sent()).contains("release 1 next 2");
+	}
+
+	@Test
+	void nobodyGoesOnWithAnotherLeaseThanWasAskedFor() {
+		LockLease lease = granted(REQUEST, 100);
+		this.service.acquireAsync(REQUEST.leaseTime(Duration.ofSeconds(20)));
+		lease.releaseAsync();
+		assertThat(this.store.sent()).contains("release 1 next 2");
+	}
+
+	@Test
+	void whatWasLostIsNotPassedOn() {
+		LockLease lease = granted(REQUEST, 100);
+		this.engine.keeper.renewNow(this.engine.keeper.holds(), 30_000);
+		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
+		this.store.last("renew 1").renewed(false);
+		lease.releaseAsync();
+		assertThat(second).isNotDone();
+		assertThat(this.store.sent()).contains("acquire 2", "release 1");
+	}
+
+	@Test
+	void whatKeepsOthersOutIsNotPassedOn() {
+		LockLease lease = granted(REQUEST.minHold(Duration.ofMillis(100)), 100);
+		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
+		lease.releaseAsync();
+		assertThat(second).isNotDone();
+		assertThat(this.store.sent()).contains("retain 1 for 100", "acquire 2");
+	}
+
+	@Test
+	void whoHasGivenUpIsPassedOver() {
+		LockLease lease = granted(REQUEST, 100);
+		List<CompletableFuture<LockLease>> waiting = waiting(2, REQUEST);
+		waiting.get(0).cancel(false);
+		lease.release();
+		assertThat(waiting.get(1).join().fence()).isEqualTo(101);
+	}
+
+	@Test
+	void nothingIsPassedOnWhileTheEngineShutsDown() {
+		LockLease lease = granted(REQUEST, 100);
+		this.service.acquireAsync(REQUEST);
+		this.engine.shutDown(Duration.ofSeconds(1));
+		lease.releaseAsync();
+		assertThat(this.store.sent()).contains("release 1");
+	}
+
+	@Test
+	void nothingIsLeft() {
+		LockLease lease = granted(REQUEST, 100);
+		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
+		lease.release();
+		second.join().releaseAsync();
+		this.store.last("release 1").released(true);
+		assertThat(this.engine.isIdle()).isTrue();
+		this.store.sent();
+		this.store.elapse(TimeUnit.MINUTES.toMillis(1));
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+	@Test
+	void whoLooksSeesWhoHasItNow() {
+		LockLease lease = granted(REQUEST, 100);
+		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
+		lease.release();
+		assertThat(this.engine.keeper.holds()).singleElement()
+			.satisfies((hold) -> assertThat(hold.fence).isEqualTo(second.join().fence()));
+	}
+
+}
