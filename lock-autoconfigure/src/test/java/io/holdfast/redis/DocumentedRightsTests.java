@@ -129,6 +129,14 @@ class DocumentedRightsTests {
 	}
 
 	@Test
+	@DisplayName("the line to copy has each of them, and what replicas and grace need")
+	void inOneLine() {
+		assertThat(DocumentedRights.inOneLine().rights()).containsAll(DocumentedRights.ofLeases().rights())
+			.containsAll(DocumentedRights.ofWatching().rights())
+			.contains("+wait", "+info");
+	}
+
+	@Test
 	@DisplayName("F35 with all of them, and without the one that only ends a subscription, there is nothing to tell")
 	void nothingMissing() {
 		for (DocumentedRights rights : List.of(DocumentedRights.ofLeases(),

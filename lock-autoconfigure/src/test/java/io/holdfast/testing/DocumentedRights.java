@@ -48,14 +48,26 @@ public record DocumentedRights(List<String> rights) {
 				: between("with Lettuce, ", " with Jedis"));
 	}
 
-	private static DocumentedRights between(String from, String until) {
-		String page;
+	/**
+	 * All of it, as a line to copy.
+	 * @return the rights
+	 */
+	public static DocumentedRights inOneLine() {
+		String line = page().lines().filter((text) -> text.startsWith("ACL SETUSER ")).findFirst().orElseThrow();
+		return new DocumentedRights(Stream.of(line.split(" ")).filter((word) -> word.matches("[~&+].*")).toList());
+	}
+
+	private static String page() {
 		try {
-			page = Files.readString(PAGE);
+			return Files.readString(PAGE);
 		}
 		catch (IOException ex) {
 			throw new UncheckedIOException(ex);
 		}
+	}
+
+	private static DocumentedRights between(String from, String until) {
+		String page = page();
 		int begin = page.indexOf(from);
 		int end = page.indexOf(until, begin);
 		if (begin < 0 || end < 0) {
