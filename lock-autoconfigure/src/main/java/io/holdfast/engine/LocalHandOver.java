@@ -15,6 +15,12 @@ public record LocalHandOver(int maxCount, Duration maxTime) {
 	/** The distance of the fencing tokens of two grants by the store. */
 	public static final int STRIDE = 64;
 
+	public LocalHandOver {
+		if (maxCount < 0 || maxCount >= STRIDE) {
+			throw new IllegalArgumentException("maxCount must be from 0 to " + (STRIDE - 1) + ": " + maxCount);
+		}
+	}
+
 	/** Every hold is granted by the store. */
 	public static final LocalHandOver NONE = new LocalHandOver(0, Duration.ofMillis(5));
 

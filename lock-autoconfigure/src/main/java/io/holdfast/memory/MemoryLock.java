@@ -9,23 +9,21 @@ import org.jspecify.annotations.Nullable;
 
 import io.holdfast.engine.FleetStore.Place;
 import io.holdfast.engine.FleetStore.Standing;
-import io.holdfast.engine.LeaseStore.AcquireReply;
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
+import io.holdfast.engine.LeaseStore.AcquireReply;
 import io.holdfast.engine.LeaseStore.Ask;
 import io.holdfast.engine.LeaseStore.KeyState;
 import io.holdfast.engine.LeaseStore.ReleaseReply;
-import io.holdfast.engine.Resource;
+import io.holdfast.engine.LocalHandOver;
 import io.holdfast.engine.Resource.Kind;
+import io.holdfast.engine.Resource;
 
 /**
  * A key of locks: who has it exclusively, and its readers and writers, of whom there are
  * none meanwhile. {@link MemoryLeases} sees to it that one command runs at a time.
  */
 final class MemoryLock {
-
-	/** As in Redis: room for grants inside an instance. */
-	private static final long STRIDE = 64;
 
 	private static final long NEVER = Long.MAX_VALUE;
 
@@ -47,7 +45,7 @@ final class MemoryLock {
 	private long queueExpiresAt;
 
 	MemoryLock(MemoryLeases leases, String key) {
-		this(leases, key, new MemoryFence(STRIDE, leases.now()));
+		this(leases, key, new MemoryFence(LocalHandOver.STRIDE, leases.now()));
 	}
 
 	private MemoryLock(MemoryLeases leases, String key, MemoryFence fence) {

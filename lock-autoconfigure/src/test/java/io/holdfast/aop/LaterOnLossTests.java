@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 import io.holdfast.LeaseLostException;
@@ -194,7 +195,7 @@ class LaterOnLossTests {
 		@DistributedLock(name = "interrupt-body", onLoss = OnLoss.INTERRUPT)
 		CompletableFuture<String> sleeping() throws InterruptedException {
 			begin("");
-			Thread.sleep(60_000);
+			new CountDownLatch(1).await(1, TimeUnit.MINUTES);
 			return new CompletableFuture<>();
 		}
 

@@ -2,6 +2,8 @@ package io.holdfast.aop;
 
 import java.io.IOException;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.LeaseLostException;
@@ -111,7 +113,7 @@ class OnLossTests {
 	void interruptingCause() {
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.shop.interrupting(() -> {
 			lose("interrupt");
-			Thread.sleep(60_000);
+			new CountDownLatch(1).await(1, TimeUnit.MINUTES);
 			return "done";
 		})).withCauseInstanceOf(InterruptedException.class);
 	}
@@ -121,7 +123,7 @@ class OnLossTests {
 	void lostBefore() {
 		this.context.locks().releasing(Outcome.LOST);
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.shop.interrupting(() -> {
-			Thread.sleep(60_000);
+			new CountDownLatch(1).await(1, TimeUnit.MINUTES);
 			return "done";
 		})).withCauseInstanceOf(InterruptedException.class);
 	}
@@ -173,7 +175,7 @@ class OnLossTests {
 			assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.shop.interruptingToo(() -> {
 				lose("too");
 				lose("interrupt");
-				Thread.sleep(60_000);
+				new CountDownLatch(1).await(1, TimeUnit.MINUTES);
 				return "inner";
 			})).withMessageContaining("'too'");
 			assertThat(Thread.currentThread().isInterrupted()).isTrue();

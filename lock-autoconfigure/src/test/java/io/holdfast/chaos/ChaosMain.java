@@ -8,7 +8,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 import io.holdfast.HoldfastException;
@@ -21,8 +20,11 @@ import io.holdfast.history.Event;
 import io.holdfast.history.Event.Type;
 import io.holdfast.history.HistoryFile;
 import io.holdfast.testing.TestApplication;
+import org.awaitility.core.ConditionTimeoutException;
 
 import org.springframework.context.ConfigurableApplicationContext;
+
+import static org.awaitility.Awaitility.await;
 
 /**
  * Main class of a child JVM: an instance whose threads use locks and semaphores until it
@@ -99,15 +101,14 @@ final class ChaosMain {
 		}
 	}
 
-	private static boolean isIdleSoon(LockService locks) throws InterruptedException {
-		long deadline = System.nanoTime() + PATIENCE.toNanos();
-		while (!Idleness.of(locks)) {
-			if (System.nanoTime() > deadline) {
-				return false;
-			}
-			TimeUnit.MILLISECONDS.sleep(20);
+	private static boolean isIdleSoon(LockService locks) {
+		try {
+			await("all forgotten").atMost(PATIENCE).until(() -> Idleness.of(locks));
+			return true;
 		}
-		return true;
+		catch (ConditionTimeoutException ex) {
+			return false;
+		}
 	}
 
 	private static Event left(String name, String what) {

@@ -14,6 +14,9 @@ import io.holdfast.history.Event;
 import io.holdfast.history.Event.Type;
 import io.holdfast.testing.ChildJvm;
 import io.holdfast.testing.FaultProxy;
+import org.awaitility.core.ConditionTimeoutException;
+
+import static org.awaitility.Awaitility.await;
 
 /**
  * Where one instance runs after the other, all of them behind one proxy.
@@ -149,11 +152,13 @@ final class Place implements AutoCloseable {
 	}
 
 	/** Soon, unless nobody asks for anything. */
-	private void awaitCut(int before) throws InterruptedException {
-		for (int i = 0; i < 200 && this.proxy.cuts() == before; i++) {
-			TimeUnit.MILLISECONDS.sleep(10);
+	private void awaitCut(int before) {
+		try {
+			await("a connection cut").atMost(Duration.ofSeconds(2)).until(() -> this.proxy.cuts() > before);
 		}
-		this.proxy.pass();
+		catch (ConditionTimeoutException ex) {
+			this.proxy.pass();
+		}
 	}
 
 	void tell(String what) {
