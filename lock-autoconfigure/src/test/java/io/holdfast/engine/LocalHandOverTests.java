@@ -12,6 +12,7 @@ import io.holdfast.ReleaseResult;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 /**
  * The rules of passing a lock on within an instance, without the store.
@@ -190,6 +191,15 @@ class LocalHandOverTests extends ScriptedEngine {
 		this.store.sent();
 		this.store.elapse(TimeUnit.MINUTES.toMillis(1));
 		assertThat(this.store.sent()).isEmpty();
+	}
+
+	@Test
+	void noFenceIsGivenTwice() {
+		Duration time = Duration.ofMillis(5);
+		assertThat(new LocalHandOver(LocalHandOver.STRIDE - 1, time).maxCount()).isEqualTo(63);
+		assertThatIllegalArgumentException().isThrownBy(() -> new LocalHandOver(LocalHandOver.STRIDE, time))
+			.withMessageContaining("from 0 to 63: 64");
+		assertThatIllegalArgumentException().isThrownBy(() -> new LocalHandOver(-1, time));
 	}
 
 	@Test
