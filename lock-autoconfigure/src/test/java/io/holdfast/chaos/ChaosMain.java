@@ -7,7 +7,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 import io.holdfast.HoldfastException;
@@ -57,9 +59,10 @@ final class ChaosMain {
 		new Stalls(() -> {
 		}, (from, until) -> history.write(Event.of(from, Type.PAUSED, name).until(until))).start();
 		List<Thread> users = new ArrayList<>();
+		Map<String, String> byToken = new ConcurrentHashMap<>();
 		for (int i = 0; i < threads; i++) {
 			users.add(new Thread(new ChaosUser(name, "u" + i, new Random(random.nextLong()), locks, semaphores, history,
-					goesOn::get)));
+					byToken, goesOn::get)));
 		}
 		users.forEach(Thread::start);
 		System.out.println("ready");

@@ -1,6 +1,7 @@
 package io.holdfast.chaos;
 
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
@@ -20,6 +21,7 @@ import io.holdfast.LockLease;
 import io.holdfast.LockService;
 import io.holdfast.NotAcquiredException;
 import io.holdfast.SemaphoreService;
+import io.holdfast.engine.Origin;
 import io.holdfast.history.Event;
 import io.holdfast.history.Event.Mode;
 import io.holdfast.history.Event.Type;
@@ -54,16 +56,20 @@ final class ChaosUser implements Runnable {
 
 	private final BooleanSupplier goesOn;
 
+	/** Which request of this instance was granted by a token last. */
+	private final Map<String, String> byToken;
+
 	private int asked;
 
 	ChaosUser(String instance, String name, Random random, LockService locks, SemaphoreService semaphores,
-			HistoryFile history, BooleanSupplier goesOn) {
+			HistoryFile history, Map<String, String> byToken, BooleanSupplier goesOn) {
 		this.instance = instance;
 		this.name = name;
 		this.random = random;
 		this.locks = locks;
 		this.semaphores = semaphores;
 		this.history = history;
+		this.byToken = byToken;
 		this.goesOn = goesOn;
 	}
 
@@ -166,6 +172,9 @@ final class ChaosUser implements Runnable {
 	private Grant granted(Wish wish, String id, Lease lease, @Nullable Grant outer) {
 		long now = System.nanoTime();
 		Grant grant = new Grant(id, lease, new AtomicLong(now + lease.remaining().toNanos()));
+		if (outer == null) {
+			Origin.of(lease).forEach((origin) -> granted(id(wish, id, origin.key()), origin, now));
+		}
 		for (String key : wish.keys()) {
 			long fence = fence(lease, key);
 			boolean entered = outer != null && fence == fence(outer.lease, key);
@@ -174,6 +183,13 @@ final class ChaosUser implements Runnable {
 		}
 		lease.onLost(() -> lost(wish, grant));
 		return grant;
+	}
+
+	private void granted(String id, Origin origin, long now) {
+		String before = this.byToken.put(origin.token(), id);
+		if (before != null && origin.passes() > 0) {
+			write(now, Type.PASSED_ON, id, (event) -> event.why(before));
+		}
 	}
 
 	private void lost(Wish wish, Grant grant) {

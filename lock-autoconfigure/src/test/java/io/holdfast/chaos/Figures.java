@@ -22,6 +22,8 @@ final class Figures {
 
 	private long granted;
 
+	private long passedOn;
+
 	private final Map<String, Long> refused = new TreeMap<>();
 
 	private long lost;
@@ -47,6 +49,7 @@ final class Figures {
 					this.withoutGrant = Math.max(this.withoutGrant, event.at() - Math.min(before, event.at()));
 					before = event.at();
 				}
+				case PASSED_ON -> this.passedOn++;
 				case REFUSED -> this.refused.merge(event.why(), 1L, Long::sum);
 				case LOST -> this.lost++;
 				case CRASHED -> this.killed++;
@@ -76,16 +79,16 @@ final class Figures {
 		return """
 				rounds               %d
 				asked                %d
-				granted              %d
+				granted              %d, of which passed on within an instance %d
 				refused              %s
 				lost                 %d
 				killed               %d
 				faults               %d %s
 				violations           %d
 				longest without any grant, in ms: %d
-				""".formatted(this.rounds, this.asked, this.granted, this.refused, this.lost, this.killed,
-				this.faults.values().stream().mapToLong(Long::longValue).sum(), this.faults, this.violations,
-				TimeUnit.NANOSECONDS.toMillis(this.withoutGrant));
+				""".formatted(this.rounds, this.asked, this.granted, this.passedOn, this.refused, this.lost,
+				this.killed, this.faults.values().stream().mapToLong(Long::longValue).sum(), this.faults,
+				this.violations, TimeUnit.NANOSECONDS.toMillis(this.withoutGrant));
 	}
 
 }

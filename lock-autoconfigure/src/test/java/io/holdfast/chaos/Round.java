@@ -16,9 +16,11 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
 import java.util.stream.Stream;
 
 import io.holdfast.chaos.Fault.Kind;
+import io.holdfast.engine.LocalHandOver;
 import io.holdfast.history.Checker;
 import io.holdfast.history.Event;
 import io.holdfast.history.Event.Type;
@@ -52,7 +54,10 @@ final class Round {
 	private static final List<String> PROPERTIES = List.of("holdfast.redis.fail-over-grace=true",
 			"holdfast.redis.longest-lease=" + Wish.LONGEST_LEASE.toMillis() + "ms", "holdfast.lock.lease-time=3s",
 			"holdfast.semaphore.lease-time=3s", "holdfast.wake-up.handoff-timeout=" + HANDOFF.toMillis() + "ms",
-			"logging.level.root=ERROR");
+			"holdfast.lock.local-hand-over.max-time=200ms", "logging.level.root=ERROR");
+
+	/** How often what is released is passed on within an instance: all, some, none. */
+	private static final List<Integer> PASSES = List.of(LocalHandOver.STRIDE - 1, 4, 0);
 
 	private static final String KEY_PREFIX = "chaos:";
 
@@ -96,7 +101,10 @@ final class Round {
 	 * {@code target/chaos}
 	 */
 	List<String> run(Servers servers, Figures figures) throws Exception {
-		List<String> properties = Stream.concat(servers.properties().stream(), PROPERTIES.stream()).toList();
+		String passes = "holdfast.lock.local-hand-over.max-count=" + PASSES.get(Math.floorMod(this.seed / 2, 3));
+		List<String> properties = Stream.of(servers.properties().stream(), PROPERTIES.stream(), Stream.of(passes))
+			.flatMap(Function.identity())
+			.toList();
 		List<Place> places = new ArrayList<>();
 		try (Operator operator = new Operator(servers, KEY_PREFIX, properties, this.seen::add, this.everybody::add);
 				Stalls stalls = new Stalls(operator::look, this::stalled)) {

@@ -36,7 +36,8 @@ record Wish(Mode mode, List<String> keys, int permits, Face face, int waitMillis
 	static final List<String> SEMAPHORES = List.of("s", "t");
 
 	static Wish random(Random random) {
-		int leaseMillis = 2000 + random.nextInt((int) LONGEST_LEASE.toMillis() - 2000);
+		// Only what is wanted for equally long is passed on.
+		int leaseMillis = oneIn(3, random) ? 2500 : (int) LONGEST_LEASE.toMillis();
 		int waitMillis = oneIn(5, random) ? 0 : 100 + random.nextInt(4000);
 		int holdMillis = oneIn(40, random) ? random.nextInt(3 * leaseMillis) : random.nextInt(30);
 		Face face = Face.values()[random.nextInt(Face.values().length)];
