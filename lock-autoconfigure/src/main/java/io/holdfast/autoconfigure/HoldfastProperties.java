@@ -163,6 +163,11 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 				this.redis.failOverGrace() ? this.redis.longestLease() : null, replicas);
 	}
 
+	/** The longest lease that will be granted; {@code null} if no lease is refused. */
+	@Nullable Duration longestLease() {
+		return (this.backend == Backend.REDIS) ? storeOptions().longestLease() : null;
+	}
+
 	OptimisticTransactions.Options optimisticOptions() {
 		return new OptimisticTransactions.Options(this.optimistic.maxAttempts(), this.optimistic.maxTime(),
 				this.optimistic.backOff());
