@@ -200,6 +200,20 @@ final class History {
 		return all(Type.LIMIT).stream().filter((event) -> ("semaphore " + event.key()).equals(group)).toList();
 	}
 
+	/**
+	 * Whether a limit that was set may be in force, whatever was set after it: another
+	 * server took over, and nothing was set since.
+	 */
+	private boolean isBack(List<Event> limits, long set, long from, long until) {
+		return all(Type.FAILED_OVER).stream()
+			.filter((over) -> set <= over.at() && over.at() <= until)
+			.anyMatch((over) -> limits.stream()
+				.filter((limit) -> limit.at() >= over.at())
+				.mapToLong(Event::until)
+				.min()
+				.orElse(Long.MAX_VALUE) >= from);
+	}
+
 	/** All limits that may have been in force at some time. */
 	List<Long> limitsBetween(String group, long from, long until, long asked) {
 		List<Event> limits = limits(group);
@@ -211,7 +225,7 @@ final class History {
 		long value = -1;
 		for (int i = 0; i <= limits.size(); i++) {
 			long ends = (i < limits.size()) ? Math.max(limits.get(i).until(), limits.get(i).at()) : Long.MAX_VALUE;
-			if (since <= until && from <= ends) {
+			if (since <= until && (from <= ends || isBack(limits, since, from, until))) {
 				inForce.add((value < 0) ? asked : value);
 			}
 			if (i < limits.size()) {
