@@ -322,6 +322,15 @@ public interface LeaseStore extends AutoCloseable {
 		void handedOver(Resource resource, String token, long fence, long ttlMillis);
 
 		/**
+		 * Others want what a token of this instance holds. Told of tokens with a number
+		 * that begins with 0 only, and whenever somebody asks before whom nobody waits.
+		 * @param resource what
+		 * @param token the token that holds it
+		 */
+		default void wanted(Resource resource, String token) {
+		}
+
+		/**
 		 * Somebody wants to know what this instance holds and waits for; see
 		 * {@link InstanceStore#ask}.
 		 * @param report names the report

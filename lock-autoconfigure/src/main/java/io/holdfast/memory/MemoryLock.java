@@ -3,6 +3,7 @@ package io.holdfast.memory;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 import org.jspecify.annotations.Nullable;
@@ -26,6 +27,9 @@ import io.holdfast.engine.Resource;
 final class MemoryLock {
 
 	private static final long NEVER = Long.MAX_VALUE;
+
+	/** Tokens whose instance wants to be told when others want what they hold. */
+	private static final Pattern TOLD = Pattern.compile("[0-9a-f]{32}:0[0-9]+");
 
 	private final MemoryLeases leases;
 
@@ -81,6 +85,11 @@ final class MemoryLock {
 		if (ask.token().equals(this.owner)) {
 			this.queue.removeIf((queued) -> queued.token().equals(ask.token()));
 			return lengthen(ask.leaseMillis());
+		}
+		if (this.owner != null && TOLD.matcher(this.owner).matches()
+				&& (this.queue.isEmpty() || this.queue.get(0).token().equals(ask.token()))) {
+			// Who is behind others need not say so, as they have done it.
+			this.leases.tellWanted(this.resource, this.owner);
 		}
 		if (enqueue) {
 			enqueue(new Queued(ask.token(), ask.claimMillis(), polls), this.queue.size());

@@ -31,6 +31,12 @@ if ttl == -1 and heal > 0 then
   redis.call('PEXPIRE', lockKey, integer(heal))
   ttl = heal
 end
+-- Who is behind others in the queue need not have the owner told, as they have done it.
+local told = owner and string.find(owner, ':0', 1, true) and instanceOf(owner)
+if told and (#queue == 0 or find(token) == 1) then
+  -- Its instance may keep the lock without a holder. It hears of this later, too, when somebody asks again.
+  redis.pcall('PUBLISH', channelPrefix .. told, 'W ' .. owner .. ' ' .. userKey)
+end
 if ARGV[5] == '1' then
   enqueue(token, claim, mode)
 end

@@ -84,6 +84,38 @@ public abstract class LeaseStoreContract extends StoreContract {
 	}
 
 	@Test
+	@DisplayName("an owner that wants to be told learns that others want the key, from whoever is first of them")
+	void tellsOwnerThatOthersWantIt() {
+		granted(this.a.acquire("01"));
+		busy(this.b.attempt(lock(KEY), Ask.forLock(this.b.token("1"), LEASE, CLAIM)));
+		await().until(() -> this.a.wanted.size() == 1);
+		busy(this.b.acquire("2"));
+		await().until(() -> this.a.wanted.size() == 2);
+		busy(this.b.acquire("3"));
+		busy(this.b.acquire("2"));
+		await().until(() -> this.a.wanted.size() == 3);
+		assertThat(this.a.wanted).containsOnly(KEY + " " + this.a.token("01"));
+		this.a.release("01");
+		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("2"));
+	}
+
+	@Test
+	@DisplayName("an owner that does not want to be told is not, nor is one that is no instance")
+	void tellsNobodyElseThatOthersWantIt() {
+		granted(this.a.acquire("10"));
+		busy(this.b.acquire("1"));
+		this.b.release("1");
+		this.a.release("10");
+		putForeign("foreign", "0123:01", Duration.ofMillis(LEASE));
+		Ask another = Ask.forLock(this.b.token("2"), LEASE, CLAIM);
+		assertThat(busy(this.b.acquire(lock("foreign"), another)).foreign()).isTrue();
+		granted(this.a.acquire("01"));
+		busy(this.b.acquire("3"));
+		await().until(() -> !this.a.wanted.isEmpty());
+		assertThat(this.a.wanted).containsOnly(KEY + " " + this.a.token("01"));
+	}
+
+	@Test
 	@DisplayName("two keys do not matter to each other")
 	void keysAreIndependent() {
 		granted(this.a.acquire("1"));

@@ -125,7 +125,7 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 	}
 
 	private static String number(String token) {
-		return token.substring(token.indexOf(':') + 1);
+		return String.valueOf(Tokens.number(token));
 	}
 
 	@Override

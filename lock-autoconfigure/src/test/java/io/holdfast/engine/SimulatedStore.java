@@ -123,6 +123,11 @@ final class SimulatedStore implements LeaseStore {
 			}
 
 			@Override
+			public void wanted(Resource resource, String token) {
+				SimulatedStore.this.connection.wakeUp(() -> wakeUps.wanted(resource, token));
+			}
+
+			@Override
 			public void reportWanted(String report) {
 				SimulatedStore.this.connection.wakeUp(() -> wakeUps.reportWanted(report));
 			}
