@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 import io.holdfast.engine.EngineObserver.HoldEnd;
+import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.LeaseStore.Ask;
 import io.holdfast.engine.LeaseStore.Renewal;
 import io.holdfast.engine.Resource.Kind;
@@ -66,6 +67,9 @@ final class Hold {
 	/** How often it was passed on here since the store granted it to its token. */
 	final int passes;
 
+	/** How many fences the store left for that, its own included. */
+	private final int fences;
+
 	/** When the store granted it to its token. */
 	final long storedAt;
 
@@ -95,10 +99,12 @@ final class Hold {
 
 	private boolean told;
 
-	Hold(Waiter waiter, long fence, long sentAt, long ttlMillis, long now) {
+	Hold(Waiter waiter, Granted granted, long sentAt, long now) {
+		long ttlMillis = granted.ttlMillis();
 		this.gate = waiter.gate;
 		this.token = waiter.token;
-		this.fence = fence;
+		this.fence = granted.fence();
+		this.fences = granted.fences();
 		this.owner = waiter.owner;
 		this.demand = waiter.demand;
 		this.watch = waiter.watch;
@@ -119,6 +125,7 @@ final class Hold {
 		this.gate = waiter.gate;
 		this.token = before.token;
 		this.fence = before.fence + 1;
+		this.fences = before.fences;
 		this.owner = waiter.owner;
 		this.demand = waiter.demand;
 		this.watch = waiter.watch;
@@ -157,7 +164,7 @@ final class Hold {
 	 * message that others want it may have been lost.
 	 */
 	boolean isWorthKeeping(long now) {
-		return !this.wanted && Tokens.isTold(this.token) && this.passes < LocalHandOver.STRIDE - 1
+		return !this.wanted && Tokens.isTold(this.token) && this.passes < this.fences - 1
 				&& now - this.storedAt < EngineSettings.LONGEST_KEPT.toNanos() && this.renewAt - now > 0
 				&& isSound(now);
 	}

@@ -251,7 +251,7 @@ final class Waiter implements Acquisition {
 		this.wanted |= this.busy || way != HandOver.ASKED_AGAIN;
 		long now = this.engine.now();
 		if (sentAt + Hold.validity(granted.ttlMillis()) - now > 0) {
-			grant(new Hold(this, granted.fence(), sentAt, granted.ttlMillis(), now), way);
+			grant(new Hold(this, granted, sentAt, now), way);
 		}
 		else {
 			ask();
@@ -314,7 +314,7 @@ final class Waiter implements Acquisition {
 		long now = this.engine.now();
 		long left = since + Hold.validity(ttlMillis) - now;
 		if (left > TimeUnit.MILLISECONDS.toNanos(ttlMillis) / 3) {
-			grant(new Hold(this, fence, since, ttlMillis, now), HandOver.WOKEN_UP);
+			grant(new Hold(this, new Granted(fence, ttlMillis), since, now), HandOver.WOKEN_UP);
 		}
 		else {
 			ask();

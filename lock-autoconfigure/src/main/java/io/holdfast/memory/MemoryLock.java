@@ -28,6 +28,9 @@ final class MemoryLock {
 
 	private static final long NEVER = Long.MAX_VALUE;
 
+	/** For those who may keep a lock that nobody else wants, and take it again. */
+	private static final int TOLD_FENCES = 1024;
+
 	/** Tokens whose instance wants to be told when others want what they hold. */
 	private static final Pattern TOLD = Pattern.compile("[0-9a-f]{32}:0[0-9]+");
 
@@ -81,6 +84,11 @@ final class MemoryLock {
 		}
 		if (isFree() && this.leases.grace() == 0) {
 			own(ask.token(), ask.leaseMillis());
+			if (TOLD.matcher(ask.token()).matches()) {
+				Granted granted = new Granted(this.fence.last(), ttl(), TOLD_FENCES);
+				this.fence.leave(TOLD_FENCES);
+				return granted;
+			}
 		}
 		if (ask.token().equals(this.owner)) {
 			this.queue.removeIf((queued) -> queued.token().equals(ask.token()));

@@ -74,6 +74,35 @@ public abstract class LeaseStoreContract extends StoreContract {
 	}
 
 	@Test
+	@DisplayName("who may keep a lock that nobody wants has more fences to give, whatever is answered when")
+	void leavesFencesForThoseWhoKeepIt() {
+		Granted first = granted(this.a.acquire("01"));
+		assertThat(first.fences()).isEqualTo(1024);
+		Granted again = granted(this.a.acquire("01"));
+		assertThat(again.fence()).isGreaterThanOrEqualTo(first.fence());
+		assertThat(again.fence() + again.fences()).isEqualTo(first.fence() + first.fences());
+		this.a.release("01");
+		Granted next = granted(this.b.acquire("1"));
+		assertThat(next.fence()).isGreaterThanOrEqualTo(first.fence() + first.fences());
+		assertThat(next.fences()).isEqualTo(64);
+	}
+
+	@Test
+	@DisplayName("who has waited for a lock has as many fences as all, as others may wait behind")
+	void leavesFewFencesForThoseWhoWaited() {
+		Granted first = granted(this.a.acquire("1"));
+		busy(this.b.acquire("01"));
+		this.a.release("1");
+		WakeUp wakeUp = this.b.awaitWakeUp();
+		assertThat(wakeUp.fence()).isGreaterThanOrEqualTo(first.fence() + first.fences());
+		Granted asked = granted(this.b.acquire("01"));
+		assertThat(asked.fence()).isEqualTo(wakeUp.fence());
+		assertThat(asked.fences()).isEqualTo(64);
+		this.b.release("01");
+		assertThat(granted(this.a.acquire("2")).fence()).isGreaterThanOrEqualTo(wakeUp.fence() + 64);
+	}
+
+	@Test
 	@DisplayName("whoever comes second learns the owner's time and fence")
 	void tellsBusy() {
 		Granted granted = granted(this.a.acquire("1"));

@@ -283,6 +283,10 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 			this.answer.complete(this.line.startsWith("release") ? new ReleaseReply(true, granted) : granted);
 		}
 
+		void granted(long fence, long ttlMillis, int fences) {
+			this.answer.complete(new Granted(fence, ttlMillis, fences));
+		}
+
 		void busy(long ownerTtlMillis, long fence) {
 			busy(ownerTtlMillis, fence, false);
 		}

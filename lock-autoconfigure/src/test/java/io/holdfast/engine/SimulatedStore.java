@@ -194,8 +194,8 @@ final class SimulatedStore implements LeaseStore {
 			this.simulation.record(Event.of(now(), Type.GRANTED_AGAIN, this.instance.name).id(lease));
 		}
 		return switch (this.simulation.mutant) {
-			case OLD_FENCE -> new Granted(64, granted.ttlMillis());
-			case SHORT_LEASE, NO_END -> new Granted(granted.fence(), ask.leaseMillis());
+			case OLD_FENCE -> new Granted(64, granted.ttlMillis(), granted.fences());
+			case SHORT_LEASE, NO_END -> new Granted(granted.fence(), ask.leaseMillis(), granted.fences());
 			default -> reply;
 		};
 	}
