@@ -413,6 +413,11 @@ public final class RedisLeaseStore implements LeaseStore {
 		}
 
 		@Override
+		public void wanted(Resource resource, String token) {
+			this.wakeUps.wanted(resource, token);
+		}
+
+		@Override
 		public void reportWanted(String report) {
 			this.wakeUps.reportWanted(report);
 		}
