@@ -12,6 +12,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.Lock;
 import java.util.function.BiFunction;
 import java.util.function.Function;
+import java.util.stream.Stream;
 
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreRequest;
@@ -51,11 +52,10 @@ import org.springframework.util.Assert;
 enum ContenderType {
 
 	/** Locks of an application, taken by its {@link LockService}. */
-	HOLDFAST("Holdfast", "bench:", Set.of(), (redis, lease) -> {
-		ConfigurableApplicationContext application = application(redis, lease);
-		LockService locks = application.getBean(LockService.class);
-		return Contender.of((key) -> locks.acquire(key)::close, application::close);
-	}),
+	HOLDFAST("Holdfast", "bench:", Set.of(), (redis, lease) -> holdfast(redis, lease)),
+
+	HOLDFAST_WARM("Holdfast, kept warm", "bench:", Set.of(),
+			(redis, lease) -> holdfast(redis, lease, "holdfast.lock.keep-warm=50ms")),
 
 	R_LOCK("RLock", "", Set.of(), (redis, lease) -> {
 		RedissonClient client = redisson(redis, lease);
@@ -151,9 +151,17 @@ enum ContenderType {
 		return this.opening.apply(redis, lease);
 	}
 
-	private static ConfigurableApplicationContext application(RedisAddress redis, Duration lease) {
-		return TestApplication.start(redis.host(), redis.port(), "bench:", List.of("holdfast.lock.wait-time=-1",
-				"holdfast.lock.lease-time=" + lease, "holdfast.semaphore.lease-time=" + lease));
+	private static ConfigurableApplicationContext application(RedisAddress redis, Duration lease,
+			String... properties) {
+		Stream<String> all = Stream.concat(Stream.of("holdfast.lock.wait-time=-1", "holdfast.lock.lease-time=" + lease,
+				"holdfast.semaphore.lease-time=" + lease), Stream.of(properties));
+		return TestApplication.start(redis.host(), redis.port(), "bench:", all.toList());
+	}
+
+	private static Contender holdfast(RedisAddress redis, Duration lease, String... properties) {
+		ConfigurableApplicationContext application = application(redis, lease, properties);
+		LockService locks = application.getBean(LockService.class);
+		return Contender.of((key) -> locks.acquire(key)::close, application::close);
 	}
 
 	private static Contender holdfastPermits(RedisAddress redis, Duration lease, boolean fair) {

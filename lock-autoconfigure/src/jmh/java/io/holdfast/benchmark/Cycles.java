@@ -40,11 +40,18 @@ record Cycles(String name, String description, List<ContenderType> contenders, L
 				List.of(ContenderType.R_LOCK, ContenderType.LETTUCE), 1, threads, 100, 1);
 	}
 
+	static Cycles again() {
+		return new Cycles(
+				"again", "1 thread, one key again and again", List.of(ContenderType.HOLDFAST_WARM,
+						ContenderType.HOLDFAST, ContenderType.R_LOCK, ContenderType.LETTUCE),
+				List.of(ContenderType.R_LOCK, ContenderType.LETTUCE), 1, 1, 1, 1);
+	}
+
 	static Cycles oneKey(int jvms, int threads) {
 		return new Cycles("one-key-" + ((jvms == 1) ? threads : jvms + "x" + threads),
 				((jvms == 1) ? "" : jvms + " JVMs with ") + threads + " threads, all want one key",
-				List.of(ContenderType.HOLDFAST, ContenderType.R_LOCK, ContenderType.R_FAIR_LOCK,
-						ContenderType.REGISTRY_SPIN, ContenderType.REGISTRY_PUBSUB),
+				List.of(ContenderType.HOLDFAST, ContenderType.HOLDFAST_WARM, ContenderType.R_LOCK,
+						ContenderType.R_FAIR_LOCK, ContenderType.REGISTRY_SPIN, ContenderType.REGISTRY_PUBSUB),
 				List.of(ContenderType.R_LOCK, ContenderType.REGISTRY_SPIN), jvms, threads, 0, 1);
 	}
 

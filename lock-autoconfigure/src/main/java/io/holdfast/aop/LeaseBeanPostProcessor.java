@@ -1,6 +1,7 @@
 package io.holdfast.aop;
 
 import java.lang.reflect.Method;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
@@ -74,6 +75,8 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 
 	private Supplier<@Nullable MethodObserver> observer = () -> null;
 
+	private Supplier<@Nullable Duration> longestLease = () -> null;
+
 	private volatile boolean orderChecked;
 
 	/**
@@ -83,7 +86,8 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	 * @param semaphores gives the semaphore service, likewise
 	 */
 	public LeaseBeanPostProcessor(Supplier<LockService> locks, Supplier<SemaphoreService> semaphores) {
-		PlanReader reader = new PlanReader((text) -> this.resolver.resolveStringValue(text), this.delegates);
+		PlanReader reader = new PlanReader((text) -> this.resolver.resolveStringValue(text), this.delegates,
+				() -> this.longestLease.get());
 		Declarations<Semaphore, Plan<SemaphoreRequest>> limited = new Declarations<>(Semaphore.class,
 				reader::semaphore);
 		Declarations<DistributedLock, Plan<LockRequest>> locked = new Declarations<>(DistributedLock.class,
@@ -105,6 +109,15 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	 */
 	public void setMethodObserver(Supplier<@Nullable MethodObserver> observer) {
 		this.observer = observer;
+	}
+
+	/**
+	 * Refuse annotations with a longer lease than will be granted.
+	 * @param longestLease gives the longest one, or {@code null} if there is no such
+	 * bound; asked when a bean with a lease time of its own comes
+	 */
+	public void setLongestLease(Supplier<@Nullable Duration> longestLease) {
+		this.longestLease = longestLease;
 	}
 
 	@Override

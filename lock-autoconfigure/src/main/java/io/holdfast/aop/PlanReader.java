@@ -1,7 +1,9 @@
 package io.holdfast.aop;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.function.Function;
+import java.util.function.Supplier;
 
 import io.holdfast.LockMode;
 import io.holdfast.LockNotAcquiredException;
@@ -36,19 +38,25 @@ final class PlanReader {
 
 	private final StandardEvaluationContext delegates;
 
+	private final Supplier<@Nullable Duration> longestLease;
+
 	/**
 	 * Create the reader.
 	 * @param resolver resolves placeholders
 	 * @param delegates how expressions find beans and types
+	 * @param longestLease gives the longest lease that will be granted, {@code null} if
+	 * there is no such bound
 	 */
-	PlanReader(StringValueResolver resolver, StandardEvaluationContext delegates) {
+	PlanReader(StringValueResolver resolver, StandardEvaluationContext delegates,
+			Supplier<@Nullable Duration> longestLease) {
 		this.resolver = resolver;
 		this.delegates = delegates;
+		this.longestLease = longestLease;
 	}
 
 	Plan<LockRequest> lock(Declaration<DistributedLock> declaration) {
 		Attributes attributes = new Attributes(declaration, this.resolver);
-		Times times = Times.of(attributes);
+		Times times = Times.of(attributes, this.longestLease);
 		LockMode mode = attributes.plain().getEnum("mode", LockMode.class);
 		String purpose = purpose(attributes);
 		Function<LockRequest, LockRequest> terms = (request) -> times.applyTo(request.mode(mode).name(purpose));
@@ -62,7 +70,7 @@ final class PlanReader {
 		Attributes attributes = new Attributes(declaration, this.resolver);
 		int limit = limit(attributes);
 		int permits = permits(attributes, limit);
-		Times times = Times.of(attributes);
+		Times times = Times.of(attributes, this.longestLease);
 		Boolean fair = attributes.bool("fair");
 		SemaphoreRequest request = times
 			.applyTo(SemaphoreRequest.of("example", limit).permits(permits).name(purpose(attributes)));

@@ -2,6 +2,7 @@ package io.holdfast.aop;
 
 import java.time.Duration;
 import java.util.function.BiFunction;
+import java.util.function.Supplier;
 
 import io.holdfast.LockRequest;
 import io.holdfast.SemaphoreRequest;
@@ -30,11 +31,13 @@ record Times(@Nullable Duration waitTime, @Nullable Duration leaseTime, @Nullabl
 	/**
 	 * Read an annotation's times.
 	 * @param attributes its attributes
+	 * @param longestLease gives the longest lease that will be granted, {@code null} if
+	 * there is no such bound
 	 * @return the times
 	 * @throws InvalidDeclarationException if one is out of its bounds, or they cannot be
 	 * kept together
 	 */
-	static Times of(Attributes attributes) {
+	static Times of(Attributes attributes, Supplier<@Nullable Duration> longestLease) {
 		Duration leaseTime = bounded(attributes, "leaseTime", LockRequest::leaseTime,
 				"Write a time from 100ms to 365d, or leave it out for the default");
 		Duration maxHold = bounded(attributes, "maxHold", LockRequest::maxHold,
@@ -44,7 +47,21 @@ record Times(@Nullable Duration waitTime, @Nullable Duration leaseTime, @Nullabl
 		Times times = new Times(wait(attributes), leaseTime, maxHold, minHold,
 				attributes.plain().getBoolean("renewal"));
 		times.check(attributes);
+		if (leaseTime != null) {
+			checkLongest(attributes, leaseTime, longestLease.get());
+		}
 		return times;
+	}
+
+	private static void checkLongest(Attributes attributes, Duration leaseTime, @Nullable Duration longest) {
+		if (longest != null && leaseTime.compareTo(longest) > 0) {
+			throw attributes.invalid("leaseTime",
+					attributes.standsFor("leaseTime", attributes.resolve("leaseTime"))
+							+ "is longer than holdfast.redis.longest-lease (" + longest.toMillis()
+							+ "ms), after which holdfast.redis.fail-over-grace takes every lease for over",
+					"Lower leaseTime, as the lease is renewed while it is held, or raise that property, for all applications that share locks",
+					null);
+		}
 	}
 
 	LockRequest applyTo(LockRequest request) {

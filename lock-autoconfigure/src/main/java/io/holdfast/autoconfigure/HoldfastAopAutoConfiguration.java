@@ -33,13 +33,17 @@ public final class HoldfastAopAutoConfiguration {
 	@ConditionalOnMissingBean(search = SearchStrategy.CURRENT)
 	static LeaseBeanPostProcessor leaseBeanPostProcessor(ObjectProvider<LockService> locks,
 			ObjectProvider<SemaphoreService> semaphores, ObjectProvider<MethodObserver> observer,
-			Environment environment) {
+			ObjectProvider<HoldfastProperties> properties, Environment environment) {
 		// Post-processors come before configuration properties can be bound as beans.
 		LeaseBeanPostProcessor processor = new LeaseBeanPostProcessor(() -> required(locks, LockService.class),
 				() -> required(semaphores, SemaphoreService.class));
 		SingletonSupplier<Optional<MethodObserver>> observers = SingletonSupplier
 			.of(() -> Optional.ofNullable(observer.getIfAvailable()));
 		processor.setMethodObserver(() -> observers.obtain().orElse(null));
+		processor.setLongestLease(() -> {
+			HoldfastProperties all = properties.getIfAvailable();
+			return (all != null) ? all.longestLease() : null;
+		});
 		processor.setProxyTargetClass(environment.getProperty("spring.aop.proxy-target-class", Boolean.class, true));
 		processor.setOrder(Binder.get(environment)
 			.bind("holdfast.aop.order", Integer.class)

@@ -84,6 +84,12 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 							+ ", or fencing tokens would be given twice");
 		}
 		checkBounds(Duration.ZERO, "lock.local-hand-over.max-time", this.lock.localHandOver().maxTime());
+		checkBounds(Duration.ZERO, "lock.keep-warm", this.lock.keepWarm());
+		if (this.lock.keepWarm().compareTo(EngineSettings.LONGEST_KEPT) > 0) {
+			throw new InvalidConfigurationPropertyValueException("holdfast.lock.keep-warm", this.lock.keepWarm(),
+					"it must be at most " + EngineSettings.LONGEST_KEPT.toMillis()
+							+ "ms: who waits elsewhere must not depend" + " on a message");
+		}
 		checkLimit("limits.waiters", this.limits.waiters());
 		checkLimit("limits.waiters-per-key", this.limits.waitersPerKey());
 		checkReplicas();
@@ -151,7 +157,8 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 				this.semaphore.waitTime(), this.semaphore.leaseTime(), this.semaphore.fair(),
 				this.wakeUp.handoffTimeout(), this.wakeUp.retryInterval(), this.redis.commandTimeout(),
 				this.limits.waiters(), this.limits.waitersPerKey(),
-				new LocalHandOver(this.lock.localHandOver().maxCount(), this.lock.localHandOver().maxTime()));
+				new LocalHandOver(this.lock.localHandOver().maxCount(), this.lock.localHandOver().maxTime()),
+				this.lock.keepWarm());
 	}
 
 	RedisLeaseStore.Options storeOptions() {
@@ -161,6 +168,11 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 				this.wakeUp.channelPrefix(), this.lock.healMissingTtl(), this.lock.fenceRetention(),
 				this.wakeUp.handoffTimeout(), this.wakeUp.mode() == WakeUp.Mode.POLLING, this.fleet.key(),
 				this.redis.failOverGrace() ? this.redis.longestLease() : null, replicas);
+	}
+
+	/** The longest lease that will be granted; {@code null} if no lease is refused. */
+	@Nullable Duration longestLease() {
+		return (this.backend == Backend.REDIS) ? storeOptions().longestLease() : null;
 	}
 
 	OptimisticTransactions.Options optimisticOptions() {
@@ -203,10 +215,14 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * @param fenceRetention How long the last fencing token of a key is remembered after
 	 * its use
 	 * @param localHandOver How long a lock stays within one instance
+	 * @param keepWarm For how long an exclusive lock that nobody waits for is kept after
+	 * its release, so that taking it again in this instance needs no Redis; 0 gives it
+	 * back at once
 	 */
 	public record Lock(@DefaultValue("lock:") String keyPrefix, @DefaultValue("10s") Duration waitTime,
 			@DefaultValue("30s") Duration leaseTime, @Nullable Duration maxHold, @Nullable Duration healMissingTtl,
-			@DefaultValue("24h") Duration fenceRetention, @DefaultValue LocalHandOver localHandOver) {
+			@DefaultValue("24h") Duration fenceRetention, @DefaultValue LocalHandOver localHandOver,
+			@DefaultValue("0ms") Duration keepWarm) {
 
 		/**
 		 * How long a lock stays within one instance while others wait for it.

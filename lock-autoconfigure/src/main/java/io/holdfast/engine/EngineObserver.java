@@ -125,6 +125,9 @@ public interface EngineObserver {
 		/** Without any command, within this instance. */
 		LOCAL,
 
+		/** Without any command: it had been kept here since its last release. */
+		KEPT,
+
 		/** One and the same command gave it back and took it, within this instance. */
 		PASSED_ON,
 

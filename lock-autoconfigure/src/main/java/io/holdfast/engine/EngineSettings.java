@@ -23,22 +23,31 @@ import org.jspecify.annotations.Nullable;
  * @param maxWaiters how many requests may wait at the same time
  * @param maxWaitersPerKey how many of them for one key
  * @param localHandOver how long an exclusive lock stays within this instance
+ * @param keepWarm for how long an exclusive lock that nobody waits for is kept here after
+ * its release, for whoever asks next; 0, not at all
  */
 public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Duration maxHold,
 		Duration semaphoreWaitTime, Duration semaphoreLeaseTime, boolean semaphoreFair, Duration handoffTimeout,
 		Duration retryInterval, Duration commandTimeout, int maxWaiters, int maxWaitersPerKey,
-		LocalHandOver localHandOver) {
+		LocalHandOver localHandOver, Duration keepWarm) {
+
+	/**
+	 * How long a lock may be kept in all, and taken again, before the store is asked: who
+	 * waits for it elsewhere has asked it, and what the store told may have been lost.
+	 */
+	public static final Duration LONGEST_KEPT = Duration.ofSeconds(1);
 
 	/**
 	 * The defaults: locks wait 10 s, permits not at all; leases 30 s, no longest hold,
 	 * fair; hand-off timeout 5 s, retry interval 200 ms, command timeout 1 s; 100,000
-	 * requests may wait, 10,000 of them for one key; nothing is handed over locally.
+	 * requests may wait, 10,000 of them for one key; nothing is handed over locally, nor
+	 * kept.
 	 * @return the default settings
 	 */
 	public static EngineSettings defaults() {
 		return new EngineSettings(Duration.ofSeconds(10), Duration.ofSeconds(30), null, Duration.ZERO,
 				Duration.ofSeconds(30), true, Duration.ofSeconds(5), Duration.ofMillis(200), Duration.ofSeconds(1),
-				100_000, 10_000, LocalHandOver.NONE);
+				100_000, 10_000, LocalHandOver.NONE, Duration.ZERO);
 	}
 
 	/**
@@ -49,7 +58,18 @@ public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Du
 	public EngineSettings localHandOver(LocalHandOver localHandOver) {
 		return new EngineSettings(this.waitTime, this.leaseTime, this.maxHold, this.semaphoreWaitTime,
 				this.semaphoreLeaseTime, this.semaphoreFair, this.handoffTimeout, this.retryInterval,
-				this.commandTimeout, this.maxWaiters, this.maxWaitersPerKey, localHandOver);
+				this.commandTimeout, this.maxWaiters, this.maxWaitersPerKey, localHandOver, this.keepWarm);
+	}
+
+	/**
+	 * The same with another time for which locks are kept.
+	 * @param keepWarm for how long
+	 * @return new settings
+	 */
+	public EngineSettings keepWarm(Duration keepWarm) {
+		return new EngineSettings(this.waitTime, this.leaseTime, this.maxHold, this.semaphoreWaitTime,
+				this.semaphoreLeaseTime, this.semaphoreFair, this.handoffTimeout, this.retryInterval,
+				this.commandTimeout, this.maxWaiters, this.maxWaitersPerKey, this.localHandOver, keepWarm);
 	}
 
 }

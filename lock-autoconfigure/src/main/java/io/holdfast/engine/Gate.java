@@ -9,6 +9,7 @@ import java.util.stream.Stream;
 
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.ReleaseResult;
+import io.holdfast.engine.EngineObserver.HandOver;
 import io.holdfast.engine.EngineObserver.HoldEnd;
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.Ask;
@@ -93,6 +94,19 @@ abstract class Gate {
 	}
 
 	/**
+	 * Whether what was released is kept here for whoever asks next, and so is not to be
+	 * released in the store yet.
+	 */
+	boolean keeps(Hold hold, long now) {
+		return false;
+	}
+
+	/** What is kept here, if anything is, is to be released in the store. */
+	void letGo() {
+		// Nothing is kept.
+	}
+
+	/**
 	 * Whether a thread has a hold here. May be called by that thread, too.
 	 */
 	abstract boolean isHeldBy(Thread owner);
@@ -145,12 +159,13 @@ abstract class Gate {
 		advance();
 	}
 
-	private void passOn(Hold hold, Waiter heir, long now) {
+	final void passOn(Hold hold, Waiter heir, long now, HandOver way) {
 		leaveLine(heir);
-		Hold next = heir.inherit(hold, now);
+		Hold next = heir.inherit(hold, now, way);
 		began(next);
 		this.engine.keeper.replace(hold, next);
 		deliver(heir, next);
+		detach(hold);
 	}
 
 	private void deliver(Waiter waiter, Hold hold) {
@@ -319,15 +334,15 @@ abstract class Gate {
 		}
 		Waiter heir = (held && !this.engine.isClosed()) ? heir(hold, now) : null;
 		if (heir != null) {
-			passOn(hold, heir, now);
-			detach(hold);
+			passOn(hold, heir, now, HandOver.LOCAL);
 			result.complete(ReleaseResult.RELEASED);
 			return;
 		}
-		CompletableFuture<ReleaseReply> outcome = release(hold.ask(this.engine.now()), hold.doubtful);
-		// Not before, as a shut-down goes on when the last hold is forgotten.
-		this.engine.keeper.forget(hold);
-		outcome.whenComplete((reply, error) -> {
+		if (held && hold.used && !this.engine.isClosed() && keeps(hold, now)) {
+			result.complete(ReleaseResult.RELEASED);
+			return;
+		}
+		end(hold).whenComplete((reply, error) -> {
 			if (error == null) {
 				// Whatever the reply: a repeated release finds nothing left to release.
 				result.complete(held ? ReleaseResult.RELEASED : ReleaseResult.LOST);
@@ -336,7 +351,15 @@ abstract class Gate {
 				result.completeExceptionally(Failures.releaseTrouble(this.resource, error));
 			}
 		});
+	}
+
+	/** End in the store what is over here. */
+	final CompletableFuture<ReleaseReply> end(Hold hold) {
+		CompletableFuture<ReleaseReply> outcome = release(hold.ask(this.engine.now()), hold.doubtful);
+		// Not before, as a shut-down goes on when the last hold is forgotten.
+		this.engine.keeper.forget(hold);
 		detach(hold);
+		return outcome;
 	}
 
 	/**
@@ -347,6 +370,16 @@ abstract class Gate {
 		CompletableFuture<List<Waiter>> answer = new CompletableFuture<>();
 		execute(() -> answer.complete(Stream.concat(this.contenders.stream(), this.queue.stream()).toList()));
 		return answer;
+	}
+
+	/** Others want what a token of this instance holds. */
+	final void wanted(String token) {
+		Hold hold = this.engine.keeper.find(token);
+		if (hold != null) {
+			hold.wanted = true;
+			letGo();
+		}
+		this.contenders.stream().filter((waiter) -> waiter.token.equals(token)).forEach(Waiter::wanted);
 	}
 
 	/** A hold was lost: whoever waits here need not wait for its thread. */
@@ -361,6 +394,7 @@ abstract class Gate {
 
 	/** Nothing is granted any more. */
 	final void close() {
+		letGo();
 		List<Waiter> waiters = List.copyOf(this.queue);
 		waiters.forEach(this::leaveLine);
 		waiters.forEach((waiter) -> {

@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 import io.holdfast.engine.EngineObserver.HoldEnd;
+import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.LeaseStore.Ask;
 import io.holdfast.engine.LeaseStore.Renewal;
 import io.holdfast.engine.Resource.Kind;
@@ -66,8 +67,14 @@ final class Hold {
 	/** How often it was passed on here since the store granted it to its token. */
 	final int passes;
 
+	/** How many fences the store left for that, its own included. */
+	private final int fences;
+
 	/** When the store granted it to its token. */
 	final long storedAt;
+
+	/** Whether others want it, as far as the store has told. Confined to the gate. */
+	boolean wanted;
 
 	/** When the keeper is to renew it, on the monotonic clock. */
 	volatile long renewAt;
@@ -92,10 +99,12 @@ final class Hold {
 
 	private boolean told;
 
-	Hold(Waiter waiter, long fence, long sentAt, long ttlMillis, long now) {
+	Hold(Waiter waiter, Granted granted, long sentAt, long now) {
+		long ttlMillis = granted.ttlMillis();
 		this.gate = waiter.gate;
 		this.token = waiter.token;
-		this.fence = fence;
+		this.fence = granted.fence();
+		this.fences = granted.fences();
 		this.owner = waiter.owner;
 		this.demand = waiter.demand;
 		this.watch = waiter.watch;
@@ -105,6 +114,7 @@ final class Hold {
 		this.doubtful = waiter.isDoubtful();
 		this.passes = 0;
 		this.storedAt = now;
+		this.wanted = waiter.isWanted();
 		this.claimed = ttlMillis < this.demand.leaseMillis();
 		this.validUntil = sentAt + validity(ttlMillis);
 		this.renewAt = sentAt + TimeUnit.MILLISECONDS.toNanos(ttlMillis) / 3;
@@ -115,6 +125,7 @@ final class Hold {
 		this.gate = waiter.gate;
 		this.token = before.token;
 		this.fence = before.fence + 1;
+		this.fences = before.fences;
 		this.owner = waiter.owner;
 		this.demand = waiter.demand;
 		this.watch = waiter.watch;
@@ -124,6 +135,7 @@ final class Hold {
 		this.doubtful = before.doubtful;
 		this.passes = before.passes + 1;
 		this.storedAt = before.storedAt;
+		this.wanted = before.wanted;
 		this.claimed = before.claimed;
 		this.validUntil = before.validUntil;
 		this.renewAt = before.renewAt;
@@ -143,10 +155,32 @@ final class Hold {
 	 * than was asked for.
 	 */
 	boolean isFor(Waiter waiter, LocalHandOver settings, long now) {
-		long left = TimeUnit.NANOSECONDS.toMillis(this.validUntil - now);
-		return this.passes < settings.maxCount() && now - this.storedAt < settings.maxTime().toNanos()
-				&& this.demand.renewal() && waiter.demand.renewal() && !this.renewalFailing
-				&& waiter.demand.leaseMillis() == this.demand.leaseMillis() && left > this.demand.claimMillis() / 2;
+		return this.passes < settings.maxCount() && now - this.storedAt < settings.maxTime().toNanos() && isSound(now)
+				&& isLike(waiter.demand);
+	}
+
+	/**
+	 * Whether it may be kept when it is released, for whoever asks next. Not for long: a
+	 * message that others want it may have been lost.
+	 */
+	boolean isWorthKeeping(long now) {
+		return !this.wanted && Tokens.isTold(this.token) && this.passes < this.fences - 1
+				&& now - this.storedAt < EngineSettings.LONGEST_KEPT.toNanos() && this.renewAt - now > 0
+				&& isSound(now);
+	}
+
+	/** Whether whoever asks may go on with it, as it was kept. */
+	boolean isKeptFor(Waiter waiter, long now) {
+		return isWorthKeeping(now) && isLike(waiter.demand);
+	}
+
+	private boolean isLike(Demand other) {
+		return other.renewal() && other.leaseMillis() == this.demand.leaseMillis();
+	}
+
+	private boolean isSound(long now) {
+		return this.demand.renewal() && !this.renewalFailing
+				&& TimeUnit.NANOSECONDS.toMillis(this.validUntil - now) > this.demand.claimMillis() / 2;
 	}
 
 	boolean isHeld(long now) {

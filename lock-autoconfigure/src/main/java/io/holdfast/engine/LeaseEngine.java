@@ -195,8 +195,11 @@ public final class LeaseEngine implements AutoCloseable {
 			entered.users++;
 			return entered;
 		});
-		Waiter waiter = new Waiter(this, gate, this.instanceId + ":" + this.tokens.incrementAndGet(), demand, owner,
-				context, whole, watch);
+		String token = Tokens.of(this.instanceId, this.tokens.incrementAndGet(), isWorthKeeping(demand));
+		Waiter waiter = new Waiter(this, gate, token, demand, owner, context, whole, watch);
+		if (demand.resource().kind() == Kind.READ_WRITE && !this.settings.keepWarm().isZero()) {
+			letGo(demand.resource().key());
+		}
 		if (demand.reentrant() && isHeldOtherwise(waiter)) {
 			gate.execute(() -> gate.fail(waiter, Failures.notAcquired(waiter, Reason.SELF_BLOCKED)));
 		}
@@ -204,6 +207,18 @@ public final class LeaseEngine implements AutoCloseable {
 			gate.execute(() -> gate.arrive(waiter));
 		}
 		return waiter;
+	}
+
+	private boolean isWorthKeeping(Demand demand) {
+		return !this.settings.keepWarm().isZero() && demand.resource().kind() == Kind.LOCK && demand.renewal();
+	}
+
+	/** What is kept of a key is in the way of whoever asks for it in another way. */
+	private void letGo(String key) {
+		Gate gate = this.gates.get(new Resource(Kind.LOCK, key));
+		if (gate != null) {
+			gate.execute(gate::letGo);
+		}
 	}
 
 	/** Whether whoever asks locks the key in the way that excludes the one asked for. */
@@ -569,6 +584,14 @@ public final class LeaseEngine implements AutoCloseable {
 				// Its waiter gave up: nobody must wait for the claim's end.
 				long claim = LeaseEngine.this.settings.handoffTimeout().toMillis();
 				release(resource, Ask.unknown(token, claim), false, null);
+			}
+		}
+
+		@Override
+		public void wanted(Resource resource, String token) {
+			Gate gate = LeaseEngine.this.gates.get(resource);
+			if (gate != null) {
+				gate.execute(() -> gate.wanted(token));
 			}
 		}
 

@@ -54,6 +54,7 @@ final class LeaseKeeper {
 	/** The one goes on with the other's token. */
 	void replace(Hold before, Hold next) {
 		this.holds.put(before.token, next);
+		wakeBy(due(next, this.engine.now()));
 	}
 
 	void forget(Hold hold) {
@@ -82,8 +83,9 @@ final class LeaseKeeper {
 		return drained;
 	}
 
+	/** All but those that are over here, and only kept for whoever asks next. */
 	List<Hold> holds() {
-		return List.copyOf(this.holds.values());
+		return this.holds.values().stream().filter((hold) -> !hold.hasEnded()).toList();
 	}
 
 	private static long due(Hold hold, long now) {
@@ -136,6 +138,7 @@ final class LeaseKeeper {
 		batches(due).forEach((batch) -> renew(batch, now));
 		this.holds.values()
 			.stream()
+			.filter((hold) -> !hold.hasEnded())
 			.mapToLong((hold) -> due(hold, now))
 			.reduce(LeaseKeeper::earlier)
 			.ifPresent(this::wakeBy);
@@ -200,6 +203,10 @@ final class LeaseKeeper {
 		Hold hold = current(renewed);
 		if (hold.hasEnded()) {
 			// Its release may have been faster, or an earlier answer.
+			if (!owned && this.holds.containsKey(hold.token)) {
+				// Nobody may go on with it; somebody may just be about to.
+				hold.gate.execute(() -> lost(hold));
+			}
 			return;
 		}
 		if (!owned) {
@@ -220,6 +227,17 @@ final class LeaseKeeper {
 		else {
 			this.engine.observers.renewed(hold, RenewalOutcome.LOST);
 			this.engine.lose(hold, "its renewal was answered too late");
+		}
+	}
+
+	/** The store says that nobody has it any more. */
+	private void lost(Hold before) {
+		Hold hold = current(before);
+		if (hold.hasEnded()) {
+			hold.gate.letGo();
+		}
+		else {
+			renewed(hold, false, this.engine.now(), 0);
 		}
 	}
 

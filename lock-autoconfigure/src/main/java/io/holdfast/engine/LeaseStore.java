@@ -228,8 +228,21 @@ public interface LeaseStore extends AutoCloseable {
 		 *
 		 * @param fence the fencing token of this grant
 		 * @param ttlMillis how long it holds it from now
+		 * @param fences how many fencing tokens, from that one on, are lower than that of
+		 * any later grant
 		 */
-		record Granted(long fence, long ttlMillis) implements AcquireReply {
+		record Granted(long fence, long ttlMillis, int fences) implements AcquireReply {
+
+			/**
+			 * A grant with room for as many fencing tokens as all of exclusive locks
+			 * have.
+			 * @param fence the fencing token of this grant
+			 * @param ttlMillis how long the token holds it from now
+			 */
+			public Granted(long fence, long ttlMillis) {
+				this(fence, ttlMillis, LocalHandOver.STRIDE);
+			}
+
 		}
 
 		/**
@@ -320,6 +333,15 @@ public interface LeaseStore extends AutoCloseable {
 		 * why
 		 */
 		void handedOver(Resource resource, String token, long fence, long ttlMillis);
+
+		/**
+		 * Others want what a token of this instance holds. Told of tokens with a number
+		 * that begins with 0 only, and whenever somebody asks before whom nobody waits.
+		 * @param resource what
+		 * @param token the token that holds it
+		 */
+		default void wanted(Resource resource, String token) {
+		}
 
 		/**
 		 * Somebody wants to know what this instance holds and waits for; see

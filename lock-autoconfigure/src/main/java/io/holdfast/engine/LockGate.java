@@ -7,6 +7,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.engine.EngineObserver.HandOver;
 
 /**
  * The gate of an exclusive lock: one waiter at a time contends; granted, its hold is the
@@ -16,6 +17,15 @@ final class LockGate extends Gate {
 
 	/** Written by events only; read by threads that look for a hold of their own. */
 	private volatile @Nullable Hold holder;
+
+	/** Released here but not in the store: the next one here may go on with it. */
+	private @Nullable Hold kept;
+
+	/** Until when it is kept. */
+	private long keptUntil;
+
+	/** Whether the end of something kept is being waited for. */
+	private boolean watched;
 
 	/** Lost, but not released yet by their holders. */
 	private final List<Hold> lost = new ArrayList<>(0);
@@ -43,6 +53,9 @@ final class LockGate extends Gate {
 		else if (lostByOwner) {
 			fail(waiter, Failures.lostBefore(this.resource));
 		}
+		else if (this.kept != null) {
+			goOn(waiter, this.kept);
+		}
 		else if (waiter.demand.waits() && isFull()) {
 			fail(waiter, Failures.notAcquired(waiter, Reason.TOO_MANY_WAITERS));
 		}
@@ -56,6 +69,59 @@ final class LockGate extends Gate {
 		else {
 			// Somebody else is before it; perhaps only because the store is silent.
 			timedOut(waiter);
+		}
+	}
+
+	/** Nobody is before it here: otherwise nothing would be kept. */
+	private void goOn(Waiter waiter, Hold hold) {
+		long now = this.engine.now();
+		if (hold.isKeptFor(waiter, now)) {
+			this.kept = null;
+			passOn(hold, waiter, now, HandOver.KEPT);
+		}
+		else {
+			letGo();
+			contend(waiter);
+			waiter.ask();
+		}
+	}
+
+	@Override
+	boolean keeps(Hold hold, long now) {
+		long nanos = this.engine.settings.keepWarm().toNanos();
+		LeaseStore store = this.engine.store;
+		if (nanos == 0 || !this.queue.isEmpty() || !this.contenders.isEmpty() || this.holder != null
+				|| !hold.isWorthKeeping(now) || !store.isListening() || !store.isOrdered()) {
+			return false;
+		}
+		this.kept = hold;
+		this.keptUntil = now + nanos;
+		if (!this.watched) {
+			this.watched = true;
+			watch(nanos);
+		}
+		return true;
+	}
+
+	/** One timer for all that are kept one after the other. */
+	private void watch(long nanos) {
+		this.engine.scheduler.schedule(() -> execute(() -> {
+			long left = this.keptUntil - this.engine.now();
+			if (this.kept != null && left > 0) {
+				watch(left);
+				return;
+			}
+			this.watched = false;
+			letGo();
+		}), nanos);
+	}
+
+	@Override
+	void letGo() {
+		Hold hold = this.kept;
+		if (hold != null) {
+			this.kept = null;
+			end(hold);
 		}
 	}
 

@@ -7,7 +7,8 @@ import java.util.HexFormat;
 import java.util.regex.Pattern;
 
 /**
- * The form of a token: {@code <instance id>:<number>}.
+ * The form of a token: {@code <instance id>:<number>}. With a number that begins with 0
+ * the instance says that it wants to be told when others want what the token holds.
  */
 final class Tokens {
 
@@ -15,9 +16,28 @@ final class Tokens {
 
 	private static final int ID_LENGTH = 32;
 
+	/** What the number begins with if the instance wants to be told. */
+	private static final char TOLD = '0';
+
 	private static final int SHOWN_BYTES = 4;
 
 	private Tokens() {
+	}
+
+	/**
+	 * The token of a request.
+	 * @param instanceId whose
+	 * @param number which of its requests
+	 * @param told whether the store is to tell the instance when others want what the
+	 * token holds
+	 */
+	static String of(String instanceId, long number, boolean told) {
+		return instanceId + (told ? ":" + TOLD : ":") + number;
+	}
+
+	/** Whether the store tells its instance when others want what it holds. */
+	static boolean isTold(String token) {
+		return token.charAt(ID_LENGTH + 1) == TOLD;
 	}
 
 	static boolean isToken(String owner) {

@@ -78,6 +78,9 @@ final class Waiter implements Acquisition {
 
 	private boolean doubtful;
 
+	/** Others want what it has just been granted, as far as the store has told. */
+	private boolean wanted;
+
 	/** It has waited here before: one failure does not end its wait. */
 	private boolean promoted;
 
@@ -234,10 +237,21 @@ final class Waiter implements Acquisition {
 		}
 	}
 
+	/** Others want what its token holds, whether or not it knows of its grant. */
+	void wanted() {
+		this.wanted = true;
+	}
+
+	boolean isWanted() {
+		return this.wanted;
+	}
+
 	private void granted(Granted granted, long sentAt, HandOver way) {
+		// Behind one who had to wait others may do so, of whom nobody is told any more.
+		this.wanted |= this.busy || way != HandOver.ASKED_AGAIN;
 		long now = this.engine.now();
 		if (sentAt + Hold.validity(granted.ttlMillis()) - now > 0) {
-			grant(new Hold(this, granted.fence(), sentAt, granted.ttlMillis(), now), way);
+			grant(new Hold(this, granted, sentAt, now), way);
 		}
 		else {
 			ask();
@@ -293,13 +307,14 @@ final class Waiter implements Acquisition {
 		if (this.state != State.CONTENDING || this.busy && fence <= this.busyFence) {
 			return;
 		}
+		this.wanted = true;
 		// The grant came after whatever was answered BUSY, so it lasts from then at
 		// least.
 		long since = this.busy ? this.busySentAt : this.firstSentAt;
 		long now = this.engine.now();
 		long left = since + Hold.validity(ttlMillis) - now;
 		if (left > TimeUnit.MILLISECONDS.toNanos(ttlMillis) / 3) {
-			grant(new Hold(this, fence, since, ttlMillis, now), HandOver.WOKEN_UP);
+			grant(new Hold(this, new Granted(fence, ttlMillis), since, now), HandOver.WOKEN_UP);
 		}
 		else {
 			ask();
@@ -336,11 +351,12 @@ final class Waiter implements Acquisition {
 	}
 
 	/** Go on with what another one here has released: nothing to ask for. */
-	Hold inherit(Hold before, long now) {
+	Hold inherit(Hold before, long now, HandOver way) {
+		observed();
 		disarm();
 		this.promoted = true;
 		this.state = State.GRANTED;
-		this.engine.observers.handedOver(this.gate.resource, HandOver.LOCAL);
+		this.engine.observers.handedOver(this.gate.resource, way);
 		return new Hold(this, before, now);
 	}
 

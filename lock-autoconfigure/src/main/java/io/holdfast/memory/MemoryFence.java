@@ -29,6 +29,14 @@ final class MemoryFence {
 		return this.last;
 	}
 
+	/**
+	 * Leave room for more than a stride.
+	 * @param fences how many, the last one included, are to be lower than the next
+	 */
+	void leave(int fences) {
+		this.last += fences - this.stride;
+	}
+
 	/** The last one that was given out, 0 if none is remembered. */
 	long last() {
 		return this.last;

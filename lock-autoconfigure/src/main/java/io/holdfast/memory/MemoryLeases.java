@@ -225,6 +225,14 @@ public final class MemoryLeases {
 		return true;
 	}
 
+	/** Tell an instance that others want what its token holds, after this command. */
+	void tellWanted(Resource resource, String token) {
+		Listener listener = this.listeners.get(token.substring(0, Math.max(0, token.indexOf(':'))));
+		if (listener != null && listener.reachable().getAsBoolean()) {
+			this.wakeUps.add(() -> listener.wakeUps().wanted(resource, token));
+		}
+	}
+
 	MemoryInstances instances() {
 		return this.instances;
 	}

@@ -3,6 +3,7 @@ package io.holdfast.memory;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 import org.jspecify.annotations.Nullable;
@@ -26,6 +27,12 @@ import io.holdfast.engine.Resource;
 final class MemoryLock {
 
 	private static final long NEVER = Long.MAX_VALUE;
+
+	/** For those who may keep a lock that nobody else wants, and take it again. */
+	private static final int TOLD_FENCES = 1024;
+
+	/** Tokens whose instance wants to be told when others want what they hold. */
+	private static final Pattern TOLD = Pattern.compile("[0-9a-f]{32}:0[0-9]+");
 
 	private final MemoryLeases leases;
 
@@ -77,10 +84,20 @@ final class MemoryLock {
 		}
 		if (isFree() && this.leases.grace() == 0) {
 			own(ask.token(), ask.leaseMillis());
+			if (TOLD.matcher(ask.token()).matches()) {
+				Granted granted = new Granted(this.fence.last(), ttl(), TOLD_FENCES);
+				this.fence.leave(TOLD_FENCES);
+				return granted;
+			}
 		}
 		if (ask.token().equals(this.owner)) {
 			this.queue.removeIf((queued) -> queued.token().equals(ask.token()));
 			return lengthen(ask.leaseMillis());
+		}
+		if (this.owner != null && TOLD.matcher(this.owner).matches()
+				&& (this.queue.isEmpty() || this.queue.get(0).token().equals(ask.token()))) {
+			// Who is behind others need not say so, as they have done it.
+			this.leases.tellWanted(this.resource, this.owner);
 		}
 		if (enqueue) {
 			enqueue(new Queued(ask.token(), ask.claimMillis(), polls), this.queue.size());

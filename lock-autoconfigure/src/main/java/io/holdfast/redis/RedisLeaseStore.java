@@ -359,7 +359,8 @@ public final class RedisLeaseStore implements LeaseStore {
 		 * With an empty prefix, say, a lock's key may begin as those of semaphores do,
 		 * and their companions be the same.
 		 * @param resource what is to be used
-		 * @throws StoreFailure if its key begins with the longer prefix of the other kind
+		 * @throws StoreFailure if its key begins with the longer prefix of the other
+		 * kind, or is one by which instances know each other
 		 */
 		void check(Resource resource) {
 			boolean semaphore = resource.kind() == Kind.SEMAPHORE;
@@ -369,6 +370,12 @@ public final class RedisLeaseStore implements LeaseStore {
 				throw new StoreFailure("The key '" + keyOf(resource) + "' begins with '" + other + "', as those of "
 						+ (semaphore ? "locks" : "semaphores")
 						+ " do: use another key, or prefixes of which none begins with the other", false, null);
+			}
+			if ((keyOf(resource) + ":").startsWith(this.fleetKey + ":")) {
+				throw new StoreFailure(
+						"The key '" + keyOf(resource) + "' is one of Holdfast's own (holdfast.fleet.key): use"
+								+ " another key, or another holdfast.lock.key-prefix or holdfast.semaphore.key-prefix",
+						false, null);
 			}
 		}
 
@@ -403,6 +410,11 @@ public final class RedisLeaseStore implements LeaseStore {
 		@Override
 		public void handedOver(Resource resource, String token, long fence, long ttlMillis) {
 			this.wakeUps.handedOver(resource, token, fence, 0);
+		}
+
+		@Override
+		public void wanted(Resource resource, String token) {
+			this.wakeUps.wanted(resource, token);
 		}
 
 		@Override

@@ -48,7 +48,10 @@ final class Replies {
 	AcquireReply acquired(String key, List<?> reply, int from) {
 		long outcome = number(reply.get(from));
 		if (outcome == 1) {
-			return new AcquireReply.Granted(number(reply.get(from + 1)), number(reply.get(from + 2)));
+			long fence = number(reply.get(from + 1));
+			long ttl = number(reply.get(from + 2));
+			return (reply.size() > from + 3) ? new AcquireReply.Granted(fence, ttl, (int) number(reply.get(from + 3)))
+					: new AcquireReply.Granted(fence, ttl);
 		}
 		if (outcome == -1) {
 			return new AcquireReply.Rejected((int) number(reply.get(from + 1)));

@@ -46,6 +46,9 @@ final class WakeUpListener implements AutoCloseable {
 	private static final Pattern WAKE_UP = Pattern.compile("([LRS]) (\\d{1,18}) (\\d{1,18}) (\\S+) (.+)",
 			Pattern.DOTALL);
 
+	/** That others want what a token holds, and its key. */
+	private static final Pattern WANTED = Pattern.compile("W (\\S+) (.+)", Pattern.DOTALL);
+
 	/** What another instance wants to have answered, by the name of the answer. */
 	private static final Pattern REPORT = Pattern.compile("report ([0-9a-f]{32})");
 
@@ -276,6 +279,7 @@ final class WakeUpListener implements AutoCloseable {
 		Matcher wakeUp = WAKE_UP.matcher(text);
 		Matcher echo = ECHO.matcher(text);
 		Matcher report = REPORT.matcher(text);
+		Matcher wanted = WANTED.matcher(text);
 		if (wakeUp.matches()) {
 			Kind kind = switch (wakeUp.group(1)) {
 				case "R" -> Kind.READ_WRITE;
@@ -294,6 +298,9 @@ final class WakeUpListener implements AutoCloseable {
 				this.echoedPing = number;
 				confirm(which);
 			});
+		}
+		else if (wanted.matches()) {
+			guarded(() -> wakeUps().wanted(new Resource(Kind.LOCK, wanted.group(2)), wanted.group(1))).run();
 		}
 		else if (report.matches()) {
 			guarded(() -> wakeUps().reportWanted(report.group(1))).run();

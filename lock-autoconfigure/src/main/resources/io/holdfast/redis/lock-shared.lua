@@ -55,9 +55,11 @@ local function isForeign(value)
 end
 
 -- Follows the clock as well as the last fence, so that it also grows if the last one was lost or has expired.
-local function advanceFence()
+-- Leaves room for as many as are to be lower than the next.
+local function advanceFence(fences)
   fence = math.max(fence + STRIDE, now)
-  redis.call('SET', fenceKey, integer(fence), 'PX', integer(retention + math.max(0, math.ceil((fence - now) / 1000))))
+  local last = fence + (fences or STRIDE) - STRIDE
+  redis.call('SET', fenceKey, integer(last), 'PX', integer(retention + math.max(0, math.ceil((last - now) / 1000))))
 end
 
 -- Where a token stands in the queue, in whatever mode: the position of its member in the list of members and scores.
@@ -108,9 +110,9 @@ local function wakeUp(token, claim, mode)
   return type(receivers) ~= 'number' or receivers > 0 or mode == 'p' or cluster
 end
 
-local function grant(token, millis)
+local function grant(token, millis, fences)
   redis.call('SET', lockKey, token, 'PX', millis)
-  advanceFence()
+  advanceFence(fences)
   owner = token
 end
 

@@ -1,5 +1,8 @@
 package io.holdfast.autoconfigure;
 
+import java.util.ArrayList;
+import java.util.List;
+
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
 import org.junit.jupiter.api.DisplayName;
@@ -7,12 +10,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
@@ -59,6 +64,33 @@ class StartFailureTests {
 				"is the name of no bean.", "Action:", "Write the name of a SemaphoreService, or leave it out");
 	}
 
+	@Test
+	@DisplayName("A declaration that does not go with the properties")
+	void lease() {
+		String[] args = { "--holdfast.backend=redis", "--holdfast.redis.fail-over-grace=true", "--my.lease=31s" };
+		assertThat(failToStart(Rebuilt.class, args)).containsSubsequence("Description:",
+				"@DistributedLock on " + Rebuilt.Catalogue.class.getName() + ".rebuild(): leaseTime = \"${my.lease}\"",
+				"(31s) is longer than holdfast.redis.longest-lease (30000ms), after which"
+						+ " holdfast.redis.fail-over-grace takes every lease for over",
+				"Action:", "Lower leaseTime", "or raise that property");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "--holdfast.backend=memory", "--holdfast.redis.fail-over-grace=false",
+			"--holdfast.redis.longest-lease=31s", "--my.lease=30s" })
+	@DisplayName("One that does")
+	void allowedLease(String arg) {
+		List<String> args = new ArrayList<>(
+				List.of("--holdfast.backend=redis", "--holdfast.redis.fail-over-grace=true", "--my.lease=31s"));
+		args.removeIf((other) -> other.startsWith(arg.substring(0, arg.indexOf('=') + 1)));
+		args.add(arg);
+		try (ConfigurableApplicationContext context = new SpringApplicationBuilder(Rebuilt.class)
+			.web(WebApplicationType.NONE)
+			.run(args.toArray(String[]::new))) {
+			assertThat(context.isRunning()).isTrue();
+		}
+	}
+
 	@ParameterizedTest
 	@CsvSource(quoteCharacter = '`',
 			textBlock = """
@@ -102,6 +134,25 @@ class StartFailureTests {
 
 			@DistributedLock(key = "#skuu")
 			public void sell(String sku) {
+			}
+
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	static class Rebuilt {
+
+		@Bean
+		Catalogue catalogue() {
+			return new Catalogue();
+		}
+
+		static class Catalogue {
+
+			@DistributedLock(leaseTime = "${my.lease}")
+			public void rebuild() {
 			}
 
 		}

@@ -6,10 +6,13 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 import io.holdfast.HoldfastException;
@@ -38,10 +41,21 @@ final class ChaosMain {
 
 	private static final Duration PATIENCE = Duration.ofSeconds(30);
 
+	/** Whoever takes longer says why. */
+	private static final Duration READY = Duration.ofSeconds(60);
+
+	private static volatile boolean ready;
+
 	private ChaosMain() {
 	}
 
 	public static void main(String[] args) throws Exception {
+		Thread main = Thread.currentThread();
+		CompletableFuture.delayedExecutor(READY.toSeconds(), TimeUnit.SECONDS).execute(() -> {
+			if (!ready) {
+				System.out.println("not ready, but at " + Arrays.toString(main.getStackTrace()));
+			}
+		});
 		try (HistoryFile history = new HistoryFile(Path.of(args[0]))) {
 			run(history, args[1], new Random(Long.parseLong(args[2])), Integer.parseInt(args[3]), TestApplication
 				.start(args[4], Integer.parseInt(args[5]), args[6], List.of(args).subList(7, args.length)));
@@ -65,6 +79,7 @@ final class ChaosMain {
 					byToken, goesOn::get)));
 		}
 		users.forEach(Thread::start);
+		ready = true;
 		System.out.println("ready");
 		BufferedReader input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
 		if ("shut-down".equals(input.readLine())) {
@@ -90,6 +105,7 @@ final class ChaosMain {
 	/** The first of all calls are late because they load what all calls need. */
 	private static void warmUp(LockService locks, SemaphoreService semaphores) {
 		boolean warm = false;
+		long late = System.nanoTime() + READY.toNanos();
 		while (!warm) {
 			try {
 				for (LockMode mode : LockMode.values()) {
@@ -100,6 +116,10 @@ final class ChaosMain {
 			}
 			catch (HoldfastException ex) {
 				// Or late because Redis is.
+				if (System.nanoTime() - late > 0) {
+					System.out.println("not warm: " + ex);
+					late += READY.toNanos();
+				}
 			}
 		}
 	}

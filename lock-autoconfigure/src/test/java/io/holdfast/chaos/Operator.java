@@ -121,6 +121,7 @@ final class Operator implements AutoCloseable {
 				this.servers.failOver();
 				troubleSince(from, System.nanoTime() - from);
 				failedOver(from);
+				clearLimits();
 			}
 			case DELETE -> {
 				if (from < this.graceUntil) {

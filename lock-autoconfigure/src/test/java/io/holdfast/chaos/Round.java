@@ -56,6 +56,9 @@ final class Round {
 			"holdfast.semaphore.lease-time=3s", "holdfast.wake-up.handoff-timeout=" + HANDOFF.toMillis() + "ms",
 			"holdfast.lock.local-hand-over.max-time=200ms", "logging.level.root=ERROR");
 
+	/** For how long a lock is kept after its release. */
+	private static final List<Integer> WARM_MILLIS = List.of(50, 0);
+
 	/** How often what is released is passed on within an instance: all, some, none. */
 	private static final List<Integer> PASSES = List.of(LocalHandOver.STRIDE - 1, 4, 0);
 
@@ -102,7 +105,8 @@ final class Round {
 	 */
 	List<String> run(Servers servers, Figures figures) throws Exception {
 		String passes = "holdfast.lock.local-hand-over.max-count=" + PASSES.get(Math.floorMod(this.seed / 2, 3));
-		List<String> properties = Stream.of(servers.properties().stream(), PROPERTIES.stream(), Stream.of(passes))
+		String warm = "holdfast.lock.keep-warm=" + WARM_MILLIS.get(Math.floorMod(this.seed / 6, 2)) + "ms";
+		List<String> properties = Stream.of(servers.properties().stream(), PROPERTIES.stream(), Stream.of(passes, warm))
 			.flatMap(Function.identity())
 			.toList();
 		List<Place> places = new ArrayList<>();

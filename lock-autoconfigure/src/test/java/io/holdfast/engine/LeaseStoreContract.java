@@ -74,6 +74,35 @@ public abstract class LeaseStoreContract extends StoreContract {
 	}
 
 	@Test
+	@DisplayName("who may keep a lock that nobody wants has more fences to give, whatever is answered when")
+	void leavesFencesForThoseWhoKeepIt() {
+		Granted first = granted(this.a.acquire("01"));
+		assertThat(first.fences()).isEqualTo(1024);
+		Granted again = granted(this.a.acquire("01"));
+		assertThat(again.fence()).isGreaterThanOrEqualTo(first.fence());
+		assertThat(again.fence() + again.fences()).isEqualTo(first.fence() + first.fences());
+		this.a.release("01");
+		Granted next = granted(this.b.acquire("1"));
+		assertThat(next.fence()).isGreaterThanOrEqualTo(first.fence() + first.fences());
+		assertThat(next.fences()).isEqualTo(64);
+	}
+
+	@Test
+	@DisplayName("who has waited for a lock has as many fences as all, as others may wait behind")
+	void leavesFewFencesForThoseWhoWaited() {
+		Granted first = granted(this.a.acquire("1"));
+		busy(this.b.acquire("01"));
+		this.a.release("1");
+		WakeUp wakeUp = this.b.awaitWakeUp();
+		assertThat(wakeUp.fence()).isGreaterThanOrEqualTo(first.fence() + first.fences());
+		Granted asked = granted(this.b.acquire("01"));
+		assertThat(asked.fence()).isEqualTo(wakeUp.fence());
+		assertThat(asked.fences()).isEqualTo(64);
+		this.b.release("01");
+		assertThat(granted(this.a.acquire("2")).fence()).isGreaterThanOrEqualTo(wakeUp.fence() + 64);
+	}
+
+	@Test
 	@DisplayName("whoever comes second learns the owner's time and fence")
 	void tellsBusy() {
 		Granted granted = granted(this.a.acquire("1"));
@@ -81,6 +110,38 @@ public abstract class LeaseStoreContract extends StoreContract {
 		assertThat(busy.ownerTtlMillis()).isBetween(LEASE - 5000, LEASE);
 		assertThat(busy.fence()).isEqualTo(granted.fence());
 		assertThat(busy.foreign()).isFalse();
+	}
+
+	@Test
+	@DisplayName("an owner that wants to be told learns that others want the key, from whoever is first of them")
+	void tellsOwnerThatOthersWantIt() {
+		granted(this.a.acquire("01"));
+		busy(this.b.attempt(lock(KEY), Ask.forLock(this.b.token("1"), LEASE, CLAIM)));
+		await().until(() -> this.a.wanted.size() == 1);
+		busy(this.b.acquire("2"));
+		await().until(() -> this.a.wanted.size() == 2);
+		busy(this.b.acquire("3"));
+		busy(this.b.acquire("2"));
+		await().until(() -> this.a.wanted.size() == 3);
+		assertThat(this.a.wanted).containsOnly(KEY + " " + this.a.token("01"));
+		this.a.release("01");
+		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("2"));
+	}
+
+	@Test
+	@DisplayName("an owner that does not want to be told is not, nor is one that is no instance")
+	void tellsNobodyElseThatOthersWantIt() {
+		granted(this.a.acquire("10"));
+		busy(this.b.acquire("1"));
+		this.b.release("1");
+		this.a.release("10");
+		putForeign("foreign", "0123:01", Duration.ofMillis(LEASE));
+		Ask another = Ask.forLock(this.b.token("2"), LEASE, CLAIM);
+		assertThat(busy(this.b.acquire(lock("foreign"), another)).foreign()).isTrue();
+		granted(this.a.acquire("01"));
+		busy(this.b.acquire("3"));
+		await().until(() -> !this.a.wanted.isEmpty());
+		assertThat(this.a.wanted).containsOnly(KEY + " " + this.a.token("01"));
 	}
 
 	@Test

@@ -54,6 +54,8 @@ record Plan(Setup setup, List<Step> steps) {
 
 	private static final int KEYS = 2;
 
+	private static final int MOST_USERS = 6;
+
 	/** Make one up. */
 	static Plan of(long seed) {
 		return new Author(seed).plan();
@@ -87,6 +89,8 @@ record Plan(Setup setup, List<Step> steps) {
 		/** How often a lock is passed on within an instance; not in every second plan. */
 		private final int passes;
 
+		private final int warm;
+
 		private final List<Step> steps = new ArrayList<>();
 
 		/** Each of them has a thread of its own, which takes its time. */
@@ -98,12 +102,13 @@ record Plan(Setup setup, List<Step> steps) {
 			this.random = new Random(seed * 0x9E3779B97F4A7C15L);
 			this.workload = List.of(What.EXCLUSIVE, What.READ, What.PERMITS).get((int) Math.floorMod(seed, 3L));
 			this.passes = List.of(3, 0, LocalHandOver.STRIDE - 1, 0).get((int) Math.floorMod(seed / 3, 4L));
+			this.warm = List.of(0, 30, 0, 150).get((int) Math.floorMod(seed / 12, 4L));
 			this.views = in(5);
 		}
 
 		Plan plan() {
 			boolean calm = in(8);
-			int users = 2 + random(5);
+			int users = 2 + random(MOST_USERS - 1);
 			for (int user = 0; user < users; user++) {
 				int instance = random(INSTANCES);
 				int uses = 1 + random(5);
@@ -126,13 +131,14 @@ record Plan(Setup setup, List<Step> steps) {
 			if (!calm && in(4)) {
 				failOver();
 			}
-			return new Plan(new Setup(this.seed, INSTANCES, KEYS, calm || !in(3), true, this.passes), this.steps);
+			return new Plan(new Setup(this.seed, INSTANCES, KEYS, calm || !in(3), true, this.passes, this.warm),
+					this.steps);
 		}
 
 		/** Only who asked for the same lease goes on with it. */
 		private int lease() {
 			int lease = 100 + random(LONGEST_LEASE - 100);
-			return (this.passes > 0) ? LONGEST_LEASE / 2 : lease;
+			return (this.passes > 0 || this.warm > 0) ? LONGEST_LEASE / 2 : lease;
 		}
 
 		private Use use(int user, int instance) {
@@ -256,6 +262,12 @@ record Plan(Setup setup, List<Step> steps) {
 		private void watch(boolean calm) {
 			for (int instance = 0; instance < INSTANCES; instance++) {
 				this.steps.add(new Known(instance));
+			}
+			if (in(2)) {
+				// So that there is something to be told.
+				What mode = (this.workload == What.READ) ? What.WRITE : this.workload;
+				this.steps.add(new Use(MOST_USERS, random(INSTANCES), random(60), Face.ASYNC, mode, random(KEYS), 1,
+						true, 1000, LONGEST_LEASE / 2, true, 0, 2000 + random(2000), -1, Extra.NONE, 0));
 			}
 			for (int i = random(3); i > 0; i--) {
 				this.steps.add(new Inquire(random(INSTANCES), 1000 + random(2 * FAULTS_MILLIS)));

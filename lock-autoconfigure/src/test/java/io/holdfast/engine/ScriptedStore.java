@@ -125,7 +125,7 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 	}
 
 	private static String number(String token) {
-		return token.substring(token.indexOf(':') + 1);
+		return String.valueOf(Tokens.number(token));
 	}
 
 	@Override
@@ -281,6 +281,10 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 		void granted(long fence, long ttlMillis) {
 			Granted granted = new Granted(fence, ttlMillis);
 			this.answer.complete(this.line.startsWith("release") ? new ReleaseReply(true, granted) : granted);
+		}
+
+		void granted(long fence, long ttlMillis, int fences) {
+			this.answer.complete(new Granted(fence, ttlMillis, fences));
 		}
 
 		void busy(long ownerTtlMillis, long fence) {

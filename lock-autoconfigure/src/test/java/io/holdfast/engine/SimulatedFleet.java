@@ -8,6 +8,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import io.holdfast.LeaseStoreException;
 import io.holdfast.engine.Report.Entry;
@@ -85,8 +86,11 @@ final class SimulatedFleet {
 	}
 
 	private static String lease(SimulatedInstance instance, Entry hold) {
-		String lease = instance.store.lease(instance.id() + ":" + hold.number());
-		return (lease != null) ? lease : "?";
+		return Stream.of(false, true)
+			.map((told) -> instance.store.lease(Tokens.of(instance.id(), hold.number(), told)))
+			.filter(Objects::nonNull)
+			.findFirst()
+			.orElse("?");
 	}
 
 	/** Have an instance release something by force. */

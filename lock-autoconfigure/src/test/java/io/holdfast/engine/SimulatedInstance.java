@@ -31,7 +31,7 @@ final class SimulatedInstance implements Scheduler {
 
 	static final EngineSettings SETTINGS = new EngineSettings(Duration.ofSeconds(1), Duration.ofMillis(300), null,
 			Duration.ofSeconds(1), Duration.ofMillis(300), true, HANDOFF, Duration.ofMillis(20), Duration.ofMillis(250),
-			1000, 1000, LocalHandOver.NONE);
+			1000, 1000, LocalHandOver.NONE, Duration.ZERO);
 
 	final Simulation simulation;
 
@@ -93,8 +93,9 @@ final class SimulatedInstance implements Scheduler {
 		}
 		this.randomNumber = (dead != null) ? dead.randomNumber : 0;
 		this.engine = new LeaseEngine(this.store,
-				SETTINGS.localHandOver(new LocalHandOver(simulation.plan.setup().passes(), PASSING)), this,
-				(task) -> at(0, task), id(),
+				SETTINGS.localHandOver(new LocalHandOver(simulation.plan.setup().passes(), PASSING))
+					.keepWarm(Duration.ofMillis(simulation.plan.setup().warm())),
+				this, (task) -> at(0, task), id(),
 				() -> (simulation.dice(this.number, -1 - this.randomNumber++) >>> 10) * 0x1.0p-53);
 		this.engine.observe(this.observer);
 		this.locks = new SimulatedLocks(this);

@@ -123,6 +123,11 @@ final class SimulatedStore implements LeaseStore {
 			}
 
 			@Override
+			public void wanted(Resource resource, String token) {
+				SimulatedStore.this.connection.wakeUp(() -> wakeUps.wanted(resource, token));
+			}
+
+			@Override
 			public void reportWanted(String report) {
 				SimulatedStore.this.connection.wakeUp(() -> wakeUps.reportWanted(report));
 			}
@@ -189,8 +194,8 @@ final class SimulatedStore implements LeaseStore {
 			this.simulation.record(Event.of(now(), Type.GRANTED_AGAIN, this.instance.name).id(lease));
 		}
 		return switch (this.simulation.mutant) {
-			case OLD_FENCE -> new Granted(64, granted.ttlMillis());
-			case SHORT_LEASE, NO_END -> new Granted(granted.fence(), ask.leaseMillis());
+			case OLD_FENCE -> new Granted(64, granted.ttlMillis(), granted.fences());
+			case SHORT_LEASE, NO_END -> new Granted(granted.fence(), ask.leaseMillis(), granted.fences());
 			default -> reply;
 		};
 	}

@@ -22,19 +22,28 @@ sealed interface Step {
 	 * @param ordered whether commands of an instance stay in order
 	 * @param jitter whether delays differ
 	 * @param passes how often a lock is passed on within an instance
+	 * @param warm for how long a lock is kept for whoever asks next within an instance
 	 */
-	record Setup(long seed, int instances, int keys, boolean ordered, boolean jitter, int passes) implements Step {
+	record Setup(long seed, int instances, int keys, boolean ordered, boolean jitter, int passes,
+			int warm) implements Step {
 
 		@Override
 		public List<Step> simpler() {
 			List<Step> simpler = new ArrayList<>();
 			if (this.jitter) {
-				simpler.add(new Setup(this.seed, this.instances, this.keys, this.ordered, false, this.passes));
+				simpler.add(with(false, this.passes, this.warm));
 			}
 			if (this.passes > 0) {
-				simpler.add(new Setup(this.seed, this.instances, this.keys, this.ordered, this.jitter, 0));
+				simpler.add(with(this.jitter, 0, this.warm));
+			}
+			if (this.warm > 0) {
+				simpler.add(with(this.jitter, this.passes, 0));
 			}
 			return simpler;
+		}
+
+		private Setup with(boolean otherJitter, int otherPasses, int otherWarm) {
+			return new Setup(this.seed, this.instances, this.keys, this.ordered, otherJitter, otherPasses, otherWarm);
 		}
 
 	}

@@ -151,6 +151,9 @@ public abstract class StoreContract {
 
 		public final List<WakeUp> wakeUps = new CopyOnWriteArrayList<>();
 
+		/** Keys and tokens that others want what they hold. */
+		public final List<String> wanted = new CopyOnWriteArrayList<>();
+
 		public final List<String> reportsWanted = new CopyOnWriteArrayList<>();
 
 		public final AtomicInteger listenings = new AtomicInteger();
@@ -237,6 +240,11 @@ public abstract class StoreContract {
 		@Override
 		public void handedOver(Resource resource, String token, long fence, long ttlMillis) {
 			this.wakeUps.add(new WakeUp(resource, token, fence, ttlMillis));
+		}
+
+		@Override
+		public void wanted(Resource resource, String token) {
+			this.wanted.add(resource.key() + " " + token);
 		}
 
 		@Override

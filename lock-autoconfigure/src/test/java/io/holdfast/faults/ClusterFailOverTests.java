@@ -2,6 +2,7 @@ package io.holdfast.faults;
 
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Predicate;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -10,6 +11,7 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.testing.RedisCluster;
+import io.holdfast.testing.RedisCluster.FailOver;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -22,7 +24,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * A master of a cluster is replaced by its replica, which has all that was written.
+ * A master of a cluster dies, or is told to go, and is replaced by its replica, which has
+ * all that was written.
  */
 @WithRedis
 class ClusterFailOverTests {
@@ -90,8 +93,8 @@ class ClusterFailOverTests {
 			}).isPresent());
 	}
 
-	private void awaitReplicated() {
-		this.cluster.awaitReplicated(this.master, "{" + this.fleet.lockKey(this.key) + "}:replicated");
+	private void awaitReplicated(RedisServer from) {
+		this.cluster.awaitReplicated(from, "{" + this.fleet.lockKey(this.key) + "}:replicated");
 	}
 
 	@ParameterizedTest(name = "A master dies: nothing is lost, nobody restarts ({0})")
@@ -100,7 +103,7 @@ class ClusterFailOverTests {
 		Instance instance = start(driver);
 		Instance other = start(driver);
 		Claims claims = new Claims(this.fleet, this.key, LEASE, instance).waitedForBy(other);
-		awaitReplicated();
+		awaitReplicated(this.master);
 		this.fleet.unobserved(() -> this.cluster.kill(this.master, this.replica));
 		awaitServed(instance);
 		awaitServed(other);
@@ -122,7 +125,7 @@ class ClusterFailOverTests {
 		CompletableFuture<LockLease> next = start(driver).acquireInBackground(request);
 		CompletableFuture<Boolean> overlap = next.thenApply((granted) -> lease.isHeld());
 		this.fleet.awaitQueued(this.key);
-		awaitReplicated();
+		awaitReplicated(this.master);
 		this.fleet.unobserved(() -> this.cluster.kill(this.master, this.replica));
 		assertThat(lease.isHeld()).isTrue();
 		assertThat(next).succeedsWithin(LEASE.plus(SOON)).satisfies((granted) -> {
@@ -132,6 +135,42 @@ class ClusterFailOverTests {
 		assertThat(overlap).isCompletedWithValue(false);
 		lease.close();
 		this.cluster.restart(this.master);
+		this.fleet.awaitNothingLeft();
+	}
+
+	@ParameterizedTest(
+			name = "A master is replaced by hand and its replica, there and back and there again: held on, and handed over ({0})")
+	@ValueSource(strings = { "lettuce", "jedis" })
+	void replacedByHand(String driver) {
+		Instance instance = start(driver);
+		Instance other = start(driver);
+		RedisServer from = this.master;
+		RedisServer to = this.replica;
+		for (FailOver how : FailOver.values()) {
+			Claims claims = new Claims(this.fleet, this.key, Duration.ofSeconds(9), instance).waitedForBy(other);
+			awaitReplicated(from);
+			this.cluster.failOver(from, to, how);
+			claims.awaitRenewed();
+			claims.assertHeld();
+			claims.assertHandedOver();
+			RedisServer before = from;
+			from = to;
+			to = before;
+		}
+		this.fleet.awaitNothingLeft();
+	}
+
+	@ParameterizedTest(
+			name = "A master is replaced by hand under load: never held twice, and everybody has his turn ({0})")
+	@ValueSource(strings = { "lettuce", "jedis" })
+	void replacedUnderLoad(String driver) {
+		// The others hear of a master that goes, and of the one that comes, one after the
+		// other.
+		Predicate<LeaseStoreException> unknown = (ex) -> String.valueOf(ex.getMessage()).contains("slot not served");
+		Load load = new Load(this.key, unknown, start(driver), start(driver));
+		load.awaitMoreAfter(() -> this.cluster.failOver(this.master, this.replica, FailOver.AGREED));
+		load.awaitMoreAfter(() -> this.cluster.failOver(this.replica, this.master, FailOver.AGREED));
+		load.end();
 		this.fleet.awaitNothingLeft();
 	}
 

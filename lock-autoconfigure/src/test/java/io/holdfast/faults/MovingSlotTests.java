@@ -1,15 +1,10 @@
 package io.holdfast.faults;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Function;
 import java.util.stream.Stream;
 
-import io.holdfast.Lease;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
@@ -125,75 +120,12 @@ class MovingSlotTests {
 			name = "Slots that move all the time under load: never held twice, and everybody has his turn ({0})")
 	@ValueSource(strings = { "lettuce", "jedis" })
 	void movingUnderLoad(String driver) {
-		List<Instance> instances = List.of(start(driver), start(driver));
-		List<Turns> turns = List.of(new Turns(lock(KEY)), new Turns(all(Pool.SEMAPHORE)),
-				new Turns(all(Pool.READ_WRITE)));
-		AtomicBoolean moving = new AtomicBoolean(true);
-		List<CompletableFuture<?>> users = new ArrayList<>();
-		for (Instance instance : instances) {
-			for (Turns each : turns) {
-				users.add(Instance.inBackground(() -> {
-					while (moving.get()) {
-						each.take(instance);
-					}
-					// Once more, with nothing in the way.
-					each.take(instance);
-					return true;
-				}));
-			}
-		}
+		Load load = new Load(KEY, (ex) -> false, start(driver), start(driver));
 		for (int i = 0; i < 10; i++) {
-			int before = turns.stream().mapToInt(Turns::taken).sum();
-			begin().forEach(Move::finish);
-			await("turns").atMost(SOON).until(() -> turns.stream().mapToInt(Turns::taken).sum() > before + 5);
+			load.awaitMoreAfter(() -> begin().forEach(Move::finish));
 		}
-		moving.set(false);
-		assertThat(users).allSatisfy((user) -> assertThat(user).succeedsWithin(SOON));
+		load.end();
 		this.fleet.awaitNothingLeft();
-	}
-
-	private static Function<Instance, Lease> lock(String key) {
-		LockRequest request = LockRequest.of(key).waitTime(Duration.ofMinutes(1)).leaseTime(Duration.ofMinutes(1));
-		return (instance) -> instance.acquire(request);
-	}
-
-	private static Function<Instance, Lease> all(Pool pool) {
-		PoolRequest request = new PoolRequest(pool, KEY + pool).waitTime(Duration.ofMinutes(1)).all();
-		return request::acquire;
-	}
-
-	/** What one at a time may have. */
-	private static final class Turns {
-
-		private final Function<Instance, Lease> acquire;
-
-		private final AtomicInteger inside = new AtomicInteger();
-
-		private final AtomicInteger taken = new AtomicInteger();
-
-		private long fence;
-
-		Turns(Function<Instance, Lease> acquire) {
-			this.acquire = acquire;
-		}
-
-		void take(Instance instance) {
-			try (Lease lease = this.acquire.apply(instance)) {
-				assertThat(this.inside.incrementAndGet()).as("who have it").isEqualTo(1);
-				this.taken.incrementAndGet();
-				if (lease instanceof LockLease lock) {
-					assertThat(lock.fence()).isGreaterThan(this.fence);
-					this.fence = lock.fence();
-				}
-				assertThat(lease.isHeld()).isTrue();
-				this.inside.decrementAndGet();
-			}
-		}
-
-		int taken() {
-			return this.taken.get();
-		}
-
 	}
 
 }

@@ -29,6 +29,11 @@ class SplitBrainTests {
 
 	private static final String KEY = "split-brain";
 
+	private static final String[] MIN_REPLICAS_TO_WRITE = { "--min-replicas-to-write", "1", "--min-replicas-max-lag",
+			"3" };
+
+	private static final LockRequest REQUEST = LockRequest.of(KEY).waitTime(Duration.ofMinutes(2)).reentrant(false);
+
 	private static long fenceOf(Instance instance, String key) {
 		try (LockLease lease = instance.acquire(LockRequest.of(key).waitTime(SOON))) {
 			return lease.fence();
@@ -38,63 +43,105 @@ class SplitBrainTests {
 	@Test
 	@DisplayName("With the recommended settings nobody gets from the old master what somebody has from the new one")
 	void recommended(TestRedis redis) {
-		SentinelRedis servers = redis.startSentinel(2, "--min-replicas-to-write", "1", "--min-replicas-max-lag", "3");
+		SentinelRedis servers = redis.startSentinel(2, MIN_REPLICAS_TO_WRITE);
 		try (Fleet fleet = Fleet.on(redis, servers)) {
-			// So that it does not begin with a grace.
-			fleet.observer()
-				.opsForValue()
-				.set(TestApplication.fleetKey(redis.keyPrefix()) + ":server", servers.replicationId() + " 1");
-			String[] settings = { "holdfast.redis.fail-over-grace=true", "holdfast.redis.longest-lease=4s",
-					"holdfast.lock.lease-time=4s", "holdfast.semaphore.lease-time=4s",
-					"holdfast.redis.min-replicas=1" };
+			String[] settings = settings(redis, servers, fleet, 1);
 			Instance holder = fleet.start(settings);
 			Instance waiter = fleet.start(settings);
 			fleet.awaitListening(2);
-			LockRequest request = LockRequest.of(KEY).waitTime(Duration.ofMinutes(2)).reentrant(false);
-			LockLease first = holder.acquire(request);
+			LockLease first = holder.acquire(REQUEST);
 			CompletableFuture<Long> lost = new CompletableFuture<>();
 			first.onLost(() -> lost.complete(System.nanoTime()));
-			CompletableFuture<LockLease> waiting = waiter.acquireInBackground(request);
+			CompletableFuture<LockLease> waiting = waiter.acquireInBackground(REQUEST);
 			fleet.awaitQueued(KEY);
-			servers.awaitReplicated();
 
-			RedisServer old = servers.master();
-			servers.leaveOldMaster();
-			old.freeze();
-			// Longer than any lease.
-			servers.watchClosely(Duration.ofSeconds(6));
-			RedisServer master = servers.awaitFailOver(old);
-			servers.servers()
-				.stream()
-				.filter((server) -> server != old && server != master)
-				.forEach(servers::awaitReplica);
-			LockLease second = fleet.start(settings).acquire(request);
+			RedisServer old = replaceFrozen(servers);
+			LockLease second = fleet.start(settings).acquire(REQUEST);
 			long granted = System.nanoTime();
 			assertThat(lost).isCompleted();
 			assertThat(granted - lost.join()).isPositive();
 			assertThat(second.fence()).isGreaterThan(first.fence());
 
 			old.thaw();
-			List<String> refusals = new ArrayList<>();
-			while (refusals.stream().filter((refusal) -> refusal.contains("NOREPLICAS")).count() < 10) {
-				try {
-					assertThat(holder.locks().tryAcquire(request.waitTime(Duration.ofMillis(300)))).isEmpty();
-				}
-				catch (LeaseStoreException ex) {
-					refusals.add(String.valueOf(ex.getMessage()));
-				}
-				assertThat(refusals).hasSizeLessThan(100);
-			}
+			assertRefused(holder, "NOREPLICAS");
 			assertThat(second.isHeld()).isTrue();
 			assertThat(waiting).isNotDone();
 			servers.demote(old);
 			assertThat(second.isHeld()).isTrue();
 			assertThat(waiting).isNotDone();
 			assertThat(second.release()).isEqualTo(ReleaseResult.RELEASED);
-			assertThat(waiting).succeedsWithin(SOON)
-				.satisfies((third) -> assertThat(third.fence()).isGreaterThan(second.fence()))
-				.satisfies((third) -> assertThat(third.release()).isEqualTo(ReleaseResult.RELEASED));
+			assertGrantedAfter(second, waiting);
 		}
+	}
+
+	@Test
+	@DisplayName("With confirmation by both replicas nobody gets anything from either, until the old master is a replica")
+	void allReplicas(TestRedis redis) {
+		SentinelRedis servers = redis.startSentinel(2, MIN_REPLICAS_TO_WRITE);
+		try (Fleet fleet = Fleet.on(redis, servers)) {
+			String[] settings = settings(redis, servers, fleet, 2);
+			Instance holder = fleet.start(settings);
+			fleet.awaitListening(1);
+			LockLease first = holder.acquire(REQUEST);
+			CompletableFuture<Boolean> lost = new CompletableFuture<>();
+			first.onLost(() -> lost.complete(true));
+
+			RedisServer old = replaceFrozen(servers);
+			Instance other = fleet.start(settings);
+			CompletableFuture<LockLease> second = other.acquireInBackground(REQUEST);
+			assertThat(lost).succeedsWithin(SOON);
+			assertRefused(other, "only 1 of its replicas");
+			old.thaw();
+			assertRefused(holder, "NOREPLICAS");
+			assertRefused(other, "only 1 of its replicas");
+			assertThat(second).isNotDone();
+			servers.demote(old);
+			assertGrantedAfter(first, second);
+			assertThat(holder.acquire(REQUEST).release()).isEqualTo(ReleaseResult.RELEASED);
+		}
+	}
+
+	private static String[] settings(TestRedis redis, SentinelRedis servers, Fleet fleet, int minReplicas) {
+		// So that it does not begin with a grace.
+		fleet.observer()
+			.opsForValue()
+			.set(TestApplication.fleetKey(redis.keyPrefix()) + ":server", servers.replicationId() + " 1");
+		return new String[] { "holdfast.redis.fail-over-grace=true", "holdfast.redis.longest-lease=4s",
+				"holdfast.lock.lease-time=4s", "holdfast.semaphore.lease-time=4s",
+				"holdfast.redis.min-replicas=" + minReplicas };
+	}
+
+	/** Have the master stand still until another one is there, and has a replica. */
+	private static RedisServer replaceFrozen(SentinelRedis servers) {
+		servers.awaitReplicated();
+		RedisServer old = servers.master();
+		servers.leaveOldMaster();
+		old.freeze();
+		// Longer than any lease.
+		servers.watchClosely(Duration.ofSeconds(6));
+		RedisServer master = servers.awaitFailOver(old);
+		servers.servers().stream().filter((server) -> server != old && server != master).forEach(servers::awaitReplica);
+		return old;
+	}
+
+	/** Ask until the server has refused often enough for this reason; never granted. */
+	private static void assertRefused(Instance instance, String reason) {
+		List<String> refusals = new ArrayList<>();
+		while (refusals.stream().filter((refusal) -> refusal.contains(reason)).count() < 10) {
+			try {
+				assertThat(instance.locks().tryAcquire(REQUEST.waitTime(Duration.ofMillis(300)))).isEmpty();
+			}
+			catch (LeaseStoreException ex) {
+				refusals.add(String.valueOf(ex.getMessage()));
+			}
+			assertThat(refusals).hasSizeLessThan(100);
+		}
+	}
+
+	private static void assertGrantedAfter(LockLease before, CompletableFuture<LockLease> waiting) {
+		assertThat(waiting).succeedsWithin(SOON)
+			.satisfies((next) -> assertThat(next.fence()).isGreaterThan(before.fence()))
+			.satisfies((next) -> assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED));
 	}
 
 	@Test

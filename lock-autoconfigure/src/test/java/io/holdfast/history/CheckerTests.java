@@ -344,6 +344,19 @@ class CheckerTests {
 	// 8
 
 	@Test
+	@DisplayName("8: a limit that was set before the last one may be back when another server took over")
+	void limitsOfAnotherServer() {
+		String before = "0 LIMIT key=k limit=1 until=1";
+		String after = "2 LIMIT key=k limit=-1 until=3";
+		String asked = "50 ASKED by=a id=1 mode=PERMITS key=k permits=2 limit=3";
+		String refused = "60 REFUSED id=1 why=EXCEEDS_LIMIT";
+		refuses(8, before, after, asked, refused);
+		// What was set last may be gone with the server.
+		accepts(before, after, "5 FAILED_OVER until=90", asked, refused);
+		refuses(8, before, after, "5 FAILED_OVER until=90", "7 LIMIT key=k limit=-1 until=8", asked, refused);
+	}
+
+	@Test
 	@DisplayName("8: a refusal for a reason that was not is refused")
 	void reasons() {
 		String asked = "10 ASKED by=a id=1 mode=EXCLUSIVE key=k user=u until=500";

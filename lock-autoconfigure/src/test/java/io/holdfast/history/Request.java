@@ -115,6 +115,15 @@ final class Request {
 		return (this.granted != null) ? this.granted.at() : NEVER;
 	}
 
+	long fence() {
+		return (this.granted != null) ? this.granted.fence() : 0;
+	}
+
+	boolean isOfSameUser(Request other) {
+		return !this.asked.user().isEmpty() && this.asked.user().equals(other.asked.user())
+				&& this.asked.by().equals(other.asked.by());
+	}
+
 	/** The earlier of its validity's end and the start of its release. */
 	long end() {
 		return (this.heldUntil != 0) ? Math.min(this.endedAt, this.heldUntil) : this.endedAt;

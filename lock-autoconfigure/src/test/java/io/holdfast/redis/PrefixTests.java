@@ -33,6 +33,22 @@ class PrefixTests {
 
 	@ParameterizedTest
 	@CsvSource(textBlock = """
+			'', semaphore:, LOCK, fleet
+			'', semaphore:, READ_WRITE, fleet:server
+			lock:, '', SEMAPHORE, fleet:report:1
+			fl, semaphore:, LOCK, eet:server
+			""")
+	void keysOfHoldfastsOwnAreRefused(String lockPrefix, String semaphorePrefix, Kind kind, String key) {
+		assertThatExceptionOfType(StoreFailure.class)
+			.isThrownBy(() -> options(lockPrefix, semaphorePrefix).check(new Resource(kind, key)))
+			.withMessageContainingAll("The key 'fleet", "holdfast.fleet.key", "use another key");
+	}
+
+	@ParameterizedTest
+	@CsvSource(textBlock = """
+			lock:, semaphore:, LOCK, fleet:server
+			'', semaphore:, LOCK, fleets
+			'', semaphore:, LOCK, flee
 			lock:, semaphore:, LOCK, semaphore:x
 			lock:, semaphore:, SEMAPHORE, lock:x
 			'', semaphore:, LOCK, sema

@@ -208,6 +208,19 @@ public final class RedisCluster implements AutoCloseable {
 	}
 
 	/**
+	 * Have a replica take the place of its master, which is alive, by hand. Returns when
+	 * the master is a replica of its.
+	 * @param master who is replaced
+	 * @param replica its replica
+	 * @param how what the command says
+	 */
+	public void failOver(RedisServer master, RedisServer replica, FailOver how) {
+		on(replica, (commands) -> commands.clusterFailover(how == FailOver.FORCE, how == FailOver.TAKEOVER));
+		awaitMaster(replica);
+		awaitReplica(master);
+	}
+
+	/**
 	 * Start a master again that was killed. Returns when it is a replica.
 	 * @param node the node
 	 */
@@ -253,6 +266,22 @@ public final class RedisCluster implements AutoCloseable {
 	@Override
 	public void close() {
 		this.client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
+	}
+
+	/**
+	 * How a replica takes the place of a master that is alive.
+	 */
+	public enum FailOver {
+
+		/** The master stops writes first, and the replica receives all before. */
+		AGREED,
+
+		/** The master is not asked, the others are. */
+		FORCE,
+
+		/** Nobody is asked. */
+		TAKEOVER
+
 	}
 
 	/**

@@ -1,0 +1,129 @@
+package io.holdfast.faults;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
+
+import io.holdfast.Lease;
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+
+import static io.holdfast.faults.Fleet.SOON;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Some instances that take turns all the time with a lock, all permits of a semaphore,
+ * and a key to write: one at a time, or it fails. Not thread-safe.
+ */
+final class Load {
+
+	private final List<Turns> turns;
+
+	private final AtomicBoolean goingOn = new AtomicBoolean(true);
+
+	private final List<CompletableFuture<?>> users = new ArrayList<>();
+
+	private final Predicate<LeaseStoreException> tolerated;
+
+	/**
+	 * Begin.
+	 * @param key what their keys begin with
+	 * @param tolerated for which errors a request is made again
+	 * @param instances who take turns, each with all of it
+	 */
+	Load(String key, Predicate<LeaseStoreException> tolerated, Instance... instances) {
+		this.tolerated = tolerated;
+		LockRequest lock = LockRequest.of(key).waitTime(Duration.ofMinutes(1)).leaseTime(Duration.ofMinutes(1));
+		this.turns = Stream.concat(Stream.of(new Turns((instance) -> instance.acquire(lock))),
+				Stream.of(Pool.values())
+					.map((pool) -> new PoolRequest(pool, key + pool).waitTime(Duration.ofMinutes(1)).all())
+					.map((request) -> new Turns(request::acquire)))
+			.toList();
+		for (Instance instance : instances) {
+			for (Turns each : this.turns) {
+				this.users.add(Instance.inBackground(() -> {
+					while (this.goingOn.get()) {
+						each.take(instance);
+					}
+					// Once more, with nothing in the way.
+					each.take(instance);
+					return true;
+				}));
+			}
+		}
+	}
+
+	/**
+	 * Disturb them. Returns when some have had a turn since.
+	 * @param disturbance what to do
+	 */
+	void awaitMoreAfter(Runnable disturbance) {
+		int before = taken();
+		disturbance.run();
+		await("turns").atMost(SOON).until(() -> taken() > before + 5);
+	}
+
+	private int taken() {
+		return this.turns.stream().mapToInt((each) -> each.taken.get()).sum();
+	}
+
+	/**
+	 * Let them have a last turn, and check that all went well.
+	 */
+	void end() {
+		this.goingOn.set(false);
+		assertThat(this.users).allSatisfy((user) -> assertThat(user).succeedsWithin(SOON));
+	}
+
+	/** What one at a time may have. */
+	private final class Turns {
+
+		private final Function<Instance, Lease> acquire;
+
+		private final AtomicInteger inside = new AtomicInteger();
+
+		private final AtomicInteger taken = new AtomicInteger();
+
+		private long fence;
+
+		Turns(Function<Instance, Lease> acquire) {
+			this.acquire = acquire;
+		}
+
+		void take(Instance instance) {
+			try (Lease lease = acquire(instance)) {
+				assertThat(this.inside.incrementAndGet()).as("who have it").isEqualTo(1);
+				this.taken.incrementAndGet();
+				if (lease instanceof LockLease lock) {
+					assertThat(lock.fence()).isGreaterThan(this.fence);
+					this.fence = lock.fence();
+				}
+				assertThat(lease.isHeld()).isTrue();
+				this.inside.decrementAndGet();
+			}
+		}
+
+		private Lease acquire(Instance instance) {
+			while (true) {
+				try {
+					return this.acquire.apply(instance);
+				}
+				catch (LeaseStoreException ex) {
+					if (!Load.this.tolerated.test(ex)) {
+						throw ex;
+					}
+				}
+			}
+		}
+
+	}
+
+}

@@ -1,0 +1,87 @@
+package io.holdfast.history;
+
+import java.util.stream.Stream;
+
+import io.holdfast.history.Event.Type;
+import io.holdfast.history.History.Cut;
+
+/**
+ * Judges how leases end: not without a cause, not twice, and as their users are told.
+ */
+final class EndChecker {
+
+	private final History history;
+
+	EndChecker(History history) {
+		this.history = history;
+	}
+
+	void judgeEnd(Request request) {
+		Event lost = request.lost;
+		if (lost != null && request.releasing == null || lost != null && lost.at() <= request.releasing.at()) {
+			boolean early = lost.until() == 0 || lost.at() < lost.until();
+			if (early && !hasCause(request, lost.at())) {
+				this.history.violated(3, "lost without a cause: " + lost + " of " + request);
+			}
+			// There was time enough to try once more, unless it was granted late.
+			long from = lost.until() - request.asked.lease() / 2;
+			if (!early && request.root.begin() < from && lost.why().equals("RENEWED") && !hasCause(request, lost.at())
+					&& !this.history.troubles().isTroubled(request.asked.by(), from, lost.until())) {
+				this.history.violated(3, "lost although it could be renewed: " + lost + " of " + request);
+			}
+		}
+		for (Cut cut : this.history.cutting(request.group())
+			.filter((event) -> this.history.isTakenBy(event, request))
+			.map(Cut::of)
+			.toList()) {
+			long most = cut.until() + request.asked.lease();
+			if (request.isHold() && request.first.begin() < cut.from() && request.grantedAgainAt < cut.from()
+					&& request.holdEnd > most && most <= this.history.troubles().lastAt()) {
+				this.history.violated(3, "held on after it was taken away at " + cut + ": " + request);
+			}
+		}
+		if (request.answers.stream().filter((answer) -> answer.why().equals("RELEASED")).count() > 1) {
+			this.history.violated(3, "released twice: " + request);
+		}
+		for (Event answer : request.answers) {
+			Event releasing = request.releasing;
+			if (answer.why().equals("RELEASED") && releasing != null
+					&& (releasing.until() != 0 || lost != null && lost.at() < releasing.at())) {
+				this.history.violated(8,
+						"over before its release, and told to be released: " + answer + " of " + request);
+			}
+			if (answer.why().equals("LOST") && releasing != null && releasing.until() == 0 && lost == null
+					&& !isRetaining(request) && !request.isPart() && !hasCause(request, answer.at())
+					&& !isOverWhilePaused(request, releasing.at(), answer.at())) {
+				this.history.violated(8, "held until its release, and told to be lost: " + answer + " of " + request);
+			}
+		}
+	}
+
+	/** Its instance stood still after it had begun to release it, for too long. */
+	private boolean isOverWhilePaused(Request request, long from, long until) {
+		return request.validUntil <= until
+				&& this.history.troubles().happened(Type.PAUSED, request.asked.by(), from, until);
+	}
+
+	/** The last lease on a hold ends it, whatever was asked for with the first. */
+	private static boolean isRetaining(Request request) {
+		return Stream.of(request, request.root)
+			.anyMatch((one) -> one.releasing != null && one.releasing.why().equals("RETAINED"));
+	}
+
+	private boolean hasCause(Request request, long at) {
+		// What was released before stands there again, and in the way, but not in that of
+		// what was confirmed.
+		if (this.history.all(Type.CONFIRMING).isEmpty() && this.history.all(Type.FAILED_OVER)
+			.stream()
+			.anyMatch((over) -> over.at() >= request.root.first.asked.at() && over.at() <= at)) {
+			return true;
+		}
+		return this.history.cuts(request.group())
+			.stream()
+			.anyMatch((cut) -> cut.until() >= request.root.first.asked.at() && cut.from() <= at)
+				|| this.history.troubles().happened(Type.SHUT_DOWN, request.asked.by(), Long.MIN_VALUE, at);
+	}
+
+}

@@ -1,0 +1,113 @@
+package io.holdfast.history;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+
+import io.holdfast.history.Event.Type;
+import io.holdfast.history.History.Cut;
+
+/**
+ * Judges whether more is held than may be, and by whom it is.
+ */
+final class ExclusionChecker {
+
+	private final History history;
+
+	ExclusionChecker(History history) {
+		this.history = history;
+	}
+
+	void judgeOverlaps(String group, List<Request> holds) {
+		List<Cut> cuts = this.history.cuts(group);
+		List<Span> spans = new ArrayList<>(holds.size());
+		for (Request hold : holds) {
+			long begin = hold.begin();
+			long end = Math.max(hold.holdEnd, hold.retainedUntil);
+			for (Cut cut : cuts) {
+				if (hold.first.asked.at() <= cut.until() && cut.from() < end) {
+					// It may have been granted before, though its user learns of it
+					// later.
+					if (begin < cut.from()) {
+						spans.add(new Span(hold, begin, cut.from()));
+					}
+					begin = Math.max(begin, cut.until() + hold.asked.lease());
+					end = hold.holdEnd;
+				}
+			}
+			if (begin < end) {
+				spans.add(new Span(hold, begin, end));
+			}
+		}
+		spans.sort(Comparator.comparingLong(Span::begin));
+		List<Span> lasting = new ArrayList<>();
+		for (Span next : spans) {
+			// A release and a grant in the same nanosecond are one after the other.
+			lasting.removeIf((span) -> span.end() <= next.begin());
+			lasting.add(next);
+			if (lasting.size() > 1) {
+				judgeTogether(group, lasting, next.begin());
+			}
+		}
+	}
+
+	private void judgeTogether(String group, List<Span> lasting, long at) {
+		long held = 0;
+		long lastAsked = Long.MIN_VALUE;
+		long limit = 0;
+		for (Span span : lasting) {
+			Request hold = span.hold();
+			boolean readsWhatItWrites = hold.asked.mode() == Event.Mode.READ && lasting.stream()
+				.anyMatch((other) -> other.hold().asked.mode() == Event.Mode.WRITE && other.hold().isOfSameUser(hold));
+			held += readsWhatItWrites ? 0 : hold.weight(at);
+			lastAsked = Math.max(lastAsked, hold.asked.at());
+			limit = Math.max(limit, hold.limit());
+		}
+		// One of them was granted last, after the last of them was asked for.
+		long allowed = highestLimit(group, lastAsked, at, limit);
+		if (held > allowed) {
+			this.history.violated(1, held + " are held of " + group + " at " + at + " of which there are " + allowed
+					+ ": " + lasting.stream().map(Span::hold).toList());
+		}
+	}
+
+	private long highestLimit(String group, long from, long until, long asked) {
+		return this.history.limitsBetween(group, from, until, asked)
+			.stream()
+			.mapToLong(Long::longValue)
+			.max()
+			.orElse(asked);
+	}
+
+	/** Where grants are to be confirmed, one that is not may be lost at any time. */
+	void judgeConfirmation(Request hold) {
+		boolean confirming = this.history.all(Type.CONFIRMING)
+			.stream()
+			.anyMatch((event) -> event.by().equals(hold.asked.by()));
+		if (confirming && hold.confirmedAt > hold.begin()) {
+			this.history.violated(1, "granted, but not confirmed: " + hold);
+		}
+	}
+
+	/** What is entered does not count a second time: it has to be its user's. */
+	void judgeEntry(Request request) {
+		Request root = request.root;
+		if (root == request) {
+			return;
+		}
+		boolean same = root.isOfSameUser(request) && root.asked.mode() == request.asked.mode()
+				&& root.group().equals(request.group());
+		boolean open = this.history.groups()
+			.get(root.group())
+			.stream()
+			.anyMatch((other) -> other != request && other.root == root && other.endedAt >= request.asked.at());
+		if (!same || !open) {
+			this.history.violated(1,
+					"entered what " + (same ? "was over: " : "is not its own: ") + request + " in " + root);
+		}
+	}
+
+	private record Span(Request hold, long begin, long end) {
+	}
+
+}

@@ -1,0 +1,251 @@
+package io.holdfast.history;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.EnumSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Stream;
+
+import io.holdfast.history.Event.Type;
+
+/**
+ * What a history tells, by requests and keys, and what must not have happened in it.
+ */
+final class History {
+
+	private static final Set<Type> ABOUT_NO_REQUEST = EnumSet.of(Type.RENEWAL, Type.REPEATED, Type.INQUIRED,
+			Type.INQUIRY_ANSWERED, Type.REPORTED, Type.FORCED);
+
+	private final long slack;
+
+	private final long poll;
+
+	private final List<String> violations = new ArrayList<>();
+
+	private final Map<String, Request> requests = new LinkedHashMap<>();
+
+	private final Map<String, List<Request>> groups = new LinkedHashMap<>();
+
+	private final Troubles troubles = new Troubles();
+
+	/**
+	 * Create a history that nothing is known of.
+	 * @param slackNanos how late a wait may end
+	 * @param pollNanos how long a waiter may take to see what it was not told
+	 */
+	History(long slackNanos, long pollNanos) {
+		this.slack = slackNanos;
+		this.poll = pollNanos;
+	}
+
+	long slack() {
+		return this.slack;
+	}
+
+	long poll() {
+		return this.poll;
+	}
+
+	/** What must not have happened. */
+	List<String> violations() {
+		return this.violations;
+	}
+
+	void violated(int property, String what) {
+		this.violations.add("property " + property + ": " + what);
+	}
+
+	/** By what they are called. */
+	Map<String, Request> requests() {
+		return this.requests;
+	}
+
+	/** By what they want. */
+	Map<String, List<Request>> groups() {
+		return this.groups;
+	}
+
+	Troubles troubles() {
+		return this.troubles;
+	}
+
+	void read(Event event) {
+		this.troubles.passed(event);
+		if (event.type() == Type.ASKED) {
+			Request request = new Request(event);
+			if (this.requests.put(event.id(), request) != null) {
+				throw new IllegalArgumentException("asked twice: " + event);
+			}
+			this.groups.computeIfAbsent(request.group(), (k) -> new ArrayList<>()).add(request);
+		}
+		else if (event.id().isEmpty() || ABOUT_NO_REQUEST.contains(event.type())) {
+			this.troubles.add(event);
+		}
+		else {
+			Request request = this.requests.get(event.id());
+			if (request == null) {
+				throw new IllegalArgumentException("not asked for: " + event);
+			}
+			read(event, request);
+		}
+	}
+
+	private void read(Event event, Request request) {
+		switch (event.type()) {
+			case INTERRUPTED -> request.interruptedAt = Math.min(request.interruptedAt, event.at());
+			case GRANTED -> {
+				answered(event, request);
+				request.granted = event;
+				request.heldUntil = event.until();
+				request.validUntil = event.until();
+				Request outer = event.why().isEmpty() ? null : this.requests.get(event.why());
+				if (outer != null) {
+					request.root = outer.root;
+				}
+			}
+			case REFUSED -> {
+				answered(event, request);
+				request.refused = event;
+			}
+			case HELD -> {
+				if (event.at() > request.endedAt) {
+					violated(3, "held again: " + event + " of " + request);
+				}
+				request.heldUntil = Math.max(request.heldUntil, event.until());
+				request.validUntil = Math.max(request.validUntil, event.until());
+			}
+			case PASSED_ON -> {
+				Request before = this.requests.get(event.why());
+				request.first = (before != null) ? before.root.first : request;
+			}
+			case CONFIRMED -> request.confirmedAt = event.at();
+			case GRANTED_AGAIN -> request.grantedAgainAt = event.at();
+			case SHRUNK -> request.shrinks.add(event);
+			case RELEASING -> {
+				ended(event, request);
+				request.releasing = (request.releasing == null) ? event : request.releasing;
+			}
+			case LOST -> {
+				ended(event, request);
+				request.lost = event;
+			}
+			case RELEASED -> request.answers.add(event);
+			case RETAINED -> request.retainedUntil = event.until();
+			default -> throw new IllegalArgumentException("about a request? " + event);
+		}
+	}
+
+	private void answered(Event event, Request request) {
+		if (request.answeredAt != Request.NEVER) {
+			violated(8, "answered twice: " + event + " of " + request);
+		}
+		request.answeredAt = event.at();
+	}
+
+	private static void ended(Event event, Request request) {
+		// The first end counts: what has ended stays so.
+		if (request.endedAt == Request.NEVER) {
+			request.endedAt = event.at();
+			request.heldUntil = event.until();
+		}
+	}
+
+	private static void close(Request request) {
+		if (request.endedAt == Request.NEVER && request.heldUntil == 0) {
+			// A process that told nothing of it any more: until then, and not longer.
+			request.heldUntil = (request.granted != null) ? request.granted.at() : 0;
+		}
+	}
+
+	/**
+	 * When all was read, note how long what was granted is held.
+	 */
+	void complete() {
+		this.requests.values().forEach(History::close);
+		for (Request request : this.requests.values()) {
+			request.root.holdEnd = Math.max(request.root.holdEnd, request.end());
+			request.root.usedUntil = Math.max(request.root.usedUntil, request.endedAt);
+		}
+	}
+
+	List<Event> all(Type type) {
+		return this.troubles.all(type);
+	}
+
+	long crashOf(String instance) {
+		return this.troubles.crashOf(instance);
+	}
+
+	/** When what was stored of a key was lost, or taken from its holders. */
+	List<Cut> cuts(String group) {
+		return cutting(group).map(Cut::of).sorted(Comparator.comparingLong(Cut::from)).toList();
+	}
+
+	Stream<Event> cutting(String group) {
+		return Stream.of(Type.DATA_LOST, Type.FORCED)
+			.flatMap((type) -> all(type).stream())
+			.filter((event) -> event.key().isEmpty() || Request.group(event).equals(group));
+	}
+
+	/** Whether it was taken away, and not only something of the same key. */
+	boolean isTakenBy(Event cutting, Request request) {
+		Request taken = this.requests.get(cutting.id());
+		return cutting.id().isEmpty() || taken != null && taken.root == request.root;
+	}
+
+	List<Event> limits(String group) {
+		return all(Type.LIMIT).stream().filter((event) -> ("semaphore " + event.key()).equals(group)).toList();
+	}
+
+	/**
+	 * Whether a limit that was set may be in force, whatever was set after it: another
+	 * server took over, and nothing was set since.
+	 */
+	private boolean isBack(List<Event> limits, long set, long from, long until) {
+		return all(Type.FAILED_OVER).stream()
+			.filter((over) -> set <= over.at() && over.at() <= until)
+			.anyMatch((over) -> limits.stream()
+				.filter((limit) -> limit.at() >= over.at())
+				.mapToLong(Event::until)
+				.min()
+				.orElse(Long.MAX_VALUE) >= from);
+	}
+
+	/** All limits that may have been in force at some time. */
+	List<Long> limitsBetween(String group, long from, long until, long asked) {
+		List<Event> limits = limits(group);
+		if (limits.isEmpty()) {
+			return List.of(asked);
+		}
+		List<Long> inForce = new ArrayList<>();
+		long since = Long.MIN_VALUE;
+		long value = -1;
+		for (int i = 0; i <= limits.size(); i++) {
+			long ends = (i < limits.size()) ? Math.max(limits.get(i).until(), limits.get(i).at()) : Long.MAX_VALUE;
+			if (since <= until && (from <= ends || isBack(limits, since, from, until))) {
+				inForce.add((value < 0) ? asked : value);
+			}
+			if (i < limits.size()) {
+				since = limits.get(i).at();
+				value = limits.get(i).limit();
+			}
+		}
+		if (all(Type.DATA_LOST).stream().anyMatch((loss) -> loss.at() <= until)) {
+			inForce.add(asked);
+		}
+		return inForce;
+	}
+
+	/** At one moment of that time, nobody knows which. */
+	record Cut(long from, long until) {
+
+		static Cut of(Event event) {
+			return new Cut(event.at(), Math.max(event.at(), event.until()));
+		}
+
+	}
+
+}

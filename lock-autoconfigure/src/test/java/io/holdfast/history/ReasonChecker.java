@@ -1,0 +1,115 @@
+package io.holdfast.history;
+
+import java.util.List;
+
+import io.holdfast.history.Event.Type;
+
+/**
+ * Judges whether the reason that is told for a refusal is the reason.
+ */
+final class ReasonChecker {
+
+	private final History history;
+
+	ReasonChecker(History history) {
+		this.history = history;
+	}
+
+	void judgeReason(Request request) {
+		Event refused = request.refused;
+		if (refused == null) {
+			return;
+		}
+		Event asked = request.asked;
+		String by = asked.by();
+		boolean possible = switch (refused.why()) {
+			case "TIMED_OUT" -> true;
+			case "STORE" -> this.history.troubles().isTroubled(by, refused.at() - this.history.slack(), refused.at())
+					|| this.history.troubles()
+						.happened(Type.UNCONFIRMED, by, refused.at() - this.history.slack(), refused.at())
+							&& hasWaited(request, refused.at());
+			case "INTERRUPTED" -> request.interruptedAt <= refused.at();
+			case "SHUTDOWN" -> this.history.troubles().happened(Type.SHUT_DOWN, by, Long.MIN_VALUE, refused.at());
+			case "EXCEEDS_LIMIT" -> this.history.limitsBetween(request.group(), asked.at(), refused.at(), asked.limit())
+				.stream()
+				.anyMatch((limit) -> limit < asked.permits());
+			case "SELF_BLOCKED" -> isBlockedBySelf(request);
+			case "LOST" -> hasLost(request, refused.at());
+			default -> false;
+		};
+		if (!possible) {
+			this.history.violated(8, "refused for a reason that was not: " + request);
+		}
+	}
+
+	/** Whether it waited for as long as it was to, by a clock that may be fast by 1 %. */
+	private static boolean hasWaited(Request request, long until) {
+		Event asked = request.asked;
+		return !asked.why().isEmpty()
+				|| asked.until() != 0 && until - asked.at() >= (asked.until() - asked.at()) * 98 / 100;
+	}
+
+	private boolean isBlockedBySelf(Request request) {
+		// One part of several may be for a key that is not.
+		return (request.isPart() ? this.history.requests().values() : this.history.groups().get(request.group()))
+			.stream()
+			.anyMatch((other) -> other.isOfSameUser(request) && other.asked.mode() != request.asked.mode()
+					&& other.asked.at() <= request.answeredAt
+					&& ((other.granted != null) ? other.root.holdEnd : other.answeredAt) >= request.asked.at());
+	}
+
+	/** Something that it had, or already had got, ended by itself or by a fault. */
+	private boolean hasLost(Request request, long at) {
+		if (request.isPart()) {
+			return this.history.troubles()
+				.isAny(Type.DATA_LOST, Type.FAILED_OVER, Type.FORCED, Type.PAUSED, Type.TROUBLE, Type.OUTAGE,
+						Type.SHUT_DOWN)
+					// Or of something that its user had before.
+					|| this.history.requests()
+						.values()
+						.stream()
+						.anyMatch((other) -> other.isOfSameUser(request) && other.begin() <= at
+								&& (other.releasing == null || other.releasing.at() >= request.asked.at()));
+		}
+		return this.history.groups()
+			.get(request.group())
+			.stream()
+			.anyMatch((other) -> other.asked.by().equals(request.asked.by()) && other.begin() <= at
+					&& (other.lost != null || other.end() < other.endedAt));
+	}
+
+	/** Whoever is told that others have it must have met others, not silence. */
+	void judgeTimeOuts(String group, List<Request> all) {
+		long lease = all.stream().mapToLong((request) -> request.asked.lease()).max().orElse(0) + this.history.slack();
+		for (Request request : all) {
+			Event refused = request.refused;
+			if (refused == null || !refused.why().equals("TIMED_OUT") || request.isPart()) {
+				continue;
+			}
+			long from = request.asked.at();
+			long until = refused.at();
+			boolean silent = this.history.all(Type.OUTAGE)
+				.stream()
+				.anyMatch((outage) -> outage.by().equals(request.asked.by()) && outage.at() <= from
+						&& outage.until() >= until);
+			boolean met = this.history.all(Type.FAILED_OVER)
+				.stream()
+				.anyMatch((over) -> over.at() <= until && from <= over.until());
+			for (Request other : all) {
+				boolean near = !silent || other.asked.by().equals(request.asked.by());
+				long end = Math.min(
+						(other.granted != null) ? Math.max(other.root.holdEnd, other.retainedUntil) : other.answeredAt,
+						Request.NEVER);
+				if (other != request && near && other.asked.at() <= until && end + lease >= from) {
+					met = true;
+					break;
+				}
+			}
+			if (!met) {
+				this.history.violated(8, "told that others have " + group + ", but there were none"
+						+ (silent ? " before the outage" : "") + ": " + request);
+			}
+		}
+	}
+
+}
