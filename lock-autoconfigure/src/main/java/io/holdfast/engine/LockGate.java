@@ -41,8 +41,7 @@ final class LockGate extends Gate {
 		List<Hold> around = waiter.around();
 		Hold current = this.holder;
 		boolean isOwn = current != null && (current.isOf(owner) || around.contains(current));
-		boolean lostByOwner = this.lost.stream().anyMatch((hold) -> hold.isOf(owner))
-				|| around.stream().anyMatch((hold) -> hold != this.holder && hold.demand.renewal());
+		boolean lostByOwner = hasLost(owner, around);
 		if (isOwn && !lostByOwner) {
 			// Also during a shut-down: it is part of the work in flight.
 			nest(waiter, Objects.requireNonNull(current));
@@ -70,6 +69,20 @@ final class LockGate extends Gate {
 			// Somebody else is before it; perhaps only because the store is silent.
 			timedOut(waiter);
 		}
+	}
+
+	private boolean hasLost(@Nullable Thread owner, List<Hold> around) {
+		for (Hold hold : this.lost) {
+			if (hold.isOf(owner)) {
+				return true;
+			}
+		}
+		for (Hold hold : around) {
+			if (hold != this.holder && hold.demand.renewal()) {
+				return true;
+			}
+		}
+		return false;
 	}
 
 	/** Nobody is before it here: otherwise nothing would be kept. */

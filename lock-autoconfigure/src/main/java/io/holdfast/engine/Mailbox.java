@@ -38,7 +38,18 @@ final class Mailbox {
 	}
 
 	void execute(Runnable event) {
-		this.events.add(event);
+		// Mostly nothing else is going on, and there is no need for a queue.
+		if (this.events.isEmpty() && this.running.compareAndSet(false, true)) {
+			try {
+				run(event);
+			}
+			finally {
+				this.running.set(false);
+			}
+		}
+		else {
+			this.events.add(event);
+		}
 		drain();
 	}
 

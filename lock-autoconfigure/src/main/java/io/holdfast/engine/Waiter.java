@@ -134,11 +134,12 @@ final class Waiter implements Acquisition {
 
 	/** Whether it asks under a lease of the same key that is of another kind. */
 	boolean isUnder(Resource other) {
-		return this.demand.reentrant() && this.context.leases()
-			.stream()
-			.flatMap(Waiter::open)
-			.anyMatch((hold) -> hold.gate.engine == this.engine && hold.gate.resource.equals(other)
-					&& hold.isHeld(this.engine.now()));
+		return this.demand.reentrant() && !this.context.leases().isEmpty()
+				&& this.context.leases()
+					.stream()
+					.flatMap(Waiter::open)
+					.anyMatch((hold) -> hold.gate.engine == this.engine && hold.gate.resource.equals(other)
+							&& hold.isHeld(this.engine.now()));
 	}
 
 	boolean is(State state) {
