@@ -1,13 +1,11 @@
 -- Takes the lock for a token if nobody has it and nobody waits before it.
 --
--- ARGV: token, lease, claim, mode, enqueue (0 or 1), life for a lock without end (0: leave it alone), retention of the
--- fence, life of the queue, channel prefix, cluster (0 or 1), the key as its user named it; times in milliseconds. See grace.lua for the last.
+-- ARGV: token, lease, claim, and its mode if it is to wait in the queue, else ''; times in milliseconds. See grace.lua for
+-- the last.
 -- Returns {1, fence, ttl} if the token owns the lock, else {0, the owner's ttl, last fence, owner is foreign (0 or 1),
 -- what is left of the grace}.
 
 local token, lease, claim, mode = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
-local heal = tonumber(ARGV[6])
-retention, queueTtl, channelPrefix, cluster, userKey = tonumber(ARGV[7]), tonumber(ARGV[8]), ARGV[9], ARGV[10] == '1', ARGV[11]
 
 if not owner then
   settle(token)
@@ -27,11 +25,11 @@ if owner == token then
 end
 
 local ttl = ownerTtl()
-if ttl == -1 and heal > 0 then
-  redis.call('PEXPIRE', lockKey, integer(heal))
-  ttl = heal
+if ttl == -1 and heal ~= '0' then
+  redis.call('PEXPIRE', lockKey, heal)
+  ttl = tonumber(heal)
 end
-if ARGV[5] == '1' then
+if mode ~= '' then
   enqueue(token, claim, mode)
 end
 return { 0, ttl, integer(lastFence()), isForeign(owner) and 1 or 0, grace }

@@ -27,8 +27,9 @@ end
 -- Fences between two grants in Redis; as many, less one, may be given inside the instance that was granted the first.
 local STRIDE = 64
 
--- The script sets these before it grants or queues anything.
-local retention, queueTtl, channelPrefix, cluster, userKey
+-- See grace.lua.
+local retention, handoffTimeout, heal, cluster, prefixLength, channelPrefix =
+    string.match(ARGV[#ARGV], '^%d+ (%d+) (%d+) (%d+) (%d) (%d+) (.*)$')
 
 -- The last fence, for telling old hand-offs from new ones. If it is gone, all before now were lower than this; and all of
 -- servers before this one, of which it may know too little, were lower than the time when that began.
@@ -95,6 +96,8 @@ local function enqueue(token, claim, mode, score)
     table.insert(queue, i, score)
     table.insert(queue, i, member)
   end
+  -- Four times the longest time after which a waiter asks again.
+  local queueTtl = 2 * math.max(claim, handoffTimeout)
   if redis.call('PTTL', queueKey) < queueTtl then
     redis.call('PEXPIRE', queueKey, integer(queueTtl))
   end
@@ -102,10 +105,10 @@ end
 
 -- Tells an instance of its grant. False if it is certain that nobody was told and nobody will ask.
 local function wakeUp(token, claim, mode)
-  local message = 'L ' .. integer(fence) .. ' ' .. claim .. ' ' .. token .. ' ' .. userKey
+  local message = 'L ' .. integer(fence) .. ' ' .. claim .. ' ' .. token .. ' ' .. string.sub(lockKey, prefixLength + 1)
   -- A user without the right to publish must still be able to release.
   local receivers = redis.pcall('PUBLISH', channelPrefix .. instanceOf(token), message)
-  return type(receivers) ~= 'number' or receivers > 0 or mode == 'p' or cluster
+  return type(receivers) ~= 'number' or receivers > 0 or mode == 'p' or cluster == '1'
 end
 
 local function grant(token, millis)
