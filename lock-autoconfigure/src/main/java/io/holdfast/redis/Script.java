@@ -59,7 +59,7 @@ enum Script {
 
 	private final byte[] text;
 
-	private final String digest;
+	private final byte[] digest;
 
 	Script(String... files) {
 		StringBuilder joined = new StringBuilder();
@@ -88,9 +88,9 @@ enum Script {
 
 	/**
 	 * What EVALSHA takes.
-	 * @return the name that Redis gives the script
+	 * @return the name that Redis gives the script, not to be changed
 	 */
-	String digest() {
+	byte[] digest() {
 		return this.digest;
 	}
 
@@ -106,9 +106,10 @@ enum Script {
 		}
 	}
 
-	private static String sha1(byte[] text) {
+	private static byte[] sha1(byte[] text) {
 		try {
-			return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-1").digest(text));
+			String digits = HexFormat.of().formatHex(MessageDigest.getInstance("SHA-1").digest(text));
+			return digits.getBytes(StandardCharsets.US_ASCII);
 		}
 		catch (NoSuchAlgorithmException ex) {
 			throw new IllegalStateException(ex);
