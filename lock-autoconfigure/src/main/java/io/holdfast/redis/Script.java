@@ -13,9 +13,11 @@ import java.util.HexFormat;
  */
 enum Script {
 
-	ACQUIRE("grace.lua", "lock-shared.lua", "lock-acquire.lua"),
+	ACQUIRE("grace.lua", "lock-reads.lua", "lock-grant.lua", "lock-acquire-free.lua", "lock-shared.lua",
+			"lock-acquire.lua"),
 
-	RELEASE("grace.lua", "lock-shared.lua", "lock-release.lua"),
+	RELEASE("grace.lua", "lock-reads.lua", "lock-release-free.lua", "lock-grant.lua", "lock-release-next.lua",
+			"lock-shared.lua", "lock-release.lua"),
 
 	RENEW("grace.lua", "renew.lua"),
 

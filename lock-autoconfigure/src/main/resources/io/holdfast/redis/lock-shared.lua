@@ -1,14 +1,10 @@
--- Shared by the scripts of the exclusive lock that grant it, and put before each of them.
---
--- KEYS: the lock, its queue, its fence. Only the server's time decides anything here.
--- These reads come before every write: a key of a wrong type ends the script before it has changed anything.
+-- Shared by the scripts of the exclusive lock that grant it, for all but their usual cases.
 
-local lockKey, queueKey, fenceKey = KEYS[1], KEYS[2], KEYS[3]
-local owner = redis.pcall('GET', lockKey)
-local fence = tonumber(redis.call('GET', fenceKey) or 0) or 0
-local queue = redis.call('ZRANGE', queueKey, 0, -1, 'WITHSCORES')
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
+local queue = waiting > 0 and redis.call('ZRANGE', queueKey, 0, -1, 'WITHSCORES') or {}
+
+-- See grace.lua.
+local handoffTimeout, heal, cluster, prefixLength, channelPrefix =
+    string.match(ARGV[#ARGV], '^%d+ %d+ (%d+) (%d+) (%d) (%d+) (.*)$')
 
 -- How long readers or a writer of a read-write lock have the key, which then is a sorted set of them by the ends of their
 -- leases. To this script they are a foreign owner without a name, until all are over. Any other type is an error, as is
@@ -24,21 +20,10 @@ if type(owner) == 'table' then
   sharedTtl = owner and ttl
 end
 
--- Fences between two grants in Redis; as many, less one, may be given inside the instance that was granted the first.
-local STRIDE = 64
-
--- See grace.lua.
-local retention, handoffTimeout, heal, cluster, prefixLength, channelPrefix =
-    string.match(ARGV[#ARGV], '^%d+ (%d+) (%d+) (%d+) (%d) (%d+) (.*)$')
-
 -- The last fence, for telling old hand-offs from new ones. If it is gone, all before now were lower than this; and all of
 -- servers before this one, of which it may know too little, were lower than the time when that began.
 local function lastFence()
   return math.max(fence > 0 and fence or now - 1, serverSince)
-end
-
-local function integer(number)
-  return string.format('%.0f', number)
 end
 
 local function instanceOf(token)
@@ -53,12 +38,6 @@ end
 
 local function isForeign(value)
   return value and instanceOf(value) == nil
-end
-
--- Follows the clock as well as the last fence, so that it also grows if the last one was lost or has expired.
-local function advanceFence()
-  fence = math.max(fence + STRIDE, now)
-  redis.call('SET', fenceKey, integer(fence), 'PX', integer(retention + math.max(0, math.ceil((fence - now) / 1000))))
 end
 
 -- Where a token stands in the queue, in whatever mode: the position of its member in the list of members and scores.
@@ -109,12 +88,6 @@ local function wakeUp(token, claim, mode)
   -- A user without the right to publish must still be able to release.
   local receivers = redis.pcall('PUBLISH', channelPrefix .. instanceOf(token), message)
   return type(receivers) ~= 'number' or receivers > 0 or mode == 'p' or cluster == '1'
-end
-
-local function grant(token, millis)
-  redis.call('SET', lockKey, token, 'PX', millis)
-  advanceFence()
-  owner = token
 end
 
 -- Gives the lock, which counts as absent, to the head of the queue; if its instance is gone, to the one behind it.
