@@ -39,7 +39,7 @@ class PackageRulesTests {
 			"io.holdfast.engine", List.of("io.holdfast", "org.apache.commons.logging.."), //
 			"io.holdfast.redis",
 			List.of("io.holdfast", "io.holdfast.engine", "org.springframework.data.redis..",
-					"org.springframework.dao..", "org.springframework.util..", "io.lettuce..",
+					"org.springframework.dao..", "org.springframework.util..", "io.lettuce..", "io.netty.buffer..",
 					"org.apache.commons.logging.."), //
 			"io.holdfast.memory", List.of("io.holdfast", "io.holdfast.engine"), //
 			"io.holdfast.reactive",

@@ -1,6 +1,5 @@
 package io.holdfast.redis;
 
-import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
@@ -81,8 +80,7 @@ final class BlockingScriptExecutor implements ScriptExecutor {
 			return null;
 		}
 		try {
-			byte[] digest = call.script().digest().getBytes(StandardCharsets.US_ASCII);
-			return commands.evalSha(digest, ReturnType.MULTI, call.keys().length, keysAndArgs);
+			return commands.evalSha(call.script().digest(), ReturnType.MULTI, call.keys().length, keysAndArgs);
 		}
 		catch (RuntimeException ex) {
 			if (!RedisFailures.isUnknownScript(ex)) {

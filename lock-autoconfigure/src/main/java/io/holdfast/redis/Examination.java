@@ -150,7 +150,7 @@ final class Examination {
 		String channel = this.options.polling() ? "" : this.options.channelPrefix() + name;
 		CompletableFuture<List<String>> call = this.executor.execute(script,
 				() -> new byte[][] { RedisKeys.bytes(beginning + name) },
-				Stream.of(channel, this.options.longestLease() != null), beginning + "*",
+				Arguments.of(channel, this.options.longestLease() != null), beginning + "*",
 				(reply) -> reply.stream().map(Replies::text).toList());
 		try {
 			return call.get(ANSWER_SECONDS, TimeUnit.SECONDS);

@@ -2,7 +2,6 @@ package io.holdfast.redis;
 
 import java.time.Duration;
 import java.util.Arrays;
-import java.util.stream.Stream;
 
 import io.holdfast.engine.StoreFailure;
 import org.jspecify.annotations.Nullable;
@@ -46,11 +45,6 @@ record FailOverGrace(@Nullable Duration longestLease, String serverKey) {
 		byte[][] more = Arrays.copyOf(keys, keys.length + 1);
 		more[keys.length] = RedisKeys.bytes(this.serverKey);
 		return more;
-	}
-
-	/** Its ARGV, likewise. */
-	Stream<?> args(Stream<?> args) {
-		return Stream.concat(args, Stream.of((this.longestLease != null) ? this.longestLease : 0));
 	}
 
 }

@@ -11,8 +11,8 @@ import java.util.concurrent.locks.ReentrantLock;
 
 import io.lettuce.core.AbstractRedisAsyncCommands;
 import io.lettuce.core.RedisChannelHandler;
-import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.protocol.CommandType;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.data.redis.connection.RedisConnection;
@@ -81,18 +81,17 @@ final class LettuceScriptExecutor implements ScriptExecutor {
 
 	@Override
 	public void execute(ScriptCall<?> call) {
-		Runnable afterwards = () -> {
-		};
+		RedisClusterAsyncCommands<byte[], byte[]> open;
+		CompletableFuture<List<@Nullable Object>> sent = null;
+		boolean refused;
 		enter();
 		try {
-			RedisClusterAsyncCommands<byte[], byte[]> open = this.commands;
-			if (this.closed) {
-				afterwards = () -> call.fail(RedisFailures.closed());
+			open = this.commands;
+			refused = this.closed;
+			if (!refused && open != null && !isClosed(open)) {
+				sent = send(open, call);
 			}
-			else if (open != null && !isClosed(open)) {
-				afterwards = send(open, call);
-			}
-			else {
+			else if (!refused) {
 				this.commands = null;
 				this.backlog.add(call);
 				connect();
@@ -101,7 +100,12 @@ final class LettuceScriptExecutor implements ScriptExecutor {
 		finally {
 			this.lock.unlock();
 		}
-		afterwards.run();
+		if (refused) {
+			call.fail(RedisFailures.closed());
+		}
+		else if (open != null && sent != null) {
+			onReply(open, sent, call);
+		}
 	}
 
 	/**
@@ -139,7 +143,15 @@ final class LettuceScriptExecutor implements ScriptExecutor {
 			this.commands = open;
 			Throwable reason = trouble;
 			for (ScriptCall<?> call : this.backlog) {
-				afterwards.add((open != null && !this.closed) ? send(open, call) : () -> call.fail(reason));
+				if (open == null || this.closed) {
+					afterwards.add(() -> call.fail(reason));
+					continue;
+				}
+				RedisClusterAsyncCommands<byte[], byte[]> commands = open;
+				CompletableFuture<List<@Nullable Object>> sent = send(commands, call);
+				if (sent != null) {
+					afterwards.add(() -> onReply(commands, sent, call));
+				}
 			}
 			this.backlog.clear();
 		}
@@ -175,45 +187,49 @@ final class LettuceScriptExecutor implements ScriptExecutor {
 				&& opened.getConnection() instanceof RedisChannelHandler<?, ?> handler && handler.isClosed();
 	}
 
-	/**
-	 * Send a call.
-	 * @return what to do outside the lock
-	 */
-	private static Runnable send(RedisClusterAsyncCommands<byte[], byte[]> commands, ScriptCall<?> call) {
-		String digest = call.script().digest();
-		CompletableFuture<List<Object>> sent = call
-			.send(() -> commands.<List<Object>>evalsha(digest, ScriptOutputType.MULTI, call.keys(), call.args())
-				.toCompletableFuture());
-		return () -> onReply(sent, call, () -> sendText(commands, call));
+	private static @Nullable CompletableFuture<List<@Nullable Object>> send(
+			RedisClusterAsyncCommands<byte[], byte[]> commands, ScriptCall<?> call) {
+		return call.send(() -> dispatch(commands, CommandType.EVALSHA, call.script().digest(), call));
+	}
+
+	private static CompletableFuture<List<@Nullable Object>> dispatch(
+			RedisClusterAsyncCommands<byte[], byte[]> commands, CommandType type, byte[] script, ScriptCall<?> call) {
+		return commands.dispatch(type, new ScriptReply(), new ScriptArguments(script, call.keys(), call.args()))
+			.toCompletableFuture();
+	}
+
+	/** Not under the lock, as the reply may be there. */
+	private static void onReply(RedisClusterAsyncCommands<byte[], byte[]> commands,
+			CompletableFuture<List<@Nullable Object>> sent, ScriptCall<?> call) {
+		sent.whenComplete((reply, error) -> {
+			if (error == null) {
+				call.succeed(reply);
+			}
+			else if (RedisFailures.isUnknownScript(error)) {
+				sendText(commands, call);
+			}
+			else {
+				call.fail(error);
+			}
+		});
 	}
 
 	/**
 	 * Send a call that Redis did not execute because it does not know the script.
 	 */
 	private static void sendText(RedisClusterAsyncCommands<byte[], byte[]> commands, ScriptCall<?> call) {
-		byte[] text = call.script().text();
-		CompletableFuture<List<Object>> sent = call
-			.send(() -> commands.<List<Object>>eval(text, ScriptOutputType.MULTI, call.keys(), call.args())
-				.toCompletableFuture());
-		onReply(sent, call, null);
-	}
-
-	private static void onReply(@Nullable CompletableFuture<List<Object>> sent, ScriptCall<?> call,
-			@Nullable Runnable onUnknownScript) {
-		if (sent == null) {
-			return;
+		CompletableFuture<List<@Nullable Object>> sent = call
+			.send(() -> dispatch(commands, CommandType.EVAL, call.script().text(), call));
+		if (sent != null) {
+			sent.whenComplete((reply, error) -> {
+				if (error == null) {
+					call.succeed(reply);
+				}
+				else {
+					call.fail(error);
+				}
+			});
 		}
-		sent.whenComplete((reply, error) -> {
-			if (error == null) {
-				call.succeed(reply);
-			}
-			else if (onUnknownScript != null && RedisFailures.isUnknownScript(error)) {
-				onUnknownScript.run();
-			}
-			else {
-				call.fail(error);
-			}
-		});
 	}
 
 	/**

@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
-import java.util.stream.Stream;
 
 import io.holdfast.engine.LeaseStore.AcquireReply;
 import io.holdfast.engine.LeaseStore.Ask;
@@ -23,6 +22,10 @@ import org.jspecify.annotations.Nullable;
  */
 final class PermitCommands {
 
+	private static final byte[] SEMAPHORE = { 'S' };
+
+	private static final byte[] READ_WRITE = { 'R' };
+
 	private final Options options;
 
 	private final boolean cluster;
@@ -33,61 +36,79 @@ final class PermitCommands {
 
 	private final FailOverGrace grace;
 
-	PermitCommands(Options options, boolean cluster, ScriptExecutor executor, Replies replies) {
+	private final Changes changes;
+
+	PermitCommands(Options options, boolean cluster, ScriptExecutor executor, Replies replies, Changes changes) {
 		this.options = options;
 		this.cluster = cluster;
 		this.executor = executor;
 		this.replies = replies;
 		this.grace = options.grace();
+		this.changes = changes;
 	}
 
-	CompletableFuture<AcquireReply> acquire(Resource resource, Ask ask, String mode, boolean enqueue) {
+	CompletableFuture<AcquireReply> acquire(Resource resource, Ask ask, byte[] mode, boolean enqueue) {
+		String under = ask.under();
 		return change(Script.PERMITS_ACQUIRE, resource, ask.leaseMillis(),
-				(reply) -> this.replies.acquired(this.options.keyOf(resource), reply, 0), ask.token(), ask.permits(),
-				ask.limit(), ask.fair(), (ask.under() != null) ? ask.under() : "", ask.leaseMillis(), ask.claimMillis(),
-				mode, enqueue);
+				(reply) -> this.replies.acquired(resource, reply, 0), RedisKeys.bytes(ask.token()),
+				Arguments.number(ask.permits()), Arguments.number(ask.limit()), Arguments.flag(ask.fair()),
+				(under != null) ? RedisKeys.bytes(under) : Arguments.NOTHING, Arguments.number(ask.leaseMillis()),
+				Arguments.number(ask.claimMillis()), mode, Arguments.flag(enqueue));
 	}
 
 	CompletableFuture<ReleaseReply> release(Resource resource, Ask ended) {
 		return change(Script.PERMITS_RELEASE, resource, 0,
-				(reply) -> new ReleaseReply(Replies.flag(reply.get(0)), null), ended.token());
+				(reply) -> new ReleaseReply(Replies.flag(reply.get(0)), null), RedisKeys.bytes(ended.token()));
 	}
 
 	CompletableFuture<Boolean> shrink(Resource resource, Ask held, int kept) {
-		return change(Script.PERMITS_SHRINK, resource, 0, (reply) -> Replies.flag(reply.get(0)), held.token(), kept);
+		return change(Script.PERMITS_SHRINK, resource, 0, (reply) -> Replies.flag(reply.get(0)),
+				RedisKeys.bytes(held.token()), Arguments.number(kept));
 	}
 
 	CompletableFuture<Boolean> limit(Resource resource, @Nullable Integer limit) {
 		return change(Script.PERMITS_LIMIT, resource, 0, (reply) -> Replies.flag(reply.get(0)),
-				(limit != null) ? limit : "");
+				(limit != null) ? Arguments.number(limit) : Arguments.NOTHING);
 	}
 
 	private <T> CompletableFuture<T> change(Script script, Resource resource, long leaseMillis,
-			Function<List<?>, T> reply, Object... args) {
-		Stream<Object> common = Stream.of(letter(resource), this.options.fenceRetention(),
-				this.options.handoffTimeout(), this.options.channelPrefix(), this.cluster, resource.key());
-		return this.executor.execute(script, () -> {
-			this.grace.check(leaseMillis);
-			return this.grace.keys(keys(resource).toBytes());
-		}, this.grace.args(Stream.concat(common, Stream.of(args))), this.options.keyOf(resource), reply);
+			Function<List<?>, T> reply, byte[]... own) {
+		byte[][] args = new byte[own.length + 3][];
+		args[0] = letter(resource);
+		args[1] = RedisKeys.bytes(resource.key());
+		System.arraycopy(own, 0, args, 2, own.length);
+		args[own.length + 2] = this.changes.settings();
+		return this.changes.send(script, resource, leaseMillis, reply, args);
 	}
 
 	<T> CompletableFuture<T> renew(List<Renewal> renewals, String what, Function<List<?>, T> reply) {
-		Stream<?> args = renewals.stream()
-			.flatMap((renewal) -> Stream.of(renewal.token(), renewal.permits(), renewal.leaseMillis()));
-		return this.executor.execute(Script.PERMITS_RENEW,
-				() -> this.grace.keys(renewals.stream()
-					.peek((renewal) -> this.grace.check(renewal.leaseMillis()))
-					.map((renewal) -> keys(renewal.resource()))
-					.flatMap((keys) -> Stream.of(keys.holders(), keys.queue(), keys.state()))
-					.map(RedisKeys::bytes)
-					.toArray(byte[][]::new)),
-				this.grace.args(args), what, reply);
+		byte[][] args = new byte[3 * renewals.size() + 1][];
+		int i = 0;
+		for (Renewal renewal : renewals) {
+			args[i++] = RedisKeys.bytes(renewal.token());
+			args[i++] = Arguments.number(renewal.permits());
+			args[i++] = Arguments.number(renewal.leaseMillis());
+		}
+		args[i] = this.changes.settings();
+		return this.executor.execute(Script.PERMITS_RENEW, () -> this.grace.keys(keys(renewals)), args, what, reply);
+	}
+
+	private byte[][] keys(List<Renewal> renewals) {
+		byte[][] names = new byte[3 * renewals.size()][];
+		int i = 0;
+		for (Renewal renewal : renewals) {
+			this.grace.check(renewal.leaseMillis());
+			PermitKeys keys = keys(renewal.resource());
+			names[i++] = RedisKeys.bytes(keys.holders());
+			names[i++] = RedisKeys.bytes(keys.queue());
+			names[i++] = RedisKeys.bytes(keys.state());
+		}
+		return names;
 	}
 
 	CompletableFuture<PermitState> inspect(Resource resource, int maxHolders) {
 		return this.executor.execute(Script.PERMITS_INSPECT, () -> keys(resource).toBytes(),
-				Stream.of(letter(resource), maxHolders, 0), this.options.keyOf(resource), PermitCommands::state);
+				Arguments.of(letter(resource), maxHolders, 0), this.options.keyOf(resource), PermitCommands::state);
 	}
 
 	private static PermitState state(List<?> reply) {
@@ -107,13 +128,11 @@ final class PermitCommands {
 
 	PermitKeys keys(Resource resource) {
 		this.options.check(resource);
-		String key = this.options.keyOf(resource);
-		return (resource.kind() == Kind.SEMAPHORE) ? PermitKeys.ofSemaphore(key, this.cluster)
-				: PermitKeys.ofReadWriteLock(key, this.cluster);
+		return PermitKeys.of(resource.kind(), this.options.keyOf(resource), this.cluster);
 	}
 
-	private static String letter(Resource resource) {
-		return (resource.kind() == Kind.SEMAPHORE) ? "S" : "R";
+	private static byte[] letter(Resource resource) {
+		return (resource.kind() == Kind.SEMAPHORE) ? SEMAPHORE : READ_WRITE;
 	}
 
 }

@@ -1,5 +1,6 @@
 package io.holdfast.redis;
 
+import io.holdfast.engine.Resource.Kind;
 import io.holdfast.engine.StoreFailure;
 
 /**
@@ -13,6 +14,18 @@ import io.holdfast.engine.StoreFailure;
  * fencing token, which it shares with the exclusive lock of the same name
  */
 record PermitKeys(String holders, String queue, String state, String own) {
+
+	/**
+	 * The keys of either.
+	 * @param kind which
+	 * @param key what it is called in Redis
+	 * @param cluster whether Redis is a cluster
+	 * @return the keys
+	 * @throws StoreFailure as {@link RedisKeys#beside} does
+	 */
+	static PermitKeys of(Kind kind, String key, boolean cluster) {
+		return (kind == Kind.SEMAPHORE) ? ofSemaphore(key, cluster) : ofReadWriteLock(key, cluster);
+	}
 
 	/**
 	 * The keys of a semaphore. No two semaphores have one in common.

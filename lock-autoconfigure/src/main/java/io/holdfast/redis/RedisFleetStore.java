@@ -4,7 +4,6 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.stream.Stream;
 
 import io.holdfast.engine.FleetStore;
 import io.holdfast.engine.Resource;
@@ -50,7 +49,7 @@ final class RedisFleetStore implements FleetStore {
 		return this.executor.execute(Script.SCAN,
 				() -> this.cluster ? new byte[][] { RedisKeys.bytes(ClusterNodes.keyAt(at.slot(), keys.prefix())) }
 						: new byte[0][],
-				Stream.of(at.position(), keys.pattern(), wanted, KEYS_PER_STEP), keys.prefix() + "*", (reply) -> {
+				Arguments.of(at.position(), keys.pattern(), wanted, KEYS_PER_STEP), keys.prefix() + "*", (reply) -> {
 					Set<Find> finds = new LinkedHashSet<>();
 					for (Object stored : reply.subList(1, reply.size())) {
 						Find find = keys.find(Replies.text(stored));
@@ -70,13 +69,13 @@ final class RedisFleetStore implements FleetStore {
 				? this.executor.execute(Script.PERMITS_INSPECT, () -> {
 					this.options.check(resource);
 					return PermitKeys.ofSemaphore(name, this.cluster).toBytes();
-				}, Stream.of("S", most, most), name, (reply) -> StandingReplies.semaphore(resource, reply))
+				}, Arguments.of("S", most, most), name, (reply) -> StandingReplies.semaphore(resource, reply))
 				: this.executor.execute(Script.INSPECT, () -> {
 					this.options.check(resource);
 					RedisKeys keys = RedisKeys.of(name, this.cluster);
 					String others = PermitKeys.ofReadWriteLock(name, this.cluster).queue();
 					return RedisKeys.bytes(keys.lock(), keys.queue(), keys.fence(), others);
-				}, Stream.of(most), name, (reply) -> StandingReplies.lock(key, reply));
+				}, Arguments.of(most), name, (reply) -> StandingReplies.lock(key, reply));
 		return answer.exceptionallyCompose((error) -> RedisFailures.isWrongType(error)
 				? CompletableFuture.completedFuture(StandingReplies.nothing(resource))
 				: CompletableFuture.failedFuture(error));

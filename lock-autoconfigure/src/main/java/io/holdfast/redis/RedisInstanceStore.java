@@ -12,7 +12,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 
 import io.holdfast.engine.InstanceInfo;
 import io.holdfast.engine.InstanceStore;
@@ -143,7 +142,8 @@ final class RedisInstanceStore implements InstanceStore {
 
 	private <T extends @Nullable Object> CompletableFuture<T> execute(Script script, String key,
 			Function<List<?>, T> reply, Object... args) {
-		return this.executor.execute(script, () -> new byte[][] { RedisKeys.bytes(key) }, Stream.of(args), key, reply);
+		return this.executor.execute(script, () -> new byte[][] { RedisKeys.bytes(key) }, Arguments.of(args), key,
+				reply);
 	}
 
 }

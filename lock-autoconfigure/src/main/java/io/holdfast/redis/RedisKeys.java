@@ -1,7 +1,6 @@
 package io.holdfast.redis;
 
 import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
 import java.util.List;
 
 import io.holdfast.engine.StoreFailure;
@@ -136,7 +135,11 @@ record RedisKeys(String lock, String queue, String fence) {
 	}
 
 	static byte[][] bytes(String... texts) {
-		return Arrays.stream(texts).map(RedisKeys::bytes).toArray(byte[][]::new);
+		byte[][] bytes = new byte[texts.length][];
+		for (int i = 0; i < texts.length; i++) {
+			bytes[i] = bytes(texts[i]);
+		}
+		return bytes;
 	}
 
 }

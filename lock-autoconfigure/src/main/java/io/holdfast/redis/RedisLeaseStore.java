@@ -4,7 +4,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
-import java.util.stream.Stream;
 
 import io.holdfast.engine.Finding;
 import io.holdfast.engine.FleetStore;
@@ -25,6 +24,10 @@ import org.springframework.data.redis.core.StringRedisTemplate;
  */
 public final class RedisLeaseStore implements LeaseStore {
 
+	private static final byte[] SUBSCRIBED = { 's' };
+
+	private static final byte[] POLLING = { 'p' };
+
 	private final Options options;
 
 	private final boolean cluster;
@@ -33,9 +36,11 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	private final @Nullable WakeUpListener listener;
 
-	private final Replies replies = new Replies();
+	private final Replies replies;
 
 	private final FailOverGrace grace;
+
+	private final Changes changes;
 
 	private final PermitCommands permits;
 
@@ -70,7 +75,9 @@ public final class RedisLeaseStore implements LeaseStore {
 		this.executor = ScriptExecutor.of(factory);
 		this.listener = options.polling() ? null
 				: new WakeUpListener(factory, this.executor, options.channelPrefix(), this.cluster);
-		this.permits = new PermitCommands(options, this.cluster, this.executor, this.replies);
+		this.replies = new Replies(options);
+		this.changes = new Changes(options, this.cluster, this.executor);
+		this.permits = new PermitCommands(options, this.cluster, this.executor, this.replies, this.changes);
 		this.examination = new Examination(factory, this.executor, options);
 		this.fleet = new RedisFleetStore(options, this.executor, this.cluster ? new ClusterNodes(factory) : null);
 		this.instances = new RedisInstanceStore(options, this.executor, this.cluster);
@@ -142,7 +149,8 @@ public final class RedisLeaseStore implements LeaseStore {
 	@Override
 	public CompletableFuture<AcquireReply> acquire(Resource resource, Ask ask, boolean enqueue) {
 		boolean lock = resource.kind() == Kind.LOCK;
-		CompletableFuture<AcquireReply> command = lock ? acquireLock(resource, ask, enqueue)
+		CompletableFuture<AcquireReply> command = lock
+				? acquireLock(resource, ask, enqueue ? mode() : Arguments.NOTHING)
 				: this.permits.acquire(resource, ask, mode(), enqueue);
 		// A key that is refused has no place to look at.
 		if (this.confirmations == null || command.isCompletedExceptionally()) {
@@ -153,13 +161,11 @@ public final class RedisLeaseStore implements LeaseStore {
 						ask.token() + ":" + ask.permits());
 	}
 
-	private CompletableFuture<AcquireReply> acquireLock(Resource resource, Ask ask, boolean enqueue) {
-		Duration healMissingTtl = this.options.healMissingTtl();
-		return change(Script.ACQUIRE, resource, ask,
-				(reply) -> this.replies.acquired(this.options.keyOf(resource), reply, 0), ask.token(),
-				ask.leaseMillis(), ask.claimMillis(), mode(), enqueue, (healMissingTtl != null) ? healMissingTtl : 0,
-				this.options.fenceRetention(), queueMillis(ask.claimMillis()), this.options.channelPrefix(),
-				this.cluster, resource.key());
+	private CompletableFuture<AcquireReply> acquireLock(Resource resource, Ask ask, byte[] mode) {
+		return this.changes.send(Script.ACQUIRE, resource, ask.leaseMillis(),
+				(reply) -> this.replies.acquired(resource, reply, 0), RedisKeys.bytes(ask.token()),
+				Arguments.number(ask.leaseMillis()), Arguments.number(ask.claimMillis()), mode,
+				this.changes.settings());
 	}
 
 	@Override
@@ -167,11 +173,15 @@ public final class RedisLeaseStore implements LeaseStore {
 		if (resource.kind() != Kind.LOCK) {
 			return this.permits.release(resource, ended);
 		}
+		Function<List<?>, ReleaseReply> reply = (array) -> released(resource, array);
+		byte[] token = RedisKeys.bytes(ended.token());
 		// Who asks for too long a lease is told so by its own request, not by a release.
-		Ask queued = (next != null && this.grace.allows(next.leaseMillis())) ? next : Ask.unknown("", 0);
-		return change(Script.RELEASE, resource, queued, (reply) -> released(resource, reply), ended.token(),
-				queued.token(), queued.leaseMillis(), queued.claimMillis(), mode(), this.options.fenceRetention(),
-				queueMillis(queued.claimMillis()), this.options.channelPrefix(), this.cluster, resource.key());
+		if (next == null || !this.grace.allows(next.leaseMillis())) {
+			return this.changes.send(Script.RELEASE, resource, 0, reply, token, this.changes.settings());
+		}
+		return this.changes.send(Script.RELEASE, resource, next.leaseMillis(), reply, token,
+				RedisKeys.bytes(next.token()), Arguments.number(next.leaseMillis()),
+				Arguments.number(next.claimMillis()), mode(), this.changes.settings());
 	}
 
 	@Override
@@ -201,19 +211,32 @@ public final class RedisLeaseStore implements LeaseStore {
 		if (!renewals.isEmpty() && renewals.get(0).resource().kind() != Kind.LOCK) {
 			return this.permits.renew(renewals, what, reply);
 		}
-		return this.executor.execute(Script.RENEW,
-				() -> this.grace.keys(renewals.stream()
-					.peek((renewal) -> this.grace.check(renewal.leaseMillis()))
-					.map((renewal) -> RedisKeys.bytes(this.options.keyOf(renewal.resource())))
-					.toArray(byte[][]::new)),
-				this.grace
-					.args(renewals.stream().flatMap((renewal) -> Stream.of(renewal.token(), renewal.leaseMillis()))),
-				what, reply);
+		byte[][] args = new byte[2 * renewals.size() + 1][];
+		int i = 0;
+		for (Renewal renewal : renewals) {
+			args[i++] = RedisKeys.bytes(renewal.token());
+			args[i++] = Arguments.number(renewal.leaseMillis());
+		}
+		args[i] = this.changes.settings();
+		return this.executor.execute(Script.RENEW, () -> this.grace.keys(keys(renewals)), args, what, reply);
+	}
+
+	private byte[][] keys(List<Renewal> renewals) {
+		byte[][] keys = new byte[renewals.size()][];
+		for (int i = 0; i < keys.length; i++) {
+			this.grace.check(renewals.get(i).leaseMillis());
+			keys[i] = RedisKeys.bytes(this.options.keyOf(renewals.get(i).resource()));
+		}
+		return keys;
 	}
 
 	@Override
 	public CompletableFuture<KeyState> inspect(Resource resource) {
-		return execute(Script.INSPECT, resource, (reply) -> {
+		String key = this.options.keyOf(resource);
+		return this.executor.execute(Script.INSPECT, () -> {
+			this.options.check(resource);
+			return RedisKeys.of(key, this.cluster).toBytes();
+		}, Arguments.of(), key, (reply) -> {
 			Object owner = reply.get(0);
 			return new KeyState((owner != null) ? Replies.text(owner) : null, Replies.flag(reply.get(4)),
 					Replies.number(reply.get(1)), Replies.number(reply.get(2)), (int) Replies.number(reply.get(3)));
@@ -251,27 +274,9 @@ public final class RedisLeaseStore implements LeaseStore {
 		this.executor.close();
 	}
 
-	private <T> CompletableFuture<T> change(Script script, Resource lock, Ask ask, Function<List<?>, T> reply,
-			Object... args) {
-		String key = this.options.keyOf(lock);
-		return this.executor.execute(script, () -> {
-			this.options.check(lock);
-			this.grace.check(ask.leaseMillis());
-			return this.grace.keys(RedisKeys.of(key, this.cluster).toBytes());
-		}, this.grace.args(Stream.of(args)), key, reply);
-	}
-
-	private <T> CompletableFuture<T> execute(Script script, Resource lock, Function<List<?>, T> reply, Object... args) {
-		String key = this.options.keyOf(lock);
-		return this.executor.execute(script, () -> {
-			this.options.check(lock);
-			return RedisKeys.of(key, this.cluster).toBytes();
-		}, Stream.of(args), key, reply);
-	}
-
 	private ReleaseReply released(Resource lock, List<?> reply) {
 		boolean noNext = Replies.number(reply.get(1)) == -1;
-		AcquireReply next = noNext ? null : this.replies.acquired(this.options.keyOf(lock), reply, 1);
+		AcquireReply next = noNext ? null : this.replies.acquired(lock, reply, 1);
 		if (this.confirmations != null && next instanceof AcquireReply.Granted) {
 			// It is to ask by itself: the release must not wait for replicas.
 			next = null;
@@ -283,16 +288,8 @@ public final class RedisLeaseStore implements LeaseStore {
 	 * How a waiter says that it waits. One whose subscription is away is not reached by a
 	 * wake-up, and must not be taken for gone because of that.
 	 */
-	private String mode() {
-		return isListening() ? "s" : "p";
-	}
-
-	/**
-	 * How long a queue lives without anybody asking again: four times the longest time
-	 * after which a waiter does.
-	 */
-	private long queueMillis(long claimMillis) {
-		return 2 * Math.max(claimMillis, this.options.handoffTimeout().toMillis());
+	private byte[] mode() {
+		return isListening() ? SUBSCRIBED : POLLING;
 	}
 
 	/**
@@ -349,6 +346,21 @@ public final class RedisLeaseStore implements LeaseStore {
 		public static Options defaults() {
 			return new Options("lock:", "semaphore:", "holdfast:wake:", null, Duration.ofHours(24),
 					Duration.ofSeconds(5), false, "holdfast:fleet");
+		}
+
+		/**
+		 * What is the same in each command, as grace.lua reads it.
+		 * @param cluster whether Redis is a cluster
+		 * @return the last of ARGV
+		 */
+		byte[] settings(boolean cluster) {
+			return RedisKeys.bytes(millis(this.longestLease) + " " + this.fenceRetention.toMillis() + " "
+					+ this.handoffTimeout.toMillis() + " " + millis(this.healMissingTtl) + " " + (cluster ? 1 : 0) + " "
+					+ RedisKeys.bytes(this.lockPrefix).length + " " + this.channelPrefix);
+		}
+
+		private static long millis(@Nullable Duration time) {
+			return (time != null) ? time.toMillis() : 0;
 		}
 
 		FailOverGrace grace() {

@@ -9,6 +9,8 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 import io.holdfast.engine.LeaseStore.AcquireReply;
+import io.holdfast.engine.Resource;
+import io.holdfast.redis.RedisLeaseStore.Options;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -21,6 +23,8 @@ final class Replies {
 	private static final Log logger = LogFactory.getLog(Replies.class);
 
 	private static final int KEYS_WARNED_OF = 1000;
+
+	private final Options options;
 
 	/** By System.nanoTime(), 0 at first. Guarded by this. */
 	private long graceToldUntil;
@@ -37,15 +41,19 @@ final class Replies {
 
 		}));
 
+	Replies(Options options) {
+		this.options = options;
+	}
+
 	/**
 	 * What became of a token that asks. Warns, once per key, of an owner without end.
-	 * @param key the key in Redis
+	 * @param resource what it asks for
 	 * @param reply the script's reply
 	 * @param from where in it this begins: 1 if it was granted, 0 if not, or -1 if it
 	 * never can be
 	 * @return the reply
 	 */
-	AcquireReply acquired(String key, List<?> reply, int from) {
+	AcquireReply acquired(Resource resource, List<?> reply, int from) {
 		long outcome = number(reply.get(from));
 		if (outcome == 1) {
 			long fence = number(reply.get(from + 1));
@@ -57,12 +65,18 @@ final class Replies {
 			return new AcquireReply.Rejected((int) number(reply.get(from + 1)));
 		}
 		long ttl = number(reply.get(from + 1));
-		if (ttl == -1 && this.keysWithoutEnd.add(key)) {
-			logger.warn("The lock key '" + key + "' has no expiry, so it stays locked until somebody deletes it; set"
-					+ " holdfast.lock.heal-missing-ttl to give such keys one");
+		if (ttl == -1) {
+			tellOfMissingEnd(this.options.keyOf(resource));
 		}
 		tellOfGrace(number(reply.get(from + 4)));
 		return new AcquireReply.Busy(ttl, number(reply.get(from + 2)), number(reply.get(from + 3)) == 1);
+	}
+
+	private void tellOfMissingEnd(String key) {
+		if (this.keysWithoutEnd.add(key)) {
+			logger.warn("The lock key '" + key + "' has no expiry, so it stays locked until somebody deletes it; set"
+					+ " holdfast.lock.heal-missing-ttl to give such keys one");
+		}
 	}
 
 	private void tellOfGrace(long millis) {

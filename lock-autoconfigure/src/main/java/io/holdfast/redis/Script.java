@@ -13,9 +13,11 @@ import java.util.HexFormat;
  */
 enum Script {
 
-	ACQUIRE("grace.lua", "lock-shared.lua", "lock-acquire.lua"),
+	ACQUIRE("grace.lua", "lock-reads.lua", "lock-grant.lua", "lock-acquire-free.lua", "lock-shared.lua",
+			"lock-acquire.lua"),
 
-	RELEASE("grace.lua", "lock-shared.lua", "lock-release.lua"),
+	RELEASE("grace.lua", "lock-reads.lua", "lock-release-free.lua", "lock-grant.lua", "lock-release-next.lua",
+			"lock-shared.lua", "lock-release.lua"),
 
 	RENEW("grace.lua", "renew.lua"),
 
@@ -59,7 +61,7 @@ enum Script {
 
 	private final byte[] text;
 
-	private final String digest;
+	private final byte[] digest;
 
 	Script(String... files) {
 		StringBuilder joined = new StringBuilder();
@@ -88,9 +90,9 @@ enum Script {
 
 	/**
 	 * What EVALSHA takes.
-	 * @return the name that Redis gives the script
+	 * @return the name that Redis gives the script, not to be changed
 	 */
-	String digest() {
+	byte[] digest() {
 		return this.digest;
 	}
 
@@ -106,9 +108,10 @@ enum Script {
 		}
 	}
 
-	private static String sha1(byte[] text) {
+	private static byte[] sha1(byte[] text) {
 		try {
-			return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-1").digest(text));
+			String digits = HexFormat.of().formatHex(MessageDigest.getInstance("SHA-1").digest(text));
+			return digits.getBytes(StandardCharsets.US_ASCII);
 		}
 		catch (NoSuchAlgorithmException ex) {
 			throw new IllegalStateException(ex);

@@ -1,11 +1,9 @@
 package io.holdfast.redis;
 
-import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import java.util.function.Supplier;
-import java.util.stream.Stream;
 
 import io.holdfast.engine.StoreFailure;
 
@@ -36,12 +34,12 @@ interface ScriptExecutor extends AutoCloseable {
 	 * @param <T> what the reply is turned into
 	 * @param script the script
 	 * @param keys gives its KEYS, or throws what the call is to fail with
-	 * @param args its ARGV: texts, numbers, flags, and times for their milliseconds
+	 * @param args its ARGV
 	 * @param what the key in Redis that it is about, or what is tried, for messages
 	 * @param reply turns the reply into a result
 	 * @return the call
 	 */
-	default <T> CompletableFuture<T> execute(Script script, Supplier<byte[][]> keys, Stream<?> args, String what,
+	default <T> CompletableFuture<T> execute(Script script, Supplier<byte[][]> keys, byte[][] args, String what,
 			Function<List<?>, T> reply) {
 		byte[][] names;
 		try {
@@ -50,17 +48,24 @@ interface ScriptExecutor extends AutoCloseable {
 		catch (StoreFailure ex) {
 			return CompletableFuture.failedFuture(ex);
 		}
-		byte[][] values = args.map(ScriptExecutor::argument).toArray(byte[][]::new);
-		ScriptCall<T> call = new ScriptCall<>(script, names, values, reply, (error) -> RedisFailures.of(error, what));
-		execute(call);
-		return call;
+		return execute(script, names, args, what, reply);
 	}
 
-	private static byte[] argument(Object value) {
-		if (value instanceof Boolean flag) {
-			return RedisKeys.bytes(flag ? "1" : "0");
-		}
-		return RedisKeys.bytes(((value instanceof Duration time) ? time.toMillis() : value).toString());
+	/**
+	 * Send a script.
+	 * @param <T> what the reply is turned into
+	 * @param script the script
+	 * @param keys its KEYS
+	 * @param args its ARGV
+	 * @param what the key in Redis that it is about, or what is tried, for messages
+	 * @param reply turns the reply into a result
+	 * @return the call
+	 */
+	default <T> CompletableFuture<T> execute(Script script, byte[][] keys, byte[][] args, String what,
+			Function<List<?>, T> reply) {
+		ScriptCall<T> call = new ScriptCall<>(script, keys, args, reply, (error) -> RedisFailures.of(error, what));
+		execute(call);
+		return call;
 	}
 
 	/**

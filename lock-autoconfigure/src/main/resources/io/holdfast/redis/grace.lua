@@ -1,13 +1,16 @@
 -- Fail-over grace; put before the scripts that grant or renew leases.
 --
--- The last of ARGV: the longest lease that anybody may have, in milliseconds, which is how long a server grants nothing new
--- if it is not the one that granted before; 0 to do without. The last of KEYS, if it is not 0: where the server is
--- remembered. Sets grace, how much is left of that time in milliseconds, and serverSince, the microsecond of its beginning.
+-- The last of ARGV: the settings, which are the same in each command of an instance, with a space between: the longest
+-- lease that anybody may have, which is how long a server grants nothing new if it is not the one that granted before, or 0
+-- to do without; retention of fences; time that every hand-off is given; life for a lock without end, or 0 to leave it
+-- alone; cluster (0 or 1); the length of what lock keys begin with, in bytes; channel prefix. Times in milliseconds.
+-- The last of KEYS, if there is to be a grace: where the server is remembered.
+-- Sets grace, how much is left of that time in milliseconds, and serverSince, the microsecond of its beginning.
 
 local grace, serverSince = 0, 0
 local keyCount = #KEYS
 do
-  local longest = tonumber(ARGV[#ARGV])
+  local longest = tonumber(string.match(ARGV[#ARGV], '^%d+'))
   if longest > 0 then
     keyCount = keyCount - 1
     -- Another one with each start of a primary, and with each promotion of a replica to one.

@@ -1,25 +1,18 @@
 -- Takes the lock for a token if nobody has it and nobody waits before it.
 --
--- ARGV: token, lease, claim, mode, enqueue (0 or 1), life for a lock without end (0: leave it alone), retention of the
--- fence, life of the queue, channel prefix, cluster (0 or 1), the key as its user named it; times in milliseconds. See grace.lua for the last.
--- Returns {1, fence, ttl, how many fences from that one on are lower than the next} if the token owns the lock, else {0, the owner's ttl, last fence, owner is foreign (0 or 1),
+-- ARGV: token, lease, claim, and its mode if it is to wait in the queue, else ''; times in milliseconds. See grace.lua for
+-- the last.
+-- Returns {1, fence, ttl} if the token owns the lock, else {0, the owner's ttl, last fence, owner is foreign (0 or 1),
 -- what is left of the grace}.
 
 local token, lease, claim, mode = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
-local heal = tonumber(ARGV[6])
-retention, queueTtl, channelPrefix, cluster, userKey = tonumber(ARGV[7]), tonumber(ARGV[8]), ARGV[9], ARGV[10] == '1', ARGV[11]
 
 if not owner then
   settle(token)
 end
 if not owner and grace == 0 then
-  local fences = STRIDE
-  if string.find(token, ':0', 1, true) then
-    -- Its instance may keep the lock when nobody else wants it, and take it again.
-    fences = 1024
-  end
-  grant(token, integer(lease), fences)
-  return { 1, integer(fence), lease, fences }
+  grant(token, integer(lease))
+  return { 1, integer(fence), lease }
 end
 
 if owner == token then
@@ -32,17 +25,17 @@ if owner == token then
 end
 
 local ttl = ownerTtl()
-if ttl == -1 and heal > 0 then
-  redis.call('PEXPIRE', lockKey, integer(heal))
-  ttl = heal
+if ttl == -1 and heal ~= '0' then
+  redis.call('PEXPIRE', lockKey, heal)
+  ttl = tonumber(heal)
 end
 -- Who is behind others in the queue need not have the owner told, as they have done it.
 local told = owner and string.find(owner, ':0', 1, true) and instanceOf(owner)
 if told and (#queue == 0 or find(token) == 1) then
   -- Its instance may keep the lock without a holder. It hears of this later, too, when somebody asks again.
-  redis.pcall('PUBLISH', channelPrefix .. told, 'W ' .. owner .. ' ' .. userKey)
+  redis.pcall('PUBLISH', channelPrefix .. told, 'W ' .. owner .. ' ' .. userKey())
 end
-if ARGV[5] == '1' then
+if mode ~= '' then
   enqueue(token, claim, mode)
 end
 return { 0, ttl, integer(lastFence()), isForeign(owner) and 1 or 0, grace }

@@ -1,12 +1,11 @@
 -- Ends a token, whether it holds the lock or waits for it, and may put another of its instance in its place.
 --
--- ARGV: token, next or '', next's lease, next's claim, next's mode, retention of the fence, life of the queue, channel
--- prefix, cluster (0 or 1), the key as its user named it; times in milliseconds. See grace.lua for the last.
+-- ARGV: token and, if another is to follow, next, its lease, its claim, its mode; times in milliseconds. See grace.lua for
+-- the last.
 -- Returns {released (0 or 1)} and, if next owns the lock, 1, fence, ttl; if it is in the queue, 0, the owner's ttl, last
 -- fence, owner is foreign (0 or 1), what is left of the grace; else -1.
 
-local token, nextToken, lease, claim, mode = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
-retention, queueTtl, channelPrefix, cluster, userKey = tonumber(ARGV[6]), tonumber(ARGV[7]), ARGV[8], ARGV[9] == '1', ARGV[10]
+local token, nextToken, lease, claim, mode = ARGV[1], ARGV[5] and ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
 
 -- The first write, whether or not there is anything to remove: Redis allows it when its memory is full, and then the
 -- rest of the script as well.
@@ -20,7 +19,7 @@ if released then
 end
 
 -- Only a token that was still in use brings in the next one. A late copy of this command must not revive it.
-if nextToken ~= '' and (released or place) and owner ~= nextToken then
+if nextToken and (released or place) and owner ~= nextToken then
   enqueue(nextToken, claim, mode, place)
 end
 
@@ -32,10 +31,10 @@ if not owner then
 end
 
 local result = { released and 1 or 0 }
-if nextToken ~= '' and owner == nextToken then
+if nextToken and owner == nextToken then
   local ttl = lengthen(lease)
   result[2], result[3], result[4] = 1, integer(fence), ttl
-elseif nextToken ~= '' and find(nextToken) then
+elseif nextToken and find(nextToken) then
   result[2], result[3], result[4] = 0, ownerTtl(), integer(lastFence())
   result[5], result[6] = isForeign(owner) and 1 or 0, grace
 else

@@ -1,14 +1,10 @@
--- Shared by the scripts of the exclusive lock that grant it, and put before each of them.
---
--- KEYS: the lock, its queue, its fence. Only the server's time decides anything here.
--- These reads come before every write: a key of a wrong type ends the script before it has changed anything.
+-- Shared by the scripts of the exclusive lock that grant it, for all but their usual cases.
 
-local lockKey, queueKey, fenceKey = KEYS[1], KEYS[2], KEYS[3]
-local owner = redis.pcall('GET', lockKey)
-local fence = tonumber(redis.call('GET', fenceKey) or 0) or 0
-local queue = redis.call('ZRANGE', queueKey, 0, -1, 'WITHSCORES')
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
+local queue = waiting > 0 and redis.call('ZRANGE', queueKey, 0, -1, 'WITHSCORES') or {}
+
+-- See grace.lua.
+local handoffTimeout, heal, cluster, prefixLength, channelPrefix =
+    string.match(ARGV[#ARGV], '^%d+ %d+ (%d+) (%d+) (%d) (%d+) (.*)$')
 
 -- How long readers or a writer of a read-write lock have the key, which then is a sorted set of them by the ends of their
 -- leases. To this script they are a foreign owner without a name, until all are over. Any other type is an error, as is
@@ -24,20 +20,10 @@ if type(owner) == 'table' then
   sharedTtl = owner and ttl
 end
 
--- Fences between two grants in Redis; as many, less one, may be given inside the instance that was granted the first.
-local STRIDE = 64
-
--- The script sets these before it grants or queues anything.
-local retention, queueTtl, channelPrefix, cluster, userKey
-
 -- The last fence, for telling old hand-offs from new ones. If it is gone, all before now were lower than this; and all of
 -- servers before this one, of which it may know too little, were lower than the time when that began.
 local function lastFence()
   return math.max(fence > 0 and fence or now - 1, serverSince)
-end
-
-local function integer(number)
-  return string.format('%.0f', number)
 end
 
 local function instanceOf(token)
@@ -50,16 +36,12 @@ local function ownerTtl()
   return owner and (sharedTtl or redis.call('PTTL', lockKey)) or grace
 end
 
-local function isForeign(value)
-  return value and instanceOf(value) == nil
+local function userKey()
+  return string.sub(lockKey, prefixLength + 1)
 end
 
--- Follows the clock as well as the last fence, so that it also grows if the last one was lost or has expired.
--- Leaves room for as many as are to be lower than the next.
-local function advanceFence(fences)
-  fence = math.max(fence + STRIDE, now)
-  local last = fence + (fences or STRIDE) - STRIDE
-  redis.call('SET', fenceKey, integer(last), 'PX', integer(retention + math.max(0, math.ceil((last - now) / 1000))))
+local function isForeign(value)
+  return value and instanceOf(value) == nil
 end
 
 -- Where a token stands in the queue, in whatever mode: the position of its member in the list of members and scores.
@@ -97,6 +79,8 @@ local function enqueue(token, claim, mode, score)
     table.insert(queue, i, score)
     table.insert(queue, i, member)
   end
+  -- Four times the longest time after which a waiter asks again.
+  local queueTtl = 2 * math.max(claim, handoffTimeout)
   if redis.call('PTTL', queueKey) < queueTtl then
     redis.call('PEXPIRE', queueKey, integer(queueTtl))
   end
@@ -104,16 +88,10 @@ end
 
 -- Tells an instance of its grant. False if it is certain that nobody was told and nobody will ask.
 local function wakeUp(token, claim, mode)
-  local message = 'L ' .. integer(fence) .. ' ' .. claim .. ' ' .. token .. ' ' .. userKey
+  local message = 'L ' .. integer(fence) .. ' ' .. claim .. ' ' .. token .. ' ' .. userKey()
   -- A user without the right to publish must still be able to release.
   local receivers = redis.pcall('PUBLISH', channelPrefix .. instanceOf(token), message)
-  return type(receivers) ~= 'number' or receivers > 0 or mode == 'p' or cluster
-end
-
-local function grant(token, millis, fences)
-  redis.call('SET', lockKey, token, 'PX', millis)
-  advanceFence(fences)
-  owner = token
+  return type(receivers) ~= 'number' or receivers > 0 or mode == 'p' or cluster == '1'
 end
 
 -- Gives the lock, which counts as absent, to the head of the queue; if its instance is gone, to the one behind it.

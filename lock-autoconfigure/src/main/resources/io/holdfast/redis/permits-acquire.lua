@@ -5,8 +5,8 @@
 -- Returns {1, fence, ttl} if the token holds its permits; {-1, limit} if it asks for more than there are; else {0, time
 -- until the first lease ends, last fence, owner is foreign (0 or 1), what is left of the grace}.
 
-local token, permits, limit, fair, under = ARGV[7], ARGV[8], ARGV[9], ARGV[10] == '1', ARGV[11]
-local lease, claim, mode, enqueue = tonumber(ARGV[12]), ARGV[13], ARGV[14], ARGV[15] == '1'
+local token, permits, limit, fair, under = ARGV[3], ARGV[4], ARGV[5], ARGV[6] == '1', ARGV[7]
+local lease, claim, mode, enqueue = tonumber(ARGV[8]), ARGV[9], ARGV[10], ARGV[11] == '1'
 
 local function granted(ttl)
   save()

@@ -8,12 +8,12 @@ redis.call('ZREM', queueKey, '')
 dropEnded()
 
 local before = fixedLimit
-if ARGV[7] == '' then
+if ARGV[3] == '' then
   redis.call('DEL', KEYS[4])
 else
-  redis.call('SET', KEYS[4], ARGV[7])
+  redis.call('SET', KEYS[4], ARGV[3])
 end
-fixedLimit = tonumber(ARGV[7])
+fixedLimit = tonumber(ARGV[3])
 settle()
 save()
 return { before and 1 or 0 }

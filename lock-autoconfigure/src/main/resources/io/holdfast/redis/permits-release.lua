@@ -7,7 +7,7 @@
 redis.call('ZREM', queueKey, '')
 dropEnded()
 
-local token = ARGV[7]
+local token = ARGV[3]
 local entry = findWaiter(token)
 if entry then
   leaveQueue(token, entry)

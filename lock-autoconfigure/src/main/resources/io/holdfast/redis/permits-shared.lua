@@ -1,14 +1,14 @@
 -- Shared by the scripts that change a semaphore or a read-write lock, and put before each of them.
 --
 -- KEYS: holders, queue, state; a semaphore's limit or a read-write lock's fence. Only the server's time decides anything.
--- ARGV: S for a semaphore or R for a read-write lock, retention of the latter's fence, time that every hand-off is given,
--- channel prefix, cluster (0 or 1), the key as its user named it; then what each script says. Times in milliseconds. See
--- grace.lua for the last.
+-- ARGV: S for a semaphore or R for a read-write lock, the key as its user named it; then what each script says. Times in
+-- milliseconds. See grace.lua for the last.
 -- These reads come before every write: a key of a wrong type ends the script before it has changed anything.
 
 local holdersKey, queueKey, stateKey = KEYS[1], KEYS[2], KEYS[3]
-local isLock, retention, handoffTimeout = ARGV[1] == 'R', tonumber(ARGV[2]), tonumber(ARGV[3])
-local channelPrefix, cluster, userKey = ARGV[4], ARGV[5] == '1', ARGV[6]
+local isLock, userKey = ARGV[1] == 'R', ARGV[2]
+local retention, handoffTimeout, cluster, channelPrefix =
+    string.match(ARGV[#ARGV], '^%d+ (%d+) (%d+) %d+ (%d) %d+ (.*)$')
 
 -- The holders of a read-write lock are at the lock key. An exclusive lock's owner there, a string, is left alone.
 local excluded = false
@@ -166,7 +166,7 @@ local function wakeUp(token, millis)
   local message = ARGV[1] .. ' ' .. integer(fence) .. ' ' .. millis .. ' ' .. token .. ' ' .. userKey
   -- A user without the right to publish must still be able to release.
   local receivers = redis.pcall('PUBLISH', channelPrefix .. string.match(token, '^%x+'), message)
-  return type(receivers) ~= 'number' or receivers > 0 or cluster
+  return type(receivers) ~= 'number' or receivers > 0 or cluster == '1'
 end
 
 -- How long a waiter counts as alive without asking again, and its keys are kept for it: four times the longest time after

@@ -7,7 +7,7 @@
 redis.call('ZREM', queueKey, '')
 dropEnded()
 
-local token, kept = ARGV[7], ARGV[8]
+local token, kept = ARGV[3], ARGV[4]
 local held, ends = findHolder(token)
 if held and tonumber(held) > tonumber(kept) then
   -- In this order: an empty set would be gone, and its expiry with it.

@@ -82,7 +82,9 @@ class ScriptMutantTests {
 				"ClusterPermitStoreTests", "RedisLeaseStoreTests");
 		List<String> fleet = List.of("RedisFleetStoreTests", "ClusterFleetStoreTests");
 		Map<String, List<String>> tests = new HashMap<>();
-		List.of("lock-shared", "lock-acquire", "lock-release", "renew").forEach((file) -> tests.put(file, locks));
+		List.of("reads", "grant", "shared", "acquire-free", "acquire", "release-free", "release-next", "release")
+			.forEach((file) -> tests.put("lock-" + file, locks));
+		tests.put("renew", locks);
 		List.of("shared", "acquire", "release", "shrink", "limit", "renew")
 			.forEach((file) -> tests.put("permits-" + file, permits));
 		tests.put("grace", List.of("RedisFailOverGraceTests", "RedisLeaseStoreTests", "RedisFaultTests"));

@@ -1,0 +1,80 @@
+package io.holdfast.redis;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+
+/**
+ * What scripts take for their ARGV, as bytes. Made for each command: so without texts of
+ * numbers in between.
+ */
+final class Arguments {
+
+	/** An empty text. */
+	static final byte[] NOTHING = {};
+
+	private static final byte[] NO = { '0' };
+
+	private static final byte[] YES = { '1' };
+
+	private static final byte[] SMALLEST = "-9223372036854775808".getBytes(StandardCharsets.US_ASCII);
+
+	private Arguments() {
+	}
+
+	/**
+	 * Arguments of any kind.
+	 * @param values texts, numbers, flags, times for their milliseconds, or bytes
+	 * @return the arguments
+	 */
+	static byte[][] of(Object... values) {
+		byte[][] args = new byte[values.length][];
+		for (int i = 0; i < values.length; i++) {
+			args[i] = bytes(values[i]);
+		}
+		return args;
+	}
+
+	private static byte[] bytes(Object value) {
+		if (value instanceof byte[] bytes) {
+			return bytes;
+		}
+		if (value instanceof Boolean yes) {
+			return flag(yes);
+		}
+		if (value instanceof Duration time) {
+			return number(time.toMillis());
+		}
+		return RedisKeys.bytes(value.toString());
+	}
+
+	static byte[] flag(boolean flag) {
+		return flag ? YES : NO;
+	}
+
+	/**
+	 * A number.
+	 * @param number the number
+	 * @return its decimal digits
+	 */
+	static byte[] number(long number) {
+		if (number == Long.MIN_VALUE) {
+			return SMALLEST;
+		}
+		int length = (number < 0) ? 2 : 1;
+		for (long rest = Math.abs(number) / 10; rest > 0; rest /= 10) {
+			length++;
+		}
+		byte[] digits = new byte[length];
+		long rest = Math.abs(number);
+		do {
+			digits[--length] = (byte) ('0' + rest % 10);
+			rest /= 10;
+		}
+		while (rest > 0);
+		if (number < 0) {
+			digits[0] = '-';
+		}
+		return digits;
+	}
+
+}

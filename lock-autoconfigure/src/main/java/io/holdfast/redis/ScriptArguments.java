@@ -1,0 +1,89 @@
+package io.holdfast.redis;
+
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.protocol.CommandArgs;
+import io.netty.buffer.ByteBuf;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What EVALSHA and EVAL take, for Lettuce: written straight from the bytes that are
+ * there, while the driver would make an object of each key and argument.
+ */
+final class ScriptArguments extends CommandArgs<byte[], byte[]> {
+
+	private final byte[] script;
+
+	private final byte[][] keys;
+
+	private final byte[][] args;
+
+	/**
+	 * Create the arguments.
+	 * @param script the script's text, or its digest
+	 * @param keys its KEYS
+	 * @param args its ARGV
+	 */
+	ScriptArguments(byte[] script, byte[][] keys, byte[][] args) {
+		super(ByteArrayCodec.INSTANCE);
+		this.script = script;
+		this.keys = keys;
+		this.args = args;
+	}
+
+	@Override
+	public int count() {
+		return 2 + this.keys.length + this.args.length;
+	}
+
+	/** By this a cluster's node is chosen. */
+	@Override
+	public @Nullable ByteBuffer getFirstEncodedKey() {
+		return (this.keys.length > 0) ? ByteBuffer.wrap(this.keys[0]) : null;
+	}
+
+	@Override
+	public void encode(ByteBuf buffer) {
+		write(buffer, this.script);
+		write(buffer, Arguments.number(this.keys.length));
+		for (byte[] key : this.keys) {
+			write(buffer, key);
+		}
+		for (byte[] arg : this.args) {
+			write(buffer, arg);
+		}
+	}
+
+	private static void write(ByteBuf buffer, byte[] word) {
+		buffer.writeByte('$');
+		writeDigits(buffer, word.length);
+		endLine(buffer);
+		buffer.writeBytes(word);
+		endLine(buffer);
+	}
+
+	private static void writeDigits(ByteBuf buffer, int number) {
+		if (number >= 10) {
+			writeDigits(buffer, number / 10);
+		}
+		buffer.writeByte('0' + number % 10);
+	}
+
+	private static void endLine(ByteBuf buffer) {
+		buffer.writeByte('\r').writeByte('\n');
+	}
+
+	/** For logs and traces: without ARGV, where the tokens are. */
+	@Override
+	public String toCommandString() {
+		return String.join(" ", Arrays.stream(this.keys).map(Replies::text).toList());
+	}
+
+	@Override
+	public String toString() {
+		return toCommandString();
+	}
+
+}

@@ -1,0 +1,37 @@
+package io.holdfast.redis;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.output.CommandOutput;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What Lettuce reads of a script's reply: an array of numbers and texts with no further
+ * array in it.
+ */
+final class ScriptReply extends CommandOutput<byte[], byte[], List<@Nullable Object>> {
+
+	ScriptReply() {
+		super(ByteArrayCodec.INSTANCE, List.of());
+	}
+
+	/** The array begins, or begins again on another connection. */
+	@Override
+	public void multi(int count) {
+		this.output = new ArrayList<>(Math.max(count, 0));
+	}
+
+	@Override
+	public void set(long number) {
+		this.output.add(number);
+	}
+
+	@Override
+	public void set(@Nullable ByteBuffer text) {
+		this.output.add((text != null) ? this.codec.decodeValue(text) : null);
+	}
+
+}

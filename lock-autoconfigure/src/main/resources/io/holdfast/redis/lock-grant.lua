@@ -1,0 +1,31 @@
+-- How the exclusive lock is granted. Few functions, as each takes time whether it is called or not; those for the cases
+-- that are less usual are in lock-shared.lua.
+
+local fence = tonumber(redis.call('GET', fenceKey) or 0) or 0
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+
+-- See grace.lua.
+local retention = string.match(ARGV[#ARGV], '^%d+ (%d+)')
+
+-- Fences between two grants in Redis; as many, less one, may be given inside the instance that was granted the first.
+local STRIDE = 64
+
+local function integer(number)
+  return string.format('%.0f', number)
+end
+
+-- Follows the clock as well as the last fence, so that it also grows if the last one was lost or has expired. Leaves room
+-- for more fences below the next than a stride if so many are given.
+local function advanceFence(fences)
+  fence = math.max(fence + STRIDE, now)
+  local last = fences and fence + fences - STRIDE or fence
+  redis.call('SET', fenceKey, integer(last), 'PX', integer(retention + math.max(0, math.ceil((last - now) / 1000))))
+end
+
+local function grant(token, millis, fences)
+  redis.call('SET', lockKey, token, 'PX', millis)
+  advanceFence(fences)
+  owner = token
+end
+

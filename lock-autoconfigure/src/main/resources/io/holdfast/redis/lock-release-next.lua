@@ -1,0 +1,9 @@
+-- Likewise, the usual case of passing the lock on inside an instance: the token has it, and nobody else waits.
+
+if owner == ARGV[1] and waiting == 0 and ARGV[5] and grace == 0 then
+  -- Removes nothing, but is the first write, and one that Redis allows when its memory is full: so it allows the rest too.
+  redis.call('ZREM', queueKey, '')
+  grant(ARGV[2], ARGV[3])
+  return { 1, 1, integer(fence), tonumber(ARGV[3]) }
+end
+
