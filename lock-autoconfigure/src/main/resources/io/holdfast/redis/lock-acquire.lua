@@ -12,7 +12,6 @@ if not owner then
 end
 if not owner and grace == 0 then
   grant(token, integer(lease))
-  return { 1, integer(fence), lease }
 end
 
 if owner == token then

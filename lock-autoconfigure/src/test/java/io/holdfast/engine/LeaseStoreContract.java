@@ -434,6 +434,7 @@ public abstract class LeaseStoreContract extends StoreContract {
 		leave(this.b);
 		elapse(Duration.ofMillis(SHORT + 20));
 		granted(this.c.acquire("1"));
+		assertThat(this.c.inspect().owner()).isEqualTo(this.c.token("1"));
 	}
 
 	@Test
