@@ -4,6 +4,8 @@ import java.time.Duration;
 
 import org.jspecify.annotations.Nullable;
 
+import io.holdfast.engine.Resource.Kind;
+
 /**
  * What an engine does where a request says nothing, and its own times.
  *
@@ -22,12 +24,13 @@ import org.jspecify.annotations.Nullable;
  * @param commandTimeout how long a command may stay unanswered that no wait time bounds
  * @param maxWaiters how many requests may wait at the same time
  * @param maxWaitersPerKey how many of them for one key
- * @param localHandOver how long an exclusive lock stays within this instance
+ * @param lockHandOver how long a lock stays within this instance
+ * @param semaphoreHandOver how long a permit of a semaphore stays within this instance
  */
 public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Duration maxHold,
 		Duration semaphoreWaitTime, Duration semaphoreLeaseTime, boolean semaphoreFair, Duration handoffTimeout,
 		Duration retryInterval, Duration commandTimeout, int maxWaiters, int maxWaitersPerKey,
-		LocalHandOver localHandOver) {
+		LocalHandOver lockHandOver, LocalHandOver semaphoreHandOver) {
 
 	/**
 	 * The defaults: locks wait 10 s, permits not at all; leases 30 s, no longest hold,
@@ -38,18 +41,22 @@ public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Du
 	public static EngineSettings defaults() {
 		return new EngineSettings(Duration.ofSeconds(10), Duration.ofSeconds(30), null, Duration.ZERO,
 				Duration.ofSeconds(30), true, Duration.ofSeconds(5), Duration.ofMillis(200), Duration.ofSeconds(1),
-				100_000, 10_000, LocalHandOver.NONE);
+				100_000, 10_000, LocalHandOver.NONE, LocalHandOver.NONE);
 	}
 
 	/**
 	 * The same with another way of passing on.
-	 * @param localHandOver how long an exclusive lock stays within the instance
+	 * @param localHandOver how long locks and permits stay within the instance
 	 * @return new settings
 	 */
 	public EngineSettings localHandOver(LocalHandOver localHandOver) {
 		return new EngineSettings(this.waitTime, this.leaseTime, this.maxHold, this.semaphoreWaitTime,
 				this.semaphoreLeaseTime, this.semaphoreFair, this.handoffTimeout, this.retryInterval,
-				this.commandTimeout, this.maxWaiters, this.maxWaitersPerKey, localHandOver);
+				this.commandTimeout, this.maxWaiters, this.maxWaitersPerKey, localHandOver, localHandOver);
+	}
+
+	LocalHandOver localHandOver(Kind kind) {
+		return (kind == Kind.SEMAPHORE) ? this.semaphoreHandOver : this.lockHandOver;
 	}
 
 }

@@ -63,6 +63,9 @@ final class Hold {
 	/** Whether it is one of the gate's users. Confined to the gate. */
 	boolean attached = true;
 
+	/** Whether something was asked for beside it. Confined to the gate. */
+	boolean beside;
+
 	/** How often it was passed on here since the store granted it to its token. */
 	final int passes;
 
@@ -94,7 +97,7 @@ final class Hold {
 
 	Hold(Waiter waiter, long fence, long sentAt, long ttlMillis, long now) {
 		this.gate = waiter.gate;
-		this.token = waiter.token;
+		this.token = waiter.attempt.token;
 		this.fence = fence;
 		this.owner = waiter.owner;
 		this.demand = waiter.demand;
@@ -102,7 +105,7 @@ final class Hold {
 		this.permits = waiter.demand.permits();
 		this.grantedAt = now;
 		this.partial = waiter.isPart();
-		this.doubtful = waiter.isDoubtful();
+		this.doubtful = waiter.attempt.isDoubtful();
 		this.passes = 0;
 		this.storedAt = now;
 		this.claimed = ttlMillis < this.demand.leaseMillis();

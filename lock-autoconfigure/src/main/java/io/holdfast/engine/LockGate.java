@@ -48,7 +48,7 @@ final class LockGate extends Gate {
 		}
 		else if (this.queue.isEmpty() && admits(waiter)) {
 			contend(waiter);
-			waiter.ask();
+			waiter.attempt.ask();
 		}
 		else if (waiter.demand.waits()) {
 			standInLine(waiter);
@@ -86,7 +86,7 @@ final class LockGate extends Gate {
 	@Nullable Waiter heir(Hold hold, long now) {
 		Waiter head = head();
 		boolean mayPass = head != null && this.contenders.isEmpty() && this.holder == null
-				&& hold.isFor(head, this.engine.settings.localHandOver(), now);
+				&& hold.isFor(head, this.engine.settings.lockHandOver(), now);
 		return mayPass ? head : null;
 	}
 
