@@ -60,6 +60,9 @@ final class Attempt {
 	/** When it is to ask again. */
 	private long askAt;
 
+	/** Stays with it, whose ever it is: to set a timer costs more than the passing on. */
+	private Scheduler.@Nullable Timer timer;
+
 	Attempt(LeaseEngine engine, Gate gate, String token, Waiter waiter) {
 		this.engine = engine;
 		this.gate = gate;
@@ -78,8 +81,8 @@ final class Attempt {
 	 */
 	void standFor(Waiter other) {
 		this.waiter = other;
-		if (other.is(Waiter.State.CONTENDING)) {
-			other.arm(this.askAt);
+		if (this.timer != null && isOpen() && !other.isTimed()) {
+			arm();
 		}
 	}
 
@@ -89,7 +92,37 @@ final class Attempt {
 
 	private void askBy(long at) {
 		this.askAt = at;
-		this.waiter.arm(at);
+		arm();
+	}
+
+	private void arm() {
+		disarm();
+		long deadline = this.waiter.deadline();
+		long due = (this.waiter.isTimed() || this.askAt - deadline < 0) ? this.askAt : deadline;
+		this.timer = this.engine.scheduler.schedule(() -> this.gate.execute(this::due), due - this.engine.now());
+	}
+
+	private void disarm() {
+		if (this.timer != null) {
+			this.timer.cancel();
+			this.timer = null;
+		}
+	}
+
+	private void due() {
+		long now = this.engine.now();
+		if (!isOpen()) {
+			return;
+		}
+		if (now - this.waiter.deadline() >= 0) {
+			this.gate.timedOut(this.waiter);
+		}
+		else if (now - this.askAt >= 0) {
+			ask();
+		}
+		else {
+			arm();
+		}
 	}
 
 	/** Take the place of one that ends. */
@@ -250,8 +283,9 @@ final class Attempt {
 		}
 	}
 
-	/** No answer to any command counts from now on. */
-	void giveUpCommands() {
+	/** It is over, with a grant or without: no answer to any command counts any more. */
+	void end() {
+		disarm();
 		if (!this.unanswered.isEmpty()) {
 			this.doubtful = true;
 			// Cancelling completes them, and so takes them out of the list.

@@ -109,7 +109,7 @@ final class Waiter implements Acquisition {
 	/** Wait in the local queue. */
 	void queue() {
 		observed();
-		arm(deadline());
+		arm();
 	}
 
 	/** It is none that is nested in another. */
@@ -158,7 +158,7 @@ final class Waiter implements Acquisition {
 		}
 		this.state = State.GRANTED;
 		disarm();
-		this.attempt.giveUpCommands();
+		this.attempt.end();
 		this.gate.granted(this, hold);
 	}
 
@@ -168,7 +168,7 @@ final class Waiter implements Acquisition {
 			if (this.attempt.trouble() == null && this.attempt.isStoreSilent(this.engine.now())) {
 				this.engine.observers.failed(Command.ACQUIRE);
 			}
-			this.attempt.giveUpCommands();
+			this.attempt.end();
 		}
 		this.state = State.OVER;
 		disarm();
@@ -178,7 +178,7 @@ final class Waiter implements Acquisition {
 	Hold inherit(Hold before, long now) {
 		disarm();
 		if (this.state == State.CONTENDING) {
-			this.attempt.giveUpCommands();
+			this.attempt.end();
 		}
 		this.promoted = true;
 		this.state = State.GRANTED;
@@ -247,18 +247,21 @@ final class Waiter implements Acquisition {
 		}
 	}
 
-	private long deadline() {
+	/** When whoever asks is to be told that there is none. */
+	long deadline() {
 		// A wait may be shorter than any answer takes. Without one, nothing is known.
 		boolean unheard = this.state == State.CONTENDING && this.attempt.isUnheard();
 		long wait = this.demand.waitNanos();
 		return this.startedAt + (unheard ? Math.max(wait, LeaseEngine.FIRST_ANSWER_NANOS) : wait);
 	}
 
-	void arm(long at) {
-		disarm();
-		long deadline = deadline();
-		long due = (at - deadline < 0) ? at : deadline;
-		this.timer = this.engine.scheduler.schedule(() -> this.gate.execute(this::due), due - this.engine.now());
+	/** Whether it looks at its deadline itself; if not, its attempt has to. */
+	boolean isTimed() {
+		return this.timer != null;
+	}
+
+	private void arm() {
+		this.timer = this.engine.scheduler.schedule(() -> this.gate.execute(this::due), deadline() - this.engine.now());
 	}
 
 	private void disarm() {
@@ -273,8 +276,8 @@ final class Waiter implements Acquisition {
 			if (this.engine.now() - deadline() >= 0) {
 				this.gate.timedOut(this);
 			}
-			else if (this.state == State.CONTENDING) {
-				this.attempt.ask();
+			else {
+				arm();
 			}
 		}
 	}
