@@ -54,7 +54,8 @@ final class Round {
 	private static final List<String> PROPERTIES = List.of("holdfast.redis.fail-over-grace=true",
 			"holdfast.redis.longest-lease=" + Wish.LONGEST_LEASE.toMillis() + "ms", "holdfast.lock.lease-time=3s",
 			"holdfast.semaphore.lease-time=3s", "holdfast.wake-up.handoff-timeout=" + HANDOFF.toMillis() + "ms",
-			"holdfast.lock.local-hand-over.max-time=200ms", "logging.level.root=ERROR");
+			"holdfast.lock.local-hand-over.max-time=200ms", "holdfast.semaphore.local-hand-over.max-time=200ms",
+			"logging.level.root=ERROR");
 
 	/** How often what is released is passed on within an instance: all, some, none. */
 	private static final List<Integer> PASSES = List.of(LocalHandOver.STRIDE - 1, 4, 0);
@@ -101,8 +102,10 @@ final class Round {
 	 * {@code target/chaos}
 	 */
 	List<String> run(Servers servers, Figures figures) throws Exception {
-		String passes = "holdfast.lock.local-hand-over.max-count=" + PASSES.get(Math.floorMod(this.seed / 2, 3));
-		List<String> properties = Stream.of(servers.properties().stream(), PROPERTIES.stream(), Stream.of(passes))
+		int passes = PASSES.get(Math.floorMod(this.seed / 2, 3));
+		Stream<String> handOver = Stream.of("lock", "semaphore")
+			.map((kind) -> "holdfast." + kind + ".local-hand-over.max-count=" + passes);
+		List<String> properties = Stream.of(servers.properties().stream(), PROPERTIES.stream(), handOver)
 			.flatMap(Function.identity())
 			.toList();
 		List<Place> places = new ArrayList<>();

@@ -217,6 +217,21 @@ class PermitHandOverTests extends ScriptedEngine {
 	}
 
 	@Test
+	void thePlaceOfSomethingElseIsNotTaken() {
+		List<PermitLease> held = all(ONE);
+		CompletableFuture<PermitLease> first = ask(ONE);
+		ask(PermitGate.CONTENDERS - 1, ONE.renewal(false));
+		CompletableFuture<PermitLease> behind = ask(ONE.permits(2));
+		this.store.sent();
+		held.get(0).release();
+		assertThat(first).isCompleted();
+		String last = "acquire " + (LIMIT + PermitGate.CONTENDERS + 1);
+		assertThat(this.store.sent()).containsExactly("release 4", last);
+		this.store.last("acquire 4").granted(20, 30_000);
+		assertThat(behind).isNotDone();
+	}
+
+	@Test
 	void nobodyIsPassedByWhoAskedLater() {
 		List<PermitLease> held = all(ONE);
 		CompletableFuture<PermitLease> big = ask(ONE.permits(2));
