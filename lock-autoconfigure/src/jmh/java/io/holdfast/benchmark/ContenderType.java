@@ -52,10 +52,14 @@ import org.springframework.util.Assert;
 enum ContenderType {
 
 	/** Locks of an application, taken by its {@link LockService}. */
-	HOLDFAST("Holdfast", "bench:", Set.of(), (redis, lease) -> holdfast(redis, lease)),
+	HOLDFAST("Holdfast", "bench:", Set.of(), (redis, lease) -> holdfast(application(redis, lease))),
+
+	/** Without anything that is passed on within an instance. */
+	HOLDFAST_STRICT("Holdfast, strict order", "bench:", Set.of(),
+			(redis, lease) -> holdfast(strictApplication(redis, lease))),
 
 	HOLDFAST_WARM("Holdfast, kept warm", "bench:", Set.of(),
-			(redis, lease) -> holdfast(redis, lease, "holdfast.lock.keep-warm=50ms")),
+			(redis, lease) -> holdfast(application(redis, lease, "holdfast.lock.keep-warm=50ms"))),
 
 	R_LOCK("RLock", "", Set.of(), (redis, lease) -> {
 		RedissonClient client = redisson(redis, lease);
@@ -80,9 +84,14 @@ enum ContenderType {
 	/** The limit: nothing but the two commands. */
 	LETTUCE("bare Lettuce", "", Set.of("set"), ContenderType::lettuce),
 
-	HOLDFAST_PERMITS("Holdfast, fair", "", Set.of(), (redis, lease) -> holdfastPermits(redis, lease, true)),
+	HOLDFAST_PERMITS("Holdfast, fair", "", Set.of(),
+			(redis, lease) -> holdfastPermits(application(redis, lease), true)),
 
-	HOLDFAST_UNFAIR_PERMITS("Holdfast, not fair", "", Set.of(), (redis, lease) -> holdfastPermits(redis, lease, false)),
+	HOLDFAST_STRICT_PERMITS("Holdfast, fair, strict order", "", Set.of(),
+			(redis, lease) -> holdfastPermits(strictApplication(redis, lease), true)),
+
+	HOLDFAST_UNFAIR_PERMITS("Holdfast, not fair", "", Set.of(),
+			(redis, lease) -> holdfastPermits(application(redis, lease), false)),
 
 	R_SEMAPHORE("RSemaphore", "", Set.of(), (redis, lease) -> {
 		RedissonClient client = redisson(redis, lease);
@@ -153,19 +162,23 @@ enum ContenderType {
 
 	private static ConfigurableApplicationContext application(RedisAddress redis, Duration lease,
 			String... properties) {
-		Stream<String> all = Stream.concat(Stream.of("holdfast.lock.wait-time=-1", "holdfast.lock.lease-time=" + lease,
-				"holdfast.semaphore.lease-time=" + lease), Stream.of(properties));
-		return TestApplication.start(redis.host(), redis.port(), "bench:", all.toList());
+		Stream<String> times = Stream.of("holdfast.lock.wait-time=-1", "holdfast.lock.lease-time=" + lease,
+				"holdfast.semaphore.lease-time=" + lease);
+		return TestApplication.start(redis.host(), redis.port(), "bench:",
+				Stream.concat(times, Stream.of(properties)).toList());
 	}
 
-	private static Contender holdfast(RedisAddress redis, Duration lease, String... properties) {
-		ConfigurableApplicationContext application = application(redis, lease, properties);
+	private static ConfigurableApplicationContext strictApplication(RedisAddress redis, Duration lease) {
+		return application(redis, lease, "holdfast.lock.local-hand-over.max-count=0",
+				"holdfast.semaphore.local-hand-over.max-count=0");
+	}
+
+	private static Contender holdfast(ConfigurableApplicationContext application) {
 		LockService locks = application.getBean(LockService.class);
 		return Contender.of((key) -> locks.acquire(key)::close, application::close);
 	}
 
-	private static Contender holdfastPermits(RedisAddress redis, Duration lease, boolean fair) {
-		ConfigurableApplicationContext application = application(redis, lease);
+	private static Contender holdfastPermits(ConfigurableApplicationContext application, boolean fair) {
 		SemaphoreService semaphores = application.getBean(SemaphoreService.class);
 		return Contender.of(
 				(key) -> semaphores.acquire(SemaphoreRequest.of(key, PERMITS).waitForever().fair(fair))::close,

@@ -77,19 +77,9 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 			checkLongest("lock.lease-time", this.lock.leaseTime());
 			checkLongest("semaphore.lease-time", this.semaphore.leaseTime());
 		}
-		int passes = this.lock.localHandOver().maxCount();
-		if (passes < 0 || passes >= LocalHandOver.STRIDE) {
-			throw new InvalidConfigurationPropertyValueException("holdfast.lock.local-hand-over.max-count", passes,
-					"it must be at least 0, and at most " + (LocalHandOver.STRIDE - 1)
-							+ ", or fencing tokens would be given twice");
-		}
-		checkBounds(Duration.ZERO, "lock.local-hand-over.max-time", this.lock.localHandOver().maxTime());
-		checkBounds(Duration.ZERO, "lock.keep-warm", this.lock.keepWarm());
-		if (this.lock.keepWarm().compareTo(EngineSettings.LONGEST_KEPT) > 0) {
-			throw new InvalidConfigurationPropertyValueException("holdfast.lock.keep-warm", this.lock.keepWarm(),
-					"it must be at most " + EngineSettings.LONGEST_KEPT.toMillis()
-							+ "ms: who waits elsewhere must not depend" + " on a message");
-		}
+		checkHandOver("lock.local-hand-over", this.lock.localHandOver(), ", or fencing tokens would be given twice");
+		checkHandOver("semaphore.local-hand-over", this.semaphore.localHandOver(), "");
+		checkKeepWarm();
 		checkLimit("limits.waiters", this.limits.waiters());
 		checkLimit("limits.waiters-per-key", this.limits.waitersPerKey());
 		checkReplicas();
@@ -99,11 +89,30 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		}
 	}
 
+	private static void checkHandOver(String property, HandOver handOver, String why) {
+		int passes = handOver.maxCount();
+		if (passes < 0 || passes >= LocalHandOver.STRIDE) {
+			throw new InvalidConfigurationPropertyValueException("holdfast." + property + ".max-count", passes,
+					"it must be at least 0, and at most " + (LocalHandOver.STRIDE - 1) + why);
+		}
+		checkBounds(Duration.ZERO, property + ".max-time", handOver.maxTime());
+	}
+
 	private void checkLongest(String property, Duration leaseTime) {
 		if (leaseTime.compareTo(this.redis.longestLease()) > 0) {
 			throw new InvalidConfigurationPropertyValueException("holdfast." + property, leaseTime,
 					"it must not be longer than holdfast.redis.longest-lease (" + this.redis.longestLease().toMillis()
 							+ "ms), after which holdfast.redis.fail-over-grace takes every lease for over");
+		}
+	}
+
+	private void checkKeepWarm() {
+		Duration keepWarm = this.lock.keepWarm();
+		checkBounds(Duration.ZERO, "lock.keep-warm", keepWarm);
+		if (keepWarm.compareTo(EngineSettings.LONGEST_KEPT) > 0) {
+			throw new InvalidConfigurationPropertyValueException("holdfast.lock.keep-warm", keepWarm,
+					"it must be at most " + EngineSettings.LONGEST_KEPT.toMillis()
+							+ "ms, as whoever waits elsewhere must not depend on a message");
 		}
 	}
 
@@ -156,9 +165,8 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		return new EngineSettings(this.lock.waitTime(), this.lock.leaseTime(), this.lock.maxHold(),
 				this.semaphore.waitTime(), this.semaphore.leaseTime(), this.semaphore.fair(),
 				this.wakeUp.handoffTimeout(), this.wakeUp.retryInterval(), this.redis.commandTimeout(),
-				this.limits.waiters(), this.limits.waitersPerKey(),
-				new LocalHandOver(this.lock.localHandOver().maxCount(), this.lock.localHandOver().maxTime()),
-				this.lock.keepWarm());
+				this.limits.waiters(), this.limits.waitersPerKey(), this.lock.localHandOver().settings(),
+				this.semaphore.localHandOver().settings(), this.lock.keepWarm());
 	}
 
 	RedisLeaseStore.Options storeOptions() {
@@ -221,18 +229,23 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 */
 	public record Lock(@DefaultValue("lock:") String keyPrefix, @DefaultValue("10s") Duration waitTime,
 			@DefaultValue("30s") Duration leaseTime, @Nullable Duration maxHold, @Nullable Duration healMissingTtl,
-			@DefaultValue("24h") Duration fenceRetention, @DefaultValue LocalHandOver localHandOver,
+			@DefaultValue("24h") Duration fenceRetention, @DefaultValue HandOver localHandOver,
 			@DefaultValue("0ms") Duration keepWarm) {
 
-		/**
-		 * How long a lock stays within one instance while others wait for it.
-		 *
-		 * @param maxCount How often a lock is passed on within an instance, without
-		 * Redis, before those who wait elsewhere get their turn; 0 for strict order
-		 * @param maxTime For how long a lock is passed on within an instance before those
-		 * who wait elsewhere get their turn
-		 */
-		public record LocalHandOver(@DefaultValue("0") int maxCount, @DefaultValue("5ms") Duration maxTime) {
+	}
+
+	/**
+	 * How long a lock, or a permit, stays within one instance while others wait for it.
+	 *
+	 * @param maxCount How often it is passed on within an instance, without Redis, before
+	 * those who wait elsewhere get their turn; 0 for strict order
+	 * @param maxTime For how long it is passed on within an instance before those who
+	 * wait elsewhere get their turn
+	 */
+	public record HandOver(@DefaultValue("0") int maxCount, @DefaultValue("5ms") Duration maxTime) {
+
+		LocalHandOver settings() {
+			return new LocalHandOver(this.maxCount, this.maxTime);
 		}
 
 	}
@@ -247,9 +260,11 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * holder lives, they are renewed
 	 * @param fair Whether requests for permits stand in line; if not, one that fits may
 	 * pass those that wait
+	 * @param localHandOver How long a permit stays within one instance
 	 */
 	public record Semaphore(@DefaultValue("semaphore:") String keyPrefix, @DefaultValue("0") Duration waitTime,
-			@DefaultValue("30s") Duration leaseTime, @DefaultValue("true") boolean fair) {
+			@DefaultValue("30s") Duration leaseTime, @DefaultValue("true") boolean fair,
+			@DefaultValue HandOver localHandOver) {
 
 	}
 

@@ -77,6 +77,13 @@ record Demand(Resource resource, int permits, int limit, boolean fair, boolean w
 		return (value != null) ? value : defaultValue;
 	}
 
+	/** Whether the store is asked the same for both. */
+	boolean isLike(Demand other) {
+		return this.permits == other.permits && this.limit == other.limit && this.fair == other.fair
+				&& this.waits == other.waits && this.leaseMillis == other.leaseMillis
+				&& this.claimMillis == other.claimMillis && this.renewal == other.renewal;
+	}
+
 	Ask ask(String token, @Nullable String under) {
 		return new Ask(token, this.permits, this.limit, this.fair, under, this.leaseMillis, this.claimMillis);
 	}

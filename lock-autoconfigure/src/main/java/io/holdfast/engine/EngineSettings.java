@@ -4,6 +4,8 @@ import java.time.Duration;
 
 import org.jspecify.annotations.Nullable;
 
+import io.holdfast.engine.Resource.Kind;
+
 /**
  * What an engine does where a request says nothing, and its own times.
  *
@@ -22,14 +24,15 @@ import org.jspecify.annotations.Nullable;
  * @param commandTimeout how long a command may stay unanswered that no wait time bounds
  * @param maxWaiters how many requests may wait at the same time
  * @param maxWaitersPerKey how many of them for one key
- * @param localHandOver how long an exclusive lock stays within this instance
+ * @param lockHandOver how long a lock stays within this instance
+ * @param semaphoreHandOver how long a permit of a semaphore stays within this instance
  * @param keepWarm for how long an exclusive lock that nobody waits for is kept here after
  * its release, for whoever asks next; 0, not at all
  */
 public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Duration maxHold,
 		Duration semaphoreWaitTime, Duration semaphoreLeaseTime, boolean semaphoreFair, Duration handoffTimeout,
 		Duration retryInterval, Duration commandTimeout, int maxWaiters, int maxWaitersPerKey,
-		LocalHandOver localHandOver, Duration keepWarm) {
+		LocalHandOver lockHandOver, LocalHandOver semaphoreHandOver, Duration keepWarm) {
 
 	/**
 	 * How long a lock may be kept in all, and taken again, before the store is asked: who
@@ -47,18 +50,19 @@ public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Du
 	public static EngineSettings defaults() {
 		return new EngineSettings(Duration.ofSeconds(10), Duration.ofSeconds(30), null, Duration.ZERO,
 				Duration.ofSeconds(30), true, Duration.ofSeconds(5), Duration.ofMillis(200), Duration.ofSeconds(1),
-				100_000, 10_000, LocalHandOver.NONE, Duration.ZERO);
+				100_000, 10_000, LocalHandOver.NONE, LocalHandOver.NONE, Duration.ZERO);
 	}
 
 	/**
 	 * The same with another way of passing on.
-	 * @param localHandOver how long an exclusive lock stays within the instance
+	 * @param localHandOver how long locks and permits stay within the instance
 	 * @return new settings
 	 */
 	public EngineSettings localHandOver(LocalHandOver localHandOver) {
 		return new EngineSettings(this.waitTime, this.leaseTime, this.maxHold, this.semaphoreWaitTime,
 				this.semaphoreLeaseTime, this.semaphoreFair, this.handoffTimeout, this.retryInterval,
-				this.commandTimeout, this.maxWaiters, this.maxWaitersPerKey, localHandOver, this.keepWarm);
+				this.commandTimeout, this.maxWaiters, this.maxWaitersPerKey, localHandOver, localHandOver,
+				this.keepWarm);
 	}
 
 	/**
@@ -69,7 +73,12 @@ public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Du
 	public EngineSettings keepWarm(Duration keepWarm) {
 		return new EngineSettings(this.waitTime, this.leaseTime, this.maxHold, this.semaphoreWaitTime,
 				this.semaphoreLeaseTime, this.semaphoreFair, this.handoffTimeout, this.retryInterval,
-				this.commandTimeout, this.maxWaiters, this.maxWaitersPerKey, this.localHandOver, keepWarm);
+				this.commandTimeout, this.maxWaiters, this.maxWaitersPerKey, this.lockHandOver, this.semaphoreHandOver,
+				keepWarm);
+	}
+
+	LocalHandOver localHandOver(Kind kind) {
+		return (kind == Kind.SEMAPHORE) ? this.semaphoreHandOver : this.lockHandOver;
 	}
 
 }

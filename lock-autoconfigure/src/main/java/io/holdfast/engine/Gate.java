@@ -107,6 +107,14 @@ abstract class Gate {
 	}
 
 	/**
+	 * Who is to have what the store grants to a contender: the first of those that ask
+	 * for the same.
+	 */
+	Waiter firstLike(Waiter contender) {
+		return contender;
+	}
+
+	/**
 	 * Whether a thread has a hold here. May be called by that thread, too.
 	 */
 	abstract boolean isHeldBy(Thread owner);
@@ -154,18 +162,38 @@ abstract class Gate {
 		this.strangers = false;
 		began(hold);
 		this.engine.keeper.keep(hold);
-		this.engine.contenders.remove(waiter.token);
+		this.engine.contenders.remove(waiter.attempt.token);
 		deliver(waiter, hold);
 		advance();
 	}
 
 	final void passOn(Hold hold, Waiter heir, long now, HandOver way) {
 		leaveLine(heir);
+		boolean isToEnd = this.contenders.remove(heir) && !isSucceeded(heir);
 		Hold next = heir.inherit(hold, now, way);
 		began(next);
 		this.engine.keeper.replace(hold, next);
 		deliver(heir, next);
 		detach(hold);
+		if (isToEnd) {
+			Attempt attempt = heir.attempt;
+			this.engine.contenders.remove(attempt.token);
+			this.engine.release(this.resource, attempt.ask, attempt.isDoubtful(), null);
+		}
+		// Whoever is the first in line now may have to ask by itself.
+		advance();
+	}
+
+	/** The next one here goes on with what a contender has in the store, if it may. */
+	private boolean isSucceeded(Waiter contender) {
+		Waiter head = head();
+		if (head == null || !head.demand.isLike(contender.demand)) {
+			return false;
+		}
+		leaveLine(head);
+		this.contenders.add(head);
+		head.succeed(contender);
+		return true;
 	}
 
 	private void deliver(Waiter waiter, Hold hold) {
@@ -208,7 +236,7 @@ abstract class Gate {
 	 */
 	final void refuse(Waiter waiter, RuntimeException exception) {
 		waiter.fail(exception);
-		if (waiter.isDoubtful()) {
+		if (waiter.attempt.isDoubtful()) {
 			// It asked more than once, and may be granted it yet.
 			giveUp(waiter);
 			return;
@@ -222,8 +250,10 @@ abstract class Gate {
 		boolean contends = waiter.is(Waiter.State.CONTENDING) || this.contenders.isEmpty();
 		Waiter asking = contends ? waiter : this.contenders.iterator().next();
 		boolean alone = waiter.is(Waiter.State.CONTENDING) && !waiter.hasMetOthers();
-		fail(waiter, (alone || asking.isStoreSilent(this.engine.now()))
-				? Failures.storeTrouble(waiter, asking.trouble()) : Failures.notAcquired(waiter, Reason.TIMED_OUT));
+		fail(waiter,
+				(alone || asking.attempt.isStoreSilent(this.engine.now()))
+						? Failures.storeTrouble(waiter, asking.attempt.trouble())
+						: Failures.notAcquired(waiter, Reason.TIMED_OUT));
 	}
 
 	final void fail(Waiter waiter, RuntimeException exception) {
@@ -240,11 +270,15 @@ abstract class Gate {
 			advance();
 		}
 		else if (waiter.is(Waiter.State.CONTENDING)) {
-			boolean silent = waiter.isStoreSilent(this.engine.now());
+			Attempt attempt = waiter.attempt;
+			boolean silent = attempt.isStoreSilent(this.engine.now());
 			end(waiter);
-			release(waiter.ask, waiter.isDoubtful());
+			release(attempt.ask, attempt.isDoubtful());
 			if (silent) {
-				this.contenders.stream().filter(Waiter::isUnheard).forEach((next) -> next.inheritSilence(waiter));
+				this.contenders.stream()
+					.map((next) -> next.attempt)
+					.filter(Attempt::isUnheard)
+					.forEach((next) -> next.inheritSilence(attempt));
 			}
 		}
 	}
@@ -252,7 +286,7 @@ abstract class Gate {
 	private void end(Waiter waiter) {
 		this.contenders.remove(waiter);
 		waiter.over();
-		this.engine.contenders.remove(waiter.token);
+		this.engine.contenders.remove(waiter.attempt.token);
 		this.engine.leave(this);
 	}
 
@@ -261,9 +295,9 @@ abstract class Gate {
 		Waiter next = passesOn() ? promote() : null;
 		long sentAt = this.engine.now();
 		CompletableFuture<ReleaseReply> outcome = this.engine.release(this.resource, ended, doubtful,
-				(next != null) ? next.ask : null);
+				(next != null) ? next.attempt.ask : null);
 		if (next != null) {
-			next.follow(outcome, sentAt);
+			next.attempt.follow(outcome, sentAt);
 		}
 		advance();
 		return outcome;
@@ -272,7 +306,7 @@ abstract class Gate {
 	/** Let contend whoever may. */
 	final void advance() {
 		for (Waiter next = promote(); next != null; next = promote()) {
-			next.ask();
+			next.attempt.ask();
 		}
 	}
 
@@ -379,7 +413,10 @@ abstract class Gate {
 			hold.wanted = true;
 			letGo();
 		}
-		this.contenders.stream().filter((waiter) -> waiter.token.equals(token)).forEach(Waiter::wanted);
+		Attempt attempt = this.engine.contenders.get(token);
+		if (attempt != null) {
+			attempt.wanted();
+		}
 	}
 
 	/** A hold was lost: whoever waits here need not wait for its thread. */

@@ -64,6 +64,9 @@ final class Hold {
 	/** Whether it is one of the gate's users. Confined to the gate. */
 	boolean attached = true;
 
+	/** Whether something was asked for beside it. Confined to the gate. */
+	boolean beside;
+
 	/** How often it was passed on here since the store granted it to its token. */
 	final int passes;
 
@@ -102,7 +105,7 @@ final class Hold {
 	Hold(Waiter waiter, Granted granted, long sentAt, long now) {
 		long ttlMillis = granted.ttlMillis();
 		this.gate = waiter.gate;
-		this.token = waiter.token;
+		this.token = waiter.attempt.token;
 		this.fence = granted.fence();
 		this.fences = granted.fences();
 		this.owner = waiter.owner;
@@ -111,10 +114,10 @@ final class Hold {
 		this.permits = waiter.demand.permits();
 		this.grantedAt = now;
 		this.partial = waiter.isPart();
-		this.doubtful = waiter.isDoubtful();
+		this.doubtful = waiter.attempt.isDoubtful();
 		this.passes = 0;
 		this.storedAt = now;
-		this.wanted = waiter.isWanted();
+		this.wanted = waiter.attempt.isWanted();
 		this.claimed = ttlMillis < this.demand.leaseMillis();
 		this.validUntil = sentAt + validity(ttlMillis);
 		this.renewAt = sentAt + TimeUnit.MILLISECONDS.toNanos(ttlMillis) / 3;

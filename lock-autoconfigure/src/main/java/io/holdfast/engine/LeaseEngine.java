@@ -60,8 +60,8 @@ public final class LeaseEngine implements AutoCloseable {
 
 	final Observers observers = new Observers();
 
-	/** Who stands in the store for this instance, by token. */
-	final Map<String, Waiter> contenders = new ConcurrentHashMap<>();
+	/** What stands in the store for this instance, by token. */
+	final Map<String, Attempt> contenders = new ConcurrentHashMap<>();
 
 	/** How many more wait behind them. */
 	final AtomicInteger queued = new AtomicInteger();
@@ -576,9 +576,9 @@ public final class LeaseEngine implements AutoCloseable {
 
 		@Override
 		public void handedOver(Resource resource, String token, long fence, long ttlMillis) {
-			Waiter waiter = LeaseEngine.this.contenders.get(token);
-			if (waiter != null) {
-				waiter.gate.execute(() -> waiter.handedOver(fence, ttlMillis));
+			Attempt attempt = LeaseEngine.this.contenders.get(token);
+			if (attempt != null) {
+				attempt.gate.execute(() -> attempt.handedOver(fence, ttlMillis));
 			}
 			else if (LeaseEngine.this.keeper.find(token) == null && !isRetained(token) && isOwn(token)) {
 				// Its waiter gave up: nobody must wait for the claim's end.
@@ -602,7 +602,7 @@ public final class LeaseEngine implements AutoCloseable {
 
 		@Override
 		public void listening() {
-			LeaseEngine.this.contenders.values().forEach((waiter) -> waiter.gate.execute(waiter::listening));
+			LeaseEngine.this.contenders.values().forEach((attempt) -> attempt.gate.execute(attempt::listening));
 		}
 
 	}

@@ -3,8 +3,8 @@ package io.holdfast.engine;
 import java.time.Duration;
 
 /**
- * How long a lock stays within one instance while others may wait for it: whoever
- * releases it passes it on to the next here, without the store.
+ * How long a lock, or a permit, stays within one instance while others may wait for it:
+ * whoever releases it passes it on to the next here, without the store.
  *
  * @param maxCount how often at most after each grant by the store, less than
  * {@value #STRIDE}; 0 for the strict order of all instances
@@ -19,6 +19,11 @@ public record LocalHandOver(int maxCount, Duration maxTime) {
 		if (maxCount < 0 || maxCount >= STRIDE) {
 			throw new IllegalArgumentException("maxCount must be from 0 to " + (STRIDE - 1) + ": " + maxCount);
 		}
+	}
+
+	/** Whether anything is passed on. */
+	boolean isOn() {
+		return this.maxCount > 0 && !this.maxTime.isZero();
 	}
 
 	/** Every hold is granted by the store. */

@@ -60,7 +60,7 @@ final class LockGate extends Gate {
 		}
 		else if (this.queue.isEmpty() && admits(waiter)) {
 			contend(waiter);
-			waiter.ask();
+			waiter.attempt.ask();
 		}
 		else if (waiter.demand.waits()) {
 			standInLine(waiter);
@@ -95,7 +95,7 @@ final class LockGate extends Gate {
 		else {
 			letGo();
 			contend(waiter);
-			waiter.ask();
+			waiter.attempt.ask();
 		}
 	}
 
@@ -165,7 +165,7 @@ final class LockGate extends Gate {
 	@Nullable Waiter heir(Hold hold, long now) {
 		Waiter head = head();
 		boolean mayPass = head != null && this.contenders.isEmpty() && this.holder == null
-				&& hold.isFor(head, this.engine.settings.localHandOver(), now);
+				&& hold.isFor(head, this.engine.settings.lockHandOver(), now);
 		return mayPass ? head : null;
 	}
 

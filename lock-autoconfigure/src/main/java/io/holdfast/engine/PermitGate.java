@@ -1,37 +1,58 @@
 package io.holdfast.engine;
 
+import java.util.HashSet;
+import java.util.Set;
+
+import org.jspecify.annotations.Nullable;
+
 import io.holdfast.NotAcquiredException.Reason;
 
 /**
  * The gate of permits. Waiters contend as they come, so that the store's queue has those
  * of all instances in their order; only so many, though, since each of them asks again
- * now and then. What is held here does not matter: only the store knows what others hold.
+ * now and then. Only the store knows what others hold.
+ *
+ * <p>
+ * With local hand-over, of those that ask for the same only so many contend as could be
+ * granted it together, by what is held here; the others follow one by one. At least one
+ * contends, so that whatever is free is taken.
  */
 class PermitGate extends Gate {
 
 	/** How many waiters contend at a time; the others wait here. */
 	static final int CONTENDERS = 200;
 
+	private final LocalHandOver handOver;
+
+	private final Set<Hold> holds = new HashSet<>();
+
+	/** How many permits they were granted. */
+	private long held;
+
+	/** Who came last to wait here. */
+	private @Nullable Waiter last;
+
 	PermitGate(LeaseEngine engine, Resource resource) {
 		super(engine, resource);
+		this.handOver = engine.settings.localHandOver(resource.kind());
 	}
 
 	@Override
 	void arrive(Waiter waiter) {
 		Demand demand = waiter.demand;
-		boolean isFirst = this.queue.isEmpty() || !demand.fair() || demand.permits() > demand.limit();
 		if (this.engine.isClosed()) {
 			fail(waiter, Failures.notAcquired(waiter, Reason.SHUTDOWN));
 		}
 		else if (demand.waits() && isFull()) {
 			fail(waiter, Failures.notAcquired(waiter, Reason.TOO_MANY_WAITERS));
 		}
-		else if (isFirst && (!demand.waits() || admits(waiter))) {
+		else if (isFirst(demand) && (!demand.waits() || admits(waiter) || mayPass())) {
 			contend(waiter);
-			waiter.ask();
+			waiter.attempt.ask();
 		}
 		else if (demand.waits()) {
 			standInLine(waiter);
+			this.last = waiter;
 		}
 		else {
 			// Others wait here already.
@@ -39,10 +60,55 @@ class PermitGate extends Gate {
 		}
 	}
 
+	/** Whether nobody here comes before it. */
+	private boolean isFirst(Demand demand) {
+		return this.queue.isEmpty() || demand.permits() > demand.limit()
+				|| !demand.fair() && !(handsOver(demand) && isLikeTheLast(demand));
+	}
+
+	/** Whether what is not fair asks at once, as it would not be seen behind others. */
+	private boolean mayPass() {
+		return !this.queue.isEmpty() && this.contenders.size() < CONTENDERS;
+	}
+
+	/**
+	 * Whether those who wait for the same here are before it even if it is not fair:
+	 * whatever is free for it is so for them, too.
+	 */
+	private boolean isLikeTheLast(Demand demand) {
+		Waiter before = this.last;
+		return before != null && this.queue.contains(before) && before.demand.isLike(demand);
+	}
+
 	@Override
 	boolean admits(Waiter waiter) {
+		Demand demand = waiter.demand;
 		// What cannot be had need not wait for being refused.
-		return this.contenders.size() < CONTENDERS || waiter.demand.permits() > waiter.demand.limit();
+		return demand.permits() > demand.limit()
+				|| this.contenders.size() < CONTENDERS && !(handsOver(demand) && maySucceed(demand));
+	}
+
+	/**
+	 * Whether others here may go on with what such a request was granted, and it with
+	 * theirs. Whoever asks otherwise has a place of its own in the store.
+	 */
+	boolean handsOver(Demand demand) {
+		return this.handOver.isOn() && demand.waits() && demand.renewal();
+	}
+
+	/**
+	 * Whether it is enough that others contend, whom one follows who asks for the same.
+	 */
+	boolean maySucceed(Demand demand) {
+		long wanted = this.held + demand.permits();
+		boolean follows = false;
+		for (Waiter contender : this.contenders) {
+			if (contender.demand.isLike(demand)) {
+				follows = true;
+				wanted += demand.permits();
+			}
+		}
+		return follows && wanted > demand.limit();
 	}
 
 	@Override
@@ -52,12 +118,55 @@ class PermitGate extends Gate {
 
 	@Override
 	void began(Hold hold) {
-		// Counted by the store.
+		this.holds.add(hold);
+		this.held += hold.demand.permits();
 	}
 
 	@Override
 	void ended(Hold hold) {
-		// Counted by the store.
+		discount(hold);
+	}
+
+	final void discount(Hold hold) {
+		if (this.holds.remove(hold)) {
+			this.held -= hold.demand.permits();
+		}
+	}
+
+	final long held() {
+		return this.held;
+	}
+
+	@Override
+	@Nullable Waiter heir(Hold hold, long now) {
+		Waiter first = first();
+		// What some was given back of may not be known as that to the store.
+		boolean mayPass = first != null && handsOver(first.demand) && hold.permits == hold.demand.permits()
+				&& hold.permits == first.demand.permits() && hold.demand.limit() == first.demand.limit()
+				&& hold.isFor(first, this.handOver, now);
+		return mayPass ? first : null;
+	}
+
+	/** Who asked first, of all who wait. */
+	private @Nullable Waiter first() {
+		for (Waiter contender : this.contenders) {
+			if (contender.demand.waits()) {
+				return contender;
+			}
+		}
+		return head();
+	}
+
+	@Override
+	Waiter firstLike(Waiter contender) {
+		if (handsOver(contender.demand)) {
+			for (Waiter first : this.contenders) {
+				if (first.demand.isLike(contender.demand)) {
+					return first;
+				}
+			}
+		}
+		return contender;
 	}
 
 	@Override
@@ -67,7 +176,9 @@ class PermitGate extends Gate {
 
 	@Override
 	void lost(Hold hold) {
+		discount(hold);
 		detach(hold);
+		advance();
 	}
 
 }

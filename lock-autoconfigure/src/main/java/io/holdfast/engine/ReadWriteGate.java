@@ -42,9 +42,11 @@ final class ReadWriteGate extends PermitGate {
 			nest(waiter, same);
 		}
 		else if (written != null) {
-			waiter.askUnder(written.token);
+			// What is granted beside it may last longer, and has a higher fence.
+			written.beside = true;
+			waiter.attempt.askUnder(written.token);
 			contend(waiter);
-			waiter.ask();
+			waiter.attempt.ask();
 		}
 		else if (!own.isEmpty()) {
 			fail(waiter, Failures.notAcquired(waiter, Reason.SELF_BLOCKED));
@@ -74,8 +76,28 @@ final class ReadWriteGate extends PermitGate {
 		return holds.stream().filter((hold) -> hold.permits == permits).findFirst().orElse(null);
 	}
 
+	/**
+	 * Those who read have their places in the store, where they may be let in together.
+	 */
+	@Override
+	boolean handsOver(Demand demand) {
+		return demand.permits() == Resource.ALL && super.handsOver(demand);
+	}
+
+	/** Whoever writes here is followed by the next one here. */
+	@Override
+	boolean maySucceed(Demand demand) {
+		return held() >= Resource.ALL || super.maySucceed(demand);
+	}
+
+	@Override
+	@Nullable Waiter heir(Hold hold, long now) {
+		return hold.beside ? null : super.heir(hold, now);
+	}
+
 	@Override
 	void began(Hold hold) {
+		super.began(hold);
 		if (hold.owner != null) {
 			this.holds.computeIfAbsent(hold.owner, (thread) -> new CopyOnWriteArrayList<>()).add(hold);
 		}
@@ -83,6 +105,7 @@ final class ReadWriteGate extends PermitGate {
 
 	@Override
 	void ended(Hold hold) {
+		super.ended(hold);
 		if (hold.owner != null) {
 			this.holds.computeIfPresent(hold.owner, (thread, own) -> {
 				own.remove(hold);
@@ -98,10 +121,12 @@ final class ReadWriteGate extends PermitGate {
 
 	@Override
 	void lost(Hold hold) {
+		discount(hold);
 		if (!hold.isMissed()) {
 			ended(hold);
 			detach(hold);
 		}
+		advance();
 	}
 
 }

@@ -70,7 +70,7 @@ final class Reporter {
 	}
 
 	private static Entry entry(Waiter waiter) {
-		return entry(waiter.token, waiter.demand, waiter.demand.permits(), waiter.owner,
+		return entry(waiter.attempt.token, waiter.demand, waiter.demand.permits(), waiter.owner,
 				TimeUnit.NANOSECONDS.toMillis(waiter.waitedNanos()), 0, 0);
 	}
 

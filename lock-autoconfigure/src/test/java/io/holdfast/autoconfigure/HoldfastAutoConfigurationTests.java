@@ -172,8 +172,9 @@ class HoldfastAutoConfigurationTests {
 			"lock.heal-missing-ttl=5ms", "lock.fence-retention=5ms", "wake-up.retry-interval=5ms",
 			"wake-up.handoff-timeout=5ms", "redis.command-timeout=5ms", "lock.lease-time=366d", "fleet.key=",
 			"redis.longest-lease=5ms", "lock.local-hand-over.max-count=64", "lock.local-hand-over.max-count=-1",
-			"lock.local-hand-over.max-time=-1ms", "lock.keep-warm=-1ms", "lock.keep-warm=1001ms", "limits.waiters=0",
-			"limits.waiters-per-key=0", "redis.min-replicas=-1", "redis.replica-timeout=0" })
+			"lock.local-hand-over.max-time=-1ms", "semaphore.local-hand-over.max-count=64",
+			"semaphore.local-hand-over.max-time=-1ms", "lock.keep-warm=-1ms", "lock.keep-warm=1001ms",
+			"limits.waiters=0", "limits.waiters-per-key=0", "redis.min-replicas=-1", "redis.replica-timeout=0" })
 	void refusesABadValueWithItsNameAndOrigin(String setting) {
 		String property = "holdfast." + setting.substring(0, setting.indexOf('='));
 		this.runner.withPropertyValues("holdfast." + setting).run((context) -> {

@@ -54,7 +54,8 @@ final class Round {
 	private static final List<String> PROPERTIES = List.of("holdfast.redis.fail-over-grace=true",
 			"holdfast.redis.longest-lease=" + Wish.LONGEST_LEASE.toMillis() + "ms", "holdfast.lock.lease-time=3s",
 			"holdfast.semaphore.lease-time=3s", "holdfast.wake-up.handoff-timeout=" + HANDOFF.toMillis() + "ms",
-			"holdfast.lock.local-hand-over.max-time=200ms", "logging.level.root=ERROR");
+			"holdfast.lock.local-hand-over.max-time=200ms", "holdfast.semaphore.local-hand-over.max-time=200ms",
+			"logging.level.root=ERROR");
 
 	/** For how long a lock is kept after its release. */
 	private static final List<Integer> WARM_MILLIS = List.of(50, 0);
@@ -104,9 +105,12 @@ final class Round {
 	 * {@code target/chaos}
 	 */
 	List<String> run(Servers servers, Figures figures) throws Exception {
-		String passes = "holdfast.lock.local-hand-over.max-count=" + PASSES.get(Math.floorMod(this.seed / 2, 3));
+		int passes = PASSES.get(Math.floorMod(this.seed / 2, 3));
+		Stream<String> handOver = Stream.of("lock", "semaphore")
+			.map((kind) -> "holdfast." + kind + ".local-hand-over.max-count=" + passes);
 		String warm = "holdfast.lock.keep-warm=" + WARM_MILLIS.get(Math.floorMod(this.seed / 6, 2)) + "ms";
-		List<String> properties = Stream.of(servers.properties().stream(), PROPERTIES.stream(), Stream.of(passes, warm))
+		List<String> properties = Stream
+			.of(servers.properties().stream(), PROPERTIES.stream(), handOver, Stream.of(warm))
 			.flatMap(Function.identity())
 			.toList();
 		List<Place> places = new ArrayList<>();

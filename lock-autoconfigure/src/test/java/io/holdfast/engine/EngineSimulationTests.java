@@ -3,13 +3,16 @@ package io.holdfast.engine;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.LongStream;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
+import io.holdfast.engine.Resource.Kind;
 import io.holdfast.engine.Simulation.Outcome;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -57,7 +60,7 @@ class EngineSimulationTests {
 			return outcome;
 		}
 		String first = ERRORS.list.get(0).getFormattedMessage();
-		return new Outcome(List.of("logged as an error: " + first), outcome.trace(), 0, 0, 0);
+		return new Outcome(List.of("logged as an error: " + first), outcome.trace(), 0, 0, 0, Map.of());
 	}
 
 	@Test
@@ -74,17 +77,21 @@ class EngineSimulationTests {
 			return;
 		}
 		long[] counts = new long[3];
+		Map<Kind, Integer> passedOn = new EnumMap<>(Kind.class);
 		long first = Long.getLong("holdfast.test.first", 0);
 		LongStream.range(first, first + HISTORIES).forEach((each) -> {
 			Outcome outcome = judge(Plan.of(each));
 			counts[0] += outcome.granted();
 			counts[1] += outcome.refused();
 			counts[2] += outcome.lost();
+			outcome.passedOn().forEach((kind, count) -> passedOn.merge(kind, count, Integer::sum));
 		});
 		// They are worth something only if all of it happens in them.
 		assertThat(counts[0]).as("grants").isGreaterThan(2L * HISTORIES);
 		assertThat(counts[1]).as("refusals").isGreaterThan(HISTORIES);
 		assertThat(counts[2]).as("losses").isGreaterThan(HISTORIES / 10);
+		assertThat(passedOn.keySet()).as("what is passed on").containsExactly(Kind.values());
+		assertThat(passedOn.values()).as("how often").allMatch((count) -> count > HISTORIES / 100);
 	}
 
 	private static Outcome judge(Plan plan) {

@@ -86,7 +86,10 @@ record Plan(Setup setup, List<Step> steps) {
 
 		private final What workload;
 
-		/** How often a lock is passed on within an instance; not in every second plan. */
+		/**
+		 * How often what is held is passed on within an instance; not in every second
+		 * plan.
+		 */
 		private final int passes;
 
 		private final int warm;
@@ -135,6 +138,11 @@ record Plan(Setup setup, List<Step> steps) {
 					this.steps);
 		}
 
+		/** Only who asked for the same goes on with it. */
+		private boolean isToBeAlike() {
+			return this.passes > 0 && in(2);
+		}
+
 		/** Only who asked for the same lease goes on with it. */
 		private int lease() {
 			int lease = 100 + random(LONGEST_LEASE - 100);
@@ -143,9 +151,9 @@ record Plan(Setup setup, List<Step> steps) {
 
 		private Use use(int user, int instance) {
 			What mode = (this.workload != What.READ) ? this.workload
-					: in(8) ? What.EXCLUSIVE : in(3) ? What.WRITE : What.READ;
+					: in(8) ? What.EXCLUSIVE : in((this.passes > 0) ? 2 : 3) ? What.WRITE : What.READ;
 			boolean all = mode != What.PERMITS && in(6);
-			int permits = (mode == What.PERMITS) ? (in(6) ? LIMIT : 1 + random(2)) : 1;
+			int permits = (mode == What.PERMITS && !isToBeAlike()) ? (in(6) ? LIMIT : 1 + random(2)) : 1;
 			int waiting = in(4) ? -1 : random(4) * random(400);
 			Face face = face();
 			int hold = (!face.isView() && in(60)) ? 100_000 : random(4) * random(100);

@@ -188,6 +188,7 @@ final class SimulatedUser {
 		at.open.put(lease, id);
 		String before = at.store.leases.put(hold.token, id);
 		if (hold.passes > 0 && before != null && outer == null) {
+			this.simulation.passedOn.merge(hold.gate.resource.kind(), 1, Integer::sum);
 			record(Type.PASSED_ON, id, (event) -> event.why(before));
 		}
 		long confirmedAt = at.store.confirmedAt(hold.token);

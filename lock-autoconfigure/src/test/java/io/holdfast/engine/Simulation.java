@@ -2,6 +2,7 @@ package io.holdfast.engine;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -102,6 +103,9 @@ final class Simulation {
 
 	int lost;
 
+	/** How often what was held was passed on within an instance. */
+	final Map<Kind, Integer> passedOn = new EnumMap<>(Kind.class);
+
 	private Simulation(Plan plan, Mutant mutant, boolean tracing, Duration handoffTimeout) {
 		this.plan = plan;
 		this.mutant = mutant;
@@ -131,7 +135,8 @@ final class Simulation {
 		finally {
 			simulation.threads.forEach(SimulatedThread::giveBack);
 		}
-		return new Outcome(violations, simulation.trace, simulation.granted, simulation.refused, simulation.lost);
+		return new Outcome(violations, simulation.trace, simulation.granted, simulation.refused, simulation.lost,
+				simulation.passedOn);
 	}
 
 	private void run() {
@@ -383,8 +388,10 @@ final class Simulation {
 	 * @param granted how many requests were granted
 	 * @param refused how many were not
 	 * @param lost how many leases were lost
+	 * @param passedOn how often what was held was passed on within an instance
 	 */
-	record Outcome(List<String> violations, List<String> trace, int granted, int refused, int lost) {
+	record Outcome(List<String> violations, List<String> trace, int granted, int refused, int lost,
+			Map<Kind, Integer> passedOn) {
 	}
 
 }

@@ -21,7 +21,7 @@ sealed interface Step {
 	 * @param keys how many keys
 	 * @param ordered whether commands of an instance stay in order
 	 * @param jitter whether delays differ
-	 * @param passes how often a lock is passed on within an instance
+	 * @param passes how often what is held is passed on within an instance
 	 * @param warm for how long a lock is kept for whoever asks next within an instance
 	 */
 	record Setup(long seed, int instances, int keys, boolean ordered, boolean jitter, int passes,

@@ -48,7 +48,8 @@ class WaitersLimitTests {
 		return new LeaseEngine(new MemoryLeaseStore(new MemoryLeases(System::nanoTime)),
 				new EngineSettings(base.waitTime(), base.leaseTime(), null, base.semaphoreWaitTime(),
 						base.semaphoreLeaseTime(), true, base.handoffTimeout(), base.retryInterval(),
-						base.commandTimeout(), IN_ALL, PER_KEY, base.localHandOver(), base.keepWarm()));
+						base.commandTimeout(), IN_ALL, PER_KEY, base.lockHandOver(), base.semaphoreHandOver(),
+						base.keepWarm()));
 	}
 
 	@AfterEach

@@ -63,7 +63,7 @@ final class UserMain {
 				new EngineSettings(defaults.waitTime(), defaults.leaseTime(), null, defaults.semaphoreWaitTime(),
 						defaults.semaphoreLeaseTime(), true, HANDOFF_TIMEOUT, defaults.retryInterval(),
 						Duration.ofSeconds(5), defaults.maxWaiters(), defaults.maxWaitersPerKey(),
-						defaults.localHandOver(), defaults.keepWarm()));
+						defaults.lockHandOver(), defaults.semaphoreHandOver(), defaults.keepWarm()));
 	}
 
 }

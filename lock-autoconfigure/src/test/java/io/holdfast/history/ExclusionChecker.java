@@ -60,10 +60,11 @@ final class ExclusionChecker {
 			boolean readsWhatItWrites = hold.asked.mode() == Event.Mode.READ && lasting.stream()
 				.anyMatch((other) -> other.hold().asked.mode() == Event.Mode.WRITE && other.hold().isOfSameUser(hold));
 			held += readsWhatItWrites ? 0 : hold.weight(at);
-			lastAsked = Math.max(lastAsked, hold.asked.at());
+			lastAsked = Math.max(lastAsked, hold.first.asked.at());
 			limit = Math.max(limit, hold.limit());
 		}
-		// One of them was granted last, after the last of them was asked for.
+		// One of them was granted last, after the last of them was asked for. What is
+		// passed on within an instance was granted to the first there.
 		long allowed = highestLimit(group, lastAsked, at, limit);
 		if (held > allowed) {
 			this.history.violated(1, held + " are held of " + group + " at " + at + " of which there are " + allowed

@@ -1,0 +1,353 @@
+package io.holdfast.engine;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+import org.jspecify.annotations.Nullable;
+
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.engine.EngineObserver.Command;
+import io.holdfast.engine.EngineObserver.HandOver;
+import io.holdfast.engine.LeaseStore.AcquireReply;
+import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
+import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
+import io.holdfast.engine.LeaseStore.AcquireReply.Rejected;
+import io.holdfast.engine.LeaseStore.Ask;
+
+/**
+ * One attempt at a hold, which the store knows by its token: the commands that name it,
+ * and what was answered to them. It is that of one waiter, and may become that of another
+ * one which asks for the same. Confined to the gate.
+ */
+final class Attempt {
+
+	private final LeaseEngine engine;
+
+	final Gate gate;
+
+	final String token;
+
+	/** Whose it is by now. */
+	private Waiter waiter;
+
+	/** What it asks the store for. */
+	Ask ask;
+
+	/** Commands that named the token and are not answered, and when they were sent. */
+	private final Map<CompletableFuture<?>, Long> unanswered = new LinkedHashMap<>(2);
+
+	/** When the first command that named the token was sent. */
+	private long firstSentAt;
+
+	/** When the last request was sent that was answered BUSY. */
+	private long busySentAt;
+
+	private boolean busy;
+
+	/** The last fence that a BUSY told; only grants above it are news. */
+	private long busyFence;
+
+	private @Nullable Throwable trouble;
+
+	/** The store was silent to the one before, and has said nothing since. */
+	private boolean silent;
+
+	private boolean doubtful;
+
+	/** Others want what it has just been granted, as far as the store has told. */
+	private boolean wanted;
+
+	/** When it is to ask again. */
+	private long askAt;
+
+	/** Stays with it, whose ever it is: to set a timer costs more than the passing on. */
+	private Scheduler.@Nullable Timer timer;
+
+	Attempt(LeaseEngine engine, Gate gate, String token, Waiter waiter) {
+		this.engine = engine;
+		this.gate = gate;
+		this.token = token;
+		this.waiter = waiter;
+		this.ask = waiter.demand.ask(token, null);
+	}
+
+	/** Ask beside a token of the same thread that holds all there is. */
+	void askUnder(String writer) {
+		this.ask = this.waiter.demand.ask(this.token, writer);
+	}
+
+	/**
+	 * Become that of a waiter which asks for the same.
+	 */
+	void standFor(Waiter other) {
+		this.waiter = other;
+		if (this.timer != null && isOpen() && !other.isTimed()) {
+			arm();
+		}
+	}
+
+	boolean isDoubtful() {
+		return this.doubtful || !this.unanswered.isEmpty();
+	}
+
+	private void askBy(long at) {
+		this.askAt = at;
+		arm();
+	}
+
+	private void arm() {
+		disarm();
+		long deadline = this.waiter.deadline();
+		long due = (this.waiter.isTimed() || this.askAt - deadline < 0) ? this.askAt : deadline;
+		this.timer = this.engine.scheduler.schedule(() -> this.gate.execute(this::due), due - this.engine.now());
+	}
+
+	private void disarm() {
+		if (this.timer != null) {
+			this.timer.cancel();
+			this.timer = null;
+		}
+	}
+
+	private void due() {
+		long now = this.engine.now();
+		if (!isOpen()) {
+			return;
+		}
+		if (now - this.waiter.deadline() >= 0) {
+			this.gate.timedOut(this.waiter);
+		}
+		else if (now - this.askAt >= 0) {
+			ask();
+		}
+		else {
+			arm();
+		}
+	}
+
+	/** Take the place of one that ends. */
+	void follow(CompletableFuture<LeaseStore.ReleaseReply> outcome, long sentAt) {
+		// A copy: giving up this wait must not take back the other one's release.
+		CompletableFuture<LeaseStore.ReleaseReply> release = outcome.copy();
+		sent(release, sentAt);
+		release.whenComplete((reply, error) -> this.gate.execute(() -> {
+			this.unanswered.remove(release);
+			if (error != null) {
+				failed(error, sentAt);
+			}
+			else if (reply.next() != null) {
+				answered(reply.next(), sentAt, HandOver.PASSED_ON);
+			}
+			else if (isOpen()) {
+				ask();
+			}
+		}));
+	}
+
+	private boolean isOpen() {
+		return this.waiter.is(Waiter.State.CONTENDING);
+	}
+
+	private void sent(CompletableFuture<?> command, long sentAt) {
+		if (this.firstSentAt == 0) {
+			this.firstSentAt = sentAt;
+		}
+		this.unanswered.put(command, sentAt);
+		askBy(sentAt + resendNanos());
+	}
+
+	private long resendNanos() {
+		return this.engine.downwards(TimeUnit.MILLISECONDS.toNanos(this.ask.claimMillis()) / 2);
+	}
+
+	/**
+	 * Send ACQUIRE. Earlier ones without an answer are not given up: whichever is
+	 * answered first counts, or a store that is slower than the re-send time would never
+	 * be heard.
+	 */
+	void ask() {
+		long sentAt = this.engine.now();
+		boolean enqueue = this.waiter.demand.waits();
+		CompletableFuture<AcquireReply> command = this.engine.send(Command.ACQUIRE,
+				() -> this.engine.store.acquire(this.gate.resource, this.ask, enqueue));
+		sent(command, sentAt);
+		command.whenComplete((reply, error) -> this.gate.execute(() -> {
+			this.unanswered.remove(command);
+			if (error != null) {
+				failed(error, sentAt);
+			}
+			else {
+				answered(reply, sentAt, HandOver.ASKED_AGAIN);
+			}
+		}));
+	}
+
+	private void answered(AcquireReply reply, long sentAt, HandOver way) {
+		// After the wait's end nothing is to be done: its RELEASE was sent after this
+		// command.
+		if (!isOpen()) {
+			return;
+		}
+		this.trouble = null;
+		this.silent = false;
+		if (reply instanceof Granted granted) {
+			granted(granted, sentAt, way);
+		}
+		else if (reply instanceof Rejected rejected) {
+			this.gate.refuse(this.waiter, Failures.exceedsLimit(this.waiter, rejected.limit()));
+		}
+		else {
+			busy((Busy) reply, sentAt);
+		}
+	}
+
+	/** Others want what its token holds, whether or not it knows of its grant. */
+	void wanted() {
+		this.wanted = true;
+	}
+
+	boolean isWanted() {
+		return this.wanted;
+	}
+
+	private void granted(Granted granted, long sentAt, HandOver way) {
+		if (sentAt + Hold.validity(granted.ttlMillis()) - this.engine.now() > 0) {
+			grant(granted, sentAt, way);
+		}
+		else {
+			ask();
+		}
+	}
+
+	private void busy(Busy reply, long sentAt) {
+		if (!this.busy || sentAt - this.busySentAt > 0) {
+			this.busySentAt = sentAt;
+		}
+		this.busy = true;
+		this.busyFence = Math.max(this.busyFence, reply.fence());
+		if (!this.waiter.demand.waits()) {
+			this.gate.refuse(this.waiter, Failures.notAcquired(this.waiter, Reason.TIMED_OUT));
+			return;
+		}
+		if (this.engine.isClosed()) {
+			// As work in flight it was let through, but whom it asked under is gone.
+			this.gate.fail(this.waiter, Failures.notAcquired(this.waiter, Reason.SHUTDOWN));
+			return;
+		}
+		this.gate.met(reply);
+		long delay = resendNanos();
+		if (reply.foreign() || !this.engine.store.isListening()) {
+			delay = Math.min(delay, this.engine.retryDelay());
+		}
+		if (reply.ownerTtlMillis() >= 0) {
+			// One more, as the store counts whole milliseconds: it is over by then.
+			delay = Math.min(delay, TimeUnit.MILLISECONDS.toNanos(reply.ownerTtlMillis() + 1));
+		}
+		askBy(this.engine.now() + delay);
+	}
+
+	private void failed(Throwable error, long sentAt) {
+		this.doubtful = true;
+		if (!isOpen() || isOld(sentAt)) {
+			return;
+		}
+		this.trouble = error;
+		if (!this.waiter.isWorthWaiting(error) || !Failures.isTemporary(error)) {
+			this.gate.fail(this.waiter, Failures.storeTrouble(this.waiter, error));
+		}
+		else {
+			askBy(this.engine.now() + this.engine.retryDelay());
+		}
+	}
+
+	/**
+	 * Another script's grant was announced; or, with no time left, that there is none.
+	 */
+	void handedOver(long fence, long ttlMillis) {
+		if (!isOpen() || this.busy && fence <= this.busyFence) {
+			return;
+		}
+		// The grant came after whatever was answered BUSY, so it lasts from then at
+		// least.
+		long since = this.busy ? this.busySentAt : this.firstSentAt;
+		long left = since + Hold.validity(ttlMillis) - this.engine.now();
+		if (left > TimeUnit.MILLISECONDS.toNanos(ttlMillis) / 3) {
+			grant(new Granted(fence, ttlMillis), since, HandOver.WOKEN_UP);
+		}
+		else {
+			ask();
+		}
+	}
+
+	/** Whoever is the first of those here that ask for the same has it now. */
+	private void grant(Granted granted, long sentAt, HandOver way) {
+		// Behind one who had to wait others may do so, of whom nobody is told any more.
+		this.wanted |= this.busy || way != HandOver.ASKED_AGAIN;
+		this.gate.firstLike(this.waiter).exchange(this.waiter);
+		this.waiter.grant(new Hold(this.waiter, granted, sentAt, this.engine.now()), way);
+	}
+
+	/** Wake-ups may have been missed. */
+	void listening() {
+		if (isOpen()) {
+			ask();
+		}
+	}
+
+	/** It is over, with a grant or without: no answer to any command counts any more. */
+	void end() {
+		disarm();
+		if (!this.unanswered.isEmpty()) {
+			this.doubtful = true;
+			// Cancelling completes them, and so takes them out of the list.
+			List.copyOf(this.unanswered.keySet()).forEach((command) -> command.cancel(true));
+		}
+	}
+
+	/**
+	 * Whether the store, not another holder, is what this waits for: it failed last, or
+	 * has left the last question open for longer than an answer may take.
+	 */
+	boolean isStoreSilent(long now) {
+		if (this.trouble != null || this.silent) {
+			return true;
+		}
+		long wait = Math.max(this.waiter.demand.waitNanos(), LeaseEngine.FIRST_ANSWER_NANOS);
+		long patience = Math.min(this.engine.commandTimeoutNanos(), wait) / 2;
+		return this.unanswered.values().stream().anyMatch((sentAt) -> !isOld(sentAt) && now - sentAt > patience);
+	}
+
+	/**
+	 * Whether a later question was answered: what becomes of this one tells nothing of
+	 * the store.
+	 */
+	private boolean isOld(long sentAt) {
+		return this.busy && sentAt - this.busySentAt < 0;
+	}
+
+	boolean isBusy() {
+		return this.busy;
+	}
+
+	/** Whether the store has not said anything to it yet. */
+	boolean isUnheard() {
+		return !this.busy && this.trouble == null;
+	}
+
+	/**
+	 * Take the place of one that the store was silent to. Those whose wait ends before it
+	 * speaks again have waited for the store too, however short this one has asked.
+	 */
+	void inheritSilence(Attempt last) {
+		this.silent = true;
+		this.trouble = last.trouble;
+	}
+
+	@Nullable Throwable trouble() {
+		return this.trouble;
+	}
+
+}

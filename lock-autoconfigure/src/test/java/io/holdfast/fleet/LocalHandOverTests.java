@@ -1,0 +1,162 @@
+package io.holdfast.fleet;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import io.holdfast.Lease;
+import io.holdfast.LockMode;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.engine.EngineObserver;
+import io.holdfast.engine.Resource;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInfo;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * What instances pass on among their own threads, and what they leave to others.
+ */
+@WithRedis
+class LocalHandOverTests {
+
+	private static final int COUNT = 5;
+
+	private static final int LIMIT = 3;
+
+	/** So that on a machine of any speed the count is what ends it. */
+	private static final String[] BY_COUNT = properties(COUNT, "10s");
+
+	private static Fleet fleet;
+
+	private static LockService first;
+
+	private static LockService second;
+
+	private String key = "";
+
+	private static String[] properties(int maxCount, String maxTime) {
+		List<String> properties = new ArrayList<>();
+		for (String kind : List.of("lock", "semaphore")) {
+			properties.add("holdfast." + kind + ".local-hand-over.max-count=" + maxCount);
+			properties.add("holdfast." + kind + ".local-hand-over.max-time=" + maxTime);
+		}
+		return properties.toArray(String[]::new);
+	}
+
+	@BeforeAll
+	static void start(TestRedis redis) {
+		fleet = new Fleet(redis);
+		List<LockService> contexts = fleet.start(2, BY_COUNT);
+		first = contexts.get(0);
+		second = contexts.get(1);
+	}
+
+	@AfterAll
+	static void stop() {
+		fleet.close();
+	}
+
+	@BeforeEach
+	void nameKey(TestInfo test) {
+		this.key = test.getTestMethod().orElseThrow().getName() + test.getDisplayName().hashCode();
+	}
+
+	@AfterEach
+	void nothingIsLeft() {
+		fleet.awaitNothingLeft();
+	}
+
+	private CompletableFuture<? extends Lease> ask(Kind kind, LockService instance) {
+		LockRequest lock = LockRequest.of(this.key).waitTime(Fleet.PATIENCE);
+		return switch (kind) {
+			case LOCK -> instance.acquireAsync(lock);
+			case WRITER -> instance.acquireAsync(lock.mode(LockMode.WRITE));
+			case PERMIT ->
+				fleet.semaphores(instance).acquireAsync(SemaphoreRequest.of(this.key, 1).waitTime(Fleet.PATIENCE));
+		};
+	}
+
+	private static Lease get(CompletableFuture<? extends Lease> answer) {
+		assertThat(answer).succeedsWithin(Fleet.PATIENCE);
+		return answer.join();
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	@DisplayName("those who wait here go on in their order, and after so many of them whoever waits elsewhere")
+	void inTurns(Kind kind) {
+		Lease held = get(ask(kind, first));
+		List<CompletableFuture<? extends Lease>> here = new ArrayList<>();
+		for (int i = 0; i <= COUNT; i++) {
+			here.add(ask(kind, first));
+		}
+		CompletableFuture<? extends Lease> elsewhere = ask(kind, second);
+		awaitInStore(kind, (kind == Kind.PERMIT) ? 2 : 1);
+		held.release();
+		for (int i = 0; i < COUNT; i++) {
+			Lease next = get(here.get(i));
+			assertThat(elsewhere).as("before %d have gone on here", COUNT).isNotDone();
+			assertThat(here.subList(i + 1, here.size())).as("those behind").noneMatch(CompletableFuture::isDone);
+			next.release();
+		}
+		// The place in the store of who is next here may be before that of the other.
+		List<CompletableFuture<? extends Lease>> rest = new ArrayList<>(List.of(here.get(COUNT), elsewhere));
+		Lease next = get(CompletableFuture.anyOf(rest.toArray(CompletableFuture[]::new)).thenApply(Lease.class::cast));
+		assertThat(rest).filteredOn(CompletableFuture::isDone).hasSize(1);
+		next.release();
+		rest.forEach((answer) -> get(answer).release());
+	}
+
+	@Test
+	@DisplayName("the limit holds and is reached, and all have their turns, while threads of two instances pass permits on")
+	void limit() throws Exception {
+		Notes notes = new Notes();
+		SemaphoreRequest one = SemaphoreRequest.of(this.key, LIMIT).waitTime(Fleet.PATIENCE);
+		AtomicInteger passedOn = new AtomicInteger();
+		Crowd crowd = new Crowd();
+		for (LockService instance : List.of(first, second)) {
+			fleet.engine(instance).observe(new EngineObserver() {
+
+				@Override
+				public void handedOver(Resource.Kind kind, HandOver way) {
+					passedOn.addAndGet((way == HandOver.LOCAL) ? 1 : 0);
+				}
+
+			});
+			crowd.add(8, Users.of(fleet.semaphores(instance), one, 30, notes));
+		}
+		crowd.run();
+		assertThat(notes.holds()).hasSize(2 * 8 * 30);
+		assertThat(Overlaps.assertWithin(notes.holds(), LIMIT)).isEqualTo(LIMIT);
+		assertThat(notes.refusals()).isZero();
+		assertThat(passedOn).as("passed on").hasPositiveValue();
+	}
+
+	private void awaitInStore(Kind kind, int count) {
+		switch (kind) {
+			case LOCK -> fleet.awaitWaiting(this.key, count);
+			case WRITER -> fleet.awaitReadersAndWriters(this.key, count);
+			case PERMIT -> fleet.awaitWaitingForPermits(this.key, count);
+		}
+	}
+
+	enum Kind {
+
+		LOCK, WRITER, PERMIT
+
+	}
+
+}
