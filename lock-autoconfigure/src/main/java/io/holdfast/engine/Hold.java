@@ -127,7 +127,8 @@ final class Hold {
 	Hold(Waiter waiter, Hold before, long now) {
 		this.gate = waiter.gate;
 		this.token = before.token;
-		this.fence = before.fence + 1;
+		// Those of permits have no stride, and reach no user.
+		this.fence = (before.gate.resource.kind() == Kind.SEMAPHORE) ? before.fence : before.fence + 1;
 		this.fences = before.fences;
 		this.owner = waiter.owner;
 		this.demand = waiter.demand;

@@ -267,6 +267,14 @@ class PermitHandOverTests extends ScriptedEngine {
 	}
 
 	@Test
+	void theFenceStaysThatOfTheStoreAsThoseOfPermitsHaveNoStride() {
+		List<PermitLease> held = all(ONE);
+		CompletableFuture<PermitLease> next = ask(ONE);
+		held.get(0).release();
+		assertThat(((Permits) next.join()).hold.fence).isEqualTo(11);
+	}
+
+	@Test
 	void theTokenIsRenewedForWhoeverHasIt() {
 		List<PermitLease> held = all(ONE);
 		CompletableFuture<PermitLease> next = ask(ONE);

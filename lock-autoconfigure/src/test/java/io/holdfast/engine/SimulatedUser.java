@@ -9,6 +9,7 @@ import java.util.function.UnaryOperator;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
+import io.holdfast.engine.Resource.Kind;
 import io.holdfast.engine.Step.Extra;
 import io.holdfast.engine.Step.Face;
 import io.holdfast.engine.Step.Use;
@@ -198,13 +199,22 @@ final class SimulatedUser {
 			this.simulation.record(Event.of(since, Type.CONFIRMED, at.name).id(id));
 		}
 		record(Type.GRANTED, id,
-				(event) -> event.fence(hold.fence).until(at.end(lease)).why((outer != null) ? outer : ""));
+				(event) -> event.fence(fence(hold)).until(at.end(lease)).why((outer != null) ? outer : ""));
 		lease.onLost(() -> {
 			this.simulation.lost++;
 			long renewable = hold.demand.maxHoldNanos() - hold.demand.leaseMillis() * Simulation.MILLI;
 			boolean renewed = hold.demand.renewal() && hold.validUntil() - hold.grantedAt < renewable;
 			record(Type.LOST, id, (event) -> event.until(at.end(lease)).why(renewed ? "RENEWED" : ""));
 		});
+	}
+
+	/**
+	 * Users do not see those of permits, which are in the order of the requests only
+	 * where these do not go on with what others have asked for.
+	 */
+	private long fence(Hold hold) {
+		boolean ordered = hold.gate.resource.kind() != Kind.SEMAPHORE || this.simulation.plan.setup().passes() == 0;
+		return ordered ? hold.fence : 0;
 	}
 
 	void refused(String id, @Nullable Throwable error) {

@@ -14,6 +14,7 @@ import io.holdfast.PermitLease;
 import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
+import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterAll;
@@ -33,6 +34,8 @@ import static org.awaitility.Awaitility.await;
 @WithRedis
 class PermitQueueTests {
 
+	private static final String[] STRICT_ORDER = TestApplication.STRICT_ORDER.toArray(String[]::new);
+
 	private static Fleet fleet;
 
 	private static SemaphoreService holder;
@@ -46,10 +49,10 @@ class PermitQueueTests {
 	@BeforeAll
 	static void start(TestRedis redis) {
 		fleet = new Fleet(redis);
-		workers = List.of(fleet.startWorker(), fleet.startWorker());
+		workers = List.of(fleet.startWorker(STRICT_ORDER), fleet.startWorker(STRICT_ORDER));
 		workers.forEach(Worker::awaitReady);
-		holder = fleet.startSemaphores(1).get(0);
-		contexts = fleet.startSemaphores(3);
+		holder = fleet.startSemaphores(1, STRICT_ORDER).get(0);
+		contexts = fleet.startSemaphores(3, STRICT_ORDER);
 	}
 
 	@AfterAll
@@ -215,7 +218,7 @@ class PermitQueueTests {
 	@Test
 	@DisplayName("A waiting instance that is stopped tells its waiters, leaves nothing, and lets those behind it in")
 	void stopped() {
-		LockService mortal = fleet.start();
+		LockService mortal = fleet.start(STRICT_ORDER);
 		PermitLease lease = holder.acquire(request(3, 2));
 		Attempt<PermitLease> big = Attempt.start(fleet.semaphores(mortal), request(3, 3));
 		fleet.awaitWaitingForPermits(this.key, 1);

@@ -13,6 +13,7 @@ import io.holdfast.LockNotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
+import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterAll;
@@ -32,6 +33,8 @@ import static org.awaitility.Awaitility.await;
 @WithRedis
 class QueueTests {
 
+	private static final String[] STRICT_ORDER = TestApplication.STRICT_ORDER.toArray(String[]::new);
+
 	private static Fleet fleet;
 
 	private static LockService holder;
@@ -45,9 +48,9 @@ class QueueTests {
 	@BeforeAll
 	static void start(TestRedis redis) {
 		fleet = new Fleet(redis);
-		mortal = fleet.startWorker().awaitReady();
-		holder = fleet.start();
-		waiters = fleet.start(4);
+		mortal = fleet.startWorker(STRICT_ORDER).awaitReady();
+		holder = fleet.start(STRICT_ORDER);
+		waiters = fleet.start(4, STRICT_ORDER);
 	}
 
 	@AfterAll
@@ -204,7 +207,7 @@ class QueueTests {
 	@Test
 	@DisplayName("A waiting instance that is stopped tells its waiter, leaves nothing and passes its turn on")
 	void stopped() {
-		LockService mortalService = fleet.start();
+		LockService mortalService = fleet.start(STRICT_ORDER);
 		LockLease lease = holder.acquire(this.key);
 		Attempt<LockLease> first = Attempt.start(mortalService, request());
 		fleet.awaitWaiting(this.key, 1);

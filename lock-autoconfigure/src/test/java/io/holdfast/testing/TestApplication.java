@@ -18,6 +18,10 @@ import org.springframework.context.annotation.Configuration;
 @EnableAutoConfiguration
 public class TestApplication {
 
+	/** Properties of instances that pass nothing on among their own threads. */
+	public static final List<String> STRICT_ORDER = List.of("holdfast.lock.local-hand-over.max-count=0",
+			"holdfast.semaphore.local-hand-over.max-count=0");
+
 	/**
 	 * Start an instance of this application.
 	 * @param host where its Redis is
