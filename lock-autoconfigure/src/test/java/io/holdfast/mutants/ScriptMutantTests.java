@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.TimeoutException;
 import java.util.stream.Stream;
 
 import io.holdfast.testing.RedisServer;
@@ -24,8 +25,10 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.platform.engine.CancellationToken;
 import org.junit.platform.engine.DiscoverySelector;
@@ -37,8 +40,10 @@ import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
 import org.junit.platform.launcher.core.LauncherExecutionRequestBuilder;
 import org.junit.platform.launcher.core.LauncherFactory;
 
+import org.springframework.core.io.support.PathMatchingResourcePatternResolver;
 import org.springframework.dao.DataAccessException;
 import org.springframework.data.redis.core.RedisCallback;
+import org.springframework.data.redis.core.script.DefaultRedisScript;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -55,6 +60,9 @@ import static org.awaitility.Awaitility.await;
 class ScriptMutantTests {
 
 	private static final String PACKAGE = "/io/holdfast/redis/";
+
+	/** Longer than any test takes, on however busy a machine. */
+	private static final String TEST_LIMIT = "60 s";
 
 	private static final Path SEEN = Path.of("target/mutants.txt");
 
@@ -93,9 +101,18 @@ class ScriptMutantTests {
 		List.of("scan", "fleet-join", "fleet-leave", "fleet-members", "fleet-ask", "fleet-answer", "fleet-collect")
 			.forEach((file) -> tests.put(file, fleet));
 		List.of("rights", "fleet-rights").forEach((file) -> tests.put(file, List.of("ExaminationTests")));
+		tests.put("fingerprints", List.of("LettuceOptimisticTransactionTests"));
 		tests.put("confirm", List.of("LettuceConfirmingConnectionTests"));
 		tests.put("ping", List.of("WakeUpListenerTests", "RedisFaultTests"));
 		return tests;
+	}
+
+	@Test
+	@DisplayName("No script is forgotten")
+	void allScripts() throws IOException {
+		assertThat(new PathMatchingResourcePatternResolver().getResources("classpath*:" + PACKAGE + "*.lua"))
+			.extracting((script) -> String.valueOf(script.getFilename()).replace(".lua", ""))
+			.containsExactlyInAnyOrderElementsOf(TESTS.keySet());
 	}
 
 	@BeforeAll
@@ -202,20 +219,23 @@ class ScriptMutantTests {
 	private @Nullable String failure(String test) {
 		DiscoverySelector all = DiscoverySelectors.selectClass("io.holdfast.redis." + test);
 		for (boolean parallel : List.of(true, false)) {
-			TestIdentifier failed = run(all, parallel);
-			if (failed == null) {
+			Failure failure = run(all, parallel);
+			if (failure == null) {
 				return null;
 			}
-			if (run(DiscoverySelectors.selectUniqueId(failed.getUniqueIdObject()), false) != null) {
-				return test + ": " + failed.getDisplayName();
+			if (failure.late()) {
+				return test + ": " + failure.test().getDisplayName() + ": not over after " + TEST_LIMIT;
+			}
+			if (run(DiscoverySelectors.selectUniqueId(failure.test().getUniqueIdObject()), false) != null) {
+				return test + ": " + failure.test().getDisplayName();
 			}
 		}
 		return null;
 	}
 
-	private @Nullable TestIdentifier run(DiscoverySelector tests, boolean parallel) {
+	private @Nullable Failure run(DiscoverySelector tests, boolean parallel) {
 		CancellationToken enough = CancellationToken.create();
-		List<TestIdentifier> failures = new ArrayList<>();
+		List<Failure> failures = new ArrayList<>();
 		LauncherFactory.create()
 			.execute(LauncherExecutionRequestBuilder
 				.request(LauncherDiscoveryRequestBuilder.request()
@@ -223,6 +243,8 @@ class ScriptMutantTests {
 					.configurationParameter("junit.jupiter.execution.parallel.enabled", "" + parallel)
 					.configurationParameter("junit.jupiter.execution.parallel.config.strategy", "fixed")
 					.configurationParameter("junit.jupiter.execution.parallel.config.fixed.parallelism", "8")
+					// A script may keep tests busy for ever, and Redis not.
+					.configurationParameter("junit.jupiter.execution.timeout.default", TEST_LIMIT)
 					.build())
 				.cancellationToken(enough)
 				.listeners(new TestExecutionListener() {
@@ -230,8 +252,9 @@ class ScriptMutantTests {
 					@Override
 					public void executionFinished(TestIdentifier identifier, TestExecutionResult result) {
 						if (result.getStatus() == TestExecutionResult.Status.FAILED) {
+							boolean late = result.getThrowable().filter(TimeoutException.class::isInstance).isPresent();
 							synchronized (failures) {
-								failures.add(identifier);
+								failures.add(new Failure(identifier, late));
 							}
 							enough.cancel();
 						}
@@ -274,6 +297,12 @@ class ScriptMutantTests {
 			sha1.setAccessible(true);
 			field(script, "text").set(script, bytes);
 			field(script, "digest").set(script, sha1.invoke(null, (Object) bytes));
+			if (script.toString().equals("FINGERPRINTS")) {
+				// The only one that is run by Spring.
+				Field springs = Class.forName("io.holdfast.redis.WatchSession").getDeclaredField("FINGERPRINTS");
+				springs.setAccessible(true);
+				((DefaultRedisScript<?>) springs.get(null)).setScriptText(text);
+			}
 		}
 		catch (ReflectiveOperationException ex) {
 			throw new IllegalStateException(ex);
@@ -299,6 +328,15 @@ class ScriptMutantTests {
 				.forEach(names::add);
 			return names;
 		}
+	}
+
+	/**
+	 * How a test failed.
+	 *
+	 * @param test the test
+	 * @param late whether it was broken off
+	 */
+	private record Failure(TestIdentifier test, boolean late) {
 	}
 
 }

@@ -214,7 +214,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	}
 
 	@Test
-	@DisplayName("instances with other prefixes are neither told nor asked, and what nobody understands is left out")
+	@DisplayName("instances with other prefixes are neither told nor asked, and what nobody understands is left out, and forgotten")
 	void tellsOfThoseWithTheSamePrefixes() {
 		InstanceInfo info = new InstanceInfo("shop", "host", 1);
 		String key = this.redis.keyPrefix() + PREFIX + "fleet";
@@ -227,6 +227,8 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		assertThat(get(this.c.store.instances().members(Duration.ofMinutes(1), 10))).extracting("instance")
 			.containsExactly(InstanceStore.shown(this.b.id));
 		assertThat(get(this.c.store.instances().ask(this.c.id, this.c.id)).absent()).isEmpty();
+		get(this.b.store.instances().join(this.b.id, info, Duration.ZERO, Duration.ofMinutes(1)));
+		assertThat(this.redis.template().opsForHash().keys(key)).containsExactlyInAnyOrder(this.a.id, this.b.id);
 		other.close();
 	}
 

@@ -162,7 +162,8 @@ public class ChildProcess implements AutoCloseable {
 	 */
 	public final void kill() {
 		this.process.destroyForcibly();
-		awaitExit(Duration.ofSeconds(10));
+		// A busy machine was seen to take more than ten seconds for it.
+		awaitExit(Duration.ofSeconds(30));
 	}
 
 	/**
