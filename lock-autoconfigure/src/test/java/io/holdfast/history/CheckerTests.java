@@ -373,6 +373,9 @@ class CheckerTests {
 		refuses(8, asked, "100 REFUSED id=1 why=LOST");
 		accepts(asked, "100 REFUSED id=1 why=LOST", "0 ASKED by=a id=2 mode=EXCLUSIVE key=k", "1 GRANTED id=2 until=5",
 				"5 LOST id=2 until=5");
+		String before = "0 ASKED by=a id=2 mode=EXCLUSIVE key=k";
+		accepts(asked, "100 REFUSED id=1 why=LOST", before, "1 GRANTED id=2 until=200", "99 RELEASING id=2 until=99");
+		refuses(8, asked, "100 REFUSED id=1 why=LOST", before, "1 GRANTED id=2 until=200", "99 RELEASING id=2");
 		refuses(8, asked, "100 REFUSED id=1 why=NullPointerException");
 		refuses(8, "0 ASKED by=a id=1 mode=PERMITS key=k permits=2 limit=3", "100 REFUSED id=1 why=EXCEEDS_LIMIT");
 		accepts("0 ASKED by=a id=1 mode=PERMITS key=k permits=2 limit=3", "100 REFUSED id=1 why=EXCEEDS_LIMIT",

@@ -75,7 +75,9 @@ final class ReasonChecker {
 			.get(request.group())
 			.stream()
 			.anyMatch((other) -> other.asked.by().equals(request.asked.by()) && other.begin() <= at
-					&& (other.lost != null || other.end() < other.endedAt));
+					&& (other.lost != null || other.end() < other.endedAt
+					// Just when it was released.
+							|| other.releasing != null && other.releasing.until() > 0));
 	}
 
 	/** Whoever is told that others have it must have met others, not silence. */
