@@ -588,7 +588,9 @@ public final class Checker {
 		return this.groups.get(request.group())
 			.stream()
 			.anyMatch((other) -> other.asked.by().equals(request.asked.by()) && other.begin() <= at
-					&& (other.lost != null || other.end() < other.endedAt));
+					&& (other.lost != null || other.end() < other.endedAt
+					// By a shut-down, in the moment of its release.
+							|| other.answers.stream().anyMatch((answer) -> answer.why().equals("LOST"))));
 	}
 
 	/** Whoever is told that others have it must have met others, not silence. */
