@@ -438,6 +438,18 @@ public abstract class LeaseStoreContract extends StoreContract {
 	}
 
 	@Test
+	@DisplayName("the next of an instance gets the key with the release, if all that waited before it are gone")
+	void passesOnBehindInstancesThatAreGone() {
+		assumeTrue(seesWhoIsGone());
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire("1"));
+		leave(this.b);
+		granted(this.a.release("1", "2").next());
+		assertThat(this.a.inspect()).extracting(KeyState::owner, KeyState::waiting)
+			.containsExactly(this.a.token("2"), 0);
+	}
+
+	@Test
 	@DisplayName("nobody has the key if all that waited are gone")
 	void freesKeyIfAllAreGone() {
 		assumeTrue(seesWhoIsGone());
