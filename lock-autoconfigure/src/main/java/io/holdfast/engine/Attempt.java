@@ -285,7 +285,7 @@ final class Attempt {
 	/** Whoever is the first of those here that ask for the same has it now. */
 	private void grant(Granted granted, long sentAt, HandOver way) {
 		// Behind one who had to wait others may do so, of whom nobody is told any more.
-		this.wanted |= this.busy || way != HandOver.ASKED_AGAIN;
+		this.wanted |= granted.fences() <= LocalHandOver.STRIDE && (this.busy || way != HandOver.ASKED_AGAIN);
 		this.gate.firstLike(this.waiter).exchange(this.waiter);
 		this.waiter.grant(new Hold(this.waiter, granted, sentAt, this.engine.now()), way);
 	}

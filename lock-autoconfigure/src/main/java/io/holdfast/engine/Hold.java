@@ -159,18 +159,22 @@ final class Hold {
 	 * than was asked for.
 	 */
 	boolean isFor(Waiter waiter, LocalHandOver settings, long now) {
-		return this.passes < settings.maxCount() && now - this.storedAt < settings.maxTime().toNanos() && isSound(now)
-				&& isLike(waiter.demand);
+		boolean isTurn = this.passes < settings.maxCount() && now - this.storedAt < settings.maxTime().toNanos();
+		return (isTurn || settings.isOn() && isOurs(now)) && isSound(now) && isLike(waiter.demand);
 	}
 
 	/**
-	 * Whether it may be kept when it is released, for whoever asks next. Not for long: a
+	 * Whether nobody elsewhere wants it, as far as the store has told. Not for long: a
 	 * message that others want it may have been lost.
 	 */
-	boolean isWorthKeeping(long now) {
+	private boolean isOurs(long now) {
 		return !this.wanted && Tokens.isTold(this.token) && this.passes < this.fences - 1
-				&& now - this.storedAt < EngineSettings.LONGEST_KEPT.toNanos() && this.renewAt - now > 0
-				&& isSound(now);
+				&& now - this.storedAt < EngineSettings.LONGEST_KEPT.toNanos();
+	}
+
+	/** Whether it may be kept when it is released, for whoever asks next. */
+	boolean isWorthKeeping(long now) {
+		return isOurs(now) && this.renewAt - now > 0 && isSound(now);
 	}
 
 	/** Whether whoever asks may go on with it, as it was kept. */

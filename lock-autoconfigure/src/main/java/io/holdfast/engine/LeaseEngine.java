@@ -195,7 +195,7 @@ public final class LeaseEngine implements AutoCloseable {
 			entered.users++;
 			return entered;
 		});
-		String token = Tokens.of(this.instanceId, this.tokens.incrementAndGet(), isWorthKeeping(demand));
+		String token = Tokens.of(this.instanceId, this.tokens.incrementAndGet(), isToBeTold(demand));
 		Waiter waiter = new Waiter(this, gate, token, demand, owner, context, whole, watch);
 		if (demand.resource().kind() == Kind.READ_WRITE && !this.settings.keepWarm().isZero()) {
 			letGo(demand.resource().key());
@@ -209,8 +209,10 @@ public final class LeaseEngine implements AutoCloseable {
 		return waiter;
 	}
 
-	private boolean isWorthKeeping(Demand demand) {
-		return !this.settings.keepWarm().isZero() && demand.resource().kind() == Kind.LOCK && demand.renewal();
+	/** Whether what is granted may stay here as long as nobody elsewhere wants it. */
+	private boolean isToBeTold(Demand demand) {
+		return (!this.settings.keepWarm().isZero() || this.settings.lockHandOver().isOn())
+				&& demand.resource().kind() == Kind.LOCK && demand.renewal();
 	}
 
 	/** What is kept of a key is in the way of whoever asks for it in another way. */

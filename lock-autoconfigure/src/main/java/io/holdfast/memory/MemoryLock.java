@@ -84,11 +84,7 @@ final class MemoryLock {
 		}
 		if (isFree() && this.leases.grace() == 0) {
 			own(ask.token(), ask.leaseMillis());
-			if (TOLD.matcher(ask.token()).matches()) {
-				Granted granted = new Granted(this.fence.last(), ttl(), TOLD_FENCES);
-				this.fence.leave(TOLD_FENCES);
-				return granted;
-			}
+			return granted(ask.token());
 		}
 		if (ask.token().equals(this.owner)) {
 			this.queue.removeIf((queued) -> queued.token().equals(ask.token()));
@@ -105,8 +101,20 @@ final class MemoryLock {
 		return busy();
 	}
 
+	/** To one whom nobody has come before, or waits behind. */
+	private Granted granted(String token) {
+		boolean told = TOLD.matcher(token).matches() && this.queue.isEmpty();
+		Granted granted = new Granted(this.fence.last(), ttl(), told ? TOLD_FENCES : LocalHandOver.STRIDE);
+		this.fence.leave(granted.fences());
+		return granted;
+	}
+
 	ReleaseReply release(String token, @Nullable Ask next, boolean nextPolls) {
 		expire();
+		if (next != null && token.equals(this.owner) && this.queue.isEmpty() && this.leases.grace() == 0) {
+			own(next.token(), next.leaseMillis());
+			return new ReleaseReply(true, granted(next.token()));
+		}
 		int place = place(token);
 		this.queue.removeIf((queued) -> queued.token().equals(token));
 		boolean released = token.equals(this.owner);

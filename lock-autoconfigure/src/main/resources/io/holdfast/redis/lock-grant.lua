@@ -11,6 +11,9 @@ local retention = string.match(ARGV[#ARGV], '^%d+ (%d+)')
 -- Fences between two grants in Redis; as many, less one, may be given inside the instance that was granted the first.
 local STRIDE = 64
 
+-- For an instance that is told when others want the lock, and so may keep it longer, as long as nobody waits.
+local TOLD_FENCES = 1024
+
 local function integer(number)
   return string.format('%.0f', number)
 end

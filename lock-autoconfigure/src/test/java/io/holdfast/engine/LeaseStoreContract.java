@@ -88,6 +88,22 @@ public abstract class LeaseStoreContract extends StoreContract {
 	}
 
 	@Test
+	@DisplayName("who follows within an instance has more fences to give as long as nobody else waits")
+	void leavesFencesForThoseWhoFollow() {
+		Granted first = granted(this.a.acquire("1"));
+		Granted second = granted(this.a.release("1", "02").next());
+		assertThat(second.fence()).isGreaterThanOrEqualTo(first.fence() + first.fences());
+		assertThat(second.fences()).isEqualTo(1024);
+		Granted third = granted(this.a.release("02", "3").next());
+		assertThat(third.fence()).isGreaterThanOrEqualTo(second.fence() + second.fences());
+		assertThat(third.fences()).isEqualTo(64);
+		busy(this.b.acquire("1"));
+		busy(this.a.release("3", "04").next());
+		this.b.release("1");
+		assertThat(granted(this.a.acquire("04")).fences()).isEqualTo(64);
+	}
+
+	@Test
 	@DisplayName("who has waited for a lock has as many fences as all, as others may wait behind")
 	void leavesFewFencesForThoseWhoWaited() {
 		Granted first = granted(this.a.acquire("1"));

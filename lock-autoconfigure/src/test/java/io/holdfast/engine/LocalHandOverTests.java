@@ -11,6 +11,7 @@ import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
 import org.junit.jupiter.api.Test;
 
+import static io.holdfast.engine.Locks.lock;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
@@ -34,6 +35,11 @@ class LocalHandOverTests extends ScriptedEngine {
 		return waiting;
 	}
 
+	private LockLease wanted(LockLease lease) {
+		this.store.wakeUps.wanted(lock("k"), ID + ":01");
+		return lease;
+	}
+
 	@Test
 	void theNextHereGoesOnWithTheTokenAndAHigherFence() {
 		LockLease lease = granted(REQUEST, 100);
@@ -48,8 +54,33 @@ class LocalHandOverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whoWaitsElsewhereHasATurnAfterSoMany() {
+	void itStaysHereWhileNobodyElsewhereWantsIt() {
 		LockLease first = granted(REQUEST, 100);
+		List<CompletableFuture<LockLease>> waiting = waiting(LocalHandOver.STRIDE, REQUEST);
+		this.store.elapse(500);
+		first.release();
+		for (int i = 0; i < LocalHandOver.STRIDE - 1; i++) {
+			assertThat(waiting.get(i).join().fence()).isEqualTo(101 + i);
+			waiting.get(i).join().releaseAsync();
+		}
+		// No fences are left.
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 65");
+		this.store.last("release 1 next 65").granted(164, 30_000);
+		assertThat(waiting.get(LocalHandOver.STRIDE - 1).join().fence()).isEqualTo(164);
+	}
+
+	@Test
+	void theStoreIsAskedAfterASecondAsMessagesGetLost() {
+		LockLease lease = granted(REQUEST, 100);
+		this.service.acquireAsync(REQUEST);
+		this.store.elapse(1000);
+		lease.releaseAsync();
+		assertThat(this.store.sent()).contains("release 1 next 2");
+	}
+
+	@Test
+	void whoWaitsElsewhereHasATurnAfterSoMany() {
+		LockLease first = wanted(granted(REQUEST, 100));
 		List<CompletableFuture<LockLease>> waiting = waiting(COUNT + 1, REQUEST);
 		first.release();
 		for (int i = 0; i < COUNT; i++) {
@@ -64,7 +95,7 @@ class LocalHandOverTests extends ScriptedEngine {
 
 	@Test
 	void whoWaitsElsewhereHasATurnAfterSomeTime() {
-		LockLease lease = granted(REQUEST, 100);
+		LockLease lease = wanted(granted(REQUEST, 100));
 		this.service.acquireAsync(REQUEST);
 		this.store.elapse(5);
 		lease.releaseAsync();
@@ -73,7 +104,7 @@ class LocalHandOverTests extends ScriptedEngine {
 
 	@Test
 	void theStoreIsAskedAgainAfterEachGrantOfIts() {
-		LockLease lease = granted(REQUEST, 100);
+		LockLease lease = wanted(granted(REQUEST, 100));
 		List<CompletableFuture<LockLease>> waiting = waiting(2, REQUEST);
 		this.store.elapse(5);
 		lease.releaseAsync();
