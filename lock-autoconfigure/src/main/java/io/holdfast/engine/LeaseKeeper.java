@@ -1,6 +1,7 @@
 package io.holdfast.engine;
 
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -24,8 +25,8 @@ final class LeaseKeeper {
 	/** Renewals that are due within this time are sent together. */
 	private static final long WINDOW = TimeUnit.MILLISECONDS.toNanos(50);
 
-	/** So that one call does not keep the store from serving others for long. */
-	private static final int BATCH = 500;
+	/** So that one call does not keep the store from serving others for a millisecond. */
+	private static final int BATCH = 460;
 
 	private final LeaseEngine engine;
 
@@ -113,24 +114,15 @@ final class LeaseKeeper {
 	private void wake() {
 		this.armed = false;
 		long now = this.engine.now();
-		List<Hold> due = new ArrayList<>();
+		List<Hold> due = filling(dueSoon(now));
 		boolean silent = false;
-		for (Hold hold : this.holds.values()) {
-			if (!hold.isHeld(now)) {
-				this.engine.lose(hold, hold.whyOver(now));
+		for (Hold hold : due) {
+			if (hold.renewing()) {
+				silent = true;
+				this.engine.observers.renewed(hold, RenewalOutcome.FAILED);
 			}
-			else if (hold.renewalMillis(now) > 0) {
-				long window = Math.min(WINDOW, TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 10);
-				if (hold.renewAt - now - window <= 0) {
-					due.add(hold);
-					if (hold.renewing()) {
-						silent = true;
-						this.engine.observers.renewed(hold, RenewalOutcome.FAILED);
-					}
-					// Again then if this renewal is not answered.
-					hold.renewAt = now + TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 6;
-				}
-			}
+			// Again then if this renewal is not answered.
+			hold.renewAt = now + TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 6;
 		}
 		if (silent) {
 			this.engine.observers.failed(Command.RENEW);
@@ -142,6 +134,37 @@ final class LeaseKeeper {
 			.mapToLong((hold) -> due(hold, now))
 			.reduce(LeaseKeeper::earlier)
 			.ifPresent(this::wakeBy);
+	}
+
+	/** What is to be renewed now or within the window; what is over is lost. */
+	private List<Due> dueSoon(long now) {
+		List<Due> soon = new ArrayList<>();
+		for (Hold hold : this.holds.values()) {
+			if (!hold.isHeld(now)) {
+				this.engine.lose(hold, hold.whyOver(now));
+			}
+			else if (hold.renewalMillis(now) > 0) {
+				long left = hold.renewAt - now;
+				if (left <= Math.min(WINDOW, TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 10)) {
+					soon.add(new Due(hold, left));
+				}
+			}
+		}
+		return soon;
+	}
+
+	/**
+	 * No more than fills the commands that those need which are due now: the others are
+	 * early enough with the next.
+	 */
+	private static List<Hold> filling(List<Due> soon) {
+		long count = soon.size();
+		if (count > BATCH) {
+			soon.sort(Comparator.comparingLong(Due::nanos));
+			long now = soon.stream().filter((due) -> due.nanos() <= 0).count();
+			count = Math.max(1, (now + BATCH - 1) / BATCH) * BATCH;
+		}
+		return soon.stream().limit(count).map(Due::hold).toList();
 	}
 
 	/** What may be renewed by one command each. */
@@ -258,6 +281,15 @@ final class LeaseKeeper {
 			hold.renewAt = now + soon;
 			wakeBy(hold.renewAt);
 		}
+	}
+
+	/**
+	 * What is to be renewed.
+	 *
+	 * @param hold what
+	 * @param nanos in what time: it may change meanwhile
+	 */
+	private record Due(Hold hold, long nanos) {
 	}
 
 }

@@ -1,0 +1,56 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.List;
+
+import io.holdfast.LockRequest;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * How many leases are renewed by one command.
+ */
+class RenewalBatchTests extends ScriptedEngine {
+
+	private static final int BATCH = 460;
+
+	private static final Duration LEASE = Duration.ofSeconds(30);
+
+	private void hold(int count) {
+		for (int i = 0; i < count; i++) {
+			int number = this.store.asked.size() + 1;
+			this.service.acquireAsync(LockRequest.of("k" + number).leaseTime(LEASE));
+			this.store.last("acquire " + number).granted(100, LEASE.toMillis());
+		}
+	}
+
+	private List<Integer> renewed() {
+		return this.store.sent()
+			.stream()
+			.filter((line) -> line.startsWith("renew"))
+			.map((line) -> line.split(" for ").length - 1)
+			.toList();
+	}
+
+	@Test
+	void whatIsDueTogetherGoesInAsFewCommandsAsItNeeds() {
+		hold(2 * BATCH + 10);
+		this.store.elapse(LEASE.toMillis() / 3);
+		assertThat(renewed()).containsExactly(BATCH, BATCH, 10);
+	}
+
+	@Test
+	void whatIsDueSoonFillsTheCommandAndTheRestHasTime() {
+		hold(1);
+		this.store.elapse(20);
+		hold(BATCH + 5);
+		this.store.elapse(LEASE.toMillis() / 3 - 20);
+		assertThat(renewed()).containsExactly(BATCH);
+		this.store.elapse(19);
+		assertThat(renewed()).isEmpty();
+		this.store.elapse(1);
+		assertThat(renewed()).containsExactly(6);
+	}
+
+}
