@@ -12,8 +12,12 @@ final class MemoryFence {
 
 	private long last;
 
+	/** How many, the last one included, are lower than the next. */
+	private long room;
+
 	MemoryFence(long stride, long nowMicros) {
 		this.stride = stride;
+		this.room = stride;
 		this.forgotten = nowMicros - 1;
 	}
 
@@ -21,20 +25,26 @@ final class MemoryFence {
 	MemoryFence copy() {
 		MemoryFence copy = new MemoryFence(this.stride, this.forgotten + 1);
 		copy.last = this.last;
+		copy.room = this.room;
 		return copy;
 	}
 
 	long advance(long nowMicros) {
-		this.last = Math.max(this.last + this.stride, nowMicros);
+		this.last = Math.max(this.last + this.room, nowMicros);
+		this.room = this.stride;
 		return this.last;
 	}
 
 	/**
-	 * Leave room for more than a stride.
+	 * Leave room for other than a stride.
 	 * @param fences how many, the last one included, are to be lower than the next
 	 */
 	void leave(int fences) {
-		this.last += fences - this.stride;
+		this.room = fences;
+	}
+
+	int room() {
+		return (int) this.room;
 	}
 
 	/** The last one that was given out, 0 if none is remembered. */
@@ -49,7 +59,7 @@ final class MemoryFence {
 
 	/** Whether the clock alone makes the next one greater. */
 	boolean isDispensable(long nowMicros) {
-		return this.last + this.stride < nowMicros;
+		return this.last + this.room < nowMicros;
 	}
 
 }

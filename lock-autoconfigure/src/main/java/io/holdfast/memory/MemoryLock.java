@@ -235,7 +235,7 @@ final class MemoryLock {
 
 	private Granted lengthen(long millis) {
 		this.expiresAt = Math.max(this.expiresAt, this.leases.after(millis));
-		return new Granted(this.fence.last(), ttl());
+		return new Granted(this.fence.last(), ttl(), this.fence.room());
 	}
 
 	private Busy busy() {

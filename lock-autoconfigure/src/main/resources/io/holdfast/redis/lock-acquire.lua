@@ -2,7 +2,7 @@
 --
 -- ARGV: token, lease, claim, and its mode if it is to wait in the queue, else ''; times in milliseconds. See grace.lua for
 -- the last.
--- Returns {1, fence, ttl} if the token owns the lock, else {0, the owner's ttl, last fence, owner is foreign (0 or 1),
+-- Returns {1, fence, ttl, room for fences if that is not the stride} if the token owns the lock, else {0, the owner's ttl, last fence, owner is foreign (0 or 1),
 -- what is left of the grace}.
 
 local token, lease, claim, mode = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
@@ -20,7 +20,7 @@ if owner == token then
     redis.call('ZREM', queueKey, queue[i])
   end
   local ttl = lengthen(lease)
-  return { 1, integer(fence), ttl }
+  return { 1, integer(fence), ttl, tonumber(room) }
 end
 
 local ttl = ownerTtl()

@@ -1,7 +1,9 @@
 -- How the exclusive lock is granted. Few functions, as each takes time whether it is called or not; those for the cases
 -- that are less usual are in lock-shared.lua.
 
-local fence = tonumber(redis.call('GET', fenceKey) or 0) or 0
+-- The last fence; and how many from that one on are lower than the next, if that is not the stride.
+local last, room = string.match(redis.call('GET', fenceKey) or '', '^(%d+) ?(%d*)$')
+local fence = tonumber(last) or 0
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 
@@ -19,11 +21,12 @@ local function integer(number)
 end
 
 -- Follows the clock as well as the last fence, so that it also grows if the last one was lost or has expired. Leaves room
--- for more fences below the next than a stride if so many are given.
+-- for so many below the next, if that is given.
 local function advanceFence(fences)
-  fence = math.max(fence + STRIDE, now)
-  local last = fences and fence + fences - STRIDE or fence
-  redis.call('SET', fenceKey, integer(last), 'PX', integer(retention + math.max(0, math.ceil((last - now) / 1000))))
+  fence = math.max(fence + (tonumber(room) or STRIDE), now)
+  room = fences
+  local value = fences and integer(fence) .. ' ' .. fences or integer(fence)
+  redis.call('SET', fenceKey, value, 'PX', integer(retention + math.max(0, math.ceil((fence - now) / 1000))))
 end
 
 local function grant(token, millis, fences)

@@ -29,7 +29,7 @@ if type(owner) == 'table' then
 elseif owner then
   ttl = redis.call('PTTL', KEYS[1])
 end
-local fence = tonumber(read('0', 'GET', KEYS[3]) or 0) or 0
+local fence = tonumber(string.match(read('0', 'GET', KEYS[3]) or '', '^(%d+) ?%d*$')) or 0
 if not (fence >= 0 and fence < 9e18) then
   -- Somebody wrote there what is no fence.
   fence = 0

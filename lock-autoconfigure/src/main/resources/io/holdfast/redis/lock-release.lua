@@ -33,7 +33,7 @@ end
 local result = { released and 1 or 0 }
 if nextToken and owner == nextToken then
   local ttl = lengthen(lease)
-  result[2], result[3], result[4] = 1, integer(fence), ttl
+  result[2], result[3], result[4], result[5] = 1, integer(fence), ttl, tonumber(room)
 elseif nextToken and find(nextToken) then
   result[2], result[3], result[4] = 0, ownerTtl(), integer(lastFence())
   result[5], result[6] = isForeign(owner) and 1 or 0, grace

@@ -28,7 +28,9 @@ local waiting = redis.call('ZCARD', queueKey)
 local state = redis.call('HMGET', stateKey, 'used', 'until', 'asked', 'fence')
 local used, lastEnd, asked = tonumber(state[1]), tonumber(state[2]), state[3]
 local own = redis.call('GET', KEYS[4])
-local fence = tonumber(isLock and own or state[4]) or 0
+-- That of a lock may say that more than a stride are lower than the next.
+local last, room = string.match((isLock and own or state[4]) or '', '^(%d+) ?(%d*)$')
+local fence = (tonumber(last) or 0) + (tonumber(room) or 64) - 64
 -- Not what somebody wrote there that is no limit.
 local fixedLimit = not isLock and own and string.find(own, '^%d+$') and tonumber(own)
 if fixedLimit and fixedLimit > 1000000000 then

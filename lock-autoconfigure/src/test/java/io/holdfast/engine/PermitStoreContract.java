@@ -73,6 +73,21 @@ public abstract class PermitStoreContract extends PermitLimitContract {
 	}
 
 	@Test
+	@DisplayName("fences grow over all modes, however many the exclusive one was left")
+	void fencesGrowOverModes() {
+		Resource exclusive = lock(READ_WRITE.key());
+		Ask ask = Ask.forLock(this.a.token("01"), LEASE, CLAIM);
+		Granted first = granted(this.a.acquire(exclusive, ask));
+		assertThat(first.fences()).isEqualTo(1024);
+		this.a.release(exclusive, ask);
+		Granted written = granted(write(this.b, "1"));
+		assertThat(written.fence()).isGreaterThanOrEqualTo(first.fence() + first.fences());
+		this.b.release(READ_WRITE, writer(this.b, "1"));
+		assertThat(granted(this.a.acquire(exclusive, Ask.forLock(this.a.token("2"), LEASE, CLAIM))).fence())
+			.isGreaterThanOrEqualTo(written.fence() + 64);
+	}
+
+	@Test
 	@DisplayName("readers that stand together are let in together, a writer between readers alone")
 	void letsNeighbouringReadersIn() {
 		granted(write(this.a, "1"));

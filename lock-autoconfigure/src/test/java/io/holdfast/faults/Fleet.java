@@ -265,7 +265,8 @@ final class Fleet implements AutoCloseable {
 	 */
 	long fence(String key) {
 		String fence = this.observer.opsForValue().get("{" + lockKey(key) + "}:fence");
-		return (fence != null) ? Long.parseLong(fence) : 0;
+		// Behind it may be how many are lower than the next.
+		return (fence != null) ? Long.parseLong(fence.split(" ")[0]) : 0;
 	}
 
 	/**
