@@ -77,8 +77,8 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 			checkLongest("lock.lease-time", this.lock.leaseTime());
 			checkLongest("semaphore.lease-time", this.semaphore.leaseTime());
 		}
-		checkHandOver("lock.local-hand-over", this.lock.localHandOver(), ", or fencing tokens would be given twice");
-		checkHandOver("semaphore.local-hand-over", this.semaphore.localHandOver(), "");
+		checkHandOver("lock", this.lock.localHandOver().maxCount(), this.lock.localHandOver().maxTime());
+		checkHandOver("semaphore", this.semaphore.localHandOver().maxCount(), this.semaphore.localHandOver().maxTime());
 		checkKeepWarm();
 		checkLimit("limits.waiters", this.limits.waiters());
 		checkLimit("limits.waiters-per-key", this.limits.waitersPerKey());
@@ -89,13 +89,13 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		}
 	}
 
-	private static void checkHandOver(String property, HandOver handOver, String why) {
-		int passes = handOver.maxCount();
-		if (passes < 0 || passes >= LocalHandOver.STRIDE) {
-			throw new InvalidConfigurationPropertyValueException("holdfast." + property + ".max-count", passes,
-					"it must be at least 0, and at most " + (LocalHandOver.STRIDE - 1) + why);
+	private static void checkHandOver(String kind, int maxCount, Duration maxTime) {
+		if (maxCount < 0 || maxCount >= LocalHandOver.STRIDE) {
+			throw new InvalidConfigurationPropertyValueException("holdfast." + kind + ".local-hand-over.max-count",
+					maxCount, "it must be at least 0, and at most " + (LocalHandOver.STRIDE - 1)
+							+ ", or fencing tokens of locks would be given twice");
 		}
-		checkBounds(Duration.ZERO, property + ".max-time", handOver.maxTime());
+		checkBounds(Duration.ZERO, kind + ".local-hand-over.max-time", maxTime);
 	}
 
 	private void checkLongest(String property, Duration leaseTime) {
@@ -165,8 +165,10 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		return new EngineSettings(this.lock.waitTime(), this.lock.leaseTime(), this.lock.maxHold(),
 				this.semaphore.waitTime(), this.semaphore.leaseTime(), this.semaphore.fair(),
 				this.wakeUp.handoffTimeout(), this.wakeUp.retryInterval(), this.redis.commandTimeout(),
-				this.limits.waiters(), this.limits.waitersPerKey(), this.lock.localHandOver().settings(),
-				this.semaphore.localHandOver().settings(), this.lock.keepWarm());
+				this.limits.waiters(), this.limits.waitersPerKey(),
+				new LocalHandOver(this.lock.localHandOver().maxCount(), this.lock.localHandOver().maxTime()),
+				new LocalHandOver(this.semaphore.localHandOver().maxCount(), this.semaphore.localHandOver().maxTime()),
+				this.lock.keepWarm());
 	}
 
 	RedisLeaseStore.Options storeOptions() {
@@ -229,23 +231,18 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 */
 	public record Lock(@DefaultValue("lock:") String keyPrefix, @DefaultValue("10s") Duration waitTime,
 			@DefaultValue("30s") Duration leaseTime, @Nullable Duration maxHold, @Nullable Duration healMissingTtl,
-			@DefaultValue("24h") Duration fenceRetention, @DefaultValue HandOver localHandOver,
+			@DefaultValue("24h") Duration fenceRetention, @DefaultValue LocalHandOver localHandOver,
 			@DefaultValue("0ms") Duration keepWarm) {
 
-	}
-
-	/**
-	 * How long a lock, or a permit, stays within one instance while others wait for it.
-	 *
-	 * @param maxCount How often it is passed on within an instance, without Redis, before
-	 * those who wait elsewhere get their turn; 0 for strict order
-	 * @param maxTime For how long it is passed on within an instance before those who
-	 * wait elsewhere get their turn
-	 */
-	public record HandOver(@DefaultValue("0") int maxCount, @DefaultValue("5ms") Duration maxTime) {
-
-		LocalHandOver settings() {
-			return new LocalHandOver(this.maxCount, this.maxTime);
+		/**
+		 * How long a lock stays within one instance while others wait for it.
+		 *
+		 * @param maxCount How often a lock is passed on within an instance, without
+		 * Redis, before those who wait elsewhere get their turn; 0 for strict order
+		 * @param maxTime For how long a lock is passed on within an instance before those
+		 * who wait elsewhere get their turn
+		 */
+		public record LocalHandOver(@DefaultValue("16") int maxCount, @DefaultValue("5ms") Duration maxTime) {
 		}
 
 	}
@@ -264,7 +261,18 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 */
 	public record Semaphore(@DefaultValue("semaphore:") String keyPrefix, @DefaultValue("0") Duration waitTime,
 			@DefaultValue("30s") Duration leaseTime, @DefaultValue("true") boolean fair,
-			@DefaultValue HandOver localHandOver) {
+			@DefaultValue LocalHandOver localHandOver) {
+
+		/**
+		 * How long a permit stays within one instance while others wait for it.
+		 *
+		 * @param maxCount How often a permit is passed on within an instance, without
+		 * Redis, before those who wait elsewhere get their turn; 0 for strict order
+		 * @param maxTime For how long a permit is passed on within an instance before
+		 * those who wait elsewhere get their turn
+		 */
+		public record LocalHandOver(@DefaultValue("0") int maxCount, @DefaultValue("5ms") Duration maxTime) {
+		}
 
 	}
 

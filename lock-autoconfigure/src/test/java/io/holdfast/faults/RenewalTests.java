@@ -62,11 +62,15 @@ class RenewalTests {
 			lock.lock();
 			assertThat(lock.getHoldCount()).isEqualTo(3);
 			long before = own.scripts();
+			long begun = System.nanoTime();
 			Duration threeLeases = Duration.ofMillis(1800);
 			await("three leases").pollDelay(threeLeases).atMost(SOON).until(lock::isLocked);
 			assertThat(lock.isHeldByCurrentThread()).isTrue();
-			// Nine thirds, up to a quarter more by jitter; three streams send 27 or more.
-			assertThat(own.scripts() - before).as("renewals").isBetween(3L, 16L);
+			long renewals = own.scripts() - before;
+			// One each third, less jitter; on a busy machine, where answers or timers are
+			// late, each sixth. Three streams send three each third.
+			long sixths = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun) / 100;
+			assertThat(renewals).as("renewals").isBetween(3L, sixths + 2);
 			lock.unlock();
 			lock.unlock();
 			assertThat(lock.isHeldByCurrentThread()).isTrue();
