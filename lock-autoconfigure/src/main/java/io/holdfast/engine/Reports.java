@@ -56,21 +56,32 @@ public record Reports(List<Report> reports, List<String> silent) {
 
 	/**
 	 * What was the same when the instances were asked again: between the two times all of
-	 * it was so at once.
+	 * it was so at once. A number alone does not tell, since one thread may go on with
+	 * that of another.
 	 * @param later what they reported then
 	 * @return what is in both
 	 */
 	Reports lasting(Reports later) {
 		return new Reports(this.reports.stream().map((report) -> {
-			Set<Long> numbers = new HashSet<>();
+			Set<Same> holds = new HashSet<>();
+			Set<Same> waits = new HashSet<>();
 			later.of(report.instance()).forEach((then) -> {
-				then.holds().forEach((hold) -> numbers.add(hold.number()));
-				then.waits().forEach((wait) -> numbers.add(-wait.number()));
+				then.holds().forEach((hold) -> holds.add(Same.of(hold)));
+				then.waits().forEach((wait) -> waits.add(Same.of(wait)));
 			});
 			return new Report(report.instance(),
-					report.holds().stream().filter((hold) -> numbers.contains(hold.number())).toList(),
-					report.waits().stream().filter((wait) -> numbers.contains(-wait.number())).toList(), report.cut());
+					report.holds().stream().filter((hold) -> holds.contains(Same.of(hold))).toList(),
+					report.waits().stream().filter((wait) -> waits.contains(Same.of(wait))).toList(), report.cut());
 		}).toList(), this.silent);
+	}
+
+	/** What does not change of a hold, or of a wait of a thread. */
+	private record Same(long number, long threadId, long fence) {
+
+		static Same of(Entry entry) {
+			return new Same(entry.number(), entry.threadId(), entry.fence());
+		}
+
 	}
 
 	/**
