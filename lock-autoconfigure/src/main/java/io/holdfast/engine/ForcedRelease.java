@@ -50,9 +50,8 @@ final class ForcedRelease {
 			.answer(this.engine.send(Command.RELEASE, () -> this.engine.store.release(resource, ended, null)), resource,
 					"The forced release")
 			.released();
-		Hold own = this.engine.keeper.find(owner);
-		if (released && own != null) {
-			this.engine.lose(own, "it was released by force");
+		if (released) {
+			this.engine.keeper.gone(owner, "it was released by force");
 		}
 		return released;
 	}

@@ -28,6 +28,8 @@ final class LeaseKeeper {
 	/** So that one call does not keep the store from serving others for a millisecond. */
 	private static final int BATCH = 460;
 
+	private static final String OTHER_OWNER = "the store says that it has another owner, or none";
+
 	private final LeaseEngine engine;
 
 	private final Map<String, Hold> holds = new ConcurrentHashMap<>();
@@ -226,15 +228,14 @@ final class LeaseKeeper {
 		Hold hold = current(renewed);
 		if (hold.hasEnded()) {
 			// Its release may have been faster, or an earlier answer.
-			if (!owned && this.holds.containsKey(hold.token)) {
-				// Nobody may go on with it; somebody may just be about to.
-				hold.gate.execute(() -> lost(hold));
+			if (!owned) {
+				gone(hold.token, OTHER_OWNER);
 			}
 			return;
 		}
 		if (!owned) {
 			this.engine.observers.renewed(hold, RenewalOutcome.LOST);
-			this.engine.lose(hold, "the store says that it has another owner, or none");
+			gone(hold.token, OTHER_OWNER);
 			return;
 		}
 		hold.renewalEnded(false);
@@ -253,15 +254,27 @@ final class LeaseKeeper {
 		}
 	}
 
-	/** The store says that nobody has it any more. */
-	private void lost(Hold before) {
-		Hold hold = current(before);
-		if (hold.hasEnded()) {
-			hold.gate.letGo();
+	/**
+	 * A token has nothing in the store any more: whoever had it here has lost it.
+	 * @param token the token
+	 * @param why in words
+	 */
+	void gone(String token, String why) {
+		Hold hold = this.holds.get(token);
+		if (hold == null) {
+			return;
 		}
-		else {
-			renewed(hold, false, this.engine.now(), 0);
-		}
+		this.engine.lose(hold, why);
+		hold.gate.execute(() -> {
+			// Just passed on, or kept for whoever asks next.
+			Hold next = this.holds.get(token);
+			if (next != null && next.hasEnded()) {
+				hold.gate.letGo();
+			}
+			else if (next != null) {
+				this.engine.lose(next, why);
+			}
+		});
 	}
 
 	/** Whoever goes on with its token by now. */

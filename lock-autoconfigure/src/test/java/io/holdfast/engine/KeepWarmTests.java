@@ -206,6 +206,17 @@ class KeepWarmTests extends ScriptedEngine {
 	}
 
 	@Test
+	void whatIsReleasedByForceWhileItIsKeptIsNotGivenToAnybody() {
+		kept();
+		this.store.answerAtOnce("inspect", (command) -> command.owned(ID + ":01"));
+		this.store.answerAtOnce("release 1", (command) -> command.released(true));
+		assertThat(this.service.forceRelease("k")).isTrue();
+		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
+		assertThat(second).isNotDone();
+		assertThat(this.store.sent()).endsWith("acquire 2");
+	}
+
+	@Test
 	void aLossThatIsToldWhenItIsTakenAgainIsThatOfTheNext() {
 		LockLease lease = granted(REQUEST, 100);
 		this.engine.keeper.renewNow(this.engine.keeper.holds(), 30_000);
