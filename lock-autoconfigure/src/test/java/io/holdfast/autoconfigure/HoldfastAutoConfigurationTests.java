@@ -18,7 +18,6 @@ import io.holdfast.annotation.DistributedLock;
 import io.holdfast.autoconfigure.HoldfastProperties.Backend;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.EngineSettings;
-import io.holdfast.engine.LocalHandOver;
 import io.holdfast.memory.MemoryLeases;
 import io.holdfast.redis.RedisLeaseStore;
 import io.holdfast.testing.TestRedis;
@@ -148,10 +147,7 @@ class HoldfastAutoConfigurationTests {
 	void defaultsAreThoseOfTheEngineAndTheStore() {
 		this.runner.run((context) -> {
 			HoldfastProperties properties = context.getBean(HoldfastProperties.class);
-			EngineSettings settings = properties.engineSettings();
-			assertThat(settings.lockHandOver()).isEqualTo(new LocalHandOver(16, Duration.ofMillis(5)));
-			// The engine by itself keeps to the strict order.
-			assertThat(settings.localHandOver(LocalHandOver.NONE)).isEqualTo(EngineSettings.defaults());
+			assertThat(properties.engineSettings()).isEqualTo(EngineSettings.defaults());
 			assertThat(properties.lock().keyPrefix()).isEqualTo(this.redis.keyPrefix());
 		});
 		this.runner.withPropertyValues("holdfast.lock.key-prefix=lock:")
