@@ -21,6 +21,7 @@ import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
 import io.lettuce.core.sentinel.api.StatefulRedisSentinelConnection;
 import io.lettuce.core.sentinel.api.sync.RedisSentinelCommands;
+import org.awaitility.core.ConditionTimeoutException;
 
 import org.springframework.data.redis.connection.RedisSentinelConfiguration;
 
@@ -38,6 +39,11 @@ public final class SentinelRedis implements AutoCloseable {
 	public static final String NAME = "holdfast";
 
 	private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+	/**
+	 * After that the sentinel drops a fail-over that does not get on, and says nothing.
+	 */
+	private static final Duration FAIL_OVER_TIME = Duration.ofSeconds(10);
 
 	private static final Duration POLL = Duration.ofMillis(20);
 
@@ -70,6 +76,7 @@ public final class SentinelRedis implements AutoCloseable {
 			tune(commands, Map.of("info-period", 250, PUBLISH_PERIOD, 250, "tilt-trigger", 60_000));
 			return commands.monitor(NAME, master.host(), master.port(), 1);
 		});
+		onSentinel((commands) -> commands.set(NAME, "failover-timeout", Long.toString(FAIL_OVER_TIME.toMillis())));
 		setDownAfter(Duration.ofMinutes(10));
 		this.servers.subList(1, this.servers.size()).forEach(this::awaitReplica);
 	}
@@ -216,18 +223,31 @@ public final class SentinelRedis implements AutoCloseable {
 	 */
 	public RedisServer failOver() {
 		RedisServer old = master();
-		await("a replica to take over").atMost(PATIENCE).until(() -> {
+		for (int times = 0; times < 4 && master() == old; times++) {
+			await("a replica to take over").atMost(PATIENCE).until(this::beginFailOver);
 			try {
-				return onSentinel((commands) -> commands.failover(NAME)).equals("OK");
+				return awaitFailOver(old, FAIL_OVER_TIME.multipliedBy(2));
 			}
-			catch (RedisCommandExecutionException ex) {
-				if (String.valueOf(ex.getMessage()).contains(NO_GOOD_REPLICA)) {
-					return false;
-				}
-				throw ex;
+			catch (ConditionTimeoutException ex) {
+				// Whoever was to take over was just frozen, or away: again.
 			}
-		});
+		}
 		return awaitFailOver(old);
+	}
+
+	private boolean beginFailOver() {
+		try {
+			return onSentinel((commands) -> commands.failover(NAME)).equals("OK");
+		}
+		catch (RedisCommandExecutionException ex) {
+			if (String.valueOf(ex.getMessage()).contains(NO_GOOD_REPLICA)) {
+				return false;
+			}
+			if (String.valueOf(ex.getMessage()).contains("INPROG")) {
+				return true;
+			}
+			throw ex;
+		}
 	}
 
 	/**
@@ -236,7 +256,11 @@ public final class SentinelRedis implements AutoCloseable {
 	 * @return the new master
 	 */
 	public RedisServer awaitFailOver(RedisServer old) {
-		await("another master").atMost(PATIENCE).pollInterval(POLL).until(() -> master() != old);
+		return awaitFailOver(old, PATIENCE);
+	}
+
+	private RedisServer awaitFailOver(RedisServer old, Duration patience) {
+		await("another master").atMost(patience).pollInterval(POLL).until(() -> master() != old);
 		setDownAfter(Duration.ofMinutes(10));
 		return master();
 	}
