@@ -188,6 +188,12 @@ class CheckerTests {
 		refuses(2, and(one, "50 GRANTED id=2 fence=63", "40 DATA_LOST"));
 		accepts(and(one, "50 GRANTED id=2 fence=65"));
 		accepts(and(one, "50 GRANTED id=2"));
+		// Its user stood still, and learned of it when it was over.
+		String[] late = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k", "10 GRANTED id=1 fence=64", "30 RELEASING id=1",
+				"5 ASKED by=b id=2 mode=EXCLUSIVE key=k", "60 RELEASING id=2" };
+		accepts(and(late, "50 GRANTED id=2 fence=63 until=50"));
+		refuses(2, and(late, "50 GRANTED id=2 fence=63 until=51"));
+		refuses(2, and(one, "50 GRANTED id=2 fence=63 until=50"));
 		// Of readers that ask at the same time, any may learn of its fence first.
 		String[] readers = { "0 ASKED by=a id=1 mode=READ key=k", "3 ASKED by=b id=2 mode=READ key=k",
 				"10 GRANTED id=1 fence=5", "20 GRANTED id=2 fence=4", "30 RELEASING id=1", "31 RELEASING id=2" };

@@ -28,7 +28,7 @@ final class FenceChecker {
 			.noneMatch((cut) -> hold.first.asked.at() <= cut.until() && cut.from() <= hold.begin());
 		long highest = 0;
 		long highestWhole = 0;
-		for (Request hold : fenced.stream().filter(sure).toList()) {
+		for (Request hold : fenced.stream().filter(sure).filter(FenceChecker::isKnownInTime).toList()) {
 			long fence = hold.fence();
 			if (fence <= (hold.isWhole() ? highest : highestWhole)) {
 				this.history.violated(2, "the fence did not grow: " + hold + " after "
@@ -51,6 +51,13 @@ final class FenceChecker {
 				this.history.violated(2, "the fence did not grow: " + hold + ", before it " + before);
 			}
 		}
+	}
+
+	/**
+	 * If not, others were granted theirs before its user, who stood still, learned of it.
+	 */
+	private static boolean isKnownInTime(Request hold) {
+		return hold.granted == null || hold.granted.until() == 0 || hold.granted.until() > hold.begin();
 	}
 
 }
