@@ -242,6 +242,10 @@ class CheckerTests {
 		refuses(3, and(on, "50 FORCED mode=EXCLUSIVE key=k"));
 		refuses(3, and(on, "50 FORCED id=1 mode=EXCLUSIVE key=k"));
 		accepts(and(on, "50 FORCED id=unknown mode=EXCLUSIVE key=k"));
+		// It is taken back where nobody knows of that.
+		accepts(and(on, "50 FORCED mode=EXCLUSIVE key=k", "60 FAILED_OVER until=300"));
+		refuses(3, and(on, "50 FORCED mode=EXCLUSIVE key=k", "40 FAILED_OVER until=45"));
+		refuses(3, and(on, "50 FORCED mode=EXCLUSIVE key=k", "151 FAILED_OVER until=300"));
 	}
 
 	// 4

@@ -36,7 +36,8 @@ final class EndChecker {
 			.toList()) {
 			long most = cut.until() + request.asked.lease();
 			if (request.isHold() && request.first.begin() < cut.from() && request.grantedAgainAt < cut.from()
-					&& request.holdEnd > most && most <= this.history.troubles().lastAt()) {
+					&& request.holdEnd > most && most <= this.history.troubles().lastAt()
+					&& !mayBeTakenBack(cut, most)) {
 				this.history.violated(3, "held on after it was taken away at " + cut + ": " + request);
 			}
 		}
@@ -82,6 +83,15 @@ final class EndChecker {
 			.stream()
 			.anyMatch((cut) -> cut.until() >= request.root.first.asked.at() && cut.from() <= at)
 				|| this.history.troubles().happened(Type.SHUT_DOWN, request.asked.by(), Long.MIN_VALUE, at);
+	}
+
+	/**
+	 * After a fail-over holders take what is not there, and a server may have it still.
+	 */
+	private boolean mayBeTakenBack(Cut cut, long before) {
+		return this.history.all(Type.FAILED_OVER)
+			.stream()
+			.anyMatch((over) -> over.at() > cut.from() && over.at() <= before);
 	}
 
 }
