@@ -266,6 +266,18 @@ class RedisPermitStoreTests extends RedisPermitContract {
 	}
 
 	@Test
+	@DisplayName("a read-write lock's fence that is ahead of the clock is nowhere but at its own key")
+	void keepsFenceOfReadWriteLockAtItsKey() {
+		granted(read(this.a, "1"));
+		long ahead = (System.currentTimeMillis() + 3000) * 1000;
+		PermitKeys keys = keys(READ_WRITE);
+		this.redis.opsForValue().set(keys.own(), "" + ahead, Duration.ofSeconds(20));
+		this.a.release(READ_WRITE, reader(this.a, "1"));
+		assertThat(allKeys()).containsExactly(keys.own());
+		assertThat(granted(read(this.a, "2")).fence()).isEqualTo(ahead + 64);
+	}
+
+	@Test
 	@DisplayName("a fence that is gone is given anew rather than none, and told as one that no earlier one was above")
 	void fencesOutliveTheirKey() {
 		for (Resource resource : BOTH) {
