@@ -26,8 +26,9 @@ import java.util.concurrent.CompletableFuture;
  * <p>
  * By its {@linkplain LockRequest#mode(LockMode) mode} a key is locked exclusively, or by
  * many readers or one writer, who are served in their order, neighbouring readers
- * together. A thread that writes may also read, and go on reading after its write lease
- * was released; one that only reads is refused to write.
+ * together, but that writers of one instance may follow each other for a moment. A thread
+ * that writes may also read, and go on reading after its write lease was released; one
+ * that only reads is refused to write.
  *
  * <p>
  * A thread that is interrupted while it waits gets a {@link LockNotAcquiredException} of

@@ -144,8 +144,9 @@ public @interface Semaphore {
 
 	/**
 	 * Whether to stand in line: {@code true} to be granted permits only when nobody waits
-	 * before, {@code false} to pass everybody who waits if enough permits are free for
-	 * this call. Calls that need many permits can starve while others pass them.
+	 * before, where instances may take turns, {@code false} to pass everybody who waits
+	 * if enough permits are free for this call. Calls that need many permits can starve
+	 * while others pass them.
 	 * <p>
 	 * This is text, because a {@code boolean} could not be left out.
 	 * @return {@code true}, {@code false}, or empty for the default of the semaphore

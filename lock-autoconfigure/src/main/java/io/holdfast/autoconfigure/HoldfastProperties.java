@@ -242,7 +242,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		 * @param maxTime For how long a lock is passed on within an instance before those
 		 * who wait elsewhere get their turn
 		 */
-		public record LocalHandOver(@DefaultValue("0") int maxCount, @DefaultValue("5ms") Duration maxTime) {
+		public record LocalHandOver(@DefaultValue("16") int maxCount, @DefaultValue("5ms") Duration maxTime) {
 		}
 
 	}
@@ -271,7 +271,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		 * @param maxTime For how long a permit is passed on within an instance before
 		 * those who wait elsewhere get their turn
 		 */
-		public record LocalHandOver(@DefaultValue("0") int maxCount, @DefaultValue("5ms") Duration maxTime) {
+		public record LocalHandOver(@DefaultValue("16") int maxCount, @DefaultValue("5ms") Duration maxTime) {
 		}
 
 	}

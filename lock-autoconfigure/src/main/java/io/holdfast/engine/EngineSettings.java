@@ -43,14 +43,14 @@ public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Du
 	/**
 	 * The defaults: locks wait 10 s, permits not at all; leases 30 s, no longest hold,
 	 * fair; hand-off timeout 5 s, retry interval 200 ms, command timeout 1 s; 100,000
-	 * requests may wait, 10,000 of them for one key; nothing is handed over locally, nor
-	 * kept.
+	 * requests may wait, 10,000 of them for one key; locks and permits are handed over
+	 * locally, 16 times and for 5 ms at most; nothing is kept.
 	 * @return the default settings
 	 */
 	public static EngineSettings defaults() {
 		return new EngineSettings(Duration.ofSeconds(10), Duration.ofSeconds(30), null, Duration.ZERO,
 				Duration.ofSeconds(30), true, Duration.ofSeconds(5), Duration.ofMillis(200), Duration.ofSeconds(1),
-				100_000, 10_000, LocalHandOver.NONE, LocalHandOver.NONE, Duration.ZERO);
+				100_000, 10_000, LocalHandOver.DEFAULT, LocalHandOver.DEFAULT, Duration.ZERO);
 	}
 
 	/**

@@ -26,6 +26,9 @@ public record LocalHandOver(int maxCount, Duration maxTime) {
 		return this.maxCount > 0 && !this.maxTime.isZero();
 	}
 
+	/** Long enough to save most commands, too short to be noticed elsewhere. */
+	public static final LocalHandOver DEFAULT = new LocalHandOver(16, Duration.ofMillis(5));
+
 	/** Every hold is granted by the store. */
 	public static final LocalHandOver NONE = new LocalHandOver(0, Duration.ofMillis(5));
 

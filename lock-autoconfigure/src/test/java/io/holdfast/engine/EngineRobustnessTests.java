@@ -42,8 +42,9 @@ class EngineRobustnessTests {
 
 	private final Queue<Runnable> callbacks = new ArrayDeque<>();
 
-	private final LeaseEngine engine = new LeaseEngine(this.store, EngineSettings.defaults(), this.store,
-			this.callbacks::add, ID, () -> 1.0);
+	private final LeaseEngine engine = new LeaseEngine(this.store,
+			EngineSettings.defaults().localHandOver(LocalHandOver.NONE), this.store, this.callbacks::add, ID,
+			() -> 1.0);
 
 	private final DefaultLockService service = new DefaultLockService(this.engine);
 

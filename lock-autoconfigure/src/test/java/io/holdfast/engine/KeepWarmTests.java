@@ -23,7 +23,7 @@ class KeepWarmTests extends ScriptedEngine {
 
 	@Override
 	EngineSettings settings() {
-		return EngineSettings.defaults().keepWarm(Duration.ofMillis(50));
+		return super.settings().keepWarm(Duration.ofMillis(50));
 	}
 
 	private LockLease kept() {

@@ -28,8 +28,9 @@ abstract class ScriptedEngine {
 
 	final DefaultSemaphoreService semaphores = new DefaultSemaphoreService(this.engine);
 
+	/** The defaults, but that nothing is passed on here. */
 	EngineSettings settings() {
-		return EngineSettings.defaults();
+		return EngineSettings.defaults().localHandOver(LocalHandOver.NONE);
 	}
 
 	LockLease granted(LockRequest request, long fence) {

@@ -20,14 +20,17 @@ import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
 import io.holdfast.reactive.ReactiveLockService;
 import io.holdfast.reactive.ReactiveSemaphoreService;
+import io.holdfast.testing.Order;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Named;
+import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -43,6 +46,8 @@ import static org.assertj.core.api.Assertions.assertThat;
  * nothing queued.
  */
 @WithRedis
+@ParameterizedClass
+@EnumSource
 class GiveUpTests {
 
 	private static final String KEY = "given-up";
@@ -51,11 +56,14 @@ class GiveUpTests {
 
 	private static final SemaphoreRequest PERMIT = SemaphoreRequest.of(KEY, 1).waitTime(Duration.ofMinutes(1));
 
-	private static final int TIMES = 400;
+	private static final int TIMES = 200;
+
+	private final Order order;
 
 	private final Fleet fleet;
 
-	GiveUpTests(TestRedis redis) {
+	GiveUpTests(Order order, TestRedis redis) {
+		this.order = order;
 		this.fleet = Fleet.on(redis);
 	}
 
@@ -195,8 +203,8 @@ class GiveUpTests {
 
 	/** Two of them are threads of the same instance. */
 	private List<Instance> instances() {
-		Instance one = this.fleet.start(Application.class);
-		return List.of(one, one, this.fleet.start(Application.class));
+		Instance one = this.fleet.start(Application.class, this.order.properties());
+		return List.of(one, one, this.fleet.start(Application.class, this.order.properties()));
 	}
 
 	private void assertNothingLeft(Got got, List<Instance> instances) {

@@ -8,6 +8,7 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
 import io.holdfast.testing.FaultProxy;
+import io.holdfast.testing.Order;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.jspecify.annotations.Nullable;
@@ -124,9 +125,12 @@ class LostReplyTests {
 	@Test
 	@DisplayName("F5 the reply to RELEASE with a next one lost, and the command repeated: the next one here is served")
 	void releaseWithNextRepeated() {
-		LockLease lease = this.instance.acquire(REQUEST);
+		// Otherwise there is no command at all.
+		Instance strict = this.fleet.start(this.proxy, Order.STRICT.properties());
+		strict.warmUp();
+		LockLease lease = strict.acquire(REQUEST);
 		// Queued here when the call returns.
-		CompletableFuture<LockLease> waiting = this.instance.locks().acquireAsync(REQUEST);
+		CompletableFuture<LockLease> waiting = strict.locks().acquireAsync(REQUEST);
 		this.proxy.swallowRepliesThenFin(KEY);
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 		assertThat(waiting).succeedsWithin(SOON).satisfies((next) -> {

@@ -235,7 +235,8 @@ class MinReplicasTests {
 	@DisplayName("A hand-off counts when it is confirmed, from another instance and inside of one; its release waits for nobody")
 	void handOff() {
 		Instance first = this.fleet.start(ONE, PATIENT);
-		Instance second = this.fleet.start(ONE, PATIENT);
+		// What it passes on without Redis, its replica has by then.
+		Instance second = this.fleet.start(ONE, PATIENT, "holdfast.lock.local-hand-over.max-count=0");
 		this.fleet.awaitListening(2);
 		LockLease held = first.acquire(REQUEST);
 		CompletableFuture<LockLease> waiting = second.acquireInBackground(REQUEST.waitForever());
@@ -257,6 +258,22 @@ class MinReplicasTests {
 		}
 		this.replica.thaw();
 		assertThat(one.release()).isEqualTo(ReleaseResult.RELEASED);
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("What is passed on inside an instance without Redis is at the replica already, and waits for nobody")
+	void passedOn() {
+		Instance instance = this.fleet.start(ONE, PATIENT, "holdfast.lock.local-hand-over.max-count=16",
+				"holdfast.lock.local-hand-over.max-time=1m");
+		LockLease held = instance.acquire(REQUEST);
+		CompletableFuture<LockLease> waiting = instance.locks().acquireAsync(REQUEST);
+		this.replica.freeze();
+		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(waiting).succeedsWithin(SOON);
+		assertThat(blocked()).isZero();
+		this.replica.thaw();
+		assertThat(waiting.join().release()).isEqualTo(ReleaseResult.RELEASED);
 		this.fleet.awaitNothingLeft();
 	}
 

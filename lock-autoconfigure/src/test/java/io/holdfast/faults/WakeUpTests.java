@@ -41,7 +41,10 @@ class WakeUpTests {
 			local head = redis.call('ZPOPMIN', KEYS[2])[1]
 			local token, claim = string.match(head, '^(%x+:%d+):(%d+):')
 			redis.call('SET', KEYS[1], token, 'PX', claim)
-			return redis.call('INCRBY', KEYS[3], 64)
+			local last, room = string.match(redis.call('GET', KEYS[3]), '^(%d+) ?(%d*)$')
+			local fence = last + (tonumber(room) or 64)
+			redis.call('SET', KEYS[3], string.format('%.0f', fence), 'KEEPTTL')
+			return fence
 			""", Long.class);
 
 	private final TestRedis redis;

@@ -19,6 +19,7 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.SemaphoreStatus;
+import io.holdfast.testing.Order;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.DisplayName;
@@ -28,7 +29,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * One instance after the other is killed while its threads hold and wait for permits,
- * beside one that lives.
+ * beside one that lives. Half of them pass on among their threads what they have.
  */
 @WithRedis
 class CrashStormTests {
@@ -70,8 +71,10 @@ class CrashStormTests {
 			new Crowd().add(ALIVE, () -> {
 				Random random = new Random();
 				try {
-					while (started.incrementAndGet() <= CHILDREN) {
-						Worker child = fleet.startUser(request, THREADS, lock, THREADS).awaitReady();
+					for (int number = started.incrementAndGet(); number <= CHILDREN; number = started
+						.incrementAndGet()) {
+						Order order = Order.values()[number % 2];
+						Worker child = fleet.startUser(order, request, THREADS, lock, THREADS).awaitReady();
 						if (random.nextBoolean()) {
 							child.awaitUse(random.nextBoolean() ? key : lockKey);
 						}

@@ -43,9 +43,9 @@ class ExclusionTests {
 	@BeforeAll
 	static void start(TestRedis redis) {
 		fleet = new Fleet(redis);
-		workers = List.of(fleet.startWorker(), fleet.startWorker(), fleet.startWorker());
+		workers = fleet.startMixedWorkers(3);
 		workers.forEach(Worker::awaitReady);
-		contexts = fleet.start(3);
+		contexts = fleet.startMixed(3);
 	}
 
 	@AfterAll

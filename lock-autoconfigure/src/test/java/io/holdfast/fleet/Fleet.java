@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.IntStream;
 
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
@@ -13,6 +14,7 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.engine.Idleness;
 import io.holdfast.engine.LeaseEngine;
+import io.holdfast.testing.Order;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import org.jspecify.annotations.Nullable;
@@ -93,6 +95,16 @@ final class Fleet implements AutoCloseable {
 	}
 
 	/**
+	 * Start several instances in this JVM, of which the first, the third and so on pass
+	 * on among their threads what they hold, and the others do not.
+	 * @param count how many
+	 * @return their services
+	 */
+	List<LockService> startMixed(int count) {
+		return IntStream.range(0, count).mapToObj((i) -> start(Order.values()[i % 2].properties())).toList();
+	}
+
+	/**
 	 * Start several instances in this JVM.
 	 * @param count how many
 	 * @param properties the properties of each
@@ -123,6 +135,16 @@ final class Fleet implements AutoCloseable {
 	}
 
 	/**
+	 * Start several instances in JVMs of their own, of which the first, the third and so
+	 * on pass on among their threads what they hold, and the others do not.
+	 * @param count how many
+	 * @return the children
+	 */
+	List<Worker> startMixedWorkers(int count) {
+		return IntStream.range(0, count).mapToObj((i) -> startWorker(Order.values()[i % 2].properties())).toList();
+	}
+
+	/**
 	 * Start one more instance in a JVM of its own, whose clock is wrong.
 	 * @param clockShift by how much
 	 * @return the child
@@ -134,14 +156,15 @@ final class Fleet implements AutoCloseable {
 	/**
 	 * Start one more instance in a small JVM of its own, which uses a semaphore and a
 	 * lock until it is killed. May be called by many threads.
+	 * @param order whether it passes on what it has
 	 * @param most what permits it is to acquire at most at a time
 	 * @param threads how many of its threads do so
 	 * @param lock the lock it is to acquire
 	 * @param lockThreads how many of its threads do so
 	 * @return the child
 	 */
-	Worker startUser(SemaphoreRequest most, int threads, LockRequest lock, int lockThreads) {
-		return add(Worker.using(this.redis, most, threads, lock, lockThreads));
+	Worker startUser(Order order, SemaphoreRequest most, int threads, LockRequest lock, int lockThreads) {
+		return add(Worker.using(this.redis, order, most, threads, lock, lockThreads));
 	}
 
 	private Worker add(Worker worker) {

@@ -1,7 +1,9 @@
 package io.holdfast.fleet;
 
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -10,6 +12,7 @@ import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreService;
 import io.holdfast.engine.EngineObserver;
 import io.holdfast.engine.Resource;
 import io.holdfast.testing.TestRedis;
@@ -143,6 +146,40 @@ class LocalHandOverTests {
 		assertThat(Overlaps.assertWithin(notes.holds(), LIMIT)).isEqualTo(LIMIT);
 		assertThat(notes.refusals()).isZero();
 		assertThat(passedOn).as("passed on").hasPositiveValue();
+	}
+
+	@Test
+	@DisplayName("A limit that an operator lowers counts as soon as those who go on here have had their turns")
+	void loweredLimit() {
+		SemaphoreService semaphores = fleet.semaphores(first);
+		SemaphoreService operator = fleet.semaphores(second);
+		SemaphoreRequest one = SemaphoreRequest.of(this.key, LIMIT).waitTime(Fleet.PATIENCE);
+		Queue<Lease> held = new ArrayDeque<>();
+		for (int i = 0; i < LIMIT; i++) {
+			held.add(semaphores.acquire(one));
+		}
+		Queue<CompletableFuture<? extends Lease>> waiting = new ArrayDeque<>();
+		for (int i = 0; i < LIMIT * COUNT + 2 * COUNT; i++) {
+			waiting.add(semaphores.acquireAsync(one));
+		}
+		operator.setLimit(this.key, 1);
+		int turns = 0;
+		while (held.size() > 1) {
+			held.remove().release();
+			// Redis grants nothing now, and does not know of what is passed on.
+			if (semaphores.status(this.key).used() > held.size()) {
+				held.add(get(waiting.remove()));
+				turns++;
+			}
+		}
+		assertThat(turns).isEqualTo(LIMIT * COUNT);
+		while (!waiting.isEmpty()) {
+			held.remove().release();
+			held.add(get(waiting.remove()));
+			assertThat(waiting).as("beside the only one").noneMatch(CompletableFuture::isDone);
+		}
+		held.remove().release();
+		operator.clearLimit(this.key);
 	}
 
 	private void awaitInStore(Kind kind, int count) {

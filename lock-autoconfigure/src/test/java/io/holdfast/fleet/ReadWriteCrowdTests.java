@@ -49,11 +49,11 @@ class ReadWriteCrowdTests {
 	@BeforeAll
 	static void start(TestRedis redis) {
 		fleet = new Fleet(redis);
-		workers = List.of(fleet.startWorker(), fleet.startWorker());
+		workers = fleet.startMixedWorkers(2);
 		reader = fleet.startWorker();
 		writer = fleet.startWorker();
 		List.of(workers.get(0), workers.get(1), reader, writer).forEach(Worker::awaitReady);
-		contexts = fleet.start(3);
+		contexts = fleet.startMixed(3);
 	}
 
 	@AfterAll

@@ -3,6 +3,8 @@ package io.holdfast.fleet;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.PermitLease;
@@ -75,7 +77,8 @@ class SemaphoreLimitTests {
 		SemaphoreRequest request = SemaphoreRequest.of(this.key, 2).waitTime(Fleet.PATIENCE);
 		List<PermitLease> leases = new ArrayList<>(List.of(first.acquire(request), second.acquire(request)));
 		List<Attempt<PermitLease>> attempts = new ArrayList<>();
-		for (SemaphoreService semaphores : List.of(first, second, first)) {
+		// The last in another instance, or it would stand in line there.
+		for (SemaphoreService semaphores : List.of(first, second, operator)) {
 			attempts.add(Attempt.start(semaphores, request));
 			fleet.awaitWaitingForPermits(this.key, attempts.size());
 		}
@@ -87,6 +90,25 @@ class SemaphoreLimitTests {
 		leases.get(0).release();
 		attempts.get(2).lease(Fleet.PROMPT).close();
 		leases.forEach(PermitLease::close);
+	}
+
+	@Test
+	@DisplayName("A raised limit lets in as many of one instance as fit, who wait there one behind the other")
+	void raisedForOneInstance() {
+		SemaphoreRequest request = SemaphoreRequest.of(this.key, 2).waitTime(Fleet.PATIENCE);
+		List<PermitLease> leases = new ArrayList<>(List.of(first.acquire(request), first.acquire(request)));
+		List<CompletableFuture<PermitLease>> waiting = Stream.generate(() -> first.acquireAsync(request))
+			.limit(4)
+			.toList();
+		operator.setLimit(this.key, 5);
+		for (CompletableFuture<PermitLease> one : waiting.subList(0, 3)) {
+			assertThat(one).succeedsWithin(Fleet.PROMPT);
+			leases.add(one.join());
+		}
+		assertThat(first.status(this.key).used()).isEqualTo(5);
+		assertThat(waiting.get(3)).isNotDone();
+		leases.forEach(PermitLease::close);
+		assertThat(waiting.get(3)).succeedsWithin(Fleet.PROMPT).satisfies(PermitLease::close);
 	}
 
 	@Test

@@ -9,8 +9,10 @@ import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.LocalHandOver;
 import io.holdfast.redis.RedisLeaseStore;
 import io.holdfast.redis.RedisLeaseStore.Options;
+import io.holdfast.testing.Order;
 import io.holdfast.testing.TestApplication;
 
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
@@ -21,7 +23,8 @@ import org.springframework.data.redis.core.StringRedisTemplate;
  * Main class of a child JVM that is to start quickly: an instance without a context, and
  * with Jedis, which loads far fewer classes than Lettuce. Its threads use one semaphore
  * and one lock until it is killed, and tell of it. Arguments: host, port, key prefix, and
- * for both of them the name of the uses, threads, request.
+ * for both of them the name of the uses, threads, request; then whether it passes on what
+ * it has.
  */
 final class UserMain {
 
@@ -32,7 +35,7 @@ final class UserMain {
 	}
 
 	public static void main(String[] args) throws Exception {
-		LeaseEngine engine = engine(args[0], Integer.parseInt(args[1]), args[2]);
+		LeaseEngine engine = engine(args[0], Integer.parseInt(args[1]), args[2], Order.valueOf(args[9]));
 		SemaphoreRequest permits = RequestLine.semaphore(List.of(args[5].split(" ")));
 		LockRequest lock = RequestLine.lock(List.of(args[8].split(" ")));
 		SpokenDiary.say("ready");
@@ -50,7 +53,7 @@ final class UserMain {
 		}
 	}
 
-	private static LeaseEngine engine(String host, int port, String keyPrefix) {
+	private static LeaseEngine engine(String host, int port, String keyPrefix, Order order) {
 		JedisConnectionFactory factory = new JedisConnectionFactory(new RedisStandaloneConfiguration(host, port));
 		factory.afterPropertiesSet();
 		factory.start();
@@ -58,7 +61,8 @@ final class UserMain {
 				new Options(keyPrefix, TestApplication.semaphorePrefix(keyPrefix),
 						TestApplication.channelPrefix(keyPrefix), null, Duration.ofHours(1), HANDOFF_TIMEOUT, false,
 						TestApplication.fleetKey(keyPrefix)));
-		EngineSettings defaults = EngineSettings.defaults();
+		EngineSettings defaults = EngineSettings.defaults()
+			.localHandOver((order == Order.STRICT) ? LocalHandOver.NONE : LocalHandOver.DEFAULT);
 		return new LeaseEngine(store,
 				new EngineSettings(defaults.waitTime(), defaults.leaseTime(), null, defaults.semaphoreWaitTime(),
 						defaults.semaphoreLeaseTime(), true, HANDOFF_TIMEOUT, defaults.retryInterval(),

@@ -10,6 +10,7 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.testing.ChildJvm;
 import io.holdfast.testing.ClockAgent;
+import io.holdfast.testing.Order;
 import io.holdfast.testing.TestRedis;
 import org.jspecify.annotations.Nullable;
 
@@ -38,10 +39,11 @@ final class Worker implements AutoCloseable {
 	 * @param lock the lock it is to acquire
 	 * @param lockThreads how many of its threads do so
 	 */
-	static Worker using(TestRedis redis, SemaphoreRequest most, int threads, LockRequest lock, int lockThreads) {
+	static Worker using(TestRedis redis, Order order, SemaphoreRequest most, int threads, LockRequest lock,
+			int lockThreads) {
 		return new Worker(ChildJvm.start(UserMain.class, redis.host(), Integer.toString(redis.port()),
 				redis.keyPrefix(), most.key(), Integer.toString(threads), RequestLine.of(most), lock.key(),
-				Integer.toString(lockThreads), RequestLine.of(lock)));
+				Integer.toString(lockThreads), RequestLine.of(lock), order.name()));
 	}
 
 	/**

@@ -129,7 +129,7 @@ class LeaseMetersTests {
 		CompletableFuture<LockLease> next = this.instance.locks.acquireAsync(STOCK);
 		lease.release();
 		next.join();
-		assertThat(count("holdfast.lock.hand.over", "kind", "passed_on")).isEqualTo(1);
+		assertThat(count("holdfast.lock.hand.over", "kind", "local")).isEqualTo(1);
 		this.instance.failing = "renew";
 		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> next.join().renew(Duration.ofMinutes(1)));
 		await().until(() -> count("holdfast.store.errors", "command", "renew") == 1);

@@ -78,7 +78,7 @@ class MetersTests {
 		assertThat(scrape.sum("holdfast_lock_hold_seconds_count", "outcome=\"lost\"")).isZero();
 		assertThat(scrape.sum("holdfast_lock_held", purchases[0])).isZero();
 		assertThat(scrape.sum("holdfast_lock_waiting", purchases[0])).isZero();
-		assertThat(scrape.sum("holdfast_lock_hand_over_total", "kind=\"passed_on\"")).isPositive();
+		assertThat(scrape.sum("holdfast_lock_hand_over_total", "kind=\"local\"")).isPositive();
 		assertThat(scrape.sum("holdfast_semaphore_acquire_seconds_count", "name=\"carrier\"", "outcome=\"granted\""))
 			.isEqualTo(9);
 		assertThat(scrape.sum("holdfast_method_seconds_count", "class=\"io.holdfast.sample.Shop\"",
