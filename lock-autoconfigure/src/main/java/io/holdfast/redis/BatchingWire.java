@@ -32,8 +32,18 @@ final class BatchingWire extends ScriptWire {
 	/** Up to so many unanswered, each command leaves at once. */
 	static final int FEW = 8;
 
-	/** How long commands may wait for others at most while answers come, or others. */
-	static final long PAUSE_NANOS = TimeUnit.MICROSECONDS.toNanos(100);
+	/**
+	 * How long commands wait for others at most, but for the share of an answer's time.
+	 */
+	static final long SHORTEST_PAUSE = TimeUnit.MICROSECONDS.toNanos(50);
+
+	static final long LONGEST_PAUSE = TimeUnit.MILLISECONDS.toNanos(1);
+
+	/** They wait for a quarter of the time that an answer takes at most. */
+	static final int SHARE = 4;
+
+	/** How many answers the time that one takes is averaged over, more or less. */
+	private static final int AVERAGED = 16;
 
 	private final Consumer<Collection<? extends RedisCommand<byte[], byte[], ?>>> driver;
 
@@ -51,6 +61,9 @@ final class BatchingWire extends ScriptWire {
 	private final AtomicInteger unwritten = new AtomicInteger();
 
 	private volatile long lastGiven;
+
+	/** Threads may undo each other's changes of it: it is only an estimate. */
+	private volatile long pause = SHORTEST_PAUSE;
 
 	/** Where the driver writes. */
 	private volatile @Nullable Thread eventLoop;
@@ -81,7 +94,7 @@ final class BatchingWire extends ScriptWire {
 	}
 
 	private boolean isTime() {
-		return this.clock.getAsLong() - this.lastGiven >= PAUSE_NANOS;
+		return this.clock.getAsLong() - this.lastGiven >= this.pause;
 	}
 
 	private void give() {
@@ -107,8 +120,9 @@ final class BatchingWire extends ScriptWire {
 			return;
 		}
 		List<ScriptCommand> batch = new ArrayList<>(1);
+		long now = this.clock.getAsLong();
 		for (ScriptCall<?> call = this.waiting.poll(); call != null; call = this.waiting.poll()) {
-			ScriptCommand command = new ScriptCommand(call, this);
+			ScriptCommand command = new ScriptCommand(call, this, now);
 			if (call.send(() -> command) != null) {
 				batch.add(command);
 			}
@@ -116,7 +130,7 @@ final class BatchingWire extends ScriptWire {
 		if (batch.isEmpty()) {
 			return;
 		}
-		this.lastGiven = this.clock.getAsLong();
+		this.lastGiven = now;
 		this.unanswered.addAndGet(batch.size());
 		this.unwritten.addAndGet(batch.size());
 		try {
@@ -147,6 +161,9 @@ final class BatchingWire extends ScriptWire {
 	private void over(ScriptCommand command, @Nullable List<@Nullable Object> reply, @Nullable Throwable error) {
 		command.done();
 		try {
+			if (error == null) {
+				learn(this.clock.getAsLong() - command.givenAt());
+			}
 			answered(command.call(), reply, error);
 		}
 		finally {
@@ -156,6 +173,11 @@ final class BatchingWire extends ScriptWire {
 				give();
 			}
 		}
+	}
+
+	private void learn(long took) {
+		long share = Math.max(SHORTEST_PAUSE, Math.min(LONGEST_PAUSE, took / SHARE));
+		this.pause += (share - this.pause) / AVERAGED;
 	}
 
 }

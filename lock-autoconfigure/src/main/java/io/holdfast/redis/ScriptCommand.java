@@ -22,18 +22,26 @@ final class ScriptCommand extends AsyncCommand<byte[], byte[], List<@Nullable Ob
 
 	private final BatchingWire wire;
 
+	private final long givenAt;
+
 	/** 1 until the driver has written it or will not do so any more. */
 	private volatile int unwritten = 1;
 
-	ScriptCommand(ScriptCall<?> call, BatchingWire wire) {
+	ScriptCommand(ScriptCall<?> call, BatchingWire wire, long givenAt) {
 		super(new Command<>(CommandType.EVALSHA, new ScriptReply(),
 				new ScriptArguments(call.script().digest(), call.keys(), call.args())));
 		this.call = call;
 		this.wire = wire;
+		this.givenAt = givenAt;
 	}
 
 	ScriptCall<?> call() {
 		return this.call;
+	}
+
+	/** When it was given to the driver, by the clock of its wire. */
+	long givenAt() {
+		return this.givenAt;
 	}
 
 	/** By the event loop, again for another connection. */

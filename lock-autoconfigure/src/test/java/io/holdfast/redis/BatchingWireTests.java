@@ -65,7 +65,7 @@ class BatchingWireTests {
 	@DisplayName("after a moment in which nothing left, the next one takes all along that wait")
 	void leaveWithTheNextAfterPause() {
 		send(FEW + 2);
-		this.clock.addAndGet(BatchingWire.PAUSE_NANOS - 1);
+		this.clock.addAndGet(BatchingWire.SHORTEST_PAUSE - 1);
 		send();
 		assertThat(this.driver.given()).isEqualTo(FEW);
 		this.clock.incrementAndGet();
@@ -78,14 +78,42 @@ class BatchingWireTests {
 	@DisplayName("with many unanswered, answers that follow each other at once do not split those that wait")
 	void answersInARow() {
 		send(FEW);
-		this.clock.addAndGet(BatchingWire.PAUSE_NANOS);
+		this.clock.addAndGet(BatchingWire.SHORTEST_PAUSE);
 		send(1);
 		send(10);
 		this.driver.answer();
 		assertThat(this.driver.given()).isEqualTo(FEW);
-		this.clock.addAndGet(BatchingWire.PAUSE_NANOS);
+		this.clock.addAndGet(BatchingWire.SHORTEST_PAUSE);
 		this.driver.answer();
 		assertThat(this.driver.given()).isEqualTo(FEW - 1 + 10);
+	}
+
+	@Test
+	@DisplayName("commands wait for a share of the time that an answer takes, not for longer than a millisecond")
+	void longerPause() {
+		for (int i = 0; i < 500; i++) {
+			send();
+			this.clock.addAndGet(2_000_000);
+			this.driver.answer();
+		}
+		assertPause(450_000, 500_000);
+		for (int i = 0; i < 500; i++) {
+			send();
+			this.clock.addAndGet(100_000_000);
+			this.driver.answer();
+		}
+		assertPause(950_000, 1_000_000);
+	}
+
+	private void assertPause(long least, long most) {
+		send(FEW);
+		this.clock.addAndGet(least);
+		send();
+		assertThat(this.driver.given()).isEqualTo(FEW);
+		this.clock.addAndGet(most - least);
+		send();
+		assertThat(this.driver.given()).isEqualTo(FEW + 2);
+		this.driver.answerAll();
 	}
 
 	@ParameterizedTest

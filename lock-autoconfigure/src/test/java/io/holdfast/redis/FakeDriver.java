@@ -1,11 +1,12 @@
 package io.holdfast.redis;
 
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.CopyOnWriteArrayList;
+
 import java.util.function.Consumer;
 
 import io.lettuce.core.protocol.RedisCommand;
@@ -26,7 +27,7 @@ class FakeDriver implements Consumer<Collection<? extends RedisCommand<byte[], b
 	private final Queue<ScriptCommand> written = new ConcurrentLinkedQueue<>();
 
 	/** The numbers of what was written. */
-	final List<Integer> order = new CopyOnWriteArrayList<>();
+	final List<Integer> order = new ArrayList<>();
 
 	volatile int flushes;
 
