@@ -1,7 +1,6 @@
 package io.holdfast.redis;
 
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -9,9 +8,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import java.util.stream.Stream;
 
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
-import io.lettuce.core.protocol.RedisCommand;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -45,7 +44,7 @@ final class BatchingWire extends ScriptWire {
 	/** How many answers the time that one takes is averaged over, more or less. */
 	private static final int AVERAGED = 16;
 
-	private final Consumer<Collection<? extends RedisCommand<byte[], byte[], ?>>> driver;
+	private final Driver driver;
 
 	private final LongSupplier clock;
 
@@ -53,6 +52,11 @@ final class BatchingWire extends ScriptWire {
 
 	/** Whoever makes it more than 0 gives the driver what waits, also for the others. */
 	private final AtomicInteger givers = new AtomicInteger();
+
+	private volatile @Nullable Thread giver;
+
+	/** What the giver is to do when it is none any more: its own only. */
+	private @Nullable List<Runnable> afterwards;
 
 	/** Given to the driver, and neither answered nor given up. */
 	private final AtomicInteger unanswered = new AtomicInteger();
@@ -70,8 +74,7 @@ final class BatchingWire extends ScriptWire {
 
 	private volatile boolean closed;
 
-	BatchingWire(RedisClusterAsyncCommands<byte[], byte[]> commands,
-			Consumer<Collection<? extends RedisCommand<byte[], byte[], ?>>> driver, LongSupplier clock) {
+	BatchingWire(RedisClusterAsyncCommands<byte[], byte[]> commands, Driver driver, LongSupplier clock) {
 		super(commands);
 		this.driver = driver;
 		this.clock = clock;
@@ -101,48 +104,72 @@ final class BatchingWire extends ScriptWire {
 		if (this.givers.getAndIncrement() > 0) {
 			return;
 		}
-		List<ScriptCommand> given = new ArrayList<>(1);
+		List<Runnable> later = List.of();
 		int seen = 1;
 		do {
-			giveAll(given);
+			this.giver = Thread.currentThread();
+			this.afterwards = null;
+			giveAll();
+			later = joined(later, this.afterwards);
+			this.giver = null;
 			seen = this.givers.addAndGet(-seen);
 		}
 		while (seen > 0);
-		// What depends on a call may take its time, and send others.
-		for (ScriptCommand command : given) {
-			command.whenComplete((reply, error) -> over(command, reply, error));
-		}
+		later.forEach(Runnable::run);
 	}
 
-	private void giveAll(List<ScriptCommand> given) {
+	private static List<Runnable> joined(List<Runnable> some, @Nullable List<Runnable> others) {
+		return (others != null) ? Stream.concat(some.stream(), others.stream()).toList() : some;
+	}
+
+	private void giveAll() {
 		if (this.unwritten.get() > 0 && Thread.currentThread() == this.eventLoop) {
 			// They are unanswered, so there will be another occasion.
 			return;
 		}
-		List<ScriptCommand> batch = new ArrayList<>(1);
 		long now = this.clock.getAsLong();
-		for (ScriptCall<?> call = this.waiting.poll(); call != null; call = this.waiting.poll()) {
-			ScriptCommand command = new ScriptCommand(call, this, now);
-			if (call.send(() -> command) != null) {
-				batch.add(command);
-			}
-		}
-		if (batch.isEmpty()) {
+		ScriptCommand first = next(now);
+		if (first == null) {
 			return;
 		}
 		this.lastGiven = now;
-		this.unanswered.addAndGet(batch.size());
-		this.unwritten.addAndGet(batch.size());
+		ScriptCommand second = next(now);
+		if (second == null) {
+			give(1, () -> this.driver.give(first), first::completeExceptionally);
+			return;
+		}
+		List<ScriptCommand> batch = new ArrayList<>();
+		batch.add(first);
+		for (ScriptCommand command = second; command != null; command = next(now)) {
+			batch.add(command);
+		}
+		give(batch.size(), () -> this.driver.give(batch),
+				(error) -> batch.forEach((command) -> command.completeExceptionally(error)));
+	}
+
+	private void give(int count, Runnable driver, Consumer<RuntimeException> failure) {
+		this.unanswered.addAndGet(count);
+		this.unwritten.addAndGet(count);
 		try {
 			if (this.closed) {
 				throw RedisFailures.closed();
 			}
-			this.driver.accept(batch);
+			driver.run();
 		}
 		catch (RuntimeException ex) {
-			batch.forEach((command) -> command.completeExceptionally(ex));
+			failure.accept(ex);
 		}
-		given.addAll(batch);
+	}
+
+	/** The command of the first call that waits and was not given up. */
+	private @Nullable ScriptCommand next(long now) {
+		for (ScriptCall<?> call = this.waiting.poll(); call != null; call = this.waiting.poll()) {
+			ScriptCommand command = new ScriptCommand(call, this, now);
+			if (call.send(command)) {
+				return command;
+			}
+		}
+		return null;
 	}
 
 	/** A command is on its connection, or will be before any other. */
@@ -158,8 +185,20 @@ final class BatchingWire extends ScriptWire {
 		this.unwritten.decrementAndGet();
 	}
 
-	private void over(ScriptCommand command, @Nullable List<@Nullable Object> reply, @Nullable Throwable error) {
-		command.done();
+	/** A command is answered, or will not be. */
+	void over(ScriptCommand command, @Nullable List<@Nullable Object> reply, @Nullable Throwable error) {
+		if (Thread.currentThread() != this.giver) {
+			ended(command, reply, error);
+			return;
+		}
+		// What depends on a call may take its time, or wait for others.
+		if (this.afterwards == null) {
+			this.afterwards = new ArrayList<>();
+		}
+		this.afterwards.add(() -> ended(command, reply, error));
+	}
+
+	private void ended(ScriptCommand command, @Nullable List<@Nullable Object> reply, @Nullable Throwable error) {
 		try {
 			if (error == null) {
 				learn(this.clock.getAsLong() - command.givenAt());
@@ -178,6 +217,16 @@ final class BatchingWire extends ScriptWire {
 	private void learn(long took) {
 		long share = Math.max(SHORTEST_PAUSE, Math.min(LONGEST_PAUSE, took / SHARE));
 		this.pause += (share - this.pause) / AVERAGED;
+	}
+
+	/** Lettuce's connection: takes commands without waiting for anything. */
+	interface Driver {
+
+		void give(ScriptCommand command);
+
+		/** Send them in one flush. */
+		void give(List<ScriptCommand> commands);
+
 	}
 
 }

@@ -31,7 +31,23 @@ class ScriptWire {
 	static ScriptWire of(RedisClusterAsyncCommands<byte[], byte[]> commands) {
 		return (commands instanceof AbstractRedisAsyncCommands<byte[], byte[]> opened
 				&& opened.getConnection() instanceof StatefulRedisConnection<byte[], byte[]> connection)
-						? new BatchingWire(commands, connection::dispatch, System::nanoTime) : new ScriptWire(commands);
+						? new BatchingWire(commands, driver(connection), System::nanoTime) : new ScriptWire(commands);
+	}
+
+	private static BatchingWire.Driver driver(StatefulRedisConnection<byte[], byte[]> connection) {
+		return new BatchingWire.Driver() {
+
+			@Override
+			public void give(ScriptCommand command) {
+				connection.dispatch(command);
+			}
+
+			@Override
+			public void give(List<ScriptCommand> commands) {
+				connection.dispatch(commands);
+			}
+
+		};
 	}
 
 	/**

@@ -1,5 +1,6 @@
 package io.holdfast.redis;
 
+import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -17,7 +18,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.mockito.Mockito.mock;
 
 /**
  * When commands leave, together with which, and in which order.
@@ -37,7 +37,12 @@ class BatchingWireTests {
 	@BeforeEach
 	@SuppressWarnings("unchecked")
 	void open() {
-		this.wire = new BatchingWire(mock(RedisClusterAsyncCommands.class), this.driver, this.clock::get);
+		RedisClusterAsyncCommands<byte[], byte[]> unused = (RedisClusterAsyncCommands<byte[], byte[]>) Proxy
+			.newProxyInstance(getClass().getClassLoader(), new Class<?>[] { RedisClusterAsyncCommands.class },
+					(proxy, method, args) -> {
+						throw new UnsupportedOperationException(method.getName());
+					});
+		this.wire = new BatchingWire(unused, this.driver, this.clock::get);
 	}
 
 	@Test
@@ -153,6 +158,39 @@ class BatchingWireTests {
 	}
 
 	@Test
+	@DisplayName("what is done about a refused command may send another and wait for it")
+	void sentByRefusal() {
+		this.driver.refusal = new RedisException("the queue is full");
+		List<Object> seen = new ArrayList<>();
+		ScriptCall<Object> refused = call(++this.calls);
+		refused.whenComplete((reply, error) -> {
+			this.driver.refusal = null;
+			ScriptCall<Object> next = send();
+			this.driver.answerAll();
+			seen.add(next.getNow("not answered"));
+		});
+		this.wire.send(refused);
+		assertThat(seen).containsExactly((long) this.calls);
+	}
+
+	@Test
+	@DisplayName("the driver stops its time-out when a command is over, or at once if it is")
+	void driverLearnsOfEnd() {
+		ScriptCall<Object> call = call(7);
+		ScriptCommand command = new ScriptCommand(call, this.wire, 0);
+		List<Object> ends = new ArrayList<>();
+		command.onComplete((reply, error) -> ends.add(reply));
+		command.onComplete((List<Object> reply) -> ends.add("only if answered"));
+		command.completeExceptionally(new RedisException("away"));
+		assertThat(ends).containsExactly((Object) null);
+		assertThat(command.completeExceptionally(new RedisException("again"))).isFalse();
+		command.cancel();
+		assertThat(command.isCancelled()).isFalse();
+		command.onComplete((reply, error) -> ends.add(error.getMessage()));
+		assertThat(ends).containsExactly(null, "away");
+	}
+
+	@Test
 	@DisplayName("the end fails what waits and what comes")
 	void closed() {
 		send(FEW);
@@ -211,7 +249,7 @@ class BatchingWireTests {
 	@DisplayName("many threads at once: each call is answered, each thread's in their order, none twice")
 	void manyThreads() throws Exception {
 		int threads = 8;
-		int each = 5_000;
+		int each = 2_000;
 		CountDownLatch sent = new CountDownLatch(threads);
 		List<ScriptCall<Object>> all = Collections.synchronizedList(new ArrayList<>());
 		BatchingWire wire = this.wire;
@@ -285,7 +323,7 @@ class BatchingWireTests {
 
 		FAILED((driver) -> driver.next().completeExceptionally(new RedisException("away"))),
 
-		CANCELLED((driver) -> driver.next().cancel(true)),
+		CANCELLED((driver) -> driver.next().cancel()),
 
 		GIVEN_UP((driver) -> driver.next().call().cancel(true));
 

@@ -2,14 +2,10 @@ package io.holdfast.redis;
 
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
-import java.util.function.Consumer;
-
-import io.lettuce.core.protocol.RedisCommand;
 import io.netty.buffer.Unpooled;
 import org.jspecify.annotations.Nullable;
 
@@ -18,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * the test's thread, writes at once what is given there, and later what others give. Each
  * command's last argument is its number, which is also the answer.
  */
-class FakeDriver implements Consumer<Collection<? extends RedisCommand<byte[], byte[], ?>>> {
+class FakeDriver implements BatchingWire.Driver {
 
 	private final Thread eventLoop = Thread.currentThread();
 
@@ -35,18 +31,23 @@ class FakeDriver implements Consumer<Collection<? extends RedisCommand<byte[], b
 	volatile @Nullable RuntimeException refusal;
 
 	@Override
-	public void accept(Collection<? extends RedisCommand<byte[], byte[], ?>> commands) {
+	public void give(ScriptCommand command) {
+		give(List.of(command));
+	}
+
+	@Override
+	public void give(List<ScriptCommand> commands) {
 		if (this.refusal != null) {
 			throw this.refusal;
 		}
 		// Only one thread at a time gives.
 		this.flushes = this.flushes + 1;
-		for (RedisCommand<byte[], byte[], ?> command : commands) {
+		for (ScriptCommand command : commands) {
 			if (Thread.currentThread() == this.eventLoop) {
-				write((ScriptCommand) command);
+				write(command);
 			}
 			else {
-				this.tasks.add((ScriptCommand) command);
+				this.tasks.add(command);
 			}
 		}
 	}
