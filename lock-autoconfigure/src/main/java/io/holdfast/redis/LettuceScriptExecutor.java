@@ -1,18 +1,13 @@
 package io.holdfast.redis;
 
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
-import io.lettuce.core.AbstractRedisAsyncCommands;
-import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
-import io.lettuce.core.protocol.CommandType;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.data.redis.connection.RedisConnection;
@@ -28,10 +23,10 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
  * again by itself, unless the connection is closed by its factory.
  *
  * <p>
- * A reply is completed on the driver's event loop. What is sent from there may overtake
- * what another thread gave to the driver just before; that is no trouble, since a command
- * that was given up is dropped by the driver, and the loop does nothing for a token
- * before the command that brought the token in was answered.
+ * A reply is completed on the driver's event loop. In a cluster, what is sent from there
+ * may overtake what another thread gave to the driver just before; that is no trouble,
+ * since a command that was given up is dropped by the driver, and the loop does nothing
+ * for a token before the command that brought the token in was answered.
  *
  * <p>
  * Nothing is ever completed under the lock: what depends on a call may take locks of its
@@ -48,14 +43,15 @@ final class LettuceScriptExecutor implements ScriptExecutor {
 
 	private final Queue<ScriptCall<?>> backlog = new ArrayDeque<>();
 
-	private @Nullable RedisClusterAsyncCommands<byte[], byte[]> commands;
+	/** Calls go there at once, without the lock. */
+	private volatile @Nullable ScriptWire wire;
 
 	/** Signalled when an attempt to connect has ended. */
 	private final Condition settled = this.lock.newCondition();
 
 	private boolean connecting;
 
-	private boolean closed;
+	private volatile boolean closed;
 
 	LettuceScriptExecutor(RedisConnectionFactory factory) {
 		this.factory = factory;
@@ -70,7 +66,7 @@ final class LettuceScriptExecutor implements ScriptExecutor {
 	public void prepare() {
 		enter();
 		try {
-			if (!this.closed && this.commands == null) {
+			if (!this.closed && this.wire == null) {
 				connect();
 			}
 		}
@@ -81,36 +77,35 @@ final class LettuceScriptExecutor implements ScriptExecutor {
 
 	@Override
 	public void execute(ScriptCall<?> call) {
-		RedisClusterAsyncCommands<byte[], byte[]> open;
-		CompletableFuture<List<@Nullable Object>> sent = null;
-		boolean refused;
-		enter();
-		try {
-			open = this.commands;
-			refused = this.closed;
-			if (!refused && open != null && !isClosed(open)) {
-				sent = send(open, call);
+		ScriptWire open = this.wire;
+		boolean refused = false;
+		if (open == null || open.isClosed()) {
+			enter();
+			try {
+				open = this.wire;
+				refused = this.closed;
+				if (!refused && (open == null || open.isClosed())) {
+					open = null;
+					this.wire = null;
+					this.backlog.add(call);
+					connect();
+				}
 			}
-			else if (!refused) {
-				this.commands = null;
-				this.backlog.add(call);
-				connect();
+			finally {
+				this.lock.unlock();
 			}
-		}
-		finally {
-			this.lock.unlock();
 		}
 		if (refused) {
 			call.fail(RedisFailures.closed());
 		}
-		else if (open != null && sent != null) {
-			onReply(open, sent, call);
+		else if (open != null) {
+			open.send(call);
 		}
 	}
 
 	/**
-	 * Held for an instant only, while commands are given to the driver: no reason for an
-	 * event loop not to come here. HoldfastBlockHoundIntegration knows it by its name.
+	 * Held for an instant only: no reason for an event loop not to come here.
+	 * HoldfastBlockHoundIntegration knows it by its name.
 	 */
 	private void enter() {
 		this.lock.lock();
@@ -127,38 +122,36 @@ final class LettuceScriptExecutor implements ScriptExecutor {
 	}
 
 	private void serveBacklog() {
-		RedisClusterAsyncCommands<byte[], byte[]> open = null;
+		ScriptWire open = null;
 		Throwable trouble = RedisFailures.closed();
 		try {
-			open = open();
+			open = ScriptWire.of(open());
 		}
 		catch (RuntimeException | LinkageError ex) {
 			trouble = ex;
 		}
-		List<Runnable> afterwards = new ArrayList<>();
-		enter();
-		try {
-			this.connecting = false;
-			this.settled.signalAll();
-			this.commands = open;
-			Throwable reason = trouble;
-			for (ScriptCall<?> call : this.backlog) {
-				if (open == null || this.closed) {
-					afterwards.add(() -> call.fail(reason));
-					continue;
-				}
-				RedisClusterAsyncCommands<byte[], byte[]> commands = open;
-				CompletableFuture<List<@Nullable Object>> sent = send(commands, call);
-				if (sent != null) {
-					afterwards.add(() -> onReply(commands, sent, call));
+		boolean more;
+		do {
+			List<ScriptCall<?>> next;
+			enter();
+			try {
+				next = List.copyOf(this.backlog);
+				this.backlog.clear();
+				more = open != null && !this.closed && !next.isEmpty();
+				if (!more) {
+					this.connecting = false;
+					this.settled.signalAll();
+					this.wire = this.closed ? null : open;
 				}
 			}
-			this.backlog.clear();
+			finally {
+				this.lock.unlock();
+			}
+			Throwable reason = trouble;
+			// Whatever comes meanwhile waits behind these.
+			next.forEach((open != null && more) ? open::send : (call) -> call.fail(reason));
 		}
-		finally {
-			this.lock.unlock();
-		}
-		afterwards.forEach(Runnable::run);
+		while (more);
 	}
 
 	/**
@@ -175,60 +168,6 @@ final class LettuceScriptExecutor implements ScriptExecutor {
 		finally {
 			// Leaves the shared connection open.
 			connection.close();
-		}
-	}
-
-	/**
-	 * Whether the factory was stopped or reset. A connection that is merely down is not
-	 * closed: Lettuce opens it again and sends what was given to it meanwhile.
-	 */
-	private static boolean isClosed(RedisClusterAsyncCommands<byte[], byte[]> commands) {
-		return commands instanceof AbstractRedisAsyncCommands<byte[], byte[]> opened
-				&& opened.getConnection() instanceof RedisChannelHandler<?, ?> handler && handler.isClosed();
-	}
-
-	private static @Nullable CompletableFuture<List<@Nullable Object>> send(
-			RedisClusterAsyncCommands<byte[], byte[]> commands, ScriptCall<?> call) {
-		return call.send(() -> dispatch(commands, CommandType.EVALSHA, call.script().digest(), call));
-	}
-
-	private static CompletableFuture<List<@Nullable Object>> dispatch(
-			RedisClusterAsyncCommands<byte[], byte[]> commands, CommandType type, byte[] script, ScriptCall<?> call) {
-		return commands.dispatch(type, new ScriptReply(), new ScriptArguments(script, call.keys(), call.args()))
-			.toCompletableFuture();
-	}
-
-	/** Not under the lock, as the reply may be there. */
-	private static void onReply(RedisClusterAsyncCommands<byte[], byte[]> commands,
-			CompletableFuture<List<@Nullable Object>> sent, ScriptCall<?> call) {
-		sent.whenComplete((reply, error) -> {
-			if (error == null) {
-				call.succeed(reply);
-			}
-			else if (RedisFailures.isUnknownScript(error)) {
-				sendText(commands, call);
-			}
-			else {
-				call.fail(error);
-			}
-		});
-	}
-
-	/**
-	 * Send a call that Redis did not execute because it does not know the script.
-	 */
-	private static void sendText(RedisClusterAsyncCommands<byte[], byte[]> commands, ScriptCall<?> call) {
-		CompletableFuture<List<@Nullable Object>> sent = call
-			.send(() -> dispatch(commands, CommandType.EVAL, call.script().text(), call));
-		if (sent != null) {
-			sent.whenComplete((reply, error) -> {
-				if (error == null) {
-					call.succeed(reply);
-				}
-				else {
-					call.fail(error);
-				}
-			});
 		}
 	}
 
@@ -253,11 +192,13 @@ final class LettuceScriptExecutor implements ScriptExecutor {
 	 */
 	@Override
 	public void close() {
+		ScriptWire open;
 		List<ScriptCall<?>> waiting;
 		enter();
 		try {
 			this.closed = true;
-			this.commands = null;
+			open = this.wire;
+			this.wire = null;
 			waiting = List.copyOf(this.backlog);
 			this.backlog.clear();
 			awaitSettled();
@@ -266,6 +207,9 @@ final class LettuceScriptExecutor implements ScriptExecutor {
 			this.lock.unlock();
 		}
 		waiting.forEach((call) -> call.fail(RedisFailures.closed()));
+		if (open != null) {
+			open.close();
+		}
 	}
 
 }

@@ -5,6 +5,7 @@ import java.util.Arrays;
 
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.protocol.CommandType;
 import io.netty.buffer.ByteBuf;
 import org.jspecify.annotations.Nullable;
 
@@ -46,12 +47,31 @@ final class ScriptArguments extends CommandArgs<byte[], byte[]> {
 
 	@Override
 	public void encode(ByteBuf buffer) {
-		write(buffer, this.script);
-		write(buffer, Arguments.number(this.keys.length));
-		for (byte[] key : this.keys) {
+		writeArguments(buffer, this.script, this.keys, this.args);
+	}
+
+	/**
+	 * Write all of EVALSHA.
+	 * @param buffer where to
+	 * @param digest the script's
+	 * @param keys its KEYS
+	 * @param args its ARGV
+	 */
+	static void writeCommand(ByteBuf buffer, byte[] digest, byte[][] keys, byte[][] args) {
+		buffer.writeByte('*');
+		writeDigits(buffer, 3 + keys.length + args.length);
+		endLine(buffer);
+		write(buffer, CommandType.EVALSHA.getBytes());
+		writeArguments(buffer, digest, keys, args);
+	}
+
+	private static void writeArguments(ByteBuf buffer, byte[] script, byte[][] keys, byte[][] args) {
+		write(buffer, script);
+		write(buffer, Arguments.number(keys.length));
+		for (byte[] key : keys) {
 			write(buffer, key);
 		}
-		for (byte[] arg : this.args) {
+		for (byte[] arg : args) {
 			write(buffer, arg);
 		}
 	}

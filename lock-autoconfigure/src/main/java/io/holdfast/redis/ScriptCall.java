@@ -2,7 +2,6 @@ package io.holdfast.redis;
 
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Future;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
@@ -30,7 +29,7 @@ final class ScriptCall<T> extends CompletableFuture<T> {
 
 	private boolean givenUp;
 
-	private @Nullable Future<?> command;
+	private @Nullable Command command;
 
 	/**
 	 * Create a call that is yet to be sent.
@@ -74,15 +73,32 @@ final class ScriptCall<T> extends CompletableFuture<T> {
 			if (this.givenUp) {
 				return null;
 			}
-			CompletableFuture<R> sent;
-			try {
-				sent = sender.get();
-			}
-			catch (RuntimeException ex) {
-				sent = CompletableFuture.failedFuture(ex);
-			}
-			this.command = sent;
+			CompletableFuture<R> sent = sent(sender);
+			this.command = () -> sent.cancel(true);
 			return sent;
+		}
+	}
+
+	private static <R> CompletableFuture<R> sent(Supplier<CompletableFuture<R>> sender) {
+		try {
+			return sender.get();
+		}
+		catch (RuntimeException ex) {
+			return CompletableFuture.failedFuture(ex);
+		}
+	}
+
+	/**
+	 * Take a command that is to be sent, unless this call was given up.
+	 * @param command the command, which is not sent before
+	 * @return whether it is to be sent
+	 */
+	boolean send(Command command) {
+		synchronized (this.monitor) {
+			if (!this.givenUp) {
+				this.command = command;
+			}
+			return !this.givenUp;
 		}
 	}
 
@@ -110,16 +126,24 @@ final class ScriptCall<T> extends CompletableFuture<T> {
 
 	@Override
 	public boolean cancel(boolean mayInterruptIfRunning) {
-		Future<?> sent;
+		Command sent;
 		synchronized (this.monitor) {
 			this.givenUp = true;
 			sent = this.command;
 		}
 		// The driver comes first: what depends on this future may send the next command.
 		if (sent != null) {
-			sent.cancel(true);
+			sent.cancel();
 		}
 		return super.cancel(mayInterruptIfRunning);
+	}
+
+	/** What the driver has of a call. */
+	interface Command {
+
+		/** Not to be sent any more, nor answered. */
+		void cancel();
+
 	}
 
 }

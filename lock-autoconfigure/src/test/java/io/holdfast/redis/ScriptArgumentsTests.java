@@ -38,6 +38,14 @@ class ScriptArgumentsTests {
 	}
 
 	@Test
+	@DisplayName("a command that is written without the driver's own is the same as the driver's")
+	void sameCommand() {
+		ByteBuf buffer = Unpooled.buffer();
+		ScriptArguments.writeCommand(buffer, Script.ACQUIRE.digest(), this.keys, this.args);
+		assertThat(buffer.toString(StandardCharsets.UTF_8)).isEqualTo(sent(this.arguments));
+	}
+
+	@Test
 	@DisplayName("logs and traces have the keys and no token")
 	void doesNotShowTokens() {
 		assertThat(this.arguments).asString().isEqualTo("lock:ä second").isEqualTo(this.arguments.toCommandString());

@@ -1,0 +1,232 @@
+package io.holdfast.redis;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import java.util.stream.Stream;
+
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Sends commands that meet in one flush: a system call and a wake-up of Redis for each of
+ * them would cost more than the command itself. A command leaves at once while few are
+ * unanswered, or when nothing has left for a moment. Otherwise it leaves with the next
+ * one for which that holds, or with the next answer. On one connection answers come in
+ * order, so whoever waits for an answer that does not come would wait as long had it
+ * left.
+ *
+ * <p>
+ * Commands reach Redis in the order in which they were given. The driver's event loop
+ * writes at once what is given to it there, but queues what is given by other threads; so
+ * nothing is given to it there while something is in that queue.
+ */
+final class BatchingWire extends ScriptWire {
+
+	/** Up to so many unanswered, each command leaves at once. */
+	static final int FEW = 8;
+
+	/**
+	 * How long commands wait for others at most, but for the share of an answer's time.
+	 */
+	static final long SHORTEST_PAUSE = TimeUnit.MICROSECONDS.toNanos(50);
+
+	static final long LONGEST_PAUSE = TimeUnit.MILLISECONDS.toNanos(1);
+
+	/** They wait for a quarter of the time that an answer takes at most. */
+	static final int SHARE = 4;
+
+	/** How many answers the time that one takes is averaged over, more or less. */
+	private static final int AVERAGED = 16;
+
+	private final Driver driver;
+
+	private final LongSupplier clock;
+
+	private final Queue<ScriptCall<?>> waiting = new ConcurrentLinkedQueue<>();
+
+	/** Whoever makes it more than 0 gives the driver what waits, also for the others. */
+	private final AtomicInteger givers = new AtomicInteger();
+
+	private volatile @Nullable Thread giver;
+
+	/** What the giver is to do when it is none any more: its own only. */
+	private @Nullable List<Runnable> afterwards;
+
+	/** Given to the driver, and neither answered nor given up. */
+	private final AtomicInteger unanswered = new AtomicInteger();
+
+	/** Of these, those that the driver has not written to the connection yet. */
+	private final AtomicInteger unwritten = new AtomicInteger();
+
+	private volatile long lastGiven;
+
+	/** Threads may undo each other's changes of it: it is only an estimate. */
+	private volatile long pause = SHORTEST_PAUSE;
+
+	/** Where the driver writes. */
+	private volatile @Nullable Thread eventLoop;
+
+	private volatile boolean closed;
+
+	BatchingWire(RedisClusterAsyncCommands<byte[], byte[]> commands, Driver driver, LongSupplier clock) {
+		super(commands);
+		this.driver = driver;
+		this.clock = clock;
+		this.lastGiven = clock.getAsLong();
+	}
+
+	@Override
+	void send(ScriptCall<?> call) {
+		this.waiting.add(call);
+		// After it was added: else the last answer might not see it.
+		if (this.unanswered.get() < FEW || isTime() || this.closed) {
+			give();
+		}
+	}
+
+	@Override
+	void close() {
+		this.closed = true;
+		give();
+	}
+
+	private boolean isTime() {
+		return this.clock.getAsLong() - this.lastGiven >= this.pause;
+	}
+
+	private void give() {
+		if (this.givers.getAndIncrement() > 0) {
+			return;
+		}
+		List<Runnable> later = List.of();
+		int seen = 1;
+		do {
+			this.giver = Thread.currentThread();
+			this.afterwards = null;
+			giveAll();
+			later = joined(later, this.afterwards);
+			this.giver = null;
+			seen = this.givers.addAndGet(-seen);
+		}
+		while (seen > 0);
+		later.forEach(Runnable::run);
+	}
+
+	private static List<Runnable> joined(List<Runnable> some, @Nullable List<Runnable> others) {
+		return (others != null) ? Stream.concat(some.stream(), others.stream()).toList() : some;
+	}
+
+	private void giveAll() {
+		if (this.unwritten.get() > 0 && Thread.currentThread() == this.eventLoop) {
+			// They are unanswered, so there will be another occasion.
+			return;
+		}
+		long now = this.clock.getAsLong();
+		ScriptCommand first = next(now);
+		if (first == null) {
+			return;
+		}
+		this.lastGiven = now;
+		ScriptCommand second = next(now);
+		if (second == null) {
+			give(1, () -> this.driver.give(first), first::completeExceptionally);
+			return;
+		}
+		List<ScriptCommand> batch = new ArrayList<>();
+		batch.add(first);
+		for (ScriptCommand command = second; command != null; command = next(now)) {
+			batch.add(command);
+		}
+		give(batch.size(), () -> this.driver.give(batch),
+				(error) -> batch.forEach((command) -> command.completeExceptionally(error)));
+	}
+
+	private void give(int count, Runnable driver, Consumer<RuntimeException> failure) {
+		this.unanswered.addAndGet(count);
+		this.unwritten.addAndGet(count);
+		try {
+			if (this.closed) {
+				throw RedisFailures.closed();
+			}
+			driver.run();
+		}
+		catch (RuntimeException ex) {
+			failure.accept(ex);
+		}
+	}
+
+	/** The command of the first call that waits and was not given up. */
+	private @Nullable ScriptCommand next(long now) {
+		for (ScriptCall<?> call = this.waiting.poll(); call != null; call = this.waiting.poll()) {
+			ScriptCommand command = new ScriptCommand(call, this, now);
+			if (call.send(command)) {
+				return command;
+			}
+		}
+		return null;
+	}
+
+	/** A command is on its connection, or will be before any other. */
+	void written(Thread writer) {
+		if (this.eventLoop != writer) {
+			this.eventLoop = writer;
+		}
+		this.unwritten.decrementAndGet();
+	}
+
+	/** A command will not be written. */
+	void dropped() {
+		this.unwritten.decrementAndGet();
+	}
+
+	/** A command is answered, or will not be. */
+	void over(ScriptCommand command, @Nullable List<@Nullable Object> reply, @Nullable Throwable error) {
+		if (Thread.currentThread() != this.giver) {
+			ended(command, reply, error);
+			return;
+		}
+		// What depends on a call may take its time, or wait for others.
+		if (this.afterwards == null) {
+			this.afterwards = new ArrayList<>();
+		}
+		this.afterwards.add(() -> ended(command, reply, error));
+	}
+
+	private void ended(ScriptCommand command, @Nullable List<@Nullable Object> reply, @Nullable Throwable error) {
+		try {
+			if (error == null) {
+				learn(this.clock.getAsLong() - command.givenAt());
+			}
+			answered(command.call(), reply, error);
+		}
+		finally {
+			// After what the answer leads to, which may be commands to send as well.
+			int left = this.unanswered.decrementAndGet();
+			if (!this.waiting.isEmpty() && (left < FEW || isTime())) {
+				give();
+			}
+		}
+	}
+
+	private void learn(long took) {
+		long share = Math.max(SHORTEST_PAUSE, Math.min(LONGEST_PAUSE, took / SHARE));
+		this.pause += (share - this.pause) / AVERAGED;
+	}
+
+	/** Lettuce's connection: takes commands without waiting for anything. */
+	interface Driver {
+
+		void give(ScriptCommand command);
+
+		/** Send them in one flush. */
+		void give(List<ScriptCommand> commands);
+
+	}
+
+}

@@ -1,0 +1,179 @@
+package io.holdfast.redis;
+
+import java.util.List;
+import java.util.concurrent.CancellationException;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.output.CommandOutput;
+import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.protocol.CommandType;
+import io.lettuce.core.protocol.CompleteableCommand;
+import io.lettuce.core.protocol.ProtocolKeyword;
+import io.lettuce.core.protocol.RedisCommand;
+import io.netty.buffer.ByteBuf;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The command of a call that is sent by a {@link BatchingWire}, which it tells when the
+ * driver has it no more on its way to the connection, and what it came to. One object,
+ * where the driver's own would be a command, its arguments, a future and what hangs on
+ * it.
+ */
+final class ScriptCommand implements RedisCommand<byte[], byte[], List<@Nullable Object>>,
+		CompleteableCommand<List<@Nullable Object>>, ScriptCall.Command {
+
+	private final ScriptCall<?> call;
+
+	private final BatchingWire wire;
+
+	private final long givenAt;
+
+	private CommandOutput<byte[], byte[], List<@Nullable Object>> output = new ScriptReply();
+
+	/** What the driver wants to do at its end: a time-out to stop. */
+	private @Nullable BiConsumer<? super List<@Nullable Object>, Throwable> action;
+
+	private boolean written;
+
+	private volatile boolean done;
+
+	private @Nullable List<@Nullable Object> reply;
+
+	private @Nullable Throwable error;
+
+	ScriptCommand(ScriptCall<?> call, BatchingWire wire, long givenAt) {
+		this.call = call;
+		this.wire = wire;
+		this.givenAt = givenAt;
+	}
+
+	ScriptCall<?> call() {
+		return this.call;
+	}
+
+	/** When it was given to the driver, by the clock of its wire. */
+	long givenAt() {
+		return this.givenAt;
+	}
+
+	/** By the event loop, again for another connection. */
+	@Override
+	public void encode(ByteBuf buffer) {
+		ScriptArguments.writeCommand(buffer, this.call.script().digest(), this.call.keys(), this.call.args());
+		if (isFirst()) {
+			this.wire.written(Thread.currentThread());
+		}
+	}
+
+	/** Whether nobody has told yet that it is written, or will not be. */
+	private synchronized boolean isFirst() {
+		boolean first = !this.written;
+		this.written = true;
+		return first;
+	}
+
+	@Override
+	public void complete() {
+		if (this.output.hasError()) {
+			end(null, new RedisCommandExecutionException(this.output.getError()));
+		}
+		else {
+			end(this.output.get(), null);
+		}
+	}
+
+	@Override
+	public boolean completeExceptionally(Throwable error) {
+		return end(null, error);
+	}
+
+	@Override
+	public void cancel() {
+		end(null, new CancellationException());
+	}
+
+	private boolean end(@Nullable List<@Nullable Object> reply, @Nullable Throwable error) {
+		BiConsumer<? super List<@Nullable Object>, Throwable> action;
+		synchronized (this) {
+			if (this.done) {
+				return false;
+			}
+			this.reply = reply;
+			this.error = error;
+			this.done = true;
+			action = this.action;
+		}
+		if (isFirst()) {
+			// The driver writes nothing that is done.
+			this.wire.dropped();
+		}
+		if (action != null) {
+			action.accept(reply, error);
+		}
+		this.wire.over(this, reply, error);
+		return true;
+	}
+
+	@Override
+	public void onComplete(Consumer<? super List<@Nullable Object>> action) {
+		onComplete((reply, error) -> {
+			if (error == null) {
+				action.accept(reply);
+			}
+		});
+	}
+
+	@Override
+	public void onComplete(BiConsumer<? super List<@Nullable Object>, Throwable> action) {
+		synchronized (this) {
+			if (!this.done) {
+				BiConsumer<? super List<@Nullable Object>, Throwable> before = this.action;
+				this.action = (before == null) ? action : (reply, error) -> {
+					before.accept(reply, error);
+					action.accept(reply, error);
+				};
+				return;
+			}
+		}
+		action.accept(this.reply, this.error);
+	}
+
+	@Override
+	public boolean isDone() {
+		return this.done;
+	}
+
+	@Override
+	public boolean isCancelled() {
+		return this.done && this.error instanceof CancellationException;
+	}
+
+	@Override
+	public CommandOutput<byte[], byte[], List<@Nullable Object>> getOutput() {
+		return this.output;
+	}
+
+	@Override
+	public void setOutput(CommandOutput<byte[], byte[], List<@Nullable Object>> output) {
+		this.output = output;
+	}
+
+	/** For logs and traces. */
+	@Override
+	public CommandArgs<byte[], byte[]> getArgs() {
+		return new ScriptArguments(this.call.script().digest(), this.call.keys(), this.call.args());
+	}
+
+	@Override
+	public ProtocolKeyword getType() {
+		return CommandType.EVALSHA;
+	}
+
+	@Override
+	public String toString() {
+		return getType() + " " + getArgs();
+	}
+
+}
