@@ -147,7 +147,7 @@ final class BatchingWire extends ScriptWire {
 				(error) -> batch.forEach((command) -> command.completeExceptionally(error)));
 	}
 
-	private void give(int count, Runnable driver, Consumer<RuntimeException> failure) {
+	private void give(int count, Runnable driver, Consumer<Throwable> failure) {
 		this.unanswered.addAndGet(count);
 		this.unwritten.addAndGet(count);
 		try {
@@ -156,7 +156,8 @@ final class BatchingWire extends ScriptWire {
 			}
 			driver.run();
 		}
-		catch (RuntimeException ex) {
+		catch (RuntimeException | Error ex) {
+			// Whatever it is, the others have to be able to go on.
 			failure.accept(ex);
 		}
 	}

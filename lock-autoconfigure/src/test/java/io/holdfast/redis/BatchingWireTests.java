@@ -151,10 +151,20 @@ class BatchingWireTests {
 	@Test
 	@DisplayName("a driver that takes no command fails those that it was to take, and the next ones leave")
 	void driverRefuses() {
-		this.driver.refusal = new RedisException("the queue is full");
-		assertThat(send()).isCompletedExceptionally();
-		this.driver.refusal = null;
-		assertLeaveAlone(3);
+		for (Throwable refusal : List.of(new RedisException("the queue is full"), new NoClassDefFoundError("gone"))) {
+			this.driver.refusal = refusal;
+			assertThat(send()).isCompletedExceptionally();
+			this.driver.refusal = null;
+			assertLeaveAlone(3);
+			send(FEW);
+			List<ScriptCall<Object>> late = send(3);
+			this.driver.refusal = refusal;
+			this.driver.answer();
+			assertThat(late).allMatch(ScriptCall::isCompletedExceptionally);
+			this.driver.refusal = null;
+			this.driver.answerAll();
+			assertLeaveAlone(3);
+		}
 	}
 
 	@Test

@@ -28,7 +28,7 @@ class FakeDriver implements BatchingWire.Driver {
 	volatile int flushes;
 
 	/** What it throws instead of taking a command. */
-	volatile @Nullable RuntimeException refusal;
+	volatile @Nullable Throwable refusal;
 
 	@Override
 	public void give(ScriptCommand command) {
@@ -37,8 +37,11 @@ class FakeDriver implements BatchingWire.Driver {
 
 	@Override
 	public void give(List<ScriptCommand> commands) {
-		if (this.refusal != null) {
-			throw this.refusal;
+		if (this.refusal instanceof Error error) {
+			throw error;
+		}
+		if (this.refusal instanceof RuntimeException failure) {
+			throw failure;
 		}
 		// Only one thread at a time gives.
 		this.flushes = this.flushes + 1;
