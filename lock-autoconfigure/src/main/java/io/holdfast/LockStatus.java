@@ -13,8 +13,7 @@ import org.jspecify.annotations.Nullable;
  * owns it, or if its owner is foreign and gave it no end
  * @param fence the last fencing token given for it, 0 if none is remembered
  * @param waiting how many instances stand in its queue, or requests if readers or a
- * writer have the key; waiters inside the instance that holds an exclusive lock are not
- * among them
+ * writer have the key; those who wait behind others of their instance are not among them
  */
 public record LockStatus(String key, Owner owner, @Nullable Duration remaining, long fence, int waiting) {
 

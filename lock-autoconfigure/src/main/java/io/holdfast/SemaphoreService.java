@@ -116,9 +116,10 @@ public interface SemaphoreService {
 	/**
 	 * Set a limit that comes before those of all requests, in the whole fleet, until it
 	 * is {@linkplain #clearLimit cleared}; it outlives restarts. Whoever fits into a
-	 * raised limit is granted at once. A lowered one revokes nothing: nobody is granted
-	 * anything until enough permits came back; whoever waits for more than it is refused.
-	 * Blocks until the store answers.
+	 * raised limit is granted at once. A lowered one revokes nothing: Redis grants
+	 * nothing until enough permits came back, and instances pass none on when
+	 * {@code holdfast.semaphore.local-hand-over.max-time} is over, 5 ms by default;
+	 * whoever waits for more than it is refused. Blocks until the store answers.
 	 * @param key which semaphore
 	 * @param limit how many permits there are from now on, from 0, which stops all, to
 	 * 1,000,000,000

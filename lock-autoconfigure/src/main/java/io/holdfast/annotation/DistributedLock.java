@@ -110,9 +110,10 @@ public @interface DistributedLock {
 	 * Whether to lock alone, or as a reader or writer. All that lock a key should agree
 	 * on either {@link LockMode#EXCLUSIVE EXCLUSIVE} or the other two.
 	 * <p>
-	 * Readers and writers are served in their order, so that neither can starve. A method
-	 * that writes may call one that reads the same key; one that reads and calls one that
-	 * writes would wait for itself, which is refused at once with a
+	 * Readers and writers are served in their order, but that writers of one instance may
+	 * follow each other for a moment; neither can starve. A method that writes may call
+	 * one that reads the same key; one that reads and calls one that writes would wait
+	 * for itself, which is refused at once with a
 	 * {@link io.holdfast.LockNotAcquiredException}.
 	 * @return the mode
 	 */

@@ -225,9 +225,10 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * @param fenceRetention How long the last fencing token of a key is remembered after
 	 * its use
 	 * @param localHandOver How long a lock stays within one instance
-	 * @param keepWarm For how long an exclusive lock that nobody waits for is kept after
-	 * its release, so that taking it again in this instance needs no Redis; 0 gives it
-	 * back at once
+	 * @param keepWarm For how long, up to 1s, an exclusive lock that nobody waits for is
+	 * kept after its release, so that taking it again in this instance needs no Redis;
+	 * meanwhile an attempt elsewhere that does not wait is refused; 0 gives it back at
+	 * once
 	 */
 	public record Lock(@DefaultValue("lock:") String keyPrefix, @DefaultValue("10s") Duration waitTime,
 			@DefaultValue("30s") Duration leaseTime, @Nullable Duration maxHold, @Nullable Duration healMissingTtl,
@@ -235,10 +236,11 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 			@DefaultValue("0ms") Duration keepWarm) {
 
 		/**
-		 * How long a lock stays within one instance while others wait for it.
+		 * How long a lock is passed on within one instance while others wait for it.
 		 *
 		 * @param maxCount How often a lock is passed on within an instance, without
-		 * Redis, before those who wait elsewhere get their turn; 0 for strict order
+		 * Redis, before those who wait elsewhere get their turn, from 0 to 63; 0 has
+		 * Redis grant each lease
 		 * @param maxTime For how long a lock is passed on within an instance before those
 		 * who wait elsewhere get their turn
 		 */
@@ -264,10 +266,11 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 			@DefaultValue LocalHandOver localHandOver) {
 
 		/**
-		 * How long a permit stays within one instance while others wait for it.
+		 * How long a permit is passed on within one instance while others wait for it.
 		 *
 		 * @param maxCount How often a permit is passed on within an instance, without
-		 * Redis, before those who wait elsewhere get their turn; 0 for strict order
+		 * Redis, before those who wait elsewhere get their turn, from 0 to 63; 0 for
+		 * strict order
 		 * @param maxTime For how long a permit is passed on within an instance before
 		 * those who wait elsewhere get their turn
 		 */

@@ -7,7 +7,7 @@ import java.time.Duration;
  * whoever releases it passes it on to the next here, without the store.
  *
  * @param maxCount how often at most after each grant by the store, less than
- * {@value #STRIDE}; 0 for the strict order of all instances
+ * {@value #STRIDE}; 0 has the store grant each hold
  * @param maxTime for how long at most after each grant by the store
  */
 public record LocalHandOver(int maxCount, Duration maxTime) {
