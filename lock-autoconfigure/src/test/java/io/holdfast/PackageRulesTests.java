@@ -40,7 +40,7 @@ class PackageRulesTests {
 			"io.holdfast.redis",
 			List.of("io.holdfast", "io.holdfast.engine", "org.springframework.data.redis..",
 					"org.springframework.dao..", "org.springframework.util..", "io.lettuce..", "io.netty.buffer..",
-					"org.apache.commons.logging.."), //
+					"io.netty.util.concurrent..", "org.apache.commons.logging.."), //
 			"io.holdfast.memory", List.of("io.holdfast", "io.holdfast.engine"), //
 			"io.holdfast.reactive",
 			List.of("io.holdfast", "reactor..", "org.reactivestreams..", "org.apache.commons.logging.."), //

@@ -4,13 +4,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
-import java.util.stream.Stream;
 
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.netty.util.concurrent.FastThreadLocalThread;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -48,6 +49,9 @@ final class BatchingWire extends ScriptWire {
 
 	private final LongSupplier clock;
 
+	/** What depends on calls that the driver refuses is done there. */
+	private final Executor executor;
+
 	private final Queue<ScriptCall<?>> waiting = new ConcurrentLinkedQueue<>();
 
 	/** Whoever makes it more than 0 gives the driver what waits, also for the others. */
@@ -74,10 +78,12 @@ final class BatchingWire extends ScriptWire {
 
 	private volatile boolean closed;
 
-	BatchingWire(RedisClusterAsyncCommands<byte[], byte[]> commands, Driver driver, LongSupplier clock) {
+	BatchingWire(RedisClusterAsyncCommands<byte[], byte[]> commands, Driver driver, LongSupplier clock,
+			Executor executor) {
 		super(commands);
 		this.driver = driver;
 		this.clock = clock;
+		this.executor = executor;
 		this.lastGiven = clock.getAsLong();
 	}
 
@@ -104,26 +110,38 @@ final class BatchingWire extends ScriptWire {
 		if (this.givers.getAndIncrement() > 0) {
 			return;
 		}
-		List<Runnable> later = List.of();
+		Throwable trouble = null;
 		int seen = 1;
 		do {
+			List<Runnable> refused = null;
 			this.giver = Thread.currentThread();
+			try {
+				giveAll();
+			}
+			catch (RuntimeException | Error ex) {
+				// The stack may end or memory be full: not for the others.
+				trouble = ex;
+			}
+			refused = this.afterwards;
 			this.afterwards = null;
-			giveAll();
-			later = joined(later, this.afterwards);
 			this.giver = null;
 			seen = this.givers.addAndGet(-seen);
+			if (refused != null) {
+				// They are others' calls, too, and this thread may hold locks.
+				refused.forEach(this.executor::execute);
+			}
 		}
 		while (seen > 0);
-		later.forEach(Runnable::run);
-	}
-
-	private static List<Runnable> joined(List<Runnable> some, @Nullable List<Runnable> others) {
-		return (others != null) ? Stream.concat(some.stream(), others.stream()).toList() : some;
+		if (trouble instanceof Error error) {
+			throw error;
+		}
+		if (trouble instanceof RuntimeException failure) {
+			throw failure;
+		}
 	}
 
 	private void giveAll() {
-		if (this.unwritten.get() > 0 && Thread.currentThread() == this.eventLoop) {
+		if (this.unwritten.get() > 0 && isEventLoop(Thread.currentThread())) {
 			// They are unanswered, so there will be another occasion.
 			return;
 		}
@@ -145,6 +163,11 @@ final class BatchingWire extends ScriptWire {
 		}
 		give(batch.size(), () -> this.driver.give(batch),
 				(error) -> batch.forEach((command) -> command.completeExceptionally(error)));
+	}
+
+	/** Or may be it, after it was connected anew. */
+	private boolean isEventLoop(Thread thread) {
+		return thread == this.eventLoop || thread instanceof FastThreadLocalThread;
 	}
 
 	private void give(int count, Runnable driver, Consumer<Throwable> failure) {

@@ -6,6 +6,7 @@ import java.util.Queue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import org.jspecify.annotations.Nullable;
@@ -87,8 +88,9 @@ final class LettuceScriptExecutor implements ScriptExecutor {
 				if (!refused && (open == null || open.isClosed())) {
 					open = null;
 					this.wire = null;
-					this.backlog.add(call);
+					// First, as it fails where threads run out.
 					connect();
+					this.backlog.add(call);
 				}
 			}
 			finally {
@@ -127,7 +129,8 @@ final class LettuceScriptExecutor implements ScriptExecutor {
 		try {
 			open = ScriptWire.of(open());
 		}
-		catch (RuntimeException | LinkageError ex) {
+		catch (RuntimeException | Error ex) {
+			// A thread that ends here would let calls wait for ever.
 			trouble = ex;
 		}
 		boolean more;
@@ -149,9 +152,20 @@ final class LettuceScriptExecutor implements ScriptExecutor {
 			}
 			Throwable reason = trouble;
 			// Whatever comes meanwhile waits behind these.
-			next.forEach((open != null && more) ? open::send : (call) -> call.fail(reason));
+			next.forEach((open != null && more) ? sender(open) : (call) -> call.fail(reason));
 		}
 		while (more);
+	}
+
+	private static Consumer<ScriptCall<?>> sender(ScriptWire wire) {
+		return (call) -> {
+			try {
+				wire.send(call);
+			}
+			catch (RuntimeException | Error ex) {
+				call.fail(ex);
+			}
+		};
 	}
 
 	/**

@@ -132,10 +132,15 @@ final class ScriptCall<T> extends CompletableFuture<T> {
 			sent = this.command;
 		}
 		// The driver comes first: what depends on this future may send the next command.
-		if (sent != null) {
-			sent.cancel();
+		try {
+			if (sent != null) {
+				sent.cancel();
+			}
 		}
-		return super.cancel(mayInterruptIfRunning);
+		finally {
+			super.cancel(mayInterruptIfRunning);
+		}
+		return isCancelled();
 	}
 
 	/** What the driver has of a call. */

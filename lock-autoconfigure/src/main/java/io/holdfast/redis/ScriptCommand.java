@@ -13,6 +13,8 @@ import io.lettuce.core.protocol.CompleteableCommand;
 import io.lettuce.core.protocol.ProtocolKeyword;
 import io.lettuce.core.protocol.RedisCommand;
 import io.netty.buffer.ByteBuf;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,6 +25,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class ScriptCommand implements RedisCommand<byte[], byte[], List<@Nullable Object>>,
 		CompleteableCommand<List<@Nullable Object>>, ScriptCall.Command {
+
+	private static final Log logger = LogFactory.getLog(ScriptCommand.class);
 
 	private final ScriptCall<?> call;
 
@@ -110,7 +114,7 @@ final class ScriptCommand implements RedisCommand<byte[], byte[], List<@Nullable
 			this.wire.dropped();
 		}
 		if (action != null) {
-			action.accept(reply, error);
+			run(action, reply, error);
 		}
 		this.wire.over(this, reply, error);
 		return true;
@@ -131,13 +135,24 @@ final class ScriptCommand implements RedisCommand<byte[], byte[], List<@Nullable
 			if (!this.done) {
 				BiConsumer<? super List<@Nullable Object>, Throwable> before = this.action;
 				this.action = (before == null) ? action : (reply, error) -> {
-					before.accept(reply, error);
-					action.accept(reply, error);
+					run(before, reply, error);
+					run(action, reply, error);
 				};
 				return;
 			}
 		}
-		action.accept(this.reply, this.error);
+		run(action, this.reply, this.error);
+	}
+
+	/** Whatever others want to do at its end, the call ends. */
+	private static void run(BiConsumer<? super List<@Nullable Object>, Throwable> action,
+			@Nullable List<@Nullable Object> reply, @Nullable Throwable error) {
+		try {
+			action.accept(reply, error);
+		}
+		catch (RuntimeException | Error ex) {
+			logger.debug("What was to be done at the end of a command failed", ex);
+		}
 	}
 
 	@Override

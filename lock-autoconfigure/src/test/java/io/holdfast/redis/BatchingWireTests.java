@@ -11,6 +11,7 @@ import java.util.function.Consumer;
 
 import io.lettuce.core.RedisException;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.netty.util.concurrent.FastThreadLocalThread;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -18,6 +19,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
  * When commands leave, together with which, and in which order.
@@ -34,6 +36,8 @@ class BatchingWireTests {
 
 	private int calls;
 
+	private boolean broken;
+
 	@BeforeEach
 	@SuppressWarnings("unchecked")
 	void open() {
@@ -42,7 +46,7 @@ class BatchingWireTests {
 					(proxy, method, args) -> {
 						throw new UnsupportedOperationException(method.getName());
 					});
-		this.wire = new BatchingWire(unused, this.driver, this.clock::get);
+		this.wire = new BatchingWire(unused, this.driver, this::now, Runnable::run);
 	}
 
 	@Test
@@ -201,6 +205,51 @@ class BatchingWireTests {
 	}
 
 	@Test
+	@DisplayName("what somebody else does at the end of a command, and fails, is nobody's trouble")
+	void actionFails() {
+		this.driver.action = () -> {
+			throw new NoClassDefFoundError("a handler's own");
+		};
+		for (End end : End.values()) {
+			for (int i = 0; i < 2 * FEW; i++) {
+				ScriptCall<Object> call = send();
+				end.of(this.driver);
+				assertThat(call).isDone();
+			}
+		}
+		this.driver.action = () -> {
+		};
+		assertLeaveAlone(3);
+		send(FEW);
+		send(3);
+		assertThat(this.driver.given()).isEqualTo(FEW);
+	}
+
+	@Test
+	@DisplayName("memory that is full while commands are given hinders those that come later no more")
+	void memoryFull() {
+		this.broken = true;
+		assertThatExceptionOfType(OutOfMemoryError.class).isThrownBy(this::send);
+		this.broken = false;
+		ScriptCall<Object> next = send();
+		this.driver.answerAll();
+		assertThat(next).isCompletedWithValue((long) this.calls);
+		assertLeaveAlone(3);
+	}
+
+	@Test
+	@DisplayName("nor does an event loop overtake that nobody knows yet")
+	void unknownEventLoop() throws Exception {
+		onAnotherThread(this::send);
+		Thread loop = new FastThreadLocalThread(this::send);
+		loop.start();
+		loop.join(TimeUnit.SECONDS.toMillis(10));
+		assertThat(this.driver.given()).isEqualTo(1);
+		this.driver.answerAll();
+		assertThat(this.driver.order).containsExactly(1, 2);
+	}
+
+	@Test
 	@DisplayName("the end fails what waits and what comes")
 	void closed() {
 		send(FEW);
@@ -298,6 +347,13 @@ class BatchingWireTests {
 			this.driver.answer();
 			assertThat(call).isCompletedWithValue((long) this.calls);
 		}
+	}
+
+	private long now() {
+		if (this.broken) {
+			throw new OutOfMemoryError("on purpose");
+		}
+		return this.clock.get();
 	}
 
 	private static void onAnotherThread(Runnable action) throws InterruptedException {

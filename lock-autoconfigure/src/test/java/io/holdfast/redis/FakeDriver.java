@@ -27,6 +27,10 @@ class FakeDriver implements BatchingWire.Driver {
 
 	volatile int flushes;
 
+	/** What others want to be done at the end of each command. */
+	volatile Runnable action = () -> {
+	};
+
 	/** What it throws instead of taking a command. */
 	volatile @Nullable Throwable refusal;
 
@@ -46,6 +50,7 @@ class FakeDriver implements BatchingWire.Driver {
 		// Only one thread at a time gives.
 		this.flushes = this.flushes + 1;
 		for (ScriptCommand command : commands) {
+			command.onComplete((reply, error) -> this.action.run());
 			if (Thread.currentThread() == this.eventLoop) {
 				write(command);
 			}
