@@ -11,6 +11,7 @@ import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.tracing.TraceContext;
 import io.netty.util.concurrent.FastThreadLocalThread;
 import org.jspecify.annotations.Nullable;
 
@@ -52,7 +53,7 @@ final class BatchingWire extends ScriptWire {
 	/** What depends on calls that the driver refuses is done there. */
 	private final Executor executor;
 
-	private final Queue<ScriptCall<?>> waiting = new ConcurrentLinkedQueue<>();
+	private final Queue<ScriptCommand> waiting = new ConcurrentLinkedQueue<>();
 
 	/** Whoever makes it more than 0 gives the driver what waits, also for the others. */
 	private final AtomicInteger givers = new AtomicInteger();
@@ -89,7 +90,7 @@ final class BatchingWire extends ScriptWire {
 
 	@Override
 	void send(ScriptCall<?> call) {
-		this.waiting.add(call);
+		this.waiting.add(new ScriptCommand(call, this, this.driver.traceContext()));
 		// After it was added: else the last answer might not see it.
 		if (this.unanswered.get() < FEW || isTime() || this.closed) {
 			give();
@@ -187,9 +188,9 @@ final class BatchingWire extends ScriptWire {
 
 	/** The command of the first call that waits and was not given up. */
 	private @Nullable ScriptCommand next(long now) {
-		for (ScriptCall<?> call = this.waiting.poll(); call != null; call = this.waiting.poll()) {
-			ScriptCommand command = new ScriptCommand(call, this, now);
-			if (call.send(command)) {
+		for (ScriptCommand command = this.waiting.poll(); command != null; command = this.waiting.poll()) {
+			command.givenAt(now);
+			if (command.call().send(command)) {
 				return command;
 			}
 		}
@@ -245,6 +246,11 @@ final class BatchingWire extends ScriptWire {
 
 	/** Lettuce's connection: takes commands without waiting for anything. */
 	interface Driver {
+
+		/**
+		 * What a command of this thread's is a part of, if spans are made of commands.
+		 */
+		@Nullable TraceContext traceContext();
 
 		void give(ScriptCommand command);
 

@@ -12,6 +12,8 @@ import io.lettuce.core.protocol.CommandType;
 import io.lettuce.core.protocol.CompleteableCommand;
 import io.lettuce.core.protocol.ProtocolKeyword;
 import io.lettuce.core.protocol.RedisCommand;
+import io.lettuce.core.protocol.TracedCommand;
+import io.lettuce.core.tracing.TraceContext;
 import io.netty.buffer.ByteBuf;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -32,7 +34,9 @@ final class ScriptCommand implements RedisCommand<byte[], byte[], List<@Nullable
 
 	private final BatchingWire wire;
 
-	private final long givenAt;
+	private final @Nullable TraceContext traceContext;
+
+	private volatile long givenAt;
 
 	private CommandOutput<byte[], byte[], List<@Nullable Object>> output = new ScriptReply();
 
@@ -47,14 +51,23 @@ final class ScriptCommand implements RedisCommand<byte[], byte[], List<@Nullable
 
 	private @Nullable Throwable error;
 
-	ScriptCommand(ScriptCall<?> call, BatchingWire wire, long givenAt) {
+	ScriptCommand(ScriptCall<?> call, BatchingWire wire, @Nullable TraceContext traceContext) {
 		this.call = call;
 		this.wire = wire;
-		this.givenAt = givenAt;
+		this.traceContext = traceContext;
 	}
 
 	ScriptCall<?> call() {
 		return this.call;
+	}
+
+	/** What to give to the driver. */
+	RedisCommand<byte[], byte[], ?> traced() {
+		return (this.traceContext != null) ? new TracedCommand<>(this, this.traceContext) : this;
+	}
+
+	void givenAt(long now) {
+		this.givenAt = now;
 	}
 
 	/** When it was given to the driver, by the clock of its wire. */

@@ -191,7 +191,7 @@ class BatchingWireTests {
 	@DisplayName("the driver stops its time-out when a command is over, or at once if it is")
 	void driverLearnsOfEnd() {
 		ScriptCall<Object> call = call(7);
-		ScriptCommand command = new ScriptCommand(call, this.wire, 0);
+		ScriptCommand command = new ScriptCommand(call, this.wire, null);
 		List<Object> ends = new ArrayList<>();
 		command.onComplete((reply, error) -> ends.add(reply));
 		command.onComplete((List<Object> reply) -> ends.add("only if answered"));

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
+import io.lettuce.core.tracing.TraceContext;
 import io.netty.buffer.Unpooled;
 import org.jspecify.annotations.Nullable;
 
@@ -33,6 +34,11 @@ class FakeDriver implements BatchingWire.Driver {
 
 	/** What it throws instead of taking a command. */
 	volatile @Nullable Throwable refusal;
+
+	@Override
+	public @Nullable TraceContext traceContext() {
+		return null;
+	}
 
 	@Override
 	public void give(ScriptCommand command) {
