@@ -114,7 +114,6 @@ final class BatchingWire extends ScriptWire {
 		Throwable trouble = null;
 		int seen = 1;
 		do {
-			List<Runnable> refused = null;
 			this.giver = Thread.currentThread();
 			try {
 				giveAll();
@@ -123,7 +122,7 @@ final class BatchingWire extends ScriptWire {
 				// The stack may end or memory be full: not for the others.
 				trouble = ex;
 			}
-			refused = this.afterwards;
+			List<Runnable> refused = this.afterwards;
 			this.afterwards = null;
 			this.giver = null;
 			seen = this.givers.addAndGet(-seen);

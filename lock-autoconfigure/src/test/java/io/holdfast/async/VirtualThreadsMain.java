@@ -1,6 +1,7 @@
 package io.holdfast.async;
 
 import java.lang.reflect.Method;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -12,6 +13,8 @@ import io.holdfast.LockService;
 import io.holdfast.testing.TestApplication;
 
 import org.springframework.context.ConfigurableApplicationContext;
+
+import static org.awaitility.Awaitility.await;
 
 /**
  * Main class of a child JVM with few carriers: very many virtual threads wait for one
@@ -59,12 +62,11 @@ final class VirtualThreadsMain {
 		ended.countDown();
 	}
 
-	private static void awaitWaiting(List<Thread> threads) throws InterruptedException {
-		for (Thread thread : threads) {
-			while (thread.getState() != Thread.State.WAITING && thread.getState() != Thread.State.TIMED_WAITING) {
-				Thread.sleep(1);
-			}
-		}
+	private static void awaitWaiting(List<Thread> threads) {
+		await("all wait").atMost(Duration.ofMinutes(1))
+			.until(() -> threads.stream()
+				.map(Thread::getState)
+				.allMatch((state) -> state == Thread.State.WAITING || state == Thread.State.TIMED_WAITING));
 	}
 
 	/** By reflection, as the tests are compiled for Java 17. */
