@@ -78,12 +78,13 @@ class PermitCrowdTests {
 		workers.forEach((worker) -> worker.use(key, request, 4, ROUNDS));
 		Notes notes = new Notes();
 		Crowd crowd = new Crowd();
+		// Enough to reach the limit, also when the other JVMs are done already.
 		for (SemaphoreService semaphores : contexts) {
-			crowd.add(4, Users.of(semaphores, request, ROUNDS, notes));
+			crowd.add(8, Users.of(semaphores, request, ROUNDS, notes));
 		}
 		crowd.run();
 		List<Hold> holds = allHolds(key, notes);
-		assertThat(holds).hasSize((CONTEXTS + WORKERS) * 4 * ROUNDS);
+		assertThat(holds).hasSize((CONTEXTS * 8 + WORKERS * 4) * ROUNDS);
 		assertThat(Overlaps.assertWithin(holds, limit)).as("the most permits at one moment").isEqualTo(limit);
 		assertThat(notes.refusals()).as("refused in these contexts").isZero();
 		assertThat(workers).as("refused in other JVMs").allMatch((worker) -> worker.refusals(key) == 0);

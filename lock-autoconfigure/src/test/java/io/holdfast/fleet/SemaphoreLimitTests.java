@@ -12,6 +12,7 @@ import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.SemaphoreStatus;
+import io.holdfast.testing.Order;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -217,6 +218,10 @@ class SemaphoreLimitTests {
 	@Test
 	@DisplayName("While a new version with another limit is rolled out, each request is judged by its own")
 	void rollingDeployment() {
+		// What is passed on within an instance is not judged again.
+		List<SemaphoreService> strictOnes = fleet.startSemaphores(2, Order.STRICT.properties());
+		SemaphoreService first = strictOnes.get(0);
+		SemaphoreService second = strictOnes.get(1);
 		SemaphoreRequest older = SemaphoreRequest.of(this.key, 3).waitTime(Fleet.PATIENCE);
 		SemaphoreRequest newer = SemaphoreRequest.of(this.key, 5).waitTime(Fleet.PATIENCE);
 		List<PermitLease> leases = new ArrayList<>();
