@@ -100,6 +100,9 @@ public final class LeaseContext {
 	 * @return the new context
 	 */
 	public LeaseContext with(Lease lease) {
+		if (this.leases.isEmpty()) {
+			return new LeaseContext(List.of(lease));
+		}
 		List<Lease> more = new ArrayList<>(this.leases.size() + 1);
 		more.add(lease);
 		more.addAll(this.leases);

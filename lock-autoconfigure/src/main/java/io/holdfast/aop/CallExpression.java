@@ -8,14 +8,26 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.core.DefaultParameterNameDiscoverer;
+import org.springframework.expression.BeanResolver;
+import org.springframework.expression.ConstructorResolver;
+import org.springframework.expression.EvaluationContext;
 import org.springframework.expression.EvaluationException;
+import org.springframework.expression.IndexAccessor;
+import org.springframework.expression.MethodResolver;
+import org.springframework.expression.OperatorOverloader;
 import org.springframework.expression.ParseException;
+import org.springframework.expression.PropertyAccessor;
+import org.springframework.expression.TypeComparator;
+import org.springframework.expression.TypeConverter;
+import org.springframework.expression.TypeLocator;
+import org.springframework.expression.TypedValue;
+import org.springframework.expression.spel.SpelEvaluationException;
+import org.springframework.expression.spel.SpelMessage;
 import org.springframework.expression.spel.SpelCompilerMode;
 import org.springframework.expression.spel.SpelParserConfiguration;
 import org.springframework.expression.spel.ast.SpelNodeImpl;
 import org.springframework.expression.spel.standard.SpelExpression;
 import org.springframework.expression.spel.standard.SpelExpressionParser;
-import org.springframework.expression.spel.support.StandardEvaluationContext;
 
 /**
  * An expression in an annotation that is about the call. Parsed and checked once;
@@ -37,10 +49,10 @@ final class CallExpression {
 
 	private final SpelExpression expression;
 
-	private final StandardEvaluationContext delegates;
+	private final EvaluationContext delegates;
 
 	private CallExpression(Use use, String text, Declaration<?> declaration, Map<String, Integer> parameters,
-			SpelExpression expression, StandardEvaluationContext delegates) {
+			SpelExpression expression, EvaluationContext delegates) {
 		this.use = use;
 		this.text = text;
 		this.declaration = declaration;
@@ -59,7 +71,7 @@ final class CallExpression {
 	 * @throws InvalidDeclarationException if it cannot be parsed, or names what is not
 	 * there
 	 */
-	static CallExpression parse(Use use, String text, Declaration<?> declaration, StandardEvaluationContext delegates) {
+	static CallExpression parse(Use use, String text, Declaration<?> declaration, EvaluationContext delegates) {
 		Map<String, Integer> parameters = parameters(declaration);
 		SpelExpression parsed;
 		try {
@@ -132,8 +144,7 @@ final class CallExpression {
 	 * @throws KeyText.NoTextException if something without text is made a part of a key
 	 */
 	@Nullable Object evaluate(@Nullable Object target, @Nullable Object[] arguments) {
-		Root root = new Root(this.declaration, target, arguments);
-		return this.expression.getValue(new Context(root, this.parameters, this.delegates));
+		return this.expression.getValue(new Context(target, arguments));
 	}
 
 	/** Says where it is declared, for messages. */
@@ -168,25 +179,79 @@ final class CallExpression {
 	}
 
 	/**
-	 * Looks arguments up by name without copying them for each call.
+	 * Looks arguments up by name, and leaves all else to a context that is the same for
+	 * all calls: a copy of that would be most of what a call costs.
 	 */
-	private static final class Context extends StandardEvaluationContext {
+	private final class Context implements EvaluationContext {
+
+		private final TypedValue root;
 
 		private final @Nullable Object[] arguments;
 
-		private final Map<String, Integer> parameters;
-
-		Context(Root root, Map<String, Integer> parameters, StandardEvaluationContext delegates) {
-			super(root);
-			this.arguments = root.args;
-			this.parameters = parameters;
-			delegates.applyDelegatesTo(this);
+		Context(@Nullable Object target, @Nullable Object[] arguments) {
+			this.root = new TypedValue(new Root(CallExpression.this.declaration, target, arguments));
+			this.arguments = arguments;
 		}
 
 		@Override
 		public @Nullable Object lookupVariable(String name) {
-			Integer position = this.parameters.get(name);
-			return (position != null) ? this.arguments[position] : super.lookupVariable(name);
+			Integer position = CallExpression.this.parameters.get(name);
+			return (position != null) ? this.arguments[position] : null;
+		}
+
+		@Override
+		public void setVariable(String name, @Nullable Object value) {
+			throw new SpelEvaluationException(SpelMessage.VARIABLE_ASSIGNMENT_NOT_SUPPORTED, name);
+		}
+
+		@Override
+		public TypedValue getRootObject() {
+			return this.root;
+		}
+
+		@Override
+		public List<PropertyAccessor> getPropertyAccessors() {
+			return CallExpression.this.delegates.getPropertyAccessors();
+		}
+
+		@Override
+		public List<IndexAccessor> getIndexAccessors() {
+			return CallExpression.this.delegates.getIndexAccessors();
+		}
+
+		@Override
+		public List<ConstructorResolver> getConstructorResolvers() {
+			return CallExpression.this.delegates.getConstructorResolvers();
+		}
+
+		@Override
+		public List<MethodResolver> getMethodResolvers() {
+			return CallExpression.this.delegates.getMethodResolvers();
+		}
+
+		@Override
+		public @Nullable BeanResolver getBeanResolver() {
+			return CallExpression.this.delegates.getBeanResolver();
+		}
+
+		@Override
+		public TypeLocator getTypeLocator() {
+			return CallExpression.this.delegates.getTypeLocator();
+		}
+
+		@Override
+		public TypeConverter getTypeConverter() {
+			return CallExpression.this.delegates.getTypeConverter();
+		}
+
+		@Override
+		public TypeComparator getTypeComparator() {
+			return CallExpression.this.delegates.getTypeComparator();
+		}
+
+		@Override
+		public OperatorOverloader getOperatorOverloader() {
+			return CallExpression.this.delegates.getOperatorOverloader();
 		}
 
 	}

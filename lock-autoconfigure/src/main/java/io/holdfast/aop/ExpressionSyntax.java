@@ -70,7 +70,7 @@ final class ExpressionSyntax {
 		if (node instanceof VariableReference) {
 			String variable = node.toStringAST();
 			String name = variable.substring(1);
-			return (name.equals("root") || name.equals("this") || parameters.contains(name)) ? null : variable;
+			return (!isArgument(name) || parameters.contains(name)) ? null : variable;
 		}
 		for (int i = 0; i < node.getChildCount(); i++) {
 			String mistake = findUnknownVariable(node.getChild(i), parameters);
@@ -79,6 +79,11 @@ final class ExpressionSyntax {
 			}
 		}
 		return null;
+	}
+
+	/** Or else one of the language's own. */
+	private static boolean isArgument(String variable) {
+		return !variable.equals("root") && !variable.equals("this");
 	}
 
 	/**
@@ -91,6 +96,10 @@ final class ExpressionSyntax {
 	static SpelNodeImpl refuseNullInText(SpelNodeImpl node) {
 		int start = node.getStartPosition();
 		int end = node.getEndPosition();
+		if (node.getClass() == VariableReference.class) {
+			String name = node.toStringAST().substring(1);
+			return isArgument(name) ? new Argument(name, start, end) : node;
+		}
 		if (node instanceof OpPlus && node.getChildCount() == 2) {
 			return new OpPlus(start, end, new Operand(child(node, 0)), new Operand(child(node, 1)));
 		}
@@ -123,6 +132,26 @@ final class ExpressionSyntax {
 	}
 
 	/**
+	 * An argument of the call. The language's own also works out the name of its type
+	 * each time, for a compiler that is not used.
+	 */
+	private static final class Argument extends VariableReference {
+
+		private final String name;
+
+		Argument(String name, int start, int end) {
+			super(name, start, end);
+			this.name = name;
+		}
+
+		@Override
+		public TypedValue getValueInternal(ExpressionState state) {
+			return state.lookupVariable(this.name);
+		}
+
+	}
+
+	/**
 	 * One side of a {@code +}.
 	 */
 	private static final class Operand extends SpelNodeImpl {
@@ -141,7 +170,11 @@ final class ExpressionSyntax {
 						+ "as in (" + node.toStringAST() + " ?: 'none'), or refuse the call");
 			}
 			// Numbers stay numbers: they may be meant to be added.
-			return (object instanceof Number) ? value : new TypedValue(KeyText.of(object));
+			if (object instanceof Number) {
+				return value;
+			}
+			String text = KeyText.of(object);
+			return (text == object) ? value : new TypedValue(text);
 		}
 
 		@Override

@@ -2,6 +2,7 @@ package io.holdfast.aop;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Function;
 
 import org.jspecify.annotations.Nullable;
 
@@ -16,14 +17,17 @@ import org.springframework.expression.EvaluationException;
 record KeyExpression(CallExpression expression, boolean several) {
 
 	/**
-	 * The keys that a call yields.
+	 * What a call yields.
 	 * @param target the object that is called
 	 * @param arguments the arguments
-	 * @return the keys, at least one and none of them blank
+	 * @param one what becomes of a key, which is not blank
+	 * @param all what becomes of several, at least one and none of them blank
+	 * @return what is made of it
 	 * @throws IllegalArgumentException if a value is blank, or null, or not fit for a
-	 * key, or there is none; also if the expression fails
+	 * key, or there is none; also if the expression fails, or what is to be made of it
 	 */
-	List<String> evaluate(@Nullable Object target, @Nullable Object[] arguments) {
+	<R> R evaluate(@Nullable Object target, @Nullable Object[] arguments, Function<String, R> one,
+			Function<List<String>, R> all) {
 		Object value;
 		try {
 			value = this.expression.evaluate(target, arguments);
@@ -36,7 +40,16 @@ record KeyExpression(CallExpression expression, boolean several) {
 			throw noKey("", ex.getMessage(), ex);
 		}
 		@Nullable Object[] values = this.several ? KeyText.split(value) : null;
-		return (values != null) ? texts(values) : List.of(text(value, ""));
+		return (values != null) ? made(all, texts(values)) : made(one, text(value, ""));
+	}
+
+	private <T, R> R made(Function<T, R> function, T text) {
+		try {
+			return function.apply(text);
+		}
+		catch (IllegalArgumentException ex) {
+			throw new IllegalArgumentException(this + " yields text that cannot be a key: " + ex.getMessage(), ex);
+		}
 	}
 
 	private List<String> texts(@Nullable Object[] values) {

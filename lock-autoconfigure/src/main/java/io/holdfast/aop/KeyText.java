@@ -72,7 +72,9 @@ final class KeyText {
 	/** Whether this is what {@code Object.toString} says, here or behind a proxy. */
 	private static boolean isIdentity(String text, Class<?> type) {
 		for (Class<?> c = type; c != null; c = c.getSuperclass()) {
-			if (text.startsWith(c.getName() + "@")) {
+			String name = c.getName();
+			// Not put together with the @, as this is done for each call.
+			if (text.startsWith(name) && text.startsWith("@", name.length())) {
 				return true;
 			}
 		}

@@ -1,11 +1,11 @@
 package io.holdfast.aop;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
@@ -86,11 +86,12 @@ final class LeaseInterceptor implements MethodInterceptor {
 	 * thread this is.
 	 */
 	private List<Step> steps(MethodInvocation invocation, Class<?> targetClass) {
-		List<Step> steps = new ArrayList<>(this.guards.size());
+		// Mostly there is one, for which a list that can grow would be much.
+		List<Step> steps = List.of();
 		for (Guard<?, ?, ?> guard : this.guards) {
 			Step step = guard.step(invocation, targetClass);
 			if (step != null) {
-				steps.add(step);
+				steps = steps.isEmpty() ? List.of(step) : Stream.concat(steps.stream(), Stream.of(step)).toList();
 			}
 		}
 		return steps;

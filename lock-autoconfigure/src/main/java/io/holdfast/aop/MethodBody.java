@@ -1,7 +1,5 @@
 package io.holdfast.aop;
 
-import java.util.Collection;
-
 import io.holdfast.LeaseContext;
 import io.holdfast.aop.Step.Held;
 import org.aopalliance.intercept.MethodInvocation;
@@ -24,19 +22,26 @@ final class MethodBody {
 	 * @return what it returns
 	 * @throws Throwable what it throws
 	 */
-	static @Nullable Object run(MethodInvocation invocation, LeaseContext context, Collection<Held> held)
-			throws Throwable {
+	static @Nullable Object run(MethodInvocation invocation, LeaseContext context, Held... held) throws Throwable {
 		LeaseContext.Scope scope = context.open();
 		try {
-			return held.stream().anyMatch(Held::endsOnLoss) ? runUnlessLost(invocation, held)
-					: InnerProxy.proceed(invocation);
+			return endsOnLoss(held) ? runUnlessLost(invocation, held) : InnerProxy.proceed(invocation);
 		}
 		finally {
 			scope.close();
 		}
 	}
 
-	private static @Nullable Object runUnlessLost(MethodInvocation invocation, Collection<Held> held) throws Throwable {
+	private static boolean endsOnLoss(Held... held) {
+		for (Held each : held) {
+			if (each.endsOnLoss()) {
+				return true;
+			}
+		}
+		return false;
+	}
+
+	private static @Nullable Object runUnlessLost(MethodInvocation invocation, Held... held) throws Throwable {
 		Interruption interruption = new Interruption();
 		try {
 			for (Held each : held) {

@@ -1,8 +1,5 @@
 package io.holdfast.aop;
 
-import java.util.ArrayDeque;
-import java.util.Deque;
-import java.util.Iterator;
 import java.util.List;
 
 import io.holdfast.LeaseContext;
@@ -20,12 +17,15 @@ final class PlainCall {
 
 	private final List<Step> steps;
 
-	/** The innermost first. */
-	private final Deque<Held> held = new ArrayDeque<>(2);
+	/** The innermost last. */
+	private final Held[] held;
+
+	private int acquired;
 
 	PlainCall(MethodInvocation invocation, List<Step> steps) {
 		this.invocation = invocation;
 		this.steps = steps;
+		this.held = new Held[steps.size()];
 	}
 
 	/**
@@ -49,9 +49,11 @@ final class PlainCall {
 	}
 
 	private @Nullable Object run() throws Throwable {
-		for (Step step : this.steps) {
+		while (this.acquired < this.held.length) {
+			Step step = this.steps.get(this.acquired);
 			try {
-				this.held.push(step.acquire());
+				this.held[this.acquired] = step.acquire();
+				this.acquired++;
 			}
 			catch (NotAcquiredException ex) {
 				discard();
@@ -70,8 +72,8 @@ final class PlainCall {
 		catch (Throwable ex) {
 			failure = ex;
 		}
-		for (Held each : this.held) {
-			failure = each.end(failure);
+		for (int i = this.acquired - 1; i >= 0; i--) {
+			failure = this.held[i].end(failure);
 		}
 		if (failure != null) {
 			throw failure;
@@ -81,14 +83,16 @@ final class PlainCall {
 
 	private @Nullable Object proceed() throws Throwable {
 		LeaseContext context = LeaseContext.current();
-		for (Iterator<Held> each = this.held.descendingIterator(); each.hasNext();) {
-			context = context.with(each.next().lease());
+		for (Held each : this.held) {
+			context = context.with(each.lease());
 		}
 		return MethodBody.run(this.invocation, context, this.held);
 	}
 
 	private void discard() {
-		this.held.forEach((each) -> each.discardAsync().join());
+		for (int i = this.acquired - 1; i >= 0; i--) {
+			this.held[i].discardAsync().join();
+		}
 	}
 
 }

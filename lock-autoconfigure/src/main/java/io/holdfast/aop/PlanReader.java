@@ -19,7 +19,7 @@ import io.holdfast.annotation.Semaphore;
 import io.holdfast.aop.CallExpression.Use;
 import org.jspecify.annotations.Nullable;
 
-import org.springframework.expression.spel.support.StandardEvaluationContext;
+import org.springframework.expression.EvaluationContext;
 import org.springframework.util.StringValueResolver;
 
 /**
@@ -36,7 +36,7 @@ final class PlanReader {
 
 	private final StringValueResolver resolver;
 
-	private final StandardEvaluationContext delegates;
+	private final EvaluationContext delegates;
 
 	private final Supplier<@Nullable Duration> longestLease;
 
@@ -47,8 +47,7 @@ final class PlanReader {
 	 * @param longestLease gives the longest lease that will be granted, {@code null} if
 	 * there is no such bound
 	 */
-	PlanReader(StringValueResolver resolver, StandardEvaluationContext delegates,
-			Supplier<@Nullable Duration> longestLease) {
+	PlanReader(StringValueResolver resolver, EvaluationContext delegates, Supplier<@Nullable Duration> longestLease) {
 		this.resolver = resolver;
 		this.delegates = delegates;
 		this.longestLease = longestLease;
@@ -62,8 +61,8 @@ final class PlanReader {
 		Function<LockRequest, LockRequest> terms = (request) -> times.applyTo(request.mode(mode).name(purpose));
 		// Checked and built once, so that a call only adds its key.
 		LockRequest example = terms.apply(LockRequest.of("example"));
-		return plan(attributes, LockNotAcquiredException.class, true,
-				(keys) -> (keys.size() == 1) ? example.only(keys.get(0)) : terms.apply(LockRequest.ofAll(keys)));
+		return plan(attributes, LockNotAcquiredException.class, true, example::only,
+				(keys) -> terms.apply(LockRequest.ofAll(keys)));
 	}
 
 	Plan<SemaphoreRequest> semaphore(Declaration<Semaphore> declaration) {
@@ -75,7 +74,8 @@ final class PlanReader {
 		SemaphoreRequest request = times
 			.applyTo(SemaphoreRequest.of("example", limit).permits(permits).name(purpose(attributes)));
 		SemaphoreRequest example = (fair != null) ? request.fair(fair) : request;
-		return plan(attributes, PermitNotAcquiredException.class, false, (keys) -> example.only(keys.get(0)));
+		return plan(attributes, PermitNotAcquiredException.class, false, example::only,
+				(keys) -> example.only(keys.get(0)));
 	}
 
 	private static int limit(Attributes attributes) {
@@ -122,10 +122,10 @@ final class PlanReader {
 	}
 
 	private <R> Plan<R> plan(Attributes attributes, Class<? extends NotAcquiredException> failure, boolean severalKeys,
-			Function<List<String>, R> requests) {
+			Function<String, R> one, Function<List<String>, R> all) {
 		Declaration<?> declaration = attributes.declaration();
 		return new Plan<>(declaration, ResultKind.of(declaration), condition(attributes),
-				template(attributes, severalKeys, requests), wayOut(attributes, failure),
+				template(attributes, severalKeys, one, all), wayOut(attributes, failure),
 				attributes.plain().getEnum("onLoss", OnLoss.class), releaseAfter(attributes),
 				attributes.text("service"));
 	}
@@ -153,8 +153,8 @@ final class PlanReader {
 		return new FallbackSearch(attributes, fallback, failure).find();
 	}
 
-	private <R> RequestTemplate<R> template(Attributes attributes, boolean severalKeys,
-			Function<List<String>, R> requests) {
+	private <R> RequestTemplate<R> template(Attributes attributes, boolean severalKeys, Function<String, R> one,
+			Function<List<String>, R> all) {
 		String name = attributes.text("name");
 		String text = attributes.expression("key");
 		KeyExpression key = null;
@@ -166,12 +166,17 @@ final class PlanReader {
 			name = attributes.declaration().qualifiedMethodName();
 		}
 		try {
-			requests.apply(List.of(name.isEmpty() ? "example" : name));
+			one.apply(name.isEmpty() ? "example" : name);
 		}
 		catch (IllegalArgumentException ex) {
 			throw attributes.invalid("name", "cannot be a key: " + ex.getMessage(), "Write another name", ex);
 		}
-		return new RequestTemplate<>(name, key, requests);
+		if (key == null || name.isEmpty()) {
+			return new RequestTemplate<>(name, key, one, all);
+		}
+		String prefix = name + ":";
+		return new RequestTemplate<>(name, key, (value) -> one.apply(prefix + value),
+				(texts) -> all.apply(texts.stream().map((value) -> prefix + value).toList()));
 	}
 
 }

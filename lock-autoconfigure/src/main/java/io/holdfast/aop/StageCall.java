@@ -194,7 +194,9 @@ final class StageCall {
 		}
 		CompletionStage<?> stage;
 		try {
-			stage = stage(this.watch.run(() -> MethodBody.run(this.invocation, this.context, this.held)), "");
+			stage = stage(
+					this.watch.run(() -> MethodBody.run(this.invocation, this.context, this.held.toArray(Held[]::new))),
+					"");
 		}
 		catch (Throwable failure) {
 			end(null, failure);

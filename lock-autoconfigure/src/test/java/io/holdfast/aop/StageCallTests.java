@@ -79,6 +79,7 @@ class StageCallTests {
 	void neverOnTheCallersThread() {
 		this.locks.waiting();
 		assertThat(this.shop.sell("a")).isNotDone();
+		await().atMost(SOON).until(() -> !this.locks.asked().isEmpty());
 		this.locks.immediate();
 		this.context.semaphores().immediate();
 		this.locks.waiting().complete(null);
