@@ -1,8 +1,7 @@
 package io.holdfast.engine;
 
-import java.util.LinkedHashMap;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
@@ -36,8 +35,8 @@ final class Attempt {
 	/** What it asks the store for. */
 	Ask ask;
 
-	/** Commands that named the token and are not answered, and when they were sent. */
-	private final Map<CompletableFuture<?>, Long> unanswered = new LinkedHashMap<>(2);
+	/** Commands that named the token and are not answered. */
+	private final List<Sent> unanswered = new ArrayList<>(1);
 
 	/** When the first command that named the token was sent. */
 	private long firstSentAt;
@@ -132,9 +131,9 @@ final class Attempt {
 	void follow(CompletableFuture<LeaseStore.ReleaseReply> outcome, long sentAt) {
 		// A copy: giving up this wait must not take back the other one's release.
 		CompletableFuture<LeaseStore.ReleaseReply> release = outcome.copy();
-		sent(release, sentAt);
+		Sent sent = sent(release, sentAt);
 		release.whenComplete((reply, error) -> this.gate.execute(() -> {
-			this.unanswered.remove(release);
+			this.unanswered.remove(sent);
 			if (error != null) {
 				failed(error, sentAt);
 			}
@@ -151,12 +150,14 @@ final class Attempt {
 		return this.waiter.is(Waiter.State.CONTENDING);
 	}
 
-	private void sent(CompletableFuture<?> command, long sentAt) {
+	private Sent sent(CompletableFuture<?> command, long sentAt) {
 		if (this.firstSentAt == 0) {
 			this.firstSentAt = sentAt;
 		}
-		this.unanswered.put(command, sentAt);
+		Sent sent = new Sent(command, sentAt);
+		this.unanswered.add(sent);
 		askBy(sentAt + resendNanos());
+		return sent;
 	}
 
 	private long resendNanos() {
@@ -173,9 +174,9 @@ final class Attempt {
 		boolean enqueue = this.waiter.demand.waits();
 		CompletableFuture<AcquireReply> command = this.engine.send(Command.ACQUIRE,
 				() -> this.engine.store.acquire(this.gate.resource, this.ask, enqueue));
-		sent(command, sentAt);
+		Sent sent = sent(command, sentAt);
 		command.whenComplete((reply, error) -> this.gate.execute(() -> {
-			this.unanswered.remove(command);
+			this.unanswered.remove(sent);
 			if (error != null) {
 				failed(error, sentAt);
 			}
@@ -303,7 +304,7 @@ final class Attempt {
 		if (!this.unanswered.isEmpty()) {
 			this.doubtful = true;
 			// Cancelling completes them, and so takes them out of the list.
-			List.copyOf(this.unanswered.keySet()).forEach((command) -> command.cancel(true));
+			List.copyOf(this.unanswered).forEach((sent) -> sent.command().cancel(true));
 		}
 	}
 
@@ -317,7 +318,7 @@ final class Attempt {
 		}
 		long wait = Math.max(this.waiter.demand.waitNanos(), LeaseEngine.FIRST_ANSWER_NANOS);
 		long patience = Math.min(this.engine.commandTimeoutNanos(), wait) / 2;
-		return this.unanswered.values().stream().anyMatch((sentAt) -> !isOld(sentAt) && now - sentAt > patience);
+		return this.unanswered.stream().anyMatch((sent) -> !isOld(sent.at()) && now - sent.at() > patience);
 	}
 
 	/**
@@ -348,6 +349,15 @@ final class Attempt {
 
 	@Nullable Throwable trouble() {
 		return this.trouble;
+	}
+
+	/**
+	 * A command on its way.
+	 *
+	 * @param command completed by its answer
+	 * @param at when it was sent
+	 */
+	private record Sent(CompletableFuture<?> command, long at) {
 	}
 
 }

@@ -1,5 +1,6 @@
 package io.holdfast.engine;
 
+import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
@@ -33,6 +34,8 @@ abstract class Gate {
 
 	private static final Log logger = LogFactory.getLog(Gate.class);
 
+	private static final Set<Waiter> NOBODY = Set.of();
+
 	final LeaseEngine engine;
 
 	final Resource resource;
@@ -40,9 +43,11 @@ abstract class Gate {
 	/** How many waiters and holds need this gate. Guarded by the engine's map. */
 	int users;
 
-	final Set<Waiter> queue = new LinkedHashSet<>();
+	/** Made for the first of them: mostly nobody waits. */
+	Set<Waiter> queue = NOBODY;
 
-	final Set<Waiter> contenders = new LinkedHashSet<>(2);
+	/** Few: a list is small. */
+	final List<Waiter> contenders = new ArrayList<>(1);
 
 	/** Since when others have it who do not hand it over. Confined to events. */
 	private long strangersSince;
@@ -129,13 +134,16 @@ abstract class Gate {
 	}
 
 	final void standInLine(Waiter waiter) {
+		if (this.queue == NOBODY) {
+			this.queue = new LinkedHashSet<>();
+		}
 		this.queue.add(waiter);
 		this.engine.queued.incrementAndGet();
 		waiter.queue();
 	}
 
 	private boolean leaveLine(Waiter waiter) {
-		boolean stood = this.queue.remove(waiter);
+		boolean stood = !this.queue.isEmpty() && this.queue.remove(waiter);
 		if (stood) {
 			this.engine.queued.decrementAndGet();
 		}
@@ -248,7 +256,7 @@ abstract class Gate {
 
 	final void timedOut(Waiter waiter) {
 		boolean contends = waiter.is(Waiter.State.CONTENDING) || this.contenders.isEmpty();
-		Waiter asking = contends ? waiter : this.contenders.iterator().next();
+		Waiter asking = contends ? waiter : this.contenders.get(0);
 		boolean alone = waiter.is(Waiter.State.CONTENDING) && !waiter.hasMetOthers();
 		fail(waiter,
 				(alone || asking.attempt.isStoreSilent(this.engine.now()))
