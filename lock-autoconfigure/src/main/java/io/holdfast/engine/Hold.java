@@ -158,9 +158,17 @@ final class Hold {
 	 * by itself is not passed on, nor what the store may not renew, nor as another lease
 	 * than was asked for.
 	 */
-	boolean isFor(Waiter waiter, LocalHandOver settings, long now) {
+	boolean isFor(Waiter waiter, LocalHandOver settings, boolean quiet, long now) {
 		boolean isTurn = this.passes < settings.maxCount() && now - this.storedAt < settings.maxTime().toNanos();
-		return (isTurn || settings.isOn() && isOurs(now)) && isSound(now) && isLike(waiter.demand);
+		return (isTurn || settings.isOn() && (isOurs(now) || quiet && mayStay(now))) && isSound(now)
+				&& isLike(waiter.demand);
+	}
+
+	/**
+	 * Whether at least half of the time or of the count is over that it may stay here.
+	 */
+	boolean isLate(LocalHandOver settings, long now) {
+		return 2 * this.passes >= settings.maxCount() || 2 * (now - this.storedAt) >= settings.maxTime().toNanos();
 	}
 
 	/**
@@ -168,8 +176,13 @@ final class Hold {
 	 * message that others want it may have been lost.
 	 */
 	private boolean isOurs(long now) {
-		return !this.wanted && Tokens.isTold(this.token) && this.passes < this.fences - 1
-				&& now - this.storedAt < EngineSettings.LONGEST_KEPT.toNanos();
+		return !this.wanted && Tokens.isTold(this.token) && mayStay(now);
+	}
+
+	/** Whether it may stay here for longer than a turn, if nobody else wants it. */
+	private boolean mayStay(long now) {
+		boolean hasFence = this.gate.resource.kind() == Kind.SEMAPHORE || this.passes < this.fences - 1;
+		return hasFence && now - this.storedAt < EngineSettings.LONGEST_KEPT.toNanos();
 	}
 
 	/** Whether it may be kept when it is released, for whoever asks next. */

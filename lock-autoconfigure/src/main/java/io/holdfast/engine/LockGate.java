@@ -165,7 +165,7 @@ final class LockGate extends Gate {
 	@Nullable Waiter heir(Hold hold, long now) {
 		Waiter head = head();
 		boolean mayPass = head != null && this.contenders.isEmpty() && this.holder == null
-				&& hold.isFor(head, this.engine.settings.lockHandOver(), now);
+				&& hold.isFor(head, this.engine.settings.lockHandOver(), false, now);
 		return mayPass ? head : null;
 	}
 

@@ -29,6 +29,8 @@ class PermitGate extends Gate {
 	/** How many permits they were granted. */
 	private long held;
 
+	private @Nullable Elsewhere elsewhere;
+
 	/** Who came last to wait here. */
 	private @Nullable Waiter last;
 
@@ -141,10 +143,31 @@ class PermitGate extends Gate {
 	@Nullable Waiter heir(Hold hold, long now) {
 		Waiter first = first();
 		// What some was given back of may not be known as that to the store.
-		boolean mayPass = first != null && handsOver(first.demand) && hold.permits == hold.demand.permits()
-				&& hold.permits == first.demand.permits() && hold.demand.limit() == first.demand.limit()
-				&& hold.isFor(first, this.handOver, now);
-		return mayPass ? first : null;
+		if (first == null || !handsOver(first.demand) || hold.permits != hold.demand.permits()
+				|| hold.permits != first.demand.permits() || hold.demand.limit() != first.demand.limit()) {
+			return null;
+		}
+		boolean quiet = this.elsewhere != null && this.elsewhere.isQuiet(now);
+		boolean stays = hold.isFor(first, this.handOver, quiet, now);
+		if (stays && hold.isLate(this.handOver, now)) {
+			lookElsewhere(first.demand, now);
+		}
+		return stays ? first : null;
+	}
+
+	private void lookElsewhere(Demand demand, long now) {
+		int standing = 0;
+		for (Waiter contender : this.contenders) {
+			if (!contender.attempt.isBusy()) {
+				// Whether it stands in the queue is not known.
+				return;
+			}
+			standing++;
+		}
+		if (this.elsewhere == null) {
+			this.elsewhere = new Elsewhere(this, this.handOver, now);
+		}
+		this.elsewhere.look(standing, demand.limit(), now);
 	}
 
 	/** Who asked first, of all who wait. */

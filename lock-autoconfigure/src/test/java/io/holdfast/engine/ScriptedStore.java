@@ -301,7 +301,11 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 		}
 
 		void permits(@Nullable Integer limit, int used) {
-			this.answer.complete(new PermitState(limit, 0, used, 0, List.of(), 0));
+			permits(limit, used, 0);
+		}
+
+		void permits(@Nullable Integer limit, int used, int waiting) {
+			this.answer.complete(new PermitState(limit, 0, used, 0, List.of(), waiting));
 		}
 
 		void released(boolean released) {

@@ -1,0 +1,68 @@
+package io.holdfast.engine;
+
+import io.holdfast.engine.EngineObserver.Command;
+import io.holdfast.engine.LeaseStore.PermitState;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Whether others wait for permits at other instances, as the store said a moment ago. It
+ * tells nobody when they begin to, so it is asked now and then while permits are passed
+ * on here: one question for what may be many turns of all that hold some. Confined to the
+ * gate.
+ */
+final class Elsewhere {
+
+	/** After how many times the longest turn to ask again when others waited. */
+	private static final int REST = 20;
+
+	private final PermitGate gate;
+
+	private final long turnNanos;
+
+	private boolean open;
+
+	private boolean quiet;
+
+	/** When the question was sent that was answered last. */
+	private long askedAt;
+
+	private long askAgainAt;
+
+	Elsewhere(PermitGate gate, LocalHandOver handOver, long now) {
+		this.gate = gate;
+		this.turnNanos = handOver.maxTime().toNanos();
+		this.askAgainAt = now;
+	}
+
+	/** Whether nobody waited there no longer ago than a turn may take. */
+	boolean isQuiet(long now) {
+		return this.quiet && now - this.askedAt < this.turnNanos;
+	}
+
+	/**
+	 * Ask, if it is time to.
+	 * @param standing how many of this instance stand in the queue
+	 * @param limit how many permits there are if no operator has set that
+	 */
+	void look(int standing, int limit, long now) {
+		if (this.open || now - this.askAgainAt < 0) {
+			return;
+		}
+		this.open = true;
+		LeaseEngine engine = this.gate.engine;
+		engine.sendInTime(Command.INSPECT, () -> engine.store.inspectPermits(this.gate.resource, 0))
+			.whenComplete((state, error) -> this.gate.execute(() -> {
+				this.open = false;
+				this.quiet = isQuiet(state, standing, limit);
+				this.askedAt = now;
+				this.askAgainAt = now + (this.quiet ? this.turnNanos / 2 : REST * this.turnNanos);
+			}));
+	}
+
+	/** Nor may more be held than an operator allows by now. */
+	private static boolean isQuiet(@Nullable PermitState state, int standing, int limit) {
+		return state != null && state.waiting() <= standing
+				&& state.used() <= ((state.limit() != null) ? state.limit() : limit);
+	}
+
+}
