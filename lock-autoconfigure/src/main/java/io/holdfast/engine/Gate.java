@@ -207,10 +207,13 @@ abstract class Gate {
 	private void deliver(Waiter waiter, Hold hold) {
 		HeldLease lease = HeldLease.of(this.engine, hold, waiter.owner);
 		hold.opened(lease);
-		if (!waiter.complete(lease)) {
-			// Its caller has gone meanwhile.
-			lease.discardAsync();
-		}
+		// To wake up a thread takes longer than all else: others are not to wait for it.
+		this.mailbox.later(() -> {
+			if (!waiter.complete(lease)) {
+				// Its caller has gone meanwhile.
+				lease.discardAsync();
+			}
+		});
 	}
 
 	/**

@@ -7,6 +7,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Runs events one after the other, each to its end, on whichever thread brings one while
@@ -27,6 +28,9 @@ final class Mailbox {
 
 	private final AtomicBoolean running = new AtomicBoolean();
 
+	/** What the event that runs has put off. */
+	private @Nullable Runnable later;
+
 	/**
 	 * Create a mailbox.
 	 * @param owner whose it is, for messages
@@ -40,12 +44,16 @@ final class Mailbox {
 	void execute(Runnable event) {
 		// Mostly nothing else is going on, and there is no need for a queue.
 		if (this.events.isEmpty() && this.running.compareAndSet(false, true)) {
+			Runnable after = null;
 			try {
 				run(event);
 			}
 			finally {
+				after = this.later;
+				this.later = null;
 				this.running.set(false);
 			}
+			runIfAny(after);
 		}
 		else {
 			this.events.add(event);
@@ -69,17 +77,40 @@ final class Mailbox {
 			if (!this.running.compareAndSet(false, true)) {
 				return;
 			}
+			Runnable after = null;
 			try {
 				Runnable event = this.events.poll();
 				while (event != null) {
 					run(event);
-					event = (--left > 0) ? this.events.poll() : null;
+					event = (--left > 0 && this.later == null) ? this.events.poll() : null;
 				}
 			}
 			finally {
+				after = this.later;
+				this.later = null;
 				// Also if the stack ends right here: whoever comes next goes on.
 				this.running.set(false);
 			}
+			runIfAny(after);
+		}
+	}
+
+	/**
+	 * Have something done when the event that runs is over, by the same thread, while
+	 * others may run already. Called by events only.
+	 * @param action what takes longer than an event should, and needs no protection
+	 */
+	void later(Runnable action) {
+		Runnable before = this.later;
+		this.later = (before == null) ? action : () -> {
+			run(before);
+			run(action);
+		};
+	}
+
+	private void runIfAny(@Nullable Runnable action) {
+		if (action != null) {
+			run(action);
 		}
 	}
 
