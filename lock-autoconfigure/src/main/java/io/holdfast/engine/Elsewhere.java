@@ -12,12 +12,15 @@ import org.jspecify.annotations.Nullable;
  */
 final class Elsewhere {
 
-	/** After how many times the longest turn to ask again when others waited. */
+	/** How long an answer counts: nobody who comes then is to wait longer for it. */
+	private static final long LONGEST = LocalHandOver.DEFAULT.maxTime().toNanos();
+
+	/** After how many times that to ask again when others waited. */
 	private static final int REST = 20;
 
 	private final PermitGate gate;
 
-	private final long turnNanos;
+	private final long nanos;
 
 	private boolean open;
 
@@ -30,13 +33,13 @@ final class Elsewhere {
 
 	Elsewhere(PermitGate gate, LocalHandOver handOver, long now) {
 		this.gate = gate;
-		this.turnNanos = handOver.maxTime().toNanos();
+		this.nanos = Math.min(LONGEST, handOver.maxTime().toNanos());
 		this.askAgainAt = now;
 	}
 
-	/** Whether nobody waited there no longer ago than a turn may take. */
+	/** Whether nobody waited there a moment ago. */
 	boolean isQuiet(long now) {
-		return this.quiet && now - this.askedAt < this.turnNanos;
+		return this.quiet && now - this.askedAt < this.nanos;
 	}
 
 	/**
@@ -55,7 +58,7 @@ final class Elsewhere {
 				this.open = false;
 				this.quiet = isQuiet(state, standing, limit);
 				this.askedAt = now;
-				this.askAgainAt = now + (this.quiet ? this.turnNanos / 2 : REST * this.turnNanos);
+				this.askAgainAt = now + (this.quiet ? this.nanos / 2 : REST * this.nanos);
 			}));
 	}
 

@@ -1,6 +1,8 @@
 package io.holdfast.engine;
 
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.LeaseContext;
@@ -55,6 +57,24 @@ class WriterHandOverTests extends ScriptedEngine {
 		this.store.elapse(5);
 		first.releaseAsync();
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1", "acquire 2");
+	}
+
+	@Test
+	void ifNobodyWaitsElsewhereWritersFollowForAsLongAsThereAreFences() {
+		this.store.answerAtOnce("inspect permits", (command) -> command.permits(null, Resource.ALL, 0));
+		LockLease last = granted(WRITE, 100);
+		List<CompletableFuture<LockLease>> waiting = new ArrayList<>();
+		for (int i = 0; i < 2 * LocalHandOver.STRIDE; i++) {
+			waiting.add(this.service.acquireAsync(WRITE));
+		}
+		for (int i = 0; i < LocalHandOver.STRIDE - 1; i++) {
+			last.release();
+			last = waiting.get(i).join();
+		}
+		assertThat(last.fence()).isEqualTo(100 + LocalHandOver.STRIDE - 1);
+		last.releaseAsync();
+		assertThat(waiting.get(LocalHandOver.STRIDE - 1)).isNotDone();
+		assertThat(this.store.sent()).contains("release 1");
 	}
 
 	@Test

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import io.holdfast.Lease;
@@ -28,6 +29,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 /**
  * What instances pass on among their own threads, and what they leave to others.
@@ -146,6 +148,42 @@ class LocalHandOverTests {
 		assertThat(Overlaps.assertWithin(notes.holds(), LIMIT)).isEqualTo(LIMIT);
 		assertThat(notes.refusals()).isZero();
 		assertThat(passedOn).as("passed on").hasPositiveValue();
+	}
+
+	@Test
+	@DisplayName("while nobody waits elsewhere, a permit stays here however often; who comes then has a turn all the same")
+	void alone() throws Exception {
+		AtomicInteger inARow = new AtomicInteger();
+		AtomicInteger most = new AtomicInteger();
+		fleet.engine(first).observe(new EngineObserver() {
+
+			@Override
+			public void handedOver(Resource.Kind kind, HandOver way) {
+				int count = (way == HandOver.LOCAL) ? inARow.incrementAndGet() : inARow.getAndSet(0);
+				most.accumulateAndGet(count, Math::max);
+			}
+
+		});
+		SemaphoreRequest one = SemaphoreRequest.of(this.key, 1).waitTime(Fleet.PATIENCE);
+		AtomicBoolean enough = new AtomicBoolean();
+		Crowd crowd = new Crowd();
+		crowd.add(4, () -> {
+			while (!enough.get()) {
+				fleet.semaphores(first).acquire(one).close();
+			}
+		});
+		crowd.add(1, () -> {
+			try {
+				await().atMost(Fleet.PATIENCE).until(() -> most.get() > 20 * COUNT);
+				for (int i = 0; i < 3; i++) {
+					fleet.semaphores(second).acquire(one).close();
+				}
+			}
+			finally {
+				enough.set(true);
+			}
+		});
+		crowd.run();
 	}
 
 	@Test
