@@ -28,6 +28,9 @@ final class LeaseKeeper {
 	/** So that one call does not keep the store from serving others for a millisecond. */
 	private static final int BATCH = 460;
 
+	/** Longer than any lease. */
+	private static final long NEVER = Long.MAX_VALUE / 2;
+
 	private static final String OTHER_OWNER = "the store says that it has another owner, or none";
 
 	private final LeaseEngine engine;
@@ -116,7 +119,9 @@ final class LeaseKeeper {
 	private void wake() {
 		this.armed = false;
 		long now = this.engine.now();
-		List<Hold> due = filling(dueSoon(now));
+		List<Due> soon = new ArrayList<>();
+		long next = look(soon, now);
+		List<Hold> due = filling(soon);
 		boolean silent = false;
 		for (Hold hold : due) {
 			if (hold.renewing()) {
@@ -130,29 +135,41 @@ final class LeaseKeeper {
 			this.engine.observers.failed(Command.RENEW);
 		}
 		batches(due).forEach((batch) -> renew(batch, now));
-		this.holds.values()
-			.stream()
-			.filter((hold) -> !hold.hasEnded())
-			.mapToLong((hold) -> due(hold, now))
-			.reduce(LeaseKeeper::earlier)
-			.ifPresent(this::wakeBy);
+		for (Due each : soon) {
+			if (!each.hold().hasEnded()) {
+				next = earlier(next, due(each.hold(), now));
+			}
+		}
+		if (next != now + NEVER) {
+			wakeBy(next);
+		}
 	}
 
-	/** What is to be renewed now or within the window; what is over is lost. */
-	private List<Due> dueSoon(long now) {
-		List<Due> soon = new ArrayList<>();
+	/**
+	 * Look at all that is held, which may be very much: at each hold once, and of most of
+	 * them at nothing but their times. What is over is lost.
+	 * @param soon where to put what is to be renewed now or within the window
+	 * @return when to look again because of the others
+	 */
+	private long look(List<Due> soon, long now) {
+		long next = now + NEVER;
 		for (Hold hold : this.holds.values()) {
+			long left = hold.renewAt - now;
 			if (!hold.isHeld(now)) {
 				this.engine.lose(hold, hold.whyOver(now));
 			}
-			else if (hold.renewalMillis(now) > 0) {
-				long left = hold.renewAt - now;
-				if (left <= Math.min(WINDOW, TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 10)) {
-					soon.add(new Due(hold, left));
-				}
+			else if (left > WINDOW) {
+				next = earlier(next, earlier(hold.renewAt, hold.validUntil()));
+			}
+			else if (hold.renewalMillis(now) > 0
+					&& left <= TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 10) {
+				soon.add(new Due(hold, left));
+			}
+			else {
+				next = earlier(next, due(hold, now));
 			}
 		}
-		return soon;
+		return next;
 	}
 
 	/**
