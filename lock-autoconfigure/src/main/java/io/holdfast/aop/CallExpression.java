@@ -87,6 +87,11 @@ final class CallExpression {
 			throw declaration.invalid(use.attribute, text, "has an unknown name: " + mistake,
 					cure(declaration, parameters) + "; " + use.hint, null);
 		}
+		String assignment = ExpressionSyntax.findAssignment(root);
+		if (assignment != null) {
+			throw declaration.invalid(use.attribute, text, "changes something: " + assignment,
+					"Write an expression that only reads, as with == for a comparison", null);
+		}
 		if (use == Use.KEY) {
 			parsed = new SpelExpression(text, ExpressionSyntax.refuseNullInText(root), CONFIGURATION);
 		}

@@ -8,9 +8,12 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.expression.TypedValue;
 import org.springframework.expression.spel.ExpressionState;
 import org.springframework.expression.spel.SpelNode;
+import org.springframework.expression.spel.ast.Assign;
 import org.springframework.expression.spel.ast.CompoundExpression;
 import org.springframework.expression.spel.ast.Elvis;
 import org.springframework.expression.spel.ast.InlineList;
+import org.springframework.expression.spel.ast.OpDec;
+import org.springframework.expression.spel.ast.OpInc;
 import org.springframework.expression.spel.ast.OpPlus;
 import org.springframework.expression.spel.ast.Operator;
 import org.springframework.expression.spel.ast.OperatorNot;
@@ -39,6 +42,24 @@ final class ExpressionSyntax {
 	static @Nullable String findMistake(SpelNode root, Set<String> parameters) {
 		String mistake = findUnknownProperty(root);
 		return (mistake != null) ? mistake : findUnknownVariable(root, parameters);
+	}
+
+	/**
+	 * Find what would change an argument of the call, or something that others see.
+	 * @param node the parsed expression
+	 * @return what is written there, or {@code null} if there is nothing of the kind
+	 */
+	static @Nullable String findAssignment(SpelNode node) {
+		if (node instanceof Assign || node instanceof OpInc || node instanceof OpDec) {
+			return node.toStringAST();
+		}
+		for (int i = 0; i < node.getChildCount(); i++) {
+			String assignment = findAssignment(node.getChild(i));
+			if (assignment != null) {
+				return assignment;
+			}
+		}
+		return null;
 	}
 
 	/** Finds forgotten quotes and hashes: {@code stock}, {@code sku}. */

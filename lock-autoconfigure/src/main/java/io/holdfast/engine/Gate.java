@@ -210,8 +210,9 @@ abstract class Gate {
 		// To wake up a thread takes longer than all else: others are not to wait for it.
 		this.mailbox.later(() -> {
 			if (!waiter.complete(lease)) {
-				// Its caller has gone meanwhile.
-				lease.discardAsync();
+				// Its caller has gone meanwhile. Elsewhere, as the next one's may have
+				// too.
+				this.engine.call(lease::discardAsync);
 			}
 		});
 	}

@@ -52,8 +52,8 @@ final class Mailbox {
 				after = this.later;
 				this.later = null;
 				this.running.set(false);
+				runIfAny(after);
 			}
-			runIfAny(after);
 		}
 		else {
 			this.events.add(event);
@@ -90,8 +90,8 @@ final class Mailbox {
 				this.later = null;
 				// Also if the stack ends right here: whoever comes next goes on.
 				this.running.set(false);
+				runIfAny(after);
 			}
-			runIfAny(after);
 		}
 	}
 

@@ -135,15 +135,6 @@ class DistributedLockKeyTests {
 	}
 
 	@Test
-	@DisplayName("An expression cannot change what the method is called with")
-	void assignment() {
-		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.assigned("a"))
-			.withMessageContaining(".assigned(String): key = \"#sku = 'b'\" yields no key")
-			.withMessageContaining("'sku'");
-		assertThat(this.context.locks().events()).isEmpty();
-	}
-
-	@Test
 	void unwrappedOptional() {
 		this.shop.optional(Optional.of("a"));
 		assertThat(key()).isEqualTo("a");
@@ -266,10 +257,6 @@ class DistributedLockKeyTests {
 
 		@DistributedLock(key = "#p0 + '-' + #a1")
 		void byPosition(@Nullable String sku, int count) {
-		}
-
-		@DistributedLock(key = "#sku = 'b'")
-		void assigned(String sku) {
 		}
 
 		@DistributedLock(key = "@tenants.current()")

@@ -41,6 +41,10 @@ class InvalidDeclarationTests {
 				Arguments.of(Template.class, "key = \"#{#sku}\"", "#{...}", "leave #{ and } out"),
 				Arguments.of(UnknownParameter.class, "key = \"'a' + #skuu.length\"", "#skuu",
 						"parameters are #sku, #count"),
+				Arguments.of(Assignment.class, "key = \"'a' + (#sku = 'b')\"", "changes something: #sku='b'",
+						"only reads"),
+				Arguments.of(Increment.class, "condition = \"#count++ > 1\"", "changes something: #count++",
+						"only reads"),
 				Arguments.of(NoParameter.class, "key = \"#sku\"", "#sku", "has no parameters"),
 				Arguments.of(ForgottenQuotes.class, "key = \"stock\"", "unknown name: stock", "put text into quotes"),
 				Arguments.of(ForgottenQuotesInText.class, "key = \"stock + #sku\"", "unknown name: stock", "quotes"),
@@ -184,6 +188,22 @@ class InvalidDeclarationTests {
 	static class UnknownParameter {
 
 		@DistributedLock(key = "'a' + #skuu.length")
+		void sell(String sku, int count) {
+		}
+
+	}
+
+	static class Assignment {
+
+		@DistributedLock(key = "'a' + (#sku = 'b')")
+		void sell(String sku, int count) {
+		}
+
+	}
+
+	static class Increment {
+
+		@DistributedLock(key = "#sku", condition = "#count++ > 1")
 		void sell(String sku, int count) {
 		}
 

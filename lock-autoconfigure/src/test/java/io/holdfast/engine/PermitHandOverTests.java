@@ -388,6 +388,34 @@ class PermitHandOverTests extends ScriptedEngine {
 	}
 
 	@Test
+	void anAnswerThatIsLateIsOfNoUseAndNoOtherIsWantedSoon() {
+		List<PermitLease> held = all(ONE);
+		List<CompletableFuture<PermitLease>> waiting = inLine(20);
+		pass(held.get(0), waiting.subList(0, 1));
+		this.store.elapse(1);
+		pass(waiting.get(1).join(), List.of());
+		this.store.sent();
+		this.store.elapse(5);
+		this.store.last("inspect permits").permits(null, LIMIT, 1);
+		waiting.get(2).join().releaseAsync();
+		assertThat(waiting.get(3)).isNotDone();
+		this.store.wakeUps.handedOver(SEMAPHORE, ID + ":4", 20, 5000);
+		this.store.last("acquire 8").busy(30_000, 20);
+		this.store.sent();
+		pass(waiting.get(3).join(), waiting.subList(4, 6));
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+	@Test
+	void whoIsNotWokenUpDoesNotAsk() {
+		List<PermitLease> held = all(ONE);
+		List<CompletableFuture<PermitLease>> waiting = inLine(20);
+		this.store.listening = false;
+		pass(held.get(0), waiting.subList(0, COUNT));
+		assertThat(this.store.sent()).containsExactly("release 1");
+	}
+
+	@Test
 	void whoseOwnPlaceInTheQueueIsNotKnownDoesNotAsk() {
 		List<PermitLease> held = all(ONE);
 		List<CompletableFuture<PermitLease>> waiting = ask(20, ONE);
