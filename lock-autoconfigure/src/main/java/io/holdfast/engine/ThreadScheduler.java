@@ -17,7 +17,16 @@ final class ThreadScheduler implements Scheduler, AutoCloseable {
 	private static final Timer NEVER = () -> {
 	};
 
+	/** How long an action that does nothing stays in front of the others. */
+	private static final long IN_FRONT_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+	private static final Runnable NOTHING = () -> {
+	};
+
 	private final ScheduledThreadPoolExecutor executor;
+
+	/** Until when there is one. */
+	private volatile long inFrontUntil = System.nanoTime();
 
 	/**
 	 * Not the common pool: its threads have no application class loader in an executable
@@ -52,12 +61,26 @@ final class ThreadScheduler implements Scheduler, AutoCloseable {
 	@Override
 	public Timer schedule(Runnable action, long delayNanos) {
 		try {
+			keepOneInFront(delayNanos);
 			Future<?> task = this.executor.schedule(action, delayNanos, TimeUnit.NANOSECONDS);
 			return () -> task.cancel(false);
 		}
 		catch (RejectedExecutionException ex) {
 			// Closed: nothing is left to be done later.
 			return NEVER;
+		}
+	}
+
+	/**
+	 * An action that is the first one wakes up the thread, only to wait for it; and as
+	 * most actions are cancelled, each next one would be the first again. Behind one that
+	 * does nothing they wake up nobody. Two at the same time do no harm.
+	 */
+	private void keepOneInFront(long delayNanos) {
+		long now = System.nanoTime();
+		if (delayNanos > IN_FRONT_NANOS && this.inFrontUntil - now <= 0) {
+			this.inFrontUntil = now + IN_FRONT_NANOS;
+			this.executor.schedule(NOTHING, IN_FRONT_NANOS, TimeUnit.NANOSECONDS);
 		}
 	}
 
