@@ -122,9 +122,7 @@ abstract class HeldLease implements OpenLease {
 
 	@Override
 	public ReleaseResult release() {
-		// The release answers for itself within the command timeout; this is a backstop.
-		Duration patience = this.engine.settings.commandTimeout().plusSeconds(1);
-		return Answers.await(this.engine.scheduler, end(), patience,
+		return Answers.await(this.engine.scheduler, end(), this.engine.releasePatience,
 				(error) -> (error instanceof LeaseStoreException trouble) ? trouble
 						: Failures.releaseTrouble(this.hold.gate.resource, error));
 	}

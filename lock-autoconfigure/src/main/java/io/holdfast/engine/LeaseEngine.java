@@ -56,6 +56,12 @@ public final class LeaseEngine implements AutoCloseable {
 
 	final EngineSettings settings;
 
+	/**
+	 * How long to wait for a release, which answers for itself within the command
+	 * timeout: a backstop.
+	 */
+	final Duration releasePatience;
+
 	final LeaseKeeper keeper = new LeaseKeeper(this);
 
 	final Observers observers = new Observers();
@@ -69,7 +75,7 @@ public final class LeaseEngine implements AutoCloseable {
 	private final Map<Resource, Gate> gates = new ConcurrentHashMap<>();
 
 	/** Releases without an answer: a shut-down must not close the store before them. */
-	private final Set<CompletableFuture<?>> releases = ConcurrentHashMap.newKeySet();
+	final Set<CompletableFuture<?>> releases = ConcurrentHashMap.newKeySet();
 
 	/** Tokens that are over here, but keep others out for a while. */
 	private final Set<String> retained = ConcurrentHashMap.newKeySet();
@@ -129,6 +135,7 @@ public final class LeaseEngine implements AutoCloseable {
 		this.ownScheduler = ownScheduler;
 		this.callbacks = callbacks;
 		this.settings = settings;
+		this.releasePatience = settings.commandTimeout().plusSeconds(1);
 		this.instanceId = instanceId;
 		this.random = random;
 		this.fleet = new Fleet(this, instanceId);
@@ -244,7 +251,7 @@ public final class LeaseEngine implements AutoCloseable {
 	}
 
 	CompletableFuture<ReleaseReply> release(Resource resource, Ask ended, boolean doubtful, @Nullable Ask next) {
-		return awaited(new Release(this, resource, ended, doubtful).start(next));
+		return new Release(this, resource, ended, doubtful).start(next);
 	}
 
 	private <T> CompletableFuture<T> awaited(CompletableFuture<T> outcome) {

@@ -24,7 +24,8 @@ final class Mailbox {
 
 	private final Executor others;
 
-	private final Queue<Runnable> events = new ConcurrentLinkedQueue<>();
+	/** Made when two events meet for the first time: mostly none do. */
+	private volatile @Nullable Queue<Runnable> events;
 
 	private final AtomicBoolean running = new AtomicBoolean();
 
@@ -43,7 +44,7 @@ final class Mailbox {
 
 	void execute(Runnable event) {
 		// Mostly nothing else is going on, and there is no need for a queue.
-		if (this.events.isEmpty() && this.running.compareAndSet(false, true)) {
+		if (isEmpty() && this.running.compareAndSet(false, true)) {
 			Runnable after = null;
 			try {
 				run(event);
@@ -56,9 +57,29 @@ final class Mailbox {
 			}
 		}
 		else {
-			this.events.add(event);
+			queue().add(event);
 		}
 		drain();
+	}
+
+	private boolean isEmpty() {
+		Queue<Runnable> made = this.events;
+		return made == null || made.isEmpty();
+	}
+
+	private Queue<Runnable> queue() {
+		Queue<Runnable> made = this.events;
+		if (made != null) {
+			return made;
+		}
+		synchronized (this) {
+			made = this.events;
+			if (made == null) {
+				made = new ConcurrentLinkedQueue<>();
+				this.events = made;
+			}
+			return made;
+		}
 	}
 
 	/**
@@ -67,7 +88,7 @@ final class Mailbox {
 	 */
 	private void drain() {
 		int left = EVENTS_PER_THREAD;
-		while (!this.events.isEmpty()) {
+		while (!isEmpty()) {
 			if (left == 0) {
 				if (background(this::drain)) {
 					return;
@@ -79,10 +100,11 @@ final class Mailbox {
 			}
 			Runnable after = null;
 			try {
-				Runnable event = this.events.poll();
+				Queue<Runnable> events = queue();
+				Runnable event = events.poll();
 				while (event != null) {
 					run(event);
-					event = (--left > 0 && this.later == null) ? this.events.poll() : null;
+					event = (--left > 0 && this.later == null) ? events.poll() : null;
 				}
 			}
 			finally {

@@ -45,6 +45,7 @@ final class Release {
 	}
 
 	CompletableFuture<ReleaseReply> start(@Nullable Ask next) {
+		this.engine.releases.add(this.outcome);
 		send(next);
 		return this.outcome;
 	}
@@ -96,6 +97,7 @@ final class Release {
 			}
 		}
 		this.outcome.complete(reply);
+		this.engine.releases.remove(this.outcome);
 	}
 
 	private void failed(int attempt, Throwable error) {
@@ -114,6 +116,7 @@ final class Release {
 			}
 		}
 		this.outcome.completeExceptionally(error);
+		this.engine.releases.remove(this.outcome);
 	}
 
 	private void disarm() {

@@ -13,8 +13,8 @@ import io.holdfast.redis.RedisLeaseStore.Options;
  */
 final class Names {
 
-	/** A power of two, and some half a kilobyte for each. */
-	private static final int KNOWN = 512;
+	/** A power of two, and some half a kilobyte for each that was used. */
+	private static final int KNOWN = 4096;
 
 	private final Options options;
 

@@ -378,14 +378,16 @@ public final class RedisLeaseStore implements LeaseStore {
 			boolean semaphore = resource.kind() == Kind.SEMAPHORE;
 			String prefix = semaphore ? this.semaphorePrefix : this.lockPrefix;
 			String other = semaphore ? this.lockPrefix : this.semaphorePrefix;
-			if (other.startsWith(prefix) && keyOf(resource).startsWith(other)) {
-				throw new StoreFailure("The key '" + keyOf(resource) + "' begins with '" + other + "', as those of "
+			String key = keyOf(resource);
+			if (other.startsWith(prefix) && key.startsWith(other)) {
+				throw new StoreFailure("The key '" + key + "' begins with '" + other + "', as those of "
 						+ (semaphore ? "locks" : "semaphores")
 						+ " do: use another key, or prefixes of which none begins with the other", false, null);
 			}
-			if ((keyOf(resource) + ":").startsWith(this.fleetKey + ":")) {
+			int end = this.fleetKey.length();
+			if (key.startsWith(this.fleetKey) && (key.length() == end || key.charAt(end) == ':')) {
 				throw new StoreFailure(
-						"The key '" + keyOf(resource) + "' is one of Holdfast's own (holdfast.fleet.key): use"
+						"The key '" + key + "' is one of Holdfast's own (holdfast.fleet.key): use"
 								+ " another key, or another holdfast.lock.key-prefix or holdfast.semaphore.key-prefix",
 						false, null);
 			}

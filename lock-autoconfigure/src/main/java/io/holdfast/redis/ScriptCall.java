@@ -25,8 +25,6 @@ final class ScriptCall<T> extends CompletableFuture<T> {
 
 	private final Function<Throwable, ? extends Throwable> failure;
 
-	private final Object monitor = new Object();
-
 	private boolean givenUp;
 
 	private @Nullable Command command;
@@ -69,7 +67,7 @@ final class ScriptCall<T> extends CompletableFuture<T> {
 	 * @return the driver's future, or {@code null} if nothing was sent
 	 */
 	<R> @Nullable CompletableFuture<R> send(Supplier<CompletableFuture<R>> sender) {
-		synchronized (this.monitor) {
+		synchronized (this) {
 			if (this.givenUp) {
 				return null;
 			}
@@ -94,7 +92,7 @@ final class ScriptCall<T> extends CompletableFuture<T> {
 	 * @return whether it is to be sent
 	 */
 	boolean send(Command command) {
-		synchronized (this.monitor) {
+		synchronized (this) {
 			if (!this.givenUp) {
 				this.command = command;
 			}
@@ -115,7 +113,7 @@ final class ScriptCall<T> extends CompletableFuture<T> {
 	}
 
 	void fail(Throwable error) {
-		synchronized (this.monitor) {
+		synchronized (this) {
 			if (this.givenUp) {
 				// The driver's answer to cancel(..), which completes this call itself.
 				return;
@@ -127,7 +125,7 @@ final class ScriptCall<T> extends CompletableFuture<T> {
 	@Override
 	public boolean cancel(boolean mayInterruptIfRunning) {
 		Command sent;
-		synchronized (this.monitor) {
+		synchronized (this) {
 			this.givenUp = true;
 			sent = this.command;
 		}

@@ -1,0 +1,40 @@
+package io.holdfast.redis;
+
+import java.nio.charset.StandardCharsets;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+/**
+ * What the replies of scripts are read as.
+ */
+class RepliesTests {
+
+	@ParameterizedTest
+	@ValueSource(longs = { 0, 7, 1024, 1_795_000_000_000_000L, -1, Long.MAX_VALUE - 1, Long.MAX_VALUE, Long.MIN_VALUE })
+	void aTextOfDigitsIsANumber(long number) {
+		assertThat(Replies.number(bytes(Long.toString(number)))).isEqualTo(number);
+		assertThat(Replies.number(number)).isEqualTo(number);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "", "-", "12x", "1 2", "9223372036854775808", "99999999999999999999" })
+	void whatIsNoneIsRefused(String text) {
+		assertThatExceptionOfType(NumberFormatException.class).isThrownBy(() -> Replies.number(bytes(text)));
+	}
+
+	@Test
+	void neitherNumberNorTextIsRefused() {
+		assertThatIllegalStateException().isThrownBy(() -> Replies.number(null));
+	}
+
+	private static byte[] bytes(String text) {
+		return text.getBytes(StandardCharsets.US_ASCII);
+	}
+
+}
