@@ -10,6 +10,7 @@ import io.holdfast.engine.LeaseStore.Ask;
 import io.holdfast.engine.LeaseStore.Holder;
 import io.holdfast.engine.LeaseStore.PermitState;
 import io.holdfast.engine.LeaseStore.ReleaseReply;
+import io.holdfast.engine.LeaseStore.WakeUps;
 import io.holdfast.engine.LeaseStore.Renewal;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
@@ -56,9 +57,23 @@ final class PermitCommands {
 				Arguments.number(ask.claimMillis()), mode, Arguments.flag(enqueue));
 	}
 
-	CompletableFuture<ReleaseReply> release(Resource resource, Ask ended) {
-		return change(Script.PERMITS_RELEASE, resource, 0,
-				(reply) -> new ReleaseReply(Replies.flag(reply.get(0)), null), RedisKeys.bytes(ended.token()));
+	/**
+	 * End a token.
+	 * @param ended whose part ends
+	 * @param wakeUps where grants to others of its instance go, which the answer tells
+	 * of: each by a message would cost more than the command; {@code null} if it is
+	 * another instance's
+	 */
+	CompletableFuture<ReleaseReply> release(Resource resource, Ask ended, @Nullable WakeUps wakeUps) {
+		return change(Script.PERMITS_RELEASE, resource, 0, (reply) -> {
+			if (wakeUps != null) {
+				for (int i = 1; i < reply.size(); i += 3) {
+					wakeUps.handedOver(resource, Replies.text(reply.get(i)), Replies.number(reply.get(i + 1)),
+							Replies.number(reply.get(i + 2)));
+				}
+			}
+			return new ReleaseReply(Replies.flag(reply.get(0)), null);
+		}, RedisKeys.bytes(ended.token()), Arguments.flag(wakeUps != null));
 	}
 
 	CompletableFuture<Boolean> shrink(Resource resource, Ask held, int kept) {

@@ -36,6 +36,10 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	private final @Nullable WakeUpListener listener;
 
+	private volatile String instanceId = "";
+
+	private volatile @Nullable WakeUps wakeUps;
+
 	private final Replies replies;
 
 	private final FailOverGrace grace;
@@ -109,9 +113,16 @@ public final class RedisLeaseStore implements LeaseStore {
 		if (this.confirmations != null) {
 			this.confirmations.prepare();
 		}
+		this.instanceId = instanceId;
+		this.wakeUps = (this.confirmations != null) ? new Unconfirmed(wakeUps) : wakeUps;
 		if (this.listener != null) {
-			this.listener.start(instanceId, (this.confirmations != null) ? new Unconfirmed(wakeUps) : wakeUps);
+			this.listener.start(instanceId, this.wakeUps);
 		}
+	}
+
+	/** Where grants to the instance of a token go, if it is this one. */
+	private @Nullable WakeUps wakeUpsOf(String token) {
+		return token.startsWith(this.instanceId + ":") ? this.wakeUps : null;
 	}
 
 	@Override
@@ -171,7 +182,7 @@ public final class RedisLeaseStore implements LeaseStore {
 	@Override
 	public CompletableFuture<ReleaseReply> release(Resource resource, Ask ended, @Nullable Ask next) {
 		if (resource.kind() != Kind.LOCK) {
-			return this.permits.release(resource, ended);
+			return this.permits.release(resource, ended, wakeUpsOf(ended.token()));
 		}
 		Function<List<?>, ReleaseReply> reply = (array) -> released(resource, array);
 		byte[] token = RedisKeys.bytes(ended.token());

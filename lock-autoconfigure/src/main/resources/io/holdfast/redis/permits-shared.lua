@@ -163,8 +163,18 @@ local function dropEnded()
   end
 end
 
+-- The instance that reads the answer, if it is to be told of its grants by that; and these: token, fence and time of each.
+local reader
+local told = {}
+
 -- Tells an instance of a grant, or by 0 for its time that it is to ask again. False if it is certain that nobody was told.
 local function wakeUp(token, millis)
+  if reader and string.sub(token, 1, #reader) == reader then
+    for _, value in ipairs({ token, integer(fence), millis }) do
+      table.insert(told, value)
+    end
+    return true
+  end
   local message = ARGV[1] .. ' ' .. integer(fence) .. ' ' .. millis .. ' ' .. token .. ' ' .. userKey
   -- A user without the right to publish must still be able to release.
   local receivers = redis.pcall('PUBLISH', channelPrefix .. string.match(token, '^%x+'), message)

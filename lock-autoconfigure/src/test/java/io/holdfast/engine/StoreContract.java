@@ -115,6 +115,13 @@ public abstract class StoreContract {
 		return instance;
 	}
 
+	protected Instance newPollingInstance() {
+		Instance instance = new Instance(newPollingStore());
+		this.instances.add(instance);
+		instance.store.start(instance.id, instance);
+		return instance;
+	}
+
 	protected static Granted granted(@Nullable AcquireReply reply) {
 		assertThat(reply).isInstanceOf(Granted.class);
 		return (Granted) reply;

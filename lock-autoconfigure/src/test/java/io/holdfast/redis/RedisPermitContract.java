@@ -3,10 +3,18 @@ package io.holdfast.redis;
 import java.time.Duration;
 
 import io.holdfast.engine.LeaseStore;
+import io.holdfast.engine.LeaseStore.Ask;
 import io.holdfast.engine.PermitStoreContract;
+import io.holdfast.engine.Resource;
+import io.holdfast.engine.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.EnumSource.Mode;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -44,6 +52,40 @@ abstract class RedisPermitContract extends PermitStoreContract {
 	@Override
 	protected void putForeign(String key, String value, @Nullable Duration ttl) {
 		this.stores.putForeign(key, value, ttl);
+	}
+
+	@ParameterizedTest
+	@EnumSource(mode = Mode.EXCLUDE, names = "LOCK")
+	@DisplayName("what a release grants to its own instance is told by its answer, also where no message is received")
+	void releaseTellsOfOwnGrants(Kind kind) {
+		Resource resource = new Resource(kind, KEY);
+		Instance instance = newPollingInstance();
+		granted(instance.acquire(resource, all(instance, "1")));
+		busy(instance.acquire(resource, all(instance, "2")));
+		assertThat(instance.release(resource, all(instance, "1"))).isTrue();
+		assertThat(instance.wakeUps).hasSize(1);
+		WakeUp wakeUp = instance.wakeUps.get(0);
+		assertThat(wakeUp.resource()).isEqualTo(resource);
+		assertThat(wakeUp.token()).isEqualTo(instance.token("2"));
+		assertThat(wakeUp.ttlMillis()).isEqualTo(CLAIM);
+		assertThat(wakeUp.fence()).isEqualTo(granted(instance.acquire(resource, all(instance, "2"))).fence());
+	}
+
+	@ParameterizedTest
+	@EnumSource(mode = Mode.EXCLUDE, names = "LOCK")
+	@DisplayName("what a release grants to others is not told to who reads its answer, but to them")
+	void releaseInAnothersName(Kind kind) {
+		Resource resource = new Resource(kind, KEY);
+		Instance another = newPollingInstance();
+		granted(this.a.acquire(resource, all(this.a, "1")));
+		busy(this.a.acquire(resource, all(this.a, "2")));
+		assertThat(another.release(resource, all(this.a, "1"))).isTrue();
+		assertThat(this.a.awaitWakeUp().token()).isEqualTo(this.a.token("2"));
+		assertThat(another.wakeUps).isEmpty();
+	}
+
+	private static Ask all(Instance instance, String n) {
+		return ask(instance, n, Resource.ALL, Resource.ALL);
 	}
 
 	@AfterEach
