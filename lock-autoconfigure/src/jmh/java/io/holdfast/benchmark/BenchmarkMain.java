@@ -1,6 +1,7 @@
 package io.holdfast.benchmark;
 
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -9,6 +10,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import io.holdfast.testing.RedisServer;
@@ -22,7 +24,8 @@ import org.springframework.util.StringUtils;
  */
 final class BenchmarkMain {
 
-	private static final Duration WARM_UP = Duration.ofSeconds(3);
+	/** What the names of workloads begin with that only run when asked for. */
+	private static final String CURVE = "curve-";
 
 	private final List<String> only = list("only", ",");
 
@@ -30,7 +33,9 @@ final class BenchmarkMain {
 
 	private final int rounds = Integer.parseInt(option("rounds", "3"));
 
-	private final Duration length = Duration.ofMillis(Math.round(Double.parseDouble(option("seconds", "2")) * 1000));
+	private final Duration length = seconds("seconds", "2");
+
+	private final Duration warmUp = seconds("warm-up", "6");
 
 	private final Path directory = Path.of("target");
 
@@ -55,19 +60,29 @@ final class BenchmarkMain {
 		return value.isEmpty() ? otherwise : value;
 	}
 
+	private static Duration seconds(String name, String otherwise) {
+		return Duration.ofMillis(Math.round(Double.parseDouble(option(name, otherwise)) * 1000));
+	}
+
 	private static List<String> list(String name, String delimiter) {
 		return List.of(StringUtils.tokenizeToStringArray(option(name, ""), delimiter));
 	}
 
 	private static List<Workload> workloads() {
-		return List.of(Cycles.uncontended(1), Cycles.uncontended(8), Cycles.uncontended(64), Cycles.again(),
-				Cycles.oneKey(1, 2), Cycles.oneKey(1, 8), Cycles.oneKey(1, 64), Cycles.oneKey(2, 4),
-				Cycles.oneKey(4, 4), new Waiters(1, 500), new Waiters(4, 125), Cycles.semaphore(1, 64),
-				Cycles.semaphore(4, 16), new Renewal(1_000), new Renewal(10_000), new Recovery());
+		List<Workload> workloads = new ArrayList<>(
+				List.of(Cycles.uncontended(1), Cycles.uncontended(8), Cycles.uncontended(64), Cycles.again(),
+						Cycles.oneKey(1, 2), Cycles.oneKey(1, 8), Cycles.oneKey(1, 64), Cycles.oneKey(2, 4),
+						Cycles.oneKey(4, 4), Waiters.threads(1, 500), Waiters.threads(4, 125), Cycles.semaphore(1, 64),
+						Cycles.semaphore(4, 16), new Renewal(1_000), new Renewal(10_000), new Recovery()));
+		IntStream.of(100, 1_000, 10_000, 100_000).forEach((keys) -> workloads.add(Cycles.keysCurve(CURVE, keys)));
+		IntStream.of(100, 1_000, 10_000, 100_000).forEach((held) -> workloads.add(Cycles.heldCurve(CURVE, held)));
+		IntStream.of(100, 1_000, 10_000).forEach((waiters) -> workloads.add(Waiters.curve(CURVE, waiters)));
+		IntStream.of(1, 2, 4, 8).forEach((jvms) -> workloads.add(Cycles.jvmsCurve(CURVE, jvms)));
+		return workloads;
 	}
 
 	private boolean isWanted(String name) {
-		return this.only.isEmpty() || this.only.stream().anyMatch(name::startsWith);
+		return this.only.isEmpty() ? !name.startsWith(CURVE) : this.only.stream().anyMatch(name::startsWith);
 	}
 
 	private void run(RedisAddress address) throws IOException {
@@ -78,21 +93,27 @@ final class BenchmarkMain {
 			conditions.forEach((name, value) -> System.out.println(name + ": " + value));
 			String kind = "";
 			for (Workload workload : workloads().stream().filter((one) -> isWanted(one.name())).toList()) {
-				String nextKind = workload.name().substring(0, workload.name().indexOf('-') + 1);
+				String nextKind = workload.name().substring(0, workload.name().lastIndexOf('-') + 1);
 				if (!nextKind.equals(kind)) {
 					workers.endAll();
 				}
 				kind = nextKind;
 				run(workload, workers, redis);
 				deleteAll(files);
-				Report.write(this.directory.resolve("benchmark.json"), conditions, this.reports);
+				write(conditions);
 			}
 			workers.endAll();
 			if (isWanted(AnnotatedCall.NAME)) {
 				annotatedCall();
-				Report.write(this.directory.resolve("benchmark.json"), conditions, this.reports);
+				write(conditions);
 			}
+			System.out.println("load after: " + load());
 		}
+	}
+
+	private void write(Map<String, String> conditions) {
+		conditions.put("load after", load());
+		Report.write(this.directory.resolve("benchmark.json"), conditions, this.reports);
 	}
 
 	private void run(Workload workload, Workers workers, RedisMonitor redis) {
@@ -101,7 +122,7 @@ final class BenchmarkMain {
 		List<ContenderType> contenders = new ArrayList<>(workload.contenders());
 		contenders.removeIf((contender) -> !this.contenders.isEmpty() && !this.contenders.contains(contender.name()));
 		if (workload.needsWarmUp()) {
-			round(workload, contenders, WARM_UP, workers, redis, report, false);
+			round(workload, contenders, this.warmUp, workers, redis, report, false);
 		}
 		for (int round = 0; round < this.rounds; round++) {
 			round(workload, contenders, this.length, workers, redis, report, true);
@@ -154,8 +175,15 @@ final class BenchmarkMain {
 				+ System.getProperty("os.name") + " " + System.getProperty("os.arch"));
 		conditions.put("JDK", System.getProperty("java.vm.name") + " " + System.getProperty("java.runtime.version"));
 		conditions.put("Redis", redis.version());
-		conditions.put("rounds", this.rounds + " of " + this.length.toMillis() / 1000.0 + " s");
+		conditions.put("rounds", this.rounds + " of " + this.length.toMillis() / 1000.0 + " s, after one of "
+				+ this.warmUp.toMillis() / 1000.0 + " s");
+		conditions.put("load before", load());
 		return conditions;
+	}
+
+	/** Of the last minute: processes that have a processor or want one. */
+	private static String load() {
+		return "%.2f".formatted(ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage());
 	}
 
 	private static void deleteAll(Path directory) throws IOException {

@@ -1,5 +1,7 @@
 package io.holdfast.benchmark;
 
+import java.util.concurrent.CompletableFuture;
+
 /**
  * One way to take a lock, or a permit of a semaphore, as an application would take it.
  * Thread-safe.
@@ -12,6 +14,15 @@ interface Contender extends AutoCloseable {
 	 * @return what to release, on the same thread
 	 */
 	Held acquire(String key) throws InterruptedException;
+
+	/**
+	 * Acquire a key without blocking, if the contender can.
+	 * @param key which lock
+	 * @return what to release, on any thread
+	 */
+	default CompletableFuture<Held> acquireAsync(String key) {
+		throw new UnsupportedOperationException();
+	}
 
 	@Override
 	void close();

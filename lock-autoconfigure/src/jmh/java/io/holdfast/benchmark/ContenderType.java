@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -14,6 +15,7 @@ import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.stream.Stream;
 
+import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
@@ -175,7 +177,24 @@ enum ContenderType {
 
 	private static Contender holdfast(ConfigurableApplicationContext application) {
 		LockService locks = application.getBean(LockService.class);
-		return Contender.of((key) -> locks.acquire(key)::close, application::close);
+		return new Contender() {
+
+			@Override
+			public Held acquire(String key) {
+				return locks.acquire(key)::close;
+			}
+
+			@Override
+			public CompletableFuture<Held> acquireAsync(String key) {
+				return locks.acquireAsync(LockRequest.of(key)).thenApply((lease) -> lease::close);
+			}
+
+			@Override
+			public void close() {
+				application.close();
+			}
+
+		};
 	}
 
 	private static Contender holdfastPermits(ConfigurableApplicationContext application, boolean fair) {

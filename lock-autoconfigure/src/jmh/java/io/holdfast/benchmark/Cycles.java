@@ -16,11 +16,14 @@ import io.holdfast.testing.ChildJvm;
  * @param threads how many threads in each of them
  * @param keys how many keys each thread has for itself, or 0 for one that all want
  * @param limit how many may be inside
+ * @param held how many other leases each JVM holds, and renews, from then on
  */
 record Cycles(String name, String description, List<ContenderType> contenders, List<ContenderType> references, int jvms,
-		int threads, int keys, int limit) implements Workload {
+		int threads, int keys, int limit, int held) implements Workload {
 
 	static final Duration LEASE = Duration.ofSeconds(30);
+
+	private static final Duration LONGEST_TO_HOLD = Duration.ofMinutes(3);
 
 	/** Threads and JVMs begin together. */
 	private static final long START_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
@@ -37,14 +40,14 @@ record Cycles(String name, String description, List<ContenderType> contenders, L
 				List.of(ContenderType.HOLDFAST, ContenderType.R_LOCK, ContenderType.R_FAIR_LOCK,
 						ContenderType.REGISTRY_SPIN, ContenderType.REGISTRY_PUBSUB, ContenderType.SHEDLOCK,
 						ContenderType.TEMPLATE, ContenderType.LETTUCE),
-				List.of(ContenderType.R_LOCK, ContenderType.LETTUCE), 1, threads, 100, 1);
+				List.of(ContenderType.R_LOCK, ContenderType.LETTUCE), 1, threads, 100, 1, 0);
 	}
 
 	static Cycles again() {
 		return new Cycles(
 				"again", "1 thread, one key again and again", List.of(ContenderType.HOLDFAST_WARM,
 						ContenderType.HOLDFAST, ContenderType.R_LOCK, ContenderType.LETTUCE),
-				List.of(ContenderType.R_LOCK, ContenderType.LETTUCE), 1, 1, 1, 1);
+				List.of(ContenderType.R_LOCK, ContenderType.LETTUCE), 1, 1, 1, 1, 0);
 	}
 
 	static Cycles oneKey(int jvms, int threads) {
@@ -53,7 +56,7 @@ record Cycles(String name, String description, List<ContenderType> contenders, L
 				List.of(ContenderType.HOLDFAST, ContenderType.HOLDFAST_STRICT, ContenderType.HOLDFAST_WARM,
 						ContenderType.R_LOCK, ContenderType.R_FAIR_LOCK, ContenderType.REGISTRY_SPIN,
 						ContenderType.REGISTRY_PUBSUB),
-				List.of(ContenderType.R_LOCK, ContenderType.REGISTRY_SPIN), jvms, threads, 0, 1);
+				List.of(ContenderType.R_LOCK, ContenderType.REGISTRY_SPIN), jvms, threads, 0, 1, 0);
 	}
 
 	static Cycles semaphore(int jvms, int threads) {
@@ -61,7 +64,28 @@ record Cycles(String name, String description, List<ContenderType> contenders, L
 				((jvms == 1) ? "" : jvms + " JVMs with ") + threads + " threads, a semaphore of 10",
 				List.of(ContenderType.HOLDFAST_PERMITS, ContenderType.HOLDFAST_STRICT_PERMITS,
 						ContenderType.HOLDFAST_UNFAIR_PERMITS, ContenderType.R_SEMAPHORE, ContenderType.R_PERMITS),
-				List.of(ContenderType.R_PERMITS), jvms, threads, 0, ContenderType.PERMITS);
+				List.of(ContenderType.R_PERMITS), jvms, threads, 0, ContenderType.PERMITS, 0);
+	}
+
+	/** Over so many keys in all. */
+	static Cycles keysCurve(String prefix, int keys) {
+		return new Cycles(prefix + "keys-" + keys, "8 threads, each with an eighth of " + keys + " keys",
+				List.of(ContenderType.HOLDFAST, ContenderType.LETTUCE), List.of(ContenderType.LETTUCE), 1, 8, keys / 8,
+				1, 0);
+	}
+
+	/** While so many other leases are held. */
+	static Cycles heldCurve(String prefix, int held) {
+		return new Cycles(prefix + "held-" + held,
+				"8 threads, each with keys of its own, of a JVM that holds " + held + " other leases of 30 s meanwhile",
+				List.of(ContenderType.HOLDFAST), List.of(), 1, 8, 100, 1, held);
+	}
+
+	static Cycles jvmsCurve(String prefix, int jvms) {
+		return new Cycles(prefix + "jvms-" + jvms,
+				jvms + ((jvms == 1) ? " JVM" : " JVMs") + " with 4 threads, all want one key",
+				List.of(ContenderType.HOLDFAST, ContenderType.HOLDFAST_STRICT, ContenderType.R_LOCK),
+				List.of(ContenderType.R_LOCK), jvms, 4, 0, 1, 0);
 	}
 
 	@Override
@@ -77,7 +101,13 @@ record Cycles(String name, String description, List<ContenderType> contenders, L
 	@Override
 	public Map<String, Double> measure(ContenderType contender, Duration length, Workers workers, RedisMonitor redis) {
 		List<ChildJvm> instances = workers.get(contender, LEASE, this.jvms);
-		String key = workers.newKey();
+		// Of keys of their own the same in each round, so that many are used again.
+		String key = (this.keys == 0) ? workers.newKey()
+				: "%dx%d-%d".formatted(this.threads, this.keys, contender.ordinal());
+		if (this.held > 0) {
+			instances.forEach((instance) -> instance.send("hold held " + this.held));
+			instances.forEach((instance) -> Workers.await(instance, "held", LONGEST_TO_HOLD));
+		}
 		Map<String, Long> before = redis.calls();
 		double cpuBefore = redis.cpuSeconds();
 		long from = System.nanoTime() + START_NANOS + WARM_UP_NANOS;

@@ -9,13 +9,17 @@ import java.util.Map;
 import io.holdfast.testing.ChildJvm;
 
 /**
- * Many threads wait for a key that one more JVM holds; then it is released, and each has
- * one turn.
+ * Many wait for a key that one more JVM holds; then it is released, and each has one
+ * turn.
  *
+ * @param mainFigure by which contenders are compared
  * @param jvms in how many JVMs
- * @param threads how many threads in each of them
+ * @param count how many wait in each of them
+ * @param command what has them wait: {@code wait}, with a thread for each, or
+ * {@code queue}, without
  */
-record Waiters(int jvms, int threads) implements Workload {
+record Waiters(String name, String description, List<ContenderType> contenders, List<ContenderType> references,
+		String mainFigure, int jvms, int count, String command) implements Workload {
 
 	/** Until all have asked and stand where they wait. */
 	private static final Duration SETTLE = Duration.ofSeconds(2);
@@ -25,31 +29,21 @@ record Waiters(int jvms, int threads) implements Workload {
 
 	private static final Duration LONGEST = Duration.ofSeconds(60);
 
-	@Override
-	public String name() {
-		return "waiters-" + ((this.jvms == 1) ? this.threads : this.jvms + "x" + this.threads);
+	static Waiters threads(int jvms, int threads) {
+		return new Waiters("waiters-" + ((jvms == 1) ? threads : jvms + "x" + threads),
+				((jvms == 1) ? "" : jvms + " JVMs with ") + threads
+						+ " threads that wait for a key, which then is released in another JVM: each has one turn",
+				List.of(ContenderType.HOLDFAST, ContenderType.R_LOCK, ContenderType.R_FAIR_LOCK,
+						ContenderType.REGISTRY_SPIN, ContenderType.REGISTRY_PUBSUB),
+				List.of(ContenderType.R_LOCK), "drained after ms", jvms, threads, "wait");
 	}
 
-	@Override
-	public String description() {
-		return ((this.jvms == 1) ? "" : this.jvms + " JVMs with ") + this.threads
-				+ " threads that wait for a key, which then is released in another JVM: each has one turn";
-	}
-
-	@Override
-	public List<ContenderType> contenders() {
-		return List.of(ContenderType.HOLDFAST, ContenderType.R_LOCK, ContenderType.R_FAIR_LOCK,
-				ContenderType.REGISTRY_SPIN, ContenderType.REGISTRY_PUBSUB);
-	}
-
-	@Override
-	public List<ContenderType> references() {
-		return List.of(ContenderType.R_LOCK);
-	}
-
-	@Override
-	public String mainFigure() {
-		return "drained after ms";
+	static Waiters curve(String prefix, int requests) {
+		return new Waiters(prefix + "waiters-" + requests,
+				requests + " asynchronous requests that wait for a key, which then is released in another JVM: "
+						+ "each has one turn",
+				List.of(ContenderType.HOLDFAST, ContenderType.HOLDFAST_STRICT), List.of(), "µs/turn while drained", 1,
+				requests, "queue");
 	}
 
 	@Override
@@ -66,7 +60,7 @@ record Waiters(int jvms, int threads) implements Workload {
 		holder.send("hold " + key + " 1");
 		Workers.await(holder, "held", LONGEST);
 		for (int i = 0; i < instances.size(); i++) {
-			instances.get(i).send("wait %s %d %s".formatted(key, this.threads, workers.file(key, i)));
+			instances.get(i).send("%s %s %d %s".formatted(this.command, key, this.count, workers.file(key, i)));
 		}
 		Pause.of(SETTLE);
 		Map<String, Long> before = redis.calls();
@@ -85,9 +79,10 @@ record Waiters(int jvms, int threads) implements Workload {
 		if (history.mostInside() > 1 || history.firstAcquired() - releasing < 0) {
 			throw new IllegalStateException("Others were inside at the same time");
 		}
-		double turns = (double) this.jvms * this.threads;
+		double turns = (double) this.jvms * this.count;
 		Map<String, Double> figures = new LinkedHashMap<>();
 		figures.put("drained after ms", (history.lastReleased() - releasing) / 1e6);
+		figures.put("µs/turn while drained", (history.lastReleased() - releasing) / 1e3 / turns);
 		figures.put("commands/s while waiting", RedisMonitor.commands(contender, before, waited) / seconds);
 		figures.put("commands/op while drained", RedisMonitor.commands(contender, waited, redis.calls()) / turns);
 		return figures;

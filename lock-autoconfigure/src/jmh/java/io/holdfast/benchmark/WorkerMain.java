@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -60,6 +61,7 @@ final class WorkerMain {
 		switch (words[0]) {
 			case "cycle" -> inBackground(() -> cycle(words));
 			case "wait" -> inBackground(() -> await(words));
+			case "queue" -> inBackground(() -> queue(words));
 			case "hold" -> this.holder.execute(() -> hold(words[1], Integer.parseInt(words[2])));
 			case "release" -> this.holder.execute(this::release);
 			case "exit" -> System.exit(0);
@@ -91,11 +93,15 @@ final class WorkerMain {
 		long from = Long.parseLong(words[4]);
 		long to = Long.parseLong(words[5]);
 		long pause = Long.parseLong(words[6]);
-		run(threads, CAPACITY / threads, (thread, turns) -> {
-			String[] own = new String[Math.max(keys, 1)];
-			for (int i = 0; i < own.length; i++) {
-				own[i] = (keys == 0) ? key : key + ":" + thread + ":" + i;
+		// Made first, as it would be counted otherwise.
+		String[][] names = new String[threads][Math.max(keys, 1)];
+		for (int thread = 0; thread < threads; thread++) {
+			for (int i = 0; i < names[thread].length; i++) {
+				names[thread][i] = (keys == 0) ? key : key + ":" + thread + ":" + i;
 			}
+		}
+		run(threads, CAPACITY / threads, (thread, turns) -> {
+			String[] own = names[thread];
 			long asked = System.nanoTime();
 			for (int i = 0; asked - to < 0; i = (i + 1) % own.length) {
 				Held lease = this.contender.acquire(own[i]);
@@ -125,6 +131,30 @@ final class WorkerMain {
 			lease.release();
 			turns.count();
 			turns.add(asked, acquired, acquired, System.nanoTime());
+		}).write(Path.of(words[3]));
+		say("done");
+	}
+
+	/**
+	 * Take many turns, all asked for at once, without a thread for each: key, turns, file
+	 * of the outcome.
+	 */
+	private void queue(String[] words) throws InterruptedException {
+		int count = Integer.parseInt(words[2]);
+		run(1, count, (thread, turns) -> {
+			CompletableFuture<?>[] ended = new CompletableFuture<?>[count];
+			for (int i = 0; i < count; i++) {
+				long asked = System.nanoTime();
+				ended[i] = this.contender.acquireAsync(words[1]).thenAccept((lease) -> {
+					long acquired = System.nanoTime();
+					lease.release();
+					synchronized (turns) {
+						turns.count();
+						turns.add(asked, acquired, acquired, System.nanoTime());
+					}
+				});
+			}
+			CompletableFuture.allOf(ended).get();
 		}).write(Path.of(words[3]));
 		say("done");
 	}
@@ -175,10 +205,10 @@ final class WorkerMain {
 		return sum;
 	}
 
-	/** Acquire a key's numbered ones, and keep them. */
+	/** Acquire a key's numbered ones, and keep them; those that are held count. */
 	private void hold(String key, int count) {
 		try {
-			for (int i = 0; i < count; i++) {
+			for (int i = this.held.size(); i < count; i++) {
 				this.held.add(this.contender.acquire((count == 1) ? key : key + ":" + i));
 			}
 			say("held");
