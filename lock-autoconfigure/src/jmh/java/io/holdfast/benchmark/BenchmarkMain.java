@@ -24,9 +24,6 @@ import org.springframework.util.StringUtils;
  */
 final class BenchmarkMain {
 
-	/** What the names of workloads begin with that only run when asked for. */
-	private static final String CURVE = "curve-";
-
 	private final List<String> only = list("only", ",");
 
 	private final List<String> contenders = list("contenders", ",");
@@ -74,15 +71,17 @@ final class BenchmarkMain {
 						Cycles.oneKey(1, 2), Cycles.oneKey(1, 8), Cycles.oneKey(1, 64), Cycles.oneKey(2, 4),
 						Cycles.oneKey(4, 4), Waiters.threads(1, 500), Waiters.threads(4, 125), Cycles.semaphore(1, 64),
 						Cycles.semaphore(4, 16), new Renewal(1_000), new Renewal(10_000), new Recovery()));
-		IntStream.of(100, 1_000, 10_000, 100_000).forEach((keys) -> workloads.add(Cycles.keysCurve(CURVE, keys)));
-		IntStream.of(100, 1_000, 10_000, 100_000).forEach((held) -> workloads.add(Cycles.heldCurve(CURVE, held)));
-		IntStream.of(100, 1_000, 10_000).forEach((waiters) -> workloads.add(Waiters.curve(CURVE, waiters)));
-		IntStream.of(1, 2, 4, 8).forEach((jvms) -> workloads.add(Cycles.jvmsCurve(CURVE, jvms)));
+		// The most first where that can be, so that no curve is flat only as JVMs get
+		// warm; and few turns make none warm.
+		IntStream.of(100_000, 10_000, 1_000, 100).forEach((keys) -> workloads.add(Cycles.curveOfKeys(keys)));
+		IntStream.of(100, 1_000, 10_000, 100_000).forEach((held) -> workloads.add(Cycles.curveOfHeld(held)));
+		IntStream.of(10_000, 1_000, 100).forEach((requests) -> workloads.add(Waiters.curve(requests)));
+		IntStream.of(1, 2, 4, 8).forEach((jvms) -> workloads.add(Cycles.curveOfJvms(jvms)));
 		return workloads;
 	}
 
 	private boolean isWanted(String name) {
-		return this.only.isEmpty() ? !name.startsWith(CURVE) : this.only.stream().anyMatch(name::startsWith);
+		return this.only.isEmpty() ? !name.startsWith(Workload.CURVE) : this.only.stream().anyMatch(name::startsWith);
 	}
 
 	private void run(RedisAddress address) throws IOException {

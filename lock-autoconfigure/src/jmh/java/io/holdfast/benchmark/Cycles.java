@@ -68,21 +68,21 @@ record Cycles(String name, String description, List<ContenderType> contenders, L
 	}
 
 	/** Over so many keys in all. */
-	static Cycles keysCurve(String prefix, int keys) {
-		return new Cycles(prefix + "keys-" + keys, "8 threads, each with an eighth of " + keys + " keys",
+	static Cycles curveOfKeys(int keys) {
+		return new Cycles(CURVE + "keys-" + keys, "8 threads, each with an eighth of " + keys + " keys",
 				List.of(ContenderType.HOLDFAST, ContenderType.LETTUCE), List.of(ContenderType.LETTUCE), 1, 8, keys / 8,
 				1, 0);
 	}
 
 	/** While so many other leases are held. */
-	static Cycles heldCurve(String prefix, int held) {
-		return new Cycles(prefix + "held-" + held,
+	static Cycles curveOfHeld(int held) {
+		return new Cycles(CURVE + "held-" + held,
 				"8 threads, each with keys of its own, of a JVM that holds " + held + " other leases of 30 s meanwhile",
 				List.of(ContenderType.HOLDFAST), List.of(), 1, 8, 100, 1, held);
 	}
 
-	static Cycles jvmsCurve(String prefix, int jvms) {
-		return new Cycles(prefix + "jvms-" + jvms,
+	static Cycles curveOfJvms(int jvms) {
+		return new Cycles(CURVE + "jvms-" + jvms,
 				jvms + ((jvms == 1) ? " JVM" : " JVMs") + " with 4 threads, all want one key",
 				List.of(ContenderType.HOLDFAST, ContenderType.HOLDFAST_STRICT, ContenderType.R_LOCK),
 				List.of(ContenderType.R_LOCK), jvms, 4, 0, 1, 0);

@@ -38,8 +38,8 @@ record Waiters(String name, String description, List<ContenderType> contenders, 
 				List.of(ContenderType.R_LOCK), "drained after ms", jvms, threads, "wait");
 	}
 
-	static Waiters curve(String prefix, int requests) {
-		return new Waiters(prefix + "waiters-" + requests,
+	static Waiters curve(int requests) {
+		return new Waiters(CURVE + "waiters-" + requests,
 				requests + " asynchronous requests that wait for a key, which then is released in another JVM: "
 						+ "each has one turn",
 				List.of(ContenderType.HOLDFAST, ContenderType.HOLDFAST_STRICT), List.of(), "µs/turn while drained", 1,

@@ -9,6 +9,9 @@ import java.util.Map;
  */
 interface Workload {
 
+	/** What the names of those begin with that only run when asked for. */
+	String CURVE = "curve-";
+
 	String name();
 
 	/** What it is, in a sentence. */
