@@ -101,9 +101,12 @@ final class MemoryLock {
 		return busy();
 	}
 
-	/** To one whom nobody has come before, or waits behind. */
+	/**
+	 * To one whom nobody has come before, or waits behind. Fences that are ahead of the
+	 * clock are not to get there further.
+	 */
 	private Granted granted(String token) {
-		boolean told = TOLD.matcher(token).matches() && this.queue.isEmpty();
+		boolean told = TOLD.matcher(token).matches() && this.queue.isEmpty() && this.fence.last() <= this.leases.now();
 		Granted granted = new Granted(this.fence.last(), ttl(), told ? TOLD_FENCES : LocalHandOver.STRIDE);
 		this.fence.leave(granted.fences());
 		return granted;

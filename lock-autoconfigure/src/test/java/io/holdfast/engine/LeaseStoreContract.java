@@ -88,9 +88,34 @@ public abstract class LeaseStoreContract extends StoreContract {
 	}
 
 	@Test
+	@DisplayName("however often in a row, fences do not get ahead of the clock by more than 64 with each grant")
+	void fencesStayNearTheClock() {
+		int count = 200;
+		Granted first = granted(this.a.acquire("01"));
+		this.a.release("01");
+		List<CompletableFuture<AcquireReply>> answers = new ArrayList<>();
+		// Without waiting for answers, so that the clock gets on by less than 1,024 each.
+		for (int i = 2; i < count; i++) {
+			Ask ask = Ask.forLock(this.a.token("0" + i), LEASE, CLAIM);
+			answers.add(this.a.store.acquire(lock(KEY), ask, true));
+			this.a.store.release(lock(KEY), ask, null);
+		}
+		List<Granted> grants = answers.stream().map((answer) -> granted(get(answer))).toList();
+		long clock = granted(this.a.acquire(lock("another"), Ask.forLock(this.a.token("1"), LEASE, CLAIM))).fence();
+		long last = first.fence() + first.fences() - 1;
+		for (Granted grant : grants) {
+			assertThat(grant.fence()).isGreaterThan(last);
+			last = grant.fence() + grant.fences() - 1;
+		}
+		assertThat(last).isLessThan(clock + 64 * count + 2 * 1024);
+	}
+
+	@Test
 	@DisplayName("who follows within an instance has more fences to give as long as nobody else waits")
 	void leavesFencesForThoseWhoFollow() {
 		Granted first = granted(this.a.acquire("1"));
+		// So that the clock is ahead of the first one's fences.
+		elapse(Duration.ofMillis(2));
 		Granted second = granted(this.a.release("1", "02").next());
 		assertThat(second.fence()).isGreaterThanOrEqualTo(first.fence() + first.fences());
 		assertThat(second.fences()).isEqualTo(1024);
