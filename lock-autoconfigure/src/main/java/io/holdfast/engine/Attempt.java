@@ -118,6 +118,10 @@ final class Attempt {
 		}
 		if (now - this.waiter.deadline() >= 0) {
 			this.gate.timedOut(this.waiter);
+			if (isOpen()) {
+				// It is another one's by now, whose wait goes on.
+				arm();
+			}
 		}
 		else if (now - this.askAt >= 0) {
 			ask();

@@ -112,6 +112,14 @@ abstract class Gate {
 	}
 
 	/**
+	 * Whether the next one here takes the place in the store's queue of one that gives
+	 * up, as others of this instance have no places of their own meanwhile.
+	 */
+	boolean leavesPlace(Demand demand) {
+		return false;
+	}
+
+	/**
 	 * Who is to have what the store grants to a contender: the first of those that ask
 	 * for the same.
 	 */
@@ -250,7 +258,7 @@ abstract class Gate {
 		waiter.fail(exception);
 		if (waiter.attempt.isDoubtful()) {
 			// It asked more than once, and may be granted it yet.
-			giveUp(waiter);
+			withdraw(waiter, waiter.attempt.isStoreSilent(this.engine.now()));
 			return;
 		}
 		// The store has not queued it: there is nothing to release.
@@ -284,14 +292,24 @@ abstract class Gate {
 		else if (waiter.is(Waiter.State.CONTENDING)) {
 			Attempt attempt = waiter.attempt;
 			boolean silent = attempt.isStoreSilent(this.engine.now());
-			end(waiter);
-			release(attempt.ask, attempt.isDoubtful());
-			if (silent) {
-				this.contenders.stream()
-					.map((next) -> next.attempt)
-					.filter(Attempt::isUnheard)
-					.forEach((next) -> next.inheritSilence(attempt));
+			if (!silent && attempt.isBusy() && leavesPlace(waiter.demand) && isSucceeded(waiter)) {
+				end(waiter);
 			}
+			else {
+				withdraw(waiter, silent);
+			}
+		}
+	}
+
+	private void withdraw(Waiter waiter, boolean silent) {
+		Attempt attempt = waiter.attempt;
+		end(waiter);
+		release(attempt.ask, attempt.isDoubtful());
+		if (silent) {
+			this.contenders.stream()
+				.map((next) -> next.attempt)
+				.filter(Attempt::isUnheard)
+				.forEach((next) -> next.inheritSilence(attempt));
 		}
 	}
 

@@ -181,6 +181,11 @@ class PermitGate extends Gate {
 	}
 
 	@Override
+	boolean leavesPlace(Demand demand) {
+		return handsOver(demand);
+	}
+
+	@Override
 	Waiter firstLike(Waiter contender) {
 		if (handsOver(contender.demand)) {
 			for (Waiter first : this.contenders) {

@@ -88,6 +88,54 @@ class PermitHandOverTests extends ScriptedEngine {
 	}
 
 	@Test
+	void whoGivesUpInTheStoresQueueLeavesItsPlaceThereToTheNext() {
+		List<PermitLease> held = all(ONE);
+		List<CompletableFuture<PermitLease>> waiting = ask(3, ONE);
+		this.store.last("acquire 4").busy(30_000, 15);
+		this.store.sent();
+		waiting.get(0).cancel(false);
+		assertThat(this.store.sent()).isEmpty();
+		this.store.wakeUps.handedOver(SEMAPHORE, ID + ":4", 20, 5000);
+		assertThat(waiting.get(1)).isCompleted();
+		assertThat(waiting.get(2)).isNotDone();
+		assertThat(this.store.sent()).containsExactly("acquire 6");
+		waiting.get(2).cancel(false);
+		assertThat(this.store.sent()).containsExactly("release 6");
+		waiting.get(1).join().releaseAsync();
+		held.forEach(PermitLease::releaseAsync);
+		assertThat(this.store.sent()).containsExactly("release 4", "release 1", "release 2", "release 3");
+	}
+
+	@Test
+	void thePlaceOfOneWhoseWaitIsOverIsAskedForFurther() {
+		all(ONE);
+		CompletableFuture<PermitLease> first = ask(ONE.waitTime(Duration.ofSeconds(1)));
+		CompletableFuture<PermitLease> second = ask(ONE);
+		this.store.last("acquire 4").busy(30_000, 15);
+		this.store.sent();
+		this.store.elapse(2499);
+		assertThat(first).isCompletedExceptionally();
+		assertThat(this.store.sent()).isEmpty();
+		this.store.elapse(1);
+		assertThat(this.store.sent()).containsExactly("acquire 4");
+		this.store.elapse(7500);
+		assertThat(second).isCompletedExceptionally();
+		assertThat(this.store.sent()).contains("release 4");
+	}
+
+	@Test
+	void thePlaceOfWhoGivesUpIsNotThatOfSomethingElse() {
+		all(ONE);
+		List<CompletableFuture<PermitLease>> waiting = ask(1, ONE);
+		ask(PermitGate.CONTENDERS - 1, ONE.renewal(false));
+		ask(ONE.permits(2));
+		this.store.last("acquire 4").busy(30_000, 15);
+		this.store.sent();
+		waiting.get(0).cancel(false);
+		assertThat(this.store.sent()).containsExactly("release 4", "acquire " + (LIMIT + PermitGate.CONTENDERS + 1));
+	}
+
+	@Test
 	void whatIsLostHereMakesRoomForAnother() {
 		all(ONE);
 		ask(2, ONE);
