@@ -172,11 +172,11 @@ final class Hold {
 	}
 
 	/**
-	 * Whether nobody elsewhere wants it, as far as the store has told. Not for long: a
-	 * message that others want it may have been lost.
+	 * Whether nobody elsewhere wants it, as far as the store has told, which it can while
+	 * messages are received. Not for long: one may have been lost.
 	 */
 	private boolean isOurs(long now) {
-		return !this.wanted && Tokens.isTold(this.token) && mayStay(now);
+		return !this.wanted && Tokens.isTold(this.token) && this.gate.engine.store.isListening() && mayStay(now);
 	}
 
 	/** Whether it may stay here for longer than a turn, if nobody else wants it. */
@@ -188,6 +188,12 @@ final class Hold {
 	/** Whether it may be kept when it is released, for whoever asks next. */
 	boolean isWorthKeeping(long now) {
 		return isOurs(now) && this.renewAt - now > 0 && isSound(now);
+	}
+
+	/** When nobody may go on with it any more, so that it is of no use to keep it. */
+	long keepableUntil() {
+		long end = this.storedAt + EngineSettings.LONGEST_KEPT.toNanos();
+		return (this.renewAt - end < 0) ? this.renewAt : end;
 	}
 
 	/** Whether whoever asks may go on with it, as it was kept. */

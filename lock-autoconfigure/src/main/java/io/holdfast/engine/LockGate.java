@@ -102,16 +102,15 @@ final class LockGate extends Gate {
 	@Override
 	boolean keeps(Hold hold, long now) {
 		long nanos = this.engine.settings.keepWarm().toNanos();
-		LeaseStore store = this.engine.store;
 		if (nanos == 0 || !this.queue.isEmpty() || !this.contenders.isEmpty() || this.holder != null
-				|| !hold.isWorthKeeping(now) || !store.isListening() || !store.isOrdered()) {
+				|| !hold.isWorthKeeping(now) || !this.engine.store.isOrdered()) {
 			return false;
 		}
 		this.kept = hold;
-		this.keptUntil = now + nanos;
+		this.keptUntil = now + Math.min(nanos, hold.keepableUntil() - now);
 		if (!this.watched) {
 			this.watched = true;
-			watch(nanos);
+			watch(this.keptUntil - now);
 		}
 		return true;
 	}

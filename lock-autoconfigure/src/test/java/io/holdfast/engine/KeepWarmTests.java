@@ -154,6 +154,29 @@ class KeepWarmTests extends ScriptedEngine {
 	}
 
 	@Test
+	void itIsNotKeptForLongerThanAnybodyHereMayTakeIt() {
+		LockLease lease = granted(REQUEST, 100);
+		this.store.elapse(970);
+		lease.release();
+		this.store.elapse(29);
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+		this.store.elapse(1);
+		assertThat(this.store.sent()).containsExactly("release 1");
+	}
+
+	@Test
+	void itIsNotKeptUntilItWouldHaveToBeRenewed() {
+		LockRequest brief = REQUEST.leaseTime(Duration.ofMillis(120));
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(brief);
+		this.store.last("acquire 1").granted(100, 120);
+		answer.join().release();
+		this.store.elapse(39);
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+		this.store.elapse(1);
+		assertThat(this.store.sent()).containsExactly("release 1");
+	}
+
+	@Test
 	void whatIsDueForRenewalIsNotKept() {
 		LockRequest brief = REQUEST.leaseTime(Duration.ofMillis(600));
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(brief);

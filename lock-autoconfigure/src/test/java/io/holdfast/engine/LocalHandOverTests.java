@@ -103,6 +103,19 @@ class LocalHandOverTests extends ScriptedEngine {
 	}
 
 	@Test
+	void itStaysForATurnOnlyWhereNobodyCanTellThatOthersWantIt() {
+		this.store.listening = false;
+		LockLease lease = granted(REQUEST, 100);
+		List<CompletableFuture<LockLease>> waiting = waiting(COUNT + 1, REQUEST);
+		lease.release();
+		for (int i = 0; i < COUNT; i++) {
+			waiting.get(i).join().releaseAsync();
+		}
+		assertThat(waiting.get(COUNT)).isNotDone();
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 5");
+	}
+
+	@Test
 	void theStoreIsAskedAgainAfterEachGrantOfIts() {
 		LockLease lease = wanted(granted(REQUEST, 100));
 		List<CompletableFuture<LockLease>> waiting = waiting(2, REQUEST);
