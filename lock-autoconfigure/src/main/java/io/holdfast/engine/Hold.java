@@ -205,9 +205,14 @@ final class Hold {
 		return other.renewal() && other.leaseMillis() == this.demand.leaseMillis();
 	}
 
+	/**
+	 * Whether it lasts for long enough. Nor for longer than its lease time, as by a
+	 * renewal by hand: others would wait that long if the next holder died.
+	 */
 	private boolean isSound(long now) {
-		return this.demand.renewal() && !this.renewalFailing
-				&& TimeUnit.NANOSECONDS.toMillis(this.validUntil - now) > this.demand.claimMillis() / 2;
+		long left = TimeUnit.NANOSECONDS.toMillis(this.validUntil - now);
+		return this.demand.renewal() && !this.renewalFailing && left > this.demand.claimMillis() / 2
+				&& left <= this.demand.leaseMillis();
 	}
 
 	boolean isHeld(long now) {

@@ -218,6 +218,15 @@ class KeepWarmTests extends ScriptedEngine {
 	}
 
 	@Test
+	void whatWasRenewedByHandForLongerThanALeaseIsNotKept() {
+		LockLease lease = granted(REQUEST, 100);
+		this.engine.keeper.renewNow(this.engine.keeper.holds(), TimeUnit.HOURS.toMillis(1));
+		this.store.last("renew 1").renewed(true);
+		lease.releaseAsync();
+		assertThat(this.store.sent()).contains("release 1");
+	}
+
+	@Test
 	void whatWasLostWhileItWasKeptIsNotGivenToAnybody() {
 		LockLease lease = granted(REQUEST, 100);
 		this.engine.keeper.renewNow(this.engine.keeper.holds(), 30_000);

@@ -187,6 +187,17 @@ class LocalHandOverTests extends ScriptedEngine {
 	}
 
 	@Test
+	void whatWasRenewedByHandForLongerThanALeaseIsNotPassedOn() {
+		LockLease lease = granted(REQUEST, 100);
+		this.service.acquireAsync(REQUEST);
+		this.engine.keeper.renewNow(this.engine.keeper.holds(), TimeUnit.HOURS.toMillis(1));
+		this.store.last("renew 1").renewed(true);
+		lease.releaseAsync();
+		// Or others would wait for an hour if the next holder died.
+		assertThat(this.store.sent()).contains("release 1 next 2");
+	}
+
+	@Test
 	void whatWasLostIsNotPassedOn() {
 		LockLease lease = granted(REQUEST, 100);
 		this.engine.keeper.renewNow(this.engine.keeper.holds(), 30_000);
