@@ -124,7 +124,7 @@ class LeaseMetersTests {
 	@Test
 	void renewalsHandOversAndErrorsAreCounted() {
 		LockLease lease = this.instance.locks.acquire(STOCK);
-		lease.renew(Duration.ofMinutes(1));
+		lease.renew(Duration.ofSeconds(20));
 		assertThat(count("holdfast.lock.renewal", "outcome", "renewed")).isEqualTo(1);
 		CompletableFuture<LockLease> next = this.instance.locks.acquireAsync(STOCK);
 		lease.release();
