@@ -341,6 +341,12 @@ final class Hold {
 		return this.claimed ? this.demand.leaseMillis() - TimeUnit.NANOSECONDS.toMillis(now - this.grantedAt) : 0;
 	}
 
+	/** When it is to be renewed, or is over if it is not. */
+	long dueAt(long now) {
+		long end = this.validUntil;
+		return (renewalMillis(now) > 0 && this.renewAt - end < 0) ? this.renewAt : end;
+	}
+
 	/**
 	 * A renewal is sent.
 	 * @return whether the one before was not answered, and so has failed

@@ -1,7 +1,6 @@
 package io.holdfast.engine;
 
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -22,20 +21,16 @@ import io.holdfast.engine.LeaseStore.Renewal;
  */
 final class LeaseKeeper {
 
-	/** Renewals that are due within this time are sent together. */
-	private static final long WINDOW = TimeUnit.MILLISECONDS.toNanos(50);
-
 	/** So that one call does not keep the store from serving others for a millisecond. */
-	private static final int BATCH = 460;
-
-	/** Longer than any lease. */
-	private static final long NEVER = Long.MAX_VALUE / 2;
+	private static final int BATCH = 430;
 
 	private static final String OTHER_OWNER = "the store says that it has another owner, or none";
 
 	private final LeaseEngine engine;
 
 	private final Map<String, Hold> holds = new ConcurrentHashMap<>();
+
+	private final Upcoming upcoming = new Upcoming(this.holds, BATCH);
 
 	/** Somebody waits for the last hold to end. */
 	private @Nullable CompletableFuture<@Nullable Void> drained;
@@ -54,13 +49,13 @@ final class LeaseKeeper {
 		// Spread, so that what was granted together is not renewed together for ever.
 		hold.renewAt = this.engine.downwards(hold.renewAt - this.engine.now()) + this.engine.now();
 		this.holds.put(hold.token, hold);
-		wakeBy(due(hold, this.engine.now()));
+		wakeFor(hold);
 	}
 
 	/** The one goes on with the other's token. */
 	void replace(Hold before, Hold next) {
 		this.holds.put(before.token, next);
-		wakeBy(due(next, this.engine.now()));
+		wakeFor(next);
 	}
 
 	void forget(Hold hold) {
@@ -94,9 +89,10 @@ final class LeaseKeeper {
 		return this.holds.values().stream().filter((hold) -> !hold.hasEnded()).toList();
 	}
 
-	private static long due(Hold hold, long now) {
-		long end = hold.validUntil();
-		return (hold.renewalMillis(now) > 0 && hold.renewAt - end < 0) ? hold.renewAt : end;
+	private void wakeFor(Hold hold) {
+		long due = hold.dueAt(this.engine.now());
+		this.upcoming.changed(due);
+		wakeBy(due);
 	}
 
 	private void wakeBy(long due) {
@@ -119,9 +115,7 @@ final class LeaseKeeper {
 	private void wake() {
 		this.armed = false;
 		long now = this.engine.now();
-		List<Due> soon = new ArrayList<>();
-		long next = look(soon, now);
-		List<Hold> due = filling(soon);
+		List<Hold> due = this.upcoming.due(now, (hold) -> this.engine.lose(hold, hold.whyOver(now)));
 		boolean silent = false;
 		for (Hold hold : due) {
 			if (hold.renewing()) {
@@ -135,55 +129,7 @@ final class LeaseKeeper {
 			this.engine.observers.failed(Command.RENEW);
 		}
 		batches(due).forEach((batch) -> renew(batch, now));
-		for (Due each : soon) {
-			if (!each.hold().hasEnded()) {
-				next = earlier(next, due(each.hold(), now));
-			}
-		}
-		if (next != now + NEVER) {
-			wakeBy(next);
-		}
-	}
-
-	/**
-	 * Look at all that is held, which may be very much: at each hold once, and of most of
-	 * them at nothing but their times. What is over is lost.
-	 * @param soon where to put what is to be renewed now or within the window
-	 * @return when to look again because of the others
-	 */
-	private long look(List<Due> soon, long now) {
-		long next = now + NEVER;
-		for (Hold hold : this.holds.values()) {
-			long left = hold.renewAt - now;
-			if (!hold.isHeld(now)) {
-				this.engine.lose(hold, hold.whyOver(now));
-			}
-			else if (left > WINDOW) {
-				next = earlier(next, earlier(hold.renewAt, hold.validUntil()));
-			}
-			else if (hold.renewalMillis(now) > 0
-					&& left <= TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 10) {
-				soon.add(new Due(hold, left));
-			}
-			else {
-				next = earlier(next, due(hold, now));
-			}
-		}
-		return next;
-	}
-
-	/**
-	 * No more than fills the commands that those need which are due now: the others are
-	 * early enough with the next.
-	 */
-	private static List<Hold> filling(List<Due> soon) {
-		long count = soon.size();
-		if (count > BATCH) {
-			soon.sort(Comparator.comparingLong(Due::nanos));
-			long now = soon.stream().filter((due) -> due.nanos() <= 0).count();
-			count = Math.max(1, (now + BATCH - 1) / BATCH) * BATCH;
-		}
-		return soon.stream().limit(count).map(Due::hold).toList();
+		this.upcoming.next(now).ifPresent(this::wakeBy);
 	}
 
 	/** What may be renewed by one command each. */
@@ -222,10 +168,6 @@ final class LeaseKeeper {
 		}).toArray(CompletableFuture[]::new));
 	}
 
-	private static long earlier(long left, long right) {
-		return (left - right < 0) ? left : right;
-	}
-
 	private void renew(List<Hold> batch, long sentAt) {
 		List<Renewal> renewals = batch.stream().map((hold) -> hold.renewal(hold.renewalMillis(sentAt))).toList();
 		this.engine.send(Command.RENEW, () -> this.engine.store.renew(renewals)).whenComplete((owned, error) -> {
@@ -260,7 +202,9 @@ final class LeaseKeeper {
 		if (millis >= hold.renewalMillis(sentAt)) {
 			// Not after a shorter one by hand: it must not put off what keeps the lease.
 			hold.claimed = false;
-			hold.renewAt = sentAt + this.engine.downwards(TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 3);
+			// A quarter of the jitter: they are spread already by their first renewals.
+			long part = TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 12;
+			hold.renewAt = sentAt + 3 * part + this.engine.downwards(part);
 		}
 		if (hold.extend(sentAt + Hold.validity(millis), now)) {
 			this.engine.observers.renewed(hold, RenewalOutcome.RENEWED);
@@ -309,17 +253,8 @@ final class LeaseKeeper {
 			long soon = Math.min(this.engine.retryDelay(),
 					TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 6);
 			hold.renewAt = now + soon;
-			wakeBy(hold.renewAt);
+			wakeFor(hold);
 		}
-	}
-
-	/**
-	 * What is to be renewed.
-	 *
-	 * @param hold what
-	 * @param nanos in what time: it may change meanwhile
-	 */
-	private record Due(Hold hold, long nanos) {
 	}
 
 }

@@ -4,15 +4,23 @@
 -- if it is to last no longer, either. See grace.lua for what comes last.
 -- Returns for each of them 1 if the token owns it, else 0.
 
+-- Since Redis 7, to lengthen and to find out whether that shortens is one command.
+local longer = redis.REDIS_VERSION_NUM and 'GT'
+
 local kept = {}
 for i = 1, keyCount do
   local key, token, lease = KEYS[i], ARGV[2 * i - 1], tonumber(ARGV[2 * i])
   local value = redis.pcall('GET', key)
   kept[i] = 0
   if value == token then
-    if lease < 0 or redis.call('PTTL', key) < lease then
-      -- As it was sent: there are many in a call, and making a text of a number takes time.
-      redis.call('PEXPIRE', key, lease < 0 and string.sub(ARGV[2 * i], 2) or ARGV[2 * i])
+    -- As it was sent: there are many in a call, and making a text of a number takes time.
+    if lease < 0 then
+      redis.call('PEXPIRE', key, string.sub(ARGV[2 * i], 2))
+    elseif not longer or redis.call('PEXPIRE', key, ARGV[2 * i], longer) == 0 then
+      -- To that, a key without an end is one that lasts longer.
+      if redis.call('PTTL', key) < lease then
+        redis.call('PEXPIRE', key, ARGV[2 * i])
+      end
     end
     kept[i] = 1
   elseif not value and grace > 0 and lease > 0 then

@@ -130,7 +130,7 @@ class EngineSimulationTests {
 			.findFirst()
 			.orElseThrow(() -> new AssertionError(mutant + " was not found"));
 		Plan shortest = shrink(Plan.of(seed), mutant);
-		assertThat(shortest.steps()).as("%s", shortest).hasSizeLessThanOrEqualTo(6);
+		assertThat(shortest.steps()).as("%s", shortest).hasSizeLessThanOrEqualTo(8);
 		assertThat(run(shortest, Mutant.NONE, false).violations()).isEmpty();
 		Plan read = Plan.parse(shortest.toString());
 		assertThat(read).isEqualTo(shortest);

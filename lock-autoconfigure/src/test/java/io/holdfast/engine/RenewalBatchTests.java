@@ -13,7 +13,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class RenewalBatchTests extends ScriptedEngine {
 
-	private static final int BATCH = 460;
+	private static final int BATCH = 430;
 
 	private static final Duration LEASE = Duration.ofSeconds(30);
 
@@ -51,6 +51,40 @@ class RenewalBatchTests extends ScriptedEngine {
 		assertThat(renewed()).isEmpty();
 		this.store.elapse(1);
 		assertThat(renewed()).containsExactly(6);
+	}
+
+	@Test
+	void whatIsDueLaterIsRenewedAtItsTime() {
+		for (int i = 0; i < 20; i++) {
+			hold(1);
+			this.store.elapse(101);
+		}
+		this.store.sent();
+		long first = LEASE.toMillis() / 3 - 20 * 101;
+		this.store.elapse(first - 1);
+		assertThat(renewed()).isEmpty();
+		this.store.elapse(1);
+		assertThat(renewed()).containsExactly(1);
+		for (int i = 1; i < 20; i++) {
+			this.store.elapse(100);
+			assertThat(renewed()).isEmpty();
+			this.store.elapse(1);
+			assertThat(renewed()).containsExactly(1);
+		}
+	}
+
+	@Test
+	void whatComesMeanwhileAndIsDueBeforeTheOthersIsRenewedAtItsTime() {
+		hold(1);
+		this.store.elapse(LEASE.toMillis() / 3);
+		assertThat(renewed()).containsExactly(1);
+		this.store.last("renew 1").renewed(true);
+		this.service.acquireAsync(LockRequest.of("short").leaseTime(Duration.ofSeconds(3)));
+		this.store.last("acquire 2").granted(200, 3000);
+		this.store.elapse(999);
+		assertThat(renewed()).isEmpty();
+		this.store.elapse(1);
+		assertThat(renewed()).containsExactly(1);
 	}
 
 }

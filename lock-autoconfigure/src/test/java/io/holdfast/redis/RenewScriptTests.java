@@ -1,0 +1,99 @@
+package io.holdfast.redis;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.data.redis.core.StringRedisTemplate;
+import org.springframework.data.redis.core.script.RedisScript;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Leases are lengthened in one way by Redis 7 and newer, and in another by Redis 6, which
+ * is shown here by a Redis that does not tell its version.
+ */
+@WithRedis
+class RenewScriptTests {
+
+	private static final String VERSION = "redis.REDIS_VERSION_NUM";
+
+	private static final String TOKEN = "00000000000000000000000000000001:1";
+
+	private final StringRedisTemplate redis;
+
+	private final String key;
+
+	RenewScriptTests(TestRedis server) {
+		this.redis = server.template();
+		this.key = server.keyPrefix() + "k";
+	}
+
+	@BeforeEach
+	void hold() {
+		this.redis.opsForValue().set(this.key, TOKEN, Duration.ofSeconds(60));
+	}
+
+	private Object renew(boolean tellsVersion, String token, String lease) {
+		String text = new String(Script.RENEW.text(), StandardCharsets.UTF_8);
+		assertThat(text).contains(VERSION);
+		RedisScript<?> script = RedisScript.of(tellsVersion ? text : text.replace(VERSION, "nil"), List.class);
+		List<?> kept = (List<?>) this.redis.execute(script, List.of(this.key), token, lease, "0 0 0 0 0 0 ");
+		assertThat(kept).hasSize(1);
+		return kept.get(0);
+	}
+
+	private Long millis() {
+		return this.redis.getExpire(this.key, TimeUnit.MILLISECONDS);
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@DisplayName("A lease that ends before is lengthened")
+	void lengthens(boolean tellsVersion) {
+		assertThat(renew(tellsVersion, TOKEN, "120000")).isEqualTo(1L);
+		assertThat(millis()).isBetween(100_000L, 120_000L);
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@DisplayName("One that lasts longer is not shortened")
+	void doesNotShorten(boolean tellsVersion) {
+		assertThat(renew(tellsVersion, TOKEN, "10")).isEqualTo(1L);
+		assertThat(millis()).isBetween(40_000L, 60_000L);
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@DisplayName("It ends at the given time if that is asked for")
+	void shortens(boolean tellsVersion) {
+		assertThat(renew(tellsVersion, TOKEN, "-20000")).isEqualTo(1L);
+		assertThat(millis()).isBetween(1L, 20_000L);
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@DisplayName("One whose end somebody took away has one again")
+	void endsAgain(boolean tellsVersion) {
+		this.redis.persist(this.key);
+		assertThat(renew(tellsVersion, TOKEN, "30000")).isEqualTo(1L);
+		assertThat(millis()).isBetween(1L, 30_000L);
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@DisplayName("Another one's stays as it is")
+	void leavesOthers(boolean tellsVersion) {
+		assertThat(renew(tellsVersion, TOKEN + "0", "120000")).isEqualTo(0L);
+		assertThat(millis()).isBetween(1L, 60_000L);
+	}
+
+}
