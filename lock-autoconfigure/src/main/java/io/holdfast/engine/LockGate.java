@@ -27,8 +27,8 @@ final class LockGate extends Gate {
 	/** Whether the end of something kept is being waited for. */
 	private boolean watched;
 
-	/** Lost, but not released yet by their holders. */
-	private final List<Hold> lost = new ArrayList<>(0);
+	/** Lost, but not released yet by their holders. Mostly none is. */
+	private List<Hold> lost = List.of();
 
 	LockGate(LeaseEngine engine, Resource resource) {
 		super(engine, resource);
@@ -157,7 +157,9 @@ final class LockGate extends Gate {
 		if (this.holder == hold) {
 			this.holder = null;
 		}
-		this.lost.remove(hold);
+		if (!this.lost.isEmpty()) {
+			this.lost.remove(hold);
+		}
 	}
 
 	@Override
@@ -179,6 +181,9 @@ final class LockGate extends Gate {
 		if (this.holder == hold) {
 			this.holder = null;
 			if (hold.isMissed()) {
+				if (this.lost.isEmpty()) {
+					this.lost = new ArrayList<>(1);
+				}
 				this.lost.add(hold);
 			}
 			else {

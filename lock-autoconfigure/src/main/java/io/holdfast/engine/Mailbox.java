@@ -3,7 +3,7 @@ package io.holdfast.engine;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -27,7 +27,12 @@ final class Mailbox {
 	/** Made when two events meet for the first time: mostly none do. */
 	private volatile @Nullable Queue<Runnable> events;
 
-	private final AtomicBoolean running = new AtomicBoolean();
+	/** Not an object for each of them: a gate is made and thrown away with each lease. */
+	private static final AtomicIntegerFieldUpdater<Mailbox> RUNNING = AtomicIntegerFieldUpdater
+		.newUpdater(Mailbox.class, "running");
+
+	/** 1 while an event runs. */
+	private volatile int running;
 
 	/** What the event that runs has put off. */
 	private @Nullable Runnable later;
@@ -44,7 +49,7 @@ final class Mailbox {
 
 	void execute(Runnable event) {
 		// Mostly nothing else is going on, and there is no need for a queue.
-		if (isEmpty() && this.running.compareAndSet(false, true)) {
+		if (isEmpty() && RUNNING.compareAndSet(this, 0, 1)) {
 			Runnable after = null;
 			try {
 				run(event);
@@ -52,7 +57,7 @@ final class Mailbox {
 			finally {
 				after = this.later;
 				this.later = null;
-				this.running.set(false);
+				this.running = 0;
 				runIfAny(after);
 			}
 		}
@@ -95,7 +100,7 @@ final class Mailbox {
 				}
 				left = EVENTS_PER_THREAD;
 			}
-			if (!this.running.compareAndSet(false, true)) {
+			if (!RUNNING.compareAndSet(this, 0, 1)) {
 				return;
 			}
 			Runnable after = null;
@@ -111,7 +116,7 @@ final class Mailbox {
 				after = this.later;
 				this.later = null;
 				// Also if the stack ends right here: whoever comes next goes on.
-				this.running.set(false);
+				this.running = 0;
 				runIfAny(after);
 			}
 		}

@@ -92,7 +92,8 @@ class ScriptMutantTests {
 		Map<String, List<String>> tests = new HashMap<>();
 		List.of("reads", "grant", "shared", "acquire-free", "acquire", "release-free", "release-next", "release")
 			.forEach((file) -> tests.put("lock-" + file, locks));
-		tests.put("renew", locks);
+		tests.put("renew", List.of("RedisLeaseStoreTests", "RenewScriptTests", "RedisFaultTests",
+				"RedisFailOverGraceTests", "ClusterLeaseStoreTests"));
 		List.of("shared", "acquire", "release", "shrink", "limit", "renew")
 			.forEach((file) -> tests.put("permits-" + file, permits));
 		tests.put("grace", List.of("RedisFailOverGraceTests", "RedisLeaseStoreTests", "RedisFaultTests"));
