@@ -23,7 +23,7 @@ enum Script {
 
 	INSPECT("lock-inspect.lua"),
 
-	PERMITS_ACQUIRE("grace.lua", "permits-shared.lua", "permits-acquire.lua"),
+	PERMITS_ACQUIRE("grace.lua", "permits-shared.lua", "permits-ask.lua", "permits-acquire.lua"),
 
 	PERMITS_RELEASE("grace.lua", "permits-shared.lua", "permits-release.lua"),
 

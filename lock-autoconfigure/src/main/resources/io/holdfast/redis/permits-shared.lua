@@ -24,9 +24,14 @@ elseif isLock and holders > 0 and not string.find(redis.call('ZRANGE', holdersKe
   return { err = 'WRONGTYPE The sorted set at the lock key is not one of holders' }
 end
 
+-- The holder whose lease ends first, and when; nil if that has to be looked up.
+local first = holders > 0 and redis.call('ZRANGE', holdersKey, 0, 0, 'WITHSCORES') or nil
+
 local waiting = redis.call('ZCARD', queueKey)
-local state = redis.call('HMGET', stateKey, 'used', 'until', 'asked', 'fence')
+local state = redis.call('HMGET', stateKey, 'used', 'until', 'asked', 'fence', ARGV[3])
 local used, lastEnd, asked = tonumber(state[1]), tonumber(state[2]), state[3]
+-- Of the token, if the script is about one. Here and below, what is said of a token is text, or false.
+local said = state[5]
 local own = redis.call('GET', KEYS[4])
 -- That of a lock may say that more than a stride are lower than the next.
 local last, room = string.match((isLock and own or state[4]) or '', '^(%d+) ?(%d*)$')
@@ -40,8 +45,8 @@ local time = redis.call('TIME')
 local micros = time[1] * 1000000 + time[2]
 local now = math.floor(micros / 1000)
 
--- Whether there is anything to save, the fence included.
-local changed, advanced = false, false
+-- Whether there is anything to save, the fence included, and in a key that has no end yet.
+local changed, advanced, keyIsNew = false, false, false
 
 local function integer(number)
   return string.format('%.0f', number)
@@ -59,37 +64,31 @@ local function advanceFence()
   changed, advanced = true, true
 end
 
--- The last fence, for telling old hand-offs from new ones. If it is gone, all before now were lower than this; and all of
--- servers before this one, of which it may know too little, were lower than the time when that began.
-local function lastFence()
-  return integer(math.max(fence > 0 and fence or micros - 1, serverSince))
-end
-
 -- The state tells of each waiter, by its token, when it asked last and its entry in the queue without the token; of each
 -- holder of more than one permit, how many.
 local function note(token, value)
   redis.call('HSET', stateKey, token, value)
 end
 
-local function stamp(token, entry)
-  note(token, integer(micros) .. string.sub(entry, #token + 1))
+local function stamped(token, entry)
+  return integer(micros) .. string.sub(entry, #token + 1)
 end
 
 -- The token's entry in the queue, or nil.
-local function findWaiter(token)
-  local value = redis.call('HGET', stateKey, token)
-  local rest = value and string.match(value, '^%d+(:.*)$')
+local function findWaiter(token, said)
+  local rest = said and string.match(said, '^%d+(:.*)$')
   return rest and redis.call('ZSCORE', queueKey, token .. rest) and token .. rest or nil
 end
 
--- The permits that the token holds, as text, and the end of its lease; or nil.
-local function findHolder(token)
+-- How many permits a token holds if it holds any, as text.
+local function permitsOf(said)
   -- What is said of it as a waiter is still there if the queue was deleted or evicted.
-  local permits = string.match(redis.call('HGET', stateKey, token) or '', '^%d+$') or '1'
-  local ends = not excluded and redis.call('ZSCORE', holdersKey, token .. ':' .. permits)
-  if ends then
-    return permits, tonumber(ends)
-  end
+  return said and string.match(said, '^%d+$') or '1'
+end
+
+-- When its lease ends, or nil.
+local function findEnd(token, permits)
+  return not excluded and tonumber(redis.call('ZSCORE', holdersKey, token .. ':' .. permits))
 end
 
 local function leaveQueue(token, entry)
@@ -103,18 +102,27 @@ local function hold(token, permits, millis)
     note(token, permits)
   end
   redis.call('ZADD', holdersKey, integer(now + millis), token .. ':' .. permits)
+  keyIsNew = keyIsNew or holders == 0
   holders = holders + 1
   used = used + permits
+  first = nil
   keepUntil(now + millis)
   advanceFence()
 end
 
-local function endHold(token, permits)
-  redis.call('ZREM', holdersKey, token .. ':' .. permits)
-  redis.call('HDEL', stateKey, token)
+-- Tells whether it held them.
+local function endHold(token, permits, said)
+  if excluded or redis.call('ZREM', holdersKey, token .. ':' .. permits) == 0 then
+    return false
+  end
+  if permits ~= '1' or said then
+    redis.call('HDEL', stateKey, token)
+  end
   holders = holders - 1
   used = used - permits
+  first = nil
   changed = true
+  return true
 end
 
 -- What the state says is gone: it is learned anew from the holders and the queue.
@@ -135,9 +143,11 @@ local function restoreState()
     lastEnd = math.max(lastEnd, tonumber(entries[i + 1]))
   end
   for _, entry in ipairs(redis.call('ZRANGE', queueKey, 0, -1)) do
-    stamp(string.match(entry, '^%x+:%d+') or '', entry)
+    local token = string.match(entry, '^%x+:%d+') or ''
+    note(token, stamped(token, entry))
   end
   lastEnd = math.max(lastEnd, now + redis.call('PTTL', queueKey))
+  said = redis.call('HGET', stateKey, ARGV[3])
 end
 
 -- Takes out the holders whose leases are over.
@@ -145,8 +155,8 @@ local function dropEnded()
   if not used or not lastEnd then
     restoreState()
   end
-  local ended = excluded and {} or redis.call('ZRANGEBYSCORE', holdersKey, '-inf', integer(now))
-  if #ended > 0 then
+  if first and tonumber(first[2]) <= now then
+    local ended = redis.call('ZRANGEBYSCORE', holdersKey, '-inf', integer(now))
     redis.call('ZREMRANGEBYSCORE', holdersKey, '-inf', integer(now))
     for _, entry in ipairs(ended) do
       local token, permits = string.match(entry, '^(.*):(%d+)$')
@@ -156,6 +166,7 @@ local function dropEnded()
       used = used - (permits or 0)
     end
     holders = holders - #ended
+    first = nil
     changed = true
   end
   if holders == 0 then
@@ -187,6 +198,15 @@ local function patience(claim)
   return 2 * math.max(claim, handoffTimeout)
 end
 
+-- Whether the instance of one in the queue is gone, as it has not asked for long.
+local function isGone(token, arrival, claim)
+  local limit = 1000 * patience(claim)
+  local age = micros - arrival
+  -- Who came so recently need not have asked again.
+  return not (age >= 0 and age < limit)
+      and micros - (string.match(redis.call('HGET', stateKey, token) or '', '^%d+') or arrival) >= limit
+end
+
 -- Grants what is free to the heads of the queue, as long as they fit: nobody passes a head that does not. Tells whether
 -- the candidate was among them, which is granted a full lease; all others get their claim.
 local function settle(candidate, lease)
@@ -197,10 +217,8 @@ local function settle(candidate, lease)
     if not token then
       leaveQueue('', head[1])
     else
-      local asksSince = string.match(redis.call('HGET', stateKey, token) or '', '^%d+') or head[2]
       limit = fixedLimit or tonumber(limit)
-      if micros - asksSince >= 1000 * patience(claim) then
-        -- Its instance is gone.
+      if isGone(token, head[2], claim) then
         leaveQueue(token, head[1])
       elseif tonumber(permits) > limit then
         leaveQueue(token, head[1])
@@ -226,8 +244,9 @@ local function settle(candidate, lease)
 end
 
 -- Writes down what was counted, and lets all keys of what is held or waited for live equally long. Without either, only
--- a fence is left that is ahead of the clock, or is a lock's.
-local function save()
+-- a fence is left that is ahead of the clock, or is a lock's. A field and its value that the state is to say besides may be
+-- given.
+local function save(...)
   if advanced and isLock then
     local ahead = math.max(0, math.ceil((fence - micros) / 1000))
     redis.call('SET', KEYS[4], integer(fence), 'PX', integer(retention + ahead))
@@ -240,14 +259,18 @@ local function save()
     end
   elseif changed then
     local ends = integer(lastEnd)
-    redis.call('HSET', stateKey, 'used', integer(used), 'until', ends, 'asked', asked or 0)
     if advanced and not isLock then
-      redis.call('HSET', stateKey, 'fence', integer(fence))
+      redis.call('HSET', stateKey, 'used', integer(used), 'until', ends, 'asked', asked or 0, 'fence', integer(fence), ...)
+    else
+      redis.call('HSET', stateKey, 'used', integer(used), 'until', ends, 'asked', asked or 0, ...)
     end
-    redis.call('PEXPIREAT', stateKey, ends)
-    redis.call('PEXPIREAT', queueKey, ends)
-    if not excluded then
-      redis.call('PEXPIREAT', holdersKey, ends)
+    if keyIsNew or ends ~= state[2] then
+      redis.call('PEXPIREAT', stateKey, ends)
+      redis.call('PEXPIREAT', queueKey, ends)
+      if not excluded then
+        redis.call('PEXPIREAT', holdersKey, ends)
+      end
     end
   end
 end
+

@@ -8,8 +8,9 @@ redis.call('ZREM', queueKey, '')
 dropEnded()
 
 local token, kept = ARGV[3], ARGV[4]
-local held, ends = findHolder(token)
-if held and tonumber(held) > tonumber(kept) then
+local held = permitsOf(said)
+local ends = findEnd(token, held)
+if ends and tonumber(held) > tonumber(kept) then
   -- In this order: an empty set would be gone, and its expiry with it.
   redis.call('ZADD', holdersKey, integer(ends), token .. ':' .. kept)
   redis.call('ZREM', holdersKey, token .. ':' .. held)
@@ -23,4 +24,4 @@ end
 settle()
 save()
 -- Where its server is gone and took it along, the next renewal brings back what it keeps.
-return { (held or grace > 0) and 1 or 0 }
+return { (ends or grace > 0) and 1 or 0 }

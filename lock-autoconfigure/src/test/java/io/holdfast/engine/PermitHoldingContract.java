@@ -107,6 +107,15 @@ abstract class PermitHoldingContract extends StoreContract {
 	}
 
 	@Test
+	@DisplayName("whoever is too late does not learn of leases that have ended")
+	void tellsNoPastEnd() {
+		granted(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", 1))));
+		granted(acquire(this.a, "1", 4));
+		elapse(MORE_THAN_SHORT);
+		assertThat(busy(acquire(this.c, "1", 2)).ownerTtlMillis()).isBetween(LEASE - 5000, LEASE);
+	}
+
+	@Test
 	@DisplayName("acquiring again by the same token is the same grant, and never shortens it")
 	void acquireIsIdempotent() {
 		Granted first = granted(acquire(this.a, "1", 2));

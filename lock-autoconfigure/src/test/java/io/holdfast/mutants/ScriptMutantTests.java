@@ -94,7 +94,7 @@ class ScriptMutantTests {
 			.forEach((file) -> tests.put("lock-" + file, locks));
 		tests.put("renew", List.of("RedisLeaseStoreTests", "RenewScriptTests", "RedisFaultTests",
 				"RedisFailOverGraceTests", "ClusterLeaseStoreTests"));
-		List.of("shared", "acquire", "release", "shrink", "limit", "renew")
+		List.of("shared", "ask", "acquire", "release", "shrink", "limit", "renew")
 			.forEach((file) -> tests.put("permits-" + file, permits));
 		tests.put("grace", List.of("RedisFailOverGraceTests", "RedisLeaseStoreTests", "RedisFaultTests"));
 		tests.put("lock-inspect", List.of("RedisFleetStoreTests", "RedisLeaseStoreTests", "RedisPermitStoreTests"));
