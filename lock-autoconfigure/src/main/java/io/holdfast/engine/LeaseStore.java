@@ -86,8 +86,9 @@ public interface LeaseStore extends AutoCloseable {
 	 * held passes to those who wait.
 	 * @param resource of what
 	 * @param ended whose part ends: what it last asked
-	 * @param next who takes its place, at its place in the queue if it had one, or
-	 * {@code null}; not for permits
+	 * @param next who takes its place, or {@code null}: of an exclusive lock at its place
+	 * in the queue if it had one, of permits behind all who wait there already. Not
+	 * brought in if the token neither held nor waited
 	 * @return the reply
 	 */
 	CompletableFuture<ReleaseReply> release(Resource resource, Ask ended, @Nullable Ask next);

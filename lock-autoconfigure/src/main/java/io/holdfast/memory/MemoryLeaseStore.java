@@ -89,7 +89,7 @@ public final class MemoryLeaseStore implements LeaseStore {
 		boolean polls = !this.listening;
 		return answer(() -> (resource.kind() == Kind.LOCK)
 				? this.leases.lock(resource.key(), (lock) -> lock.release(ended.token(), next, polls))
-				: this.leases.permits(resource, (permits) -> new ReleaseReply(permits.release(ended.token()), null)));
+				: this.leases.permits(resource, (permits) -> permits.release(ended.token(), next, polls)));
 	}
 
 	@Override

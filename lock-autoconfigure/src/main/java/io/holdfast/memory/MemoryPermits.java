@@ -18,6 +18,7 @@ import io.holdfast.engine.LeaseStore.AcquireReply.Rejected;
 import io.holdfast.engine.LeaseStore.Ask;
 import io.holdfast.engine.LeaseStore.Holder;
 import io.holdfast.engine.LeaseStore.PermitState;
+import io.holdfast.engine.LeaseStore.ReleaseReply;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
 
@@ -118,12 +119,16 @@ final class MemoryPermits {
 		return busy();
 	}
 
-	boolean release(String token) {
+	ReleaseReply release(String token, @Nullable Ask next, boolean nextPolls) {
 		drop();
-		this.queue.remove(token);
+		boolean waited = this.queue.remove(token) != null;
 		boolean released = remove(token) != null;
+		if (next != null && (released || waited || this.queue.containsKey(next.token())
+				|| this.holders.containsKey(next.token()))) {
+			return new ReleaseReply(released, acquire(next, nextPolls, true));
+		}
 		settle("");
-		return released;
+		return new ReleaseReply(released, null);
 	}
 
 	boolean shrink(String token, int kept) {

@@ -49,31 +49,49 @@ final class PermitCommands {
 	}
 
 	CompletableFuture<AcquireReply> acquire(Resource resource, Ask ask, byte[] mode, boolean enqueue) {
-		String under = ask.under();
 		return change(Script.PERMITS_ACQUIRE, resource, ask.leaseMillis(),
-				(reply) -> this.replies.acquired(resource, reply, 0), RedisKeys.bytes(ask.token()),
-				Arguments.number(ask.permits()), Arguments.number(ask.limit()), Arguments.flag(ask.fair()),
+				(reply) -> this.replies.acquired(resource, reply, 0), arguments(ask, mode, enqueue));
+	}
+
+	/** As permits-ask.lua takes them. */
+	private static byte[][] arguments(Ask ask, byte[] mode, boolean enqueue) {
+		String under = ask.under();
+		return new byte[][] { RedisKeys.bytes(ask.token()), Arguments.number(ask.permits()),
+				Arguments.number(ask.limit()), Arguments.flag(ask.fair()),
 				(under != null) ? RedisKeys.bytes(under) : Arguments.NOTHING, Arguments.number(ask.leaseMillis()),
-				Arguments.number(ask.claimMillis()), mode, Arguments.flag(enqueue));
+				Arguments.number(ask.claimMillis()), mode, Arguments.flag(enqueue) };
 	}
 
 	/**
 	 * End a token.
 	 * @param ended whose part ends
+	 * @param next who is brought in, or {@code null}
+	 * @param mode how that one waits
 	 * @param wakeUps where grants to others of its instance go, which the answer tells
 	 * of: each by a message would cost more than the command; {@code null} if it is
 	 * another instance's
 	 */
-	CompletableFuture<ReleaseReply> release(Resource resource, Ask ended, @Nullable WakeUps wakeUps) {
-		return change(Script.PERMITS_RELEASE, resource, 0, (reply) -> {
-			if (wakeUps != null) {
-				for (int i = 1; i < reply.size(); i += 3) {
-					wakeUps.handedOver(resource, Replies.text(reply.get(i)), Replies.number(reply.get(i + 1)),
-							Replies.number(reply.get(i + 2)));
-				}
+	CompletableFuture<ReleaseReply> release(Resource resource, Ask ended, @Nullable Ask next, byte[] mode,
+			@Nullable WakeUps wakeUps) {
+		byte[][] asks = (next != null) ? arguments(next, mode, true) : new byte[0][];
+		byte[][] args = new byte[asks.length + 2][];
+		args[0] = RedisKeys.bytes(ended.token());
+		args[1] = Arguments.flag(wakeUps != null);
+		System.arraycopy(asks, 0, args, 2, asks.length);
+		return change(Script.PERMITS_RELEASE, resource, (next != null) ? next.leaseMillis() : 0,
+				(reply) -> released(resource, reply, wakeUps), args);
+	}
+
+	private ReleaseReply released(Resource resource, List<?> reply, @Nullable WakeUps wakeUps) {
+		int told = 2 + (int) Replies.number(reply.get(1));
+		AcquireReply next = (told > 2) ? this.replies.followed(resource, reply.subList(2, told), 0) : null;
+		if (wakeUps != null) {
+			for (int i = told; i < reply.size(); i += 3) {
+				wakeUps.handedOver(resource, Replies.text(reply.get(i)), Replies.number(reply.get(i + 1)),
+						Replies.number(reply.get(i + 2)));
 			}
-			return new ReleaseReply(Replies.flag(reply.get(0)), null);
-		}, RedisKeys.bytes(ended.token()), Arguments.flag(wakeUps != null));
+		}
+		return new ReleaseReply(Replies.flag(reply.get(0)), next);
 	}
 
 	CompletableFuture<Boolean> shrink(Resource resource, Ask held, int kept) {

@@ -181,13 +181,16 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	@Override
 	public CompletableFuture<ReleaseReply> release(Resource resource, Ask ended, @Nullable Ask next) {
-		if (resource.kind() != Kind.LOCK) {
-			return this.permits.release(resource, ended, wakeUpsOf(ended.token()));
-		}
+		// Who asks for too long a lease is told so by its own request, not by a release.
+		Ask allowed = (next != null && this.grace.allows(next.leaseMillis())) ? next : null;
+		return (resource.kind() == Kind.LOCK) ? releaseLock(resource, ended, allowed)
+				: this.permits.release(resource, ended, allowed, mode(), wakeUpsOf(ended.token()));
+	}
+
+	private CompletableFuture<ReleaseReply> releaseLock(Resource resource, Ask ended, @Nullable Ask next) {
 		Function<List<?>, ReleaseReply> reply = (array) -> released(resource, array);
 		byte[] token = RedisKeys.bytes(ended.token());
-		// Who asks for too long a lease is told so by its own request, not by a release.
-		if (next == null || !this.grace.allows(next.leaseMillis())) {
+		if (next == null) {
 			return this.changes.send(Script.RELEASE, resource, 0, reply, token, this.changes.settings());
 		}
 		return this.changes.send(Script.RELEASE, resource, next.leaseMillis(), reply, token,
@@ -287,11 +290,7 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	private ReleaseReply released(Resource lock, List<?> reply) {
 		boolean noNext = Replies.number(reply.get(1)) == -1;
-		AcquireReply next = noNext ? null : this.replies.acquired(lock, reply, 1);
-		if (this.confirmations != null && next instanceof AcquireReply.Granted) {
-			// It is to ask by itself: the release must not wait for replicas.
-			next = null;
-		}
+		AcquireReply next = noNext ? null : this.replies.followed(lock, reply, 1);
 		return new ReleaseReply(Replies.flag(reply.get(0)), next);
 	}
 

@@ -75,6 +75,19 @@ final class Replies {
 		return new AcquireReply.Busy(ttl, number(reply.get(from + 2)), number(reply.get(from + 3)) == 1);
 	}
 
+	/**
+	 * What became of a token that a release brings in.
+	 * @param resource what it asks for
+	 * @param reply the script's reply
+	 * @param from where in it this begins
+	 * @return the reply; {@code null} for a grant that replicas are to confirm: it is to
+	 * ask by itself, as the release must not wait for them
+	 */
+	@Nullable AcquireReply followed(Resource resource, List<?> reply, int from) {
+		AcquireReply next = acquired(resource, reply, from);
+		return (this.options.replicas() != null && next instanceof AcquireReply.Granted) ? null : next;
+	}
+
 	private void tellOfMissingEnd(String key) {
 		if (this.keysWithoutEnd.add(key)) {
 			logger.warn("The lock key '" + key + "' has no expiry, so it stays locked until somebody deletes it; set"

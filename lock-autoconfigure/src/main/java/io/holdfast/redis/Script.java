@@ -25,7 +25,7 @@ enum Script {
 
 	PERMITS_ACQUIRE("grace.lua", "permits-shared.lua", "permits-ask.lua", "permits-acquire.lua"),
 
-	PERMITS_RELEASE("grace.lua", "permits-shared.lua", "permits-release.lua"),
+	PERMITS_RELEASE("grace.lua", "permits-shared.lua", "permits-ask.lua", "permits-release.lua"),
 
 	PERMITS_SHRINK("grace.lua", "permits-shared.lua", "permits-shrink.lua"),
 

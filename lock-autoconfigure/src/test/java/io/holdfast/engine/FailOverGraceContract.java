@@ -163,18 +163,18 @@ public abstract class FailOverGraceContract extends StoreContract {
 			.isZero();
 	}
 
-	@Test
+	@ParameterizedTest
+	@MethodSource("resources")
 	@DisplayName("one of this instance is not put in a holder's place")
-	void bringsInNobody() {
-		granted(this.a.acquire(lock(KEY), ask(lock(KEY), this.a, "1")));
+	void bringsInNobody(Resource resource) {
+		granted(this.a.acquire(resource, ask(resource, this.a, "1")));
 		failOver(() -> {
 		});
-		ReleaseReply reply = get(
-				this.a.store.release(lock(KEY), ask(lock(KEY), this.a, "1"), ask(lock(KEY), this.a, "2")));
+		ReleaseReply reply = this.a.release(resource, ask(resource, this.a, "1"), ask(resource, this.a, "2"));
 		assertThat(reply.released()).isTrue();
 		assertThat(busy(reply.next()).ownerTtlMillis()).isBetween(1L, GRACE);
 		pass();
-		granted(this.a.acquire(lock(KEY), ask(lock(KEY), this.a, "2")));
+		granted(this.a.acquire(resource, ask(resource, this.a, "2")));
 	}
 
 	@Test

@@ -24,7 +24,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * for and limited, and in this class those of read-write locks and how they exclude
  * exclusive locks.
  */
-public abstract class PermitStoreContract extends PermitLimitContract {
+public abstract class PermitStoreContract extends PermitSuccessionContract {
 
 	protected static final Resource READ_WRITE = new Resource(Kind.READ_WRITE, KEY);
 
@@ -119,6 +119,26 @@ public abstract class PermitStoreContract extends PermitLimitContract {
 		this.b.release(READ_WRITE, writer(this.b, "1"));
 		this.c.awaitWakeUp();
 		assertThat(this.a.permits(READ_WRITE).used()).isEqualTo(2);
+	}
+
+	@Test
+	@DisplayName("a writer brings in the next with its release, behind readers who wait; not while the key is locked exclusively")
+	void writerBringsInNext() {
+		Granted first = granted(write(this.a, "1"));
+		Granted second = granted(this.a.release(READ_WRITE, writer(this.a, "1"), writer(this.a, "2")).next());
+		assertThat(second.fence()).isGreaterThanOrEqualTo(first.fence() + 64);
+		busy(read(this.b, "1"));
+		busy(this.a.release(READ_WRITE, writer(this.a, "2"), writer(this.a, "3")).next());
+		assertThat(this.b.awaitWakeUp().fence()).isGreaterThanOrEqualTo(second.fence() + 64);
+		assertThat(holders(READ_WRITE)).containsExactly(this.b.token("1") + " 1");
+		this.b.release(READ_WRITE, reader(this.b, "1"));
+		assertThat(this.a.awaitWakeUp().token()).isEqualTo(this.a.token("3"));
+		this.a.release(READ_WRITE, writer(this.a, "3"));
+		granted(this.c.acquire("1"));
+		busy(write(this.a, "4"));
+		assertThat(busy(this.a.release(READ_WRITE, writer(this.a, "4"), writer(this.a, "5")).next()).foreign())
+			.isTrue();
+		assertThat(this.a.permits(READ_WRITE).waiting()).isEqualTo(1);
 	}
 
 	@Test

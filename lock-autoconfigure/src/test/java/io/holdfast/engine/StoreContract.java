@@ -197,6 +197,10 @@ public abstract class StoreContract {
 			return get(this.store.release(resource, ended, null)).released();
 		}
 
+		public ReleaseReply release(Resource resource, Ask ended, Ask next) {
+			return get(this.store.release(resource, ended, next));
+		}
+
 		public ReleaseReply release(String n, String next) {
 			return get(this.store.release(lock(KEY), Ask.forLock(token(n), LEASE, CLAIM),
 					Ask.forLock(token(next), LEASE, CLAIM)));

@@ -160,6 +160,20 @@ class RedisFailOverGraceTests extends FailOverGraceContract {
 	}
 
 	@Test
+	@DisplayName("a release does not bring in who asks for a lease that could outlast the grace")
+	void bringsInNobodyForLong() {
+		for (Kind kind : Kind.values()) {
+			Resource resource = new Resource(kind, KEY);
+			Ask held = new Ask(this.a.token("1"), 1, 1, true, null, GRACE, GRACE);
+			granted(this.a.acquire(resource, held));
+			Ask tooLong = new Ask(this.a.token("2"), 1, 1, true, null, GRACE + 1, GRACE);
+			assertThat(this.a.release(resource, held, tooLong)).isEqualTo(new ReleaseReply(true, null));
+			granted(this.b.acquire(resource, new Ask(this.b.token("3"), 1, 1, true, null, GRACE, GRACE)));
+			this.b.release(resource, new Ask(this.b.token("3"), 1, 1, true, null, GRACE, GRACE));
+		}
+	}
+
+	@Test
 	@ExtendWith(OutputCaptureExtension.class)
 	@DisplayName("it is logged once that nothing is granted, and for how long")
 	void tells(CapturedOutput output) {

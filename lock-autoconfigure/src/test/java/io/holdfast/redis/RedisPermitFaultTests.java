@@ -1,5 +1,6 @@
 package io.holdfast.redis;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -16,12 +17,14 @@ import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.LeaseStore.Ask;
 import io.holdfast.engine.LeaseStore.Holder;
 import io.holdfast.engine.LeaseStore.PermitState;
+import io.holdfast.engine.LeaseStore.ReleaseReply;
 import io.holdfast.engine.LeaseStore.Renewal;
 import io.holdfast.engine.LeaseStore.WakeUps;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
 import io.holdfast.engine.StoreFailure;
 import io.holdfast.redis.RedisLeaseStore.Options;
+import io.holdfast.redis.RedisLeaseStore.Replicas;
 import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
@@ -111,6 +114,43 @@ class RedisPermitFaultTests {
 	}
 
 	@Test
+	@DisplayName("F32 memory is full: a release brings in the next as well, granted or behind others")
+	void bringsInNextWithFullMemory() {
+		RedisLeaseStore store = store(factory(this.server.port()));
+		assertThat(acquire(store, SEMAPHORE, INSTANCE + ":1", 5)).isInstanceOf(Granted.class);
+		configure("maxmemory", "1");
+		assertThat(get(store.release(SEMAPHORE, ask(INSTANCE + ":1", 5), ask(INSTANCE + ":2", 5))).next())
+			.isInstanceOf(Granted.class);
+		configure("maxmemory", "0");
+		assertThat(acquire(store, SEMAPHORE, OTHER + ":1", 5)).isInstanceOf(Busy.class);
+		configure("maxmemory", "1");
+		assertThat(get(store.release(SEMAPHORE, ask(INSTANCE + ":2", 5), ask(INSTANCE + ":3", 5))).next())
+			.isInstanceOf(Busy.class);
+		configure("maxmemory", "0");
+		assertThat(state(store)).extracting(PermitState::used, PermitState::waiting).containsExactly(5, 1);
+	}
+
+	@Test
+	@DisplayName("who is brought in asks by itself where replicas are to confirm a grant: the release does not wait for them")
+	void nextIsToBeConfirmed() {
+		RedisLeaseStore store = store(factory(this.server.port()));
+		Options defaults = Options.defaults();
+		RedisLeaseStore confirming = new RedisLeaseStore(this.template,
+				new Options(defaults.lockPrefix(), defaults.semaphorePrefix(), defaults.channelPrefix(), null,
+						defaults.fenceRetention(), defaults.handoffTimeout(), false, defaults.fleetKey(), null,
+						new Replicas(1, Duration.ofMillis(100))));
+		this.opened.add(0, confirming);
+		for (Resource resource : List.of(lock("key"), SEMAPHORE)) {
+			assertThat(acquire(store, resource, INSTANCE + ":1", 5)).isInstanceOf(Granted.class);
+			assertThat(get(confirming.release(resource, ask(INSTANCE + ":1", 5), ask(INSTANCE + ":2", 5))))
+				.isEqualTo(new ReleaseReply(true, null));
+			assertThat(acquire(store, resource, INSTANCE + ":2", 5)).isInstanceOf(Granted.class);
+			assertThat(get(confirming.release(resource, ask(INSTANCE + ":3", 5), ask(INSTANCE + ":4", 5))))
+				.isEqualTo(new ReleaseReply(false, null));
+		}
+	}
+
+	@Test
 	@DisplayName("F32 memory is full, and the state is gone: release, shrink and limit work")
 	void restoresWithFullMemory() {
 		RedisLeaseStore store = store(factory(this.server.port()));
@@ -125,7 +165,7 @@ class RedisPermitFaultTests {
 		assertThat(renew(store, INSTANCE + ":2", 2, 90_000)).isTrue();
 		this.template.delete(state);
 		assertThat(get(store.shrink(SEMAPHORE, ask(INSTANCE + ":1", 3), 2))).isTrue();
-		this.template.delete(state);
+		this.template.opsForHash().delete(state, "until");
 		assertThat(release(store, INSTANCE + ":1", 2)).isTrue();
 		configure("maxmemory", "0");
 		assertThat(state(store)).extracting(PermitState::limit, PermitState::used).containsExactly(4, 2);

@@ -8,13 +8,14 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
+import io.holdfast.engine.LeaseStore;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.LeaseStore.Ask;
 import io.holdfast.engine.LeaseStore.PermitState;
 import io.holdfast.engine.LeaseStore.Renewal;
 import io.holdfast.engine.Resource;
-import io.holdfast.engine.StoreFailure;
 import io.holdfast.engine.Resource.Kind;
+import io.holdfast.engine.StoreFailure;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.DisplayName;
@@ -194,6 +195,52 @@ class RedisPermitStoreTests extends RedisPermitContract {
 	}
 
 	@Test
+	@DisplayName("a key that is empty for a moment within a command lives as long as the others")
+	void keysThatWereEmptyKeepTheirEnd() {
+		for (Resource resource : BOTH) {
+			granted(this.a.acquire(resource, writer(this.a, "1")));
+			busy(this.b.acquire(resource, writer(this.b, "1")));
+			busy(this.b.release(resource, writer(this.b, "1"), writer(this.b, "2")).next());
+			assertAllLiveFor(resource, LEASE - 5000, LEASE);
+			LeaseStore polling = newPollingStore();
+			busy(get(polling.acquire(resource, writer(this.b, "2"), true)));
+			assertAllLiveFor(resource, LEASE - 5000, LEASE);
+			polling.close();
+			this.a.release(resource, writer(this.a, "1"));
+			assertAllLiveFor(resource, LEASE - 5000, LEASE);
+		}
+	}
+
+	@Test
+	@DisplayName("who was queued by a clock that was ahead, and does not ask again, goes as any other")
+	void forgetsWhoWasQueuedByAnotherClock() {
+		granted(acquire(this.a, "1", 3));
+		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", LIMIT))));
+		this.redis.opsForZSet().add(keys(SEMAPHORE).queue(), this.b.token("1") + ":5:300:5:s", 8e15);
+		elapse(STALE);
+		granted(acquire(this.c, "1", 2));
+	}
+
+	@Test
+	@DisplayName("how the next one waits that a release brings in, and what is known of it")
+	void keysOfNext() {
+		granted(acquire(this.a, "1", LIMIT));
+		busy(acquire(this.b, "1", LIMIT));
+		LeaseStore polling = newPollingStore();
+		long now = System.currentTimeMillis();
+		busy(get(polling.release(SEMAPHORE, ask(this.a, "1", LIMIT), ask(this.a, "2", 3, 7))).next());
+		polling.close();
+		assertThat(this.redis.opsForZSet().range(keys(SEMAPHORE).queue(), 0, -1))
+			.containsExactly(this.a.token("2") + ":3:5000:7:p");
+		Map<String, String> state = stateOf(SEMAPHORE);
+		assertThat(state).containsOnlyKeys("used", "until", "asked", "fence", this.b.token("1"), this.a.token("2"))
+			.containsEntry("used", "5")
+			.containsEntry("asked", "7");
+		assertThat(state.get(this.a.token("2"))).matches("\\d{16}:3:5000:7:p");
+		assertThat(Long.parseLong(state.get("until"))).isBetween(now + LEASE - 5000, now + LEASE + 1000);
+	}
+
+	@Test
 	@DisplayName("nothing is left of a semaphore that nobody uses, however it was used")
 	void leavesNothing() {
 		granted(acquire(this.a, "1", 3));
@@ -201,7 +248,8 @@ class RedisPermitStoreTests extends RedisPermitContract {
 		busy(this.c.attempt(SEMAPHORE, ask(this.c, "1", 4)));
 		shrink(this.a, "1", 3, 2);
 		release(this.b, "1", 4);
-		release(this.a, "1", 2);
+		granted(this.a.release(SEMAPHORE, ask(this.a, "1", 2), ask(this.a, "2", 3)).next());
+		release(this.a, "2", 3);
 		assertThat(allKeys()).isEmpty();
 		acquire(this.a, "2", LIMIT + 1);
 		release(this.a, "2", LIMIT + 1);
@@ -496,6 +544,18 @@ class RedisPermitStoreTests extends RedisPermitContract {
 	}
 
 	@Test
+	@DisplayName("nothing is left in the state of one whose instance is gone, when its turn has come")
+	void forgetsWhoIsGone() {
+		granted(acquire(this.a, "1", LIMIT));
+		busy(acquire(this.b, "1", LIMIT));
+		busy(acquire(this.c, "1", 1));
+		leave(this.b);
+		release(this.a, "1", LIMIT);
+		this.c.awaitWakeUp();
+		assertThat(stateOf(SEMAPHORE)).containsOnlyKeys("used", "until", "asked", "fence").containsEntry("used", "1");
+	}
+
+	@Test
 	@DisplayName("an entry of the queue that nobody understands is dropped")
 	void dropsForeignEntry() {
 		granted(acquire(this.a, "1", 5));
@@ -519,6 +579,7 @@ class RedisPermitStoreTests extends RedisPermitContract {
 		assertThat(renew(this.b, SEMAPHORE, "1", 1, LEASE)).isTrue();
 		assertThat(release(this.b, "1", 1)).isTrue();
 		assertThat(state().used()).isEqualTo(LIMIT - 1);
+		assertThat(stateOf(SEMAPHORE)).doesNotContainKey(this.b.token("1"));
 	}
 
 	@Test
