@@ -131,11 +131,12 @@ final class Attempt {
 		}
 	}
 
-	/** Take the place of one that ends. */
+	/** Be brought in by the end of another one. */
 	void follow(CompletableFuture<LeaseStore.ReleaseReply> outcome, long sentAt) {
 		// A copy: giving up this wait must not take back the other one's release.
 		CompletableFuture<LeaseStore.ReleaseReply> release = outcome.copy();
 		Sent sent = sent(release, sentAt);
+		long number = this.gate.asking();
 		release.whenComplete((reply, error) -> this.gate.execute(() -> {
 			this.unanswered.remove(sent);
 			if (error != null) {
@@ -147,6 +148,7 @@ final class Attempt {
 			else if (isOpen()) {
 				ask();
 			}
+			this.gate.heard(number);
 		}));
 	}
 
@@ -179,6 +181,7 @@ final class Attempt {
 		CompletableFuture<AcquireReply> command = this.engine.send(Command.ACQUIRE,
 				() -> this.engine.store.acquire(this.gate.resource, this.ask, enqueue));
 		Sent sent = sent(command, sentAt);
+		long number = this.gate.asking();
 		command.whenComplete((reply, error) -> this.gate.execute(() -> {
 			this.unanswered.remove(sent);
 			if (error != null) {
@@ -187,6 +190,7 @@ final class Attempt {
 			else {
 				answered(reply, sentAt, HandOver.ASKED_AGAIN);
 			}
+			this.gate.heard(number);
 		}));
 	}
 

@@ -84,8 +84,32 @@ abstract class Gate {
 	/** Whether a waiter may stand in the store beside those who do already. */
 	abstract boolean admits(Waiter waiter);
 
-	/** Whether who contends next takes the place in the store of one that ends. */
-	abstract boolean passesOn();
+	/**
+	 * Whether one that waits here may stand in the store as from the end of another,
+	 * brought in by the same command.
+	 * @param waiter the first in line
+	 * @param released how many permits were held by the one that ends, which are not
+	 * counted any more
+	 */
+	boolean mayFollow(Waiter waiter, int released) {
+		return admits(waiter);
+	}
+
+	/**
+	 * A command by which somebody here asks is sent.
+	 * @return its number
+	 */
+	long asking() {
+		return 0;
+	}
+
+	/**
+	 * A command by which somebody asked is over.
+	 * @param number its number
+	 */
+	void heard(long number) {
+		// It made no difference to who waits here.
+	}
 
 	abstract void began(Hold hold);
 
@@ -304,7 +328,7 @@ abstract class Gate {
 	private void withdraw(Waiter waiter, boolean silent) {
 		Attempt attempt = waiter.attempt;
 		end(waiter);
-		release(attempt.ask, attempt.isDoubtful());
+		release(attempt.ask, attempt.isDoubtful(), 0);
 		if (silent) {
 			this.contenders.stream()
 				.map((next) -> next.attempt)
@@ -320,9 +344,13 @@ abstract class Gate {
 		this.engine.leave(this);
 	}
 
-	/** End a token in the store; the next one here takes its place, if it may. */
-	private CompletableFuture<ReleaseReply> release(Ask ended, boolean doubtful) {
-		Waiter next = passesOn() ? promote() : null;
+	/** End a token in the store, which brings in the next one here, if that may be. */
+	private CompletableFuture<ReleaseReply> release(Ask ended, boolean doubtful, int released) {
+		Waiter head = head();
+		Waiter next = (head != null && mayFollow(head, released)) ? head : null;
+		if (next != null) {
+			contend(next);
+		}
 		long sentAt = this.engine.now();
 		CompletableFuture<ReleaseReply> outcome = this.engine.release(this.resource, ended, doubtful,
 				(next != null) ? next.attempt.ask : null);
@@ -341,16 +369,12 @@ abstract class Gate {
 	}
 
 	private @Nullable Waiter promote() {
-		Waiter next = nextInLine();
-		if (next != null) {
-			contend(next);
-		}
-		return next;
-	}
-
-	private @Nullable Waiter nextInLine() {
 		Waiter head = head();
-		return (head != null && admits(head)) ? head : null;
+		if (head == null || !admits(head)) {
+			return null;
+		}
+		contend(head);
+		return head;
 	}
 
 	final @Nullable Waiter head() {
@@ -419,7 +443,8 @@ abstract class Gate {
 
 	/** End in the store what is over here. */
 	final CompletableFuture<ReleaseReply> end(Hold hold) {
-		CompletableFuture<ReleaseReply> outcome = release(hold.ask(this.engine.now()), hold.doubtful);
+		CompletableFuture<ReleaseReply> outcome = release(hold.ask(this.engine.now()), hold.doubtful,
+				hold.demand.permits());
 		// Not before, as a shut-down goes on when the last hold is forgotten.
 		this.engine.keeper.forget(hold);
 		detach(hold);

@@ -143,11 +143,6 @@ final class LockGate extends Gate {
 	}
 
 	@Override
-	boolean passesOn() {
-		return true;
-	}
-
-	@Override
 	void began(Hold hold) {
 		this.holder = hold;
 	}

@@ -29,6 +29,12 @@ class PermitGate extends Gate {
 	/** How many permits they were granted. */
 	private long held;
 
+	/** The number of the last command by which somebody here asked. */
+	private long asked;
+
+	/** The highest number of those that are over. */
+	private long heard;
+
 	private @Nullable Elsewhere elsewhere;
 
 	/** Who came last to wait here. */
@@ -42,6 +48,7 @@ class PermitGate extends Gate {
 	@Override
 	void arrive(Waiter waiter) {
 		Demand demand = waiter.demand;
+		waiter.behind = this.asked;
 		if (this.engine.isClosed()) {
 			fail(waiter, Failures.notAcquired(waiter, Reason.SHUTDOWN));
 		}
@@ -86,8 +93,18 @@ class PermitGate extends Gate {
 	boolean admits(Waiter waiter) {
 		Demand demand = waiter.demand;
 		// What cannot be had need not wait for being refused.
-		return demand.permits() > demand.limit()
-				|| this.contenders.size() < CONTENDERS && !(handsOver(demand) && maySucceed(demand));
+		return demand.permits() > demand.limit() || this.contenders.size() < CONTENDERS
+				&& (handsOver(demand) ? !maySucceed(demand, 0) : isToAsk(waiter));
+	}
+
+	/**
+	 * Whether it asks by itself. Not while others of this instance stand in the queue
+	 * before it, whom it may not pass, and the last one here that asked has no answer:
+	 * until then a release may bring it in.
+	 */
+	private boolean isToAsk(Waiter waiter) {
+		return !waiter.demand.fair() || this.heard >= waiter.behind || this.contenders.isEmpty()
+				|| !this.contenders.get(0).attempt.isBusy();
 	}
 
 	/**
@@ -101,8 +118,8 @@ class PermitGate extends Gate {
 	/**
 	 * Whether it is enough that others contend, whom one follows who asks for the same.
 	 */
-	boolean maySucceed(Demand demand) {
-		long wanted = this.held + demand.permits();
+	boolean maySucceed(Demand demand, int released) {
+		long wanted = this.held - released + demand.permits();
 		boolean follows = false;
 		for (Waiter contender : this.contenders) {
 			if (contender.demand.isLike(demand)) {
@@ -113,9 +130,25 @@ class PermitGate extends Gate {
 		return follows && wanted > demand.limit();
 	}
 
+	/**
+	 * Whoever goes on with what is released counts as who had it: no more contend than
+	 * before.
+	 */
 	@Override
-	boolean passesOn() {
-		return false;
+	boolean mayFollow(Waiter waiter, int released) {
+		Demand demand = waiter.demand;
+		return this.contenders.size() < CONTENDERS && !(handsOver(demand) && maySucceed(demand, released));
+	}
+
+	@Override
+	long asking() {
+		return ++this.asked;
+	}
+
+	@Override
+	void heard(long number) {
+		this.heard = Math.max(this.heard, number);
+		advance();
 	}
 
 	@Override

@@ -86,8 +86,8 @@ final class ReadWriteGate extends PermitGate {
 
 	/** Whoever writes here is followed by the next one here. */
 	@Override
-	boolean maySucceed(Demand demand) {
-		return held() >= Resource.ALL || super.maySucceed(demand);
+	boolean maySucceed(Demand demand, int released) {
+		return held() >= Resource.ALL || super.maySucceed(demand, released);
 	}
 
 	@Override

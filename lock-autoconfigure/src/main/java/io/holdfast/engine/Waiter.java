@@ -48,6 +48,12 @@ final class Waiter implements Acquisition {
 
 	private Scheduler.@Nullable Timer timer;
 
+	/**
+	 * The number of the last command by which others asked before it came. Confined to
+	 * the gate.
+	 */
+	long behind;
+
 	/** It has waited here before: one failure does not end its wait. */
 	private boolean promoted;
 

@@ -82,9 +82,9 @@ class PermitHandOverTests extends ScriptedEngine {
 		all(ONE);
 		List<CompletableFuture<PermitLease>> waiting = ask(3, ONE);
 		waiting.get(0).cancel(false);
-		assertThat(this.store.sent()).containsExactly("acquire 4", "release 4", "acquire 5");
-		this.store.last("acquire 5").fail(false);
-		assertThat(this.store.sent()).containsExactly("release 5", "acquire 6");
+		assertThat(this.store.sent()).containsExactly("acquire 4", "release 4 next 5");
+		this.store.last("release 4").fail(false);
+		assertThat(this.store.sent()).containsExactly("release 5 next 6");
 	}
 
 	@Test
@@ -132,7 +132,18 @@ class PermitHandOverTests extends ScriptedEngine {
 		this.store.last("acquire 4").busy(30_000, 15);
 		this.store.sent();
 		waiting.get(0).cancel(false);
-		assertThat(this.store.sent()).containsExactly("release 4", "acquire " + (LIMIT + PermitGate.CONTENDERS + 1));
+		assertThat(this.store.sent()).containsExactly("release 4 next " + (LIMIT + PermitGate.CONTENDERS + 1));
+	}
+
+	@Test
+	void whoGivesUpSomethingElseMakesNoRoomForAnother() {
+		all(ONE);
+		ask(ONE);
+		CompletableFuture<PermitLease> other = ask(ONE.renewal(false));
+		ask(ONE);
+		assertThat(this.store.sent()).containsExactly("acquire 4", "acquire 5");
+		other.cancel(false);
+		assertThat(this.store.sent()).containsExactly("release 5");
 	}
 
 	@Test
@@ -298,11 +309,11 @@ class PermitHandOverTests extends ScriptedEngine {
 		for (int i = 0; i < COUNT; i++) {
 			waiting.get(i).join().releaseAsync();
 		}
-		assertThat(this.store.sent()).containsExactly("acquire 4", "release 1");
+		assertThat(this.store.sent()).containsExactly("acquire 4", "release 1 next 8");
 		assertThat(waiting.get(COUNT)).isNotDone();
 		this.store.wakeUps.handedOver(SEMAPHORE, ID + ":4", 20, 5000);
 		assertThat(waiting.get(COUNT)).isCompleted();
-		assertThat(this.store.sent()).containsExactly("acquire 8");
+		assertThat(this.store.sent()).isEmpty();
 	}
 
 	@Test
@@ -311,7 +322,7 @@ class PermitHandOverTests extends ScriptedEngine {
 		ask(2, ONE);
 		this.store.elapse(5);
 		held.get(0).releaseAsync();
-		assertThat(this.store.sent()).contains("release 1");
+		assertThat(this.store.sent()).contains("release 1 next 5");
 	}
 
 	// For how long, if nobody waits elsewhere
@@ -380,18 +391,18 @@ class PermitHandOverTests extends ScriptedEngine {
 		this.store.last("inspect permits").permits(null, LIMIT, 2);
 		waiting.get(2).join().releaseAsync();
 		assertThat(waiting.get(3)).isNotDone();
-		assertThat(this.store.sent()).containsExactly("release 1");
+		assertThat(this.store.sent()).containsExactly("release 1 next 8");
 		this.store.elapse(90);
 		this.store.wakeUps.handedOver(SEMAPHORE, ID + ":4", 20, 5000);
-		this.store.last("acquire 8").busy(30_000, 20);
+		this.store.last("release 1").busy(30_000, 20);
 		pass(waiting.get(3).join(), waiting.subList(4, 6));
-		assertThat(this.store.sent()).containsExactly("acquire 8");
+		assertThat(this.store.sent()).isEmpty();
 		this.store.elapse(4);
 		pass(waiting.get(6).join(), List.of());
 		assertThat(waiting.get(7)).isNotDone();
 		this.store.elapse(6);
 		this.store.wakeUps.handedOver(SEMAPHORE, ID + ":8", 21, 5000);
-		this.store.last("acquire 12").busy(30_000, 21);
+		this.store.last("release 4").busy(30_000, 21);
 		this.store.sent();
 		pass(waiting.get(7).join(), waiting.subList(8, 10));
 		assertThat(this.store.sent()).containsExactly("inspect permits");
@@ -408,7 +419,7 @@ class PermitHandOverTests extends ScriptedEngine {
 		this.store.sent();
 		waiting.get(5).join().releaseAsync();
 		assertThat(waiting.get(6)).isNotDone();
-		assertThat(this.store.sent()).containsExactly("release 1");
+		assertThat(this.store.sent()).containsExactly("release 1 next 11");
 	}
 
 	@Test
@@ -419,7 +430,7 @@ class PermitHandOverTests extends ScriptedEngine {
 		this.store.last("inspect permits").permits(LIMIT - 1, LIMIT, 1);
 		waiting.get(2).join().releaseAsync();
 		assertThat(waiting.get(3)).isNotDone();
-		assertThat(this.store.sent()).contains("release 1");
+		assertThat(this.store.sent()).contains("release 1 next 8");
 	}
 
 	@Test
@@ -448,7 +459,7 @@ class PermitHandOverTests extends ScriptedEngine {
 		waiting.get(2).join().releaseAsync();
 		assertThat(waiting.get(3)).isNotDone();
 		this.store.wakeUps.handedOver(SEMAPHORE, ID + ":4", 20, 5000);
-		this.store.last("acquire 8").busy(30_000, 20);
+		this.store.last("release 1").busy(30_000, 20);
 		this.store.sent();
 		pass(waiting.get(3).join(), waiting.subList(4, 6));
 		assertThat(this.store.sent()).isEmpty();
@@ -460,7 +471,7 @@ class PermitHandOverTests extends ScriptedEngine {
 		List<CompletableFuture<PermitLease>> waiting = inLine(20);
 		this.store.listening = false;
 		pass(held.get(0), waiting.subList(0, COUNT));
-		assertThat(this.store.sent()).containsExactly("release 1");
+		assertThat(this.store.sent()).containsExactly("release 1 next 8");
 	}
 
 	@Test
@@ -468,7 +479,7 @@ class PermitHandOverTests extends ScriptedEngine {
 		List<PermitLease> held = all(ONE);
 		List<CompletableFuture<PermitLease>> waiting = ask(20, ONE);
 		pass(held.get(0), waiting.subList(0, COUNT));
-		assertThat(this.store.sent()).containsExactly("acquire 4", "release 1");
+		assertThat(this.store.sent()).containsExactly("acquire 4", "release 1 next 8");
 	}
 
 	@Test

@@ -45,8 +45,8 @@ class WriterHandOverTests extends ScriptedEngine {
 		CompletableFuture<LockLease> second = this.service.acquireAsync(WRITE);
 		assertThat(this.store.sent()).containsExactly("acquire 1");
 		first.cancel(false);
-		assertThat(this.store.sent()).containsExactly("release 1", "acquire 2");
-		this.store.last("acquire 2").granted(100, 30_000);
+		assertThat(this.store.sent()).containsExactly("release 1 next 2");
+		this.store.last("release 1").granted(100, 30_000);
 		assertThat(second).isCompleted();
 	}
 
@@ -56,7 +56,7 @@ class WriterHandOverTests extends ScriptedEngine {
 		this.service.acquireAsync(WRITE);
 		this.store.elapse(5);
 		first.releaseAsync();
-		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1", "acquire 2");
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 2");
 	}
 
 	@Test
@@ -74,7 +74,7 @@ class WriterHandOverTests extends ScriptedEngine {
 		assertThat(last.fence()).isEqualTo(100 + LocalHandOver.STRIDE - 1);
 		last.releaseAsync();
 		assertThat(waiting.get(LocalHandOver.STRIDE - 1)).isNotDone();
-		assertThat(this.store.sent()).contains("release 1");
+		assertThat(this.store.sent()).contains("release 1 next " + (LocalHandOver.STRIDE + 1));
 	}
 
 	@Test
@@ -93,7 +93,7 @@ class WriterHandOverTests extends ScriptedEngine {
 		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "acquire 3");
 		first.releaseAsync();
 		assertThat(writer).isNotDone();
-		assertThat(this.store.sent()).containsExactly("release 1", "acquire 4");
+		assertThat(this.store.sent()).containsExactly("release 1 next 4");
 	}
 
 	@Test
@@ -124,7 +124,7 @@ class WriterHandOverTests extends ScriptedEngine {
 		CompletableFuture<LockLease> writer = this.service.acquireAsync(WRITE);
 		first.releaseAsync();
 		assertThat(writer).isNotDone();
-		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2 under 1", "release 1", "acquire 3");
+		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2 under 1", "release 1 next 3");
 		assertThat(reading).isNotDone();
 	}
 
