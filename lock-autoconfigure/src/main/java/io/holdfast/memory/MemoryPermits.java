@@ -108,6 +108,10 @@ final class MemoryPermits {
 				hold(ask, ask.leaseMillis());
 			}
 		}
+		else {
+			// It needs nothing of what has just come back.
+			settle("");
+		}
 		Held held = lengthen(token, ask.leaseMillis());
 		if (held != null) {
 			this.queue.remove(token);

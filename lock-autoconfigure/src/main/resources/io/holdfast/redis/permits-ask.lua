@@ -42,6 +42,8 @@ local function ask(said, token, permits, limit, fair, under, lease, claim, mode,
       -- The fence of this grant is gone: give it a new one rather than none.
       advanceFence()
     end
+    -- It needs nothing of what has just come back.
+    settle()
     return granted(ends - now)
   end
 

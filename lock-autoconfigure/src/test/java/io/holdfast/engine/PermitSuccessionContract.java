@@ -166,6 +166,17 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	}
 
 	@Test
+	@DisplayName("what comes back while next has permits already goes to those who wait")
+	void lateReleaseLetsInThoseWhoWait() {
+		granted(acquire(this.a, "1", 3));
+		granted(acquire(this.a, "2", 2));
+		busy(acquire(this.b, "1", 3));
+		granted(this.a.release(SEMAPHORE, ask(this.a, "1", 3), ask(this.a, "2", 2)).next());
+		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(5, 0);
+	}
+
+	@Test
 	@DisplayName("a token that neither held nor waited, or no longer, brings in nobody, but lets those in who wait")
 	void strangerBringsInNobody() {
 		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", LIMIT))));
