@@ -1,13 +1,17 @@
 package io.holdfast.engine;
 
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 
 import io.holdfast.engine.FleetStore.Family;
+import io.holdfast.engine.FleetStore.Place;
+import io.holdfast.engine.FleetStore.Standing;
 import io.holdfast.engine.LeaseStore.Ask;
 import io.holdfast.engine.Resource.Kind;
 import io.holdfast.engine.Step.Command;
@@ -204,7 +208,12 @@ final class SimulatedConnection {
 		Ask nobody = Ask.unknown("%032x:0".formatted(0), 1);
 		this.simulation.operator.release(resource, nobody, null);
 		Family family = (resource.kind() == Kind.SEMAPHORE) ? Family.SEMAPHORES : Family.LOCKS;
-		return this.simulation.operator.fleet().look(family, resource.key(), 100).join().toString();
+		Standing now = this.simulation.operator.fleet().look(family, resource.key(), 100).join();
+		// The order of their ends is another one when one of them gets its time anew.
+		List<Place> holders = now.holders().stream().sorted(Comparator.comparing(Place::toString)).toList();
+		return new Standing(now.resource(), now.fence(), now.limit(), now.asked(), now.used(), now.holderCount(),
+				holders, now.waiting(), now.queue())
+			.toString();
 	}
 
 	private <T> void reply(int number, CompletableFuture<T> answer, @Nullable T reply, long late) {
