@@ -16,53 +16,39 @@ import java.util.stream.Stream;
 import io.holdfast.testing.RedisServer;
 import org.jspecify.annotations.Nullable;
 
-import org.springframework.util.StringUtils;
-
 /**
  * Runs the workloads one after the other; in each round of one, every contender has its
  * turn.
  */
 final class BenchmarkMain {
 
-	private final List<String> only = list("only", ",");
-
-	private final List<String> contenders = list("contenders", ",");
-
-	private final int rounds = Integer.parseInt(option("rounds", "3"));
-
-	private final Duration length = seconds("seconds", "2");
-
-	private final Duration warmUp = seconds("warm-up", "6");
+	private final Options options;
 
 	private final Path directory = Path.of("target");
 
 	private final List<Report> reports = new ArrayList<>();
 
-	private BenchmarkMain() {
+	private BenchmarkMain(Options options) {
+		this.options = options;
 	}
 
 	public static void main(String[] args) throws IOException {
-		String given = option("redis", "");
-		if (!given.isEmpty()) {
-			new BenchmarkMain().run(RedisAddress.parse(given));
+		Options options;
+		try {
+			options = new Options(workloads());
+		}
+		catch (IllegalArgumentException ex) {
+			System.err.println(ex.getMessage());
+			System.exit(2);
+			return;
+		}
+		if (options.redis != null) {
+			new BenchmarkMain(options).run(options.redis);
 			return;
 		}
 		try (RedisServer server = RedisServer.start()) {
-			new BenchmarkMain().run(new RedisAddress(server.host(), server.port()));
+			new BenchmarkMain(options).run(new RedisAddress(server.host(), server.port()));
 		}
-	}
-
-	private static String option(String name, String otherwise) {
-		String value = System.getProperty("holdfast.benchmark." + name, "");
-		return value.isEmpty() ? otherwise : value;
-	}
-
-	private static Duration seconds(String name, String otherwise) {
-		return Duration.ofMillis(Math.round(Double.parseDouble(option(name, otherwise)) * 1000));
-	}
-
-	private static List<String> list(String name, String delimiter) {
-		return List.of(StringUtils.tokenizeToStringArray(option(name, ""), delimiter));
 	}
 
 	private static List<Workload> workloads() {
@@ -80,18 +66,14 @@ final class BenchmarkMain {
 		return workloads;
 	}
 
-	private boolean isWanted(String name) {
-		return this.only.isEmpty() ? !name.startsWith(Workload.CURVE) : this.only.stream().anyMatch(name::startsWith);
-	}
-
 	private void run(RedisAddress address) throws IOException {
 		Path files = Files.createDirectories(this.directory.resolve("benchmark"));
 		try (RedisMonitor redis = new RedisMonitor(address);
-				Workers workers = new Workers(address, files, list("jvm-options", " "))) {
+				Workers workers = new Workers(address, files, this.options.jvmOptions)) {
 			Map<String, String> conditions = conditions(redis);
 			conditions.forEach((name, value) -> System.out.println(name + ": " + value));
 			String kind = "";
-			for (Workload workload : workloads().stream().filter((one) -> isWanted(one.name())).toList()) {
+			for (Workload workload : this.options.workloads()) {
 				String nextKind = workload.name().substring(0, workload.name().lastIndexOf('-') + 1);
 				if (!nextKind.equals(kind)) {
 					workers.endAll();
@@ -102,7 +84,7 @@ final class BenchmarkMain {
 				write(conditions);
 			}
 			workers.endAll();
-			if (isWanted(AnnotatedCall.NAME)) {
+			if (this.options.hasAnnotatedCall()) {
 				annotatedCall();
 				write(conditions);
 			}
@@ -118,13 +100,12 @@ final class BenchmarkMain {
 	private void run(Workload workload, Workers workers, RedisMonitor redis) {
 		Report report = new Report(workload.name(), workload.description(), workload.mainFigure(),
 				workload.references().stream().map(ContenderType::label).toList());
-		List<ContenderType> contenders = new ArrayList<>(workload.contenders());
-		contenders.removeIf((contender) -> !this.contenders.isEmpty() && !this.contenders.contains(contender.name()));
+		List<ContenderType> contenders = new ArrayList<>(this.options.contenders(workload));
 		if (workload.needsWarmUp()) {
-			round(workload, contenders, this.warmUp, workers, redis, report, false);
+			round(workload, contenders, this.options.warmUp, workers, redis, report, false);
 		}
-		for (int round = 0; round < this.rounds; round++) {
-			round(workload, contenders, this.length, workers, redis, report, true);
+		for (int round = 0; round < this.options.rounds; round++) {
+			round(workload, contenders, this.options.length, workers, redis, report, true);
 		}
 		this.reports.add(report);
 		System.out.println(report.table());
@@ -155,7 +136,7 @@ final class BenchmarkMain {
 	private void annotatedCall() {
 		Report report = new Report(AnnotatedCall.NAME,
 				"one thread, in memory: a method, with a lock by hand, and with an annotation", "ns/op", List.of());
-		int seconds = (int) Math.max(1, this.rounds * this.length.toSeconds());
+		int seconds = (int) Math.max(1, this.options.rounds * this.options.length.toSeconds());
 		Map<String, Map<String, Double>> figures = AnnotatedCall.measure(seconds);
 		figures.forEach(report::add);
 		Map<String, Double> byHand = figures.getOrDefault("byHand", Map.of());
@@ -174,8 +155,8 @@ final class BenchmarkMain {
 				+ System.getProperty("os.name") + " " + System.getProperty("os.arch"));
 		conditions.put("JDK", System.getProperty("java.vm.name") + " " + System.getProperty("java.runtime.version"));
 		conditions.put("Redis", redis.version());
-		conditions.put("rounds", this.rounds + " of " + this.length.toMillis() / 1000.0 + " s, after one of "
-				+ this.warmUp.toMillis() / 1000.0 + " s");
+		conditions.put("rounds", this.options.rounds + " of " + this.options.length.toMillis() / 1000.0
+				+ " s, after one of " + this.options.warmUp.toMillis() / 1000.0 + " s");
 		conditions.put("load before", load());
 		return conditions;
 	}
