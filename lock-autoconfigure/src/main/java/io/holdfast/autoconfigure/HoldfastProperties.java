@@ -93,7 +93,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		if (maxCount < 0 || maxCount >= LocalHandOver.STRIDE) {
 			throw new InvalidConfigurationPropertyValueException("holdfast." + kind + ".local-hand-over.max-count",
 					maxCount, "it must be at least 0, and at most " + (LocalHandOver.STRIDE - 1)
-							+ ", or fencing tokens of locks would be given twice");
+							+ ("lock".equals(kind) ? ", or fencing tokens would be given twice" : ""));
 		}
 		checkBounds(Duration.ZERO, kind + ".local-hand-over.max-time", maxTime);
 	}
