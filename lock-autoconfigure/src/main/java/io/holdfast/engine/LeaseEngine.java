@@ -35,9 +35,9 @@ import io.holdfast.engine.Resource.Kind;
 
 /**
  * One <em>instance</em> in the sense of the protocol, with an id of its own: what its
- * gates share, the store, the clock, the keeper, and the way of a wake-up to its waiter.
- * {@link DefaultLockService} and {@link DefaultSemaphoreService} are its faces.
- * Asynchronous throughout; thread-safe.
+ * gates share, such as the store, the clock and the keeper. {@link DefaultLockService}
+ * and {@link DefaultSemaphoreService} are its faces. Asynchronous throughout;
+ * thread-safe.
  */
 public final class LeaseEngine implements AutoCloseable {
 
@@ -72,7 +72,8 @@ public final class LeaseEngine implements AutoCloseable {
 	/** How many more wait behind them. */
 	final AtomicInteger queued = new AtomicInteger();
 
-	private final Map<Resource, Gate> gates = new ConcurrentHashMap<>();
+	/** Each comes and goes with those who need it. */
+	final Map<Resource, Gate> gates = new ConcurrentHashMap<>();
 
 	/** Releases without an answer: a shut-down must not close the store before them. */
 	final Set<CompletableFuture<?>> releases = ConcurrentHashMap.newKeySet();
@@ -82,7 +83,7 @@ public final class LeaseEngine implements AutoCloseable {
 
 	private final String instanceId;
 
-	private final LeaseStore.WakeUps wakeUps = new HandOvers();
+	private final LeaseStore.WakeUps wakeUps = new WakeUpDispatch(this);
 
 	private final Fleet fleet;
 
@@ -576,44 +577,6 @@ public final class LeaseEngine implements AutoCloseable {
 
 	long commandTimeoutNanos() {
 		return this.settings.commandTimeout().toNanos();
-	}
-
-	/**
-	 * The way of a grant that somebody else's command made.
-	 */
-	private final class HandOvers implements LeaseStore.WakeUps {
-
-		@Override
-		public void handedOver(Resource resource, String token, long fence, long ttlMillis) {
-			Attempt attempt = LeaseEngine.this.contenders.get(token);
-			if (attempt != null) {
-				attempt.gate.execute(() -> attempt.handedOver(fence, ttlMillis));
-			}
-			else if (LeaseEngine.this.keeper.find(token) == null && !isRetained(token) && isOwn(token)) {
-				// Its waiter gave up: nobody must wait for the claim's end.
-				long claim = LeaseEngine.this.settings.handoffTimeout().toMillis();
-				release(resource, Ask.unknown(token, claim), false, null);
-			}
-		}
-
-		@Override
-		public void wanted(Resource resource, String token) {
-			Gate gate = LeaseEngine.this.gates.get(resource);
-			if (gate != null) {
-				gate.execute(() -> gate.wanted(token));
-			}
-		}
-
-		@Override
-		public void reportWanted(String report) {
-			LeaseEngine.this.fleet.answer(report);
-		}
-
-		@Override
-		public void listening() {
-			LeaseEngine.this.contenders.values().forEach((attempt) -> attempt.gate.execute(attempt::listening));
-		}
-
 	}
 
 }

@@ -1,0 +1,48 @@
+package io.holdfast.engine;
+
+import io.holdfast.engine.LeaseStore.Ask;
+
+/**
+ * The way of what the store tells without being asked to those whom it concerns: above
+ * all of a grant that somebody else's command made to its waiter. Thread-safe.
+ */
+final class WakeUpDispatch implements LeaseStore.WakeUps {
+
+	private final LeaseEngine engine;
+
+	WakeUpDispatch(LeaseEngine engine) {
+		this.engine = engine;
+	}
+
+	@Override
+	public void handedOver(Resource resource, String token, long fence, long ttlMillis) {
+		Attempt attempt = this.engine.contenders.get(token);
+		if (attempt != null) {
+			attempt.gate.execute(() -> attempt.handedOver(fence, ttlMillis));
+		}
+		else if (this.engine.keeper.find(token) == null && !this.engine.isRetained(token) && this.engine.isOwn(token)) {
+			// Its waiter gave up: nobody must wait for the claim's end.
+			long claim = this.engine.settings.handoffTimeout().toMillis();
+			this.engine.release(resource, Ask.unknown(token, claim), false, null);
+		}
+	}
+
+	@Override
+	public void wanted(Resource resource, String token) {
+		Gate gate = this.engine.gates.get(resource);
+		if (gate != null) {
+			gate.execute(() -> gate.wanted(token));
+		}
+	}
+
+	@Override
+	public void reportWanted(String report) {
+		this.engine.fleet().answer(report);
+	}
+
+	@Override
+	public void listening() {
+		this.engine.contenders.values().forEach((attempt) -> attempt.gate.execute(attempt::listening));
+	}
+
+}
