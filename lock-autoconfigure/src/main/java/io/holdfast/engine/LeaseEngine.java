@@ -17,7 +17,6 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -89,8 +88,7 @@ public final class LeaseEngine implements AutoCloseable {
 
 	private final @Nullable ThreadScheduler ownScheduler;
 
-	/** Held while the store is started or stopped. */
-	private final Object lifecycle = new Object();
+	private final ShutDown shutDown = new ShutDown(this);
 
 	private final AtomicLong tokens = new AtomicLong();
 
@@ -98,8 +96,6 @@ public final class LeaseEngine implements AutoCloseable {
 
 	private volatile Consumer<LeaseLostEvent> listener = (event) -> {
 	};
-
-	private volatile boolean closed;
 
 	/**
 	 * Create an engine with a scheduler of its own.
@@ -140,7 +136,12 @@ public final class LeaseEngine implements AutoCloseable {
 		this.instanceId = instanceId;
 		this.random = random;
 		this.fleet = new Fleet(this, instanceId);
-		store.start(instanceId, this.wakeUps);
+		startStore();
+	}
+
+	/** Have the store tell what others do for this instance, or want of it. */
+	void startStore() {
+		this.store.start(this.instanceId, this.wakeUps);
 	}
 
 	private static String newInstanceId() {
@@ -419,22 +420,6 @@ public final class LeaseEngine implements AutoCloseable {
 	}
 
 	/**
-	 * Grant nothing new; who waits is told so.
-	 * @return completed when every gate knows
-	 */
-	private CompletableFuture<@Nullable Void> closeGates() {
-		this.closed = true;
-		return CompletableFuture.allOf(this.gates.values().stream().map((gate) -> {
-			CompletableFuture<@Nullable Void> done = new CompletableFuture<>();
-			gate.execute(() -> {
-				gate.close();
-				done.complete(null);
-			});
-			return done;
-		}).toArray(CompletableFuture[]::new)).thenApply((done) -> null);
-	}
-
-	/**
 	 * Shut down in order: grant nothing new, keep renewing what is held until it ends,
 	 * release what is left when the time is over. Does not block.
 	 * @param patience how long work in flight may take
@@ -442,62 +427,14 @@ public final class LeaseEngine implements AutoCloseable {
 	 * and the store has stopped to receive wake-ups
 	 */
 	public CompletableFuture<@Nullable Void> shutDown(Duration patience) {
-		CompletableFuture<@Nullable Void> over = new CompletableFuture<>();
-		closeGates().thenCompose((done) -> this.keeper.drained()).thenAccept((done) -> over.complete(null));
-		if (!patience.isZero()) {
-			logHeld(patience);
-		}
-		this.scheduler.schedule(() -> over.complete(null), patience.toNanos());
-		// Not if it was resumed meanwhile.
-		return over.thenCompose((done) -> this.closed ? releaseRest() : over);
-	}
-
-	private void logHeld(Duration patience) {
-		List<Hold> holds = this.keeper.holds();
-		if (!holds.isEmpty()) {
-			String some = holds.stream().limit(3).map(Hold::description).collect(Collectors.joining(", "));
-			int more = holds.size() - 3;
-			logger.info("Waiting up to " + patience.toMillis() + " ms for what is held: " + some
-					+ ((more > 0) ? " and " + more + " more" : ""));
-		}
-	}
-
-	private CompletableFuture<@Nullable Void> releaseRest() {
-		for (Hold hold : this.keeper.holds()) {
-			long kept = hold.keptFor(now());
-			lose(hold, "this instance shut down before it was released");
-			if (kept > 0) {
-				retain(hold, kept, new CompletableFuture<>());
-			}
-			else {
-				release(hold.gate.resource, hold.ask(now()), hold.doubtful, null);
-			}
-		}
-		// Not on the driver's thread, which the store may have to wait for.
-		return CompletableFuture.allOf(released(), this.fleet.leave()).thenRunAsync(this::stopStore, this.callbacks);
-	}
-
-	/** Unless it was resumed meanwhile: then it is to go on listening. */
-	private void stopStore() {
-		synchronized (this.lifecycle) {
-			if (this.closed) {
-				this.store.stop();
-			}
-		}
+		return this.shutDown.start(patience);
 	}
 
 	/**
 	 * Grant again after a shut-down, as long as this engine is not closed.
 	 */
 	public void resume() {
-		synchronized (this.lifecycle) {
-			if (!this.closed) {
-				return;
-			}
-			this.closed = false;
-			this.store.start(this.instanceId, this.wakeUps);
-		}
-		this.fleet.join();
+		this.shutDown.resume();
 	}
 
 	/**
@@ -523,7 +460,7 @@ public final class LeaseEngine implements AutoCloseable {
 	}
 
 	boolean isClosed() {
-		return this.closed;
+		return this.shutDown.isClosed();
 	}
 
 	boolean isRetained(String token) {

@@ -1,0 +1,116 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Collectors;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The orderly end of an instance, from the moment when it grants nothing new until its
+ * store has stopped, and the way back. Thread-safe.
+ */
+final class ShutDown {
+
+	private static final Log logger = LogFactory.getLog(ShutDown.class);
+
+	private final LeaseEngine engine;
+
+	/** Held while the store is started or stopped. */
+	private final Object lifecycle = new Object();
+
+	private volatile boolean closed;
+
+	ShutDown(LeaseEngine engine) {
+		this.engine = engine;
+	}
+
+	/** Whether nothing new is granted. */
+	boolean isClosed() {
+		return this.closed;
+	}
+
+	/**
+	 * Shut down, unless {@link #resume resumed} meanwhile.
+	 * @param patience how long work in flight may take
+	 * @return completed when nothing is held any more, no release is without an answer,
+	 * and the store has stopped to receive wake-ups
+	 */
+	CompletableFuture<@Nullable Void> start(Duration patience) {
+		CompletableFuture<@Nullable Void> over = new CompletableFuture<>();
+		closeGates().thenCompose((done) -> this.engine.keeper.drained()).thenAccept((done) -> over.complete(null));
+		if (!patience.isZero()) {
+			logHeld(patience);
+		}
+		this.engine.scheduler.schedule(() -> over.complete(null), patience.toNanos());
+		// Not if it was resumed meanwhile.
+		return over.thenCompose((done) -> this.closed ? releaseRest() : over);
+	}
+
+	/**
+	 * Grant nothing new; who waits is told so.
+	 * @return completed when every gate knows
+	 */
+	private CompletableFuture<@Nullable Void> closeGates() {
+		this.closed = true;
+		return CompletableFuture.allOf(this.engine.gates.values().stream().map((gate) -> {
+			CompletableFuture<@Nullable Void> done = new CompletableFuture<>();
+			gate.execute(() -> {
+				gate.close();
+				done.complete(null);
+			});
+			return done;
+		}).toArray(CompletableFuture[]::new)).thenApply((done) -> null);
+	}
+
+	private void logHeld(Duration patience) {
+		List<Hold> holds = this.engine.keeper.holds();
+		if (!holds.isEmpty()) {
+			String some = holds.stream().limit(3).map(Hold::description).collect(Collectors.joining(", "));
+			int more = holds.size() - 3;
+			logger.info("Waiting up to " + patience.toMillis() + " ms for what is held: " + some
+					+ ((more > 0) ? " and " + more + " more" : ""));
+		}
+	}
+
+	private CompletableFuture<@Nullable Void> releaseRest() {
+		for (Hold hold : this.engine.keeper.holds()) {
+			long kept = hold.keptFor(this.engine.now());
+			this.engine.lose(hold, "this instance shut down before it was released");
+			if (kept > 0) {
+				this.engine.retain(hold, kept, new CompletableFuture<>());
+			}
+			else {
+				this.engine.release(hold.gate.resource, hold.ask(this.engine.now()), hold.doubtful, null);
+			}
+		}
+		// Not on the driver's thread, which the store may have to wait for.
+		return CompletableFuture.allOf(this.engine.released(), this.engine.fleet().leave())
+			.thenRunAsync(this::stopStore, this.engine.callbacks);
+	}
+
+	/** Unless it was resumed meanwhile: then it is to go on listening. */
+	private void stopStore() {
+		synchronized (this.lifecycle) {
+			if (this.closed) {
+				this.engine.store.stop();
+			}
+		}
+	}
+
+	/** Grant again, if a shut-down has begun. */
+	void resume() {
+		synchronized (this.lifecycle) {
+			if (!this.closed) {
+				return;
+			}
+			this.closed = false;
+			this.engine.startStore();
+		}
+		this.engine.fleet().join();
+	}
+
+}
