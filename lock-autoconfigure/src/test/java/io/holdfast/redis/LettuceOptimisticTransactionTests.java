@@ -45,8 +45,6 @@ import static org.awaitility.Awaitility.await;
 @WithRedis
 class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 
-	private static final Duration SOON = Duration.ofSeconds(20);
-
 	/** How many connections wait for further transactions. */
 	private static final int IDLE = 8;
 

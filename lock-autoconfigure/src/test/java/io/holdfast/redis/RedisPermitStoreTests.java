@@ -1,14 +1,11 @@
 package io.holdfast.redis;
 
-import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
-import io.holdfast.engine.LeaseStore;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.LeaseStore.Ask;
 import io.holdfast.engine.LeaseStore.PermitState;
@@ -25,304 +22,20 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.data.redis.core.ZSetOperations.TypedTuple;
-import org.springframework.data.redis.core.script.DefaultRedisScript;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * The contract of permits in Redis over Lettuce, and what only Redis can show.
+ * The contract of permits in Redis over Lettuce, and what others may do to what is there.
  */
 @WithRedis
 @Execution(ExecutionMode.CONCURRENT)
-class RedisPermitStoreTests extends RedisPermitContract {
-
-	private static final List<Resource> BOTH = List.of(SEMAPHORE, READ_WRITE);
-
-	private final StringRedisTemplate redis;
-
-	private final String prefix;
+class RedisPermitStoreTests extends RedisPermitKeysContract {
 
 	RedisPermitStoreTests(TestRedis redis) {
-		super(new TestStores(redis.keyPrefix(), redis.template(), redis::connectionFactory));
-		this.redis = redis.template();
-		this.prefix = redis.keyPrefix();
-	}
-
-	private PermitKeys keys(Resource resource) {
-		return resource.equals(SEMAPHORE) ? PermitKeys.ofSemaphore(this.prefix + "semaphore:" + KEY, false)
-				: PermitKeys.ofReadWriteLock(this.prefix + "lock:" + KEY, false);
-	}
-
-	private Set<String> allKeys() {
-		return this.redis.keys("*" + this.prefix + "*");
-	}
-
-	private Map<String, String> stateOf(Resource resource) {
-		return this.redis.<String, String>opsForHash().entries(keys(resource).state());
-	}
-
-	/**
-	 * How long the keys of a resource will live, all counted from one moment: the clock
-	 * goes on while a script reads one after the other.
-	 */
-	@SuppressWarnings("unchecked")
-	private List<Long> ttls(Resource resource) {
-		PermitKeys keys = keys(resource);
-		String script = """
-				local ttls, time = {}, redis.call('TIME')
-				for i, key in ipairs(KEYS) do
-				  local ends = redis.call('PEXPIRETIME', key)
-				  ttls[i] = ends < 0 and ends or ends - time[1] * 1000 - math.floor(time[2] / 1000)
-				end
-				return ttls
-				""";
-		return this.redis.execute(new DefaultRedisScript<>(script, List.class),
-				List.of(keys.holders(), keys.queue(), keys.state()));
-	}
-
-	private void assertAllLiveFor(Resource resource, long atLeast, long atMost) {
-		List<Long> ttls = ttls(resource).stream().filter((ttl) -> ttl != -2).distinct().toList();
-		assertThat(ttls).singleElement().satisfies((ttl) -> assertThat(ttl).isBetween(atLeast, atMost));
-	}
-
-	@Test
-	@DisplayName("what is in Redis for a semaphore")
-	void keysOfSemaphore() {
-		granted(this.a.acquire(SEMAPHORE, ask(this.a, "1", 1)));
-		Granted last = granted(this.a.acquire(SEMAPHORE, ask(this.a, "2", 3)));
-		busy(acquire(this.b, "1", 2));
-		long now = System.currentTimeMillis();
-		PermitKeys keys = keys(SEMAPHORE);
-		assertThat(allKeys()).containsExactlyInAnyOrder(keys.holders(), keys.queue(), keys.state());
-		assertThat(this.redis.opsForZSet().rangeWithScores(keys.holders(), 0, -1)).extracting(TypedTuple::getValue)
-			.containsExactly(this.a.token("1") + ":1", this.a.token("2") + ":3");
-		assertThat(this.redis.opsForZSet().score(keys.holders(), this.a.token("1") + ":1"))
-			.isBetween((double) now + LEASE - 5000, (double) now + LEASE + 1000);
-		assertThat(this.redis.opsForZSet().range(keys.queue(), 0, -1))
-			.containsExactly(this.b.token("1") + ":2:5000:5:s");
-		Map<String, String> state = stateOf(SEMAPHORE);
-		assertThat(state).containsOnlyKeys("used", "until", "asked", "fence", this.a.token("2"), this.b.token("1"))
-			.containsEntry("used", "4")
-			.containsEntry("asked", "5")
-			.containsEntry("fence", "" + last.fence())
-			.containsEntry(this.a.token("2"), "3");
-		assertThat(state.get(this.b.token("1"))).matches("\\d{16}:2:5000:5:s");
-		assertThat(Long.parseLong(state.get("until"))).isBetween(now + LEASE - 5000, now + LEASE + 1000);
-		release(this.a, "2", 3);
-		assertThat(stateOf(SEMAPHORE)).containsOnlyKeys("used", "until", "asked", "fence", this.b.token("1"))
-			.containsEntry(this.b.token("1"), "2");
-	}
-
-	@Test
-	@DisplayName("what is in Redis for a read-write lock")
-	void keysOfReadWriteLock() {
-		granted(read(this.a, "1"));
-		Granted last = granted(read(this.a, "2"));
-		busy(write(this.b, "1"));
-		PermitKeys keys = keys(READ_WRITE);
-		assertThat(keys.holders()).isEqualTo(this.prefix + "lock:" + KEY);
-		assertThat(allKeys()).containsExactlyInAnyOrder(keys.holders(), keys.queue(), keys.state(), keys.own());
-		assertThat(this.redis.opsForZSet().range(keys.holders(), 0, -1)).containsExactly(this.a.token("1") + ":1",
-				this.a.token("2") + ":1");
-		assertThat(this.redis.opsForZSet().range(keys.queue(), 0, -1))
-			.containsExactly(this.b.token("1") + ":1000000000:5000:1000000000:s");
-		assertThat(stateOf(READ_WRITE)).containsOnlyKeys("used", "until", "asked", this.b.token("1"))
-			.containsEntry("used", "2");
-		assertThat(this.redis.opsForValue().get(keys.own())).isEqualTo("" + last.fence());
-		assertThat(this.redis.getExpire(keys.own(), TimeUnit.MILLISECONDS)).isBetween(15_000L, 21_000L);
-	}
-
-	@Test
-	@DisplayName("all keys live equally long: until the last lease or wait ends that anybody knows of")
-	void keysLiveEquallyLong() {
-		for (Resource resource : BOTH) {
-			granted(this.a.acquire(resource, reader(this.a, "1")));
-			assertAllLiveFor(resource, LEASE - 5000, LEASE);
-			granted(this.b.acquire(resource, brief(reader(this.b, "1"))));
-			busy(this.c.acquire(resource, writer(this.c, "1")));
-			assertAllLiveFor(resource, LEASE - 5000, LEASE);
-			assertThat(ttls(resource)).doesNotContain(-2L);
-			assertThat(renew(this.a, resource, "1", 1, 3 * LEASE)).isTrue();
-			assertAllLiveFor(resource, 3 * LEASE - 5000, 3 * LEASE);
-			granted(this.b.acquire(resource,
-					new Ask(this.b.token("1"), 1, Resource.ALL, true, null, 4 * LEASE, CLAIM)));
-			assertAllLiveFor(resource, 4 * LEASE - 5000, 4 * LEASE);
-			assertThat(renew(this.a, resource, "1", 1, 5 * LEASE)).isTrue();
-			busy(this.c.acquire(resource, writer(this.c, "1")));
-			assertAllLiveFor(resource, 5 * LEASE - 5000, 5 * LEASE);
-		}
-	}
-
-	@Test
-	@DisplayName("a wait keeps its keys for twice its claim, and a hand-off for its claim")
-	void waitsAndHandOffsKeepKeys() {
-		for (Resource resource : BOTH) {
-			granted(this.a.acquire(resource, brief(writer(this.a, "1"))));
-			// They may be gone by now.
-			assertThat(ttls(resource)).allSatisfy((ttl) -> assertThat(ttl).isLessThanOrEqualTo(SHORT));
-			busy(this.b.acquire(resource, brief(writer(this.b, "1"))));
-			assertAllLiveFor(resource, 1000, 2 * HANDOFF.toMillis());
-			busy(this.c.acquire(resource, writer(this.c, "1")));
-			assertAllLiveFor(resource, CLAIM, 2 * CLAIM);
-			elapse(MORE_THAN_SHORT);
-			assertAllLiveFor(resource, CLAIM, 2 * CLAIM - SHORT);
-			long before = ttls(resource).get(1);
-			// Asks again.
-			busy(this.c.acquire(resource, writer(this.c, "1")));
-			assertAllLiveFor(resource, before + 1, 2 * CLAIM);
-			this.b.release(resource, writer(this.b, "1"));
-			assertThat(this.c.awaitWakeUp().ttlMillis()).isEqualTo(CLAIM);
-			this.c.wakeUps.clear();
-		}
-	}
-
-	@Test
-	@DisplayName("a hand-off that lasts longer than all that was known keeps the keys for that long")
-	void handOffKeepsKeys() {
-		Ask patient = new Ask(this.b.token("1"), LIMIT, LIMIT, true, null, LEASE, LEASE);
-		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", LIMIT))));
-		busy(this.b.acquire(SEMAPHORE, patient));
-		PermitKeys keys = keys(SEMAPHORE);
-		// As if it had asked a long time ago.
-		this.redis.opsForHash().put(keys.state(), "until", "" + (System.currentTimeMillis() + 2000));
-		List.of(keys.holders(), keys.queue(), keys.state())
-			.forEach((key) -> this.redis.expire(key, Duration.ofSeconds(2)));
-		release(this.a, "1", LIMIT);
-		assertAllLiveFor(SEMAPHORE, LEASE - 5000, LEASE);
-	}
-
-	@Test
-	@DisplayName("a key that is empty for a moment within a command lives as long as the others")
-	void keysThatWereEmptyKeepTheirEnd() {
-		for (Resource resource : BOTH) {
-			granted(this.a.acquire(resource, writer(this.a, "1")));
-			busy(this.b.acquire(resource, writer(this.b, "1")));
-			busy(this.b.release(resource, writer(this.b, "1"), writer(this.b, "2")).next());
-			assertAllLiveFor(resource, LEASE - 5000, LEASE);
-			LeaseStore polling = newPollingStore();
-			busy(get(polling.acquire(resource, writer(this.b, "2"), true)));
-			assertAllLiveFor(resource, LEASE - 5000, LEASE);
-			polling.close();
-			this.a.release(resource, writer(this.a, "1"));
-			assertAllLiveFor(resource, LEASE - 5000, LEASE);
-		}
-	}
-
-	@Test
-	@DisplayName("who was queued by a clock that was ahead, and does not ask again, goes as any other")
-	void forgetsWhoWasQueuedByAnotherClock() {
-		granted(acquire(this.a, "1", 3));
-		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", LIMIT))));
-		this.redis.opsForZSet().add(keys(SEMAPHORE).queue(), this.b.token("1") + ":5:300:5:s", 8e15);
-		elapse(STALE);
-		granted(acquire(this.c, "1", 2));
-	}
-
-	@Test
-	@DisplayName("how the next one waits that a release brings in, and what is known of it")
-	void keysOfNext() {
-		granted(acquire(this.a, "1", LIMIT));
-		busy(acquire(this.b, "1", LIMIT));
-		LeaseStore polling = newPollingStore();
-		long now = System.currentTimeMillis();
-		busy(get(polling.release(SEMAPHORE, ask(this.a, "1", LIMIT), ask(this.a, "2", 3, 7))).next());
-		polling.close();
-		assertThat(this.redis.opsForZSet().range(keys(SEMAPHORE).queue(), 0, -1))
-			.containsExactly(this.a.token("2") + ":3:5000:7:p");
-		Map<String, String> state = stateOf(SEMAPHORE);
-		assertThat(state).containsOnlyKeys("used", "until", "asked", "fence", this.b.token("1"), this.a.token("2"))
-			.containsEntry("used", "5")
-			.containsEntry("asked", "7");
-		assertThat(state.get(this.a.token("2"))).matches("\\d{16}:3:5000:7:p");
-		assertThat(Long.parseLong(state.get("until"))).isBetween(now + LEASE - 5000, now + LEASE + 1000);
-	}
-
-	@Test
-	@DisplayName("nothing is left of a semaphore that nobody uses, however it was used")
-	void leavesNothing() {
-		granted(acquire(this.a, "1", 3));
-		busy(acquire(this.b, "1", 4));
-		busy(this.c.attempt(SEMAPHORE, ask(this.c, "1", 4)));
-		shrink(this.a, "1", 3, 2);
-		release(this.b, "1", 4);
-		granted(this.a.release(SEMAPHORE, ask(this.a, "1", 2), ask(this.a, "2", 3)).next());
-		release(this.a, "2", 3);
-		assertThat(allKeys()).isEmpty();
-		acquire(this.a, "2", LIMIT + 1);
-		release(this.a, "2", LIMIT + 1);
-		shrink(this.a, "3", 2, 1);
-		renew(this.a, SEMAPHORE, "3", 1, LEASE);
-		assertThat(allKeys()).isEmpty();
-		state();
-		get(this.a.store.limit(SEMAPHORE, null));
-		assertThat(allKeys()).isEmpty();
-		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "4", 1))));
-		elapse(MORE_THAN_SHORT);
-		assertThat(allKeys()).isEmpty();
-		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "5", LIMIT))));
-		busy(acquire(this.b, "5", 1));
-		elapse(MORE_THAN_SHORT);
-		release(this.b, "5", 1);
-		assertThat(allKeys()).isEmpty();
-	}
-
-	@Test
-	@DisplayName("an operator's limit has no expiry, and is all that is left")
-	void leavesOnlyLimit() {
-		get(this.a.store.limit(SEMAPHORE, 2));
-		granted(acquire(this.a, "1", 2));
-		release(this.a, "1", 2);
-		PermitKeys keys = keys(SEMAPHORE);
-		assertThat(allKeys()).containsExactly(keys.own());
-		assertThat(this.redis.opsForValue().get(keys.own())).isEqualTo("2");
-		assertThat(this.redis.getExpire(keys.own())).isEqualTo(-1);
-		get(this.a.store.limit(SEMAPHORE, null));
-		assertThat(allKeys()).isEmpty();
-	}
-
-	@Test
-	@DisplayName("an unused read-write lock leaves only its fence, also if it was waited for behind an exclusive lock")
-	void leavesOnlyFence() {
-		granted(write(this.a, "1"));
-		busy(read(this.b, "1"));
-		this.b.release(READ_WRITE, reader(this.b, "1"));
-		this.a.release(READ_WRITE, writer(this.a, "1"));
-		assertThat(allKeys()).containsExactly(keys(READ_WRITE).own());
-		putForeign(KEY, "somebody", null);
-		busy(read(this.b, "2"));
-		busy(this.b.attempt(READ_WRITE, reader(this.b, "3")));
-		this.b.release(READ_WRITE, reader(this.b, "2"));
-		assertThat(allKeys()).containsExactlyInAnyOrder(keys(READ_WRITE).own(), keys(READ_WRITE).holders());
-		assertThat(this.redis.getExpire(keys(READ_WRITE).holders())).isEqualTo(-1);
-	}
-
-	@Test
-	@DisplayName("a fence that is ahead of the clock is kept until it is not")
-	void keepsFenceAheadOfClock() {
-		granted(acquire(this.a, "1", 1));
-		long ahead = (System.currentTimeMillis() + 3000) * 1000;
-		PermitKeys keys = keys(SEMAPHORE);
-		this.redis.opsForHash().put(keys.state(), "fence", "" + ahead);
-		release(this.a, "1", 1);
-		assertThat(allKeys()).containsExactly(keys.state());
-		assertThat(stateOf(SEMAPHORE)).containsExactly(Map.entry("fence", "" + ahead));
-		assertThat(this.redis.getExpire(keys.state(), TimeUnit.MILLISECONDS)).isBetween(1L, 3000L);
-		assertThat(granted(acquire(this.a, "2", 1)).fence()).isEqualTo(ahead + 1);
-	}
-
-	@Test
-	@DisplayName("a read-write lock's fence that is ahead of the clock is nowhere but at its own key")
-	void keepsFenceOfReadWriteLockAtItsKey() {
-		granted(read(this.a, "1"));
-		long ahead = (System.currentTimeMillis() + 3000) * 1000;
-		PermitKeys keys = keys(READ_WRITE);
-		this.redis.opsForValue().set(keys.own(), "" + ahead, Duration.ofSeconds(20));
-		this.a.release(READ_WRITE, reader(this.a, "1"));
-		assertThat(allKeys()).containsExactly(keys.own());
-		assertThat(granted(read(this.a, "2")).fence()).isEqualTo(ahead + 64);
+		super(redis);
 	}
 
 	@Test
