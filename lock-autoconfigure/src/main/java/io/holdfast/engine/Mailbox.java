@@ -20,16 +20,16 @@ final class Mailbox {
 	/** How many events a thread runs at a time before another one goes on. */
 	private static final int EVENTS_PER_THREAD = 100;
 
+	/** Not an object for each of them: a gate is made and thrown away with each lease. */
+	private static final AtomicIntegerFieldUpdater<Mailbox> RUNNING = AtomicIntegerFieldUpdater
+		.newUpdater(Mailbox.class, "running");
+
 	private final Object owner;
 
 	private final Executor others;
 
 	/** Made when two events meet for the first time: mostly none do. */
 	private volatile @Nullable Queue<Runnable> events;
-
-	/** Not an object for each of them: a gate is made and thrown away with each lease. */
-	private static final AtomicIntegerFieldUpdater<Mailbox> RUNNING = AtomicIntegerFieldUpdater
-		.newUpdater(Mailbox.class, "running");
 
 	/** 1 while an event runs. */
 	private volatile int running;

@@ -16,10 +16,10 @@ import java.util.function.Consumer;
 final class Upcoming {
 
 	/** What is due within this time is renewed together. */
-	static final long WINDOW = TimeUnit.MILLISECONDS.toNanos(100);
+	private static final long WINDOW = TimeUnit.MILLISECONDS.toNanos(100);
 
 	/** What is due later than that is not looked at before that. */
-	static final long AHEAD = 3 * WINDOW;
+	private static final long AHEAD = 3 * WINDOW;
 
 	/** Longer than any lease. */
 	private static final long NEVER = Long.MAX_VALUE / 2;
@@ -29,7 +29,10 @@ final class Upcoming {
 	/** How many are renewed by one command. */
 	private final int batch;
 
-	/** What was due soon when all was looked at, less what is not any more. */
+	/**
+	 * What was due soon when all was looked at, less what is not any more. What ends is
+	 * in here until the timer comes next; so there are never more than were held at once.
+	 */
 	private List<Hold> soon = new ArrayList<>();
 
 	/** When the first of the others was due. */

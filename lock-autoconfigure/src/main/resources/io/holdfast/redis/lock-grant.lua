@@ -15,7 +15,7 @@ local STRIDE = 64
 
 -- For an instance that is told when others want the lock, and so may keep it longer, as long as nobody waits. Not if the
 -- next fence is ahead of the clock: it would be more so with each grant, and the fences go back if they were forgotten.
-local TOLD_FENCES = fence + (tonumber(room) or STRIDE) <= now and 1024 or nil
+local toldFences = fence + (tonumber(room) or STRIDE) <= now and 1024 or nil
 
 local function integer(number)
   return string.format('%.0f', number)

@@ -3,7 +3,7 @@
 if owner == ARGV[1] and waiting == 0 and ARGV[5] and grace == 0 then
   -- Removes nothing, but is the first write, and one that Redis allows when its memory is full: so it allows the rest too.
   redis.call('ZREM', queueKey, '')
-  local fences = string.find(ARGV[2], ':0', 1, true) and TOLD_FENCES or nil
+  local fences = string.find(ARGV[2], ':0', 1, true) and toldFences or nil
   grant(ARGV[2], ARGV[3], fences)
   return { 1, 1, integer(fence), tonumber(ARGV[3]), fences }
 end
