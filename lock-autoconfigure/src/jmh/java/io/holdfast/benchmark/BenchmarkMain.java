@@ -14,7 +14,6 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import io.holdfast.testing.RedisServer;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Runs the workloads one after the other; in each round of one, every contender has its
@@ -42,13 +41,29 @@ final class BenchmarkMain {
 			System.exit(2);
 			return;
 		}
+		List<String> troubles = run(options);
+		if (!troubles.isEmpty()) {
+			System.err.println("\nThese failed, and are not, or not in all rounds, in the figures:");
+			troubles.forEach((trouble) -> System.err.println("- " + trouble));
+			System.exit(1);
+		}
+	}
+
+	/**
+	 * Run what is wanted.
+	 * @return who failed in which workload, and why
+	 */
+	private static List<String> run(Options options) throws IOException {
+		BenchmarkMain benchmark = new BenchmarkMain(options);
 		if (options.redis != null) {
-			new BenchmarkMain(options).run(options.redis);
-			return;
+			benchmark.run(options.redis);
 		}
-		try (RedisServer server = RedisServer.start()) {
-			new BenchmarkMain(options).run(new RedisAddress(server.host(), server.port()));
+		else {
+			try (RedisServer server = RedisServer.start()) {
+				benchmark.run(new RedisAddress(server.host(), server.port()));
+			}
 		}
+		return benchmark.reports.stream().flatMap(Report::troubles).toList();
 	}
 
 	private static List<Workload> workloads() {
@@ -121,29 +136,36 @@ final class BenchmarkMain {
 					report.add(contender.label(), figures);
 				}
 			}
-			catch (AssertionError | IllegalStateException ex) {
-				report.trouble(contender.label(), firstLine(ex.getMessage()));
+			catch (AssertionError | RuntimeException ex) {
+				report.trouble(contender.label(), text(ex));
 				contenders.remove(contender);
 				workers.killAll(contender);
 			}
 		}
 	}
 
-	private static String firstLine(@Nullable String message) {
-		return (message != null) ? message.lines().findFirst().orElse("") : "";
+	/** The first line of what it says. */
+	private static String text(Throwable failure) {
+		String message = failure.getMessage();
+		return (message != null) ? message.lines().findFirst().orElse("") : failure.toString();
 	}
 
 	private void annotatedCall() {
 		Report report = new Report(AnnotatedCall.NAME,
 				"one thread, in memory: a method, with a lock by hand, and with an annotation", "ns/op", List.of());
 		int seconds = (int) Math.max(1, this.options.rounds * this.options.length.toSeconds());
-		Map<String, Map<String, Double>> figures = AnnotatedCall.measure(seconds);
-		figures.forEach(report::add);
-		Map<String, Double> byHand = figures.getOrDefault("byHand", Map.of());
-		Map<String, Double> cost = new LinkedHashMap<>();
-		figures.getOrDefault("annotated", Map.of())
-			.forEach((name, value) -> cost.put(name, value - byHand.getOrDefault(name, Double.NaN)));
-		report.add("annotated less byHand", cost);
+		try {
+			Map<String, Map<String, Double>> figures = AnnotatedCall.measure(seconds);
+			figures.forEach(report::add);
+			Map<String, Double> byHand = figures.getOrDefault("byHand", Map.of());
+			Map<String, Double> cost = new LinkedHashMap<>();
+			figures.getOrDefault("annotated", Map.of())
+				.forEach((name, value) -> cost.put(name, value - byHand.getOrDefault(name, Double.NaN)));
+			report.add("annotated less byHand", cost);
+		}
+		catch (IllegalStateException ex) {
+			report.trouble("its methods", text(ex));
+		}
 		this.reports.add(report);
 		System.out.println(report.table());
 	}

@@ -134,7 +134,7 @@ record Cycles(String name, String description, List<ContenderType> contenders, L
 		figures.put("client CPU µs/op", outcomes.stream().mapToLong(Outcome::cpuNanos).sum() / total / 1e3);
 		figures.put("Redis CPU µs/op", cpu / total * 1e6);
 		figures.put("commands/op", commands / total);
-		figures.put("bytes/op", outcomes.stream().mapToLong(Outcome::processBytes).sum() / total);
+		figures.put("bytes/op", bytes(outcomes) / total);
 		figures.put("callers' bytes/op", outcomes.stream().mapToLong(Outcome::callersBytes).sum() / total);
 		if (this.keys == 0) {
 			int inside = history.mostInside();
@@ -152,6 +152,15 @@ record Cycles(String name, String description, List<ContenderType> contenders, L
 			}
 		}
 		return figures;
+	}
+
+	/**
+	 * What threads that ended had allocated is not seen any more: after few turns it may
+	 * be more than all others have allocated meanwhile.
+	 */
+	private static double bytes(List<Outcome> outcomes) {
+		long bytes = outcomes.stream().mapToLong(Outcome::processBytes).sum();
+		return (bytes >= 0) ? bytes : Double.NaN;
 	}
 
 }

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Stream;
 
 import org.springframework.boot.json.JsonWriter;
 
@@ -50,6 +51,13 @@ final class Report {
 		this.troubles.put(contender, message);
 	}
 
+	/** Who failed here, and why. */
+	Stream<String> troubles() {
+		return this.troubles.entrySet()
+			.stream()
+			.map((trouble) -> this.name + ", " + trouble.getKey() + ": " + trouble.getValue());
+	}
+
 	private List<Map<String, Double>> roundsOf(String contender) {
 		return this.rounds.getOrDefault(contender, List.of());
 	}
@@ -73,12 +81,12 @@ final class Report {
 		return median(ratios);
 	}
 
+	/** Of those that there are. */
 	private static double median(double[] values) {
-		if (values.length == 0) {
+		double[] sorted = Arrays.stream(values).filter((value) -> !Double.isNaN(value)).sorted().toArray();
+		if (sorted.length == 0) {
 			return Double.NaN;
 		}
-		double[] sorted = values.clone();
-		Arrays.sort(sorted);
 		int middle = sorted.length / 2;
 		return (sorted.length % 2 == 1) ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 	}

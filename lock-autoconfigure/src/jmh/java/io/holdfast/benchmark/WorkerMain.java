@@ -75,7 +75,7 @@ final class WorkerMain {
 			try {
 				task.run();
 			}
-			catch (Exception ex) {
+			catch (Exception | Error ex) {
 				say("failed: " + ex);
 			}
 		}).start();
@@ -173,7 +173,7 @@ final class WorkerMain {
 				try {
 					work.run(index, own);
 				}
-				catch (Exception | AssertionError ex) {
+				catch (Exception | Error ex) {
 					say("failed: " + ex);
 				}
 				allocated[index] = THREADS.getCurrentThreadAllocatedBytes() - begun;
@@ -213,7 +213,7 @@ final class WorkerMain {
 			}
 			say("held");
 		}
-		catch (Exception ex) {
+		catch (Exception | Error ex) {
 			say("failed: " + ex);
 		}
 	}
