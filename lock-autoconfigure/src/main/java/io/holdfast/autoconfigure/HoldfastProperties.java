@@ -161,6 +161,16 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		}
 	}
 
+	/** What has no effect in Redis because of another property, in words. */
+	@Nullable String whatIsInVain() {
+		if (this.lock.keepWarm().isZero() || this.wakeUp.mode() != WakeUp.Mode.POLLING) {
+			return null;
+		}
+		return "holdfast.lock.keep-warm=" + this.lock.keepWarm().toMillis() + "ms has no effect: with "
+				+ "holdfast.wake-up.mode=polling this instance is not told when others want what it keeps. Set that "
+				+ "mode to pubsub, or remove holdfast.lock.keep-warm";
+	}
+
 	EngineSettings engineSettings() {
 		return new EngineSettings(this.lock.waitTime(), this.lock.leaseTime(), this.lock.maxHold(),
 				this.semaphore.waitTime(), this.semaphore.leaseTime(), this.semaphore.fair(),

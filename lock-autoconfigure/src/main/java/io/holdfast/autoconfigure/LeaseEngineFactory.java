@@ -1,11 +1,15 @@
 package io.holdfast.autoconfigure;
 
+import java.util.concurrent.atomic.AtomicBoolean;
+
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.LeaseStore;
 import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.redis.RedisLeaseStore;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
@@ -29,7 +33,12 @@ import org.springframework.data.redis.core.StringRedisTemplate;
  */
 public final class LeaseEngineFactory {
 
+	private static final Log logger = LogFactory.getLog(LeaseEngineFactory.class);
+
 	private final HoldfastProperties properties;
+
+	/** So that it is said once, however many engines there are. */
+	private final AtomicBoolean warned = new AtomicBoolean();
 
 	LeaseEngineFactory(HoldfastProperties properties) {
 		this.properties = properties;
@@ -64,6 +73,10 @@ public final class LeaseEngineFactory {
 		if (obstacle != null) {
 			throw new InvalidConfigurationPropertyValueException(HoldfastProperties.MIN_REPLICAS,
 					this.properties.redis().minReplicas(), obstacle);
+		}
+		String vain = this.properties.whatIsInVain();
+		if (vain != null && this.warned.compareAndSet(false, true)) {
+			logger.warn(vain);
 		}
 		return new RedisLeaseStore(new StringRedisTemplate(connectionFactory), options);
 	}
