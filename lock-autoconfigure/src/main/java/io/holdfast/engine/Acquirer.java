@@ -110,6 +110,10 @@ final class Acquirer<L extends Lease> {
 
 	private L await(Acquisition acquisition) throws InterruptedException {
 		try {
+			this.engine.scheduler.waitFor(acquisition.turn(), acquisition.leftNanos() + SLACK);
+			if (!acquisition.result().isDone()) {
+				acquisition.come();
+			}
 			return this.type
 				.apply(this.engine.scheduler.waitFor(acquisition.result(), acquisition.leftNanos() + SLACK));
 		}

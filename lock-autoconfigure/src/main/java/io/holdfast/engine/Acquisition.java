@@ -12,6 +12,19 @@ interface Acquisition {
 	/** The lease, or why there is none. Completed by whoever comes first. */
 	CompletableFuture<? extends OpenLease> result();
 
+	/**
+	 * What a thread that can {@link #come} waits for first: its being called, or the
+	 * result.
+	 */
+	default CompletableFuture<?> turn() {
+		return result();
+	}
+
+	/** A thread that was called comes, and then waits for the result. */
+	default void come() {
+		// Nobody is called.
+	}
+
 	/** How long until its end, at which it ends by itself. */
 	long leftNanos();
 

@@ -123,6 +123,24 @@ abstract class Gate {
 	}
 
 	/**
+	 * Whether what was released is offered to whoever comes first: the heir, whose thread
+	 * is called for it, or another one.
+	 */
+	boolean offers(Hold hold, Waiter heir, long now) {
+		return false;
+	}
+
+	/** A thread that was called comes for what is offered. */
+	void come(Waiter waiter) {
+		// None is called.
+	}
+
+	/** See that somebody comes for what is offered. */
+	void seeToOffers() {
+		// Nothing is offered.
+	}
+
+	/**
 	 * Whether what was released is kept here for whoever asks next, and so is not to be
 	 * released in the store yet.
 	 */
@@ -130,9 +148,9 @@ abstract class Gate {
 		return false;
 	}
 
-	/** What is kept here, if anything is, is to be released in the store. */
+	/** What is kept or offered here, if anything is, is to be released in the store. */
 	void letGo() {
-		// Nothing is kept.
+		// Nothing is.
 	}
 
 	/**
@@ -236,6 +254,11 @@ abstract class Gate {
 		return true;
 	}
 
+	/** Have something done when the event that runs is over. */
+	final void later(Runnable action) {
+		this.mailbox.later(action);
+	}
+
 	private void deliver(Waiter waiter, Hold hold) {
 		HeldLease lease = HeldLease.of(this.engine, hold, waiter.owner);
 		hold.opened(lease);
@@ -318,6 +341,7 @@ abstract class Gate {
 			boolean silent = attempt.isStoreSilent(this.engine.now());
 			if (!silent && attempt.isBusy() && leavesPlace(waiter.demand) && isSucceeded(waiter)) {
 				end(waiter);
+				advance();
 			}
 			else {
 				withdraw(waiter, silent);
@@ -363,6 +387,7 @@ abstract class Gate {
 
 	/** Let contend whoever may. */
 	final void advance() {
+		seeToOffers();
 		for (Waiter next = promote(); next != null; next = promote()) {
 			next.attempt.ask();
 		}
@@ -420,9 +445,7 @@ abstract class Gate {
 			advance();
 			return;
 		}
-		Waiter heir = (held && !this.engine.isClosed()) ? heir(hold, now) : null;
-		if (heir != null) {
-			passOn(hold, heir, now, HandOver.LOCAL);
+		if (held && handsOn(hold, now)) {
 			result.complete(ReleaseResult.RELEASED);
 			return;
 		}
@@ -439,6 +462,15 @@ abstract class Gate {
 				result.completeExceptionally(Failures.releaseTrouble(this.resource, error));
 			}
 		});
+	}
+
+	/** Have somebody here go on with what is over, if anybody may. */
+	final boolean handsOn(Hold hold, long now) {
+		Waiter heir = this.engine.isClosed() ? null : heir(hold, now);
+		if (heir != null && !offers(hold, heir, now)) {
+			passOn(hold, heir, now, HandOver.LOCAL);
+		}
+		return heir != null;
 	}
 
 	/** End in the store what is over here. */
@@ -486,7 +518,6 @@ abstract class Gate {
 
 	/** Nothing is granted any more. */
 	final void close() {
-		letGo();
 		List<Waiter> waiters = List.copyOf(this.queue);
 		waiters.forEach(this::leaveLine);
 		waiters.forEach((waiter) -> {
@@ -496,6 +527,8 @@ abstract class Gate {
 		for (Waiter contender : List.copyOf(this.contenders)) {
 			fail(contender, Failures.notAcquired(contender, Reason.SHUTDOWN));
 		}
+		// Behind those who wait, whom it would bring in.
+		letGo();
 	}
 
 }

@@ -6,6 +6,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.engine.EngineObserver.HandOver;
 
 /**
  * The gate of permits. Waiters contend as they come, so that the store's queue has those
@@ -37,6 +38,9 @@ class PermitGate extends Gate {
 
 	private @Nullable Elsewhere elsewhere;
 
+	/** Made when somebody here first may be passed on what is released. */
+	private @Nullable Barging barging;
+
 	/** Who came last to wait here. */
 	private @Nullable Waiter last;
 
@@ -49,7 +53,11 @@ class PermitGate extends Gate {
 	void arrive(Waiter waiter) {
 		Demand demand = waiter.demand;
 		waiter.behind = this.asked;
-		if (this.engine.isClosed()) {
+		Hold offered = (this.barging != null) ? this.barging.takeBefore(waiter, this.engine.now()) : null;
+		if (offered != null) {
+			passOn(offered, waiter, this.engine.now(), HandOver.LOCAL);
+		}
+		else if (this.engine.isClosed()) {
 			fail(waiter, Failures.notAcquired(waiter, Reason.SHUTDOWN));
 		}
 		else if (demand.waits() && isFull()) {
@@ -119,7 +127,8 @@ class PermitGate extends Gate {
 	 * Whether it is enough that others contend, whom one follows who asks for the same.
 	 */
 	boolean maySucceed(Demand demand, int released) {
-		long wanted = this.held - released + demand.permits();
+		int offered = (this.barging != null) ? this.barging.permits() : 0;
+		long wanted = this.held + offered - released + demand.permits();
 		boolean follows = false;
 		for (Waiter contender : this.contenders) {
 			if (contender.demand.isLike(demand)) {
@@ -175,17 +184,22 @@ class PermitGate extends Gate {
 	@Override
 	@Nullable Waiter heir(Hold hold, long now) {
 		Waiter first = first();
-		// What some was given back of may not be known as that to the store.
-		if (first == null || !handsOver(first.demand) || hold.permits != hold.demand.permits()
-				|| hold.permits != first.demand.permits() || hold.demand.limit() != first.demand.limit()) {
+		if (first == null || !isFor(hold, first, now)) {
 			return null;
 		}
-		boolean quiet = this.elsewhere != null && this.elsewhere.isQuiet(now);
-		boolean stays = hold.isFor(first, this.handOver, quiet, now);
-		if (stays && hold.isLate(this.handOver, now)) {
+		if (hold.isLate(this.handOver, now)) {
 			lookElsewhere(first.demand, now);
 		}
-		return stays ? first : null;
+		return first;
+	}
+
+	/** Whether a waiter may go on with what is over. */
+	boolean isFor(Hold hold, Waiter waiter, long now) {
+		Demand demand = waiter.demand;
+		boolean quiet = this.elsewhere != null && this.elsewhere.isQuiet(now);
+		// What some was given back of may not be known as that to the store.
+		return handsOver(demand) && hold.permits == hold.demand.permits() && hold.permits == demand.permits()
+				&& hold.demand.limit() == demand.limit() && hold.isFor(waiter, this.handOver, quiet, now);
 	}
 
 	private void lookElsewhere(Demand demand, long now) {
@@ -203,14 +217,64 @@ class PermitGate extends Gate {
 		this.elsewhere.look(standing, demand.limit(), now);
 	}
 
-	/** Who asked first, of all who wait. */
+	/**
+	 * Who asked first, of all who wait; whoever is called, and so comes by itself, only
+	 * if nobody else does.
+	 */
 	private @Nullable Waiter first() {
+		Waiter called = (this.barging != null) ? this.barging.called() : null;
 		for (Waiter contender : this.contenders) {
-			if (contender.demand.waits()) {
+			if (contender.demand.waits() && contender != called) {
 				return contender;
 			}
 		}
-		return head();
+		for (Waiter waiter : this.queue) {
+			if (waiter != called) {
+				return waiter;
+			}
+		}
+		return called;
+	}
+
+	// Barging
+
+	@Override
+	boolean offers(Hold hold, Waiter heir, long now) {
+		if (this.barging == null) {
+			this.barging = new Barging(this);
+		}
+		return this.barging.offer(hold, heir, now);
+	}
+
+	@Override
+	void come(Waiter waiter) {
+		if (this.barging == null || !this.barging.came(waiter)) {
+			return;
+		}
+		Hold hold = this.barging.take();
+		long now = this.engine.now();
+		if (hold != null && isFor(hold, waiter, now)) {
+			passOn(hold, waiter, now, HandOver.LOCAL);
+		}
+		else if (hold != null) {
+			end(hold);
+		}
+	}
+
+	@Override
+	void seeToOffers() {
+		Hold hold = (this.barging != null) ? this.barging.abandoned() : null;
+		if (hold != null && !handsOn(hold, this.engine.now())) {
+			end(hold);
+		}
+	}
+
+	@Override
+	void letGo() {
+		Hold hold = (this.barging != null) ? this.barging.take() : null;
+		if (hold != null) {
+			end(hold);
+		}
 	}
 
 	@Override

@@ -44,6 +44,12 @@ final class Waiter implements Acquisition {
 	/** The lease, or why there is none. Completed by whoever comes first. */
 	final CompletableFuture<HeldLease> result = new CompletableFuture<>();
 
+	/** Completed when its thread is called, if that waits. */
+	private volatile @Nullable CompletableFuture<@Nullable Void> turn;
+
+	/** Whether its thread was called: once only. Confined to the gate. */
+	private boolean called;
+
 	private State state = State.QUEUED;
 
 	private Scheduler.@Nullable Timer timer;
@@ -111,6 +117,29 @@ final class Waiter implements Acquisition {
 
 	boolean is(State state) {
 		return this.state == state;
+	}
+
+	boolean isWaiting() {
+		return this.state == State.QUEUED || this.state == State.CONTENDING;
+	}
+
+	/** Whether its thread waits, and can be called to come for something. */
+	boolean isCallable() {
+		return this.turn != null && !this.called;
+	}
+
+	/**
+	 * Call its thread, once the event that runs is over.
+	 * @return whether it comes
+	 */
+	boolean call() {
+		CompletableFuture<@Nullable Void> waiting = this.turn;
+		if (waiting == null || this.called) {
+			return false;
+		}
+		this.called = true;
+		this.gate.later(() -> waiting.complete(null));
+		return true;
 	}
 
 	/** Wait in the local queue. */
@@ -231,6 +260,26 @@ final class Waiter implements Acquisition {
 	@Override
 	public CompletableFuture<HeldLease> result() {
 		return this.result;
+	}
+
+	@Override
+	public CompletableFuture<?> turn() {
+		CompletableFuture<@Nullable Void> waiting = this.turn;
+		if (waiting == null) {
+			if (this.demand.fair() || this.result.isDone()) {
+				return this.result;
+			}
+			CompletableFuture<@Nullable Void> made = new CompletableFuture<>();
+			this.result.whenComplete((lease, error) -> made.complete(null));
+			this.turn = made;
+			waiting = made;
+		}
+		return waiting;
+	}
+
+	@Override
+	public void come() {
+		this.gate.execute(() -> this.gate.come(this));
 	}
 
 	@Override

@@ -121,6 +121,11 @@ final class Asking {
 	/** What a thread does that is blocked in acquire. */
 	private Runnable block(Acquisition acquisition, BiConsumer<Lease, Throwable> answer) {
 		Scheduler.Timer overdue = this.instance.schedule(acquisition::overdue, acquisition.leftNanos() + OVERDUE);
+		if (acquisition.turn() != acquisition.result()) {
+			// A thread takes its time to wake up.
+			long delay = this.use.hold() % 3 * Simulation.MILLI;
+			acquisition.turn().whenComplete((called, error) -> this.instance.at(delay, () -> come(acquisition)));
+		}
 		acquisition.result().whenComplete((lease, error) -> overdue.cancel());
 		acquisition.result().whenComplete((lease, error) -> this.instance.at(0, () -> answer.accept(lease, error)));
 		return () -> {
@@ -128,6 +133,13 @@ final class Asking {
 				acquisition.interrupt(new InterruptedException());
 			}
 		};
+	}
+
+	private void come(Acquisition acquisition) {
+		if (!acquisition.result().isDone()) {
+			acquisition.come();
+			this.instance.simulation.cameInVain += acquisition.result().isDone() ? 0 : 1;
+		}
 	}
 
 	/** What a thread does indeed. */

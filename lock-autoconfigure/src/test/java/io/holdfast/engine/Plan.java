@@ -99,6 +99,12 @@ record Plan(Setup setup, List<Step> steps) {
 		/** Each of them has a thread of its own, which takes its time. */
 		private final boolean views;
 
+		/**
+		 * How many permits of one semaphore all want again and again, and are not fair;
+		 * 0, as they come.
+		 */
+		private final int rush;
+
 		Author(long seed) {
 			this.seed = seed;
 			// Neighbours are to have nothing in common.
@@ -107,6 +113,8 @@ record Plan(Setup setup, List<Step> steps) {
 			this.passes = List.of(3, 0, LocalHandOver.STRIDE - 1, 0).get((int) Math.floorMod(seed / 3, 4L));
 			this.warm = List.of(0, 30, 0, 150).get((int) Math.floorMod(seed / 12, 4L));
 			this.views = in(5);
+			this.rush = (this.workload == What.PERMITS && this.passes > 0)
+					? List.of(0, 1, 0, 2).get((int) Math.floorMod(seed / 48, 4L)) : 0;
 		}
 
 		Plan plan() {
@@ -116,7 +124,8 @@ record Plan(Setup setup, List<Step> steps) {
 				int instance = random(INSTANCES);
 				int uses = 1 + random(5);
 				for (int i = 0; i < uses; i++) {
-					this.steps.add(use(user, instance));
+					Use use = use(user, instance);
+					this.steps.add((this.rush > 0) ? use.inRush(this.rush) : use);
 				}
 			}
 			if (!calm) {

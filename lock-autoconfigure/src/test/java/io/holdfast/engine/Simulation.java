@@ -103,6 +103,9 @@ final class Simulation {
 
 	int lost;
 
+	/** How often a thread that was called for something came too late for it. */
+	int cameInVain;
+
 	/** How often what was held was passed on within an instance. */
 	final Map<Kind, Integer> passedOn = new EnumMap<>(Kind.class);
 
@@ -136,7 +139,7 @@ final class Simulation {
 			simulation.threads.forEach(SimulatedThread::giveBack);
 		}
 		return new Outcome(violations, simulation.trace, simulation.granted, simulation.refused, simulation.lost,
-				simulation.passedOn);
+				simulation.cameInVain, simulation.passedOn);
 	}
 
 	private void run() {
@@ -388,9 +391,10 @@ final class Simulation {
 	 * @param granted how many requests were granted
 	 * @param refused how many were not
 	 * @param lost how many leases were lost
+	 * @param cameInVain how often a thread that was called came too late
 	 * @param passedOn how often what was held was passed on within an instance
 	 */
-	record Outcome(List<String> violations, List<String> trace, int granted, int refused, int lost,
+	record Outcome(List<String> violations, List<String> trace, int granted, int refused, int lost, int cameInVain,
 			Map<Kind, Integer> passedOn) {
 	}
 

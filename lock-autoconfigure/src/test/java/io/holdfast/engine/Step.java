@@ -83,6 +83,13 @@ sealed interface Step {
 				.toList();
 		}
 
+		/** The same without fairness, for permits of the first key, and shorter. */
+		Use inRush(int permits) {
+			Face face = (this.face == Face.ASYNC || this.face == Face.TRY_ASYNC) ? Face.THREAD : this.face;
+			return new Use(this.user, this.instance % 2, this.gap % 2, face, this.mode, 0, permits, false, this.waiting,
+					this.lease, this.renewal, 0, this.hold % 4, this.cancel, this.extra, this.extraAt);
+		}
+
 		Use withoutMinHold() {
 			return with(this.face, this.fair, 0, this.cancel, this.extra);
 		}

@@ -1,0 +1,316 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.LeaseContext;
+import io.holdfast.PermitLease;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.engine.Resource.Kind;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+/**
+ * The rules of going before a thread that wakes up for what was released.
+ */
+class BargingTests extends ScriptedEngine {
+
+	private static final SemaphoreRequest UNFAIR = SemaphoreRequest.of("k", 2)
+		.fair(false)
+		.waitTime(Duration.ofSeconds(10))
+		.leaseTime(Duration.ofSeconds(30));
+
+	private static final Resource SEMAPHORE = new Resource(Kind.SEMAPHORE, "k");
+
+	@Override
+	EngineSettings settings() {
+		return EngineSettings.defaults().localHandOver(new LocalHandOver(16, Duration.ofMillis(5)));
+	}
+
+	/** Both permits are held here. */
+	private List<PermitLease> both() {
+		List<PermitLease> held = new ArrayList<>();
+		for (int number = 1; number <= 2; number++) {
+			CompletableFuture<PermitLease> answer = this.semaphores.acquireAsync(UNFAIR);
+			this.store.last("acquire " + number).granted(10 + number, 30_000);
+			held.add(answer.join());
+		}
+		this.store.sent();
+		return held;
+	}
+
+	/** A thread asks, and waits. */
+	private Acquisition blocked(SemaphoreRequest request) {
+		Acquisition acquisition = this.engine.acquire(List.of(Demand.of(request, settings())), new Thread(),
+				LeaseContext.empty());
+		acquisition.turn();
+		return acquisition;
+	}
+
+	private static boolean isCalled(Acquisition waiting) {
+		return waiting.turn().isDone() && !waiting.result().isDone();
+	}
+
+	private static PermitLease lease(Acquisition acquisition) {
+		return (PermitLease) acquisition.result().join();
+	}
+
+	@Test
+	void aThreadIsCalledForWhatIsReleased() {
+		List<PermitLease> held = both();
+		Acquisition waiting = blocked(UNFAIR);
+		assertThat(waiting.turn()).isNotDone();
+		this.store.sent();
+		held.get(0).release();
+		assertThat(isCalled(waiting)).isTrue();
+		waiting.come();
+		assertThat(waiting.result()).isCompleted();
+		lease(waiting).releaseAsync();
+		held.get(1).releaseAsync();
+		// The third token is that by which it stood in the queue.
+		assertThat(this.store.sent()).containsExactly("release 3", "release 1", "release 2");
+	}
+
+	@Test
+	void whoComesMeanwhileGoesFirst() {
+		List<PermitLease> held = both();
+		Acquisition waiting = blocked(UNFAIR);
+		this.store.sent();
+		held.get(0).release();
+		CompletableFuture<PermitLease> second = this.semaphores.acquireAsync(UNFAIR);
+		assertThat(second).isCompleted();
+		waiting.come();
+		assertThat(waiting.result()).isNotDone();
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+	@Test
+	void whoCameInVainIsPassedOnWhatIsReleasedNext() {
+		List<PermitLease> held = both();
+		Acquisition waiting = blocked(UNFAIR);
+		held.get(0).release();
+		CompletableFuture<PermitLease> second = this.semaphores.acquireAsync(UNFAIR);
+		waiting.come();
+		second.join().release();
+		assertThat(waiting.result()).isCompleted();
+	}
+
+	@Test
+	void anotherReleaseIsOfferedWithoutASecondCall() {
+		List<PermitLease> held = both();
+		Acquisition first = blocked(UNFAIR);
+		Acquisition second = blocked(UNFAIR);
+		held.get(0).release();
+		this.semaphores.acquireAsync(UNFAIR).join();
+		held.get(1).release();
+		assertThat(isCalled(second)).isFalse();
+		assertThat(second.result()).isNotDone();
+		first.come();
+		assertThat(first.result()).isCompleted();
+	}
+
+	@Test
+	void oneIsCalledAtATimeAndOthersArePassedOnAsEver() {
+		List<PermitLease> held = both();
+		Acquisition first = blocked(UNFAIR);
+		Acquisition second = blocked(UNFAIR);
+		held.get(0).release();
+		held.get(1).release();
+		assertThat(isCalled(first)).isTrue();
+		assertThat(second.result()).isCompleted();
+	}
+
+	@Test
+	void whoCameInVainIsNotPassedByOneThatIsOnItsWay() {
+		List<PermitLease> held = both();
+		Acquisition first = blocked(UNFAIR);
+		Acquisition second = blocked(UNFAIR);
+		held.get(0).release();
+		PermitLease before = this.semaphores.acquireAsync(UNFAIR).join();
+		first.come();
+		before.release();
+		lease(first).release();
+		assertThat(isCalled(second)).isTrue();
+	}
+
+	@Test
+	void aFairRequestNeitherGoesFirstNorIsCalled() {
+		List<PermitLease> held = both();
+		Acquisition waiting = blocked(UNFAIR);
+		held.get(0).release();
+		Acquisition fair = blocked(UNFAIR.fair(true));
+		assertThat(fair.turn()).isSameAs(fair.result());
+		assertThat(fair.result()).isNotDone();
+		waiting.come();
+		assertThat(waiting.result()).isCompleted();
+		held.get(1).release();
+		assertThat(fair.result()).isCompleted();
+	}
+
+	@Test
+	void onlyWhatAsksForTheSameGoesFirst() {
+		List<PermitLease> held = both();
+		Acquisition waiting = blocked(UNFAIR);
+		held.get(0).release();
+		assertThat(this.semaphores.acquireAsync(UNFAIR.permits(2))).isNotDone();
+		assertThat(this.semaphores.acquireAsync(UNFAIR.leaseTime(Duration.ofSeconds(20)))).isNotDone();
+		assertThat(this.semaphores.acquireAsync(UNFAIR.renewal(false))).isNotDone();
+		assertThat(this.semaphores.acquireAsync(SemaphoreRequest.of("k", 3).fair(false).waitForever())).isNotDone();
+		waiting.come();
+		assertThat(waiting.result()).isCompleted();
+	}
+
+	@Test
+	void nobodyGoesFirstForLong() {
+		List<PermitLease> held = both();
+		Acquisition waiting = blocked(UNFAIR);
+		held.get(0).release();
+		this.store.elapse(1);
+		CompletableFuture<PermitLease> late = this.semaphores.acquireAsync(UNFAIR);
+		assertThat(late).isNotDone();
+		waiting.come();
+		assertThat(waiting.result()).isCompleted();
+		lease(waiting).release();
+		assertThat(late).isCompleted();
+	}
+
+	@Test
+	void anAsynchronousRequestIsNotCalled() {
+		List<PermitLease> held = both();
+		CompletableFuture<PermitLease> waiting = this.semaphores.acquireAsync(UNFAIR);
+		held.get(0).release();
+		assertThat(waiting).isCompleted();
+	}
+
+	@Test
+	void whatTheCalledOneDoesNotComeForIsForTheNext() {
+		List<PermitLease> held = both();
+		Acquisition waiting = blocked(UNFAIR);
+		Acquisition next = blocked(UNFAIR);
+		Acquisition last = blocked(UNFAIR);
+		held.get(0).release();
+		waiting.interrupt(new InterruptedException());
+		assertThat(isCalled(next)).isTrue();
+		next.interrupt(new InterruptedException());
+		last.come();
+		assertThat(last.result()).isCompleted();
+	}
+
+	@Test
+	void whatTheOnlyOneThatWaitedDoesNotComeForIsReleased() {
+		List<PermitLease> held = both();
+		Acquisition waiting = blocked(UNFAIR);
+		this.store.last("acquire 3").busy(30_000, 15);
+		this.store.sent();
+		held.get(0).release();
+		assertThat(this.store.sent()).isEmpty();
+		waiting.interrupt(new InterruptedException());
+		assertThat(this.store.sent()).containsExactlyInAnyOrder("release 1", "release 3");
+		waiting.come();
+		held.get(1).releaseAsync();
+		assertThat(this.store.sent()).containsExactly("release 2");
+		this.store.last("release 1").released(true);
+		this.store.last("release 2").released(true);
+		this.store.last("release 3").released(true);
+		assertThat(this.engine.isIdle()).isTrue();
+	}
+
+	@Test
+	void whatIsOfferedIsReleasedIfTheWaitIsOver() {
+		List<PermitLease> held = both();
+		Acquisition waiting = blocked(UNFAIR.waitTime(Duration.ofSeconds(1)));
+		this.store.last("acquire 3").busy(30_000, 15);
+		held.get(0).release();
+		this.store.sent();
+		this.store.elapse(1000);
+		assertThat(waiting.result()).isCompletedExceptionally();
+		assertThat(this.store.sent()).contains("release 1", "release 3");
+	}
+
+	@Test
+	void whoComesAfterTheTurnOfItsInstanceStandsInTheQueueOnly() {
+		List<PermitLease> held = both();
+		Acquisition waiting = blocked(UNFAIR);
+		this.store.last("acquire 3").busy(30_000, 15);
+		this.store.sent();
+		held.get(0).release();
+		this.store.pause(6);
+		waiting.come();
+		assertThat(waiting.result()).isNotDone();
+		assertThat(this.store.sent()).containsExactly("release 1");
+		this.store.wakeUps.handedOver(SEMAPHORE, ID + ":3", 20, 5000);
+		assertThat(waiting.result()).isCompleted();
+	}
+
+	@Test
+	void whomTheStoreGrantsItIsNotWaitedFor() {
+		List<PermitLease> held = both();
+		Acquisition waiting = blocked(UNFAIR);
+		Acquisition next = blocked(UNFAIR);
+		this.store.last("acquire 3").busy(30_000, 15);
+		held.get(0).release();
+		this.store.wakeUps.handedOver(SEMAPHORE, ID + ":3", 20, 5000);
+		assertThat(waiting.result()).isCompleted();
+		assertThat(isCalled(next)).isTrue();
+		waiting.come();
+		next.come();
+		assertThat(next.result()).isCompleted();
+	}
+
+	@Test
+	void noMoreContendWhileSomethingIsOffered() {
+		List<PermitLease> held = both();
+		blocked(UNFAIR);
+		blocked(UNFAIR);
+		this.store.sent();
+		held.get(0).release();
+		blocked(UNFAIR);
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+	@Test
+	void aShutDownReleasesWhatIsOffered() {
+		List<PermitLease> held = both();
+		Acquisition waiting = blocked(UNFAIR);
+		Acquisition next = blocked(UNFAIR);
+		this.store.last("acquire 3").busy(30_000, 15);
+		this.store.sent();
+		held.get(0).release();
+		this.engine.shutDown(Duration.ofSeconds(1));
+		assertThat(waiting.result()).isCompletedExceptionally();
+		assertThat(next.result()).isCompletedExceptionally();
+		waiting.come();
+		assertThat(this.store.sent()).containsExactlyInAnyOrder("release 3", "release 1");
+	}
+
+	@Test
+	void whatIsOfferedAndGoneInTheStoreIsNotPassedOn() {
+		List<PermitLease> held = both();
+		Acquisition waiting = blocked(UNFAIR);
+		this.store.last("acquire 3").busy(30_000, 15);
+		this.store.sent();
+		CompletableFuture<Void> renewal = this.engine.keeper.renewNow(List.of(((HeldLease) held.get(0)).hold), 30_000);
+		held.get(0).release();
+		this.store.last("renew 1").renewed(false);
+		assertThat(renewal).isCompleted();
+		waiting.come();
+		assertThat(waiting.result()).isNotDone();
+		assertThat(this.store.sent()).containsExactly("renew 1 for 30000", "release 1");
+	}
+
+	@Test
+	void whoIsRefusedIsTold() {
+		List<PermitLease> held = both();
+		Acquisition waiting = blocked(UNFAIR.waitTime(Duration.ofSeconds(1)));
+		this.store.last("acquire 3").busy(30_000, 15);
+		this.store.elapse(1000);
+		assertThat(waiting.turn()).isCompleted();
+		assertThatThrownBy(waiting.result()::join).hasMessageContaining("k");
+		held.forEach(PermitLease::releaseAsync);
+	}
+
+}
