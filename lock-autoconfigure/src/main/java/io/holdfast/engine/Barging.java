@@ -48,7 +48,7 @@ final class Barging {
 	 * @return whether it is offered
 	 */
 	boolean offer(Hold hold, Waiter heir, long now) {
-		if (this.offered != null || heir.demand.fair() || !comes(heir, now)) {
+		if (this.offered != null || !comes(heir, now)) {
 			return false;
 		}
 		this.offered = hold;

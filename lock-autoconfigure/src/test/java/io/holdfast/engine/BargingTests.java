@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 
 import io.holdfast.LeaseContext;
 import io.holdfast.PermitLease;
@@ -13,6 +14,7 @@ import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 /**
  * The rules of going before a thread that wakes up for what was released.
@@ -114,6 +116,31 @@ class BargingTests extends ScriptedEngine {
 	}
 
 	@Test
+	void whoIsOnItsWayAloneIsGoneBeforeAgain() {
+		List<PermitLease> held = both();
+		Acquisition waiting = blocked(UNFAIR);
+		held.get(0).release();
+		for (int i = 0; i < 10; i++) {
+			this.semaphores.acquireAsync(UNFAIR).join().release();
+			assertThat(waiting.result()).isNotDone();
+		}
+		waiting.come();
+		assertThat(waiting.result()).isCompleted();
+	}
+
+	@Test
+	void whatNobodyWasCalledForIsPassedOnAsEver() {
+		List<PermitLease> held = both();
+		Acquisition called = blocked(UNFAIR);
+		CompletableFuture<PermitLease> waiting = this.semaphores.acquireAsync(UNFAIR);
+		held.get(0).release();
+		this.semaphores.acquireAsync(UNFAIR).join();
+		held.get(1).release();
+		assertThat(waiting).isCompleted();
+		assertThat(isCalled(called)).isTrue();
+	}
+
+	@Test
 	void oneIsCalledAtATimeAndOthersArePassedOnAsEver() {
 		List<PermitLease> held = both();
 		Acquisition first = blocked(UNFAIR);
@@ -184,6 +211,44 @@ class BargingTests extends ScriptedEngine {
 		CompletableFuture<PermitLease> waiting = this.semaphores.acquireAsync(UNFAIR);
 		held.get(0).release();
 		assertThat(waiting).isCompleted();
+	}
+
+	@Test
+	void whoLeavesItsPlaceInTheStoresQueueLeavesWhatIsOfferedToo() {
+		List<PermitLease> held = both();
+		Acquisition waiting = blocked(UNFAIR);
+		Acquisition next = blocked(UNFAIR);
+		this.store.last("acquire 3").busy(30_000, 15);
+		this.store.sent();
+		held.get(0).release();
+		waiting.interrupt(new InterruptedException());
+		assertThat(this.store.sent()).isEmpty();
+		assertThat(isCalled(next)).isTrue();
+	}
+
+	@Test
+	void aThreadThatIsBlockedComesByItself() throws Exception {
+		List<PermitLease> held = both();
+		CompletableFuture<PermitLease> answer = CompletableFuture.supplyAsync(() -> this.semaphores.acquire(UNFAIR));
+		await().until(() -> this.engine.waiters().join().stream().anyMatch(Waiter::isCallable));
+		held.get(0).release();
+		assertThat(answer.get(10, TimeUnit.SECONDS).isHeld()).isTrue();
+	}
+
+	@Test
+	void aThreadThatIsInterruptedOnItsWayComesIfThatDoesNotEndItsWait() throws Exception {
+		List<PermitLease> held = both();
+		CompletableFuture<Boolean> kept = new CompletableFuture<>();
+		Thread thread = new Thread(() -> {
+			this.semaphores.awaitUninterruptibly(UNFAIR);
+			kept.complete(Thread.interrupted());
+		});
+		this.store.answerAtOnce("acquire 3", (command) -> command.busy(30_000, 15));
+		thread.start();
+		await().until(() -> !this.engine.waiters().join().isEmpty());
+		thread.interrupt();
+		held.get(0).release();
+		assertThat(kept.get(10, TimeUnit.SECONDS)).isTrue();
 	}
 
 	@Test
