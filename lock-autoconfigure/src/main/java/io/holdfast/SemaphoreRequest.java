@@ -146,8 +146,9 @@ public final class SemaphoreRequest {
 	 * Whether to stand in line.
 	 * @param fair {@code true} (the default) to be granted permits only when nobody waits
 	 * before, where instances may take turns; {@code false} to pass everybody who waits
-	 * if enough permits are free for this request. Requests for many permits can starve
-	 * while others pass them
+	 * if enough permits are free for this request, also one whose thread is waking up for
+	 * them: faster under load. Requests for many permits can starve while others pass
+	 * them
 	 * @return the changed request
 	 */
 	public SemaphoreRequest fair(boolean fair) {
