@@ -328,12 +328,17 @@ class BargingTests extends ScriptedEngine {
 
 	@Test
 	void noMoreContendWhileSomethingIsOffered() {
-		List<PermitLease> held = both();
+		// The other permit is held elsewhere.
+		CompletableFuture<PermitLease> held = this.semaphores.acquireAsync(UNFAIR);
+		this.store.last("acquire 1").granted(10, 30_000);
+		Acquisition waiting = blocked(UNFAIR);
 		blocked(UNFAIR);
+		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2");
+		held.join().release();
+		assertThat(isCalled(waiting)).isTrue();
+		this.store.elapse(1);
 		blocked(UNFAIR);
-		this.store.sent();
-		held.get(0).release();
-		blocked(UNFAIR);
+		this.store.last("acquire 2").busy(30_000, 15);
 		assertThat(this.store.sent()).isEmpty();
 	}
 
