@@ -228,12 +228,8 @@ class PermitGate extends Gate {
 				return contender;
 			}
 		}
-		for (Waiter waiter : this.queue) {
-			if (waiter != called) {
-				return waiter;
-			}
-		}
-		return called;
+		Waiter head = head();
+		return (head != null) ? head : called;
 	}
 
 	// Barging
