@@ -27,6 +27,11 @@ final class BenchmarkMain {
 
 	private final List<Report> reports = new ArrayList<>();
 
+	/**
+	 * Where Holdfast failed, and why. What others do not manage is told in the tables.
+	 */
+	private final List<String> failures = new ArrayList<>();
+
 	private BenchmarkMain(Options options) {
 		this.options = options;
 	}
@@ -41,17 +46,17 @@ final class BenchmarkMain {
 			System.exit(2);
 			return;
 		}
-		List<String> troubles = run(options);
-		if (!troubles.isEmpty()) {
-			System.err.println("\nThese failed, and are not, or not in all rounds, in the figures:");
-			troubles.forEach((trouble) -> System.err.println("- " + trouble));
+		List<String> failures = run(options);
+		if (!failures.isEmpty()) {
+			System.err.println("\nHoldfast failed, and is not, or not in all rounds, in the figures:");
+			failures.forEach((failure) -> System.err.println("- " + failure));
 			System.exit(1);
 		}
 	}
 
 	/**
 	 * Run what is wanted.
-	 * @return who failed in which workload, and why
+	 * @return where Holdfast failed, and why
 	 */
 	private static List<String> run(Options options) throws IOException {
 		BenchmarkMain benchmark = new BenchmarkMain(options);
@@ -63,7 +68,7 @@ final class BenchmarkMain {
 				benchmark.run(new RedisAddress(server.host(), server.port()));
 			}
 		}
-		return benchmark.reports.stream().flatMap(Report::troubles).toList();
+		return benchmark.failures;
 	}
 
 	private static List<Workload> workloads() {
@@ -127,7 +132,7 @@ final class BenchmarkMain {
 	}
 
 	/** Contenders that fail are left out from then on. */
-	private static void round(Workload workload, List<ContenderType> contenders, Duration length, Workers workers,
+	private void round(Workload workload, List<ContenderType> contenders, Duration length, Workers workers,
 			RedisMonitor redis, Report report, boolean counts) {
 		for (ContenderType contender : List.copyOf(contenders)) {
 			try {
@@ -138,6 +143,9 @@ final class BenchmarkMain {
 			}
 			catch (AssertionError | RuntimeException ex) {
 				report.trouble(contender.label(), text(ex));
+				if (contender.isOwn()) {
+					this.failures.add(workload.name() + ", " + contender.label() + ": " + text(ex));
+				}
 				contenders.remove(contender);
 				workers.killAll(contender);
 			}
@@ -165,6 +173,7 @@ final class BenchmarkMain {
 		}
 		catch (IllegalStateException ex) {
 			report.trouble("its methods", text(ex));
+			this.failures.add(AnnotatedCall.NAME + ": " + text(ex));
 		}
 		this.reports.add(report);
 		System.out.println(report.table());

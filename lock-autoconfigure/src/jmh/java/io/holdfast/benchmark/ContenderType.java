@@ -147,6 +147,11 @@ enum ContenderType {
 		return this.label;
 	}
 
+	/** Whether it is one of ours. */
+	boolean isOwn() {
+		return name().startsWith("HOLDFAST");
+	}
+
 	/** Where the lock of a key is in Redis. */
 	String redisKey(String key) {
 		return this.keyPrefix + key;

@@ -12,7 +12,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
-import java.util.stream.Stream;
 
 import org.springframework.boot.json.JsonWriter;
 
@@ -49,13 +48,6 @@ final class Report {
 
 	void trouble(String contender, String message) {
 		this.troubles.put(contender, message);
-	}
-
-	/** Who failed here, and why. */
-	Stream<String> troubles() {
-		return this.troubles.entrySet()
-			.stream()
-			.map((trouble) -> this.name + ", " + trouble.getKey() + ": " + trouble.getValue());
 	}
 
 	private List<Map<String, Double>> roundsOf(String contender) {
