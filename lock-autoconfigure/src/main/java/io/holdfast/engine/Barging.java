@@ -57,8 +57,8 @@ final class Barging {
 
 	private boolean comes(Waiter heir, long now) {
 		if (this.called != null) {
-			// The heir is called another time, unless it has come in vain.
-			return heir == this.called || heir.isCallable();
+			// Others whose threads are blocked are called another time.
+			return heir == this.called || heir.isBlocked();
 		}
 		if (!heir.call()) {
 			return false;

@@ -123,9 +123,9 @@ final class Waiter implements Acquisition {
 		return this.state == State.QUEUED || this.state == State.CONTENDING;
 	}
 
-	/** Whether its thread waits, and can be called to come for something. */
-	boolean isCallable() {
-		return this.turn != null && !this.called;
+	/** Whether its thread waits, which can be called then to come for something. */
+	boolean isBlocked() {
+		return this.turn != null;
 	}
 
 	/**

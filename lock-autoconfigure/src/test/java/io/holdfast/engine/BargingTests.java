@@ -230,7 +230,7 @@ class BargingTests extends ScriptedEngine {
 	void aThreadThatIsBlockedComesByItself() throws Exception {
 		List<PermitLease> held = both();
 		CompletableFuture<PermitLease> answer = CompletableFuture.supplyAsync(() -> this.semaphores.acquire(UNFAIR));
-		await().until(() -> this.engine.waiters().join().stream().anyMatch(Waiter::isCallable));
+		await().until(() -> this.engine.waiters().join().stream().anyMatch(Waiter::isBlocked));
 		held.get(0).release();
 		assertThat(answer.get(10, TimeUnit.SECONDS).isHeld()).isTrue();
 	}
