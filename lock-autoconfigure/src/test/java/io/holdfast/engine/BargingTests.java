@@ -58,6 +58,7 @@ class BargingTests extends ScriptedEngine {
 	}
 
 	private static PermitLease lease(Acquisition acquisition) {
+		assertThat(acquisition.result()).isCompleted();
 		return (PermitLease) acquisition.result().join();
 	}
 
@@ -244,6 +245,7 @@ class BargingTests extends ScriptedEngine {
 			kept.complete(Thread.interrupted());
 		});
 		this.store.answerAtOnce("acquire 3", (command) -> command.busy(30_000, 15));
+		thread.setDaemon(true);
 		thread.start();
 		await().until(() -> !this.engine.waiters().join().isEmpty());
 		thread.interrupt();
