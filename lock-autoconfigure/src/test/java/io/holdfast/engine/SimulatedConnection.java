@@ -177,6 +177,10 @@ final class SimulatedConnection {
 				}
 			});
 		}
+		if (fate == Fate.REPLY_LATE) {
+			// It may have been late already when it was executed.
+			trouble(late);
+		}
 		if (fate != Fate.REPLY_LOST) {
 			reply(number, answer, (fate == Fate.REPLY_FAILED) ? null : done, (fate == Fate.REPLY_LATE) ? late : 0);
 		}
