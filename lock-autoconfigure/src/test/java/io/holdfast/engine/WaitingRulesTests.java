@@ -260,6 +260,22 @@ class WaitingRulesTests extends ScriptedEngine {
 	}
 
 	@Test
+	void aStoreThatFailsBeforeItHasAnsweredIsReportedAtOnceThoughItWasAskedAgain() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		Command first = this.store.last("acquire 1");
+		this.store.elapse(2500);
+		Command second = this.store.last("acquire 1");
+		assertThat(second).isNotSameAs(first);
+		this.store.sent();
+		first.fail(true);
+		assertThat(answer).isDone();
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
+			.withCauseInstanceOf(LeaseStoreException.class);
+		assertThat(second.isGivenUp()).isTrue();
+		assertThat(this.store.sent()).containsExactly("release 1");
+	}
+
+	@Test
 	void aGrantThatIsNotConfirmedIsAskedForAgainByTheSameTokenWithinTheWait() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		CompletableFuture<LockLease> behind = this.service.acquireAsync(REQUEST);
