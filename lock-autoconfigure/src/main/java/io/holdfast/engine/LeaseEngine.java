@@ -321,6 +321,11 @@ public final class LeaseEngine implements AutoCloseable {
 	 * long as they are held; the store finds the token whatever it has.
 	 */
 	void shrink(Hold hold, int most, CompletableFuture<Boolean> answer) {
+		if (hold.leases == 0) {
+			// Another thread has given back all of it, with which others may go on.
+			answer.complete(true);
+			return;
+		}
 		Ask before = hold.ask(now());
 		// Another thread may have given back more, though it began later.
 		int kept = Math.min(most, hold.permits);

@@ -358,6 +358,23 @@ class PermitHandOverTests extends ScriptedPermits {
 	}
 
 	@Test
+	void whatSomeIsGivenBackOfTooLateIsWholeForWhoeverGoesOnWithIt() {
+		SemaphoreRequest two = ONE.permits(2);
+		CompletableFuture<PermitLease> first = ask(two);
+		this.store.last("acquire 1").granted(10, 30_000);
+		CompletableFuture<PermitLease> next = ask(two);
+		this.store.sent();
+		this.store.answerAtOnce("shrink 1 to 1", (command) -> command.shrunk(true));
+		Permits lease = (Permits) first.join();
+		lease.release();
+		assertThat(next).isCompleted();
+		// Another thread, which gives back its part of it, was slower.
+		lease.shrink(1);
+		assertThat(this.store.sent()).doesNotContain("shrink 1 to 1");
+		assertThat(next.join().permits()).isEqualTo(2);
+	}
+
+	@Test
 	void whatKeepsOthersOutIsNotPassedOn() {
 		List<PermitLease> held = all(ONE.minHold(Duration.ofMillis(100)));
 		CompletableFuture<PermitLease> next = ask(ONE);
