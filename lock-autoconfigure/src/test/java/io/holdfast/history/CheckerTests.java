@@ -348,6 +348,9 @@ class CheckerTests {
 		refuses(7, and(IN_TURN, "201 RENEWAL by=a id=1"));
 		accepts(and(IN_TURN, "200 RENEWAL by=a id=1"));
 		refuses(7, and(IN_TURN, "201 RENEWAL by=a id=nobody"));
+		String passedOn = "209 PASSED_ON by=b id=2 why=1";
+		accepts(and(and(IN_TURN, passedOn), "209 RENEWAL by=a id=1"));
+		refuses(7, and(and(IN_TURN, passedOn), "208 RENEWAL by=a id=1"));
 		refuses(7, and(IN_TURN, "261 LEFT by=a why=subscriptions permits=1"));
 	}
 

@@ -120,6 +120,9 @@ final class History {
 			case PASSED_ON -> {
 				Request before = this.requests.get(event.why());
 				request.first = (before != null) ? before.root.first : request;
+				if (before != null) {
+					before.root.passedOnAt = event.at();
+				}
 			}
 			case CONFIRMED -> request.confirmedAt = event.at();
 			case GRANTED_AGAIN -> request.grantedAgainAt = event.at();

@@ -58,7 +58,7 @@ final class RemainsChecker {
 		for (Event renewal : this.history.all(Type.RENEWAL)) {
 			Request request = this.history.requests().get(renewal.id());
 			if (request == null || request.granted != null && request.root.usedUntil < renewal.at()
-					&& !isEnteredByPart(request, renewal.at())) {
+					&& !isEnteredByPart(request, renewal.at()) && request.root.passedOnAt != renewal.at()) {
 				this.history.violated(7, "renewed, but not held: " + renewal + " of " + request);
 			}
 		}

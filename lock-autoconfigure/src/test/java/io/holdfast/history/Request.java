@@ -34,6 +34,12 @@ final class Request {
 	/** Whom the store granted what was passed on to it; itself if nothing was. */
 	Request first = this;
 
+	/**
+	 * When the next one learnt that it has been passed on. What is renewed at that moment
+	 * is the next one's already, which may have been called for it long after its end.
+	 */
+	long passedOnAt = NEVER;
+
 	/** When the store last granted what it had granted before. */
 	long grantedAgainAt = Long.MIN_VALUE;
 
