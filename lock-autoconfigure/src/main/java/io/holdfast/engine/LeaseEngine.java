@@ -358,12 +358,14 @@ public final class LeaseEngine implements AutoCloseable {
 	 * @param result completed by the store's answer; fails if that fails or is late
 	 */
 	void retain(Hold hold, long nanos, CompletableFuture<ReleaseResult> result) {
+		long endsAt = now() + nanos;
 		this.retained.add(hold.token);
+		// First, or another thread may send the release of a very short one before it.
+		new Retention(this, hold, endsAt, awaited(result)).send();
 		this.scheduler.schedule(() -> {
 			this.retained.remove(hold.token);
 			release(hold.gate.resource, hold.ask(now()), hold.doubtful, null);
-		}, nanos);
-		new Retention(this, hold, now() + nanos, awaited(result)).send();
+		}, endsAt - now());
 	}
 
 	/**

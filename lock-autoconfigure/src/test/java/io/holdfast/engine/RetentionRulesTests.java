@@ -61,6 +61,17 @@ class RetentionRulesTests extends ScriptedEngine {
 	}
 
 	@Test
+	void itsReleaseIsNotPlannedBeforeItIsKept() {
+		LockLease lease = granted(KEPT, 10);
+		List<Integer> planned = new ArrayList<>();
+		this.store.whileSending = (line) -> planned.add(this.store.plannedCount());
+		int before = this.store.plannedCount();
+		lease.releaseAsync();
+		assertThat(planned).containsExactly(before);
+		assertThat(this.store.plannedCount()).isGreaterThan(before);
+	}
+
+	@Test
 	void whatIsReleasedLaterIsReleasedAtOnce() {
 		LockLease lease = granted(KEPT, 10);
 		this.store.elapse(10_000);
