@@ -2,10 +2,13 @@ package io.holdfast.chaos;
 
 import java.time.Duration;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -22,12 +25,15 @@ class ChaosTests {
 	@Test
 	@DisplayName("what three JVMs do while things go wrong is what must be")
 	void round(TestRedis redis) throws Exception {
+		Logger root = (Logger) LoggerFactory.getLogger(Logger.ROOT_LOGGER_NAME);
+		Level level = root.getLevel();
 		Figures figures = new Figures();
 		assertThat(new Round(SEED, Duration.ofSeconds(20)).run(new Servers.One(redis.startServer()), figures))
 			.as("seed %d", SEED)
 			.isEmpty();
 		System.out.println(figures);
 		assertThat(figures.granted()).isGreaterThan(100);
+		assertThat(root.getLevel()).as("what the tests after it log").isEqualTo(level);
 	}
 
 }

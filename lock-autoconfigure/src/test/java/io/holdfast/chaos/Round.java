@@ -19,6 +19,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import java.util.stream.Stream;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
 import io.holdfast.chaos.Fault.Kind;
 import io.holdfast.engine.LocalHandOver;
 import io.holdfast.history.Checker;
@@ -28,6 +30,7 @@ import io.holdfast.history.HistoryFile;
 import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.RedisServer;
 
+import org.slf4j.LoggerFactory;
 import org.springframework.util.FileSystemUtils;
 
 /**
@@ -114,6 +117,8 @@ final class Round {
 			.flatMap(Function.identity())
 			.toList();
 		List<Place> places = new ArrayList<>();
+		Logger root = (Logger) LoggerFactory.getLogger(Logger.ROOT_LOGGER_NAME);
+		Level level = root.getLevel();
 		try (Operator operator = new Operator(servers, KEY_PREFIX, properties, this.seen::add, this.everybody::add);
 				Stalls stalls = new Stalls(operator::look, this::stalled)) {
 			stalls.start();
@@ -139,6 +144,8 @@ final class Round {
 		}
 		finally {
 			places.forEach(Place::close);
+			// The operator's application has set it for all of this JVM.
+			root.setLevel(level);
 			FileSystemUtils.deleteRecursively(this.directory);
 		}
 	}
