@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>
  * As Java's own locks do that are not fair (Doug Lea, <cite>The java.util.concurrent
- * Synchronizer Framework</cite>, 2005, section 3.4); but nobody comes in vain twice.
+ * Synchronizer Framework</cite>, 2005, on fairness); but nobody comes in vain twice.
  */
 final class Barging {
 
