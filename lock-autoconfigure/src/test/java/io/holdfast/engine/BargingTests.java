@@ -237,7 +237,7 @@ class BargingTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aThreadThatIsInterruptedOnItsWayComesIfThatDoesNotEndItsWait() throws Exception {
+	void aThreadThatIsInterruptedComesAllTheSameIfThatDoesNotEndItsWait() throws Exception {
 		List<PermitLease> held = both();
 		CompletableFuture<Boolean> kept = new CompletableFuture<>();
 		Thread thread = new Thread(() -> {
