@@ -125,6 +125,12 @@ public interface EngineObserver {
 		/** Without any command, within this instance. */
 		LOCAL,
 
+		/**
+		 * Without any command, within this instance, before a thread that wakes up for
+		 * it.
+		 */
+		BARGED,
+
 		/** Without any command: it had been kept here since its last release. */
 		KEPT,
 

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
+import io.holdfast.engine.EngineObserver.HandOver;
 import io.holdfast.engine.EngineObserver.HoldEnd;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.LeaseStore.Ask;
@@ -70,6 +71,12 @@ final class Hold {
 	/** How often it was passed on here since the store granted it to its token. */
 	final int passes;
 
+	/**
+	 * How often of these to somebody who had waited. Who goes before a thread that wakes
+	 * up takes nobody's turn, as the permits were of no use meanwhile.
+	 */
+	private final int turns;
+
 	/** How many fences the store left for that, its own included. */
 	private final int fences;
 
@@ -116,6 +123,7 @@ final class Hold {
 		this.partial = waiter.isPart();
 		this.doubtful = waiter.attempt.isDoubtful();
 		this.passes = 0;
+		this.turns = 0;
 		this.storedAt = now;
 		this.wanted = waiter.attempt.isWanted();
 		this.claimed = ttlMillis < this.demand.leaseMillis();
@@ -124,7 +132,7 @@ final class Hold {
 	}
 
 	/** Go on with what another one has released here, and the store knows nothing of. */
-	Hold(Waiter waiter, Hold before, long now) {
+	Hold(Waiter waiter, Hold before, HandOver way, long now) {
 		this.gate = waiter.gate;
 		this.token = before.token;
 		// Those of permits have no stride, and reach no user.
@@ -138,6 +146,7 @@ final class Hold {
 		this.partial = waiter.isPart();
 		this.doubtful = before.doubtful;
 		this.passes = before.passes + 1;
+		this.turns = (way == HandOver.BARGED) ? before.turns : before.turns + 1;
 		this.storedAt = before.storedAt;
 		this.wanted = before.wanted;
 		this.claimed = before.claimed;
@@ -159,7 +168,7 @@ final class Hold {
 	 * than was asked for.
 	 */
 	boolean isFor(Waiter waiter, LocalHandOver settings, boolean quiet, long now) {
-		boolean isTurn = this.passes < settings.maxCount() && now - this.storedAt < settings.maxTime().toNanos();
+		boolean isTurn = this.turns < settings.maxCount() && now - this.storedAt < settings.maxTime().toNanos();
 		return (isTurn || settings.isOn() && (isOurs(now) || quiet && mayStay(now))) && isSound(now)
 				&& isLike(waiter.demand);
 	}
@@ -168,7 +177,7 @@ final class Hold {
 	 * Whether at least half of the time or of the count is over that it may stay here.
 	 */
 	boolean isLate(LocalHandOver settings, long now) {
-		return 2 * this.passes >= settings.maxCount() || 2 * (now - this.storedAt) >= settings.maxTime().toNanos();
+		return 2 * this.turns >= settings.maxCount() || 2 * (now - this.storedAt) >= settings.maxTime().toNanos();
 	}
 
 	/**

@@ -55,7 +55,7 @@ class PermitGate extends Gate {
 		waiter.behind = this.asked;
 		Hold offered = (this.barging != null) ? this.barging.takeBefore(waiter, this.engine.now()) : null;
 		if (offered != null) {
-			passOn(offered, waiter, this.engine.now(), HandOver.LOCAL);
+			passOn(offered, waiter, this.engine.now(), HandOver.BARGED);
 		}
 		else if (this.engine.isClosed()) {
 			fail(waiter, Failures.notAcquired(waiter, Reason.SHUTDOWN));

@@ -220,7 +220,7 @@ final class Waiter implements Acquisition {
 		this.promoted = true;
 		this.state = State.GRANTED;
 		this.engine.observers.handedOver(this.gate.resource, way);
-		return new Hold(this, before, now);
+		return new Hold(this, before, way, now);
 	}
 
 	/** Nested in a hold of the same thread: nothing to ask for. */

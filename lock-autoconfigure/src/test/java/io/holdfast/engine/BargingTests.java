@@ -92,6 +92,22 @@ class BargingTests extends ScriptedEngine {
 	}
 
 	@Test
+	void whoGoesFirstIsCountedAsThat() {
+		RecordingObserver observer = new RecordingObserver();
+		this.engine.observe(observer);
+		List<PermitLease> held = both();
+		Acquisition waiting = blocked(UNFAIR);
+		held.get(0).release();
+		PermitLease before = this.semaphores.acquireAsync(UNFAIR).join();
+		assertThat(observer.told()).contains("handed over SEMAPHORE BARGED")
+			.doesNotContain("handed over SEMAPHORE LOCAL");
+		waiting.come();
+		before.release();
+		assertThat(observer.told()).contains("handed over SEMAPHORE LOCAL")
+			.doesNotContain("handed over SEMAPHORE BARGED");
+	}
+
+	@Test
 	void whoCameInVainIsPassedOnWhatIsReleasedNext() {
 		List<PermitLease> held = both();
 		Acquisition waiting = blocked(UNFAIR);
@@ -127,6 +143,31 @@ class BargingTests extends ScriptedEngine {
 		}
 		waiting.come();
 		assertThat(waiting.result()).isCompleted();
+	}
+
+	@Test
+	void whoGoesFirstDoesNotCountAmongThoseThatItIsPassedOnTo() {
+		List<PermitLease> held = both();
+		Acquisition waiting = blocked(UNFAIR);
+		held.get(0).release();
+		for (int i = 0; i < 100; i++) {
+			this.semaphores.acquireAsync(UNFAIR).join().release();
+		}
+		waiting.come();
+		assertThat(waiting.result()).isCompleted();
+		for (int turn = 2; turn <= 16; turn++) {
+			waiting = succeed(waiting);
+			assertThat(waiting.result()).isCompleted();
+		}
+		assertThat(succeed(waiting).result()).isNotDone();
+	}
+
+	/** One more thread waits, and comes when the one before releases. */
+	private Acquisition succeed(Acquisition before) {
+		Acquisition next = blocked(UNFAIR);
+		lease(before).releaseAsync();
+		next.come();
+		return next;
 	}
 
 	@Test
