@@ -20,6 +20,7 @@ local function try(command, ...)
 end
 
 try('get', key)
+try('mget', key)
 try('set', key, '', 'XX')
 try('del', key)
 try('pttl', key)

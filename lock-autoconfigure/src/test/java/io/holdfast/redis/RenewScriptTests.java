@@ -96,4 +96,24 @@ class RenewScriptTests {
 		assertThat(millis()).isBetween(1L, 60_000L);
 	}
 
+	@ParameterizedTest
+	@ValueSource(strings = { "'MGET'", "'NOT MGET'" })
+	@DisplayName("Of many each has its own answer, also where the owners of all are not to be had by one command")
+	void tellsApart(String command) {
+		String gone = this.key + ":gone";
+		String list = this.key + ":list";
+		String others = this.key + ":others";
+		this.redis.opsForList().leftPush(list, TOKEN);
+		this.redis.opsForValue().set(others, TOKEN + "0", Duration.ofSeconds(60));
+		String text = new String(Script.RENEW.text(), StandardCharsets.UTF_8);
+		assertThat(text).contains("'MGET'");
+		List<?> kept = (List<?>) this.redis.execute(RedisScript.of(text.replace("'MGET'", command), List.class),
+				List.of(gone, list, this.key, others), TOKEN, "120000", TOKEN, "120000", TOKEN, "120000", TOKEN,
+				"120000", "0 0 0 0 0 0 ");
+		assertThat(kept).isEqualTo(List.of(0L, 0L, 1L, 0L));
+		assertThat(millis()).isBetween(100_000L, 120_000L);
+		assertThat(this.redis.getExpire(others, TimeUnit.MILLISECONDS)).isBetween(1L, 60_000L);
+		assertThat(this.redis.hasKey(gone)).isFalse();
+	}
+
 }
