@@ -124,6 +124,7 @@ final class LeaseKeeper {
 			}
 			// Again then if this renewal is not answered.
 			hold.renewAt = now + TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 6;
+			this.upcoming.again(hold, now);
 		}
 		if (silent) {
 			this.engine.observers.failed(Command.RENEW);

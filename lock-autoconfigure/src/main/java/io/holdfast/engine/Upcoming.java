@@ -1,10 +1,10 @@
 package io.holdfast.engine;
 
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.PriorityQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
@@ -19,7 +19,7 @@ final class Upcoming {
 	private static final long WINDOW = TimeUnit.MILLISECONDS.toNanos(100);
 
 	/** What is due later than that is not looked at before that. */
-	private static final long AHEAD = 3 * WINDOW;
+	private static final long AHEAD = 5 * WINDOW;
 
 	/** Longer than any lease. */
 	private static final long NEVER = Long.MAX_VALUE / 2;
@@ -30,10 +30,10 @@ final class Upcoming {
 	private final int batch;
 
 	/**
-	 * What was due soon when all was looked at, less what is not any more. What ends is
-	 * in here until the timer comes next; so there are never more than were held at once.
+	 * What was due soon when all was looked at. What ends, or is put off, is in here
+	 * until then; so there are never more than were held at once.
 	 */
-	private List<Hold> soon = new ArrayList<>();
+	private PriorityQueue<Due> soon = new PriorityQueue<>();
 
 	/** When the first of the others was due. */
 	private volatile long othersAt;
@@ -57,28 +57,54 @@ final class Upcoming {
 	}
 
 	/**
-	 * What is to be renewed now.
+	 * What is to be renewed now: what is due, and of what is early no more than fills the
+	 * commands that those need; the others are early enough with the next.
 	 * @param over what to do with holds whose validity is over
 	 */
 	List<Hold> due(long now, Consumer<Hold> over) {
 		if (this.incomplete || this.othersAt - now <= WINDOW) {
 			lookAtAll(now);
 		}
-		List<Due> due = new ArrayList<>();
-		for (Hold hold : this.soon) {
-			long left = hold.renewAt - now;
+		List<Hold> due = new ArrayList<>();
+		List<Hold> left = new ArrayList<>();
+		Due next = this.soon.peek();
+		while (next != null && (next.at() - now <= 0 || next.at() - now <= WINDOW && !isFull(due))) {
+			this.soon.remove();
+			Hold hold = next.hold();
 			if (hold.hasEnded()) {
-				continue;
+				// Nothing to do.
 			}
-			if (!hold.isHeld(now)) {
+			else if (!hold.isHeld(now)) {
 				over.accept(hold);
 			}
-			else if (left <= WINDOW && hold.renewalMillis(now) > 0
-					&& left <= TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 10) {
-				due.add(new Due(hold, left));
+			else if (isDue(hold, now)) {
+				due.add(hold);
 			}
+			else {
+				left.add(hold);
+			}
+			next = this.soon.peek();
 		}
-		return filling(due);
+		left.forEach((hold) -> again(hold, now));
+		return due;
+	}
+
+	private boolean isFull(List<Hold> due) {
+		return !due.isEmpty() && due.size() % this.batch == 0;
+	}
+
+	private static boolean isDue(Hold hold, long now) {
+		long left = hold.renewAt - now;
+		return left <= WINDOW && hold.renewalMillis(now) > 0
+				&& left <= TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 10;
+	}
+
+	/** It is due at another time than before. */
+	void again(Hold hold, long now) {
+		long at = hold.dueAt(now);
+		if (at - this.othersAt < 0) {
+			this.soon.add(new Due(hold, at));
+		}
 	}
 
 	private void lookAtAll(long now) {
@@ -86,32 +112,22 @@ final class Upcoming {
 		this.incomplete = false;
 		this.othersAt = now + NEVER;
 		long others = now + NEVER;
-		List<Hold> soon = new ArrayList<>();
+		List<Due> soon = new ArrayList<>();
 		for (Hold hold : this.holds.values()) {
-			long first = earlier(hold.renewAt, hold.validUntil());
-			if (first - now > AHEAD) {
-				others = earlier(others, first);
+			// Sooner than it is due if it is not renewed; mostly that is enough to know.
+			long at = earlier(hold.renewAt, hold.validUntil());
+			if (at - now <= AHEAD) {
+				at = hold.dueAt(now);
+			}
+			if (at - now <= AHEAD) {
+				soon.add(new Due(hold, at));
 			}
 			else {
-				soon.add(hold);
+				others = earlier(others, at);
 			}
 		}
-		this.soon = soon;
+		this.soon = new PriorityQueue<>(soon);
 		this.othersAt = others;
-	}
-
-	/**
-	 * No more than fills the commands that those need which are due now: the others are
-	 * early enough with the next.
-	 */
-	private List<Hold> filling(List<Due> due) {
-		long count = due.size();
-		if (count > this.batch) {
-			due.sort(Comparator.comparingLong(Due::nanos));
-			long now = due.stream().filter((each) -> each.nanos() <= 0).count();
-			count = Math.max(1, (now + this.batch - 1) / this.batch) * this.batch;
-		}
-		return due.stream().limit(count).map(Due::hold).toList();
 	}
 
 	/**
@@ -119,16 +135,15 @@ final class Upcoming {
 	 * @return when, or nothing if nothing is to come
 	 */
 	OptionalLong next(long now) {
-		long next = this.othersAt;
-		List<Hold> left = new ArrayList<>();
-		for (Hold hold : this.soon) {
-			long due = hold.dueAt(now);
-			if (!hold.hasEnded() && due - this.othersAt < 0) {
-				next = earlier(next, due);
-				left.add(hold);
+		Due first = this.soon.peek();
+		while (first != null && (first.hold().hasEnded() || first.hold().dueAt(now) - first.at() > 0)) {
+			this.soon.remove();
+			if (!first.hold().hasEnded()) {
+				again(first.hold(), now);
 			}
+			first = this.soon.peek();
 		}
-		this.soon = left;
+		long next = (first != null) ? earlier(this.othersAt, first.at()) : this.othersAt;
 		return (next - now < NEVER / 2) ? OptionalLong.of(next) : OptionalLong.empty();
 	}
 
@@ -140,9 +155,15 @@ final class Upcoming {
 	 * What is to be renewed.
 	 *
 	 * @param hold what
-	 * @param nanos in what time: it may change meanwhile
+	 * @param at when, as it was known
 	 */
-	private record Due(Hold hold, long nanos) {
+	private record Due(Hold hold, long at) implements Comparable<Due> {
+
+		@Override
+		public int compareTo(Due other) {
+			return Long.signum(this.at - other.at);
+		}
+
 	}
 
 }
