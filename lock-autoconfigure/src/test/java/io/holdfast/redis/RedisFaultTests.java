@@ -317,6 +317,9 @@ class RedisFaultTests {
 	void doesNotTakeMissingRightForLoss() {
 		RedisLeaseStore store = store(factory(this.server.port()));
 		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
+		template().execute(
+				(connection) -> connection.execute("ACL", bytes("SETUSER"), bytes("default"), bytes("-mget")), true);
+		assertThat(get(store.renew(List.of(renewal("key", INSTANCE + ":1", LEASE))))).containsExactly(true);
 		template().execute((connection) -> connection.execute("ACL", bytes("SETUSER"), bytes("default"), bytes("-get")),
 				true);
 		assertThatExceptionOfType(StoreFailure.class)

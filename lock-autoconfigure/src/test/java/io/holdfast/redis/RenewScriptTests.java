@@ -9,6 +9,7 @@ import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -114,6 +115,20 @@ class RenewScriptTests {
 		assertThat(millis()).isBetween(100_000L, 120_000L);
 		assertThat(this.redis.getExpire(others, TimeUnit.MILLISECONDS)).isBetween(1L, 60_000L);
 		assertThat(this.redis.hasKey(gone)).isFalse();
+	}
+
+	@Test
+	@DisplayName("During a fail-over grace what is gone is held again, and what is of another type is not touched")
+	void restoresOnlyWhatIsGone() {
+		String list = this.key + ":list";
+		this.redis.opsForList().leftPush(list, TOKEN);
+		this.redis.delete(this.key);
+		RedisScript<?> script = RedisScript.of(new String(Script.RENEW.text(), StandardCharsets.UTF_8), List.class);
+		List<?> kept = (List<?>) this.redis.execute(script, List.of(list, this.key, this.key + ":server"), TOKEN,
+				"120000", TOKEN, "120000", "60000 0 0 0 0 0 ");
+		assertThat(kept).isEqualTo(List.of(0L, 1L));
+		assertThat(this.redis.opsForList().size(list)).isEqualTo(1);
+		assertThat(this.redis.opsForValue().get(this.key)).isEqualTo(TOKEN);
 	}
 
 }
