@@ -41,7 +41,12 @@ final class ShutDown {
 	 */
 	CompletableFuture<@Nullable Void> start(Duration patience) {
 		CompletableFuture<@Nullable Void> over = new CompletableFuture<>();
-		closeGates().thenCompose((done) -> this.engine.keeper.drained()).thenAccept((done) -> over.complete(null));
+		this.closed = true;
+		closeGates().thenCompose((done) -> this.engine.keeper.drained())
+			.thenCompose((done) -> letThrough())
+			// With what they were granted.
+			.thenCompose((done) -> this.engine.keeper.drained())
+			.thenAccept((done) -> over.complete(null));
 		if (!patience.isZero()) {
 			logHeld(patience);
 		}
@@ -51,19 +56,35 @@ final class ShutDown {
 	}
 
 	/**
-	 * Grant nothing new; who waits is told so.
+	 * Who waits is told that nothing new is granted.
 	 * @return completed when every gate knows
 	 */
 	private CompletableFuture<@Nullable Void> closeGates() {
-		this.closed = true;
 		return CompletableFuture.allOf(this.engine.gates.values().stream().map((gate) -> {
 			CompletableFuture<@Nullable Void> done = new CompletableFuture<>();
 			gate.execute(() -> {
-				gate.close();
-				done.complete(null);
+				try {
+					if (this.closed) {
+						gate.close();
+					}
+				}
+				finally {
+					done.complete(null);
+				}
 			});
 			return done;
 		}).toArray(CompletableFuture[]::new)).thenApply((done) -> null);
+	}
+
+	/**
+	 * When those have their answers who asked under what was held. Nothing is by now, so
+	 * there will be no more of them.
+	 */
+	private CompletableFuture<@Nullable Void> letThrough() {
+		return this.engine.waiters()
+			.thenCompose((waiters) -> CompletableFuture
+				.allOf(waiters.stream().map(Waiter::result).toArray(CompletableFuture[]::new))
+				.handle((done, error) -> null));
 	}
 
 	private void logHeld(Duration patience) {
@@ -77,6 +98,13 @@ final class ShutDown {
 	}
 
 	private CompletableFuture<@Nullable Void> releaseRest() {
+		releaseHeld();
+		// Those that are left asked under something of that, or are just giving up.
+		return closeGates()
+			.thenCompose((done) -> this.closed ? stopAfterReleases() : CompletableFuture.completedFuture(null));
+	}
+
+	private void releaseHeld() {
 		for (Hold hold : this.engine.keeper.holds()) {
 			long kept = hold.keptFor(this.engine.now());
 			this.engine.lose(hold, "this instance shut down before it was released");
@@ -87,6 +115,11 @@ final class ShutDown {
 				this.engine.release(hold.gate.resource, hold.ask(this.engine.now()), hold.doubtful, null);
 			}
 		}
+	}
+
+	private CompletableFuture<@Nullable Void> stopAfterReleases() {
+		// What was granted to somebody in the meantime.
+		releaseHeld();
 		// Not on the driver's thread, which the store may have to wait for.
 		return CompletableFuture.allOf(this.engine.released(), this.engine.fleet().leave())
 			.thenRunAsync(this::stopStore, this.engine.callbacks);

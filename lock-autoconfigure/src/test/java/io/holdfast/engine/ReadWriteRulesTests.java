@@ -2,8 +2,10 @@ package io.holdfast.engine;
 
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.function.Consumer;
 
+import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostException;
 import io.holdfast.LockLease;
 import io.holdfast.LockMode;
@@ -86,6 +88,75 @@ class ReadWriteRulesTests extends ScriptedEngine {
 		assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(() -> this.service.acquire(READ))
 			.matches((ex) -> ex.getReason() == Reason.SHUTDOWN);
 		assertThat(this.store.sent()).endsWith("acquire 3 under 1", "release 3");
+	}
+
+	@Test
+	void aShutDownWaitsForWhoMayReadDuringIt() {
+		LockLease write = granted(WRITE, "acquire 1", 10);
+		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ofSeconds(20));
+		CompletableFuture<LockLease> read = readUnder(write);
+		write.releaseAsync();
+		this.store.last("release 1").released(true);
+		assertThat(shutDown).isNotDone();
+		this.store.last("acquire 2 under 1").granted(20, 30_000);
+		assertThat(read.join().isHeld()).isTrue();
+		assertThat(shutDown).isNotDone();
+		read.join().releaseAsync();
+		this.store.last("release 2").released(true);
+		assertThat(shutDown).isCompleted();
+	}
+
+	@Test
+	void aShutDownWaitsForWhoMayReadButIsRefusedInTheEnd() {
+		LockLease write = granted(WRITE, "acquire 1", 10);
+		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ofSeconds(20));
+		CompletableFuture<LockLease> read = readUnder(write);
+		write.releaseAsync();
+		this.store.last("release 1").released(true);
+		this.store.last("acquire 2 under 1").busy(30_000, 20);
+		assertThat(read).isCompletedExceptionally();
+		assertThat(shutDown).isNotDone();
+		this.store.last("release 2").released(true);
+		assertThat(shutDown).isCompleted();
+	}
+
+	@Test
+	void whoMayReadDuringAShutDownIsRefusedWhenItsTimeIsOver() {
+		LockLease write = granted(WRITE, "acquire 1", 10);
+		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ofSeconds(2));
+		CompletableFuture<LockLease> read = readUnder(write);
+		write.releaseAsync();
+		this.store.last("release 1").released(true);
+		this.store.elapse(2000);
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> read.getNow(null))
+			.havingCause()
+			.isInstanceOfSatisfying(LockNotAcquiredException.class,
+					(ex) -> assertThat(ex.getReason()).isEqualTo(Reason.SHUTDOWN));
+		assertThat(shutDown).isNotDone();
+		this.store.last("release 2").released(true);
+		assertThat(shutDown).isCompleted();
+	}
+
+	@Test
+	void whatIsGrantedAtTheVeryEndOfAShutDownIsReleased() {
+		LockLease write = granted(WRITE, "acquire 1", 10);
+		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ofSeconds(2));
+		CompletableFuture<LockLease> read = readUnder(write);
+		this.store.whileSending = (line) -> {
+			if (line.equals("release 1")) {
+				this.store.last("acquire 2 under 1").granted(20, 30_000);
+			}
+		};
+		this.store.elapse(2000);
+		assertThat(read.join().isHeld()).isFalse();
+		this.store.last("release 1").released(true);
+		assertThat(shutDown).isNotDone();
+		this.store.last("release 2").released(true);
+		assertThat(shutDown).isCompleted();
+	}
+
+	private CompletableFuture<LockLease> readUnder(LockLease write) {
+		return this.service.acquireAsync(READ.within(LeaseContext.empty().with(write)));
 	}
 
 	@Test
