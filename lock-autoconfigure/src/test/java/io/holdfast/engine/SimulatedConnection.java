@@ -150,7 +150,12 @@ final class SimulatedConnection {
 		}
 		else if ((this.simulation.dice(this.instance.number, 4L * number + 3) & 1) == 0) {
 			long end = this.outageUntil;
-			this.simulation.time.at(end - now(), () -> reply(number, answer, command.get().join(), 0));
+			this.simulation.time.at(end - now(), () -> {
+				T done = command.get().join();
+				this.simulation
+					.trace(() -> this.instance.name + ": #" + number + " " + what + " was under way -> " + done);
+				reply(number, answer, done, 0);
+			});
 		}
 	}
 

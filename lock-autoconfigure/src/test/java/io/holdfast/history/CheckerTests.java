@@ -411,6 +411,20 @@ class CheckerTests {
 	}
 
 	@Test
+	@DisplayName("8: who gave up may be granted it at the end of an outage, and has it for a lease")
+	void timeOutsAfterAnOutage() {
+		String[] after = { "0 ASKED by=b id=2 mode=EXCLUSIVE key=k lease=300", "5 REFUSED id=2 why=INTERRUPTED",
+				"4 INTERRUPTED id=2", "2000 ASKED by=a id=1 mode=EXCLUSIVE key=k until=2500",
+				"2500 REFUSED id=1 why=TIMED_OUT" };
+		refuses(8, after);
+		accepts(and(after, "3 OUTAGE by=b until=1500"));
+		refuses(8, and(after, "3 OUTAGE by=b until=1400"));
+		refuses(8, and(after, "3 OUTAGE by=a until=1500"));
+		// It had given up before.
+		refuses(8, and(after, "6 OUTAGE by=b until=1500"));
+	}
+
+	@Test
 	@DisplayName("8: over before its release, and told to be released, is refused")
 	void toldToBeReleased() {
 		String[] held = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k lease=300", "10 GRANTED id=1 fence=64 until=300" };

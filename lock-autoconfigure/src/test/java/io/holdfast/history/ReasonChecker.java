@@ -80,6 +80,22 @@ final class ReasonChecker {
 							|| other.releasing != null && other.releasing.until() > 0));
 	}
 
+	/**
+	 * Until when, give or take a lease, something may be stored of a request. What was
+	 * under way when it ended may arrive when an outage is over, and what ended it not.
+	 */
+	private long mayHaveUntil(Request request) {
+		long end = Math.min(
+				(request.granted != null) ? Math.max(request.root.holdEnd, request.retainedUntil) : request.answeredAt,
+				Request.NEVER);
+		return this.history.all(Type.OUTAGE)
+			.stream()
+			.filter((outage) -> outage.by().equals(request.asked.by()) && outage.at() <= end)
+			.mapToLong((outage) -> Math.max(outage.until(), end))
+			.max()
+			.orElse(end);
+	}
+
 	/** Whoever is told that others have it must have met others, not silence. */
 	void judgeTimeOuts(String group, List<Request> all) {
 		long lease = all.stream().mapToLong((request) -> request.asked.lease()).max().orElse(0) + this.history.slack();
@@ -99,10 +115,7 @@ final class ReasonChecker {
 				.anyMatch((over) -> over.at() <= until && from <= over.until());
 			for (Request other : all) {
 				boolean near = !silent || other.asked.by().equals(request.asked.by());
-				long end = Math.min(
-						(other.granted != null) ? Math.max(other.root.holdEnd, other.retainedUntil) : other.answeredAt,
-						Request.NEVER);
-				if (other != request && near && other.asked.at() <= until && end + lease >= from) {
+				if (other != request && near && other.asked.at() <= until && mayHaveUntil(other) + lease >= from) {
 					met = true;
 					break;
 				}
