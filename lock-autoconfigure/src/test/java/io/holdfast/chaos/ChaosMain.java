@@ -20,7 +20,10 @@ import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreService;
+import io.holdfast.engine.EngineObserver;
 import io.holdfast.engine.Idleness;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.Resource.Kind;
 import io.holdfast.history.Event;
 import io.holdfast.history.Event.Type;
 import io.holdfast.history.HistoryFile;
@@ -69,6 +72,14 @@ final class ChaosMain {
 		LockService locks = context.getBean(LockService.class);
 		SemaphoreService semaphores = context.getBean(SemaphoreService.class);
 		warmUp(locks, semaphores);
+		context.getBean(LeaseEngine.class).observe(new EngineObserver() {
+			@Override
+			public void handedOver(Kind kind, HandOver way) {
+				if (way == HandOver.BARGED) {
+					history.write(Event.of(System.nanoTime(), Type.BARGED, name));
+				}
+			}
+		});
 		AtomicBoolean goesOn = new AtomicBoolean(true);
 		new Stalls(() -> {
 		}, (from, until) -> history.write(Event.of(from, Type.PAUSED, name).until(until))).start();

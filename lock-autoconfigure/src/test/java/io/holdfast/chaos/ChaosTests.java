@@ -33,6 +33,9 @@ class ChaosTests {
 			.isEmpty();
 		System.out.println(figures);
 		assertThat(figures.granted()).isGreaterThan(100);
+		if (Round.passes(SEED) > 0) {
+			assertThat(figures.barged()).as("before threads that woke up").isPositive();
+		}
 		assertThat(root.getLevel()).as("what the tests after it log").isEqualTo(level);
 	}
 

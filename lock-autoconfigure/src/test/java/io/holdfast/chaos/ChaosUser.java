@@ -77,7 +77,10 @@ final class ChaosUser implements Runnable {
 	public void run() {
 		while (this.goesOn.getAsBoolean()) {
 			LockSupport.parkNanos(this.random.nextInt(MOMENT));
-			use(Wish.random(this.random), null);
+			Wish wish = Wish.random(this.random);
+			for (int i = 0; i < wish.times() && this.goesOn.getAsBoolean(); i++) {
+				use(wish, null);
+			}
 		}
 	}
 

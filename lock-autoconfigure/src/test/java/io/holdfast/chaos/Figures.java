@@ -24,6 +24,8 @@ final class Figures {
 
 	private long passedOn;
 
+	private long barged;
+
 	private final Map<String, Long> refused = new TreeMap<>();
 
 	private long lost;
@@ -50,6 +52,7 @@ final class Figures {
 					before = event.at();
 				}
 				case PASSED_ON -> this.passedOn++;
+				case BARGED -> this.barged++;
 				case REFUSED -> this.refused.merge(event.why(), 1L, Long::sum);
 				case LOST -> this.lost++;
 				case CRASHED -> this.killed++;
@@ -69,6 +72,11 @@ final class Figures {
 		return this.granted;
 	}
 
+	/** How often somebody went before a thread that woke up. */
+	long barged() {
+		return this.barged;
+	}
+
 	/** How many of a kind went wrong. */
 	long faults(Fault.Kind kind) {
 		return this.faults.getOrDefault(kind, 0L);
@@ -79,15 +87,15 @@ final class Figures {
 		return """
 				rounds               %d
 				asked                %d
-				granted              %d, of which passed on within an instance %d
+				granted              %d, of which passed on within an instance %d, before a thread that woke up %d
 				refused              %s
 				lost                 %d
 				killed               %d
 				faults               %d %s
 				violations           %d
 				longest without any grant, in ms: %d
-				""".formatted(this.rounds, this.asked, this.granted, this.passedOn, this.refused, this.lost,
-				this.killed, this.faults.values().stream().mapToLong(Long::longValue).sum(), this.faults,
+				""".formatted(this.rounds, this.asked, this.granted, this.passedOn, this.barged, this.refused,
+				this.lost, this.killed, this.faults.values().stream().mapToLong(Long::longValue).sum(), this.faults,
 				this.violations, TimeUnit.NANOSECONDS.toMillis(this.withoutGrant));
 	}
 

@@ -100,6 +100,11 @@ final class Round {
 		}
 	}
 
+	/** How often something is passed on within an instance, in the round of a seed. */
+	static int passes(long seed) {
+		return PASSES.get(Math.floorMod(seed / 2, 3));
+	}
+
 	/**
 	 * Run it. Blocks.
 	 * @param servers the Redis, of which nothing else makes use
@@ -108,7 +113,7 @@ final class Round {
 	 * {@code target/chaos}
 	 */
 	List<String> run(Servers servers, Figures figures) throws Exception {
-		int passes = PASSES.get(Math.floorMod(this.seed / 2, 3));
+		int passes = passes(this.seed);
 		Stream<String> handOver = Stream.of("lock", "semaphore")
 			.map((kind) -> "holdfast." + kind + ".local-hand-over.max-count=" + passes);
 		String warm = "holdfast.lock.keep-warm=" + WARM_MILLIS.get(Math.floorMod(this.seed / 6, 2)) + "ms";

@@ -15,6 +15,7 @@ import io.holdfast.history.Event.Mode;
  * @param mode as what to acquire
  * @param keys the keys, more than one only for locks
  * @param permits how many permits, of semaphores
+ * @param fair whether to stand in line for them
  * @param face by which calls
  * @param waitMillis how long to wait for it
  * @param leaseMillis how long a lease lasts
@@ -22,20 +23,37 @@ import io.holdfast.history.Event.Mode;
  * @param holdMillis how long to hold it
  * @param cancelMillis when to give up waiting, if that is by the face
  * @param nested whether to acquire the same once more while it is held
+ * @param times how often to do all of that, without a break
  */
-record Wish(Mode mode, List<String> keys, int permits, Face face, int waitMillis, int leaseMillis, boolean renewal,
-		int holdMillis, int cancelMillis, boolean nested) {
+record Wish(Mode mode, List<String> keys, int permits, boolean fair, Face face, int waitMillis, int leaseMillis,
+		boolean renewal, int holdMillis, int cancelMillis, boolean nested, int times) {
 
 	static final Duration LONGEST_LEASE = Duration.ofSeconds(4);
 
 	/** Of each semaphore. */
 	static final int LIMIT = 4;
 
+	/** How often somebody in a crowd comes again. */
+	private static final int CROWD = 60;
+
 	static final List<String> LOCKS = List.of("a", "b", "c");
 
 	static final List<String> SEMAPHORES = List.of("s", "t");
 
 	static Wish random(Random random) {
+		return oneIn(6, random) ? inACrowd() : alone(random);
+	}
+
+	/**
+	 * As many others of the instance want it again and again: while the thread of one
+	 * wakes up, others may go before it.
+	 */
+	private static Wish inACrowd() {
+		return new Wish(Mode.PERMITS, SEMAPHORES.subList(0, 1), LIMIT / 2, false, Face.BLOCKING,
+				(int) LONGEST_LEASE.toMillis(), (int) LONGEST_LEASE.toMillis(), true, 0, 0, false, CROWD);
+	}
+
+	private static Wish alone(Random random) {
 		// Only what is wanted for equally long is passed on.
 		int leaseMillis = oneIn(3, random) ? 2500 : (int) LONGEST_LEASE.toMillis();
 		int waitMillis = oneIn(5, random) ? 0 : 100 + random.nextInt(4000);
@@ -47,8 +65,8 @@ record Wish(Mode mode, List<String> keys, int permits, Face face, int waitMillis
 		if (mode != Mode.PERMITS && oneIn(10, random)) {
 			keys = LOCKS.subList(0, 2);
 		}
-		return new Wish(mode, keys, 1 + random.nextInt(2), face, waitMillis, leaseMillis, !oneIn(5, random), holdMillis,
-				random.nextInt(1000), oneIn(10, random));
+		return new Wish(mode, keys, 1 + random.nextInt(2), !oneIn(4, random), face, waitMillis, leaseMillis,
+				!oneIn(5, random), holdMillis, random.nextInt(1000), oneIn(10, random), 1);
 	}
 
 	private static boolean oneIn(int count, Random random) {
@@ -61,8 +79,8 @@ record Wish(Mode mode, List<String> keys, int permits, Face face, int waitMillis
 
 	/** The same within itself, for a short while. */
 	Wish again() {
-		return new Wish(this.mode, this.keys, this.permits, Face.BLOCKING, this.waitMillis, this.leaseMillis,
-				this.renewal, 5, 0, false);
+		return new Wish(this.mode, this.keys, this.permits, this.fair, Face.BLOCKING, this.waitMillis, this.leaseMillis,
+				this.renewal, 5, 0, false, 1);
 	}
 
 	boolean canNest() {
@@ -83,6 +101,7 @@ record Wish(Mode mode, List<String> keys, int permits, Face face, int waitMillis
 	SemaphoreRequest semaphore() {
 		return SemaphoreRequest.of(this.keys.get(0), LIMIT)
 			.permits(this.permits)
+			.fair(this.fair)
 			.waitTime(Duration.ofMillis(this.waitMillis))
 			.leaseTime(Duration.ofMillis(this.leaseMillis))
 			.renewal(this.renewal);

@@ -168,6 +168,12 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		 */
 		GRANTED,
 
+		/**
+		 * Something was passed on within an instance to somebody who came before a thread
+		 * that woke up for it: by.
+		 */
+		BARGED,
+
 		/** A grant of an instance was not confirmed in time: by. */
 		UNCONFIRMED,
 
