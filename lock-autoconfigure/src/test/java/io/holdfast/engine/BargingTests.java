@@ -207,6 +207,25 @@ class BargingTests extends ScriptedEngine {
 	}
 
 	@Test
+	void whoCameInVainBehindAllThatMayAskIsPassedOnWhatIsReleasedNext() {
+		List<PermitLease> held = both();
+		for (int i = 0; i < PermitGate.CONTENDERS; i++) {
+			this.semaphores.tryAcquireAsync(UNFAIR.waitTime(Duration.ZERO));
+		}
+		assertThat(this.store.sent()).hasSize(PermitGate.CONTENDERS);
+		Acquisition first = blocked(UNFAIR);
+		assertThat(this.store.sent()).isEmpty();
+		held.get(0).release();
+		PermitLease before = this.semaphores.acquireAsync(UNFAIR).join();
+		first.come();
+		Acquisition second = blocked(UNFAIR);
+		before.release();
+		assertThat(first.result()).isCompleted();
+		held.get(1).release();
+		assertThat(isCalled(second)).isTrue();
+	}
+
+	@Test
 	void aFairRequestNeitherGoesFirstNorIsCalled() {
 		List<PermitLease> held = both();
 		Acquisition waiting = blocked(UNFAIR);
