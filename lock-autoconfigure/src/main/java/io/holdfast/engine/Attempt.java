@@ -79,6 +79,14 @@ final class Attempt {
 	}
 
 	/**
+	 * Whether it asks so, and as far as is known may have what it asks for: then it is a
+	 * part of the work in flight.
+	 */
+	boolean isInFlight() {
+		return this.ask.under() != null && !this.busy;
+	}
+
+	/**
 	 * Become that of a waiter which asks for the same.
 	 */
 	void standFor(Waiter other) {

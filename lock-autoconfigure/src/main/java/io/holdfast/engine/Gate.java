@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 import io.holdfast.NotAcquiredException.Reason;
@@ -516,8 +517,11 @@ abstract class Gate {
 		}
 	}
 
-	/** Nothing is granted any more. */
-	final void close() {
+	/**
+	 * Nothing is granted any more.
+	 * @param spared which attempts go on all the same
+	 */
+	final void close(Predicate<Attempt> spared) {
 		List<Waiter> waiters = List.copyOf(this.queue);
 		waiters.forEach(this::leaveLine);
 		waiters.forEach((waiter) -> {
@@ -525,7 +529,9 @@ abstract class Gate {
 			end(waiter);
 		});
 		for (Waiter contender : List.copyOf(this.contenders)) {
-			fail(contender, Failures.notAcquired(contender, Reason.SHUTDOWN));
+			if (!spared.test(contender.attempt)) {
+				fail(contender, Failures.notAcquired(contender, Reason.SHUTDOWN));
+			}
 		}
 		// Behind those who wait, whom it would bring in.
 		letGo();

@@ -3,6 +3,7 @@ package io.holdfast.engine;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 import org.apache.commons.logging.Log;
@@ -42,7 +43,7 @@ final class ShutDown {
 	CompletableFuture<@Nullable Void> start(Duration patience) {
 		CompletableFuture<@Nullable Void> over = new CompletableFuture<>();
 		this.closed = true;
-		closeGates().thenCompose((done) -> this.engine.keeper.drained())
+		closeGates(Attempt::isInFlight).thenCompose((done) -> this.engine.keeper.drained())
 			.thenCompose((done) -> letThrough())
 			// With what they were granted.
 			.thenCompose((done) -> this.engine.keeper.drained())
@@ -57,15 +58,16 @@ final class ShutDown {
 
 	/**
 	 * Who waits is told that nothing new is granted.
+	 * @param spared who is not
 	 * @return completed when every gate knows
 	 */
-	private CompletableFuture<@Nullable Void> closeGates() {
+	private CompletableFuture<@Nullable Void> closeGates(Predicate<Attempt> spared) {
 		return CompletableFuture.allOf(this.engine.gates.values().stream().map((gate) -> {
 			CompletableFuture<@Nullable Void> done = new CompletableFuture<>();
 			gate.execute(() -> {
 				try {
 					if (this.closed) {
-						gate.close();
+						gate.close(spared);
 					}
 				}
 				finally {
@@ -100,7 +102,7 @@ final class ShutDown {
 	private CompletableFuture<@Nullable Void> releaseRest() {
 		releaseHeld();
 		// Those that are left asked under something of that, or are just giving up.
-		return closeGates()
+		return closeGates((attempt) -> false)
 			.thenCompose((done) -> this.closed ? stopAfterReleases() : CompletableFuture.completedFuture(null));
 	}
 

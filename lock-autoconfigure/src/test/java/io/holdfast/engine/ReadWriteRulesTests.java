@@ -107,6 +107,18 @@ class ReadWriteRulesTests extends ScriptedEngine {
 	}
 
 	@Test
+	void whoAskedToReadJustBeforeAShutDownMayDoSo() {
+		LockLease write = granted(WRITE, "acquire 1", 10);
+		CompletableFuture<LockLease> read = readUnder(write);
+		CompletableFuture<LockLease> forgotten = readUnder(write);
+		this.store.last("acquire 3 under 1").busy(30_000, 15);
+		this.engine.shutDown(Duration.ofSeconds(20));
+		assertThat(forgotten).isCompletedExceptionally();
+		this.store.last("acquire 2 under 1").granted(20, 30_000);
+		assertThat(read.join().isHeld()).isTrue();
+	}
+
+	@Test
 	void aShutDownWaitsForWhoMayReadButIsRefusedInTheEnd() {
 		LockLease write = granted(WRITE, "acquire 1", 10);
 		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ofSeconds(20));
