@@ -63,7 +63,7 @@ class PermitGate extends Gate {
 		else if (demand.waits() && isFull()) {
 			fail(waiter, Failures.notAcquired(waiter, Reason.TOO_MANY_WAITERS));
 		}
-		else if (isFirst(demand) && (!demand.waits() || admits(waiter) || mayPass())) {
+		else if (mayAsk(waiter)) {
 			contend(waiter);
 			waiter.attempt.ask();
 		}
@@ -74,6 +74,29 @@ class PermitGate extends Gate {
 		else {
 			// Others wait here already.
 			timedOut(waiter);
+		}
+	}
+
+	private boolean mayAsk(Waiter waiter) {
+		Demand demand = waiter.demand;
+		if (!isFirst(demand)) {
+			return false;
+		}
+		if (demand.waits() && demand.permits() <= demand.limit()) {
+			precede();
+		}
+		return !demand.waits() || admits(waiter) || mayPass();
+	}
+
+	/**
+	 * Whoever passes those that wait here has the first of them ask before it: or they
+	 * might be passed for ever, as they contend only when there are less of their like.
+	 */
+	private void precede() {
+		Waiter head = head();
+		if (head != null && handsOver(head.demand) && this.contenders.size() < CONTENDERS) {
+			contend(head);
+			head.attempt.ask();
 		}
 	}
 
@@ -93,8 +116,11 @@ class PermitGate extends Gate {
 	 * whatever is free for it is so for them, too.
 	 */
 	private boolean isLikeTheLast(Demand demand) {
-		Waiter before = this.last;
-		return before != null && this.queue.contains(before) && before.demand.isLike(demand);
+		if (this.last != null && !this.queue.contains(this.last)) {
+			// It has given up.
+			this.last = this.queue.stream().reduce((one, next) -> next).orElse(null);
+		}
+		return this.last != null && this.last.demand.isLike(demand);
 	}
 
 	@Override

@@ -140,7 +140,41 @@ class PermitHandOverTests extends ScriptedPermits {
 		this.store.sent();
 		ask(2, ONE.fair(false));
 		this.semaphores.tryAcquireAsync(ONE.fair(false).waitTime(Duration.ZERO));
-		assertThat(this.store.sent()).containsExactly("acquire 6", "acquire 7", "acquire 8 at once");
+		assertThat(this.store.sent()).containsExactly("acquire 5", "acquire 6", "acquire 8 at once");
+	}
+
+	@Test
+	void whoPassesThoseThatWaitHereHasTheFirstOfThemAskBefore() {
+		SemaphoreRequest unfair = ONE.fair(false);
+		all(unfair);
+		ask(4, unfair);
+		ask(ONE);
+		assertThat(this.store.sent()).containsExactly("acquire 4");
+		ask(2, unfair);
+		assertThat(this.store.sent()).containsExactly("acquire 5", "acquire 9", "acquire 6", "acquire 10");
+		ask(2, unfair);
+		assertThat(this.store.sent()).containsExactly("acquire 7", "acquire 11", "acquire 8");
+	}
+
+	@Test
+	void whoOnlyTriesHasNobodyAsk() {
+		all(ONE);
+		ask(2, ONE);
+		this.store.sent();
+		this.semaphores.tryAcquireAsync(ONE.fair(false).waitTime(Duration.ZERO));
+		assertThat(this.store.sent()).containsExactly("acquire 6 at once");
+	}
+
+	@Test
+	void anUnfairRequestWaitsHereBehindItsLikeAlsoIfTheLastOneHasGivenUp() {
+		SemaphoreRequest unfair = ONE.fair(false);
+		all(unfair);
+		List<CompletableFuture<PermitLease>> waiting = ask(4, unfair);
+		this.store.sent();
+		waiting.get(3).cancel(false);
+		waiting.get(2).cancel(false);
+		ask(2, unfair);
+		assertThat(this.store.sent()).isEmpty();
 	}
 
 	@Test
