@@ -175,6 +175,9 @@ class PermitHandOverTests extends ScriptedPermits {
 		waiting.get(2).cancel(false);
 		ask(2, unfair);
 		assertThat(this.store.sent()).isEmpty();
+		ask(ONE).cancel(false);
+		ask(unfair);
+		assertThat(this.store.sent()).isEmpty();
 	}
 
 	@Test

@@ -187,6 +187,40 @@ class LocalHandOverTests {
 	}
 
 	@Test
+	@DisplayName("whoever waits has a turn, however many come again and again that are not fair")
+	void fairAmongOthers() throws Exception {
+		// Shorter than each holds it: so Redis grants nearly all.
+		LockService instance = fleet.start(properties(COUNT, "1ms"));
+		SemaphoreService semaphores = fleet.semaphores(instance);
+		SemaphoreRequest one = SemaphoreRequest.of(this.key, 1).waitTime(Fleet.PATIENCE);
+		AtomicInteger served = new AtomicInteger();
+		AtomicBoolean enough = new AtomicBoolean();
+		Crowd crowd = new Crowd();
+		crowd.add(6, () -> {
+			AtomicBoolean hadOne = new AtomicBoolean();
+			while (!enough.get()) {
+				Lease lease = semaphores.acquire(one.fair(false));
+				served.addAndGet(hadOne.getAndSet(true) ? 0 : 1);
+				Thread.sleep(2);
+				lease.release();
+			}
+		});
+		crowd.add(1, () -> {
+			try {
+				await().until(() -> fleet.engine(instance).condition().waiting() >= 5);
+				for (int i = 0; i < 3; i++) {
+					semaphores.acquire(one).close();
+				}
+				await().atMost(Fleet.PATIENCE).until(() -> served.get() == 6);
+			}
+			finally {
+				enough.set(true);
+			}
+		});
+		crowd.run();
+	}
+
+	@Test
 	@DisplayName("A limit that an operator lowers counts as soon as those who go on here have had their turns")
 	void loweredLimit() {
 		SemaphoreService semaphores = fleet.semaphores(first);
