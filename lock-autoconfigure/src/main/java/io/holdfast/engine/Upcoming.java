@@ -136,11 +136,8 @@ final class Upcoming {
 	 */
 	OptionalLong next(long now) {
 		Due first = this.soon.peek();
-		while (first != null && (first.hold().hasEnded() || first.hold().dueAt(now) - first.at() > 0)) {
+		while (first != null && first.hold().hasEnded()) {
 			this.soon.remove();
-			if (!first.hold().hasEnded()) {
-				again(first.hold(), now);
-			}
 			first = this.soon.peek();
 		}
 		long next = (first != null) ? earlier(this.othersAt, first.at()) : this.othersAt;

@@ -74,6 +74,33 @@ class RenewalBatchTests extends ScriptedEngine {
 	}
 
 	@Test
+	void whatIsNotRenewedFillsNoCommand() {
+		hold(1);
+		this.store.elapse(LEASE.toMillis() / 3 - 950);
+		Duration lease = Duration.ofSeconds(1);
+		this.service.acquireAsync(LockRequest.of("other").leaseTime(lease).renewal(false));
+		this.store.last("acquire 2").granted(200, lease.toMillis());
+		this.store.sent();
+		this.store.elapse(950);
+		assertThat(renewed()).containsExactly(1);
+	}
+
+	@Test
+	void aShortLeaseDoesNotFillACommandLongBeforeItIsDue() {
+		hold(1);
+		this.store.elapse(LEASE.toMillis() / 3 - 60);
+		this.service.acquireAsync(LockRequest.of("short").leaseTime(Duration.ofMillis(300)));
+		this.store.last("acquire 2").granted(200, 300);
+		this.store.sent();
+		this.store.elapse(60);
+		assertThat(renewed()).containsExactly(1);
+		this.store.elapse(39);
+		assertThat(renewed()).isEmpty();
+		this.store.elapse(1);
+		assertThat(renewed()).containsExactly(1);
+	}
+
+	@Test
 	void whatComesMeanwhileAndIsDueBeforeTheOthersIsRenewedAtItsTime() {
 		hold(1);
 		this.store.elapse(LEASE.toMillis() / 3);
