@@ -121,9 +121,7 @@ final class BenchmarkMain {
 		Report report = new Report(workload.name(), workload.description(), workload.mainFigure(),
 				workload.references().stream().map(ContenderType::label).toList());
 		List<ContenderType> contenders = new ArrayList<>(this.options.contenders(workload));
-		if (workload.needsWarmUp()) {
-			round(workload, contenders, this.options.warmUp, workers, redis, report, false);
-		}
+		round(workload, contenders, this.options.warmUp, workers, redis, report, false);
 		for (int round = 0; round < this.options.rounds; round++) {
 			round(workload, contenders, this.options.length, workers, redis, report, true);
 		}
@@ -136,9 +134,11 @@ final class BenchmarkMain {
 			RedisMonitor redis, Report report, boolean counts) {
 		for (ContenderType contender : List.copyOf(contenders)) {
 			try {
-				Map<String, Double> figures = workload.measure(contender, length, workers, redis);
 				if (counts) {
-					report.add(contender.label(), figures);
+					report.add(contender.label(), workload.measure(contender, length, workers, redis));
+				}
+				else {
+					workload.warmUp(contender, length, workers, redis);
 				}
 			}
 			catch (AssertionError | RuntimeException ex) {

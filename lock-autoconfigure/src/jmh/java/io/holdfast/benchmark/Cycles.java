@@ -94,11 +94,6 @@ record Cycles(String name, String description, List<ContenderType> contenders, L
 	}
 
 	@Override
-	public boolean needsWarmUp() {
-		return true;
-	}
-
-	@Override
 	public Map<String, Double> measure(ContenderType contender, Duration length, Workers workers, RedisMonitor redis) {
 		List<ChildJvm> instances = workers.get(contender, LEASE, this.jvms);
 		// Of keys of their own the same in each round, so that many are used again.

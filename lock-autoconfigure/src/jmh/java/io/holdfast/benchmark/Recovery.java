@@ -51,8 +51,8 @@ record Recovery() implements Workload {
 	}
 
 	@Override
-	public boolean needsWarmUp() {
-		return false;
+	public void warmUp(ContenderType contender, Duration length, Workers workers, RedisMonitor redis) {
+		// Mostly nothing happens in it.
 	}
 
 	@Override

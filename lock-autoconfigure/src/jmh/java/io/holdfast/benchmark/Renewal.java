@@ -47,11 +47,6 @@ record Renewal(int leases) implements Workload {
 	}
 
 	@Override
-	public boolean needsWarmUp() {
-		return true;
-	}
-
-	@Override
 	public Map<String, Double> measure(ContenderType contender, Duration length, Workers workers, RedisMonitor redis) {
 		ChildJvm holder = workers.get(contender, LEASE, 1).get(0);
 		String key = workers.newKey();

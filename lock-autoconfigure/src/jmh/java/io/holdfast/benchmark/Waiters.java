@@ -46,9 +46,17 @@ record Waiters(String name, String description, List<ContenderType> contenders, 
 				requests, "queue");
 	}
 
+	/** One turn for each makes no JVM warm. */
 	@Override
-	public boolean needsWarmUp() {
-		return true;
+	public void warmUp(ContenderType contender, Duration length, Workers workers, RedisMonitor redis) {
+		if (!isCurve()) {
+			Cycles.oneKey(this.jvms, this.count).measure(contender, length, workers, redis);
+		}
+		measure(contender, Duration.ZERO, workers, redis);
+	}
+
+	private boolean isCurve() {
+		return this.name.startsWith(CURVE);
 	}
 
 	@Override

@@ -24,8 +24,13 @@ interface Workload {
 
 	String mainFigure();
 
-	/** Whether JVMs must have done it before they are measured. */
-	boolean needsWarmUp();
+	/**
+	 * Have a contender do it, or what is like it, before it is measured.
+	 * @param length for how long
+	 */
+	default void warmUp(ContenderType contender, Duration length, Workers workers, RedisMonitor redis) {
+		measure(contender, length, workers, redis);
+	}
 
 	/**
 	 * Have a contender do it.
