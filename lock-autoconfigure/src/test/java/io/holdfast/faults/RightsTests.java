@@ -40,7 +40,7 @@ class RightsTests {
 
 	/** Without these it works by polling, too. */
 	private static final List<String> DISPENSABLE = List.of("&holdfast:wake:*", "+publish", "+subscribe",
-			"+unsubscribe");
+			"+unsubscribe", "+mget");
 
 	private static final RedisScript<Long> CHANNELS = RedisScript
 		.of("return #redis.call('PUBSUB', 'CHANNELS', 'holdfast:wake:*')", Long.class);
