@@ -38,7 +38,9 @@ class RightsTests {
 
 	private static final DocumentedRights RIGHTS = DocumentedRights.ofLeases();
 
-	/** Without these it works by polling, too. */
+	/**
+	 * Without these it works all the same: by polling, or asking for one key at a time.
+	 */
 	private static final List<String> DISPENSABLE = List.of("&holdfast:wake:*", "+publish", "+subscribe",
 			"+unsubscribe", "+mget");
 
