@@ -21,14 +21,11 @@ public final class SemaphoreRequest {
 
 	private final Terms terms;
 
-	private final @Nullable Boolean fair;
-
-	private SemaphoreRequest(String key, int limit, int permits, Terms terms, @Nullable Boolean fair) {
+	private SemaphoreRequest(String key, int limit, int permits, Terms terms) {
 		this.key = key;
 		this.limit = limit;
 		this.permits = permits;
 		this.terms = terms;
-		this.fair = fair;
 	}
 
 	/**
@@ -42,7 +39,7 @@ public final class SemaphoreRequest {
 	public static SemaphoreRequest of(String key, int limit) {
 		Requests.check("semaphore", key);
 		Requests.checkCount("limit of semaphore '" + key + "'", limit, 1, MAX_LIMIT);
-		return new SemaphoreRequest(key, limit, 1, Terms.DEFAULTS, null);
+		return new SemaphoreRequest(key, limit, 1, Terms.DEFAULTS);
 	}
 
 	/**
@@ -52,7 +49,7 @@ public final class SemaphoreRequest {
 	 * @throws IllegalArgumentException if the key is not allowed
 	 */
 	public SemaphoreRequest only(String key) {
-		return new SemaphoreRequest(Requests.check("semaphore", key), this.limit, this.permits, this.terms, this.fair);
+		return new SemaphoreRequest(Requests.check("semaphore", key), this.limit, this.permits, this.terms);
 	}
 
 	/**
@@ -64,7 +61,7 @@ public final class SemaphoreRequest {
 	 */
 	public SemaphoreRequest permits(int permits) {
 		Requests.checkCount("permits" + of(), permits, 1, MAX_LIMIT);
-		return new SemaphoreRequest(this.key, this.limit, permits, this.terms, this.fair);
+		return new SemaphoreRequest(this.key, this.limit, permits, this.terms);
 	}
 
 	/**
@@ -152,11 +149,11 @@ public final class SemaphoreRequest {
 	 * @return the changed request
 	 */
 	public SemaphoreRequest fair(boolean fair) {
-		return new SemaphoreRequest(this.key, this.limit, this.permits, this.terms, fair);
+		return with(this.terms.withFair(fair));
 	}
 
 	private SemaphoreRequest with(Terms changed) {
-		return new SemaphoreRequest(this.key, this.limit, this.permits, changed, this.fair);
+		return new SemaphoreRequest(this.key, this.limit, this.permits, changed);
 	}
 
 	private String of() {
@@ -224,7 +221,7 @@ public final class SemaphoreRequest {
 	 * @return whether it is fair, or {@code null} for the service's default
 	 */
 	public @Nullable Boolean fair() {
-		return this.fair;
+		return this.terms.fair();
 	}
 
 	/**
@@ -246,19 +243,18 @@ public final class SemaphoreRequest {
 	@Override
 	public boolean equals(@Nullable Object other) {
 		return other instanceof SemaphoreRequest that && this.key.equals(that.key) && this.limit == that.limit
-				&& this.permits == that.permits && this.terms.equals(that.terms)
-				&& Objects.equals(this.fair, that.fair);
+				&& this.permits == that.permits && this.terms.equals(that.terms);
 	}
 
 	@Override
 	public int hashCode() {
-		return Objects.hash(this.key, this.limit, this.permits, this.terms, this.fair);
+		return Objects.hash(this.key, this.limit, this.permits, this.terms);
 	}
 
 	@Override
 	public String toString() {
 		return "SemaphoreRequest[" + this.key + ", limit=" + this.limit + ", permits=" + this.permits + ", "
-				+ this.terms + ", fair=" + this.fair + "]";
+				+ this.terms + "]";
 	}
 
 }
