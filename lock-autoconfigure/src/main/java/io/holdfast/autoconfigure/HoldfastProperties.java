@@ -172,7 +172,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	}
 
 	EngineSettings engineSettings() {
-		return new EngineSettings(this.lock.waitTime(), this.lock.leaseTime(), this.lock.maxHold(),
+		return new EngineSettings(this.lock.waitTime(), this.lock.leaseTime(), this.lock.maxHold(), this.lock.fair(),
 				this.semaphore.waitTime(), this.semaphore.leaseTime(), this.semaphore.fair(),
 				this.wakeUp.handoffTimeout(), this.wakeUp.retryInterval(), this.redis.commandTimeout(),
 				this.limits.waiters(), this.limits.waitersPerKey(),
@@ -230,6 +230,8 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * lives, it is renewed
 	 * @param maxHold How long a lock is renewed in all, as a guard against holders that
 	 * hang; without limit by default
+	 * @param fair Whether those who wait for an exclusive lock in one instance are served
+	 * in their order; if not, others of the instance may go before a thread that wakes up
 	 * @param healMissingTtl Expiry to give to a lock key that another client left without
 	 * one; by default such keys are left alone
 	 * @param fenceRetention How long the last fencing token of a key is remembered after
@@ -241,9 +243,9 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * once
 	 */
 	public record Lock(@DefaultValue("lock:") String keyPrefix, @DefaultValue("10s") Duration waitTime,
-			@DefaultValue("30s") Duration leaseTime, @Nullable Duration maxHold, @Nullable Duration healMissingTtl,
-			@DefaultValue("24h") Duration fenceRetention, @DefaultValue LocalHandOver localHandOver,
-			@DefaultValue("0ms") Duration keepWarm) {
+			@DefaultValue("30s") Duration leaseTime, @Nullable Duration maxHold, @DefaultValue("true") boolean fair,
+			@Nullable Duration healMissingTtl, @DefaultValue("24h") Duration fenceRetention,
+			@DefaultValue LocalHandOver localHandOver, @DefaultValue("0ms") Duration keepWarm) {
 
 		/**
 		 * How long a lock is passed on within one instance while others wait for it.

@@ -48,16 +48,16 @@ record Demand(Resource resource, int permits, int limit, boolean fair, boolean w
 		LockMode mode = request.mode();
 		Resource resource = new Resource((mode == LockMode.EXCLUSIVE) ? Kind.LOCK : Kind.READ_WRITE, key);
 		int permits = (mode == LockMode.WRITE) ? Resource.ALL : 1;
-		return of(resource, permits, (mode == LockMode.EXCLUSIVE) ? 1 : Resource.ALL, true,
+		boolean fair = mode != LockMode.EXCLUSIVE || or(request.fair(), settings.lockFair());
+		return of(resource, permits, (mode == LockMode.EXCLUSIVE) ? 1 : Resource.ALL, fair,
 				or(request.waitTime(), settings.waitTime()), or(request.leaseTime(), settings.leaseTime()),
 				request.isRenewal(), request.maxHold(), request.isReentrant(), request.minHold(), request.name(),
 				settings);
 	}
 
 	static Demand of(SemaphoreRequest request, EngineSettings settings) {
-		Boolean fair = request.fair();
 		return of(new Resource(Kind.SEMAPHORE, request.key()), request.permits(), request.limit(),
-				(fair != null) ? fair : settings.semaphoreFair(), or(request.waitTime(), settings.semaphoreWaitTime()),
+				or(request.fair(), settings.semaphoreFair()), or(request.waitTime(), settings.semaphoreWaitTime()),
 				or(request.leaseTime(), settings.semaphoreLeaseTime()), request.isRenewal(), request.maxHold(), false,
 				request.minHold(), request.name(), settings);
 	}
@@ -73,7 +73,7 @@ record Demand(Resource resource, int permits, int limit, boolean fair, boolean w
 				(longest != null) ? longest.toNanos() : FOREVER, reentrant, minHold.toNanos(), name);
 	}
 
-	private static Duration or(@Nullable Duration value, Duration defaultValue) {
+	private static <T> T or(@Nullable T value, T defaultValue) {
 		return (value != null) ? value : defaultValue;
 	}
 

@@ -13,6 +13,7 @@ import io.holdfast.engine.Resource.Kind;
  * @param leaseTime how long the lease of a lock lasts when it is not renewed
  * @param maxHold how long the lease of a lock is renewed in all, or {@code null} for no
  * limit
+ * @param lockFair whether requests for an exclusive lock are served in their order
  * @param semaphoreWaitTime how long a request for permits waits; negative for without
  * limit
  * @param semaphoreLeaseTime how long a lease of permits lasts when it is not renewed
@@ -29,7 +30,7 @@ import io.holdfast.engine.Resource.Kind;
  * @param keepWarm for how long an exclusive lock that nobody waits for is kept here after
  * its release, for whoever asks next; 0, not at all
  */
-public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Duration maxHold,
+public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Duration maxHold, boolean lockFair,
 		Duration semaphoreWaitTime, Duration semaphoreLeaseTime, boolean semaphoreFair, Duration handoffTimeout,
 		Duration retryInterval, Duration commandTimeout, int maxWaiters, int maxWaitersPerKey,
 		LocalHandOver lockHandOver, LocalHandOver semaphoreHandOver, Duration keepWarm) {
@@ -48,7 +49,7 @@ public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Du
 	 * @return the default settings
 	 */
 	public static EngineSettings defaults() {
-		return new EngineSettings(Duration.ofSeconds(10), Duration.ofSeconds(30), null, Duration.ZERO,
+		return new EngineSettings(Duration.ofSeconds(10), Duration.ofSeconds(30), null, true, Duration.ZERO,
 				Duration.ofSeconds(30), true, Duration.ofSeconds(5), Duration.ofMillis(200), Duration.ofSeconds(1),
 				100_000, 10_000, LocalHandOver.DEFAULT, LocalHandOver.DEFAULT, Duration.ZERO);
 	}
@@ -59,7 +60,7 @@ public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Du
 	 * @return new settings
 	 */
 	public EngineSettings localHandOver(LocalHandOver localHandOver) {
-		return new EngineSettings(this.waitTime, this.leaseTime, this.maxHold, this.semaphoreWaitTime,
+		return new EngineSettings(this.waitTime, this.leaseTime, this.maxHold, this.lockFair, this.semaphoreWaitTime,
 				this.semaphoreLeaseTime, this.semaphoreFair, this.handoffTimeout, this.retryInterval,
 				this.commandTimeout, this.maxWaiters, this.maxWaitersPerKey, localHandOver, localHandOver,
 				this.keepWarm);
@@ -71,7 +72,7 @@ public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Du
 	 * @return new settings
 	 */
 	public EngineSettings keepWarm(Duration keepWarm) {
-		return new EngineSettings(this.waitTime, this.leaseTime, this.maxHold, this.semaphoreWaitTime,
+		return new EngineSettings(this.waitTime, this.leaseTime, this.maxHold, this.lockFair, this.semaphoreWaitTime,
 				this.semaphoreLeaseTime, this.semaphoreFair, this.handoffTimeout, this.retryInterval,
 				this.commandTimeout, this.maxWaiters, this.maxWaitersPerKey, this.lockHandOver, this.semaphoreHandOver,
 				keepWarm);

@@ -29,7 +29,7 @@ final class SimulatedInstance implements Scheduler {
 	/** What an engine plans for so much later is for those who watch, or for never. */
 	private static final long LONG = Duration.ofSeconds(7).toNanos();
 
-	static final EngineSettings SETTINGS = new EngineSettings(Duration.ofSeconds(1), Duration.ofMillis(300), null,
+	static final EngineSettings SETTINGS = new EngineSettings(Duration.ofSeconds(1), Duration.ofMillis(300), null, true,
 			Duration.ofSeconds(1), Duration.ofMillis(300), true, HANDOFF, Duration.ofMillis(20), Duration.ofMillis(250),
 			1000, 1000, LocalHandOver.NONE, LocalHandOver.NONE, Duration.ZERO);
 

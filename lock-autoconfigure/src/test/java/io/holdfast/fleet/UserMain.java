@@ -64,7 +64,7 @@ final class UserMain {
 		EngineSettings defaults = EngineSettings.defaults()
 			.localHandOver((order == Order.STRICT) ? LocalHandOver.NONE : LocalHandOver.DEFAULT);
 		return new LeaseEngine(store,
-				new EngineSettings(defaults.waitTime(), defaults.leaseTime(), null, defaults.semaphoreWaitTime(),
+				new EngineSettings(defaults.waitTime(), defaults.leaseTime(), null, true, defaults.semaphoreWaitTime(),
 						defaults.semaphoreLeaseTime(), true, HANDOFF_TIMEOUT, defaults.retryInterval(),
 						Duration.ofSeconds(5), defaults.maxWaiters(), defaults.maxWaitersPerKey(),
 						defaults.lockHandOver(), defaults.semaphoreHandOver(), defaults.keepWarm()));
