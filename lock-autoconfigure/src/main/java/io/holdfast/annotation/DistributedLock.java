@@ -142,6 +142,20 @@ public @interface DistributedLock {
 	boolean renewal() default true;
 
 	/**
+	 * Whether those who wait for an exclusive lock in the same instance are served in
+	 * their order: {@code true} to be, {@code false} to let others that are not fair go
+	 * before a blocked thread that wakes up to go on with what was released, for 1 ms at
+	 * most, and only as long as the turn of the instance lasts: see
+	 * {@link io.holdfast.LockRequest#fair(boolean)}. It has no effect on readers and
+	 * writers, and in strict order; nobody goes before a call with several keys.
+	 * <p>
+	 * This is text, because a {@code boolean} could not be left out.
+	 * @return {@code true}, {@code false}, or empty for the default of the lock service,
+	 * {@code holdfast.lock.fair}, which is fair unless it is set
+	 */
+	String fair() default "";
+
+	/**
 	 * How long a renewed lease may be held in all: after that its renewal stops, and the
 	 * lease ends with what is left of its lease time. A guard against methods that hang.
 	 * Written like {@link #waitTime()}, at least {@code 100ms}; not with

@@ -70,10 +70,8 @@ final class PlanReader {
 		int limit = limit(attributes);
 		int permits = permits(attributes, limit);
 		Times times = Times.of(attributes, this.longestLease);
-		Boolean fair = attributes.bool("fair");
-		SemaphoreRequest request = times
+		SemaphoreRequest example = times
 			.applyTo(SemaphoreRequest.of("example", limit).permits(permits).name(purpose(attributes)));
-		SemaphoreRequest example = (fair != null) ? request.fair(fair) : request;
 		return plan(attributes, PermitNotAcquiredException.class, false, example::only,
 				(keys) -> example.only(keys.get(0)));
 	}

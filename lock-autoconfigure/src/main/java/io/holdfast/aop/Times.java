@@ -11,16 +11,18 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.format.datetime.standard.DurationFormatterUtils;
 
 /**
- * The times that an annotation declares; what is {@code null} is left to the service.
+ * The times that an annotation declares, and what else is said of how to wait and hold;
+ * what is {@code null} is left to the service.
  *
  * @param waitTime how long to wait
  * @param leaseTime how long the lease lasts when it is not renewed
  * @param maxHold how long a renewed lease may be held in all
  * @param minHold how long others are kept out at least
  * @param renewal whether the lease is renewed
+ * @param fair whether those who wait come first
  */
 record Times(@Nullable Duration waitTime, @Nullable Duration leaseTime, @Nullable Duration maxHold,
-		@Nullable Duration minHold, boolean renewal) {
+		@Nullable Duration minHold, boolean renewal, @Nullable Boolean fair) {
 
 	/** Longer than any wait: a request takes it as without limit. */
 	private static final Duration FOREVER = Duration.ofSeconds(Long.MAX_VALUE);
@@ -44,8 +46,8 @@ record Times(@Nullable Duration waitTime, @Nullable Duration leaseTime, @Nullabl
 				"Write a time of at least 100ms, or leave it out for the default");
 		Duration minHold = bounded(attributes, "minHold", LockRequest::minHold,
 				"Write a time up to 365d, or leave it out for none");
-		Times times = new Times(wait(attributes), leaseTime, maxHold, minHold,
-				attributes.plain().getBoolean("renewal"));
+		Times times = new Times(wait(attributes), leaseTime, maxHold, minHold, attributes.plain().getBoolean("renewal"),
+				attributes.bool("fair"));
 		times.check(attributes);
 		if (leaseTime != null) {
 			checkLongest(attributes, leaseTime, longestLease.get());
@@ -69,6 +71,7 @@ record Times(@Nullable Duration waitTime, @Nullable Duration leaseTime, @Nullabl
 		result = (this.waitTime != null) ? result.waitTime(this.waitTime) : result;
 		result = (this.leaseTime != null) ? result.leaseTime(this.leaseTime) : result;
 		result = (this.maxHold != null) ? result.maxHold(this.maxHold) : result;
+		result = (this.fair != null) ? result.fair(this.fair) : result;
 		return (this.minHold != null) ? result.minHold(this.minHold) : result;
 	}
 
@@ -77,6 +80,7 @@ record Times(@Nullable Duration waitTime, @Nullable Duration leaseTime, @Nullabl
 		result = (this.waitTime != null) ? result.waitTime(this.waitTime) : result;
 		result = (this.leaseTime != null) ? result.leaseTime(this.leaseTime) : result;
 		result = (this.maxHold != null) ? result.maxHold(this.maxHold) : result;
+		result = (this.fair != null) ? result.fair(this.fair) : result;
 		return (this.minHold != null) ? result.minHold(this.minHold) : result;
 	}
 

@@ -5,6 +5,7 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 import java.util.List;
+import java.util.Map;
 
 import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
@@ -17,7 +18,8 @@ import org.springframework.core.annotation.AliasFor;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * The mode that {@link DistributedLock @DistributedLock} asks for.
+ * The mode that {@link DistributedLock @DistributedLock} asks for, and whether it is
+ * fair.
  */
 class LockModeDeclarationTests {
 
@@ -56,6 +58,25 @@ class LockModeDeclarationTests {
 			reader.write();
 			assertThat(context.locks().requests()).containsExactly(LockRequest.of("r").name("r").mode(LockMode.READ),
 					LockRequest.of("r").name("r").mode(LockMode.WRITE));
+		}
+	}
+
+	@Test
+	@DisplayName("Whether it is fair is in the request, also of several keys, and left to the service otherwise")
+	void fair() {
+		try (LockedContext context = LockedContext.with(Map.of("fair", "FALSE", "none", ""), Fairness.class)) {
+			Fairness fairness = context.bean(Fairness.class);
+			fairness.fair();
+			fairness.unfair();
+			fairness.property();
+			fairness.emptyProperty();
+			fairness.several(List.of("a", "b"));
+			fairness.composed();
+			fairness.composedUnfair();
+			LockRequest request = LockRequest.of("f").name("f");
+			assertThat(context.locks().requests()).containsExactly(request.fair(true), request.fair(false),
+					request.fair(false), request, LockRequest.ofAll(List.of("f:a", "f:b")).name("f").fair(false),
+					request.fair(true), request.fair(false));
 		}
 	}
 
@@ -105,6 +126,48 @@ class LockModeDeclarationTests {
 
 		@DistributedLock(name = "r", mode = LockMode.WRITE)
 		public void write() {
+		}
+
+	}
+
+	@Target(ElementType.METHOD)
+	@Retention(RetentionPolicy.RUNTIME)
+	@DistributedLock(name = "f")
+	@interface FairLock {
+
+		@AliasFor(annotation = DistributedLock.class, attribute = "fair")
+		String value() default "true";
+
+	}
+
+	static class Fairness {
+
+		@DistributedLock(name = "f", fair = "true")
+		void fair() {
+		}
+
+		@DistributedLock(name = "f", fair = "false")
+		void unfair() {
+		}
+
+		@DistributedLock(name = "f", fair = "${fair}")
+		void property() {
+		}
+
+		@DistributedLock(name = "f", fair = "${none}")
+		void emptyProperty() {
+		}
+
+		@DistributedLock(name = "f", key = "#keys", fair = "false")
+		void several(List<String> keys) {
+		}
+
+		@FairLock
+		void composed() {
+		}
+
+		@FairLock("${fair}")
+		void composedUnfair() {
 		}
 
 	}
