@@ -69,6 +69,7 @@ final class Asking {
 			.leaseTime(Duration.ofMillis(use.lease()))
 			.renewal(use.renewal())
 			.maxHold(MAX_HOLD)
+			.fair(use.fair())
 			.within(context);
 		return (use.waiting() < 0) ? request.waitForever() : request.waitTime(Duration.ofMillis(use.waiting()));
 	}
