@@ -4,6 +4,8 @@ import java.util.concurrent.TimeUnit;
 
 import org.jspecify.annotations.Nullable;
 
+import io.holdfast.engine.EngineObserver.HandOver;
+
 /**
  * Who is not fair may go before one whose thread wakes up. That takes longer than many a
  * turn, and what was released would be of use to nobody meanwhile. So the thread is
@@ -19,7 +21,7 @@ final class Barging {
 	/** For how long others may go before a thread that is called. */
 	private static final long LONGEST_CALL = TimeUnit.MILLISECONDS.toNanos(1);
 
-	private final PermitGate gate;
+	private final Gate gate;
 
 	/** Whose thread is called, and has not come yet. One at a time. */
 	private @Nullable Waiter called;
@@ -29,7 +31,7 @@ final class Barging {
 	/** What is there for it, unless others were faster. */
 	private @Nullable Hold offered;
 
-	Barging(PermitGate gate) {
+	Barging(Gate gate) {
 		this.gate = gate;
 	}
 
@@ -37,8 +39,8 @@ final class Barging {
 		return this.called;
 	}
 
-	/** How many permits are offered, and so are neither held nor free. */
-	int permits() {
+	/** How many permits are offered. */
+	int offered() {
 		return (this.offered != null) ? this.offered.permits : 0;
 	}
 
@@ -47,7 +49,7 @@ final class Barging {
 	 * @param heir who is to have it otherwise
 	 * @return whether it is offered
 	 */
-	boolean offer(Hold hold, Waiter heir, long now) {
+	boolean offers(Hold hold, Waiter heir, long now) {
 		if (this.offered != null || !comes(heir, now)) {
 			return false;
 		}
@@ -68,40 +70,58 @@ final class Barging {
 		return true;
 	}
 
-	/** What somebody who has just arrived may go on with. */
-	@Nullable Hold takeBefore(Waiter waiter, long now) {
-		boolean mayGoFirst = !waiter.demand.fair() && now - this.calledAt < LONGEST_CALL;
-		return (mayGoFirst && this.offered != null && this.gate.isFor(this.offered, waiter, now)) ? take() : null;
+	/** Whether somebody who has just arrived goes on with what is offered. */
+	boolean goesFirst(Waiter waiter, long now) {
+		Hold hold = this.offered;
+		if (hold == null || waiter.demand.fair() || now - this.calledAt >= LONGEST_CALL
+				|| !this.gate.isFor(hold, waiter, now)) {
+			return false;
+		}
+		this.offered = null;
+		this.gate.passOn(hold, waiter, now, HandOver.BARGED);
+		return true;
 	}
 
-	/** Take back what is offered, if anything is. */
-	@Nullable Hold take() {
+	/** A thread has come, for what is left of what was offered. */
+	void come(Waiter waiter) {
+		if (this.called != waiter) {
+			return;
+		}
+		this.called = null;
+		Hold hold = take();
+		long now = this.gate.engine.now();
+		if (hold != null && this.gate.isFor(hold, waiter, now)) {
+			this.gate.passOn(hold, waiter, now, HandOver.LOCAL);
+		}
+		else if (hold != null) {
+			this.gate.end(hold);
+		}
+	}
+
+	/** See to what nobody comes for, as the wait of whoever was called has ended. */
+	void see() {
+		if (this.called == null || this.called.isWaiting()) {
+			return;
+		}
+		this.called = null;
+		Hold hold = take();
+		if (hold != null && !this.gate.handsOn(hold, this.gate.engine.now())) {
+			this.gate.end(hold);
+		}
+	}
+
+	/** Nobody is to go on with what is offered. */
+	void letGo() {
+		Hold hold = take();
+		if (hold != null) {
+			this.gate.end(hold);
+		}
+	}
+
+	private @Nullable Hold take() {
 		Hold hold = this.offered;
 		this.offered = null;
 		return hold;
-	}
-
-	/**
-	 * A thread has come.
-	 * @return whether it was called
-	 */
-	boolean came(Waiter waiter) {
-		boolean expected = this.called == waiter;
-		if (expected) {
-			this.called = null;
-		}
-		return expected;
-	}
-
-	/**
-	 * What nobody comes for, as the wait of whoever was called has ended.
-	 */
-	@Nullable Hold abandoned() {
-		if (this.called == null || this.called.isWaiting()) {
-			return null;
-		}
-		this.called = null;
-		return take();
 	}
 
 }

@@ -57,6 +57,9 @@ abstract class Gate {
 
 	private boolean warned;
 
+	/** Made when a thread is called for the first time: mostly none is. */
+	private @Nullable Barging barging;
+
 	private final Mailbox mailbox;
 
 	Gate(LeaseEngine engine, Resource resource) {
@@ -123,23 +126,8 @@ abstract class Gate {
 		return null;
 	}
 
-	/**
-	 * Whether what was released is offered to whoever comes first: the heir, whose thread
-	 * is called for it, or another one.
-	 */
-	boolean offers(Hold hold, Waiter heir, long now) {
-		return false;
-	}
-
-	/** A thread that was called comes for what is offered. */
-	void come(Waiter waiter) {
-		// None is called.
-	}
-
-	/** See that somebody comes for what is offered. */
-	void seeToOffers() {
-		// Nothing is offered.
-	}
+	/** Whether a waiter may go on with what is over. */
+	abstract boolean isFor(Hold hold, Waiter waiter, long now);
 
 	/**
 	 * Whether what was released is kept here for whoever asks next, and so is not to be
@@ -151,7 +139,9 @@ abstract class Gate {
 
 	/** What is kept or offered here, if anything is, is to be released in the store. */
 	void letGo() {
-		// Nothing is.
+		if (this.barging != null) {
+			this.barging.letGo();
+		}
 	}
 
 	/**
@@ -388,7 +378,9 @@ abstract class Gate {
 
 	/** Let contend whoever may. */
 	final void advance() {
-		seeToOffers();
+		if (this.barging != null) {
+			this.barging.see();
+		}
 		for (Waiter next = promote(); next != null; next = promote()) {
 			next.attempt.ask();
 		}
@@ -472,6 +464,39 @@ abstract class Gate {
 			passOn(hold, heir, now, HandOver.LOCAL);
 		}
 		return heir != null;
+	}
+
+	/**
+	 * Whether what was released is offered to whoever comes first: the heir, whose thread
+	 * is called for it, or another one.
+	 */
+	private boolean offers(Hold hold, Waiter heir, long now) {
+		if (this.barging == null && heir.isBlocked()) {
+			this.barging = new Barging(this);
+		}
+		return this.barging != null && this.barging.offers(hold, heir, now);
+	}
+
+	/** Whether one that arrives goes on with what is offered. */
+	final boolean goesFirst(Waiter waiter) {
+		return this.barging != null && this.barging.goesFirst(waiter, this.engine.now());
+	}
+
+	/** How many permits are offered, and so are neither held nor free. */
+	final int offered() {
+		return (this.barging != null) ? this.barging.offered() : 0;
+	}
+
+	/** Whose thread is called for what is offered, and has not come yet. */
+	final @Nullable Waiter called() {
+		return (this.barging != null) ? this.barging.called() : null;
+	}
+
+	/** A thread that was called comes for what is offered. */
+	final void come(Waiter waiter) {
+		if (this.barging != null) {
+			this.barging.come(waiter);
+		}
 	}
 
 	/** End in the store what is over here. */

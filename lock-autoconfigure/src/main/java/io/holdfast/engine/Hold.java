@@ -168,7 +168,8 @@ final class Hold {
 	 * than was asked for.
 	 */
 	boolean isFor(Waiter waiter, LocalHandOver settings, boolean quiet, long now) {
-		boolean isTurn = this.turns < settings.maxCount() && now - this.storedAt < settings.maxTime().toNanos();
+		boolean isTurn = this.turns < settings.maxCount() && now - this.storedAt < settings.maxTime().toNanos()
+				&& hasFence();
 		return (isTurn || settings.isOn() && (isOurs(now) || quiet && mayStay(now))) && isSound(now)
 				&& isLike(waiter.demand);
 	}
@@ -190,8 +191,12 @@ final class Hold {
 
 	/** Whether it may stay here for longer than a turn, if nobody else wants it. */
 	private boolean mayStay(long now) {
-		boolean hasFence = this.gate.resource.kind() == Kind.SEMAPHORE || this.passes < this.fences - 1;
-		return hasFence && now - this.storedAt < EngineSettings.LONGEST_KEPT.toNanos();
+		return hasFence() && now - this.storedAt < EngineSettings.LONGEST_KEPT.toNanos();
+	}
+
+	/** Whether a fence is left for whoever goes on with it. */
+	private boolean hasFence() {
+		return this.gate.resource.kind() == Kind.SEMAPHORE || this.passes < this.fences - 1;
 	}
 
 	/** Whether it may be kept when it is released, for whoever asks next. */

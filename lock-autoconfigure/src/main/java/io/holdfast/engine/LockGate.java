@@ -11,7 +11,8 @@ import io.holdfast.engine.EngineObserver.HandOver;
 
 /**
  * The gate of an exclusive lock: one waiter at a time contends; granted, its hold is the
- * <em>holder</em>. Whenever somebody waits here, there is a contender or a valid holder.
+ * <em>holder</em>. Whenever somebody waits here, there is a contender or a valid holder,
+ * or what was released is offered.
  */
 final class LockGate extends Gate {
 
@@ -51,6 +52,9 @@ final class LockGate extends Gate {
 		}
 		else if (lostByOwner) {
 			fail(waiter, Failures.lostBefore(this.resource));
+		}
+		else if (goesFirst(waiter)) {
+			// With what a thread that waited is called for.
 		}
 		else if (this.kept != null) {
 			goOn(waiter, this.kept);
@@ -130,6 +134,7 @@ final class LockGate extends Gate {
 
 	@Override
 	void letGo() {
+		super.letGo();
 		Hold hold = this.kept;
 		if (hold != null) {
 			this.kept = null;
@@ -139,7 +144,7 @@ final class LockGate extends Gate {
 
 	@Override
 	boolean admits(Waiter waiter) {
-		return this.contenders.isEmpty() && this.holder == null;
+		return this.contenders.isEmpty() && this.holder == null && offered() == 0;
 	}
 
 	@Override
@@ -160,9 +165,12 @@ final class LockGate extends Gate {
 	@Override
 	@Nullable Waiter heir(Hold hold, long now) {
 		Waiter head = head();
-		boolean mayPass = head != null && this.contenders.isEmpty() && this.holder == null
-				&& hold.isFor(head, this.engine.settings.lockHandOver(), false, now);
-		return mayPass ? head : null;
+		return (head != null && admits(head) && isFor(hold, head, now)) ? head : null;
+	}
+
+	@Override
+	boolean isFor(Hold hold, Waiter waiter, long now) {
+		return hold.isFor(waiter, this.engine.settings.lockHandOver(), false, now);
 	}
 
 	@Override

@@ -6,7 +6,6 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 import io.holdfast.NotAcquiredException.Reason;
-import io.holdfast.engine.EngineObserver.HandOver;
 
 /**
  * The gate of permits. Waiters contend as they come, so that the store's queue has those
@@ -38,9 +37,6 @@ class PermitGate extends Gate {
 
 	private @Nullable Elsewhere elsewhere;
 
-	/** Made when somebody here first may be passed on what is released. */
-	private @Nullable Barging barging;
-
 	/** Who came last to wait here. */
 	private @Nullable Waiter last;
 
@@ -53,11 +49,10 @@ class PermitGate extends Gate {
 	void arrive(Waiter waiter) {
 		Demand demand = waiter.demand;
 		waiter.behind = this.asked;
-		Hold offered = (this.barging != null) ? this.barging.takeBefore(waiter, this.engine.now()) : null;
-		if (offered != null) {
-			passOn(offered, waiter, this.engine.now(), HandOver.BARGED);
+		if (goesFirst(waiter)) {
+			return;
 		}
-		else if (this.engine.isClosed()) {
+		if (this.engine.isClosed()) {
 			fail(waiter, Failures.notAcquired(waiter, Reason.SHUTDOWN));
 		}
 		else if (demand.waits() && isFull()) {
@@ -153,8 +148,7 @@ class PermitGate extends Gate {
 	 * Whether it is enough that others contend, whom one follows who asks for the same.
 	 */
 	boolean maySucceed(Demand demand, int released) {
-		int offered = (this.barging != null) ? this.barging.permits() : 0;
-		long wanted = this.held + offered - released + demand.permits();
+		long wanted = this.held + offered() - released + demand.permits();
 		boolean follows = false;
 		for (Waiter contender : this.contenders) {
 			if (contender.demand.isLike(demand)) {
@@ -219,7 +213,7 @@ class PermitGate extends Gate {
 		return first;
 	}
 
-	/** Whether a waiter may go on with what is over. */
+	@Override
 	boolean isFor(Hold hold, Waiter waiter, long now) {
 		Demand demand = waiter.demand;
 		boolean quiet = this.elsewhere != null && this.elsewhere.isQuiet(now);
@@ -248,7 +242,7 @@ class PermitGate extends Gate {
 	 * if nobody else does.
 	 */
 	private @Nullable Waiter first() {
-		Waiter called = (this.barging != null) ? this.barging.called() : null;
+		Waiter called = called();
 		for (Waiter contender : this.contenders) {
 			if (contender.demand.waits() && contender != called) {
 				return contender;
@@ -256,47 +250,6 @@ class PermitGate extends Gate {
 		}
 		Waiter head = head();
 		return (head != null) ? head : called;
-	}
-
-	// Barging
-
-	@Override
-	boolean offers(Hold hold, Waiter heir, long now) {
-		if (this.barging == null) {
-			this.barging = new Barging(this);
-		}
-		return this.barging.offer(hold, heir, now);
-	}
-
-	@Override
-	void come(Waiter waiter) {
-		if (this.barging == null || !this.barging.came(waiter)) {
-			return;
-		}
-		Hold hold = this.barging.take();
-		long now = this.engine.now();
-		if (hold != null && isFor(hold, waiter, now)) {
-			passOn(hold, waiter, now, HandOver.LOCAL);
-		}
-		else if (hold != null) {
-			end(hold);
-		}
-	}
-
-	@Override
-	void seeToOffers() {
-		Hold hold = (this.barging != null) ? this.barging.abandoned() : null;
-		if (hold != null && !handsOn(hold, this.engine.now())) {
-			end(hold);
-		}
-	}
-
-	@Override
-	void letGo() {
-		Hold hold = (this.barging != null) ? this.barging.take() : null;
-		if (hold != null) {
-			end(hold);
-		}
 	}
 
 	@Override

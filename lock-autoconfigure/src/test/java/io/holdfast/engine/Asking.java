@@ -139,7 +139,9 @@ final class Asking {
 	private void come(Acquisition acquisition) {
 		if (!acquisition.result().isDone()) {
 			acquisition.come();
-			this.instance.simulation.cameInVain += acquisition.result().isDone() ? 0 : 1;
+			if (!acquisition.result().isDone()) {
+				this.instance.simulation.cameInVain.merge(this.demands.get(0).resource().kind(), 1, Integer::sum);
+			}
 		}
 	}
 

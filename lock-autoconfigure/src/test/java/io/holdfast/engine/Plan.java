@@ -100,8 +100,8 @@ record Plan(Setup setup, List<Step> steps) {
 		private final boolean views;
 
 		/**
-		 * How many permits of one semaphore all want again and again, and are not fair;
-		 * 0, as they come.
+		 * How many permits of one semaphore, or that of one lock, all want again and
+		 * again, and are not fair; 0, as they come.
 		 */
 		private final int rush;
 
@@ -113,7 +113,7 @@ record Plan(Setup setup, List<Step> steps) {
 			this.passes = List.of(3, 0, LocalHandOver.STRIDE - 1, 0).get((int) Math.floorMod(seed / 3, 4L));
 			this.warm = List.of(0, 30, 0, 150).get((int) Math.floorMod(seed / 12, 4L));
 			this.views = in(5);
-			this.rush = (this.workload == What.PERMITS && this.passes > 0)
+			this.rush = (this.workload != What.READ && this.passes > 0)
 					? List.of(0, 1, 0, 2).get((int) Math.floorMod(seed / 48, 4L)) : 0;
 		}
 

@@ -104,7 +104,7 @@ final class Simulation {
 	int lost;
 
 	/** How often a thread that was called for something came too late for it. */
-	int cameInVain;
+	final Map<Kind, Integer> cameInVain = new EnumMap<>(Kind.class);
 
 	/** How often what was held was passed on within an instance. */
 	final Map<Kind, Integer> passedOn = new EnumMap<>(Kind.class);
@@ -394,8 +394,8 @@ final class Simulation {
 	 * @param cameInVain how often a thread that was called came too late
 	 * @param passedOn how often what was held was passed on within an instance
 	 */
-	record Outcome(List<String> violations, List<String> trace, int granted, int refused, int lost, int cameInVain,
-			Map<Kind, Integer> passedOn) {
+	record Outcome(List<String> violations, List<String> trace, int granted, int refused, int lost,
+			Map<Kind, Integer> cameInVain, Map<Kind, Integer> passedOn) {
 	}
 
 }

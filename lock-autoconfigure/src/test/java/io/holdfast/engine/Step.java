@@ -83,10 +83,11 @@ sealed interface Step {
 				.toList();
 		}
 
-		/** The same without fairness, for permits of the first key, and shorter. */
+		/** The same without fairness, for the first key, and shorter. */
 		Use inRush(int permits) {
 			Face face = (this.face == Face.ASYNC || this.face == Face.TRY_ASYNC) ? Face.THREAD : this.face;
-			return new Use(this.user, this.instance % 2, this.gap % 2, face, this.mode, 0, permits, false, this.waiting,
+			int wanted = (this.mode == What.PERMITS) ? permits : 1;
+			return new Use(this.user, this.instance % 2, this.gap % 2, face, this.mode, 0, wanted, false, this.waiting,
 					this.lease, this.renewal, 0, this.hold % 4, this.cancel, this.extra, this.extraAt);
 		}
 

@@ -1,0 +1,344 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.LeaseContext;
+import io.holdfast.LockLease;
+import io.holdfast.LockMode;
+import io.holdfast.LockRequest;
+import org.junit.jupiter.api.Test;
+
+import static io.holdfast.engine.Locks.lock;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * The rules of going before a thread that wakes up for a lock that was released.
+ */
+class LockBargingTests extends ScriptedEngine {
+
+	private static final LockRequest UNFAIR = REQUEST.fair(false);
+
+	@Override
+	EngineSettings settings() {
+		return EngineSettings.defaults().localHandOver(new LocalHandOver(16, Duration.ofMillis(5)));
+	}
+
+	private LockLease wanted(LockLease lease) {
+		this.store.wakeUps.wanted(lock("k"), ID + ":01");
+		return lease;
+	}
+
+	/** A thread asks, and waits. */
+	private Acquisition blocked(LockRequest request) {
+		Acquisition acquisition = this.engine.acquire(Demand.of(request, settings()), new Thread(),
+				LeaseContext.empty());
+		acquisition.turn();
+		return acquisition;
+	}
+
+	private LockLease ask() {
+		return this.service.acquireAsync(UNFAIR).join();
+	}
+
+	private static boolean isCalled(Acquisition waiting) {
+		return waiting.turn().isDone() && !waiting.result().isDone();
+	}
+
+	private static LockLease lease(Acquisition acquisition) {
+		assertThat(acquisition.result()).isCompleted();
+		return (LockLease) acquisition.result().join();
+	}
+
+	@Test
+	void aThreadIsCalledForWhatIsReleased() {
+		LockLease held = granted(UNFAIR, 100);
+		Acquisition waiting = blocked(UNFAIR);
+		held.release();
+		assertThat(isCalled(waiting)).isTrue();
+		waiting.come();
+		assertThat(lease(waiting).fence()).isEqualTo(101);
+		lease(waiting).releaseAsync();
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1");
+	}
+
+	@Test
+	void whoComesMeanwhileGoesFirstWithAHigherFence() {
+		LockLease held = granted(UNFAIR, 100);
+		Acquisition waiting = blocked(UNFAIR);
+		held.release();
+		for (int turn = 1; turn <= 10; turn++) {
+			LockLease before = ask();
+			assertThat(before.fence()).isEqualTo(100 + turn);
+			assertThat(before.isHeld()).isTrue();
+			before.release();
+			assertThat(before.isHeld()).isFalse();
+		}
+		waiting.come();
+		assertThat(lease(waiting).fence()).isEqualTo(111);
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+	}
+
+	@Test
+	void whoDoesNotWaitGoesFirstToo() {
+		LockLease held = granted(UNFAIR, 100);
+		blocked(UNFAIR);
+		held.release();
+		assertThat(this.service.tryAcquireAsync(UNFAIR.waitTime(Duration.ZERO)).join()).isPresent();
+	}
+
+	@Test
+	void oneAtATimeHoldsIt() {
+		LockLease held = granted(UNFAIR, 100);
+		Acquisition waiting = blocked(UNFAIR);
+		held.release();
+		ask();
+		assertThat(this.service.acquireAsync(UNFAIR)).isNotDone();
+		waiting.come();
+		assertThat(waiting.result()).isNotDone();
+	}
+
+	@Test
+	void whoCameInVainIsPassedOnWhatIsReleasedNext() {
+		LockLease held = granted(UNFAIR, 100);
+		Acquisition waiting = blocked(UNFAIR);
+		held.release();
+		LockLease before = ask();
+		waiting.come();
+		before.release();
+		assertThat(lease(waiting).fence()).isEqualTo(102);
+	}
+
+	@Test
+	void whoGoesFirstDoesNotCountAmongThoseThatItIsPassedOnTo() {
+		LockLease held = wanted(granted(UNFAIR, 100));
+		Acquisition waiting = blocked(UNFAIR);
+		held.release();
+		for (int i = 0; i < 20; i++) {
+			ask().release();
+		}
+		waiting.come();
+		for (int turn = 2; turn <= 16; turn++) {
+			Acquisition next = blocked(UNFAIR);
+			lease(waiting).releaseAsync();
+			next.come();
+			waiting = next;
+		}
+		Acquisition last = blocked(UNFAIR);
+		this.store.sent();
+		lease(waiting).releaseAsync();
+		last.come();
+		assertThat(last.result()).isNotDone();
+		assertThat(this.store.sent()).hasSize(1).allMatch((command) -> command.startsWith("release 1 next"));
+	}
+
+	@Test
+	void itGoesToTheStoreWhenNoFencesAreLeft() {
+		LockLease held = wanted(granted(UNFAIR, 100));
+		Acquisition waiting = blocked(UNFAIR);
+		held.release();
+		LockLease before = null;
+		for (int turn = 1; turn < LocalHandOver.STRIDE; turn++) {
+			before = ask();
+			assertThat(before.fence()).isEqualTo(100 + turn);
+			before.releaseAsync();
+		}
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 2");
+		CompletableFuture<LockLease> late = this.service.acquireAsync(UNFAIR);
+		waiting.come();
+		assertThat(waiting.result()).isNotDone();
+		this.store.last("release 1 next 2").granted(164, 30_000);
+		assertThat(lease(waiting).fence()).isEqualTo(164);
+		assertThat(late).isNotDone();
+	}
+
+	@Test
+	void aFairRequestNeitherGoesFirstNorIsCalled() {
+		LockLease held = granted(UNFAIR, 100);
+		Acquisition waiting = blocked(UNFAIR);
+		held.release();
+		Acquisition fair = blocked(REQUEST);
+		assertThat(fair.turn()).isSameAs(fair.result());
+		waiting.come();
+		lease(waiting).release();
+		assertThat(lease(fair).fence()).isEqualTo(102);
+	}
+
+	@Test
+	void aFairRequestGoesOnWithWhatWasNotFair() {
+		LockLease held = granted(UNFAIR, 100);
+		Acquisition fair = blocked(REQUEST);
+		Acquisition unfair = blocked(UNFAIR);
+		held.release();
+		lease(fair).release();
+		assertThat(isCalled(unfair)).isTrue();
+	}
+
+	@Test
+	void onlyWhoAsksForTheSameLeaseGoesFirst() {
+		LockLease held = granted(UNFAIR, 100);
+		Acquisition waiting = blocked(UNFAIR);
+		held.release();
+		assertThat(this.service.acquireAsync(UNFAIR.leaseTime(Duration.ofSeconds(20)))).isNotDone();
+		assertThat(this.service.acquireAsync(UNFAIR.renewal(false))).isNotDone();
+		waiting.come();
+		assertThat(waiting.result()).isCompleted();
+	}
+
+	@Test
+	void nobodyGoesFirstForLong() {
+		LockLease held = granted(UNFAIR, 100);
+		Acquisition waiting = blocked(UNFAIR);
+		held.release();
+		this.store.elapse(1);
+		CompletableFuture<LockLease> late = this.service.acquireAsync(UNFAIR);
+		assertThat(late).isNotDone();
+		waiting.come();
+		lease(waiting).release();
+		assertThat(late).isCompleted();
+	}
+
+	@Test
+	void nobodyIsCalledInStrictOrder() {
+		LeaseEngine strict = new LeaseEngine(this.store, EngineSettings.defaults().localHandOver(LocalHandOver.NONE),
+				this.store, Runnable::run, ID, () -> 1.0);
+		DefaultLockService service = new DefaultLockService(strict);
+		CompletableFuture<LockLease> held = service.acquireAsync(UNFAIR);
+		this.store.last("acquire 1").granted(100, 30_000);
+		Acquisition waiting = strict.acquire(Demand.of(UNFAIR, settings()), new Thread(), LeaseContext.empty());
+		waiting.turn();
+		held.join().releaseAsync();
+		assertThat(isCalled(waiting)).isFalse();
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 2");
+	}
+
+	@Test
+	void readersAndWritersAreServedInTheirOrder() {
+		Acquisition reader = blocked(UNFAIR.mode(LockMode.READ));
+		Acquisition writer = blocked(UNFAIR.mode(LockMode.WRITE));
+		assertThat(reader.turn()).isSameAs(reader.result());
+		assertThat(writer.turn()).isSameAs(writer.result());
+	}
+
+	@Test
+	void oneOfSeveralKeysIsNotCalledForButMayGoFirst() {
+		LockLease held = granted(UNFAIR, 100);
+		Acquisition joint = blocked(LockRequest.ofAll(List.of("k", "l")).fair(false).waitForever());
+		Acquisition waiting = blocked(UNFAIR);
+		held.release();
+		this.store.last("acquire 4").granted(7, 30_000);
+		assertThat(joint.result()).isCompleted();
+		((LockLease) joint.result().join()).releaseAsync();
+		assertThat(isCalled(waiting)).isTrue();
+		Acquisition before = blocked(LockRequest.ofAll(List.of("k", "l")).fair(false).waitForever());
+		waiting.come();
+		assertThat(waiting.result()).isNotDone();
+		before.interrupt(new InterruptedException());
+		assertThat(waiting.result()).isCompleted();
+	}
+
+	@Test
+	void aThreadThatIsBlockedComesByItself() throws Exception {
+		LockLease held = granted(UNFAIR, 100);
+		CompletableFuture<LockLease> answer = CompletableFuture.supplyAsync(() -> this.service.acquire(UNFAIR));
+		await().until(() -> this.engine.waiters().join().stream().anyMatch(Waiter::isBlocked));
+		held.release();
+		assertThat(answer.get(10, TimeUnit.SECONDS).isHeld()).isTrue();
+	}
+
+	@Test
+	void whatTheCalledOneDoesNotComeForIsForTheNext() {
+		LockLease held = granted(UNFAIR, 100);
+		Acquisition waiting = blocked(UNFAIR);
+		Acquisition next = blocked(UNFAIR);
+		held.release();
+		waiting.interrupt(new InterruptedException());
+		assertThat(isCalled(next)).isTrue();
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+		next.come();
+		assertThat(next.result()).isCompleted();
+	}
+
+	@Test
+	void whatTheOnlyOneThatWaitedDoesNotComeForIsReleased() {
+		LockLease held = granted(UNFAIR, 100);
+		Acquisition waiting = blocked(UNFAIR.waitTime(Duration.ofSeconds(1)));
+		held.release();
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+		this.store.elapse(1000);
+		assertThat(waiting.result()).isCompletedExceptionally();
+		assertThat(this.store.sent()).containsExactly("release 1");
+		waiting.come();
+		this.store.last("release 1").released(true);
+		assertThat(this.engine.isIdle()).isTrue();
+	}
+
+	@Test
+	void whoComesAfterTheTurnOfItsInstanceStandsInTheStoresQueue() {
+		LockLease held = wanted(granted(UNFAIR, 100));
+		Acquisition waiting = blocked(UNFAIR);
+		held.release();
+		this.store.pause(6);
+		waiting.come();
+		assertThat(waiting.result()).isNotDone();
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 2");
+		this.store.last("release 1 next 2").granted(164, 30_000);
+		assertThat(lease(waiting).fence()).isEqualTo(164);
+	}
+
+	@Test
+	void whatIsOfferedGoesToTheStoreWhenOthersWantIt() {
+		LockLease held = granted(UNFAIR, 100);
+		Acquisition waiting = blocked(UNFAIR);
+		held.release();
+		this.store.wakeUps.wanted(lock("k"), ID + ":01");
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 2");
+		assertThat(this.service.acquireAsync(UNFAIR)).isNotDone();
+		waiting.come();
+		this.store.last("release 1 next 2").granted(164, 30_000);
+		assertThat(waiting.result()).isCompleted();
+	}
+
+	@Test
+	void whatIsOfferedAndGoneInTheStoreIsNotPassedOn() {
+		LockLease held = granted(UNFAIR, 100);
+		Acquisition waiting = blocked(UNFAIR);
+		CompletableFuture<Void> renewal = this.engine.keeper.renewNow(this.engine.keeper.holds(), 30_000);
+		held.release();
+		this.store.last("renew 1").renewed(false);
+		assertThat(renewal).isCompleted();
+		waiting.come();
+		assertThat(waiting.result()).isNotDone();
+		assertThat(this.store.sent()).containsExactly("acquire 1", "renew 1 for 30000", "release 1 next 2");
+	}
+
+	@Test
+	void aShutDownReleasesWhatIsOffered() {
+		LockLease held = granted(UNFAIR, 100);
+		Acquisition waiting = blocked(UNFAIR);
+		Acquisition next = blocked(UNFAIR);
+		held.release();
+		this.engine.shutDown(Duration.ofSeconds(1));
+		assertThat(waiting.result()).isCompletedExceptionally();
+		assertThat(next.result()).isCompletedExceptionally();
+		waiting.come();
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1");
+	}
+
+	@Test
+	void aThreadEntersAgainWhatItHasWhoeverIsCalled() {
+		LockLease held = granted(UNFAIR, 100);
+		blocked(UNFAIR);
+		held.release();
+		LockLease before = this.service.acquire(UNFAIR);
+		LockLease nested = this.service.acquire(UNFAIR);
+		assertThat(nested.fence()).isEqualTo(before.fence()).isEqualTo(101);
+		nested.release();
+		assertThat(before.isHeld()).isTrue();
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+	}
+
+}
