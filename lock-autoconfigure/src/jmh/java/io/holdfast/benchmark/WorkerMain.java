@@ -11,6 +11,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedDeque;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
@@ -122,15 +123,26 @@ final class WorkerMain {
 		say("done");
 	}
 
-	/** Take one turn in each thread: key, threads, file of the outcome. */
+	/**
+	 * Take one turn in each thread: key, threads, file of the outcome. A thread that ends
+	 * costs more than its turn; so they do when all have had theirs.
+	 */
 	private void await(String[] words) throws InterruptedException {
-		run(Integer.parseInt(words[2]), 1, (thread, turns) -> {
-			long asked = System.nanoTime();
-			Held lease = this.contender.acquire(words[1]);
-			long acquired = System.nanoTime();
-			lease.release();
-			turns.count();
-			turns.add(asked, acquired, acquired, System.nanoTime());
+		int threads = Integer.parseInt(words[2]);
+		CountDownLatch left = new CountDownLatch(threads);
+		run(threads, 1, (thread, turns) -> {
+			try {
+				long asked = System.nanoTime();
+				Held lease = this.contender.acquire(words[1]);
+				long acquired = System.nanoTime();
+				lease.release();
+				turns.count();
+				turns.add(asked, acquired, acquired, System.nanoTime());
+			}
+			finally {
+				left.countDown();
+			}
+			left.await();
 		}).write(Path.of(words[3]));
 		say("done");
 	}
