@@ -60,6 +60,9 @@ enum ContenderType {
 	HOLDFAST_STRICT("Holdfast, strict order", "bench:", Set.of(),
 			(redis, lease) -> holdfast(strictApplication(redis, lease))),
 
+	HOLDFAST_UNFAIR("Holdfast, not fair", "bench:", Set.of(),
+			(redis, lease) -> holdfast(application(redis, lease, "holdfast.lock.fair=false"))),
+
 	HOLDFAST_WARM("Holdfast, kept warm", "bench:", Set.of(),
 			(redis, lease) -> holdfast(application(redis, lease, "holdfast.lock.keep-warm=50ms"))),
 

@@ -53,9 +53,9 @@ record Cycles(String name, String description, List<ContenderType> contenders, L
 	static Cycles oneKey(int jvms, int threads) {
 		return new Cycles("one-key-" + ((jvms == 1) ? threads : jvms + "x" + threads),
 				((jvms == 1) ? "" : jvms + " JVMs with ") + threads + " threads, all want one key",
-				List.of(ContenderType.HOLDFAST, ContenderType.HOLDFAST_STRICT, ContenderType.HOLDFAST_WARM,
-						ContenderType.R_LOCK, ContenderType.R_FAIR_LOCK, ContenderType.REGISTRY_SPIN,
-						ContenderType.REGISTRY_PUBSUB),
+				List.of(ContenderType.HOLDFAST, ContenderType.HOLDFAST_STRICT, ContenderType.HOLDFAST_UNFAIR,
+						ContenderType.HOLDFAST_WARM, ContenderType.R_LOCK, ContenderType.R_FAIR_LOCK,
+						ContenderType.REGISTRY_SPIN, ContenderType.REGISTRY_PUBSUB),
 				List.of(ContenderType.R_LOCK, ContenderType.REGISTRY_SPIN), jvms, threads, 0, 1, 0);
 	}
 
