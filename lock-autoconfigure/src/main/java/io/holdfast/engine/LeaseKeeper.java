@@ -139,8 +139,16 @@ final class LeaseKeeper {
 			return List.of(holds);
 		}
 		Map<Integer, List<Hold>> parts = new HashMap<>();
+		int last = 0;
+		List<Hold> same = null;
 		for (Hold hold : holds) {
-			parts.computeIfAbsent(this.engine.store.partOf(hold.gate.resource), (part) -> new ArrayList<>()).add(hold);
+			int part = this.engine.store.partOf(hold.gate.resource);
+			if (same == null || part != last) {
+				// Seldom: mostly all are in one part.
+				same = parts.computeIfAbsent(part, (number) -> new ArrayList<>(holds.size()));
+				last = part;
+			}
+			same.add(hold);
 		}
 		List<List<Hold>> batches = new ArrayList<>();
 		for (List<Hold> part : parts.values()) {

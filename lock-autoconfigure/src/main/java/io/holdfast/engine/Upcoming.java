@@ -19,7 +19,7 @@ final class Upcoming {
 	private static final long WINDOW = TimeUnit.MILLISECONDS.toNanos(100);
 
 	/** What is due later than that is not looked at before that. */
-	private static final long AHEAD = 5 * WINDOW;
+	private static final long AHEAD = 20 * WINDOW;
 
 	/** Longer than any lease. */
 	private static final long NEVER = Long.MAX_VALUE / 2;
@@ -65,7 +65,7 @@ final class Upcoming {
 		if (this.incomplete || this.othersAt - now <= WINDOW) {
 			lookAtAll(now);
 		}
-		List<Hold> due = new ArrayList<>();
+		List<Hold> due = new ArrayList<>(this.batch);
 		List<Hold> left = new ArrayList<>();
 		Due next = this.soon.peek();
 		while (next != null && (next.at() - now <= 0 || next.at() - now <= WINDOW && !isFull(due))) {

@@ -2,6 +2,9 @@ package io.holdfast.redis;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
+
+import io.holdfast.engine.LeaseStore.Renewal;
 
 /**
  * What scripts take for their ARGV, as bytes. Made for each command: so without texts of
@@ -31,6 +34,36 @@ final class Arguments {
 		for (int i = 0; i < values.length; i++) {
 			args[i] = bytes(values[i]);
 		}
+		return args;
+	}
+
+	/**
+	 * What a script takes that renews leases. All mostly are to last equally long, which
+	 * is said once then: there are many in a command.
+	 * @param renewals the leases
+	 * @param permits whether to say how many permits each has
+	 * @param settings what comes last
+	 * @return the arguments
+	 */
+	static byte[][] ofRenewals(List<Renewal> renewals, boolean permits, byte[] settings) {
+		int count = renewals.size();
+		boolean alike = count > 0
+				&& renewals.stream().allMatch((renewal) -> renewal.leaseMillis() == renewals.get(0).leaseMillis());
+		List<Renewal> leases = alike ? renewals.subList(0, 1) : renewals;
+		byte[][] args = new byte[(permits ? 2 : 1) * count + leases.size() + 1][];
+		int i = 0;
+		for (Renewal renewal : renewals) {
+			args[i++] = RedisKeys.bytes(renewal.token());
+		}
+		if (permits) {
+			for (Renewal renewal : renewals) {
+				args[i++] = number(renewal.permits());
+			}
+		}
+		for (Renewal renewal : leases) {
+			args[i++] = number(renewal.leaseMillis());
+		}
+		args[i] = settings;
 		return args;
 	}
 

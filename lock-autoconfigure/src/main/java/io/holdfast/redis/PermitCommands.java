@@ -115,14 +115,7 @@ final class PermitCommands {
 	}
 
 	<T> CompletableFuture<T> renew(List<Renewal> renewals, String what, Function<List<?>, T> reply) {
-		byte[][] args = new byte[3 * renewals.size() + 1][];
-		int i = 0;
-		for (Renewal renewal : renewals) {
-			args[i++] = RedisKeys.bytes(renewal.token());
-			args[i++] = Arguments.number(renewal.permits());
-			args[i++] = Arguments.number(renewal.leaseMillis());
-		}
-		args[i] = this.changes.settings();
+		byte[][] args = Arguments.ofRenewals(renewals, true, this.changes.settings());
 		return this.executor.execute(Script.PERMITS_RENEW, () -> this.grace.keys(keys(renewals)), args, what, reply);
 	}
 

@@ -213,25 +213,19 @@ public final class RedisLeaseStore implements LeaseStore {
 	public CompletableFuture<Boolean> retain(Renewal lease) {
 		// What the scripts take as the exact time.
 		Renewal exact = new Renewal(lease.resource(), lease.token(), lease.permits(), -lease.leaseMillis());
-		return renew(List.of(exact), this.options.keyOf(lease.resource()), (reply) -> Replies.flag(reply.get(0)));
+		return renew(List.of(exact), this.options.keyOf(lease.resource()), (reply) -> Replies.kept(reply, 1).get(0));
 	}
 
 	@Override
 	public CompletableFuture<List<Boolean>> renew(List<Renewal> renewals) {
-		return renew(renewals, "renewals", (reply) -> reply.stream().map(Replies::flag).toList());
+		return renew(renewals, "renewals", (reply) -> Replies.kept(reply, renewals.size()));
 	}
 
 	private <T> CompletableFuture<T> renew(List<Renewal> renewals, String what, Function<List<?>, T> reply) {
 		if (!renewals.isEmpty() && renewals.get(0).resource().kind() != Kind.LOCK) {
 			return this.permits.renew(renewals, what, reply);
 		}
-		byte[][] args = new byte[2 * renewals.size() + 1][];
-		int i = 0;
-		for (Renewal renewal : renewals) {
-			args[i++] = RedisKeys.bytes(renewal.token());
-			args[i++] = Arguments.number(renewal.leaseMillis());
-		}
-		args[i] = this.changes.settings();
+		byte[][] args = Arguments.ofRenewals(renewals, false, this.changes.settings());
 		return this.executor.execute(Script.RENEW, () -> this.grace.keys(keys(renewals)), args, what, reply);
 	}
 

@@ -1,6 +1,7 @@
 package io.holdfast.redis;
 
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -132,6 +133,25 @@ final class Replies {
 			number = 10 * number + digit - '0';
 		}
 		return (digits.length > 0) ? number : Long.parseLong(text(digits));
+	}
+
+	/**
+	 * Which of several leases were renewed.
+	 * @param reply how many there are, and at which places, from 1 on, those are that
+	 * were not
+	 * @param count how many were to be renewed
+	 * @return for each whether it was
+	 */
+	static List<Boolean> kept(List<?> reply, int count) {
+		if (number(reply.get(0)) != count) {
+			throw new IllegalStateException("The answer for " + count + " leases is for " + reply.get(0));
+		}
+		Boolean[] kept = new Boolean[count];
+		Arrays.fill(kept, true);
+		for (int i = 1; i < reply.size(); i++) {
+			kept[(int) number(reply.get(i)) - 1] = false;
+		}
+		return List.of(kept);
 	}
 
 	static boolean flag(@Nullable Object value) {

@@ -1,14 +1,13 @@
 -- Lengthens the leases of many tokens, and never shortens one; or has them end at a given time.
 --
--- KEYS: for each of them holders, queue, state. ARGV: for each of them the token, its permits as far as it knows, and how
--- many milliseconds its lease is to last from now, at least; negative, if it is to last no longer, either. See grace.lua
--- for what comes last.
--- Returns for each of them 1 if the token holds permits, else 0.
+-- KEYS: for each of them holders, queue, state. ARGV: for each of them the token; for each of them its permits as far as it
+-- knows; for each of them, or once for all, how many milliseconds its lease is to last from now, at least; negative, if it
+-- is to last no longer, either. See grace.lua for what comes last.
+-- Returns how many there are, and at which places those are whose tokens hold no permits.
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
-local kept = {}
 -- Its server is gone, and took it along; nobody else has got anything yet.
 local function holdAgain(holders, queue, state, token, permits)
   local last = redis.call('ZRANGE', holders, -1, -1)[1]
@@ -32,9 +31,12 @@ local function holdAgain(holders, queue, state, token, permits)
   return true
 end
 
-for i = 1, keyCount / 3 do
+local count = keyCount / 3
+local each = #ARGV > 2 * count + 2
+local answer = { count }
+for i = 1, count do
   local holders, queue, state = KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i]
-  local token, lease = ARGV[3 * i - 2], tonumber(ARGV[3 * i])
+  local token, known, lease = ARGV[i], ARGV[count + i], tonumber(ARGV[2 * count + (each and i or 1)])
   local ends = now + math.abs(lease)
   local said = redis.pcall('HMGET', state, token, 'until')
   -- What it said of a waiter whose queue was deleted or evicted does not count.
@@ -43,7 +45,7 @@ for i = 1, keyCount / 3 do
   local score = redis.pcall('ZSCORE', holders, entry)
   if not score and not permits then
     -- What the state said of it may be gone.
-    entry = token .. ':' .. ARGV[3 * i - 1]
+    entry = token .. ':' .. known
     score = redis.pcall('ZSCORE', holders, entry)
   end
   local wrong = false
@@ -58,11 +60,12 @@ for i = 1, keyCount / 3 do
     end
   end
   if grace > 0 and lease > 0 and not wrong and not score then
-    entry = token .. ':' .. ARGV[3 * i - 1]
-    score = holdAgain(holders, queue, state, token, ARGV[3 * i - 1]) and 0
+    entry = token .. ':' .. known
+    score = holdAgain(holders, queue, state, token, known) and 0
   end
-  kept[i] = not wrong and score and (tonumber(score) > now or grace > 0 and lease > 0) and 1 or 0
-  if kept[i] == 1 and (lease < 0 or tonumber(score) < ends) then
+  if wrong or not score or tonumber(score) <= now and (grace == 0 or lease <= 0) then
+    answer[#answer + 1] = i
+  elseif lease < 0 or tonumber(score) < ends then
     -- This write comes first, as Redis allows it when its memory is full.
     local last = math.max(ends, tonumber(said[2]) or now + redis.call('PTTL', holders))
     local text = string.format('%.0f', last)
@@ -75,4 +78,4 @@ for i = 1, keyCount / 3 do
     end
   end
 end
-return kept
+return answer

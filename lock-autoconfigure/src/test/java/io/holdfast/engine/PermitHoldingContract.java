@@ -229,6 +229,19 @@ abstract class PermitHoldingContract extends StoreContract {
 	}
 
 	@Test
+	@DisplayName("each of several is renewed for its own time")
+	void renewsEachForItsOwnTime() {
+		Resource other = new Resource(Kind.SEMAPHORE, "other");
+		granted(acquire(this.a, "1", 2));
+		granted(this.a.acquire(other, ask(this.a, "2", 1)));
+		assertThat(this.a.renew(List.of(new Renewal(SEMAPHORE, this.a.token("1"), 2, 2 * LEASE),
+				new Renewal(other, this.a.token("2"), 1, 4 * LEASE))))
+			.containsExactly(true, true);
+		assertThat(state().holders().get(0).ttlMillis()).isBetween(LEASE + 1L, 2L * LEASE);
+		assertThat(this.b.permits(other).holders().get(0).ttlMillis()).isBetween(2L * LEASE + 1, 4L * LEASE);
+	}
+
+	@Test
 	@DisplayName("many renewals are answered in their order, the lost among the kept, some of one semaphore")
 	void renewsManyInOrder() {
 		List<Renewal> renewals = new ArrayList<>();

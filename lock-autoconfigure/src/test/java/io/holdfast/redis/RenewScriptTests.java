@@ -27,6 +27,8 @@ class RenewScriptTests {
 
 	private static final String VERSION = "redis.REDIS_VERSION_NUM";
 
+	private static final String SETTINGS = "0 0 0 0 0 0 ";
+
 	private static final String TOKEN = "00000000000000000000000000000001:1";
 
 	private final StringRedisTemplate redis;
@@ -43,13 +45,11 @@ class RenewScriptTests {
 		this.redis.opsForValue().set(this.key, TOKEN, Duration.ofSeconds(60));
 	}
 
-	private Object renew(boolean tellsVersion, String token, String lease) {
+	private boolean renew(boolean tellsVersion, String token, String lease) {
 		String text = new String(Script.RENEW.text(), StandardCharsets.UTF_8);
 		assertThat(text).contains(VERSION);
 		RedisScript<?> script = RedisScript.of(tellsVersion ? text : text.replace(VERSION, "nil"), List.class);
-		List<?> kept = (List<?>) this.redis.execute(script, List.of(this.key), token, lease, "0 0 0 0 0 0 ");
-		assertThat(kept).hasSize(1);
-		return kept.get(0);
+		return Replies.kept((List<?>) this.redis.execute(script, List.of(this.key), token, lease, SETTINGS), 1).get(0);
 	}
 
 	private Long millis() {
@@ -60,7 +60,7 @@ class RenewScriptTests {
 	@ValueSource(booleans = { true, false })
 	@DisplayName("A lease that ends before is lengthened")
 	void lengthens(boolean tellsVersion) {
-		assertThat(renew(tellsVersion, TOKEN, "120000")).isEqualTo(1L);
+		assertThat(renew(tellsVersion, TOKEN, "120000")).isTrue();
 		assertThat(millis()).isBetween(100_000L, 120_000L);
 	}
 
@@ -68,7 +68,7 @@ class RenewScriptTests {
 	@ValueSource(booleans = { true, false })
 	@DisplayName("One that lasts longer is not shortened")
 	void doesNotShorten(boolean tellsVersion) {
-		assertThat(renew(tellsVersion, TOKEN, "10")).isEqualTo(1L);
+		assertThat(renew(tellsVersion, TOKEN, "10")).isTrue();
 		assertThat(millis()).isBetween(40_000L, 60_000L);
 	}
 
@@ -76,7 +76,7 @@ class RenewScriptTests {
 	@ValueSource(booleans = { true, false })
 	@DisplayName("It ends at the given time if that is asked for")
 	void shortens(boolean tellsVersion) {
-		assertThat(renew(tellsVersion, TOKEN, "-20000")).isEqualTo(1L);
+		assertThat(renew(tellsVersion, TOKEN, "-20000")).isTrue();
 		assertThat(millis()).isBetween(1L, 20_000L);
 	}
 
@@ -85,7 +85,7 @@ class RenewScriptTests {
 	@DisplayName("One whose end somebody took away has one again")
 	void endsAgain(boolean tellsVersion) {
 		this.redis.persist(this.key);
-		assertThat(renew(tellsVersion, TOKEN, "30000")).isEqualTo(1L);
+		assertThat(renew(tellsVersion, TOKEN, "30000")).isTrue();
 		assertThat(millis()).isBetween(1L, 30_000L);
 	}
 
@@ -93,7 +93,7 @@ class RenewScriptTests {
 	@ValueSource(booleans = { true, false })
 	@DisplayName("Another one's stays as it is")
 	void leavesOthers(boolean tellsVersion) {
-		assertThat(renew(tellsVersion, TOKEN + "0", "120000")).isEqualTo(0L);
+		assertThat(renew(tellsVersion, TOKEN + "0", "120000")).isFalse();
 		assertThat(millis()).isBetween(1L, 60_000L);
 	}
 
@@ -109,12 +109,24 @@ class RenewScriptTests {
 		String text = new String(Script.RENEW.text(), StandardCharsets.UTF_8);
 		assertThat(text).contains("'MGET'");
 		List<?> kept = (List<?>) this.redis.execute(RedisScript.of(text.replace("'MGET'", command), List.class),
-				List.of(gone, list, this.key, others), TOKEN, "120000", TOKEN, "120000", TOKEN, "120000", TOKEN,
-				"120000", "0 0 0 0 0 0 ");
-		assertThat(kept).isEqualTo(List.of(0L, 0L, 1L, 0L));
+				List.of(gone, list, this.key, others), TOKEN, TOKEN, TOKEN, TOKEN, "120000", SETTINGS);
+		assertThat(Replies.kept(kept, 4)).containsExactly(false, false, true, false);
 		assertThat(millis()).isBetween(100_000L, 120_000L);
 		assertThat(this.redis.getExpire(others, TimeUnit.MILLISECONDS)).isBetween(1L, 60_000L);
 		assertThat(this.redis.hasKey(gone)).isFalse();
+	}
+
+	@Test
+	@DisplayName("Each is renewed for as long as is said of it")
+	void eachForItsOwnTime() {
+		String other = this.key + ":other";
+		this.redis.opsForValue().set(other, TOKEN, Duration.ofSeconds(60));
+		RedisScript<?> script = RedisScript.of(new String(Script.RENEW.text(), StandardCharsets.UTF_8), List.class);
+		List<?> kept = (List<?>) this.redis.execute(script, List.of(this.key, other), TOKEN, TOKEN, "120000", "240000",
+				SETTINGS);
+		assertThat(Replies.kept(kept, 2)).containsExactly(true, true);
+		assertThat(millis()).isBetween(100_000L, 120_000L);
+		assertThat(this.redis.getExpire(other, TimeUnit.MILLISECONDS)).isBetween(200_000L, 240_000L);
 	}
 
 	@Test
@@ -124,9 +136,9 @@ class RenewScriptTests {
 		this.redis.opsForList().leftPush(list, TOKEN);
 		this.redis.delete(this.key);
 		RedisScript<?> script = RedisScript.of(new String(Script.RENEW.text(), StandardCharsets.UTF_8), List.class);
-		List<?> kept = (List<?>) this.redis.execute(script, List.of(list, this.key, this.key + ":server"), TOKEN,
-				"120000", TOKEN, "120000", "60000 0 0 0 0 0 ");
-		assertThat(kept).isEqualTo(List.of(0L, 1L));
+		List<?> kept = (List<?>) this.redis.execute(script, List.of(list, this.key, this.key + ":server"), TOKEN, TOKEN,
+				"120000", "60000 0 0 0 0 0 ");
+		assertThat(Replies.kept(kept, 2)).containsExactly(false, true);
 		assertThat(this.redis.opsForList().size(list)).isEqualTo(1);
 		assertThat(this.redis.opsForValue().get(this.key)).isEqualTo(TOKEN);
 	}

@@ -1,6 +1,7 @@
 package io.holdfast.redis;
 
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -31,6 +32,18 @@ class RepliesTests {
 	@Test
 	void neitherNumberNorTextIsRefused() {
 		assertThatIllegalStateException().isThrownBy(() -> Replies.number(null));
+	}
+
+	@Test
+	void whatWasNotRenewedIsAmongThoseThatWere() {
+		assertThat(Replies.kept(List.of(3L), 3)).containsExactly(true, true, true);
+		assertThat(Replies.kept(List.of(3L, 1L, 3L), 3)).containsExactly(false, true, false);
+		assertThat(Replies.kept(List.of(0L), 0)).isEmpty();
+	}
+
+	@Test
+	void anAnswerForOtherRenewalsIsRefused() {
+		assertThatIllegalStateException().isThrownBy(() -> Replies.kept(List.of(2L), 3)).withMessageContaining("3");
 	}
 
 	private static byte[] bytes(String text) {
