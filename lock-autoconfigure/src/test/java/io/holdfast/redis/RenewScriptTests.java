@@ -119,14 +119,17 @@ class RenewScriptTests {
 	@Test
 	@DisplayName("Each is renewed for as long as is said of it")
 	void eachForItsOwnTime() {
-		String other = this.key + ":other";
-		this.redis.opsForValue().set(other, TOKEN, Duration.ofSeconds(60));
+		String longer = this.key + ":longer";
+		String exact = this.key + ":exact";
+		this.redis.opsForValue().set(longer, TOKEN, Duration.ofSeconds(60));
+		this.redis.opsForValue().set(exact, TOKEN, Duration.ofSeconds(60));
 		RedisScript<?> script = RedisScript.of(new String(Script.RENEW.text(), StandardCharsets.UTF_8), List.class);
-		List<?> kept = (List<?>) this.redis.execute(script, List.of(this.key, other), TOKEN, TOKEN, "120000", "240000",
-				SETTINGS);
-		assertThat(Replies.kept(kept, 2)).containsExactly(true, true);
+		List<?> kept = (List<?>) this.redis.execute(script, List.of(this.key, longer, exact), TOKEN, TOKEN, TOKEN,
+				"120000", "240000", "-20000", SETTINGS);
+		assertThat(Replies.kept(kept, 3)).containsExactly(true, true, true);
 		assertThat(millis()).isBetween(100_000L, 120_000L);
-		assertThat(this.redis.getExpire(other, TimeUnit.MILLISECONDS)).isBetween(200_000L, 240_000L);
+		assertThat(this.redis.getExpire(longer, TimeUnit.MILLISECONDS)).isBetween(200_000L, 240_000L);
+		assertThat(this.redis.getExpire(exact, TimeUnit.MILLISECONDS)).isBetween(1L, 20_000L);
 	}
 
 	@Test
