@@ -108,7 +108,7 @@ final class BenchmarkMain {
 				annotatedCall();
 				write(conditions);
 			}
-			System.out.println("load after: " + load());
+			System.out.println("load after: " + conditions.get("load after"));
 		}
 	}
 

@@ -102,7 +102,7 @@ final class Membership {
 	private synchronized void answered(@Nullable Throwable error) {
 		this.failures = (error != null) ? this.failures + 1 : 0;
 		// One failure alone may be a restart.
-		if (error != null && !this.warned && (this.failures > 1 || !Failures.isTemporary(error))) {
+		if (error != null && this.joined && !this.warned && (this.failures > 1 || !Failures.isTemporary(error))) {
 			this.warned = true;
 			logger.warn("This instance is not known to those who watch the fleet; leases do not depend on that. "
 					+ Failures.text(error));

@@ -55,7 +55,8 @@ public final class LeaseMeters implements EngineObserver, AutoCloseable {
 	}
 
 	private Counter handOvers(Kind kind, HandOver way) {
-		return counter(prefix(kind) + "hand.over", "Grants to those who waited for others", "kind", way);
+		return counter(prefix(kind) + "hand.over", "Grants to those who waited for others, or without asking Redis",
+				"kind", way);
 	}
 
 	private Counter errors(Command command) {

@@ -93,6 +93,15 @@ class MembershipTests extends ScriptedEngine {
 	}
 
 	@Test
+	@DisplayName("whoever leaves before it was known is not warned, as after a start that failed")
+	void leavesInSilence(CapturedOutput output) {
+		introduce();
+		this.engine.shutDown(Duration.ofSeconds(1));
+		fail(false);
+		assertThat(output).doesNotContain(WARNING);
+	}
+
+	@Test
 	@DisplayName("a right that is missing is warned of at once")
 	void warnsOfWhatDoesNotPass(CapturedOutput output) {
 		introduce();
