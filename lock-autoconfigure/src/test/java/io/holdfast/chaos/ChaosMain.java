@@ -25,6 +25,7 @@ import io.holdfast.engine.Idleness;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.Resource.Kind;
 import io.holdfast.history.Event;
+import io.holdfast.history.Event.Mode;
 import io.holdfast.history.Event.Type;
 import io.holdfast.history.HistoryFile;
 import io.holdfast.testing.TestApplication;
@@ -76,7 +77,8 @@ final class ChaosMain {
 			@Override
 			public void handedOver(Kind kind, HandOver way) {
 				if (way == HandOver.BARGED) {
-					history.write(Event.of(System.nanoTime(), Type.BARGED, name));
+					Mode mode = (kind == Kind.SEMAPHORE) ? Mode.PERMITS : Mode.EXCLUSIVE;
+					history.write(Event.of(System.nanoTime(), Type.BARGED, name).of(mode, ""));
 				}
 			}
 		});

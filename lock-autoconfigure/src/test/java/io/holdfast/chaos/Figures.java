@@ -9,6 +9,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 import io.holdfast.history.Event;
+import io.holdfast.history.Event.Mode;
 import io.holdfast.history.Event.Type;
 
 /**
@@ -24,7 +25,7 @@ final class Figures {
 
 	private long passedOn;
 
-	private long barged;
+	private final Map<Mode, Long> barged = new EnumMap<>(Mode.class);
 
 	private final Map<String, Long> refused = new TreeMap<>();
 
@@ -52,7 +53,7 @@ final class Figures {
 					before = event.at();
 				}
 				case PASSED_ON -> this.passedOn++;
-				case BARGED -> this.barged++;
+				case BARGED -> this.barged.merge(event.mode(), 1L, Long::sum);
 				case REFUSED -> this.refused.merge(event.why(), 1L, Long::sum);
 				case LOST -> this.lost++;
 				case CRASHED -> this.killed++;
@@ -72,9 +73,9 @@ final class Figures {
 		return this.granted;
 	}
 
-	/** How often somebody went before a thread that woke up. */
-	long barged() {
-		return this.barged;
+	/** How often somebody went before a thread that woke up for something of a mode. */
+	long barged(Mode mode) {
+		return this.barged.getOrDefault(mode, 0L);
 	}
 
 	/** How many of a kind went wrong. */
@@ -87,7 +88,7 @@ final class Figures {
 		return """
 				rounds               %d
 				asked                %d
-				granted              %d, of which passed on within an instance %d, before a thread that woke up %d
+				granted              %d, of which passed on within an instance %d, before a thread that woke up %s
 				refused              %s
 				lost                 %d
 				killed               %d

@@ -15,7 +15,7 @@ import io.holdfast.history.Event.Mode;
  * @param mode as what to acquire
  * @param keys the keys, more than one only for locks
  * @param permits how many permits, of semaphores
- * @param fair whether to stand in line for them
+ * @param fair whether to stand in line
  * @param face by which calls
  * @param waitMillis how long to wait for it
  * @param leaseMillis how long a lease lasts
@@ -41,16 +41,18 @@ record Wish(Mode mode, List<String> keys, int permits, boolean fair, Face face, 
 	static final List<String> SEMAPHORES = List.of("s", "t");
 
 	static Wish random(Random random) {
-		return oneIn(6, random) ? inACrowd() : alone(random);
+		return oneIn(6, random) ? inACrowd(random) : alone(random);
 	}
 
 	/**
 	 * As many others of the instance want it again and again: while the thread of one
 	 * wakes up, others may go before it.
 	 */
-	private static Wish inACrowd() {
-		return new Wish(Mode.PERMITS, SEMAPHORES.subList(0, 1), LIMIT / 2, false, Face.BLOCKING,
-				(int) LONGEST_LEASE.toMillis(), (int) LONGEST_LEASE.toMillis(), true, 0, 0, false, CROWD);
+	private static Wish inACrowd(Random random) {
+		Mode mode = random.nextBoolean() ? Mode.EXCLUSIVE : Mode.PERMITS;
+		List<String> keys = ((mode == Mode.PERMITS) ? SEMAPHORES : LOCKS).subList(0, 1);
+		return new Wish(mode, keys, LIMIT / 2, false, Face.BLOCKING, (int) LONGEST_LEASE.toMillis(),
+				(int) LONGEST_LEASE.toMillis(), true, 0, 0, false, CROWD);
 	}
 
 	private static Wish alone(Random random) {
@@ -93,6 +95,7 @@ record Wish(Mode mode, List<String> keys, int permits, boolean fair, Face face, 
 			case WRITE -> LockMode.WRITE;
 			default -> LockMode.EXCLUSIVE;
 		})
+			.fair(this.fair)
 			.waitTime(Duration.ofMillis(this.waitMillis))
 			.leaseTime(Duration.ofMillis(this.leaseMillis))
 			.renewal(this.renewal);

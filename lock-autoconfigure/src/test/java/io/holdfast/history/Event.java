@@ -170,7 +170,7 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 
 		/**
 		 * Something was passed on within an instance to somebody who came before a thread
-		 * that woke up for it: by.
+		 * that woke up for it: by, mode.
 		 */
 		BARGED,
 
