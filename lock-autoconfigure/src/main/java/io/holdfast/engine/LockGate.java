@@ -128,13 +128,17 @@ final class LockGate extends Gate {
 				return;
 			}
 			this.watched = false;
-			letGo();
+			endKept();
 		}), nanos);
 	}
 
 	@Override
 	void letGo() {
 		super.letGo();
+		endKept();
+	}
+
+	private void endKept() {
 		Hold hold = this.kept;
 		if (hold != null) {
 			this.kept = null;

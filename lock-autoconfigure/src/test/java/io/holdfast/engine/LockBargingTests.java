@@ -316,6 +316,25 @@ class LockBargingTests extends ScriptedEngine {
 	}
 
 	@Test
+	void whatIsOfferedDoesNotEndWithTheTimeForWhichItWasKeptBefore() {
+		LeaseEngine warm = new LeaseEngine(this.store, settings().keepWarm(Duration.ofMillis(50)), this.store,
+				Runnable::run, ID, () -> 1.0);
+		DefaultLockService service = new DefaultLockService(warm);
+		CompletableFuture<LockLease> kept = service.acquireAsync(UNFAIR);
+		this.store.last("acquire 1").granted(100, 30_000);
+		kept.join().releaseAsync();
+		LockLease held = service.acquireAsync(UNFAIR).join();
+		Acquisition waiting = warm.acquire(Demand.of(UNFAIR, settings()), new Thread(), LeaseContext.empty());
+		waiting.turn();
+		this.store.elapse(49);
+		held.releaseAsync();
+		this.store.elapse(1);
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+		waiting.come();
+		assertThat(lease(waiting).fence()).isEqualTo(102);
+	}
+
+	@Test
 	void aShutDownReleasesWhatIsOffered() {
 		LockLease held = granted(UNFAIR, 100);
 		Acquisition waiting = blocked(UNFAIR);
