@@ -49,11 +49,11 @@ class PermitGate extends Gate {
 	void arrive(Waiter waiter) {
 		Demand demand = waiter.demand;
 		waiter.behind = this.asked;
-		if (goesFirst(waiter)) {
-			return;
-		}
 		if (this.engine.isClosed()) {
 			fail(waiter, Failures.notAcquired(waiter, Reason.SHUTDOWN));
+		}
+		else if (goesFirst(waiter)) {
+			// With what a thread that waited is called for.
 		}
 		else if (demand.waits() && isFull()) {
 			fail(waiter, Failures.notAcquired(waiter, Reason.TOO_MANY_WAITERS));

@@ -445,4 +445,23 @@ class BargingTests extends ScriptedEngine {
 		held.forEach(PermitLease::releaseAsync);
 	}
 
+	@Test
+	void nobodyGoesFirstOrComesOnceAShutDownHasBegun() {
+		List<PermitLease> held = both();
+		Acquisition waiting = blocked(UNFAIR);
+		held.get(0).release();
+		List<CompletableFuture<PermitLease>> late = new ArrayList<>();
+		for (int i = 0; i < 20; i++) {
+			// Those of some are told before those of what is offered.
+			this.semaphores.acquireAsync(SemaphoreRequest.of("other " + i, 1).waitTime(Duration.ofSeconds(10)))
+				.whenComplete((lease, error) -> {
+					late.add(this.semaphores.acquireAsync(UNFAIR));
+					waiting.come();
+				});
+		}
+		this.engine.shutDown(Duration.ofSeconds(1));
+		assertThat(late).hasSize(20).allMatch(CompletableFuture::isCompletedExceptionally);
+		assertThat(waiting.result()).isCompletedExceptionally();
+	}
+
 }
