@@ -1,10 +1,10 @@
 package io.holdfast.engine;
 
 import java.security.SecureRandom;
-import java.util.ArrayList;
 import java.util.HexFormat;
+import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Objects;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -57,39 +57,52 @@ final class Inquiry {
 	 * @return what was reported until all had answered, or the time was over
 	 */
 	CompletableFuture<Reports> ask(String instanceId) {
-		return this.engine.send(Command.FLEET, () -> this.store.ask(instanceId, this.name)).thenCompose((asked) -> {
-			if (asked.present().isEmpty()) {
-				return CompletableFuture.completedFuture(reports(asked, List.of()));
-			}
-			return collect(asked.present().size(), FIRST_LOOK).thenApply((texts) -> reports(asked, texts));
-		});
+		return this.engine.send(Command.FLEET, () -> this.store.ask(instanceId, this.name))
+			.thenCompose((asked) -> collect(asked, List.of(), FIRST_LOOK));
 	}
 
-	private CompletableFuture<List<String>> collect(int enough, long pause) {
+	/** Wait for those who have not answered yet: an answer may have come twice. */
+	private CompletableFuture<Reports> collect(Asked asked, List<Report> answers, long pause) {
+		List<String> silent = without(asked.present(), answers);
+		if (silent.isEmpty()) {
+			return CompletableFuture.completedFuture(reports(asked, answers));
+		}
 		long left = this.until - this.engine.now();
 		CompletableFuture<List<String>> later = new CompletableFuture<>();
 		this.engine.scheduler.schedule(() -> later.complete(List.of()), Math.min(pause, left));
-		return later.thenCompose((nothing) -> look((left > pause) ? enough : 0))
-			.thenCompose((texts) -> (texts.isEmpty() && left > pause)
-					? collect(enough, Math.min(2 * pause, LONGEST_PAUSE)) : CompletableFuture.completedFuture(texts));
+		return later.thenCompose((nothing) -> look((left > pause) ? silent.size() : 0)).thenCompose((texts) -> {
+			List<Report> more = with(answers, texts);
+			return (left > pause) ? collect(asked, more, Math.min(2 * pause, LONGEST_PAUSE))
+					: CompletableFuture.completedFuture(reports(asked, more));
+		});
 	}
 
 	private CompletableFuture<List<String>> look(int enough) {
 		return this.engine.send(Command.FLEET, () -> this.store.collect(this.name, enough));
 	}
 
-	private Reports reports(Asked asked, List<String> texts) {
-		List<Report> answers = texts.stream()
-			.map(ReportText::read)
-			.filter(Objects::nonNull)
-			.map((report) -> Objects.requireNonNull(report))
-			.toList();
-		List<String> silent = new ArrayList<>(asked.absent());
-		asked.present()
-			.stream()
+	/** One of each instance. */
+	private static List<Report> with(List<Report> answers, List<String> texts) {
+		Map<String, Report> all = new LinkedHashMap<>();
+		answers.forEach((report) -> all.put(report.instance(), report));
+		for (String text : texts) {
+			Report report = ReportText.read(text);
+			if (report != null) {
+				all.putIfAbsent(report.instance(), report);
+			}
+		}
+		return List.copyOf(all.values());
+	}
+
+	private static List<String> without(List<String> instances, List<Report> answers) {
+		return instances.stream()
 			.filter((instance) -> answers.stream().noneMatch((report) -> report.instance().equals(instance)))
-			.forEach(silent::add);
-		return new Reports(Stream.concat(Stream.of(this.own), answers.stream()).toList(), silent);
+			.toList();
+	}
+
+	private Reports reports(Asked asked, List<Report> answers) {
+		return new Reports(Stream.concat(Stream.of(this.own), answers.stream()).toList(),
+				Stream.concat(asked.absent().stream(), without(asked.present(), answers).stream()).toList());
 	}
 
 }

@@ -49,6 +49,22 @@ class InquiryTests extends ScriptedEngine {
 	}
 
 	@Test
+	@DisplayName("an answer that was repeated is one, and the others are waited for")
+	void countsInstances() {
+		CompletableFuture<Reports> reports = ask(List.of("00000001", "00000002"), List.of());
+		this.store.elapse(5);
+		this.store.last("collect 2").done(List.of(ReportText.of(FIRST), ReportText.of(FIRST)));
+		assertThat(reports).isNotDone();
+		this.store.sent();
+		this.store.elapse(10);
+		assertThat(this.store.sent()).containsExactly("collect 1");
+		this.store.last("collect 1").done(List.of(ReportText.of(FIRST)));
+		this.store.elapse(20);
+		this.store.last("collect 1").done(List.of(ReportText.of(SECOND)));
+		assertThat(reports).isCompletedWithValue(new Reports(List.of(OWN, FIRST, SECOND), List.of()));
+	}
+
+	@Test
 	@DisplayName("after a second what is there has to do, and who has not answered is silent; what is no report is none")
 	void givesUp() {
 		CompletableFuture<Reports> reports = ask(List.of("00000001", "00000002"), List.of());
