@@ -173,7 +173,8 @@ final class SimulatedConnection {
 		if (fate == Fate.REPEATED) {
 			repeat(number, what, token, resource, command);
 		}
-		else if (fate == Fate.REPEATED_LATE && (this.over.contains(token) || what.startsWith("renew"))) {
+		else if (fate == Fate.REPEATED_LATE && !what.startsWith("acquire")
+				&& (this.over.contains(token) || what.startsWith("renew"))) {
 			// On a connection that was given up. Copies of what asks are in order, or
 			// would hold the key until their lease ends.
 			this.simulation.time.at(late, () -> {
