@@ -253,6 +253,7 @@ abstract class Gate {
 	private void deliver(Waiter waiter, Hold hold) {
 		HeldLease lease = HeldLease.of(this.engine, hold, waiter.owner);
 		hold.opened(lease);
+		waiter.lease = lease;
 		// To wake up a thread takes longer than all else: others are not to wait for it.
 		this.mailbox.later(() -> {
 			if (!waiter.complete(lease)) {
@@ -321,6 +322,7 @@ abstract class Gate {
 
 	/** The waiter's caller has gone, or its wait is over. */
 	final void giveUp(Waiter waiter) {
+		HeldLease lease = waiter.lease;
 		if (waiter.is(Waiter.State.QUEUED)) {
 			leaveLine(waiter);
 			end(waiter);
@@ -337,6 +339,10 @@ abstract class Gate {
 			else {
 				withdraw(waiter, silent);
 			}
+		}
+		else if (lease != null) {
+			// Granted meanwhile. Now, or its thread would enter by it if it asks again.
+			lease.discard();
 		}
 	}
 

@@ -150,6 +150,13 @@ abstract class HeldLease implements OpenLease {
 		return result;
 	}
 
+	/** End it within an event of its gate, as it reached nobody. */
+	final void discard() {
+		if (this.released.compareAndSet(false, true)) {
+			this.hold.gate.release(this, false, new CompletableFuture<>());
+		}
+	}
+
 	@Override
 	public void close() {
 		try {

@@ -50,6 +50,9 @@ final class Waiter implements Acquisition {
 	/** Whether its thread was called: once only. Confined to the gate. */
 	private boolean called;
 
+	/** What was granted to it, whether or not its caller is still there. */
+	@Nullable HeldLease lease;
+
 	private State state = State.QUEUED;
 
 	private Scheduler.@Nullable Timer timer;

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
+import io.holdfast.LeaseContext;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
@@ -224,6 +225,24 @@ class LocalHandOverTests extends ScriptedEngine {
 		waiting.get(0).cancel(false);
 		lease.release();
 		assertThat(waiting.get(1).join().fence()).isEqualTo(101);
+	}
+
+	@Test
+	void whoGaveUpAsItWasPassedOnDoesNotEnterItWhenItAsksAgain() {
+		List<Runnable> elsewhere = new ArrayList<>();
+		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, elsewhere::add, ID, () -> 1.0);
+		List<Demand> demand = Demand.of(REQUEST, settings());
+		Acquisition first = busy.acquire(demand, null, LeaseContext.empty());
+		this.store.last("acquire 1").granted(100, 30_000);
+		Thread thread = new Thread();
+		Acquisition interrupted = busy.acquire(demand, thread, LeaseContext.empty());
+		interrupted.result().whenComplete((lease, error) -> ((LockLease) first.result().join()).releaseAsync());
+		interrupted.interrupt(new InterruptedException());
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1");
+		Acquisition again = busy.acquire(demand, thread, LeaseContext.empty());
+		assertThat(again.result()).isNotDone();
+		List.copyOf(elsewhere).forEach(Runnable::run);
+		assertThat(this.store.sent()).containsExactly("acquire 3");
 	}
 
 	@Test
