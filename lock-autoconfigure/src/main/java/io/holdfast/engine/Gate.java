@@ -485,7 +485,7 @@ abstract class Gate {
 
 	/** Whether one that arrives goes on with what is offered. */
 	final boolean goesFirst(Waiter waiter) {
-		return this.barging != null && !this.engine.isClosed() && this.barging.goesFirst(waiter, this.engine.now());
+		return this.barging != null && this.barging.goesFirst(waiter, this.engine.now());
 	}
 
 	/** How many permits are offered, and so are neither held nor free. */
