@@ -252,7 +252,9 @@ final class SimulatedStore implements LeaseStore {
 		for (Renewal renewal : renewals) {
 			String lease = lease(renewal.token());
 			if (lease != null) {
-				this.simulation.record(Event.of(now(), Type.RENEWAL, this.instance.name).id(lease));
+				this.simulation.record(Event.of(now(), Type.RENEWAL, this.instance.name)
+					.id(lease)
+					.lease(renewal.leaseMillis() * Simulation.MILLI));
 			}
 		}
 		Renewal first = renewals.get(0);

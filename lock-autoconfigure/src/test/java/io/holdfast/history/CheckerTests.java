@@ -244,6 +244,9 @@ class CheckerTests {
 		accepts(and(on, "50 FORCED id=unknown mode=EXCLUSIVE key=k"));
 		// It is taken back where nobody knows of that.
 		accepts(and(on, "50 FORCED mode=EXCLUSIVE key=k", "60 FAILED_OVER until=300"));
+		accepts(and(on, "50 FORCED mode=EXCLUSIVE key=k", "45 RENEWAL by=a id=1 lease=345"));
+		refuses(3, and(on, "50 FORCED mode=EXCLUSIVE key=k", "45 RENEWAL by=a id=1 lease=344"));
+		refuses(3, and(on, "50 FORCED mode=EXCLUSIVE key=k", "55 RENEWAL by=a id=1 lease=345"));
 		refuses(3, and(on, "50 FORCED mode=EXCLUSIVE key=k", "40 FAILED_OVER until=45"));
 		refuses(3, and(on, "50 FORCED mode=EXCLUSIVE key=k", "151 FAILED_OVER until=300"));
 	}

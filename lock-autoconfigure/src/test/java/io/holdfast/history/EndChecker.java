@@ -36,8 +36,8 @@ final class EndChecker {
 			.toList()) {
 			long most = cut.until() + request.asked.lease();
 			if (request.isHold() && request.first.begin() < cut.from() && request.grantedAgainAt < cut.from()
-					&& request.holdEnd > most && most <= this.history.troubles().lastAt()
-					&& !mayBeTakenBack(cut, most)) {
+					&& request.holdEnd > most && most <= this.history.troubles().lastAt() && !mayBeTakenBack(cut, most)
+					&& !wasRenewedForLonger(request, cut)) {
 				this.history.violated(3, "held on after it was taken away at " + cut + ": " + request);
 			}
 		}
@@ -83,6 +83,14 @@ final class EndChecker {
 			.stream()
 			.anyMatch((cut) -> cut.until() >= request.root.first.asked.at() && cut.from() <= at)
 				|| this.history.troubles().happened(Type.SHUT_DOWN, request.asked.by(), Long.MIN_VALUE, at);
+	}
+
+	/** By hand, until the end that it had. */
+	private boolean wasRenewedForLonger(Request request, Cut cut) {
+		return this.history.all(Type.RENEWAL)
+			.stream()
+			.anyMatch((renewal) -> renewal.id().equals(request.asked.id()) && renewal.at() < cut.from()
+					&& renewal.at() + renewal.lease() >= request.holdEnd);
 	}
 
 	/**
