@@ -3,6 +3,7 @@ package io.holdfast.engine;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.LeaseContext;
@@ -34,8 +35,11 @@ final class JointAcquisition implements Acquisition {
 
 	private final CompletableFuture<JointLease> result = new CompletableFuture<>();
 
-	/** What it has by now. Guarded by this. */
+	/** What it has by now. Guarded by this, and not changed once it is settled. */
 	private final List<HeldLease> leases;
+
+	/** Whether it is decided what becomes of it. Guarded by this. */
+	private boolean settled;
 
 	/** It had to wait for others, not only for the store. */
 	private volatile boolean metOthers;
@@ -55,11 +59,6 @@ final class JointAcquisition implements Acquisition {
 	}
 
 	JointAcquisition start() {
-		this.result.whenComplete((lease, error) -> {
-			if (error != null) {
-				releaseAll();
-			}
-		});
 		acquire(0);
 		return this;
 	}
@@ -68,19 +67,16 @@ final class JointAcquisition implements Acquisition {
 		Demand demand = this.demands.get(had);
 		Waiter waiter = this.engine.acquire(demand, this.owner, this.context, this, this.watch);
 		this.current = waiter;
-		if (this.result.isDone()) {
+		if (isSettled()) {
 			// By somebody who did not see it yet.
 			waiter.interrupt(null);
 		}
 		// On another thread: a store that answers at once would end the stack.
 		waiter.result.whenCompleteAsync((lease, error) -> {
 			if (error != null) {
-				RequestWatch.fail(this.watch, this.result, error);
+				end(error);
 			}
-			else if (!add(lease)) {
-				lease.discardAsync();
-			}
-			else {
+			else if (!isSettled()) {
 				watch(lease);
 				this.metOthers = waiter.hasMetOthers();
 				if (had + 1 < this.demands.size()) {
@@ -97,8 +93,23 @@ final class JointAcquisition implements Acquisition {
 		return this.metOthers;
 	}
 
-	private synchronized boolean add(HeldLease lease) {
-		return !this.result.isDone() && this.leases.add(lease);
+	/**
+	 * A part was granted.
+	 * @return false if it came too late, and is to be given back
+	 */
+	synchronized boolean add(HeldLease lease) {
+		return !this.settled && this.leases.add(lease);
+	}
+
+	private synchronized boolean isSettled() {
+		return this.settled;
+	}
+
+	/** Whether it is settled by this. */
+	private synchronized boolean settle() {
+		boolean first = !this.settled;
+		this.settled = true;
+		return first;
 	}
 
 	/** What is lost keeps the others from being of use: they are not waited for. */
@@ -113,13 +124,7 @@ final class JointAcquisition implements Acquisition {
 	 * this does; but if the store does not, what is left has to do.
 	 */
 	private void complete() {
-		JointLease lease;
-		synchronized (this) {
-			if (this.result.isDone()) {
-				return;
-			}
-			lease = new JointLease(this.engine, this.leases);
-		}
+		JointLease lease = new JointLease(this.engine, this.leases);
 		lease.begin(this.engine.now());
 		if (this.demands.get(0).renewal()) {
 			deliver(lease);
@@ -136,24 +141,13 @@ final class JointAcquisition implements Acquisition {
 	}
 
 	private void deliver(JointLease lease) {
-		lease.parts()
-			.stream()
-			.filter((part) -> !part.isHeld())
-			.findFirst()
-			.ifPresentOrElse((lost) -> end(Failures.lostMeanwhile(lost.hold)),
-					() -> RequestWatch.grant(this.watch, this.result, lease));
-	}
-
-	private void releaseAll() {
-		List<HeldLease> acquired;
-		synchronized (this) {
-			acquired = List.copyOf(this.leases);
-			this.leases.clear();
+		Optional<HeldLease> lost = lease.parts().stream().filter((part) -> !part.isHeld()).findFirst();
+		if (lost.isPresent()) {
+			end(Failures.lostMeanwhile(lost.get().hold));
 		}
-		acquired.forEach((lease) -> {
-			lease.hold.begin(this.engine.now());
-			lease.discardAsync();
-		});
+		else if (settle()) {
+			RequestWatch.grant(this.watch, this.result, lease);
+		}
 	}
 
 	@Override
@@ -177,10 +171,18 @@ final class JointAcquisition implements Acquisition {
 		end(Failures.storeTrouble(current(), null));
 	}
 
-	/** End it unless it has ended, and then what it waits for, which may be the next. */
-	private void end(RuntimeException why) {
-		if (RequestWatch.fail(this.watch, this.result, why)) {
+	/**
+	 * End it unless it is settled. All that it has and waits for is given up before its
+	 * caller knows: the thread would enter by it if it asks again.
+	 */
+	private void end(Throwable why) {
+		if (settle()) {
+			this.leases.forEach((lease) -> {
+				lease.hold.begin(this.engine.now());
+				lease.discardAsync();
+			});
 			current().interrupt(null);
+			RequestWatch.fail(this.watch, this.result, why);
 		}
 	}
 

@@ -241,7 +241,7 @@ final class Waiter implements Acquisition {
 
 	/** End the wait for whoever asked, unless that has happened. */
 	boolean complete(HeldLease lease) {
-		return RequestWatch.grant(ownWatch(), this.result, lease);
+		return (this.whole == null || this.whole.add(lease)) && RequestWatch.grant(ownWatch(), this.result, lease);
 	}
 
 	/** End the wait in vain for whoever asked, unless that has happened. */

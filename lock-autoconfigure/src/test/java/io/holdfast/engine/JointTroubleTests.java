@@ -1,11 +1,13 @@
 package io.holdfast.engine;
 
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 
+import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostException;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
@@ -72,6 +74,61 @@ class JointTroubleTests extends ScriptedEngine {
 	}
 
 	@Test
+	void whoGaveUpDoesNotEnterWhatIsGivenBackWhenItAsksAgain() {
+		Thread thread = new Thread();
+		List<Demand> demands = Demand.of(BOTH, settings());
+		Acquisition first = this.engine.acquire(demands, thread, LeaseContext.empty());
+		this.store.last("acquire 1").granted(10, 30_000);
+		CompletableFuture<Acquisition> second = new CompletableFuture<>();
+		// As soon as it can know of it.
+		first.result()
+			.whenComplete(
+					(lease, error) -> second.complete(this.engine.acquire(demands, thread, LeaseContext.empty())));
+		this.store.elapse(20_000);
+		assertThat(this.store.sent()).contains("release 1", "acquire 3");
+		this.store.last("acquire 3").granted(20, 30_000);
+		this.store.last("acquire 4").granted(30, 30_000);
+		assertThat(fences(second.join())).containsExactly(20L, 30L);
+	}
+
+	@Test
+	void whoGaveUpDoesNotEnterWhatWasJustGrantedEither() {
+		List<Runnable> elsewhere = new ArrayList<>();
+		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, elsewhere::add, ID, () -> 1.0);
+		Thread thread = new Thread();
+		List<Demand> demands = Demand.of(BOTH, settings());
+		Acquisition first = busy.acquire(demands, thread, LeaseContext.empty());
+		this.store.last("acquire 1").granted(10, 30_000);
+		first.interrupt(null);
+		Acquisition second = busy.acquire(demands, thread, LeaseContext.empty());
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1", "acquire 2");
+		List.copyOf(elsewhere).forEach(Runnable::run);
+		assertThat(this.store.sent()).isEmpty();
+		assertThat(second.result()).isNotDone();
+	}
+
+	@Test
+	void whoLostWhatItHasDoesNotEnterWhatWasJustGranted() {
+		List<Runnable> elsewhere = new ArrayList<>();
+		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, elsewhere::add, ID, () -> 1.0);
+		Thread thread = new Thread();
+		Acquisition first = busy.acquire(Demand.of(BOTH, settings()), thread, LeaseContext.empty());
+		this.store.last("acquire 1").granted(10, 30_000);
+		runAll(elsewhere);
+		this.store.elapse(10_000);
+		CompletableFuture<Acquisition> second = new CompletableFuture<>();
+		first.result()
+			.whenComplete((lease, error) -> second
+				.complete(busy.acquire(Demand.of(REQUEST.only("b"), settings()), thread, LeaseContext.empty())));
+		this.store.last("renew 1").renewed(false);
+		this.store.last("acquire 2").granted(20, 30_000);
+		this.store.sent();
+		runAll(elsewhere);
+		assertThat(this.store.sent()).contains("acquire 3");
+		assertThat(second.join().result()).isNotDone();
+	}
+
+	@Test
 	void aSlowStoreIsNotMistakenForOthersWhoHoldOneOfTheKeys() {
 		LockRequest once = BOTH.waitTime(Duration.ZERO);
 		CompletableFuture<Optional<LockLease>> answer = this.service.tryAcquireAsync(once);
@@ -104,6 +161,17 @@ class JointTroubleTests extends ScriptedEngine {
 		this.store.last("acquire 4").granted(40, 30_000);
 		this.store.elapse(200);
 		assertThat(answer).as("others here").isCompletedWithValue(Optional.empty());
+	}
+
+	private static void runAll(List<Runnable> actions) {
+		while (!actions.isEmpty()) {
+			actions.remove(0).run();
+		}
+	}
+
+	private static List<Long> fences(Acquisition acquisition) {
+		LockLease lease = (LockLease) acquisition.result().join();
+		return List.of(lease.fence("a"), lease.fence("b"));
 	}
 
 	private static void trouble(CompletableFuture<?> answer) {
