@@ -15,6 +15,7 @@ import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.LeaseStore.AcquireReply.Rejected;
 import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.ReleaseReply;
 
 /**
  * One attempt at a hold, which the store knows by its token: the commands that name it,
@@ -139,10 +140,14 @@ final class Attempt {
 		}
 	}
 
-	/** Be brought in by the end of another one. */
-	void follow(CompletableFuture<LeaseStore.ReleaseReply> outcome, long sentAt) {
-		// A copy: giving up this wait must not take back the other one's release.
-		CompletableFuture<LeaseStore.ReleaseReply> release = outcome.copy();
+	/**
+	 * Be brought in by the end of another one.
+	 * @return the outcome of that, once this has seen it: who goes on is to be woken up
+	 * before who is done
+	 */
+	CompletableFuture<ReleaseReply> follow(CompletableFuture<ReleaseReply> outcome, long sentAt) {
+		// Its own: giving up this wait must not take back the other one's release.
+		CompletableFuture<ReleaseReply> release = new CompletableFuture<>();
 		Sent sent = sent(release, sentAt);
 		long number = this.gate.asking();
 		release.whenComplete((reply, error) -> this.gate.execute(() -> {
@@ -158,6 +163,14 @@ final class Attempt {
 			}
 			this.gate.heard(number);
 		}));
+		return outcome.whenComplete((reply, error) -> {
+			if (error != null) {
+				release.completeExceptionally(error);
+			}
+			else {
+				release.complete(reply);
+			}
+		});
 	}
 
 	private boolean isOpen() {

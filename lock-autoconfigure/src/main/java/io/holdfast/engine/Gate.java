@@ -376,7 +376,7 @@ abstract class Gate {
 		CompletableFuture<ReleaseReply> outcome = this.engine.release(this.resource, ended, doubtful,
 				(next != null) ? next.attempt.ask : null);
 		if (next != null) {
-			next.attempt.follow(outcome, sentAt);
+			outcome = next.attempt.follow(outcome, sentAt);
 		}
 		advance();
 		return outcome;

@@ -50,6 +50,16 @@ class GateRulesTests extends ScriptedEngine {
 	}
 
 	@Test
+	void theNextHereIsWokenUpBeforeWhoReleased() {
+		LockLease lease = granted(REQUEST, 10);
+		List<String> woken = new ArrayList<>();
+		this.service.acquireAsync(REQUEST).thenRun(() -> woken.add("next"));
+		lease.releaseAsync().thenRun(() -> woken.add("released"));
+		this.store.last("release 1 next 2").granted(20, 30_000);
+		assertThat(woken).containsExactly("next", "released");
+	}
+
+	@Test
 	void theNextRunsItsOwnTimersAndDoesNotDependOnTheRelease() {
 		LockLease lease = granted(REQUEST, 10);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
