@@ -177,12 +177,17 @@ final class JointAcquisition implements Acquisition {
 	 */
 	private void end(Throwable why) {
 		if (settle()) {
-			this.leases.forEach((lease) -> {
-				lease.hold.begin(this.engine.now());
-				lease.discardAsync();
-			});
-			current().interrupt(null);
-			RequestWatch.fail(this.watch, this.result, why);
+			try {
+				this.leases.forEach((lease) -> {
+					lease.hold.begin(this.engine.now());
+					lease.discardAsync();
+				});
+				current().interrupt(null);
+			}
+			finally {
+				// Nobody else would, if the stack ends on the way.
+				RequestWatch.fail(this.watch, this.result, why);
+			}
 		}
 	}
 

@@ -163,6 +163,18 @@ class JointTroubleTests extends ScriptedEngine {
 		assertThat(answer).as("others here").isCompletedWithValue(Optional.empty());
 	}
 
+	@Test
+	void whoGaveUpIsToldSoEvenIfTheStackEndsMeanwhile() {
+		Acquisition acquisition = this.engine.acquire(Demand.of(BOTH, settings()), new Thread(), LeaseContext.empty());
+		this.store.last("acquire 1").granted(10, 30_000);
+		// First for the message, then as it gives back what it has.
+		this.store.whileLookingAtTheClock = () -> this.store.whileLookingAtTheClock = () -> {
+			throw new StackOverflowError();
+		};
+		assertThatExceptionOfType(StackOverflowError.class).isThrownBy(() -> acquisition.interrupt(null));
+		assertThat(acquisition.result()).isCompletedExceptionally();
+	}
+
 	private static void runAll(List<Runnable> actions) {
 		while (!actions.isEmpty()) {
 			actions.remove(0).run();
