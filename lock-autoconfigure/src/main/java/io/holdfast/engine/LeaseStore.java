@@ -72,6 +72,16 @@ public interface LeaseStore extends AutoCloseable {
 	boolean isOrdered();
 
 	/**
+	 * When the driver will have done with all commands that were given up before, and
+	 * that it has begun to carry out. A driver that tries again by itself may do so for
+	 * long.
+	 * @return completed then; at once if commands stay in order
+	 */
+	default CompletableFuture<?> stragglers() {
+		return CompletableFuture.completedFuture(null);
+	}
+
+	/**
 	 * Grant what is asked for if it is free and no one waits before this token; whatever
 	 * is free for those who do passes on to them.
 	 * @param resource of what

@@ -91,13 +91,22 @@ final class Release {
 			disarm();
 			if (this.doubtful && !this.engine.store.isOrdered()) {
 				// Once more, so late that whatever was under way has run or is gone.
-				this.engine.scheduler.schedule(
-						() -> new Release(this.engine, this.resource, this.ended, false).start(null),
+				CompletableFuture<?> stragglers = this.engine.store.stragglers();
+				this.engine.scheduler.schedule(() -> again(stragglers),
 						TimeUnit.MILLISECONDS.toNanos(this.ended.claimMillis()));
 			}
 		}
 		this.outcome.complete(reply);
 		this.engine.releases.remove(this.outcome);
+	}
+
+	/** And if the driver is not done by then, also when it is. */
+	private void again(CompletableFuture<?> stragglers) {
+		new Release(this.engine, this.resource, this.ended, false).start(null);
+		if (!stragglers.isDone()) {
+			stragglers.whenComplete((done, error) -> this.engine.scheduler
+				.schedule(() -> new Release(this.engine, this.resource, this.ended, false).start(null), 0));
+		}
 	}
 
 	private void failed(int attempt, Throwable error) {

@@ -1,6 +1,9 @@
 package io.holdfast.redis;
 
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -27,6 +30,9 @@ final class BlockingScriptExecutor implements ScriptExecutor {
 
 	private final ThreadPoolExecutor threads;
 
+	/** Those that threads are busy with, and when these will have done with them. */
+	private final Map<ScriptCall<?>, CompletableFuture<?>> running = new ConcurrentHashMap<>();
+
 	BlockingScriptExecutor(RedisConnectionFactory factory) {
 		this.factory = factory;
 		AtomicInteger number = new AtomicInteger();
@@ -45,6 +51,15 @@ final class BlockingScriptExecutor implements ScriptExecutor {
 	}
 
 	@Override
+	public CompletableFuture<?> stragglers() {
+		return CompletableFuture.allOf(this.running.entrySet()
+			.stream()
+			.filter((running) -> running.getKey().isDone())
+			.map(Map.Entry::getValue)
+			.toArray(CompletableFuture[]::new));
+	}
+
+	@Override
 	public void execute(ScriptCall<?> call) {
 		try {
 			this.threads.execute(() -> run(call));
@@ -55,9 +70,21 @@ final class BlockingScriptExecutor implements ScriptExecutor {
 	}
 
 	private void run(ScriptCall<?> call) {
-		if (call.isDone()) {
-			return;
+		CompletableFuture<?> end = new CompletableFuture<>();
+		// Before it is looked whether it was given up: else it might be seen by nobody.
+		this.running.put(call, end);
+		try {
+			if (!call.isDone()) {
+				callDriver(call);
+			}
 		}
+		finally {
+			this.running.remove(call);
+			end.complete(null);
+		}
+	}
+
+	private void callDriver(ScriptCall<?> call) {
 		List<?> reply;
 		// Not through the template: see LettuceScriptExecutor.
 		try (RedisConnection connection = this.factory.getConnection()) {

@@ -158,6 +158,11 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	@Override
+	public CompletableFuture<?> stragglers() {
+		return this.executor.stragglers();
+	}
+
+	@Override
 	public CompletableFuture<AcquireReply> acquire(Resource resource, Ask ask, boolean enqueue) {
 		boolean lock = resource.kind() == Kind.LOCK;
 		CompletableFuture<AcquireReply> command = lock

@@ -75,6 +75,14 @@ interface ScriptExecutor extends AutoCloseable {
 	boolean isOrdered();
 
 	/**
+	 * When the driver will have done with all calls that were given up before.
+	 * @return completed then; at once if calls stay in order
+	 */
+	default CompletableFuture<?> stragglers() {
+		return CompletableFuture.completedFuture(null);
+	}
+
+	/**
 	 * Fail what was not sent yet, and all calls from now on.
 	 */
 	@Override

@@ -50,6 +50,8 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 
 	boolean ordered = true;
 
+	CompletableFuture<?> stragglers = CompletableFuture.completedFuture(null);
+
 	/** Where keys are kept, if not in part 0. */
 	final Map<String, Integer> parts = new HashMap<>();
 
@@ -146,6 +148,11 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 	@Override
 	public boolean isOrdered() {
 		return this.ordered;
+	}
+
+	@Override
+	public CompletableFuture<?> stragglers() {
+		return this.stragglers;
 	}
 
 	@Override

@@ -230,6 +230,28 @@ class WaitingRulesTests extends ScriptedEngine {
 	}
 
 	@Test
+	void aTokenOfACommandThatTheDriverStillTriesIsReleasedAgainWhenItIsDone() {
+		this.store.ordered = false;
+		this.store.stragglers = new CompletableFuture<>();
+		CompletableFuture<Optional<LockLease>> answer = this.service
+			.tryAcquireAsync(REQUEST.waitTime(Duration.ofMillis(100)));
+		answer.cancel(false);
+		this.store.last("release 1").released(false);
+		this.store.sent();
+		this.store.elapse(5000);
+		assertThat(this.store.sent()).containsExactly("release 1");
+		this.store.last("release 1").released(false);
+		this.store.elapse(100_000);
+		assertThat(this.store.sent()).isEmpty();
+		this.store.stragglers.complete(null);
+		this.store.elapse(0);
+		assertThat(this.store.sent()).containsExactly("release 1");
+		this.store.last("release 1").released(true);
+		this.store.elapse(100_000);
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+	@Test
 	void aRefusedRequestThatAskedTwiceIsReleased() {
 		LockRequest once = REQUEST.waitTime(Duration.ZERO).leaseTime(Duration.ofMillis(200));
 		CompletableFuture<Optional<LockLease>> answer = this.service.tryAcquireAsync(once);
