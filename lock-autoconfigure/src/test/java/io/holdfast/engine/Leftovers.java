@@ -31,9 +31,19 @@ final class Leftovers {
 
 	/** Look for what is left of a key now, and after a while. */
 	void look() {
+		look(this.simulation.now());
+	}
+
+	/**
+	 * Likewise, when a command has come that was under way for long, which is no excuse.
+	 */
+	void lookAfterStraggler() {
+		look(this.simulation.now() + Simulation.SLACK + 1);
+	}
+
+	private void look(long since) {
 		Map<String, Kind> now = unknown();
 		if (!now.isEmpty()) {
-			long since = this.simulation.now();
 			this.simulation.time.at(PATIENCE, () -> {
 				if (!this.instance.crashed) {
 					Map<String, Kind> later = unknown();

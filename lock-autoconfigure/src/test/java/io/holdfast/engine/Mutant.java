@@ -47,6 +47,9 @@ enum Mutant {
 	/** What was not confirmed is not released. */
 	UNCONFIRMED_KEPT,
 
+	/** What a driver does with commands that were given up is not waited for. */
+	FORGOTTEN_STRAGGLERS,
+
 	/** An instance says only once that it is there. */
 	SAID_ONCE,
 

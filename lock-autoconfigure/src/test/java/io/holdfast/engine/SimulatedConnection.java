@@ -3,6 +3,7 @@ package io.holdfast.engine;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -40,6 +41,12 @@ final class SimulatedConnection {
 
 	/** Tokens whose release was executed. */
 	private final Set<String> over = new HashSet<>();
+
+	/** Until when commands are in trouble. */
+	private final Map<Integer, Long> troubles = new HashMap<>();
+
+	/** Commands that the driver has not done with, if it has threads for them. */
+	private final Map<CompletableFuture<?>, CompletableFuture<?>> running = new LinkedHashMap<>();
 
 	private int commands;
 
@@ -100,6 +107,11 @@ final class SimulatedConnection {
 		this.simulation.record(Event.of(now(), Type.TROUBLE, this.instance.name).until(now() + nanos));
 	}
 
+	private void trouble(int number, long nanos) {
+		this.troubles.put(number, now() + nanos);
+		trouble(nanos);
+	}
+
 	/**
 	 * How long something takes on its way; up to 2 ms, or longer on several connections.
 	 */
@@ -120,22 +132,36 @@ final class SimulatedConnection {
 		Fate fate = (planned != null) ? planned.fate() : null;
 		long late = (planned != null) ? planned.millis() * Simulation.MILLI : 0;
 		if (fate != null && fate != Fate.REPEATED && fate != Fate.REPEATED_LATE) {
-			trouble(late);
+			trouble(number, late);
 		}
 		long execution = now() + latency(number, 0) + ((fate == Fate.LATE) ? late : 0);
 		if (this.ordered) {
 			execution = Math.max(this.lastExecution, execution);
 			this.lastExecution = execution;
 		}
-		this.simulation.time.at(execution - now(), () -> {
+		if (!this.ordered) {
+			this.running.put(answer, new CompletableFuture<>());
+		}
+		Runnable arrival = () -> {
 			if (answer.isCancelled() && (this.simulation.dice(this.instance.number, 4L * number + 2) & 1) == 0) {
 				this.simulation.trace(() -> this.instance.name + ": #" + number + " " + what + " was given up");
+				end(number, answer, 0);
 			}
 			else if (isOut()) {
 				meetOutage(number, what, answer, command);
 			}
 			else {
 				execute(number, what, token, resource, command, answer, fate, late);
+			}
+		};
+		this.simulation.time.at(execution - now(), () -> {
+			if (fate == Fate.LATE && !this.ordered && answer.isCancelled()) {
+				// The driver tries again by itself.
+				trouble(number, 3 * late);
+				this.simulation.time.at(3 * late, arrival);
+			}
+			else {
+				arrival.run();
 			}
 		});
 		return answer;
@@ -148,7 +174,10 @@ final class SimulatedConnection {
 		if (!this.silent) {
 			reply(number, answer, null, 0);
 		}
-		else if ((this.simulation.dice(this.instance.number, 4L * number + 3) & 1) == 0) {
+		else if ((this.simulation.dice(this.instance.number, 4L * number + 3) & 1) != 0) {
+			end(number, answer, this.outageUntil - now());
+		}
+		else {
 			long end = this.outageUntil;
 			this.simulation.time.at(end - now(), () -> {
 				T done = command.get().join();
@@ -164,6 +193,9 @@ final class SimulatedConnection {
 		CompletableFuture<T> executed = (fate != Fate.FAILED) ? command.get()
 				: CompletableFuture.failedFuture(new StoreFailure("refused", true, null));
 		T done = executed.isCompletedExceptionally() ? null : executed.join();
+		if (done != null && resource != null && what.startsWith("acquire") && isStraggler(number, token)) {
+			new Leftovers(this.simulation, this.instance, resource.key()).lookAfterStraggler();
+		}
 		this.simulation.trace(() -> this.instance.name + ": #" + number + " " + what + " -> "
 				+ ((done == null) ? "an error" : (resource != null) ? done : "answered")
 				+ ((fate != null) ? " (" + fate + ")" : ""));
@@ -187,7 +219,10 @@ final class SimulatedConnection {
 			// It may have been late already when it was executed.
 			trouble(late);
 		}
-		if (fate != Fate.REPLY_LOST) {
+		if (fate == Fate.REPLY_LOST) {
+			end(number, answer, 0);
+		}
+		else {
 			reply(number, answer, (fate == Fate.REPLY_FAILED) ? null : done, (fate == Fate.REPLY_LATE) ? late : 0);
 		}
 	}
@@ -232,6 +267,7 @@ final class SimulatedConnection {
 			arrival = Math.max(this.lastReply, arrival);
 			this.lastReply = arrival;
 		}
+		end(number, answer, late);
 		this.instance.at(arrival - now(), () -> {
 			if (reply == null) {
 				answer.completeExceptionally(new StoreFailure("connection reset", true, null));
@@ -240,6 +276,35 @@ final class SimulatedConnection {
 				answer.complete(reply);
 			}
 		});
+	}
+
+	/** The driver has done with a command, however that ends for who gave it. */
+	private void end(int number, CompletableFuture<?> answer, long late) {
+		this.instance.at(latency(number, 1) + late, () -> {
+			CompletableFuture<?> end = this.running.remove(answer);
+			if (end != null) {
+				end.complete(null);
+			}
+		});
+	}
+
+	CompletableFuture<?> stragglers() {
+		return CompletableFuture.allOf(this.running.entrySet()
+			.stream()
+			.filter((running) -> running.getKey().isDone())
+			.map(Map.Entry::getValue)
+			.toArray(CompletableFuture[]::new));
+	}
+
+	/**
+	 * Whether its token was released before, and nothing else has been in trouble here.
+	 */
+	private boolean isStraggler(int number, String token) {
+		long since = now() - Simulation.SLACK;
+		return !this.ordered && this.over.contains(token) && (this.outageUntil == 0 || this.outageUntil < since)
+				&& this.troubles.entrySet()
+					.stream()
+					.allMatch((trouble) -> trouble.getKey() == number || trouble.getValue() < since);
 	}
 
 	/** Bring a wake-up to its instance, unless it is lost. */

@@ -158,6 +158,12 @@ final class SimulatedStore implements LeaseStore {
 	}
 
 	@Override
+	public CompletableFuture<?> stragglers() {
+		return (this.simulation.mutant != Mutant.FORGOTTEN_STRAGGLERS) ? this.connection.stragglers()
+				: LeaseStore.super.stragglers();
+	}
+
+	@Override
 	public CompletableFuture<AcquireReply> acquire(Resource resource, Ask ask, boolean enqueue) {
 		Mutant mutant = this.simulation.mutant;
 		Ask asked = switch (mutant) {

@@ -57,7 +57,7 @@ final class Simulation {
 			new CancellationException());
 
 	/** How late a wait may end: 250 ms, by a clock that may be slow by 1 %. */
-	private static final long SLACK = 260 * MILLI;
+	static final long SLACK = 260 * MILLI;
 
 	/** How long a claim of a dead waiter and the next question take. */
 	private static final long POLL = SimulatedInstance.HANDOFF.toNanos() + 100 * MILLI;
