@@ -70,7 +70,9 @@ class StragglerTests {
 		PatientJedis driver = instance.context().getBean(PatientJedis.class);
 		instance.warmUp();
 		Stream.of(Pool.values()).forEach((pool) -> new PoolRequest(pool, "warm-up").warmUp(instance));
-		request.apply(instance).cancel(false);
+		CompletableFuture<? extends Lease> given = request.apply(instance);
+		await("the driver has it").atMost(SOON).untilTrue(driver.begun);
+		given.cancel(false);
 		await("released twice").atMost(SOON).until(driver.afterFirst::get, (calls) -> calls == 2);
 		driver.goOn.complete(true);
 		assertThat(driver.first).succeedsWithin(SOON)
@@ -99,7 +101,7 @@ class StragglerTests {
 		/** How many others have ended. */
 		final AtomicInteger afterFirst = new AtomicInteger();
 
-		private final AtomicBoolean begun = new AtomicBoolean();
+		final AtomicBoolean begun = new AtomicBoolean();
 
 		PatientJedis(RedisStandaloneConfiguration configuration) {
 			super(configuration);
