@@ -4,11 +4,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 
 import org.jspecify.annotations.Nullable;
 
@@ -18,31 +14,26 @@ import org.springframework.data.redis.connection.RedisScriptingCommands;
 import org.springframework.data.redis.connection.ReturnType;
 
 /**
- * Runs scripts by a driver that blocks, on a few threads of its own, which end when there
- * is nothing to do. Each call takes a connection for itself, so their order is lost.
+ * Runs scripts by a driver that blocks, on threads of its own. Each call takes a
+ * connection for itself, so their order is lost.
  */
 final class BlockingScriptExecutor implements ScriptExecutor {
 
-	/** As many as a pool of connections has by default. */
-	private static final int THREADS = 8;
-
 	private final RedisConnectionFactory factory;
 
-	private final ThreadPoolExecutor threads;
+	private final DriverThreads threads;
 
 	/** Those that threads are busy with, and when these will have done with them. */
 	private final Map<ScriptCall<?>, CompletableFuture<?>> running = new ConcurrentHashMap<>();
 
 	BlockingScriptExecutor(RedisConnectionFactory factory) {
 		this.factory = factory;
-		AtomicInteger number = new AtomicInteger();
-		this.threads = new ThreadPoolExecutor(THREADS, THREADS, 10, TimeUnit.SECONDS, new LinkedBlockingQueue<>(),
-				(task) -> {
-					Thread thread = new Thread(task, "holdfast-redis-" + number.incrementAndGet());
-					thread.setDaemon(true);
-					return thread;
-				});
-		this.threads.allowCoreThreadTimeOut(true);
+		this.threads = new DriverThreads(Drivers.isCluster(factory) ? new ClusterNodes(factory) : null);
+	}
+
+	@Override
+	public void prepare() {
+		this.threads.prepare();
 	}
 
 	@Override
@@ -62,7 +53,7 @@ final class BlockingScriptExecutor implements ScriptExecutor {
 	@Override
 	public void execute(ScriptCall<?> call) {
 		try {
-			this.threads.execute(() -> run(call));
+			this.threads.execute(call.keys(), () -> run(call));
 		}
 		catch (RejectedExecutionException ex) {
 			call.fail(RedisFailures.closed());
@@ -122,8 +113,7 @@ final class BlockingScriptExecutor implements ScriptExecutor {
 
 	@Override
 	public void close() {
-		// What is under way may still end a lease.
-		this.threads.shutdown();
+		this.threads.close();
 	}
 
 }

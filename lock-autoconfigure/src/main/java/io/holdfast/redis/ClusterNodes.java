@@ -4,6 +4,8 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.StreamSupport;
 
+import org.jspecify.annotations.Nullable;
+
 import org.springframework.data.redis.connection.ClusterSlotHashUtil;
 import org.springframework.data.redis.connection.RedisClusterConnection;
 import org.springframework.data.redis.connection.RedisClusterNode;
@@ -35,6 +37,26 @@ final class ClusterNodes {
 		if (RedisKeys.hasHashTag(prefix)) {
 			return CompletableFuture.completedFuture(List.of(ClusterSlotHashUtil.calculateSlot(prefix)));
 		}
+		return masters().thenApply((masters) -> {
+			List<Integer> slots = masters.stream().map(ClusterNodes::firstSlot).sorted().toList();
+			// Redis says what is wrong if that is not served.
+			return slots.isEmpty() ? List.of(0) : slots;
+		});
+	}
+
+	/**
+	 * Which node has which slot. Does not block.
+	 * @return the id of the node at the place of each of its slots
+	 */
+	CompletableFuture<@Nullable String[]> idsBySlot() {
+		return masters().thenApply((masters) -> {
+			@Nullable String[] ids = new String[LAST_SLOT + 1];
+			masters.forEach((master) -> master.getSlotRange().getSlots().forEach((slot) -> ids[slot] = master.getId()));
+			return ids;
+		});
+	}
+
+	private CompletableFuture<List<RedisClusterNode>> masters() {
 		// The driver may have to connect for it.
 		return CompletableFuture.supplyAsync(this::ask, (task) -> {
 			Thread thread = new Thread(task, "holdfast-redis-nodes");
@@ -43,15 +65,11 @@ final class ClusterNodes {
 		});
 	}
 
-	private List<Integer> ask() {
+	private List<RedisClusterNode> ask() {
 		try (RedisClusterConnection connection = this.factory.getClusterConnection()) {
-			List<Integer> slots = StreamSupport.stream(connection.clusterGetNodes().spliterator(), false)
+			return StreamSupport.stream(connection.clusterGetNodes().spliterator(), false)
 				.filter((node) -> node.isMaster() && !node.getSlotRange().getSlots().isEmpty())
-				.map(ClusterNodes::firstSlot)
-				.sorted()
 				.toList();
-			// Redis says what is wrong if that is not served.
-			return slots.isEmpty() ? List.of(0) : slots;
 		}
 		catch (RuntimeException ex) {
 			throw RedisFailures.of(ex, "the nodes of the cluster");
