@@ -66,11 +66,6 @@ final class JointAcquisition implements Acquisition {
 	private void acquire(int had) {
 		Demand demand = this.demands.get(had);
 		Waiter waiter = this.engine.acquire(demand, this.owner, this.context, this, this.watch);
-		this.current = waiter;
-		if (isSettled()) {
-			// By somebody who did not see it yet.
-			waiter.interrupt(null);
-		}
 		// On another thread: a store that answers at once would end the stack.
 		waiter.result.whenCompleteAsync((lease, error) -> {
 			if (error != null) {
@@ -87,6 +82,18 @@ final class JointAcquisition implements Acquisition {
 				}
 			}
 		}, this.engine.callbacks);
+	}
+
+	/**
+	 * It waits for one more, of which its gate does not know yet: whoever ends this gives
+	 * that up before it can be granted anything.
+	 */
+	void waitFor(Waiter next) {
+		this.current = next;
+		if (isSettled()) {
+			// By somebody who did not see it yet.
+			next.interrupt(null);
+		}
 	}
 
 	boolean hasMetOthers() {

@@ -206,6 +206,9 @@ public final class LeaseEngine implements AutoCloseable {
 		});
 		String token = Tokens.of(this.instanceId, this.tokens.incrementAndGet(), isToBeTold(demand));
 		Waiter waiter = new Waiter(this, gate, token, demand, owner, context, whole, watch);
+		if (whole != null) {
+			whole.waitFor(waiter);
+		}
 		if (demand.resource().kind() == Kind.READ_WRITE && !this.settings.keepWarm().isZero()) {
 			letGo(demand.resource().key());
 		}
@@ -213,7 +216,12 @@ public final class LeaseEngine implements AutoCloseable {
 			gate.execute(() -> gate.fail(waiter, Failures.notAcquired(waiter, Reason.SELF_BLOCKED)));
 		}
 		else {
-			gate.execute(() -> gate.arrive(waiter));
+			gate.execute(() -> {
+				// A part may be given up before it comes.
+				if (waiter.isWaiting()) {
+					gate.arrive(waiter);
+				}
+			});
 		}
 		return waiter;
 	}

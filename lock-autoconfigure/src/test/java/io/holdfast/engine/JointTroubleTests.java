@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostException;
@@ -105,6 +106,58 @@ class JointTroubleTests extends ScriptedEngine {
 		List.copyOf(elsewhere).forEach(Runnable::run);
 		assertThat(this.store.sent()).isEmpty();
 		assertThat(second.result()).isNotDone();
+	}
+
+	@Test
+	void whoGaveUpAsTheNextKeyWasAskedForDoesNotEnterWhatIsGrantedThen() {
+		List<Runnable> elsewhere = new ArrayList<>();
+		List<LeaseEngine> engines = new ArrayList<>();
+		List<Acquisition> asked = new ArrayList<>();
+		Thread thread = new Thread();
+		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, (action) -> {
+			elsewhere.add(action);
+			// As soon as it can know of it.
+			if (asked.size() == 1 && asked.get(0).result().isDone()) {
+				asked.add(
+						engines.get(0).acquire(Demand.of(REQUEST.only("b"), settings()), thread, LeaseContext.empty()));
+			}
+		}, ID, () -> 1.0);
+		engines.add(busy);
+		asked.add(busy.acquire(Demand.of(BOTH, settings()), thread, LeaseContext.empty()));
+		this.store.last("acquire 1").granted(10, 30_000);
+		this.store.answerAtOnce("acquire 2", (command) -> command.granted(20, 30_000));
+		this.store.whileSending = (line) -> {
+			if (line.equals("acquire 2")) {
+				asked.get(0).interrupt(null);
+			}
+		};
+		runAll(elsewhere);
+		assertThat(asked.get(1).result()).isNotDone();
+		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "release 1", "release 2", "acquire 3");
+	}
+
+	@Test
+	void whoLosesWhatItHasJustBeforeTheNextKeyIsAskedForDoesNotAskForIt() {
+		List<Runnable> elsewhere = new ArrayList<>();
+		AtomicBoolean atOnce = new AtomicBoolean();
+		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, (action) -> {
+			if (atOnce.get()) {
+				action.run();
+			}
+			else {
+				elsewhere.add(action);
+			}
+		}, ID, () -> 1.0);
+		Acquisition acquisition = busy.acquire(Demand.of(BOTH, settings()), new Thread(), LeaseContext.empty());
+		this.store.last("acquire 1").granted(10, 30_000);
+		this.store.elapse(10_000);
+		this.store.last("renew 1").renewed(false);
+		this.store.sent();
+		atOnce.set(true);
+		runAll(elsewhere);
+		assertThat(acquisition.result()).isCompletedExceptionally();
+		assertThat(this.store.sent()).containsExactly("release 1");
+		assertThat(busy.isIdle()).isTrue();
 	}
 
 	@Test
