@@ -72,9 +72,9 @@ public interface LeaseStore extends AutoCloseable {
 	boolean isOrdered();
 
 	/**
-	 * When the driver will have done with all commands that were given up before, and
-	 * that it has begun to carry out. A driver that tries again by itself may do so for
-	 * long.
+	 * When the driver will have done with all commands that it has begun to carry out,
+	 * whether or not they were given up: a release is not, and may bring in a token. A
+	 * driver that tries again by itself may do so for long.
 	 * @return completed then; at once if commands stay in order
 	 */
 	default CompletableFuture<?> stragglers() {

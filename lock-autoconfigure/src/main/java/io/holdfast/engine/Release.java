@@ -102,9 +102,11 @@ final class Release {
 
 	/** And if the driver is not done by then, also when it is. */
 	private void again(CompletableFuture<?> stragglers) {
+		// Looked at first: what it does meanwhile may come just behind this.
+		boolean done = stragglers.isDone();
 		new Release(this.engine, this.resource, this.ended, false).start(null);
-		if (!stragglers.isDone()) {
-			stragglers.whenComplete((done, error) -> this.engine.scheduler
+		if (!done) {
+			stragglers.whenComplete((over, error) -> this.engine.scheduler
 				.schedule(() -> new Release(this.engine, this.resource, this.ended, false).start(null), 0));
 		}
 	}

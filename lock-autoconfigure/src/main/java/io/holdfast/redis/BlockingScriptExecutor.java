@@ -1,7 +1,7 @@
 package io.holdfast.redis;
 
 import java.util.List;
-import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
@@ -23,8 +23,8 @@ final class BlockingScriptExecutor implements ScriptExecutor {
 
 	private final DriverThreads threads;
 
-	/** Those that threads are busy with, and when these will have done with them. */
-	private final Map<ScriptCall<?>, CompletableFuture<?>> running = new ConcurrentHashMap<>();
+	/** When threads will have done with the calls that they are busy with. */
+	private final Set<CompletableFuture<?>> running = ConcurrentHashMap.newKeySet();
 
 	BlockingScriptExecutor(RedisConnectionFactory factory) {
 		this.factory = factory;
@@ -43,11 +43,7 @@ final class BlockingScriptExecutor implements ScriptExecutor {
 
 	@Override
 	public CompletableFuture<?> stragglers() {
-		return CompletableFuture.allOf(this.running.entrySet()
-			.stream()
-			.filter((running) -> running.getKey().isDone())
-			.map(Map.Entry::getValue)
-			.toArray(CompletableFuture[]::new));
+		return CompletableFuture.allOf(this.running.toArray(CompletableFuture[]::new));
 	}
 
 	@Override
@@ -63,14 +59,14 @@ final class BlockingScriptExecutor implements ScriptExecutor {
 	private void run(ScriptCall<?> call) {
 		CompletableFuture<?> end = new CompletableFuture<>();
 		// Before it is looked whether it was given up: else it might be seen by nobody.
-		this.running.put(call, end);
+		this.running.add(end);
 		try {
 			if (!call.isDone()) {
 				callDriver(call);
 			}
 		}
 		finally {
-			this.running.remove(call);
+			this.running.remove(end);
 			end.complete(null);
 		}
 	}

@@ -75,7 +75,8 @@ interface ScriptExecutor extends AutoCloseable {
 	boolean isOrdered();
 
 	/**
-	 * When the driver will have done with all calls that were given up before.
+	 * When the driver will have done with all calls that it has begun to carry out,
+	 * whether or not they were given up.
 	 * @return completed then; at once if calls stay in order
 	 */
 	default CompletableFuture<?> stragglers() {

@@ -289,11 +289,7 @@ final class SimulatedConnection {
 	}
 
 	CompletableFuture<?> stragglers() {
-		return CompletableFuture.allOf(this.running.entrySet()
-			.stream()
-			.filter((running) -> running.getKey().isDone())
-			.map(Map.Entry::getValue)
-			.toArray(CompletableFuture[]::new));
+		return CompletableFuture.allOf(this.running.values().toArray(CompletableFuture[]::new));
 	}
 
 	/**

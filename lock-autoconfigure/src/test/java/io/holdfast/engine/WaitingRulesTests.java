@@ -252,6 +252,21 @@ class WaitingRulesTests extends ScriptedEngine {
 	}
 
 	@Test
+	void aTokenIsReleasedAgainAlsoIfTheDriverIsDoneAsItIsReleasedTheSecondTime() {
+		this.store.ordered = false;
+		this.store.stragglers = new CompletableFuture<>();
+		CompletableFuture<Optional<LockLease>> answer = this.service
+			.tryAcquireAsync(REQUEST.waitTime(Duration.ofMillis(100)));
+		answer.cancel(false);
+		this.store.last("release 1").released(false);
+		this.store.sent();
+		// What was late may have come just behind it.
+		this.store.whileSending = (line) -> this.store.stragglers.complete(null);
+		this.store.elapse(5000);
+		assertThat(this.store.sent()).containsExactly("release 1", "release 1");
+	}
+
+	@Test
 	void aRefusedRequestThatAskedTwiceIsReleased() {
 		LockRequest once = REQUEST.waitTime(Duration.ZERO).leaseTime(Duration.ofMillis(200));
 		CompletableFuture<Optional<LockLease>> answer = this.service.tryAcquireAsync(once);
