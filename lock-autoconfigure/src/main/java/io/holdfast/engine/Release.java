@@ -30,6 +30,9 @@ final class Release {
 
 	private boolean doubtful;
 
+	/** Whether none comes after it, even if it is not answered. */
+	private boolean last;
+
 	private boolean done;
 
 	private int attempts;
@@ -89,7 +92,7 @@ final class Release {
 			}
 			this.done = true;
 			disarm();
-			if (this.doubtful && !this.engine.store.isOrdered()) {
+			if (this.doubtful && !this.last && !this.engine.store.isOrdered()) {
 				// Once more, so late that whatever was under way has run or is gone.
 				CompletableFuture<?> stragglers = this.engine.store.stragglers();
 				this.engine.scheduler.schedule(() -> again(stragglers),
@@ -104,11 +107,17 @@ final class Release {
 	private void again(CompletableFuture<?> stragglers) {
 		// Looked at first: what it does meanwhile may come just behind this.
 		boolean done = stragglers.isDone();
-		new Release(this.engine, this.resource, this.ended, false).start(null);
+		repeat();
 		if (!done) {
-			stragglers.whenComplete((over, error) -> this.engine.scheduler
-				.schedule(() -> new Release(this.engine, this.resource, this.ended, false).start(null), 0));
+			stragglers.whenComplete((over, error) -> this.engine.scheduler.schedule(this::repeat, 0));
 		}
+	}
+
+	private void repeat() {
+		Release repeated = new Release(this.engine, this.resource, this.ended, false);
+		// Late copies of it do no harm: it brings in nobody.
+		repeated.last = true;
+		repeated.start(null);
 	}
 
 	private void failed(int attempt, Throwable error) {

@@ -4,6 +4,8 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
@@ -264,6 +266,26 @@ class WaitingRulesTests extends ScriptedEngine {
 		this.store.whileSending = (line) -> this.store.stragglers.complete(null);
 		this.store.elapse(5000);
 		assertThat(this.store.sent()).containsExactly("release 1", "release 1");
+	}
+
+	@Test
+	void aTokenIsReleasedNoMoreOftenIfTheStoreIsTooSlowForEachOfItsReleases() {
+		this.store.ordered = false;
+		AtomicInteger releases = new AtomicInteger();
+		this.store.answerAtOnce("release 1", (command) -> {
+			releases.incrementAndGet();
+			CompletableFuture<Void> straggler = new CompletableFuture<>();
+			this.store.stragglers = straggler;
+			// Later than it is waited for.
+			this.store.schedule(() -> command.released(false), TimeUnit.MILLISECONDS.toNanos(1500));
+			this.store.schedule(() -> straggler.complete(null), TimeUnit.SECONDS.toNanos(7));
+		});
+		this.service.tryAcquireAsync(REQUEST.waitTime(Duration.ofMillis(100))).cancel(false);
+		this.store.elapse(60_000);
+		assertThat(releases).hasPositiveValue();
+		releases.set(0);
+		this.store.elapse(600_000);
+		assertThat(releases).hasValue(0);
 	}
 
 	@Test
