@@ -23,7 +23,7 @@ final class RedisFailures {
 
 	/** All that the scripts use, and what runs them. */
 	private static final String COMMANDS = "eval evalsha get set del pttl pexpire pexpireat zadd zrem zcard zcount"
-			+ " zscore zrange zrangebyscore zremrangebyscore hget hmget hset hdel time publish subscribe unsubscribe";
+			+ " zscore zrange zrangebyscore zremrangebyscore hget hmget hset hdel time publish pubsub subscribe unsubscribe";
 
 	/** What nobody needs who does not watch. */
 	private static final String FLEET_COMMANDS = "scan hgetall rpush llen lrange";

@@ -7,8 +7,8 @@
 
 local holdersKey, queueKey, stateKey = KEYS[1], KEYS[2], KEYS[3]
 local isLock, userKey = ARGV[1] == 'R', ARGV[2]
-local retention, handoffTimeout, cluster, channelPrefix =
-    string.match(ARGV[#ARGV], '^%d+ (%d+) (%d+) %d+ (%d) %d+ (.*)$')
+local retention, handoffTimeout, heal, cluster, channelPrefix =
+    string.match(ARGV[#ARGV], '^%d+ (%d+) (%d+) (%d+) (%d) %d+ (.*)$')
 
 -- The holders of a read-write lock are at the lock key. An exclusive lock's owner there, a string, is left alone.
 local excluded = false
@@ -178,18 +178,26 @@ end
 local reader
 local told = {}
 
--- Tells an instance of a grant, or by 0 for its time that it is to ask again. False if it is certain that nobody was told.
-local function wakeUp(token, millis)
+-- Tells an instance of a grant, or by 0 for its time that it is to ask again. False, and nothing is sent, if its subscription
+-- is certainly not at this server: see lock-shared.lua.
+local function wakeUp(token, millis, mode)
   if reader and string.sub(token, 1, #reader) == reader then
     for _, value in ipairs({ token, integer(fence), millis }) do
       table.insert(told, value)
     end
     return true
   end
+  local channel = channelPrefix .. string.match(token, '^%x+')
+  if mode ~= 'p' and cluster ~= '1' then
+    local subscribers = redis.pcall('PUBSUB', 'NUMSUB', channel)
+    if subscribers[2] == 0 then
+      return false
+    end
+  end
   local message = ARGV[1] .. ' ' .. integer(fence) .. ' ' .. millis .. ' ' .. token .. ' ' .. userKey
   -- A user without the right to publish must still be able to release.
-  local receivers = redis.pcall('PUBLISH', channelPrefix .. string.match(token, '^%x+'), message)
-  return type(receivers) ~= 'number' or receivers > 0 or cluster == '1'
+  redis.pcall('PUBLISH', channel, message)
+  return true
 end
 
 -- How long a waiter counts as alive without asking again, and its keys are kept for it: four times the longest time after
@@ -223,7 +231,7 @@ local function settle(candidate, lease)
       elseif tonumber(permits) > limit then
         leaveQueue(token, head[1])
         advanceFence()
-        wakeUp(token, 0)
+        wakeUp(token, 0, mode)
       elseif used + permits > limit then
         break
       else
@@ -233,7 +241,7 @@ local function settle(candidate, lease)
           served = true
         else
           hold(token, permits, claim)
-          if not wakeUp(token, claim) and mode ~= 'p' then
+          if not wakeUp(token, claim, mode) then
             endHold(token, permits)
           end
         end

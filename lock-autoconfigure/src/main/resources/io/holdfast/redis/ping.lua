@@ -1,6 +1,8 @@
 -- Publishes a message: the way that a hand-off takes.
 --
 -- ARGV: channel, message.
--- Returns {how many received it}.
+-- Returns {how many subscribers a hand-off would find at this server}: without patterns, unless only PUBLISH may count.
 
-return { redis.call('PUBLISH', ARGV[1], ARGV[2]) }
+local receivers = redis.call('PUBLISH', ARGV[1], ARGV[2])
+local subscribers = redis.pcall('PUBSUB', 'NUMSUB', ARGV[1])
+return { subscribers[2] or receivers }

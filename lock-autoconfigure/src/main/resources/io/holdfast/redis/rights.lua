@@ -41,6 +41,7 @@ try('hdel', key, '')
 try('time')
 if ARGV[1] ~= '' then
 	try('publish', ARGV[1], '')
+	try('pubsub', 'numsub', ARGV[1])
 end
 if ARGV[2] == '1' then
 	try('info', 'replication')

@@ -46,7 +46,7 @@ class ExaminationTests {
 	/** All that scripts may lack and that is found out beforehand. */
 	private static final List<String> COMMANDS = List.of("get", "mget", "set", "del", "pttl", "pexpire", "pexpireat",
 			"zadd", "zrem", "zcard", "zcount", "zscore", "zrange", "zrangebyscore", "zremrangebyscore", "hget", "hmget",
-			"hset", "hdel", "time", "publish");
+			"hset", "hdel", "time", "publish", "pubsub");
 
 	/** The same of those who watch. */
 	private static final List<String> WATCH = List.of("scan", "hgetall", "rpush", "llen", "lrange");
