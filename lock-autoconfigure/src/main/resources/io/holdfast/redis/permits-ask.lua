@@ -17,6 +17,13 @@ local function ask(said, token, permits, limit, fair, under, lease, claim, mode,
   end
 
   local entry = findWaiter(token, said)
+  local held = permitsOf(said)
+  local ends = findEnd(token, held)
+  if entry or ends then
+    -- Removes nothing, but is a first write that Redis allows when its memory is full: so a token that is known already has its
+    -- turn then, too.
+    redis.call('ZREM', queueKey, '')
+  end
   if entry then
     local other = string.sub(entry, 1, -2) .. mode
     if other ~= entry then
@@ -30,8 +37,6 @@ local function ask(said, token, permits, limit, fair, under, lease, claim, mode,
     keepUntil(now + patience(claim))
   end
 
-  local held = permitsOf(said)
-  local ends = findEnd(token, held)
   if ends then
     if ends < now + lease then
       ends = now + lease
@@ -87,7 +92,12 @@ local function ask(said, token, permits, limit, fair, under, lease, claim, mode,
   -- servers before this one, of which it may know too little, were lower than the time when that began.
   local lastFence = integer(math.max(fence > 0 and fence or micros - 1, serverSince))
   if excluded then
-    return { 0, redis.call('PTTL', holdersKey), lastFence, 1, grace }
+    local ttl = redis.call('PTTL', holdersKey)
+    if ttl == -1 and heal ~= '0' then
+      redis.call('PEXPIRE', holdersKey, heal)
+      ttl = tonumber(heal)
+    end
+    return { 0, ttl, lastFence, 1, grace }
   end
   if grace > 0 then
     return { 0, grace, lastFence, 0, grace }

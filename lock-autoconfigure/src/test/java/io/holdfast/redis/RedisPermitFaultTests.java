@@ -35,6 +35,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.data.redis.connection.RedisServerCommands;
@@ -128,6 +129,39 @@ class RedisPermitFaultTests {
 			.isInstanceOf(Busy.class);
 		configure("maxmemory", "0");
 		assertThat(state(store)).extracting(PermitState::used, PermitState::waiting).containsExactly(5, 1);
+	}
+
+	@ParameterizedTest
+	@EnumSource(value = Kind.class, names = { "SEMAPHORE", "READ_WRITE" })
+	@DisplayName("F32 memory is full: a waiter keeps its place, has its turn, and has it confirmed; a newcomer is refused")
+	void waiterHasItsTurnWithFullMemory(Kind kind) {
+		Resource resource = new Resource(kind, "key");
+		RedisLeaseStore store = store(factory(this.server.port()));
+		assertThat(acquire(store, resource, INSTANCE + ":1", 5)).isInstanceOf(Granted.class);
+		assertThat(acquire(store, resource, OTHER + ":1", 5)).isInstanceOf(Busy.class);
+		configure("maxmemory", "1");
+		assertThat(acquire(store, resource, OTHER + ":1", 5)).isInstanceOf(Busy.class);
+		assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> acquire(store, resource, OTHER + ":2", 5))
+			.withMessageContaining("out of memory");
+		assertThat(get(store.inspectPermits(resource, 9)).waiting()).isEqualTo(1);
+		assertThat(get(store.release(resource, ask(INSTANCE + ":1", 5), null)).released()).isTrue();
+		assertThat(acquire(store, resource, OTHER + ":1", 5)).isInstanceOf(Granted.class);
+		assertThat(get(store.release(resource, ask(OTHER + ":1", 5), null)).released()).isTrue();
+		configure("maxmemory", "0");
+	}
+
+	@Test
+	@DisplayName("S2 a lock key without an expiry gets one when a reader or a writer asks, if heal-missing-ttl is set")
+	void healsMissingEnd() {
+		Options defaults = Options.defaults();
+		RedisLeaseStore store = new RedisLeaseStore(this.template,
+				new Options(defaults.lockPrefix(), defaults.semaphorePrefix(), defaults.channelPrefix(),
+						Duration.ofSeconds(7), defaults.fenceRetention(), defaults.handoffTimeout(), false,
+						defaults.fleetKey()));
+		this.opened.add(0, store);
+		this.template.opsForValue().set("lock:key", "somebody's");
+		assertThat(((Busy) acquire(store, READ_WRITE, INSTANCE + ":1", 1)).ownerTtlMillis()).isEqualTo(7_000);
+		assertThat(this.template.getExpire("lock:key", TimeUnit.MILLISECONDS)).isBetween(1L, 7_000L);
 	}
 
 	@Test
