@@ -55,7 +55,11 @@ final class Attempt {
 	/** The store was silent to the one before, and has said nothing since. */
 	private boolean silent;
 
+	/** Whether a command that named the token failed, and may have run all the same. */
 	private boolean doubtful;
+
+	/** The store's count of reconnects before the first command. */
+	private final long reconnects;
 
 	/** Others want what it has just been granted, as far as the store has told. */
 	private boolean wanted;
@@ -72,6 +76,7 @@ final class Attempt {
 		this.token = token;
 		this.waiter = waiter;
 		this.ask = waiter.demand.ask(token, null);
+		this.reconnects = engine.store.reconnects();
 	}
 
 	/** Ask beside a token of the same thread that holds all there is. */
@@ -99,6 +104,14 @@ final class Attempt {
 
 	boolean isDoubtful() {
 		return this.doubtful || !this.unanswered.isEmpty();
+	}
+
+	/**
+	 * Return since which reconnect a command that named the token may run late.
+	 * @return the count of reconnects, or {@link Release#NO_DOUBT}
+	 */
+	long doubtSince() {
+		return isDoubtful() ? this.reconnects : Release.NO_DOUBT;
 	}
 
 	private void askBy(long at) {
@@ -167,8 +180,9 @@ final class Attempt {
 			if (error != null) {
 				release.completeExceptionally(error);
 			}
-			else {
-				release.complete(reply);
+			else if (!release.complete(reply) && (reply.next() instanceof Granted || reply.next() instanceof Busy)) {
+				// Brought in after its wait had ended.
+				this.engine.releaseIfOver(this.gate.resource, this.ask);
 			}
 		});
 	}

@@ -227,7 +227,7 @@ abstract class Gate {
 		if (isToEnd) {
 			Attempt attempt = heir.attempt;
 			this.engine.contenders.remove(attempt.token);
-			this.engine.release(this.resource, attempt.ask, attempt.isDoubtful(), null);
+			this.engine.release(this.resource, attempt.ask, attempt.doubtSince(), null);
 		}
 		// Whoever is the first in line now may have to ask by itself.
 		advance();
@@ -349,7 +349,7 @@ abstract class Gate {
 	private void withdraw(Waiter waiter, boolean silent) {
 		Attempt attempt = waiter.attempt;
 		end(waiter);
-		release(attempt.ask, attempt.isDoubtful(), 0);
+		release(attempt.ask, attempt.doubtSince(), 0);
 		if (silent) {
 			this.contenders.stream()
 				.map((next) -> next.attempt)
@@ -366,14 +366,14 @@ abstract class Gate {
 	}
 
 	/** End a token in the store, which brings in the next one here, if that may be. */
-	private CompletableFuture<ReleaseReply> release(Ask ended, boolean doubtful, int released) {
+	private CompletableFuture<ReleaseReply> release(Ask ended, long doubtSince, int released) {
 		Waiter head = head();
 		Waiter next = (head != null && mayFollow(head, released)) ? head : null;
 		if (next != null) {
 			contend(next);
 		}
 		long sentAt = this.engine.now();
-		CompletableFuture<ReleaseReply> outcome = this.engine.release(this.resource, ended, doubtful,
+		CompletableFuture<ReleaseReply> outcome = this.engine.release(this.resource, ended, doubtSince,
 				(next != null) ? next.attempt.ask : null);
 		if (next != null) {
 			outcome = next.attempt.follow(outcome, sentAt);
@@ -507,7 +507,7 @@ abstract class Gate {
 
 	/** End in the store what is over here. */
 	final CompletableFuture<ReleaseReply> end(Hold hold) {
-		CompletableFuture<ReleaseReply> outcome = release(hold.ask(this.engine.now()), hold.doubtful,
+		CompletableFuture<ReleaseReply> outcome = release(hold.ask(this.engine.now()), hold.doubtSince,
 				hold.demand.permits());
 		// Not before, as a shut-down goes on when the last hold is forgotten.
 		this.engine.keeper.forget(hold);

@@ -47,8 +47,11 @@ final class Hold {
 	 */
 	private volatile boolean partial;
 
-	/** Whether a command that named the token may still run, unordered, after its end. */
-	final boolean doubtful;
+	/**
+	 * Since which reconnect a command that named the token may run late, or
+	 * {@link Release#NO_DOUBT}.
+	 */
+	final long doubtSince;
 
 	/** How many leases are open on this hold. Confined to the gate. */
 	int leases;
@@ -121,7 +124,7 @@ final class Hold {
 		this.permits = waiter.demand.permits();
 		this.grantedAt = now;
 		this.partial = waiter.isPart();
-		this.doubtful = waiter.attempt.isDoubtful();
+		this.doubtSince = waiter.attempt.doubtSince();
 		this.passes = 0;
 		this.turns = 0;
 		this.storedAt = now;
@@ -144,7 +147,7 @@ final class Hold {
 		this.permits = before.permits;
 		this.grantedAt = now;
 		this.partial = waiter.isPart();
-		this.doubtful = before.doubtful;
+		this.doubtSince = before.doubtSince;
 		this.passes = before.passes + 1;
 		this.turns = (way == HandOver.BARGED) ? before.turns : before.turns + 1;
 		this.storedAt = before.storedAt;

@@ -77,6 +77,9 @@ public final class LeaseEngine implements AutoCloseable {
 	/** Releases without an answer: a shut-down must not close the store before them. */
 	final Set<CompletableFuture<?>> releases = ConcurrentHashMap.newKeySet();
 
+	/** Tokens whose releases are not answered yet. */
+	final Set<String> releasing = ConcurrentHashMap.newKeySet();
+
 	/** Tokens that are over here, but keep others out for a while. */
 	private final Set<String> retained = ConcurrentHashMap.newKeySet();
 
@@ -260,8 +263,26 @@ public final class LeaseEngine implements AutoCloseable {
 		this.gates.computeIfPresent(gate.resource, (k, existing) -> (--existing.users == 0) ? null : existing);
 	}
 
-	CompletableFuture<ReleaseReply> release(Resource resource, Ask ended, boolean doubtful, @Nullable Ask next) {
-		return new Release(this, resource, ended, doubtful).start(next);
+	CompletableFuture<ReleaseReply> release(Resource resource, Ask ended, long doubtSince, @Nullable Ask next) {
+		return new Release(this, resource, ended, doubtSince).start(next);
+	}
+
+	/**
+	 * Release a token that the store tells of, unless it is in use here or its release is
+	 * under way: a command may have run late, behind the one that ended the token.
+	 */
+	void releaseIfOver(Resource resource, Ask ended) {
+		String token = ended.token();
+		if (isOver(token) && !this.releasing.contains(token)) {
+			release(resource, ended, Release.NO_DOUBT, null);
+		}
+	}
+
+	/** Whether a token is one of this instance that nothing here needs any more. */
+	boolean isOver(String token) {
+		// In this order: a grant makes a hold of a contender.
+		return isOwn(token) && !this.contenders.containsKey(token) && this.keeper.find(token) == null
+				&& !isRetained(token);
 	}
 
 	private <T> CompletableFuture<T> awaited(CompletableFuture<T> outcome) {
@@ -372,7 +393,7 @@ public final class LeaseEngine implements AutoCloseable {
 		new Retention(this, hold, endsAt, awaited(result)).send();
 		this.scheduler.schedule(() -> {
 			this.retained.remove(hold.token);
-			release(hold.gate.resource, hold.ask(now()), hold.doubtful, null);
+			release(hold.gate.resource, hold.ask(now()), hold.doubtSince, null);
 		}, endsAt - now());
 	}
 

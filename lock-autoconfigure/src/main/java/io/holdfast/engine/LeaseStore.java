@@ -65,21 +65,14 @@ public interface LeaseStore extends AutoCloseable {
 	}
 
 	/**
-	 * Whether commands reach the store in the order in which they were given. If not, a
-	 * token that an unanswered command named is released once more later.
-	 * @return whether commands stay in order
+	 * Return how often this instance had to connect again. Between two reconnects
+	 * commands run in the order in which they were given; what was not answered before a
+	 * reconnect may run behind newer commands. So a token that an unanswered command
+	 * named by then is released once more.
+	 * @return a number that grows with each reconnect, and with each call where commands
+	 * may overtake each other at any time
 	 */
-	boolean isOrdered();
-
-	/**
-	 * When the driver will have done with all commands that it has begun to carry out,
-	 * whether or not they were given up: a release is not, and may bring in a token. A
-	 * driver that tries again by itself may do so for long.
-	 * @return completed then; at once if commands stay in order
-	 */
-	default CompletableFuture<?> stragglers() {
-		return CompletableFuture.completedFuture(null);
-	}
+	long reconnects();
 
 	/**
 	 * Grant what is asked for if it is free and no one waits before this token; whatever

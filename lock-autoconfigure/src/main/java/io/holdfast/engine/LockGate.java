@@ -107,7 +107,7 @@ final class LockGate extends Gate {
 	boolean keeps(Hold hold, long now) {
 		long nanos = this.engine.settings.keepWarm().toNanos();
 		if (nanos == 0 || !this.queue.isEmpty() || !this.contenders.isEmpty() || this.holder != null
-				|| !hold.isWorthKeeping(now) || !this.engine.store.isOrdered()) {
+				|| !hold.isWorthKeeping(now)) {
 			return false;
 		}
 		this.kept = hold;

@@ -17,6 +17,9 @@ import io.holdfast.engine.LeaseStore.ReleaseReply;
  */
 final class Release {
 
+	/** All commands that named the token are answered. */
+	static final long NO_DOUBT = -1;
+
 	private final LeaseEngine engine;
 
 	private final Resource resource;
@@ -28,7 +31,11 @@ final class Release {
 
 	private final long pointlessAt;
 
-	private boolean doubtful;
+	/**
+	 * The store's count of reconnects from before a command that named the token and may
+	 * not have run yet, or {@link #NO_DOUBT}.
+	 */
+	private long doubtSince;
 
 	/** Whether none comes after it, even if it is not answered. */
 	private boolean last;
@@ -39,16 +46,17 @@ final class Release {
 
 	private Scheduler.@Nullable Timer timer;
 
-	Release(LeaseEngine engine, Resource resource, Ask ended, boolean doubtful) {
+	Release(LeaseEngine engine, Resource resource, Ask ended, long doubtSince) {
 		this.engine = engine;
 		this.resource = resource;
 		this.ended = ended;
-		this.doubtful = doubtful;
+		this.doubtSince = doubtSince;
 		this.pointlessAt = engine.now() + TimeUnit.MILLISECONDS.toNanos(ended.leaseMillis() + ended.claimMillis());
 	}
 
 	CompletableFuture<ReleaseReply> start(@Nullable Ask next) {
 		this.engine.releases.add(this.outcome);
+		this.engine.releasing.add(this.ended.token());
 		send(next);
 		return this.outcome;
 	}
@@ -90,34 +98,27 @@ final class Release {
 			if (this.done) {
 				return;
 			}
-			this.done = true;
+			end();
 			disarm();
-			if (this.doubtful && !this.last && !this.engine.store.isOrdered()) {
+			if (this.doubtSince != NO_DOUBT && !this.last && this.engine.store.reconnects() != this.doubtSince) {
 				// Once more, so late that whatever was under way has run or is gone.
-				CompletableFuture<?> stragglers = this.engine.store.stragglers();
-				this.engine.scheduler.schedule(() -> again(stragglers),
-						TimeUnit.MILLISECONDS.toNanos(this.ended.claimMillis()));
+				this.engine.scheduler.schedule(this::repeat, TimeUnit.MILLISECONDS.toNanos(this.ended.claimMillis()));
 			}
 		}
 		this.outcome.complete(reply);
 		this.engine.releases.remove(this.outcome);
 	}
 
-	/** And if the driver is not done by then, also when it is. */
-	private void again(CompletableFuture<?> stragglers) {
-		// Looked at first: what it does meanwhile may come just behind this.
-		boolean done = stragglers.isDone();
-		repeat();
-		if (!done) {
-			stragglers.whenComplete((over, error) -> this.engine.scheduler.schedule(this::repeat, 0));
-		}
-	}
-
 	private void repeat() {
-		Release repeated = new Release(this.engine, this.resource, this.ended, false);
+		Release repeated = new Release(this.engine, this.resource, this.ended, NO_DOUBT);
 		// Late copies of it do no harm: it brings in nobody.
 		repeated.last = true;
 		repeated.start(null);
+	}
+
+	private void end() {
+		this.done = true;
+		this.engine.releasing.remove(this.ended.token());
 	}
 
 	private void failed(int attempt, Throwable error) {
@@ -125,14 +126,13 @@ final class Release {
 			if (this.done || attempt != this.attempts) {
 				return;
 			}
-			this.doubtful = true;
 			disarm();
 			long delay = this.engine.retryDelay() << Math.min(attempt - 1, 5);
 			if (this.engine.now() + delay - this.pointlessAt < 0) {
 				this.timer = this.engine.scheduler.schedule(() -> send(null), delay);
 			}
 			else {
-				this.done = true;
+				end();
 			}
 		}
 		this.outcome.completeExceptionally(error);

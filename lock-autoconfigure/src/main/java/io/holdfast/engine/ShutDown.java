@@ -114,7 +114,7 @@ final class ShutDown {
 				this.engine.retain(hold, kept, new CompletableFuture<>());
 			}
 			else {
-				this.engine.release(hold.gate.resource, hold.ask(this.engine.now()), hold.doubtful, null);
+				this.engine.release(hold.gate.resource, hold.ask(this.engine.now()), hold.doubtSince, null);
 			}
 		}
 	}

@@ -20,17 +20,26 @@ final class WakeUpDispatch implements LeaseStore.WakeUps {
 		if (attempt != null) {
 			attempt.gate.execute(() -> attempt.handedOver(fence, ttlMillis));
 		}
-		else if (this.engine.keeper.find(token) == null && !this.engine.isRetained(token) && this.engine.isOwn(token)) {
-			// Its waiter gave up: nobody must wait for the claim's end.
-			long claim = this.engine.settings.handoffTimeout().toMillis();
-			this.engine.release(resource, Ask.unknown(token, claim), false, null);
+		else if (this.engine.isOver(token)) {
+			// Its waiter gave up: others must not wait for the claim's end.
+			this.engine.release(resource, unknown(token), Release.NO_DOUBT, null);
 		}
+	}
+
+	private Ask unknown(String token) {
+		return Ask.unknown(token, this.engine.settings.handoffTimeout().toMillis());
 	}
 
 	@Override
 	public void wanted(Resource resource, String token) {
 		Gate gate = this.engine.gates.get(resource);
-		if (gate != null) {
+		if (this.engine.isOver(token)) {
+			// A shut-down releases by itself.
+			if (!this.engine.isClosed()) {
+				this.engine.releaseIfOver(resource, unknown(token));
+			}
+		}
+		else if (gate != null) {
 			gate.execute(() -> gate.wanted(token));
 		}
 	}

@@ -72,8 +72,8 @@ public final class MemoryLeaseStore implements LeaseStore {
 	}
 
 	@Override
-	public boolean isOrdered() {
-		return true;
+	public long reconnects() {
+		return 0;
 	}
 
 	@Override

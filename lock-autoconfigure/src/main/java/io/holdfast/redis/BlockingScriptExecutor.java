@@ -1,10 +1,8 @@
 package io.holdfast.redis;
 
 import java.util.List;
-import java.util.Set;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicLong;
 
 import org.jspecify.annotations.Nullable;
 
@@ -23,8 +21,7 @@ final class BlockingScriptExecutor implements ScriptExecutor {
 
 	private final DriverThreads threads;
 
-	/** When threads will have done with the calls that they are busy with. */
-	private final Set<CompletableFuture<?>> running = ConcurrentHashMap.newKeySet();
+	private final AtomicLong reconnects = new AtomicLong();
 
 	BlockingScriptExecutor(RedisConnectionFactory factory) {
 		this.factory = factory;
@@ -37,13 +34,9 @@ final class BlockingScriptExecutor implements ScriptExecutor {
 	}
 
 	@Override
-	public boolean isOrdered() {
-		return false;
-	}
-
-	@Override
-	public CompletableFuture<?> stragglers() {
-		return CompletableFuture.allOf(this.running.toArray(CompletableFuture[]::new));
+	public long reconnects() {
+		// Several connections: what is given up may run behind newer calls at any time.
+		return this.reconnects.incrementAndGet();
 	}
 
 	@Override
@@ -57,17 +50,8 @@ final class BlockingScriptExecutor implements ScriptExecutor {
 	}
 
 	private void run(ScriptCall<?> call) {
-		CompletableFuture<?> end = new CompletableFuture<>();
-		// Before it is looked whether it was given up: else it might be seen by nobody.
-		this.running.add(end);
-		try {
-			if (!call.isDone()) {
-				callDriver(call);
-			}
-		}
-		finally {
-			this.running.remove(end);
-			end.complete(null);
+		if (!call.isDone()) {
+			callDriver(call);
 		}
 	}
 

@@ -4,10 +4,14 @@ import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 
+import io.lettuce.core.AbstractRedisAsyncCommands;
+import io.lettuce.core.RedisChannelHandler;
+import io.lettuce.core.RedisConnectionStateListener;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import org.jspecify.annotations.Nullable;
 
@@ -54,13 +58,29 @@ final class LettuceScriptExecutor implements ScriptExecutor {
 
 	private volatile boolean closed;
 
+	private final boolean cluster;
+
+	private final AtomicLong reconnects = new AtomicLong();
+
+	/** Told before the driver sends again what was not answered. */
+	private final RedisConnectionStateListener disconnects = new RedisConnectionStateListener() {
+
+		@Override
+		public void onRedisDisconnected(RedisChannelHandler<?, ?> connection) {
+			LettuceScriptExecutor.this.reconnects.incrementAndGet();
+		}
+
+	};
+
 	LettuceScriptExecutor(RedisConnectionFactory factory) {
 		this.factory = factory;
+		this.cluster = Drivers.isCluster(factory);
 	}
 
 	@Override
-	public boolean isOrdered() {
-		return true;
+	public long reconnects() {
+		// In a cluster a command may be redirected behind newer ones at any time.
+		return this.cluster ? this.reconnects.incrementAndGet() : this.reconnects.get();
 	}
 
 	@Override
@@ -175,9 +195,15 @@ final class LettuceScriptExecutor implements ScriptExecutor {
 	 */
 	@SuppressWarnings("unchecked")
 	private RedisClusterAsyncCommands<byte[], byte[]> open() {
+		this.reconnects.incrementAndGet();
 		RedisConnection connection = this.factory.getConnection();
 		try {
-			return (RedisClusterAsyncCommands<byte[], byte[]>) connection.getNativeConnection();
+			RedisClusterAsyncCommands<byte[], byte[]> commands = (RedisClusterAsyncCommands<byte[], byte[]>) connection
+				.getNativeConnection();
+			if (commands instanceof AbstractRedisAsyncCommands<byte[], byte[]> opened) {
+				opened.getConnection().addListener(this.disconnects);
+			}
+			return commands;
 		}
 		finally {
 			// Leaves the shared connection open.

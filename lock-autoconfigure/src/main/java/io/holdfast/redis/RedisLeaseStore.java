@@ -153,13 +153,8 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	@Override
-	public boolean isOrdered() {
-		return this.executor.isOrdered();
-	}
-
-	@Override
-	public CompletableFuture<?> stragglers() {
-		return this.executor.stragglers();
+	public long reconnects() {
+		return this.executor.reconnects();
 	}
 
 	@Override

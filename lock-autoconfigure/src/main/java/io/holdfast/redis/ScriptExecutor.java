@@ -69,19 +69,11 @@ interface ScriptExecutor extends AutoCloseable {
 	}
 
 	/**
-	 * Whether calls reach Redis in the order in which they were given.
-	 * @return whether they stay in order
+	 * Return how often the connection was opened again; see
+	 * {@link io.holdfast.engine.LeaseStore#reconnects}.
+	 * @return the count
 	 */
-	boolean isOrdered();
-
-	/**
-	 * When the driver will have done with all calls that it has begun to carry out,
-	 * whether or not they were given up.
-	 * @return completed then; at once if calls stay in order
-	 */
-	default CompletableFuture<?> stragglers() {
-		return CompletableFuture.completedFuture(null);
-	}
+	long reconnects();
 
 	/**
 	 * Fail what was not sent yet, and all calls from now on.

@@ -105,7 +105,7 @@ class KeepWarmTests extends ScriptedEngine {
 		kept();
 		wanted(7);
 		this.store.wakeUps.wanted(lock("another"), ID + ":01");
-		assertThat(this.store.sent()).isEmpty();
+		assertThat(this.store.sent()).as("the other token is over").containsExactly("release 7");
 	}
 
 	@Test
@@ -284,13 +284,6 @@ class KeepWarmTests extends ScriptedEngine {
 		LockLease lease = granted(REQUEST, 100);
 		this.store.listening = false;
 		lease.releaseAsync();
-		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1");
-	}
-
-	@Test
-	void nothingIsKeptWhereCommandsOvertakeEachOther() {
-		this.store.ordered = false;
-		granted(REQUEST, 100).releaseAsync();
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1");
 	}
 

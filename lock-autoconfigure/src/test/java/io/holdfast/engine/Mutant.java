@@ -47,8 +47,8 @@ enum Mutant {
 	/** What was not confirmed is not released. */
 	UNCONFIRMED_KEPT,
 
-	/** What a driver does with commands that were given up is not waited for. */
-	FORGOTTEN_STRAGGLERS,
+	/** Commands run behind newer ones, and the driver does not say so. */
+	UNNOTICED_RECONNECTS,
 
 	/** An instance says only once that it is there. */
 	SAID_ONCE,

@@ -143,8 +143,7 @@ record Plan(Setup setup, List<Step> steps) {
 			if (!calm && in(4)) {
 				failOver();
 			}
-			return new Plan(new Setup(this.seed, INSTANCES, KEYS, calm || !in(3), true, this.passes, this.warm),
-					this.steps);
+			return new Plan(new Setup(this.seed, INSTANCES, KEYS, true, this.passes, this.warm), this.steps);
 		}
 
 		/** Only who asked for the same goes on with it. */

@@ -48,9 +48,7 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 
 	boolean listening = true;
 
-	boolean ordered = true;
-
-	CompletableFuture<?> stragglers = CompletableFuture.completedFuture(null);
+	long reconnects;
 
 	/** Where keys are kept, if not in part 0. */
 	final Map<String, Integer> parts = new HashMap<>();
@@ -146,13 +144,8 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 	}
 
 	@Override
-	public boolean isOrdered() {
-		return this.ordered;
-	}
-
-	@Override
-	public CompletableFuture<?> stragglers() {
-		return this.stragglers;
+	public long reconnects() {
+		return this.reconnects;
 	}
 
 	@Override

@@ -3,7 +3,6 @@ package io.holdfast.engine;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -24,16 +23,14 @@ import io.holdfast.history.Event.Type;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An instance's connection to the store of a {@link Simulation}, in order or not, on
- * which commands, replies and wake-ups are late, lost and repeated as it is planned.
+ * An instance's connection to the store of a {@link Simulation}, on which commands,
+ * replies and wake-ups are late, lost, overtaken and repeated as it is planned.
  */
 final class SimulatedConnection {
 
 	private final Simulation simulation;
 
 	private final SimulatedInstance instance;
-
-	private final boolean ordered;
 
 	private final Map<Integer, Command> fates = new HashMap<>();
 
@@ -45,8 +42,8 @@ final class SimulatedConnection {
 	/** Until when commands are in trouble. */
 	private final Map<Integer, Long> troubles = new HashMap<>();
 
-	/** Commands that the driver has not done with, if it has threads for them. */
-	private final Map<CompletableFuture<?>, CompletableFuture<?>> running = new LinkedHashMap<>();
+	/** How often it was opened again. */
+	private long reconnects;
 
 	private int commands;
 
@@ -63,7 +60,6 @@ final class SimulatedConnection {
 	SimulatedConnection(Simulation simulation, SimulatedInstance instance, @Nullable SimulatedConnection before) {
 		this.simulation = simulation;
 		this.instance = instance;
-		this.ordered = simulation.plan.setup().ordered();
 		if (before != null) {
 			this.fates.putAll(before.fates);
 			this.wakeUpFates.putAll(before.wakeUpFates);
@@ -112,16 +108,13 @@ final class SimulatedConnection {
 		trouble(nanos);
 	}
 
-	/**
-	 * How long something takes on its way; up to 2 ms, or longer on several connections.
-	 */
+	/** How long something takes on its way: up to 2 ms. */
 	private long latency(int number, int way) {
 		if (!this.simulation.plan.setup().jitter()) {
 			return Simulation.MILLI / 2;
 		}
 		long dice = this.simulation.dice(this.instance.number, 4L * number + way);
-		boolean slow = !this.ordered && (dice & 7) == 0;
-		return Simulation.MILLI / 10 + (dice >>> 24) % ((slow ? 15 : 2) * Simulation.MILLI);
+		return Simulation.MILLI / 10 + (dice >>> 24) % (2 * Simulation.MILLI);
 	}
 
 	<T> CompletableFuture<T> send(String what, String token, @Nullable Resource resource,
@@ -134,34 +127,21 @@ final class SimulatedConnection {
 		if (fate != null && fate != Fate.REPEATED && fate != Fate.REPEATED_LATE) {
 			trouble(number, late);
 		}
-		long execution = now() + latency(number, 0) + ((fate == Fate.LATE) ? late : 0);
-		if (this.ordered) {
-			execution = Math.max(this.lastExecution, execution);
-			this.lastExecution = execution;
+		long execution = Math.max(this.lastExecution, now() + latency(number, 0) + ((fate == Fate.LATE) ? late : 0));
+		this.lastExecution = execution;
+		if (fate == Fate.OVERTAKEN) {
+			this.simulation.time.at(execution - now(), () -> this.reconnects++);
+			execution += late;
 		}
-		if (!this.ordered) {
-			this.running.put(answer, new CompletableFuture<>());
-		}
-		Runnable arrival = () -> {
+		this.simulation.time.at(execution - now(), () -> {
 			if (answer.isCancelled() && (this.simulation.dice(this.instance.number, 4L * number + 2) & 1) == 0) {
 				this.simulation.trace(() -> this.instance.name + ": #" + number + " " + what + " was given up");
-				end(number, answer, 0);
 			}
 			else if (isOut()) {
 				meetOutage(number, what, answer, command);
 			}
 			else {
 				execute(number, what, token, resource, command, answer, fate, late);
-			}
-		};
-		this.simulation.time.at(execution - now(), () -> {
-			if (fate == Fate.LATE && !this.ordered && answer.isCancelled()) {
-				// The driver tries again by itself.
-				trouble(number, 3 * late);
-				this.simulation.time.at(3 * late, arrival);
-			}
-			else {
-				arrival.run();
 			}
 		});
 		return answer;
@@ -174,10 +154,7 @@ final class SimulatedConnection {
 		if (!this.silent) {
 			reply(number, answer, null, 0);
 		}
-		else if ((this.simulation.dice(this.instance.number, 4L * number + 3) & 1) != 0) {
-			end(number, answer, this.outageUntil - now());
-		}
-		else {
+		else if ((this.simulation.dice(this.instance.number, 4L * number + 3) & 1) == 0) {
 			long end = this.outageUntil;
 			this.simulation.time.at(end - now(), () -> {
 				T done = command.get().join();
@@ -193,7 +170,7 @@ final class SimulatedConnection {
 		CompletableFuture<T> executed = (fate != Fate.FAILED) ? command.get()
 				: CompletableFuture.failedFuture(new StoreFailure("refused", true, null));
 		T done = executed.isCompletedExceptionally() ? null : executed.join();
-		if (done != null && resource != null && what.startsWith("acquire") && isStraggler(number, token)) {
+		if (done != null && resource != null && what.startsWith("acquire") && isStraggler(number, token, late)) {
 			new Leftovers(this.simulation, this.instance, resource.key()).lookAfterStraggler();
 		}
 		this.simulation.trace(() -> this.instance.name + ": #" + number + " " + what + " -> "
@@ -219,17 +196,14 @@ final class SimulatedConnection {
 			// It may have been late already when it was executed.
 			trouble(late);
 		}
-		if (fate == Fate.REPLY_LOST) {
-			end(number, answer, 0);
-		}
-		else {
+		if (fate != Fate.REPLY_LOST) {
 			reply(number, answer, (fate == Fate.REPLY_FAILED) ? null : done, (fate == Fate.REPLY_LATE) ? late : 0);
 		}
 	}
 
 	private void repeat(int number, String what, String token, @Nullable Resource resource,
 			Supplier<? extends CompletableFuture<?>> command) {
-		if (!this.ordered || resource == null) {
+		if (this.reconnects > 0 || resource == null) {
 			// What asks may come after what ends it; a copy of that ends it then.
 			command.get().join();
 			return;
@@ -263,11 +237,8 @@ final class SimulatedConnection {
 
 	private <T> void reply(int number, CompletableFuture<T> answer, @Nullable T reply, long late) {
 		long arrival = now() + latency(number, 1) + late;
-		if (this.ordered) {
-			arrival = Math.max(this.lastReply, arrival);
-			this.lastReply = arrival;
-		}
-		end(number, answer, late);
+		arrival = Math.max(this.lastReply, arrival);
+		this.lastReply = arrival;
 		this.instance.at(arrival - now(), () -> {
 			if (reply == null) {
 				answer.completeExceptionally(new StoreFailure("connection reset", true, null));
@@ -278,26 +249,18 @@ final class SimulatedConnection {
 		});
 	}
 
-	/** The driver has done with a command, however that ends for who gave it. */
-	private void end(int number, CompletableFuture<?> answer, long late) {
-		this.instance.at(latency(number, 1) + late, () -> {
-			CompletableFuture<?> end = this.running.remove(answer);
-			if (end != null) {
-				end.complete(null);
-			}
-		});
-	}
-
-	CompletableFuture<?> stragglers() {
-		return CompletableFuture.allOf(this.running.values().toArray(CompletableFuture[]::new));
+	long reconnects() {
+		return this.reconnects;
 	}
 
 	/**
-	 * Whether its token was released before, and nothing else has been in trouble here.
+	 * Whether its token was released before, not so long ago that the store may have
+	 * forgotten that, and nothing else has been in trouble here.
 	 */
-	private boolean isStraggler(int number, String token) {
+	private boolean isStraggler(int number, String token, long late) {
 		long since = now() - Simulation.SLACK;
-		return !this.ordered && this.over.contains(token) && (this.outageUntil == 0 || this.outageUntil < since)
+		return this.reconnects > 0 && late < SimulatedInstance.HANDOFF.toNanos() && this.over.contains(token)
+				&& (this.outageUntil == 0 || this.outageUntil < since)
 				&& this.troubles.entrySet()
 					.stream()
 					.allMatch((trouble) -> trouble.getKey() == number || trouble.getValue() < since);

@@ -153,14 +153,8 @@ final class SimulatedStore implements LeaseStore {
 	}
 
 	@Override
-	public boolean isOrdered() {
-		return this.simulation.plan.setup().ordered();
-	}
-
-	@Override
-	public CompletableFuture<?> stragglers() {
-		return (this.simulation.mutant != Mutant.FORGOTTEN_STRAGGLERS) ? this.connection.stragglers()
-				: LeaseStore.super.stragglers();
+	public long reconnects() {
+		return (this.simulation.mutant != Mutant.UNNOTICED_RECONNECTS) ? this.connection.reconnects() : 0;
 	}
 
 	@Override

@@ -19,13 +19,11 @@ sealed interface Step {
 	 * @param seed for delays and for the engines' own randomness
 	 * @param instances how many instances
 	 * @param keys how many keys
-	 * @param ordered whether commands of an instance stay in order
 	 * @param jitter whether delays differ
 	 * @param passes how often what is held is passed on within an instance
 	 * @param warm for how long a lock is kept for whoever asks next within an instance
 	 */
-	record Setup(long seed, int instances, int keys, boolean ordered, boolean jitter, int passes,
-			int warm) implements Step {
+	record Setup(long seed, int instances, int keys, boolean jitter, int passes, int warm) implements Step {
 
 		@Override
 		public List<Step> simpler() {
@@ -43,7 +41,7 @@ sealed interface Step {
 		}
 
 		private Setup with(boolean otherJitter, int otherPasses, int otherWarm) {
-			return new Setup(this.seed, this.instances, this.keys, this.ordered, otherJitter, otherPasses, otherWarm);
+			return new Setup(this.seed, this.instances, this.keys, otherJitter, otherPasses, otherWarm);
 		}
 
 	}
@@ -307,8 +305,11 @@ sealed interface Step {
 		/** Executed again later. */
 		REPEATED_LATE,
 
-		/** Executed late. */
+		/** Executed late, and all behind it. */
 		LATE,
+
+		/** Executed late, behind newer ones: the connection was opened again. */
+		OVERTAKEN,
 
 		/** Executed, and answered late. */
 		REPLY_LATE

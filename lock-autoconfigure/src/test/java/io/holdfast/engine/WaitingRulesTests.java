@@ -4,8 +4,6 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
@@ -217,75 +215,69 @@ class WaitingRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aTokenOfAnUnansweredCommandIsReleasedTwiceWhereOrderCannotBeHad() {
-		this.store.ordered = false;
+	void aTokenOfAnUnansweredCommandIsReleasedAgainAfterAReconnect() {
 		CompletableFuture<Optional<LockLease>> answer = this.service
 			.tryAcquireAsync(REQUEST.waitTime(Duration.ofMillis(100)));
 		answer.cancel(false);
+		this.store.reconnects++;
 		this.store.last("release 1").released(false);
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1");
 		this.store.elapse(5000);
 		assertThat(this.store.sent()).containsExactly("release 1");
+		this.store.reconnects++;
 		this.store.last("release 1").released(true);
 		this.store.elapse(100_000);
 		assertThat(this.store.sent()).isEmpty();
 	}
 
 	@Test
-	void aTokenOfACommandThatTheDriverStillTriesIsReleasedAgainWhenItIsDone() {
-		this.store.ordered = false;
-		this.store.stragglers = new CompletableFuture<>();
-		CompletableFuture<Optional<LockLease>> answer = this.service
-			.tryAcquireAsync(REQUEST.waitTime(Duration.ofMillis(100)));
-		answer.cancel(false);
-		this.store.last("release 1").released(false);
-		this.store.sent();
-		this.store.elapse(5000);
-		assertThat(this.store.sent()).containsExactly("release 1");
-		this.store.last("release 1").released(false);
-		this.store.elapse(100_000);
-		assertThat(this.store.sent()).isEmpty();
-		this.store.stragglers.complete(null);
-		this.store.elapse(0);
-		assertThat(this.store.sent()).containsExactly("release 1");
-		this.store.last("release 1").released(true);
-		this.store.elapse(100_000);
-		assertThat(this.store.sent()).isEmpty();
-	}
-
-	@Test
-	void aTokenIsReleasedAgainAlsoIfTheDriverIsDoneAsItIsReleasedTheSecondTime() {
-		this.store.ordered = false;
-		this.store.stragglers = new CompletableFuture<>();
-		CompletableFuture<Optional<LockLease>> answer = this.service
-			.tryAcquireAsync(REQUEST.waitTime(Duration.ofMillis(100)));
-		answer.cancel(false);
-		this.store.last("release 1").released(false);
-		this.store.sent();
-		// What was late may have come just behind it.
-		this.store.whileSending = (line) -> this.store.stragglers.complete(null);
-		this.store.elapse(5000);
-		assertThat(this.store.sent()).containsExactly("release 1", "release 1");
-	}
-
-	@Test
-	void aTokenIsReleasedNoMoreOftenIfTheStoreIsTooSlowForEachOfItsReleases() {
-		this.store.ordered = false;
-		AtomicInteger releases = new AtomicInteger();
-		this.store.answerAtOnce("release 1", (command) -> {
-			releases.incrementAndGet();
-			CompletableFuture<Void> straggler = new CompletableFuture<>();
-			this.store.stragglers = straggler;
-			// Later than it is waited for.
-			this.store.schedule(() -> command.released(false), TimeUnit.MILLISECONDS.toNanos(1500));
-			this.store.schedule(() -> straggler.complete(null), TimeUnit.SECONDS.toNanos(7));
-		});
+	void aTokenOfAnUnansweredCommandIsReleasedOnceWithoutAReconnect() {
 		this.service.tryAcquireAsync(REQUEST.waitTime(Duration.ofMillis(100))).cancel(false);
-		this.store.elapse(60_000);
-		assertThat(releases).hasPositiveValue();
-		releases.set(0);
-		this.store.elapse(600_000);
-		assertThat(releases).hasValue(0);
+		this.store.last("release 1").released(false);
+		this.store.sent();
+		this.store.elapse(100_000);
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+	@Test
+	void aTokenThatIsBroughtInAfterItsEndIsReleasedAgain() {
+		LockLease lease = granted(REQUEST, 10);
+		CompletableFuture<LockLease> next = this.service.acquireAsync(REQUEST.leaseTime(Duration.ofSeconds(20)));
+		lease.releaseAsync();
+		Command bringsIn = this.store.last("release 1 next 2");
+		next.cancel(false);
+		this.store.last("release 2").released(false);
+		this.store.sent();
+		bringsIn.granted(20, 20_000);
+		assertThat(this.store.sent()).containsExactly("release 2");
+	}
+
+	@Test
+	void aTokenThatIsBroughtInBeforeItsEndIsReleasedOnce() {
+		LockLease lease = granted(REQUEST, 10);
+		CompletableFuture<LockLease> next = this.service.acquireAsync(REQUEST.leaseTime(Duration.ofSeconds(20)));
+		lease.releaseAsync();
+		Command bringsIn = this.store.last("release 1 next 2");
+		next.cancel(false);
+		this.store.sent();
+		bringsIn.busy(1000, 20);
+		this.store.last("release 2").released(false);
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+	@Test
+	void aTokenThatIsOverAndThatOthersWantIsReleased() {
+		LockLease lease = granted(REQUEST, 10);
+		this.store.wakeUps.wanted(Locks.lock(lease.key()), ID + ":1");
+		assertThat(this.store.sent()).as("held").doesNotContain("release 1");
+		lease.releaseAsync();
+		this.store.wakeUps.wanted(Locks.lock(lease.key()), ID + ":1");
+		this.store.last("release 1").released(true);
+		assertThat(this.store.sent()).as("under way").containsExactly("release 1");
+		this.store.wakeUps.wanted(Locks.lock(lease.key()), ID + ":1");
+		assertThat(this.store.sent()).containsExactly("release 1");
+		this.store.wakeUps.wanted(Locks.lock(lease.key()), "fedcba9876543210fedcba9876543210:1");
+		assertThat(this.store.sent()).as("another instance's").isEmpty();
 	}
 
 	@Test

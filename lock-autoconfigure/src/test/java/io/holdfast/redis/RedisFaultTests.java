@@ -248,7 +248,6 @@ class RedisFaultTests {
 		factory.setShareNativeConnection(false);
 		RedisLeaseStore store = store(factory);
 		store.start(INSTANCE, this.wakeUps);
-		assertThat(store.isOrdered()).isFalse();
 		await().until(store::isListening);
 		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
 		assertThat(get(store.release(lock("key"), Ask.forLock(INSTANCE + ":1", LEASE, CLAIM), null)).released())
