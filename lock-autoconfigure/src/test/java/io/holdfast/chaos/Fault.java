@@ -82,6 +82,9 @@ record Fault(long atMillis, Kind kind, int instance, int millis, int chance) {
 		/** The server stands still. */
 		FREEZE_SERVER(3),
 
+		/** The server's memory is full. */
+		FULL_MEMORY(3),
+
 		/**
 		 * The server is killed, and in its place works a replica, or one without data.
 		 */

@@ -1,6 +1,7 @@
 package io.holdfast.chaos;
 
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
@@ -22,6 +23,8 @@ import org.springframework.dao.DataAccessException;
 import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.core.RedisCallback;
 import org.springframework.data.redis.core.StringRedisTemplate;
+
+import static org.awaitility.Awaitility.await;
 
 /**
  * Does with the server, and by it, what concerns all instances.
@@ -109,6 +112,12 @@ final class Operator implements AutoCloseable {
 				TimeUnit.MILLISECONDS.sleep(fault.millis());
 				this.everybody.accept(Event.of(frozen, Type.OUTAGE, "").until(System.nanoTime()));
 				server.thaw();
+				troubleSince(from, System.nanoTime() - from);
+			}
+			case FULL_MEMORY -> {
+				execute("CONFIG", "SET", "maxmemory", "1");
+				TimeUnit.MILLISECONDS.sleep(fault.millis());
+				insist(() -> execute("CONFIG", "SET", "maxmemory", "0"));
 				troubleSince(from, System.nanoTime() - from);
 			}
 			case KILL_SERVER -> {
@@ -216,17 +225,19 @@ final class Operator implements AutoCloseable {
 	/** So that it is known again what they are: they may be lost, or were set. */
 	void clearLimits() {
 		for (String key : Wish.SEMAPHORES) {
-			boolean cleared = false;
-			for (int i = 0; i < 50 && !cleared; i++) {
-				try {
-					setLimit(key, -1);
-					cleared = true;
-				}
-				catch (LeaseStoreException ex) {
-					// Its connection is not there yet.
-				}
-			}
+			insist(() -> setLimit(key, -1));
 		}
+	}
+
+	/** Do something that fails while the operator's own connection is not there. */
+	private static void insist(Runnable action) {
+		await().atMost(Duration.ofSeconds(30))
+			.pollInterval(Duration.ofMillis(100))
+			.ignoreExceptionsMatching((ex) -> ex instanceof LeaseStoreException || ex instanceof DataAccessException)
+			.until(() -> {
+				action.run();
+				return true;
+			});
 	}
 
 	/** Write down what is stored. */
