@@ -7,8 +7,9 @@ public enum LockMode {
 
 	/**
 	 * By one holder. The usual mode, and the fastest. It excludes readers and writers of
-	 * the same key too, but does not stand in one queue with them: use {@link #WRITE}
-	 * where a key has readers.
+	 * the same key too, but does not stand in one queue with them, and may wait in vain
+	 * while they keep coming, as they may for it: use {@link #WRITE} where a key has
+	 * readers.
 	 */
 	EXCLUSIVE,
 

@@ -72,6 +72,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		checkBounds(Duration.ofMillis(10), "wake-up.retry-interval", this.wakeUp.retryInterval());
 		checkBounds(MIN_LEASE, "wake-up.handoff-timeout", this.wakeUp.handoffTimeout());
 		checkBounds(Duration.ofMillis(50), "redis.command-timeout", this.redis.commandTimeout());
+		checkBounds(Duration.ZERO, "redis.outage-patience", this.redis.outagePatience());
 		checkBounds(MIN_LEASE, "redis.longest-lease", this.redis.longestLease());
 		if (this.redis.failOverGrace()) {
 			checkLongest("lock.lease-time", this.lock.leaseTime());
@@ -175,7 +176,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		return new EngineSettings(this.lock.waitTime(), this.lock.leaseTime(), this.lock.maxHold(), this.lock.fair(),
 				this.semaphore.waitTime(), this.semaphore.leaseTime(), this.semaphore.fair(),
 				this.wakeUp.handoffTimeout(), this.wakeUp.retryInterval(), this.redis.commandTimeout(),
-				this.limits.waiters(), this.limits.waitersPerKey(),
+				this.redis.outagePatience(), this.limits.waiters(), this.limits.waitersPerKey(),
 				new LocalHandOver(this.lock.localHandOver().maxCount(), this.lock.localHandOver().maxTime()),
 				new LocalHandOver(this.semaphore.localHandOver().maxCount(), this.semaphore.localHandOver().maxTime()),
 				this.lock.keepWarm());
@@ -337,6 +338,8 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 *
 	 * @param commandTimeout How long to wait for the answer to a command that no wait
 	 * time bounds: a release, a renewal by hand, an attempt without waiting
+	 * @param outagePatience How long a request that waits goes on asking while Redis
+	 * fails or is not reached, within its wait time; 0 fails at once
 	 * @param checks Whether Redis is asked, at the start and for the health endpoint, for
 	 * what may harm locks: an eviction policy, missing replicas, missing rights
 	 * @param minReplicas How many replicas must have a lock or permit before it is
@@ -348,9 +351,10 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * @param longestLease How long a lease may be at most with fail-over-grace; must be
 	 * the same for all applications that share locks or permits
 	 */
-	public record Redis(@DefaultValue("1s") Duration commandTimeout, @DefaultValue("true") boolean checks,
-			@DefaultValue("0") int minReplicas, @DefaultValue("200ms") Duration replicaTimeout,
-			@DefaultValue("false") boolean failOverGrace, @DefaultValue("30s") Duration longestLease) {
+	public record Redis(@DefaultValue("1s") Duration commandTimeout, @DefaultValue("3s") Duration outagePatience,
+			@DefaultValue("true") boolean checks, @DefaultValue("0") int minReplicas,
+			@DefaultValue("200ms") Duration replicaTimeout, @DefaultValue("false") boolean failOverGrace,
+			@DefaultValue("30s") Duration longestLease) {
 
 	}
 

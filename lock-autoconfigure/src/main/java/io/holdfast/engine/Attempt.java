@@ -299,12 +299,17 @@ final class Attempt {
 			return;
 		}
 		this.trouble = error;
-		if (!this.waiter.isWorthWaiting(error) || !Failures.isTemporary(error)) {
+		if (!this.waiter.isWorthWaiting(error)) {
 			this.gate.fail(this.waiter, Failures.storeTrouble(this.waiter, error));
 		}
 		else {
 			askBy(this.engine.now() + this.engine.retryDelay());
 		}
+	}
+
+	/** Return whether the store may still fail without ending the wait. */
+	boolean isPatient() {
+		return this.engine.now() - this.firstSentAt < this.engine.settings.outagePatience().toNanos();
 	}
 
 	/**

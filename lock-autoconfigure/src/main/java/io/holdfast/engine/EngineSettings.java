@@ -23,6 +23,8 @@ import io.holdfast.engine.Resource.Kind;
  * @param retryInterval how often a waiter asks again for a key whose owner does not hand
  * it over, while wake-ups are not received, or while the store fails
  * @param commandTimeout how long a command may stay unanswered that no wait time bounds
+ * @param outagePatience for how long a request that waits goes on asking while the store
+ * fails, before it ends with that failure; 0, not at all
  * @param maxWaiters how many requests may wait at the same time
  * @param maxWaitersPerKey how many of them for one key
  * @param lockHandOver how long a lock stays within this instance
@@ -32,7 +34,7 @@ import io.holdfast.engine.Resource.Kind;
  */
 public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Duration maxHold, boolean lockFair,
 		Duration semaphoreWaitTime, Duration semaphoreLeaseTime, boolean semaphoreFair, Duration handoffTimeout,
-		Duration retryInterval, Duration commandTimeout, int maxWaiters, int maxWaitersPerKey,
+		Duration retryInterval, Duration commandTimeout, Duration outagePatience, int maxWaiters, int maxWaitersPerKey,
 		LocalHandOver lockHandOver, LocalHandOver semaphoreHandOver, Duration keepWarm) {
 
 	/**
@@ -43,15 +45,15 @@ public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Du
 
 	/**
 	 * The defaults: locks wait 10 s, permits not at all; leases 30 s, no longest hold,
-	 * fair; hand-off timeout 5 s, retry interval 200 ms, command timeout 1 s; 100,000
-	 * requests may wait, 10,000 of them for one key; locks and permits are handed over
-	 * locally, 16 times and for 5 ms at most; nothing is kept.
+	 * fair; hand-off timeout 5 s, retry interval 200 ms, command timeout 1 s, outage
+	 * patience 3 s; 100,000 requests may wait, 10,000 of them for one key; locks and
+	 * permits are handed over locally, 16 times and for 5 ms at most; nothing is kept.
 	 * @return the default settings
 	 */
 	public static EngineSettings defaults() {
 		return new EngineSettings(Duration.ofSeconds(10), Duration.ofSeconds(30), null, true, Duration.ZERO,
 				Duration.ofSeconds(30), true, Duration.ofSeconds(5), Duration.ofMillis(200), Duration.ofSeconds(1),
-				100_000, 10_000, LocalHandOver.DEFAULT, LocalHandOver.DEFAULT, Duration.ZERO);
+				Duration.ofSeconds(3), 100_000, 10_000, LocalHandOver.DEFAULT, LocalHandOver.DEFAULT, Duration.ZERO);
 	}
 
 	/**
@@ -62,8 +64,8 @@ public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Du
 	public EngineSettings localHandOver(LocalHandOver localHandOver) {
 		return new EngineSettings(this.waitTime, this.leaseTime, this.maxHold, this.lockFair, this.semaphoreWaitTime,
 				this.semaphoreLeaseTime, this.semaphoreFair, this.handoffTimeout, this.retryInterval,
-				this.commandTimeout, this.maxWaiters, this.maxWaitersPerKey, localHandOver, localHandOver,
-				this.keepWarm);
+				this.commandTimeout, this.outagePatience, this.maxWaiters, this.maxWaitersPerKey, localHandOver,
+				localHandOver, this.keepWarm);
 	}
 
 	/**
@@ -74,8 +76,8 @@ public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Du
 	public EngineSettings keepWarm(Duration keepWarm) {
 		return new EngineSettings(this.waitTime, this.leaseTime, this.maxHold, this.lockFair, this.semaphoreWaitTime,
 				this.semaphoreLeaseTime, this.semaphoreFair, this.handoffTimeout, this.retryInterval,
-				this.commandTimeout, this.maxWaiters, this.maxWaitersPerKey, this.lockHandOver, this.semaphoreHandOver,
-				keepWarm);
+				this.commandTimeout, this.outagePatience, this.maxWaiters, this.maxWaitersPerKey, this.lockHandOver,
+				this.semaphoreHandOver, keepWarm);
 	}
 
 	LocalHandOver localHandOver(Kind kind) {

@@ -186,9 +186,13 @@ final class Waiter implements Acquisition {
 		}
 	}
 
-	/** Whether a failure of the store need not end the wait. */
+	/**
+	 * Return whether a failure of the store need not end the wait: others are waited for,
+	 * or the store may be there again soon.
+	 */
 	boolean isWorthWaiting(Throwable error) {
-		return this.attempt.isBusy() || this.promoted || this.demand.waits() && Failures.isWorthWaiting(error);
+		return Failures.isTemporary(error) && (this.attempt.isBusy() || this.promoted
+				|| this.demand.waits() && (Failures.isWorthWaiting(error) || this.attempt.isPatient()));
 	}
 
 	void grant(Hold hold, HandOver way) {

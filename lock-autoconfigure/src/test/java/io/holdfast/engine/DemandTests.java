@@ -28,8 +28,9 @@ class DemandTests {
 		EngineSettings defaults = EngineSettings.defaults();
 		return new EngineSettings(defaults.waitTime(), defaults.leaseTime(), defaults.maxHold(), lockFair,
 				defaults.semaphoreWaitTime(), defaults.semaphoreLeaseTime(), semaphoreFair, defaults.handoffTimeout(),
-				defaults.retryInterval(), defaults.commandTimeout(), defaults.maxWaiters(), defaults.maxWaitersPerKey(),
-				defaults.lockHandOver(), defaults.semaphoreHandOver(), defaults.keepWarm());
+				defaults.retryInterval(), defaults.commandTimeout(), defaults.outagePatience(), defaults.maxWaiters(),
+				defaults.maxWaitersPerKey(), defaults.lockHandOver(), defaults.semaphoreHandOver(),
+				defaults.keepWarm());
 	}
 
 	@ParameterizedTest

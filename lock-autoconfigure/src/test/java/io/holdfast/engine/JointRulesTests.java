@@ -63,7 +63,7 @@ class JointRulesTests extends ScriptedEngine {
 
 	static Stream<Consumer<JointRulesTests>> waysOut() {
 		return Stream.of((test) -> test.store.elapse(10_001), (test) -> test.store.last("acquire 2").fail(false),
-				(test) -> test.store.last("acquire 2").fail(true), (test) -> test.answer.cancel(false),
+				(test) -> test.store.last("acquire 2").fail(false), (test) -> test.answer.cancel(false),
 				(test) -> test.answer.complete(null), (test) -> test.engine.shutDown(Duration.ofSeconds(1)));
 	}
 

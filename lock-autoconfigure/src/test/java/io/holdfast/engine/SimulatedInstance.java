@@ -31,7 +31,7 @@ final class SimulatedInstance implements Scheduler {
 
 	static final EngineSettings SETTINGS = new EngineSettings(Duration.ofSeconds(1), Duration.ofMillis(300), null, true,
 			Duration.ofSeconds(1), Duration.ofMillis(300), true, HANDOFF, Duration.ofMillis(20), Duration.ofMillis(250),
-			1000, 1000, LocalHandOver.NONE, LocalHandOver.NONE, Duration.ZERO);
+			Duration.ofMillis(100), 1000, 1000, LocalHandOver.NONE, LocalHandOver.NONE, Duration.ZERO);
 
 	final Simulation simulation;
 

@@ -48,8 +48,8 @@ class WaitersLimitTests {
 		return new LeaseEngine(new MemoryLeaseStore(new MemoryLeases(System::nanoTime)),
 				new EngineSettings(base.waitTime(), base.leaseTime(), null, true, base.semaphoreWaitTime(),
 						base.semaphoreLeaseTime(), true, base.handoffTimeout(), base.retryInterval(),
-						base.commandTimeout(), IN_ALL, PER_KEY, base.lockHandOver(), base.semaphoreHandOver(),
-						base.keepWarm()));
+						base.commandTimeout(), base.outagePatience(), IN_ALL, PER_KEY, base.lockHandOver(),
+						base.semaphoreHandOver(), base.keepWarm()));
 	}
 
 	@AfterEach

@@ -303,9 +303,57 @@ class WaitingRulesTests extends ScriptedEngine {
 	// Which exception
 
 	@Test
-	void aStoreThatFailsAtFirstIsReportedAtOnce() {
+	void aStoreThatFailsShortlyIsAskedAgain() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.sent();
+		this.store.last("acquire 1").fail(true);
+		this.store.elapse(250);
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+		this.store.elapse(2749);
+		this.store.last("acquire 1").fail(true);
+		this.store.elapse(250);
+		this.store.last("acquire 1").granted(10, 30_000);
+		assertThat(answer).isCompleted();
+	}
+
+	@Test
+	void aStoreThatStaysAwayIsReportedAfterThePatienceForOutages() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").fail(true);
+		this.store.elapse(3000);
+		this.store.last("acquire 1").fail(true);
+		assertThat(answer).isDone();
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
+			.withCauseInstanceOf(LeaseStoreException.class);
+		this.store.sent();
+		this.store.last("release 1").released(false);
+		this.store.elapse(100_000);
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+	@Test
+	void aStoreThatFailsForGoodIsReportedAtOnce() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 1").fail(false);
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
+			.withCauseInstanceOf(LeaseStoreException.class);
+	}
+
+	@Test
+	void aStoreThatFailsIsReportedAtOnceToARequestThatDoesNotWait() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.waitTime(Duration.ZERO));
+		this.store.last("acquire 1").fail(true);
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
+			.withCauseInstanceOf(LeaseStoreException.class);
+	}
+
+	@Test
+	void aStoreThatFailsUntilAShortWaitIsOverIsReported() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.waitTime(Duration.ofMillis(500)));
+		this.store.last("acquire 1").fail(true);
+		this.store.elapse(499);
+		assertThat(answer).isNotDone();
+		this.store.elapse(1);
 		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
 			.withCauseInstanceOf(LeaseStoreException.class);
 	}
@@ -314,7 +362,7 @@ class WaitingRulesTests extends ScriptedEngine {
 	void aStoreThatFailsBeforeItHasAnsweredIsReportedAtOnceThoughItWasAskedAgain() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		Command first = this.store.last("acquire 1");
-		this.store.elapse(2500);
+		this.store.elapse(3000);
 		Command second = this.store.last("acquire 1");
 		assertThat(second).isNotSameAs(first);
 		this.store.sent();

@@ -47,10 +47,10 @@ class OutageTests {
 	}
 
 	@Test
-	@DisplayName("F10 nothing listens: the application starts, acquire fails at once, and works when Redis is there")
+	@DisplayName("F10 nothing listens: the application starts, acquire fails after the outage patience, and works when Redis is there")
 	void nothingListens() {
 		this.proxy.down();
-		Instance instance = this.fleet.start(this.proxy);
+		Instance instance = this.fleet.start(this.proxy, "holdfast.redis.outage-patience=1s");
 		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> instance.acquire(REQUEST))
 			.withMessageContaining(KEY)
 			.withMessageContaining("not reached")

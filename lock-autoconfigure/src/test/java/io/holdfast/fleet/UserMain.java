@@ -66,8 +66,9 @@ final class UserMain {
 		return new LeaseEngine(store,
 				new EngineSettings(defaults.waitTime(), defaults.leaseTime(), null, true, defaults.semaphoreWaitTime(),
 						defaults.semaphoreLeaseTime(), true, HANDOFF_TIMEOUT, defaults.retryInterval(),
-						Duration.ofSeconds(5), defaults.maxWaiters(), defaults.maxWaitersPerKey(),
-						defaults.lockHandOver(), defaults.semaphoreHandOver(), defaults.keepWarm()));
+						Duration.ofSeconds(5), defaults.outagePatience(), defaults.maxWaiters(),
+						defaults.maxWaitersPerKey(), defaults.lockHandOver(), defaults.semaphoreHandOver(),
+						defaults.keepWarm()));
 	}
 
 }
