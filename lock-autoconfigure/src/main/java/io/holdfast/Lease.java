@@ -11,6 +11,11 @@ import java.util.concurrent.CompletableFuture;
  * A lease ends by release, by expiry, or by loss. It is <em>lost</em> when the store says
  * that somebody else owns the key, or when it was not renewed in time by this process's
  * monotonic clock; whatever comes first. A lost lease never comes back.
+ *
+ * <p>
+ * The store is asked by renewals, at about a third of the lease time, and by the release
+ * of the last lease of a key that this thread or context has. Until then a lease that was
+ * deleted there, or released by force by another instance, counts as held.
  */
 public interface Lease extends AutoCloseable {
 
@@ -57,7 +62,8 @@ public interface Lease extends AutoCloseable {
 
 	/**
 	 * Have an action run once if this lease is lost before it was released; at once if
-	 * that has happened already. It runs on a thread of Holdfast's, not on the caller's.
+	 * that has happened already. It runs on a thread of Holdfast's, not on the caller's,
+	 * and after the release has begun if only that finds out.
 	 * @param action what to run; what it throws is logged
 	 */
 	void onLost(Runnable action);
@@ -70,7 +76,9 @@ public interface Lease extends AutoCloseable {
 
 	/**
 	 * Release this lease. Blocks until the store answered; an interrupt does not end the
-	 * wait, and the thread's interrupt flag is kept.
+	 * wait, and the thread's interrupt flag is kept. The store is not asked while other
+	 * leases of the same thread or context are open, nor if the lock or permits go to the
+	 * next waiter of this instance, or are kept for it.
 	 * @return what the release found
 	 * @throws LeaseStoreException if the store refused or did not answer in time. The
 	 * lease counts as released all the same: renewal has ended, the release is repeated

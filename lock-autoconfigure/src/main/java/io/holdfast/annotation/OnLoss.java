@@ -1,8 +1,9 @@
 package io.holdfast.annotation;
 
 /**
- * What becomes of a call whose lease is lost while its method runs. Whatever is chosen, a
- * warning is logged and a {@link io.holdfast.LeaseLostEvent} published.
+ * What becomes of a call whose lease is lost while its method runs, also if only the
+ * release finds out. Whatever is chosen, a warning is logged and a
+ * {@link io.holdfast.LeaseLostEvent} published.
  */
 public enum OnLoss {
 
@@ -17,7 +18,8 @@ public enum OnLoss {
 	 * lock is lost between the end of the method and the commit, unless the lock is
 	 * {@linkplain ReleaseAfter#METHOD for the method only}. One that begins inside of the
 	 * lock, as with {@code @Transactional} on the same method, is over by then: check the
-	 * lease as the last thing in it, with {@link io.holdfast.Lease#ensureHeld()}.
+	 * lease as the last thing in it, with {@link io.holdfast.Lease#ensureHeld()}. What
+	 * only the release finds comes after the commit in any case.
 	 */
 	THROW,
 

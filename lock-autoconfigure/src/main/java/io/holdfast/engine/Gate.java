@@ -454,8 +454,7 @@ abstract class Gate {
 		}
 		end(hold).whenComplete((reply, error) -> {
 			if (error == null) {
-				// Whatever the reply: a repeated release finds nothing left to release.
-				result.complete(held ? ReleaseResult.RELEASED : ReleaseResult.LOST);
+				result.complete(held ? this.engine.released(hold, reply) : ReleaseResult.LOST);
 			}
 			else {
 				result.completeExceptionally(Failures.releaseTrouble(this.resource, error));

@@ -110,13 +110,12 @@ abstract class HeldLease implements OpenLease {
 
 	@Override
 	public void onLost(Runnable action) {
-		Runnable unlessReleased = () -> {
-			if (!this.released.get()) {
-				action.run();
-			}
-		};
-		if (!this.hold.onLost(this, unlessReleased)) {
-			this.engine.call(unlessReleased);
+		if (!this.hold.onLost(this, action)) {
+			this.engine.call(() -> {
+				if (!this.released.get()) {
+					action.run();
+				}
+			});
 		}
 	}
 

@@ -62,8 +62,8 @@ final class Hold {
 	 */
 	private volatile int own;
 
-	/** Whether a lease on it reached its user. Confined to the gate. */
-	boolean used;
+	/** Whether a lease on it reached its user. Changed by the gate only. */
+	volatile boolean used;
 
 	/** Whether it is one of the gate's users. Confined to the gate. */
 	boolean attached = true;
@@ -261,7 +261,9 @@ final class Hold {
 	void closed(HeldLease lease) {
 		this.leases--;
 		this.own -= lease.isOwn() ? 1 : 0;
-		forgetActions(lease);
+		if (this.leases > 0) {
+			forgetActions(lease);
+		}
 	}
 
 	/** A hold may last for days, and have many leases in that time. */
@@ -425,6 +427,15 @@ final class Hold {
 		if (this.state != State.HELD) {
 			return null;
 		}
+		return foundLost(why);
+	}
+
+	/**
+	 * End by loss, also if it was released: the store did not have it any more.
+	 * @param why in words
+	 * @return what is to run because of that
+	 */
+	synchronized List<Runnable> foundLost(String why) {
 		this.loss = why;
 		this.state = State.LOST;
 		Map<HeldLease, List<Runnable>> actions = (this.lossActions != null) ? this.lossActions : Map.of();

@@ -118,7 +118,7 @@ final class JointLease implements OpenLease, LockLease {
 	public void onLost(Runnable action) {
 		AtomicBoolean first = new AtomicBoolean(true);
 		Runnable once = () -> {
-			if (!this.released.get() && first.getAndSet(false)) {
+			if (first.getAndSet(false)) {
 				action.run();
 			}
 		};

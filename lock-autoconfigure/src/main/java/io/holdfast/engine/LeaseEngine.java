@@ -405,10 +405,14 @@ public final class LeaseEngine implements AutoCloseable {
 		return CompletableFuture.allOf(this.releases.toArray(CompletableFuture[]::new)).handle((done, error) -> null);
 	}
 
-	void lose(Hold hold, String why) {
+	/**
+	 * End a hold by loss, unless it has ended.
+	 * @return whether it had not
+	 */
+	boolean lose(Hold hold, String why) {
 		List<Runnable> actions = hold.lose(why);
 		if (actions == null) {
-			return;
+			return false;
 		}
 		this.keeper.forget(hold);
 		long now = now();
@@ -425,6 +429,26 @@ public final class LeaseEngine implements AutoCloseable {
 		hold.ended(hold.hasRunOut(now) ? HoldEnd.EXPIRED : HoldEnd.LOST);
 		actions.forEach(this::call);
 		hold.gate.execute(() -> hold.gate.lost(hold));
+		return true;
+	}
+
+	/**
+	 * Return what a release found, by the store's answer to it. That the token held
+	 * nothing is a loss which was not noticed before; unless its time may have been over
+	 * when the command ran, or the answer may be that to a copy of the command.
+	 */
+	ReleaseResult released(Hold hold, ReleaseReply reply) {
+		long now = now();
+		if (!reply.foundNothing() || !hold.used || hold.validUntil() - now <= 0) {
+			return ReleaseResult.RELEASED;
+		}
+		String why = LeaseKeeper.OTHER_OWNER;
+		List<Runnable> actions = hold.foundLost(why);
+		logger.warn("The lease of " + hold.description() + hold.purpose() + " was lost before it was released, after "
+				+ hold.heldFor(now).toMillis() + " ms: " + why + ". Somebody else may have held it meanwhile");
+		tell(hold, why);
+		actions.forEach(this::call);
+		return ReleaseResult.LOST;
 	}
 
 	/** Tell the listener of a loss, once. */

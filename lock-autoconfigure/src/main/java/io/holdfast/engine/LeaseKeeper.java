@@ -24,7 +24,7 @@ final class LeaseKeeper {
 	/** So that one call does not keep the store from serving others for a millisecond. */
 	private static final int BATCH = 430;
 
-	private static final String OTHER_OWNER = "the store says that it has another owner, or none";
+	static final String OTHER_OWNER = "the store says that it has another owner, or none";
 
 	private final LeaseEngine engine;
 

@@ -126,9 +126,9 @@ public interface LeaseStore extends AutoCloseable {
 	 * Have a lease end at a given time by itself, sooner or later than it would: its
 	 * holder is through with it, but others are to be kept out until then.
 	 * @param lease the lease, and how long it is to last from now
-	 * @return whether its token held it
+	 * @return whether its token held it, without a next
 	 */
-	CompletableFuture<Boolean> retain(Renewal lease);
+	CompletableFuture<ReleaseReply> retain(Renewal lease);
 
 	/**
 	 * Look at an exclusive lock, without changing anything.
@@ -274,13 +274,43 @@ public interface LeaseStore extends AutoCloseable {
 	}
 
 	/**
-	 * Answer to a release.
+	 * Answer to a release, or to a retention.
 	 *
 	 * @param released whether the token held anything
 	 * @param next what became of the one who takes its place; {@code null} if there was
 	 * none, or if it was not put into the queue and has to ask by itself
+	 * @param certain whether a token that held nothing had lost it before. It may not
+	 * have, if the driver may have sent the command more than once, or out of order: then
+	 * this may be the answer to a copy. Nor during a fail-over grace, as nobody else was
+	 * granted anything
 	 */
-	record ReleaseReply(boolean released, @Nullable AcquireReply next) {
+	record ReleaseReply(boolean released, @Nullable AcquireReply next, boolean certain) {
+
+		/**
+		 * An answer to a command that was sent once.
+		 * @param released whether the token held anything
+		 * @param next what became of the one who takes its place, or {@code null}
+		 */
+		public ReleaseReply(boolean released, @Nullable AcquireReply next) {
+			this(released, next, true);
+		}
+
+		/**
+		 * Return this answer as one that may be that to a copy of the command.
+		 * @return the same, but not certain
+		 */
+		public ReleaseReply uncertain() {
+			return new ReleaseReply(this.released, this.next, false);
+		}
+
+		/**
+		 * Whether the token had certainly lost what it held.
+		 * @return whether nothing was found that a release could end
+		 */
+		public boolean foundNothing() {
+			return !this.released && this.certain;
+		}
+
 	}
 
 	/**

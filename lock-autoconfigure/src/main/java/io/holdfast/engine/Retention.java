@@ -6,6 +6,7 @@ import java.util.concurrent.TimeoutException;
 
 import io.holdfast.ReleaseResult;
 import io.holdfast.engine.EngineObserver.Command;
+import io.holdfast.engine.LeaseStore.ReleaseReply;
 
 /**
  * The end of a hold that its user has released, but that is to keep others out for a
@@ -44,7 +45,7 @@ final class Retention {
 	void send() {
 		// Whole milliseconds, not less.
 		long millis = TimeUnit.NANOSECONDS.toMillis(this.endsAt - this.engine.now() + 999_999);
-		CompletableFuture<Boolean> command = this.engine.send(Command.RETAIN,
+		CompletableFuture<ReleaseReply> command = this.engine.send(Command.RETAIN,
 				() -> this.engine.store.retain(this.hold.renewal(millis)));
 		Scheduler.Timer silence = this.engine.scheduler.schedule(() -> {
 			this.engine.observers.failed(Command.RETAIN);
@@ -53,10 +54,10 @@ final class Retention {
 			// What comes later must not be overtaken by it.
 			command.cancel(true);
 		}, this.engine.commandTimeoutNanos());
-		command.whenComplete((held, error) -> {
+		command.whenComplete((reply, error) -> {
 			silence.cancel();
 			if (error == null) {
-				this.outcome.complete(held ? ReleaseResult.RELEASED : ReleaseResult.LOST);
+				this.outcome.complete(this.engine.released(this.hold, reply));
 			}
 			else {
 				this.outcome.completeExceptionally(Failures.retentionTrouble(this.hold.gate.resource, error));

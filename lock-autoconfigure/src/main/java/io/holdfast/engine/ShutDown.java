@@ -109,7 +109,10 @@ final class ShutDown {
 	private void releaseHeld() {
 		for (Hold hold : this.engine.keeper.holds()) {
 			long kept = hold.keptFor(this.engine.now());
-			this.engine.lose(hold, "this instance shut down before it was released");
+			if (!this.engine.lose(hold, "this instance shut down before it was released")) {
+				// Just released by its user, who is to have the store's answer to that.
+				continue;
+			}
 			if (kept > 0) {
 				this.engine.retain(hold, kept, new CompletableFuture<>());
 			}

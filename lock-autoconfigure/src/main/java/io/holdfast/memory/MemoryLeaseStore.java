@@ -108,7 +108,7 @@ public final class MemoryLeaseStore implements LeaseStore {
 	}
 
 	@Override
-	public CompletableFuture<Boolean> retain(Renewal lease) {
+	public CompletableFuture<ReleaseReply> retain(Renewal lease) {
 		Resource resource = lease.resource();
 		return answer(() -> (resource.kind() == Kind.LOCK)
 				? this.leases.lock(resource.key(), (lock) -> lock.retain(lease.token(), lease.leaseMillis()))

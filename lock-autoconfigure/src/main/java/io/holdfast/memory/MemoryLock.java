@@ -131,13 +131,14 @@ final class MemoryLock {
 		if (isFree()) {
 			settle(nextToken);
 		}
-		if (next == null) {
-			return new ReleaseReply(released, null);
+		AcquireReply reply = null;
+		if (next != null && nextToken.equals(this.owner)) {
+			reply = lengthen(next.leaseMillis());
 		}
-		if (nextToken.equals(this.owner)) {
-			return new ReleaseReply(released, lengthen(next.leaseMillis()));
+		else if (next != null && place(nextToken) >= 0) {
+			reply = busy();
 		}
-		return new ReleaseReply(released, (place(nextToken) >= 0) ? busy() : null);
+		return new ReleaseReply(released, reply, released || this.leases.grace() == 0);
 	}
 
 	boolean renew(String token, long leaseMillis) {
@@ -155,13 +156,13 @@ final class MemoryLock {
 		return owns;
 	}
 
-	boolean retain(String token, long millis) {
+	ReleaseReply retain(String token, long millis) {
 		expire();
 		boolean owns = token.equals(this.owner);
 		if (owns) {
 			this.expiresAt = this.leases.after(millis);
 		}
-		return owns;
+		return new ReleaseReply(owns, null, owns || this.leases.grace() == 0);
 	}
 
 	KeyState inspect() {

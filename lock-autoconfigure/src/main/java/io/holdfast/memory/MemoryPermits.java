@@ -127,12 +127,13 @@ final class MemoryPermits {
 		drop();
 		boolean waited = this.queue.remove(token) != null;
 		boolean released = remove(token) != null;
+		boolean certain = released || this.leases.grace() == 0;
 		if (next != null && (released || waited || this.queue.containsKey(next.token())
 				|| this.holders.containsKey(next.token()))) {
-			return new ReleaseReply(released, acquire(next, nextPolls, true));
+			return new ReleaseReply(released, acquire(next, nextPolls, true), certain);
 		}
 		settle("");
-		return new ReleaseReply(released, null);
+		return new ReleaseReply(released, null, certain);
 	}
 
 	boolean shrink(String token, int kept) {
@@ -155,13 +156,13 @@ final class MemoryPermits {
 		return lengthen(token, leaseMillis) != null;
 	}
 
-	boolean retain(String token, long millis) {
+	ReleaseReply retain(String token, long millis) {
 		drop();
 		Held held = this.holders.get(token);
 		if (held != null) {
 			put(new Held(token, held.permits(), this.leases.after(millis)));
 		}
-		return held != null;
+		return new ReleaseReply(held != null, null, held != null || this.leases.grace() == 0);
 	}
 
 	boolean limit(@Nullable Integer newLimit) {

@@ -66,6 +66,7 @@ final class BlockingScriptExecutor implements ScriptExecutor {
 			return;
 		}
 		if (reply != null) {
+			call.mayBeRepeated();
 			call.succeed(reply);
 		}
 	}

@@ -15,6 +15,7 @@ import io.holdfast.engine.LeaseStore.Renewal;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
 import io.holdfast.redis.RedisLeaseStore.Options;
+import io.holdfast.redis.ScriptCall.ReplyReader;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -78,11 +79,11 @@ final class PermitCommands {
 		args[0] = RedisKeys.bytes(ended.token());
 		args[1] = Arguments.flag(wakeUps != null);
 		System.arraycopy(asks, 0, args, 2, asks.length);
-		return change(Script.PERMITS_RELEASE, resource, (next != null) ? next.leaseMillis() : 0,
-				(reply) -> released(resource, reply, wakeUps), args);
+		ReplyReader<ReleaseReply> reply = (array, repeated) -> released(resource, array, repeated, wakeUps);
+		return change(Script.PERMITS_RELEASE, resource, (next != null) ? next.leaseMillis() : 0, reply, args);
 	}
 
-	private ReleaseReply released(Resource resource, List<?> reply, @Nullable WakeUps wakeUps) {
+	private ReleaseReply released(Resource resource, List<?> reply, boolean repeated, @Nullable WakeUps wakeUps) {
 		int told = 2 + (int) Replies.number(reply.get(1));
 		AcquireReply next = (told > 2) ? this.replies.followed(resource, reply.subList(2, told), 0) : null;
 		if (wakeUps != null) {
@@ -91,7 +92,7 @@ final class PermitCommands {
 						Replies.number(reply.get(i + 2)));
 			}
 		}
-		return new ReleaseReply(Replies.flag(reply.get(0)), next);
+		return Replies.released(reply.get(0), next, repeated);
 	}
 
 	CompletableFuture<Boolean> shrink(Resource resource, Ask held, int kept) {

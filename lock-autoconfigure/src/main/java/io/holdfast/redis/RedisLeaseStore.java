@@ -12,6 +12,7 @@ import io.holdfast.engine.LeaseStore;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
 import io.holdfast.engine.StoreFailure;
+import io.holdfast.redis.ScriptCall.ReplyReader;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.data.redis.connection.ClusterSlotHashUtil;
@@ -188,7 +189,7 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	private CompletableFuture<ReleaseReply> releaseLock(Resource resource, Ask ended, @Nullable Ask next) {
-		Function<List<?>, ReleaseReply> reply = (array) -> released(resource, array);
+		ReplyReader<ReleaseReply> reply = (array, repeated) -> released(resource, array, repeated);
 		byte[] token = RedisKeys.bytes(ended.token());
 		if (next == null) {
 			return this.changes.send(Script.RELEASE, resource, 0, reply, token, this.changes.settings());
@@ -210,10 +211,15 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	@Override
-	public CompletableFuture<Boolean> retain(Renewal lease) {
+	public CompletableFuture<ReleaseReply> retain(Renewal lease) {
 		// What the scripts take as the exact time.
 		Renewal exact = new Renewal(lease.resource(), lease.token(), lease.permits(), -lease.leaseMillis());
-		return renew(List.of(exact), this.options.keyOf(lease.resource()), (reply) -> Replies.kept(reply, 1).get(0));
+		ReplyReader<ReleaseReply> reply = (array, repeated) -> {
+			boolean held = Replies.kept(array, 1).get(0);
+			// The script does not tell whether there is a grace.
+			return new ReleaseReply(held, null, held || !repeated && this.options.longestLease() == null);
+		};
+		return renew(List.of(exact), this.options.keyOf(lease.resource()), reply);
 	}
 
 	@Override
@@ -282,10 +288,10 @@ public final class RedisLeaseStore implements LeaseStore {
 		this.executor.close();
 	}
 
-	private ReleaseReply released(Resource lock, List<?> reply) {
+	private ReleaseReply released(Resource lock, List<?> reply, boolean repeated) {
 		boolean noNext = Replies.number(reply.get(1)) == -1;
 		AcquireReply next = noNext ? null : this.replies.followed(lock, reply, 1);
-		return new ReleaseReply(Replies.flag(reply.get(0)), next);
+		return Replies.released(reply.get(0), next, repeated);
 	}
 
 	/**

@@ -10,6 +10,7 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 import io.holdfast.engine.LeaseStore.AcquireReply;
+import io.holdfast.engine.LeaseStore.ReleaseReply;
 import io.holdfast.engine.Resource;
 import io.holdfast.redis.RedisLeaseStore.Options;
 import org.apache.commons.logging.Log;
@@ -152,6 +153,19 @@ final class Replies {
 			kept[(int) number(reply.get(i)) - 1] = false;
 		}
 		return List.of(kept);
+	}
+
+	/**
+	 * What became of a token that was ended.
+	 * @param outcome 1 if it held anything, 0 if not, 2 if not and that says nothing, as
+	 * during a grace
+	 * @param next what became of the one who takes its place, or {@code null}
+	 * @param repeated whether the command may have run before
+	 * @return the reply
+	 */
+	static ReleaseReply released(@Nullable Object outcome, @Nullable AcquireReply next, boolean repeated) {
+		long found = number(outcome);
+		return new ReleaseReply(found == 1, next, found == 1 || found == 0 && !repeated);
 	}
 
 	static boolean flag(@Nullable Object value) {

@@ -21,6 +21,9 @@ final class ScriptArguments extends CommandArgs<byte[], byte[]> {
 
 	private final byte[][] args;
 
+	/** Told when they are written. */
+	private final Runnable writing;
+
 	/**
 	 * Create the arguments.
 	 * @param script the script's text, or its digest
@@ -28,10 +31,23 @@ final class ScriptArguments extends CommandArgs<byte[], byte[]> {
 	 * @param args its ARGV
 	 */
 	ScriptArguments(byte[] script, byte[][] keys, byte[][] args) {
+		this(script, keys, args, () -> {
+		});
+	}
+
+	/**
+	 * Create the arguments.
+	 * @param script the script's text, or its digest
+	 * @param keys its KEYS
+	 * @param args its ARGV
+	 * @param writing told whenever they are written to a connection
+	 */
+	ScriptArguments(byte[] script, byte[][] keys, byte[][] args, Runnable writing) {
 		super(ByteArrayCodec.INSTANCE);
 		this.script = script;
 		this.keys = keys;
 		this.args = args;
+		this.writing = writing;
 	}
 
 	@Override
@@ -47,6 +63,7 @@ final class ScriptArguments extends CommandArgs<byte[], byte[]> {
 
 	@Override
 	public void encode(ByteBuf buffer) {
+		this.writing.run();
 		writeArguments(buffer, this.script, this.keys, this.args);
 	}
 

@@ -25,6 +25,12 @@ final class ScriptCall<T> extends CompletableFuture<T> {
 
 	private final Function<Throwable, ? extends Throwable> failure;
 
+	/** Whether its command was written to a connection. */
+	private volatile boolean written;
+
+	/** Whether its command may have run before the one that is answered. */
+	private volatile boolean repeated;
+
 	private boolean givenUp;
 
 	private @Nullable Command command;
@@ -100,10 +106,30 @@ final class ScriptCall<T> extends CompletableFuture<T> {
 		}
 	}
 
+	/**
+	 * Note that the command is written to a connection. The driver writes it again after
+	 * a reconnect, when it may have run already.
+	 */
+	void written() {
+		this.repeated |= this.written;
+		this.written = true;
+	}
+
+	/** Note that what was written last has not run: Redis does not know the script. */
+	void notRun() {
+		this.written = false;
+	}
+
+	/** Note that the driver may send the command more than once, or out of order. */
+	void mayBeRepeated() {
+		this.repeated = true;
+	}
+
 	void succeed(List<?> array) {
 		T result;
 		try {
-			result = this.reply.apply(array);
+			result = (this.reply instanceof ReplyReader<T> reader) ? reader.apply(array, this.repeated)
+					: this.reply.apply(array);
 		}
 		catch (RuntimeException ex) {
 			fail(ex);
@@ -139,6 +165,24 @@ final class ScriptCall<T> extends CompletableFuture<T> {
 			super.cancel(mayInterruptIfRunning);
 		}
 		return isCancelled();
+	}
+
+	/**
+	 * Turns a reply into a result that depends on whether the command may have run
+	 * before.
+	 *
+	 * @param <T> the type of the result
+	 */
+	@FunctionalInterface
+	interface ReplyReader<T> extends Function<List<?>, T> {
+
+		T apply(List<?> array, boolean repeated);
+
+		@Override
+		default T apply(List<?> array) {
+			return apply(array, true);
+		}
+
 	}
 
 	/** What the driver has of a call. */

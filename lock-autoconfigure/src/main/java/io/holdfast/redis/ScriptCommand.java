@@ -78,6 +78,7 @@ final class ScriptCommand implements RedisCommand<byte[], byte[], List<@Nullable
 	/** By the event loop, again for another connection. */
 	@Override
 	public void encode(ByteBuf buffer) {
+		this.call.written();
 		ScriptArguments.writeCommand(buffer, this.call.script().digest(), this.call.keys(), this.call.args());
 		if (isFirst()) {
 			this.wire.written(Thread.currentThread());

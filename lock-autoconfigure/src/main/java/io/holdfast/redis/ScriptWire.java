@@ -107,6 +107,7 @@ class ScriptWire {
 
 	/** Send a call that Redis did not execute because it does not know the script. */
 	private void sendText(ScriptCall<?> call) {
+		call.notRun();
 		CompletableFuture<List<@Nullable Object>> sent = call
 			.send(() -> dispatch(CommandType.EVAL, call.script().text(), call));
 		if (sent != null) {
@@ -122,7 +123,8 @@ class ScriptWire {
 	}
 
 	private CompletableFuture<List<@Nullable Object>> dispatch(CommandType type, byte[] script, ScriptCall<?> call) {
-		return this.commands.dispatch(type, new ScriptReply(), new ScriptArguments(script, call.keys(), call.args()))
+		return this.commands
+			.dispatch(type, new ScriptReply(), new ScriptArguments(script, call.keys(), call.args(), call::written))
 			.toCompletableFuture();
 	}
 

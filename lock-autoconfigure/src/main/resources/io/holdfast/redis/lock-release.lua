@@ -2,7 +2,7 @@
 --
 -- ARGV: token and, if another is to follow, next, its lease, its claim, its mode; times in milliseconds. See grace.lua for
 -- the last.
--- Returns {released (0 or 1)} and, if next owns the lock, 1, fence, ttl; if it is in the queue, 0, the owner's ttl, last
+-- Returns {released (0 or 1; 2 if not, during a grace)} and, if next owns the lock, 1, fence, ttl; if it is in the queue, 0, the owner's ttl, last
 -- fence, owner is foreign (0 or 1), what is left of the grace; else -1.
 
 local token, nextToken, lease, claim, mode = ARGV[1], ARGV[5] and ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
@@ -30,7 +30,7 @@ if not owner then
   redis.call('DEL', lockKey)
 end
 
-local result = { released and 1 or 0 }
+local result = { released and 1 or grace > 0 and 2 or 0 }
 if nextToken and owner == nextToken then
   local ttl = lengthen(lease)
   result[2], result[3], result[4], result[5] = 1, integer(fence), ttl, tonumber(room)

@@ -2,7 +2,7 @@
 --
 -- ARGV, further: token, whether its own instance ends it (0 or 1); and if another is to follow: next, and further what it
 -- asks for, as in permits-ask.lua.
--- Returns {released (0 or 1), how many values tell of next: 0 if it was not brought in}, these, as in permits-ask.lua, and
+-- Returns {released (0 or 1; 2 if not, during a grace), how many values tell of next: 0 if it was not brought in}, these, as in permits-ask.lua, and
 -- of each token of that instance which was granted permits by this, or has to ask again: the token, the fence, how long it
 -- has them or 0.
 
@@ -34,7 +34,7 @@ else
   settle()
   save()
 end
-local result = { released and 1 or 0, #answer }
+local result = { released and 1 or grace > 0 and 2 or 0, #answer }
 for _, values in ipairs({ answer, told }) do
   for _, value in ipairs(values) do
     table.insert(result, value)

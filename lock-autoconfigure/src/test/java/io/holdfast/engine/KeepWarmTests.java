@@ -212,7 +212,7 @@ class KeepWarmTests extends ScriptedEngine {
 		LockLease lease = granted(REQUEST.minHold(Duration.ofMillis(100)), 100);
 		lease.releaseAsync();
 		assertThat(this.store.sent()).contains("retain 1 for 100");
-		this.store.last("retain 1 for 100").renewed(true);
+		this.store.last("retain 1 for 100").retained(true);
 		this.service.acquireAsync(REQUEST);
 		assertThat(this.store.sent()).contains("acquire 2");
 	}

@@ -6,14 +6,17 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.LeaseLostEvent;
+import io.holdfast.LeaseLostException;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.PermitLease;
+import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
  * That each loss of a lease is told, once, and what is told of it.
@@ -149,6 +152,90 @@ class LossEventTests extends ScriptedEngine {
 		this.store.last("acquire 2").granted(20, 30_000);
 		kept.join().releaseAsync();
 		this.store.elapse(100_000);
+		assertThat(this.events).isEmpty();
+	}
+
+	@Test
+	void whatTheReleaseDoesNotFindIsLost() {
+		LockLease lease = granted(REQUEST.name("stock"), 10);
+		List<String> lost = new ArrayList<>();
+		lease.onLost(() -> lost.add("lost"));
+		this.store.elapse(2000);
+		CompletableFuture<ReleaseResult> result = lease.releaseAsync();
+		this.store.last("release 1").released(false);
+		assertThat(result).isCompletedWithValue(ReleaseResult.LOST);
+		assertThat(this.events).containsExactly(new LeaseLostEvent("k", "stock", 0, Duration.ofSeconds(2), ANOTHER));
+		assertThat(lost).containsExactly("lost");
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(lease::ensureHeld);
+	}
+
+	@Test
+	void whatTheRetentionDoesNotFindIsLost() {
+		LockLease lease = granted(REQUEST.minHold(Duration.ofSeconds(20)), 10);
+		CompletableFuture<ReleaseResult> result = lease.releaseAsync();
+		this.store.last("retain 1").retained(false);
+		assertThat(result).isCompletedWithValue(ReleaseResult.LOST);
+		assertThat(this.events).extracting(LeaseLostEvent::reason).containsExactly(ANOTHER);
+	}
+
+	@Test
+	void whatACopyOfTheReleaseDoesNotFindMayHaveBeenReleasedByIt() {
+		CompletableFuture<ReleaseResult> result = granted(REQUEST, 10).releaseAsync();
+		this.store.last("release 1").releasedOrRepeated();
+		assertThat(result).isCompletedWithValue(ReleaseResult.RELEASED);
+		CompletableFuture<LockLease> kept = this.service.acquireAsync(REQUEST.minHold(Duration.ofSeconds(20)));
+		this.store.last("acquire 2").granted(20, 30_000);
+		result = kept.join().releaseAsync();
+		this.store.last("retain 2").releasedOrRepeated();
+		assertThat(result).isCompletedWithValue(ReleaseResult.RELEASED);
+		assertThat(this.events).isEmpty();
+	}
+
+	@Test
+	void whatTheReleaseDoesNotFindAfterItsTimeMayHaveBeenThereUntilThen() {
+		LockLease lease = granted(REQUEST.renewal(false), 10);
+		this.store.elapse(29_500);
+		CompletableFuture<ReleaseResult> result = lease.releaseAsync();
+		this.store.elapse(198);
+		this.store.last("release 1").released(false);
+		assertThat(result).isCompletedWithValue(ReleaseResult.RELEASED);
+		assertThat(this.events).isEmpty();
+	}
+
+	@Test
+	void theReleaseOfANestedLeaseTellsNothingAndThatOfTheLastOneDoes() {
+		LockLease outer = this.store.answering("acquire 1", 10, () -> this.service.acquire(REQUEST.name("outer")));
+		LockLease inner = this.service.acquire(REQUEST.name("inner"));
+		List<String> lost = new ArrayList<>();
+		outer.onLost(() -> lost.add("outer"));
+		inner.onLost(() -> lost.add("inner"));
+		assertThat(inner.release()).isEqualTo(ReleaseResult.RELEASED);
+		CompletableFuture<ReleaseResult> result = outer.releaseAsync();
+		this.store.last("release 1").released(false);
+		assertThat(result).isCompletedWithValue(ReleaseResult.LOST);
+		assertThat(lost).containsExactly("outer");
+	}
+
+	@Test
+	void ofSeveralKeysOneThatIsNotFoundIsTheLossOfAll() {
+		CompletableFuture<LockLease> both = this.service.acquireAsync(LockRequest.ofAll(List.of("a", "b")));
+		this.store.last("acquire 1").granted(10, 30_000);
+		this.store.last("acquire 2").granted(20, 30_000);
+		List<String> lost = new ArrayList<>();
+		both.join().onLost(() -> lost.add("both"));
+		CompletableFuture<ReleaseResult> result = both.join().releaseAsync();
+		this.store.last("release 1").released(true);
+		this.store.last("release 2").released(false);
+		assertThat(result).isCompletedWithValue(ReleaseResult.LOST);
+		assertThat(this.events).extracting(LeaseLostEvent::key).containsExactly("b");
+		assertThat(lost).containsExactly("both");
+	}
+
+	@Test
+	void whatWasNotUsedIsNoLossIfItsReleaseDoesNotFindIt() {
+		CompletableFuture<ReleaseResult> result = granted(REQUEST, 10).discardAsync();
+		this.store.last("release 1").released(false);
+		assertThat(result).isCompletedWithValue(ReleaseResult.RELEASED);
 		assertThat(this.events).isEmpty();
 	}
 

@@ -63,6 +63,12 @@ enum Mutant {
 	EMPTY_REPORTS,
 
 	/** A forced release releases nothing, and says that it did. */
-	FORCE_IN_VAIN
+	FORCE_IN_VAIN,
+
+	/** The answer to a release never counts as certain. */
+	UNNOTICED_LOSS,
+
+	/** The answer to a copy of a release counts as certain. */
+	CERTAIN_COPIES
 
 }

@@ -175,7 +175,7 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 	}
 
 	@Override
-	public CompletableFuture<Boolean> retain(Renewal lease) {
+	public CompletableFuture<ReleaseReply> retain(Renewal lease) {
 		return send("retain " + number(lease.token()) + " for " + lease.leaseMillis());
 	}
 
@@ -312,6 +312,11 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 			this.answer.complete(new ReleaseReply(released, null));
 		}
 
+		/** As an answer that may be to a copy of the command. */
+		void releasedOrRepeated() {
+			this.answer.complete(new ReleaseReply(false, null).uncertain());
+		}
+
 		void rejected(int limit) {
 			this.answer.complete(new Rejected(limit));
 		}
@@ -329,7 +334,7 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 		}
 
 		void retained(boolean held) {
-			this.answer.complete(held);
+			released(held);
 		}
 
 		void done(@Nullable Object answer) {

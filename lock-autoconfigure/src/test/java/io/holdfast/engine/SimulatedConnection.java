@@ -13,6 +13,7 @@ import io.holdfast.engine.FleetStore.Family;
 import io.holdfast.engine.FleetStore.Place;
 import io.holdfast.engine.FleetStore.Standing;
 import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.ReleaseReply;
 import io.holdfast.engine.Resource.Kind;
 import io.holdfast.engine.Step.Command;
 import io.holdfast.engine.Step.Fate;
@@ -38,6 +39,9 @@ final class SimulatedConnection {
 
 	/** Tokens whose release was executed. */
 	private final Set<String> over = new HashSet<>();
+
+	/** The number of the command that ended a token, which may not be the last of it. */
+	private final Map<String, Integer> ends = new HashMap<>();
 
 	/** Until when commands are in trouble. */
 	private final Map<Integer, Long> troubles = new HashMap<>();
@@ -124,6 +128,9 @@ final class SimulatedConnection {
 		Command planned = this.simulation.areFaultsOver() ? null : this.fates.get(number);
 		Fate fate = (planned != null) ? planned.fate() : null;
 		long late = (planned != null) ? planned.millis() * Simulation.MILLI : 0;
+		if (what.startsWith("release") || what.startsWith("retain")) {
+			this.ends.putIfAbsent(token, number);
+		}
 		if (fate != null && fate != Fate.REPEATED && fate != Fate.REPEATED_LATE) {
 			trouble(number, late);
 		}
@@ -179,8 +186,13 @@ final class SimulatedConnection {
 		if (done != null && what.startsWith("release")) {
 			this.over.add(token);
 		}
+		T told = done;
 		if (fate == Fate.REPEATED) {
-			repeat(number, what, token, resource, command);
+			T copy = repeat(number, what, token, resource, command);
+			if (copy instanceof ReleaseReply) {
+				// The connection was cut in between: nobody learns of the first.
+				told = copy;
+			}
 		}
 		else if (fate == Fate.REPEATED_LATE && !what.startsWith("acquire")
 				&& (this.over.contains(token) || what.startsWith("renew"))) {
@@ -197,19 +209,39 @@ final class SimulatedConnection {
 			trouble(late);
 		}
 		if (fate != Fate.REPLY_LOST) {
-			reply(number, answer, (fate == Fate.REPLY_FAILED) ? null : done, (fate == Fate.REPLY_LATE) ? late : 0);
+			T reply = (fate == Fate.REPLY_FAILED) ? null : seen(told, number, token, fate, answer);
+			reply(number, answer, reply, (fate == Fate.REPLY_LATE) ? late : 0);
 		}
 	}
 
-	private void repeat(int number, String what, String token, @Nullable Resource resource,
-			Supplier<? extends CompletableFuture<?>> command) {
+	/** What the driver makes of an answer to what ends a token: it knows of copies. */
+	@SuppressWarnings("unchecked")
+	private <T> T seen(T reply, int number, String token, @Nullable Fate fate, CompletableFuture<T> answer) {
+		if (!(reply instanceof ReleaseReply release)) {
+			return reply;
+		}
+		boolean copied = fate == Fate.REPEATED || fate == Fate.OVERTAKEN;
+		if (!copied && release.foundNothing() && Integer.valueOf(number).equals(this.ends.get(token))) {
+			String id = this.instance.store.leases.getOrDefault(token, "");
+			answer.whenComplete((seen, error) -> {
+				if (seen != null && !id.isEmpty()) {
+					this.simulation.record(Event.of(now(), Type.GONE, this.instance.name).id(id));
+				}
+			});
+		}
+		boolean uncertain = (copied && this.simulation.mutant != Mutant.CERTAIN_COPIES)
+				|| this.simulation.mutant == Mutant.UNNOTICED_LOSS;
+		return uncertain ? (T) release.uncertain() : reply;
+	}
+
+	private <T> T repeat(int number, String what, String token, @Nullable Resource resource,
+			Supplier<CompletableFuture<T>> command) {
 		if (this.reconnects > 0 || resource == null) {
 			// What asks may come after what ends it; a copy of that ends it then.
-			command.get().join();
-			return;
+			return command.get().join();
 		}
 		String before = look(resource);
-		command.get().join();
+		T copy = command.get().join();
 		String after = look(resource);
 		if (what.endsWith("for another")) {
 			// Who took its place may get its whole time anew.
@@ -220,6 +252,7 @@ final class SimulatedConnection {
 		this.simulation.record(Event.of(now(), Type.REPEATED, this.instance.name)
 			.id(this.instance.store.leases.getOrDefault(token, ""))
 			.why(before.equals(after) ? "" : (before + "->" + after).replace(' ', '_')));
+		return copy;
 	}
 
 	/** What is stored of a thing; whatever has ended by itself, or may go on, has. */

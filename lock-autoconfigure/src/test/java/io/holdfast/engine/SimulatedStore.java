@@ -270,7 +270,7 @@ final class SimulatedStore implements LeaseStore {
 	}
 
 	@Override
-	public CompletableFuture<Boolean> retain(Renewal lease) {
+	public CompletableFuture<ReleaseReply> retain(Renewal lease) {
 		return this.connection.send("retain", lease.token(), lease.resource(), () -> this.store.retain(lease));
 	}
 

@@ -228,7 +228,7 @@ public abstract class StoreContract {
 		}
 
 		public boolean retain(Resource resource, String n, int permits, long millis) {
-			return get(this.store.retain(new Renewal(resource, token(n), permits, millis)));
+			return get(this.store.retain(new Renewal(resource, token(n), permits, millis))).released();
 		}
 
 		public KeyState inspect() {

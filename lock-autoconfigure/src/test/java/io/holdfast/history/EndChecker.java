@@ -17,6 +17,7 @@ final class EndChecker {
 	}
 
 	void judgeEnd(Request request) {
+		judgeGone(request);
 		Event lost = request.lost;
 		if (lost != null && request.releasing == null || lost != null && lost.at() <= request.releasing.at()) {
 			boolean early = lost.until() == 0 || lost.at() < lost.until();
@@ -51,12 +52,42 @@ final class EndChecker {
 				this.history.violated(8,
 						"over before its release, and told to be released: " + answer + " of " + request);
 			}
-			if (answer.why().equals("LOST") && releasing != null && releasing.until() == 0 && lost == null
+			boolean lostBefore = lost != null && releasing != null && lost.at() <= releasing.at();
+			if (answer.why().equals("LOST") && releasing != null && releasing.until() == 0 && !lostBefore
 					&& !isRetaining(request) && !request.isPart() && !hasCause(request, answer.at())
 					&& !isOverWhilePaused(request, releasing.at(), answer.at())) {
 				this.history.violated(8, "held until its release, and told to be lost: " + answer + " of " + request);
 			}
 		}
+	}
+
+	/**
+	 * The store's answer to the release of a hold is what the last to release it is told.
+	 */
+	private void judgeGone(Request request) {
+		long goneAt = request.root.goneAt;
+		Event releasing = request.releasing;
+		// It may have been renewed for longer.
+		if (releasing == null || goneAt >= request.validUntil || !isLast(request)) {
+			return;
+		}
+		// What was passed on here, or kept, was told to be released before.
+		if (request.answers.stream().anyMatch((answer) -> answer.at() >= goneAt && answer.why().equals("RELEASED"))) {
+			this.history.violated(8, "gone before its release, and told to be released: " + request);
+		}
+		// One that is a part is told what another one found.
+		if (request.lost == null && !request.isPart()
+				&& request.answers.stream().anyMatch((answer) -> answer.why().equals("LOST"))) {
+			this.history.violated(8, "gone before its release, and not told but by that: " + request);
+		}
+	}
+
+	/** Whether its release, and that of no other one, ended the hold. */
+	private boolean isLast(Request request) {
+		return this.history.groups()
+			.get(request.group())
+			.stream()
+			.noneMatch((other) -> other != request && other.root == request.root && other.endedAt >= request.endedAt);
 	}
 
 	/** Its instance stood still after it had begun to release it, for too long. */

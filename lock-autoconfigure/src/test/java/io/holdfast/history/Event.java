@@ -216,6 +216,12 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		/** Its release was answered: id; why, the answer. */
 		RELEASED,
 
+		/**
+		 * The store answered to its release, which was sent once, that its token held
+		 * nothing: id.
+		 */
+		GONE,
+
 		/** It was released, but keeps others out: id; until. */
 		RETAINED,
 

@@ -136,6 +136,7 @@ final class History {
 				request.lost = event;
 			}
 			case RELEASED -> request.answers.add(event);
+			case GONE -> request.root.goneAt = Math.min(request.root.goneAt, event.at());
 			case RETAINED -> request.retainedUntil = event.until();
 			default -> throw new IllegalArgumentException("about a request? " + event);
 		}

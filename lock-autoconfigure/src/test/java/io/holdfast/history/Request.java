@@ -60,6 +60,9 @@ final class Request {
 
 	final List<Event> answers = new ArrayList<>(1);
 
+	/** When the store answered to its release that it held nothing. Of a root. */
+	long goneAt = NEVER;
+
 	long retainedUntil;
 
 	/** What it is nested in, directly or not; itself if it is not nested. */
