@@ -36,7 +36,7 @@ record EmptyResult(Supplier<@Nullable Object> results) implements WayOut {
 		Object value = EMPTY_VALUES.get(type.toClass());
 		Object later = EMPTY_VALUES.get(type.getGeneric().toClass());
 		return new EmptyResult(switch (ResultKind.of(attributes.declaration())) {
-			case STAGE, STAGE_ON_OWN_THREAD -> () -> CompletableFuture.completedFuture(later);
+			case STAGE -> () -> CompletableFuture.completedFuture(later);
 			case REACTIVE -> reactive(attributes, type.toClass(), later);
 			case PLAIN, UNSUPPORTED -> plain(attributes, type.toClass(), value);
 		});

@@ -4,6 +4,7 @@ import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
@@ -24,6 +25,7 @@ import org.springframework.aop.framework.AopInfrastructureBean;
 import org.springframework.aop.framework.autoproxy.AbstractAutoProxyCreator;
 import org.springframework.aop.framework.autoproxy.AbstractBeanFactoryAwareAdvisingPostProcessor;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
+import org.springframework.aop.interceptor.ExposeInvocationInterceptor;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.aop.support.DefaultPointcutAdvisor;
 import org.springframework.aop.support.StaticMethodMatcherPointcut;
@@ -34,6 +36,7 @@ import org.springframework.beans.factory.support.AbstractBeanFactory;
 import org.springframework.context.EmbeddedValueResolverAware;
 import org.springframework.context.expression.BeanFactoryResolver;
 import org.springframework.core.Ordered;
+import org.springframework.core.annotation.AnnotationAwareOrderComparator;
 import org.springframework.expression.spel.support.StandardEvaluationContext;
 import org.springframework.expression.spel.support.StandardTypeLocator;
 import org.springframework.util.StringValueResolver;
@@ -44,18 +47,27 @@ import org.springframework.util.StringValueResolver;
  * whose annotations cannot be applied.
  *
  * <p>
- * A post-processor's advice goes around what earlier ones have added. By its
- * {@linkplain #DEFAULT_ORDER default order} this one comes after the auto-proxy creator,
- * which adds transactions, caches and aspects, and before those for {@code @Retryable},
- * {@code @ConcurrencyLimit} and {@code @Async}. It does not need the auto-proxy creator.
+ * The {@linkplain #setOrder order} is the place of this advice among that of a bean, as
+ * for every advisor: a lower order is outside. By its {@linkplain #DEFAULT_ORDER default}
+ * method security and aspects with an order come before the lock; transactions, caches
+ * and aspects without one come after it.
+ *
+ * <p>
+ * It is also the order of the post-processor. By default it comes after the auto-proxy
+ * creator, and before the post-processors for {@code @Retryable},
+ * {@code @ConcurrencyLimit} and {@code @Async}, which put their advice around all that a
+ * bean has. It does not need the auto-proxy creator.
+ *
+ * @see ValidationAdvicePostProcessor
  */
 @SuppressWarnings("serial")
 public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProcessor
 		implements EmbeddedValueResolverAware, SmartInitializingSingleton {
 
 	/**
-	 * After the auto-proxy creator, before the post-processors of {@code @Retryable} and
-	 * {@code @Async}, which have the last two places, with some room in between.
+	 * After method security, before transactions and caches, which have the last place;
+	 * after the auto-proxy creator, before the post-processors of {@code @Retryable} and
+	 * {@code @Async}, which have the last two, with some room in between.
 	 */
 	public static final int DEFAULT_ORDER = Ordered.LOWEST_PRECEDENCE - 20;
 
@@ -69,7 +81,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	/**
 	 * One for all guards, so that nothing can come between them or change their order.
 	 */
-	private final Advisor leaseAdvisor;
+	private final DefaultPointcutAdvisor leaseAdvisor;
 
 	private StringValueResolver resolver = (text) -> text;
 
@@ -78,6 +90,8 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	private Supplier<@Nullable Duration> longestLease = () -> null;
 
 	private volatile boolean orderChecked;
+
+	private final AtomicBoolean transactionWarned = new AtomicBoolean();
 
 	/**
 	 * Create the post-processor.
@@ -98,8 +112,13 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		this.leaseAdvisor = new DefaultPointcutAdvisor(new DeclaredPointcut(),
 				new LeaseInterceptor(this.guards, () -> this.observer.get()));
 		this.advisor = this.leaseAdvisor;
-		setBeforeExistingAdvisors(true);
 		setOrder(DEFAULT_ORDER);
+	}
+
+	@Override
+	public void setOrder(int order) {
+		super.setOrder(order);
+		this.leaseAdvisor.setOrder(order);
 	}
 
 	/**
@@ -162,6 +181,8 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		if (result != bean || (bean instanceof Advised advised && advised.indexOf(this.leaseAdvisor) >= 0)) {
 			for (Class<?> type : typesOf(bean)) {
 				this.guards.forEach((guard) -> guard.check(type, AopUtils.isCglibProxy(result)));
+				Advisor[] advisors = (result instanceof Advised advised) ? advised.getAdvisors() : new Advisor[0];
+				declarations(type).forEach((declaration) -> checkPlace(declaration, advisors));
 			}
 			checkOrder();
 		}
@@ -173,9 +194,61 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	 */
 	private Object advise(Object bean, Advised advised) {
 		if (advised.indexOf(this.leaseAdvisor) < 0 && typesOf(bean).stream().anyMatch(this::isEligible)) {
-			advised.addAdvisor(0, this.leaseAdvisor);
+			int place = place(advised.getAdvisors());
+			advised.addAdvisor(place, this.leaseAdvisor);
+			int exposing = advised.indexOf(ExposeInvocationInterceptor.ADVISOR);
+			if (exposing >= 0 && exposing < place) {
+				// Aspects need it on their thread, and the method may run on another one.
+				advised.addAdvisor(place + 1, ExposeInvocationInterceptor.ADVISOR);
+			}
 		}
 		return bean;
+	}
+
+	private int place(Advisor[] advisors) {
+		int place = 0;
+		while (place < advisors.length
+				&& AnnotationAwareOrderComparator.INSTANCE.compare(advisors[place], this.leaseAdvisor) < 0) {
+			place++;
+		}
+		return place;
+	}
+
+	/**
+	 * Refuse what ends when the method is only handed to another thread, and warn of a
+	 * lock that is waited for in a transaction.
+	 */
+	private void checkPlace(Declaration<?> declaration, Advisor[] advisors) {
+		Class<?> type = declaration.targetClass();
+		boolean outside = true;
+		boolean handedOver = this.beanFactory != null && OtherAdvice.isAsyncWovenIn(this.beanFactory, declaration);
+		for (Advisor advisor : advisors) {
+			if (advisor == this.leaseAdvisor) {
+				outside = false;
+			}
+			else if (outside) {
+				warnOfTransaction(declaration, advisor);
+			}
+			else {
+				handedOver |= OtherAdvice.isAsync(advisor, declaration.method(), type);
+			}
+		}
+		if (handedOver && ResultKind.of(declaration) == ResultKind.PLAIN) {
+			throw declaration.invalid(
+					"would end when the method is handed to its executor, because the advice for @Async is inside of it",
+					"Return a CompletableFuture, or let the advice for @Async come first (as it does with plain @EnableAsync), "
+							+ "or annotate the method that does the work",
+					null);
+		}
+	}
+
+	private void warnOfTransaction(Declaration<?> declaration, Advisor advisor) {
+		if (OtherAdvice.isTransaction(advisor, declaration.method(), declaration.targetClass())
+				&& this.transactionWarned.compareAndSet(false, true)) {
+			logger.warn(declaration + " is inside of the method's transaction, which begins before it is waited for: "
+					+ "the advice for transactions has a lower order than that for @DistributedLock and @Semaphore ("
+					+ getOrder() + "). Leave out the order of @EnableTransactionManagement, or set holdfast.aop.order");
+		}
 	}
 
 	/**

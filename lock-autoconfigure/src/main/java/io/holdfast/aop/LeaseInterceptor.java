@@ -73,8 +73,10 @@ final class LeaseInterceptor implements MethodInterceptor {
 				: CallWatch.NONE;
 		return switch (plan.resultKind()) {
 			case PLAIN -> new PlainCall(invocation, steps).run(watch.apply(null));
-			case STAGE -> new StageCall(invocation, steps, watch.apply(null)).start();
-			case STAGE_ON_OWN_THREAD -> new StageCall(invocation, steps, watch.apply(null)).startHere();
+			case STAGE -> {
+				StageCall call = new StageCall(invocation, steps, watch.apply(null));
+				yield OtherAdvice.isAsyncAround(invocation, targetClass, this) ? call.startHere() : call.start();
+			}
 			case REACTIVE -> new ReactiveCall(invocation, plan.declaration().returned().toClass()).under(steps,
 					(observer != null) ? new ReactiveObservation(observer.contextKey(), watch) : null);
 			case UNSUPPORTED -> throw new IllegalStateException("Refused at start-up");

@@ -9,8 +9,6 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.core.KotlinDetector;
 import org.springframework.core.ReactiveAdapter;
 import org.springframework.core.ReactiveAdapterRegistry;
-import org.springframework.core.annotation.MergedAnnotations;
-import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.util.ClassUtils;
 
 /**
@@ -24,9 +22,6 @@ enum ResultKind {
 	/** By a stage that is completed later. */
 	STAGE,
 
-	/** By a stage, and it is called on a thread that is there for this call only. */
-	STAGE_ON_OWN_THREAD,
-
 	/** By a reactive type, for each subscription anew. */
 	REACTIVE,
 
@@ -34,8 +29,6 @@ enum ResultKind {
 	UNSUPPORTED;
 
 	private static final String PUBLISHER = "org.reactivestreams.Publisher";
-
-	private static final String ASYNC = "org.springframework.scheduling.annotation.Async";
 
 	private static final boolean REACTOR = ClassUtils.isPresent("reactor.core.publisher.Flux",
 			ResultKind.class.getClassLoader());
@@ -52,7 +45,7 @@ enum ResultKind {
 			return UNSUPPORTED;
 		}
 		if (CompletionStage.class.isAssignableFrom(type) && type.isAssignableFrom(CompletableFuture.class)) {
-			return isAsync(declaration) ? STAGE_ON_OWN_THREAD : STAGE;
+			return STAGE;
 		}
 		ReactiveAdapter adapter = ReactiveAdapterRegistry.getSharedInstance().getAdapter(type);
 		if (REACTOR && adapter != null && adapter.getDescriptor().isDeferred()
@@ -62,11 +55,6 @@ enum ResultKind {
 		boolean later = adapter != null || CompletionStage.class.isAssignableFrom(type)
 				|| Future.class.isAssignableFrom(type) || isPublisher(type);
 		return later ? UNSUPPORTED : PLAIN;
-	}
-
-	private static boolean isAsync(Declaration<?> declaration) {
-		return MergedAnnotations.from(declaration.method(), SearchStrategy.TYPE_HIERARCHY).isPresent(ASYNC)
-				|| MergedAnnotations.from(declaration.targetClass(), SearchStrategy.TYPE_HIERARCHY).isPresent(ASYNC);
 	}
 
 	private static boolean isPublisher(@Nullable Class<?> type) {

@@ -74,7 +74,8 @@ final class StageCall {
 	}
 
 	/**
-	 * Call the method on the current thread, which blocks until it may run.
+	 * Call the method on the current thread, which blocks until it may run. The leases
+	 * belong to this thread: it must wait for the result, or else would enter again.
 	 * @return the result to come
 	 * @throws Throwable what keeps the method from running
 	 */

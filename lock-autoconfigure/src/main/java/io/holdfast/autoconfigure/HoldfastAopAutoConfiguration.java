@@ -6,6 +6,7 @@ import io.holdfast.LockService;
 import io.holdfast.SemaphoreService;
 import io.holdfast.aop.LeaseBeanPostProcessor;
 import io.holdfast.aop.MethodObserver;
+import io.holdfast.aop.ValidationAdvicePostProcessor;
 
 import org.springframework.beans.factory.NoSuchBeanDefinitionException;
 import org.springframework.beans.factory.ObjectProvider;
@@ -49,6 +50,12 @@ public final class HoldfastAopAutoConfiguration {
 			.bind("holdfast.aop.order", Integer.class)
 			.orElse(LeaseBeanPostProcessor.DEFAULT_ORDER));
 		return processor;
+	}
+
+	@Bean
+	@ConditionalOnMissingBean(search = SearchStrategy.CURRENT)
+	static ValidationAdvicePostProcessor holdfastValidationAdvicePostProcessor() {
+		return new ValidationAdvicePostProcessor();
 	}
 
 	private static <S> S required(ObjectProvider<S> services, Class<S> type) {

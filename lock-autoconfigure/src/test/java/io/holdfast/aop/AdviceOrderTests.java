@@ -1,11 +1,14 @@
 package io.holdfast.aop;
 
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 
 import io.holdfast.LockService;
 import io.holdfast.annotation.DistributedLock;
+import org.aspectj.lang.JoinPoint;
 import org.aspectj.lang.annotation.Aspect;
 import org.aspectj.lang.annotation.Before;
 import org.awaitility.Awaitility;
@@ -88,12 +91,44 @@ class AdviceOrderTests {
 	}
 
 	@Test
-	@DisplayName("Aspects are inside of the lock")
-	void outsideOfAspects() {
+	@DisplayName("By default aspects with an order are outside of the lock, those without one inside")
+	void aspectsByOrder() {
 		try (LockedContext context = LockedContext.of(Aspects.class, Shop.class)) {
 			context.bean(Shop.class).plain();
-			assertThat(context.locks().events()).containsExactly("lock", "aspect", "body", "unlock");
+			assertThat(context.locks().events()).containsExactly("aspect 0", "aspect 10", "lock", "aspect", "body",
+					"unlock");
 		}
+	}
+
+	@ParameterizedTest
+	@ValueSource(ints = { 1, 10 })
+	@DisplayName("The order can be set to a place between two aspects, also for a method that runs on another thread")
+	void betweenAspects(int order) {
+		try (LockedContext context = LockedContext.ordered(order, Aspects.class, Shop.class)) {
+			context.bean(Shop.class).plain();
+			assertThat(context.bean(Shop.class).later()).succeedsWithin(Duration.ofSeconds(10));
+			assertThat(context.locks().events()).containsExactly("aspect 0", "lock", "aspect 10", "aspect", "body",
+					"unlock", "aspect 0", "lock", "aspect 10", "aspect", "body", "unlock");
+		}
+	}
+
+	@Test
+	@ExtendWith(OutputCaptureExtension.class)
+	@DisplayName("A transaction that was given a lower order begins before the lock is waited for, which is warned of once")
+	void insideOfEarlyTransaction(CapturedOutput output) {
+		try (LockedContext context = LockedContext.withClassProxies(EarlyTransactions.class, Shop.class)) {
+			context.bean(Shop.class).sell();
+			assertThat(context.locks().events()).startsWith("begin", "lock", "body");
+			assertThat(output.toString()).containsOnlyOnce("is inside of the method's transaction")
+				.contains("Leave out the order of @EnableTransactionManagement");
+		}
+	}
+
+	@Test
+	@ExtendWith(OutputCaptureExtension.class)
+	void usualTransactionIsNotWarnedOf(CapturedOutput output) {
+		LockedContext.of(TransactionsAndAspects.class, Shop.class).close();
+		assertThat(output).doesNotContain("method's transaction");
 	}
 
 	@Test
@@ -211,6 +246,12 @@ class AdviceOrderTests {
 			this.recorder.record("body");
 		}
 
+		@DistributedLock(name = "shop")
+		CompletableFuture<Void> later() {
+			this.recorder.record("body");
+			return CompletableFuture.completedFuture(null);
+		}
+
 		void selfInvoking() {
 			plain();
 		}
@@ -292,24 +333,67 @@ class AdviceOrderTests {
 
 		@Bean
 		RecordingAspect aspect(RecordingLocks recorder) {
-			return new RecordingAspect(recorder);
+			return new RecordingAspect(recorder, "aspect");
+		}
+
+		@Bean
+		SecondAspect secondAspect(RecordingLocks recorder) {
+			return new SecondAspect(recorder);
+		}
+
+		@Bean
+		FirstAspect firstAspect(RecordingLocks recorder) {
+			return new FirstAspect(recorder);
+		}
+
+	}
+
+	@Aspect
+	static class RecordingAspect {
+
+		private final RecordingLocks recorder;
+
+		private final String event;
+
+		RecordingAspect(RecordingLocks recorder, String event) {
+			this.recorder = recorder;
+			this.event = event;
+		}
+
+		@Before("execution(* io.holdfast.aop.AdviceOrderTests.Shop.plain()) || execution(* io.holdfast.aop.AdviceOrderTests.Shop.later())")
+		void before(JoinPoint joinPoint) {
+			this.recorder.record(this.event);
 		}
 
 	}
 
 	@Aspect
 	@Order(0)
-	static class RecordingAspect {
+	static class FirstAspect extends RecordingAspect {
 
-		private final RecordingLocks recorder;
-
-		RecordingAspect(RecordingLocks recorder) {
-			this.recorder = recorder;
+		FirstAspect(RecordingLocks recorder) {
+			super(recorder, "aspect 0");
 		}
 
-		@Before("execution(* io.holdfast.aop.AdviceOrderTests.Shop.plain())")
-		void before() {
-			this.recorder.record("aspect");
+	}
+
+	@Aspect
+	@Order(10)
+	static class SecondAspect extends RecordingAspect {
+
+		SecondAspect(RecordingLocks recorder) {
+			super(recorder, "aspect 10");
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableTransactionManagement(order = 0)
+	static class EarlyTransactions {
+
+		@Bean
+		RecordingTransactionManager transactionManager(RecordingLocks recorder) {
+			return new RecordingTransactionManager(recorder);
 		}
 
 	}

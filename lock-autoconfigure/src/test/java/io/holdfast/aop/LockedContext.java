@@ -29,6 +29,7 @@ final class LockedContext implements AutoCloseable {
 		this.context.registerBean(RecordingLocks.class, (definition) -> definition.setPrimary(true));
 		this.context.registerBean(RecordingSemaphores.class, (definition) -> definition.setPrimary(true));
 		this.context.registerBean(LeaseBeanPostProcessor.class, this::postProcessor);
+		this.context.registerBean(ValidationAdvicePostProcessor.class);
 		this.context.register(beans);
 	}
 
