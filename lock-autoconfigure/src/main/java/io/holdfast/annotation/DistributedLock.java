@@ -100,8 +100,8 @@ public @interface DistributedLock {
 	String key() default "";
 
 	/**
-	 * What to lock, as plain text; in front of the value of {@link #key()} if there is
-	 * one.
+	 * What to lock, as plain text without parameters; in front of the value of
+	 * {@link #key()} if there is one.
 	 * @return the name, or empty for none
 	 */
 	String name() default "";

@@ -113,8 +113,8 @@ public @interface Semaphore {
 	String key() default "";
 
 	/**
-	 * Which semaphore, as plain text; in front of the value of {@link #key()} if there is
-	 * one.
+	 * Which semaphore, as plain text without parameters; in front of the value of
+	 * {@link #key()} if there is one.
 	 * @return the name, or empty for none
 	 */
 	String name() default "";

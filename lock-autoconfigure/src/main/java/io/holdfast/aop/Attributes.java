@@ -38,6 +38,22 @@ record Attributes(Declaration<?> declaration, StringValueResolver resolver) {
 	}
 
 	/**
+	 * Return the name, which is plain text.
+	 * @return the name; empty only if nothing was written
+	 */
+	String name() {
+		String name = text("name");
+		// A parameter would be no parameter there, or null in #{...}.
+		if (name.contains("#") || written("name").replace("#{", "").contains("#")) {
+			throw invalid("name", "has a '#', although parameters are not known in it: all calls would share one key",
+					"Write key = \"#sku\" for what differs from call to call, beside or instead of the name; "
+							+ "as plain text, a '#' has to be in quotes in the key",
+					null);
+		}
+		return name;
+	}
+
+	/**
 	 * The text of an expression.
 	 * @param attribute the attribute's name
 	 * @return the expression; empty if there is none

@@ -115,7 +115,7 @@ final class PlanReader {
 
 	/** The same for all keys of a method, unlike them. */
 	private static String purpose(Attributes attributes) {
-		String name = attributes.text("name");
+		String name = attributes.name();
 		return name.isEmpty() ? attributes.declaration().qualifiedMethodName() : name;
 	}
 
@@ -153,7 +153,7 @@ final class PlanReader {
 
 	private <R> RequestTemplate<R> template(Attributes attributes, boolean severalKeys, Function<String, R> one,
 			Function<List<String>, R> all) {
-		String name = attributes.text("name");
+		String name = attributes.name();
 		String text = attributes.expression("key");
 		KeyExpression key = null;
 		if (!text.isEmpty()) {

@@ -52,6 +52,9 @@ class InvalidDeclarationTests {
 				Arguments.of(FairPlaceholder.class, "fair = \"${fair}\"", "cannot be resolved", "default"),
 				Arguments.of(BlankName.class, "name = \" \"", "is blank", "leave the attribute out"),
 				Arguments.of(WrongName.class, "name = ", "control character", "Write another name"),
+				Arguments.of(ParameterInName.class, "name = \"#sku\"", "has a '#'", "Write key = \"#sku\""),
+				Arguments.of(ExpressionInName.class, "name = \"stock:#{#sku}\"", "all calls would share one key",
+						"beside or instead of the name"),
 				Arguments.of(Placeholder.class, "name = \"${no.such.property}\"", "cannot be resolved",
 						"Set the property"),
 				Arguments.of(KeyPlaceholder.class, "key = \"'${no.such.property}'\"", "cannot be resolved", "default"),
@@ -108,6 +111,17 @@ class InvalidDeclarationTests {
 			.withCauseInstanceOf(InvalidDeclarationException.class)
 			.withMessageContaining("cannot be resolved");
 		LockedContext.strict(Map.of("no.such.property", "a"), Placeholder.class).close();
+	}
+
+	@Test
+	@DisplayName("A '#' that a placeholder stands for is refused in a name, an expression without parameters is evaluated")
+	void hashInName() {
+		assertThat(LockedContext.failure(Map.of("no.such.property", "stock:#sku"), Placeholder.class))
+			.hasMessageContaining("has a '#'");
+		try (LockedContext context = LockedContext.withClassProxies(Map.of("shop", "eu"), BeanExpression.class)) {
+			context.bean(BeanExpression.class).sell("a");
+			assertThat(context.locks().keys()).containsExactly("stock-eu:a");
+		}
 	}
 
 	@Test
@@ -265,6 +279,30 @@ class InvalidDeclarationTests {
 	static class WrongName {
 
 		@DistributedLock(name = "a\u0007")
+		void sell(String sku) {
+		}
+
+	}
+
+	static class BeanExpression {
+
+		@DistributedLock(name = "stock-#{environment['shop']}", key = "#sku")
+		void sell(String sku) {
+		}
+
+	}
+
+	static class ParameterInName {
+
+		@DistributedLock(name = "#sku")
+		void sell(String sku) {
+		}
+
+	}
+
+	static class ExpressionInName {
+
+		@DistributedLock(name = "stock:#{#sku}")
 		void sell(String sku) {
 		}
 
