@@ -30,8 +30,12 @@ import org.springframework.aop.support.AopUtils;
 import org.springframework.aop.support.DefaultPointcutAdvisor;
 import org.springframework.aop.support.StaticMethodMatcherPointcut;
 import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.beans.factory.support.AbstractBeanFactory;
 import org.springframework.context.EmbeddedValueResolverAware;
 import org.springframework.context.expression.BeanFactoryResolver;
@@ -182,7 +186,10 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 			for (Class<?> type : typesOf(bean)) {
 				this.guards.forEach((guard) -> guard.check(type, AopUtils.isCglibProxy(result)));
 				Advisor[] advisors = (result instanceof Advised advised) ? advised.getAdvisors() : new Advisor[0];
-				declarations(type).forEach((declaration) -> checkPlace(declaration, advisors));
+				declarations(type).forEach((declaration) -> {
+					checkCaller(declaration, bean, beanName);
+					checkPlace(declaration, advisors);
+				});
 			}
 			checkOrder();
 		}
@@ -212,6 +219,35 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 			place++;
 		}
 		return place;
+	}
+
+	/**
+	 * Refuse methods that the container calls past the proxy. A type's annotation is not
+	 * meant for them.
+	 */
+	private void checkCaller(Declaration<?> declaration, Object bean, String beanName) {
+		ConfigurableListableBeanFactory factory = this.beanFactory;
+		if (factory == null || !(declaration.source() instanceof Method)
+				|| isMadeByFactoryBean(factory, bean, beanName)) {
+			return;
+		}
+		BeanDefinition merged = factory.containsBeanDefinition(beanName) ? factory.getMergedBeanDefinition(beanName)
+				: null;
+		AbstractBeanDefinition definition = (merged instanceof AbstractBeanDefinition known) ? known : null;
+		boolean init = ContainerCallbacks.isInit(declaration.method(), declaration.targetClass(), definition);
+		if (init || ContainerCallbacks.isDestroy(declaration.method(), declaration.targetClass(), definition)) {
+			throw declaration.invalid(
+					"has no effect, because the container calls the method past the bean's proxy, when it "
+							+ (init ? "creates" : "destroys") + " the bean",
+					"Call an annotated method of another bean from it, or use the service there"
+							+ (init ? ", or do the work in an @EventListener for ApplicationReadyEvent" : ""),
+					null);
+		}
+	}
+
+	/** The container calls nothing on such a bean. */
+	private static boolean isMadeByFactoryBean(BeanFactory factory, Object bean, String beanName) {
+		return !(bean instanceof FactoryBean) && factory.containsBean(BeanFactory.FACTORY_BEAN_PREFIX + beanName);
 	}
 
 	/**

@@ -1,0 +1,250 @@
+package io.holdfast.aop;
+
+import java.util.Map;
+
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.Semaphore;
+import jakarta.annotation.PostConstruct;
+import jakarta.annotation.PreDestroy;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.beans.factory.DisposableBean;
+import org.springframework.beans.factory.FactoryBean;
+import org.springframework.beans.factory.InitializingBean;
+import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Annotated methods that the container calls past the proxy, when it creates or destroys
+ * the bean.
+ */
+class ContainerCallbackTests {
+
+	@ParameterizedTest
+	@ValueSource(classes = { AnnotatedInit.class, OverridesInit.class, InterfaceInit.class, NamedInit.class })
+	void created(Class<?> type) {
+		assertThat(LockedContext.failure(Map.of(), type)).hasMessageContaining("@DistributedLock on")
+			.hasMessageContaining(
+					"has no effect, because the container calls the method past the bean's proxy, when it creates the bean")
+			.hasMessageContaining("ApplicationReadyEvent");
+	}
+
+	@ParameterizedTest
+	@ValueSource(classes = { AnnotatedDestroy.class, InterfaceDestroy.class, Closeable.class, NamedDestroy.class,
+			InferredDestroy.class })
+	void destroyed(Class<?> type) {
+		assertThat(LockedContext.failure(Map.of(), type)).hasMessageContaining("@Semaphore on")
+			.hasMessageContaining("when it destroys the bean")
+			.hasMessageContaining("Call an annotated method of another bean");
+	}
+
+	@Test
+	@DisplayName("Methods of the same names that the container does not call are none of these, nor what it calls through the proxy")
+	void others() {
+		try (LockedContext context = LockedContext.withClassProxies(Others.class)) {
+			Other other = context.bean(Other.class);
+			other.init();
+			other.destroy();
+			other.close("now");
+			context.bean(Made.class).init();
+			assertThat(context.locks().keys()).containsExactly("singletons", "init", "destroy", "close", "made");
+		}
+	}
+
+	@Test
+	@DisplayName("A type's annotation is not meant for them")
+	void annotatedType() {
+		try (LockedContext context = LockedContext.withClassProxies(AnnotatedType.class)) {
+			context.bean(AnnotatedType.class).work();
+			assertThat(context.locks().keys()).containsExactly("type");
+		}
+	}
+
+	static class AnnotatedInit {
+
+		@PostConstruct
+		@DistributedLock
+		public void begin() {
+		}
+
+	}
+
+	static class OverridesInit extends AnnotatedInit {
+
+		@Override
+		@DistributedLock
+		public void begin() {
+		}
+
+	}
+
+	static class InterfaceInit implements InitializingBean {
+
+		@Override
+		@DistributedLock
+		public void afterPropertiesSet() {
+		}
+
+	}
+
+	static class Worker {
+
+		@DistributedLock
+		public void begin() {
+		}
+
+		@Semaphore(limit = 1)
+		public void end() {
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class NamedInit {
+
+		@Bean(initMethod = "begin")
+		Worker worker() {
+			return new Worker();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class NamedDestroy {
+
+		@Bean(destroyMethod = "end")
+		Worker worker() {
+			return new Worker();
+		}
+
+	}
+
+	static class AnnotatedDestroy {
+
+		@PreDestroy
+		@Semaphore(limit = 1)
+		public void end() {
+		}
+
+	}
+
+	static class InterfaceDestroy implements DisposableBean {
+
+		@Override
+		@Semaphore(limit = 1)
+		public void destroy() {
+		}
+
+	}
+
+	static class Closeable implements AutoCloseable {
+
+		@Override
+		@Semaphore(limit = 1)
+		public void close() {
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class InferredDestroy {
+
+		@Bean
+		Pool pool() {
+			return new Pool();
+		}
+
+		static class Pool {
+
+			@Semaphore(limit = 1)
+			public void shutdown() {
+			}
+
+		}
+
+	}
+
+	static class Other implements SmartInitializingSingleton {
+
+		@DistributedLock(name = "init")
+		public void init() {
+		}
+
+		@DistributedLock(name = "destroy")
+		public void destroy() {
+		}
+
+		@DistributedLock(name = "close")
+		public void close(String when) {
+		}
+
+		@Override
+		@DistributedLock(name = "singletons")
+		public void afterSingletonsInstantiated() {
+		}
+
+	}
+
+	static class Made {
+
+		@DistributedLock(name = "made")
+		public void init() {
+		}
+
+	}
+
+	static class MadeFactory implements FactoryBean<Made> {
+
+		@Override
+		public Made getObject() {
+			return new Made();
+		}
+
+		@Override
+		public Class<?> getObjectType() {
+			return Made.class;
+		}
+
+		public void init() {
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Others {
+
+		@Bean
+		Other other() {
+			return new Other();
+		}
+
+		@Bean(initMethod = "init")
+		MadeFactory made() {
+			return new MadeFactory();
+		}
+
+	}
+
+	@DistributedLock(name = "type")
+	static class AnnotatedType implements InitializingBean, AutoCloseable {
+
+		@Override
+		public void afterPropertiesSet() {
+		}
+
+		@Override
+		public void close() {
+		}
+
+		public void work() {
+		}
+
+	}
+
+}
