@@ -131,10 +131,8 @@ final class Declarations<A extends Annotation, T> {
 		}
 		if (ResultKind.of(declaration) == ResultKind.UNSUPPORTED) {
 			throw declaration.invalid(
-					"would not last until the work is done, because the method returns "
-							+ declaration.returned().toClass().getName(),
-					"Return the result itself, a CompletableFuture, CompletionStage, Mono or Flux, or annotate the method that does the work",
-					null);
+					"would not last until the work is done, because the method returns " + declaration.returned(),
+					"Return " + ResultKind.instead(declaration) + ", or annotate the method that does the work", null);
 		}
 	}
 
