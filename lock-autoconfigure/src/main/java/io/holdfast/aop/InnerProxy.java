@@ -21,15 +21,26 @@ final class InnerProxy {
 
 	/** Proceed with what was acquired. */
 	static @Nullable Object proceed(MethodInvocation invocation) throws Throwable {
-		Object target = invocation.getThis();
-		if (!(target instanceof Advised)) {
+		Object outer = NEXT.get();
+		Object next = (invocation.getThis() instanceof Advised) ? invocation.getThis() : null;
+		if (outer == null && next == null) {
 			return invocation.proceed();
 		}
-		NEXT.set(target);
+		set(next);
 		try {
 			return invocation.proceed();
 		}
 		finally {
+			// This may be a call within an outer one that has yet to reach its target.
+			set(outer);
+		}
+	}
+
+	private static void set(@Nullable Object next) {
+		if (next != null) {
+			NEXT.set(next);
+		}
+		else {
 			NEXT.remove();
 		}
 	}

@@ -17,6 +17,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Mono;
 
+import org.springframework.aop.MethodBeforeAdvice;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.aop.framework.ProxyFactoryBean;
 import org.springframework.beans.factory.annotation.Qualifier;
@@ -64,6 +65,24 @@ class DoubleProxyTests {
 			assertThatExceptionOfType(PermitNotAcquiredException.class).isThrownBy(service::callsItself);
 			assertThat(service.plain()).isEqualTo(1);
 		});
+	}
+
+	@Test
+	@DisplayName("Other calls through two proxies on the way to the inner one change nothing: a permit is taken once")
+	void callsOnTheWay() {
+		this.runner.run((context) -> {
+			Service service = context.getBean("calling", Service.class);
+			assertThat(service.plain()).isEqualTo(1);
+			assertThat(service.later().get(10, TimeUnit.SECONDS)).isEqualTo(1);
+			assertThat(service.mono().block(Duration.ofSeconds(10))).isEqualTo(1);
+			assertThat(context.getBean(SemaphoreService.class).status("s").used()).isZero();
+		});
+	}
+
+	@Test
+	@DisplayName("An annotated method that is called on the way and calls the inner proxy needs a permit of its own")
+	void callsOfOthersOnTheWay() {
+		this.runner.run((context) -> assertThat(context.getBean("meddling", Service.class).plain()).isEqualTo(1));
 	}
 
 	@ParameterizedTest
@@ -149,6 +168,22 @@ class DoubleProxyTests {
 
 	}
 
+	static class Other implements Runnable {
+
+		private final Runnable action;
+
+		Other(Runnable action) {
+			this.action = action;
+		}
+
+		@Override
+		@Semaphore(name = "other", limit = 1)
+		public void run() {
+			this.action.run();
+		}
+
+	}
+
 	static class Jobs {
 
 		private int calls;
@@ -198,6 +233,39 @@ class DoubleProxyTests {
 			factory.setTargetName("inner");
 			factory.setInterfaces(Service.class);
 			return factory;
+		}
+
+		@Bean(defaultCandidate = false)
+		Service calling(@Qualifier("inner") Service inner, @Qualifier("otherMade") Runnable other) {
+			return before(inner, other);
+		}
+
+		@Bean(defaultCandidate = false)
+		Runnable other() {
+			return new Other(() -> {
+			});
+		}
+
+		@Bean(defaultCandidate = false)
+		Runnable otherMade(@Qualifier("other") Runnable other) {
+			return (Runnable) new ProxyFactory(other).getProxy();
+		}
+
+		@Bean(defaultCandidate = false)
+		Service meddling(@Qualifier("inner") Service inner, @Qualifier("meddler") Runnable meddler) {
+			return before(inner, meddler);
+		}
+
+		@Bean(defaultCandidate = false)
+		Runnable meddler(@Qualifier("inner") Service inner) {
+			return new Other(
+					() -> assertThatExceptionOfType(PermitNotAcquiredException.class).isThrownBy(inner::plain));
+		}
+
+		private static Service before(Service inner, Runnable action) {
+			ProxyFactory factory = new ProxyFactory(inner);
+			factory.addAdvice((MethodBeforeAdvice) (method, args, target) -> action.run());
+			return (Service) factory.getProxy();
 		}
 
 		@Bean
