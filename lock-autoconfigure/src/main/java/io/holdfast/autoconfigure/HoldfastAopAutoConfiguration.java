@@ -32,7 +32,7 @@ public final class HoldfastAopAutoConfiguration {
 	// A post-processor of a parent context does nothing for the beans of its children.
 	@Bean
 	@ConditionalOnMissingBean(search = SearchStrategy.CURRENT)
-	static LeaseBeanPostProcessor leaseBeanPostProcessor(ObjectProvider<LockService> locks,
+	static LeaseBeanPostProcessor holdfastLeaseBeanPostProcessor(ObjectProvider<LockService> locks,
 			ObjectProvider<SemaphoreService> semaphores, ObjectProvider<MethodObserver> observer,
 			ObjectProvider<HoldfastProperties> properties, Environment environment) {
 		// Post-processors come before configuration properties can be bound as beans.

@@ -36,14 +36,14 @@ public final class HoldfastAutoConfiguration {
 	@Bean
 	@ConditionalOnBean(LeaseEngine.class)
 	@ConditionalOnMissingBean(LockService.class)
-	DefaultLockService lockService(LeaseEngine engine) {
+	DefaultLockService holdfastLockService(LeaseEngine engine) {
 		return new DefaultLockService(engine);
 	}
 
 	@Bean
 	@ConditionalOnBean(LeaseEngine.class)
 	@ConditionalOnMissingBean(SemaphoreService.class)
-	DefaultSemaphoreService semaphoreService(LeaseEngine engine) {
+	DefaultSemaphoreService holdfastSemaphoreService(LeaseEngine engine) {
 		return new DefaultSemaphoreService(engine);
 	}
 

@@ -23,14 +23,14 @@ public final class HoldfastReactiveAutoConfiguration {
 	@Bean
 	@ConditionalOnSingleCandidate(LockService.class)
 	@ConditionalOnMissingBean
-	ReactiveLockService reactiveLockService(LockService locks) {
+	ReactiveLockService holdfastReactiveLockService(LockService locks) {
 		return new ReactiveLockService(locks);
 	}
 
 	@Bean
 	@ConditionalOnSingleCandidate(SemaphoreService.class)
 	@ConditionalOnMissingBean
-	ReactiveSemaphoreService reactiveSemaphoreService(SemaphoreService semaphores) {
+	ReactiveSemaphoreService holdfastReactiveSemaphoreService(SemaphoreService semaphores) {
 		return new ReactiveSemaphoreService(semaphores);
 	}
 

@@ -35,7 +35,7 @@ class RedisBackendConfiguration {
 	@Bean
 	@ConditionalOnSingleCandidate(RedisConnectionFactory.class)
 	@ConditionalOnMissingBean
-	OptimisticTransactions optimisticTransactions(RedisConnectionFactory connectionFactory,
+	OptimisticTransactions holdfastOptimisticTransactions(RedisConnectionFactory connectionFactory,
 			HoldfastProperties properties) {
 		properties.check();
 		return new OptimisticTransactions(connectionFactory, properties.optimisticOptions());

@@ -72,8 +72,8 @@ class ReactiveAutoConfigurationTests {
 		this.runner.withClassLoader(new FilteredClassLoader("reactor"))
 			.run((context) -> assertThat(context).hasNotFailed()
 				.hasSingleBean(LockService.class)
-				.doesNotHaveBean("reactiveLockService")
-				.doesNotHaveBean("reactiveSemaphoreService"));
+				.doesNotHaveBean("holdfastReactiveLockService")
+				.doesNotHaveBean("holdfastReactiveSemaphoreService"));
 		this.runner.withPropertyValues("holdfast.enabled=false")
 			.run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean(ReactiveLockService.class));
 		this.runner.withUserConfiguration(OwnLocks.class, MoreLocks.class)

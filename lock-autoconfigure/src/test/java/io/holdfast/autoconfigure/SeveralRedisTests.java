@@ -142,10 +142,10 @@ class SeveralRedisTests {
 		ConfigurableApplicationContext context = start(Orders.class);
 		assertThat(context.getBeanNamesForType(RedisConnectionFactory.class))
 			.containsExactlyInAnyOrder("redisConnectionFactory", "ordersRedis");
-		assertThat(context.getBeanNamesForType(LockService.class)).containsExactlyInAnyOrder("lockService",
+		assertThat(context.getBeanNamesForType(LockService.class)).containsExactlyInAnyOrder("holdfastLockService",
 				"ordersLocks");
-		assertThat(context.getBeanNamesForType(SemaphoreService.class)).containsExactlyInAnyOrder("semaphoreService",
-				"ordersSemaphores");
+		assertThat(context.getBeanNamesForType(SemaphoreService.class))
+			.containsExactlyInAnyOrder("holdfastSemaphoreService", "ordersSemaphores");
 		LockLease lease = locks(context).acquire("a");
 		assertThat(isLocked(this.first, "a")).isTrue();
 		assertThat(isLocked(this.second, "a")).isFalse();
@@ -184,7 +184,7 @@ class SeveralRedisTests {
 		locks(one).acquire("warm-up").close();
 		await("subscriptions").atMost(SOON)
 			.until(() -> subscriptions(this.first) == 2 && subscriptions(this.second) == 2);
-		for (String service : List.of("lockService", "ordersLocks")) {
+		for (String service : List.of("holdfastLockService", "ordersLocks")) {
 			LockLease lease = one.getBean(service, LockService.class).acquire("a");
 			LockService waiting = two.getBean(service, LockService.class);
 			CompletableFuture<LockLease> next = waiting
