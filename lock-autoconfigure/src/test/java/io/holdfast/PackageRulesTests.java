@@ -39,8 +39,9 @@ class PackageRulesTests {
 			"io.holdfast.engine", List.of("io.holdfast", "org.apache.commons.logging.."), //
 			"io.holdfast.redis",
 			List.of("io.holdfast", "io.holdfast.engine", "org.springframework.data.redis..",
-					"org.springframework.dao..", "org.springframework.util..", "io.lettuce..", "io.netty.buffer..",
-					"io.netty.util.concurrent..", "org.apache.commons.logging.."), //
+					"org.springframework.dao..", "org.springframework.aop.framework", "org.springframework.aop",
+					"org.springframework.core", "org.springframework.util..", "io.lettuce..", "io.netty.buffer..",
+					"io.netty.util.concurrent..", "javax.net.ssl", "org.apache.commons.logging.."), //
 			"io.holdfast.memory", List.of("io.holdfast", "io.holdfast.engine"), //
 			"io.holdfast.reactive",
 			List.of("io.holdfast", "reactor..", "org.reactivestreams..", "org.apache.commons.logging.."), //

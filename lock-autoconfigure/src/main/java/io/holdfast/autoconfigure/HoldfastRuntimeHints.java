@@ -22,6 +22,7 @@ final class HoldfastRuntimeHints implements RuntimeHintsRegistrar {
 
 	/** In an image, what is not registered is not found although it is there. */
 	private static final List<String> OPTIONAL = List.of("io.lettuce.core.RedisClient", "redis.clients.jedis.Jedis",
+			"org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails",
 			"reactor.core.publisher.Flux", "org.springframework.transaction.support.TransactionSynchronizationManager",
 			"org.springframework.web.server.ResponseStatusException");
 
@@ -33,6 +34,11 @@ final class HoldfastRuntimeHints implements RuntimeHintsRegistrar {
 		List.of(LockMode.class, OnTimeout.class, OnLoss.class, ReleaseAfter.class)
 			.forEach((type) -> hints.reflection().registerType(type, MemberCategory.ACCESS_PUBLIC_FIELDS));
 		OPTIONAL.forEach((name) -> hints.reflection().registerTypeIfPresent(classLoader, name));
+		// Its configuration is in a private field only.
+		hints.reflection()
+			.registerTypeIfPresent(classLoader,
+					"org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory",
+					MemberCategory.ACCESS_DECLARED_FIELDS);
 	}
 
 }

@@ -48,7 +48,8 @@ public final class LeaseEngineFactory {
 	 * Create an engine. It connects in the background. With
 	 * {@code holdfast.backend=memory} it uses no Redis but memory of its own, so that
 	 * engines of two connections do not exclude each other there either.
-	 * @param connectionFactory where its Redis is; not closed with the engine
+	 * @param connectionFactory where its Redis is: only its configuration is used,
+	 * Lettuce's or Jedis's. It need not be a bean, and is not closed with the engine
 	 * @return a new engine, to be closed by the caller: as a bean, by its context
 	 * @throws InvalidConfigurationPropertyValueException if a property makes no sense, or
 	 * these connections cannot do what it says
@@ -60,8 +61,6 @@ public final class LeaseEngineFactory {
 
 	private LeaseStore store(RedisConnectionFactory connectionFactory) {
 		return switch (this.properties.backend()) {
-			// A template of our own: what the application does with its own must not
-			// matter.
 			case REDIS -> redis(connectionFactory);
 			case MEMORY -> new MemoryLeaseStore(this.properties.newMemory());
 		};

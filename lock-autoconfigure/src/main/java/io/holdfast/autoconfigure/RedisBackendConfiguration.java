@@ -4,6 +4,7 @@ import io.holdfast.autoconfigure.HoldfastProperties.Backend;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.redis.OptimisticTransactions;
 
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
@@ -28,8 +29,9 @@ class RedisBackendConfiguration {
 	@ConditionalOnBackend(Backend.REDIS)
 	@ConditionalOnSingleCandidate(RedisConnectionFactory.class)
 	@ConditionalOnMissingBean
-	LeaseEngine holdfastLeaseEngine(LeaseEngineFactory engines, RedisConnectionFactory connectionFactory) {
-		return engines.create(connectionFactory);
+	LeaseEngine holdfastLeaseEngine(LeaseEngineFactory engines, RedisConnectionFactory connectionFactory,
+			BeanFactory beans) {
+		return engines.create(JedisEncryption.applied(connectionFactory, beans));
 	}
 
 	@Bean

@@ -1,15 +1,15 @@
 package io.holdfast.redis;
 
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.StreamSupport;
-
-import org.jspecify.annotations.Nullable;
 
 import org.springframework.data.redis.connection.ClusterSlotHashUtil;
 import org.springframework.data.redis.connection.RedisClusterConnection;
 import org.springframework.data.redis.connection.RedisClusterNode;
-import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.core.RedisCallback;
+import org.springframework.data.redis.core.RedisTemplate;
 
 /**
  * The nodes of a cluster, each known by its first slot, so that a script that has a key
@@ -22,10 +22,10 @@ final class ClusterNodes {
 	/** Far more than any slot needs. */
 	private static final int MOST_TRIES = 10_000_000;
 
-	private final RedisConnectionFactory factory;
+	private final RedisTemplate<String, String> template;
 
-	ClusterNodes(RedisConnectionFactory factory) {
-		this.factory = factory;
+	ClusterNodes(RedisTemplate<String, String> template) {
+		this.template = template;
 	}
 
 	/**
@@ -44,18 +44,6 @@ final class ClusterNodes {
 		});
 	}
 
-	/**
-	 * Which node has which slot. Does not block.
-	 * @return the id of the node at the place of each of its slots
-	 */
-	CompletableFuture<@Nullable String[]> idsBySlot() {
-		return masters().thenApply((masters) -> {
-			@Nullable String[] ids = new String[LAST_SLOT + 1];
-			masters.forEach((master) -> master.getSlotRange().getSlots().forEach((slot) -> ids[slot] = master.getId()));
-			return ids;
-		});
-	}
-
 	private CompletableFuture<List<RedisClusterNode>> masters() {
 		// The driver may have to connect for it.
 		return CompletableFuture.supplyAsync(this::ask, (task) -> {
@@ -66,8 +54,11 @@ final class ClusterNodes {
 	}
 
 	private List<RedisClusterNode> ask() {
-		try (RedisClusterConnection connection = this.factory.getClusterConnection()) {
-			return StreamSupport.stream(connection.clusterGetNodes().spliterator(), false)
+		try {
+			Iterable<RedisClusterNode> nodes = this.template.execute(
+					(RedisCallback<Iterable<RedisClusterNode>>) (connection) -> ((RedisClusterConnection) connection)
+						.clusterGetNodes());
+			return StreamSupport.stream(Objects.requireNonNull(nodes).spliterator(), false)
 				.filter((node) -> node.isMaster() && !node.getSlotRange().getSlots().isEmpty())
 				.toList();
 		}

@@ -1,17 +1,12 @@
 package io.holdfast.redis;
 
-import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 
-import io.lettuce.core.AbstractRedisAsyncCommands;
-import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisCommandExecutionException;
-import io.lettuce.core.RedisConnectionStateListener;
-import io.lettuce.core.api.async.BaseRedisAsyncCommands;
-import io.lettuce.core.masterreplica.StatefulRedisMasterReplicaConnection;
-import io.lettuce.core.pubsub.api.async.RedisPubSubAsyncCommands;
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.aop.framework.Advised;
+import org.springframework.core.InfrastructureProxy;
 import org.springframework.dao.InvalidDataAccessApiUsageException;
 import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
@@ -20,9 +15,16 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 import org.springframework.util.ClassUtils;
 
 /**
- * What has to be asked of a driver by its own types. Neither driver needs to be there.
+ * What has to be known of the driver that the application has chosen. Neither Lettuce nor
+ * Jedis needs to be there.
  */
 final class Drivers {
+
+	/** What to do where the application's connection factory is of no use. */
+	static final String CURE = "Define where Redis is by a bean of Holdfast's own:"
+			+ " @Bean LeaseEngine leaseEngine(LeaseEngineFactory engines)"
+			+ " { return engines.create(new LettuceConnectionFactory(host, port)); }"
+			+ " (or, for tests without Redis, set holdfast.backend=memory)";
 
 	private static final boolean LETTUCE = ClassUtils.isPresent("io.lettuce.core.RedisClient",
 			Drivers.class.getClassLoader());
@@ -34,12 +36,37 @@ final class Drivers {
 	}
 
 	/**
-	 * Whether one asynchronous connection serves all.
-	 * @param factory the application's connections
-	 * @return whether it is Lettuce with its shared connection
+	 * Require the driver that leases need.
+	 * @throws IllegalStateException if it is missing
 	 */
-	static boolean isSharedLettuce(RedisConnectionFactory factory) {
-		return LETTUCE && Lettuce.isShared(factory);
+	static void requireLettuce() {
+		if (!LETTUCE) {
+			throw new IllegalStateException("Lettuce is missing: Holdfast reaches Redis by it, also where the"
+					+ " application itself uses Jedis. Add io.lettuce:lettuce-core to the class path");
+		}
+	}
+
+	/**
+	 * Find out what is behind the proxies of a connection factory.
+	 * @param factory the application's connections
+	 * @return the factory itself, as far as Spring's proxies tell
+	 */
+	static RedisConnectionFactory unwrap(RedisConnectionFactory factory) {
+		Object target = target(factory);
+		return (target instanceof RedisConnectionFactory inner && inner != factory) ? unwrap(inner) : factory;
+	}
+
+	private static @Nullable Object target(RedisConnectionFactory factory) {
+		if (factory instanceof Advised advised) {
+			try {
+				return advised.getTargetSource().getTarget();
+			}
+			catch (Exception ex) {
+				throw new IllegalStateException("The target of the connection factory " + factory + " is not known",
+						ex);
+			}
+		}
+		return (factory instanceof InfrastructureProxy proxy) ? proxy.getWrappedObject() : null;
 	}
 
 	/**
@@ -48,20 +75,8 @@ final class Drivers {
 	 * @return whether it is a cluster
 	 */
 	static boolean isCluster(RedisConnectionFactory factory) {
-		return (LETTUCE && Lettuce.isCluster(factory)) || (JEDIS && Jedis.isCluster(factory));
-	}
-
-	/**
-	 * Why a master is to have replicas, as far as the configuration tells.
-	 * @param factory the application's connections
-	 * @param connection one of them
-	 * @return what says so, or {@code null}
-	 */
-	static @Nullable String reasonForReplicas(RedisConnectionFactory factory, RedisConnection connection) {
-		if ((LETTUCE && Lettuce.isSentinel(factory)) || (JEDIS && Jedis.isSentinel(factory))) {
-			return "Sentinel is configured";
-		}
-		return (LETTUCE && Lettuce.isMasterReplica(connection)) ? "replicas are configured" : null;
+		RedisConnectionFactory unwrapped = unwrap(factory);
+		return (LETTUCE && Lettuce.isCluster(unwrapped)) || (JEDIS && Jedis.isCluster(unwrapped));
 	}
 
 	/**
@@ -71,39 +86,6 @@ final class Drivers {
 	 */
 	static Supplier<RedisConnection> watching(RedisConnectionFactory factory) {
 		return LETTUCE ? Lettuce.watching(factory) : factory::getConnection;
-	}
-
-	/**
-	 * Why replicas cannot be waited for, as far as the configuration tells.
-	 * @param factory the application's connections
-	 * @return the reason, or {@code null} if they can
-	 */
-	static @Nullable String obstacleToConfirming(RedisConnectionFactory factory) {
-		if (isCluster(factory)) {
-			return "in a cluster, replicas cannot be waited for";
-		}
-		return (LETTUCE && factory instanceof LettuceConnectionFactory) ? null
-				: "replicas can be waited for with Lettuce only, and the connections are of "
-						+ factory.getClass().getName();
-	}
-
-	/**
-	 * Connections to wait for replicas on.
-	 * @param factory the application's connections, to which there is no obstacle
-	 * @return opens them
-	 */
-	static Supplier<Confirmations.Connection> confirming(RedisConnectionFactory factory) {
-		return Lettuce.confirming(factory);
-	}
-
-	/**
-	 * Send a WAIT that is over at once.
-	 * @param connection one to whose factory there is no {@link #obstacleToConfirming
-	 * obstacle}
-	 * @return the answer, or what stands in its way
-	 */
-	static CompletableFuture<Long> waitForNobody(RedisConnection connection) {
-		return Lettuce.waitForNobody(connection);
 	}
 
 	/**
@@ -125,59 +107,15 @@ final class Drivers {
 		return error instanceof InvalidDataAccessApiUsageException || (LETTUCE && Lettuce.isAnswer(error));
 	}
 
-	/**
-	 * Have an action run when a subscription's connection breaks, if the driver can tell
-	 * without being asked.
-	 * @param subscribed a connection that is subscribed
-	 * @param action what to run, perhaps several times
-	 */
-	static void onDisconnect(RedisConnection subscribed, Runnable action) {
-		if (LETTUCE) {
-			Lettuce.onDisconnect(subscribed, action);
-		}
-	}
-
-	/**
-	 * Whether a subscription's connection was closed by its factory, so that there is
-	 * nothing left to end. One that is merely down is not closed.
-	 * @param subscribed a connection that is subscribed
-	 * @return whether the driver knows it to be closed
-	 */
-	static boolean isClosed(RedisConnection subscribed) {
-		return LETTUCE && Lettuce.isClosed(subscribed);
-	}
-
 	private static final class Lettuce {
-
-		static boolean isShared(RedisConnectionFactory factory) {
-			return factory instanceof LettuceConnectionFactory lettuce && lettuce.getShareNativeConnection();
-		}
 
 		static boolean isCluster(RedisConnectionFactory factory) {
 			return factory instanceof LettuceConnectionFactory lettuce && lettuce.isClusterAware();
 		}
 
-		static boolean isSentinel(RedisConnectionFactory factory) {
-			return factory instanceof LettuceConnectionFactory lettuce && lettuce.isRedisSentinelAware();
-		}
-
-		static boolean isMasterReplica(RedisConnection connection) {
-			return connection.getNativeConnection() instanceof AbstractRedisAsyncCommands<?, ?> commands
-					&& commands.getConnection() instanceof StatefulRedisMasterReplicaConnection<?, ?>;
-		}
-
 		static Supplier<RedisConnection> watching(RedisConnectionFactory factory) {
-			return (factory instanceof LettuceConnectionFactory lettuce) ? new LettuceWatchConnections(lettuce)::get
-					: factory::getConnection;
-		}
-
-		static Supplier<Confirmations.Connection> confirming(RedisConnectionFactory factory) {
-			return () -> new LettuceConfirmingConnection((LettuceConnectionFactory) factory);
-		}
-
-		static CompletableFuture<Long> waitForNobody(RedisConnection connection) {
-			return ((BaseRedisAsyncCommands<?, ?>) connection.getNativeConnection()).waitForReplication(0, 1)
-				.toCompletableFuture();
+			return (unwrap(factory) instanceof LettuceConnectionFactory lettuce)
+					? new LettuceWatchConnections(lettuce)::get : factory::getConnection;
 		}
 
 		static boolean abandon(RedisConnection connection) {
@@ -193,35 +131,12 @@ final class Drivers {
 					|| error.getCause() instanceof RedisCommandExecutionException;
 		}
 
-		static boolean isClosed(RedisConnection subscribed) {
-			return subscribed.getNativeConnection() instanceof RedisPubSubAsyncCommands<?, ?> commands
-					&& commands.getStatefulConnection() instanceof RedisChannelHandler<?, ?> handler
-					&& handler.isClosed();
-		}
-
-		static void onDisconnect(RedisConnection subscribed, Runnable action) {
-			if (subscribed.getNativeConnection() instanceof RedisPubSubAsyncCommands<?, ?> commands) {
-				commands.getStatefulConnection().addListener(new RedisConnectionStateListener() {
-
-					@Override
-					public void onRedisDisconnected(RedisChannelHandler<?, ?> connection) {
-						action.run();
-					}
-
-				});
-			}
-		}
-
 	}
 
 	private static final class Jedis {
 
 		static boolean isCluster(RedisConnectionFactory factory) {
 			return factory instanceof JedisConnectionFactory jedis && jedis.isRedisClusterAware();
-		}
-
-		static boolean isSentinel(RedisConnectionFactory factory) {
-			return factory instanceof JedisConnectionFactory jedis && jedis.isRedisSentinelAware();
 		}
 
 	}

@@ -3,6 +3,7 @@ package io.holdfast.redis;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -15,10 +16,16 @@ import io.holdfast.engine.Finding;
 import io.holdfast.engine.StoreFailure;
 import io.holdfast.redis.RedisLeaseStore.Options;
 import io.holdfast.redis.RedisLeaseStore.Replicas;
+import io.lettuce.core.AbstractRedisAsyncCommands;
+import io.lettuce.core.RedisFuture;
+import io.lettuce.core.api.async.BaseRedisAsyncCommands;
+import io.lettuce.core.masterreplica.StatefulRedisMasterReplicaConnection;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.data.redis.connection.RedisConnection;
-import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.data.redis.core.RedisCallback;
+import org.springframework.data.redis.core.RedisTemplate;
 
 /**
  * Looks for what may harm leases: what the servers tell of themselves, and which rights
@@ -28,14 +35,14 @@ final class Examination {
 
 	private static final long ANSWER_SECONDS = 10;
 
-	private final RedisConnectionFactory factory;
+	private final RedisTemplate<String, String> template;
 
 	private final ScriptExecutor executor;
 
 	private final Options options;
 
-	Examination(RedisConnectionFactory factory, ScriptExecutor executor, Options options) {
-		this.factory = factory;
+	Examination(RedisTemplate<String, String> template, ScriptExecutor executor, Options options) {
+		this.template = template;
 		this.executor = executor;
 		this.options = options;
 	}
@@ -60,12 +67,23 @@ final class Examination {
 	}
 
 	private List<Finding> servers() {
-		try (RedisConnection connection = this.factory.getConnection()) {
-			Replicas replicas = this.options.replicas();
-			return new ServerReport(connection.serverCommands(), Drivers.reasonForReplicas(this.factory, connection),
-					(replicas != null) ? replicas.min() : 0)
-				.findings();
+		Replicas replicas = this.options.replicas();
+		List<Finding> findings = this.template
+			.execute((RedisCallback<List<Finding>>) (connection) -> new ServerReport(connection.serverCommands(),
+					reasonForReplicas(connection), (replicas != null) ? replicas.min() : 0)
+				.findings());
+		return (findings != null) ? findings : List.of();
+	}
+
+	/** Why a master is to have replicas, as far as the configuration tells. */
+	private @Nullable String reasonForReplicas(RedisConnection connection) {
+		if (this.template.getRequiredConnectionFactory() instanceof LettuceConnectionFactory lettuce
+				&& lettuce.isRedisSentinelAware()) {
+			return "Sentinel is configured";
 		}
+		return (connection.getNativeConnection() instanceof AbstractRedisAsyncCommands<?, ?> commands
+				&& commands.getConnection() instanceof StatefulRedisMasterReplicaConnection<?, ?>)
+						? "replicas are configured" : null;
 	}
 
 	private List<Finding> rights() {
@@ -127,8 +145,11 @@ final class Examination {
 
 	/** Not to be tried in a script, but harmless: nobody is waited for. */
 	private boolean mayWait() {
-		try (RedisConnection connection = this.factory.getConnection()) {
-			Drivers.waitForNobody(connection).get(ANSWER_SECONDS, TimeUnit.SECONDS);
+		try {
+			RedisFuture<Long> answer = this.template.execute((RedisCallback<RedisFuture<Long>>) (
+					connection) -> ((BaseRedisAsyncCommands<?, ?>) connection.getNativeConnection())
+						.waitForReplication(0, 1));
+			Objects.requireNonNull(answer).get(ANSWER_SECONDS, TimeUnit.SECONDS);
 			return true;
 		}
 		catch (ExecutionException ex) {

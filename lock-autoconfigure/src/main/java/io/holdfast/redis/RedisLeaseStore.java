@@ -33,6 +33,8 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	private final boolean cluster;
 
+	private final HoldfastConnectionFactory connections;
+
 	private final ScriptExecutor executor;
 
 	private final @Nullable WakeUpListener listener;
@@ -59,44 +61,43 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	/**
 	 * Create the store. Nothing is connected before it is used.
-	 * @param template where Redis is: only its connection factory is used. Its
-	 * serializers, and transactions that it takes part in, do not matter
+	 * @param template where Redis is: only the configuration of its connection factory is
+	 * used, Lettuce's or Jedis's. The store connects to the same Redis by Lettuce, with
+	 * connections of its own
 	 * @param options how to use it
-	 * @throws IllegalStateException if the template has no connection factory, or leads
-	 * to a cluster where there is to be a fail-over grace, or there is an
+	 * @throws IllegalStateException if the template has no connection factory, or one
+	 * that does not tell where Redis is, if Lettuce is missing, if Redis is a cluster
+	 * where there is to be a fail-over grace, or if there is an
 	 * {@link #obstacleToReplicas obstacle} to waiting for replicas
 	 */
 	public RedisLeaseStore(StringRedisTemplate template, Options options) {
 		Script.load();
-		RedisConnectionFactory factory = template.getRequiredConnectionFactory();
+		Drivers.requireLettuce();
+		RedisConnectionFactory application = template.getRequiredConnectionFactory();
 		this.options = options;
-		this.confirmations = confirmations(factory, options.replicas());
-		this.cluster = Drivers.isCluster(factory);
+		this.cluster = Drivers.isCluster(application);
 		this.grace = options.grace();
 		if (this.cluster && options.longestLease() != null) {
 			throw new IllegalStateException("There is no fail-over grace in a Redis cluster, where a script cannot"
 					+ " look at what is remembered of its server: set holdfast.redis.fail-over-grace to false");
 		}
-		this.executor = ScriptExecutor.of(factory);
-		this.listener = options.polling() ? null
-				: new WakeUpListener(factory, this.executor, options.channelPrefix(), this.cluster);
-		this.replies = new Replies(options);
-		this.changes = new Changes(options, this.cluster, this.executor);
-		this.permits = new PermitCommands(options, this.cluster, this.executor, this.replies, this.changes);
-		this.examination = new Examination(factory, this.executor, options);
-		this.fleet = new RedisFleetStore(options, this.executor, this.cluster ? new ClusterNodes(factory) : null);
-		this.instances = new RedisInstanceStore(options, this.executor, this.cluster);
-	}
-
-	private static @Nullable Confirmations confirmations(RedisConnectionFactory factory, @Nullable Replicas replicas) {
-		if (replicas == null) {
-			return null;
-		}
-		String obstacle = obstacleToReplicas(factory);
+		String obstacle = (options.replicas() != null) ? obstacleToReplicas(application) : null;
 		if (obstacle != null) {
 			throw new IllegalStateException(obstacle);
 		}
-		return new Confirmations(Drivers.confirming(factory), replicas);
+		this.connections = HoldfastConnectionFactory.of(application);
+		StringRedisTemplate own = new StringRedisTemplate(this.connections);
+		this.executor = new ScriptExecutor(this.connections);
+		this.listener = options.polling() ? null
+				: new WakeUpListener(this.connections, this.executor, options.channelPrefix(), this.cluster);
+		this.confirmations = (options.replicas() == null) ? null
+				: new Confirmations(() -> new LettuceConfirmingConnection(this.connections), options.replicas());
+		this.replies = new Replies(options);
+		this.changes = new Changes(options, this.cluster, this.executor);
+		this.permits = new PermitCommands(options, this.cluster, this.executor, this.replies, this.changes);
+		this.examination = new Examination(own, this.executor, options);
+		this.fleet = new RedisFleetStore(options, this.executor, this.cluster ? new ClusterNodes(own) : null);
+		this.instances = new RedisInstanceStore(options, this.executor, this.cluster);
 	}
 
 	/**
@@ -105,7 +106,7 @@ public final class RedisLeaseStore implements LeaseStore {
 	 * @return the reason, or {@code null} if it can
 	 */
 	public static @Nullable String obstacleToReplicas(RedisConnectionFactory factory) {
-		return Drivers.obstacleToConfirming(factory);
+		return Drivers.isCluster(factory) ? "in a cluster, replicas cannot be waited for" : null;
 	}
 
 	@Override
@@ -131,6 +132,9 @@ public final class RedisLeaseStore implements LeaseStore {
 		if (this.listener != null) {
 			this.listener.stop();
 		}
+		// They open again if they are used again.
+		this.executor.settle();
+		this.connections.stop();
 	}
 
 	@Override
@@ -286,6 +290,7 @@ public final class RedisLeaseStore implements LeaseStore {
 			this.confirmations.close();
 		}
 		this.executor.close();
+		this.connections.destroy();
 	}
 
 	private ReleaseReply released(Resource lock, List<?> reply, boolean repeated) {

@@ -120,11 +120,6 @@ final class ScriptCall<T> extends CompletableFuture<T> {
 		this.written = false;
 	}
 
-	/** Note that the driver may send the command more than once, or out of order. */
-	void mayBeRepeated() {
-		this.repeated = true;
-	}
-
 	void succeed(List<?> array) {
 		T result;
 		try {

@@ -3,6 +3,9 @@ package io.holdfast.redis;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.TimeUnit;
 
+import io.lettuce.core.RedisChannelHandler;
+import io.lettuce.core.RedisConnectionStateListener;
+import io.lettuce.core.pubsub.api.async.RedisPubSubAsyncCommands;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -14,8 +17,7 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.SubscriptionListener;
 
 /**
- * One attempt to subscribe, and what comes of it. Some drivers keep the thread for as
- * long as they are subscribed (Jedis), others return once they are (Lettuce).
+ * One attempt to subscribe, and what comes of it.
  */
 final class Subscription implements MessageListener, SubscriptionListener, Runnable {
 
@@ -32,8 +34,8 @@ final class Subscription implements MessageListener, SubscriptionListener, Runna
 
 	private @Nullable RedisConnection connection;
 
-	/** Who is connecting and subscribing, while somebody is. */
-	private @Nullable Thread subscriber;
+	/** Whether it is being connected and subscribed. */
+	private boolean subscribing;
 
 	private boolean closed;
 
@@ -53,7 +55,7 @@ final class Subscription implements MessageListener, SubscriptionListener, Runna
 				opened.subscribe(this, this.channel);
 				if (opened.isSubscribed() && !isClosed()) {
 					settled();
-					Drivers.onDisconnect(opened, () -> this.listener.onDisconnected(this));
+					onDisconnect(opened, () -> this.listener.onDisconnected(this));
 					return;
 				}
 			}
@@ -67,10 +69,8 @@ final class Subscription implements MessageListener, SubscriptionListener, Runna
 	}
 
 	private synchronized boolean begin() {
-		if (!this.closed) {
-			this.subscriber = Thread.currentThread();
-		}
-		return !this.closed;
+		this.subscribing = !this.closed;
+		return this.subscribing;
 	}
 
 	/**
@@ -83,7 +83,7 @@ final class Subscription implements MessageListener, SubscriptionListener, Runna
 	}
 
 	private synchronized void settled() {
-		this.subscriber = null;
+		this.subscribing = false;
 		notifyAll();
 	}
 
@@ -103,10 +103,11 @@ final class Subscription implements MessageListener, SubscriptionListener, Runna
 	}
 
 	/**
-	 * Unsubscribe. A thread that the driver keeps comes back by that and closes the
-	 * connection itself, which must not be done under its feet. Blocks shortly for an
-	 * attempt that is under way: Lettuce would leave its connection behind, and its
-	 * thread too, if the factory were closed under it.
+	 * Unsubscribe and close the connection. Blocks shortly for an attempt that is under
+	 * way: Lettuce would leave its connection behind, and its thread too, if the factory
+	 * were closed under it. An attempt that takes longer closes its connection itself; it
+	 * is not interrupted, as answers that are still to come would be left on the
+	 * connection.
 	 */
 	void close() {
 		RedisConnection opened;
@@ -123,15 +124,12 @@ final class Subscription implements MessageListener, SubscriptionListener, Runna
 	private synchronized void awaitSubscriber() {
 		long until = System.nanoTime() + ENDING_NANOS;
 		try {
-			for (long left = ENDING_NANOS; this.subscriber != null && left > 0; left = until - System.nanoTime()) {
+			for (long left = ENDING_NANOS; this.subscribing && left > 0; left = until - System.nanoTime()) {
 				TimeUnit.NANOSECONDS.timedWait(this, left);
 			}
 		}
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();
-		}
-		if (this.subscriber != null) {
-			this.subscriber.interrupt();
 		}
 	}
 
@@ -142,7 +140,7 @@ final class Subscription implements MessageListener, SubscriptionListener, Runna
 				opened.close();
 			}
 			catch (RuntimeException ex) {
-				logger.debug("Closing a broken subscription's connection failed", ex);
+				logger.debug("Closing a broken subscription's connection failed: " + RedisFailures.deepest(ex));
 			}
 		}
 	}
@@ -150,12 +148,31 @@ final class Subscription implements MessageListener, SubscriptionListener, Runna
 	private static void unsubscribe(RedisConnection opened) {
 		try {
 			org.springframework.data.redis.connection.Subscription subscription = opened.getSubscription();
-			if (subscription != null && subscription.isAlive() && !Drivers.isClosed(opened)) {
+			if (subscription != null && subscription.isAlive() && !isClosed(opened)) {
 				subscription.close();
 			}
 		}
 		catch (RuntimeException ex) {
-			logger.debug("Unsubscribing from a broken connection failed", ex);
+			logger.debug("Unsubscribing from a broken connection failed: " + RedisFailures.deepest(ex));
+		}
+	}
+
+	/** By its factory, so that there is nothing left to end; not merely down. */
+	private static boolean isClosed(RedisConnection subscribed) {
+		return subscribed.getNativeConnection() instanceof RedisPubSubAsyncCommands<?, ?> commands
+				&& commands.getStatefulConnection() instanceof RedisChannelHandler<?, ?> handler && handler.isClosed();
+	}
+
+	private static void onDisconnect(RedisConnection subscribed, Runnable action) {
+		if (subscribed.getNativeConnection() instanceof RedisPubSubAsyncCommands<?, ?> commands) {
+			commands.getStatefulConnection().addListener(new RedisConnectionStateListener() {
+
+				@Override
+				public void onRedisDisconnected(RedisChannelHandler<?, ?> connection) {
+					action.run();
+				}
+
+			});
 		}
 	}
 

@@ -115,8 +115,9 @@ class RuntimeHintsTests {
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "io.lettuce.core.RedisClient", "redis.clients.jedis.Jedis", "reactor.core.publisher.Flux",
-			"org.springframework.transaction.support.TransactionSynchronizationManager",
+	@ValueSource(strings = { "io.lettuce.core.RedisClient", "redis.clients.jedis.Jedis",
+			"org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails",
+			"reactor.core.publisher.Flux", "org.springframework.transaction.support.TransactionSynchronizationManager",
 			"org.springframework.web.server.ResponseStatusException" })
 	@DisplayName("What Holdfast looks for by its name is found")
 	void optional(String type) {

@@ -16,6 +16,8 @@ import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -116,13 +118,12 @@ class ClusterFailOverTests {
 		this.fleet.awaitNothingLeft();
 	}
 
-	@ParameterizedTest(
-			name = "A master dies with the time that a holder has, which is not renewed: over when it says so, and had by who waits ({0})")
-	@ValueSource(strings = { "lettuce", "jedis" })
-	void leaseEnds(String driver) {
+	@Test
+	@DisplayName("A master dies with the time that a holder has, which is not renewed: over when it says so, and had by who waits")
+	void leaseEnds() {
 		LockRequest request = LockRequest.of(this.key).leaseTime(LEASE).waitTime(Duration.ofMinutes(2));
-		LockLease lease = start(driver).acquire(request.renewal(false));
-		CompletableFuture<LockLease> next = start(driver).acquireInBackground(request);
+		LockLease lease = start("lettuce").acquire(request.renewal(false));
+		CompletableFuture<LockLease> next = start("lettuce").acquireInBackground(request);
 		CompletableFuture<Boolean> overlap = next.thenApply((granted) -> lease.isHeld());
 		this.fleet.awaitQueued(this.key);
 		awaitReplicated(this.master);
@@ -138,12 +139,11 @@ class ClusterFailOverTests {
 		this.fleet.awaitNothingLeft();
 	}
 
-	@ParameterizedTest(
-			name = "A master is replaced by hand and its replica, there and back and there again: held on, and handed over ({0})")
-	@ValueSource(strings = { "lettuce", "jedis" })
-	void replacedByHand(String driver) {
-		Instance instance = start(driver);
-		Instance other = start(driver);
+	@Test
+	@DisplayName("A master is replaced by hand and its replica, there and back and there again: held on, and handed over")
+	void replacedByHand() {
+		Instance instance = start("lettuce");
+		Instance other = start("lettuce");
 		RedisServer from = this.master;
 		RedisServer to = this.replica;
 		for (FailOver how : FailOver.values()) {
@@ -160,14 +160,13 @@ class ClusterFailOverTests {
 		this.fleet.awaitNothingLeft();
 	}
 
-	@ParameterizedTest(
-			name = "A master is replaced by hand under load: never held twice, and everybody has his turn ({0})")
-	@ValueSource(strings = { "lettuce", "jedis" })
-	void replacedUnderLoad(String driver) {
+	@Test
+	@DisplayName("A master is replaced by hand under load: never held twice, and everybody has his turn")
+	void replacedUnderLoad() {
 		// The others hear of a master that goes, and of the one that comes, one after the
 		// other.
 		Predicate<LeaseStoreException> unknown = (ex) -> String.valueOf(ex.getMessage()).contains("slot not served");
-		Load load = new Load(this.key, unknown, start(driver), start(driver));
+		Load load = new Load(this.key, unknown, start("lettuce"), start("lettuce"));
 		load.awaitMoreAfter(() -> this.cluster.failOver(this.master, this.replica, FailOver.AGREED));
 		load.awaitMoreAfter(() -> this.cluster.failOver(this.replica, this.master, FailOver.AGREED));
 		load.end();

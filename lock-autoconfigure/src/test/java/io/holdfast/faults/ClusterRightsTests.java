@@ -18,15 +18,15 @@ import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
 
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * A narrow user of a cluster, whose driver has needs of its own.
+ * A narrow user of a cluster, where Lettuce has needs of its own.
  */
 @WithRedis
 class ClusterRightsTests {
@@ -56,21 +56,21 @@ class ClusterRightsTests {
 		}
 	}
 
-	private Instance start(String driver) {
-		Instance instance = this.fleet.start("spring.data.redis.client-type=" + driver,
-				"spring.data.redis.username=app", "spring.data.redis.password=secret", "holdfast.lock.key-prefix=lock:",
-				"holdfast.semaphore.key-prefix=semaphore:", "holdfast.wake-up.channel-prefix=holdfast:wake:");
+	private Instance start() {
+		Instance instance = this.fleet.start("spring.data.redis.username=app", "spring.data.redis.password=secret",
+				"holdfast.lock.key-prefix=lock:", "holdfast.semaphore.key-prefix=semaphore:",
+				"holdfast.wake-up.channel-prefix=holdfast:wake:");
 		LeaseEngine engine = instance.context().getBean(LeaseEngine.class);
 		await("a subscription").atMost(SOON).until(() -> engine.condition().listening());
 		return instance;
 	}
 
-	@ParameterizedTest(name = "F35 what is documented for a cluster is enough there ({0})")
-	@ValueSource(strings = { "lettuce", "jedis" })
-	void rights(String driver) {
-		allow(DocumentedRights.inCluster(driver));
-		Instance instance = start(driver);
-		Instance other = start(driver);
+	@Test
+	@DisplayName("F35 what is documented for a cluster is enough there")
+	void rights() {
+		allow(DocumentedRights.inCluster());
+		Instance instance = start();
+		Instance other = start();
 		LockRequest request = LockRequest.of("rights").waitTime(SOON).leaseTime(Duration.ofMinutes(1));
 		LockLease held = instance.acquire(request);
 		CompletableFuture<LockLease> waiting = other.acquireInBackground(request);

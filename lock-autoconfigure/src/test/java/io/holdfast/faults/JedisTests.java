@@ -9,14 +9,20 @@ import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
+import io.holdfast.engine.LeaseEngine;
 import io.holdfast.testing.FaultProxy;
+import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
+import org.springframework.beans.factory.annotation.Value;
+import org.springframework.context.annotation.Bean;
+import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 
 import static io.holdfast.faults.Fleet.SOON;
@@ -25,7 +31,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Jedis as the driver, which blocks and gives each command a connection of a pool.
+ * Applications that use Jedis, whose Redis is reached by Lettuce all the same.
  */
 @WithRedis
 class JedisTests {
@@ -190,6 +196,37 @@ class JedisTests {
 			return true;
 		});
 		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("Jedis: the application's connections are used for nothing")
+	void connectionsOfTheApplication() {
+		Instance instance = this.fleet.start(UnusableApplication.class, ASK_SELDOM);
+		Instance other = this.fleet.start(UnusableApplication.class, ASK_SELDOM);
+		this.fleet.awaitListening(2);
+		assertHandOff(instance, other);
+		LeaseEngine engine = instance.context().getBean(LeaseEngine.class);
+		assertThat(engine.examine()).succeedsWithin(SOON);
+		instance.close();
+		other.close();
+		this.fleet.awaitNothingLeft();
+	}
+
+	static class UnusableApplication extends TestApplication {
+
+		@Bean
+		JedisConnectionFactory unusable(@Value("${spring.data.redis.host}") String host,
+				@Value("${spring.data.redis.port}") int port) {
+			return new JedisConnectionFactory(new RedisStandaloneConfiguration(host, port)) {
+
+				@Override
+				public RedisConnection getConnection() {
+					throw new AssertionError("used");
+				}
+
+			};
+		}
+
 	}
 
 }

@@ -332,9 +332,9 @@ class MinReplicasTests {
 	}
 
 	@Test
-	@DisplayName("Lettuce that opens a connection for each command, and polling: grants and hand-offs wait for replicas as well")
+	@DisplayName("Where an application uses Jedis, and with polling: grants and hand-offs wait for replicas as well")
 	void otherWays() {
-		Instance first = this.fleet.start(PoolDriverTests.UnsharedApplication.class, ONE, PATIENT,
+		Instance first = this.fleet.start("spring.data.redis.client-type=jedis", ONE, PATIENT,
 				"holdfast.wake-up.mode=polling");
 		Instance second = this.fleet.start(ONE, PATIENT, "holdfast.wake-up.mode=polling");
 		LockLease held = second.acquire(REQUEST);

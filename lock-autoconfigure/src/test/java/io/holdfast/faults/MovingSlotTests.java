@@ -15,8 +15,8 @@ import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
 
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -64,18 +64,18 @@ class MovingSlotTests {
 		return held().stream().map(cluster::move).toList();
 	}
 
-	private Instance start(String driver) {
-		Instance instance = this.fleet.start("spring.data.redis.client-type=" + driver);
+	private Instance start() {
+		Instance instance = this.fleet.start();
 		LeaseEngine engine = instance.context().getBean(LeaseEngine.class);
 		await("a subscription").atMost(SOON).until(() -> engine.condition().listening());
 		return instance;
 	}
 
-	@ParameterizedTest(name = "A slot moved while held and waited for: renewed, and handed over ({0})")
-	@ValueSource(strings = { "lettuce", "jedis" })
-	void moved(String driver) {
-		Instance instance = start(driver);
-		Instance other = start(driver);
+	@Test
+	@DisplayName("A slot moved while held and waited for: renewed, and handed over")
+	void moved() {
+		Instance instance = start();
+		Instance other = start();
 		Claims claims = new Claims(this.fleet, KEY, Duration.ofSeconds(4), instance).waitedForBy(other);
 		for (int i = 0; i < 4; i++) {
 			begin().forEach(Move::finish);
@@ -88,12 +88,11 @@ class MovingSlotTests {
 		this.fleet.awaitNothingLeft();
 	}
 
-	@ParameterizedTest(
-			name = "A slot with only some of its keys moved: held and waited for as before, who does not wait is told, who does gets it when it has moved ({0})")
-	@ValueSource(strings = { "lettuce", "jedis" })
-	void moving(String driver) {
-		Instance instance = start(driver);
-		Instance other = start(driver);
+	@Test
+	@DisplayName("A slot with only some of its keys moved: held and waited for as before, who does not wait is told, who does gets it when it has moved")
+	void moving() {
+		Instance instance = start();
+		Instance other = start();
 		Claims claims = new Claims(this.fleet, KEY, Duration.ofMinutes(1), instance).waitedForBy(other);
 		List<Move> moves = begin();
 		for (int i = 0; i < moves.size(); i++) {
@@ -116,11 +115,10 @@ class MovingSlotTests {
 		this.fleet.awaitNothingLeft();
 	}
 
-	@ParameterizedTest(
-			name = "Slots that move all the time under load: never held twice, and everybody has his turn ({0})")
-	@ValueSource(strings = { "lettuce", "jedis" })
-	void movingUnderLoad(String driver) {
-		Load load = new Load(KEY, (ex) -> false, start(driver), start(driver));
+	@Test
+	@DisplayName("Slots that move all the time under load: never held twice, and everybody has his turn")
+	void movingUnderLoad() {
+		Load load = new Load(KEY, (ex) -> false, start(), start());
 		for (int i = 0; i < 10; i++) {
 			load.awaitMoreAfter(() -> begin().forEach(Move::finish));
 		}

@@ -15,8 +15,8 @@ import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
 
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -54,13 +54,12 @@ class StandingNodeTests {
 			.filter((key) -> this.cluster.nodeOf(this.fleet.lockKey(key)) == master);
 	}
 
-	@ParameterizedTest(
-			name = "What many hold and wait for at a master that stands still costs nobody a lease at the others ({0})")
-	@ValueSource(strings = { "lettuce", "jedis" })
-	void othersGoOn(String driver) {
+	@Test
+	@DisplayName("What many hold and wait for at a master that stands still costs nobody a lease at the others")
+	void othersGoOn() {
 		RedisServer standing = this.cluster.nodes().get(0);
 		RedisServer other = this.cluster.nodes().get(1);
-		Instance instance = this.fleet.start("spring.data.redis.client-type=" + driver);
+		Instance instance = this.fleet.start();
 		List<String> there = keysOf(standing).limit(40).toList();
 		List<String> here = keysOf(other).limit(2).toList();
 		LockLease lease = instance.acquire(LockRequest.of(here.get(0)).leaseTime(LEASE));
@@ -78,7 +77,6 @@ class StandingNodeTests {
 			return lease.isHeld();
 		});
 		standing.thaw();
-		// Jedis gives up after some time, and whoever was not answered yet is told so.
 		waiting.forEach((each) -> assertThat(each.thenAccept(LockLease::close).exceptionally((error) -> null))
 			.succeedsWithin(SOON.multipliedBy(2)));
 		waiting.stream()

@@ -15,16 +15,14 @@ import io.holdfast.redis.RedisLeaseStore.Options;
 import io.holdfast.testing.Order;
 import io.holdfast.testing.TestApplication;
 
-import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
-import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.data.redis.core.StringRedisTemplate;
 
 /**
- * Main class of a child JVM that is to start quickly: an instance without a context, and
- * with Jedis, which loads far fewer classes than Lettuce. Its threads use one semaphore
- * and one lock until it is killed, and tell of it. Arguments: host, port, key prefix, and
- * for both of them the name of the uses, threads, request; then whether it passes on what
- * it has.
+ * Main class of a child JVM that is to start quickly: an instance without a context. Its
+ * threads use one semaphore and one lock until it is killed, and tell of it. Arguments:
+ * host, port, key prefix, and for both of them the name of the uses, threads, request;
+ * then whether it passes on what it has.
  */
 final class UserMain {
 
@@ -54,9 +52,7 @@ final class UserMain {
 	}
 
 	private static LeaseEngine engine(String host, int port, String keyPrefix, Order order) {
-		JedisConnectionFactory factory = new JedisConnectionFactory(new RedisStandaloneConfiguration(host, port));
-		factory.afterPropertiesSet();
-		factory.start();
+		LettuceConnectionFactory factory = new LettuceConnectionFactory(host, port);
 		RedisLeaseStore store = new RedisLeaseStore(new StringRedisTemplate(factory),
 				new Options(keyPrefix, TestApplication.semaphorePrefix(keyPrefix),
 						TestApplication.channelPrefix(keyPrefix), null, Duration.ofHours(1), HANDOFF_TIMEOUT, false,

@@ -48,7 +48,7 @@ class BatchingTracesTests {
 				new RedisStandaloneConfiguration(this.redis.host(), this.redis.port()),
 				LettuceClientConfiguration.builder().clientResources(resources).build());
 		factory.start();
-		try (ScriptExecutor executor = ScriptExecutor.of(factory)) {
+		try (ScriptExecutor executor = new ScriptExecutor(factory)) {
 			ping(executor);
 			this.children.clear();
 			CountDownLatch over = new CountDownLatch(THREADS);

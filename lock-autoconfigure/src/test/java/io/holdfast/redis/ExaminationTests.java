@@ -27,7 +27,6 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.RedisSentinelConfiguration;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.RedisStaticMasterReplicaConfiguration;
-import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.data.redis.core.RedisCallback;
 import org.springframework.data.redis.core.StringRedisTemplate;
@@ -125,12 +124,6 @@ class ExaminationTests {
 		RedisServer server = this.redis.startServer("--maxmemory", "100mb");
 		assertThat(examine(server)).isEmpty();
 		assertThat(observer(server).keys("*")).isEmpty();
-		JedisConnectionFactory jedis = new JedisConnectionFactory(
-				new RedisStandaloneConfiguration(server.host(), server.port()));
-		this.opened.add(jedis::destroy);
-		jedis.afterPropertiesSet();
-		jedis.start();
-		assertThat(examine(jedis)).isEmpty();
 	}
 
 	@ParameterizedTest

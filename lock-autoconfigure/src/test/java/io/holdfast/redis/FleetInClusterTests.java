@@ -18,7 +18,6 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.data.redis.connection.RedisConnectionFactory;
-import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.data.redis.core.StringRedisTemplate;
 
@@ -42,20 +41,10 @@ class FleetInClusterTests {
 	}
 
 	@Test
-	@DisplayName("locks on all nodes are found once, with Lettuce")
-	void findsAllWithLettuce() {
+	@DisplayName("locks on all nodes are found once")
+	void findsAll() {
 		LettuceConnectionFactory factory = new LettuceConnectionFactory(this.cluster.configuration(),
 				TestRedis.clientConfiguration());
-		factory.afterPropertiesSet();
-		factory.start();
-		findsAll(factory);
-		factory.destroy();
-	}
-
-	@Test
-	@DisplayName("locks on all nodes are found once, with Jedis")
-	void findsAllWithJedis() {
-		JedisConnectionFactory factory = new JedisConnectionFactory(this.cluster.configuration());
 		factory.afterPropertiesSet();
 		factory.start();
 		findsAll(factory);

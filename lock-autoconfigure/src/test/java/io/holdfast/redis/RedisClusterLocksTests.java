@@ -21,19 +21,17 @@ import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import io.lettuce.core.cluster.SlotHash;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
 
-import org.springframework.data.redis.connection.RedisConnectionFactory;
-import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 import org.springframework.data.redis.core.StringRedisTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Several keys at once and least holds in a cluster, over each driver: the keys of one
- * request need not share a slot.
+ * Several keys at once and least holds in a cluster: the keys of one request need not
+ * share a slot.
  */
 @WithRedis
 class RedisClusterLocksTests {
@@ -58,11 +56,11 @@ class RedisClusterLocksTests {
 		this.cluster.close();
 	}
 
-	@ParameterizedTest(name = "S9 keys of many slots are locked, renewed and released at once: {0}")
-	@EnumSource
-	void severalKeys(Driver driver) {
-		LockService locks = locks(driver);
-		LockService others = locks(Driver.LETTUCE);
+	@Test
+	@DisplayName("S9 keys of many slots are locked, renewed and released at once")
+	void severalKeys() {
+		LockService locks = locks();
+		LockService others = locks();
 		assertThat(KEYS.stream().map((key) -> SlotHash.getSlot("lock:" + key)).distinct()).hasSizeGreaterThan(10);
 		for (LockMode mode : LockMode.values()) {
 			LockRequest request = LockRequest.ofAll(KEYS).mode(mode).leaseTime(Duration.ofSeconds(2));
@@ -85,11 +83,11 @@ class RedisClusterLocksTests {
 		await().atMost(PATIENCE).until(() -> Idleness.of(locks) && Idleness.of(others));
 	}
 
-	@ParameterizedTest(name = "Others are kept out for the least time: {0}")
-	@EnumSource
-	void minHold(Driver driver) {
-		LockService locks = locks(driver);
-		LockService others = locks(Driver.LETTUCE);
+	@Test
+	@DisplayName("Others are kept out for the least time")
+	void minHold() {
+		LockService locks = locks();
+		LockService others = locks();
 		Duration minHold = Duration.ofSeconds(2);
 		long from = System.nanoTime();
 		for (LockMode mode : List.of(LockMode.EXCLUSIVE, LockMode.WRITE)) {
@@ -103,29 +101,13 @@ class RedisClusterLocksTests {
 		await().atMost(PATIENCE).until(() -> Idleness.of(locks) && Idleness.of(others));
 	}
 
-	private LockService locks(Driver driver) {
-		RedisLeaseStore store = new RedisLeaseStore(new StringRedisTemplate(factory(driver)), Options.defaults());
+	private LockService locks() {
+		RedisLeaseStore store = new RedisLeaseStore(new StringRedisTemplate(this.cluster.connectionFactory()),
+				Options.defaults());
 		LeaseEngine engine = new LeaseEngine(store, EngineSettings.defaults());
 		this.opened.add(0, engine);
 		await().atMost(PATIENCE).until(store::isListening);
 		return new DefaultLockService(engine);
-	}
-
-	private RedisConnectionFactory factory(Driver driver) {
-		if (driver == Driver.LETTUCE) {
-			return this.cluster.connectionFactory();
-		}
-		JedisConnectionFactory factory = new JedisConnectionFactory(this.cluster.configuration());
-		factory.afterPropertiesSet();
-		factory.start();
-		this.opened.add(factory::destroy);
-		return factory;
-	}
-
-	private enum Driver {
-
-		LETTUCE, JEDIS
-
 	}
 
 }

@@ -40,12 +40,10 @@ public record DocumentedRights(List<String> rights) {
 
 	/**
 	 * What locks and semaphores need in a cluster.
-	 * @param driver with this driver
 	 * @return the rights
 	 */
-	public static DocumentedRights inCluster(String driver) {
-		return ofLeases().and(driver.equals("lettuce") ? between("the drivers need more: ", " with Lettuce")
-				: between("with Lettuce, ", " with Jedis"));
+	public static DocumentedRights inCluster() {
+		return ofLeases().and(between("In a cluster Lettuce needs more: ", "."));
 	}
 
 	/**

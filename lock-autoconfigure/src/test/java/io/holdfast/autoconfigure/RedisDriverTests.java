@@ -1,0 +1,86 @@
+package io.holdfast.autoconfigure;
+
+import java.time.Duration;
+import java.util.List;
+
+import io.holdfast.LockService;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.testing.ChildJvm;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.mockito.Mockito;
+
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.core.NestedExceptionUtils;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Applications whose way to Redis is not Lettuce's.
+ */
+class RedisDriverTests {
+
+	private final ApplicationContextRunner runner = new ApplicationContextRunner()
+		.withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class))
+		.withBean(RedisConnectionFactory.class, () -> Mockito.mock(RedisConnectionFactory.class));
+
+	@Test
+	@DisplayName("A connection factory that does not tell where Redis is, is refused at the start, with the cure")
+	void unknownFactory() {
+		this.runner.run((context) -> assertThat(context.getStartupFailure()).rootCause()
+			.hasMessageContaining("which is neither a LettuceConnectionFactory nor a JedisConnectionFactory")
+			.hasMessageContaining("@Bean LeaseEngine"));
+	}
+
+	@Test
+	@DisplayName("The cure cures it, and so does memory")
+	void cure() {
+		this.runner.withUserConfiguration(Cure.class)
+			.run((context) -> assertThat(context).hasNotFailed().hasSingleBean(LockService.class));
+		this.runner.withPropertyValues("holdfast.backend=memory")
+			.run((context) -> assertThat(context).hasNotFailed().hasSingleBean(LockService.class));
+	}
+
+	@Test
+	@DisplayName("Without Lettuce on the class path the start fails, and says what to add")
+	void withoutLettuce() {
+		try (ChildJvm child = ChildJvm.startWithout(List.of("lettuce"), JedisApplication.class)) {
+			child.awaitLine("told: Lettuce is missing", Duration.ofSeconds(60));
+			assertThat(child.awaitExit(Duration.ofSeconds(60))).isZero();
+		}
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Cure {
+
+		@Bean
+		LeaseEngine leaseEngine(LeaseEngineFactory engines) {
+			return engines.create(new LettuceConnectionFactory("127.0.0.1", 1));
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	static class JedisApplication {
+
+		public static void main(String[] args) {
+			try {
+				new SpringApplicationBuilder(JedisApplication.class).web(WebApplicationType.NONE).run().close();
+			}
+			catch (RuntimeException ex) {
+				System.out.println("told: " + NestedExceptionUtils.getMostSpecificCause(ex).getMessage());
+			}
+		}
+
+	}
+
+}
