@@ -9,8 +9,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Tells what a driver's error means. Redis's own words decide, wherever they are in the
- * chain of causes, since each driver wraps them in another way. They never contain the
- * arguments of a script, so no token either.
+ * chain of causes, since each driver wraps them in another way. What they quote of a
+ * command's arguments is left out: tokens, and the ids of instances that they begin with,
+ * would let others release what is held.
  */
 final class RedisFailures {
 
@@ -42,7 +43,41 @@ final class RedisFailures {
 
 	private static final Pattern REFUSED = Pattern.compile("^(ERR|DENIED|CROSSSLOT|NOSCRIPT)\\b|user_script");
 
+	/** Redis goes on with the arguments of the command, as far as they fit. */
+	private static final Pattern UNKNOWN_COMMAND = Pattern
+		.compile("(?is)(\\bunknown (?:sub)?command\\W{0,3}[\\w|.-]+['`\"]?).*");
+
+	/** Ids of instances, also such as were cut off. */
+	private static final Pattern ID = Pattern.compile("[0-9a-f]{16,}");
+
 	private RedisFailures() {
+	}
+
+	/**
+	 * Leave out of a text what it quotes of a command's arguments.
+	 * @param text what Redis said
+	 * @return the text without arguments and ids
+	 */
+	static String withoutArguments(String text) {
+		return ID.matcher(UNKNOWN_COMMAND.matcher(text).replaceFirst("$1")).replaceAll("<id>");
+	}
+
+	private static Throwable withoutArguments(Throwable error) {
+		for (Throwable cause = error; cause != null; cause = cause.getCause()) {
+			String message = cause.getMessage();
+			if (message != null && !withoutArguments(message).equals(message)) {
+				return copyWithoutArguments(error);
+			}
+		}
+		return error;
+	}
+
+	private static Throwable copyWithoutArguments(Throwable error) {
+		Throwable cause = error.getCause();
+		IllegalStateException copy = new IllegalStateException(withoutArguments(error.toString()),
+				(cause != null) ? copyWithoutArguments(cause) : null);
+		copy.setStackTrace(error.getStackTrace());
+		return copy;
 	}
 
 	static boolean isUnknownScript(Throwable error) {
@@ -83,9 +118,10 @@ final class RedisFailures {
 	 * @return the failure
 	 */
 	static StoreFailure of(Throwable error, String what) {
-		if (error instanceof StoreFailure failure) {
-			return failure;
-		}
+		return (error instanceof StoreFailure failure) ? failure : failure(withoutArguments(error), what);
+	}
+
+	private static StoreFailure failure(Throwable error, String what) {
 		if (isWrongType(error)) {
 			return new StoreFailure("Redis holds something else at '" + what
 					+ "' or at one of the keys beside it: use another key, or set"
@@ -130,7 +166,7 @@ final class RedisFailures {
 			if (message != null) {
 				Matcher matcher = pattern.matcher(message);
 				if (matcher.find()) {
-					return message.strip();
+					return withoutArguments(message).strip();
 				}
 			}
 		}
@@ -150,7 +186,7 @@ final class RedisFailures {
 		if (cause instanceof CancellationException) {
 			return "its connection was closed";
 		}
-		return (cause.getMessage() != null) ? cause.getMessage() : cause.getClass().getSimpleName();
+		return (cause.getMessage() != null) ? withoutArguments(cause.getMessage()) : cause.getClass().getSimpleName();
 	}
 
 }

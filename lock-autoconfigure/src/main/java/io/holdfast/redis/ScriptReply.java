@@ -34,4 +34,13 @@ final class ScriptReply extends CommandOutput<byte[], byte[], List<@Nullable Obj
 		this.output.add((text != null) ? this.codec.decodeValue(text) : null);
 	}
 
+	/** The driver makes an exception of it, which goes to logs as it is. */
+	@Override
+	public void setError(ByteBuffer error) {
+		super.setError(error);
+		if (hasError()) {
+			super.setError(RedisFailures.withoutArguments(getError()));
+		}
+	}
+
 }

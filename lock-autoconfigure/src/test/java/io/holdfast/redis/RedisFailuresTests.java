@@ -44,8 +44,7 @@ class RedisFailuresTests {
 	@ValueSource(strings = { "NOPERM this user has no permissions to run the 'evalsha' command",
 			"ERR ACL failure in script: User app has no permissions to run the 'set' command",
 			"NOAUTH Authentication required.", "WRONGPASS invalid username-password pair or user is disabled.",
-			"ERR unknown command 'EVALSHA', with args beginning with:",
-			"CROSSSLOT Keys in request don't hash to the same slot" })
+			"ERR unknown command 'EVALSHA'", "CROSSSLOT Keys in request don't hash to the same slot" })
 	@DisplayName("trouble that needs somebody's help is not temporary, and tells what Redis said")
 	void lasting(String text) {
 		StoreFailure failure = RedisFailures.of(wrapped(text), "lock:a");
@@ -69,6 +68,33 @@ class RedisFailuresTests {
 			.of(wrapped("WRONGTYPE Operation against a key holding the wrong kind of value"), "lock:a");
 		assertThat(failure.isTemporary()).isFalse();
 		assertThat(failure).hasMessageContaining("'lock:a'").hasMessageContaining("holdfast.lock.key-prefix");
+	}
+
+	@ParameterizedTest
+	@ValueSource(
+			strings = { "ERR unknown command 'EVALSHA', with args beginning with: 'f3' '3' 'lock:a' '%1$s:7' '30000' ",
+					"ERR unknown command `EVALSHA`, with args beginning with: `f3`, `%2$s`, ",
+					"ERR Unknown command EVALSHA, args: f3 %1$s:W7", "ERR unknown subcommand '%2$s'. Try SCRIPT HELP.",
+					"ERR unknown command 'EVAL', with args beginning with: 'return redis.call('get', KEYS[1])' '0' ",
+					"NOPERM User app has no permissions to access the 'holdfast:wake:%1$s' channel",
+					"ERR value is not an integer: %1$s:7" })
+	@DisplayName("no text, nor any of its causes, tells a token, the id of an instance or a script")
+	void tellsNoArguments(String text) {
+		String id = "0123456789abcdef0123456789abcdef";
+		StoreFailure failure = RedisFailures.of(wrapped(text.formatted(id, id.substring(0, 20))), "lock:a");
+		for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+			assertThat(cause.toString()).doesNotContain("0123456789abcdef").doesNotContain("redis.call");
+		}
+		assertThat(failure).hasCauseExactlyInstanceOf(IllegalStateException.class)
+			.hasRootCauseMessage(IllegalStateException.class.getName() + ": "
+					+ RedisFailures.withoutArguments(text.formatted(id, id.substring(0, 20))));
+	}
+
+	@Test
+	@DisplayName("an error that tells nothing is the cause as it is")
+	void keepsCause() {
+		Exception error = wrapped("LOADING Redis is loading the dataset in memory");
+		assertThat(RedisFailures.of(error, "lock:a")).cause().isSameAs(error);
 	}
 
 	private static Exception wrapped(String text) {

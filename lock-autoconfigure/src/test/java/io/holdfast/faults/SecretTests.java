@@ -1,0 +1,81 @@
+package io.holdfast.faults;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.LockRequest;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.test.util.ReflectionTestUtils;
+
+import static io.holdfast.faults.Fleet.SOON;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * What Redis quotes of the arguments of a command that it does not have: tokens, ids and
+ * scripts, which would let others release what is held.
+ */
+@WithRedis
+class SecretTests {
+
+	private final TestRedis redis;
+
+	SecretTests(TestRedis redis) {
+		this.redis = redis;
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "EVALSHA", "EVAL", "SUBSCRIBE", "INFO" })
+	@DisplayName("Neither exceptions nor logs nor health tell what Redis quotes of a command that it does not have")
+	void notTold(String command) {
+		RedisServer server = this.redis.startServer("--rename-command", command, "\"\"");
+		List<String> told = new ArrayList<>();
+		try (Fleet fleet = Fleet.on(this.redis, server); LogLines lines = new LogLines()) {
+			Instance instance = fleet.start();
+			LeaseEngine engine = instance.context().getBean(LeaseEngine.class);
+			String id = String.valueOf(ReflectionTestUtils.getField(engine, "instanceId"));
+			for (LockRequest request : List.of(LockRequest.of("a").waitTime(Duration.ZERO), LockRequest.of("b"))) {
+				tell(told, () -> instance.locks().acquire(request).close());
+			}
+			tell(told, () -> instance.locks().status("a"));
+			tell(told, () -> instance.semaphores().setLimit("a", 3));
+			tell(told,
+					() -> engine.examine()
+						.orTimeout(10, TimeUnit.SECONDS)
+						.join()
+						.forEach((finding) -> told.add(finding.text())));
+			if (command.equals("SUBSCRIBE")) {
+				await("word of the subscription").atMost(SOON).until(() -> engine.condition().trouble() != null);
+			}
+			told.add(String.valueOf(engine.condition().trouble()));
+			told.addAll(lines.all());
+			assertThat(String.join("\n", told)).as("all that is told").containsIgnoringCase(command);
+			assertThat(told).allSatisfy((text) -> assertThat(text).doesNotContain(id.substring(0, 16))
+				.doesNotContain("redis.call")
+				.doesNotContain("with args"));
+		}
+	}
+
+	private static void tell(List<String> told, Runnable action) {
+		try {
+			action.run();
+		}
+		catch (HoldfastException | CompletionException ex) {
+			for (Throwable cause = ex; cause != null; cause = cause.getCause()) {
+				told.add(cause.toString());
+			}
+		}
+	}
+
+}
