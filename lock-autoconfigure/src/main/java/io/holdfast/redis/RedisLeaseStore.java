@@ -3,6 +3,9 @@ package io.holdfast.redis;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 
 import io.holdfast.engine.Finding;
@@ -13,6 +16,8 @@ import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
 import io.holdfast.engine.StoreFailure;
 import io.holdfast.redis.ScriptCall.ReplyReader;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.data.redis.connection.ClusterSlotHashUtil;
@@ -24,6 +29,14 @@ import org.springframework.data.redis.core.StringRedisTemplate;
  * Thread-safe.
  */
 public final class RedisLeaseStore implements LeaseStore {
+
+	private static final Log logger = LogFactory.getLog(RedisLeaseStore.class);
+
+	/** Is looked at, and never there. */
+	private static final String WARM_UP_KEY = "holdfast-warm-up";
+
+	/** For how long a start may be held up by a Redis that is silent. */
+	private static final long WARM_UP_MILLIS = 1000;
 
 	private static final byte[] SUBSCRIBED = { 's' };
 
@@ -109,9 +122,13 @@ public final class RedisLeaseStore implements LeaseStore {
 		return Drivers.isCluster(factory) ? "in a cluster, replicas cannot be waited for" : null;
 	}
 
+	/**
+	 * Begin to listen, and wait shortly until a first command has been answered: it takes
+	 * far longer than those after it, which a caller may not have the time for.
+	 */
 	@Override
 	public void start(String instanceId, WakeUps wakeUps) {
-		this.executor.prepare();
+		CompletableFuture<KeyState> first = inspect(new Resource(Kind.LOCK, WARM_UP_KEY));
 		if (this.confirmations != null) {
 			this.confirmations.prepare();
 		}
@@ -119,6 +136,20 @@ public final class RedisLeaseStore implements LeaseStore {
 		this.wakeUps = (this.confirmations != null) ? new Unconfirmed(wakeUps) : wakeUps;
 		if (this.listener != null) {
 			this.listener.start(instanceId, this.wakeUps);
+		}
+		awaitWarm(first);
+	}
+
+	/** Without Redis, all that depends on it is told so by its own commands. */
+	private static void awaitWarm(CompletableFuture<?> first) {
+		try {
+			first.get(WARM_UP_MILLIS, TimeUnit.MILLISECONDS);
+		}
+		catch (ExecutionException | TimeoutException ex) {
+			logger.debug("Redis did not answer yet", ex);
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
 		}
 	}
 

@@ -1,17 +1,23 @@
 package io.holdfast.redis;
 
+import java.nio.charset.StandardCharsets;
+
 import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.LeaseStore.WakeUps;
 import io.holdfast.redis.RedisLeaseStore.Options;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.mockito.Mockito;
 
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.data.redis.core.RedisCallback;
 import org.springframework.data.redis.core.StringRedisTemplate;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -44,6 +50,30 @@ class WarmUpTests {
 		finally {
 			engine.close();
 		}
+	}
+
+	@Test
+	@DisplayName("When a store is started, its connection stands and a script has been run on it")
+	void isWarmWhenStarted() {
+		RedisServer server = this.redis.startServer();
+		StringRedisTemplate observer = new StringRedisTemplate(
+				this.redis.connectionFactory(server.host(), server.port()));
+		RedisLeaseStore store = new RedisLeaseStore(observer, Options.defaults());
+		try {
+			assertThat(isKnown(observer)).isFalse();
+			store.start("0123456789abcdef0123456789abcdef", Mockito.mock(WakeUps.class));
+			assertThat(isKnown(observer)).isTrue();
+			assertThat(observer.keys("*")).isEmpty();
+		}
+		finally {
+			store.close();
+		}
+	}
+
+	private static boolean isKnown(StringRedisTemplate observer) {
+		String digest = new String(Script.INSPECT.digest(), StandardCharsets.US_ASCII);
+		return observer.execute(
+				(RedisCallback<Boolean>) (connection) -> connection.scriptingCommands().scriptExists(digest).get(0));
 	}
 
 	private static long connections(StringRedisTemplate observer) {
