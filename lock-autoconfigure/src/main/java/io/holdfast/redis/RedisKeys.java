@@ -68,6 +68,10 @@ record RedisKeys(String lock, String queue, String fence) {
 							+ " in a Redis cluster: leave the braces out, or write a tag like '{stock}:SKU0001'",
 					false, null);
 		}
+		if (key.startsWith("}")) {
+			throw new StoreFailure("The key '" + key + "' begins with a '}', so the keys beside it would have no hash"
+					+ " tag, and could be those of another one: let it begin in another way", false, null);
+		}
 		return "{" + key + "}";
 	}
 
@@ -82,9 +86,10 @@ record RedisKeys(String lock, String queue, String fence) {
 						+ "', as a key beside another one does: let it end in another way", false, null);
 			}
 		}
-		if (key.charAt(0) == '{' && key.indexOf('}') == key.length() - 1) {
+		boolean inBraces = key.startsWith("{") && key.endsWith("}");
+		if (inBraces && !hasHashTag(key.substring(1, key.length() - 1))) {
 			throw new StoreFailure(
-					"The key '" + key + "' is a hash tag and nothing else, so the keys beside it would be"
+					"The key '" + key + "' stands in braces as a whole, so the keys beside it would be"
 							+ " those of the key without the braces: leave them out, or add something to it",
 					false, null);
 		}

@@ -57,7 +57,7 @@ class RedisKeysTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "{a}:queue", "{a}:fence", "lock:{a}b:fence", "{a}", "{a}:rw-queue", "{a}b:rw-state",
-			"{a}:holders", "lock:{a}:state", "{a}:limit" })
+			"{a}:holders", "lock:{a}:state", "{a}:limit", "{a}b}", "{a}}", "}", "}a" })
 	@DisplayName("a lock key that is, or has, the companion of another one is refused")
 	void refusesWhatMeetsOtherCompanions(String lock) {
 		for (boolean cluster : new boolean[] { true, false }) {
@@ -69,9 +69,10 @@ class RedisKeysTests {
 		}
 	}
 
-	@Test
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
 	@DisplayName("no two locks or two semaphores share a key, or one of them is refused")
-	void shareNoKey() {
+	void shareNoKey(boolean cluster) {
 		Map<String, String> owners = new HashMap<>();
 		Map<String, String> semaphores = new HashMap<>();
 		String letters = "a{}";
@@ -83,8 +84,8 @@ class RedisKeysTests {
 				}
 				for (String suffix : List.of("", ":queue", ":fence", ":rw-queue", ":rw-state", ":holders", ":state",
 						":limit")) {
-					claim(owners, lock + suffix, RedisKeysTests::keysOfLock);
-					claim(semaphores, lock + suffix, RedisKeysTests::keysOfSemaphore);
+					claim(owners, lock + suffix, (name) -> keysOfLock(name, cluster));
+					claim(semaphores, lock + suffix, (name) -> keysOfSemaphore(name, cluster));
 				}
 			}
 		}
@@ -93,14 +94,14 @@ class RedisKeysTests {
 	}
 
 	/** Exclusive or not: whoever has the same name excludes each other. */
-	private static Set<String> keysOfLock(String lock) {
-		RedisKeys exclusive = RedisKeys.of(lock, true);
-		PermitKeys readWrite = PermitKeys.ofReadWriteLock(lock, true);
+	private static Set<String> keysOfLock(String lock, boolean cluster) {
+		RedisKeys exclusive = RedisKeys.of(lock, cluster);
+		PermitKeys readWrite = PermitKeys.ofReadWriteLock(lock, cluster);
 		return Set.of(exclusive.lock(), exclusive.queue(), exclusive.fence(), readWrite.queue(), readWrite.state());
 	}
 
-	private static Set<String> keysOfSemaphore(String semaphore) {
-		PermitKeys keys = PermitKeys.ofSemaphore(semaphore, true);
+	private static Set<String> keysOfSemaphore(String semaphore, boolean cluster) {
+		PermitKeys keys = PermitKeys.ofSemaphore(semaphore, cluster);
 		return Set.of(keys.holders(), keys.queue(), keys.state(), keys.own());
 	}
 
@@ -129,8 +130,8 @@ class RedisKeysTests {
 			}
 			Set<String> keys = new HashSet<>();
 			try {
-				keys.addAll(keysOfLock(lock.toString()));
-				keys.addAll(keysOfSemaphore(lock.toString()));
+				keys.addAll(keysOfLock(lock.toString(), true));
+				keys.addAll(keysOfSemaphore(lock.toString(), true));
 			}
 			catch (StoreFailure ex) {
 				continue;
