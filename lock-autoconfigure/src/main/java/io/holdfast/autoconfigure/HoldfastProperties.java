@@ -362,9 +362,9 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * How annotations are applied.
 	 *
 	 * @param enabled Whether annotated methods are run with their locks and permits
-	 * @param order Order of the bean post-processor that applies them: a later one puts
-	 * its advice around locks and permits. By default these are around transactions, and
-	 * inside of asynchronous execution and retries
+	 * @param order Place of permits and locks among the other advice of a method: a lower
+	 * order is outside. By default after method security and aspects with an order, and
+	 * before transactions
 	 */
 	public record Aop(@DefaultValue("true") boolean enabled, @Nullable Integer order) {
 	}
