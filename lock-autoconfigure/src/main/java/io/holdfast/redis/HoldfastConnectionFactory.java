@@ -125,7 +125,7 @@ final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 		SocketOptions socket = options.getSocketOptions();
 		Duration connect = socket.getConnectTimeout();
 		return options.mutate()
-			// Nothing else would open a broken connection again.
+			// Holdfast does not open broken connections again itself.
 			.autoReconnect(true)
 			.socketOptions(socket.mutate()
 				.connectTimeout((connect.compareTo(LONGEST_CONNECT) < 0) ? connect : LONGEST_CONNECT)
