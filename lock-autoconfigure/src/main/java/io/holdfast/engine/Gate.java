@@ -203,16 +203,19 @@ abstract class Gate {
 	final void nest(Waiter waiter, Hold hold) {
 		waiter.nested();
 		this.engine.leave(this);
-		deliver(waiter, hold);
+		HeldLease lease = open(waiter, hold);
+		this.engine.keeper.changed(hold);
+		deliver(waiter, lease);
 	}
 
 	final void granted(Waiter waiter, Hold hold) {
 		this.contenders.remove(waiter);
 		this.strangers = false;
 		began(hold);
+		HeldLease lease = open(waiter, hold);
 		this.engine.keeper.keep(hold);
 		this.engine.contenders.remove(waiter.attempt.token);
-		deliver(waiter, hold);
+		deliver(waiter, lease);
 		advance();
 	}
 
@@ -221,8 +224,9 @@ abstract class Gate {
 		boolean isToEnd = this.contenders.remove(heir) && !isSucceeded(heir);
 		Hold next = heir.inherit(hold, now, way);
 		began(next);
+		HeldLease lease = open(heir, next);
 		this.engine.keeper.replace(hold, next);
-		deliver(heir, next);
+		deliver(heir, lease);
 		detach(hold);
 		if (isToEnd) {
 			Attempt attempt = heir.attempt;
@@ -250,10 +254,14 @@ abstract class Gate {
 		this.mailbox.later(action);
 	}
 
-	private void deliver(Waiter waiter, Hold hold) {
-		HeldLease lease = HeldLease.of(this.engine, hold, waiter.owner);
-		hold.opened(lease);
+	private HeldLease open(Waiter waiter, Hold hold) {
+		HeldLease lease = HeldLease.of(waiter, hold);
+		hold.open(lease, this.engine.now());
 		waiter.lease = lease;
+		return lease;
+	}
+
+	private void deliver(Waiter waiter, HeldLease lease) {
 		// To wake up a thread takes longer than all else: others are not to wait for it.
 		this.mailbox.later(() -> {
 			if (!waiter.complete(lease)) {
@@ -408,13 +416,14 @@ abstract class Gate {
 	/** One lease on a hold was released; with the last of them the hold ends. */
 	final void release(HeldLease lease, boolean used, CompletableFuture<ReleaseResult> result) {
 		Hold hold = lease.hold;
-		hold.closed(lease);
+		long now = this.engine.now();
+		hold.close(lease, now);
 		hold.used |= used;
 		if (hold.leases > 0) {
-			result.complete(hold.isHeld(this.engine.now()) ? ReleaseResult.RELEASED : ReleaseResult.LOST);
+			result.complete(hold.isHeld(now) ? ReleaseResult.RELEASED : ReleaseResult.LOST);
+			this.engine.keeper.changed(hold);
 			return;
 		}
-		long now = this.engine.now();
 		boolean held = hold.release(now);
 		if (held) {
 			hold.ended(HoldEnd.RELEASED);

@@ -3,6 +3,7 @@ package io.holdfast.engine;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 
@@ -14,7 +15,6 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.engine.Resource.Kind;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A lease as its user has it: one of those open on a {@link Hold}.
@@ -36,15 +36,59 @@ abstract class HeldLease implements OpenLease {
 	/** Whether the thread of the hold asked for it. */
 	private final boolean own;
 
-	private HeldLease(LeaseEngine engine, Hold hold, @Nullable Thread owner) {
-		this.engine = engine;
+	/** What it was asked for by: its terms may be others than those of its hold. */
+	private final Demand demand;
+
+	/** When it was granted or, of several together, when the last of them was. */
+	private volatile long openedAt;
+
+	/** One of several of which some are still waited for: it is renewed until then. */
+	private volatile boolean partial;
+
+	private HeldLease(Waiter waiter, Hold hold) {
+		this.engine = waiter.engine;
 		this.hold = hold;
-		this.own = owner != null && owner == hold.owner;
+		this.own = waiter.owner != null && waiter.owner == hold.owner;
+		this.demand = waiter.demand;
+		this.openedAt = this.engine.now();
+		this.partial = waiter.isPart();
 	}
 
-	static HeldLease of(LeaseEngine engine, Hold hold, @Nullable Thread owner) {
-		return (hold.gate.resource.kind() == Kind.SEMAPHORE) ? new Permits(engine, hold, owner)
-				: new Lock(engine, hold, owner);
+	static HeldLease of(Waiter waiter, Hold hold) {
+		return (hold.gate.resource.kind() == Kind.SEMAPHORE) ? new Permits(waiter, hold) : new Lock(waiter, hold);
+	}
+
+	// Its terms
+
+	/** All that it is a part of is there: its user's time begins. */
+	final void begin(long now) {
+		if (this.partial) {
+			this.openedAt = now;
+			this.partial = false;
+		}
+		this.hold.begin(now);
+	}
+
+	final boolean isRenewed() {
+		return this.partial || this.demand.renewal();
+	}
+
+	final boolean isRenewed(long now) {
+		return this.partial || this.demand.renewal() && now - this.openedAt < this.demand.maxHoldNanos();
+	}
+
+	final long leaseMillis() {
+		return this.demand.leaseMillis();
+	}
+
+	/** How much is left of its time if nothing lengthens it. */
+	final long leftMillis(long now) {
+		return this.demand.leaseMillis() - TimeUnit.NANOSECONDS.toMillis(now - this.openedAt);
+	}
+
+	/** Until when it would be valid had the store granted it when it was asked for. */
+	final long validIfGranted() {
+		return this.openedAt + Hold.validity(this.demand.leaseMillis());
 	}
 
 	final boolean isOwn() {
@@ -175,8 +219,8 @@ abstract class HeldLease implements OpenLease {
 	/** The lease of a lock, exclusive or not. */
 	private static final class Lock extends HeldLease implements LockLease {
 
-		Lock(LeaseEngine engine, Hold hold, @Nullable Thread owner) {
-			super(engine, hold, owner);
+		Lock(Waiter waiter, Hold hold) {
+			super(waiter, hold);
 		}
 
 		@Override
@@ -189,8 +233,8 @@ abstract class HeldLease implements OpenLease {
 	/** The lease of permits. */
 	static final class Permits extends HeldLease implements PermitLease {
 
-		Permits(LeaseEngine engine, Hold hold, @Nullable Thread owner) {
-			super(engine, hold, owner);
+		Permits(Waiter waiter, Hold hold) {
+			super(waiter, hold);
 		}
 
 		@Override

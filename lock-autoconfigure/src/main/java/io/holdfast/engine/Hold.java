@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 import io.holdfast.engine.EngineObserver.HandOver;
 import io.holdfast.engine.EngineObserver.HoldEnd;
@@ -57,10 +58,10 @@ final class Hold {
 	int leases;
 
 	/**
-	 * How many of them its thread asked for; others entered by a context. Changed by the
-	 * gate only.
+	 * The leases that are open, whose longest terms count; the last of them also once it
+	 * is closed. Changed by the gate only.
 	 */
-	private volatile int own;
+	private volatile List<HeldLease> open = List.of();
 
 	/** Whether a lease on it reached its user. Changed by the gate only. */
 	volatile boolean used;
@@ -248,22 +249,64 @@ final class Hold {
 		return this.partial;
 	}
 
-	private boolean isRenewed() {
-		return this.partial || this.demand.renewal();
-	}
-
-	/** A lease on it reaches whoever asked. */
-	void opened(HeldLease lease) {
-		this.leases++;
-		this.own += lease.isOwn() ? 1 : 0;
-	}
-
-	void closed(HeldLease lease) {
-		this.leases--;
-		this.own -= lease.isOwn() ? 1 : 0;
-		if (this.leases > 0) {
-			forgetActions(lease);
+	/** Whether any of its leases is to be renewed, or was until its maxHold. */
+	boolean isRenewed() {
+		for (HeldLease lease : this.open) {
+			if (lease.isRenewed()) {
+				return true;
+			}
 		}
+		return false;
+	}
+
+	/**
+	 * Open a lease on it, which reaches its user later. What was granted for less than
+	 * this one is to last is renewed at once.
+	 */
+	void open(HeldLease lease, long now) {
+		long longest = longestRenewed(now);
+		if (this.leases == 0) {
+			this.open = List.of(lease);
+		}
+		else {
+			this.open = Stream.concat(this.open.stream(), Stream.of(lease)).toList();
+			if (lease.leaseMillis() > longest && this.validUntil - lease.validIfGranted() < 0) {
+				this.claimed |= !lease.isRenewed();
+				this.renewAt = now;
+			}
+		}
+		this.leases++;
+	}
+
+	/**
+	 * Close a lease. What others are left for may have been renewed by its terms only.
+	 */
+	void close(HeldLease lease, long now) {
+		this.leases--;
+		if (this.leases == 0) {
+			return;
+		}
+		forgetActions(lease);
+		List<HeldLease> left = this.open.stream().filter((other) -> other != lease).toList();
+		this.open = left;
+		long longest = longestRenewed(now);
+		if (left.stream()
+			.anyMatch((other) -> !other.isRenewed() && other.leaseMillis() > longest
+					&& this.validUntil - other.validIfGranted() < 0)) {
+			this.claimed = true;
+			this.renewAt = now;
+		}
+	}
+
+	/** The longest lease time of what is renewed, 0 if nothing is (any more). */
+	private long longestRenewed(long now) {
+		long longest = 0;
+		for (HeldLease lease : this.open) {
+			if (lease.isRenewed(now)) {
+				longest = Math.max(longest, lease.leaseMillis());
+			}
+		}
+		return longest;
 	}
 
 	/** A hold may last for days, and have many leases in that time. */
@@ -275,7 +318,7 @@ final class Hold {
 
 	/** Whether a thread has a lease of its own on it, for re-entry. */
 	boolean isOf(@Nullable Thread thread) {
-		return thread != null && this.owner == thread && this.own > 0;
+		return thread != null && this.owner == thread && hasOwn();
 	}
 
 	/**
@@ -284,7 +327,20 @@ final class Hold {
 	 * releases it.
 	 */
 	boolean isMissed() {
-		return this.own > 0 && isRenewed();
+		return hasOwn() && isRenewed();
+	}
+
+	/**
+	 * Whether its thread has asked for a lease that is open; others enter by a context.
+	 * One whose release has begun does not count, though the gate may not know of it.
+	 */
+	private boolean hasOwn() {
+		for (HeldLease lease : this.open) {
+			if (lease.isOwn() && !lease.isReleased()) {
+				return true;
+			}
+		}
+		return false;
 	}
 
 	/**
@@ -302,8 +358,7 @@ final class Hold {
 		if (!isRenewed()) {
 			return "its lease time was over";
 		}
-		return (this.partial || now - this.grantedAt < this.demand.maxHoldNanos()) ? "it was not renewed in time"
-				: "it was held for longer than its maxHold";
+		return (longestRenewed(now) > 0) ? "it was not renewed in time" : "it was held for longer than its maxHold";
 	}
 
 	/**
@@ -352,12 +407,23 @@ final class Hold {
 		return this.partial ? 0 : this.grantedAt + this.demand.minHoldNanos() - now;
 	}
 
-	/** How long this lease is to be renewed for at a time, 0 if it is not (any more). */
+	/** How long it is to be renewed for at a time, 0 if it is not (any more). */
 	long renewalMillis(long now) {
-		if (isRenewed()) {
-			return (this.partial || now - this.grantedAt < this.demand.maxHoldNanos()) ? this.demand.leaseMillis() : 0;
+		long millis = longestRenewed(now);
+		if (this.claimed) {
+			for (HeldLease lease : this.open) {
+				if (!lease.isRenewed()) {
+					millis = Math.max(millis, lease.leftMillis(now));
+				}
+			}
 		}
-		return this.claimed ? this.demand.leaseMillis() - TimeUnit.NANOSECONDS.toMillis(now - this.grantedAt) : 0;
+		return millis;
+	}
+
+	/** How often it is renewed depends on this time. */
+	long periodMillis(long now) {
+		long longest = longestRenewed(now);
+		return (longest > 0) ? longest : this.demand.leaseMillis();
 	}
 
 	/** When it is to be renewed, or is over if it is not. */

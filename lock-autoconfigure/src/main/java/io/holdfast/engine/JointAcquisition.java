@@ -186,7 +186,7 @@ final class JointAcquisition implements Acquisition {
 		if (settle()) {
 			try {
 				this.leases.forEach((lease) -> {
-					lease.hold.begin(this.engine.now());
+					lease.begin(this.engine.now());
 					lease.discardAsync();
 				});
 				current().interrupt(null);

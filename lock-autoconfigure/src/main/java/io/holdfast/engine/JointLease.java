@@ -47,7 +47,7 @@ final class JointLease implements OpenLease, LockLease {
 
 	/** It is all there from now on. */
 	void begin(long now) {
-		this.parts.forEach((part) -> part.hold.begin(now));
+		this.parts.forEach((part) -> part.begin(now));
 	}
 
 	@Override

@@ -52,6 +52,11 @@ final class LeaseKeeper {
 		wakeFor(hold);
 	}
 
+	/** Its leases are others than before. */
+	void changed(Hold hold) {
+		wakeFor(hold);
+	}
+
 	/** The one goes on with the other's token. */
 	void replace(Hold before, Hold next) {
 		this.holds.put(before.token, next);
@@ -123,7 +128,7 @@ final class LeaseKeeper {
 				this.engine.observers.renewed(hold, RenewalOutcome.FAILED);
 			}
 			// Again then if this renewal is not answered.
-			hold.renewAt = now + TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 6;
+			hold.renewAt = now + patience(hold, now);
 			this.upcoming.again(hold, now);
 		}
 		if (silent) {
@@ -131,6 +136,12 @@ final class LeaseKeeper {
 		}
 		batches(due).forEach((batch) -> renew(batch, now));
 		this.upcoming.next(now).ifPresent(this::wakeBy);
+	}
+
+	/** When to ask again without an answer: in time, but not in vain many times. */
+	private long patience(Hold hold, long now) {
+		long soon = Math.max((hold.validUntil() - now) / 2, this.engine.settings.retryInterval().toNanos());
+		return Math.min(TimeUnit.MILLISECONDS.toNanos(hold.periodMillis(now)) / 6, soon);
 	}
 
 	/** What may be renewed by one command each. */
@@ -212,7 +223,7 @@ final class LeaseKeeper {
 			// Not after a shorter one by hand: it must not put off what keeps the lease.
 			hold.claimed = false;
 			// A quarter of the jitter: they are spread already by their first renewals.
-			long part = TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 12;
+			long part = TimeUnit.MILLISECONDS.toNanos(hold.periodMillis(now)) / 12;
 			hold.renewAt = sentAt + 3 * part + this.engine.downwards(part);
 		}
 		if (hold.extend(sentAt + Hold.validity(millis), now)) {

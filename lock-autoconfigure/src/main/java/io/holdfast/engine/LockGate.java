@@ -82,7 +82,7 @@ final class LockGate extends Gate {
 			}
 		}
 		for (Hold hold : around) {
-			if (hold != this.holder && hold.demand.renewal()) {
+			if (hold != this.holder && hold.isRenewed()) {
 				return true;
 			}
 		}

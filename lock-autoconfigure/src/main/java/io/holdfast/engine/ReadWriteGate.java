@@ -63,7 +63,7 @@ final class ReadWriteGate extends PermitGate {
 			this.engine.lose(hold, hold.whyOver(now));
 			lost(hold);
 		});
-		Stream<Hold> around = waiter.around().stream().filter((hold) -> hold.isHeld(now) || hold.demand.renewal());
+		Stream<Hold> around = waiter.around().stream().filter((hold) -> hold.isHeld(now) || hold.isRenewed());
 		return Stream.concat(heldBy(owner), around).distinct().toList();
 	}
 

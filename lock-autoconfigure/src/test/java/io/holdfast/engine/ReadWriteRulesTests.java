@@ -1,6 +1,8 @@
 package io.holdfast.engine;
 
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Consumer;
@@ -214,6 +216,31 @@ class ReadWriteRulesTests extends ScriptedEngine {
 		this.service.acquireAsync(READ);
 		this.store.last("acquire 1").granted(10, 30_000);
 		granted(WRITE, "acquire 2", 20);
+	}
+
+	@Test
+	void aReleaseOfWhichTheOtherGateDoesNotKnowYetIsNoReasonToRefuse() {
+		LockLease exclusive = granted(REQUEST, "acquire 1", 10);
+		List<Waiter> reading = new ArrayList<>();
+		// As if another thread was busy there: the release comes after that.
+		this.engine.gates.get(Locks.lock("k")).execute(() -> {
+			exclusive.releaseAsync();
+			reading.add(ask(READ));
+		});
+		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "release 1");
+		this.store.last("acquire 2").granted(20, 30_000);
+		HeldLease read = reading.get(0).result.join();
+		this.engine.gates.get(new Resource(Resource.Kind.READ_WRITE, "k")).execute(() -> {
+			read.releaseAsync();
+			reading.add(ask(REQUEST));
+		});
+		this.store.last("acquire 3").granted(30, 30_000);
+		assertThat(reading.get(1).result).isCompleted();
+	}
+
+	private Waiter ask(LockRequest request) {
+		return this.engine.acquire(Demand.of(request, settings()).get(0), Thread.currentThread(), LeaseContext.empty(),
+				null, null);
 	}
 
 	private LockLease granted(LockRequest request, String command, long fence) {

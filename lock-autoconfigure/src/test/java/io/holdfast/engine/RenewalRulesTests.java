@@ -5,9 +5,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
+import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostException;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
+import io.holdfast.ReleaseResult;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -108,6 +110,114 @@ class RenewalRulesTests extends ScriptedEngine {
 		this.store.sent();
 		this.store.elapse(1_000_000);
 		assertThat(this.store.sent()).isEmpty();
+	}
+
+	// Nested leases, which have terms of their own
+
+	private LockLease nested(LockRequest request) {
+		return this.service.acquireAsync(request).join();
+	}
+
+	@Test
+	void aRenewedLeaseInsideOfOneThatIsNotIsRenewedUntilItIsReleased() {
+		LockLease outer = granted(REQUEST.renewal(false), 10);
+		this.store.elapse(20_000);
+		this.store.sent();
+		LockLease inner = nested(REQUEST.within(LeaseContext.empty().with(outer)));
+		this.store.elapse(0);
+		assertThat(this.store.sent()).containsExactly("renew 1 for 30000");
+		this.store.last("renew 1").renewed(true);
+		assertThat(outer.releaseAsync()).isCompletedWithValue(ReleaseResult.RELEASED);
+		this.store.elapse(10_000);
+		assertThat(this.store.sent()).containsExactly("renew 1 for 30000");
+		this.store.last("renew 1").renewed(true);
+		assertThat(inner.isHeld()).isTrue();
+		inner.releaseAsync();
+		assertThat(this.store.sent()).containsExactly("release 1");
+	}
+
+	@Test
+	void aLongLeaseInsideOfAShortOneLastsForItsTime() {
+		LockLease outer = shortLease(REQUEST.leaseTime(Duration.ofSeconds(1)));
+		LockLease inner = nested(
+				REQUEST.leaseTime(Duration.ofSeconds(60)).renewal(false).within(LeaseContext.empty().with(outer)));
+		this.store.sent();
+		this.store.elapse(0);
+		assertThat(this.store.sent()).containsExactly("renew 1 for 60000");
+		this.store.last("renew 1").renewed(true);
+		assertThat(inner.remaining()).isGreaterThan(Duration.ofSeconds(59));
+		outer.releaseAsync();
+		this.store.elapse(59_000);
+		assertThat(inner.isHeld()).isTrue();
+		this.store.elapse(1000);
+		assertThat(inner.isHeld()).isFalse();
+	}
+
+	@Test
+	void aLongLeaseInsideOfAShortOneIsRenewedByItsOwnTime() {
+		LockLease outer = shortLease(REQUEST.leaseTime(Duration.ofSeconds(1)).renewal(false));
+		LockLease inner = nested(REQUEST.leaseTime(Duration.ofSeconds(60)).within(LeaseContext.empty().with(outer)));
+		this.store.sent();
+		this.store.elapse(0);
+		assertThat(this.store.sent()).containsExactly("renew 1 for 60000");
+		this.store.last("renew 1").renewed(true);
+		this.store.elapse(19_000);
+		assertThat(this.store.sent()).isEmpty();
+		this.store.elapse(1000);
+		assertThat(this.store.sent()).containsExactly("renew 1 for 60000");
+		assertThat(inner.remaining()).isGreaterThan(Duration.ofSeconds(39));
+	}
+
+	private LockLease shortLease(LockRequest request) {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(request);
+		this.store.last("acquire 1").granted(10, 1000);
+		return answer.join();
+	}
+
+	@Test
+	void aLeaseWithoutRenewalEndsByItselfIfTheRenewedOneAroundItIsReleased() {
+		LockLease outer = granted(REQUEST, 10);
+		LockLease inner = nested(REQUEST.renewal(false).within(LeaseContext.empty().with(outer)));
+		this.store.elapse(10_000);
+		this.store.last("renew 1").renewed(true);
+		this.store.sent();
+		assertThat(outer.releaseAsync()).isCompletedWithValue(ReleaseResult.RELEASED);
+		this.store.elapse(29_000);
+		assertThat(this.store.sent()).isEmpty();
+		assertThat(inner.isHeld()).isTrue();
+		this.store.elapse(1000);
+		assertThat(inner.isHeld()).isFalse();
+		assertThat(this.store.sent()).isEmpty();
+		assertThat(this.engine.isIdle()).isTrue();
+	}
+
+	@Test
+	void whatIsLeftOfARenewedLeaseIsLengthenedForOneThatIsNot() {
+		LockLease outer = granted(REQUEST, 10);
+		this.store.elapse(9000);
+		LockLease inner = nested(REQUEST.renewal(false).within(LeaseContext.empty().with(outer)));
+		outer.releaseAsync();
+		this.store.elapse(0);
+		assertThat(this.store.sent()).endsWith("renew 1 for 30000");
+		this.store.last("renew 1").renewed(true);
+		this.store.elapse(29_600);
+		assertThat(inner.isHeld()).isTrue();
+	}
+
+	@Test
+	void maxHoldOfOneDoesNotEndTheRenewalOfTheOther() {
+		LockLease outer = granted(REQUEST.maxHold(Duration.ofSeconds(5)), 10);
+		LockLease inner = nested(REQUEST.within(LeaseContext.empty().with(outer)));
+		this.store.sent();
+		this.store.elapse(10_000);
+		assertThat(this.store.sent()).containsExactly("renew 1 for 30000");
+		this.store.last("renew 1").renewed(true);
+		inner.releaseAsync();
+		this.store.elapse(29_000);
+		assertThat(this.store.sent()).isEmpty();
+		assertThat(outer.isHeld()).isTrue();
+		this.store.elapse(1000);
+		assertThat(outer.isHeld()).isFalse();
 	}
 
 	@Test

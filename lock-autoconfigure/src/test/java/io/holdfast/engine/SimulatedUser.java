@@ -203,7 +203,7 @@ final class SimulatedUser {
 		lease.onLost(() -> {
 			this.simulation.lost++;
 			long renewable = hold.demand.maxHoldNanos() - hold.demand.leaseMillis() * Simulation.MILLI;
-			boolean renewed = hold.demand.renewal() && hold.validUntil() - hold.grantedAt < renewable;
+			boolean renewed = lease.isRenewed() && hold.validUntil() - hold.grantedAt < renewable;
 			record(Type.LOST, id, (event) -> event.until(at.end(lease)).why(renewed ? "RENEWED" : ""));
 		});
 	}
@@ -242,8 +242,11 @@ final class SimulatedUser {
 	}
 
 	private void doBesides(Use use, Lease lease, List<HeldLease> parts, String user) {
+		// Perhaps by other terms.
+		int leaseTime = (use.extraAt() % 3 == 0) ? 2 * use.lease() : use.lease();
+		boolean renewal = (use.extraAt() % 2 == 0) == use.renewal();
 		Use again = new Use(use.user(), use.instance(), 0, use.face(), use.mode(), use.key(), use.permits(), use.fair(),
-				use.waiting(), use.lease(), use.renewal(), 0, use.hold(), -1, Extra.NONE, 0);
+				use.waiting(), leaseTime, renewal, 0, use.hold(), -1, Extra.NONE, 0);
 		Runnable nothing = () -> {
 		};
 		switch (use.extra()) {

@@ -18,6 +18,7 @@ final class EndChecker {
 
 	void judgeEnd(Request request) {
 		judgeGone(request);
+		judgeTime(request);
 		Event lost = request.lost;
 		if (lost != null && request.releasing == null || lost != null && lost.at() <= request.releasing.at()) {
 			boolean early = lost.until() == 0 || lost.at() < lost.until();
@@ -35,7 +36,7 @@ final class EndChecker {
 			.filter((event) -> this.history.isTakenBy(event, request))
 			.map(Cut::of)
 			.toList()) {
-			long most = cut.until() + request.asked.lease();
+			long most = cut.until() + request.root.longestLease;
 			if (request.isHold() && request.first.begin() < cut.from() && request.grantedAgainAt < cut.from()
 					&& request.holdEnd > most && most <= this.history.troubles().lastAt() && !mayBeTakenBack(cut, most)
 					&& !wasRenewedForLonger(request, cut)) {
@@ -58,6 +59,17 @@ final class EndChecker {
 					&& !isOverWhilePaused(request, releasing.at(), answer.at())) {
 				this.history.violated(8, "held until its release, and told to be lost: " + answer + " of " + request);
 			}
+		}
+	}
+
+	/** However it is nested, and in what: a lease lasts for its time. */
+	private void judgeTime(Request request) {
+		Event lost = request.lost;
+		if (lost != null && request.granted != null
+				&& lost.at() + this.history.slack() / 4 < request.begin() + request.asked.lease() * 98 / 100
+				&& !hasCause(request, lost.at())
+				&& !this.history.troubles().isTroubled(request.asked.by(), request.root.first.asked.at(), lost.at())) {
+			this.history.violated(3, "lost before its time was over: " + lost + " of " + request);
 		}
 	}
 

@@ -31,7 +31,7 @@ final class ExclusionChecker {
 					if (begin < cut.from()) {
 						spans.add(new Span(hold, begin, cut.from()));
 					}
-					begin = Math.max(begin, cut.until() + hold.asked.lease());
+					begin = Math.max(begin, cut.until() + hold.longestLease);
 					end = hold.holdEnd;
 				}
 			}

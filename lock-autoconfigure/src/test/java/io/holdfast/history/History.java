@@ -170,6 +170,7 @@ final class History {
 	void complete() {
 		this.requests.values().forEach(History::close);
 		for (Request request : this.requests.values()) {
+			request.root.longestLease = Math.max(request.root.longestLease, request.asked.lease());
 			request.root.holdEnd = Math.max(request.root.holdEnd, request.end());
 			request.root.usedUntil = Math.max(request.root.usedUntil, request.endedAt);
 		}

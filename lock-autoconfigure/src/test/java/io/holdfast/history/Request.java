@@ -68,6 +68,9 @@ final class Request {
 	/** What it is nested in, directly or not; itself if it is not nested. */
 	Request root = this;
 
+	/** The longest lease time of all that share one hold. Of a root. */
+	long longestLease;
+
 	/** When the last of all that share one hold ended. Of a root. */
 	long holdEnd;
 
