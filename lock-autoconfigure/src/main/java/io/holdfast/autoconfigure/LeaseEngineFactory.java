@@ -45,9 +45,10 @@ public final class LeaseEngineFactory {
 	}
 
 	/**
-	 * Create an engine. It connects in the background. With
-	 * {@code holdfast.backend=memory} it uses no Redis but memory of its own, so that
-	 * engines of two connections do not exclude each other there either.
+	 * Create an engine. It connects in the background, when its context starts or when it
+	 * is used before that. With {@code holdfast.backend=memory} it uses no Redis but
+	 * memory of its own, so that engines of two connections do not exclude each other
+	 * there either.
 	 * @param connectionFactory where its Redis is: only its configuration is used,
 	 * Lettuce's or Jedis's. It need not be a bean, and is not closed with the engine
 	 * @return a new engine, to be closed by the caller: as a bean, by its context

@@ -10,9 +10,9 @@ import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.SmartLifecycle;
 
 /**
- * Shuts all engines of a context down at their place in the order: after the web server
- * has drained and executors have ended, before Redis is disconnected. Those of its parent
- * go on.
+ * Starts all engines of a context, and shuts them down at their place in the order: after
+ * the web server has drained and executors have ended, before Redis is disconnected.
+ * Those of its parent go on. Each start after a stop makes them other instances.
  */
 final class LeaseEngineLifecycle implements SmartLifecycle {
 

@@ -5,14 +5,15 @@ import io.holdfast.engine.LeaseEngine;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
-import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.context.ApplicationListener;
+import org.springframework.context.event.ContextRefreshedEvent;
 
 /**
- * Has the stores of a context examined once, in the background, when all its beans are
- * there, and warns of what is found.
+ * Has the stores of a context examined once, in the background, when it has started, and
+ * warns of what is found. Not before: engines open no connection until they are started.
  */
-final class StartUpExamination implements SmartInitializingSingleton {
+final class StartUpExamination implements ApplicationListener<ContextRefreshedEvent> {
 
 	private static final Log logger = LogFactory.getLog(StartUpExamination.class);
 
@@ -26,8 +27,9 @@ final class StartUpExamination implements SmartInitializingSingleton {
 	}
 
 	@Override
-	public void afterSingletonsInstantiated() {
-		if (this.wanted) {
+	public void onApplicationEvent(ContextRefreshedEvent event) {
+		// Not that of a child.
+		if (this.wanted && event.getApplicationContext().getAutowireCapableBeanFactory() == this.context) {
 			LeaseEngineLifecycle.engines(this.context).forEach(StartUpExamination::examine);
 		}
 	}

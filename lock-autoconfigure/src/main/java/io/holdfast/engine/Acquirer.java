@@ -171,7 +171,7 @@ final class Acquirer<L extends Lease> {
 			else if (!face.complete(success.apply(lease))) {
 				lease.discardAsync();
 			}
-		}, this.engine.callbacks);
+		}, this.engine::execute);
 		face.whenComplete((result, error) -> {
 			if (!acquisition.result().isDone()) {
 				// Cancelled, or completed by its user.

@@ -41,8 +41,6 @@ public final class Fleet {
 
 	private final LeaseEngine engine;
 
-	private final String instanceId;
-
 	private final Reporter reporter;
 
 	private final AtomicInteger answering = new AtomicInteger();
@@ -58,22 +56,24 @@ public final class Fleet {
 
 	private final long startedAt;
 
-	Fleet(LeaseEngine engine, String instanceId) {
+	Fleet(LeaseEngine engine) {
 		this.engine = engine;
-		this.instanceId = instanceId;
 		this.startedAt = engine.now();
-		this.reporter = new Reporter(engine, Tokens.shown(instanceId));
+		this.reporter = new Reporter(engine);
 	}
 
 	/**
-	 * Have this instance known to those who watch, from now on until its engine is shut
-	 * down. Done in the background; trouble with it is logged once, and harms nothing.
+	 * Have this instance known to those who watch, from its engine's start on until that
+	 * is shut down. Done in the background; trouble with it is logged once, and harms
+	 * nothing.
 	 * @param info tells of this instance, once; may block
 	 */
 	public void introduce(Supplier<InstanceInfo> info) {
-		Membership known = new Membership(this.engine, this.instanceId, info);
+		Membership known = new Membership(this.engine, info);
 		this.membership = known;
-		known.join();
+		if (this.engine.isStarted()) {
+			known.join();
+		}
 	}
 
 	void join() {
@@ -106,7 +106,7 @@ public final class Fleet {
 	 * @return eight hexadecimal digits, from which its id cannot be told
 	 */
 	public String instance() {
-		return Tokens.shown(this.instanceId);
+		return Tokens.shown(this.engine.instanceId());
 	}
 
 	/**
@@ -175,7 +175,7 @@ public final class Fleet {
 			if (current != null && !current.isDone() && this.engine.now() - this.askedAt < patience.toNanos()) {
 				return current;
 			}
-			CompletableFuture<Reports> next = new Inquiry(this.engine, own).ask(this.instanceId);
+			CompletableFuture<Reports> next = new Inquiry(this.engine, own).ask(this.engine.instanceId());
 			this.question = next;
 			this.askedAt = this.engine.now();
 			next.whenComplete((reports, error) -> forget(next));

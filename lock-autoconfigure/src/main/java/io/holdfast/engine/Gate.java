@@ -426,7 +426,7 @@ abstract class Gate {
 		}
 		boolean held = hold.release(now);
 		if (held) {
-			hold.ended(HoldEnd.RELEASED);
+			tellEnded(hold, HoldEnd.RELEASED);
 		}
 		else {
 			if (hold.hasRunOut(now)) {
@@ -469,6 +469,13 @@ abstract class Gate {
 				result.completeExceptionally(Failures.releaseTrouble(this.resource, error));
 			}
 		});
+	}
+
+	/** Tell whoever observes it, once the event that runs is over. */
+	final void tellEnded(Hold hold, HoldEnd end) {
+		if (hold.watch != null) {
+			later(() -> hold.ended(end));
+		}
 	}
 
 	/** Have somebody here go on with what is over, if anybody may. */
@@ -561,7 +568,7 @@ abstract class Gate {
 	 * @param spared which attempts go on all the same
 	 */
 	final void close(Predicate<Attempt> spared) {
-		List<Waiter> waiters = List.copyOf(this.queue);
+		List<Waiter> waiters = this.queue.stream().filter((waiter) -> !spared.test(waiter.attempt)).toList();
 		waiters.forEach(this::leaveLine);
 		waiters.forEach((waiter) -> {
 			waiter.fail(Failures.notAcquired(waiter, Reason.SHUTDOWN));

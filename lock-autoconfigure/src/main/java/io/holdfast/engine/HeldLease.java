@@ -177,7 +177,7 @@ abstract class HeldLease implements OpenLease {
 
 	private CompletableFuture<ReleaseResult> answered(CompletableFuture<ReleaseResult> end) {
 		return end.whenCompleteAsync((result, error) -> {
-		}, this.engine.callbacks);
+		}, this.engine::execute);
 	}
 
 	final CompletableFuture<ReleaseResult> end() {

@@ -81,7 +81,7 @@ final class JointAcquisition implements Acquisition {
 					complete();
 				}
 			}
-		}, this.engine.callbacks);
+		}, this.engine::execute);
 	}
 
 	/**

@@ -137,7 +137,7 @@ final class JointLease implements OpenLease, LockLease {
 	@Override
 	public CompletableFuture<ReleaseResult> releaseAsync() {
 		return end(HeldLease::end).whenCompleteAsync((result, error) -> {
-		}, this.engine.callbacks);
+		}, this.engine::execute);
 	}
 
 	/** All at once: the order only matters for acquiring. */

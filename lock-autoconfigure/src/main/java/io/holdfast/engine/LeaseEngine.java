@@ -5,10 +5,12 @@ import java.time.Duration;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -83,7 +85,10 @@ public final class LeaseEngine implements AutoCloseable {
 	/** Tokens that are over here, but keep others out for a while. */
 	private final Set<String> retained = ConcurrentHashMap.newKeySet();
 
-	private final String instanceId;
+	private final Supplier<String> instanceIds;
+
+	/** Drawn at each start; {@code null} before the first one. */
+	private volatile @Nullable String instanceId;
 
 	private final LeaseStore.WakeUps wakeUps = new WakeUpDispatch(this);
 
@@ -101,7 +106,8 @@ public final class LeaseEngine implements AutoCloseable {
 	};
 
 	/**
-	 * Create an engine with a scheduler of its own.
+	 * Create an engine with a scheduler of its own. It is started by {@link #resume()} or
+	 * by its first use; before that, it uses neither its store nor a thread.
 	 * @param store where the leases are kept; closed with this engine
 	 * @param settings defaults and times
 	 */
@@ -110,7 +116,7 @@ public final class LeaseEngine implements AutoCloseable {
 	}
 
 	private LeaseEngine(LeaseStore store, EngineSettings settings, ThreadScheduler scheduler) {
-		this(store, settings, scheduler, scheduler, scheduler.callbacks(), newInstanceId(),
+		this(store, settings, scheduler, scheduler, scheduler.callbacks(), LeaseEngine::newInstanceId,
 				() -> ThreadLocalRandom.current().nextDouble());
 	}
 
@@ -120,31 +126,54 @@ public final class LeaseEngine implements AutoCloseable {
 	 * @param settings defaults and times
 	 * @param scheduler the clock
 	 * @param callbacks runs what belongs to users: listeners, continuations
-	 * @param instanceId 32 hexadecimal digits that no other instance has
+	 * @param instanceIds gives 32 hexadecimal digits that no other instance has, others
+	 * at each start
 	 * @param random gives numbers from 0 to 1, for jitter
 	 */
 	public LeaseEngine(LeaseStore store, EngineSettings settings, Scheduler scheduler, Executor callbacks,
-			String instanceId, DoubleSupplier random) {
-		this(store, settings, scheduler, null, callbacks, instanceId, random);
+			Supplier<String> instanceIds, DoubleSupplier random) {
+		this(store, settings, scheduler, null, callbacks, instanceIds, random);
 	}
 
 	private LeaseEngine(LeaseStore store, EngineSettings settings, Scheduler scheduler,
-			@Nullable ThreadScheduler ownScheduler, Executor callbacks, String instanceId, DoubleSupplier random) {
+			@Nullable ThreadScheduler ownScheduler, Executor callbacks, Supplier<String> instanceIds,
+			DoubleSupplier random) {
 		this.store = store;
 		this.scheduler = scheduler;
 		this.ownScheduler = ownScheduler;
 		this.callbacks = callbacks;
 		this.settings = settings;
 		this.releasePatience = settings.commandTimeout().plusSeconds(1);
-		this.instanceId = instanceId;
+		this.instanceIds = instanceIds;
 		this.random = random;
-		this.fleet = new Fleet(this, instanceId);
-		startStore();
+		this.fleet = new Fleet(this);
 	}
 
-	/** Have the store tell what others do for this instance, or want of it. */
-	void startStore() {
-		this.store.start(this.instanceId, this.wakeUps);
+	/**
+	 * Become another instance, by a new id: the process may be a copy of another one.
+	 * @param listening whether the store is to tell from now on what others do for this
+	 * instance, or want of it
+	 */
+	void renewIdentity(boolean listening) {
+		String id = this.instanceIds.get();
+		if (listening) {
+			this.store.start(id, this.wakeUps);
+		}
+		this.instanceId = id;
+	}
+
+	/** The id of this instance, which is started if it was not. */
+	String instanceId() {
+		String id = this.instanceId;
+		if (id == null) {
+			this.shutDown.begin();
+			id = Objects.requireNonNull(this.instanceId);
+		}
+		return id;
+	}
+
+	boolean isStarted() {
+		return this.instanceId != null;
 	}
 
 	private static String newInstanceId() {
@@ -207,7 +236,7 @@ public final class LeaseEngine implements AutoCloseable {
 			entered.users++;
 			return entered;
 		});
-		String token = Tokens.of(this.instanceId, this.tokens.incrementAndGet(), isToBeTold(demand));
+		String token = Tokens.of(instanceId(), this.tokens.incrementAndGet(), isToBeTold(demand));
 		Waiter waiter = new Waiter(this, gate, token, demand, owner, context, whole, watch);
 		if (whole != null) {
 			whole.waitFor(waiter);
@@ -306,6 +335,7 @@ public final class LeaseEngine implements AutoCloseable {
 	 * the way to it; the gate must learn of that as of any other failure.
 	 */
 	<T> CompletableFuture<T> send(Command command, Supplier<CompletableFuture<T>> way) {
+		instanceId();
 		return this.observers.follow(command, sent(way));
 	}
 
@@ -314,6 +344,7 @@ public final class LeaseEngine implements AutoCloseable {
 	 * for whoever waits for nothing else. It may be executed all the same.
 	 */
 	<T> CompletableFuture<T> sendInTime(Command command, Supplier<CompletableFuture<T>> way) {
+		instanceId();
 		CompletableFuture<T> sent = sent(way);
 		if (sent.isDone()) {
 			return this.observers.follow(command, sent);
@@ -360,7 +391,8 @@ public final class LeaseEngine implements AutoCloseable {
 		int kept = Math.min(most, hold.permits);
 		hold.permits = kept;
 		if (hold.watch != null) {
-			hold.watch.kept(kept);
+			RequestWatch watch = hold.watch;
+			hold.gate.later(() -> watch.kept(kept));
 		}
 		send(Command.SHRINK, () -> this.store.shrink(hold.gate.resource, before, kept)).whenComplete((held, error) -> {
 			if (error == null) {
@@ -426,9 +458,12 @@ public final class LeaseEngine implements AutoCloseable {
 			logger.warn(message);
 			tell(hold, why);
 		}
-		hold.ended(hold.hasRunOut(now) ? HoldEnd.EXPIRED : HoldEnd.LOST);
+		HoldEnd end = hold.hasRunOut(now) ? HoldEnd.EXPIRED : HoldEnd.LOST;
 		actions.forEach(this::call);
-		hold.gate.execute(() -> hold.gate.lost(hold));
+		hold.gate.execute(() -> {
+			hold.gate.tellEnded(hold, end);
+			hold.gate.lost(hold);
+		});
 		return true;
 	}
 
@@ -463,9 +498,22 @@ public final class LeaseEngine implements AutoCloseable {
 		call(() -> this.listener.accept(event));
 	}
 
+	/**
+	 * Run something on a thread that may block. If no thread is left it runs on this one:
+	 * who waits for it has a lease, perhaps, that would be renewed for ever.
+	 */
+	void execute(Runnable action) {
+		try {
+			this.callbacks.execute(action);
+		}
+		catch (OutOfMemoryError | RejectedExecutionException ex) {
+			action.run();
+		}
+	}
+
 	/** Run what a user gave us. */
 	void call(Runnable action) {
-		this.callbacks.execute(() -> {
+		execute(() -> {
 			try {
 				action.run();
 			}
@@ -491,7 +539,9 @@ public final class LeaseEngine implements AutoCloseable {
 	}
 
 	/**
-	 * Grant again after a shut-down, as long as this engine is not closed.
+	 * Start, if that was not done before, or grant again after a shut-down, as long as
+	 * this engine is not closed. After a shut-down this is another instance: what it held
+	 * before is lost, if that has not ended.
 	 */
 	public void resume() {
 		this.shutDown.resume();
@@ -528,7 +578,7 @@ public final class LeaseEngine implements AutoCloseable {
 	}
 
 	boolean isOwn(String token) {
-		return token.startsWith(this.instanceId + ":");
+		return isStarted() && Tokens.isOf(token, instanceId());
 	}
 
 	/**

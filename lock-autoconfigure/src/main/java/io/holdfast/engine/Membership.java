@@ -31,8 +31,6 @@ final class Membership {
 
 	private final LeaseEngine engine;
 
-	private final String instanceId;
-
 	private final Supplier<InstanceInfo> source;
 
 	private volatile @Nullable InstanceInfo info;
@@ -52,12 +50,10 @@ final class Membership {
 	/**
 	 * Create a membership.
 	 * @param engine whose
-	 * @param instanceId its id
 	 * @param source tells of this instance; may block
 	 */
-	Membership(LeaseEngine engine, String instanceId, Supplier<InstanceInfo> source) {
+	Membership(LeaseEngine engine, Supplier<InstanceInfo> source) {
 		this.engine = engine;
-		this.instanceId = instanceId;
 		this.source = source;
 	}
 
@@ -94,7 +90,7 @@ final class Membership {
 			this.told = this.engine
 				.sendInTime(Command.FLEET,
 						() -> this.engine.store.instances()
-							.join(this.instanceId, current, this.engine.fleet().age(), RETENTION))
+							.join(this.engine.instanceId(), current, this.engine.fleet().age(), RETENTION))
 				.whenComplete((done, error) -> answered(error));
 		}
 	}
@@ -123,14 +119,15 @@ final class Membership {
 			return left;
 		}
 		this.joined = false;
+		// It may be another one when this is sent.
+		String id = this.engine.instanceId();
 		if (this.timer != null) {
 			this.timer.cancel();
 		}
 		Scheduler.Timer patience = this.engine.scheduler.schedule(() -> left.complete(null), LEAVING);
 		// Where commands do not keep their order, this one must still be the last.
 		this.told.handle((done, error) -> done)
-			.thenCompose((done) -> this.engine.send(Command.FLEET,
-					() -> this.engine.store.instances().leave(this.instanceId)))
+			.thenCompose((done) -> this.engine.send(Command.FLEET, () -> this.engine.store.instances().leave(id)))
 			.whenComplete((done, error) -> {
 				patience.cancel();
 				left.complete(null);

@@ -17,11 +17,8 @@ final class Reporter {
 
 	private final LeaseEngine engine;
 
-	private final String instance;
-
-	Reporter(LeaseEngine engine, String instance) {
+	Reporter(LeaseEngine engine) {
 		this.engine = engine;
-		this.instance = instance;
 	}
 
 	/**
@@ -36,7 +33,7 @@ final class Reporter {
 				.map(Reporter::entry)
 				.toList();
 			boolean cut = Math.max(holds.size(), waits.size()) > Report.MOST;
-			return new Report(this.instance, oldest(holds), oldest(waits), cut);
+			return new Report(this.engine.fleet().instance(), oldest(holds), oldest(waits), cut);
 		});
 	}
 
@@ -45,7 +42,7 @@ final class Reporter {
 	 * @return a report that says that there may be more
 	 */
 	Report holds() {
-		return new Report(this.instance, oldest(entries()), List.of(), true);
+		return new Report(this.engine.fleet().instance(), oldest(entries()), List.of(), true);
 	}
 
 	private List<Entry> entries() {

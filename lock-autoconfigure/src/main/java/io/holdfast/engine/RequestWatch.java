@@ -34,6 +34,9 @@ final class RequestWatch {
 
 	private final List<RequestObserver> told = new ArrayList<>(2);
 
+	/** Whether it is known not to be nested. */
+	private volatile boolean beginning;
+
 	private State state = State.NEW;
 
 	/** It was over before it was known to be held. */
@@ -87,7 +90,16 @@ final class RequestWatch {
 		return result.completeExceptionally(why);
 	}
 
-	/** It, or one of its parts, has to be asked for. */
+	/**
+	 * It, or one of its parts, has to be asked for. Observers are told by
+	 * {@link #begin()} or before whatever else they are told: not in an event of a gate,
+	 * which they would hold up.
+	 */
+	void beginning() {
+		this.beginning = true;
+	}
+
+	/** Tell that it has begun. */
 	void begin() {
 		this.guard.guard(this::began);
 	}
@@ -112,6 +124,9 @@ final class RequestWatch {
 	}
 
 	private synchronized void granted(Stream<Hold> holds) {
+		if (this.beginning) {
+			began();
+		}
 		if (this.state != State.BEGUN) {
 			// All of it is nested.
 			this.state = State.OVER;

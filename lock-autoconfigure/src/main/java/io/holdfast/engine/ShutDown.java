@@ -29,6 +29,21 @@ final class ShutDown {
 		this.engine = engine;
 	}
 
+	/** Start for the first time, unless that was done. */
+	void begin() {
+		synchronized (this.lifecycle) {
+			if (this.engine.isStarted()) {
+				return;
+			}
+			// If it is closed, only to refuse what is asked for.
+			this.engine.renewIdentity(!this.closed);
+			if (this.closed) {
+				return;
+			}
+		}
+		this.engine.fleet().join();
+	}
+
 	/** Whether nothing new is granted. */
 	boolean isClosed() {
 		return this.closed;
@@ -127,7 +142,7 @@ final class ShutDown {
 		releaseHeld();
 		// Not on the driver's thread, which the store may have to wait for.
 		return CompletableFuture.allOf(this.engine.released(), this.engine.fleet().leave())
-			.thenRunAsync(this::stopStore, this.engine.callbacks);
+			.thenRunAsync(this::stopStore, this.engine::execute);
 	}
 
 	/** Unless it was resumed meanwhile: then it is to go on listening. */
@@ -139,16 +154,33 @@ final class ShutDown {
 		}
 	}
 
-	/** Grant again, if a shut-down has begun. */
+	/** Start, or grant again if a shut-down has begun. */
 	void resume() {
 		synchronized (this.lifecycle) {
 			if (!this.closed) {
+				begin();
 				return;
 			}
+			leaveBehind();
+			this.engine.renewIdentity(true);
 			this.closed = false;
-			this.engine.startStore();
 		}
 		this.engine.fleet().join();
+	}
+
+	/**
+	 * End what the shut-down has not ended yet. Copies of this process may go on as this
+	 * one does, so no token may be used any more.
+	 */
+	private void leaveBehind() {
+		releaseHeld();
+		if (this.engine.isStarted()) {
+			String before = this.engine.instanceId();
+			this.engine.gates.values()
+				.forEach((gate) -> gate.execute(() -> gate.close((attempt) -> !Tokens.isOf(attempt.token, before))));
+		}
+		this.engine.fleet().leave();
+		this.engine.store.stop();
 	}
 
 }

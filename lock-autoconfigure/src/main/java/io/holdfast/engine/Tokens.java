@@ -44,6 +44,11 @@ final class Tokens {
 		return TOKEN.matcher(owner).matches();
 	}
 
+	/** Whether a token is of an instance. */
+	static boolean isOf(String token, String instanceId) {
+		return token.startsWith(instanceId) && token.charAt(ID_LENGTH) == ':';
+	}
+
 	/** Which of its instance's requests a token is of. */
 	static long number(String token) {
 		return Long.parseLong(token.substring(ID_LENGTH + 1));

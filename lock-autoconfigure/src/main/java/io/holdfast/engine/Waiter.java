@@ -153,8 +153,10 @@ final class Waiter implements Acquisition {
 
 	/** It is none that is nested in another. */
 	private void observed() {
-		if (this.watch != null) {
-			this.watch.begin();
+		RequestWatch observing = this.watch;
+		if (observing != null) {
+			observing.beginning();
+			this.gate.later(observing::begin);
 		}
 	}
 

@@ -157,8 +157,8 @@ class ContextRulesTests extends ScriptedEngine {
 		this.semaphores.acquireAsync(SemaphoreRequest.of("k", 3));
 		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "acquire 3 at once");
 		ScriptedStore otherStore = new ScriptedStore();
-		LeaseEngine otherEngine = new LeaseEngine(otherStore, EngineSettings.defaults(), otherStore, Runnable::run, ID,
-				() -> 1.0);
+		LeaseEngine otherEngine = new LeaseEngine(otherStore, EngineSettings.defaults(), otherStore, Runnable::run,
+				() -> ID, () -> 1.0);
 		new DefaultLockService(otherEngine).acquireAsync(REQUEST.within(context));
 		assertThat(otherStore.sent()).containsExactly("acquire 1");
 	}

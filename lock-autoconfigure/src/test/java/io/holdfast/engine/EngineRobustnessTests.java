@@ -14,6 +14,7 @@ import io.holdfast.LockLease;
 import io.holdfast.LockNotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.LockRequest;
+import io.holdfast.ReleaseResult;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -43,7 +44,7 @@ class EngineRobustnessTests {
 	private final Queue<Runnable> callbacks = new ArrayDeque<>();
 
 	private final LeaseEngine engine = new LeaseEngine(this.store,
-			EngineSettings.defaults().localHandOver(LocalHandOver.NONE), this.store, this.callbacks::add, ID,
+			EngineSettings.defaults().localHandOver(LocalHandOver.NONE), this.store, this.callbacks::add, () -> ID,
 			() -> 1.0);
 
 	private final DefaultLockService service = new DefaultLockService(this.engine);
@@ -62,6 +63,38 @@ class EngineRobustnessTests {
 		runCallbacks();
 		assertThat(next).isCompleted();
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 2");
+	}
+
+	@Test
+	@DisplayName("Without a thread left for it, whoever asked has the lease all the same, or it is given back")
+	void noThreadsLeft() {
+		boolean[] exhausted = new boolean[1];
+		LeaseEngine engine = new LeaseEngine(this.store, EngineSettings.defaults(), this.store, (action) -> {
+			if (exhausted[0]) {
+				throw new OutOfMemoryError("unable to create native thread");
+			}
+			action.run();
+		}, () -> ID, () -> 1.0);
+		DefaultLockService service = new DefaultLockService(engine);
+		CompletableFuture<LockLease> answer = service.acquireAsync(REQUEST);
+		CompletableFuture<LockLease> several = service.acquireAsync(LockRequest.ofAll(List.of("a", "b")));
+		exhausted[0] = true;
+		this.store.last("acquire 1").granted(10, 30_000);
+		assertThat(answer).isCompleted();
+		assertThat(answer.join().releaseAsync()).isNotDone();
+		this.store.last("release 1").released(true);
+		this.store.last("acquire 2").granted(10, 30_000);
+		this.store.last("acquire 3").granted(10, 30_000);
+		assertThat(several).isCompleted();
+		CompletableFuture<ReleaseResult> released = several.join().releaseAsync();
+		this.store.last("release 2").released(true);
+		this.store.last("release 3").released(true);
+		assertThat(released).isCompletedWithValue(ReleaseResult.RELEASED);
+		CompletableFuture<LockLease> cancelled = service.acquireAsync(REQUEST);
+		cancelled.cancel(true);
+		assertThat(this.store.sent()).endsWith("acquire 4", "release 4");
+		this.store.last("release 4").released(true);
+		assertThat(engine.isIdle()).isTrue();
 	}
 
 	@Test

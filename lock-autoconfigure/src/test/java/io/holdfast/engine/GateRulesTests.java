@@ -127,7 +127,7 @@ class GateRulesTests extends ScriptedEngine {
 	void aGrantThatNobodyWaitsForAnyMoreIsReleased() {
 		List<Runnable> later = new ArrayList<>();
 		DefaultLockService slow = new DefaultLockService(
-				new LeaseEngine(this.store, EngineSettings.defaults(), this.store, later::add, ID, () -> 1.0));
+				new LeaseEngine(this.store, EngineSettings.defaults(), this.store, later::add, () -> ID, () -> 1.0));
 		CompletableFuture<LockLease> answer = slow.acquireAsync(REQUEST);
 		this.store.last("acquire 1").granted(10, 30_000);
 		answer.cancel(false);

@@ -95,7 +95,7 @@ class JointTroubleTests extends ScriptedEngine {
 	@Test
 	void whoGaveUpDoesNotEnterWhatWasJustGrantedEither() {
 		List<Runnable> elsewhere = new ArrayList<>();
-		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, elsewhere::add, ID, () -> 1.0);
+		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, elsewhere::add, () -> ID, () -> 1.0);
 		Thread thread = new Thread();
 		List<Demand> demands = Demand.of(BOTH, settings());
 		Acquisition first = busy.acquire(demands, thread, LeaseContext.empty());
@@ -121,7 +121,7 @@ class JointTroubleTests extends ScriptedEngine {
 				asked.add(
 						engines.get(0).acquire(Demand.of(REQUEST.only("b"), settings()), thread, LeaseContext.empty()));
 			}
-		}, ID, () -> 1.0);
+		}, () -> ID, () -> 1.0);
 		engines.add(busy);
 		asked.add(busy.acquire(Demand.of(BOTH, settings()), thread, LeaseContext.empty()));
 		this.store.last("acquire 1").granted(10, 30_000);
@@ -147,7 +147,7 @@ class JointTroubleTests extends ScriptedEngine {
 			else {
 				elsewhere.add(action);
 			}
-		}, ID, () -> 1.0);
+		}, () -> ID, () -> 1.0);
 		Acquisition acquisition = busy.acquire(Demand.of(BOTH, settings()), new Thread(), LeaseContext.empty());
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.store.elapse(10_000);
@@ -163,7 +163,7 @@ class JointTroubleTests extends ScriptedEngine {
 	@Test
 	void whoLostWhatItHasDoesNotEnterWhatWasJustGranted() {
 		List<Runnable> elsewhere = new ArrayList<>();
-		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, elsewhere::add, ID, () -> 1.0);
+		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, elsewhere::add, () -> ID, () -> 1.0);
 		Thread thread = new Thread();
 		Acquisition first = busy.acquire(Demand.of(BOTH, settings()), thread, LeaseContext.empty());
 		this.store.last("acquire 1").granted(10, 30_000);

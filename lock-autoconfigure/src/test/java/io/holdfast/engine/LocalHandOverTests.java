@@ -230,7 +230,7 @@ class LocalHandOverTests extends ScriptedEngine {
 	@Test
 	void whoGaveUpAsItWasPassedOnDoesNotEnterItWhenItAsksAgain() {
 		List<Runnable> elsewhere = new ArrayList<>();
-		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, elsewhere::add, ID, () -> 1.0);
+		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, elsewhere::add, () -> ID, () -> 1.0);
 		List<Demand> demand = Demand.of(REQUEST, settings());
 		Acquisition first = busy.acquire(demand, null, LeaseContext.empty());
 		this.store.last("acquire 1").granted(100, 30_000);

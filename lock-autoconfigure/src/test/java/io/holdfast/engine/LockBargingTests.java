@@ -204,7 +204,7 @@ class LockBargingTests extends ScriptedEngine {
 	@Test
 	void nobodyIsCalledInStrictOrder() {
 		LeaseEngine strict = new LeaseEngine(this.store, EngineSettings.defaults().localHandOver(LocalHandOver.NONE),
-				this.store, Runnable::run, ID, () -> 1.0);
+				this.store, Runnable::run, () -> ID, () -> 1.0);
 		DefaultLockService service = new DefaultLockService(strict);
 		CompletableFuture<LockLease> held = service.acquireAsync(UNFAIR);
 		this.store.last("acquire 1").granted(100, 30_000);
@@ -318,7 +318,7 @@ class LockBargingTests extends ScriptedEngine {
 	@Test
 	void whatIsOfferedDoesNotEndWithTheTimeForWhichItWasKeptBefore() {
 		LeaseEngine warm = new LeaseEngine(this.store, settings().keepWarm(Duration.ofMillis(50)), this.store,
-				Runnable::run, ID, () -> 1.0);
+				Runnable::run, () -> ID, () -> 1.0);
 		DefaultLockService service = new DefaultLockService(warm);
 		CompletableFuture<LockLease> kept = service.acquireAsync(UNFAIR);
 		this.store.last("acquire 1").granted(100, 30_000);

@@ -169,7 +169,7 @@ class RetentionRulesTests extends ScriptedEngine {
 	@Test
 	void whatSomebodyHadIsKeptThoughTheLastLeaseOfItReachedNobody() {
 		List<Runnable> later = new ArrayList<>();
-		LeaseEngine slow = new LeaseEngine(this.store, EngineSettings.defaults(), this.store, later::add, ID,
+		LeaseEngine slow = new LeaseEngine(this.store, EngineSettings.defaults(), this.store, later::add, () -> ID,
 				() -> 1.0);
 		DefaultLockService service = new DefaultLockService(slow);
 		CompletableFuture<LockLease> outer = service.acquireAsync(KEPT);

@@ -22,7 +22,11 @@ abstract class ScriptedEngine {
 
 	final ScriptedStore store = new ScriptedStore();
 
-	final LeaseEngine engine = new LeaseEngine(this.store, settings(), this.store, Runnable::run, ID, () -> 1.0);
+	final LeaseEngine engine = new LeaseEngine(this.store, settings(), this.store, Runnable::run, () -> ID, () -> 1.0);
+
+	{
+		this.engine.resume();
+	}
 
 	final DefaultLockService service = new DefaultLockService(this.engine);
 

@@ -131,6 +131,7 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 	@Override
 	public void start(String instanceId, WakeUps wakeUps) {
 		this.wakeUps = wakeUps;
+		this.listening = true;
 	}
 
 	@Override

@@ -47,6 +47,13 @@ final class SimulatedFleet {
 		}
 	}
 
+	/** It is known by another id from now on. */
+	void resumed(SimulatedInstance instance) {
+		if (this.known.containsValue(instance)) {
+			this.known.put(InstanceStore.shown(instance.id()), instance);
+		}
+	}
+
 	private void record(Event event) {
 		this.simulation.record(event);
 	}

@@ -67,6 +67,9 @@ final class SimulatedInstance implements Scheduler {
 
 	private long pausedUntil;
 
+	/** How often its engine was started. */
+	private int starts;
+
 	private long randomNumber;
 
 	SimulatedInstance(Simulation simulation, int number, @Nullable Clock clock) {
@@ -95,9 +98,10 @@ final class SimulatedInstance implements Scheduler {
 		this.engine = new LeaseEngine(this.store,
 				SETTINGS.localHandOver(new LocalHandOver(simulation.plan.setup().passes(), PASSING))
 					.keepWarm(Duration.ofMillis(simulation.plan.setup().warm())),
-				this, (task) -> at(0, task), id(),
+				this, (task) -> at(0, task), this::newId,
 				() -> (simulation.dice(this.number, -1 - this.randomNumber++) >>> 10) * 0x1.0p-53);
 		this.engine.observe(this.observer);
+		this.engine.resume();
 		this.locks = new SimulatedLocks(this);
 		this.semaphores = new SimulatedSemaphores(this);
 		this.reactiveLocks = new ReactiveLockService(this.locks);
@@ -106,7 +110,11 @@ final class SimulatedInstance implements Scheduler {
 
 	/** Who it is, for the store. */
 	String id() {
-		return "%032x".formatted(id(this.simulation.mutant));
+		return this.engine.instanceId();
+	}
+
+	private String newId() {
+		return "%032x".formatted(id(this.simulation.mutant) + 4096 * this.starts++);
 	}
 
 	private int id(Mutant mutant) {
@@ -150,6 +158,7 @@ final class SimulatedInstance implements Scheduler {
 		if (resume >= 0) {
 			at(resume, () -> {
 				this.engine.resume();
+				this.simulation.fleet.resumed(this);
 				this.simulation.record(Event.of(now(), Type.RESUMED, this.name));
 			});
 		}

@@ -85,7 +85,7 @@ final class Simulation {
 
 	private final List<String> trace = new ArrayList<>();
 
-	private final SimulatedFleet fleet = new SimulatedFleet(this);
+	final SimulatedFleet fleet = new SimulatedFleet(this);
 
 	/** Where grants are confirmed. */
 	@Nullable SimulatedReplicas replicas;

@@ -1,0 +1,116 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.ReleaseResult;
+import io.holdfast.memory.MemoryLeaseStore;
+import io.holdfast.memory.MemoryLeases;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * The rules of starting and stopping: what is restored from an image of a stopped process
+ * has nothing in common with others that are.
+ */
+class LifecycleRulesTests {
+
+	private static final LockRequest REQUEST = LockRequest.of("k")
+		.waitTime(Duration.ofSeconds(10))
+		.leaseTime(Duration.ofSeconds(30));
+
+	private final ScriptedStore store = new ScriptedStore();
+
+	private final AtomicInteger starts = new AtomicInteger();
+
+	private final LeaseEngine engine = engine(this.store, this.starts);
+
+	private final DefaultLockService service = new DefaultLockService(this.engine);
+
+	private static LeaseEngine engine(ScriptedStore store, AtomicInteger starts) {
+		return new LeaseEngine(store, EngineSettings.defaults().localHandOver(LocalHandOver.NONE), store, Runnable::run,
+				() -> "%032x".formatted(starts.incrementAndGet()), () -> 1.0);
+	}
+
+	@Test
+	void nothingIsUsedBeforeTheStart() {
+		this.engine.fleet().introduce(() -> new InstanceInfo("shop", "host", 1));
+		assertThat(this.starts).hasValue(0);
+		assertThat(this.store.wakeUps).isNull();
+		assertThat(this.store.plannedCount()).isZero();
+		this.engine.resume();
+		assertThat(this.store.wakeUps).isNotNull();
+		this.store.elapse(0);
+		assertThat(this.store.sent()).containsExactly("join shop after 0");
+	}
+
+	@Test
+	void theFirstUseStarts() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		assertThat(this.store.wakeUps).isNotNull();
+		this.store.last("acquire 1").granted(10, 30_000);
+		this.engine.resume();
+		assertThat(this.starts).as("started once").hasValue(1);
+		assertThat(answer.join().isHeld()).isTrue();
+	}
+
+	@Test
+	void eachStartAfterAStopIsAnotherInstance() {
+		Set<String> ids = new HashSet<>();
+		for (int i = 0; i < 3; i++) {
+			this.engine.resume();
+			ids.add(this.engine.instanceId());
+			assertThat(this.engine.shutDown(Duration.ofSeconds(1))).isCompleted();
+		}
+		assertThat(ids).hasSize(3);
+	}
+
+	@Test
+	void nothingIsHeldAcrossAStopThatHasNotEnded() {
+		this.engine.resume();
+		String before = this.engine.instanceId();
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 1").granted(10, 30_000);
+		this.engine.shutDown(Duration.ofSeconds(20));
+		assertThat(answer.join().isHeld()).isTrue();
+		this.store.sent();
+		this.engine.resume();
+		assertThat(answer.join().isHeld()).isFalse();
+		assertThat(this.store.sent()).containsExactly("release 1");
+		CompletableFuture<ReleaseResult> released = answer.join().releaseAsync();
+		this.store.last("release 1").released(false);
+		assertThat(released).isCompletedWithValue(ReleaseResult.LOST);
+		CompletableFuture<LockLease> next = this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 2").granted(20, 30_000);
+		assertThat(next.join().isHeld()).isTrue();
+		assertThat(this.engine.keeper.holds()).allMatch((hold) -> !Tokens.isOf(hold.token, before));
+	}
+
+	@Test
+	void whatIsStartedOnlyToRefuseOpensNothing() {
+		this.engine.shutDown(Duration.ZERO);
+		assertThat(this.service.acquireAsync(REQUEST)).isCompletedExceptionally();
+		assertThat(this.store.wakeUps).isNull();
+	}
+
+	@Test
+	void twoOfOneImageNeverShareAToken() {
+		MemoryLeases leases = new MemoryLeases(System::nanoTime);
+		try (LeaseEngine one = new LeaseEngine(new MemoryLeaseStore(leases), EngineSettings.defaults());
+				LeaseEngine two = new LeaseEngine(new MemoryLeaseStore(leases), EngineSettings.defaults())) {
+			// Neither has anything of its own before it starts.
+			assertThat(one.isStarted()).isFalse();
+			assertThat(two.isStarted()).isFalse();
+			one.resume();
+			two.resume();
+			assertThat(one.instanceId()).isNotEqualTo(two.instanceId());
+		}
+	}
+
+}
