@@ -62,10 +62,10 @@ final class EndChecker {
 		}
 	}
 
-	/** However it is nested, and in what: a lease lasts for its time. */
+	/** Whatever it is nested in, a lease lasts for its time. */
 	private void judgeTime(Request request) {
 		Event lost = request.lost;
-		if (lost != null && request.granted != null
+		if (lost != null && request.granted != null && request.root != request
 				&& lost.at() + this.history.slack() / 4 < request.begin() + request.asked.lease() * 98 / 100
 				&& !hasCause(request, lost.at())
 				&& !this.history.troubles().isTroubled(request.asked.by(), request.root.first.asked.at(), lost.at())) {

@@ -33,7 +33,7 @@ class WarmUpTests {
 	}
 
 	@Test
-	void anEngineConnectsWhenItIsCreated() {
+	void anEngineConnectsWhenItIsStarted() {
 		RedisServer server = this.redis.startServer();
 		StringRedisTemplate observer = new StringRedisTemplate(
 				this.redis.connectionFactory(server.host(), server.port()));
@@ -45,6 +45,8 @@ class WarmUpTests {
 						Options.defaults().fenceRetention(), Options.defaults().handoffTimeout(), true, "fleet")),
 				EngineSettings.defaults());
 		try {
+			assertThat(connections(observer)).isEqualTo(before);
+			engine.resume();
 			await().until(() -> connections(observer) == before + 1);
 		}
 		finally {

@@ -1,0 +1,120 @@
+package io.holdfast.faults;
+
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.IntSupplier;
+
+import io.holdfast.LockLease;
+import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.TestApplication;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.context.SmartLifecycle;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+import static io.holdfast.faults.Fleet.SOON;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * A context that is stopped and started again, as it is around a checkpoint of the JVM.
+ */
+@WithRedis
+class RestartedContextTests {
+
+	private static final String KEY = "restarted";
+
+	private static volatile IntSupplier connections = () -> 0;
+
+	private static final AtomicInteger atStart = new AtomicInteger();
+
+	private final Fleet fleet;
+
+	RestartedContextTests(TestRedis redis) {
+		RedisServer server = redis.startServer();
+		this.fleet = Fleet.on(redis, server);
+	}
+
+	@AfterEach
+	void close() {
+		connections = () -> 0;
+		this.fleet.close();
+	}
+
+	@Test
+	@DisplayName("It is another instance, with tokens and a subscription of its own, and works as before")
+	void anotherInstance() {
+		Instance instance = this.fleet.start();
+		this.fleet.awaitListening(1);
+		String before = instanceOfOwner(instance);
+		instance.context().stop();
+		assertThat(this.fleet.channels()).isZero();
+		instance.context().start();
+		this.fleet.awaitListening(1);
+		assertThat(instanceOfOwner(instance)).isNotEqualTo(before);
+		instance.context().stop();
+		instance.context().start();
+		this.fleet.awaitListening(1);
+		this.fleet.awaitNothingLeft();
+	}
+
+	private String instanceOfOwner(Instance instance) {
+		try (LockLease lease = instance.acquire(KEY)) {
+			assertThat(lease.isHeld()).isTrue();
+			return this.fleet.observer().opsForValue().get(this.fleet.lockKey(KEY)).split(":")[0];
+		}
+	}
+
+	@Test
+	@DisplayName("No connection is open before the lifecycle starts, all of them afterwards")
+	void noConnectionBeforeTheStart() {
+		int before = this.fleet.connections();
+		connections = this.fleet::connections;
+		Instance instance = this.fleet.start(Application.class);
+		assertThat(atStart).hasValue(before);
+		await("connections").atMost(SOON).until(() -> this.fleet.connections() > before);
+		instance.acquire(KEY).release();
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	static class Application extends TestApplication {
+
+		@Bean
+		SmartLifecycle first() {
+			return new SmartLifecycle() {
+
+				private volatile boolean running;
+
+				@Override
+				public void start() {
+					atStart.set(connections.getAsInt());
+					this.running = true;
+				}
+
+				@Override
+				public void stop() {
+					this.running = false;
+				}
+
+				@Override
+				public boolean isRunning() {
+					return this.running;
+				}
+
+				@Override
+				public int getPhase() {
+					return Integer.MIN_VALUE;
+				}
+
+			};
+		}
+
+	}
+
+}
