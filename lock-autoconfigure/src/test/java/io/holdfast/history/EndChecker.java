@@ -62,12 +62,16 @@ final class EndChecker {
 		}
 	}
 
-	/** Whatever it is nested in, a lease lasts for its time. */
+	/**
+	 * Whatever it is nested in, a lease lasts for its time, unless what it is nested in
+	 * ends before the store can have lengthened it.
+	 */
 	private void judgeTime(Request request) {
 		Event lost = request.lost;
+		long little = this.history.slack() / 4;
 		if (lost != null && request.granted != null && request.root != request
-				&& lost.at() + this.history.slack() / 4 < request.begin() + request.asked.lease() * 98 / 100
-				&& !hasCause(request, lost.at())
+				&& lost.at() + little < request.begin() + request.asked.lease() * 98 / 100
+				&& lost.until() - request.begin() > little && !hasCause(request, lost.at())
 				&& !this.history.troubles().isTroubled(request.asked.by(), request.root.first.asked.at(), lost.at())) {
 			this.history.violated(3, "lost before its time was over: " + lost + " of " + request);
 		}
