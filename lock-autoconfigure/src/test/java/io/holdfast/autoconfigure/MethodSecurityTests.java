@@ -251,7 +251,7 @@ class MethodSecurityTests {
 
 	}
 
-	/** Tells whether the lock is held meanwhile. */
+	/** Records whether the lock is held when a transaction begins and ends. */
 	static class LockedTransactions extends AbstractPlatformTransactionManager {
 
 		private static final long serialVersionUID = 1L;
