@@ -106,6 +106,7 @@ class RedisClusterLocksTests {
 				Options.defaults());
 		LeaseEngine engine = new LeaseEngine(store, EngineSettings.defaults());
 		this.opened.add(0, engine);
+		engine.resume();
 		await().atMost(PATIENCE).until(store::isListening);
 		return new DefaultLockService(engine);
 	}
