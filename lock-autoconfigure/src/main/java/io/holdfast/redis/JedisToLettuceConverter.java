@@ -7,6 +7,7 @@ import java.util.Optional;
 import javax.net.ssl.SSLParameters;
 
 import io.lettuce.core.ClientOptions;
+import io.lettuce.core.RedisURI;
 import io.lettuce.core.SocketOptions;
 import io.lettuce.core.SslOptions;
 import io.lettuce.core.SslVerifyMode;
@@ -76,7 +77,9 @@ public final class JedisToLettuceConverter {
 			options = ClusterClientOptions.builder()
 				.topologyRefreshOptions(ClusterTopologyRefreshOptions.builder().enablePeriodicRefresh(REFRESH).build());
 		}
-		options.timeoutOptions(TimeoutOptions.enabled());
+		// Jedis's time is for connecting: a command that was given up by Holdfast is
+		// dropped, but a release is to be sent as soon as a connection is there again.
+		options.timeoutOptions(TimeoutOptions.enabled(RedisURI.DEFAULT_TIMEOUT_DURATION));
 		if (client.getConnectTimeout().toMillis() > 0) {
 			options.socketOptions(SocketOptions.builder().connectTimeout(client.getConnectTimeout()).build());
 		}
