@@ -343,7 +343,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * @param checks Whether Redis is asked, at the start and for the health endpoint, for
 	 * what may harm locks: an eviction policy, missing replicas, missing rights
 	 * @param minReplicas How many replicas must have a lock or permit before it is
-	 * acquired; 0 waits for none. Needs Lettuce, and no cluster
+	 * acquired; 0 waits for none. Not in a cluster
 	 * @param replicaTimeout How long to wait for these replicas
 	 * @param failOverGrace Whether a server of Redis that was restarted, or has taken
 	 * over from another one, grants nothing new for as long as the longest lease, so that
