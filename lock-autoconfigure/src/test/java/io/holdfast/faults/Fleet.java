@@ -376,7 +376,17 @@ final class Fleet implements AutoCloseable {
 	 * are there.
 	 */
 	void awaitNothingLeft() {
-		await("only fences left in Redis").atMost(SOON).until(this::keysBesidesFences, List::isEmpty);
+		awaitNothingLeft(SOON);
+	}
+
+	/**
+	 * Wait until the test has left nothing in Redis but fences, besides that instances
+	 * are there.
+	 * @param most for how long at most: where releases may have been lost, until the
+	 * leases have ended
+	 */
+	void awaitNothingLeft(Duration most) {
+		await("only fences left in Redis").atMost(most).until(this::keysBesidesFences, List::isEmpty);
 	}
 
 	private List<String> keysBesidesFences() {
