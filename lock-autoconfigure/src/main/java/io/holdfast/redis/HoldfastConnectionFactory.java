@@ -53,9 +53,7 @@ final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	static HoldfastConnectionFactory of(RedisConnectionFactory application) {
 		LettuceConnectionFactory configured = lettuce(Drivers.unwrap(application));
 		LettuceClientConfiguration client = configured.getClientConfiguration();
-		RedisConfiguration configuration = configuration(configured);
-		boolean cluster = RedisConfiguration.isClusterConfiguration(configuration);
-		return new HoldfastConnectionFactory(configuration, client, resources(client, cluster));
+		return new HoldfastConnectionFactory(configuration(configured), client, resources(client));
 	}
 
 	private static LettuceConnectionFactory lettuce(RedisConnectionFactory factory) {
@@ -83,13 +81,12 @@ final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	}
 
 	/** With the threads and metrics of the application, if it has chosen any. */
-	private static ClientResources resources(LettuceClientConfiguration client, boolean cluster) {
-		ClientResources.Builder resources = client.getClientResources()
+	private static ClientResources resources(LettuceClientConfiguration client) {
+		return client.getClientResources()
 			.map(HoldfastConnectionFactory::sharing)
-			.orElseGet(ClientResources::builder);
-		// A master of a cluster comes back as a replica: what has waited for it would be
-		// redirected, and arrive behind what was sent to its successor.
-		return cluster ? resources.build() : resources.reconnectDelay(new ReconnectDelay()).build();
+			.orElseGet(ClientResources::builder)
+			.reconnectDelay(new ReconnectDelay())
+			.build();
 	}
 
 	/** What is given to the builder anew is not shut down with what it builds. */
