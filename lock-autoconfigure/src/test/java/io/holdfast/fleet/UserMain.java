@@ -36,6 +36,8 @@ final class UserMain {
 		LeaseEngine engine = engine(args[0], Integer.parseInt(args[1]), args[2], Order.valueOf(args[9]));
 		SemaphoreRequest permits = RequestLine.semaphore(List.of(args[5].split(" ")));
 		LockRequest lock = RequestLine.lock(List.of(args[8].split(" ")));
+		// Connects, so that what is killed is at work.
+		engine.resume();
 		SpokenDiary.say("ready");
 		try {
 			new Crowd()
