@@ -57,10 +57,7 @@ final class Retention {
 		command.whenComplete((reply, error) -> {
 			silence.cancel();
 			if (error == null) {
-				// By then its RELEASE is due, and may have run first: this is sent again
-				// after NOSCRIPT.
-				boolean mayBeOvertaken = this.engine.now() - this.endsAt >= 0;
-				this.outcome.complete(mayBeOvertaken ? ReleaseResult.RELEASED : this.engine.released(this.hold, reply));
+				this.outcome.complete(this.engine.released(this.hold, reply));
 			}
 			else {
 				this.outcome.completeExceptionally(Failures.retentionTrouble(this.hold.gate.resource, error));

@@ -191,15 +191,6 @@ class RetentionRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatIsKeptSoShortlyThatItsReleaseMayRunFirstWasNotLost() {
-		CompletableFuture<ReleaseResult> result = granted(KEPT.minHold(Duration.ofMillis(1)), 10).releaseAsync();
-		this.store.elapse(1);
-		this.store.last("release 1").released(true);
-		this.store.last("retain 1").retained(false);
-		assertThat(result).isCompletedWithValue(ReleaseResult.RELEASED);
-	}
-
-	@Test
 	void whatTheStoreDoesNotConfirmIsToldAndRepeatedForAsLongAsTheLeaseStands() {
 		CompletableFuture<ReleaseResult> result = granted(KEPT.minHold(Duration.ofHours(1)), 10).releaseAsync();
 		this.store.last("retain 1").fail(false);
