@@ -471,7 +471,7 @@ abstract class Gate {
 		});
 	}
 
-	/** Tell whoever observes it, once the event that runs is over. */
+	/** Tell the observers of its end, once the event that runs is over. */
 	final void tellEnded(Hold hold, HoldEnd end) {
 		if (hold.watch != null) {
 			later(() -> hold.ended(end));
