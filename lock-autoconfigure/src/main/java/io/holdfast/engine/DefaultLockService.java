@@ -120,7 +120,7 @@ public class DefaultLockService implements LockService {
 		if (owner == null) {
 			return new LockStatus(key, Owner.NONE, null, state.fence(), state.waiting());
 		}
-		int waiting = state.waiting() + (state.shared() ? inspectShared(key, 0).waiting() : 0);
+		int waiting = state.shared() ? inspectShared(key, 0).waiting() : state.waiting();
 		return new LockStatus(key, state.shared() ? Owner.READ_WRITE : kind(owner), ttl(state.ttlMillis()),
 				state.fence(), waiting);
 	}

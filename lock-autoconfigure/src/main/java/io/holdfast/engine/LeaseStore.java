@@ -335,7 +335,8 @@ public interface LeaseStore extends AutoCloseable {
 	 * @param used how many permits are held
 	 * @param holderCount how many tokens hold them
 	 * @param holders some of those, in the order in which their leases end
-	 * @param waiting how many tokens stand in the queue
+	 * @param waiting how many tokens stand in the queue; of a read-write lock also how
+	 * many instances wait for its key exclusively
 	 */
 	record PermitState(@Nullable Integer limit, int asked, int used, int holderCount, List<Holder> holders,
 			int waiting) {

@@ -34,6 +34,9 @@ final class MemoryLock {
 	/** Tokens whose instance wants to be told when others want what they hold. */
 	private static final Pattern TOLD = Pattern.compile("[0-9a-f]{32}:0[0-9]+");
 
+	/** What follows the token of a reader or writer that the key is kept for. */
+	private static final String RESERVED = ":r";
+
 	private final MemoryLeases leases;
 
 	private final Resource resource;
@@ -50,6 +53,9 @@ final class MemoryLock {
 	private long expiresAt;
 
 	private long queueExpiresAt;
+
+	/** How many have come, of both queues. */
+	private long arrivals;
 
 	MemoryLock(MemoryLeases leases, String key) {
 		this(leases, key, new MemoryFence(LocalHandOver.STRIDE, leases.now()));
@@ -70,6 +76,7 @@ final class MemoryLock {
 		copy.owner = this.owner;
 		copy.expiresAt = this.expiresAt;
 		copy.queueExpiresAt = this.queueExpiresAt;
+		copy.arrivals = this.arrivals;
 		return copy;
 	}
 
@@ -90,15 +97,21 @@ final class MemoryLock {
 			this.queue.removeIf((queued) -> queued.token().equals(ask.token()));
 			return lengthen(ask.leaseMillis());
 		}
-		if (this.owner != null && TOLD.matcher(this.owner).matches()
-				&& (this.queue.isEmpty() || this.queue.get(0).token().equals(ask.token()))) {
+		if (this.queue.isEmpty() || this.queue.get(0).token().equals(ask.token())) {
 			// Who is behind others need not say so, as they have done it.
-			this.leases.tellWanted(this.resource, this.owner);
+			tellWanted();
 		}
 		if (enqueue) {
-			enqueue(new Queued(ask.token(), ask.claimMillis(), polls), this.queue.size());
+			enqueue(ask, polls, this.queue.size());
 		}
 		return busy();
+	}
+
+	/** Tell the owner's instance that others want the key, if it is to be told. */
+	void tellWanted() {
+		if (this.owner != null && TOLD.matcher(this.owner).matches()) {
+			this.leases.tellWanted(this.resource, this.owner);
+		}
 	}
 
 	/**
@@ -126,7 +139,7 @@ final class MemoryLock {
 		}
 		String nextToken = (next != null) ? next.token() : "";
 		if (next != null && (released || place >= 0) && !nextToken.equals(this.owner)) {
-			enqueue(new Queued(nextToken, next.claimMillis(), nextPolls), (place >= 0) ? place : this.queue.size());
+			enqueue(next, nextPolls, (place >= 0) ? place : this.queue.size());
 		}
 		if (isFree()) {
 			settle(nextToken);
@@ -167,19 +180,27 @@ final class MemoryLock {
 
 	KeyState inspect() {
 		boolean read = this.shared.isHeld();
-		return new KeyState(read ? "" : owner(), read, isFree() ? 0 : ttl(), this.fence.last(), this.queue.size());
+		boolean free = isFree() || isReserved();
+		return new KeyState(read ? "" : free ? null : owner(), read, free ? 0 : ttl(), this.fence.last(),
+				(int) waiters().count());
+	}
+
+	/** Those that wait for the key exclusively, in their order. */
+	Stream<Queued> waiters() {
+		expire();
+		return this.queue.stream().filter((queued) -> !queued.shared());
 	}
 
 	Standing look(int most) {
-		boolean held = owner() != null;
+		boolean held = owner() != null && !isReserved();
 		Standing others = this.shared.look(most);
-		Resource what = (others.holderCount() > 0 || !held && this.queue.isEmpty() && others.waiting() > 0)
+		Resource what = (others.holderCount() > 0 || !held && waiters().count() == 0 && others.waiting() > 0)
 				? others.resource() : this.resource;
 		List<Place> holders = held ? List.of(Place.of(Objects.requireNonNull(this.owner), Kind.LOCK, 1, ttl()))
 				: others.holders();
-		Stream<Place> own = this.queue.stream().limit(most).map((queued) -> Place.of(queued.token(), Kind.LOCK, 1, 0));
+		Stream<Place> own = waiters().limit(most).map((queued) -> Place.of(queued.token(), Kind.LOCK, 1, 0));
 		return new Standing(what, this.fence.last(), null, 0, 0, held ? 1 : others.holderCount(), holders,
-				this.queue.size() + others.waiting(), Stream.concat(own, others.queue().stream()).toList());
+				(int) waiters().count() + others.waiting(), Stream.concat(own, others.queue().stream()).toList());
 	}
 
 	boolean takeIfFree(String foreigner, long ttlMillis) {
@@ -206,6 +227,49 @@ final class MemoryLock {
 		return (this.expiresAt == NEVER) ? -1 : this.leases.millisUntil(this.expiresAt);
 	}
 
+	/** Whether the key is only kept for the first reader or writer. */
+	private boolean isReserved() {
+		return owner() != null && Objects.requireNonNull(this.owner).endsWith(RESERVED);
+	}
+
+	/** End that: the queue of readers and writers is asked now. */
+	void endReservation() {
+		if (isReserved()) {
+			this.owner = null;
+		}
+	}
+
+	/** Count one that comes to either queue. */
+	long arrive() {
+		return this.arrivals++;
+	}
+
+	/**
+	 * Keep the place of the first reader or writer among those that wait for the key
+	 * exclusively. Only the first has one.
+	 */
+	void mark(Ask ask, boolean polls, long arrival) {
+		unmark();
+		int place = (int) this.queue.stream().filter((queued) -> queued.arrival() < arrival).count();
+		this.queue.add(place, new Queued(ask.token(), ask.claimMillis(), polls, arrival, true));
+		this.queueExpiresAt = Math.max(this.queueExpiresAt, this.leases.after(2 * this.leases.handoffMillis()));
+	}
+
+	void unmark() {
+		this.queue.removeIf(Queued::shared);
+	}
+
+	/** Whether one that came before an arrival waits for the key exclusively. */
+	boolean isWanted(long arrival) {
+		return waiters().anyMatch((queued) -> queued.arrival() < arrival);
+	}
+
+	/** Grant the key, which is free, to the first that waits for it exclusively. */
+	void grantFirst() {
+		unmark();
+		grant(this.queue.remove(0), "");
+	}
+
 	boolean isIdle() {
 		return isFree() && this.queue.isEmpty() && this.shared.isIdle();
 	}
@@ -220,15 +284,23 @@ final class MemoryLock {
 
 	private void settle(String candidate) {
 		while (!this.queue.isEmpty() && this.leases.grace() == 0) {
-			Queued head = this.queue.remove(0);
-			own(head.token(), head.claimMillis());
-			if (head.token().equals(candidate)
-					|| this.leases.tell(this.resource, head.token(), this.fence.last(), head.claimMillis())
-					|| head.polls()) {
+			if (grant(this.queue.remove(0), candidate)) {
 				return;
 			}
+		}
+	}
+
+	/** Return whether the key was taken. */
+	private boolean grant(Queued head, String candidate) {
+		own(head.shared() ? head.token() + RESERVED : head.token(), head.claimMillis());
+		boolean taken = candidate.equals(this.owner)
+				|| this.leases.tell(head.shared() ? this.shared.resource() : this.resource, head.token(),
+						this.fence.last(), head.shared() ? 0 : head.claimMillis())
+				|| head.polls();
+		if (!taken) {
 			this.owner = null;
 		}
+		return taken;
 	}
 
 	private void own(String token, long millis) {
@@ -259,8 +331,11 @@ final class MemoryLock {
 		return -1;
 	}
 
-	private void enqueue(Queued queued, int newPlace) {
-		int place = place(queued.token());
+	private void enqueue(Ask ask, boolean polls, int newPlace) {
+		int place = place(ask.token());
+		long arrival = (place >= 0) ? this.queue.get(place).arrival()
+				: (newPlace < this.queue.size()) ? this.queue.get(newPlace).arrival() : arrive();
+		Queued queued = new Queued(ask.token(), ask.claimMillis(), polls, arrival, false);
 		if (place >= 0) {
 			this.queue.set(place, queued);
 		}
@@ -280,7 +355,16 @@ final class MemoryLock {
 		}
 	}
 
-	private record Queued(String token, long claimMillis, boolean polls) {
+	/**
+	 * One that waits.
+	 *
+	 * @param token its token
+	 * @param claimMillis how long it is granted the key at first
+	 * @param polls whether it is not told of that
+	 * @param arrival when it came, counted over both queues
+	 * @param shared whether it stands for the first reader or writer
+	 */
+	record Queued(String token, long claimMillis, boolean polls, long arrival, boolean shared) {
 	}
 
 }

@@ -80,8 +80,12 @@ final class MemoryPermits {
 		return copy;
 	}
 
+	Resource resource() {
+		return this.resource;
+	}
+
 	AcquireReply acquire(Ask ask, boolean polls, boolean enqueue) {
-		drop();
+		begin();
 		String token = ask.token();
 		this.asked = ask.limit();
 		Queued queued = this.queue.get(token);
@@ -89,7 +93,7 @@ final class MemoryPermits {
 			enqueue((queued != null) ? queued.ask() : ask, polls);
 		}
 		if (isLocked()) {
-			return busy();
+			return busy(token);
 		}
 		boolean open = this.leases.grace() == 0;
 		if (open && !this.holders.containsKey(token) && isUnderWriter(ask)) {
@@ -98,12 +102,13 @@ final class MemoryPermits {
 		if (!this.holders.containsKey(token)) {
 			int all = limitOf(ask);
 			if (ask.permits() > all) {
-				this.queue.remove(token);
+				leave(token);
 				settle("");
+				mark();
 				return new Rejected(all);
 			}
 			settle(token);
-			boolean mayPass = this.queue.isEmpty() || !ask.fair();
+			boolean mayPass = (this.queue.isEmpty() || !ask.fair()) && !isWanted(Long.MAX_VALUE) && !isLocked();
 			if (open && !this.holders.containsKey(token) && mayPass && this.used + ask.permits() <= all) {
 				hold(ask, ask.leaseMillis());
 			}
@@ -114,18 +119,18 @@ final class MemoryPermits {
 		}
 		Held held = lengthen(token, ask.leaseMillis());
 		if (held != null) {
-			this.queue.remove(token);
+			leave(token);
 			return new Granted(this.fence.last(), this.leases.millisUntil(held.expiresAt()));
 		}
 		if (enqueue && !this.queue.containsKey(token)) {
 			enqueue(ask, polls);
 		}
-		return busy();
+		return busy(token);
 	}
 
 	ReleaseReply release(String token, @Nullable Ask next, boolean nextPolls) {
-		drop();
-		boolean waited = this.queue.remove(token) != null;
+		begin();
+		boolean waited = leave(token);
 		boolean released = remove(token) != null;
 		boolean certain = released || this.leases.grace() == 0;
 		if (next != null && (released || waited || this.queue.containsKey(next.token())
@@ -133,11 +138,12 @@ final class MemoryPermits {
 			return new ReleaseReply(released, acquire(next, nextPolls, true), certain);
 		}
 		settle("");
+		mark();
 		return new ReleaseReply(released, null, certain);
 	}
 
 	boolean shrink(String token, int kept) {
-		drop();
+		begin();
 		Held held = this.holders.get(token);
 		if (held != null && held.permits() > kept) {
 			put(new Held(token, kept, held.expiresAt()));
@@ -168,7 +174,7 @@ final class MemoryPermits {
 	boolean limit(@Nullable Integer newLimit) {
 		boolean limited = this.limit != null;
 		this.limit = newLimit;
-		drop();
+		begin();
 		settle("");
 		return limited;
 	}
@@ -180,7 +186,7 @@ final class MemoryPermits {
 			.map((held) -> new Holder(held.token(), held.permits(), this.leases.millisUntil(held.expiresAt())))
 			.toList();
 		return new PermitState(this.limit, isIdle() ? 0 : this.asked, (int) this.used, this.holders.size(), first,
-				this.queue.size());
+				this.queue.size() + ((this.lock != null) ? (int) this.lock.waiters().count() : 0));
 	}
 
 	Standing look(int most) {
@@ -230,9 +236,34 @@ final class MemoryPermits {
 		return (this.limit != null) ? this.limit : ask.limit();
 	}
 
-	private Busy busy() {
+	/** Whether one that came before an arrival waits for the key exclusively. */
+	private boolean isWanted(long arrival) {
+		return this.lock != null && this.lock.isWanted(arrival);
+	}
+
+	/** See to it that the exclusive owner's release finds the first of these. */
+	private void mark() {
+		if (this.lock != null && isLocked() && !this.queue.isEmpty()) {
+			Queued head = this.queue.values().iterator().next();
+			this.lock.mark(head.ask(), head.polls(), head.arrival());
+		}
+	}
+
+	private boolean leave(String token) {
+		boolean left = this.queue.remove(token) != null;
+		if (left && this.lock != null) {
+			this.lock.unmark();
+		}
+		return left;
+	}
+
+	private Busy busy(String token) {
+		mark();
 		long last = Math.max(this.fence.lastOrForgotten(), this.leases.serverSince());
 		if (this.lock != null && isLocked()) {
+			if (this.queue.isEmpty() || this.queue.keySet().iterator().next().equals(token)) {
+				this.lock.tellWanted();
+			}
 			return new Busy(this.lock.ttl(), last, true);
 		}
 		if (this.leases.grace() > 0) {
@@ -242,17 +273,30 @@ final class MemoryPermits {
 		return new Busy(ttl, last, false);
 	}
 
-	/** Grants as many of those who wait as fit, in their order: nobody passes another. */
+	/**
+	 * Grants as many of those who wait as fit, in their order: nobody passes another, nor
+	 * one that came earlier and waits for the key exclusively.
+	 */
 	private void settle(String candidate) {
-		while (!this.queue.isEmpty() && !isLocked() && this.leases.grace() == 0) {
-			Queued head = this.queue.values().iterator().next();
+		while (!isLocked() && this.leases.grace() == 0) {
+			Queued head = this.queue.isEmpty() ? null : this.queue.values().iterator().next();
+			if (this.lock != null && isWanted((head != null) ? head.arrival() : Long.MAX_VALUE)) {
+				if (isHeld()) {
+					return;
+				}
+				this.lock.grantFirst();
+				continue;
+			}
+			if (head == null) {
+				return;
+			}
 			Ask ask = head.ask();
 			int all = limitOf(ask);
 			boolean present = this.leases.now() < head.stampedAt() + 1000 * life(ask);
 			if (present && ask.permits() <= all && this.used + ask.permits() > all) {
 				return;
 			}
-			this.queue.remove(ask.token());
+			leave(ask.token());
 			if (present && ask.permits() > all) {
 				this.leases.tell(this.resource, ask.token(), this.fence.advance(this.leases.now()), 0);
 			}
@@ -299,13 +343,22 @@ final class MemoryPermits {
 	}
 
 	private void enqueue(Ask ask, boolean polls) {
-		this.queue.put(ask.token(), new Queued(ask, polls, this.leases.now()));
+		Queued known = this.queue.get(ask.token());
+		long arrival = (known != null) ? known.arrival() : (this.lock != null) ? this.lock.arrive() : 0;
+		this.queue.put(ask.token(), new Queued(ask, polls, this.leases.now(), arrival));
 		this.until = Math.max(this.until, this.leases.after(life(ask)));
 	}
 
 	/** How long one stands in the queue without asking again, in milliseconds. */
 	private long life(Ask ask) {
 		return 2 * Math.max(ask.claimMillis(), this.leases.handoffMillis());
+	}
+
+	private void begin() {
+		if (this.lock != null) {
+			this.lock.endReservation();
+		}
+		drop();
 	}
 
 	/** Forgets what is over. */
@@ -321,7 +374,7 @@ final class MemoryPermits {
 	private record Held(String token, int permits, long expiresAt) {
 	}
 
-	private record Queued(Ask ask, boolean polls, long stampedAt) {
+	private record Queued(Ask ask, boolean polls, long stampedAt, long arrival) {
 	}
 
 }

@@ -2,6 +2,7 @@ package io.holdfast.redis;
 
 import io.holdfast.engine.Resource.Kind;
 import io.holdfast.engine.StoreFailure;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The keys in Redis of one semaphore, or of one read-write lock.
@@ -12,8 +13,10 @@ import io.holdfast.engine.StoreFailure;
  * @param state what is known of both
  * @param own a semaphore's limit if an operator has set one, or a read-write lock's last
  * fencing token, which it shares with the exclusive lock of the same name
+ * @param rivals the queue for the exclusive lock of the same name, with which it shares
+ * one order; {@code null} of a semaphore
  */
-record PermitKeys(String holders, String queue, String state, String own) {
+record PermitKeys(String holders, String queue, String state, String own, @Nullable String rivals) {
 
 	/**
 	 * The keys of either.
@@ -37,7 +40,7 @@ record PermitKeys(String holders, String queue, String state, String own) {
 	static PermitKeys ofSemaphore(String semaphore, boolean cluster) {
 		String beside = RedisKeys.beside(semaphore, cluster);
 		return new PermitKeys(beside + RedisKeys.HOLDERS, beside + RedisKeys.QUEUE, beside + RedisKeys.STATE,
-				beside + RedisKeys.LIMIT);
+				beside + RedisKeys.LIMIT, null);
 	}
 
 	/**
@@ -50,15 +53,16 @@ record PermitKeys(String holders, String queue, String state, String own) {
 	static PermitKeys ofReadWriteLock(String lock, boolean cluster) {
 		String beside = RedisKeys.beside(lock, cluster);
 		return new PermitKeys(lock, beside + RedisKeys.READ_WRITE_QUEUE, beside + RedisKeys.READ_WRITE_STATE,
-				beside + RedisKeys.FENCE);
+				beside + RedisKeys.FENCE, beside + RedisKeys.QUEUE);
 	}
 
 	/**
 	 * The KEYS of a script.
-	 * @return all four
+	 * @return all of them
 	 */
 	byte[][] toBytes() {
-		return RedisKeys.bytes(this.holders, this.queue, this.state, this.own);
+		return (this.rivals != null) ? RedisKeys.bytes(this.holders, this.queue, this.state, this.own, this.rivals)
+				: RedisKeys.bytes(this.holders, this.queue, this.state, this.own);
 	}
 
 }

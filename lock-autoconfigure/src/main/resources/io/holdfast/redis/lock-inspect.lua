@@ -26,6 +26,9 @@ if type(owner) == 'table' then
   ttl = math.max(0, last[2] - time[1] * 1000 - math.floor(time[2] / 1000))
   shared = ttl > 0 and 1 or 0
   owner = ttl > 0 and ''
+elseif owner and string.find(owner, '^%x+:%d+:r$') then
+  -- Kept for one that waits to read or to write, and is about to take it.
+  owner = false
 elseif owner then
   ttl = redis.call('PTTL', KEYS[1])
 end
@@ -34,7 +37,14 @@ if not (fence >= 0 and fence < 9e18) then
   -- Somebody wrote there what is no fence.
   fence = 0
 end
-local result = { owner, ttl, string.format('%.0f', fence), read(0, 'ZCARD', KEYS[2]), shared }
+-- Without what stands for the first of the other queue.
+local queue = {}
+for _, entry in ipairs(read({}, 'ZRANGE', KEYS[2], 0, -1)) do
+  if not string.find(entry, 'r$') then
+    table.insert(queue, entry)
+  end
+end
+local result = { owner, ttl, string.format('%.0f', fence), #queue, shared }
 if not ARGV[1] then
   return result
 end
@@ -59,8 +69,7 @@ end
 result[7] = read(0, 'ZCARD', KEYS[4])
 result[8] = #holders / 2
 append(holders)
-local queue = read({}, 'ZRANGE', KEYS[2], 0, ARGV[1] - 1)
-table.insert(result, #queue)
-append(queue)
+table.insert(result, math.min(#queue, ARGV[1]))
+append({ unpack(queue, 1, ARGV[1]) })
 append(read({}, 'ZRANGE', KEYS[4], 0, ARGV[1] - 1))
 return result

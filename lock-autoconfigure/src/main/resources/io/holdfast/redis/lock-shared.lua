@@ -88,7 +88,7 @@ end
 
 -- Tells an instance of its grant. False, and nothing is sent, if its subscription is certainly not at this server: replicas
 -- hear what is published, too, and a grant that is taken back must reach no subscriber there.
-local function wakeUp(token, claim, mode)
+local function wakeUp(kind, token, millis, mode)
   local channel = channelPrefix .. instanceOf(token)
   if mode ~= 'p' and cluster ~= '1' then
     -- Without patterns, by which a tool may listen to everything. An error counts as present.
@@ -98,21 +98,24 @@ local function wakeUp(token, claim, mode)
     end
   end
   -- A user without the right to publish must still be able to release.
-  redis.pcall('PUBLISH', channel, 'L ' .. integer(fence) .. ' ' .. claim .. ' ' .. token .. ' ' .. userKey())
+  redis.pcall('PUBLISH', channel, kind .. ' ' .. integer(fence) .. ' ' .. millis .. ' ' .. token .. ' ' .. userKey())
   return true
 end
 
 -- Gives the lock, which counts as absent, to the head of the queue; if its instance is gone, to the one behind it.
 -- Leaves no owner if nobody took it; the key may then still hold the last one that was tried.
+--
+-- The place of a reader or writer, whose mode ends with r, is for the first of the other queue. This script does not know
+-- that queue. So it reserves the key for the claim and has that waiter ask: see permits-shared.lua.
 local function settle(candidate)
   while #queue > 0 and grace == 0 do
     local member = queue[1]
     redis.call('ZREM', queueKey, member)
     removeAt(1)
-    local token, claim, mode = string.match(member, '^(%x+:%d+):(%d+):([sp])$')
+    local token, claim, mode, shared = string.match(member, '^(%x+:%d+):(%d+):([sp])(r?)$')
     if token and instanceOf(token) and #claim < 16 and tonumber(claim) > 0 then
-      grant(token, claim)
-      if token == candidate or wakeUp(token, claim, mode) then
+      grant(shared == 'r' and token .. ':r' or token, claim)
+      if owner == candidate or wakeUp(shared == 'r' and 'R' or 'L', token, shared == 'r' and 0 or claim, mode) then
         return
       end
       owner = false

@@ -31,6 +31,7 @@ local function ask(said, token, permits, limit, fair, under, lease, claim, mode,
       -- expiry with it.
       redis.call('ZADD', queueKey, redis.call('ZSCORE', queueKey, entry), other)
       redis.call('ZREM', queueKey, entry)
+      removeMarker(entry)
       entry = other
     end
     note(token, stamped(token, entry))
@@ -68,7 +69,7 @@ local function ask(said, token, permits, limit, fair, under, lease, claim, mode,
       return granted(lease)
     end
   end
-  local mayPass = waiting == 0 or fair ~= '1'
+  local mayPass = (waiting == 0 or fair ~= '1') and not rival[1]
   if isUnder or not excluded and grace == 0 and mayPass and used + permits <= most then
     if entry then
       leaveQueue(token, entry)
@@ -92,6 +93,10 @@ local function ask(said, token, permits, limit, fair, under, lease, claim, mode,
   -- servers before this one, of which it may know too little, were lower than the time when that began.
   local lastFence = integer(math.max(fence > 0 and fence or micros - 1, serverSince))
   if excluded then
+    if string.find(owner, '^%x+:0') and (waiting == 0 or redis.call('ZRANGE', queueKey, 0, 0)[1] == entry) then
+      -- Its instance may keep the lock without a holder: see lock-acquire.lua.
+      redis.pcall('PUBLISH', channelPrefix .. string.match(owner, '^%x+'), 'W ' .. owner .. ' ' .. userKey)
+    end
     local ttl = redis.call('PTTL', holdersKey)
     if ttl == -1 and heal ~= '0' then
       redis.call('PEXPIRE', holdersKey, heal)

@@ -1,7 +1,7 @@
 -- Looks at a semaphore or a read-write lock without changing anything.
 --
--- KEYS: holders, queue, state, a semaphore's limit. ARGV: S for a semaphore or R for a read-write lock, how many holders
--- to name at most, how many of the queue.
+-- KEYS: as those of permits-shared.lua. ARGV: S for a semaphore or R for a read-write lock, how many holders to name at
+-- most, how many of the queue.
 -- Returns {limit of an operator or nil, last limit asked for, permits used, number of holders, number of waiters, how many
 -- holders are named, token and permits of the one whose lease ends first, milliseconds until then, and so on; then the
 -- entries of those in the queue}.
@@ -52,8 +52,15 @@ else
 end
 
 local limit = ARGV[1] == 'S' and number(read('', 'GET', KEYS[4])) or false
+local waiting = read(0, 'ZCARD', KEYS[2])
+if ARGV[1] == 'R' then
+  -- Those that wait for the key exclusively, without what stands for the first of this queue.
+  for _, entry in ipairs(read({}, 'ZRANGE', KEYS[5], 0, -1)) do
+    waiting = waiting + (string.find(entry, 'r$') and 0 or 1)
+  end
+end
 local asked = number(read('', 'HGET', KEYS[3], 'asked')) or 0
-local result = { limit, asked, used, holders, read(0, 'ZCARD', KEYS[2]), 0 }
+local result = { limit, asked, used, holders, waiting, 0 }
 if holders > 0 then
   local first = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[2])
   result[6] = #first / 2

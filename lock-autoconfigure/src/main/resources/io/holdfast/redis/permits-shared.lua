@@ -1,6 +1,7 @@
 -- Shared by the scripts that change a semaphore or a read-write lock, and put before each of them.
 --
--- KEYS: holders, queue, state; a semaphore's limit or a read-write lock's fence. Only the server's time decides anything.
+-- KEYS: holders, queue, state; a semaphore's limit or a read-write lock's fence; of a read-write lock also the queue of those
+-- that wait for its key exclusively. Only the server's time decides anything.
 -- ARGV: S for a semaphore or R for a read-write lock, the key as its user named it; then what each script says. Times in
 -- milliseconds. See grace.lua for the last.
 -- These reads come before every write: a key of a wrong type ends the script before it has changed anything.
@@ -10,15 +11,18 @@ local isLock, userKey = ARGV[1] == 'R', ARGV[2]
 local retention, handoffTimeout, heal, cluster, channelPrefix =
     string.match(ARGV[#ARGV], '^%d+ (%d+) (%d+) (%d+) (%d) %d+ (.*)$')
 
--- The holders of a read-write lock are at the lock key. An exclusive lock's owner there, a string, is left alone.
+-- The holders of a read-write lock are at the lock key. An exclusive lock's owner there, a string, is left alone, unless it
+-- only keeps the key for the first of this queue.
+local owner, reserved
 local excluded = false
 local holders = redis.pcall('ZCARD', holdersKey)
 if type(holders) == 'table' then
   if not isLock or not string.find(holders.err, 'WRONGTYPE', 1, true) then
     return holders
   end
-  redis.call('GET', holdersKey)
-  excluded, holders = true, 0
+  owner = redis.call('GET', holdersKey)
+  reserved = string.find(owner, '^%x+:%d+:r$')
+  excluded, holders = not reserved, 0
 elseif isLock and holders > 0 and not string.find(redis.call('ZRANGE', holdersKey, -1, -1)[1], '^%x+:%d+:%d+$') then
   -- The user may have named a key where somebody else keeps a sorted set.
   return { err = 'WRONGTYPE The sorted set at the lock key is not one of holders' }
@@ -28,6 +32,8 @@ end
 local first = holders > 0 and redis.call('ZRANGE', holdersKey, 0, 0, 'WITHSCORES') or nil
 
 local waiting = redis.call('ZCARD', queueKey)
+-- The first of the queue for the key exclusively, and when it came.
+local rival = isLock and redis.call('ZRANGE', KEYS[5], 0, 0, 'WITHSCORES') or {}
 local state = redis.call('HMGET', stateKey, 'used', 'until', 'asked', 'fence', ARGV[3])
 local used, lastEnd, asked = tonumber(state[1]), tonumber(state[2]), state[3]
 -- Of the token, if the script is about one. Here and below, what is said of a token is text, or false.
@@ -91,8 +97,22 @@ local function findEnd(token, permits)
   return not excluded and tonumber(redis.call('ZSCORE', holdersKey, token .. ':' .. permits))
 end
 
+-- What stands for an entry of this queue in that for the key exclusively, and keeps its place among all that wait.
+local function markerOf(entry)
+  local token, claim, mode = string.match(entry, '^(%x+:%d+):%d+:(%d+):%d+:([sp])$')
+  return token and token .. ':' .. claim .. ':' .. mode .. 'r' or ''
+end
+
+local function removeMarker(entry)
+  if rival[1] then
+    redis.call('ZREM', KEYS[5], markerOf(entry))
+    rival = redis.call('ZRANGE', KEYS[5], 0, 0, 'WITHSCORES')
+  end
+end
+
 local function leaveQueue(token, entry)
   redis.call('ZREM', queueKey, entry)
+  removeMarker(entry)
   redis.call('HDEL', stateKey, token)
   waiting = waiting - 1
 end
@@ -152,6 +172,9 @@ end
 
 -- Takes out the holders whose leases are over.
 local function dropEnded()
+  if reserved then
+    redis.call('DEL', holdersKey)
+  end
   if not used or not lastEnd then
     restoreState()
   end
@@ -180,8 +203,8 @@ local told = {}
 
 -- Tells an instance of a grant, or by 0 for its time that it is to ask again. False, and nothing is sent, if its subscription
 -- is certainly not at this server: see lock-shared.lua.
-local function wakeUp(token, millis, mode)
-  if reader and string.sub(token, 1, #reader) == reader then
+local function wakeUp(kind, token, millis, mode)
+  if reader and kind == ARGV[1] and string.sub(token, 1, #reader) == reader then
     for _, value in ipairs({ token, integer(fence), millis }) do
       table.insert(told, value)
     end
@@ -194,7 +217,7 @@ local function wakeUp(token, millis, mode)
       return false
     end
   end
-  local message = ARGV[1] .. ' ' .. integer(fence) .. ' ' .. millis .. ' ' .. token .. ' ' .. userKey
+  local message = kind .. ' ' .. integer(fence) .. ' ' .. millis .. ' ' .. token .. ' ' .. userKey
   -- A user without the right to publish must still be able to release.
   redis.pcall('PUBLISH', channel, message)
   return true
@@ -215,14 +238,38 @@ local function isGone(token, arrival, claim)
       and micros - (string.match(redis.call('HGET', stateKey, token) or '', '^%d+') or arrival) >= limit
 end
 
--- Grants what is free to the heads of the queue, as long as they fit: nobody passes a head that does not. Tells whether
--- the candidate was among them, which is granted a full lease; all others get their claim.
+-- Grants the key, which has no holders, exclusively to the first that waits for it so, as lock-shared.lua does.
+local function grantExclusively()
+  redis.call('ZREM', KEYS[5], rival[1])
+  -- Not what only stands for an entry of this queue: it has its turn by that.
+  local token, claim, mode = string.match(rival[1], '^(%x+:%d+):(%d+):([sp])$')
+  if token and #claim < 16 and tonumber(claim) > 0 then
+    advanceFence()
+    redis.call('SET', holdersKey, token, 'PX', claim)
+    if wakeUp('L', token, claim, mode) then
+      excluded, owner = true, token
+      return
+    end
+    redis.call('DEL', holdersKey)
+  end
+  rival = redis.call('ZRANGE', KEYS[5], 0, 0, 'WITHSCORES')
+end
+
+-- Grants what is free to the heads of the queue, as long as they fit: nobody passes a head that does not, nor one that
+-- came earlier and waits for the key exclusively. Tells whether the candidate was among them, which is granted a full
+-- lease; all others get their claim.
 local function settle(candidate, lease)
   local served = false
-  while waiting > 0 and not excluded and grace == 0 do
-    local head = redis.call('ZRANGE', queueKey, 0, 0, 'WITHSCORES')
-    local token, permits, claim, limit, mode = string.match(head[1], '^(%x+:%d+):(%d+):(%d+):(%d+):([sp])$')
-    if not token then
+  while (waiting > 0 or rival[1]) and not excluded and grace == 0 do
+    local head = waiting > 0 and redis.call('ZRANGE', queueKey, 0, 0, 'WITHSCORES')
+    local token, permits, claim, limit, mode =
+        string.match(head and head[1] or '', '^(%x+:%d+):(%d+):(%d+):(%d+):([sp])$')
+    if rival[1] and not (head and tonumber(head[2]) <= tonumber(rival[2])) then
+      if holders > 0 then
+        break
+      end
+      grantExclusively()
+    elseif not token then
       leaveQueue('', head[1])
     else
       limit = fixedLimit or tonumber(limit)
@@ -231,7 +278,7 @@ local function settle(candidate, lease)
       elseif tonumber(permits) > limit then
         leaveQueue(token, head[1])
         advanceFence()
-        wakeUp(token, 0, mode)
+        wakeUp(ARGV[1], token, 0, mode)
       elseif used + permits > limit then
         break
       else
@@ -241,7 +288,7 @@ local function settle(candidate, lease)
           served = true
         else
           hold(token, permits, claim)
-          if not wakeUp(token, claim, mode) then
+          if not wakeUp(ARGV[1], token, claim, mode) then
             endHold(token, permits)
           end
         end
@@ -255,6 +302,15 @@ end
 -- a fence is left that is ahead of the clock, or is a lock's. A field and its value that the state is to say besides may be
 -- given.
 local function save(...)
+  if excluded and waiting > 0 then
+    -- The owner's release gives the key to the first that came, of both queues.
+    local head = redis.call('ZRANGE', queueKey, 0, 0, 'WITHSCORES')
+    redis.call('ZADD', KEYS[5], head[2], markerOf(head[1]))
+    -- As long as those that wait ask again, and so do this.
+    if redis.call('PTTL', KEYS[5]) < 2 * handoffTimeout then
+      redis.call('PEXPIRE', KEYS[5], integer(2 * handoffTimeout))
+    end
+  end
   if advanced and isLock then
     local ahead = math.max(0, math.ceil((fence - micros) / 1000))
     redis.call('SET', KEYS[4], integer(fence), 'PX', integer(retention + ahead))

@@ -163,8 +163,12 @@ public abstract class FleetStoreContract extends StoreContract {
 				this.b.token("2") + " READ_WRITE 1");
 		assertThat(standing.waiting()).isEqualTo(2);
 		this.a.release("1");
-		this.c.awaitWakeUp();
-		this.c.release("3");
+		// The key is kept for the reader, who asks again.
+		this.b.awaitWakeUp();
+		Standing kept = look(Family.LOCKS, KEY);
+		assertThat(kept.holderCount()).isZero();
+		assertThat(kept.waiting()).isEqualTo(2);
+		this.c.release(lock(KEY), Ask.forLock(this.c.token("3"), LEASE, CLAIM));
 		assertThat(look(Family.LOCKS, KEY).resource().kind()).isEqualTo(Kind.READ_WRITE);
 		assertThat(walk(Family.LOCKS, 10)).containsExactly(KEY);
 	}

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockMode;
@@ -17,6 +18,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -143,6 +146,40 @@ class ReadWriteCrowdTests {
 				.anyMatch((hold) -> hold.until() <= one.from())
 				.anyMatch((hold) -> hold.until() > one.asked());
 		}
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "READ, EXCLUSIVE", "WRITE, EXCLUSIVE", "EXCLUSIVE, READ", "EXCLUSIVE, WRITE" })
+	@DisplayName("Nobody starves who locks a key in one way while others come and go all the time and lock it in another")
+	void oneOrderOverModes(LockMode few, LockMode many) throws Exception {
+		String key = "modes-" + few + "-" + many;
+		AtomicBoolean done = new AtomicBoolean();
+		AtomicInteger turns = new AtomicInteger();
+		Crowd crowd = new Crowd();
+		for (LockService locks : contexts) {
+			crowd.add(3, () -> {
+				while (!done.get()) {
+					locks.acquire(LockRequest.of(key).mode(many).waitTime(Fleet.PATIENCE)).close();
+					turns.incrementAndGet();
+				}
+			});
+		}
+		crowd.add(1, () -> {
+			try {
+				await(many + " turns").atMost(Fleet.PATIENCE).until(() -> turns.get() > 10);
+				for (int i = 0; i < 10; i++) {
+					int before = turns.get();
+					contexts.get(i % contexts.size())
+						.acquire(LockRequest.of(key).mode(few).waitTime(Fleet.PROMPT))
+						.close();
+					await(many + " turns").atMost(Fleet.PATIENCE).until(() -> turns.get() > before);
+				}
+			}
+			finally {
+				done.set(true);
+			}
+		});
+		crowd.run();
 	}
 
 	@Test

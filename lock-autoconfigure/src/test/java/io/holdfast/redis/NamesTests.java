@@ -27,7 +27,8 @@ class NamesTests {
 				assertThat(names(names, Kind.LOCK, key)).containsExactly("lock:" + key, "{lock:" + key + "}:queue",
 						"{lock:" + key + "}:fence");
 				assertThat(names(names, Kind.READ_WRITE, key)).containsExactly("lock:" + key,
-						"{lock:" + key + "}:rw-queue", "{lock:" + key + "}:rw-state", "{lock:" + key + "}:fence");
+						"{lock:" + key + "}:rw-queue", "{lock:" + key + "}:rw-state", "{lock:" + key + "}:fence",
+						"{lock:" + key + "}:queue");
 				assertThat(names(names, Kind.SEMAPHORE, key)).startsWith("{semaphore:" + key + "}:holders");
 			}
 		}

@@ -34,14 +34,14 @@ class RedisKeysTests {
 	}
 
 	@Test
-	@DisplayName("a semaphore has four keys, a read-write lock the lock key, the fence of that lock and two of its own")
+	@DisplayName("a semaphore has four keys, a read-write lock the lock key, that lock's queue and fence and two of its own")
 	void keysOfPermits() {
 		assertThat(PermitKeys.ofSemaphore("semaphore:a", true)).isEqualTo(new PermitKeys("{semaphore:a}:holders",
-				"{semaphore:a}:queue", "{semaphore:a}:state", "{semaphore:a}:limit"));
+				"{semaphore:a}:queue", "{semaphore:a}:state", "{semaphore:a}:limit", null));
 		assertThat(PermitKeys.ofSemaphore("semaphore:{a}b", true)).isEqualTo(new PermitKeys("semaphore:{a}b:holders",
-				"semaphore:{a}b:queue", "semaphore:{a}b:state", "semaphore:{a}b:limit"));
-		assertThat(PermitKeys.ofReadWriteLock("lock:a", true))
-			.isEqualTo(new PermitKeys("lock:a", "{lock:a}:rw-queue", "{lock:a}:rw-state", "{lock:a}:fence"));
+				"semaphore:{a}b:queue", "semaphore:{a}b:state", "semaphore:{a}b:limit", null));
+		assertThat(PermitKeys.ofReadWriteLock("lock:a", true)).isEqualTo(
+				new PermitKeys("lock:a", "{lock:a}:rw-queue", "{lock:a}:rw-state", "{lock:a}:fence", "{lock:a}:queue"));
 	}
 
 	@ParameterizedTest
