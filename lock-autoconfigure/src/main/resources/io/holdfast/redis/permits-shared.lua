@@ -246,11 +246,10 @@ local function grantExclusively()
   if token and #claim < 16 and tonumber(claim) > 0 then
     advanceFence()
     redis.call('SET', holdersKey, token, 'PX', claim)
-    if wakeUp('L', token, claim, mode) then
-      excluded, owner = true, token
-      return
+    excluded, owner = wakeUp('L', token, claim, mode), token
+    if not excluded then
+      redis.call('DEL', holdersKey)
     end
-    redis.call('DEL', holdersKey)
   end
   rival = redis.call('ZRANGE', KEYS[5], 0, 0, 'WITHSCORES')
 end

@@ -112,6 +112,21 @@ public abstract class FailOverGraceContract extends StoreContract {
 
 	@ParameterizedTest
 	@MethodSource("resources")
+	@DisplayName("a release that finds nothing is not certain before the grace is over")
+	void knowsNothingOfReleases(Resource resource) {
+		failOver(() -> granted(this.a.acquire(resource, ask(resource, this.a, "1"))));
+		Ask ended = ask(resource, this.a, "1");
+		assertThat(get(this.a.store.release(resource, ended, null)))
+			.extracting(ReleaseReply::released, ReleaseReply::certain)
+			.containsExactly(false, false);
+		pass();
+		assertThat(get(this.a.store.release(resource, ended, null)))
+			.extracting(ReleaseReply::released, ReleaseReply::certain)
+			.containsExactly(false, true);
+	}
+
+	@ParameterizedTest
+	@MethodSource("resources")
 	@DisplayName("who stands in the queue is not served by releases, but keeps its place")
 	void keepsTheQueue(Resource resource) {
 		granted(this.a.acquire(resource, ask(resource, this.a, "1")));

@@ -502,7 +502,28 @@ public abstract class PermitStoreContract extends PermitSuccessionContract {
 	void tellsOwnerOfReaders() {
 		granted(this.a.acquire("01"));
 		busy(read(this.b, "1"));
-		await().pollDelay(Duration.ZERO).until(() -> this.a.wanted.contains(KEY + " " + this.a.token("01")));
+		await().pollDelay(Duration.ZERO).until(() -> this.a.wanted.size() == 1);
+		this.b.attempt(READ_WRITE, reader(this.b, "2"));
+		this.a.acquire("01");
+		assertThat(this.a.wanted).as("by the first only").containsExactly(KEY + " " + this.a.token("01"));
+		this.b.release(READ_WRITE, reader(this.b, "1"));
+		busy(this.b.attempt(READ_WRITE, writer(this.b, "3")));
+		await().pollDelay(Duration.ZERO).until(() -> this.a.wanted.size() == 2);
+	}
+
+	@Test
+	@DisplayName("a reader that begins to poll behind an exclusive lock has one place as before")
+	void pollsBehindExclusive() {
+		Instance polling = newPollingInstance();
+		granted(this.a.acquire("1"));
+		busy(read(this.b, "1"));
+		busy(polling.acquire(READ_WRITE, reader(this.b, "1")));
+		this.a.release("1");
+		granted(read(this.b, "1"));
+		this.b.release(READ_WRITE, reader(this.b, "1"));
+		granted(this.a.attempt(lock(KEY), exclusive(this.a, "2")));
+		this.a.release("2");
+		granted(this.a.attempt(lock(KEY), exclusive(this.a, "3")));
 	}
 
 }
