@@ -32,6 +32,8 @@ public final class MemoryLeaseStore implements LeaseStore {
 
 	private volatile boolean listening;
 
+	private volatile boolean counted;
+
 	private volatile boolean closed;
 
 	/**
@@ -48,7 +50,8 @@ public final class MemoryLeaseStore implements LeaseStore {
 	public void start(String instanceId, WakeUps wakeUps) {
 		this.instanceId = instanceId;
 		this.listening = true;
-		this.leases.listen(instanceId, wakeUps, () -> this.listening);
+		this.counted = true;
+		this.leases.listen(instanceId, wakeUps, () -> this.listening, () -> this.counted);
 		wakeUps.listening();
 	}
 
@@ -64,6 +67,15 @@ public final class MemoryLeaseStore implements LeaseStore {
 	 */
 	public void setListening(boolean listening) {
 		this.listening = listening;
+	}
+
+	/**
+	 * Hear what is published without being counted among those who do, as by a
+	 * subscription at a replica, or be counted again.
+	 * @param counted whether to be counted
+	 */
+	public void setCounted(boolean counted) {
+		this.counted = counted;
 	}
 
 	@Override

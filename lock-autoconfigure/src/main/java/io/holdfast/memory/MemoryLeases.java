@@ -70,8 +70,8 @@ public final class MemoryLeases {
 		this.handoffMillis = handoffTimeout.toMillis();
 	}
 
-	synchronized void listen(String instanceId, WakeUps wakeUps, BooleanSupplier reachable) {
-		this.listeners.put(instanceId, new Listener(wakeUps, reachable));
+	synchronized void listen(String instanceId, WakeUps wakeUps, BooleanSupplier reachable, BooleanSupplier counted) {
+		this.listeners.put(instanceId, new Listener(wakeUps, reachable, counted));
 	}
 
 	synchronized void unlisten(String instanceId) {
@@ -214,11 +214,12 @@ public final class MemoryLeases {
 
 	/**
 	 * Tell an instance of what was granted to its token, after this command.
-	 * @return {@code false} if it is certain that it does not listen
+	 * @return {@code false}, and nothing is told, if it does not count among those who
+	 * listen
 	 */
 	boolean tell(Resource resource, String token, long fence, long ttlMillis) {
 		Listener listener = this.listeners.get(token.substring(0, Math.max(0, token.indexOf(':'))));
-		if (listener == null || !listener.reachable().getAsBoolean()) {
+		if (listener == null || !listener.isCounted()) {
 			return false;
 		}
 		this.wakeUps.add(() -> listener.wakeUps().handedOver(resource, token, fence, ttlMillis));
@@ -239,7 +240,7 @@ public final class MemoryLeases {
 
 	/**
 	 * Ask an instance for a report, at once.
-	 * @return {@code false} if it is certain that it does not listen
+	 * @return {@code false} if it does not count among those who listen
 	 */
 	boolean tellOfReport(String instanceId, String report) {
 		Listener listener;
@@ -250,7 +251,7 @@ public final class MemoryLeases {
 			return false;
 		}
 		listener.wakeUps().reportWanted(report);
-		return true;
+		return listener.isCounted();
 	}
 
 	/** The clock, in milliseconds since 1970. */
@@ -303,7 +304,19 @@ public final class MemoryLeases {
 
 	}
 
-	private record Listener(WakeUps wakeUps, BooleanSupplier reachable) {
+	/**
+	 * Who listens.
+	 *
+	 * @param wakeUps what is told
+	 * @param reachable whether it hears that
+	 * @param counted whether it counts, if it is reachable
+	 */
+	private record Listener(WakeUps wakeUps, BooleanSupplier reachable, BooleanSupplier counted) {
+
+		boolean isCounted() {
+			return this.reachable.getAsBoolean() && this.counted.getAsBoolean();
+		}
+
 	}
 
 }

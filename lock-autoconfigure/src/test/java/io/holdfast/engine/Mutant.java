@@ -69,6 +69,9 @@ enum Mutant {
 	UNNOTICED_LOSS,
 
 	/** The answer to a copy of a release counts as certain. */
-	CERTAIN_COPIES
+	CERTAIN_COPIES,
+
+	/** A grant is announced, and taken back then if no subscriber counts. */
+	ANNOUNCED_TOO_SOON
 
 }

@@ -27,6 +27,7 @@ import io.holdfast.engine.Step.Pause;
 import io.holdfast.engine.Step.Restart;
 import io.holdfast.engine.Step.Setup;
 import io.holdfast.engine.Step.ShutDown;
+import io.holdfast.engine.Step.Uncounted;
 import io.holdfast.engine.Step.Use;
 import io.holdfast.engine.Step.WakeUp;
 import io.holdfast.engine.Step.What;
@@ -142,6 +143,10 @@ record Plan(Setup setup, List<Step> steps) {
 			}
 			if (!calm && in(4)) {
 				failOver();
+			}
+			if (!calm) {
+				// Last, so that all else is what it was before there was this.
+				rareTrouble();
 			}
 			return new Plan(new Setup(this.seed, INSTANCES, KEYS, true, this.passes, this.warm), this.steps);
 		}
@@ -264,6 +269,14 @@ record Plan(Setup setup, List<Step> steps) {
 			}
 			for (int i = in(6) ? 1 + random(2) : 0; i > 0; i--) {
 				this.steps.add(new DataLoss(random(FAULTS_MILLIS)));
+			}
+		}
+
+		private void rareTrouble() {
+			for (int instance = 0; instance < INSTANCES; instance++) {
+				if (in(8)) {
+					this.steps.add(new Uncounted(instance, random(FAULTS_MILLIS), random(in(3) ? 8000 : 800)));
+				}
 			}
 		}
 

@@ -43,6 +43,9 @@ final class SimulatedStore implements LeaseStore {
 
 	private WakeUps wakeUps;
 
+	/** As a {@link Mutant}, it counts as a subscriber until it was told of a grant. */
+	private boolean announcedTooSoon;
+
 	/**
 	 * Create an access.
 	 * @param simulation whose
@@ -65,9 +68,32 @@ final class SimulatedStore implements LeaseStore {
 		this.instance.at(nanos, () -> {
 			if (!this.instance.engine.isClosed()) {
 				this.store.setListening(true);
-				this.wakeUps.listening();
+				counted();
 			}
 		});
+	}
+
+	/** Hear what is published, but not count as a subscriber, for a time. */
+	void uncounted(long nanos) {
+		this.simulation.record(Event.of(now(), Type.DEAF, this.instance.name).until(now() + nanos));
+		if (this.simulation.mutant == Mutant.ANNOUNCED_TOO_SOON) {
+			this.announcedTooSoon = true;
+		}
+		else {
+			this.store.setCounted(false);
+		}
+		this.instance.at(nanos, () -> {
+			if (this.store.isListening()) {
+				counted();
+			}
+		});
+	}
+
+	/** Its subscription is a new one. */
+	private void counted() {
+		this.store.setCounted(true);
+		this.announcedTooSoon = false;
+		this.wakeUps.listening();
 	}
 
 	// Where grants are confirmed
@@ -114,12 +140,16 @@ final class SimulatedStore implements LeaseStore {
 	@Override
 	public void start(String instanceId, WakeUps wakeUps) {
 		this.wakeUps = wakeUps;
+		this.announcedTooSoon = false;
 		this.store.start(instanceId, new WakeUps() {
 
 			@Override
 			public void handedOver(Resource resource, String token, long fence, long ttlMillis) {
 				long ttl = (SimulatedStore.this.simulation.replicas != null) ? 0 : ttlMillis;
 				SimulatedStore.this.connection.wakeUp(() -> wakeUps.handedOver(resource, token, fence, ttl));
+				if (SimulatedStore.this.announcedTooSoon) {
+					SimulatedStore.this.simulation.operator.release(resource, Ask.unknown(token, 1), null);
+				}
 			}
 
 			@Override

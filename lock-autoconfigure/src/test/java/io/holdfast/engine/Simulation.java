@@ -36,6 +36,7 @@ import io.holdfast.engine.Step.Outage;
 import io.holdfast.engine.Step.Pause;
 import io.holdfast.engine.Step.Restart;
 import io.holdfast.engine.Step.ShutDown;
+import io.holdfast.engine.Step.Uncounted;
 import io.holdfast.engine.Step.Use;
 import io.holdfast.history.Checker;
 import io.holdfast.history.Event;
@@ -201,6 +202,10 @@ final class Simulation {
 		else if (step instanceof Deaf deaf) {
 			this.time.at(deaf.at() * MILLI,
 					() -> this.instances.get(deaf.instance()).store.deaf(deaf.millis() * MILLI));
+		}
+		else if (step instanceof Uncounted uncounted) {
+			this.time.at(uncounted.at() * MILLI,
+					() -> this.instances.get(uncounted.instance()).store.uncounted(uncounted.millis() * MILLI));
 		}
 		else if (step instanceof Outage outage) {
 			this.time.at(outage.at() * MILLI,

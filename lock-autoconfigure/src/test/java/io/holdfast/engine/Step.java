@@ -129,6 +129,13 @@ sealed interface Step {
 	record Deaf(int instance, int at, int millis) implements Step {
 	}
 
+	/**
+	 * An instance's subscription is at a replica for a time: it hears what is published,
+	 * but does not count as a subscriber, and knows nothing of that.
+	 */
+	record Uncounted(int instance, int at, int millis) implements Step {
+	}
+
 	/** An instance cannot reach the store: errors, or silence. */
 	record Outage(int instance, int at, int millis, boolean silent) implements Step {
 	}

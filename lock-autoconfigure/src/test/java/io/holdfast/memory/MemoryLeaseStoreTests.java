@@ -63,6 +63,25 @@ class MemoryLeaseStoreTests extends LeaseStoreContract {
 	}
 
 	@Test
+	@DisplayName("who hears at a replica, and does not count, is not told of a grant that is taken back")
+	void tellsOfNoGrantThatIsTakenBack() {
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire("1"));
+		busy(this.c.acquire("1"));
+		MemoryLeaseStore atReplica = (MemoryLeaseStore) this.b.store;
+		atReplica.setCounted(false);
+		assertThat(atReplica.isListening()).isTrue();
+		this.a.release("1");
+		assertThat(this.b.wakeUps).isEmpty();
+		assertThat(this.c.inspect().owner()).isEqualTo(this.c.token("1"));
+		atReplica.setCounted(true);
+		busy(this.b.acquire("2"));
+		this.c.release("1");
+		assertThat(this.b.inspect().owner()).isEqualTo(this.b.token("2"));
+		assertThat(this.b.wakeUps).hasSize(1);
+	}
+
+	@Test
 	@DisplayName("F47 nothing is remembered of what is not used")
 	void forgetsUnused() {
 		for (int i = 0; i < 5000; i++) {
