@@ -98,7 +98,8 @@ public final class LeaseEngine implements AutoCloseable {
 
 	private final ShutDown shutDown = new ShutDown(this);
 
-	private final AtomicLong tokens = new AtomicLong();
+	/** The number of the last request. */
+	final AtomicLong tokens = new AtomicLong();
 
 	private final DoubleSupplier random;
 

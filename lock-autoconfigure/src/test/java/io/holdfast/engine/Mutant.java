@@ -72,6 +72,9 @@ enum Mutant {
 	CERTAIN_COPIES,
 
 	/** A grant is announced, and taken back then if no subscriber counts. */
-	ANNOUNCED_TOO_SOON
+	ANNOUNCED_TOO_SOON,
+
+	/** Copies of an instance go on with the id that it had. */
+	ONE_ID_OF_COPIES
 
 }

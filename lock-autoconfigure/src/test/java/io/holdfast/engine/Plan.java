@@ -8,6 +8,7 @@ import java.util.stream.Collectors;
 import io.holdfast.engine.Step.Clock;
 import io.holdfast.engine.Step.Command;
 import io.holdfast.engine.Step.Confirm;
+import io.holdfast.engine.Step.Copy;
 import io.holdfast.engine.Step.Crash;
 import io.holdfast.engine.Step.DataLoss;
 import io.holdfast.engine.Step.Deaf;
@@ -277,6 +278,10 @@ record Plan(Setup setup, List<Step> steps) {
 				if (in(8)) {
 					this.steps.add(new Uncounted(instance, random(FAULTS_MILLIS), random(in(3) ? 8000 : 800)));
 				}
+			}
+			if (in(8)) {
+				this.steps
+					.add(new Copy(random(INSTANCES), random(FAULTS_MILLIS / 4), random(2) * random(200), random(100)));
 			}
 		}
 

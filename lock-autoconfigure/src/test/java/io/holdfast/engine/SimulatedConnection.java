@@ -117,7 +117,7 @@ final class SimulatedConnection {
 		if (!this.simulation.plan.setup().jitter()) {
 			return Simulation.MILLI / 2;
 		}
-		long dice = this.simulation.dice(this.instance.number, 4L * number + way);
+		long dice = this.instance.dice(4L * number + way);
 		return Simulation.MILLI / 10 + (dice >>> 24) % (2 * Simulation.MILLI);
 	}
 
@@ -141,7 +141,7 @@ final class SimulatedConnection {
 			execution += late;
 		}
 		this.simulation.time.at(execution - now(), () -> {
-			if (answer.isCancelled() && (this.simulation.dice(this.instance.number, 4L * number + 2) & 1) == 0) {
+			if (answer.isCancelled() && (this.instance.dice(4L * number + 2) & 1) == 0) {
 				this.simulation.trace(() -> this.instance.name + ": #" + number + " " + what + " was given up");
 			}
 			else if (isOut()) {
@@ -161,7 +161,7 @@ final class SimulatedConnection {
 		if (!this.silent) {
 			reply(number, answer, null, 0);
 		}
-		else if ((this.simulation.dice(this.instance.number, 4L * number + 3) & 1) == 0) {
+		else if ((this.instance.dice(4L * number + 3) & 1) == 0) {
 			long end = this.outageUntil;
 			this.simulation.time.at(end - now(), () -> {
 				T done = command.get().join();

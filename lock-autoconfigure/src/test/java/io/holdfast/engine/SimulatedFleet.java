@@ -27,8 +27,8 @@ final class SimulatedFleet {
 
 	private final Simulation simulation;
 
-	/** By what they are known. */
-	private final Map<String, SimulatedInstance> known = new HashMap<>();
+	/** By what they are known. Several, if they have one id. */
+	private final Map<String, Set<SimulatedInstance>> known = new HashMap<>();
 
 	private final Set<SimulatedInstance> inquiring = new HashSet<>();
 
@@ -41,7 +41,7 @@ final class SimulatedFleet {
 	/** Make an instance known, if it is to be. */
 	void introduce(SimulatedInstance instance) {
 		if (this.simulation.plan.steps().contains(new Known(instance.number))) {
-			this.known.put(InstanceStore.shown(instance.id()), instance);
+			know(instance);
 			record(Event.of(this.simulation.now(), Type.KNOWN, instance.name));
 			instance.engine.fleet().introduce(() -> new InstanceInfo("shop", "host", instance.number));
 		}
@@ -49,9 +49,21 @@ final class SimulatedFleet {
 
 	/** It is known by another id from now on. */
 	void resumed(SimulatedInstance instance) {
-		if (this.known.containsValue(instance)) {
-			this.known.put(InstanceStore.shown(instance.id()), instance);
+		if (isKnown(instance)) {
+			know(instance);
 		}
+	}
+
+	private boolean isKnown(SimulatedInstance instance) {
+		return this.known.values().stream().anyMatch((instances) -> instances.contains(instance));
+	}
+
+	private void know(SimulatedInstance instance) {
+		this.known.computeIfAbsent(InstanceStore.shown(instance.id()), (k) -> new LinkedHashSet<>()).add(instance);
+	}
+
+	private Stream<SimulatedInstance> known(String id) {
+		return this.known.getOrDefault(id, Set.of()).stream();
 	}
 
 	private void record(Event event) {
@@ -82,14 +94,13 @@ final class SimulatedFleet {
 	}
 
 	private void reported(Report report, String id) {
-		SimulatedInstance instance = this.known.get(report.instance());
-		if (instance != null) {
+		known(report.instance()).forEach((instance) -> {
 			String leases = report.holds()
 				.stream()
 				.map((hold) -> lease(instance, hold))
 				.collect(Collectors.joining(","));
 			record(Event.of(this.simulation.now(), Type.REPORTED, instance.name).id(id).why(leases));
-		}
+		});
 	}
 
 	private static String lease(SimulatedInstance instance, Entry hold) {
@@ -137,17 +148,17 @@ final class SimulatedFleet {
 		InstanceStore store = this.simulation.operator.instances();
 		Set<String> members = new LinkedHashSet<>();
 		store.members(Membership.RETENTION, 100).join().forEach((member) -> members.add(member.instance()));
-		if (this.known.values().stream().anyMatch((instance) -> !instance.crashed && !instance.engine.isClosed())) {
+		if (this.known.values()
+			.stream()
+			.flatMap(Set::stream)
+			.anyMatch((instance) -> !instance.crashed && !instance.engine.isClosed())) {
 			// Whoever is there has had the store forget who is not.
 			InstanceStore.Asked asked = store.ask("0".repeat(32), "0".repeat(32)).join();
 			members.addAll(asked.present());
 			members.addAll(asked.absent());
 		}
 		long now = this.simulation.now();
-		members.stream()
-			.map(this.known::get)
-			.filter(Objects::nonNull)
-			.forEach((instance) -> record(Event.of(now, Type.MEMBER, instance.name)));
+		members.stream().flatMap(this::known).forEach((instance) -> record(Event.of(now, Type.MEMBER, instance.name)));
 		record(Event.of(now, Type.LISTED, ""));
 	}
 

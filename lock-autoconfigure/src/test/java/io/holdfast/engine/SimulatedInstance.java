@@ -40,6 +40,9 @@ final class SimulatedInstance implements Scheduler {
 	/** How often it was started again. */
 	private final int generation;
 
+	/** Which copy of another one it is, 0 if it is none. */
+	private final int copy;
+
 	final String name;
 
 	final LeaseEngine engine;
@@ -70,42 +73,71 @@ final class SimulatedInstance implements Scheduler {
 	/** How often its engine was started. */
 	private int starts;
 
+	/** The id of the one that it was when it was copied. */
+	private @Nullable String idBefore;
+
 	private long randomNumber;
 
 	SimulatedInstance(Simulation simulation, int number, @Nullable Clock clock) {
-		this(simulation, number, 0, clock, null);
+		this(simulation, number, 0, 0, clock, null);
 	}
 
 	/** One that is started in place of another that is dead. */
 	SimulatedInstance(SimulatedInstance dead) {
-		this(dead.simulation, dead.number, dead.generation + 1, new Clock(dead.number, (int) dead.fast, dead.start),
-				dead);
+		this(dead.simulation, dead.number, dead.generation + 1, 0, dead.clock(), dead);
 	}
 
-	private SimulatedInstance(Simulation simulation, int number, int generation, @Nullable Clock clock,
-			@Nullable SimulatedInstance dead) {
+	private SimulatedInstance(Simulation simulation, int number, int generation, int copy, @Nullable Clock clock,
+			@Nullable SimulatedInstance before) {
 		this.simulation = simulation;
 		this.number = number;
 		this.generation = generation;
-		this.name = (generation == 0) ? String.valueOf(number) : number + "." + generation;
+		this.copy = copy;
+		this.name = number + ((generation > 0) ? "." + generation : "") + ((copy > 0) ? "c" + copy : "");
 		this.fast = (clock != null) ? clock.fast() : 0;
 		this.start = (clock != null) ? clock.start() : 0;
-		this.store = new SimulatedStore(simulation, this, (dead != null) ? dead.store : null);
+		this.store = new SimulatedStore(simulation, this, (before != null) ? before.store : null);
 		if (simulation.replicas != null) {
 			simulation.record(Event.of(simulation.now(), Type.CONFIRMING, this.name));
 		}
-		this.randomNumber = (dead != null) ? dead.randomNumber : 0;
+		this.randomNumber = (before != null) ? before.randomNumber : 0;
 		this.engine = new LeaseEngine(this.store,
 				SETTINGS.localHandOver(new LocalHandOver(simulation.plan.setup().passes(), PASSING))
 					.keepWarm(Duration.ofMillis(simulation.plan.setup().warm())),
 				this, (task) -> at(0, task), this::newId,
 				() -> (simulation.dice(this.number, -1 - this.randomNumber++) >>> 10) * 0x1.0p-53);
 		this.engine.observe(this.observer);
+		if (copy > 0) {
+			beAs(before);
+		}
 		this.engine.resume();
 		this.locks = new SimulatedLocks(this);
 		this.semaphores = new SimulatedSemaphores(this);
 		this.reactiveLocks = new ReactiveLockService(this.locks);
 		this.reactiveSemaphores = new ReactiveSemaphoreService(this.semaphores);
+	}
+
+	/**
+	 * One that goes on as this one does, which is stopped and is about to be started.
+	 * @param number which copy
+	 */
+	SimulatedInstance copy(int number) {
+		SimulatedInstance started = new SimulatedInstance(this.simulation, this.number, this.generation, number,
+				clock(), this);
+		this.idBefore = id();
+		return started;
+	}
+
+	/** Be stopped, as another one is, with its id and the number of its last request. */
+	private void beAs(SimulatedInstance stopped) {
+		this.idBefore = stopped.id();
+		this.engine.shutDown(Duration.ZERO);
+		this.engine.instanceId();
+		this.engine.tokens.set(stopped.engine.tokens.get());
+	}
+
+	private Clock clock() {
+		return new Clock(this.number, (int) this.fast, this.start);
 	}
 
 	/** Who it is, for the store. */
@@ -114,6 +146,10 @@ final class SimulatedInstance implements Scheduler {
 	}
 
 	private String newId() {
+		String before = this.idBefore;
+		if (before != null && (!this.engine.isStarted() || this.simulation.mutant == Mutant.ONE_ID_OF_COPIES)) {
+			return before;
+		}
 		return "%032x".formatted(id(this.simulation.mutant) + 4096 * this.starts++);
 	}
 
@@ -121,7 +157,13 @@ final class SimulatedInstance implements Scheduler {
 		if (mutant == Mutant.ONE_OWNER_ID) {
 			return 1;
 		}
-		return (mutant == Mutant.SAME_ID_AGAIN) ? this.number + 1 : this.number + 1 + 16 * this.generation;
+		return (mutant == Mutant.SAME_ID_AGAIN) ? this.number + 1
+				: this.number + 1 + 16 * this.generation + 256 * this.copy;
+	}
+
+	/** Its own chance, by a number. */
+	long dice(long throwNumber) {
+		return this.simulation.dice(this.number + 16 * this.copy, throwNumber);
 	}
 
 	void pause(long nanos) {
@@ -143,6 +185,11 @@ final class SimulatedInstance implements Scheduler {
 	}
 
 	void shutDown(long patience, long resume) {
+		shutDown(patience, resume, () -> {
+		});
+	}
+
+	void shutDown(long patience, long resume, Runnable beforeResumed) {
 		if (this.crashed) {
 			return;
 		}
@@ -157,6 +204,7 @@ final class SimulatedInstance implements Scheduler {
 		});
 		if (resume >= 0) {
 			at(resume, () -> {
+				beforeResumed.run();
 				this.engine.resume();
 				this.simulation.fleet.resumed(this);
 				this.simulation.record(Event.of(now(), Type.RESUMED, this.name));

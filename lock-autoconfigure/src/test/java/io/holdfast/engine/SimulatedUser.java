@@ -52,9 +52,14 @@ final class SimulatedUser {
 	private final Map<Hold, String> holds;
 
 	SimulatedUser(Simulation simulation, SimulatedInstance instance, List<Use> uses, Map<Hold, String> holds) {
+		this(simulation, instance, "u" + uses.get(0).user(), uses, holds);
+	}
+
+	private SimulatedUser(Simulation simulation, SimulatedInstance instance, String name, List<Use> uses,
+			Map<Hold, String> holds) {
 		this.simulation = simulation;
 		this.instance = instance;
-		this.name = "u" + uses.get(0).user();
+		this.name = name;
 		this.uses = uses;
 		this.holds = holds;
 		this.thread = newThread();
@@ -82,6 +87,12 @@ final class SimulatedUser {
 		this.otherThread = null;
 		this.blocked = false;
 		next();
+	}
+
+	/** One at a copy of its instance, which has the same before it. */
+	SimulatedUser copy(SimulatedInstance at) {
+		return new SimulatedUser(this.simulation, at, this.name + "@" + at.name,
+				this.uses.subList(this.done, this.uses.size()), this.holds);
 	}
 
 	void next() {

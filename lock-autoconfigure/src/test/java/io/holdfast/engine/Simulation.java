@@ -22,6 +22,7 @@ import io.holdfast.engine.LeaseStore.PermitState;
 import io.holdfast.engine.Resource.Kind;
 import io.holdfast.engine.Step.Clock;
 import io.holdfast.engine.Step.Confirm;
+import io.holdfast.engine.Step.Copy;
 import io.holdfast.engine.Step.Crash;
 import io.holdfast.engine.Step.DataLoss;
 import io.holdfast.engine.Step.Deaf;
@@ -73,7 +74,7 @@ final class Simulation {
 
 	final MemoryLeaseStore operator;
 
-	/** Those that are, or were the last. */
+	/** Those that are, or were the last; behind them copies of them. */
 	private final List<SimulatedInstance> instances = new ArrayList<>();
 
 	private final List<SimulatedUser> users = new ArrayList<>();
@@ -258,6 +259,12 @@ final class Simulation {
 			this.time.at(down.at() * MILLI, () -> this.instances.get(down.instance())
 				.shutDown(down.patience() * MILLI, (down.resume() >= 0) ? down.resume() * MILLI : -1));
 		}
+		else if (step instanceof Copy copy) {
+			this.time.at(copy.at() * MILLI, () -> {
+				SimulatedInstance instance = this.instances.get(copy.instance());
+				instance.shutDown(copy.patience() * MILLI, copy.resume() * MILLI, () -> copy(instance));
+			});
+		}
 	}
 
 	/** What is left when all is over. */
@@ -301,6 +308,18 @@ final class Simulation {
 			this.fleet.introduce(started);
 			this.users.stream().filter((user) -> user.isAt(dead)).toList().forEach((user) -> user.goOn(started));
 		}
+	}
+
+	/** Its users go on in both. */
+	private void copy(SimulatedInstance stopped) {
+		SimulatedInstance copy = stopped.copy(this.instances.size());
+		this.instances.add(copy);
+		this.fleet.introduce(copy);
+		this.users.stream().filter((user) -> user.isAt(stopped)).toList().forEach((user) -> {
+			SimulatedUser other = user.copy(copy);
+			this.users.add(other);
+			other.next();
+		});
 	}
 
 	private void foreign(String key, int millis) {

@@ -125,6 +125,13 @@ sealed interface Step {
 	record Restart(int instance, int at) implements Step {
 	}
 
+	/**
+	 * An instance stops, and two go on as what it was then: its process was restored
+	 * twice from one image.
+	 */
+	record Copy(int instance, int at, int patience, int resume) implements Step {
+	}
+
 	/** An instance is without its subscription for a time, and knows it. */
 	record Deaf(int instance, int at, int millis) implements Step {
 	}
