@@ -75,6 +75,9 @@ enum Mutant {
 	ANNOUNCED_TOO_SOON,
 
 	/** Copies of an instance go on with the id that it had. */
-	ONE_ID_OF_COPIES
+	ONE_ID_OF_COPIES,
+
+	/** A store whose memory is full refuses those who wait in its queue, too. */
+	FULL_FOR_WAITERS
 
 }

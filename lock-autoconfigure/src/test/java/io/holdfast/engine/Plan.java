@@ -19,6 +19,7 @@ import io.holdfast.engine.Step.Fate;
 import io.holdfast.engine.Step.Force;
 import io.holdfast.engine.Step.ForceBy;
 import io.holdfast.engine.Step.Foreign;
+import io.holdfast.engine.Step.Full;
 import io.holdfast.engine.Step.Inquire;
 import io.holdfast.engine.Step.Known;
 import io.holdfast.engine.Step.Limit;
@@ -282,6 +283,9 @@ record Plan(Setup setup, List<Step> steps) {
 			if (in(8)) {
 				this.steps
 					.add(new Copy(random(INSTANCES), random(FAULTS_MILLIS / 4), random(2) * random(200), random(100)));
+			}
+			if (in(5)) {
+				this.steps.add(new Full(random(FAULTS_MILLIS / 2), random(FAULTS_MILLIS / 2)));
 			}
 		}
 

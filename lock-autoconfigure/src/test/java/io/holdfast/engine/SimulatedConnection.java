@@ -164,7 +164,7 @@ final class SimulatedConnection {
 		else if ((this.instance.dice(4L * number + 3) & 1) == 0) {
 			long end = this.outageUntil;
 			this.simulation.time.at(end - now(), () -> {
-				T done = command.get().join();
+				T done = done(command.get());
 				this.simulation
 					.trace(() -> this.instance.name + ": #" + number + " " + what + " was under way -> " + done);
 				reply(number, answer, done, 0);
@@ -172,11 +172,16 @@ final class SimulatedConnection {
 		}
 	}
 
+	/** The answer to a command, or {@code null} if it failed. */
+	private static <T> @Nullable T done(CompletableFuture<T> executed) {
+		return executed.isCompletedExceptionally() ? null : executed.join();
+	}
+
 	private <T> void execute(int number, String what, String token, @Nullable Resource resource,
 			Supplier<CompletableFuture<T>> command, CompletableFuture<T> answer, @Nullable Fate fate, long late) {
 		CompletableFuture<T> executed = (fate != Fate.FAILED) ? command.get()
 				: CompletableFuture.failedFuture(new StoreFailure("refused", true, null));
-		T done = executed.isCompletedExceptionally() ? null : executed.join();
+		T done = done(executed);
 		if (done != null && resource != null && what.startsWith("acquire") && isStraggler(number, token, late)) {
 			new Leftovers(this.simulation, this.instance, resource.key()).lookAfterStraggler();
 		}
@@ -234,14 +239,14 @@ final class SimulatedConnection {
 		return uncertain ? (T) release.uncertain() : reply;
 	}
 
-	private <T> T repeat(int number, String what, String token, @Nullable Resource resource,
+	private <T> @Nullable T repeat(int number, String what, String token, @Nullable Resource resource,
 			Supplier<CompletableFuture<T>> command) {
 		if (this.reconnects > 0 || resource == null) {
 			// What asks may come after what ends it; a copy of that ends it then.
-			return command.get().join();
+			return done(command.get());
 		}
 		String before = look(resource);
-		T copy = command.get().join();
+		T copy = done(command.get());
 		String after = look(resource);
 		if (what.endsWith("for another")) {
 			// Who took its place may get its whole time anew.

@@ -7,6 +7,9 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
+import io.holdfast.engine.FleetStore.Family;
+import io.holdfast.engine.FleetStore.Place;
+import io.holdfast.engine.FleetStore.Standing;
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.Resource.Kind;
@@ -196,12 +199,40 @@ final class SimulatedStore implements LeaseStore {
 			default -> ask;
 		};
 		CompletableFuture<AcquireReply> answer = this.connection.send("acquire " + resource, ask.token(), resource,
-				() -> this.store.acquire(resource, asked, enqueue).thenApply((reply) -> answered(reply, ask)));
+				() -> isRefused(resource, ask.token())
+						? CompletableFuture.failedFuture(new StoreFailure("out of memory", true, null))
+						: this.store.acquire(resource, asked, enqueue).thenApply((reply) -> answered(reply, ask)));
 		SimulatedReplicas replicas = this.simulation.replicas;
 		if (replicas != null && mutant != Mutant.UNCONFIRMED_GRANTS) {
 			return replicas.confirmed(this.instance, resource, ask.token(), answer);
 		}
 		return (mutant == Mutant.TROUBLE_AS_BUSY) ? answer.exceptionally((error) -> new Busy(100, 0, false)) : answer;
+	}
+
+	/**
+	 * Whether memory is full, and a token that asks is new to the store: what is done for
+	 * one that waits or holds begins with a write that Redis allows then. So does what
+	 * ends a token, or lengthens its lease.
+	 */
+	private boolean isRefused(Resource resource, String token) {
+		if (!this.simulation.isFull()) {
+			return false;
+		}
+		Family family = (resource.kind() == Kind.SEMAPHORE) ? Family.SEMAPHORES : Family.LOCKS;
+		Standing now = this.store.fleet().look(family, resource.key(), Integer.MAX_VALUE).join();
+		boolean waits = isAmong(now.queue(), resource, token);
+		if (!waits && !isAmong(now.holders(), resource, token)) {
+			this.simulation
+				.record(Event.of(now(), Type.FULL, this.instance.name).of(mode(resource, 1), resource.key()));
+			return true;
+		}
+		return waits && this.simulation.mutant == Mutant.FULL_FOR_WAITERS;
+	}
+
+	private static boolean isAmong(List<Place> places, Resource resource, String token) {
+		return places.stream()
+			.anyMatch((place) -> place.kind() == resource.kind() && Tokens.shownInstance(token).equals(place.instance())
+					&& place.number() == Tokens.number(token));
 	}
 
 	/** What a token's lease is called, if its user has learnt of it. */

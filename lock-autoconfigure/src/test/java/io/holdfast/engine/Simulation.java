@@ -30,6 +30,7 @@ import io.holdfast.engine.Step.FailOver;
 import io.holdfast.engine.Step.Force;
 import io.holdfast.engine.Step.ForceBy;
 import io.holdfast.engine.Step.Foreign;
+import io.holdfast.engine.Step.Full;
 import io.holdfast.engine.Step.Inquire;
 import io.holdfast.engine.Step.Limit;
 import io.holdfast.engine.Step.Missing;
@@ -93,6 +94,9 @@ final class Simulation {
 	@Nullable SimulatedReplicas replicas;
 
 	private boolean faultsOver;
+
+	/** Until when the store's memory is full. */
+	private long fullUntil;
 
 	private int strangers;
 
@@ -232,6 +236,10 @@ final class Simulation {
 				record(Event.of(now(), Type.DATA_LOST, ""));
 				this.world.clear();
 			});
+		}
+		else if (step instanceof Full full) {
+			this.time.at(full.at() * MILLI,
+					() -> this.fullUntil = Math.max(this.fullUntil, now() + full.millis() * MILLI));
 		}
 		else if (step instanceof Missing missing) {
 			SimulatedReplicas all = this.replicas;
@@ -379,6 +387,10 @@ final class Simulation {
 		SimulatedThread thread = SimulatedThread.take();
 		this.threads.add(thread);
 		return thread;
+	}
+
+	boolean isFull() {
+		return now() < this.fullUntil;
 	}
 
 	boolean areFaultsOver() {

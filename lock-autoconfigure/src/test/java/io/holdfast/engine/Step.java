@@ -163,6 +163,10 @@ sealed interface Step {
 	record DataLoss(int at) implements Step {
 	}
 
+	/** The store's memory is full for a time: it takes in no token that is new to it. */
+	record Full(int at, int millis) implements Step {
+	}
+
 	/**
 	 * Another server takes over, with what was stored some time before, and gives grace
 	 * for so long.

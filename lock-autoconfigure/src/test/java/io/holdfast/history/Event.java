@@ -178,6 +178,12 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		UNCONFIRMED,
 
 		/**
+		 * The store refused to take in a request of an instance, as its memory was full:
+		 * by, key and mode.
+		 */
+		FULL,
+
+		/**
 		 * Whatever an instance is granted has to be confirmed by replicas from now on:
 		 * by.
 		 */

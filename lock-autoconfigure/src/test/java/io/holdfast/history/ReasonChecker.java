@@ -25,6 +25,7 @@ final class ReasonChecker {
 		boolean possible = switch (refused.why()) {
 			case "TIMED_OUT" -> true;
 			case "STORE" -> this.history.troubles().isTroubled(by, refused.at() - this.history.slack(), refused.at())
+					|| wasFull(request, refused.at())
 					|| this.history.troubles()
 						.happened(Type.UNCONFIRMED, by, refused.at() - this.history.slack(), refused.at())
 							&& hasWaited(request, refused.at());
@@ -40,6 +41,19 @@ final class ReasonChecker {
 		if (!possible) {
 			this.history.violated(8, "refused for a reason that was not: " + request);
 		}
+	}
+
+	/**
+	 * Whether the store did not take it in. What waits already is not refused, and keeps
+	 * its place.
+	 */
+	private boolean wasFull(Request request, long until) {
+		return this.history.all(Type.FULL)
+			.stream()
+			.anyMatch((full) -> full.by().equals(request.asked.by())
+					// What becomes of one part becomes of the others.
+					&& (request.isPart() || Request.group(full).equals(request.group()))
+					&& until - this.history.slack() <= full.at() && full.at() <= until);
 	}
 
 	/** Whether it waited for as long as it was to, by a clock that may be fast by 1 %. */
