@@ -380,6 +380,13 @@ class CheckerTests {
 		refuses(8, asked, "100 REFUSED id=1 why=STORE");
 		accepts(asked, "100 REFUSED id=1 why=STORE", "50 TROUBLE by=a until=60");
 		refuses(8, asked, "100 REFUSED id=1 why=STORE", "50 TROUBLE by=b until=60");
+		String full = "50 FULL by=a mode=READ key=k";
+		accepts(asked, "100 REFUSED id=1 why=STORE", full);
+		accepts("10 ASKED by=a id=1 mode=EXCLUSIVE key=l why=PART", "100 REFUSED id=1 why=STORE", full);
+		refuses(8, "10 ASKED by=a id=1 mode=EXCLUSIVE key=l", "100 REFUSED id=1 why=STORE", full);
+		refuses(8, asked, "100 REFUSED id=1 why=STORE", "50 FULL by=b mode=READ key=k");
+		refuses(8, asked, "301 REFUSED id=1 why=STORE", full);
+		refuses(8, asked, "40 REFUSED id=1 why=STORE", full);
 		refuses(8, asked, "100 REFUSED id=1 why=INTERRUPTED");
 		refuses(8, asked, "100 REFUSED id=1 why=SHUTDOWN");
 		accepts(asked, "100 REFUSED id=1 why=SHUTDOWN", "50 SHUT_DOWN by=a");
