@@ -46,7 +46,7 @@ final class SimulatedStore implements LeaseStore {
 
 	private WakeUps wakeUps;
 
-	/** As a {@link Mutant}, it counts as a subscriber until it was told of a grant. */
+	/** As a {@link Mutant} wants it: what it is told of is taken back then. */
 	private boolean announcedTooSoon;
 
 	/**
