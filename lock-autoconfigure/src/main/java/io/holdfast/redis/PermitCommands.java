@@ -79,7 +79,7 @@ final class PermitCommands {
 		args[0] = RedisKeys.bytes(ended.token());
 		args[1] = Arguments.flag(wakeUps != null);
 		System.arraycopy(asks, 0, args, 2, asks.length);
-		ReplyReader<ReleaseReply> reply = (array, repeated) -> released(resource, array, repeated, wakeUps);
+		ReplyReader<ReleaseReply> reply = (array, repeated, late) -> released(resource, array, repeated, wakeUps);
 		return change(Script.PERMITS_RELEASE, resource, (next != null) ? next.leaseMillis() : 0, reply, args);
 	}
 

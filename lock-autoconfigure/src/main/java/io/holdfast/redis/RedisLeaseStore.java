@@ -224,7 +224,7 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	private CompletableFuture<ReleaseReply> releaseLock(Resource resource, Ask ended, @Nullable Ask next) {
-		ReplyReader<ReleaseReply> reply = (array, repeated) -> released(resource, array, repeated);
+		ReplyReader<ReleaseReply> reply = (array, repeated, late) -> released(resource, array, repeated);
 		byte[] token = RedisKeys.bytes(ended.token());
 		if (next == null) {
 			return this.changes.send(Script.RELEASE, resource, 0, reply, token, this.changes.settings());
@@ -249,10 +249,15 @@ public final class RedisLeaseStore implements LeaseStore {
 	public CompletableFuture<ReleaseReply> retain(Renewal lease) {
 		// What the scripts take as the exact time.
 		Renewal exact = new Renewal(lease.resource(), lease.token(), lease.permits(), -lease.leaseMillis());
-		ReplyReader<ReleaseReply> reply = (array, repeated) -> {
+		long sentAt = System.nanoTime();
+		ReplyReader<ReleaseReply> reply = (array, repeated, late) -> {
 			boolean held = Replies.kept(array, 1).get(0);
-			// The script does not tell whether there is a grace.
-			return new ReleaseReply(held, null, held || !repeated && this.options.longestLease() == null);
+			long millis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - sentAt);
+			boolean overtaken = late && millis >= lease.leaseMillis();
+			// The script does not tell whether there is a grace. The RELEASE that follows when
+			// the time is over may have run before.
+			return new ReleaseReply(held, null,
+					held || !repeated && !overtaken && this.options.longestLease() == null);
 		};
 		return renew(List.of(exact), this.options.keyOf(lease.resource()), reply);
 	}

@@ -31,6 +31,9 @@ final class ScriptCall<T> extends CompletableFuture<T> {
 	/** Whether its command may have run before the one that is answered. */
 	private volatile boolean repeated;
 
+	/** Whether newer commands may have run before it. */
+	private volatile boolean late;
+
 	private boolean givenUp;
 
 	private @Nullable Command command;
@@ -115,15 +118,19 @@ final class ScriptCall<T> extends CompletableFuture<T> {
 		this.written = true;
 	}
 
-	/** Note that what was written last has not run: Redis does not know the script. */
+	/**
+	 * Note that what was written last has not run: Redis does not know the script. It is
+	 * sent again, behind newer commands.
+	 */
 	void notRun() {
 		this.written = false;
+		this.late = true;
 	}
 
 	void succeed(List<?> array) {
 		T result;
 		try {
-			result = (this.reply instanceof ReplyReader<T> reader) ? reader.apply(array, this.repeated)
+			result = (this.reply instanceof ReplyReader<T> reader) ? reader.apply(array, this.repeated, this.late)
 					: this.reply.apply(array);
 		}
 		catch (RuntimeException ex) {
@@ -164,18 +171,18 @@ final class ScriptCall<T> extends CompletableFuture<T> {
 
 	/**
 	 * Turns a reply into a result that depends on whether the command may have run
-	 * before.
+	 * before, or may have run late: behind newer ones.
 	 *
 	 * @param <T> the type of the result
 	 */
 	@FunctionalInterface
 	interface ReplyReader<T> extends Function<List<?>, T> {
 
-		T apply(List<?> array, boolean repeated);
+		T apply(List<?> array, boolean repeated, boolean late);
 
 		@Override
 		default T apply(List<?> array) {
-			return apply(array, true);
+			return apply(array, true, true);
 		}
 
 	}
