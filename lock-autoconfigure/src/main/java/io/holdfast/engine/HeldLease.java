@@ -154,12 +154,8 @@ abstract class HeldLease implements OpenLease {
 
 	@Override
 	public void onLost(Runnable action) {
-		if (!this.hold.onLost(this, action)) {
-			this.engine.call(() -> {
-				if (!this.released.get()) {
-					action.run();
-				}
-			});
+		if (!this.hold.onLost(this, action) && !this.released.get()) {
+			this.engine.call(action);
 		}
 	}
 

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
+import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostEvent;
 import io.holdfast.LeaseLostException;
 import io.holdfast.LockLease;
@@ -167,6 +168,23 @@ class LossEventTests extends ScriptedEngine {
 		assertThat(this.events).containsExactly(new LeaseLostEvent("k", "stock", 0, Duration.ofSeconds(2), ANOTHER));
 		assertThat(lost).containsExactly("lost");
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(lease::ensureHeld);
+	}
+
+	@Test
+	void whoAsksForItBeforeTheReleaseIsToldOfALossThatIsKnownAlready() {
+		List<Runnable> callbacks = new ArrayList<>();
+		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, callbacks::add, () -> ID, () -> 1.0);
+		Acquisition granted = busy.acquire(Demand.of(REQUEST, settings()), null, LeaseContext.empty());
+		this.store.last("acquire 1").granted(10, 30_000);
+		LockLease lease = (LockLease) granted.result().join();
+		this.store.elapse(10_000);
+		this.store.last("renew 1").renewed(false);
+		List<String> lost = new ArrayList<>();
+		lease.onLost(() -> lost.add("before"));
+		lease.releaseAsync();
+		lease.onLost(() -> lost.add("after"));
+		callbacks.forEach(Runnable::run);
+		assertThat(lost).containsExactly("before");
 	}
 
 	@Test
