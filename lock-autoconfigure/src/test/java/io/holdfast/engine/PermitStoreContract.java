@@ -327,6 +327,21 @@ public abstract class PermitStoreContract extends PermitSuccessionContract {
 		assertThat(this.a.inspect().owner()).isEqualTo("somebody");
 	}
 
+	@Test
+	@DisplayName("readers that stand together are let in together, too, when the lock of another client has ended")
+	void readersAfterForeignOwner() {
+		putForeign(KEY, "somebody", Duration.ofMillis(SHORT));
+		busy(read(this.a, "1"));
+		busy(read(this.b, "1"));
+		busy(this.c.acquire("1"));
+		elapse(MORE_THAN_SHORT);
+		granted(read(this.a, "1"));
+		assertThat(this.b.awaitWakeUp().ttlMillis()).isEqualTo(CLAIM);
+		this.a.release(READ_WRITE, reader(this.a, "1"));
+		this.b.release(READ_WRITE, reader(this.b, "1"));
+		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("1"));
+	}
+
 	private static Ask exclusive(Instance instance, String n) {
 		return Ask.forLock(instance.token(n), LEASE, CLAIM);
 	}
