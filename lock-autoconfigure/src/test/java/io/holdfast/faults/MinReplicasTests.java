@@ -69,7 +69,7 @@ class MinReplicasTests {
 		this.redis = redis;
 		this.master = redis.startServer("--repl-diskless-sync-delay", "0");
 		this.link = FaultProxy.to(this.master.host(), this.master.port());
-		this.replica = redis.startServer("--replicaof", this.link.host() + " " + this.link.port());
+		this.replica = redis.startServer("--replicaof", this.link.host(), Integer.toString(this.link.port()));
 		this.fleet = Fleet.on(redis, this.master);
 		await("replica").atMost(Duration.ofSeconds(20))
 			.until(() -> info("replication").values().toString().contains("state=online"));

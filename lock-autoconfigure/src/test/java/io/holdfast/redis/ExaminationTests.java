@@ -30,6 +30,7 @@ import org.springframework.data.redis.connection.RedisStaticMasterReplicaConfigu
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.data.redis.core.RedisCallback;
 import org.springframework.data.redis.core.StringRedisTemplate;
+import org.springframework.data.redis.core.script.RedisScript;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatException;
@@ -175,7 +176,7 @@ class ExaminationTests {
 	}
 
 	private RedisServer startReplica(RedisServer master) {
-		RedisServer replica = this.redis.startServer("--replicaof", master.host() + " " + master.port(),
+		RedisServer replica = this.redis.startServer("--replicaof", master.host(), Integer.toString(master.port()),
 				"--repl-diskless-sync-delay", "0");
 		StringRedisTemplate observer = observer(master);
 		await("replica").atMost(Duration.ofSeconds(20))
@@ -276,7 +277,10 @@ class ExaminationTests {
 	@DisplayName("F35 each right that only those need who watch is named, and that nothing else does")
 	void watching() {
 		RedisServer server = this.redis.startServer();
-		for (String command : WATCH) {
+		// Before Redis 7.0 a script cannot ask for what it may not try.
+		boolean asks = Boolean.TRUE.equals(observer(server)
+			.execute(RedisScript.of("return redis.acl_check_cmd ~= nil", Boolean.class), List.of()));
+		for (String command : WATCH.stream().filter((each) -> asks || !each.equals("rpush")).toList()) {
 			assertThat(examineAs(server, with("-" + command))).as(command).singleElement().satisfies((finding) -> {
 				assertThat(finding.certain()).isTrue();
 				assertThat(finding.text()).contains("locks and semaphores work without")

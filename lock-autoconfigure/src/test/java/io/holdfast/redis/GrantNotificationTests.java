@@ -125,7 +125,8 @@ class GrantNotificationTests {
 	@EnumSource(Kind.class)
 	@DisplayName("a grant that is taken back is not heard by subscribers at a replica either")
 	void revokedGrantIsNotHeard(Kind kind) throws Exception {
-		RedisServer replica = this.redis.startServer("--replicaof", this.master.host() + " " + this.master.port());
+		RedisServer replica = this.redis.startServer("--replicaof", this.master.host(),
+				Integer.toString(this.master.port()));
 		awaitReplica(replica);
 		String channel = "holdfast:wake:" + ABSENT;
 		BlockingQueue<String> heard = listen(replica, channel);

@@ -194,7 +194,7 @@ class RedisFaultTests {
 	@Test
 	@DisplayName("a subscription on a replica, which a fail-over leaves behind, does not count")
 	void noticesMisplacedSubscription() {
-		RedisServer replica = this.redis.startServer("--replicaof", "127.0.0.1 " + this.server.port());
+		RedisServer replica = this.redis.startServer("--replicaof", "127.0.0.1", Integer.toString(this.server.port()));
 		ScriptExecutor executor = new ScriptExecutor(factory(this.server.port()));
 		this.opened.add(executor);
 		WakeUpListener listener = new WakeUpListener(factory(replica.port()), executor, "wake:", false, 300);

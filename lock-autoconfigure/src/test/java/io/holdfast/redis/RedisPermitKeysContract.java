@@ -52,17 +52,23 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 
 	/**
 	 * How long the keys of a resource will live, all counted from one moment: the clock
-	 * goes on while a script reads one after the other.
+	 * may go on while a script reads one after the other.
 	 */
 	@SuppressWarnings("unchecked")
 	private List<Long> ttls(Resource resource) {
 		PermitKeys keys = keys(resource);
 		String script = """
-				local ttls, time = {}, redis.call('TIME')
-				for i, key in ipairs(KEYS) do
-				  local ends = redis.call('PEXPIRETIME', key)
-				  ttls[i] = ends < 0 and ends or ends - time[1] * 1000 - math.floor(time[2] / 1000)
+				local function now()
+				  local time = redis.call('TIME')
+				  return time[1] * 1000 + math.floor(time[2] / 1000)
 				end
+				local ttls, begun
+				repeat
+				  ttls, begun = {}, now()
+				  for i, key in ipairs(KEYS) do
+				    ttls[i] = redis.call('PTTL', key)
+				  end
+				until now() == begun
 				return ttls
 				""";
 		return this.redis.execute(new DefaultRedisScript<>(script, List.class),

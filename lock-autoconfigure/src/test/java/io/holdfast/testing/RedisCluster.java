@@ -21,8 +21,8 @@ import org.springframework.data.redis.connection.RedisClusterConfiguration;
 import static org.awaitility.Awaitility.await;
 
 /**
- * A cluster of masters, all processes of the embedded binary, whose slots can be moved,
- * and which can have replicas that take over. Not thread-safe.
+ * A cluster of masters, all processes of the {@link RedisBinary}, whose slots can be
+ * moved, and which can have replicas that take over. Not thread-safe.
  */
 public final class RedisCluster implements AutoCloseable {
 

@@ -1,6 +1,5 @@
 package io.holdfast.testing;
 
-import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -10,16 +9,14 @@ import java.util.ArrayList;
 import java.util.List;
 
 import org.awaitility.Awaitility;
-import org.jspecify.annotations.Nullable;
-import redis.embedded.RedisExecProvider;
 
 import org.springframework.util.FileSystemUtils;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * A Redis server process of the embedded binary, which keeps nothing on disk: made to be
- * killed, frozen and started again. Not thread-safe.
+ * A process of the {@link RedisBinary}, which keeps nothing on disk: made to be killed,
+ * frozen and started again. Not thread-safe.
  */
 public final class RedisServer implements AutoCloseable {
 
@@ -29,8 +26,6 @@ public final class RedisServer implements AutoCloseable {
 	private static final String BOUND = "Running mode=";
 
 	private static final String NOT_BOUND = "Failed listening on port";
-
-	private static @Nullable File binary;
 
 	private final List<String> extraConfig;
 
@@ -155,9 +150,11 @@ public final class RedisServer implements AutoCloseable {
 	}
 
 	private ChildProcess launch() {
-		List<String> command = new ArrayList<>(List.of(binary().toString(),
+		List<String> command = new ArrayList<>(List.of(RedisBinary.get().toString(),
 				this.directory.resolve("redis.conf").toString(), "--port", Integer.toString(this.port), "--bind",
-				host(), "--dir", this.directory.toString(), "--save", "", "--appendonly", "no"));
+				host(), "--dir", this.directory.toString(), "--save", "", "--appendonly", "no",
+				// The default of 7.0 and newer.
+				"--acl-pubsub-default", "resetchannels"));
 		command.addAll(this.extraConfig);
 		return new ChildProcess(new ProcessBuilder(command).directory(this.directory.toFile()));
 	}
@@ -173,20 +170,10 @@ public final class RedisServer implements AutoCloseable {
 			.atMost(START_TIMEOUT)
 			.pollDelay(Duration.ZERO)
 			.pollInterval(Duration.ofMillis(10))
-			.failFast(() -> assertThat(this.process.isAlive()).as("process alive that logged %s", log()).isTrue())
-			.until(() -> RedisPing.isAnswered(host(), this.port));
-	}
-
-	private static synchronized File binary() {
-		if (binary == null) {
-			try {
-				binary = RedisExecProvider.defaultProvider().get();
-			}
-			catch (IOException ex) {
-				throw new UncheckedIOException(ex);
-			}
-		}
-		return binary;
+			.until(() -> {
+				assertThat(this.process.isAlive()).as("process alive that logged %s", log()).isTrue();
+				return RedisPing.isAnswered(host(), this.port);
+			});
 	}
 
 }

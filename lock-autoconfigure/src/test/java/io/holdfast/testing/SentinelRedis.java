@@ -26,19 +26,21 @@ import org.awaitility.core.ConditionTimeoutException;
 import org.springframework.data.redis.connection.RedisSentinelConfiguration;
 
 import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 /**
- * A master, its replicas and a sentinel that decides alone: processes of the embedded
- * binary, whose replication can be cut and whose master can be replaced. The sentinel
- * notices a dead master only when {@link #watchClosely() told to}, so that none is
- * replaced because the machine is busy. Not thread-safe.
+ * A master, its replicas and a sentinel that decides alone: processes of the
+ * {@link RedisBinary}, whose replication can be cut and whose master can be replaced. The
+ * sentinel notices a dead master only when {@link #watchClosely() told to}, so that none
+ * is replaced because the machine is busy. Not thread-safe.
  */
 public final class SentinelRedis implements AutoCloseable {
 
 	/** The master's name. */
 	public static final String NAME = "holdfast";
 
-	private static final Duration PATIENCE = Duration.ofSeconds(30);
+	/** A sentinel that cannot be {@link #tune tuned} looks every ten seconds. */
+	private static final Duration PATIENCE = Duration.ofSeconds(60);
 
 	/**
 	 * After that the sentinel drops a fail-over that does not get on, and says nothing.
@@ -46,6 +48,9 @@ public final class SentinelRedis implements AutoCloseable {
 	private static final Duration FAIL_OVER_TIME = Duration.ofSeconds(10);
 
 	private static final Duration POLL = Duration.ofMillis(20);
+
+	/** From Redis 7.0 on. */
+	private static final String TUNING = "SENTINEL DEBUG";
 
 	private static final String NO_GOOD_REPLICA = "NOGOODSLAVE";
 
@@ -57,6 +62,8 @@ public final class SentinelRedis implements AutoCloseable {
 	private final List<RedisServer> servers = new ArrayList<>();
 
 	private final RedisServer sentinel;
+
+	private boolean tuned = true;
 
 	SentinelRedis(TestRedis redis, int replicas, String... config) {
 		this.client = RedisClient.create(TestRedis.RESOURCES);
@@ -73,7 +80,7 @@ public final class SentinelRedis implements AutoCloseable {
 		this.sentinel = redis.startServer("--sentinel");
 		onSentinel((commands) -> {
 			// It looks and acts more often, and lets no busy machine stop it.
-			tune(commands, Map.of("info-period", 250, PUBLISH_PERIOD, 250, "tilt-trigger", 60_000));
+			this.tuned = tune(commands, Map.of("info-period", 250, PUBLISH_PERIOD, 250, "tilt-trigger", 60_000));
 			return commands.monitor(NAME, master.host(), master.port(), 1);
 		});
 		onSentinel((commands) -> commands.set(NAME, "failover-timeout", Long.toString(FAIL_OVER_TIME.toMillis())));
@@ -195,9 +202,10 @@ public final class SentinelRedis implements AutoCloseable {
 
 	/**
 	 * Have the sentinel leave alone a master that was replaced while it did not answer,
-	 * as if the way to it were broken.
+	 * as if the way to it were broken. Aborts the test where none can be told that.
 	 */
 	public void leaveOldMaster() {
+		assumeTrue(this.tuned, TUNING + " is needed, which Redis has from 7.0 on");
 		onSentinel((commands) -> tune(commands, Map.of(PUBLISH_PERIOD, 600_000)));
 	}
 
@@ -206,14 +214,25 @@ public final class SentinelRedis implements AutoCloseable {
 	 * @param old a master that was replaced, and answers
 	 */
 	public void demote(RedisServer old) {
-		onSentinel((commands) -> tune(commands, Map.of(PUBLISH_PERIOD, 250)));
+		if (this.tuned) {
+			onSentinel((commands) -> tune(commands, Map.of(PUBLISH_PERIOD, 250)));
+		}
 		awaitReplica(old);
 	}
 
-	private static String tune(RedisSentinelCommands<String, String> commands, Map<String, Integer> times) {
+	/** Whether it can be tuned. */
+	private static boolean tune(RedisSentinelCommands<String, String> commands, Map<String, Integer> times) {
 		CommandArgs<String, String> args = new CommandArgs<>(StringCodec.UTF8).add("DEBUG");
 		times.forEach((name, millis) -> args.add(name).add(millis));
-		return commands.dispatch(CommandType.SENTINEL, new StatusOutput<>(StringCodec.UTF8), args);
+		try {
+			return commands.dispatch(CommandType.SENTINEL, new StatusOutput<>(StringCodec.UTF8), args).equals("OK");
+		}
+		catch (RedisCommandExecutionException ex) {
+			if (String.valueOf(ex.getMessage()).contains("nknown sentinel subcommand")) {
+				return false;
+			}
+			throw ex;
+		}
 	}
 
 	/**

@@ -24,8 +24,9 @@ import org.springframework.util.StringUtils;
 
 /**
  * The Redis that the tests of this JVM share: the one that
- * {@code -Dholdfast.test.redis=host:port} names, else one in Docker, else the embedded
- * binary. It is chosen at its first use and ends with the JVM.
+ * {@code -Dholdfast.test.redis=host:port} names, else a process of the
+ * {@link RedisBinary} that a property names, else one in Docker, else the embedded one.
+ * It is chosen at its first use and ends with the JVM.
  */
 final class SharedRedis {
 
@@ -90,6 +91,9 @@ final class SharedRedis {
 		if (StringUtils.hasText(named)) {
 			return named(named.trim());
 		}
+		if (RedisBinary.isNamed()) {
+			return started(Way.BINARY);
+		}
 		if (DockerClientFactory.instance().isDockerAvailable()) {
 			try {
 				return inDocker();
@@ -99,8 +103,12 @@ final class SharedRedis {
 				logger.warn("Redis does not start in Docker, so the embedded one is used: " + ex);
 			}
 		}
+		return started(Way.EMBEDDED);
+	}
+
+	private static SharedRedis started(Way way) {
 		RedisServer server = RedisServer.start();
-		return new SharedRedis(Way.EMBEDDED, server.host(), server.port());
+		return new SharedRedis(way, server.host(), server.port());
 	}
 
 	private static SharedRedis named(String address) {
@@ -154,7 +162,8 @@ final class SharedRedis {
 	 */
 	enum Way {
 
-		NAMED("named by -D" + PROPERTY), DOCKER("a container in Docker"), EMBEDDED("a process of the embedded binary");
+		NAMED("named by -D" + PROPERTY), BINARY("a process of the binary that -D" + RedisBinary.PROPERTY + " names"),
+		DOCKER("a container in Docker"), EMBEDDED("a process of the embedded binary");
 
 		private final String description;
 

@@ -17,6 +17,7 @@ import java.util.concurrent.TimeUnit;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
 import redis.embedded.RedisExecProvider;
 
 import org.springframework.boot.context.properties.bind.Binder;
@@ -26,11 +27,13 @@ import org.springframework.context.aot.AbstractAotProcessor;
 import org.springframework.context.support.GenericApplicationContext;
 import org.springframework.core.SpringProperties;
 import org.springframework.util.FileSystemUtils;
+import org.springframework.util.StringUtils;
 
 /**
- * Starts a Redis of its own before the application context connects, if none answers at
- * the configured address and that is this machine. Further instances find and use it. It
- * ends with the instance that started it, however that one ends.
+ * Starts a Redis of its own, or the program that {@code shop.redis-binary} names, before
+ * the application context connects, if none answers at the configured address and that is
+ * this machine. Further instances find and use it. It ends with the instance that started
+ * it, however that one ends.
  *
  * <p>
  * Of two instances that start at the same time, the one whose Redis gets the port has it;
@@ -68,7 +71,7 @@ class EmbeddedRedis implements ApplicationContextInitializer<GenericApplicationC
 			return;
 		}
 		try {
-			Process process = start(address);
+			Process process = start(address, context.getEnvironment().getProperty("shop.redis-binary"));
 			if (ask(address, "INFO server").contains("process_id:" + process.pid() + "\r\n")) {
 				logger.info("No Redis answered at " + address + ", so an embedded one was started there. "
 						+ "It stops with this instance; other instances that use it lose it then.");
@@ -83,20 +86,30 @@ class EmbeddedRedis implements ApplicationContextInitializer<GenericApplicationC
 		}
 	}
 
-	private static Process start(InetSocketAddress address) throws IOException {
+	private static Process start(InetSocketAddress address, @Nullable String binary) throws IOException {
+		if (StringUtils.hasText(binary)) {
+			if (!Files.isExecutable(Path.of(binary))) {
+				throw new IOException("shop.redis-binary=" + binary + " is not a program that may be executed");
+			}
+			return start(address, new File(binary));
+		}
 		File server = RedisExecProvider.defaultProvider().get();
 		try {
-			Process process = new ProcessBuilder(command(server, address.getPort())).redirectOutput(Redirect.DISCARD)
-				.redirectError(Redirect.DISCARD)
-				.start();
-			awaitAnswer(process, address);
-			return process;
+			return start(address, server);
 		}
 		finally {
 			// It needs its file no more, so nothing stays on the disk however this JVM
 			// ends.
 			FileSystemUtils.deleteRecursively(server.getParentFile());
 		}
+	}
+
+	private static Process start(InetSocketAddress address, File server) throws IOException {
+		Process process = new ProcessBuilder(command(server, address.getPort())).redirectOutput(Redirect.DISCARD)
+			.redirectError(Redirect.DISCARD)
+			.start();
+		awaitAnswer(process, address);
+		return process;
 	}
 
 	private static List<String> command(File server, int port) {

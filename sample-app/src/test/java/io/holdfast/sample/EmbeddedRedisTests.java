@@ -30,6 +30,8 @@ import static org.awaitility.Awaitility.await;
  */
 class EmbeddedRedisTests {
 
+	private static final String BINARY = System.getProperty("holdfast.test.redis-binary", "");
+
 	private final int port = Instances.freePort();
 
 	@Test
@@ -64,7 +66,8 @@ class EmbeddedRedisTests {
 	@DisplayName("Redis stops when the instance that started it is killed")
 	void stopsWhenKilled() throws Exception {
 		Process instance = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-cp",
-				System.getProperty("java.class.path"), Child.class.getName(), Integer.toString(this.port))
+				System.getProperty("java.class.path"), "-Dholdfast.test.redis-binary=" + BINARY, Child.class.getName(),
+				Integer.toString(this.port))
 			.redirectOutput(Redirect.DISCARD)
 			.redirectError(Redirect.DISCARD)
 			.start();
@@ -117,6 +120,9 @@ class EmbeddedRedisTests {
 
 	private static GenericApplicationContext start(Map<String, Object> properties) {
 		GenericApplicationContext context = new GenericApplicationContext();
+		context.getEnvironment()
+			.getPropertySources()
+			.addFirst(new MapPropertySource("binary", Map.of("shop.redis-binary", BINARY)));
 		context.getEnvironment().getPropertySources().addFirst(new MapPropertySource("test", properties));
 		new EmbeddedRedis().initialize(context);
 		context.refresh();
