@@ -10,6 +10,7 @@ import java.util.concurrent.locks.LockSupport;
 import io.holdfast.LeaseLostException;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnLoss;
+import io.holdfast.testing.Slow;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -19,6 +20,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Leases that are lost while their methods end: whichever is first, the interrupt must
  * not be seen after the call.
  */
+@Slow
 class InterruptRaceTests {
 
 	private static final int RUNS = 10_000;

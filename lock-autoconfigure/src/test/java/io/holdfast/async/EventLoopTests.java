@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.List;
 
 import io.holdfast.testing.ChildJvm;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.DisplayName;
@@ -16,6 +17,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * them. In a child JVM, since it changes classes of the JDK.
  */
 @WithRedis
+@Slow
 class EventLoopTests {
 
 	@Test

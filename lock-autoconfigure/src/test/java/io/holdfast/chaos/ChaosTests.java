@@ -5,6 +5,7 @@ import java.time.Duration;
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import io.holdfast.history.Event.Mode;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.DisplayName;
@@ -18,6 +19,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * form.
  */
 @WithRedis
+@Slow
 class ChaosTests {
 
 	/** {@code -Dholdfast.test.seed} of the tests' JVM has other things go wrong. */

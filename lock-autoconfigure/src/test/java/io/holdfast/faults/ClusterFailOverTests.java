@@ -13,6 +13,7 @@ import io.holdfast.engine.LeaseEngine;
 import io.holdfast.testing.RedisCluster;
 import io.holdfast.testing.RedisCluster.FailOver;
 import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
@@ -30,6 +31,7 @@ import static org.awaitility.Awaitility.await;
  * all that was written.
  */
 @WithRedis
+@Slow
 class ClusterFailOverTests {
 
 	/** Longer than a fail-over takes, and until a driver has found the new master. */

@@ -3,6 +3,7 @@ package io.holdfast.faults;
 import java.time.Duration;
 
 import io.holdfast.engine.LeaseEngine;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
@@ -17,6 +18,7 @@ import static org.awaitility.Awaitility.await;
  * Redis throws away what it was not asked for lately, to make room for other things.
  */
 @WithRedis
+@Slow
 class EvictionTests {
 
 	private static final String KEY = "eviction";

@@ -14,6 +14,7 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -33,6 +34,7 @@ import static org.awaitility.Awaitility.await;
  * gets what somebody may still hold.
  */
 @WithRedis
+@Slow
 class FailOverGraceTests {
 
 	private static final String KEY = "grace";

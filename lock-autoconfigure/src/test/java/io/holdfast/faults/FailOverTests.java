@@ -4,6 +4,7 @@ import java.time.Duration;
 
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.SentinelRedis;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
@@ -16,6 +17,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Sentinel replaces the master by a replica that has all that was written.
  */
 @WithRedis
+@Slow
 class FailOverTests {
 
 	/** Longer than a fail-over takes. */

@@ -9,6 +9,7 @@ import io.holdfast.actuate.LocksEndpoint;
 import io.holdfast.actuate.LocksView;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.testing.DocumentedRights;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.jspecify.annotations.Nullable;
@@ -75,6 +76,7 @@ class FleetRightsTests {
 		return new LocksEndpoint(instance.context().getBean(LeaseEngine.class));
 	}
 
+	@Slow
 	@Test
 	@DisplayName("F35 the documented rights are enough to watch, and each missing one is named where it shows")
 	void rights() {

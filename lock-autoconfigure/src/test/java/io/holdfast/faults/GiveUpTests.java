@@ -21,6 +21,7 @@ import io.holdfast.annotation.Semaphore;
 import io.holdfast.reactive.ReactiveLockService;
 import io.holdfast.reactive.ReactiveSemaphoreService;
 import io.holdfast.testing.Order;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -48,6 +49,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 @WithRedis
 @ParameterizedClass
 @EnumSource
+@Slow
 class GiveUpTests {
 
 	private static final String KEY = "given-up";

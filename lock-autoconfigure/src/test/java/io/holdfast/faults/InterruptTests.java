@@ -10,6 +10,7 @@ import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.LockRequest;
 import io.holdfast.LockView;
 import io.holdfast.ReleaseResult;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
@@ -45,6 +46,7 @@ class InterruptTests {
 		this.fleet.close();
 	}
 
+	@Slow
 	@Test
 	@DisplayName("F16 thousands of interrupts while acquiring: the documented exception, and nothing held or queued")
 	void interruptedAcquire() {

@@ -11,6 +11,7 @@ import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.testing.FaultProxy;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -158,6 +159,7 @@ class JedisTests {
 		this.fleet.awaitNothingLeft();
 	}
 
+	@Slow
 	@Test
 	@DisplayName("Jedis: a lease is renewed, expires without renewal, and its release leaves the next owner alone")
 	void renewalAndExpiry() {

@@ -11,6 +11,7 @@ import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
 import io.holdfast.testing.Order;
 import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import io.lettuce.core.KillArgs;
@@ -30,6 +31,7 @@ import static org.awaitility.Awaitility.await;
  * after a reconnect, or where Redis has to be sent the script again.
  */
 @WithRedis
+@Slow
 class LateCommandTests {
 
 	private final Fleet fleet;

@@ -10,6 +10,7 @@ import java.util.stream.Stream;
 import io.holdfast.LockService;
 import io.holdfast.LockView;
 import io.holdfast.testing.FaultProxy;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
@@ -133,6 +134,7 @@ class LeaderElectionTests {
 		assertThat(history(one)).containsExactly("granted", "revoked", "granted");
 	}
 
+	@Slow
 	@Test
 	@DisplayName("A leader whose lock is released by force elsewhere, or deleted, steps down at its next renewal")
 	void forcedElsewhere() {
@@ -148,6 +150,7 @@ class LeaderElectionTests {
 		assertStays(leader, (leader == one) ? two : one);
 	}
 
+	@Slow
 	@Test
 	@DisplayName("A leader that is cut off from Redis steps down when its lease ends, the other one follows, and both go on when it is back")
 	void cutOff() {
@@ -164,6 +167,7 @@ class LeaderElectionTests {
 		await("the first one leads again").atMost(SOON).until(() -> leads(one));
 	}
 
+	@Slow
 	@Test
 	@DisplayName("While Redis is away nobody leads, and when it is back one does")
 	void redisAway() {
@@ -178,6 +182,7 @@ class LeaderElectionTests {
 		assertStays(leader, (leader == one) ? two : one);
 	}
 
+	@Slow
 	@Test
 	@DisplayName("An instance that stops while it waits leaves no place in the queue, and the leader alone")
 	void stopsWaiting() {

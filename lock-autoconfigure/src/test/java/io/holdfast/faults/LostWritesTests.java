@@ -6,6 +6,7 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.SentinelRedis;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
@@ -21,6 +22,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * for long, or with the newer fence.
  */
 @WithRedis
+@Slow
 class LostWritesTests {
 
 	private static final String KEY = "lost-writes";

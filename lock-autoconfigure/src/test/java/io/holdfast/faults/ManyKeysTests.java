@@ -9,6 +9,7 @@ import io.holdfast.Lease;
 import io.holdfast.LockRequest;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.engine.Idleness;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.DisplayName;
@@ -22,6 +23,7 @@ import static org.awaitility.Awaitility.await;
  * no connection for each, and nothing once it is given up.
  */
 @WithRedis
+@Slow
 class ManyKeysTests {
 
 	private static final int KEYS = 10_000;

@@ -19,6 +19,7 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
@@ -296,6 +297,7 @@ class MinReplicasTests {
 		assertThat(waiting).succeedsWithin(SOON).satisfies(PermitLease::release);
 	}
 
+	@Slow
 	@Test
 	@DisplayName("Renewals and releases do not wait behind a WAIT")
 	void othersGoOn() {
@@ -350,6 +352,7 @@ class MinReplicasTests {
 		this.fleet.awaitNothingLeft();
 	}
 
+	@Slow
 	@Test
 	@DisplayName("A connection that breaks while replicas are waited for is replaced")
 	void connectionBreaks() {

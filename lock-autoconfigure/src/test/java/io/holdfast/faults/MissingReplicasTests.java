@@ -5,6 +5,7 @@ import java.time.Duration;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockRequest;
 import io.holdfast.testing.SentinelRedis;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -57,6 +58,7 @@ class MissingReplicasTests {
 		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(use).withMessageContaining("NOREPLICAS");
 	}
 
+	@Slow
 	@Test
 	@DisplayName("F29 a clear error for what is asked for, nobody is kept waiting for it, and it works when they are back")
 	void acquire() {
@@ -74,6 +76,7 @@ class MissingReplicasTests {
 		this.fleet.awaitNothingLeft();
 	}
 
+	@Slow
 	@Test
 	@DisplayName("F29 missing for less than a lease: held, renewed and waited for as before")
 	void shorterThanTheLease() {
@@ -100,6 +103,7 @@ class MissingReplicasTests {
 		this.fleet.awaitNothingLeft();
 	}
 
+	@Slow
 	@Test
 	@DisplayName("F29 missing for longer than a lease: lost at its end, and had by who waits when they are back")
 	void longerThanTheLease() throws InterruptedException {

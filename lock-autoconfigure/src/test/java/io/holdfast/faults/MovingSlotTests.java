@@ -11,6 +11,7 @@ import io.holdfast.LockRequest;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.testing.RedisCluster;
 import io.holdfast.testing.RedisCluster.Move;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
@@ -115,6 +116,7 @@ class MovingSlotTests {
 		this.fleet.awaitNothingLeft();
 	}
 
+	@Slow
 	@Test
 	@DisplayName("Slots that move all the time under load: never held twice, and everybody has his turn")
 	void movingUnderLoad() {

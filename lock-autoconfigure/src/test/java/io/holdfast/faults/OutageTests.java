@@ -10,6 +10,7 @@ import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
 import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
@@ -45,6 +46,7 @@ class OutageTests {
 		this.fleet.close();
 	}
 
+	@Slow
 	@Test
 	@DisplayName("F10 nothing listens: the application starts, acquire fails after the outage patience, and works when Redis is there")
 	void nothingListens() {
@@ -130,6 +132,7 @@ class OutageTests {
 		}
 	}
 
+	@Slow
 	@Test
 	@DisplayName("F13 the release fails: renewal has stopped, and the key is gone within the lease")
 	void releaseFails() {
@@ -163,6 +166,7 @@ class OutageTests {
 		this.fleet.awaitNothingLeft();
 	}
 
+	@Slow
 	@Test
 	@DisplayName("F11 after an outage of some seconds, hand-offs come by wake-ups again")
 	void wakeUpsAfterAnOutage() {
@@ -184,6 +188,7 @@ class OutageTests {
 		this.fleet.awaitNothingLeft();
 	}
 
+	@Slow
 	@Test
 	@DisplayName("After an outage of many seconds the first call works within two seconds")
 	void firstCallAfterwards(TestRedis redis) {

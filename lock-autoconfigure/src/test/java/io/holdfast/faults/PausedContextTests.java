@@ -6,6 +6,7 @@ import java.util.concurrent.CompletableFuture;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
@@ -24,6 +25,7 @@ import static org.awaitility.Awaitility.await;
  * A context that is paused, as Spring pauses test contexts that it keeps for later.
  */
 @WithRedis
+@Slow
 class PausedContextTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(2);

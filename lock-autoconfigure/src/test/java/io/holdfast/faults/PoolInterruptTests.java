@@ -10,6 +10,7 @@ import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.ReadWriteLockView;
 import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreView;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
@@ -117,6 +118,7 @@ class PoolInterruptTests {
 		pool.assertAllFree(this.fleet, KEY, instance);
 	}
 
+	@Slow
 	@Test
 	@DisplayName("F23 permits and read-write locks are not renewed after their last release")
 	void noRenewalIsLeft() throws InterruptedException {

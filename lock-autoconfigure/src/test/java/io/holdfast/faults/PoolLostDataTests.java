@@ -11,6 +11,7 @@ import io.holdfast.LeaseStoreException;
 import io.holdfast.ReleaseResult;
 import io.holdfast.testing.Order;
 import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
@@ -115,6 +116,7 @@ class PoolLostDataTests {
 		pool.assertAllFree(this.fleet, KEY, this.instance, this.other);
 	}
 
+	@Slow
 	@ParameterizedTest(
 			name = "F14 F37 {1} lost while others wait: they have their turns, and never too many who look ({0}, {2})")
 	@CsvSource({ "SEMAPHORE, RESTART, LOCAL_HAND_OVER", "SEMAPHORE, FLUSHALL, STRICT",
@@ -143,6 +145,7 @@ class PoolLostDataTests {
 		pool.assertAllFree(this.fleet, KEY, this.instance, this.other);
 	}
 
+	@Slow
 	@ParameterizedTest(
 			name = "F37 the state lost while held: nobody notices, and what is in use is known all the same ({0})")
 	@EnumSource
@@ -185,6 +188,7 @@ class PoolLostDataTests {
 		pool.assertAllFree(this.fleet, KEY, this.instance, this.other);
 	}
 
+	@Slow
 	@ParameterizedTest(
 			name = "F32 memory is full: nothing new, and that is said; who holds is renewed, releases and hands over ({0})")
 	@EnumSource

@@ -13,6 +13,7 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreService;
 import io.holdfast.SemaphoreView;
 import io.holdfast.testing.FaultProxy;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -77,6 +78,7 @@ class PoolOutageTests {
 		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(time.plus(SLACK));
 	}
 
+	@Slow
 	@ParameterizedTest(
 			name = "F9 Redis falls silent: who asks is told so when its wait is over, or its command timed out ({0})")
 	@EnumSource
@@ -102,6 +104,7 @@ class PoolOutageTests {
 		pool.assertAllFree(this.fleet, KEY, instance, this.fleet.start());
 	}
 
+	@Slow
 	@ParameterizedTest(
 			name = "F9 Redis falls silent: renew and release end with the command timeout, and are made up for ({0})")
 	@EnumSource
@@ -143,6 +146,7 @@ class PoolOutageTests {
 		pool.assertAllFree(this.fleet, KEY, other);
 	}
 
+	@Slow
 	@ParameterizedTest(
 			name = "F10 nothing listens: the store''s trouble after the outage patience, whatever the wait, and it works when Redis is there ({0})")
 	@EnumSource
@@ -160,6 +164,7 @@ class PoolOutageTests {
 		pool.assertAllFree(this.fleet, KEY, instance);
 	}
 
+	@Slow
 	@ParameterizedTest(name = "F11 an outage shorter than the lease is noticed by nobody ({0})")
 	@EnumSource
 	void shortOutage(Pool pool) {
@@ -186,6 +191,7 @@ class PoolOutageTests {
 		pool.assertAllFree(this.fleet, KEY, instance, other);
 	}
 
+	@Slow
 	@ParameterizedTest(
 			name = "F12 an outage longer than the lease: lost for its holder before anyone else has it ({0})")
 	@EnumSource

@@ -9,6 +9,7 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockView;
 import io.holdfast.ReleaseResult;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
@@ -49,6 +50,7 @@ class RenewalTests {
 		this.fleet.close();
 	}
 
+	@Slow
 	@Test
 	@DisplayName("F23 nested locks are renewed as one, and not at all after the last unlock")
 	void reentry() {
@@ -182,6 +184,7 @@ class RenewalTests {
 		this.fleet.awaitNothingLeft();
 	}
 
+	@Slow
 	@Test
 	@DisplayName("One lease that is lost does not end the renewal of the others")
 	void othersAreRenewed() {

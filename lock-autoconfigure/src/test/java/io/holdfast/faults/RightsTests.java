@@ -16,6 +16,7 @@ import io.holdfast.LockRequest;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreView;
 import io.holdfast.testing.DocumentedRights;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.jspecify.annotations.Nullable;
@@ -34,6 +35,7 @@ import static org.awaitility.Awaitility.await;
  * A Redis user who may do what Holdfast does, and nothing else.
  */
 @WithRedis
+@Slow
 class RightsTests {
 
 	private static final DocumentedRights RIGHTS = DocumentedRights.ofLeases();

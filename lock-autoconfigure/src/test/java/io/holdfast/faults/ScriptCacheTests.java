@@ -16,6 +16,7 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreView;
 import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
@@ -63,6 +64,7 @@ class ScriptCacheTests {
 		assertThat(this.counter).isEqualTo(2 * THREADS * ROUNDS);
 	}
 
+	@Slow
 	@Test
 	@DisplayName("F15 SCRIPT FLUSH in a loop under load is invisible to those who use permits, read and write")
 	void scriptFlushWithPermits() {

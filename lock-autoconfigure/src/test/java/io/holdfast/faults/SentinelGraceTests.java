@@ -10,6 +10,7 @@ import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.SentinelRedis;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -26,6 +27,7 @@ import static org.awaitility.Awaitility.await;
  * A fail-over under Sentinel loses a lock, while instances give holders grace.
  */
 @WithRedis
+@Slow
 class SentinelGraceTests {
 
 	private static final String KEY = "grace";

@@ -11,6 +11,7 @@ import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.ReleaseResult;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
@@ -127,6 +128,7 @@ class ShutDownTests {
 		this.fleet.awaitNothingLeft();
 	}
 
+	@Slow
 	@Test
 	@DisplayName("What is not released within the patience is released at the end, and passed on at once")
 	void patienceIsOver() {

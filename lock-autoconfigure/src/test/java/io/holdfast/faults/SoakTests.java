@@ -23,6 +23,7 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.engine.Idleness;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -77,6 +78,7 @@ class SoakTests {
 		soak.figures.assertFlat();
 	}
 
+	@Slow
 	@Test
 	@DisplayName("F21, F47 the same in small: contexts, waiters and keys leave nothing behind")
 	void inSmall(TestRedis redis) throws Exception {

@@ -11,6 +11,7 @@ import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.SentinelRedis;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -25,6 +26,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * connected to it.
  */
 @WithRedis
+@Slow
 class SplitBrainTests {
 
 	private static final String KEY = "split-brain";

@@ -12,6 +12,7 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.testing.RedisCluster;
 import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
@@ -27,6 +28,7 @@ import static org.awaitility.Awaitility.await;
  * A master of a cluster stands still for less than it takes to be replaced.
  */
 @WithRedis
+@Slow
 class StandingNodeTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(4);

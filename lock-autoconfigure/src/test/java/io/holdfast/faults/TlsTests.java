@@ -12,6 +12,7 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.redis.OptimisticTransactions;
 import io.holdfast.testing.FreePorts;
 import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestCertificate;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -109,6 +110,7 @@ class TlsTests {
 		this.fleet.awaitNothingLeft();
 	}
 
+	@Slow
 	@ParameterizedTest(name = "{0}: the application starts, and is told what is wrong when it first asks ({1})")
 	@CsvSource({ "a server that is not trusted, lettuce, valid certification path",
 			"a server that is not trusted, jedis, valid certification path",

@@ -8,6 +8,7 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
 import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.jspecify.annotations.Nullable;
@@ -108,6 +109,7 @@ class WakeUpTests {
 		fleet.awaitNothingLeft();
 	}
 
+	@Slow
 	@Test
 	@DisplayName("F19 subscriptions killed again and again: every waiter has its turn")
 	void subscriptionsKilledRepeatedly() {

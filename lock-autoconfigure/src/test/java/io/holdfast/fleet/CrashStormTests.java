@@ -20,6 +20,7 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.SemaphoreStatus;
 import io.holdfast.testing.Order;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.DisplayName;
@@ -32,6 +33,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * beside one that lives. Half of them pass on among their threads what they have.
  */
 @WithRedis
+@Slow
 class CrashStormTests {
 
 	private static final int CHILDREN = 50;

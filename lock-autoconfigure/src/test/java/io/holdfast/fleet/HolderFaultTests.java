@@ -21,6 +21,7 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.SemaphoreStatus;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterAll;
@@ -174,6 +175,7 @@ class HolderFaultTests {
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 	}
 
+	@Slow
 	@Test
 	@DisplayName("F3 a holder is frozen for 0.7 of its lease: it still holds it, and renews it again")
 	void frozenForShort() {

@@ -12,6 +12,7 @@ import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.LockService;
 import io.holdfast.LockView;
 import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -32,6 +33,7 @@ import static org.awaitility.Awaitility.await;
  * store fails.
  */
 @WithRedis
+@Slow
 class LockViewFaultTests {
 
 	private static final String KEY = "key";

@@ -10,6 +10,7 @@ import io.holdfast.LockService;
 import io.holdfast.PermitLease;
 import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
@@ -26,6 +27,7 @@ import static org.awaitility.Awaitility.await;
  * Jobs that end at once and keep others out for a while all the same.
  */
 @WithRedis
+@Slow
 class MinHoldTests {
 
 	private static final Duration MIN_HOLD = Duration.ofSeconds(2);

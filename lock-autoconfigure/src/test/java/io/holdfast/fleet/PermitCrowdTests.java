@@ -9,6 +9,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.testing.Order;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterAll;
@@ -27,6 +28,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * of them pass permits on among their threads, others do not.
  */
 @WithRedis
+@Slow
 class PermitCrowdTests {
 
 	private static final int CONTEXTS = 3;

@@ -9,6 +9,7 @@ import io.holdfast.PermitLease;
 import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterAll;
@@ -24,6 +25,7 @@ import static org.awaitility.Awaitility.await;
  * The process of a holder of permits, or of one that waits for them, is killed or frozen.
  */
 @WithRedis
+@Slow
 class PermitFaultTests {
 
 	private static final Duration LEASE = Duration.ofMillis(1200);

@@ -11,6 +11,7 @@ import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.engine.Resource;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterAll;
@@ -28,6 +29,7 @@ import static org.awaitility.Awaitility.await;
  * Many readers and writers of 3 contexts and 2 JVMs, and some that are killed.
  */
 @WithRedis
+@Slow
 class ReadWriteCrowdTests {
 
 	private static final int ROUNDS = 25;

@@ -15,6 +15,7 @@ import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.ReleaseResult;
 import io.holdfast.engine.Resource;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterAll;
@@ -30,6 +31,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * killed.
  */
 @WithRedis
+@Slow
 class SeveralKeysTests {
 
 	private static final List<String> KEYS = List.of("k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7");

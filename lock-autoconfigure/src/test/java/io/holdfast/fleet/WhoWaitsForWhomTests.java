@@ -14,6 +14,7 @@ import io.holdfast.actuate.InstanceView;
 import io.holdfast.actuate.LockView;
 import io.holdfast.actuate.LocksEndpoint;
 import io.holdfast.actuate.LocksView;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
@@ -27,6 +28,7 @@ import static org.awaitility.Awaitility.await;
  * Threads of several JVMs that wait for each other's locks, seen from one of them.
  */
 @WithRedis
+@Slow
 class WhoWaitsForWhomTests {
 
 	private final Fleet fleet;

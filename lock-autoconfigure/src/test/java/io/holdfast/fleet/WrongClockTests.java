@@ -10,6 +10,7 @@ import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreRequest;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterAll;
@@ -26,6 +27,7 @@ import static org.awaitility.Awaitility.await;
  * minutes early, that of the other 10 minutes late; or they jump by as much.
  */
 @WithRedis
+@Slow
 class WrongClockTests {
 
 	private static final Duration WRONG = Duration.ofMinutes(10);

@@ -19,6 +19,7 @@ import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.memory.MemoryLeases;
+import io.holdfast.testing.Slow;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -34,6 +35,7 @@ import static org.awaitility.Awaitility.await;
  * Subscriptions that are cancelled in the moment in which they are granted something, or
  * in which their chain ends. Nothing may stay held.
  */
+@Slow
 class ReactiveRaceTests {
 
 	private static final int RUNS = 2000;

@@ -1,5 +1,6 @@
 package io.holdfast.redis;
 
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 
@@ -10,6 +11,7 @@ import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
  * the pool for reading and writing.
  */
 @WithRedis
+@Slow
 class PooledJedisOptimisticTransactionTests extends JedisOptimisticTransactionTests {
 
 	PooledJedisOptimisticTransactionTests(TestRedis redis) {
