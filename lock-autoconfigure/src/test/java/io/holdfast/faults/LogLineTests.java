@@ -14,6 +14,7 @@ import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnLoss;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -91,6 +92,7 @@ class LogLineTests {
 			.get();
 	}
 
+	@Slow
 	@Test
 	@DisplayName("Of normal traffic nothing is logged above DEBUG, and no token at any level")
 	void silence() throws Exception {

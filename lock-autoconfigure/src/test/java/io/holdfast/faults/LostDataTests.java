@@ -13,6 +13,7 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
 import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
@@ -105,6 +106,7 @@ class LostDataTests {
 				}));
 	}
 
+	@Slow
 	@ParameterizedTest(name = "F37 {0} while held: lost within a renewal period, and the fence still grows")
 	@MethodSource("losses")
 	void lost(Consumer<Fleet> loss) throws InterruptedException {

@@ -72,6 +72,7 @@ class MovingSlotTests {
 		return instance;
 	}
 
+	@Slow
 	@Test
 	@DisplayName("A slot moved while held and waited for: renewed, and handed over")
 	void moved() {

@@ -17,6 +17,7 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.SemaphoreView;
 import io.holdfast.testing.Order;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
@@ -35,6 +36,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  * read and to write. All leases last for ten minutes, so what comes back was released.
  */
 @WithRedis
+@Slow
 class PermitShutDownTests {
 
 	private static final String KEY = "shut-down";

@@ -11,6 +11,7 @@ import io.holdfast.LockRequest;
 import io.holdfast.PermitLease;
 import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
@@ -28,6 +29,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * are waited for. That costs time, and never a turn.
  */
 @WithRedis
+@Slow
 class PermitWakeUpTests {
 
 	private static final String KEY = "wake-up";

@@ -135,6 +135,7 @@ class RenewalTests {
 		this.fleet.awaitNothingLeft();
 	}
 
+	@Slow
 	@Test
 	@DisplayName("The longest hold ends the renewal, and so the lease")
 	void maxHold(CapturedOutput output) {

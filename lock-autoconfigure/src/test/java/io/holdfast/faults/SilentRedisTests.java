@@ -7,6 +7,7 @@ import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.testing.FaultProxy;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -95,6 +96,7 @@ class SilentRedisTests {
 		assertStoreTroubleWithin(HALF_A_SECOND, () -> instance.tryAcquire(KEY));
 	}
 
+	@Slow
 	@Test
 	@DisplayName("F9 Redis has been silent since before the first connection: deadlines are kept all the same")
 	void firstConnection() {
@@ -136,6 +138,7 @@ class SilentRedisTests {
 		this.fleet.awaitNothingLeft();
 	}
 
+	@Slow
 	@Test
 	@DisplayName("F9 Redis falls silent: renew and status end with the command timeout")
 	void renewAndStatusEndWithTheCommandTimeout() {

@@ -128,6 +128,7 @@ class WakeUpTests {
 		fleet.awaitNothingLeft();
 	}
 
+	@Slow
 	@Test
 	@DisplayName("F19 the message of a hand-off lost: the waiter asks by itself, and has the whole lease")
 	void messageLost() {
@@ -172,6 +173,7 @@ class WakeUpTests {
 		fleet.awaitNothingLeft();
 	}
 
+	@Slow
 	@Test
 	@DisplayName("Polling and subscribed instances pass the lock to one another")
 	void pollingAndSubscribed() {
@@ -197,6 +199,7 @@ class WakeUpTests {
 		fleet.awaitNothingLeft();
 	}
 
+	@Slow
 	@Test
 	@DisplayName("F35 only the releasing user may not publish: the waiter has its turn when it asks")
 	void releaserMayNotPublish() {

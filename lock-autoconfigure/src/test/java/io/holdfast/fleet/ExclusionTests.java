@@ -16,6 +16,7 @@ import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.ReleaseResult;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterAll;
@@ -30,6 +31,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * One holder at a time, over three contexts of one JVM and over three child JVMs.
  */
 @WithRedis
+@Slow
 class ExclusionTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(5);

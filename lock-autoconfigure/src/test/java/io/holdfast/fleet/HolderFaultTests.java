@@ -151,6 +151,7 @@ class HolderFaultTests {
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 	}
 
+	@Slow
 	@Test
 	@DisplayName("F2 a reader is frozen beyond its lease: a writer gets the key, it sees at once that it lost it, and its"
 			+ " release changes nothing for the writer")
@@ -195,6 +196,7 @@ class HolderFaultTests {
 		next.lease().close();
 	}
 
+	@Slow
 	@Test
 	@DisplayName("S6 the lock expired under its frozen holder: that does not free the lock of the next owner")
 	void expiredUnderItsHolder() {
@@ -250,6 +252,7 @@ class HolderFaultTests {
 		assertThat(data.get("S6c")).isEqualTo(4 * 3 + 4 + 4);
 	}
 
+	@Slow
 	@Test
 	@DisplayName("S6 the lock expired under its frozen holder, and several contend: its late release lets none of them in")
 	void contendersAndLateRelease() {

@@ -14,6 +14,7 @@ import io.holdfast.PermitLease;
 import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -32,6 +33,7 @@ import static org.awaitility.Awaitility.await;
  * The order in which requests for permits are served, of several contexts and JVMs.
  */
 @WithRedis
+@Slow
 class PermitQueueTests {
 
 	private static final String[] STRICT_ORDER = TestApplication.STRICT_ORDER.toArray(String[]::new);

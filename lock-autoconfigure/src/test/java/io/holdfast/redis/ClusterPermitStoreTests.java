@@ -1,5 +1,6 @@
 package io.holdfast.redis;
 
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterAll;
@@ -16,6 +17,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 @WithRedis
 @Execution(ExecutionMode.CONCURRENT)
+@Slow
 class ClusterPermitStoreTests extends RedisPermitContract {
 
 	private static OneNodeCluster cluster;

@@ -17,6 +17,7 @@ import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.Idleness;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.redis.RedisLeaseStore.Options;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import io.lettuce.core.cluster.SlotHash;
@@ -34,6 +35,7 @@ import static org.awaitility.Awaitility.await;
  * share a slot.
  */
 @WithRedis
+@Slow
 class RedisClusterLocksTests {
 
 	private static final Duration PATIENCE = Duration.ofSeconds(20);

@@ -215,7 +215,7 @@ class RedisFaultTests {
 		WakeUpListener listener = new WakeUpListener(factory(proxy.port()), executor, "wake:", false, 300);
 		this.opened.add(listener);
 		listener.start(INSTANCE, this.wakeUps);
-		await().until(listener::isListening);
+		await().atMost(Duration.ofSeconds(30)).until(listener::isListening);
 		int before = this.listenings.get();
 		proxy.blackHole();
 		await().until(() -> !listener.isListening());

@@ -4,6 +4,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 
 import io.holdfast.engine.LeaseStore.WakeUps;
+import io.holdfast.testing.Slow;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -21,6 +22,7 @@ import static org.mockito.Mockito.verify;
 /**
  * What is left of a listener that is closed while it connects.
  */
+@Slow
 class WakeUpListenerTests {
 
 	private final RedisConnectionFactory factory = mock(RedisConnectionFactory.class);
