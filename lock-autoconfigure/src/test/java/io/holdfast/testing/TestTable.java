@@ -66,8 +66,7 @@ final class TestTable {
 			row.tests++;
 			for (Element reason : elements(test.getElementsByTagName("skipped"))) {
 				row.skipped++;
-				this.skipped
-					.add(name + "#" + test.getAttribute("name") + ": " + reason(reason.getAttribute("message")));
+				this.skipped.add(name + "#" + test.getAttribute("name") + ": " + reason(reason));
 			}
 		}
 	}
@@ -76,8 +75,12 @@ final class TestTable {
 		return IntStream.range(0, nodes.getLength()).mapToObj((i) -> (Element) nodes.item(i)).toList();
 	}
 
-	private static String reason(String message) {
-		return message.isBlank() ? "no reason given" : message.lines().findFirst().orElseThrow().strip();
+	/** Of an assumption it is the message of the exception. */
+	private static String reason(Element skipped) {
+		String told = skipped.getAttribute("message").isBlank() ? skipped.getTextContent()
+				: skipped.getAttribute("message");
+		String first = told.strip().lines().findFirst().orElse("no reason given");
+		return first.replaceFirst("^[\\w.]+Exception: ", "").replaceFirst("^Assumption failed: ", "");
 	}
 
 	/**

@@ -30,6 +30,8 @@ class TestTableTests {
 	void table() throws Exception {
 		report("a.OneTests", "1,001.26", "<testcase name='x'/>",
 				"<testcase name='y'><skipped message='No Docker&#10;at all'/></testcase>");
+		report("a.FourTests", "0", "<testcase name='w'><skipped><![CDATA["
+				+ "org.opentest4j.TestAbortedException: Assumption failed: No Sentinel\n\tat a.B.c(B.java:3)\n]]></skipped></testcase>");
 		report("a.TwoTests", "2", "<testcase name='x'/>");
 		report("a.b.ThreeTests", "0.5", "<testcase name='z'><skipped/></testcase>");
 		Files.writeString(this.directory.resolve("a.OneTests.txt"), "Tests run: 2");
@@ -38,8 +40,9 @@ class TestTableTests {
 		TestTable table = new TestTable();
 		table.read(this.directory, BEGUN);
 		assertThat(table.lines()).containsExactly("package   tests   seconds  skipped",
-				"a         3    1003.3        1", "a.b       1       0.5        1", "all       4    1003.8        2",
-				"", "Skipped:", "- a.OneTests#y: No Docker", "- a.b.ThreeTests#z: no reason given");
+				"a         4    1003.3        2", "a.b       1       0.5        1", "all       5    1003.8        3",
+				"", "Skipped:", "- a.FourTests#w: No Sentinel", "- a.OneTests#y: No Docker",
+				"- a.b.ThreeTests#z: no reason given");
 	}
 
 }
