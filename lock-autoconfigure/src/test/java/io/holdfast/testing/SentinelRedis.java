@@ -228,7 +228,7 @@ public final class SentinelRedis implements AutoCloseable {
 			return commands.dispatch(CommandType.SENTINEL, new StatusOutput<>(StringCodec.UTF8), args).equals("OK");
 		}
 		catch (RedisCommandExecutionException ex) {
-			if (String.valueOf(ex.getMessage()).contains("nknown sentinel subcommand")) {
+			if (String.valueOf(ex.getMessage()).startsWith("ERR Unknown ")) {
 				return false;
 			}
 			throw ex;
