@@ -302,7 +302,7 @@ abstract class Gate {
 	 * The store said no, and the waiter does not wait.
 	 */
 	final void refuse(Waiter waiter, RuntimeException exception) {
-		waiter.fail(exception);
+		tellFailed(waiter, exception);
 		if (waiter.attempt.isDoubtful()) {
 			// It asked more than once, and may be granted it yet.
 			withdraw(waiter, waiter.attempt.isStoreSilent(this.engine.now()));
@@ -324,8 +324,15 @@ abstract class Gate {
 	}
 
 	final void fail(Waiter waiter, RuntimeException exception) {
-		waiter.fail(exception);
+		tellFailed(waiter, exception);
 		giveUp(waiter);
+	}
+
+	/**
+	 * After the event, as observers may take their time, and to wake up a thread does.
+	 */
+	private void tellFailed(Waiter waiter, RuntimeException exception) {
+		later(() -> waiter.fail(exception));
 	}
 
 	/** The waiter's caller has gone, or its wait is over. */
@@ -571,7 +578,7 @@ abstract class Gate {
 		List<Waiter> waiters = this.queue.stream().filter((waiter) -> !spared.test(waiter.attempt)).toList();
 		waiters.forEach(this::leaveLine);
 		waiters.forEach((waiter) -> {
-			waiter.fail(Failures.notAcquired(waiter, Reason.SHUTDOWN));
+			tellFailed(waiter, Failures.notAcquired(waiter, Reason.SHUTDOWN));
 			end(waiter);
 		});
 		for (Waiter contender : List.copyOf(this.contenders)) {

@@ -254,10 +254,10 @@ public final class RedisLeaseStore implements LeaseStore {
 			boolean held = Replies.kept(array, 1).get(0);
 			long millis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - sentAt);
 			boolean overtaken = late && millis >= lease.leaseMillis();
-			// The script does not tell whether there is a grace. The RELEASE that follows when
+			// The script does not tell whether there is a grace. The RELEASE that follows
+			// when
 			// the time is over may have run before.
-			return new ReleaseReply(held, null,
-					held || !repeated && !overtaken && this.options.longestLease() == null);
+			return new ReleaseReply(held, null, held || !repeated && !overtaken && this.options.longestLease() == null);
 		};
 		return renew(List.of(exact), this.options.keyOf(lease.resource()), reply);
 	}

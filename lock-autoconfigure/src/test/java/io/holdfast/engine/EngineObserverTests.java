@@ -210,7 +210,7 @@ class EngineObserverTests extends ScriptedEngine {
 	void aStoreThatDoesNotAnswerHasFailed() {
 		this.service.acquireAsync(REQUEST.waitTime(Duration.ofSeconds(1)));
 		this.store.elapse(1001);
-		assertThat(this.observer.told()).containsExactly("k began", "k failed LeaseStoreException", "failed ACQUIRE");
+		assertThat(this.observer.told()).containsExactly("k began", "failed ACQUIRE", "k failed LeaseStoreException");
 		this.store.elapse(TimeUnit.NANOSECONDS.toMillis(this.engine.commandTimeoutNanos()));
 		assertThat(this.observer.told()).containsExactly("failed RELEASE");
 	}

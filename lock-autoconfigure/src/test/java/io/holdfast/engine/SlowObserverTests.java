@@ -105,4 +105,31 @@ class SlowObserverTests {
 		assertThat(waiting).succeedsWithin(SOON).satisfies(LockLease::release);
 	}
 
+	@Test
+	void aFailure() throws InterruptedException {
+		this.engine.observe(new EngineObserver() {
+
+			@Override
+			public @Nullable RequestObserver began(ObservedRequest request, @Nullable Object captured) {
+				return (request.name() == null) ? null : new RequestObserver() {
+
+					@Override
+					public void failed(RuntimeException why) {
+						takeTime();
+					}
+
+				};
+			}
+
+		});
+		LockLease held = this.service.acquire(REQUEST);
+		CompletableFuture<?> refused = CompletableFuture
+			.supplyAsync(() -> this.service.tryAcquire(REQUEST.name("slow").waitTime(Duration.ofMillis(10))));
+		assertThat(this.told.await(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
+		held.releaseAsync();
+		assertOthersAreServed();
+		this.goOn.countDown();
+		assertThat(refused).succeedsWithin(SOON);
+	}
+
 }

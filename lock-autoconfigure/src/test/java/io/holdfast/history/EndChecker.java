@@ -25,9 +25,11 @@ final class EndChecker {
 			if (early && !hasCause(request, lost.at())) {
 				this.history.violated(3, "lost without a cause: " + lost + " of " + request);
 			}
-			// There was time enough to try once more, unless it was granted late.
+			// There was time enough to try once more, unless it was granted late, or
+			// inside of one
+			// that was not renewed.
 			long from = lost.until() - request.asked.lease() / 2;
-			if (!early && request.root.begin() < from && lost.why().equals("RENEWED") && !hasCause(request, lost.at())
+			if (!early && request.begin() < from && lost.why().equals("RENEWED") && !hasCause(request, lost.at())
 					&& !this.history.troubles().isTroubled(request.asked.by(), from, lost.until())) {
 				this.history.violated(3, "lost although it could be renewed: " + lost + " of " + request);
 			}

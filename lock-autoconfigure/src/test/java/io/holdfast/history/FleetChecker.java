@@ -145,6 +145,18 @@ final class FleetChecker {
 					.noneMatch((loss) -> known.at() <= loss.at() && loss.at() <= answered.at());
 	}
 
+	/**
+	 * Whether the thread of a hold asked for several keys, one of which it had by that.
+	 * It keeps that while it waits for the others, whatever it releases.
+	 */
+	private boolean isHeldByPart(Request hold, long from, long until) {
+		return this.requests.values()
+			.stream()
+			.anyMatch((part) -> part.isPart() && part.group().equals(hold.group())
+					&& part.asked.by().equals(hold.asked.by()) && part.asked.user().equals(hold.asked.user())
+					&& part.asked.at() <= Math.min(hold.holdEnd, until) && part.answeredAt >= from);
+	}
+
 	private void judgeReport(Event report, long from, long until) {
 		Map<Request, String> told = new LinkedHashMap<>();
 		for (String id : report.why().split(",")) {
@@ -154,7 +166,7 @@ final class FleetChecker {
 			}
 		}
 		told.forEach((hold, id) -> {
-			if (hold.holdEnd < from || hold.asked.at() > until) {
+			if ((hold.holdEnd < from || hold.asked.at() > until) && !isHeldByPart(hold, from, until)) {
 				violated(9, "reported, but not held: " + hold + " in " + report);
 			}
 		});
