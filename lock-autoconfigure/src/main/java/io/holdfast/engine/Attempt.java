@@ -1,5 +1,6 @@
 package io.holdfast.engine;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -145,12 +146,26 @@ final class Attempt {
 				arm();
 			}
 		}
-		else if (now - this.askAt >= 0) {
-			ask();
-		}
-		else {
+		else if (now - this.askAt < 0) {
 			arm();
 		}
+		else if (isInVain()) {
+			StoreFailure failure = StoreFailure.unreached(this.engine.settings.outagePatience());
+			this.gate.fail(this.waiter, Failures.storeTrouble(this.waiter, failure));
+		}
+		else {
+			ask();
+		}
+	}
+
+	/** Whether the store is away for longer than a wait bears that has met no others. */
+	private boolean isInVain() {
+		return isKeptBack() && !this.waiter.isWorthWaiting(StoreFailure.unreached(Duration.ZERO));
+	}
+
+	/** Whether its commands wait for a connection, and it has heard nothing before. */
+	private boolean isKeptBack() {
+		return this.waiter.demand.waits() && isUnheard() && !this.engine.store.isReached();
 	}
 
 	/**
@@ -197,7 +212,9 @@ final class Attempt {
 		}
 		Sent sent = new Sent(command, sentAt);
 		this.unanswered.add(sent);
-		askBy(sentAt + resendNanos());
+		long askAt = sentAt + resendNanos();
+		long patientUntil = this.firstSentAt + this.engine.settings.outagePatience().toNanos();
+		askBy(isKeptBack() && patientUntil - sentAt > 0 ? Math.min(askAt, patientUntil) : askAt);
 		return sent;
 	}
 

@@ -75,6 +75,15 @@ public interface LeaseStore extends AutoCloseable {
 	long reconnects();
 
 	/**
+	 * Return whether commands are sent at once. While the connection is lost they are
+	 * kept for the next one, and so do not fail by themselves. Does not block.
+	 * @return {@code false} if it is certain that the store is not reached now
+	 */
+	default boolean isReached() {
+		return true;
+	}
+
+	/**
 	 * Grant what is asked for if it is free and no one waits before this token; whatever
 	 * is free for those who do passes on to them.
 	 * @param resource of what

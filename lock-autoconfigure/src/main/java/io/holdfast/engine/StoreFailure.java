@@ -57,6 +57,11 @@ public final class StoreFailure extends RuntimeException {
 		return new StoreFailure("the store (Redis) did not answer within " + patience.toMillis() + " ms", true, cause);
 	}
 
+	static StoreFailure unreached(Duration patience) {
+		return new StoreFailure("the store (Redis) is not reached: the connection was lost, and none could be opened"
+				+ " within " + patience.toMillis() + " ms (holdfast.redis.outage-patience)", true, null);
+	}
+
 	/**
 	 * Whether the same command may succeed later without anybody's help.
 	 * @return whether to try again

@@ -194,6 +194,11 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	@Override
+	public boolean isReached() {
+		return this.executor.isReached();
+	}
+
+	@Override
 	public CompletableFuture<AcquireReply> acquire(Resource resource, Ask ask, boolean enqueue) {
 		boolean lock = resource.kind() == Kind.LOCK;
 		CompletableFuture<AcquireReply> command = lock

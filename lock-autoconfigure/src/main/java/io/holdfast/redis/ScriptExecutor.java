@@ -1,5 +1,6 @@
 package io.holdfast.redis;
 
+import java.net.SocketAddress;
 import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Queue;
@@ -66,12 +67,22 @@ final class ScriptExecutor implements AutoCloseable {
 
 	private final AtomicLong reconnects = new AtomicLong();
 
+	/** Lettuce keeps commands for the next connection. */
+	private volatile boolean disconnected;
+
 	/** Told before the driver sends again what was not answered. */
 	private final RedisConnectionStateListener disconnects = new RedisConnectionStateListener() {
 
 		@Override
 		public void onRedisDisconnected(RedisChannelHandler<?, ?> connection) {
 			ScriptExecutor.this.reconnects.incrementAndGet();
+			// Those of a cluster are of one node each.
+			ScriptExecutor.this.disconnected = !ScriptExecutor.this.cluster;
+		}
+
+		@Override
+		public void onRedisConnected(RedisChannelHandler<?, ?> connection, SocketAddress address) {
+			ScriptExecutor.this.disconnected = false;
 		}
 
 	};
@@ -93,6 +104,15 @@ final class ScriptExecutor implements AutoCloseable {
 	long reconnects() {
 		// In a cluster a command may be redirected behind newer ones at any time.
 		return this.cluster ? this.reconnects.incrementAndGet() : this.reconnects.get();
+	}
+
+	/**
+	 * Return whether commands are sent at once; see
+	 * {@link io.holdfast.engine.LeaseStore#isReached}.
+	 * @return {@code false} while the connection is lost
+	 */
+	boolean isReached() {
+		return !this.disconnected;
 	}
 
 	/**
@@ -249,6 +269,7 @@ final class ScriptExecutor implements AutoCloseable {
 	@SuppressWarnings("unchecked")
 	private RedisClusterAsyncCommands<byte[], byte[]> open() {
 		this.reconnects.incrementAndGet();
+		this.disconnected = false;
 		RedisConnection connection = this.factory.getConnection();
 		try {
 			RedisClusterAsyncCommands<byte[], byte[]> commands = (RedisClusterAsyncCommands<byte[], byte[]>) connection

@@ -50,6 +50,8 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 
 	long reconnects;
 
+	boolean reached = true;
+
 	/** Where keys are kept, if not in part 0. */
 	final Map<String, Integer> parts = new HashMap<>();
 
@@ -142,6 +144,11 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 	@Override
 	public boolean isListening() {
 		return this.listening;
+	}
+
+	@Override
+	public boolean isReached() {
+		return this.reached;
 	}
 
 	@Override

@@ -332,6 +332,38 @@ class WaitingRulesTests extends ScriptedEngine {
 	}
 
 	@Test
+	void aStoreThatIsNotReachedIsReportedAfterThePatienceForOutages() {
+		this.store.reached = false;
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.elapse(2999);
+		assertThat(answer).isNotDone();
+		this.store.elapse(1);
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
+			.withCauseInstanceOf(LeaseStoreException.class)
+			.withMessageContaining("not reached");
+		assertThat(this.store.sent()).contains("release 1");
+	}
+
+	@Test
+	void aStoreThatIsReachedAgainIsWaitedFor() {
+		this.store.reached = false;
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.elapse(2000);
+		this.store.reached = true;
+		this.store.elapse(7999);
+		assertThat(answer).isNotDone();
+	}
+
+	@Test
+	void aStoreThatIsNotReachedDoesNotEndAWaitForOthers() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 1").busy(30_000, 10);
+		this.store.reached = false;
+		this.store.elapse(9_999);
+		assertThat(answer).isNotDone();
+	}
+
+	@Test
 	void aStoreThatFailsForGoodIsReportedAtOnce() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").fail(false);

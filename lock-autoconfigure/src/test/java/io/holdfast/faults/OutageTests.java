@@ -72,6 +72,25 @@ class OutageTests {
 	}
 
 	@Test
+	@DisplayName("F10 nothing listens any more: acquire fails after the outage patience, and works when Redis is there again")
+	void nothingListensAnyMore() {
+		Instance instance = this.fleet.start(this.proxy, "holdfast.redis.outage-patience=1s");
+		instance.acquire(REQUEST).close();
+		this.proxy.down();
+		Duration longWait = SOON.multipliedBy(6);
+		for (int i = 0; i < 2; i++) {
+			long start = System.nanoTime();
+			assertThatExceptionOfType(LeaseStoreException.class)
+				.isThrownBy(() -> instance.acquire(REQUEST.waitTime(longWait)))
+				.withMessageContaining("not reached");
+			assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(SOON);
+		}
+		this.proxy.up();
+		instance.acquire(REQUEST).close();
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
 	@DisplayName("F11 an outage shorter than the lease is noticed by nobody")
 	void shortOutage() {
 		Instance instance = this.fleet.start(this.proxy);
