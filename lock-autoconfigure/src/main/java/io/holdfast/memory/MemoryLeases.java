@@ -226,6 +226,12 @@ public final class MemoryLeases {
 		return true;
 	}
 
+	/** Whether the instance of a token certainly does not hear what is told. */
+	boolean isAbsent(String token) {
+		Listener listener = this.listeners.get(token.substring(0, Math.max(0, token.indexOf(':'))));
+		return listener == null || !listener.isCounted();
+	}
+
 	/** Tell an instance that others want what its token holds, after this command. */
 	void tellWanted(Resource resource, String token) {
 		Listener listener = this.listeners.get(token.substring(0, Math.max(0, token.indexOf(':'))));

@@ -37,6 +37,8 @@ final class MemoryLock {
 	/** What follows the token of a reader or writer that the key is kept for. */
 	private static final String RESERVED = ":r";
 
+	private static final Pattern KEPT = Pattern.compile("[0-9a-f]{32}:[0-9]+" + RESERVED);
+
 	private final MemoryLeases leases;
 
 	private final Resource resource;
@@ -156,6 +158,9 @@ final class MemoryLock {
 
 	boolean renew(String token, long leaseMillis) {
 		expire();
+		if (this.leases.grace() > 0) {
+			endReservation();
+		}
 		boolean owns = token.equals(this.owner);
 		if (owns) {
 			lengthen(leaseMillis);
@@ -229,7 +234,8 @@ final class MemoryLock {
 
 	/** Whether the key is only kept for the first reader or writer. */
 	private boolean isReserved() {
-		return owner() != null && Objects.requireNonNull(this.owner).endsWith(RESERVED);
+		String current = owner();
+		return current != null && KEPT.matcher(current).matches();
 	}
 
 	/** End that: the queue of readers and writers is asked now. */
@@ -262,6 +268,14 @@ final class MemoryLock {
 	/** Whether one that came before an arrival waits for the key exclusively. */
 	boolean isWanted(long arrival) {
 		return waiters().anyMatch((queued) -> queued.arrival() < arrival);
+	}
+
+	/** Forget those that wait exclusively in front of all others, and are gone. */
+	void dropAbsent() {
+		unmark();
+		while (!this.queue.isEmpty() && !this.queue.get(0).polls() && this.leases.isAbsent(this.queue.get(0).token())) {
+			this.queue.remove(0);
+		}
 	}
 
 	/** Grant the key, which is free, to the first that waits for it exclusively. */

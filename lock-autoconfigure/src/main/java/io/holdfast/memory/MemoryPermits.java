@@ -104,7 +104,7 @@ final class MemoryPermits {
 			if (ask.permits() > all) {
 				leave(token);
 				settle("");
-				mark();
+				mark("");
 				return new Rejected(all);
 			}
 			settle(token);
@@ -138,7 +138,7 @@ final class MemoryPermits {
 			return new ReleaseReply(released, acquire(next, nextPolls, true), certain);
 		}
 		settle("");
-		mark();
+		mark("");
 		return new ReleaseReply(released, null, certain);
 	}
 
@@ -153,6 +153,9 @@ final class MemoryPermits {
 	}
 
 	boolean renew(String token, int permits, long leaseMillis) {
+		if (this.lock != null && this.leases.grace() > 0) {
+			this.lock.endReservation();
+		}
 		drop();
 		if (this.leases.grace() > 0 && !this.holders.containsKey(token) && !isLocked()) {
 			// It went with the server before, and nobody else has got anything yet.
@@ -242,11 +245,21 @@ final class MemoryPermits {
 	}
 
 	/** See to it that the exclusive owner's release finds the first of these. */
-	private void mark() {
-		if (this.lock != null && isLocked() && !this.queue.isEmpty()) {
+	private void mark(String asker) {
+		while (this.lock != null && isLocked() && !this.queue.isEmpty()) {
 			Queued head = this.queue.values().iterator().next();
-			this.lock.mark(head.ask(), head.polls(), head.arrival());
+			String token = head.ask().token();
+			if (token.equals(asker) || isPresent(head) && (head.polls() || !this.leases.isAbsent(token))) {
+				this.lock.mark(head.ask(), head.polls(), head.arrival());
+				return;
+			}
+			leave(token);
 		}
+	}
+
+	/** Whether one has asked not so long ago. */
+	private boolean isPresent(Queued queued) {
+		return this.leases.now() < queued.stampedAt() + 1000 * life(queued.ask());
 	}
 
 	private boolean leave(String token) {
@@ -258,7 +271,7 @@ final class MemoryPermits {
 	}
 
 	private Busy busy(String token) {
-		mark();
+		mark(token);
 		long last = Math.max(this.fence.lastOrForgotten(), this.leases.serverSince());
 		if (this.lock != null && isLocked()) {
 			if (this.queue.isEmpty() || this.queue.keySet().iterator().next().equals(token)) {
@@ -270,7 +283,8 @@ final class MemoryPermits {
 			return new Busy(this.leases.grace(), last, false);
 		}
 		long ttl = isHeld() ? this.leases.millisUntil(this.byEnd.first().expiresAt()) : 1000;
-		return new Busy(ttl, last, false);
+		// Nobody tells it when those that wait for the key exclusively give up.
+		return new Busy(ttl, last, isWanted(Long.MAX_VALUE));
 	}
 
 	/**
@@ -281,10 +295,14 @@ final class MemoryPermits {
 		while (!isLocked() && this.leases.grace() == 0) {
 			Queued head = this.queue.isEmpty() ? null : this.queue.values().iterator().next();
 			if (this.lock != null && isWanted((head != null) ? head.arrival() : Long.MAX_VALUE)) {
-				if (isHeld()) {
+				if (!isHeld()) {
+					this.lock.grantFirst();
+					continue;
+				}
+				this.lock.dropAbsent();
+				if (isWanted((head != null) ? head.arrival() : Long.MAX_VALUE)) {
 					return;
 				}
-				this.lock.grantFirst();
 				continue;
 			}
 			if (head == null) {
@@ -292,7 +310,7 @@ final class MemoryPermits {
 			}
 			Ask ask = head.ask();
 			int all = limitOf(ask);
-			boolean present = this.leases.now() < head.stampedAt() + 1000 * life(ask);
+			boolean present = isPresent(head);
 			if (present && ask.permits() <= all && this.used + ask.permits() > all) {
 				return;
 			}

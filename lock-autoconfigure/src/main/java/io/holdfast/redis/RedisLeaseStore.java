@@ -258,7 +258,7 @@ public final class RedisLeaseStore implements LeaseStore {
 		ReplyReader<ReleaseReply> reply = (array, repeated, late) -> {
 			boolean held = Replies.kept(array, 1).get(0);
 			long millis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - sentAt);
-			boolean overtaken = late && millis >= lease.leaseMillis();
+			boolean overtaken = late && millis >= lease.leaseMillis() - 1;
 			// The script does not tell whether there is a grace. The RELEASE that follows
 			// when
 			// the time is over may have run before.

@@ -26,7 +26,7 @@ if type(owner) == 'table' then
   ttl = math.max(0, last[2] - time[1] * 1000 - math.floor(time[2] / 1000))
   shared = ttl > 0 and 1 or 0
   owner = ttl > 0 and ''
-elseif owner and string.find(owner, '^%x+:%d+:r$') then
+elseif owner and string.find(owner, '^%x+:%d+:r$') and string.find(owner, ':', 1, true) == 33 then
   -- Kept for one that waits to read or to write, and is about to take it.
   owner = false
 elseif owner then

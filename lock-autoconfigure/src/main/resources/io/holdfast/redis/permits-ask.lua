@@ -12,6 +12,7 @@ end
 -- Arguments: what is said of the token; then, as they are in ARGV, token, permits, limit, fair (0 or 1), a token that holds
 -- all permits and grants this one beside itself or '', lease, claim, mode, enqueue (0 or 1).
 local function ask(said, token, permits, limit, fair, under, lease, claim, mode, enqueue)
+  asker = token
   if asked ~= limit then
     asked, changed = limit, true
   end
@@ -19,9 +20,9 @@ local function ask(said, token, permits, limit, fair, under, lease, claim, mode,
   local entry = findWaiter(token, said)
   local held = permitsOf(said)
   local ends = findEnd(token, held)
-  if entry or ends then
+  if entry or ends or excluded and enqueue ~= '1' then
     -- Removes nothing, but is a first write that Redis allows when its memory is full: so a token that is known already has its
-    -- turn then, too.
+    -- turn then, too, and one that does not wait is told of the owner.
     redis.call('ZREM', queueKey, '')
   end
   if entry then
@@ -108,6 +109,7 @@ local function ask(said, token, permits, limit, fair, under, lease, claim, mode,
     return { 0, grace, lastFence, 0, grace }
   end
   first = first or redis.call('ZRANGE', holdersKey, 0, 0, 'WITHSCORES')
-  return { 0, first[2] and first[2] - now or 1000, lastFence, 0, 0 }
+  -- Nobody tells it when those that wait for the key exclusively give up: it is to ask again soon.
+  return { 0, first[2] and first[2] - now or 1000, lastFence, rival[1] and 1 or 0, 0 }
 end
 

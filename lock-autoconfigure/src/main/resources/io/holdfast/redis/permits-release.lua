@@ -11,7 +11,7 @@ if ARGV[4] == '1' then
   reader = string.match(token, '^%x+:')
 end
 
-if not used or not lastEnd then
+if excluded or not used or not lastEnd then
   -- Removes nothing, but is a first write that Redis allows when its memory is full: so it allows the rest too. In any
   -- other case the first one is of that kind.
   redis.call('ZREM', queueKey, '')

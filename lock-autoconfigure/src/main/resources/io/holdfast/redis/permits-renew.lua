@@ -38,6 +38,11 @@ for i = 1, count do
   local holders, queue, state = KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i]
   local token, known, lease = ARGV[i], ARGV[count + i], tonumber(ARGV[2 * count + (each and i or 1)])
   local ends = now + math.abs(lease)
+  local owner = grace > 0 and lease > 0 and redis.pcall('GET', holders)
+  if type(owner) == 'string' and string.find(owner, '^%x+:%d+:r$') and string.find(owner, ':', 1, true) == 33 then
+    -- It was kept for a reader or writer: see permits-shared.lua.
+    redis.call('DEL', holders)
+  end
   local said = redis.pcall('HMGET', state, token, 'until')
   -- What it said of a waiter whose queue was deleted or evicted does not count.
   local permits = said[1] and string.match(said[1], '^%d+$')

@@ -21,7 +21,8 @@ if type(holders) == 'table' then
     return holders
   end
   owner = redis.call('GET', holdersKey)
-  reserved = string.find(owner, '^%x+:%d+:r$')
+  -- Of what another client wrote none begins with an id of an instance, which has 32 digits.
+  reserved = string.find(owner, '^%x+:%d+:r$') and string.find(owner, ':', 1, true) == 33
   excluded, holders = not reserved, 0
 elseif isLock and holders > 0 and not string.find(redis.call('ZRANGE', holdersKey, -1, -1)[1], '^%x+:%d+:%d+$') then
   -- The user may have named a key where somebody else keeps a sorted set.
@@ -100,7 +101,7 @@ end
 -- What stands for an entry of this queue in that for the key exclusively, and keeps its place among all that wait.
 local function markerOf(entry)
   local token, claim, mode = string.match(entry, '^(%x+:%d+):%d+:(%d+):%d+:([sp])$')
-  return token and token .. ':' .. claim .. ':' .. mode .. 'r' or ''
+  return token and token .. ':' .. claim .. ':' .. mode .. 'r' or entry
 end
 
 local function removeMarker(entry)
@@ -201,6 +202,18 @@ end
 local reader
 local told = {}
 
+-- The token that asks now, and so is there.
+local asker
+
+-- Whether the subscription of a waiter's instance is certainly not at this server.
+local function isAbsent(token, mode)
+  if mode == 'p' or cluster == '1' then
+    return false
+  end
+  local subscribers = redis.pcall('PUBSUB', 'NUMSUB', channelPrefix .. string.match(token, '^%x+'))
+  return subscribers[2] == 0
+end
+
 -- Tells an instance of a grant, or by 0 for its time that it is to ask again. False, and nothing is sent, if its subscription
 -- is certainly not at this server: see lock-shared.lua.
 local function wakeUp(kind, token, millis, mode)
@@ -210,13 +223,10 @@ local function wakeUp(kind, token, millis, mode)
     end
     return true
   end
-  local channel = channelPrefix .. string.match(token, '^%x+')
-  if mode ~= 'p' and cluster ~= '1' then
-    local subscribers = redis.pcall('PUBSUB', 'NUMSUB', channel)
-    if subscribers[2] == 0 then
-      return false
-    end
+  if isAbsent(token, mode) then
+    return false
   end
+  local channel = channelPrefix .. string.match(token, '^%x+')
   local message = kind .. ' ' .. integer(fence) .. ' ' .. millis .. ' ' .. token .. ' ' .. userKey
   -- A user without the right to publish must still be able to release.
   redis.pcall('PUBLISH', channel, message)
@@ -238,11 +248,17 @@ local function isGone(token, arrival, claim)
       and micros - (string.match(redis.call('HGET', stateKey, token) or '', '^%d+') or arrival) >= limit
 end
 
+-- Forgets the rival: it has had its turn, or is gone.
+local function removeRival()
+  redis.call('ZREM', KEYS[5], rival[1])
+  rival = redis.call('ZRANGE', KEYS[5], 0, 0, 'WITHSCORES')
+end
+
 -- Grants the key, which has no holders, exclusively to the first that waits for it so, as lock-shared.lua does.
 local function grantExclusively()
-  redis.call('ZREM', KEYS[5], rival[1])
   -- Not what only stands for an entry of this queue: it has its turn by that.
   local token, claim, mode = string.match(rival[1], '^(%x+:%d+):(%d+):([sp])$')
+  removeRival()
   if token and #claim < 16 and tonumber(claim) > 0 then
     advanceFence()
     redis.call('SET', holdersKey, token, 'PX', claim)
@@ -251,7 +267,12 @@ local function grantExclusively()
       redis.call('DEL', holdersKey)
     end
   end
-  rival = redis.call('ZRANGE', KEYS[5], 0, 0, 'WITHSCORES')
+end
+
+-- Whether the rival is certainly gone.
+local function isRivalAbsent()
+  local token, mode = string.match(rival[1], '^(%x+:%d+):%d+:([sp])$')
+  return not token or isAbsent(token, mode)
 end
 
 -- Grants what is free to the heads of the queue, as long as they fit: nobody passes a head that does not, nor one that
@@ -264,10 +285,13 @@ local function settle(candidate, lease)
     local token, permits, claim, limit, mode =
         string.match(head and head[1] or '', '^(%x+:%d+):(%d+):(%d+):(%d+):([sp])$')
     if rival[1] and not (head and tonumber(head[2]) <= tonumber(rival[2])) then
-      if holders > 0 then
+      if holders == 0 then
+        grantExclusively()
+      elseif isRivalAbsent() then
+        removeRival()
+      else
         break
       end
-      grantExclusively()
     elseif not token then
       leaveQueue('', head[1])
     else
@@ -297,13 +321,25 @@ local function settle(candidate, lease)
   return served
 end
 
+-- The head of the queue and when it came, once those before it that are gone are out; nil if there is none.
+local function firstPresent()
+  while waiting > 0 do
+    local head = redis.call('ZRANGE', queueKey, 0, 0, 'WITHSCORES')
+    local token, claim, mode = string.match(head[1], '^(%x+:%d+):%d+:(%d+):%d+:([sp])$')
+    if token and (token == asker or not isGone(token, head[2], claim) and not isAbsent(token, mode)) then
+      return head
+    end
+    leaveQueue(token or '', head[1])
+  end
+end
+
 -- Writes down what was counted, and lets all keys of what is held or waited for live equally long. Without either, only
 -- a fence is left that is ahead of the clock, or is a lock's. A field and its value that the state is to say besides may be
 -- given.
 local function save(...)
-  if excluded and waiting > 0 then
+  local head = excluded and firstPresent()
+  if head then
     -- The owner's release gives the key to the first that came, of both queues.
-    local head = redis.call('ZRANGE', queueKey, 0, 0, 'WITHSCORES')
     redis.call('ZADD', KEYS[5], head[2], markerOf(head[1]))
     -- As long as those that wait ask again, and so do this.
     if redis.call('PTTL', KEYS[5]) < 2 * handoffTimeout then

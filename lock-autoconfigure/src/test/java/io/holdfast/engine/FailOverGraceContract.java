@@ -110,6 +110,31 @@ public abstract class FailOverGraceContract extends StoreContract {
 		granted(this.b.acquire(resource, ask(resource, this.b, "1")));
 	}
 
+	@Test
+	@DisplayName("a key that was kept for a reader is no hindrance to that one's renewal, nor to an owner's that came after")
+	void holdsAgainWhatWasReserved() {
+		Ask reader = ask(READ_WRITE, this.b.token("1"), 1);
+		granted(this.a.acquire(lock(KEY), ask(lock(KEY), this.a, "1")));
+		busy(this.b.acquire(READ_WRITE, reader));
+		this.a.release("1");
+		failOver(() -> granted(this.b.acquire(READ_WRITE, reader)));
+		assertThat(this.b.renew(List.of(new Renewal(READ_WRITE, reader.token(), 1, GRACE)))).containsExactly(true);
+	}
+
+	@Test
+	@DisplayName("a key that was kept for a reader that gave up is no hindrance to the renewal of the next exclusive owner")
+	void holdsAgainExclusivelyWhatWasReserved() {
+		Ask reader = ask(READ_WRITE, this.b.token("1"), 1);
+		granted(this.a.acquire(lock(KEY), ask(lock(KEY), this.a, "1")));
+		busy(this.b.acquire(READ_WRITE, reader));
+		this.a.release("1");
+		failOver(() -> {
+			this.b.release(READ_WRITE, reader);
+			granted(this.c.acquire(lock(KEY), ask(lock(KEY), this.c, "1")));
+		});
+		assertThat(renew(lock(KEY), this.c, "1")).isTrue();
+	}
+
 	@ParameterizedTest
 	@MethodSource("resources")
 	@DisplayName("a release that finds nothing is not certain before the grace is over")

@@ -383,7 +383,7 @@ public abstract class PermitStoreContract extends PermitSuccessionContract {
 	void exclusiveKeepsItsPlaceAmongReaders() {
 		granted(read(this.a, "1"));
 		busy(this.c.acquire("1"));
-		assertThat(busy(read(this.b, "1")).foreign()).isFalse();
+		assertThat(busy(read(this.b, "1")).foreign()).as("to ask again soon").isTrue();
 		Ask unfair = new Ask(this.b.token("2"), 1, Resource.ALL, false, null, LEASE, CLAIM);
 		busy(this.b.attempt(READ_WRITE, unfair));
 		assertThat(this.a.permits(READ_WRITE).waiting()).isEqualTo(2);
@@ -510,6 +510,66 @@ public abstract class PermitStoreContract extends PermitSuccessionContract {
 			assertThat(this.b.awaitWakeUp()).extracting(WakeUp::token, WakeUp::ttlMillis)
 				.containsExactly(this.b.token("1"), CLAIM);
 		}
+	}
+
+	@Test
+	@DisplayName("a reader behind one that is gone has its turn in the order of both kinds, and tells an owner that it waits")
+	void readerBehindGoneReader() {
+		if (!seesWhoIsGone()) {
+			return;
+		}
+		granted(this.a.acquire("01"));
+		busy(read(this.b, "1"));
+		busy(read(this.c, "1"));
+		leave(this.b);
+		busy(this.a.acquire("2"));
+		int told = this.a.wanted.size();
+		busy(read(this.c, "1"));
+		await().pollDelay(Duration.ZERO).until(() -> this.a.wanted.size() > told);
+		this.a.release("01");
+		assertThat(this.c.awaitWakeUp()).extracting(WakeUp::token, WakeUp::ttlMillis)
+			.containsExactly(this.c.token("1"), 0L);
+		granted(read(this.c, "1"));
+		this.c.release(READ_WRITE, reader(this.c, "1"));
+		assertThat(this.a.awaitWakeUp().token()).isEqualTo(this.a.token("2"));
+	}
+
+	@Test
+	@DisplayName("one that waits exclusively and is gone does not keep readers from others, though more wait as it did")
+	void readerBehindGoneExclusive() {
+		if (!seesWhoIsGone()) {
+			return;
+		}
+		Instance gone = newInstance();
+		granted(read(this.a, "1"));
+		busy(gone.acquire("1"));
+		busy(read(this.c, "1"));
+		busy(this.b.acquire("1"));
+		leave(gone);
+		granted(read(this.c, "1"));
+		busy(read(this.a, "2"));
+		this.a.release(READ_WRITE, reader(this.a, "1"));
+		this.c.release(READ_WRITE, reader(this.c, "1"));
+		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
+	}
+
+	@Test
+	@DisplayName("readers ask again soon, and have the key, when one gives up that waited exclusively before them")
+	void readerBehindCancelledExclusive() {
+		granted(read(this.a, "1"));
+		busy(this.b.acquire("1"));
+		assertThat(busy(read(this.c, "1")).foreign()).as("to ask again soon").isTrue();
+		this.b.release("1");
+		granted(read(this.c, "1"));
+		assertThat(busy(write(this.b, "2")).foreign()).isFalse();
+	}
+
+	@Test
+	@DisplayName("what another client wrote is not taken for a key that is kept, whatever it looks like")
+	void foreignOwnerThatLooksLikeReserved() {
+		putForeign(KEY, "cafe:1234:r", Duration.ofMillis(LEASE));
+		assertThat(busy(read(this.a, "1")).foreign()).isTrue();
+		assertThat(this.a.inspect().owner()).isEqualTo("cafe:1234:r");
 	}
 
 	@Test

@@ -21,7 +21,8 @@ final class EndChecker {
 		judgeTime(request);
 		Event lost = request.lost;
 		if (lost != null && request.releasing == null || lost != null && lost.at() <= request.releasing.at()) {
-			boolean early = lost.until() == 0 || lost.at() < lost.until();
+			// Clocks that run fast or slow round.
+			boolean early = lost.until() == 0 || lost.at() + 1 < lost.until();
 			if (early && !hasCause(request, lost.at())) {
 				this.history.violated(3, "lost without a cause: " + lost + " of " + request);
 			}
@@ -89,8 +90,11 @@ final class EndChecker {
 		if (releasing == null || goneAt >= request.validUntil || !isLast(request)) {
 			return;
 		}
-		// What was passed on here, or kept, was told to be released before.
-		if (request.answers.stream().anyMatch((answer) -> answer.at() >= goneAt && answer.why().equals("RELEASED"))) {
+		// What was passed on here, or kept, was told to be released before; of a part
+		// that is
+		// told when the others are released.
+		if (!request.isPart() && request.answers.stream()
+			.anyMatch((answer) -> answer.at() >= goneAt && answer.why().equals("RELEASED"))) {
 			this.history.violated(8, "gone before its release, and told to be released: " + request);
 		}
 		// One that is a part is told what another one found.

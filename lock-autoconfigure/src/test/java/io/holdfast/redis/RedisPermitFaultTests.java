@@ -469,4 +469,19 @@ class RedisPermitFaultTests {
 		}
 	}
 
+	@Test
+	@DisplayName("when memory is full a token that lost its lease can be released, and the owner is told to one that does not wait")
+	void releaseBesideExclusiveWithFullMemory() throws Exception {
+		RedisLeaseStore store = store(factory(this.server.port()));
+		Ask reader = new Ask(INSTANCE + ":1", 1, Resource.ALL, true, null, 300, 300);
+		Ask writer = new Ask(OTHER + ":2", Resource.ALL, Resource.ALL, true, null, 9000, 5000);
+		assertThat(get(store.acquire(READ_WRITE, reader, true))).isInstanceOf(Granted.class);
+		assertThat(get(store.acquire(READ_WRITE, writer, true))).isInstanceOf(Busy.class);
+		await().until(
+				() -> get(store.acquire(lock("key"), Ask.forLock(OTHER + ":3", 9000, 5000), false)) instanceof Granted);
+		configure("maxmemory", "1");
+		assertThat(get(store.release(READ_WRITE, reader, null)).released()).isFalse();
+		assertThat(get(store.acquire(READ_WRITE, reader, false))).isInstanceOf(Busy.class);
+	}
+
 }
