@@ -3,8 +3,8 @@ package io.holdfast;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A lease ended before its holder released it: it could not be renewed in time, or it was
- * taken away. Somebody else may hold the key by now.
+ * A lease is relied on that is not held any more: it could not be renewed in time, it was
+ * taken away, or its holder has released it. Another holder may have the key by now.
  */
 public class LeaseLostException extends HoldfastException {
 

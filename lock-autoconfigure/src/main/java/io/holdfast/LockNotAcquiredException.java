@@ -21,8 +21,8 @@ public class LockNotAcquiredException extends NotAcquiredException {
 	 * @param cause what interrupted the wait, or {@code null}
 	 */
 	public LockNotAcquiredException(String key, Reason reason, Duration waited, @Nullable Throwable cause) {
-		super(key, "Lock '" + key + "' was not acquired: " + text(reason) + " after " + waited.toMillis() + " ms",
-				reason, waited, cause);
+		super(key, "Lock '" + key + "' was not acquired after " + waited.toMillis() + " ms: " + text(reason), reason,
+				waited, cause);
 	}
 
 	private static String text(Reason reason) {
@@ -31,7 +31,7 @@ public class LockNotAcquiredException extends NotAcquiredException {
 			case INTERRUPTED -> "interrupted";
 			case SHUTDOWN -> "this instance is shutting down";
 			case SELF_BLOCKED -> "this thread holds it in another mode and would wait for itself (a reader"
-					+ " cannot become a writer, and EXCLUSIVE does not mix with READ and WRITE: release it first), refused";
+					+ " cannot become a writer, and EXCLUSIVE does not mix with READ and WRITE: release it first)";
 			case TOO_MANY_WAITERS -> tooManyWaiters();
 			case EXCEEDS_LIMIT -> throw new IllegalArgumentException("A lock has no limit");
 		};

@@ -31,7 +31,7 @@ public abstract class NotAcquiredException extends HoldfastException {
 	}
 
 	static String tooManyWaiters() {
-		return "too many wait in this instance already (see holdfast.limits.waiters-per-key and .waiters), refused";
+		return "too many wait in this instance already (see holdfast.limits.waiters-per-key and .waiters)";
 	}
 
 	/**

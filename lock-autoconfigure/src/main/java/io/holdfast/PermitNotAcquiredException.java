@@ -29,19 +29,19 @@ public class PermitNotAcquiredException extends NotAcquiredException {
 			@Nullable Throwable cause) {
 		super(key,
 				((permits == 1) ? "A permit" : permits + " permits") + " of semaphore '" + key + "' (limit " + limit
-						+ ") " + ((permits == 1) ? "was" : "were") + " not acquired: " + text(reason) + " after "
-						+ waited.toMillis() + " ms",
+						+ ") " + ((permits == 1) ? "was" : "were") + " not acquired after " + waited.toMillis()
+						+ " ms: " + text(reason),
 				reason, waited, cause);
 		this.permits = permits;
 	}
 
 	private static String text(Reason reason) {
 		return switch (reason) {
-			case TIMED_OUT -> "not enough of them were free, or others came first,";
+			case TIMED_OUT -> "not enough of them were free, or others came first";
 			case INTERRUPTED -> "interrupted";
 			case SHUTDOWN -> "this instance is shutting down";
 			case EXCEEDS_LIMIT -> "more than the limit, which can never be had (ask for fewer, or raise the limit;"
-					+ " an operator may have set it: see setLimit and clearLimit), refused";
+					+ " an operator may have set it: see setLimit and clearLimit)";
 			case TOO_MANY_WAITERS -> tooManyWaiters();
 			case SELF_BLOCKED -> throw new IllegalArgumentException("A semaphore has no modes");
 		};

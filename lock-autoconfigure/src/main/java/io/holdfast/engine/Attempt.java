@@ -378,7 +378,7 @@ final class Attempt {
 	 * has left the last question open for longer than an answer may take.
 	 */
 	boolean isStoreSilent(long now) {
-		if (this.trouble != null || this.silent) {
+		if (this.trouble != null || this.silent || isUnheard() && !this.engine.store.isReached()) {
 			return true;
 		}
 		long wait = Math.max(this.waiter.demand.waitNanos(), LeaseEngine.FIRST_ANSWER_NANOS);

@@ -70,7 +70,9 @@ final class Failures {
 	static LeaseStoreException releaseTrouble(Resource resource, Throwable error) {
 		Throwable cause = cause(error);
 		return new LeaseStoreException(resource.key(), "The release of " + resource + " is not confirmed yet: "
-				+ text(cause) + ". It is repeated in the background; it ends with its lease at the latest", cause);
+				+ text(cause)
+				+ ". The release is repeated in the background; the lease ends with its lease time at the latest",
+				cause);
 	}
 
 	static LeaseStoreException retentionTrouble(Resource resource, Throwable error) {

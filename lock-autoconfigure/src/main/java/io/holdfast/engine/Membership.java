@@ -100,7 +100,7 @@ final class Membership {
 		// One failure alone may be a restart.
 		if (error != null && this.joined && !this.warned && (this.failures > 1 || !Failures.isTemporary(error))) {
 			this.warned = true;
-			logger.warn("This instance is not known to those who watch the fleet; leases do not depend on that. "
+			logger.warn("This instance is not known to those who watch the fleet; leases do not depend on that: "
 					+ Failures.text(error));
 		}
 		if (this.joined) {

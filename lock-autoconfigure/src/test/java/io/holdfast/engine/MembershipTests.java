@@ -106,7 +106,7 @@ class MembershipTests extends ScriptedEngine {
 	void warnsOfWhatDoesNotPass(CapturedOutput output) {
 		introduce();
 		fail(false);
-		assertThat(output).containsOnlyOnce(WARNING + "; leases do not depend on that. trouble");
+		assertThat(output).containsOnlyOnce(WARNING + "; leases do not depend on that: trouble");
 	}
 
 	@Test

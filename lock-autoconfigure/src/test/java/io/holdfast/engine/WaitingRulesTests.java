@@ -345,6 +345,15 @@ class WaitingRulesTests extends ScriptedEngine {
 	}
 
 	@Test
+	void aStoreThatIsNotReachedIsReportedToThoseThatDoNotWaitBehindOthers() {
+		this.store.reached = false;
+		this.service.acquireAsync(REQUEST);
+		CompletableFuture<Optional<LockLease>> answer = this.service.tryAcquireAsync(REQUEST.waitTime(Duration.ZERO));
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
+			.withCauseInstanceOf(LeaseStoreException.class);
+	}
+
+	@Test
 	void aStoreThatIsReachedAgainIsWaitedFor() {
 		this.store.reached = false;
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
@@ -531,7 +540,7 @@ class WaitingRulesTests extends ScriptedEngine {
 		this.store.elapse(1000);
 		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
 			.withCauseInstanceOf(LockNotAcquiredException.class)
-			.withMessageContaining("still held by others after 1000 ms");
+			.withMessageContaining("was not acquired after 1000 ms: still held by others");
 	}
 
 	@Test

@@ -159,7 +159,7 @@ class OutageTests {
 		LockLease lease = instance.acquire(REQUEST.leaseTime(Duration.ofSeconds(3)));
 		this.proxy.down();
 		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(lease::release)
-			.withMessageContaining("ends with its lease at the latest");
+			.withMessageContaining("ends with its lease time at the latest");
 		assertThat(lease.isHeld()).isFalse();
 		assertThat(lease.release()).isEqualTo(ReleaseResult.ALREADY_RELEASED);
 		await("end of the lease").atMost(SOON).until(() -> !this.fleet.isLocked(KEY));
