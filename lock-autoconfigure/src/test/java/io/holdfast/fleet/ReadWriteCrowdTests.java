@@ -185,6 +185,39 @@ class ReadWriteCrowdTests {
 	}
 
 	@Test
+	@DisplayName("F1 one that waits to read is killed: the next reader has its turn among many that lock exclusively")
+	void waitingReaderKilled() throws Exception {
+		Worker dead = fleet.startWorker();
+		dead.awaitReady();
+		LockRequest exclusive = LockRequest.of("waiting").waitTime(Fleet.PATIENCE);
+		LockLease first = contexts.get(0).acquire(exclusive);
+		dead.acquire("reading", read("waiting").leaseTime(LEASE));
+		fleet.awaitReadersAndWriters("waiting", 1);
+		Attempt<LockLease> next = Attempt.start(contexts.get(2), read("waiting").leaseTime(LEASE));
+		fleet.awaitReadersAndWriters("waiting", 2);
+		dead.kill();
+		AtomicBoolean done = new AtomicBoolean();
+		Crowd crowd = new Crowd();
+		for (LockService locks : contexts.subList(0, 2)) {
+			crowd.add(3, () -> {
+				while (!done.get()) {
+					locks.acquire(exclusive).close();
+				}
+			});
+		}
+		crowd.add(1, () -> {
+			try {
+				first.close();
+				next.lease().close();
+			}
+			finally {
+				done.set(true);
+			}
+		});
+		crowd.run();
+	}
+
+	@Test
 	@DisplayName("F1 a reader that is killed dies alone: another one goes on reading, and a writer waits for that one only")
 	void readerKilled() {
 		reader.acquire("reading", read("reader").leaseTime(LEASE));
