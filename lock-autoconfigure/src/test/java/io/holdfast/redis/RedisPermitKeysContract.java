@@ -3,6 +3,7 @@ package io.holdfast.redis;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
@@ -317,6 +318,36 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 		this.a.release(READ_WRITE, reader(this.a, "1"));
 		assertThat(allKeys()).containsExactly(keys.own());
 		assertThat(granted(read(this.a, "2")).fence()).isEqualTo(ahead + 64);
+	}
+
+	@Test
+	@DisplayName("an entry of the queue for the key exclusively that nobody understands is dropped, with holders and without")
+	void dropsForeignRival() {
+		PermitKeys keys = keys(READ_WRITE);
+		String rivals = Objects.requireNonNull(keys.rivals());
+		granted(read(this.a, "1"));
+		busy(this.c.acquire("1"));
+		this.redis.opsForZSet().add(rivals, "whatever", 1);
+		this.redis.opsForZSet().add(rivals, this.c.token("2") + ":0:s", 2);
+		this.redis.opsForZSet().add(rivals, this.c.token("3") + ":1000000000000000:s", 3);
+		busy(read(this.b, "1"));
+		assertThat(this.redis.opsForZSet().score(rivals, "whatever")).isNull();
+		this.a.release(READ_WRITE, reader(this.a, "1"));
+		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("1"));
+		assertThat(this.redis.opsForZSet().range(rivals, 0, -1)).containsExactly(this.b.token("1") + ":5000:sr");
+	}
+
+	@Test
+	@DisplayName("an entry of the queue of readers that nobody understands gets no place among all that wait")
+	void marksNoForeignEntry() {
+		PermitKeys keys = keys(READ_WRITE);
+		granted(this.a.acquire("1"));
+		busy(read(this.b, "1"));
+		this.redis.opsForZSet().add(keys.queue(), "whatever", 1);
+		busy(read(this.c, "1"));
+		assertThat(this.redis.opsForZSet().range(Objects.requireNonNull(keys.rivals()), 0, -1))
+			.containsExactly(this.b.token("1") + ":5000:sr");
+		assertThat(this.redis.opsForZSet().score(keys.queue(), "whatever")).isNull();
 	}
 
 }
