@@ -244,17 +244,26 @@ final class MemoryPermits {
 		return this.lock != null && this.lock.isWanted(arrival);
 	}
 
-	/** See to it that the exclusive owner's release finds the first of these. */
-	private void mark(String asker) {
-		while (this.lock != null && isLocked() && !this.queue.isEmpty()) {
-			Queued head = this.queue.values().iterator().next();
-			String token = head.ask().token();
-			if (token.equals(asker) || isPresent(head) && (head.polls() || !this.leases.isAbsent(token))) {
-				this.lock.mark(head.ask(), head.polls(), head.arrival());
-				return;
-			}
-			leave(token);
+	/**
+	 * See to it that the exclusive owner's release finds the first of these that is
+	 * there.
+	 * @return its token, or {@code null} if there is none
+	 */
+	private @Nullable String mark(String asker) {
+		if (this.lock == null || !isLocked()) {
+			return null;
 		}
+		for (Queued queued : List.copyOf(this.queue.values())) {
+			String token = queued.ask().token();
+			if (!token.equals(asker) && !isPresent(queued)) {
+				leave(token);
+			}
+			else if (token.equals(asker) || queued.polls() || !this.leases.isAbsent(token)) {
+				this.lock.mark(queued.ask(), queued.polls(), queued.arrival());
+				return token;
+			}
+		}
+		return null;
 	}
 
 	/** Whether one has asked not so long ago. */
@@ -271,10 +280,10 @@ final class MemoryPermits {
 	}
 
 	private Busy busy(String token) {
-		mark(token);
+		String marked = mark(token);
 		long last = Math.max(this.fence.lastOrForgotten(), this.leases.serverSince());
 		if (this.lock != null && isLocked()) {
-			if (this.queue.isEmpty() || this.queue.keySet().iterator().next().equals(token)) {
+			if (this.queue.isEmpty() || token.equals(marked)) {
 				this.lock.tellWanted();
 			}
 			return new Busy(this.lock.ttl(), last, true);

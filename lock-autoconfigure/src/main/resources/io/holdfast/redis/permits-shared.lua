@@ -321,26 +321,35 @@ local function settle(candidate, lease)
   return served
 end
 
--- The head of the queue and when it came, once those before it that are gone are out; nil if there is none.
+-- The first of the queue that is there, and when it came; nil if there is none. Those that have not asked for long are out.
+-- One without a subscription keeps its place: it may have one again.
 local function firstPresent()
-  while waiting > 0 do
-    local head = redis.call('ZRANGE', queueKey, 0, 0, 'WITHSCORES')
-    local token, claim, mode = string.match(head[1], '^(%x+:%d+):%d+:(%d+):%d+:([sp])$')
-    if token and (token == asker or not isGone(token, head[2], claim) and not isAbsent(token, mode)) then
-      return head
+  local i = 0
+  while i < waiting do
+    local entry = redis.call('ZRANGE', queueKey, i, i, 'WITHSCORES')
+    local token, claim, mode = string.match(entry[1], '^(%x+:%d+):%d+:(%d+):%d+:([sp])$')
+    if not token or token ~= asker and isGone(token, entry[2], claim) then
+      leaveQueue(token or '', entry[1])
+    elseif token ~= asker and isAbsent(token, mode) then
+      i = i + 1
+    else
+      return entry
     end
-    leaveQueue(token or '', head[1])
   end
 end
+
+-- The entry that has a marker now.
+local marked
 
 -- Writes down what was counted, and lets all keys of what is held or waited for live equally long. Without either, only
 -- a fence is left that is ahead of the clock, or is a lock's. A field and its value that the state is to say besides may be
 -- given.
 local function save(...)
-  local head = excluded and firstPresent()
-  if head then
+  local place = excluded and firstPresent()
+  if place then
+    marked = place[1]
     -- The owner's release gives the key to the first that came, of both queues.
-    redis.call('ZADD', KEYS[5], head[2], markerOf(head[1]))
+    redis.call('ZADD', KEYS[5], place[2], markerOf(marked))
     -- As long as those that wait ask again, and so do this.
     if redis.call('PTTL', KEYS[5]) < 2 * handoffTimeout then
       redis.call('PEXPIRE', KEYS[5], integer(2 * handoffTimeout))
