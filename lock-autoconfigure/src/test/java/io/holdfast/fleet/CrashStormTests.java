@@ -109,7 +109,8 @@ class CrashStormTests {
 			}
 			fleet.awaitNothingLeft();
 		}
-		assertThat(killed).hasSize(CHILDREN).allMatch((child) -> child.failures(key).isEmpty());
+		assertThat(killed).hasSize(CHILDREN);
+		assertThat(killed.stream().flatMap((child) -> child.failures(key).stream())).as("failures").isEmpty();
 		assertThat(Overlaps.assertWithin(holds(key, survivor, killed), LIMIT)).as("permits held at one moment")
 			.isEqualTo(LIMIT);
 		Hold.assertExclusive(holds(lockKey, lockSurvivor, killed));

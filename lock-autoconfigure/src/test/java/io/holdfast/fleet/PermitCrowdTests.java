@@ -87,7 +87,11 @@ class PermitCrowdTests {
 		crowd.run();
 		List<Hold> holds = allHolds(key, notes);
 		assertThat(holds).hasSize((CONTEXTS * 8 + WORKERS * 4) * ROUNDS);
-		assertThat(Overlaps.assertWithin(holds, limit)).as("the most permits at one moment").isEqualTo(limit);
+		// Whether all are held at one moment is up to chance where each takes several and
+		// processors are busy.
+		assertThat(Overlaps.assertWithin(holds, limit)).as("the most permits at one moment")
+			.isGreaterThan(limit / 2)
+			.isLessThanOrEqualTo(limit);
 		assertThat(notes.refusals()).as("refused in these contexts").isZero();
 		assertThat(workers).as("refused in other JVMs").allMatch((worker) -> worker.refusals(key) == 0);
 		assertAllFree(key, limit);
