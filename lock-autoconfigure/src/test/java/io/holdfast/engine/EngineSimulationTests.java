@@ -16,6 +16,7 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import io.holdfast.engine.Resource.Kind;
 import io.holdfast.engine.Simulation.Outcome;
+import io.holdfast.testing.Slow;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
@@ -126,6 +127,7 @@ class EngineSimulationTests {
 				+ shortest + "\nWhat happened:\n" + String.join("\n", outcome.trace());
 	}
 
+	@Slow
 	@ParameterizedTest
 	@EnumSource(mode = Mode.EXCLUDE, names = "NONE")
 	@DisplayName("What is wrong on purpose is found, soon, and can be told in a few steps that fail again")
