@@ -1,6 +1,5 @@
 package io.holdfast.engine;
 
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -149,18 +148,18 @@ final class Attempt {
 		else if (now - this.askAt < 0) {
 			arm();
 		}
-		else if (isInVain()) {
-			StoreFailure failure = StoreFailure.unreached(this.engine.settings.outagePatience());
-			this.gate.fail(this.waiter, Failures.storeTrouble(this.waiter, failure));
+		else if (isKeptBack()) {
+			StoreFailure outage = StoreFailure.unreached(this.engine.settings.outagePatience());
+			if (this.waiter.isWorthWaiting(outage)) {
+				ask();
+			}
+			else {
+				this.gate.fail(this.waiter, Failures.storeTrouble(this.waiter, outage));
+			}
 		}
 		else {
 			ask();
 		}
-	}
-
-	/** Whether the store is away for longer than a wait bears that has met no others. */
-	private boolean isInVain() {
-		return isKeptBack() && !this.waiter.isWorthWaiting(StoreFailure.unreached(Duration.ZERO));
 	}
 
 	/** Whether its commands wait for a connection, and it has heard nothing before. */

@@ -10,6 +10,8 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
+import org.jspecify.annotations.Nullable;
+
 import io.holdfast.engine.FleetStore.Family;
 import io.holdfast.engine.LeaseStore.WakeUps;
 import io.holdfast.engine.Resource;
@@ -218,7 +220,7 @@ public final class MemoryLeases {
 	 * listen
 	 */
 	boolean tell(Resource resource, String token, long fence, long ttlMillis) {
-		Listener listener = this.listeners.get(token.substring(0, Math.max(0, token.indexOf(':'))));
+		Listener listener = listener(token);
 		if (listener == null || !listener.isCounted()) {
 			return false;
 		}
@@ -228,13 +230,17 @@ public final class MemoryLeases {
 
 	/** Whether the instance of a token certainly does not hear what is told. */
 	boolean isAbsent(String token) {
-		Listener listener = this.listeners.get(token.substring(0, Math.max(0, token.indexOf(':'))));
+		Listener listener = listener(token);
 		return listener == null || !listener.isCounted();
+	}
+
+	private @Nullable Listener listener(String token) {
+		return this.listeners.get(token.substring(0, Math.max(0, token.indexOf(':'))));
 	}
 
 	/** Tell an instance that others want what its token holds, after this command. */
 	void tellWanted(Resource resource, String token) {
-		Listener listener = this.listeners.get(token.substring(0, Math.max(0, token.indexOf(':'))));
+		Listener listener = listener(token);
 		if (listener != null && listener.reachable().getAsBoolean()) {
 			this.wakeUps.add(() -> listener.wakeUps().wanted(resource, token));
 		}

@@ -292,12 +292,12 @@ final class MemoryPermits {
 			return new Busy(this.leases.grace(), last, false);
 		}
 		long ttl = isHeld() ? this.leases.millisUntil(this.byEnd.first().expiresAt()) : 1000;
-		// Nobody tells it when those that wait for the key exclusively give up.
+		// No message comes when those that wait for the key exclusively give up.
 		return new Busy(ttl, last, isWanted(Long.MAX_VALUE));
 	}
 
 	/**
-	 * Grants as many of those who wait as fit, in their order: nobody passes another, nor
+	 * Grants as many of those that wait as fit, in their order: none passes another, nor
 	 * one that came earlier and waits for the key exclusively.
 	 */
 	private void settle(String candidate) {

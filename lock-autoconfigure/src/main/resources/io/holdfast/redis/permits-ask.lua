@@ -109,7 +109,7 @@ local function ask(said, token, permits, limit, fair, under, lease, claim, mode,
     return { 0, grace, lastFence, 0, grace }
   end
   first = first or redis.call('ZRANGE', holdersKey, 0, 0, 'WITHSCORES')
-  -- Nobody tells it when those that wait for the key exclusively give up: it is to ask again soon.
+  -- No message comes when those that wait for the key exclusively give up: it is to ask again soon.
   return { 0, first[2] and first[2] - now or 1000, lastFence, rival[1] and 1 or 0, 0 }
 end
 

@@ -275,7 +275,7 @@ local function isRivalAbsent()
   return not token or isAbsent(token, mode)
 end
 
--- Grants what is free to the heads of the queue, as long as they fit: nobody passes a head that does not, nor one that
+-- Grants what is free to the heads of the queue, as long as they fit: none passes a head that does not, nor one that
 -- came earlier and waits for the key exclusively. Tells whether the candidate was among them, which is granted a full
 -- lease; all others get their claim.
 local function settle(candidate, lease)

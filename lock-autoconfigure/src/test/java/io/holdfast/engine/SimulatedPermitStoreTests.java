@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The store that simulations use keeps the contract of permits, too.
  */
-class SimulatedPermitStoreTests extends PermitStoreContract {
+class SimulatedPermitStoreTests extends ModeOrderContract {
 
 	private final SimulatedStores stores = new SimulatedStores(HANDOFF);
 

@@ -152,7 +152,7 @@ class ReadWriteCrowdTests {
 
 	@ParameterizedTest
 	@CsvSource({ "READ, EXCLUSIVE", "WRITE, EXCLUSIVE", "EXCLUSIVE, READ", "EXCLUSIVE, WRITE" })
-	@DisplayName("Nobody starves who locks a key in one way while others come and go all the time and lock it in another")
+	@DisplayName("No request starves in one mode of a key while others come and go all the time in another mode")
 	void oneOrderOverModes(LockMode few, LockMode many) throws Exception {
 		String key = "modes-" + few + "-" + many;
 		AtomicBoolean done = new AtomicBoolean();

@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 
 import io.holdfast.engine.LeaseStore;
-import io.holdfast.engine.PermitStoreContract;
+import io.holdfast.engine.ModeOrderContract;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
 import org.jspecify.annotations.Nullable;
@@ -16,7 +16,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * The store inside the JVM keeps the contract of permits, too.
  */
-class MemoryPermitStoreTests extends PermitStoreContract {
+class MemoryPermitStoreTests extends ModeOrderContract {
 
 	private final AtomicLong elapsed = new AtomicLong();
 

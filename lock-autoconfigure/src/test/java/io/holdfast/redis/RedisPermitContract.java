@@ -4,7 +4,7 @@ import java.time.Duration;
 
 import io.holdfast.engine.LeaseStore;
 import io.holdfast.engine.LeaseStore.Ask;
-import io.holdfast.engine.PermitStoreContract;
+import io.holdfast.engine.ModeOrderContract;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
 import org.jspecify.annotations.Nullable;
@@ -20,7 +20,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * The contract of permits for stores in Redis.
  */
-abstract class RedisPermitContract extends PermitStoreContract {
+abstract class RedisPermitContract extends ModeOrderContract {
 
 	protected final TestStores stores;
 

@@ -321,7 +321,7 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 	}
 
 	@Test
-	@DisplayName("an entry of the queue for the key exclusively that nobody understands is dropped, with holders and without")
+	@DisplayName("a malformed entry of the queue for the key exclusively is dropped, with holders and without")
 	void dropsForeignRival() {
 		PermitKeys keys = keys(READ_WRITE);
 		String rivals = Objects.requireNonNull(keys.rivals());
@@ -338,7 +338,7 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 	}
 
 	@Test
-	@DisplayName("an entry of the queue of readers that nobody understands gets no place among all that wait")
+	@DisplayName("a malformed entry of the queue of readers gets no place among all that wait")
 	void marksNoForeignEntry() {
 		PermitKeys keys = keys(READ_WRITE);
 		granted(this.a.acquire("1"));
