@@ -131,10 +131,11 @@ final class SimulatedConnection {
 		if (what.startsWith("release") || what.startsWith("retain")) {
 			this.ends.putIfAbsent(token, number);
 		}
-		if (fate != null && fate != Fate.REPEATED && fate != Fate.REPEATED_LATE) {
-			trouble(number, late);
-		}
 		long execution = Math.max(this.lastExecution, now() + latency(number, 0) + ((fate == Fate.LATE) ? late : 0));
+		if (fate != null && fate != Fate.REPEATED && fate != Fate.REPEATED_LATE) {
+			// Others that are late may be before it.
+			trouble(number, Math.max(late, execution - now() + ((fate == Fate.OVERTAKEN) ? late : 0)));
+		}
 		this.lastExecution = execution;
 		if (fate == Fate.OVERTAKEN) {
 			this.simulation.time.at(execution - now(), () -> this.reconnects++);

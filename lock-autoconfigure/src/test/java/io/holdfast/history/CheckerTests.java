@@ -428,6 +428,8 @@ class CheckerTests {
 				"2500 REFUSED id=1 why=TIMED_OUT" };
 		refuses(8, after);
 		accepts(and(after, "3 OUTAGE by=b until=1500"));
+		accepts(and(after, "3 TROUBLE by=b until=1500"));
+		refuses(8, and(after, "3 TROUBLE by=b until=1400"));
 		refuses(8, and(after, "3 OUTAGE by=b until=1400"));
 		refuses(8, and(after, "3 OUTAGE by=a until=1500"));
 		// It had given up before.

@@ -73,12 +73,24 @@ final class FleetChecker {
 			if (isTold && end + RETENTION < listed.at()) {
 				violated(9, by + " is gone since " + end + ", but known at " + listed.at());
 			}
-			boolean left = this.troubles.crashOf(by) == Request.NEVER
-					&& !this.troubles.isTroubled(by, end - SECOND, end + 2 * SECOND);
+			boolean left = this.troubles.crashOf(by) == Request.NEVER && hasLeft(by, end);
 			if (isTold && left && end + 2 * SECOND < listed.at()) {
 				violated(9, by + " has left at " + end + ", but is known at " + listed.at());
 			}
 		}
+	}
+
+	/**
+	 * Whether it could say so each time it was shut down: it is another one each time.
+	 */
+	private boolean hasLeft(String by, long end) {
+		return Stream
+			.concat(Stream.of(end),
+					this.troubles.all(Type.SHUT_DOWN)
+						.stream()
+						.filter((shutDown) -> shutDown.by().equals(by) && shutDown.at() < end)
+						.map(Event::at))
+			.noneMatch((at) -> this.troubles.isTroubled(by, at - SECOND, at + 2 * SECOND));
 	}
 
 	/** When an instance died, or shut down and was not resumed; after some time. */

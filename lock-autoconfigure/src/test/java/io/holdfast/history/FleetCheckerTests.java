@@ -42,6 +42,10 @@ class FleetCheckerTests {
 		refuses(9, KNOWN, shutDown, "80000 MEMBER by=a", "80000 LISTED");
 		accepts(KNOWN, shutDown, "25 CRASHED by=a", "80000 MEMBER by=a", "80000 LISTED");
 		accepts(KNOWN, shutDown, "500 OUTAGE by=a until=600", "80000 MEMBER by=a", "80000 LISTED");
+		String[] resumed = { KNOWN, shutDown, "5000 RESUMED by=a", "9000 SHUT_DOWN by=a", "80000 MEMBER by=a",
+				"80000 LISTED" };
+		refuses(9, resumed);
+		accepts(and(resumed, "500 OUTAGE by=a until=600"));
 	}
 
 	@Test

@@ -1,6 +1,7 @@
 package io.holdfast.history;
 
 import java.util.List;
+import java.util.stream.Stream;
 
 import io.holdfast.history.Event.Type;
 
@@ -96,16 +97,16 @@ final class ReasonChecker {
 
 	/**
 	 * Until when, give or take a lease, something may be stored of a request. What was
-	 * under way when it ended may arrive when an outage is over, and what ended it not.
+	 * under way when it ended may arrive when a trouble is over, and what ended it not.
 	 */
 	private long mayHaveUntil(Request request) {
 		long end = Math.min(
 				(request.granted != null) ? Math.max(request.root.holdEnd, request.retainedUntil) : request.answeredAt,
 				Request.NEVER);
-		return this.history.all(Type.OUTAGE)
-			.stream()
-			.filter((outage) -> outage.by().equals(request.asked.by()) && outage.at() <= end)
-			.mapToLong((outage) -> Math.max(outage.until(), end))
+		return Stream.of(Type.OUTAGE, Type.TROUBLE)
+			.flatMap((type) -> this.history.all(type).stream())
+			.filter((trouble) -> trouble.by().equals(request.asked.by()) && trouble.at() <= end)
+			.mapToLong((trouble) -> Math.max(trouble.until(), end))
 			.max()
 			.orElse(end);
 	}
