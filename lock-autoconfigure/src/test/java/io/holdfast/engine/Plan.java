@@ -239,14 +239,14 @@ record Plan(Setup setup, List<Step> steps) {
 
 		/**
 		 * With its grace it is over when faults are. Who knows nothing of grace is not
-		 * held up by it, what nobody renews does not come back, and what is released by
-		 * force does.
+		 * held up by it, what nobody renews does not come back, what is released by force
+		 * does, and what is longer than the grace is not safe.
 		 */
 		private void failOver() {
 			this.steps.removeIf((step) -> step instanceof Foreign || step instanceof Limit || step instanceof DataLoss
 					|| step instanceof Force || step instanceof ForceBy
 					|| step instanceof Command command && command.fate() == Fate.REPEATED_LATE);
-			this.steps.replaceAll((step) -> (step instanceof Use use) ? use.withoutMinHold() : step);
+			this.steps.replaceAll((step) -> (step instanceof Use use) ? use.within(LONGEST_LEASE) : step);
 			int at = 50 + random(FAULTS_MILLIS - LONGEST_LEASE - 50);
 			this.steps.add(new FailOver(at, random(Math.min(at, 400)), LONGEST_LEASE));
 		}

@@ -203,6 +203,10 @@ final class SimulatedUser {
 			this.simulation.passedOn.merge(hold.gate.resource.kind(), 1, Integer::sum);
 			record(Type.PASSED_ON, id, (event) -> event.why(before));
 		}
+		else if (hold.passes > 0 && outer == null) {
+			// From a part of what was given up.
+			record(Type.PASSED_ON, id, (event) -> event.until(hold.storedAt));
+		}
 		long confirmedAt = at.store.confirmedAt(hold.token);
 		if (confirmedAt >= 0 && outer == null) {
 			// What is passed on was confirmed for another one.
@@ -254,10 +258,9 @@ final class SimulatedUser {
 
 	private void doBesides(Use use, Lease lease, List<HeldLease> parts, String user) {
 		// Perhaps by other terms.
-		int leaseTime = (use.extraAt() % 3 == 0) ? 2 * use.lease() : use.lease();
 		boolean renewal = (use.extraAt() % 2 == 0) == use.renewal();
 		Use again = new Use(use.user(), use.instance(), 0, use.face(), use.mode(), use.key(), use.permits(), use.fair(),
-				use.waiting(), leaseTime, renewal, 0, use.hold(), -1, Extra.NONE, 0);
+				use.waiting(), use.extraLease(), renewal, 0, use.hold(), -1, Extra.NONE, 0);
 		Runnable nothing = () -> {
 		};
 		switch (use.extra()) {

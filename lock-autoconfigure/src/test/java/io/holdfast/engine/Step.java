@@ -89,8 +89,14 @@ sealed interface Step {
 					this.lease, this.renewal, 0, this.hold % 4, this.cancel, this.extra, this.extraAt);
 		}
 
-		Use withoutMinHold() {
-			return with(this.face, this.fair, 0, this.cancel, this.extra);
+		/** How long a lease is that is asked for besides, perhaps by other terms. */
+		int extraLease() {
+			return (this.extraAt % 3 == 0) ? 2 * this.lease : this.lease;
+		}
+
+		/** The same without minHold, and without a longer lease than this. */
+		Use within(int longestLease) {
+			return with(this.face, this.fair, 0, this.cancel, (extraLease() > longestLease) ? Extra.NONE : this.extra);
 		}
 
 		private Use with(Face otherFace, boolean otherFair, int otherMinHold, int otherCancel, Extra otherExtra) {

@@ -211,6 +211,10 @@ class CheckerTests {
 		accepts(and(lost, "300 LOST id=1 until=300"));
 		accepts(and(lost, "100 LOST id=1 until=300", "50 FORCED mode=EXCLUSIVE key=k"));
 		refuses(3, and(lost, "100 LOST id=1 until=300", "150 FORCED mode=EXCLUSIVE key=k"));
+		String[] passedOn = { "20 ASKED by=a id=1 mode=EXCLUSIVE key=k lease=300", "30 GRANTED id=1 fence=64 until=300",
+				"10 FORCED mode=EXCLUSIVE key=k", "100 LOST id=1 until=300" };
+		refuses(3, and(passedOn, "30 PASSED_ON by=a id=1 until=11"));
+		accepts(and(passedOn, "30 PASSED_ON by=a id=1 until=10"));
 		accepts(and(lost, "100 LOST id=1 until=300", "90 SHUT_DOWN by=a"));
 		refuses(3, and(lost, "100 LOST id=1 until=300", "90 SHUT_DOWN by=b"));
 		// Half of its lease is enough to try again.

@@ -75,7 +75,7 @@ final class EndChecker {
 		if (lost != null && request.granted != null && request.root != request
 				&& lost.at() + little < request.begin() + request.asked.lease() * 98 / 100
 				&& lost.until() - request.begin() > little && !hasCause(request, lost.at())
-				&& !this.history.troubles().isTroubled(request.asked.by(), request.root.first.asked.at(), lost.at())) {
+				&& !this.history.troubles().isTroubled(request.asked.by(), request.root.firstAskedAt(), lost.at())) {
 			this.history.violated(3, "lost before its time was over: " + lost + " of " + request);
 		}
 	}
@@ -129,12 +129,12 @@ final class EndChecker {
 		// what was confirmed.
 		if (this.history.all(Type.CONFIRMING).isEmpty() && this.history.all(Type.FAILED_OVER)
 			.stream()
-			.anyMatch((over) -> over.at() >= request.root.first.asked.at() && over.at() <= at)) {
+			.anyMatch((over) -> over.at() >= request.root.firstAskedAt() && over.at() <= at)) {
 			return true;
 		}
 		return this.history.cuts(request.group())
 			.stream()
-			.anyMatch((cut) -> cut.until() >= request.root.first.asked.at() && cut.from() <= at)
+			.anyMatch((cut) -> cut.until() >= request.root.firstAskedAt() && cut.from() <= at)
 				|| this.history.troubles().happened(Type.SHUT_DOWN, request.asked.by(), Long.MIN_VALUE, at);
 	}
 

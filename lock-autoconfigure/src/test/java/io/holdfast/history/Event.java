@@ -194,7 +194,8 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 
 		/**
 		 * What it is granted next was passed on within its instance, and not granted by
-		 * the store: id; why, the id of the lease before.
+		 * the store: id; why, the id of the lease before or, if there was none, until,
+		 * when the store had granted it.
 		 */
 		PASSED_ON,
 

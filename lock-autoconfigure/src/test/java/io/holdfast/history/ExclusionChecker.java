@@ -25,7 +25,7 @@ final class ExclusionChecker {
 			long begin = hold.begin();
 			long end = Math.max(hold.holdEnd, hold.retainedUntil);
 			for (Cut cut : cuts) {
-				if (hold.first.asked.at() <= cut.until() && cut.from() < end) {
+				if (hold.firstAskedAt() <= cut.until() && cut.from() < end) {
 					// It may have been granted before, though its user learns of it
 					// later.
 					if (begin < cut.from()) {

@@ -25,7 +25,7 @@ final class FenceChecker {
 		// What was granted before a loss, though its user learns of it later, is out of
 		// the order.
 		Predicate<Request> sure = (hold) -> cuts.stream()
-			.noneMatch((cut) -> hold.first.asked.at() <= cut.until() && cut.from() <= hold.begin());
+			.noneMatch((cut) -> hold.firstAskedAt() <= cut.until() && cut.from() <= hold.begin());
 		long highest = 0;
 		long highestWhole = 0;
 		for (Request hold : fenced.stream().filter(sure).filter(FenceChecker::isKnownInTime).toList()) {

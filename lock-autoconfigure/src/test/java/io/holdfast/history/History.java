@@ -119,9 +119,12 @@ final class History {
 			}
 			case PASSED_ON -> {
 				Request before = this.requests.get(event.why());
-				request.first = (before != null) ? before.root.first : request;
 				if (before != null) {
+					request.first = before.root.first;
 					before.root.passedOnAt = event.at();
+				}
+				else {
+					request.storedAt = event.until();
 				}
 			}
 			case CONFIRMED -> request.confirmedAt = event.at();

@@ -35,6 +35,12 @@ final class Request {
 	Request first = this;
 
 	/**
+	 * When the store granted what was passed on to it from a part of a request that never
+	 * was granted as a whole: nothing else is told of that.
+	 */
+	long storedAt = NEVER;
+
+	/**
 	 * When the next one learnt that it has been passed on. What is renewed at that moment
 	 * is the next one's already, which may have been called for it long after its end.
 	 */
@@ -121,6 +127,11 @@ final class Request {
 
 	long limit() {
 		return isPermits() ? this.asked.limit() : WHOLE;
+	}
+
+	/** Since when the store may have what is granted to it. */
+	long firstAskedAt() {
+		return Math.min(this.first.asked.at(), this.storedAt);
 	}
 
 	long begin() {
