@@ -183,6 +183,10 @@ final class SimulatedConnection {
 		CompletableFuture<T> executed = (fate != Fate.FAILED) ? command.get()
 				: CompletableFuture.failedFuture(new StoreFailure("refused", true, null));
 		T done = done(executed);
+		if (done != null && what.startsWith("acquire") && late >= SimulatedInstance.HANDOFF.toNanos()
+				&& this.over.contains(token)) {
+			this.instance.broughtBack.add(token);
+		}
 		if (done != null && resource != null && what.startsWith("acquire") && isStraggler(number, token, late)) {
 			new Leftovers(this.simulation, this.instance, resource.key()).lookAfterStraggler();
 		}

@@ -1,8 +1,10 @@
 package io.holdfast.engine;
 
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
@@ -67,6 +69,12 @@ final class SimulatedInstance implements Scheduler {
 	private final long start;
 
 	boolean crashed;
+
+	/** How often it was resumed: one shut-down may end after the next one has begun. */
+	private int resumed;
+
+	/** Tokens that a command has brought back which came too late for any release. */
+	final Set<String> broughtBack = new HashSet<>();
 
 	private long pausedUntil;
 
@@ -195,9 +203,10 @@ final class SimulatedInstance implements Scheduler {
 		}
 		this.simulation.record(Event.of(now(), Type.SHUT_DOWN, this.name));
 		boolean[] done = new boolean[1];
+		int before = this.resumed;
 		this.engine.shutDown(Duration.ofNanos(patience)).thenRun(() -> {
 			done[0] = true;
-			if (this.engine.isClosed()) {
+			if (this.engine.isClosed() && this.resumed == before) {
 				left("holds after the shut-down", this.engine.keeper.holds().size());
 				left("subscriptions after the shut-down", this.store.isListening() ? 1 : 0);
 			}
@@ -206,6 +215,7 @@ final class SimulatedInstance implements Scheduler {
 			at(resume, () -> {
 				beforeResumed.run();
 				this.engine.resume();
+				this.resumed++;
 				this.simulation.fleet.resumed(this);
 				this.simulation.record(Event.of(now(), Type.RESUMED, this.name));
 			});

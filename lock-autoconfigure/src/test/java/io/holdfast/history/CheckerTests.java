@@ -140,6 +140,10 @@ class CheckerTests {
 		refuses(1, and(both, "50 FORCED mode=EXCLUSIVE key=other"));
 		refuses(1, and(both, "50 FORCED mode=PERMITS key=k"));
 		refuses(1, and(both, "105 DATA_LOST"));
+		String[] renewed = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k lease=20", "1 GRANTED id=1 until=110",
+				"10 RENEWAL by=a id=1 lease=100", "11 DATA_LOST", "40 ASKED by=b id=2 mode=EXCLUSIVE key=k lease=20",
+				"41 GRANTED id=2 until=60", "50 RELEASING id=2" };
+		accepts(and(renewed, "110 LOST id=1 until=110"));
 	}
 
 	@Test

@@ -18,6 +18,16 @@ final class ExclusionChecker {
 		this.history = history;
 	}
 
+	/** By hand, perhaps for longer than its lease time. */
+	private long renewedUntil(Request hold, Cut cut) {
+		return this.history.all(Type.RENEWAL)
+			.stream()
+			.filter((renewal) -> renewal.id().equals(hold.asked.id()) && renewal.at() <= cut.until())
+			.mapToLong((renewal) -> renewal.at() + renewal.lease())
+			.max()
+			.orElse(0);
+	}
+
 	void judgeOverlaps(String group, List<Request> holds) {
 		List<Cut> cuts = this.history.cuts(group);
 		List<Span> spans = new ArrayList<>(holds.size());
@@ -31,7 +41,7 @@ final class ExclusionChecker {
 					if (begin < cut.from()) {
 						spans.add(new Span(hold, begin, cut.from()));
 					}
-					begin = Math.max(begin, cut.until() + hold.longestLease);
+					begin = Math.max(begin, Math.max(cut.until() + hold.longestLease, renewedUntil(hold, cut)));
 					end = hold.holdEnd;
 				}
 			}
