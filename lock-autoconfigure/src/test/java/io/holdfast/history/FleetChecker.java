@@ -158,15 +158,16 @@ final class FleetChecker {
 	}
 
 	/**
-	 * Whether the thread of a hold asked for several keys, one of which it had by that.
-	 * It keeps that while it waits for the others, whatever it releases.
+	 * Whether its instance asked for several keys, one of which it may have by that: its
+	 * thread entered it, or it was passed on. It keeps that while it waits for the
+	 * others, whatever is released.
 	 */
 	private boolean isHeldByPart(Request hold, long from, long until) {
 		return this.requests.values()
 			.stream()
 			.anyMatch((part) -> part.isPart() && part.group().equals(hold.group())
-					&& part.asked.by().equals(hold.asked.by()) && part.asked.user().equals(hold.asked.user())
-					&& part.asked.at() <= Math.min(hold.holdEnd, until) && part.answeredAt >= from);
+					&& part.asked.by().equals(hold.asked.by()) && part.asked.at() <= Math.min(hold.holdEnd, until)
+					&& part.answeredAt >= from);
 	}
 
 	private void judgeReport(Event report, long from, long until) {

@@ -84,6 +84,12 @@ class FleetCheckerTests {
 				"4000 RELEASING id=2");
 		refuses(9, and(over, "5100 REPORTED by=b id=q why=2"));
 		accepts(and(over, "5100 REPORTED by=b id=q"));
+		// A part of what another user waits for may go on with it.
+		String[] part = { "3900 ASKED by=b id=3 mode=EXCLUSIVE key=k user=u why=PART",
+				"5150 REFUSED id=3 why=INTERRUPTED", "5140 INTERRUPTED id=3", "5100 REPORTED by=b id=q why=2" };
+		accepts(and(over, part));
+		part[0] = part[0].replace("by=b", "by=a");
+		refuses(9, and(over, part));
 	}
 
 	private static String[] and(String[] some, String... more) {
