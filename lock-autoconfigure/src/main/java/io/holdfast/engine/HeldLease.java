@@ -128,8 +128,13 @@ abstract class HeldLease implements OpenLease {
 	public void ensureHeld() {
 		if (!isHeld()) {
 			throw new LeaseLostException(key(), "The lease of " + this.hold.description() + " is not held any more: it "
-					+ (this.released.get() ? "was released" : "was lost, because " + whyNotHeld()));
+					+ (isReleasedOnly() ? "was released" : "was lost, because " + whyNotHeld()));
 		}
+	}
+
+	/** Return whether it was released, and no loss is known, by its release or before. */
+	private boolean isReleasedOnly() {
+		return this.released.get() && !this.hold.isLost();
 	}
 
 	final String whyNotHeld() {

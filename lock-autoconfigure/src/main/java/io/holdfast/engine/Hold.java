@@ -370,6 +370,10 @@ final class Hold {
 		return (known != null) ? known : whyOver(now);
 	}
 
+	boolean isLost() {
+		return this.loss != null;
+	}
+
 	long validUntil() {
 		return this.validUntil;
 	}

@@ -133,6 +133,8 @@ class LostAtReleaseTests {
 				assertThat(lines.aboveDebug()).isNotEmpty()
 					.allMatch((line) -> line.contains(KEY) && line.contains("was lost before it was released"));
 			}
+			assertThatExceptionOfType(LeaseLostException.class).isThrownBy(lease::ensureHeld)
+				.withMessageContaining("was lost, because the store says");
 			await("action and event").atMost(SOON).until(() -> told.getCount() == 0 && !events().isEmpty());
 			assertThat(events()).extracting(LeaseLostEvent::reason)
 				.containsOnly("the store says that it has another owner, or none");
