@@ -24,6 +24,22 @@ final class WakeUpDispatch implements LeaseStore.WakeUps {
 			// Its waiter gave up: others must not wait for the claim's end.
 			this.engine.release(resource, unknown(token), Release.NO_DOUBT, null);
 		}
+		else if (ttlMillis > 0) {
+			heldAnew(resource, token, fence);
+		}
+	}
+
+	/**
+	 * A grant with a newer fence than that of the hold: the store had let go of the
+	 * token, and a late copy of its ACQUIRE has queued it again. Others may have had the
+	 * key.
+	 */
+	private void heldAnew(Resource resource, String token, long fence) {
+		Hold hold = this.engine.keeper.find(token);
+		if (hold != null && fence > hold.fence) {
+			this.engine.keeper.gone(token, "the store let go of it and has granted it anew");
+			this.engine.release(resource, unknown(token), Release.NO_DOUBT, null);
+		}
 	}
 
 	private Ask unknown(String token) {

@@ -9,6 +9,7 @@ import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 
+import io.holdfast.LeaseLostException;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockNotAcquiredException;
@@ -63,6 +64,22 @@ class EngineRobustnessTests {
 		runCallbacks();
 		assertThat(next).isCompleted();
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 2");
+	}
+
+	@Test
+	@DisplayName("A wake-up with a newer fence than the hold's tells that others may have had the key")
+	void grantedAnew() {
+		LockLease lease = granted(REQUEST);
+		this.store.wakeUps.handedOver(lock("k"), ID + ":1", lease.fence(), 5000);
+		assertThat(lease.isHeld()).as("a late message of the same grant").isTrue();
+		this.store.sent();
+		this.store.wakeUps.handedOver(lock("k"), ID + ":1", lease.fence() + 1, 0);
+		assertThat(lease.isHeld()).as("a message that grants nothing").isTrue();
+		this.store.wakeUps.handedOver(lock("k"), ID + ":1", lease.fence() + 1, 5000);
+		assertThat(lease.isHeld()).isFalse();
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(lease::ensureHeld)
+			.withMessageContaining("granted it anew");
+		assertThat(this.store.sent()).containsExactly("release 1");
 	}
 
 	@Test

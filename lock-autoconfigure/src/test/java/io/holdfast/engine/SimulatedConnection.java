@@ -146,7 +146,7 @@ final class SimulatedConnection {
 				this.simulation.trace(() -> this.instance.name + ": #" + number + " " + what + " was given up");
 			}
 			else if (isOut()) {
-				meetOutage(number, what, answer, command);
+				meetOutage(number, what, token, command, answer, fate);
 			}
 			else {
 				execute(number, what, token, resource, command, answer, fate, late);
@@ -156,8 +156,8 @@ final class SimulatedConnection {
 	}
 
 	/** Errors, or silence after which some of what was sent arrives all the same. */
-	private <T> void meetOutage(int number, String what, CompletableFuture<T> answer,
-			Supplier<CompletableFuture<T>> command) {
+	private <T> void meetOutage(int number, String what, String token, Supplier<CompletableFuture<T>> command,
+			CompletableFuture<T> answer, @Nullable Fate fate) {
 		this.simulation.trace(() -> this.instance.name + ": #" + number + " " + what + " meets the outage");
 		if (!this.silent) {
 			reply(number, answer, null, 0);
@@ -168,7 +168,7 @@ final class SimulatedConnection {
 				T done = done(command.get());
 				this.simulation
 					.trace(() -> this.instance.name + ": #" + number + " " + what + " was under way -> " + done);
-				reply(number, answer, done, 0);
+				reply(number, answer, seen(done, number, token, fate, answer), 0);
 			});
 		}
 	}
@@ -226,7 +226,8 @@ final class SimulatedConnection {
 
 	/** What the driver makes of an answer to what ends a token: it knows of copies. */
 	@SuppressWarnings("unchecked")
-	private <T> T seen(T reply, int number, String token, @Nullable Fate fate, CompletableFuture<T> answer) {
+	private <T> @Nullable T seen(@Nullable T reply, int number, String token, @Nullable Fate fate,
+			CompletableFuture<T> answer) {
 		if (!(reply instanceof ReleaseReply release)) {
 			return reply;
 		}

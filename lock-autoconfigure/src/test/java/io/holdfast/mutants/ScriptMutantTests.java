@@ -85,9 +85,9 @@ class ScriptMutantTests {
 
 	private static Map<String, List<String>> tests() {
 		List<String> locks = List.of("RedisLeaseStoreTests", "RedisFaultTests", "RedisFailOverGraceTests",
-				"ClusterLeaseStoreTests", "RedisPermitStoreTests", "RedisPermitFaultTests");
+				"ClusterLeaseStoreTests", "RedisPermitStoreTests", "RedisPermitFaultTests", "GrantNotificationTests");
 		List<String> permits = List.of("RedisPermitStoreTests", "RedisPermitFaultTests", "RedisFailOverGraceTests",
-				"ClusterPermitStoreTests", "RedisLeaseStoreTests");
+				"ClusterPermitStoreTests", "RedisLeaseStoreTests", "GrantNotificationTests");
 		List<String> fleet = List.of("RedisFleetStoreTests", "ClusterFleetStoreTests");
 		Map<String, List<String>> tests = new HashMap<>();
 		List.of("reads", "grant", "shared", "acquire-free", "acquire", "release-free", "release-next", "release")
@@ -104,7 +104,7 @@ class ScriptMutantTests {
 		List.of("rights", "fleet-rights").forEach((file) -> tests.put(file, List.of("ExaminationTests")));
 		tests.put("fingerprints", List.of("LettuceOptimisticTransactionTests"));
 		tests.put("confirm", List.of("LettuceConfirmingConnectionTests"));
-		tests.put("ping", List.of("WakeUpListenerTests", "RedisFaultTests"));
+		tests.put("ping", List.of("WakeUpListenerTests", "RedisFaultTests", "GrantNotificationTests"));
 		return tests;
 	}
 
