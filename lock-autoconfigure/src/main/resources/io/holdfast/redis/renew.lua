@@ -11,6 +11,11 @@ local longer = redis.REDIS_VERSION_NUM and 'GT'
 -- slots of a cluster, one by one.
 local owners = grace == 0 and redis.pcall('MGET', unpack(KEYS, 1, keyCount)) or {}
 
+-- Whether a key is kept for a reader or writer, whose grant went with the server before: see permits-shared.lua.
+local function isReserved(value)
+  return type(value) == 'string' and string.find(value, '^%x+:%d+:r$') and string.find(value, ':', 1, true) == 33
+end
+
 local each = #ARGV > keyCount + 2
 -- As it was sent: there are many in a call, and making a text of a number takes time.
 local text = ARGV[keyCount + 1]
@@ -25,12 +30,6 @@ for i = 1, keyCount do
   if value == nil then
     value = redis.pcall('GET', key)
   end
-  local reserved = grace > 0 and type(value) == 'string' and string.find(value, '^%x+:%d+:r$')
-  if reserved and string.find(value, ':', 1, true) == 33 then
-    -- It was kept for a reader or writer, whose grant went with the server before: see permits-shared.lua.
-    redis.call('DEL', key)
-    value = false
-  end
   if value == token then
     if lease < 0 then
       redis.call('PEXPIRE', key, string.sub(text, 2))
@@ -40,7 +39,7 @@ for i = 1, keyCount do
         redis.call('PEXPIRE', key, text)
       end
     end
-  elseif not value and grace > 0 and lease > 0 then
+  elseif grace > 0 and lease > 0 and (not value or isReserved(value)) then
     -- Its server is gone, and took the lock with it; nobody else has got it yet. Removing nothing is a write that Redis
     -- allows when its memory is full, and then the next as well.
     redis.call('DEL', key)

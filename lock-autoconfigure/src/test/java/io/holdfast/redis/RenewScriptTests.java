@@ -146,4 +146,18 @@ class RenewScriptTests {
 		assertThat(this.redis.opsForValue().get(this.key)).isEqualTo(TOKEN);
 	}
 
+	@ParameterizedTest
+	@ValueSource(ints = { 0, 60_000 })
+	@DisplayName("What is kept for a reader is taken over during a fail-over grace only")
+	void takesOverReservations(int graceMillis) {
+		String reserved = TOKEN.replace("1:1", "2:7") + ":r";
+		this.redis.opsForValue().set(this.key, reserved, Duration.ofSeconds(60));
+		RedisScript<?> script = RedisScript.of(new String(Script.RENEW.text(), StandardCharsets.UTF_8), List.class);
+		boolean grace = graceMillis > 0;
+		List<String> keys = grace ? List.of(this.key, this.key + ":server") : List.of(this.key);
+		List<?> kept = (List<?>) this.redis.execute(script, keys, TOKEN, "120000", graceMillis + " 0 0 0 0 0 ");
+		assertThat(Replies.kept(kept, 1)).containsExactly(grace);
+		assertThat(this.redis.opsForValue().get(this.key)).isEqualTo(grace ? TOKEN : reserved);
+	}
+
 }

@@ -1,13 +1,13 @@
 package io.holdfast.sample;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
 
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.http.HttpMethod;
@@ -45,13 +45,18 @@ class Instances implements AutoCloseable {
 		this.contexts.forEach(ConfigurableApplicationContext::close);
 	}
 
+	/** Finds a port below those of outgoing connections, which could take it first. */
 	static int freePort() {
-		try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-			return socket.getLocalPort();
+		for (int i = 0; i < 100; i++) {
+			int port = ThreadLocalRandom.current().nextInt(20_000, 30_000);
+			try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+				return socket.getLocalPort();
+			}
+			catch (IOException ex) {
+				// In use: try another one.
+			}
 		}
-		catch (IOException ex) {
-			throw new UncheckedIOException(ex);
-		}
+		throw new IllegalStateException("No free port found from 20000 to 29999");
 	}
 
 	record Instance(ConfigurableApplicationContext context, String port) {
