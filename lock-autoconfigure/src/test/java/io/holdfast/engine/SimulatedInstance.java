@@ -233,8 +233,12 @@ final class SimulatedInstance implements Scheduler {
 
 	/** Until when a lease is held, by the clock that all share. */
 	long end(HeldLease lease) {
-		long local = lease.hold.validUntil() - this.start;
-		return Math.floorDiv(local * MILLION, MILLION + this.fast);
+		return shared(lease.hold.validUntil());
+	}
+
+	/** Return a time of this instance's clock by the clock that all share. */
+	long shared(long nanoTime) {
+		return Math.floorDiv((nanoTime - this.start) * MILLION, MILLION + this.fast);
 	}
 
 	/**

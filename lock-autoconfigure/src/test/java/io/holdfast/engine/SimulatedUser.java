@@ -205,7 +205,7 @@ final class SimulatedUser {
 		}
 		else if (hold.passes > 0 && outer == null) {
 			// From a part of what was given up.
-			record(Type.PASSED_ON, id, (event) -> event.until(hold.storedAt));
+			record(Type.PASSED_ON, id, (event) -> event.until(at.shared(hold.storedAt)));
 		}
 		long confirmedAt = at.store.confirmedAt(hold.token);
 		if (confirmedAt >= 0 && outer == null) {
