@@ -71,7 +71,7 @@ class WaitingRulesTests extends ScriptedEngine {
 	@Test
 	void aWakeUpForATokenThatIsOverIsAnsweredWithRelease() {
 		LockLease lease = granted(REQUEST, 10);
-		handOver(1, 20, 5000);
+		handOver(1, 10, 5000);
 		assertThat(this.store.sent()).as("held: left alone").containsExactly("acquire 1");
 		lease.releaseAsync();
 		this.store.last("release 1").released(true);
