@@ -28,22 +28,25 @@ final class Acquirer<L extends Lease> {
 
 	private final LeaseEngine engine;
 
+	private final EngineContext context;
+
 	private final Function<Lease, L> type;
 
 	Acquirer(LeaseEngine engine, Function<Lease, L> type) {
 		this.engine = engine;
+		this.context = engine.context;
 		this.type = type;
 	}
 
 	/** Acquire for the current thread; an interrupt ends the wait by an exception. */
 	L acquire(List<Demand> demands, @Nullable LeaseContext context) {
-		long startedAt = this.engine.now();
+		long startedAt = this.context.now();
 		try {
 			return await(demands, context);
 		}
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();
-			throw Failures.notAcquired(demands.get(0), Reason.INTERRUPTED, this.engine.now() - startedAt, ex);
+			throw Failures.notAcquired(demands.get(0), Reason.INTERRUPTED, this.context.now() - startedAt, ex);
 		}
 	}
 
@@ -110,12 +113,12 @@ final class Acquirer<L extends Lease> {
 
 	private L await(Acquisition acquisition) throws InterruptedException {
 		try {
-			this.engine.scheduler.waitFor(acquisition.turn(), acquisition.leftNanos() + SLACK);
+			this.context.scheduler.waitFor(acquisition.turn(), acquisition.leftNanos() + SLACK);
 			if (!acquisition.result().isDone()) {
 				acquisition.come();
 			}
 			return this.type
-				.apply(this.engine.scheduler.waitFor(acquisition.result(), acquisition.leftNanos() + SLACK));
+				.apply(this.context.scheduler.waitFor(acquisition.result(), acquisition.leftNanos() + SLACK));
 		}
 		catch (ExecutionException ex) {
 			throw rethrown(ex);
@@ -171,7 +174,7 @@ final class Acquirer<L extends Lease> {
 			else if (!face.complete(success.apply(lease))) {
 				lease.discardAsync();
 			}
-		}, this.engine::execute);
+		}, this.context::execute);
 		face.whenComplete((result, error) -> {
 			if (!acquisition.result().isDone()) {
 				// Cancelled, or completed by its user.

@@ -26,6 +26,8 @@ final class Attempt {
 
 	private final LeaseEngine engine;
 
+	private final EngineContext context;
+
 	final Gate gate;
 
 	final String token;
@@ -72,11 +74,12 @@ final class Attempt {
 
 	Attempt(LeaseEngine engine, Gate gate, String token, Waiter waiter) {
 		this.engine = engine;
+		this.context = engine.context;
 		this.gate = gate;
 		this.token = token;
 		this.waiter = waiter;
 		this.ask = waiter.demand.ask(token, null);
-		this.reconnects = engine.store.reconnects();
+		this.reconnects = engine.context.store.reconnects();
 	}
 
 	/** Ask beside a token of the same thread that holds all there is. */
@@ -123,7 +126,7 @@ final class Attempt {
 		disarm();
 		long deadline = this.waiter.deadline();
 		long due = (this.waiter.isTimed() || this.askAt - deadline < 0) ? this.askAt : deadline;
-		this.timer = this.engine.scheduler.schedule(() -> this.gate.execute(this::due), due - this.engine.now());
+		this.timer = this.context.scheduler.schedule(() -> this.gate.execute(this::due), due - this.context.now());
 	}
 
 	private void disarm() {
@@ -134,7 +137,7 @@ final class Attempt {
 	}
 
 	private void due() {
-		long now = this.engine.now();
+		long now = this.context.now();
 		if (!isOpen()) {
 			return;
 		}
@@ -149,7 +152,7 @@ final class Attempt {
 			arm();
 		}
 		else if (isKeptBack()) {
-			StoreFailure outage = StoreFailure.unreached(this.engine.settings.outagePatience());
+			StoreFailure outage = StoreFailure.unreached(this.context.settings.outagePatience());
 			if (this.waiter.isWorthWaiting(outage)) {
 				ask();
 			}
@@ -164,7 +167,7 @@ final class Attempt {
 
 	/** Whether its commands wait for a connection, and it has heard nothing before. */
 	private boolean isKeptBack() {
-		return this.waiter.demand.waits() && isUnheard() && !this.engine.store.isReached();
+		return this.waiter.demand.waits() && isUnheard() && !this.context.store.isReached();
 	}
 
 	/**
@@ -212,13 +215,13 @@ final class Attempt {
 		Sent sent = new Sent(command, sentAt);
 		this.unanswered.add(sent);
 		long askAt = sentAt + resendNanos();
-		long patientUntil = this.firstSentAt + this.engine.settings.outagePatience().toNanos();
+		long patientUntil = this.firstSentAt + this.context.settings.outagePatience().toNanos();
 		askBy(isKeptBack() && patientUntil - sentAt > 0 ? Math.min(askAt, patientUntil) : askAt);
 		return sent;
 	}
 
 	private long resendNanos() {
-		return this.engine.downwards(TimeUnit.MILLISECONDS.toNanos(this.ask.claimMillis()) / 2);
+		return this.context.downwards(TimeUnit.MILLISECONDS.toNanos(this.ask.claimMillis()) / 2);
 	}
 
 	/**
@@ -227,10 +230,10 @@ final class Attempt {
 	 * be heard.
 	 */
 	void ask() {
-		long sentAt = this.engine.now();
+		long sentAt = this.context.now();
 		boolean enqueue = this.waiter.demand.waits();
-		CompletableFuture<AcquireReply> command = this.engine.send(Command.ACQUIRE,
-				() -> this.engine.store.acquire(this.gate.resource, this.ask, enqueue));
+		CompletableFuture<AcquireReply> command = this.context.send(Command.ACQUIRE,
+				() -> this.context.store.acquire(this.gate.resource, this.ask, enqueue));
 		Sent sent = sent(command, sentAt);
 		long number = this.gate.asking();
 		command.whenComplete((reply, error) -> this.gate.execute(() -> {
@@ -274,7 +277,7 @@ final class Attempt {
 	}
 
 	private void granted(Granted granted, long sentAt, HandOver way) {
-		if (sentAt + Hold.validity(granted.ttlMillis()) - this.engine.now() > 0) {
+		if (sentAt + Hold.validity(granted.ttlMillis()) - this.context.now() > 0) {
 			grant(granted, sentAt, way);
 		}
 		else {
@@ -299,14 +302,14 @@ final class Attempt {
 		}
 		this.gate.met(reply);
 		long delay = resendNanos();
-		if (reply.foreign() || !this.engine.store.isListening()) {
-			delay = Math.min(delay, this.engine.retryDelay());
+		if (reply.foreign() || !this.context.store.isListening()) {
+			delay = Math.min(delay, this.context.retryDelay());
 		}
 		if (reply.ownerTtlMillis() >= 0) {
 			// One more, as the store counts whole milliseconds: it is over by then.
 			delay = Math.min(delay, TimeUnit.MILLISECONDS.toNanos(reply.ownerTtlMillis() + 1));
 		}
-		askBy(this.engine.now() + delay);
+		askBy(this.context.now() + delay);
 	}
 
 	private void failed(Throwable error, long sentAt) {
@@ -319,13 +322,13 @@ final class Attempt {
 			this.gate.fail(this.waiter, Failures.storeTrouble(this.waiter, error));
 		}
 		else {
-			askBy(this.engine.now() + this.engine.retryDelay());
+			askBy(this.context.now() + this.context.retryDelay());
 		}
 	}
 
 	/** Return whether the store may still fail without ending the wait. */
 	boolean isPatient() {
-		return this.engine.now() - this.firstSentAt < this.engine.settings.outagePatience().toNanos();
+		return this.context.now() - this.firstSentAt < this.context.settings.outagePatience().toNanos();
 	}
 
 	/**
@@ -338,7 +341,7 @@ final class Attempt {
 		// The grant came after whatever was answered BUSY, so it lasts from then at
 		// least.
 		long since = this.busy ? this.busySentAt : this.firstSentAt;
-		long left = since + Hold.validity(ttlMillis) - this.engine.now();
+		long left = since + Hold.validity(ttlMillis) - this.context.now();
 		if (left > TimeUnit.MILLISECONDS.toNanos(ttlMillis) / 3) {
 			grant(new Granted(fence, ttlMillis), since, HandOver.WOKEN_UP);
 		}
@@ -352,7 +355,7 @@ final class Attempt {
 		// Behind one who had to wait others may do so, of whom nobody is told any more.
 		this.wanted |= granted.fences() <= LocalHandOver.STRIDE && (this.busy || way != HandOver.ASKED_AGAIN);
 		this.gate.firstLike(this.waiter).exchange(this.waiter);
-		this.waiter.grant(new Hold(this.waiter, granted, sentAt, this.engine.now()), way);
+		this.waiter.grant(new Hold(this.waiter, granted, sentAt, this.context.now()), way);
 	}
 
 	/** Wake-ups may have been missed. */
@@ -377,11 +380,11 @@ final class Attempt {
 	 * has left the last question open for longer than an answer may take.
 	 */
 	boolean isStoreSilent(long now) {
-		if (this.trouble != null || this.silent || isUnheard() && !this.engine.store.isReached()) {
+		if (this.trouble != null || this.silent || isUnheard() && !this.context.store.isReached()) {
 			return true;
 		}
-		long wait = Math.max(this.waiter.demand.waitNanos(), LeaseEngine.FIRST_ANSWER_NANOS);
-		long patience = Math.min(this.engine.commandTimeoutNanos(), wait) / 2;
+		long wait = Math.max(this.waiter.demand.waitNanos(), EngineContext.FIRST_ANSWER_NANOS);
+		long patience = Math.min(this.context.commandTimeoutNanos(), wait) / 2;
 		return this.unanswered.stream().anyMatch((sent) -> !isOld(sent.at()) && now - sent.at() > patience);
 	}
 

@@ -89,7 +89,7 @@ final class Barging {
 		}
 		this.called = null;
 		Hold hold = take();
-		long now = this.gate.engine.now();
+		long now = this.gate.context.now();
 		if (hold != null && !this.gate.engine.isClosed() && this.gate.isFor(hold, waiter, now)) {
 			this.gate.passOn(hold, waiter, now, HandOver.LOCAL);
 		}
@@ -105,7 +105,7 @@ final class Barging {
 		}
 		this.called = null;
 		Hold hold = take();
-		if (hold != null && !this.gate.handsOn(hold, this.gate.engine.now())) {
+		if (hold != null && !this.gate.handsOn(hold, this.gate.context.now())) {
 			this.gate.end(hold);
 		}
 	}

@@ -31,6 +31,8 @@ public class DefaultLockService implements LockService {
 
 	private final LeaseEngine engine;
 
+	private final EngineContext context;
+
 	private final Acquirer<LockLease> acquirer;
 
 	private final ForcedRelease forced;
@@ -43,8 +45,9 @@ public class DefaultLockService implements LockService {
 	 */
 	public DefaultLockService(LeaseEngine engine) {
 		this.engine = engine;
+		this.context = engine.context;
 		this.acquirer = new Acquirer<>(engine, LockLease.class::cast);
-		this.forced = new ForcedRelease(engine);
+		this.forced = new ForcedRelease(engine.context, engine.keeper);
 	}
 
 	@Override
@@ -76,7 +79,7 @@ public class DefaultLockService implements LockService {
 	}
 
 	private List<Demand> demands(LockRequest request) {
-		return Demand.of(request, this.engine.settings);
+		return Demand.of(request, this.context.settings);
 	}
 
 	@Override
@@ -130,7 +133,7 @@ public class DefaultLockService implements LockService {
 	}
 
 	private Owner kind(String owner) {
-		if (this.engine.isOwn(owner)) {
+		if (this.context.isOwn(owner)) {
 			return Owner.THIS_INSTANCE;
 		}
 		return Tokens.isToken(owner) ? Owner.OTHER_INSTANCE : Owner.FOREIGN;
@@ -141,14 +144,14 @@ public class DefaultLockService implements LockService {
 	}
 
 	private KeyState inspect(Resource lock) {
-		return this.engine.answer(this.engine.send(Command.INSPECT, () -> this.engine.store.inspect(lock)), lock,
+		return this.context.answer(this.context.send(Command.INSPECT, () -> this.context.store.inspect(lock)), lock,
 				"The inspection");
 	}
 
 	private PermitState inspectShared(String key, int maxHolders) {
 		Resource lock = new Resource(Kind.READ_WRITE, key);
-		return this.engine.answer(
-				this.engine.send(Command.INSPECT, () -> this.engine.store.inspectPermits(lock, maxHolders)), lock,
+		return this.context.answer(
+				this.context.send(Command.INSPECT, () -> this.context.store.inspectPermits(lock, maxHolders)), lock,
 				"The inspection");
 	}
 

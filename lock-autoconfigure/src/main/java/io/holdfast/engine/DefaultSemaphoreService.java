@@ -11,6 +11,7 @@ import io.holdfast.SemaphoreStatus;
 import io.holdfast.SemaphoreView;
 import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.HeldLease.Permits;
+import io.holdfast.engine.LeaseStore.PermitState;
 import io.holdfast.engine.Resource.Kind;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -24,7 +25,7 @@ public class DefaultSemaphoreService implements SemaphoreService {
 
 	private static final Log logger = LogFactory.getLog(DefaultSemaphoreService.class);
 
-	private final LeaseEngine engine;
+	private final EngineContext context;
 
 	private final Acquirer<PermitLease> acquirer;
 
@@ -37,9 +38,9 @@ public class DefaultSemaphoreService implements SemaphoreService {
 	 * @param engine what grants the leases, which is not closed with this service
 	 */
 	public DefaultSemaphoreService(LeaseEngine engine) {
-		this.engine = engine;
+		this.context = engine.context;
 		this.acquirer = new Acquirer<>(engine, PermitLease.class::cast);
-		this.forced = new ForcedRelease(engine);
+		this.forced = new ForcedRelease(engine.context, engine.keeper);
 	}
 
 	@Override
@@ -63,7 +64,7 @@ public class DefaultSemaphoreService implements SemaphoreService {
 	}
 
 	private List<Demand> demands(SemaphoreRequest request) {
-		return List.of(Demand.of(request, this.engine.settings));
+		return List.of(Demand.of(request, this.context.settings));
 	}
 
 	@Override
@@ -82,24 +83,14 @@ public class DefaultSemaphoreService implements SemaphoreService {
 
 	@Override
 	public SemaphoreStatus status(String key) {
-		return this.engine.answer(statusAsync(key), semaphore(key), "The inspection");
-	}
-
-	/**
-	 * Look at a semaphore as {@link #status} does, without waiting for the store.
-	 * @param key the key
-	 * @return what the store knows of it, to come; fails if the store does
-	 * @throws IllegalArgumentException if the key is not allowed
-	 */
-	public CompletableFuture<SemaphoreStatus> statusAsync(String key) {
 		Resource semaphore = semaphore(key);
-		return this.engine.send(Command.INSPECT, () -> this.engine.store.inspectPermits(semaphore, 0))
-			.thenApply((state) -> {
-				Integer set = state.limit();
-				Integer asked = (state.asked() > 0) ? Integer.valueOf(state.asked()) : null;
-				return new SemaphoreStatus(key, (set != null) ? set : asked, set != null, state.used(),
-						state.holderCount(), state.waiting());
-			});
+		PermitState state = this.context.answer(
+				this.context.send(Command.INSPECT, () -> this.context.store.inspectPermits(semaphore, 0)), semaphore,
+				"The inspection");
+		Integer set = state.limit();
+		Integer asked = (state.asked() > 0) ? Integer.valueOf(state.asked()) : null;
+		return new SemaphoreStatus(key, (set != null) ? set : asked, set != null, state.used(), state.holderCount(),
+				state.waiting());
 	}
 
 	private static Resource semaphore(String key) {
@@ -137,7 +128,7 @@ public class DefaultSemaphoreService implements SemaphoreService {
 
 	private boolean limit(String key, @Nullable Integer limit) {
 		Resource semaphore = semaphore(key);
-		return this.engine.answer(this.engine.send(Command.LIMIT, () -> this.engine.store.limit(semaphore, limit)),
+		return this.context.answer(this.context.send(Command.LIMIT, () -> this.context.store.limit(semaphore, limit)),
 				semaphore, "Setting the limit");
 	}
 

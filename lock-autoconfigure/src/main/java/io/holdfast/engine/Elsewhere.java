@@ -48,17 +48,17 @@ final class Elsewhere {
 	 * @param limit how many permits there are if no operator has set that
 	 */
 	void look(int standing, int limit, long now) {
-		LeaseEngine engine = this.gate.engine;
+		EngineContext context = this.gate.context;
 		// Not told of grants, one may stand in the queue no more, and hide another.
-		if (this.open || now - this.askAgainAt < 0 || !engine.store.isListening()) {
+		if (this.open || now - this.askAgainAt < 0 || !context.store.isListening()) {
 			return;
 		}
 		this.open = true;
-		engine.sendInTime(Command.INSPECT, () -> engine.store.inspectPermits(this.gate.resource, 0))
+		context.sendInTime(Command.INSPECT, () -> context.store.inspectPermits(this.gate.resource, 0))
 			.whenComplete((state, error) -> this.gate.execute(() -> {
 				this.open = false;
 				// Where answers take that long, they are of no use.
-				boolean late = engine.now() - now >= this.nanos;
+				boolean late = context.now() - now >= this.nanos;
 				this.quiet = !late && isQuiet(state, standing, limit);
 				this.askedAt = now;
 				this.askAgainAt = now + (this.quiet ? this.nanos / 2 : REST * this.nanos);

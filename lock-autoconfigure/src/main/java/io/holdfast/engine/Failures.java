@@ -55,7 +55,7 @@ final class Failures {
 		return new LeaseLostException(resource.key(),
 				"The lease of " + hold.description()
 						+ " was lost while other keys of the same request were waited for, because "
-						+ hold.whyNotHeld(hold.gate.engine.now()));
+						+ hold.whyNotHeld(hold.gate.context.now()));
 	}
 
 	static LeaseStoreException storeTrouble(Waiter waiter, @Nullable Throwable error) {

@@ -39,7 +39,7 @@ public final class Fleet {
 	/** How long a page is looked for; then it is as long as it is. */
 	private static final long PAGE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-	private final LeaseEngine engine;
+	private final EngineContext context;
 
 	private final Reporter reporter;
 
@@ -56,10 +56,10 @@ public final class Fleet {
 
 	private final long startedAt;
 
-	Fleet(LeaseEngine engine) {
-		this.engine = engine;
-		this.startedAt = engine.now();
-		this.reporter = new Reporter(engine);
+	Fleet(EngineContext context, Reporter reporter) {
+		this.context = context;
+		this.startedAt = context.now();
+		this.reporter = reporter;
 	}
 
 	/**
@@ -69,9 +69,9 @@ public final class Fleet {
 	 * @param info tells of this instance, once; may block
 	 */
 	public void introduce(Supplier<InstanceInfo> info) {
-		Membership known = new Membership(this.engine, info);
+		Membership known = new Membership(this.context, this::age, info);
 		this.membership = known;
-		if (this.engine.isStarted()) {
+		if (this.context.isStarted()) {
 			known.join();
 		}
 	}
@@ -95,9 +95,9 @@ public final class Fleet {
 			this.answering.decrementAndGet();
 			return;
 		}
-		this.engine.call(() -> this.reporter.report()
-			.thenCompose((report) -> this.engine.sendInTime(Command.FLEET,
-					() -> this.engine.store.instances().answer(name, ReportText.of(report))))
+		this.context.call(() -> this.reporter.report()
+			.thenCompose((report) -> this.context.sendInTime(Command.FLEET,
+					() -> this.context.store.instances().answer(name, ReportText.of(report))))
 			.whenComplete((done, error) -> this.answering.decrementAndGet()));
 	}
 
@@ -106,7 +106,7 @@ public final class Fleet {
 	 * @return eight hexadecimal digits, from which its id cannot be told
 	 */
 	public String instance() {
-		return Tokens.shown(this.engine.instanceId());
+		return Tokens.shown(this.context.instanceId());
 	}
 
 	/**
@@ -124,8 +124,8 @@ public final class Fleet {
 	 */
 	public List<Member> members() {
 		return answer(
-				this.engine.send(Command.FLEET,
-						() -> this.engine.store.instances().members(Membership.RETENTION, MOST_OF_ONE)),
+				this.context.send(Command.FLEET,
+						() -> this.context.store.instances().members(Membership.RETENTION, MOST_OF_ONE)),
 				"The look for instances");
 	}
 
@@ -134,7 +134,7 @@ public final class Fleet {
 	 * @return since its engine was created
 	 */
 	public Duration age() {
-		return Duration.ofNanos(this.engine.now() - this.startedAt);
+		return Duration.ofNanos(this.context.now() - this.startedAt);
 	}
 
 	/**
@@ -162,8 +162,8 @@ public final class Fleet {
 	 */
 	public Reports reports() {
 		Report own = report();
-		Duration patience = this.engine.settings.commandTimeout().plusNanos(Inquiry.PATIENCE);
-		return Answers.await(this.engine.scheduler, question(own, patience), patience,
+		Duration patience = this.context.settings.commandTimeout().plusNanos(Inquiry.PATIENCE);
+		return Answers.await(this.context.scheduler, question(own, patience), patience,
 				(error) -> Failures.storeTrouble("The question to all instances", error));
 	}
 
@@ -172,12 +172,12 @@ public final class Fleet {
 		synchronized (this.asking) {
 			CompletableFuture<Reports> current = this.question;
 			// One that has no end is not waited for by all who come later.
-			if (current != null && !current.isDone() && this.engine.now() - this.askedAt < patience.toNanos()) {
+			if (current != null && !current.isDone() && this.context.now() - this.askedAt < patience.toNanos()) {
 				return current;
 			}
-			CompletableFuture<Reports> next = new Inquiry(this.engine, own).ask(this.engine.instanceId());
+			CompletableFuture<Reports> next = new Inquiry(this.context, own).ask(this.context.instanceId());
 			this.question = next;
-			this.askedAt = this.engine.now();
+			this.askedAt = this.context.now();
 			next.whenComplete((reports, error) -> forget(next));
 			return next;
 		}
@@ -212,7 +212,7 @@ public final class Fleet {
 	 * @throws IllegalArgumentException if no page ends like that
 	 */
 	public Standings page(Family family, @Nullable String cursor, int wanted) {
-		long until = this.engine.now() + PAGE_NANOS;
+		long until = this.context.now() + PAGE_NANOS;
 		String what = family.name().toLowerCase(Locale.ROOT);
 		List<Standing> found = new ArrayList<>();
 		String at = cursor;
@@ -221,15 +221,15 @@ public final class Fleet {
 			found.addAll(answer(lookAt(family, page.finds()), "The look at " + what));
 			at = page.cursor();
 		}
-		while (at != null && found.size() < wanted && this.engine.now() - until < 0);
+		while (at != null && found.size() < wanted && this.context.now() - until < 0);
 		return new Standings(found, at);
 	}
 
 	private Page scan(Family family, @Nullable String cursor, int wanted, String what) {
-		FleetStore store = this.engine.store.fleet();
+		FleetStore store = this.context.store.fleet();
 		// Not inside of send(..), where what the caller did wrong would be a failure.
 		CompletableFuture<Page> page = store.scan(family, cursor, wanted);
-		return answer(this.engine.send(Command.INSPECT, () -> page), what);
+		return answer(this.context.send(Command.INSPECT, () -> page), what);
 	}
 
 	private CompletableFuture<List<Standing>> lookAt(Family family, List<Find> finds) {
@@ -259,11 +259,11 @@ public final class Fleet {
 	}
 
 	private CompletableFuture<Standing> lookAt(Family family, String key, int most) {
-		return this.engine.send(Command.INSPECT, () -> this.engine.store.fleet().look(family, key, most));
+		return this.context.send(Command.INSPECT, () -> this.context.store.fleet().look(family, key, most));
 	}
 
 	private <T> T answer(CompletableFuture<T> command, String what) {
-		return Answers.await(this.engine.scheduler, command, this.engine.settings.commandTimeout(),
+		return Answers.await(this.context.scheduler, command, this.context.settings.commandTimeout(),
 				(error) -> Failures.storeTrouble(what, error));
 	}
 

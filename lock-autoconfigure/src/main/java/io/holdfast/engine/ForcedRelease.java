@@ -14,10 +14,13 @@ final class ForcedRelease {
 	/** How many are released before it is looked for more. */
 	private static final int HOLDERS = 1000;
 
-	private final LeaseEngine engine;
+	private final EngineContext context;
 
-	ForcedRelease(LeaseEngine engine) {
-		this.engine = engine;
+	private final LeaseKeeper keeper;
+
+	ForcedRelease(EngineContext context, LeaseKeeper keeper) {
+		this.context = context;
+		this.keeper = keeper;
 	}
 
 	/**
@@ -28,8 +31,8 @@ final class ForcedRelease {
 		int all = 0;
 		List<Holder> holders;
 		do {
-			holders = this.engine
-				.answer(this.engine.send(Command.INSPECT, () -> this.engine.store.inspectPermits(resource, HOLDERS)),
+			holders = this.context
+				.answer(this.context.send(Command.INSPECT, () -> this.context.store.inspectPermits(resource, HOLDERS)),
 						resource, "The inspection")
 				.holders();
 			for (Holder holder : holders) {
@@ -46,12 +49,12 @@ final class ForcedRelease {
 	 */
 	boolean release(Resource resource, String owner, int permits) {
 		Ask ended = new Ask(owner, permits, permits, true, null, 0, 0);
-		boolean released = this.engine
-			.answer(this.engine.send(Command.RELEASE, () -> this.engine.store.release(resource, ended, null)), resource,
-					"The forced release")
+		boolean released = this.context
+			.answer(this.context.send(Command.RELEASE, () -> this.context.store.release(resource, ended, null)),
+					resource, "The forced release")
 			.released();
 		if (released) {
-			this.engine.keeper.gone(owner, "it was released by force");
+			this.keeper.gone(owner, "it was released by force");
 		}
 		return released;
 	}

@@ -39,6 +39,8 @@ abstract class Gate {
 
 	final LeaseEngine engine;
 
+	final EngineContext context;
+
 	final Resource resource;
 
 	/** How many waiters and holds need this gate. Guarded by the engine's map. */
@@ -64,8 +66,9 @@ abstract class Gate {
 
 	Gate(LeaseEngine engine, Resource resource) {
 		this.engine = engine;
+		this.context = engine.context;
 		this.resource = resource;
-		this.mailbox = new Mailbox(resource, engine.callbacks);
+		this.mailbox = new Mailbox(resource, engine.context.callbacks);
 	}
 
 	static Gate of(LeaseEngine engine, Resource resource) {
@@ -196,8 +199,8 @@ abstract class Gate {
 	 * better to refuse some than to go down with all.
 	 */
 	final boolean isFull() {
-		return this.queue.size() + this.contenders.size() >= this.engine.settings.maxWaitersPerKey()
-				|| this.engine.waiting() >= this.engine.settings.maxWaiters();
+		return this.queue.size() + this.contenders.size() >= this.context.settings.maxWaitersPerKey()
+				|| this.engine.waiting() >= this.context.settings.maxWaiters();
 	}
 
 	final void nest(Waiter waiter, Hold hold) {
@@ -256,7 +259,7 @@ abstract class Gate {
 
 	private HeldLease open(Waiter waiter, Hold hold) {
 		HeldLease lease = HeldLease.of(waiter, hold);
-		hold.open(lease, this.engine.now());
+		hold.open(lease, this.context.now());
 		waiter.lease = lease;
 		return lease;
 	}
@@ -267,7 +270,7 @@ abstract class Gate {
 			if (!waiter.complete(lease)) {
 				// Its caller has gone meanwhile. Elsewhere, as the next one's may have
 				// too.
-				this.engine.call(lease::discardAsync);
+				this.context.call(lease::discardAsync);
 			}
 		});
 	}
@@ -277,7 +280,7 @@ abstract class Gate {
 	 * do not hand it over; so whoever looks for the cause of long waits is.
 	 */
 	final void met(Busy busy) {
-		long now = this.engine.now();
+		long now = this.context.now();
 		if (!busy.foreign()) {
 			this.strangers = false;
 		}
@@ -288,7 +291,7 @@ abstract class Gate {
 		long millis = TimeUnit.NANOSECONDS.toMillis(now - this.strangersSince);
 		// Of keys without end the store warns at once.
 		if (this.strangers && !this.warned && busy.ownerTtlMillis() >= 0
-				&& millis >= this.engine.settings.leaseTime().toMillis()) {
+				&& millis >= this.context.settings.leaseTime().toMillis()) {
 			this.warned = true;
 			logger.warn("For " + millis + " ms, " + this.resource
 					+ " has been held by a client other than Holdfast, or in another mode; "
@@ -305,7 +308,7 @@ abstract class Gate {
 		tellFailed(waiter, exception);
 		if (waiter.attempt.isDoubtful()) {
 			// It asked more than once, and may be granted it yet.
-			withdraw(waiter, waiter.attempt.isStoreSilent(this.engine.now()));
+			withdraw(waiter, waiter.attempt.isStoreSilent(this.context.now()));
 			return;
 		}
 		// The store has not queued it: there is nothing to release.
@@ -318,7 +321,7 @@ abstract class Gate {
 		Waiter asking = contends ? waiter : this.contenders.get(0);
 		boolean alone = waiter.is(Waiter.State.CONTENDING) && !waiter.hasMetOthers();
 		fail(waiter,
-				(alone || asking.attempt.isStoreSilent(this.engine.now()))
+				(alone || asking.attempt.isStoreSilent(this.context.now()))
 						? Failures.storeTrouble(waiter, asking.attempt.trouble())
 						: Failures.notAcquired(waiter, Reason.TIMED_OUT));
 	}
@@ -346,7 +349,7 @@ abstract class Gate {
 		}
 		else if (waiter.is(Waiter.State.CONTENDING)) {
 			Attempt attempt = waiter.attempt;
-			boolean silent = attempt.isStoreSilent(this.engine.now());
+			boolean silent = attempt.isStoreSilent(this.context.now());
 			if (!silent && attempt.isBusy() && leavesPlace(waiter.demand) && isSucceeded(waiter)) {
 				end(waiter);
 				advance();
@@ -387,7 +390,7 @@ abstract class Gate {
 		if (next != null) {
 			contend(next);
 		}
-		long sentAt = this.engine.now();
+		long sentAt = this.context.now();
 		CompletableFuture<ReleaseReply> outcome = this.engine.release(this.resource, ended, doubtSince,
 				(next != null) ? next.attempt.ask : null);
 		if (next != null) {
@@ -423,7 +426,7 @@ abstract class Gate {
 	/** One lease on a hold was released; with the last of them the hold ends. */
 	final void release(HeldLease lease, boolean used, CompletableFuture<ReleaseResult> result) {
 		Hold hold = lease.hold;
-		long now = this.engine.now();
+		long now = this.context.now();
 		hold.close(lease, now);
 		hold.used |= used;
 		if (hold.leases > 0) {
@@ -507,7 +510,7 @@ abstract class Gate {
 
 	/** Whether one that arrives goes on with what is offered. */
 	final boolean goesFirst(Waiter waiter) {
-		return this.barging != null && this.barging.goesFirst(waiter, this.engine.now());
+		return this.barging != null && this.barging.goesFirst(waiter, this.context.now());
 	}
 
 	/** How many permits are offered, and so are neither held nor free. */
@@ -529,7 +532,7 @@ abstract class Gate {
 
 	/** End in the store what is over here. */
 	final CompletableFuture<ReleaseReply> end(Hold hold) {
-		CompletableFuture<ReleaseReply> outcome = release(hold.ask(this.engine.now()), hold.doubtSince,
+		CompletableFuture<ReleaseReply> outcome = release(hold.ask(this.context.now()), hold.doubtSince,
 				hold.demand.permits());
 		// Not before, as a shut-down goes on when the last hold is forgotten.
 		this.engine.keeper.forget(hold);

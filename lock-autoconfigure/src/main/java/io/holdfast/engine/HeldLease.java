@@ -29,6 +29,8 @@ abstract class HeldLease implements OpenLease {
 
 	final LeaseEngine engine;
 
+	final EngineContext context;
+
 	final Hold hold;
 
 	private final AtomicBoolean released = new AtomicBoolean();
@@ -47,10 +49,11 @@ abstract class HeldLease implements OpenLease {
 
 	private HeldLease(Waiter waiter, Hold hold) {
 		this.engine = waiter.engine;
+		this.context = waiter.engine.context;
 		this.hold = hold;
 		this.own = waiter.owner != null && waiter.owner == hold.owner;
 		this.demand = waiter.demand;
-		this.openedAt = this.engine.now();
+		this.openedAt = this.context.now();
 		this.partial = waiter.isPart();
 	}
 
@@ -112,7 +115,7 @@ abstract class HeldLease implements OpenLease {
 
 	@Override
 	public boolean isHeld() {
-		return !this.released.get() && this.hold.isHeld(this.engine.now());
+		return !this.released.get() && this.hold.isHeld(this.context.now());
 	}
 
 	final boolean isReleased() {
@@ -121,7 +124,7 @@ abstract class HeldLease implements OpenLease {
 
 	@Override
 	public Duration remaining() {
-		return isHeld() ? Duration.ofNanos(Math.max(0, this.hold.validUntil() - this.engine.now())) : Duration.ZERO;
+		return isHeld() ? Duration.ofNanos(Math.max(0, this.hold.validUntil() - this.context.now())) : Duration.ZERO;
 	}
 
 	@Override
@@ -138,14 +141,14 @@ abstract class HeldLease implements OpenLease {
 	}
 
 	final String whyNotHeld() {
-		return this.hold.whyNotHeld(this.engine.now());
+		return this.hold.whyNotHeld(this.context.now());
 	}
 
 	@Override
 	public void renew(Duration leaseTime) {
 		checkRenewal(leaseTime, this.hold.gate.resource);
 		ensureHeld();
-		this.engine.answer(this.engine.keeper.renewNow(List.of(this.hold), leaseTime.toMillis()),
+		this.context.answer(this.engine.keeper.renewNow(List.of(this.hold), leaseTime.toMillis()),
 				this.hold.gate.resource, "The renewal");
 		ensureHeld();
 	}
@@ -160,13 +163,13 @@ abstract class HeldLease implements OpenLease {
 	@Override
 	public void onLost(Runnable action) {
 		if (!this.hold.onLost(this, action) && !this.released.get()) {
-			this.engine.call(action);
+			this.context.call(action);
 		}
 	}
 
 	@Override
 	public ReleaseResult release() {
-		return Answers.await(this.engine.scheduler, end(), this.engine.releasePatience,
+		return Answers.await(this.context.scheduler, end(), this.engine.releasePatience,
 				(error) -> (error instanceof LeaseStoreException trouble) ? trouble
 						: Failures.releaseTrouble(this.hold.gate.resource, error));
 	}
@@ -178,7 +181,7 @@ abstract class HeldLease implements OpenLease {
 
 	private CompletableFuture<ReleaseResult> answered(CompletableFuture<ReleaseResult> end) {
 		return end.whenCompleteAsync((result, error) -> {
-		}, this.engine::execute);
+		}, this.context::execute);
 	}
 
 	final CompletableFuture<ReleaseResult> end() {
@@ -247,8 +250,8 @@ abstract class HeldLease implements OpenLease {
 		void shrink(int kept) {
 			CompletableFuture<Boolean> answer = new CompletableFuture<>();
 			this.hold.gate.execute(() -> this.engine.shrink(this.hold, kept, answer));
-			this.engine.answer(answer, this.hold.gate.resource, "The release of some permits");
-			boolean held = this.hold.isHeld(this.engine.now());
+			this.context.answer(answer, this.hold.gate.resource, "The release of some permits");
+			boolean held = this.hold.isHeld(this.context.now());
 			// In this order: another thread may have released the rest meanwhile.
 			if (!held && !isReleased()) {
 				ensureHeld();

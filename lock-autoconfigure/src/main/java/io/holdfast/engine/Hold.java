@@ -190,7 +190,7 @@ final class Hold {
 	 * messages are received. Not for long: one may have been lost.
 	 */
 	private boolean isOurs(long now) {
-		return !this.wanted && Tokens.isTold(this.token) && this.gate.engine.store.isListening() && mayStay(now);
+		return !this.wanted && Tokens.isTold(this.token) && this.gate.context.store.isListening() && mayStay(now);
 	}
 
 	/** Whether it may stay here for longer than a turn, if nobody else wants it. */

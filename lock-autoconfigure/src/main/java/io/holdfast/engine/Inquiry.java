@@ -26,7 +26,7 @@ final class Inquiry {
 
 	private static final SecureRandom random = new SecureRandom();
 
-	private final LeaseEngine engine;
+	private final EngineContext context;
 
 	private final InstanceStore store;
 
@@ -38,17 +38,17 @@ final class Inquiry {
 
 	/**
 	 * Create a question.
-	 * @param engine the engine of who asks
+	 * @param context the surroundings of who asks
 	 * @param own its own report
 	 */
-	Inquiry(LeaseEngine engine, Report own) {
-		this.engine = engine;
-		this.store = engine.store.instances();
+	Inquiry(EngineContext context, Report own) {
+		this.context = context;
+		this.store = context.store.instances();
 		this.own = own;
 		byte[] bytes = new byte[16];
 		random.nextBytes(bytes);
 		this.name = HexFormat.of().formatHex(bytes);
-		this.until = engine.now() + PATIENCE;
+		this.until = context.now() + PATIENCE;
 	}
 
 	/**
@@ -57,7 +57,7 @@ final class Inquiry {
 	 * @return what was reported until all had answered, or the time was over
 	 */
 	CompletableFuture<Reports> ask(String instanceId) {
-		return this.engine.send(Command.FLEET, () -> this.store.ask(instanceId, this.name))
+		return this.context.send(Command.FLEET, () -> this.store.ask(instanceId, this.name))
 			.thenCompose((asked) -> collect(asked, List.of(), FIRST_LOOK));
 	}
 
@@ -67,9 +67,9 @@ final class Inquiry {
 		if (silent.isEmpty()) {
 			return CompletableFuture.completedFuture(reports(asked, answers));
 		}
-		long left = this.until - this.engine.now();
+		long left = this.until - this.context.now();
 		CompletableFuture<List<String>> later = new CompletableFuture<>();
-		this.engine.scheduler.schedule(() -> later.complete(List.of()), Math.min(pause, left));
+		this.context.scheduler.schedule(() -> later.complete(List.of()), Math.min(pause, left));
 		return later.thenCompose((nothing) -> look((left > pause) ? silent.size() : 0)).thenCompose((texts) -> {
 			List<Report> more = with(answers, texts);
 			return (left > pause) ? collect(asked, more, Math.min(2 * pause, LONGEST_PAUSE))
@@ -78,7 +78,7 @@ final class Inquiry {
 	}
 
 	private CompletableFuture<List<String>> look(int enough) {
-		return this.engine.send(Command.FLEET, () -> this.store.collect(this.name, enough));
+		return this.context.send(Command.FLEET, () -> this.store.collect(this.name, enough));
 	}
 
 	/** One of each instance. */

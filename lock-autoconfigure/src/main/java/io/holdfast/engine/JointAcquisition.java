@@ -22,11 +22,13 @@ final class JointAcquisition implements Acquisition {
 
 	private final LeaseEngine engine;
 
+	private final EngineContext context;
+
 	private final List<Demand> demands;
 
 	private final @Nullable Thread owner;
 
-	private final LeaseContext context;
+	private final LeaseContext leaseContext;
 
 	/** Who observes it, if somebody does. */
 	private final @Nullable RequestWatch watch;
@@ -47,14 +49,15 @@ final class JointAcquisition implements Acquisition {
 	/** What it waits for now. */
 	private volatile @Nullable Waiter current;
 
-	JointAcquisition(LeaseEngine engine, List<Demand> demands, @Nullable Thread owner, LeaseContext context,
+	JointAcquisition(LeaseEngine engine, List<Demand> demands, @Nullable Thread owner, LeaseContext leaseContext,
 			@Nullable RequestWatch watch) {
 		this.engine = engine;
+		this.context = engine.context;
 		this.demands = demands;
 		this.owner = owner;
-		this.context = context;
+		this.leaseContext = leaseContext;
 		this.watch = watch;
-		this.startedAt = engine.now();
+		this.startedAt = engine.context.now();
 		this.leases = new ArrayList<>(demands.size());
 	}
 
@@ -65,7 +68,7 @@ final class JointAcquisition implements Acquisition {
 
 	private void acquire(int had) {
 		Demand demand = this.demands.get(had);
-		Waiter waiter = this.engine.acquire(demand, this.owner, this.context, this, this.watch);
+		Waiter waiter = this.engine.acquire(demand, this.owner, this.leaseContext, this, this.watch);
 		// On another thread: a store that answers at once would end the stack.
 		waiter.result.whenCompleteAsync((lease, error) -> {
 			if (error != null) {
@@ -81,7 +84,7 @@ final class JointAcquisition implements Acquisition {
 					complete();
 				}
 			}
-		}, this.engine::execute);
+		}, this.context::execute);
 	}
 
 	/**
@@ -131,15 +134,15 @@ final class JointAcquisition implements Acquisition {
 	 * this does; but if the store does not, what is left has to do.
 	 */
 	private void complete() {
-		JointLease lease = new JointLease(this.engine, this.leases);
-		lease.begin(this.engine.now());
+		JointLease lease = new JointLease(this.context, this.engine.keeper, this.leases);
+		lease.begin(this.context.now());
 		if (this.demands.get(0).renewal()) {
 			deliver(lease);
 		}
 		else {
 			CompletableFuture<Void> renewal = lease.renewAsync(this.demands.get(0).leaseMillis());
-			Scheduler.Timer timer = this.engine.scheduler.schedule(() -> renewal.cancel(true),
-					Math.min(leftNanos(), this.engine.commandTimeoutNanos()));
+			Scheduler.Timer timer = this.context.scheduler.schedule(() -> renewal.cancel(true),
+					Math.min(leftNanos(), this.context.commandTimeoutNanos()));
 			renewal.whenComplete((renewed, error) -> {
 				timer.cancel();
 				deliver(lease);
@@ -164,8 +167,8 @@ final class JointAcquisition implements Acquisition {
 
 	@Override
 	public long leftNanos() {
-		return Math.max(this.demands.get(0).waitNanos(), LeaseEngine.FIRST_ANSWER_NANOS)
-				- (this.engine.now() - this.startedAt);
+		return Math.max(this.demands.get(0).waitNanos(), EngineContext.FIRST_ANSWER_NANOS)
+				- (this.context.now() - this.startedAt);
 	}
 
 	@Override
@@ -186,7 +189,7 @@ final class JointAcquisition implements Acquisition {
 		if (settle()) {
 			try {
 				this.leases.forEach((lease) -> {
-					lease.begin(this.engine.now());
+					lease.begin(this.context.now());
 					lease.discardAsync();
 				});
 				current().interrupt(null);

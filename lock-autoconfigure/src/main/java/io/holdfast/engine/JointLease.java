@@ -23,7 +23,9 @@ final class JointLease implements OpenLease, LockLease {
 
 	private static final Log logger = LogFactory.getLog(JointLease.class);
 
-	private final LeaseEngine engine;
+	private final EngineContext context;
+
+	private final LeaseKeeper keeper;
 
 	private final List<HeldLease> parts;
 
@@ -34,8 +36,9 @@ final class JointLease implements OpenLease, LockLease {
 
 	private final AtomicBoolean released = new AtomicBoolean();
 
-	JointLease(LeaseEngine engine, List<HeldLease> parts) {
-		this.engine = engine;
+	JointLease(EngineContext context, LeaseKeeper keeper, List<HeldLease> parts) {
+		this.context = context;
+		this.keeper = keeper;
 		this.parts = List.copyOf(parts);
 		this.keys = parts.stream().map(HeldLease::key).toList();
 		this.resource = new Resource(parts.get(0).hold.gate.resource.kind(), LockRequest.ofAll(this.keys).key());
@@ -104,14 +107,14 @@ final class JointLease implements OpenLease, LockLease {
 	public void renew(Duration leaseTime) {
 		HeldLease.checkRenewal(leaseTime, this.resource);
 		ensureHeld();
-		this.engine.answer(renewAsync(leaseTime.toMillis()), this.resource, "The renewal");
+		this.context.answer(renewAsync(leaseTime.toMillis()), this.resource, "The renewal");
 		ensureHeld();
 	}
 
 	/** Renew all parts, those together that the store keeps together. */
 	CompletableFuture<Void> renewAsync(long millis) {
 		List<Hold> holds = this.parts.stream().map((part) -> part.hold).toList();
-		return this.engine.keeper.renewNow(holds, millis);
+		return this.keeper.renewNow(holds, millis);
 	}
 
 	@Override
@@ -128,8 +131,8 @@ final class JointLease implements OpenLease, LockLease {
 	@Override
 	public ReleaseResult release() {
 		// Each answers for itself within the command timeout; this is a backstop.
-		Duration patience = this.engine.settings.commandTimeout().plusSeconds(1);
-		return Answers.await(this.engine.scheduler, end(HeldLease::end), patience,
+		Duration patience = this.context.settings.commandTimeout().plusSeconds(1);
+		return Answers.await(this.context.scheduler, end(HeldLease::end), patience,
 				(error) -> (error instanceof LeaseStoreException trouble) ? trouble
 						: Failures.releaseTrouble(this.resource, error));
 	}
@@ -137,7 +140,7 @@ final class JointLease implements OpenLease, LockLease {
 	@Override
 	public CompletableFuture<ReleaseResult> releaseAsync() {
 		return end(HeldLease::end).whenCompleteAsync((result, error) -> {
-		}, this.engine::execute);
+		}, this.context::execute);
 	}
 
 	/** All at once: the order only matters for acquiring. */

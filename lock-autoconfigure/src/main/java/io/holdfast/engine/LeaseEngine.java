@@ -31,6 +31,7 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.EngineObserver.HoldEnd;
 import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.PermitState;
 import io.holdfast.engine.LeaseStore.ReleaseReply;
 import io.holdfast.engine.Resource.Kind;
 
@@ -40,22 +41,11 @@ import io.holdfast.engine.Resource.Kind;
  * and {@link DefaultSemaphoreService} are its faces. Asynchronous throughout;
  * thread-safe.
  */
-public final class LeaseEngine implements AutoCloseable {
+public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 
 	private static final Log logger = LogFactory.getLog(LeaseEngine.class);
 
-	/**
-	 * What the store gets for its first answer, also if the wait is shorter.
-	 */
-	static final long FIRST_ANSWER_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
-
-	final LeaseStore store;
-
-	final Scheduler scheduler;
-
-	final Executor callbacks;
-
-	final EngineSettings settings;
+	final EngineContext context;
 
 	/**
 	 * How long to wait for a release, which answers for itself within the command
@@ -63,9 +53,7 @@ public final class LeaseEngine implements AutoCloseable {
 	 */
 	final Duration releasePatience;
 
-	final LeaseKeeper keeper = new LeaseKeeper(this);
-
-	final Observers observers = new Observers();
+	final LeaseKeeper keeper;
 
 	/** What stands in the store for this instance, by token. */
 	final Map<String, Attempt> contenders = new ConcurrentHashMap<>();
@@ -87,21 +75,16 @@ public final class LeaseEngine implements AutoCloseable {
 
 	private final Supplier<String> instanceIds;
 
-	/** Drawn at each start; {@code null} before the first one. */
-	private volatile @Nullable String instanceId;
-
-	private final LeaseStore.WakeUps wakeUps = new WakeUpDispatch(this);
+	private final LeaseStore.WakeUps wakeUps;
 
 	private final Fleet fleet;
 
 	private final @Nullable ThreadScheduler ownScheduler;
 
-	private final ShutDown shutDown = new ShutDown(this);
+	private final ShutDown shutDown;
 
 	/** The number of the last request. */
 	final AtomicLong tokens = new AtomicLong();
-
-	private final DoubleSupplier random;
 
 	private volatile Consumer<LeaseLostEvent> listener = (event) -> {
 	};
@@ -139,15 +122,18 @@ public final class LeaseEngine implements AutoCloseable {
 	private LeaseEngine(LeaseStore store, EngineSettings settings, Scheduler scheduler,
 			@Nullable ThreadScheduler ownScheduler, Executor callbacks, Supplier<String> instanceIds,
 			DoubleSupplier random) {
-		this.store = store;
-		this.scheduler = scheduler;
+		this.context = new EngineContext(store, settings, scheduler, callbacks, random, this::start);
+		this.keeper = new LeaseKeeper(this);
+		this.wakeUps = new WakeUpDispatch(this);
+		this.shutDown = new ShutDown(this);
 		this.ownScheduler = ownScheduler;
-		this.callbacks = callbacks;
-		this.settings = settings;
 		this.releasePatience = settings.commandTimeout().plusSeconds(1);
 		this.instanceIds = instanceIds;
-		this.random = random;
-		this.fleet = new Fleet(this);
+		this.fleet = new Fleet(this.context, new Reporter(this.context, this.keeper, this::waiters));
+	}
+
+	private void start() {
+		this.shutDown.begin();
 	}
 
 	/**
@@ -158,23 +144,9 @@ public final class LeaseEngine implements AutoCloseable {
 	void renewIdentity(boolean listening) {
 		String id = this.instanceIds.get();
 		if (listening) {
-			this.store.start(id, this.wakeUps);
+			this.context.store.start(id, this.wakeUps);
 		}
-		this.instanceId = id;
-	}
-
-	/** The id of this instance, which is started if it was not. */
-	String instanceId() {
-		String id = this.instanceId;
-		if (id == null) {
-			this.shutDown.begin();
-			id = Objects.requireNonNull(this.instanceId);
-		}
-		return id;
-	}
-
-	boolean isStarted() {
-		return this.instanceId != null;
+		this.context.identify(id);
 	}
 
 	private static String newInstanceId() {
@@ -196,7 +168,7 @@ public final class LeaseEngine implements AutoCloseable {
 	 * @param observer who is told
 	 */
 	public void observe(EngineObserver observer) {
-		this.observers.add(observer);
+		this.context.observers.add(observer);
 	}
 
 	/**
@@ -206,8 +178,9 @@ public final class LeaseEngine implements AutoCloseable {
 	 */
 	public EngineCondition condition() {
 		List<Hold> holds = this.keeper.holds();
-		return new EngineCondition(this.store.isPolling(), this.store.isListening(), this.store.whyNotListening(),
-				holds.size(), waiting(), (int) holds.stream().filter(Hold::isRenewalFailing).count());
+		return new EngineCondition(this.context.store.isPolling(), this.context.store.isListening(),
+				this.context.store.whyNotListening(), holds.size(), waiting(),
+				(int) holds.stream().filter(Hold::isRenewalFailing).count());
 	}
 
 	/** How many requests are under way. */
@@ -221,11 +194,17 @@ public final class LeaseEngine implements AutoCloseable {
 	 * asked now, and stays open for as long as it is silent
 	 */
 	public CompletableFuture<List<Finding>> examine() {
-		return send(Command.INSPECT, this.store::examine);
+		return this.context.send(Command.INSPECT, this.context.store::examine);
+	}
+
+	@Override
+	public CompletableFuture<PermitState> inspectPermits(String key) {
+		Resource semaphore = new Resource(Kind.SEMAPHORE, key);
+		return this.context.send(Command.INSPECT, () -> this.context.store.inspectPermits(semaphore, 0));
 	}
 
 	Acquisition acquire(List<Demand> demands, @Nullable Thread owner, LeaseContext context) {
-		RequestWatch watch = this.observers.watch(this, demands);
+		RequestWatch watch = this.context.observers.watch(this, demands);
 		return (demands.size() == 1) ? acquire(demands.get(0), owner, context, null, watch)
 				: new JointAcquisition(this, demands, owner, context, watch).start();
 	}
@@ -237,12 +216,12 @@ public final class LeaseEngine implements AutoCloseable {
 			entered.users++;
 			return entered;
 		});
-		String token = Tokens.of(instanceId(), this.tokens.incrementAndGet(), isToBeTold(demand));
+		String token = Tokens.of(this.context.instanceId(), this.tokens.incrementAndGet(), isToBeTold(demand));
 		Waiter waiter = new Waiter(this, gate, token, demand, owner, context, whole, watch);
 		if (whole != null) {
 			whole.waitFor(waiter);
 		}
-		if (demand.resource().kind() == Kind.READ_WRITE && !this.settings.keepWarm().isZero()) {
+		if (demand.resource().kind() == Kind.READ_WRITE && !this.context.settings.keepWarm().isZero()) {
 			letGo(demand.resource().key());
 		}
 		if (demand.reentrant() && isHeldOtherwise(waiter)) {
@@ -261,7 +240,7 @@ public final class LeaseEngine implements AutoCloseable {
 
 	/** Whether what is granted may stay here as long as nobody elsewhere wants it. */
 	private boolean isToBeTold(Demand demand) {
-		return (!this.settings.keepWarm().isZero() || this.settings.lockHandOver().isOn())
+		return (!this.context.settings.keepWarm().isZero() || this.context.settings.lockHandOver().isOn())
 				&& demand.resource().kind() == Kind.LOCK && demand.renewal();
 	}
 
@@ -311,7 +290,7 @@ public final class LeaseEngine implements AutoCloseable {
 	/** Whether a token is one of this instance that nothing here needs any more. */
 	boolean isOver(String token) {
 		// In this order: a grant makes a hold of a contender.
-		return isOwn(token) && !this.contenders.containsKey(token) && this.keeper.find(token) == null
+		return this.context.isOwn(token) && !this.contenders.containsKey(token) && this.keeper.find(token) == null
 				&& !isRetained(token);
 	}
 
@@ -324,60 +303,6 @@ public final class LeaseEngine implements AutoCloseable {
 	}
 
 	/**
-	 * Wait for the answer to a command of a user's own.
-	 */
-	<T> T answer(CompletableFuture<T> command, Resource resource, String what) {
-		return Answers.await(this.scheduler, command, this.settings.commandTimeout(),
-				(error) -> Failures.storeTrouble(resource, what, error));
-	}
-
-	/**
-	 * Send a command. A store throws nothing, but the stack may end or memory be full on
-	 * the way to it; the gate must learn of that as of any other failure.
-	 */
-	<T> CompletableFuture<T> send(Command command, Supplier<CompletableFuture<T>> way) {
-		instanceId();
-		return this.observers.follow(command, sent(way));
-	}
-
-	/**
-	 * Send a command that is given up if it is not answered within the command timeout,
-	 * for whoever waits for nothing else. It may be executed all the same.
-	 */
-	<T> CompletableFuture<T> sendInTime(Command command, Supplier<CompletableFuture<T>> way) {
-		instanceId();
-		CompletableFuture<T> sent = sent(way);
-		if (sent.isDone()) {
-			return this.observers.follow(command, sent);
-		}
-		CompletableFuture<T> answer = new CompletableFuture<>();
-		Scheduler.Timer silence = this.scheduler.schedule(() -> {
-			answer.completeExceptionally(StoreFailure.silence(this.settings.commandTimeout(), new TimeoutException()));
-			sent.cancel(true);
-		}, commandTimeoutNanos());
-		sent.whenComplete((reply, error) -> {
-			silence.cancel();
-			if (error != null) {
-				answer.completeExceptionally(error);
-			}
-			else {
-				answer.complete(reply);
-			}
-		});
-		return this.observers.follow(command, answer);
-	}
-
-	/** Send a command of which the sender tells the observers itself. */
-	static <T> CompletableFuture<T> sent(Supplier<CompletableFuture<T>> way) {
-		try {
-			return way.get();
-		}
-		catch (RuntimeException | Error ex) {
-			return CompletableFuture.failedFuture(ex);
-		}
-	}
-
-	/**
 	 * Give back some of the permits of a hold. What is not confirmed is sent again for as
 	 * long as they are held; the store finds the token whatever it has.
 	 */
@@ -387,7 +312,7 @@ public final class LeaseEngine implements AutoCloseable {
 			answer.complete(true);
 			return;
 		}
-		Ask before = hold.ask(now());
+		Ask before = hold.ask(this.context.now());
 		// Another thread may have given back more, though it began later.
 		int kept = Math.min(most, hold.permits);
 		hold.permits = kept;
@@ -395,22 +320,23 @@ public final class LeaseEngine implements AutoCloseable {
 			RequestWatch watch = hold.watch;
 			hold.gate.later(() -> watch.kept(kept));
 		}
-		send(Command.SHRINK, () -> this.store.shrink(hold.gate.resource, before, kept)).whenComplete((held, error) -> {
-			if (error == null) {
-				if (!held) {
-					lose(hold, "the store says that nothing of it is left");
-				}
-				answer.complete(held);
-			}
-			else {
-				answer.completeExceptionally(error);
-				this.scheduler.schedule(() -> hold.gate.execute(() -> {
-					if (hold.permits == kept && hold.isHeld(now())) {
-						shrink(hold, kept, answer);
+		this.context.send(Command.SHRINK, () -> this.context.store.shrink(hold.gate.resource, before, kept))
+			.whenComplete((held, error) -> {
+				if (error == null) {
+					if (!held) {
+						lose(hold, "the store says that nothing of it is left");
 					}
-				}), retryDelay());
-			}
-		});
+					answer.complete(held);
+				}
+				else {
+					answer.completeExceptionally(error);
+					this.context.scheduler.schedule(() -> hold.gate.execute(() -> {
+						if (hold.permits == kept && hold.isHeld(this.context.now())) {
+							shrink(hold, kept, answer);
+						}
+					}), this.context.retryDelay());
+				}
+			});
 	}
 
 	/**
@@ -420,14 +346,14 @@ public final class LeaseEngine implements AutoCloseable {
 	 * @param result completed by the store's answer; fails if that fails or is late
 	 */
 	void retain(Hold hold, long nanos, CompletableFuture<ReleaseResult> result) {
-		long endsAt = now() + nanos;
+		long endsAt = this.context.now() + nanos;
 		this.retained.add(hold.token);
 		// First, or another thread may send the release of a very short one before it.
 		new Retention(this, hold, endsAt, awaited(result)).send();
-		this.scheduler.schedule(() -> {
+		this.context.scheduler.schedule(() -> {
 			this.retained.remove(hold.token);
-			release(hold.gate.resource, hold.ask(now()), hold.doubtSince, null);
-		}, endsAt - now());
+			release(hold.gate.resource, hold.ask(this.context.now()), hold.doubtSince, null);
+		}, endsAt - this.context.now());
 	}
 
 	/**
@@ -448,7 +374,7 @@ public final class LeaseEngine implements AutoCloseable {
 			return false;
 		}
 		this.keeper.forget(hold);
-		long now = now();
+		long now = this.context.now();
 		String message = "The lease of " + hold.description() + hold.purpose() + " was lost after "
 				+ hold.heldFor(now).toMillis() + " ms: " + why + ". Somebody else may hold it now";
 		if (hold.hasRunOut(now)) {
@@ -460,7 +386,7 @@ public final class LeaseEngine implements AutoCloseable {
 			tell(hold, why);
 		}
 		HoldEnd end = hold.hasRunOut(now) ? HoldEnd.EXPIRED : HoldEnd.LOST;
-		actions.forEach(this::call);
+		actions.forEach(this.context::call);
 		hold.gate.execute(() -> {
 			hold.gate.tellEnded(hold, end);
 			hold.gate.lost(hold);
@@ -474,7 +400,7 @@ public final class LeaseEngine implements AutoCloseable {
 	 * when the command ran, or the answer may be that to a copy of the command.
 	 */
 	ReleaseResult released(Hold hold, ReleaseReply reply) {
-		long now = now();
+		long now = this.context.now();
 		if (!reply.foundNothing() || !hold.used || hold.validUntil() - now <= 0) {
 			return ReleaseResult.RELEASED;
 		}
@@ -483,7 +409,7 @@ public final class LeaseEngine implements AutoCloseable {
 		logger.warn("The lease of " + hold.description() + hold.purpose() + " was lost before it was released, after "
 				+ hold.heldFor(now).toMillis() + " ms: " + why + ". Somebody else may have held it meanwhile");
 		tell(hold, why);
-		actions.forEach(this::call);
+		actions.forEach(this.context::call);
 		return ReleaseResult.LOST;
 	}
 
@@ -492,36 +418,11 @@ public final class LeaseEngine implements AutoCloseable {
 		if (!hold.tell()) {
 			return;
 		}
-		this.observers.lost(hold);
+		this.context.observers.lost(hold);
 		boolean semaphore = hold.gate.resource.kind() == Kind.SEMAPHORE;
 		LeaseLostEvent event = new LeaseLostEvent(hold.gate.resource.key(), hold.demand.name(),
-				semaphore ? hold.permits : 0, hold.heldFor(now()), why);
-		call(() -> this.listener.accept(event));
-	}
-
-	/**
-	 * Run something on a thread that may block. If no thread is left it runs on this one:
-	 * who waits for it has a lease, perhaps, that would be renewed for ever.
-	 */
-	void execute(Runnable action) {
-		try {
-			this.callbacks.execute(action);
-		}
-		catch (OutOfMemoryError | RejectedExecutionException ex) {
-			action.run();
-		}
-	}
-
-	/** Run what a user gave us. */
-	void call(Runnable action) {
-		execute(() -> {
-			try {
-				action.run();
-			}
-			catch (RuntimeException | Error ex) {
-				logger.error("A callback failed", ex);
-			}
-		});
+				semaphore ? hold.permits : 0, hold.heldFor(this.context.now()), why);
+		this.context.call(() -> this.listener.accept(event));
 	}
 
 	void renewalFailed(Hold hold, Throwable error) {
@@ -556,13 +457,13 @@ public final class LeaseEngine implements AutoCloseable {
 	@Override
 	public void close() {
 		try {
-			Answers.await(this.scheduler, shutDown(Duration.ZERO), this.settings.commandTimeout(),
+			Answers.await(this.context.scheduler, shutDown(Duration.ZERO), this.context.settings.commandTimeout(),
 					(error) -> new IllegalStateException("Not everything could be released at shut-down", error));
 		}
 		catch (IllegalStateException ex) {
 			logger.warn(ex.getMessage(), ex);
 		}
-		this.store.close();
+		this.context.store.close();
 		// What they keep ends in the store by itself.
 		this.retained.clear();
 		if (this.ownScheduler != null) {
@@ -576,10 +477,6 @@ public final class LeaseEngine implements AutoCloseable {
 
 	boolean isRetained(String token) {
 		return this.retained.contains(token);
-	}
-
-	boolean isOwn(String token) {
-		return isStarted() && Tokens.isOf(token, instanceId());
 	}
 
 	/**
@@ -606,25 +503,6 @@ public final class LeaseEngine implements AutoCloseable {
 	 */
 	public Fleet fleet() {
 		return this.fleet;
-	}
-
-	// Time
-
-	long now() {
-		return this.scheduler.nanoTime();
-	}
-
-	/** Jitter that only shortens. */
-	long downwards(long nanos) {
-		return (long) (nanos * (0.8 + 0.2 * this.random.getAsDouble()));
-	}
-
-	long retryDelay() {
-		return (long) (this.settings.retryInterval().toNanos() * (0.75 + 0.5 * this.random.getAsDouble()));
-	}
-
-	long commandTimeoutNanos() {
-		return this.settings.commandTimeout().toNanos();
 	}
 
 }

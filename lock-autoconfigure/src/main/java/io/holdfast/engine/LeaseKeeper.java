@@ -28,6 +28,8 @@ final class LeaseKeeper {
 
 	private final LeaseEngine engine;
 
+	private final EngineContext context;
+
 	private final Map<String, Hold> holds = new ConcurrentHashMap<>();
 
 	private final Upcoming upcoming = new Upcoming(this.holds, BATCH);
@@ -43,11 +45,12 @@ final class LeaseKeeper {
 
 	LeaseKeeper(LeaseEngine engine) {
 		this.engine = engine;
+		this.context = engine.context;
 	}
 
 	void keep(Hold hold) {
 		// Spread, so that what was granted together is not renewed together for ever.
-		hold.renewAt = this.engine.downwards(hold.renewAt - this.engine.now()) + this.engine.now();
+		hold.renewAt = this.context.downwards(hold.renewAt - this.context.now()) + this.context.now();
 		this.holds.put(hold.token, hold);
 		wakeFor(hold);
 	}
@@ -95,7 +98,7 @@ final class LeaseKeeper {
 	}
 
 	private void wakeFor(Hold hold) {
-		long due = hold.dueAt(this.engine.now());
+		long due = hold.dueAt(this.context.now());
 		this.upcoming.changed(due);
 		wakeBy(due);
 	}
@@ -113,26 +116,26 @@ final class LeaseKeeper {
 			}
 			this.wakeAt = due;
 			this.armed = true;
-			this.timer = this.engine.scheduler.schedule(this::wake, due - this.engine.now());
+			this.timer = this.context.scheduler.schedule(this::wake, due - this.context.now());
 		}
 	}
 
 	private void wake() {
 		this.armed = false;
-		long now = this.engine.now();
+		long now = this.context.now();
 		List<Hold> due = this.upcoming.due(now, (hold) -> this.engine.lose(hold, hold.whyOver(now)));
 		boolean silent = false;
 		for (Hold hold : due) {
 			if (hold.renewing()) {
 				silent = true;
-				this.engine.observers.renewed(hold, RenewalOutcome.FAILED);
+				this.context.observers.renewed(hold, RenewalOutcome.FAILED);
 			}
 			// Again then if this renewal is not answered.
 			hold.renewAt = now + patience(hold, now);
 			this.upcoming.again(hold, now);
 		}
 		if (silent) {
-			this.engine.observers.failed(Command.RENEW);
+			this.context.observers.failed(Command.RENEW);
 		}
 		batches(due).forEach((batch) -> renew(batch, now));
 		this.upcoming.next(now).ifPresent(this::wakeBy);
@@ -140,7 +143,7 @@ final class LeaseKeeper {
 
 	/** When to ask again without an answer: in time, but not in vain many times. */
 	private long patience(Hold hold, long now) {
-		long soon = Math.max((hold.validUntil() - now) / 2, this.engine.settings.retryInterval().toNanos());
+		long soon = Math.max((hold.validUntil() - now) / 2, this.context.settings.retryInterval().toNanos());
 		return Math.min(TimeUnit.MILLISECONDS.toNanos(hold.periodMillis(now)) / 6, soon);
 	}
 
@@ -153,7 +156,7 @@ final class LeaseKeeper {
 		int last = 0;
 		List<Hold> same = null;
 		for (Hold hold : holds) {
-			int part = this.engine.store.partOf(hold.gate.resource);
+			int part = this.context.store.partOf(hold.gate.resource);
 			if (same == null || part != last) {
 				// Seldom: mostly all are in one part.
 				same = parts.computeIfAbsent(part, (number) -> new ArrayList<>(holds.size()));
@@ -177,10 +180,10 @@ final class LeaseKeeper {
 	 * @return completed when all was answered; fails if the store did
 	 */
 	CompletableFuture<Void> renewNow(List<Hold> holds, long millis) {
-		long sentAt = this.engine.now();
+		long sentAt = this.context.now();
 		return CompletableFuture.allOf(batches(holds).stream().map((batch) -> {
 			List<Renewal> renewals = batch.stream().map((hold) -> hold.renewal(millis)).toList();
-			return this.engine.send(Command.RENEW, () -> this.engine.store.renew(renewals)).thenAccept((owned) -> {
+			return this.context.send(Command.RENEW, () -> this.context.store.renew(renewals)).thenAccept((owned) -> {
 				for (int i = 0; i < batch.size(); i++) {
 					renewed(batch.get(i), owned.get(i), sentAt, millis);
 				}
@@ -190,7 +193,7 @@ final class LeaseKeeper {
 
 	private void renew(List<Hold> batch, long sentAt) {
 		List<Renewal> renewals = batch.stream().map((hold) -> hold.renewal(hold.renewalMillis(sentAt))).toList();
-		this.engine.send(Command.RENEW, () -> this.engine.store.renew(renewals)).whenComplete((owned, error) -> {
+		this.context.send(Command.RENEW, () -> this.context.store.renew(renewals)).whenComplete((owned, error) -> {
 			for (int i = 0; i < batch.size(); i++) {
 				if (error == null) {
 					renewed(batch.get(i), owned.get(i), sentAt, renewals.get(i).leaseMillis());
@@ -213,24 +216,24 @@ final class LeaseKeeper {
 			return;
 		}
 		if (!owned) {
-			this.engine.observers.renewed(hold, RenewalOutcome.LOST);
+			this.context.observers.renewed(hold, RenewalOutcome.LOST);
 			gone(hold.token, OTHER_OWNER);
 			return;
 		}
 		hold.renewalEnded(false);
-		long now = this.engine.now();
+		long now = this.context.now();
 		if (millis >= hold.renewalMillis(sentAt)) {
 			// Not after a shorter one by hand: it must not put off what keeps the lease.
 			hold.claimed = false;
 			// A quarter of the jitter: they are spread already by their first renewals.
 			long part = TimeUnit.MILLISECONDS.toNanos(hold.periodMillis(now)) / 12;
-			hold.renewAt = sentAt + 3 * part + this.engine.downwards(part);
+			hold.renewAt = sentAt + 3 * part + this.context.downwards(part);
 		}
 		if (hold.extend(sentAt + Hold.validity(millis), now)) {
-			this.engine.observers.renewed(hold, RenewalOutcome.RENEWED);
+			this.context.observers.renewed(hold, RenewalOutcome.RENEWED);
 		}
 		else {
-			this.engine.observers.renewed(hold, RenewalOutcome.LOST);
+			this.context.observers.renewed(hold, RenewalOutcome.LOST);
 			this.engine.lose(hold, "its renewal was answered too late");
 		}
 	}
@@ -265,12 +268,12 @@ final class LeaseKeeper {
 
 	private void failed(Hold renewed, Throwable error) {
 		Hold hold = current(renewed);
-		long now = this.engine.now();
+		long now = this.context.now();
 		if (hold.isHeld(now)) {
 			hold.renewalEnded(true);
-			this.engine.observers.renewed(hold, RenewalOutcome.FAILED);
+			this.context.observers.renewed(hold, RenewalOutcome.FAILED);
 			this.engine.renewalFailed(hold, error);
-			long soon = Math.min(this.engine.retryDelay(),
+			long soon = Math.min(this.context.retryDelay(),
 					TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 6);
 			hold.renewAt = now + soon;
 			wakeFor(hold);

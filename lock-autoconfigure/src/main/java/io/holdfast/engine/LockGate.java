@@ -91,7 +91,7 @@ final class LockGate extends Gate {
 
 	/** Nobody is before it here: otherwise nothing would be kept. */
 	private void goOn(Waiter waiter, Hold hold) {
-		long now = this.engine.now();
+		long now = this.context.now();
 		if (hold.isKeptFor(waiter, now)) {
 			this.kept = null;
 			passOn(hold, waiter, now, HandOver.KEPT);
@@ -105,7 +105,7 @@ final class LockGate extends Gate {
 
 	@Override
 	boolean keeps(Hold hold, long now) {
-		long nanos = this.engine.settings.keepWarm().toNanos();
+		long nanos = this.context.settings.keepWarm().toNanos();
 		if (nanos == 0 || !this.queue.isEmpty() || !this.contenders.isEmpty() || this.holder != null
 				|| !hold.isWorthKeeping(now)) {
 			return false;
@@ -121,8 +121,8 @@ final class LockGate extends Gate {
 
 	/** One timer for all that are kept one after the other. */
 	private void watch(long nanos) {
-		this.engine.scheduler.schedule(() -> execute(() -> {
-			long left = this.keptUntil - this.engine.now();
+		this.context.scheduler.schedule(() -> execute(() -> {
+			long left = this.keptUntil - this.context.now();
 			if (this.kept != null && left > 0) {
 				watch(left);
 				return;
@@ -174,13 +174,13 @@ final class LockGate extends Gate {
 
 	@Override
 	boolean isFor(Hold hold, Waiter waiter, long now) {
-		return hold.isFor(waiter, this.engine.settings.lockHandOver(), false, now);
+		return hold.isFor(waiter, this.context.settings.lockHandOver(), false, now);
 	}
 
 	@Override
 	boolean isHeldBy(Thread owner) {
 		Hold current = this.holder;
-		return current != null && current.isOf(owner) && current.isHeld(this.engine.now());
+		return current != null && current.isOf(owner) && current.isHeld(this.context.now());
 	}
 
 	@Override
@@ -203,8 +203,8 @@ final class LockGate extends Gate {
 
 	private void dropInvalidHolder() {
 		Hold hold = this.holder;
-		if (hold != null && !hold.isHeld(this.engine.now())) {
-			this.engine.lose(hold, hold.whyOver(this.engine.now()));
+		if (hold != null && !hold.isHeld(this.context.now())) {
+			this.engine.lose(hold, hold.whyOver(this.context.now()));
 			lost(hold);
 		}
 	}

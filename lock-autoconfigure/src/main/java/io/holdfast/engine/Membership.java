@@ -27,9 +27,11 @@ final class Membership {
 	private static final long RETRY = TimeUnit.SECONDS.toNanos(10);
 
 	/** How long a shut-down waits for the store to forget this instance. */
-	private static final long LEAVING = LeaseEngine.FIRST_ANSWER_NANOS;
+	private static final long LEAVING = EngineContext.FIRST_ANSWER_NANOS;
 
-	private final LeaseEngine engine;
+	private final EngineContext context;
+
+	private final Supplier<Duration> age;
 
 	private final Supplier<InstanceInfo> source;
 
@@ -49,11 +51,13 @@ final class Membership {
 
 	/**
 	 * Create a membership.
-	 * @param engine whose
+	 * @param context the surroundings of this instance
+	 * @param age tells for how long this instance is there
 	 * @param source tells of this instance; may block
 	 */
-	Membership(LeaseEngine engine, Supplier<InstanceInfo> source) {
-		this.engine = engine;
+	Membership(EngineContext context, Supplier<Duration> age, Supplier<InstanceInfo> source) {
+		this.context = context;
+		this.age = age;
 		this.source = source;
 	}
 
@@ -73,7 +77,7 @@ final class Membership {
 			// There may be one of an earlier time, which was left and joined again.
 			this.timer.cancel();
 		}
-		this.timer = this.engine.scheduler.schedule(() -> this.engine.call(this::refresh), nanos);
+		this.timer = this.context.scheduler.schedule(() -> this.context.call(this::refresh), nanos);
 	}
 
 	private void refresh() {
@@ -87,10 +91,10 @@ final class Membership {
 
 	private synchronized void tell(InstanceInfo current) {
 		if (this.joined) {
-			this.told = this.engine
+			this.told = this.context
 				.sendInTime(Command.FLEET,
-						() -> this.engine.store.instances()
-							.join(this.engine.instanceId(), current, this.engine.fleet().age(), RETENTION))
+						() -> this.context.store.instances()
+							.join(this.context.instanceId(), current, this.age.get(), RETENTION))
 				.whenComplete((done, error) -> answered(error));
 		}
 	}
@@ -104,7 +108,7 @@ final class Membership {
 					+ Failures.text(error));
 		}
 		if (this.joined) {
-			refreshAfter(this.engine.downwards((error != null) ? RETRY : REFRESH));
+			refreshAfter(this.context.downwards((error != null) ? RETRY : REFRESH));
 		}
 	}
 
@@ -120,14 +124,14 @@ final class Membership {
 		}
 		this.joined = false;
 		// It may be another one when this is sent.
-		String id = this.engine.instanceId();
+		String id = this.context.instanceId();
 		if (this.timer != null) {
 			this.timer.cancel();
 		}
-		Scheduler.Timer patience = this.engine.scheduler.schedule(() -> left.complete(null), LEAVING);
+		Scheduler.Timer patience = this.context.scheduler.schedule(() -> left.complete(null), LEAVING);
 		// Where commands do not keep their order, this one must still be the last.
 		this.told.handle((done, error) -> done)
-			.thenCompose((done) -> this.engine.send(Command.FLEET, () -> this.engine.store.instances().leave(id)))
+			.thenCompose((done) -> this.context.send(Command.FLEET, () -> this.context.store.instances().leave(id)))
 			.whenComplete((done, error) -> {
 				patience.cancel();
 				left.complete(null);

@@ -9,17 +9,17 @@ import org.jspecify.annotations.Nullable;
 /**
  * One request as observers see it, whether it is for one key or for several together.
  *
- * @param engine who was asked
+ * @param engine the engine that was asked
  * @param kind of what
  * @param keys the keys, in the order in which they are acquired
  * @param mode how locks are asked for; {@code null} for semaphores
  * @param permits how many permits; 0 for locks
  * @param name what kind of thing it is, as the request says; or {@code null}
  */
-public record ObservedRequest(LeaseEngine engine, Kind kind, List<String> keys, @Nullable LockMode mode, int permits,
+public record ObservedRequest(ObservedEngine engine, Kind kind, List<String> keys, @Nullable LockMode mode, int permits,
 		@Nullable String name) {
 
-	static ObservedRequest of(LeaseEngine engine, List<Demand> demands) {
+	static ObservedRequest of(ObservedEngine engine, List<Demand> demands) {
 		Demand first = demands.get(0);
 		Kind kind = first.resource().kind();
 		List<String> keys = demands.stream().map((demand) -> demand.resource().key()).toList();

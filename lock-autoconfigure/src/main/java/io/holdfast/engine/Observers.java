@@ -37,7 +37,7 @@ final class Observers {
 	 * Follow a request that is about to begin, on the thread that asks.
 	 * @return the watch, or {@code null} if nobody observes
 	 */
-	@Nullable RequestWatch watch(LeaseEngine engine, List<Demand> demands) {
+	@Nullable RequestWatch watch(ObservedEngine engine, List<Demand> demands) {
 		EngineObserver[] observers = this.observers;
 		return (observers.length > 0) ? new RequestWatch(this, observers, engine, demands) : null;
 	}

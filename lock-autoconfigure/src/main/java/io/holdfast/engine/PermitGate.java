@@ -42,7 +42,7 @@ class PermitGate extends Gate {
 
 	PermitGate(LeaseEngine engine, Resource resource) {
 		super(engine, resource);
-		this.handOver = engine.settings.localHandOver(resource.kind());
+		this.handOver = engine.context.settings.localHandOver(resource.kind());
 	}
 
 	@Override

@@ -29,7 +29,7 @@ final class ReadWriteGate extends PermitGate {
 	@Override
 	void arrive(Waiter waiter) {
 		// Looked at once: what ends meanwhile has not ended yet.
-		long now = this.engine.now();
+		long now = this.context.now();
 		List<Hold> own = holdsOf(waiter, now);
 		int permits = waiter.demand.permits();
 		Hold same = find(own, permits);
@@ -116,7 +116,7 @@ final class ReadWriteGate extends PermitGate {
 
 	@Override
 	boolean isHeldBy(Thread owner) {
-		return heldBy(owner).anyMatch((hold) -> hold.isHeld(this.engine.now()));
+		return heldBy(owner).anyMatch((hold) -> hold.isHeld(this.context.now()));
 	}
 
 	@Override

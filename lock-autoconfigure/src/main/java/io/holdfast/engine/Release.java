@@ -22,6 +22,8 @@ final class Release {
 
 	private final LeaseEngine engine;
 
+	private final EngineContext context;
+
 	private final Resource resource;
 
 	private final Ask ended;
@@ -48,10 +50,12 @@ final class Release {
 
 	Release(LeaseEngine engine, Resource resource, Ask ended, long doubtSince) {
 		this.engine = engine;
+		this.context = engine.context;
 		this.resource = resource;
 		this.ended = ended;
 		this.doubtSince = doubtSince;
-		this.pointlessAt = engine.now() + TimeUnit.MILLISECONDS.toNanos(ended.leaseMillis() + ended.claimMillis());
+		this.pointlessAt = engine.context.now()
+				+ TimeUnit.MILLISECONDS.toNanos(ended.leaseMillis() + ended.claimMillis());
 	}
 
 	CompletableFuture<ReleaseReply> start(@Nullable Ask next) {
@@ -67,13 +71,13 @@ final class Release {
 		}
 		int attempt = ++this.attempts;
 		AtomicBoolean told = new AtomicBoolean();
-		CompletableFuture<ReleaseReply> command = LeaseEngine
-			.sent(() -> this.engine.store.release(this.resource, this.ended, next));
+		CompletableFuture<ReleaseReply> command = EngineContext
+			.sent(() -> this.context.store.release(this.resource, this.ended, next));
 		if (!command.isDone()) {
-			this.timer = this.engine.scheduler.schedule(() -> {
+			this.timer = this.context.scheduler.schedule(() -> {
 				tell(told);
-				failed(attempt, StoreFailure.silence(this.engine.settings.commandTimeout(), new TimeoutException()));
-			}, this.engine.commandTimeoutNanos());
+				failed(attempt, StoreFailure.silence(this.context.settings.commandTimeout(), new TimeoutException()));
+			}, this.context.commandTimeoutNanos());
 		}
 		command.whenComplete((reply, error) -> {
 			if (error == null) {
@@ -89,7 +93,7 @@ final class Release {
 	/** A command that fails although nobody waits for it any more has failed once. */
 	private void tell(AtomicBoolean told) {
 		if (told.compareAndSet(false, true)) {
-			this.engine.observers.failed(Command.RELEASE);
+			this.context.observers.failed(Command.RELEASE);
 		}
 	}
 
@@ -100,9 +104,9 @@ final class Release {
 			}
 			end();
 			disarm();
-			if (this.doubtSince != NO_DOUBT && !this.last && this.engine.store.reconnects() != this.doubtSince) {
+			if (this.doubtSince != NO_DOUBT && !this.last && this.context.store.reconnects() != this.doubtSince) {
 				// Once more, so late that whatever was under way has run or is gone.
-				this.engine.scheduler.schedule(this::repeat, TimeUnit.MILLISECONDS.toNanos(this.ended.claimMillis()));
+				this.context.scheduler.schedule(this::repeat, TimeUnit.MILLISECONDS.toNanos(this.ended.claimMillis()));
 			}
 		}
 		this.outcome.complete(reply);
@@ -127,9 +131,9 @@ final class Release {
 				return;
 			}
 			disarm();
-			long delay = this.engine.retryDelay() << Math.min(attempt - 1, 5);
-			if (this.engine.now() + delay - this.pointlessAt < 0) {
-				this.timer = this.engine.scheduler.schedule(() -> send(null), delay);
+			long delay = this.context.retryDelay() << Math.min(attempt - 1, 5);
+			if (this.context.now() + delay - this.pointlessAt < 0) {
+				this.timer = this.context.scheduler.schedule(() -> send(null), delay);
 			}
 			else {
 				end();

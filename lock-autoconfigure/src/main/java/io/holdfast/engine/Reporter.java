@@ -4,6 +4,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 
 import org.jspecify.annotations.Nullable;
 
@@ -15,10 +16,22 @@ import io.holdfast.engine.Report.Entry;
  */
 final class Reporter {
 
-	private final LeaseEngine engine;
+	private final EngineContext context;
 
-	Reporter(LeaseEngine engine) {
-		this.engine = engine;
+	private final LeaseKeeper keeper;
+
+	private final Supplier<CompletableFuture<List<Waiter>>> waiters;
+
+	/**
+	 * Create a reporter.
+	 * @param context the surroundings of this instance
+	 * @param keeper knows what is held
+	 * @param waiters tells who waits
+	 */
+	Reporter(EngineContext context, LeaseKeeper keeper, Supplier<CompletableFuture<List<Waiter>>> waiters) {
+		this.context = context;
+		this.keeper = keeper;
+		this.waiters = waiters;
 	}
 
 	/**
@@ -26,14 +39,14 @@ final class Reporter {
 	 * @return the report; its parts are of slightly different moments
 	 */
 	CompletableFuture<Report> report() {
-		return this.engine.waiters().thenApply((waiters) -> {
+		return this.waiters.get().thenApply((waiters) -> {
 			List<Entry> holds = entries();
 			List<Entry> waits = waiters.stream()
 				.filter((waiter) -> waiter.demand.waits() && !waiter.result.isDone())
 				.map(Reporter::entry)
 				.toList();
 			boolean cut = Math.max(holds.size(), waits.size()) > Report.MOST;
-			return new Report(this.engine.fleet().instance(), oldest(holds), oldest(waits), cut);
+			return new Report(Tokens.shown(this.context.instanceId()), oldest(holds), oldest(waits), cut);
 		});
 	}
 
@@ -42,16 +55,12 @@ final class Reporter {
 	 * @return a report that says that there may be more
 	 */
 	Report holds() {
-		return new Report(this.engine.fleet().instance(), oldest(entries()), List.of(), true);
+		return new Report(Tokens.shown(this.context.instanceId()), oldest(entries()), List.of(), true);
 	}
 
 	private List<Entry> entries() {
-		long now = this.engine.now();
-		return this.engine.keeper.holds()
-			.stream()
-			.filter((hold) -> hold.isHeld(now))
-			.map((hold) -> entry(hold, now))
-			.toList();
+		long now = this.context.now();
+		return this.keeper.holds().stream().filter((hold) -> hold.isHeld(now)).map((hold) -> entry(hold, now)).toList();
 	}
 
 	private static List<Entry> oldest(List<Entry> entries) {

@@ -22,7 +22,7 @@ final class RequestWatch {
 
 	private final EngineObserver[] observers;
 
-	private final LeaseEngine engine;
+	private final ObservedEngine engine;
 
 	private final List<Demand> demands;
 
@@ -42,7 +42,7 @@ final class RequestWatch {
 	/** It was over before it was known to be held. */
 	private @Nullable HoldEnd early;
 
-	RequestWatch(Observers guard, EngineObserver[] observers, LeaseEngine engine, List<Demand> demands) {
+	RequestWatch(Observers guard, EngineObserver[] observers, ObservedEngine engine, List<Demand> demands) {
 		this.guard = guard;
 		this.observers = observers;
 		this.engine = engine;

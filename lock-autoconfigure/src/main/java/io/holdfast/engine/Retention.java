@@ -18,6 +18,8 @@ final class Retention {
 
 	private final LeaseEngine engine;
 
+	private final EngineContext context;
+
 	private final Hold hold;
 
 	private final long endsAt;
@@ -37,6 +39,7 @@ final class Retention {
 	 */
 	Retention(LeaseEngine engine, Hold hold, long endsAt, CompletableFuture<ReleaseResult> outcome) {
 		this.engine = engine;
+		this.context = engine.context;
 		this.hold = hold;
 		this.endsAt = endsAt;
 		this.outcome = outcome;
@@ -44,16 +47,16 @@ final class Retention {
 
 	void send() {
 		// Whole milliseconds, not less.
-		long millis = TimeUnit.NANOSECONDS.toMillis(this.endsAt - this.engine.now() + 999_999);
-		CompletableFuture<ReleaseReply> command = this.engine.send(Command.RETAIN,
-				() -> this.engine.store.retain(this.hold.renewal(millis)));
-		Scheduler.Timer silence = this.engine.scheduler.schedule(() -> {
-			this.engine.observers.failed(Command.RETAIN);
+		long millis = TimeUnit.NANOSECONDS.toMillis(this.endsAt - this.context.now() + 999_999);
+		CompletableFuture<ReleaseReply> command = this.context.send(Command.RETAIN,
+				() -> this.context.store.retain(this.hold.renewal(millis)));
+		Scheduler.Timer silence = this.context.scheduler.schedule(() -> {
+			this.context.observers.failed(Command.RETAIN);
 			this.outcome.completeExceptionally(Failures.retentionTrouble(this.hold.gate.resource,
-					StoreFailure.silence(this.engine.settings.commandTimeout(), new TimeoutException())));
+					StoreFailure.silence(this.context.settings.commandTimeout(), new TimeoutException())));
 			// What comes later must not be overtaken by it.
 			command.cancel(true);
-		}, this.engine.commandTimeoutNanos());
+		}, this.context.commandTimeoutNanos());
 		command.whenComplete((reply, error) -> {
 			silence.cancel();
 			if (error == null) {
@@ -67,9 +70,9 @@ final class Retention {
 	}
 
 	private void repeat() {
-		long at = this.engine.now() + (this.engine.retryDelay() << Math.min(this.attempts++, 5));
+		long at = this.context.now() + (this.context.retryDelay() << Math.min(this.attempts++, 5));
 		if (at - this.endsAt < 0 && at - this.hold.validUntil() < 0) {
-			this.engine.scheduler.schedule(this::send, at - this.engine.now());
+			this.context.scheduler.schedule(this::send, at - this.context.now());
 		}
 	}
 

@@ -20,6 +20,8 @@ final class ShutDown {
 
 	private final LeaseEngine engine;
 
+	private final EngineContext context;
+
 	/** Held while the store is started or stopped. */
 	private final Object lifecycle = new Object();
 
@@ -27,12 +29,13 @@ final class ShutDown {
 
 	ShutDown(LeaseEngine engine) {
 		this.engine = engine;
+		this.context = engine.context;
 	}
 
 	/** Start for the first time, unless that was done. */
 	void begin() {
 		synchronized (this.lifecycle) {
-			if (this.engine.isStarted()) {
+			if (this.context.isStarted()) {
 				return;
 			}
 			// If it is closed, only to refuse what is asked for.
@@ -66,7 +69,7 @@ final class ShutDown {
 		if (!patience.isZero()) {
 			logHeld(patience);
 		}
-		this.engine.scheduler.schedule(() -> over.complete(null), patience.toNanos());
+		this.context.scheduler.schedule(() -> over.complete(null), patience.toNanos());
 		// Not if it was resumed meanwhile.
 		return over.thenCompose((done) -> this.closed ? releaseRest() : over);
 	}
@@ -123,7 +126,7 @@ final class ShutDown {
 
 	private void releaseHeld() {
 		for (Hold hold : this.engine.keeper.holds()) {
-			long kept = hold.keptFor(this.engine.now());
+			long kept = hold.keptFor(this.context.now());
 			if (!this.engine.lose(hold, "this instance shut down before it was released")) {
 				// Just released by its user, who is to have the store's answer to that.
 				continue;
@@ -132,7 +135,7 @@ final class ShutDown {
 				this.engine.retain(hold, kept, new CompletableFuture<>());
 			}
 			else {
-				this.engine.release(hold.gate.resource, hold.ask(this.engine.now()), hold.doubtSince, null);
+				this.engine.release(hold.gate.resource, hold.ask(this.context.now()), hold.doubtSince, null);
 			}
 		}
 	}
@@ -142,14 +145,14 @@ final class ShutDown {
 		releaseHeld();
 		// Not on the driver's thread, which the store may have to wait for.
 		return CompletableFuture.allOf(this.engine.released(), this.engine.fleet().leave())
-			.thenRunAsync(this::stopStore, this.engine::execute);
+			.thenRunAsync(this::stopStore, this.context::execute);
 	}
 
 	/** Unless it was resumed meanwhile: then it is to go on listening. */
 	private void stopStore() {
 		synchronized (this.lifecycle) {
 			if (this.closed) {
-				this.engine.store.stop();
+				this.context.store.stop();
 			}
 		}
 	}
@@ -174,13 +177,13 @@ final class ShutDown {
 	 */
 	private void leaveBehind() {
 		releaseHeld();
-		if (this.engine.isStarted()) {
-			String before = this.engine.instanceId();
+		if (this.context.isStarted()) {
+			String before = this.context.instanceId();
 			this.engine.gates.values()
 				.forEach((gate) -> gate.execute(() -> gate.close((attempt) -> !Tokens.isOf(attempt.token, before))));
 		}
 		this.engine.fleet().leave();
-		this.engine.store.stop();
+		this.context.store.stop();
 	}
 
 }

@@ -21,6 +21,8 @@ final class Waiter implements Acquisition {
 
 	final LeaseEngine engine;
 
+	final EngineContext context;
+
 	final Gate gate;
 
 	final Demand demand;
@@ -31,7 +33,7 @@ final class Waiter implements Acquisition {
 	final @Nullable Thread owner;
 
 	/** Under which leases it asks. */
-	private final LeaseContext context;
+	private final LeaseContext leaseContext;
 
 	/** What it is a part of. */
 	private final @Nullable JointAcquisition whole;
@@ -66,17 +68,18 @@ final class Waiter implements Acquisition {
 	/** It has waited here before: one failure does not end its wait. */
 	private boolean promoted;
 
-	Waiter(LeaseEngine engine, Gate gate, String token, Demand demand, @Nullable Thread owner, LeaseContext context,
-			@Nullable JointAcquisition whole, @Nullable RequestWatch watch) {
+	Waiter(LeaseEngine engine, Gate gate, String token, Demand demand, @Nullable Thread owner,
+			LeaseContext leaseContext, @Nullable JointAcquisition whole, @Nullable RequestWatch watch) {
 		this.engine = engine;
+		this.context = engine.context;
 		this.gate = gate;
 		this.demand = demand;
 		this.owner = owner;
-		this.context = context;
+		this.leaseContext = leaseContext;
 		this.attempt = new Attempt(engine, gate, token, this);
 		this.whole = whole;
 		this.watch = watch;
-		this.startedAt = (whole != null) ? whole.startedAt : engine.now();
+		this.startedAt = (whole != null) ? whole.startedAt : engine.context.now();
 	}
 
 	/** Whether others are waited for besides, so that a grant is not the end of it. */
@@ -93,10 +96,10 @@ final class Waiter implements Acquisition {
 	 * The holds on the key that it asks under: they have open leases in its context.
 	 */
 	List<Hold> around() {
-		if (!this.demand.reentrant() || this.context.leases().isEmpty()) {
+		if (!this.demand.reentrant() || this.leaseContext.leases().isEmpty()) {
 			return List.of();
 		}
-		return this.context.leases()
+		return this.leaseContext.leases()
 			.stream()
 			.flatMap(Waiter::open)
 			.filter((hold) -> hold.gate.engine == this.engine && hold.gate.resource.equals(this.gate.resource))
@@ -110,12 +113,12 @@ final class Waiter implements Acquisition {
 
 	/** Whether it asks under a lease of the same key that is of another kind. */
 	boolean isUnder(Resource other) {
-		return this.demand.reentrant() && !this.context.leases().isEmpty()
-				&& this.context.leases()
+		return this.demand.reentrant() && !this.leaseContext.leases().isEmpty()
+				&& this.leaseContext.leases()
 					.stream()
 					.flatMap(Waiter::open)
 					.anyMatch((hold) -> hold.gate.engine == this.engine && hold.gate.resource.equals(other)
-							&& hold.isHeld(this.engine.now()));
+							&& hold.isHeld(this.context.now()));
 	}
 
 	boolean is(State state) {
@@ -199,7 +202,7 @@ final class Waiter implements Acquisition {
 
 	void grant(Hold hold, HandOver way) {
 		if (way != HandOver.ASKED_AGAIN || this.attempt.isBusy() || this.promoted) {
-			this.engine.observers.handedOver(this.gate.resource, way);
+			this.context.observers.handedOver(this.gate.resource, way);
 		}
 		this.state = State.GRANTED;
 		disarm();
@@ -210,8 +213,8 @@ final class Waiter implements Acquisition {
 	/** The wait is over without a grant. */
 	void over() {
 		if (this.state == State.CONTENDING) {
-			if (this.attempt.trouble() == null && this.attempt.isStoreSilent(this.engine.now())) {
-				this.engine.observers.failed(Command.ACQUIRE);
+			if (this.attempt.trouble() == null && this.attempt.isStoreSilent(this.context.now())) {
+				this.context.observers.failed(Command.ACQUIRE);
 			}
 			this.attempt.end();
 		}
@@ -228,7 +231,7 @@ final class Waiter implements Acquisition {
 		}
 		this.promoted = true;
 		this.state = State.GRANTED;
-		this.engine.observers.handedOver(this.gate.resource, way);
+		this.context.observers.handedOver(this.gate.resource, way);
 		return new Hold(this, before, way, now);
 	}
 
@@ -261,7 +264,7 @@ final class Waiter implements Acquisition {
 	}
 
 	long waitedNanos() {
-		return this.engine.now() - this.startedAt;
+		return this.context.now() - this.startedAt;
 	}
 
 	// As a user's call sees it
@@ -293,7 +296,7 @@ final class Waiter implements Acquisition {
 
 	@Override
 	public long leftNanos() {
-		return Math.max(this.demand.waitNanos(), LeaseEngine.FIRST_ANSWER_NANOS) - waitedNanos();
+		return Math.max(this.demand.waitNanos(), EngineContext.FIRST_ANSWER_NANOS) - waitedNanos();
 	}
 
 	@Override
@@ -318,7 +321,7 @@ final class Waiter implements Acquisition {
 		// A wait may be shorter than any answer takes. Without one, nothing is known.
 		boolean unheard = this.state == State.CONTENDING && this.attempt.isUnheard();
 		long wait = this.demand.waitNanos();
-		return this.startedAt + (unheard ? Math.max(wait, LeaseEngine.FIRST_ANSWER_NANOS) : wait);
+		return this.startedAt + (unheard ? Math.max(wait, EngineContext.FIRST_ANSWER_NANOS) : wait);
 	}
 
 	/** Whether it looks at its deadline itself; if not, its attempt has to. */
@@ -327,7 +330,8 @@ final class Waiter implements Acquisition {
 	}
 
 	private void arm() {
-		this.timer = this.engine.scheduler.schedule(() -> this.gate.execute(this::due), deadline() - this.engine.now());
+		this.timer = this.context.scheduler.schedule(() -> this.gate.execute(this::due),
+				deadline() - this.context.now());
 	}
 
 	private void disarm() {
@@ -339,7 +343,7 @@ final class Waiter implements Acquisition {
 
 	private void due() {
 		if (this.state == State.QUEUED || this.state == State.CONTENDING) {
-			if (this.engine.now() - deadline() >= 0) {
+			if (this.context.now() - deadline() >= 0) {
 				this.gate.timedOut(this);
 			}
 			else {

@@ -10,8 +10,11 @@ final class WakeUpDispatch implements LeaseStore.WakeUps {
 
 	private final LeaseEngine engine;
 
+	private final EngineContext context;
+
 	WakeUpDispatch(LeaseEngine engine) {
 		this.engine = engine;
+		this.context = engine.context;
 	}
 
 	@Override
@@ -43,7 +46,7 @@ final class WakeUpDispatch implements LeaseStore.WakeUps {
 	}
 
 	private Ask unknown(String token) {
-		return Ask.unknown(token, this.engine.settings.handoffTimeout().toMillis());
+		return Ask.unknown(token, this.context.settings.handoffTimeout().toMillis());
 	}
 
 	@Override

@@ -6,9 +6,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.ToDoubleFunction;
 
-import io.holdfast.SemaphoreStatus;
-import io.holdfast.engine.DefaultSemaphoreService;
-import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.LeaseStore.PermitState;
+import io.holdfast.engine.ObservedEngine;
 import io.holdfast.engine.ObservedRequest;
 import io.holdfast.engine.Resource.Kind;
 import io.micrometer.core.instrument.Clock;
@@ -38,7 +37,7 @@ final class FleetPermits {
 		}
 	}
 
-	private Reading register(LeaseEngine engine, String key) {
+	private Reading register(ObservedEngine engine, String key) {
 		Reading reading = new Reading(engine, key, this.gauges.registry.config().clock());
 		gauge("used", "Permits that are held, in the whole fleet", reading, (current) -> current.used);
 		gauge("limit", "Permits that there are, for the whole fleet", reading, (current) -> current.limit);
@@ -60,7 +59,7 @@ final class FleetPermits {
 
 		private static final long INTERVAL = TimeUnit.SECONDS.toNanos(5);
 
-		private final DefaultSemaphoreService semaphores;
+		private final ObservedEngine engine;
 
 		private final String key;
 
@@ -76,8 +75,8 @@ final class FleetPermits {
 		/** Guarded by this. */
 		private long askedAt;
 
-		Reading(LeaseEngine engine, String key, Clock clock) {
-			this.semaphores = new DefaultSemaphoreService(engine);
+		Reading(ObservedEngine engine, String key, Clock clock) {
+			this.engine = engine;
 			this.key = key;
 			this.clock = clock;
 		}
@@ -92,16 +91,19 @@ final class FleetPermits {
 			boolean due = this.question == null || this.question.isDone() && now - this.askedAt >= INTERVAL;
 			if (due) {
 				this.askedAt = now;
-				this.question = this.semaphores.statusAsync(this.key).thenAccept(this::note);
+				this.question = this.engine.inspectPermits(this.key).thenAccept(this::note);
 			}
 		}
 
-		private void note(SemaphoreStatus status) {
-			this.used = status.used();
-			Integer now = status.limit();
-			if (now != null) {
-				// While nobody uses it, nobody says how many there are.
-				this.limit = now;
+		private void note(PermitState state) {
+			this.used = state.used();
+			// While nobody uses it, nobody says how many there are.
+			Integer set = state.limit();
+			if (set != null) {
+				this.limit = set;
+			}
+			else if (state.asked() > 0) {
+				this.limit = state.asked();
 			}
 		}
 

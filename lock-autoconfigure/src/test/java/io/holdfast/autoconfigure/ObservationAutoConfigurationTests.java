@@ -9,6 +9,7 @@ import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.EngineObserver;
 import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.ObservedEngine;
 import io.holdfast.engine.ObservedRequest;
 import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.memory.MemoryLeases;
@@ -190,7 +191,7 @@ class ObservationAutoConfigurationTests {
 
 	static final class Noting implements EngineObserver {
 
-		private final List<LeaseEngine> engines = new ArrayList<>();
+		private final List<ObservedEngine> engines = new ArrayList<>();
 
 		@Override
 		public @Nullable RequestObserver began(ObservedRequest request, @Nullable Object captured) {

@@ -21,7 +21,7 @@ class InquiryTests extends ScriptedEngine {
 	private static final Report SECOND = new Report("00000002", List.of(), List.of(), true);
 
 	private CompletableFuture<Reports> ask(List<String> present, List<String> absent) {
-		CompletableFuture<Reports> reports = new Inquiry(this.engine, OWN).ask(ID);
+		CompletableFuture<Reports> reports = new Inquiry(this.engine.context, OWN).ask(ID);
 		this.store.last("ask").done(new Asked(present, absent));
 		return reports;
 	}

@@ -65,8 +65,9 @@ final class Leftovers {
 		for (Kind kind : Kind.values()) {
 			for (String token : tokens(new Resource(kind, this.key))) {
 				LeaseEngine engine = this.instance.engine;
-				if (engine.isOwn(token) && !engine.contenders.containsKey(token) && engine.keeper.find(token) == null
-						&& !engine.isRetained(token) && !this.instance.broughtBack.contains(token)) {
+				if (engine.context.isOwn(token) && !engine.contenders.containsKey(token)
+						&& engine.keeper.find(token) == null && !engine.isRetained(token)
+						&& !this.instance.broughtBack.contains(token)) {
 					unknown.put(token, kind);
 				}
 			}

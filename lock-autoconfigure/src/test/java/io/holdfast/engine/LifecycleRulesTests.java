@@ -65,7 +65,7 @@ class LifecycleRulesTests {
 		Set<String> ids = new HashSet<>();
 		for (int i = 0; i < 3; i++) {
 			this.engine.resume();
-			ids.add(this.engine.instanceId());
+			ids.add(this.engine.context.instanceId());
 			assertThat(this.engine.shutDown(Duration.ofSeconds(1))).isCompleted();
 		}
 		assertThat(ids).hasSize(3);
@@ -74,7 +74,7 @@ class LifecycleRulesTests {
 	@Test
 	void nothingIsHeldAcrossAStopThatHasNotEnded() {
 		this.engine.resume();
-		String before = this.engine.instanceId();
+		String before = this.engine.context.instanceId();
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.engine.shutDown(Duration.ofSeconds(20));
@@ -105,11 +105,11 @@ class LifecycleRulesTests {
 		try (LeaseEngine one = new LeaseEngine(new MemoryLeaseStore(leases), EngineSettings.defaults());
 				LeaseEngine two = new LeaseEngine(new MemoryLeaseStore(leases), EngineSettings.defaults())) {
 			// Neither has anything of its own before it starts.
-			assertThat(one.isStarted()).isFalse();
-			assertThat(two.isStarted()).isFalse();
+			assertThat(one.context.isStarted()).isFalse();
+			assertThat(two.context.isStarted()).isFalse();
 			one.resume();
 			two.resume();
-			assertThat(one.instanceId()).isNotEqualTo(two.instanceId());
+			assertThat(one.context.instanceId()).isNotEqualTo(two.context.instanceId());
 		}
 	}
 

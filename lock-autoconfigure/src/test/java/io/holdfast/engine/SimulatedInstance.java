@@ -140,7 +140,7 @@ final class SimulatedInstance implements Scheduler {
 	private void beAs(SimulatedInstance stopped) {
 		this.idBefore = stopped.id();
 		this.engine.shutDown(Duration.ZERO);
-		this.engine.instanceId();
+		this.engine.context.instanceId();
 		this.engine.tokens.set(stopped.engine.tokens.get());
 	}
 
@@ -150,12 +150,12 @@ final class SimulatedInstance implements Scheduler {
 
 	/** Who it is, for the store. */
 	String id() {
-		return this.engine.instanceId();
+		return this.engine.context.instanceId();
 	}
 
 	private String newId() {
 		String before = this.idBefore;
-		if (before != null && (!this.engine.isStarted() || this.simulation.mutant == Mutant.ONE_ID_OF_COPIES)) {
+		if (before != null && (!this.engine.context.isStarted() || this.simulation.mutant == Mutant.ONE_ID_OF_COPIES)) {
 			return before;
 		}
 		return "%032x".formatted(id(this.simulation.mutant) + 4096 * this.starts++);

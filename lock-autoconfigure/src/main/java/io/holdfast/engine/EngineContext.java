@@ -1,0 +1,192 @@
+package io.holdfast.engine;
+
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.DoubleSupplier;
+import java.util.function.Supplier;
+
+import io.holdfast.engine.EngineObserver.Command;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The surroundings that all parts of one engine share: the store and how commands are
+ * sent to it, the clock, the threads for callbacks, settings, observers, jitter, and the
+ * identity of the instance. Each part takes this instead of the engine. Thread-safe.
+ */
+final class EngineContext {
+
+	private static final Log logger = LogFactory.getLog(LeaseEngine.class);
+
+	/**
+	 * The time that the store has for its first answer, also if the wait is shorter.
+	 */
+	static final long FIRST_ANSWER_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+
+	final LeaseStore store;
+
+	final Scheduler scheduler;
+
+	final Executor callbacks;
+
+	final EngineSettings settings;
+
+	final Observers observers = new Observers();
+
+	private final DoubleSupplier random;
+
+	private final Runnable start;
+
+	/** Drawn at each start; {@code null} before the first one. */
+	private volatile @Nullable String instanceId;
+
+	/**
+	 * Create a context.
+	 * @param store where the leases are kept
+	 * @param settings defaults and times
+	 * @param scheduler the clock
+	 * @param callbacks runs listeners and continuations of users
+	 * @param random gives numbers from 0 to 1, for jitter
+	 * @param start starts the engine, which then has an identity
+	 */
+	EngineContext(LeaseStore store, EngineSettings settings, Scheduler scheduler, Executor callbacks,
+			DoubleSupplier random, Runnable start) {
+		this.store = store;
+		this.settings = settings;
+		this.scheduler = scheduler;
+		this.callbacks = callbacks;
+		this.random = random;
+		this.start = start;
+	}
+
+	// Identity
+
+	/** Return the id of this instance, which is started if it was not. */
+	String instanceId() {
+		String id = this.instanceId;
+		if (id == null) {
+			this.start.run();
+			id = Objects.requireNonNull(this.instanceId);
+		}
+		return id;
+	}
+
+	/** Give the instance an id. */
+	void identify(String id) {
+		this.instanceId = id;
+	}
+
+	boolean isStarted() {
+		return this.instanceId != null;
+	}
+
+	boolean isOwn(String token) {
+		return isStarted() && Tokens.isOf(token, instanceId());
+	}
+
+	// Commands
+
+	/**
+	 * Send a command. A store throws nothing, but the stack may end or memory be full on
+	 * the way to it; the sender must learn of that as of any other failure.
+	 */
+	<T> CompletableFuture<T> send(Command command, Supplier<CompletableFuture<T>> way) {
+		instanceId();
+		return this.observers.follow(command, sent(way));
+	}
+
+	/**
+	 * Send a command that is given up if it is not answered within the command timeout.
+	 * It may be executed all the same.
+	 */
+	<T> CompletableFuture<T> sendInTime(Command command, Supplier<CompletableFuture<T>> way) {
+		instanceId();
+		CompletableFuture<T> sent = sent(way);
+		if (sent.isDone()) {
+			return this.observers.follow(command, sent);
+		}
+		CompletableFuture<T> answer = new CompletableFuture<>();
+		Scheduler.Timer silence = this.scheduler.schedule(() -> {
+			answer.completeExceptionally(StoreFailure.silence(this.settings.commandTimeout(), new TimeoutException()));
+			sent.cancel(true);
+		}, commandTimeoutNanos());
+		sent.whenComplete((reply, error) -> {
+			silence.cancel();
+			if (error != null) {
+				answer.completeExceptionally(error);
+			}
+			else {
+				answer.complete(reply);
+			}
+		});
+		return this.observers.follow(command, answer);
+	}
+
+	/** Send a command of which the sender tells the observers itself. */
+	static <T> CompletableFuture<T> sent(Supplier<CompletableFuture<T>> way) {
+		try {
+			return way.get();
+		}
+		catch (RuntimeException | Error ex) {
+			return CompletableFuture.failedFuture(ex);
+		}
+	}
+
+	/** Wait for the answer to a command that a user asked for. */
+	<T> T answer(CompletableFuture<T> command, Resource resource, String what) {
+		return Answers.await(this.scheduler, command, this.settings.commandTimeout(),
+				(error) -> Failures.storeTrouble(resource, what, error));
+	}
+
+	// Callbacks
+
+	/**
+	 * Run an action on a thread that may block. If no thread is left it runs on this one:
+	 * an action that waits for it may have a lease that would be renewed for ever.
+	 */
+	void execute(Runnable action) {
+		try {
+			this.callbacks.execute(action);
+		}
+		catch (OutOfMemoryError | RejectedExecutionException ex) {
+			action.run();
+		}
+	}
+
+	/** Run an action of a user. */
+	void call(Runnable action) {
+		execute(() -> {
+			try {
+				action.run();
+			}
+			catch (RuntimeException | Error ex) {
+				logger.error("A callback failed", ex);
+			}
+		});
+	}
+
+	// Time
+
+	long now() {
+		return this.scheduler.nanoTime();
+	}
+
+	/** Return a time with jitter that only shortens. */
+	long downwards(long nanos) {
+		return (long) (nanos * (0.8 + 0.2 * this.random.getAsDouble()));
+	}
+
+	long retryDelay() {
+		return (long) (this.settings.retryInterval().toNanos() * (0.75 + 0.5 * this.random.getAsDouble()));
+	}
+
+	long commandTimeoutNanos() {
+		return this.settings.commandTimeout().toNanos();
+	}
+
+}
