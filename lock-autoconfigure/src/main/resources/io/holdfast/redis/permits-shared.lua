@@ -106,8 +106,8 @@ end
 
 local function removeMarker(entry)
   if rival[1] then
+    -- If that was the rival, settle() forgets it: a marker is nobody that could be granted anything.
     redis.call('ZREM', KEYS[5], markerOf(entry))
-    rival = redis.call('ZRANGE', KEYS[5], 0, 0, 'WITHSCORES')
   end
 end
 

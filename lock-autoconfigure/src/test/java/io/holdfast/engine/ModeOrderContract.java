@@ -189,6 +189,31 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
+	@DisplayName("a renewal of what is not held leaves a key alone that is kept for a reader")
+	void keptThroughRenewals() {
+		granted(this.a.acquire("1"));
+		busy(read(this.b, "1"));
+		busy(this.c.acquire("1"));
+		this.a.release("1");
+		this.b.awaitWakeUp();
+		assertThat(renew(this.a, READ_WRITE, "9", 1, LEASE)).isFalse();
+		assertThat(busy(this.c.acquire("1")).foreign()).as("still kept").isTrue();
+		granted(read(this.b, "1"));
+	}
+
+	@Test
+	@DisplayName("a reader whose subscription is away tells an owner that it waits when it asks")
+	void readerWithoutSubscription() {
+		if (!seesWhoIsGone()) {
+			return;
+		}
+		granted(this.a.acquire("01"));
+		leave(this.b);
+		busy(this.c.acquire(READ_WRITE, reader(this.b, "1")));
+		await().pollDelay(Duration.ZERO).until(() -> !this.a.wanted.isEmpty());
+	}
+
+	@Test
 	@DisplayName("one that waits exclusively and is gone does not keep readers from the key")
 	void readsAfterGoneExclusive() {
 		granted(read(this.a, "1"));

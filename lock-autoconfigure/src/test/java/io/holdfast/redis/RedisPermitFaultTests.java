@@ -102,6 +102,9 @@ class RedisPermitFaultTests {
 				.withMessageContaining("out of memory")
 				.matches(StoreFailure::isTemporary);
 		}
+		assertThatExceptionOfType(StoreFailure.class).as("also to one that does not wait")
+			.isThrownBy(() -> get(store.acquire(new Resource(Kind.SEMAPHORE, "new"), ask(INSTANCE + ":8", 1), false)))
+			.withMessageContaining("out of memory");
 		assertThat(dump()).isEqualTo(before);
 		assertThat(renew(store, INSTANCE + ":1", 4, 90_000)).isTrue();
 		assertThat(state(store).holders()).extracting(Holder::ttlMillis).last().matches((ttl) -> ttl > 60_000);
