@@ -157,7 +157,7 @@ final class Attempt {
 				ask();
 			}
 			else {
-				this.gate.fail(this.waiter, Failures.storeTrouble(this.waiter, outage));
+				this.gate.fail(this.waiter, this.waiter.storeTrouble(outage));
 			}
 		}
 		else {
@@ -260,7 +260,7 @@ final class Attempt {
 			granted(granted, sentAt, way);
 		}
 		else if (reply instanceof Rejected rejected) {
-			this.gate.refuse(this.waiter, Failures.exceedsLimit(this.waiter, rejected.limit()));
+			this.gate.refuse(this.waiter, this.waiter.exceedsLimit(rejected.limit()));
 		}
 		else {
 			busy((Busy) reply, sentAt);
@@ -292,12 +292,12 @@ final class Attempt {
 		this.busy = true;
 		this.busyFence = Math.max(this.busyFence, reply.fence());
 		if (!this.waiter.demand.waits()) {
-			this.gate.refuse(this.waiter, Failures.notAcquired(this.waiter, Reason.TIMED_OUT));
+			this.gate.refuse(this.waiter, this.waiter.notAcquired(Reason.TIMED_OUT));
 			return;
 		}
 		if (this.engine.isClosed()) {
 			// As work in flight it was let through, but whom it asked under is gone.
-			this.gate.fail(this.waiter, Failures.notAcquired(this.waiter, Reason.SHUTDOWN));
+			this.gate.fail(this.waiter, this.waiter.notAcquired(Reason.SHUTDOWN));
 			return;
 		}
 		this.gate.met(reply);
@@ -319,7 +319,7 @@ final class Attempt {
 		}
 		this.trouble = error;
 		if (!this.waiter.isWorthWaiting(error)) {
-			this.gate.fail(this.waiter, Failures.storeTrouble(this.waiter, error));
+			this.gate.fail(this.waiter, this.waiter.storeTrouble(error));
 		}
 		else {
 			askBy(this.context.now() + this.context.retryDelay());

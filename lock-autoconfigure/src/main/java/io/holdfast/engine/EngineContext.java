@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class EngineContext {
 
-	private static final Log logger = LogFactory.getLog(LeaseEngine.class);
+	private static final Log logger = LogFactory.getLog(EngineContext.class);
 
 	/**
 	 * The time that the store has for its first answer, also if the wait is shorter.

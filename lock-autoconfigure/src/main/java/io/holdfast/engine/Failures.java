@@ -20,20 +20,12 @@ final class Failures {
 	private Failures() {
 	}
 
-	static NotAcquiredException notAcquired(Waiter waiter, Reason reason) {
-		return notAcquired(waiter, reason, null);
-	}
-
-	static NotAcquiredException notAcquired(Waiter waiter, Reason reason, @Nullable Throwable cause) {
-		return notAcquired(waiter.demand, reason, waiter.waitedNanos(), cause);
-	}
-
 	static NotAcquiredException notAcquired(Demand demand, Reason reason, long waitedNanos, @Nullable Throwable cause) {
 		return notAcquired(demand, demand.limit(), reason, waitedNanos, cause);
 	}
 
-	static NotAcquiredException exceedsLimit(Waiter waiter, int limit) {
-		return notAcquired(waiter.demand, limit, Reason.EXCEEDS_LIMIT, waiter.waitedNanos(), null);
+	static NotAcquiredException exceedsLimit(Demand demand, int limit, long waitedNanos) {
+		return notAcquired(demand, limit, Reason.EXCEEDS_LIMIT, waitedNanos, null);
 	}
 
 	private static NotAcquiredException notAcquired(Demand demand, int limit, Reason reason, long waitedNanos,
@@ -50,20 +42,16 @@ final class Failures {
 				+ " was not acquired again: this thread holds it by a lease that was lost; release that first");
 	}
 
-	static LeaseLostException lostMeanwhile(Hold hold) {
-		Resource resource = hold.gate.resource;
-		return new LeaseLostException(resource.key(),
-				"The lease of " + hold.description()
-						+ " was lost while other keys of the same request were waited for, because "
-						+ hold.whyNotHeld(hold.gate.context.now()));
+	static LeaseLostException lostMeanwhile(Resource resource, String description, String why) {
+		return new LeaseLostException(resource.key(), "The lease of " + description
+				+ " was lost while other keys of the same request were waited for, because " + why);
 	}
 
-	static LeaseStoreException storeTrouble(Waiter waiter, @Nullable Throwable error) {
+	static LeaseStoreException storeTrouble(Resource resource, long waitedNanos, @Nullable Throwable error) {
 		Throwable cause = (error != null) ? cause(error) : null;
-		Resource resource = waiter.gate.resource;
 		return new LeaseStoreException(resource.key(),
-				upper(resource) + " was not acquired after " + Duration.ofNanos(waiter.waitedNanos()).toMillis()
-						+ " ms: " + ((cause != null) ? text(cause) : "the store (Redis) did not answer"),
+				upper(resource) + " was not acquired after " + Duration.ofNanos(waitedNanos).toMillis() + " ms: "
+						+ ((cause != null) ? text(cause) : "the store (Redis) did not answer"),
 				cause);
 	}
 

@@ -320,10 +320,8 @@ abstract class Gate {
 		boolean contends = waiter.is(Waiter.State.CONTENDING) || this.contenders.isEmpty();
 		Waiter asking = contends ? waiter : this.contenders.get(0);
 		boolean alone = waiter.is(Waiter.State.CONTENDING) && !waiter.hasMetOthers();
-		fail(waiter,
-				(alone || asking.attempt.isStoreSilent(this.context.now()))
-						? Failures.storeTrouble(waiter, asking.attempt.trouble())
-						: Failures.notAcquired(waiter, Reason.TIMED_OUT));
+		fail(waiter, (alone || asking.attempt.isStoreSilent(this.context.now()))
+				? waiter.storeTrouble(asking.attempt.trouble()) : waiter.notAcquired(Reason.TIMED_OUT));
 	}
 
 	final void fail(Waiter waiter, RuntimeException exception) {
@@ -443,9 +441,9 @@ abstract class Gate {
 				String what = "what it was taken for took longer than its lease time";
 				logger.warn("The lease of " + hold.description() + hold.purpose() + " was over before it was released: "
 						+ what);
-				this.engine.tell(hold, what);
+				this.engine.losses.tell(hold, what);
 			}
-			this.engine.lose(hold, hold.whyOver(now));
+			this.engine.keeper.lose(hold, hold.whyOver(now));
 		}
 		ended(hold);
 		if (this.engine.isRetained(hold.token)) {
@@ -473,7 +471,7 @@ abstract class Gate {
 		}
 		end(hold).whenComplete((reply, error) -> {
 			if (error == null) {
-				result.complete(held ? this.engine.released(hold, reply) : ReleaseResult.LOST);
+				result.complete(held ? this.engine.losses.released(hold, reply) : ReleaseResult.LOST);
 			}
 			else {
 				result.completeExceptionally(Failures.releaseTrouble(this.resource, error));
@@ -581,12 +579,12 @@ abstract class Gate {
 		List<Waiter> waiters = this.queue.stream().filter((waiter) -> !spared.test(waiter.attempt)).toList();
 		waiters.forEach(this::leaveLine);
 		waiters.forEach((waiter) -> {
-			tellFailed(waiter, Failures.notAcquired(waiter, Reason.SHUTDOWN));
+			tellFailed(waiter, waiter.notAcquired(Reason.SHUTDOWN));
 			end(waiter);
 		});
 		for (Waiter contender : List.copyOf(this.contenders)) {
 			if (!spared.test(contender.attempt)) {
-				fail(contender, Failures.notAcquired(contender, Reason.SHUTDOWN));
+				fail(contender, contender.notAcquired(Reason.SHUTDOWN));
 			}
 		}
 		// Behind those who wait, whom it would bring in.

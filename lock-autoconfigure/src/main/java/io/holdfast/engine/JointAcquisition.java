@@ -7,6 +7,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.LeaseContext;
+import io.holdfast.LeaseLostException;
 import io.holdfast.NotAcquiredException.Reason;
 import org.jspecify.annotations.Nullable;
 
@@ -125,7 +126,7 @@ final class JointAcquisition implements Acquisition {
 	/** What is lost keeps the others from being of use: they are not waited for. */
 	private void watch(HeldLease lease) {
 		if (lease.hold.isPartial()) {
-			lease.onLost(() -> end(Failures.lostMeanwhile(lease.hold)));
+			lease.onLost(() -> end(lostMeanwhile(lease.hold)));
 		}
 	}
 
@@ -153,7 +154,7 @@ final class JointAcquisition implements Acquisition {
 	private void deliver(JointLease lease) {
 		Optional<HeldLease> lost = lease.parts().stream().filter((part) -> !part.isHeld()).findFirst();
 		if (lost.isPresent()) {
-			end(Failures.lostMeanwhile(lost.get().hold));
+			end(lostMeanwhile(lost.get().hold));
 		}
 		else if (settle()) {
 			RequestWatch.grant(this.watch, this.result, lease);
@@ -173,12 +174,12 @@ final class JointAcquisition implements Acquisition {
 
 	@Override
 	public void interrupt(@Nullable InterruptedException cause) {
-		end(Failures.notAcquired(current(), Reason.INTERRUPTED, cause));
+		end(current().notAcquired(Reason.INTERRUPTED, cause));
 	}
 
 	@Override
 	public void overdue() {
-		end(Failures.storeTrouble(current(), null));
+		end(current().storeTrouble(null));
 	}
 
 	/**
@@ -203,6 +204,10 @@ final class JointAcquisition implements Acquisition {
 
 	private Waiter current() {
 		return Objects.requireNonNull(this.current, "not started");
+	}
+
+	private LeaseLostException lostMeanwhile(Hold hold) {
+		return Failures.lostMeanwhile(hold.gate.resource, hold.description(), hold.whyNotHeld(this.context.now()));
 	}
 
 }

@@ -53,6 +53,8 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	 */
 	final Duration releasePatience;
 
+	final HoldLosses losses;
+
 	final LeaseKeeper keeper;
 
 	/** What stands in the store for this instance, by token. */
@@ -85,9 +87,6 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 
 	/** The number of the last request. */
 	final AtomicLong tokens = new AtomicLong();
-
-	private volatile Consumer<LeaseLostEvent> listener = (event) -> {
-	};
 
 	/**
 	 * Create an engine with a scheduler of its own. It is started by {@link #resume()} or
@@ -123,7 +122,8 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 			@Nullable ThreadScheduler ownScheduler, Executor callbacks, Supplier<String> instanceIds,
 			DoubleSupplier random) {
 		this.context = new EngineContext(store, settings, scheduler, callbacks, random, this::start);
-		this.keeper = new LeaseKeeper(this);
+		this.losses = new HoldLosses(this.context);
+		this.keeper = new LeaseKeeper(this.context, this.losses);
 		this.wakeUps = new WakeUpDispatch(this);
 		this.shutDown = new ShutDown(this);
 		this.ownScheduler = ownScheduler;
@@ -160,7 +160,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	 * @param listener who is told, in place of who was told before
 	 */
 	public void onLost(Consumer<LeaseLostEvent> listener) {
-		this.listener = listener;
+		this.losses.onLost(listener);
 	}
 
 	/**
@@ -225,7 +225,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 			letGo(demand.resource().key());
 		}
 		if (demand.reentrant() && isHeldOtherwise(waiter)) {
-			gate.execute(() -> gate.fail(waiter, Failures.notAcquired(waiter, Reason.SELF_BLOCKED)));
+			gate.execute(() -> gate.fail(waiter, waiter.notAcquired(Reason.SELF_BLOCKED)));
 		}
 		else {
 			gate.execute(() -> {
@@ -324,7 +324,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 			.whenComplete((held, error) -> {
 				if (error == null) {
 					if (!held) {
-						lose(hold, "the store says that nothing of it is left");
+						this.keeper.lose(hold, "the store says that nothing of it is left");
 					}
 					answer.complete(held);
 				}
@@ -362,71 +362,6 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	 */
 	CompletableFuture<@Nullable Void> released() {
 		return CompletableFuture.allOf(this.releases.toArray(CompletableFuture[]::new)).handle((done, error) -> null);
-	}
-
-	/**
-	 * End a hold by loss, unless it has ended.
-	 * @return whether it had not
-	 */
-	boolean lose(Hold hold, String why) {
-		List<Runnable> actions = hold.lose(why);
-		if (actions == null) {
-			return false;
-		}
-		this.keeper.forget(hold);
-		long now = this.context.now();
-		String message = "The lease of " + hold.description() + hold.purpose() + " was lost after "
-				+ hold.heldFor(now).toMillis() + " ms: " + why + ". Somebody else may hold it now";
-		if (hold.hasRunOut(now)) {
-			// Perhaps as it was meant to: only its late release is warned of.
-			logger.debug(message);
-		}
-		else {
-			logger.warn(message);
-			tell(hold, why);
-		}
-		HoldEnd end = hold.hasRunOut(now) ? HoldEnd.EXPIRED : HoldEnd.LOST;
-		actions.forEach(this.context::call);
-		hold.gate.execute(() -> {
-			hold.gate.tellEnded(hold, end);
-			hold.gate.lost(hold);
-		});
-		return true;
-	}
-
-	/**
-	 * Return what a release found, by the store's answer to it. That the token held
-	 * nothing is a loss which was not noticed before; unless its time may have been over
-	 * when the command ran, or the answer may be that to a copy of the command.
-	 */
-	ReleaseResult released(Hold hold, ReleaseReply reply) {
-		long now = this.context.now();
-		if (!reply.foundNothing() || !hold.used || hold.validUntil() - now <= 0) {
-			return ReleaseResult.RELEASED;
-		}
-		String why = LeaseKeeper.OTHER_OWNER;
-		List<Runnable> actions = hold.foundLost(why);
-		logger.warn("The lease of " + hold.description() + hold.purpose() + " was lost before it was released, after "
-				+ hold.heldFor(now).toMillis() + " ms: " + why + ". Somebody else may have held it meanwhile");
-		tell(hold, why);
-		actions.forEach(this.context::call);
-		return ReleaseResult.LOST;
-	}
-
-	/** Tell the listener of a loss, once. */
-	void tell(Hold hold, String why) {
-		if (!hold.tell()) {
-			return;
-		}
-		this.context.observers.lost(hold);
-		boolean semaphore = hold.gate.resource.kind() == Kind.SEMAPHORE;
-		LeaseLostEvent event = new LeaseLostEvent(hold.gate.resource.key(), hold.demand.name(),
-				semaphore ? hold.permits : 0, hold.heldFor(this.context.now()), why);
-		this.context.call(() -> this.listener.accept(event));
-	}
-
-	void renewalFailed(Hold hold, Throwable error) {
-		logger.debug("The renewal of " + hold.description() + " failed, and is tried again", error);
 	}
 
 	/**

@@ -8,6 +8,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import io.holdfast.engine.EngineObserver.Command;
@@ -24,11 +26,11 @@ final class LeaseKeeper {
 	/** So that one call does not keep the store from serving others for a millisecond. */
 	private static final int BATCH = 430;
 
-	static final String OTHER_OWNER = "the store says that it has another owner, or none";
-
-	private final LeaseEngine engine;
+	private static final Log logger = LogFactory.getLog(LeaseKeeper.class);
 
 	private final EngineContext context;
+
+	private final HoldLosses losses;
 
 	private final Map<String, Hold> holds = new ConcurrentHashMap<>();
 
@@ -43,9 +45,9 @@ final class LeaseKeeper {
 
 	private volatile boolean armed;
 
-	LeaseKeeper(LeaseEngine engine) {
-		this.engine = engine;
-		this.context = engine.context;
+	LeaseKeeper(EngineContext context, HoldLosses losses) {
+		this.context = context;
+		this.losses = losses;
 	}
 
 	void keep(Hold hold) {
@@ -73,6 +75,22 @@ final class LeaseKeeper {
 				this.drained.complete(null);
 			}
 		}
+	}
+
+	/**
+	 * End a hold by loss, unless it has ended.
+	 * @param hold the hold
+	 * @param why the reason, in words
+	 * @return whether it had not ended
+	 */
+	boolean lose(Hold hold, String why) {
+		List<Runnable> actions = hold.lose(why);
+		if (actions == null) {
+			return false;
+		}
+		forget(hold);
+		this.losses.lost(hold, why, actions);
+		return true;
 	}
 
 	@Nullable Hold find(String token) {
@@ -123,12 +141,12 @@ final class LeaseKeeper {
 	private void wake() {
 		this.armed = false;
 		long now = this.context.now();
-		List<Hold> due = this.upcoming.due(now, (hold) -> this.engine.lose(hold, hold.whyOver(now)));
+		List<Hold> due = this.upcoming.due(now, (hold) -> lose(hold, hold.whyOver(now)));
 		boolean silent = false;
 		for (Hold hold : due) {
 			if (hold.renewing()) {
 				silent = true;
-				this.context.observers.renewed(hold, RenewalOutcome.FAILED);
+				this.context.observers.renewed(hold.gate.resource, RenewalOutcome.FAILED);
 			}
 			// Again then if this renewal is not answered.
 			hold.renewAt = now + patience(hold, now);
@@ -211,13 +229,13 @@ final class LeaseKeeper {
 		if (hold.hasEnded()) {
 			// Its release may have been faster, or an earlier answer.
 			if (!owned) {
-				gone(hold.token, OTHER_OWNER);
+				gone(hold.token, HoldLosses.OTHER_OWNER);
 			}
 			return;
 		}
 		if (!owned) {
-			this.context.observers.renewed(hold, RenewalOutcome.LOST);
-			gone(hold.token, OTHER_OWNER);
+			this.context.observers.renewed(hold.gate.resource, RenewalOutcome.LOST);
+			gone(hold.token, HoldLosses.OTHER_OWNER);
 			return;
 		}
 		hold.renewalEnded(false);
@@ -230,11 +248,11 @@ final class LeaseKeeper {
 			hold.renewAt = sentAt + 3 * part + this.context.downwards(part);
 		}
 		if (hold.extend(sentAt + Hold.validity(millis), now)) {
-			this.context.observers.renewed(hold, RenewalOutcome.RENEWED);
+			this.context.observers.renewed(hold.gate.resource, RenewalOutcome.RENEWED);
 		}
 		else {
-			this.context.observers.renewed(hold, RenewalOutcome.LOST);
-			this.engine.lose(hold, "its renewal was answered too late");
+			this.context.observers.renewed(hold.gate.resource, RenewalOutcome.LOST);
+			lose(hold, "its renewal was answered too late");
 		}
 	}
 
@@ -248,7 +266,7 @@ final class LeaseKeeper {
 		if (hold == null) {
 			return;
 		}
-		this.engine.lose(hold, why);
+		lose(hold, why);
 		hold.gate.execute(() -> {
 			// Just passed on, or kept for whoever asks next.
 			Hold next = this.holds.get(token);
@@ -256,7 +274,7 @@ final class LeaseKeeper {
 				hold.gate.letGo();
 			}
 			else if (next != null) {
-				this.engine.lose(next, why);
+				lose(next, why);
 			}
 		});
 	}
@@ -271,8 +289,8 @@ final class LeaseKeeper {
 		long now = this.context.now();
 		if (hold.isHeld(now)) {
 			hold.renewalEnded(true);
-			this.context.observers.renewed(hold, RenewalOutcome.FAILED);
-			this.engine.renewalFailed(hold, error);
+			this.context.observers.renewed(hold.gate.resource, RenewalOutcome.FAILED);
+			logger.debug("The renewal of " + hold.description() + " failed, and is tried again", error);
 			long soon = Math.min(this.context.retryDelay(),
 					TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 6);
 			hold.renewAt = now + soon;

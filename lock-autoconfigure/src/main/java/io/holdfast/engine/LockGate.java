@@ -48,7 +48,7 @@ final class LockGate extends Gate {
 			nest(waiter, Objects.requireNonNull(current));
 		}
 		else if (this.engine.isClosed()) {
-			fail(waiter, Failures.notAcquired(waiter, Reason.SHUTDOWN));
+			fail(waiter, waiter.notAcquired(Reason.SHUTDOWN));
 		}
 		else if (lostByOwner) {
 			fail(waiter, Failures.lostBefore(this.resource));
@@ -60,7 +60,7 @@ final class LockGate extends Gate {
 			goOn(waiter, this.kept);
 		}
 		else if (waiter.demand.waits() && isFull()) {
-			fail(waiter, Failures.notAcquired(waiter, Reason.TOO_MANY_WAITERS));
+			fail(waiter, waiter.notAcquired(Reason.TOO_MANY_WAITERS));
 		}
 		else if (this.queue.isEmpty() && admits(waiter)) {
 			contend(waiter);
@@ -204,7 +204,7 @@ final class LockGate extends Gate {
 	private void dropInvalidHolder() {
 		Hold hold = this.holder;
 		if (hold != null && !hold.isHeld(this.context.now())) {
-			this.engine.lose(hold, hold.whyOver(this.context.now()));
+			this.engine.keeper.lose(hold, hold.whyOver(this.context.now()));
 			lost(hold);
 		}
 	}

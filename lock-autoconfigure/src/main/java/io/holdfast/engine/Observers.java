@@ -42,15 +42,15 @@ final class Observers {
 		return (observers.length > 0) ? new RequestWatch(this, observers, engine, demands) : null;
 	}
 
-	void lost(Hold hold) {
+	void lost(Resource resource, @Nullable String name) {
 		for (EngineObserver observer : this.observers) {
-			guard(() -> observer.lost(hold.gate.resource.kind(), hold.demand.name()));
+			guard(() -> observer.lost(resource.kind(), name));
 		}
 	}
 
-	void renewed(Hold hold, RenewalOutcome outcome) {
+	void renewed(Resource resource, RenewalOutcome outcome) {
 		for (EngineObserver observer : this.observers) {
-			guard(() -> observer.renewed(hold.gate.resource.kind(), outcome));
+			guard(() -> observer.renewed(resource.kind(), outcome));
 		}
 	}
 

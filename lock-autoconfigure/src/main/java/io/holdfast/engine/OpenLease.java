@@ -1,5 +1,6 @@
 package io.holdfast.engine;
 
+import java.util.List;
 import java.util.stream.Stream;
 
 import io.holdfast.Lease;
@@ -7,9 +8,14 @@ import io.holdfast.Lease;
 /**
  * A lease of this engine: of one hold, or of several together.
  */
-interface OpenLease extends Lease {
+interface OpenLease extends Lease, RequestWatch.Fenced {
 
 	/** The holds that it is open on: none once it is released. */
 	Stream<Hold> open();
+
+	@Override
+	default List<Long> fences() {
+		return open().map((hold) -> hold.fence).toList();
+	}
 
 }

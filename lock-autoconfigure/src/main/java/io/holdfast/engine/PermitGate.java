@@ -50,13 +50,13 @@ class PermitGate extends Gate {
 		Demand demand = waiter.demand;
 		waiter.behind = this.asked;
 		if (this.engine.isClosed()) {
-			fail(waiter, Failures.notAcquired(waiter, Reason.SHUTDOWN));
+			fail(waiter, waiter.notAcquired(Reason.SHUTDOWN));
 		}
 		else if (goesFirst(waiter)) {
 			// With what a thread that waited is called for.
 		}
 		else if (demand.waits() && isFull()) {
-			fail(waiter, Failures.notAcquired(waiter, Reason.TOO_MANY_WAITERS));
+			fail(waiter, waiter.notAcquired(Reason.TOO_MANY_WAITERS));
 		}
 		else if (mayAsk(waiter)) {
 			contend(waiter);

@@ -49,7 +49,7 @@ final class ReadWriteGate extends PermitGate {
 			waiter.attempt.ask();
 		}
 		else if (!own.isEmpty()) {
-			fail(waiter, Failures.notAcquired(waiter, Reason.SELF_BLOCKED));
+			fail(waiter, waiter.notAcquired(Reason.SELF_BLOCKED));
 		}
 		else {
 			super.arrive(waiter);
@@ -60,7 +60,7 @@ final class ReadWriteGate extends PermitGate {
 	private List<Hold> holdsOf(Waiter waiter, long now) {
 		Thread owner = waiter.reentrantOwner();
 		heldBy(owner).filter((hold) -> !hold.isHeld(now)).forEach((hold) -> {
-			this.engine.lose(hold, hold.whyOver(now));
+			this.engine.keeper.lose(hold, hold.whyOver(now));
 			lost(hold);
 		});
 		Stream<Hold> around = waiter.around().stream().filter((hold) -> hold.isHeld(now) || hold.isRenewed());

@@ -5,7 +5,6 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
-import java.util.stream.Stream;
 
 import io.holdfast.engine.EngineObserver.HoldEnd;
 import io.holdfast.engine.EngineObserver.RequestObserver;
@@ -64,14 +63,14 @@ final class RequestWatch {
 	 * @param watch the watch, or {@code null} if nobody observes
 	 * @return whether it was not completed before
 	 */
-	static <L extends OpenLease> boolean grant(@Nullable RequestWatch watch, CompletableFuture<L> result, L lease) {
+	static <L extends Fenced> boolean grant(@Nullable RequestWatch watch, CompletableFuture<L> result, L lease) {
 		if (watch == null) {
 			return result.complete(lease);
 		}
 		if (!watch.settled.compareAndSet(false, true)) {
 			return false;
 		}
-		watch.guard.guard(() -> watch.granted(lease.open()));
+		watch.guard.guard(() -> watch.granted(lease.fences()));
 		return result.complete(lease);
 	}
 
@@ -123,7 +122,7 @@ final class RequestWatch {
 		}
 	}
 
-	private synchronized void granted(Stream<Hold> holds) {
+	private synchronized void granted(List<Long> fences) {
 		if (this.beginning) {
 			began();
 		}
@@ -133,7 +132,6 @@ final class RequestWatch {
 			return;
 		}
 		this.state = State.GRANTED;
-		List<Long> fences = holds.map((hold) -> hold.fence).toList();
 		tell((observer) -> observer.granted(fences));
 		if (this.early != null) {
 			over(this.early);
@@ -176,6 +174,14 @@ final class RequestWatch {
 		for (RequestObserver observer : this.told) {
 			this.guard.guard(() -> event.accept(observer));
 		}
+	}
+
+	/** A lease, or several together. */
+	interface Fenced {
+
+		/** Return the fence of each of its holds. */
+		List<Long> fences();
+
 	}
 
 	private enum State {

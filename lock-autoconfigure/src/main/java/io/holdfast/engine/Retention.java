@@ -60,7 +60,7 @@ final class Retention {
 		command.whenComplete((reply, error) -> {
 			silence.cancel();
 			if (error == null) {
-				this.outcome.complete(this.engine.released(this.hold, reply));
+				this.outcome.complete(this.engine.losses.released(this.hold, reply));
 			}
 			else {
 				this.outcome.completeExceptionally(Failures.retentionTrouble(this.hold.gate.resource, error));

@@ -127,7 +127,7 @@ final class ShutDown {
 	private void releaseHeld() {
 		for (Hold hold : this.engine.keeper.holds()) {
 			long kept = hold.keptFor(this.context.now());
-			if (!this.engine.lose(hold, "this instance shut down before it was released")) {
+			if (!this.engine.keeper.lose(hold, "this instance shut down before it was released")) {
 				// Just released by its user, who is to have the store's answer to that.
 				continue;
 			}

@@ -9,6 +9,8 @@ import org.jspecify.annotations.Nullable;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
+import io.holdfast.LeaseStoreException;
+import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.EngineObserver.HandOver;
@@ -80,6 +82,24 @@ final class Waiter implements Acquisition {
 		this.whole = whole;
 		this.watch = watch;
 		this.startedAt = (whole != null) ? whole.startedAt : engine.context.now();
+	}
+
+	// Exceptions for its caller
+
+	NotAcquiredException notAcquired(Reason reason) {
+		return notAcquired(reason, null);
+	}
+
+	NotAcquiredException notAcquired(Reason reason, @Nullable Throwable cause) {
+		return Failures.notAcquired(this.demand, reason, waitedNanos(), cause);
+	}
+
+	NotAcquiredException exceedsLimit(int limit) {
+		return Failures.exceedsLimit(this.demand, limit, waitedNanos());
+	}
+
+	LeaseStoreException storeTrouble(@Nullable Throwable error) {
+		return Failures.storeTrouble(this.gate.resource, waitedNanos(), error);
 	}
 
 	/** Whether others are waited for besides, so that a grant is not the end of it. */
@@ -301,12 +321,12 @@ final class Waiter implements Acquisition {
 
 	@Override
 	public void interrupt(@Nullable InterruptedException cause) {
-		abandon(Failures.notAcquired(this, Reason.INTERRUPTED, cause));
+		abandon(notAcquired(Reason.INTERRUPTED, cause));
 	}
 
 	@Override
 	public void overdue() {
-		abandon(Failures.storeTrouble(this, null));
+		abandon(storeTrouble(null));
 	}
 
 	/** End the wait from outside, unless it has ended already. */

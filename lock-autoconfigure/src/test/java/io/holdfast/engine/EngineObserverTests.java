@@ -184,7 +184,7 @@ class EngineObserverTests extends ScriptedEngine {
 		this.store.whileLookingAtTheClock = () -> {
 			Hold hold = this.engine.keeper.find(token);
 			if (hold != null) {
-				this.engine.lose(hold, "a test says so");
+				this.engine.keeper.lose(hold, "a test says so");
 			}
 			else {
 				loseAsSoonAsItIsKept(token);
