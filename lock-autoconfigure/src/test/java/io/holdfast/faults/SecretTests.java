@@ -3,6 +3,7 @@ package io.holdfast.faults;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 
@@ -44,7 +45,8 @@ class SecretTests {
 		try (Fleet fleet = Fleet.on(this.redis, server); LogLines lines = new LogLines()) {
 			Instance instance = fleet.start();
 			LeaseEngine engine = instance.context().getBean(LeaseEngine.class);
-			String id = String.valueOf(ReflectionTestUtils.getField(engine, "instanceId"));
+			Object context = Objects.requireNonNull(ReflectionTestUtils.getField(engine, "context"));
+			String id = String.valueOf(ReflectionTestUtils.getField(context, "instanceId"));
 			for (LockRequest request : List.of(LockRequest.of("a").waitTime(Duration.ZERO), LockRequest.of("b"))) {
 				tell(told, () -> instance.locks().acquire(request).close());
 			}
