@@ -44,7 +44,7 @@ final class HoldLosses {
 	void lost(Hold hold, String why, List<Runnable> actions) {
 		long now = this.context.now();
 		String message = "The lease of " + hold.description() + hold.purpose() + " was lost after "
-				+ hold.heldFor(now).toMillis() + " ms: " + why + ". Somebody else may hold it now";
+				+ hold.heldFor(now).toMillis() + " ms: " + why + ". Another owner may hold it now";
 		if (hold.hasRunOut(now)) {
 			// Perhaps as it was meant to: only its late release is warned of.
 			logger.debug(message);
@@ -74,7 +74,7 @@ final class HoldLosses {
 		String why = OTHER_OWNER;
 		List<Runnable> actions = hold.foundLost(why);
 		logger.warn("The lease of " + hold.description() + hold.purpose() + " was lost before it was released, after "
-				+ hold.heldFor(now).toMillis() + " ms: " + why + ". Somebody else may have held it meanwhile");
+				+ hold.heldFor(now).toMillis() + " ms: " + why + ". Another owner may have held it before");
 		tell(hold, why);
 		actions.forEach(this.context::call);
 		return ReleaseResult.LOST;

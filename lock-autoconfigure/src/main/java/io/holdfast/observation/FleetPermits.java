@@ -97,7 +97,7 @@ final class FleetPermits {
 
 		private void note(PermitState state) {
 			this.used = state.used();
-			// While nobody uses it, nobody says how many there are.
+			// An unused semaphore has no limit unless an operator has set one.
 			Integer set = state.limit();
 			if (set != null) {
 				this.limit = set;

@@ -106,7 +106,7 @@ end
 
 local function removeMarker(entry)
   if rival[1] then
-    -- If that was the rival, settle() forgets it: a marker is nobody that could be granted anything.
+    -- If that was the rival, settle() forgets it, as it cannot grant anything to a marker.
     redis.call('ZREM', KEYS[5], markerOf(entry))
   end
 end

@@ -22,12 +22,10 @@ import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.api.TestInstance.Lifecycle;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -46,7 +44,6 @@ import static org.awaitility.Awaitility.await;
  * would have noticed.
  */
 @WithRedis
-@TestInstance(Lifecycle.PER_CLASS)
 class LostAtReleaseTests {
 
 	private static final String KEY = "lost-at-release";
@@ -69,10 +66,9 @@ class LostAtReleaseTests {
 	@BeforeEach
 	void warmUp() {
 		this.instance.warmUp();
-		events().clear();
 	}
 
-	@AfterAll
+	@AfterEach
 	void close() {
 		this.fleet.close();
 	}
