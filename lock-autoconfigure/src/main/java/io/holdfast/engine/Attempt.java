@@ -199,7 +199,7 @@ final class Attempt {
 			}
 			else if (!release.complete(reply) && (reply.next() instanceof Granted || reply.next() instanceof Busy)) {
 				// Brought in after its wait had ended.
-				this.engine.releaseIfOver(this.gate.resource, this.ask);
+				this.engine.releases.releaseIfOver(this.gate.resource, this.ask);
 			}
 		});
 	}
@@ -295,7 +295,7 @@ final class Attempt {
 			this.gate.refuse(this.waiter, this.waiter.notAcquired(Reason.TIMED_OUT));
 			return;
 		}
-		if (this.engine.isClosed()) {
+		if (this.context.isClosed()) {
 			// As work in flight it was let through, but whom it asked under is gone.
 			this.gate.fail(this.waiter, this.waiter.notAcquired(Reason.SHUTDOWN));
 			return;

@@ -90,7 +90,7 @@ final class Barging {
 		this.called = null;
 		Hold hold = take();
 		long now = this.gate.context.now();
-		if (hold != null && !this.gate.engine.isClosed() && this.gate.isFor(hold, waiter, now)) {
+		if (hold != null && !this.gate.context.isClosed() && this.gate.isFor(hold, waiter, now)) {
 			this.gate.passOn(hold, waiter, now, HandOver.LOCAL);
 		}
 		else if (hold != null) {

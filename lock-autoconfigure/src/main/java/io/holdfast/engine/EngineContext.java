@@ -45,6 +45,9 @@ final class EngineContext {
 	/** Drawn at each start; {@code null} before the first one. */
 	private volatile @Nullable String instanceId;
 
+	/** Whether nothing new is granted. */
+	private volatile boolean closed;
+
 	/**
 	 * Create a context.
 	 * @param store where the leases are kept
@@ -87,6 +90,16 @@ final class EngineContext {
 
 	boolean isOwn(String token) {
 		return isStarted() && Tokens.isOf(token, instanceId());
+	}
+
+	/** Return whether nothing new is granted, as the instance shuts down or has. */
+	boolean isClosed() {
+		return this.closed;
+	}
+
+	/** Grant nothing new any more, or grant again. */
+	void setClosed(boolean closed) {
+		this.closed = closed;
 	}
 
 	// Commands

@@ -234,7 +234,7 @@ abstract class Gate {
 		if (isToEnd) {
 			Attempt attempt = heir.attempt;
 			this.engine.contenders.remove(attempt.token);
-			this.engine.release(this.resource, attempt.ask, attempt.doubtSince(), null);
+			this.engine.releases.release(this.resource, attempt.ask, attempt.doubtSince(), null);
 		}
 		// Whoever is the first in line now may have to ask by itself.
 		advance();
@@ -389,7 +389,7 @@ abstract class Gate {
 			contend(next);
 		}
 		long sentAt = this.context.now();
-		CompletableFuture<ReleaseReply> outcome = this.engine.release(this.resource, ended, doubtSince,
+		CompletableFuture<ReleaseReply> outcome = this.engine.releases.release(this.resource, ended, doubtSince,
 				(next != null) ? next.attempt.ask : null);
 		if (next != null) {
 			outcome = next.attempt.follow(outcome, sentAt);
@@ -446,7 +446,7 @@ abstract class Gate {
 			this.engine.keeper.lose(hold, hold.whyOver(now));
 		}
 		ended(hold);
-		if (this.engine.isRetained(hold.token)) {
+		if (this.engine.releases.isRetained(hold.token)) {
 			// A shut-down has ended it, and it is not to be released yet.
 			detach(hold);
 			result.complete(ReleaseResult.LOST);
@@ -454,7 +454,7 @@ abstract class Gate {
 		}
 		long kept = hold.keptFor(now);
 		if (held && hold.used && kept > 0) {
-			this.engine.retain(hold, kept, result);
+			this.engine.releases.retain(hold, kept, result);
 			this.engine.keeper.forget(hold);
 			detach(hold);
 			// Who waits here has to wait in the store.
@@ -465,7 +465,7 @@ abstract class Gate {
 			result.complete(ReleaseResult.RELEASED);
 			return;
 		}
-		if (held && hold.used && !this.engine.isClosed() && keeps(hold, now)) {
+		if (held && hold.used && !this.context.isClosed() && keeps(hold, now)) {
 			result.complete(ReleaseResult.RELEASED);
 			return;
 		}
@@ -488,7 +488,7 @@ abstract class Gate {
 
 	/** Have somebody here go on with what is over, if anybody may. */
 	final boolean handsOn(Hold hold, long now) {
-		Waiter heir = this.engine.isClosed() ? null : heir(hold, now);
+		Waiter heir = this.context.isClosed() ? null : heir(hold, now);
 		if (heir != null && !offers(hold, heir, now)) {
 			passOn(hold, heir, now, HandOver.LOCAL);
 		}

@@ -5,15 +5,10 @@ import java.time.Duration;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
@@ -27,12 +22,9 @@ import org.jspecify.annotations.Nullable;
 import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostEvent;
 import io.holdfast.NotAcquiredException.Reason;
-import io.holdfast.ReleaseResult;
 import io.holdfast.engine.EngineObserver.Command;
-import io.holdfast.engine.EngineObserver.HoldEnd;
 import io.holdfast.engine.LeaseStore.Ask;
 import io.holdfast.engine.LeaseStore.PermitState;
-import io.holdfast.engine.LeaseStore.ReleaseReply;
 import io.holdfast.engine.Resource.Kind;
 
 /**
@@ -66,14 +58,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	/** Each comes and goes with those who need it. */
 	final Map<Resource, Gate> gates = new ConcurrentHashMap<>();
 
-	/** Releases without an answer: a shut-down must not close the store before them. */
-	final Set<CompletableFuture<?>> releases = ConcurrentHashMap.newKeySet();
-
-	/** Tokens whose releases are not answered yet. */
-	final Set<String> releasing = ConcurrentHashMap.newKeySet();
-
-	/** Tokens that are over here, but keep others out for a while. */
-	private final Set<String> retained = ConcurrentHashMap.newKeySet();
+	final Releases releases;
 
 	private final Supplier<String> instanceIds;
 
@@ -124,6 +109,9 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 		this.context = new EngineContext(store, settings, scheduler, callbacks, random, this::start);
 		this.losses = new HoldLosses(this.context);
 		this.keeper = new LeaseKeeper(this.context, this.losses);
+		// In this order: a grant makes a hold of a contender.
+		this.releases = new Releases(this.context, this.losses,
+				(token) -> this.contenders.containsKey(token) || this.keeper.find(token) != null);
 		this.wakeUps = new WakeUpDispatch(this);
 		this.shutDown = new ShutDown(this);
 		this.ownScheduler = ownScheduler;
@@ -272,36 +260,6 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 		this.gates.computeIfPresent(gate.resource, (k, existing) -> (--existing.users == 0) ? null : existing);
 	}
 
-	CompletableFuture<ReleaseReply> release(Resource resource, Ask ended, long doubtSince, @Nullable Ask next) {
-		return new Release(this, resource, ended, doubtSince).start(next);
-	}
-
-	/**
-	 * Release a token that the store tells of, unless it is in use here or its release is
-	 * under way: a command may have run late, behind the one that ended the token.
-	 */
-	void releaseIfOver(Resource resource, Ask ended) {
-		String token = ended.token();
-		if (isOver(token) && !this.releasing.contains(token)) {
-			release(resource, ended, Release.NO_DOUBT, null);
-		}
-	}
-
-	/** Whether a token is one of this instance that nothing here needs any more. */
-	boolean isOver(String token) {
-		// In this order: a grant makes a hold of a contender.
-		return this.context.isOwn(token) && !this.contenders.containsKey(token) && this.keeper.find(token) == null
-				&& !isRetained(token);
-	}
-
-	private <T> CompletableFuture<T> awaited(CompletableFuture<T> outcome) {
-		if (!outcome.isDone()) {
-			this.releases.add(outcome);
-			outcome.whenComplete((reply, error) -> this.releases.remove(outcome));
-		}
-		return outcome;
-	}
-
 	/**
 	 * Give back some of the permits of a hold. What is not confirmed is sent again for as
 	 * long as they are held; the store finds the token whatever it has.
@@ -340,31 +298,6 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	}
 
 	/**
-	 * Keep others out of what its holder has released, for a while.
-	 * @param hold the hold, which is over here
-	 * @param nanos for how long
-	 * @param result completed by the store's answer; fails if that fails or is late
-	 */
-	void retain(Hold hold, long nanos, CompletableFuture<ReleaseResult> result) {
-		long endsAt = this.context.now() + nanos;
-		this.retained.add(hold.token);
-		// First, or another thread may send the release of a very short one before it.
-		new Retention(this, hold, endsAt, awaited(result)).send();
-		this.context.scheduler.schedule(() -> {
-			this.retained.remove(hold.token);
-			release(hold.gate.resource, hold.ask(this.context.now()), hold.doubtSince, null);
-		}, endsAt - this.context.now());
-	}
-
-	/**
-	 * When what is being released by now has been answered, or was not in time.
-	 * @return completed by the last of the releases, whatever they came to
-	 */
-	CompletableFuture<@Nullable Void> released() {
-		return CompletableFuture.allOf(this.releases.toArray(CompletableFuture[]::new)).handle((done, error) -> null);
-	}
-
-	/**
 	 * Shut down in order: grant nothing new, keep renewing what is held until it ends,
 	 * release what is left when the time is over. Does not block.
 	 * @param patience how long work in flight may take
@@ -400,18 +333,14 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 		}
 		this.context.store.close();
 		// What they keep ends in the store by itself.
-		this.retained.clear();
+		this.releases.clear();
 		if (this.ownScheduler != null) {
 			this.ownScheduler.close();
 		}
 	}
 
 	boolean isClosed() {
-		return this.shutDown.isClosed();
-	}
-
-	boolean isRetained(String token) {
-		return this.retained.contains(token);
+		return this.context.isClosed();
 	}
 
 	/**
@@ -419,7 +348,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	 * @return whether this engine is idle
 	 */
 	boolean isIdle() {
-		return this.gates.isEmpty() && this.contenders.isEmpty() && this.retained.isEmpty()
+		return this.gates.isEmpty() && this.contenders.isEmpty() && this.releases.isEmpty()
 				&& this.keeper.holds().isEmpty();
 	}
 

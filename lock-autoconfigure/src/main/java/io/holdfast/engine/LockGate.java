@@ -47,7 +47,7 @@ final class LockGate extends Gate {
 			// Also during a shut-down: it is part of the work in flight.
 			nest(waiter, Objects.requireNonNull(current));
 		}
-		else if (this.engine.isClosed()) {
+		else if (this.context.isClosed()) {
 			fail(waiter, waiter.notAcquired(Reason.SHUTDOWN));
 		}
 		else if (lostByOwner) {

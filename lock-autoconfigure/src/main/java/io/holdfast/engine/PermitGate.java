@@ -49,7 +49,7 @@ class PermitGate extends Gate {
 	void arrive(Waiter waiter) {
 		Demand demand = waiter.demand;
 		waiter.behind = this.asked;
-		if (this.engine.isClosed()) {
+		if (this.context.isClosed()) {
 			fail(waiter, waiter.notAcquired(Reason.SHUTDOWN));
 		}
 		else if (goesFirst(waiter)) {

@@ -11,7 +11,6 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreStatus;
 import io.holdfast.SemaphoreView;
-import io.holdfast.engine.HeldLease.Permits;
 import io.holdfast.engine.PermitPools.Portion;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;

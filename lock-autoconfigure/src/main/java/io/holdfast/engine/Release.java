@@ -20,9 +20,9 @@ final class Release {
 	/** All commands that named the token are answered. */
 	static final long NO_DOUBT = -1;
 
-	private final LeaseEngine engine;
-
 	private final EngineContext context;
+
+	private final Owner owner;
 
 	private final Resource resource;
 
@@ -48,19 +48,17 @@ final class Release {
 
 	private Scheduler.@Nullable Timer timer;
 
-	Release(LeaseEngine engine, Resource resource, Ask ended, long doubtSince) {
-		this.engine = engine;
-		this.context = engine.context;
+	Release(EngineContext context, Owner owner, Resource resource, Ask ended, long doubtSince) {
+		this.context = context;
+		this.owner = owner;
 		this.resource = resource;
 		this.ended = ended;
 		this.doubtSince = doubtSince;
-		this.pointlessAt = engine.context.now()
-				+ TimeUnit.MILLISECONDS.toNanos(ended.leaseMillis() + ended.claimMillis());
+		this.pointlessAt = context.now() + TimeUnit.MILLISECONDS.toNanos(ended.leaseMillis() + ended.claimMillis());
 	}
 
 	CompletableFuture<ReleaseReply> start(@Nullable Ask next) {
-		this.engine.releases.add(this.outcome);
-		this.engine.releasing.add(this.ended.token());
+		this.owner.began(this.ended.token(), this.outcome);
 		send(next);
 		return this.outcome;
 	}
@@ -110,11 +108,11 @@ final class Release {
 			}
 		}
 		this.outcome.complete(reply);
-		this.engine.releases.remove(this.outcome);
+		this.owner.answered(this.outcome);
 	}
 
 	private void repeat() {
-		Release repeated = new Release(this.engine, this.resource, this.ended, NO_DOUBT);
+		Release repeated = new Release(this.context, this.owner, this.resource, this.ended, NO_DOUBT);
 		// Late copies of it do no harm: it brings in nobody.
 		repeated.last = true;
 		repeated.start(null);
@@ -122,7 +120,7 @@ final class Release {
 
 	private void end() {
 		this.done = true;
-		this.engine.releasing.remove(this.ended.token());
+		this.owner.ended(this.ended.token());
 	}
 
 	private void failed(int attempt, Throwable error) {
@@ -140,7 +138,7 @@ final class Release {
 			}
 		}
 		this.outcome.completeExceptionally(error);
-		this.engine.releases.remove(this.outcome);
+		this.owner.answered(this.outcome);
 	}
 
 	private void disarm() {
@@ -148,6 +146,20 @@ final class Release {
 			this.timer.cancel();
 			this.timer = null;
 		}
+	}
+
+	/** Keeps account of the releases that are on their way. */
+	interface Owner {
+
+		/** A release is about to be sent. */
+		void began(String token, CompletableFuture<?> outcome);
+
+		/** The first command was answered, or will not be in time. */
+		void answered(CompletableFuture<?> outcome);
+
+		/** No command is sent for the token any more. */
+		void ended(String token);
+
 	}
 
 }

@@ -16,9 +16,9 @@ import io.holdfast.engine.LeaseStore.ReleaseReply;
  */
 final class Retention {
 
-	private final LeaseEngine engine;
-
 	private final EngineContext context;
+
+	private final HoldLosses losses;
 
 	private final Hold hold;
 
@@ -31,15 +31,17 @@ final class Retention {
 
 	/**
 	 * Create a retention that is yet to be sent.
-	 * @param engine whose it is
+	 * @param context the surroundings of the instance
+	 * @param losses reports what the answer says to be lost
 	 * @param hold what is over here
 	 * @param endsAt when it is to be over for others
 	 * @param outcome completed by what the first command comes to; fails if it fails or
 	 * is not answered in time
 	 */
-	Retention(LeaseEngine engine, Hold hold, long endsAt, CompletableFuture<ReleaseResult> outcome) {
-		this.engine = engine;
-		this.context = engine.context;
+	Retention(EngineContext context, HoldLosses losses, Hold hold, long endsAt,
+			CompletableFuture<ReleaseResult> outcome) {
+		this.context = context;
+		this.losses = losses;
 		this.hold = hold;
 		this.endsAt = endsAt;
 		this.outcome = outcome;
@@ -60,7 +62,7 @@ final class Retention {
 		command.whenComplete((reply, error) -> {
 			silence.cancel();
 			if (error == null) {
-				this.outcome.complete(this.engine.losses.released(this.hold, reply));
+				this.outcome.complete(this.losses.released(this.hold, reply));
 			}
 			else {
 				this.outcome.completeExceptionally(Failures.retentionTrouble(this.hold.gate.resource, error));

@@ -25,8 +25,6 @@ final class ShutDown {
 	/** Held while the store is started or stopped. */
 	private final Object lifecycle = new Object();
 
-	private volatile boolean closed;
-
 	ShutDown(LeaseEngine engine) {
 		this.engine = engine;
 		this.context = engine.context;
@@ -39,17 +37,12 @@ final class ShutDown {
 				return;
 			}
 			// If it is closed, only to refuse what is asked for.
-			this.engine.renewIdentity(!this.closed);
-			if (this.closed) {
+			this.engine.renewIdentity(!this.context.isClosed());
+			if (this.context.isClosed()) {
 				return;
 			}
 		}
 		this.engine.fleet().join();
-	}
-
-	/** Whether nothing new is granted. */
-	boolean isClosed() {
-		return this.closed;
 	}
 
 	/**
@@ -60,7 +53,7 @@ final class ShutDown {
 	 */
 	CompletableFuture<@Nullable Void> start(Duration patience) {
 		CompletableFuture<@Nullable Void> over = new CompletableFuture<>();
-		this.closed = true;
+		this.context.setClosed(true);
 		closeGates(Attempt::isInFlight).thenCompose((done) -> this.engine.keeper.drained())
 			.thenCompose((done) -> letThrough())
 			// With what they were granted.
@@ -71,7 +64,7 @@ final class ShutDown {
 		}
 		this.context.scheduler.schedule(() -> over.complete(null), patience.toNanos());
 		// Not if it was resumed meanwhile.
-		return over.thenCompose((done) -> this.closed ? releaseRest() : over);
+		return over.thenCompose((done) -> this.context.isClosed() ? releaseRest() : over);
 	}
 
 	/**
@@ -84,7 +77,7 @@ final class ShutDown {
 			CompletableFuture<@Nullable Void> done = new CompletableFuture<>();
 			gate.execute(() -> {
 				try {
-					if (this.closed) {
+					if (this.context.isClosed()) {
 						gate.close(spared);
 					}
 				}
@@ -120,8 +113,8 @@ final class ShutDown {
 	private CompletableFuture<@Nullable Void> releaseRest() {
 		releaseHeld();
 		// Those that are left asked under something of that, or are just giving up.
-		return closeGates((attempt) -> false)
-			.thenCompose((done) -> this.closed ? stopAfterReleases() : CompletableFuture.completedFuture(null));
+		return closeGates((attempt) -> false).thenCompose(
+				(done) -> this.context.isClosed() ? stopAfterReleases() : CompletableFuture.completedFuture(null));
 	}
 
 	private void releaseHeld() {
@@ -132,10 +125,10 @@ final class ShutDown {
 				continue;
 			}
 			if (kept > 0) {
-				this.engine.retain(hold, kept, new CompletableFuture<>());
+				this.engine.releases.retain(hold, kept, new CompletableFuture<>());
 			}
 			else {
-				this.engine.release(hold.gate.resource, hold.ask(this.context.now()), hold.doubtSince, null);
+				this.engine.releases.release(hold.gate.resource, hold.ask(this.context.now()), hold.doubtSince, null);
 			}
 		}
 	}
@@ -144,14 +137,14 @@ final class ShutDown {
 		// What was granted to somebody in the meantime.
 		releaseHeld();
 		// Not on the driver's thread, which the store may have to wait for.
-		return CompletableFuture.allOf(this.engine.released(), this.engine.fleet().leave())
+		return CompletableFuture.allOf(this.engine.releases.answered(), this.engine.fleet().leave())
 			.thenRunAsync(this::stopStore, this.context::execute);
 	}
 
 	/** Unless it was resumed meanwhile: then it is to go on listening. */
 	private void stopStore() {
 		synchronized (this.lifecycle) {
-			if (this.closed) {
+			if (this.context.isClosed()) {
 				this.context.store.stop();
 			}
 		}
@@ -160,13 +153,13 @@ final class ShutDown {
 	/** Start, or grant again if a shut-down has begun. */
 	void resume() {
 		synchronized (this.lifecycle) {
-			if (!this.closed) {
+			if (!this.context.isClosed()) {
 				begin();
 				return;
 			}
 			leaveBehind();
 			this.engine.renewIdentity(true);
-			this.closed = false;
+			this.context.setClosed(false);
 		}
 		this.engine.fleet().join();
 	}

@@ -23,9 +23,9 @@ final class WakeUpDispatch implements LeaseStore.WakeUps {
 		if (attempt != null) {
 			attempt.gate.execute(() -> attempt.handedOver(fence, ttlMillis));
 		}
-		else if (this.engine.isOver(token)) {
+		else if (this.engine.releases.isOver(token)) {
 			// Its waiter gave up: others must not wait for the claim's end.
-			this.engine.release(resource, unknown(token), Release.NO_DOUBT, null);
+			this.engine.releases.release(resource, unknown(token), Release.NO_DOUBT, null);
 		}
 		else if (ttlMillis > 0) {
 			heldAnew(resource, token, fence);
@@ -41,7 +41,7 @@ final class WakeUpDispatch implements LeaseStore.WakeUps {
 		Hold hold = this.engine.keeper.find(token);
 		if (hold != null && fence > hold.fence) {
 			this.engine.keeper.gone(token, "the store let go of it and has granted it anew");
-			this.engine.release(resource, unknown(token), Release.NO_DOUBT, null);
+			this.engine.releases.release(resource, unknown(token), Release.NO_DOUBT, null);
 		}
 	}
 
@@ -52,10 +52,10 @@ final class WakeUpDispatch implements LeaseStore.WakeUps {
 	@Override
 	public void wanted(Resource resource, String token) {
 		Gate gate = this.engine.gates.get(resource);
-		if (this.engine.isOver(token)) {
+		if (this.engine.releases.isOver(token)) {
 			// A shut-down releases by itself.
-			if (!this.engine.isClosed()) {
-				this.engine.releaseIfOver(resource, unknown(token));
+			if (!this.context.isClosed()) {
+				this.engine.releases.releaseIfOver(resource, unknown(token));
 			}
 		}
 		else if (gate != null) {

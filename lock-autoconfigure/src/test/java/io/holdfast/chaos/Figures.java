@@ -10,7 +10,6 @@ import java.util.stream.Stream;
 
 import io.holdfast.history.Event;
 import io.holdfast.history.Event.Mode;
-import io.holdfast.history.Event.Type;
 
 /**
  * What all rounds come to.

@@ -66,7 +66,7 @@ final class Leftovers {
 			for (String token : tokens(new Resource(kind, this.key))) {
 				LeaseEngine engine = this.instance.engine;
 				if (engine.context.isOwn(token) && !engine.contenders.containsKey(token)
-						&& engine.keeper.find(token) == null && !engine.isRetained(token)
+						&& engine.keeper.find(token) == null && !engine.releases.isRetained(token)
 						&& !this.instance.broughtBack.contains(token)) {
 					unknown.put(token, kind);
 				}

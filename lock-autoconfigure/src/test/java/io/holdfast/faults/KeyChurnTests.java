@@ -1,6 +1,5 @@
 package io.holdfast.faults;
 
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;

@@ -1,6 +1,5 @@
 package io.holdfast.fleet;
 
-import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
