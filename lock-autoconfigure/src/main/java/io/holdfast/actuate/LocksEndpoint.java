@@ -7,9 +7,9 @@ import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.Fleet;
-import io.holdfast.engine.Fleet.Actor;
+import io.holdfast.engine.ThreadWait.Actor;
 import io.holdfast.engine.Fleet.Standings;
-import io.holdfast.engine.Fleet.Wait;
+import io.holdfast.engine.ThreadWait;
 import io.holdfast.engine.FleetStore.Family;
 import io.holdfast.engine.FleetStore.Standing;
 import io.holdfast.engine.LeaseEngine;
@@ -128,7 +128,7 @@ public class LocksEndpoint {
 			.toList();
 	}
 
-	private static CycleView.Wait wait(Wait wait) {
+	private static CycleView.Wait wait(ThreadWait wait) {
 		Actor holder = wait.holder();
 		return new CycleView.Wait(wait.actor().instance(), wait.actor().thread(), wait.key(),
 				new CycleView.Actor(holder.instance(), holder.thread()));

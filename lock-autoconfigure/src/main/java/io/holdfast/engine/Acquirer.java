@@ -11,17 +11,22 @@ import java.util.function.Function;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
 import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.PermitLease;
+import io.holdfast.SemaphoreRequest;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The blocking and the asynchronous way to a lease, the same for locks and permits.
  * Thread-safe.
  *
- * @param <L> the leases as their users know them
+ * @param <R> the type of the requests
+ * @param <L> the type of the leases, as their users know them
  */
-final class Acquirer<L extends Lease> {
+class Acquirer<R, L extends Lease> {
 
 	/** How much later than its deadline a blocked call looks after itself. */
 	private static final long SLACK = TimeUnit.MILLISECONDS.toNanos(150);
@@ -30,30 +35,63 @@ final class Acquirer<L extends Lease> {
 
 	private final EngineContext context;
 
-	private final Function<Lease, L> type;
+	private final Function<R, List<Demand>> demands;
 
-	Acquirer(LeaseEngine engine, Function<Lease, L> type) {
+	private final Function<R, @Nullable LeaseContext> contexts;
+
+	private final Class<L> type;
+
+	/**
+	 * Create an acquirer.
+	 * @param engine grants the leases
+	 * @param demands returns what a request asks for
+	 * @param contexts returns the leases under which it asks, or {@code null} if it does
+	 * not say
+	 * @param type the type of the leases
+	 */
+	private Acquirer(LeaseEngine engine, Function<R, List<Demand>> demands,
+			Function<R, @Nullable LeaseContext> contexts, Class<L> type) {
 		this.engine = engine;
 		this.context = engine.context;
+		this.demands = demands;
+		this.contexts = contexts;
 		this.type = type;
 	}
 
+	/** Create an acquirer like another one. */
+	Acquirer(Acquirer<R, L> other) {
+		this(other.engine, other.demands, other.contexts, other.type);
+	}
+
+	/** Create what acquires locks. */
+	static Acquirer<LockRequest, LockLease> ofLocks(LeaseEngine engine) {
+		return new Acquirer<>(engine, (request) -> Demand.of(request, engine.context.settings), LockRequest::context,
+				LockLease.class);
+	}
+
+	/** Create what acquires permits. */
+	static Acquirer<SemaphoreRequest, PermitLease> ofPermits(LeaseEngine engine) {
+		return new Acquirer<>(engine, (request) -> List.of(Demand.of(request, engine.context.settings)),
+				(request) -> null, PermitLease.class);
+	}
+
 	/** Acquire for the current thread; an interrupt ends the wait by an exception. */
-	L acquire(List<Demand> demands, @Nullable LeaseContext context) {
+	L acquire(R request) {
 		long startedAt = this.context.now();
 		try {
-			return await(demands, context);
+			return startAndAwait(request);
 		}
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();
-			throw Failures.notAcquired(demands.get(0), Reason.INTERRUPTED, this.context.now() - startedAt, ex);
+			throw Failures.notAcquired(this.demands.apply(request).get(0), Reason.INTERRUPTED,
+					this.context.now() - startedAt, ex);
 		}
 	}
 
 	/** Acquire as {@link #acquire} does; empty if others held it for too long. */
-	Optional<L> tryAcquire(List<Demand> demands, @Nullable LeaseContext context) {
+	Optional<L> tryAcquire(R request) {
 		try {
-			return Optional.of(acquire(demands, context));
+			return Optional.of(acquire(request));
 		}
 		catch (NotAcquiredException ex) {
 			if (ex.getReason() == Reason.TIMED_OUT) {
@@ -64,11 +102,15 @@ final class Acquirer<L extends Lease> {
 	}
 
 	/** Acquire for the current thread, in which an interrupt ends the wait. */
-	L await(List<Demand> demands, @Nullable LeaseContext context) throws InterruptedException {
+	L await(R request) throws InterruptedException {
+		return startAndAwait(request);
+	}
+
+	private L startAndAwait(R request) throws InterruptedException {
 		if (Thread.interrupted()) {
 			throw new InterruptedException();
 		}
-		Acquisition acquisition = start(demands, context);
+		Acquisition acquisition = start(request);
 		try {
 			return await(acquisition);
 		}
@@ -79,17 +121,17 @@ final class Acquirer<L extends Lease> {
 			}
 			// Granted just before: the caller has the lease, and still its flag.
 			Thread.currentThread().interrupt();
-			return this.type.apply(acquisition.result().join());
+			return this.type.cast(acquisition.result().join());
 		}
 	}
 
 	/**
 	 * Acquire for the current thread, whatever its interrupt flag says, which is kept.
 	 */
-	L awaitUninterruptibly(List<Demand> demands, @Nullable LeaseContext context) {
+	L awaitUninterruptibly(R request) {
 		boolean interrupted = Thread.interrupted();
 		try {
-			Acquisition acquisition = start(demands, context);
+			Acquisition acquisition = start(request);
 			while (true) {
 				try {
 					return await(acquisition);
@@ -106,8 +148,9 @@ final class Acquirer<L extends Lease> {
 		}
 	}
 
-	private Acquisition start(List<Demand> demands, @Nullable LeaseContext context) {
-		return this.engine.acquire(demands, Thread.currentThread(),
+	private Acquisition start(R request) {
+		LeaseContext context = this.contexts.apply(request);
+		return this.engine.acquire(this.demands.apply(request), Thread.currentThread(),
 				(context != null) ? context : LeaseContext.current());
 	}
 
@@ -118,7 +161,7 @@ final class Acquirer<L extends Lease> {
 				acquisition.come();
 			}
 			return this.type
-				.apply(this.context.scheduler.waitFor(acquisition.result(), acquisition.leftNanos() + SLACK));
+				.cast(this.context.scheduler.waitFor(acquisition.result(), acquisition.leftNanos() + SLACK));
 		}
 		catch (ExecutionException ex) {
 			throw rethrown(ex);
@@ -127,7 +170,7 @@ final class Acquirer<L extends Lease> {
 			// The engine's own timer is late: this thread is not.
 			acquisition.overdue();
 			try {
-				return this.type.apply(acquisition.result().join());
+				return this.type.cast(acquisition.result().join());
 			}
 			catch (CompletionException failure) {
 				throw rethrown(failure);
@@ -144,12 +187,12 @@ final class Acquirer<L extends Lease> {
 		return new IllegalStateException(ex);
 	}
 
-	CompletableFuture<L> acquireAsync(List<Demand> demands, @Nullable LeaseContext context) {
-		return start(demands, context, this.type, (error) -> null);
+	CompletableFuture<L> acquireAsync(R request) {
+		return start(request, this.type::cast, (error) -> null);
 	}
 
-	CompletableFuture<Optional<L>> tryAcquireAsync(List<Demand> demands, @Nullable LeaseContext context) {
-		return start(demands, context, (lease) -> Optional.of(this.type.apply(lease)),
+	CompletableFuture<Optional<L>> tryAcquireAsync(R request) {
+		return start(request, (lease) -> Optional.of(this.type.cast(lease)),
 				(error) -> (error instanceof NotAcquiredException ex && ex.getReason() == Reason.TIMED_OUT)
 						? Optional.empty() : null);
 	}
@@ -158,9 +201,10 @@ final class Acquirer<L extends Lease> {
 	 * A future for users: what they do to it ends the wait, and what comes too late is
 	 * released.
 	 */
-	private <T> CompletableFuture<T> start(List<Demand> demands, @Nullable LeaseContext context,
-			Function<Lease, T> success, Function<Throwable, @Nullable T> instead) {
-		Acquisition acquisition = this.engine.acquire(demands, null,
+	private <T> CompletableFuture<T> start(R request, Function<Lease, T> success,
+			Function<Throwable, @Nullable T> instead) {
+		LeaseContext context = this.contexts.apply(request);
+		Acquisition acquisition = this.engine.acquire(this.demands.apply(request), null,
 				(context != null) ? context : LeaseContext.empty());
 		CompletableFuture<T> face = new CompletableFuture<>();
 		acquisition.result().whenCompleteAsync((lease, error) -> {

@@ -7,7 +7,6 @@ import java.util.concurrent.TimeUnit;
 
 import org.jspecify.annotations.Nullable;
 
-import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.EngineObserver.HandOver;
 import io.holdfast.engine.LeaseStore.AcquireReply;
@@ -24,16 +23,14 @@ import io.holdfast.engine.LeaseStore.ReleaseReply;
  */
 final class Attempt {
 
-	private final LeaseEngine engine;
-
 	private final EngineContext context;
 
-	final Gate gate;
+	final Host host;
 
 	final String token;
 
 	/** Whose it is by now. */
-	private Waiter waiter;
+	private Party waiter;
 
 	/** What it asks the store for. */
 	Ask ask;
@@ -72,19 +69,18 @@ final class Attempt {
 	/** Stays with it, whose ever it is: to set a timer costs more than the passing on. */
 	private Scheduler.@Nullable Timer timer;
 
-	Attempt(LeaseEngine engine, Gate gate, String token, Waiter waiter) {
-		this.engine = engine;
-		this.context = engine.context;
-		this.gate = gate;
+	Attempt(Host host, String token, Party waiter) {
+		this.context = host.context();
+		this.host = host;
 		this.token = token;
 		this.waiter = waiter;
-		this.ask = waiter.demand.ask(token, null);
-		this.reconnects = engine.context.store.reconnects();
+		this.ask = waiter.demand().ask(token, null);
+		this.reconnects = this.context.store.reconnects();
 	}
 
 	/** Ask beside a token of the same thread that holds all there is. */
 	void askUnder(String writer) {
-		this.ask = this.waiter.demand.ask(this.token, writer);
+		this.ask = this.waiter.demand().ask(this.token, writer);
 	}
 
 	/**
@@ -98,7 +94,7 @@ final class Attempt {
 	/**
 	 * Become that of a waiter which asks for the same.
 	 */
-	void standFor(Waiter other) {
+	void standFor(Party other) {
 		this.waiter = other;
 		if (this.timer != null && isOpen() && !other.isTimed()) {
 			arm();
@@ -126,7 +122,7 @@ final class Attempt {
 		disarm();
 		long deadline = this.waiter.deadline();
 		long due = (this.waiter.isTimed() || this.askAt - deadline < 0) ? this.askAt : deadline;
-		this.timer = this.context.scheduler.schedule(() -> this.gate.execute(this::due), due - this.context.now());
+		this.timer = this.context.scheduler.schedule(() -> this.host.execute(this::due), due - this.context.now());
 	}
 
 	private void disarm() {
@@ -142,7 +138,7 @@ final class Attempt {
 			return;
 		}
 		if (now - this.waiter.deadline() >= 0) {
-			this.gate.timedOut(this.waiter);
+			this.waiter.timedOut();
 			if (isOpen()) {
 				// It is another one's by now, whose wait goes on.
 				arm();
@@ -157,7 +153,7 @@ final class Attempt {
 				ask();
 			}
 			else {
-				this.gate.fail(this.waiter, this.waiter.storeTrouble(outage));
+				this.waiter.failed(outage);
 			}
 		}
 		else {
@@ -167,7 +163,7 @@ final class Attempt {
 
 	/** Whether its commands wait for a connection, and it has heard nothing before. */
 	private boolean isKeptBack() {
-		return this.waiter.demand.waits() && isUnheard() && !this.context.store.isReached();
+		return this.waiter.demand().waits() && isUnheard() && !this.context.store.isReached();
 	}
 
 	/**
@@ -179,8 +175,8 @@ final class Attempt {
 		// Its own: giving up this wait must not take back the other one's release.
 		CompletableFuture<ReleaseReply> release = new CompletableFuture<>();
 		Sent sent = sent(release, sentAt);
-		long number = this.gate.asking();
-		release.whenComplete((reply, error) -> this.gate.execute(() -> {
+		long number = this.host.onRequestSent();
+		release.whenComplete((reply, error) -> this.host.execute(() -> {
 			this.unanswered.remove(sent);
 			if (error != null) {
 				failed(error, sentAt);
@@ -191,7 +187,7 @@ final class Attempt {
 			else if (isOpen()) {
 				ask();
 			}
-			this.gate.heard(number);
+			this.host.onReply(number);
 		}));
 		return outcome.whenComplete((reply, error) -> {
 			if (error != null) {
@@ -199,13 +195,13 @@ final class Attempt {
 			}
 			else if (!release.complete(reply) && (reply.next() instanceof Granted || reply.next() instanceof Busy)) {
 				// Brought in after its wait had ended.
-				this.engine.releases.releaseIfOver(this.gate.resource, this.ask);
+				this.host.releaseIfOver(this.ask);
 			}
 		});
 	}
 
 	private boolean isOpen() {
-		return this.waiter.is(Waiter.State.CONTENDING);
+		return this.waiter.isContending();
 	}
 
 	private Sent sent(CompletableFuture<?> command, long sentAt) {
@@ -231,12 +227,12 @@ final class Attempt {
 	 */
 	void ask() {
 		long sentAt = this.context.now();
-		boolean enqueue = this.waiter.demand.waits();
+		boolean enqueue = this.waiter.demand().waits();
 		CompletableFuture<AcquireReply> command = this.context.send(Command.ACQUIRE,
-				() -> this.context.store.acquire(this.gate.resource, this.ask, enqueue));
+				() -> this.context.store.acquire(this.host.resource(), this.ask, enqueue));
 		Sent sent = sent(command, sentAt);
-		long number = this.gate.asking();
-		command.whenComplete((reply, error) -> this.gate.execute(() -> {
+		long number = this.host.onRequestSent();
+		command.whenComplete((reply, error) -> this.host.execute(() -> {
 			this.unanswered.remove(sent);
 			if (error != null) {
 				failed(error, sentAt);
@@ -244,7 +240,7 @@ final class Attempt {
 			else {
 				answered(reply, sentAt, HandOver.ASKED_AGAIN);
 			}
-			this.gate.heard(number);
+			this.host.onReply(number);
 		}));
 	}
 
@@ -260,7 +256,7 @@ final class Attempt {
 			granted(granted, sentAt, way);
 		}
 		else if (reply instanceof Rejected rejected) {
-			this.gate.refuse(this.waiter, this.waiter.exceedsLimit(rejected.limit()));
+			this.waiter.exceeds(rejected.limit());
 		}
 		else {
 			busy((Busy) reply, sentAt);
@@ -291,16 +287,16 @@ final class Attempt {
 		}
 		this.busy = true;
 		this.busyFence = Math.max(this.busyFence, reply.fence());
-		if (!this.waiter.demand.waits()) {
-			this.gate.refuse(this.waiter, this.waiter.notAcquired(Reason.TIMED_OUT));
+		if (!this.waiter.demand().waits()) {
+			this.waiter.refused();
 			return;
 		}
 		if (this.context.isClosed()) {
 			// As work in flight it was let through, but whom it asked under is gone.
-			this.gate.fail(this.waiter, this.waiter.notAcquired(Reason.SHUTDOWN));
+			this.waiter.shutDown();
 			return;
 		}
-		this.gate.met(reply);
+		this.host.onBusy(reply);
 		long delay = resendNanos();
 		if (reply.foreign() || !this.context.store.isListening()) {
 			delay = Math.min(delay, this.context.retryDelay());
@@ -319,7 +315,7 @@ final class Attempt {
 		}
 		this.trouble = error;
 		if (!this.waiter.isWorthWaiting(error)) {
-			this.gate.fail(this.waiter, this.waiter.storeTrouble(error));
+			this.waiter.failed(error);
 		}
 		else {
 			askBy(this.context.now() + this.context.retryDelay());
@@ -354,8 +350,7 @@ final class Attempt {
 	private void grant(Granted granted, long sentAt, HandOver way) {
 		// Behind one who had to wait others may do so, of whom nobody is told any more.
 		this.wanted |= granted.fences() <= LocalHandOver.STRIDE && (this.busy || way != HandOver.ASKED_AGAIN);
-		this.gate.firstLike(this.waiter).exchange(this.waiter);
-		this.waiter.grant(new Hold(this.waiter, granted, sentAt, this.context.now()), way);
+		this.waiter.granted(granted, sentAt, way);
 	}
 
 	/** Wake-ups may have been missed. */
@@ -383,7 +378,7 @@ final class Attempt {
 		if (this.trouble != null || this.silent || isUnheard() && !this.context.store.isReached()) {
 			return true;
 		}
-		long wait = Math.max(this.waiter.demand.waitNanos(), EngineContext.FIRST_ANSWER_NANOS);
+		long wait = Math.max(this.waiter.demand().waitNanos(), EngineContext.FIRST_ANSWER_NANOS);
 		long patience = Math.min(this.context.commandTimeoutNanos(), wait) / 2;
 		return this.unanswered.stream().anyMatch((sent) -> !isOld(sent.at()) && now - sent.at() > patience);
 	}
@@ -425,6 +420,73 @@ final class Attempt {
 	 * @param at when it was sent
 	 */
 	private record Sent(CompletableFuture<?> command, long at) {
+	}
+
+	/** The waiter that an attempt is for. */
+	interface Party {
+
+		Demand demand();
+
+		/** Return whether it still waits, for what the store says to its attempt. */
+		boolean isContending();
+
+		/** Return when the caller is to be told that there is no lease. */
+		long deadline();
+
+		/** Return whether it looks at its deadline itself; if not, its attempt has to. */
+		boolean isTimed();
+
+		/**
+		 * Return whether a failure of the store need not end the wait: others are waited
+		 * for, or the store may be there again soon.
+		 */
+		boolean isWorthWaiting(Throwable error);
+
+		/** End the wait, as its time is over. */
+		void timedOut();
+
+		/** End the wait, as the store cannot be asked. */
+		void failed(Throwable error);
+
+		/** End a wait of no time, as others hold it. */
+		void refused();
+
+		/** End the wait, as more is asked for than there is. */
+		void exceeds(int limit);
+
+		/** End the wait, as the instance shuts down. */
+		void shutDown();
+
+		/** Begin a hold, of this waiter or of one before it that asks for the same. */
+		void granted(Granted granted, long sentAt, HandOver way);
+
+	}
+
+	/** The gate of an attempt. */
+	interface Host {
+
+		EngineContext context();
+
+		Resource resource();
+
+		/** Run an event: now, or after the one that runs. */
+		void execute(Runnable event);
+
+		/**
+		 * Note a command that asks, which is about to be sent.
+		 * @return its number
+		 */
+		long onRequestSent();
+
+		/** Note that the command with a number is over. */
+		void onReply(long number);
+
+		/** Note that others hold the resource. */
+		void onBusy(Busy busy);
+
+		/** Release a token whose wait is over, as the store may have granted it since. */
+		void releaseIfOver(Ask ended);
+
 	}
 
 }

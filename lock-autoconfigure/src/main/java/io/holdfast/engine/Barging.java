@@ -1,10 +1,12 @@
 package io.holdfast.engine;
 
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 import org.jspecify.annotations.Nullable;
 
 import io.holdfast.engine.EngineObserver.HandOver;
+import io.holdfast.engine.LeaseStore.ReleaseReply;
 
 /**
  * Who is not fair may go before one whose thread wakes up. That takes longer than many a
@@ -21,7 +23,7 @@ final class Barging {
 	/** For how long others may go before a thread that is called. */
 	private static final long LONGEST_CALL = TimeUnit.MILLISECONDS.toNanos(1);
 
-	private final Gate gate;
+	private final Host host;
 
 	/** Whose thread is called, and has not come yet. One at a time. */
 	private @Nullable Waiter called;
@@ -31,8 +33,8 @@ final class Barging {
 	/** What is there for it, unless others were faster. */
 	private @Nullable Hold offered;
 
-	Barging(Gate gate) {
-		this.gate = gate;
+	Barging(Host host) {
+		this.host = host;
 	}
 
 	@Nullable Waiter called() {
@@ -74,11 +76,11 @@ final class Barging {
 	boolean goesFirst(Waiter waiter, long now) {
 		Hold hold = this.offered;
 		if (hold == null || waiter.demand.fair() || now - this.calledAt >= LONGEST_CALL
-				|| !this.gate.isFor(hold, waiter, now)) {
+				|| !this.host.isFor(hold, waiter, now)) {
 			return false;
 		}
 		this.offered = null;
-		this.gate.passOn(hold, waiter, now, HandOver.BARGED);
+		this.host.passOn(hold, waiter, now, HandOver.BARGED);
 		return true;
 	}
 
@@ -89,12 +91,12 @@ final class Barging {
 		}
 		this.called = null;
 		Hold hold = take();
-		long now = this.gate.context.now();
-		if (hold != null && !this.gate.context.isClosed() && this.gate.isFor(hold, waiter, now)) {
-			this.gate.passOn(hold, waiter, now, HandOver.LOCAL);
+		long now = this.host.context().now();
+		if (hold != null && !this.host.context().isClosed() && this.host.isFor(hold, waiter, now)) {
+			this.host.passOn(hold, waiter, now, HandOver.LOCAL);
 		}
 		else if (hold != null) {
-			this.gate.end(hold);
+			this.host.end(hold);
 		}
 	}
 
@@ -105,8 +107,8 @@ final class Barging {
 		}
 		this.called = null;
 		Hold hold = take();
-		if (hold != null && !this.gate.handsOn(hold, this.gate.context.now())) {
-			this.gate.end(hold);
+		if (hold != null && !this.host.handsOn(hold, this.host.context().now())) {
+			this.host.end(hold);
 		}
 	}
 
@@ -114,7 +116,7 @@ final class Barging {
 	void letGo() {
 		Hold hold = take();
 		if (hold != null) {
-			this.gate.end(hold);
+			this.host.end(hold);
 		}
 	}
 
@@ -122,6 +124,25 @@ final class Barging {
 		Hold hold = this.offered;
 		this.offered = null;
 		return hold;
+	}
+
+	/** The gate that releases are offered at. */
+	interface Host {
+
+		EngineContext context();
+
+		/** Return whether a waiter may go on with a released hold. */
+		boolean isFor(Hold hold, Waiter waiter, long now);
+
+		/** Have a waiter go on with a released hold. */
+		void passOn(Hold hold, Waiter heir, long now, HandOver way);
+
+		/** Have a waiter go on with a released hold, if any may. */
+		boolean handsOn(Hold hold, long now);
+
+		/** Release in the store a hold that was released here. */
+		CompletableFuture<ReleaseReply> end(Hold hold);
+
 	}
 
 }

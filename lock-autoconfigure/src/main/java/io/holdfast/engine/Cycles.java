@@ -11,8 +11,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 
-import io.holdfast.engine.Fleet.Actor;
-import io.holdfast.engine.Fleet.Wait;
+import io.holdfast.engine.ThreadWait.Actor;
 import io.holdfast.engine.Report.Entry;
 import io.holdfast.engine.Resource.Kind;
 
@@ -57,13 +56,13 @@ final class Cycles {
 	 * @return of threads that are entangled with each other one cycle, as short as any
 	 * with one of them
 	 */
-	static List<List<Wait>> find(Collection<Report> reports) {
+	static List<List<ThreadWait>> find(Collection<Report> reports) {
 		Cycles cycles = new Cycles(reports);
 		return Knots.of(cycles.ways).stream().limit(MOST).map(cycles::shortestIn).toList();
 	}
 
 	/** The shortest way from a thread back to itself, breadth first. */
-	private List<Wait> shortestIn(Set<Object> knot) {
+	private List<ThreadWait> shortestIn(Set<Object> knot) {
 		Object start = knot.stream().filter(Actor.class::isInstance).findFirst().orElseThrow();
 		Map<Object, Object> cameFrom = new HashMap<>();
 		Deque<Object> next = new ArrayDeque<>(List.of(start));
@@ -75,12 +74,12 @@ final class Cycles {
 				}
 			}
 		}
-		Deque<Wait> cycle = new ArrayDeque<>();
+		Deque<ThreadWait> cycle = new ArrayDeque<>();
 		Object holder = start;
 		do {
 			Object key = Objects.requireNonNull(cameFrom.get(holder));
 			Object waiter = Objects.requireNonNull(cameFrom.get(key));
-			cycle.push(new Wait((Actor) waiter, (String) key, (Actor) holder));
+			cycle.push(new ThreadWait((Actor) waiter, (String) key, (Actor) holder));
 			holder = waiter;
 		}
 		while (!holder.equals(start));

@@ -1,7 +1,6 @@
 package io.holdfast.engine;
 
 import java.time.Duration;
-import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
@@ -33,7 +32,7 @@ public class DefaultLockService implements LockService {
 
 	private final EngineContext context;
 
-	private final Acquirer<LockLease> acquirer;
+	private final Acquirer<LockRequest, LockLease> acquirer;
 
 	private final ForcedRelease forced;
 
@@ -44,42 +43,34 @@ public class DefaultLockService implements LockService {
 	 * @param engine what grants the leases, which is not closed with this service
 	 */
 	public DefaultLockService(LeaseEngine engine) {
+		this(engine, Acquirer.ofLocks(engine));
+	}
+
+	DefaultLockService(LeaseEngine engine, Acquirer<LockRequest, LockLease> acquirer) {
 		this.engine = engine;
 		this.context = engine.context;
-		this.acquirer = new Acquirer<>(engine, LockLease.class::cast);
+		this.acquirer = acquirer;
 		this.forced = new ForcedRelease(engine.context, engine.keeper);
 	}
 
 	@Override
 	public LockLease acquire(LockRequest request) {
-		return this.acquirer.acquire(demands(request), request.context());
+		return this.acquirer.acquire(request);
 	}
 
 	@Override
 	public Optional<LockLease> tryAcquire(LockRequest request) {
-		return this.acquirer.tryAcquire(demands(request), request.context());
+		return this.acquirer.tryAcquire(request);
 	}
 
 	@Override
 	public CompletableFuture<LockLease> acquireAsync(LockRequest request) {
-		return this.acquirer.acquireAsync(demands(request), request.context());
+		return this.acquirer.acquireAsync(request);
 	}
 
 	@Override
 	public CompletableFuture<Optional<LockLease>> tryAcquireAsync(LockRequest request) {
-		return this.acquirer.tryAcquireAsync(demands(request), request.context());
-	}
-
-	LockLease await(LockRequest request) throws InterruptedException {
-		return this.acquirer.await(demands(request), request.context());
-	}
-
-	LockLease awaitUninterruptibly(LockRequest request) {
-		return this.acquirer.awaitUninterruptibly(demands(request), request.context());
-	}
-
-	private List<Demand> demands(LockRequest request) {
-		return Demand.of(request, this.context.settings);
+		return this.acquirer.tryAcquireAsync(request);
 	}
 
 	@Override
@@ -113,7 +104,7 @@ public class DefaultLockService implements LockService {
 	}
 
 	private LockView view(LockRequest request) {
-		return new ThreadLock(this, request, this.threadHolds);
+		return new ThreadLock(request, this.acquirer, this::status, this.threadHolds);
 	}
 
 	@Override

@@ -1,6 +1,5 @@
 package io.holdfast.engine;
 
-import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
@@ -10,7 +9,6 @@ import io.holdfast.SemaphoreService;
 import io.holdfast.SemaphoreStatus;
 import io.holdfast.SemaphoreView;
 import io.holdfast.engine.EngineObserver.Command;
-import io.holdfast.engine.HeldLease.Permits;
 import io.holdfast.engine.LeaseStore.PermitState;
 import io.holdfast.engine.Resource.Kind;
 import org.apache.commons.logging.Log;
@@ -27,7 +25,7 @@ public class DefaultSemaphoreService implements SemaphoreService {
 
 	private final EngineContext context;
 
-	private final Acquirer<PermitLease> acquirer;
+	private final Acquirer<SemaphoreRequest, PermitLease> acquirer;
 
 	private final ForcedRelease forced;
 
@@ -38,47 +36,39 @@ public class DefaultSemaphoreService implements SemaphoreService {
 	 * @param engine what grants the leases, which is not closed with this service
 	 */
 	public DefaultSemaphoreService(LeaseEngine engine) {
+		this(engine, Acquirer.ofPermits(engine));
+	}
+
+	DefaultSemaphoreService(LeaseEngine engine, Acquirer<SemaphoreRequest, PermitLease> acquirer) {
 		this.context = engine.context;
-		this.acquirer = new Acquirer<>(engine, PermitLease.class::cast);
+		this.acquirer = acquirer;
 		this.forced = new ForcedRelease(engine.context, engine.keeper);
 	}
 
 	@Override
 	public PermitLease acquire(SemaphoreRequest request) {
-		return this.acquirer.acquire(demands(request), null);
+		return this.acquirer.acquire(request);
 	}
 
 	@Override
 	public Optional<PermitLease> tryAcquire(SemaphoreRequest request) {
-		return this.acquirer.tryAcquire(demands(request), null);
+		return this.acquirer.tryAcquire(request);
 	}
 
 	@Override
 	public CompletableFuture<PermitLease> acquireAsync(SemaphoreRequest request) {
-		return this.acquirer.acquireAsync(demands(request), null);
+		return this.acquirer.acquireAsync(request);
 	}
 
 	@Override
 	public CompletableFuture<Optional<PermitLease>> tryAcquireAsync(SemaphoreRequest request) {
-		return this.acquirer.tryAcquireAsync(demands(request), null);
-	}
-
-	private List<Demand> demands(SemaphoreRequest request) {
-		return List.of(Demand.of(request, this.context.settings));
+		return this.acquirer.tryAcquireAsync(request);
 	}
 
 	@Override
 	public SemaphoreView asSemaphore(String key, int limit) {
 		SemaphoreRequest request = SemaphoreRequest.of(key, limit);
-		return new PooledSemaphore(this, request, this.pools);
-	}
-
-	Permits await(SemaphoreRequest request) throws InterruptedException {
-		return (Permits) this.acquirer.await(demands(request), null);
-	}
-
-	Permits awaitUninterruptibly(SemaphoreRequest request) {
-		return (Permits) this.acquirer.awaitUninterruptibly(demands(request), null);
+		return new PooledSemaphore(request, this.acquirer, this::status, this.pools);
 	}
 
 	@Override

@@ -1,5 +1,7 @@
 package io.holdfast.engine;
 
+import java.util.concurrent.Executor;
+
 import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.LeaseStore.PermitState;
 import org.jspecify.annotations.Nullable;
@@ -18,7 +20,11 @@ final class Elsewhere {
 	/** After how many times that to ask again when others waited. */
 	private static final int REST = 20;
 
-	private final PermitGate gate;
+	private final EngineContext context;
+
+	private final Resource semaphore;
+
+	private final Executor gate;
 
 	private final long nanos;
 
@@ -31,7 +37,17 @@ final class Elsewhere {
 
 	private long askAgainAt;
 
-	Elsewhere(PermitGate gate, LocalHandOver handOver, long now) {
+	/**
+	 * Create what asks for one gate.
+	 * @param context the surroundings of the instance
+	 * @param semaphore of what
+	 * @param gate runs events of the gate
+	 * @param handOver for how long permits may stay in this instance
+	 * @param now the time
+	 */
+	Elsewhere(EngineContext context, Resource semaphore, Executor gate, LocalHandOver handOver, long now) {
+		this.context = context;
+		this.semaphore = semaphore;
 		this.gate = gate;
 		this.nanos = Math.min(LONGEST, handOver.maxTime().toNanos());
 		this.askAgainAt = now;
@@ -48,17 +64,16 @@ final class Elsewhere {
 	 * @param limit how many permits there are if no operator has set that
 	 */
 	void look(int standing, int limit, long now) {
-		EngineContext context = this.gate.context;
 		// Not told of grants, one may stand in the queue no more, and hide another.
-		if (this.open || now - this.askAgainAt < 0 || !context.store.isListening()) {
+		if (this.open || now - this.askAgainAt < 0 || !this.context.store.isListening()) {
 			return;
 		}
 		this.open = true;
-		context.sendInTime(Command.INSPECT, () -> context.store.inspectPermits(this.gate.resource, 0))
+		this.context.sendInTime(Command.INSPECT, () -> this.context.store.inspectPermits(this.semaphore, 0))
 			.whenComplete((state, error) -> this.gate.execute(() -> {
 				this.open = false;
 				// Where answers take that long, they are of no use.
-				boolean late = context.now() - now >= this.nanos;
+				boolean late = this.context.now() - now >= this.nanos;
 				this.quiet = !late && isQuiet(state, standing, limit);
 				this.askedAt = now;
 				this.askAgainAt = now + (this.quiet ? this.nanos / 2 : REST * this.nanos);

@@ -1,5 +1,6 @@
 package io.holdfast.engine;
 
+import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -40,6 +41,8 @@ final class EngineContext {
 
 	private final DoubleSupplier random;
 
+	private final Supplier<String> instanceIds;
+
 	private final Runnable start;
 
 	/** Drawn at each start; {@code null} before the first one. */
@@ -55,15 +58,17 @@ final class EngineContext {
 	 * @param scheduler the clock
 	 * @param callbacks runs listeners and continuations of users
 	 * @param random gives numbers from 0 to 1, for jitter
+	 * @param instanceIds gives ids that no other instance has
 	 * @param start starts the engine, which then has an identity
 	 */
 	EngineContext(LeaseStore store, EngineSettings settings, Scheduler scheduler, Executor callbacks,
-			DoubleSupplier random, Runnable start) {
+			DoubleSupplier random, Supplier<String> instanceIds, Runnable start) {
 		this.store = store;
 		this.settings = settings;
 		this.scheduler = scheduler;
 		this.callbacks = callbacks;
 		this.random = random;
+		this.instanceIds = instanceIds;
 		this.start = start;
 	}
 
@@ -79,8 +84,16 @@ final class EngineContext {
 		return id;
 	}
 
-	/** Give the instance an id. */
-	void identify(String id) {
+	/**
+	 * Become another instance, by a new id: the process may be a copy of another one.
+	 * @param listener what the store is to tell from now on of what others do for this
+	 * instance, or want of it; {@code null} if nothing
+	 */
+	void renewIdentity(LeaseStore.@Nullable WakeUps listener) {
+		String id = this.instanceIds.get();
+		if (listener != null) {
+			this.store.start(id, listener);
+		}
 		this.instanceId = id;
 	}
 
@@ -196,6 +209,14 @@ final class EngineContext {
 
 	long retryDelay() {
 		return (long) (this.settings.retryInterval().toNanos() * (0.75 + 0.5 * this.random.getAsDouble()));
+	}
+
+	/**
+	 * Return how long to wait for a release, which answers for itself within the command
+	 * timeout: a backstop.
+	 */
+	Duration releasePatience() {
+		return this.settings.commandTimeout().plusSeconds(1);
 	}
 
 	long commandTimeoutNanos() {

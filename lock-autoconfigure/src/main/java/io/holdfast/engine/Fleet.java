@@ -198,7 +198,7 @@ public final class Fleet {
 	 * @param reports what the instances have reported
 	 * @return the circles; in each one, each waits for who is the next one's waiter
 	 */
-	public List<List<Wait>> cycles(Reports reports) {
+	public List<List<ThreadWait>> cycles(Reports reports) {
 		return Cycles.find(reports.reports()).isEmpty() ? List.of() : Cycles.find(reports.lasting(reports()).reports());
 	}
 
@@ -274,39 +274,6 @@ public final class Fleet {
 	 * @param cursor where the next page begins, or {@code null} if there is none
 	 */
 	public record Standings(List<Standing> standings, @Nullable String cursor) {
-	}
-
-	/**
-	 * A thread.
-	 *
-	 * @param instance the instance, by what it is known to others
-	 * @param threadId which thread
-	 * @param thread its name
-	 */
-	public record Actor(String instance, long threadId, String thread) {
-
-		/** A thread may be given another name at any time. */
-		@Override
-		public boolean equals(@Nullable Object other) {
-			return other instanceof Actor actor && actor.instance.equals(this.instance)
-					&& actor.threadId == this.threadId;
-		}
-
-		@Override
-		public int hashCode() {
-			return 31 * this.instance.hashCode() + Long.hashCode(this.threadId);
-		}
-
-	}
-
-	/**
-	 * One thread waits for another's lock.
-	 *
-	 * @param actor who waits
-	 * @param key for which lock
-	 * @param holder who holds it
-	 */
-	public record Wait(Actor actor, String key, Actor holder) {
 	}
 
 }

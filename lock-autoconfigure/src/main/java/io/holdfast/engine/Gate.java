@@ -13,6 +13,7 @@ import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.ReleaseResult;
 import io.holdfast.engine.EngineObserver.HandOver;
 import io.holdfast.engine.EngineObserver.HoldEnd;
+import io.holdfast.engine.Hold.Handle;
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.Ask;
 import io.holdfast.engine.LeaseStore.ReleaseReply;
@@ -31,15 +32,15 @@ import org.jspecify.annotations.Nullable;
  * of the decisions behind them, and a reply that is there at once cannot interfere with
  * its own request.
  */
-abstract class Gate {
+abstract class Gate implements Waiter.Host, Barging.Host {
 
 	private static final Log logger = LogFactory.getLog(Gate.class);
 
 	private static final Set<Waiter> NOBODY = Set.of();
 
-	final LeaseEngine engine;
-
 	final EngineContext context;
+
+	private final Parts parts;
 
 	final Resource resource;
 
@@ -64,22 +65,25 @@ abstract class Gate {
 
 	private final Mailbox mailbox;
 
-	Gate(LeaseEngine engine, Resource resource) {
-		this.engine = engine;
-		this.context = engine.context;
+	Gate(Parts parts, Resource resource) {
+		this.context = parts.context();
+		this.parts = parts;
 		this.resource = resource;
-		this.mailbox = new Mailbox(resource, engine.context.callbacks);
+		this.mailbox = new Mailbox(resource, this.context.callbacks);
 	}
 
-	static Gate of(LeaseEngine engine, Resource resource) {
-		return switch (resource.kind()) {
-			case LOCK -> new LockGate(engine, resource);
-			case READ_WRITE -> new ReadWriteGate(engine, resource);
-			case SEMAPHORE -> new PermitGate(engine, resource);
-		};
+	@Override
+	public final Resource resource() {
+		return this.resource;
 	}
 
-	final void execute(Runnable event) {
+	@Override
+	public final EngineContext context() {
+		return this.context;
+	}
+
+	@Override
+	public final void execute(Runnable event) {
 		this.mailbox.execute(event);
 	}
 
@@ -102,19 +106,13 @@ abstract class Gate {
 		return admits(waiter);
 	}
 
-	/**
-	 * A command by which somebody here asks is sent.
-	 * @return its number
-	 */
-	long asking() {
+	@Override
+	public long onRequestSent() {
 		return 0;
 	}
 
-	/**
-	 * A command by which somebody asked is over.
-	 * @param number its number
-	 */
-	void heard(long number) {
+	@Override
+	public void onReply(long number) {
 		// It made no difference to who waits here.
 	}
 
@@ -129,9 +127,6 @@ abstract class Gate {
 		return null;
 	}
 
-	/** Whether a waiter may go on with what is over. */
-	abstract boolean isFor(Hold hold, Waiter waiter, long now);
-
 	/**
 	 * Whether what was released is kept here for whoever asks next, and so is not to be
 	 * released in the store yet.
@@ -140,8 +135,8 @@ abstract class Gate {
 		return false;
 	}
 
-	/** What is kept or offered here, if anything is, is to be released in the store. */
-	void letGo() {
+	@Override
+	public void letGo() {
 		if (this.barging != null) {
 			this.barging.letGo();
 		}
@@ -155,11 +150,8 @@ abstract class Gate {
 		return false;
 	}
 
-	/**
-	 * Who is to have what the store grants to a contender: the first of those that ask
-	 * for the same.
-	 */
-	Waiter firstLike(Waiter contender) {
+	@Override
+	public Waiter firstLike(Waiter contender) {
 		return contender;
 	}
 
@@ -175,6 +167,7 @@ abstract class Gate {
 		this.contenders.add(waiter);
 		// Before anything names its token: a wake-up may be faster than this thread.
 		waiter.begin(hasWaited);
+		this.parts.registry().contends(waiter.attempt);
 	}
 
 	final void standInLine(Waiter waiter) {
@@ -182,14 +175,14 @@ abstract class Gate {
 			this.queue = new LinkedHashSet<>();
 		}
 		this.queue.add(waiter);
-		this.engine.queued.incrementAndGet();
+		this.parts.registry().queued(1);
 		waiter.queue();
 	}
 
 	private boolean leaveLine(Waiter waiter) {
 		boolean stood = !this.queue.isEmpty() && this.queue.remove(waiter);
 		if (stood) {
-			this.engine.queued.decrementAndGet();
+			this.parts.registry().queued(-1);
 		}
 		return stood;
 	}
@@ -200,41 +193,43 @@ abstract class Gate {
 	 */
 	final boolean isFull() {
 		return this.queue.size() + this.contenders.size() >= this.context.settings.maxWaitersPerKey()
-				|| this.engine.waiting() >= this.context.settings.maxWaiters();
+				|| this.parts.registry().waiting() >= this.context.settings.maxWaiters();
 	}
 
 	final void nest(Waiter waiter, Hold hold) {
 		waiter.nested();
-		this.engine.leave(this);
+		this.parts.registry().leave(this);
 		HeldLease lease = open(waiter, hold);
-		this.engine.keeper.changed(hold);
+		keeper().changed(hold);
 		deliver(waiter, lease);
 	}
 
-	final void granted(Waiter waiter, Hold hold) {
+	@Override
+	public final void granted(Waiter waiter, Hold hold) {
 		this.contenders.remove(waiter);
 		this.strangers = false;
 		began(hold);
 		HeldLease lease = open(waiter, hold);
-		this.engine.keeper.keep(hold);
-		this.engine.contenders.remove(waiter.attempt.token);
+		keeper().keep(hold);
+		this.parts.registry().contendsNoMore(waiter.attempt.token);
 		deliver(waiter, lease);
 		advance();
 	}
 
-	final void passOn(Hold hold, Waiter heir, long now, HandOver way) {
+	@Override
+	public final void passOn(Hold hold, Waiter heir, long now, HandOver way) {
 		leaveLine(heir);
 		boolean isToEnd = this.contenders.remove(heir) && !isSucceeded(heir);
 		Hold next = heir.inherit(hold, now, way);
 		began(next);
 		HeldLease lease = open(heir, next);
-		this.engine.keeper.replace(hold, next);
+		keeper().replace(hold, next);
 		deliver(heir, lease);
 		detach(hold);
 		if (isToEnd) {
 			Attempt attempt = heir.attempt;
-			this.engine.contenders.remove(attempt.token);
-			this.engine.releases.release(this.resource, attempt.ask, attempt.doubtSince(), null);
+			this.parts.registry().contendsNoMore(attempt.token);
+			this.parts.releases().release(this.resource, attempt.ask, attempt.doubtSince(), null);
 		}
 		// Whoever is the first in line now may have to ask by itself.
 		advance();
@@ -252,13 +247,13 @@ abstract class Gate {
 		return true;
 	}
 
-	/** Have something done when the event that runs is over. */
-	final void later(Runnable action) {
+	@Override
+	public final void later(Runnable action) {
 		this.mailbox.later(action);
 	}
 
 	private HeldLease open(Waiter waiter, Hold hold) {
-		HeldLease lease = HeldLease.of(waiter, hold);
+		HeldLease lease = HeldLease.of(hold, waiter, keeper());
 		hold.open(lease, this.context.now());
 		waiter.lease = lease;
 		return lease;
@@ -276,10 +271,11 @@ abstract class Gate {
 	}
 
 	/**
-	 * The store said who is before a waiter. Nobody is told when others let go of it who
-	 * do not hand it over; so whoever looks for the cause of long waits is.
+	 * Warn, once, if holders that hand nothing over have had the resource for longer than
+	 * a lease time: nothing tells a waiter when they release it.
 	 */
-	final void met(Busy busy) {
+	@Override
+	public final void onBusy(Busy busy) {
 		long now = this.context.now();
 		if (!busy.foreign()) {
 			this.strangers = false;
@@ -301,10 +297,8 @@ abstract class Gate {
 		}
 	}
 
-	/**
-	 * The store said no, and the waiter does not wait.
-	 */
-	final void refuse(Waiter waiter, RuntimeException exception) {
+	@Override
+	public final void refuse(Waiter waiter, RuntimeException exception) {
 		tellFailed(waiter, exception);
 		if (waiter.attempt.isDoubtful()) {
 			// It asked more than once, and may be granted it yet.
@@ -316,7 +310,8 @@ abstract class Gate {
 		advance();
 	}
 
-	final void timedOut(Waiter waiter) {
+	@Override
+	public final void timedOut(Waiter waiter) {
 		boolean contends = waiter.is(Waiter.State.CONTENDING) || this.contenders.isEmpty();
 		Waiter asking = contends ? waiter : this.contenders.get(0);
 		boolean alone = waiter.is(Waiter.State.CONTENDING) && !waiter.hasMetOthers();
@@ -324,7 +319,8 @@ abstract class Gate {
 				? waiter.storeTrouble(asking.attempt.trouble()) : waiter.notAcquired(Reason.TIMED_OUT));
 	}
 
-	final void fail(Waiter waiter, RuntimeException exception) {
+	@Override
+	public final void fail(Waiter waiter, RuntimeException exception) {
 		tellFailed(waiter, exception);
 		giveUp(waiter);
 	}
@@ -336,8 +332,8 @@ abstract class Gate {
 		later(() -> waiter.fail(exception));
 	}
 
-	/** The waiter's caller has gone, or its wait is over. */
-	final void giveUp(Waiter waiter) {
+	@Override
+	public final void giveUp(Waiter waiter) {
 		HeldLease lease = waiter.lease;
 		if (waiter.is(Waiter.State.QUEUED)) {
 			leaveLine(waiter);
@@ -377,8 +373,8 @@ abstract class Gate {
 	private void end(Waiter waiter) {
 		this.contenders.remove(waiter);
 		waiter.over();
-		this.engine.contenders.remove(waiter.attempt.token);
-		this.engine.leave(this);
+		this.parts.registry().contendsNoMore(waiter.attempt.token);
+		this.parts.registry().leave(this);
 	}
 
 	/** End a token in the store, which brings in the next one here, if that may be. */
@@ -389,8 +385,8 @@ abstract class Gate {
 			contend(next);
 		}
 		long sentAt = this.context.now();
-		CompletableFuture<ReleaseReply> outcome = this.engine.releases.release(this.resource, ended, doubtSince,
-				(next != null) ? next.attempt.ask : null);
+		CompletableFuture<ReleaseReply> outcome = this.parts.releases()
+			.release(this.resource, ended, doubtSince, (next != null) ? next.attempt.ask : null);
 		if (next != null) {
 			outcome = next.attempt.follow(outcome, sentAt);
 		}
@@ -421,32 +417,31 @@ abstract class Gate {
 		return this.queue.isEmpty() ? null : this.queue.iterator().next();
 	}
 
-	/** One lease on a hold was released; with the last of them the hold ends. */
-	final void release(HeldLease lease, boolean used, CompletableFuture<ReleaseResult> result) {
-		Hold hold = lease.hold;
+	@Override
+	public final void release(Hold hold, Handle handle, boolean used, CompletableFuture<ReleaseResult> result) {
 		long now = this.context.now();
-		hold.close(lease, now);
+		hold.close(handle, now);
 		hold.used |= used;
 		if (hold.leases > 0) {
 			result.complete(hold.isHeld(now) ? ReleaseResult.RELEASED : ReleaseResult.LOST);
-			this.engine.keeper.changed(hold);
+			keeper().changed(hold);
 			return;
 		}
 		boolean held = hold.release(now);
 		if (held) {
-			tellEnded(hold, HoldEnd.RELEASED);
+			hold.tellEnded(HoldEnd.RELEASED);
 		}
 		else {
 			if (hold.hasRunOut(now)) {
 				String what = "what it was taken for took longer than its lease time";
 				logger.warn("The lease of " + hold.description() + hold.purpose() + " was over before it was released: "
 						+ what);
-				this.engine.losses.tell(hold, what);
+				this.parts.losses().tell(hold, what);
 			}
-			this.engine.keeper.lose(hold, hold.whyOver(now));
+			keeper().lose(hold, hold.whyOver(now));
 		}
 		ended(hold);
-		if (this.engine.releases.isRetained(hold.token)) {
+		if (this.parts.releases().isRetained(hold.token)) {
 			// A shut-down has ended it, and it is not to be released yet.
 			detach(hold);
 			result.complete(ReleaseResult.LOST);
@@ -454,8 +449,8 @@ abstract class Gate {
 		}
 		long kept = hold.keptFor(now);
 		if (held && hold.used && kept > 0) {
-			this.engine.releases.retain(hold, kept, result);
-			this.engine.keeper.forget(hold);
+			this.parts.releases().retain(hold, kept, result);
+			keeper().forget(hold);
 			detach(hold);
 			// Who waits here has to wait in the store.
 			advance();
@@ -471,7 +466,7 @@ abstract class Gate {
 		}
 		end(hold).whenComplete((reply, error) -> {
 			if (error == null) {
-				result.complete(held ? this.engine.losses.released(hold, reply) : ReleaseResult.LOST);
+				result.complete(held ? this.parts.losses().released(hold, reply) : ReleaseResult.LOST);
 			}
 			else {
 				result.completeExceptionally(Failures.releaseTrouble(this.resource, error));
@@ -479,15 +474,8 @@ abstract class Gate {
 		});
 	}
 
-	/** Tell the observers of its end, once the event that runs is over. */
-	final void tellEnded(Hold hold, HoldEnd end) {
-		if (hold.watch != null) {
-			later(() -> hold.ended(end));
-		}
-	}
-
-	/** Have somebody here go on with what is over, if anybody may. */
-	final boolean handsOn(Hold hold, long now) {
+	@Override
+	public final boolean handsOn(Hold hold, long now) {
 		Waiter heir = this.context.isClosed() ? null : heir(hold, now);
 		if (heir != null && !offers(hold, heir, now)) {
 			passOn(hold, heir, now, HandOver.LOCAL);
@@ -506,6 +494,11 @@ abstract class Gate {
 		return this.barging != null && this.barging.offers(hold, heir, now);
 	}
 
+	/** Return what renews the holds. */
+	final LeaseKeeper keeper() {
+		return this.parts.keeper();
+	}
+
 	/** Whether one that arrives goes on with what is offered. */
 	final boolean goesFirst(Waiter waiter) {
 		return this.barging != null && this.barging.goesFirst(waiter, this.context.now());
@@ -521,19 +514,19 @@ abstract class Gate {
 		return (this.barging != null) ? this.barging.called() : null;
 	}
 
-	/** A thread that was called comes for what is offered. */
-	final void come(Waiter waiter) {
+	@Override
+	public final void come(Waiter waiter) {
 		if (this.barging != null) {
 			this.barging.come(waiter);
 		}
 	}
 
-	/** End in the store what is over here. */
-	final CompletableFuture<ReleaseReply> end(Hold hold) {
+	@Override
+	public final CompletableFuture<ReleaseReply> end(Hold hold) {
 		CompletableFuture<ReleaseReply> outcome = release(hold.ask(this.context.now()), hold.doubtSince,
 				hold.demand.permits());
 		// Not before, as a shut-down goes on when the last hold is forgotten.
-		this.engine.keeper.forget(hold);
+		keeper().forget(hold);
 		detach(hold);
 		return outcome;
 	}
@@ -550,24 +543,26 @@ abstract class Gate {
 
 	/** Others want what a token of this instance holds. */
 	final void wanted(String token) {
-		Hold hold = this.engine.keeper.find(token);
+		Hold hold = keeper().find(token);
 		if (hold != null) {
 			hold.wanted = true;
 			letGo();
 		}
-		Attempt attempt = this.engine.contenders.get(token);
+		Attempt attempt = this.parts.registry().contender(token);
 		if (attempt != null) {
 			attempt.wanted();
 		}
 	}
 
-	/** A hold was lost: whoever waits here need not wait for its thread. */
-	abstract void lost(Hold hold);
+	@Override
+	public final void releaseIfOver(Ask ended) {
+		this.parts.releases().releaseIfOver(this.resource, ended);
+	}
 
 	final void detach(Hold hold) {
 		if (hold.attached) {
 			hold.attached = false;
-			this.engine.leave(this);
+			this.parts.registry().leave(this);
 		}
 	}
 
@@ -589,6 +584,41 @@ abstract class Gate {
 		}
 		// Behind those who wait, whom it would bring in.
 		letGo();
+	}
+
+	/**
+	 * What the gates of an instance share.
+	 *
+	 * @param context the surroundings of the instance
+	 * @param losses reports lost holds
+	 * @param keeper renews what is held
+	 * @param releases ends tokens in the store
+	 * @param registry keeps account of gates and waiters
+	 */
+	record Parts(EngineContext context, HoldLosses losses, LeaseKeeper keeper, Releases releases, Registry registry) {
+	}
+
+	/** Keeps account of the gates of an instance, and of what waits at them. */
+	interface Registry {
+
+		/** Return what contends by a token, or {@code null}. */
+		@Nullable Attempt contender(String token);
+
+		/** Note an attempt that is about to name its token. */
+		void contends(Attempt attempt);
+
+		/** Note that a token is not contended for any more. */
+		void contendsNoMore(String token);
+
+		/** Note that more waiters, or less, stand in a queue of this instance. */
+		void queued(int more);
+
+		/** Return how many requests wait at all gates. */
+		int waiting();
+
+		/** Note that one user of a gate needs it no more; with the last one it goes. */
+		void leave(Gate gate);
+
 	}
 
 }

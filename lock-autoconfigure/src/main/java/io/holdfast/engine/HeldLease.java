@@ -12,6 +12,7 @@ import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.PermitLease;
 import io.holdfast.ReleaseResult;
+import io.holdfast.engine.Hold.Requester;
 import io.holdfast.engine.Resource.Kind;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -19,7 +20,7 @@ import org.apache.commons.logging.LogFactory;
 /**
  * A lease as its user has it: one of those open on a {@link Hold}.
  */
-abstract class HeldLease implements OpenLease {
+abstract class HeldLease implements OpenLease, Hold.Handle {
 
 	private static final Log logger = LogFactory.getLog(HeldLease.class);
 
@@ -27,9 +28,9 @@ abstract class HeldLease implements OpenLease {
 
 	private static final Duration MAX_RENEWAL = Duration.ofDays(365);
 
-	final LeaseEngine engine;
-
 	final EngineContext context;
+
+	final LeaseKeeper keeper;
 
 	final Hold hold;
 
@@ -47,18 +48,19 @@ abstract class HeldLease implements OpenLease {
 	/** One of several of which some are still waited for: it is renewed until then. */
 	private volatile boolean partial;
 
-	private HeldLease(Waiter waiter, Hold hold) {
-		this.engine = waiter.engine;
-		this.context = waiter.engine.context;
+	private HeldLease(Hold hold, Requester requester, LeaseKeeper keeper) {
+		this.context = hold.owner.context();
+		this.keeper = keeper;
 		this.hold = hold;
-		this.own = waiter.owner != null && waiter.owner == hold.owner;
-		this.demand = waiter.demand;
+		this.own = requester.thread() != null && requester.thread() == hold.thread;
+		this.demand = requester.demand();
 		this.openedAt = this.context.now();
-		this.partial = waiter.isPart();
+		this.partial = requester.isPart();
 	}
 
-	static HeldLease of(Waiter waiter, Hold hold) {
-		return (hold.gate.resource.kind() == Kind.SEMAPHORE) ? new Permits(waiter, hold) : new Lock(waiter, hold);
+	static HeldLease of(Hold hold, Requester requester, LeaseKeeper keeper) {
+		return (hold.resource().kind() == Kind.SEMAPHORE) ? new Permits(hold, requester, keeper)
+				: new Lock(hold, requester, keeper);
 	}
 
 	// Its terms
@@ -72,29 +74,33 @@ abstract class HeldLease implements OpenLease {
 		this.hold.begin(now);
 	}
 
-	final boolean isRenewed() {
+	@Override
+	public final boolean isRenewed() {
 		return this.partial || this.demand.renewal();
 	}
 
-	final boolean isRenewed(long now) {
+	@Override
+	public final boolean isRenewed(long now) {
 		return this.partial || this.demand.renewal() && now - this.openedAt < this.demand.maxHoldNanos();
 	}
 
-	final long leaseMillis() {
+	@Override
+	public final long leaseMillis() {
 		return this.demand.leaseMillis();
 	}
 
-	/** How much is left of its time if nothing lengthens it. */
-	final long leftMillis(long now) {
+	@Override
+	public final long leftMillis(long now) {
 		return this.demand.leaseMillis() - TimeUnit.NANOSECONDS.toMillis(now - this.openedAt);
 	}
 
-	/** Until when it would be valid had the store granted it when it was asked for. */
-	final long validIfGranted() {
+	@Override
+	public final long validIfGranted() {
 		return this.openedAt + Hold.validity(this.demand.leaseMillis());
 	}
 
-	final boolean isOwn() {
+	@Override
+	public final boolean isOwn() {
 		return this.own;
 	}
 
@@ -110,7 +116,7 @@ abstract class HeldLease implements OpenLease {
 
 	@Override
 	public String key() {
-		return this.hold.gate.resource.key();
+		return this.hold.resource().key();
 	}
 
 	@Override
@@ -118,7 +124,8 @@ abstract class HeldLease implements OpenLease {
 		return !this.released.get() && this.hold.isHeld(this.context.now());
 	}
 
-	final boolean isReleased() {
+	@Override
+	public final boolean isReleased() {
 		return this.released.get();
 	}
 
@@ -146,10 +153,10 @@ abstract class HeldLease implements OpenLease {
 
 	@Override
 	public void renew(Duration leaseTime) {
-		checkRenewal(leaseTime, this.hold.gate.resource);
+		checkRenewal(leaseTime, this.hold.resource());
 		ensureHeld();
-		this.context.answer(this.engine.keeper.renewNow(List.of(this.hold), leaseTime.toMillis()),
-				this.hold.gate.resource, "The renewal");
+		this.context.answer(this.keeper.renewNow(List.of(this.hold), leaseTime.toMillis()), this.hold.resource(),
+				"The renewal");
 		ensureHeld();
 	}
 
@@ -169,9 +176,9 @@ abstract class HeldLease implements OpenLease {
 
 	@Override
 	public ReleaseResult release() {
-		return Answers.await(this.context.scheduler, end(), this.engine.releasePatience,
+		return Answers.await(this.context.scheduler, end(), this.context.releasePatience(),
 				(error) -> (error instanceof LeaseStoreException trouble) ? trouble
-						: Failures.releaseTrouble(this.hold.gate.resource, error));
+						: Failures.releaseTrouble(this.hold.resource(), error));
 	}
 
 	@Override
@@ -193,14 +200,14 @@ abstract class HeldLease implements OpenLease {
 			return CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
 		}
 		CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
-		this.hold.gate.execute(() -> this.hold.gate.release(this, used, result));
+		this.hold.owner.execute(() -> this.hold.owner.release(this.hold, this, used, result));
 		return result;
 	}
 
 	/** End it within an event of its gate, as it reached nobody. */
 	final void discard() {
 		if (this.released.compareAndSet(false, true)) {
-			this.hold.gate.release(this, false, new CompletableFuture<>());
+			this.hold.owner.release(this.hold, this, false, new CompletableFuture<>());
 		}
 	}
 
@@ -223,8 +230,8 @@ abstract class HeldLease implements OpenLease {
 	/** The lease of a lock, exclusive or not. */
 	private static final class Lock extends HeldLease implements LockLease {
 
-		Lock(Waiter waiter, Hold hold) {
-			super(waiter, hold);
+		Lock(Hold hold, Requester requester, LeaseKeeper keeper) {
+			super(hold, requester, keeper);
 		}
 
 		@Override
@@ -237,8 +244,8 @@ abstract class HeldLease implements OpenLease {
 	/** The lease of permits. */
 	static final class Permits extends HeldLease implements PermitLease {
 
-		Permits(Waiter waiter, Hold hold) {
-			super(waiter, hold);
+		Permits(Hold hold, Requester requester, LeaseKeeper keeper) {
+			super(hold, requester, keeper);
 		}
 
 		@Override
@@ -248,9 +255,9 @@ abstract class HeldLease implements OpenLease {
 
 		/** Give some back, and keep the others. Blocks until the store answers. */
 		void shrink(int kept) {
-			CompletableFuture<Boolean> answer = new CompletableFuture<>();
-			this.hold.gate.execute(() -> this.engine.shrink(this.hold, kept, answer));
-			this.context.answer(answer, this.hold.gate.resource, "The release of some permits");
+			PermitShrinking shrinking = new PermitShrinking(this.context, this.keeper, this.hold);
+			this.hold.owner.execute(() -> shrinking.keep(kept));
+			this.context.answer(shrinking.answer(), this.hold.resource(), "The release of some permits");
 			boolean held = this.hold.isHeld(this.context.now());
 			// In this order: another thread may have released the rest meanwhile.
 			if (!held && !isReleased()) {

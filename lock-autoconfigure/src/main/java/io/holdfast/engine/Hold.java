@@ -5,9 +5,11 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
+import io.holdfast.ReleaseResult;
 import io.holdfast.engine.EngineObserver.HandOver;
 import io.holdfast.engine.EngineObserver.HoldEnd;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
@@ -22,14 +24,14 @@ import org.jspecify.annotations.Nullable;
  */
 final class Hold {
 
-	final Gate gate;
+	final Owner owner;
 
 	final String token;
 
 	final long fence;
 
 	/** Whose thread asked, for re-entry; {@code null} for asynchronous requests. */
-	final @Nullable Thread owner;
+	final @Nullable Thread thread;
 
 	final Demand demand;
 
@@ -61,7 +63,7 @@ final class Hold {
 	 * The leases that are open, whose longest terms count; the last of them also once it
 	 * is closed. Changed by the gate only.
 	 */
-	private volatile List<HeldLease> open = List.of();
+	private volatile List<Handle> open = List.of();
 
 	/** Whether a lease on it reached its user. Changed by the gate only. */
 	volatile boolean used;
@@ -106,48 +108,59 @@ final class Hold {
 	private volatile long validUntil;
 
 	/** By the lease that they are for: with it they go. */
-	private @Nullable Map<HeldLease, List<Runnable>> lossActions;
+	private @Nullable Map<Handle, List<Runnable>> lossActions;
 
 	/** Why it was lost, in words. */
 	private volatile @Nullable String loss;
 
 	private boolean told;
 
-	Hold(Waiter waiter, Granted granted, long sentAt, long now) {
+	/**
+	 * Create a hold that the store has granted.
+	 * @param requester the request that it is granted to
+	 * @param token by which the store knows it
+	 * @param doubtSince since which reconnect a command that named the token may run
+	 * late, or {@link Release#NO_DOUBT}
+	 * @param wanted whether others want it, as far as the store has told
+	 * @param granted the store's answer
+	 * @param sentAt when the command was sent
+	 * @param now the time
+	 */
+	Hold(Requester requester, String token, long doubtSince, boolean wanted, Granted granted, long sentAt, long now) {
 		long ttlMillis = granted.ttlMillis();
-		this.gate = waiter.gate;
-		this.token = waiter.attempt.token;
+		this.owner = requester.owner();
+		this.token = token;
 		this.fence = granted.fence();
 		this.fences = granted.fences();
-		this.owner = waiter.owner;
-		this.demand = waiter.demand;
-		this.watch = waiter.watch;
-		this.permits = waiter.demand.permits();
+		this.thread = requester.thread();
+		this.demand = requester.demand();
+		this.watch = requester.watch();
+		this.permits = this.demand.permits();
 		this.grantedAt = now;
-		this.partial = waiter.isPart();
-		this.doubtSince = waiter.attempt.doubtSince();
+		this.partial = requester.isPart();
+		this.doubtSince = doubtSince;
 		this.passes = 0;
 		this.turns = 0;
 		this.storedAt = now;
-		this.wanted = waiter.attempt.isWanted();
+		this.wanted = wanted;
 		this.claimed = ttlMillis < this.demand.leaseMillis();
 		this.validUntil = sentAt + validity(ttlMillis);
 		this.renewAt = sentAt + TimeUnit.MILLISECONDS.toNanos(ttlMillis) / 3;
 	}
 
 	/** Go on with what another one has released here, and the store knows nothing of. */
-	Hold(Waiter waiter, Hold before, HandOver way, long now) {
-		this.gate = waiter.gate;
+	Hold(Requester requester, Hold before, HandOver way, long now) {
+		this.owner = requester.owner();
 		this.token = before.token;
 		// Those of permits have no stride, and reach no user.
-		this.fence = (before.gate.resource.kind() == Kind.SEMAPHORE) ? before.fence : before.fence + 1;
+		this.fence = (before.resource().kind() == Kind.SEMAPHORE) ? before.fence : before.fence + 1;
 		this.fences = before.fences;
-		this.owner = waiter.owner;
-		this.demand = waiter.demand;
-		this.watch = waiter.watch;
+		this.thread = requester.thread();
+		this.demand = requester.demand();
+		this.watch = requester.watch();
 		this.permits = before.permits;
 		this.grantedAt = now;
-		this.partial = waiter.isPart();
+		this.partial = requester.isPart();
 		this.doubtSince = before.doubtSince;
 		this.passes = before.passes + 1;
 		this.turns = (way == HandOver.BARGED) ? before.turns : before.turns + 1;
@@ -171,11 +184,10 @@ final class Hold {
 	 * by itself is not passed on, nor what the store may not renew, nor as another lease
 	 * than was asked for.
 	 */
-	boolean isFor(Waiter waiter, LocalHandOver settings, boolean quiet, long now) {
+	boolean isFor(Demand next, LocalHandOver settings, boolean quiet, long now) {
 		boolean isTurn = this.turns < settings.maxCount() && now - this.storedAt < settings.maxTime().toNanos()
 				&& hasFence();
-		return (isTurn || settings.isOn() && (isOurs(now) || quiet && mayStay(now))) && isSound(now)
-				&& isLike(waiter.demand);
+		return (isTurn || settings.isOn() && (isOurs(now) || quiet && mayStay(now))) && isSound(now) && isLike(next);
 	}
 
 	/**
@@ -190,7 +202,7 @@ final class Hold {
 	 * messages are received. Not for long: one may have been lost.
 	 */
 	private boolean isOurs(long now) {
-		return !this.wanted && Tokens.isTold(this.token) && this.gate.context.store.isListening() && mayStay(now);
+		return !this.wanted && Tokens.isTold(this.token) && this.owner.context().store.isListening() && mayStay(now);
 	}
 
 	/** Whether it may stay here for longer than a turn, if nobody else wants it. */
@@ -200,7 +212,7 @@ final class Hold {
 
 	/** Whether a fence is left for whoever goes on with it. */
 	private boolean hasFence() {
-		return this.gate.resource.kind() == Kind.SEMAPHORE || this.passes < this.fences - 1;
+		return resource().kind() == Kind.SEMAPHORE || this.passes < this.fences - 1;
 	}
 
 	/** Whether it may be kept when it is released, for whoever asks next. */
@@ -215,8 +227,8 @@ final class Hold {
 	}
 
 	/** Whether whoever asks may go on with it, as it was kept. */
-	boolean isKeptFor(Waiter waiter, long now) {
-		return isWorthKeeping(now) && isLike(waiter.demand);
+	boolean isKeptFor(Demand next, long now) {
+		return isWorthKeeping(now) && isLike(next);
 	}
 
 	private boolean isLike(Demand other) {
@@ -251,7 +263,7 @@ final class Hold {
 
 	/** Whether any of its leases is to be renewed, or was until its maxHold. */
 	boolean isRenewed() {
-		for (HeldLease lease : this.open) {
+		for (Handle lease : this.open) {
 			if (lease.isRenewed()) {
 				return true;
 			}
@@ -263,7 +275,7 @@ final class Hold {
 	 * Open a lease on it, which reaches its user later. What was granted for less than
 	 * this one is to last is renewed at once.
 	 */
-	void open(HeldLease lease, long now) {
+	void open(Handle lease, long now) {
 		long longest = longestRenewed(now);
 		if (this.leases == 0) {
 			this.open = List.of(lease);
@@ -281,13 +293,13 @@ final class Hold {
 	/**
 	 * Close a lease. What others are left for may have been renewed by its terms only.
 	 */
-	void close(HeldLease lease, long now) {
+	void close(Handle lease, long now) {
 		this.leases--;
 		if (this.leases == 0) {
 			return;
 		}
 		forgetActions(lease);
-		List<HeldLease> left = this.open.stream().filter((other) -> other != lease).toList();
+		List<Handle> left = this.open.stream().filter((other) -> other != lease).toList();
 		this.open = left;
 		long longest = longestRenewed(now);
 		if (left.stream()
@@ -301,7 +313,7 @@ final class Hold {
 	/** The longest lease time of what is renewed, 0 if nothing is (any more). */
 	private long longestRenewed(long now) {
 		long longest = 0;
-		for (HeldLease lease : this.open) {
+		for (Handle lease : this.open) {
 			if (lease.isRenewed(now)) {
 				longest = Math.max(longest, lease.leaseMillis());
 			}
@@ -310,7 +322,7 @@ final class Hold {
 	}
 
 	/** A hold may last for days, and have many leases in that time. */
-	private synchronized void forgetActions(HeldLease lease) {
+	private synchronized void forgetActions(Handle lease) {
 		if (this.lossActions != null) {
 			this.lossActions.remove(lease);
 		}
@@ -318,7 +330,7 @@ final class Hold {
 
 	/** Whether a thread has a lease of its own on it, for re-entry. */
 	boolean isOf(@Nullable Thread thread) {
-		return thread != null && this.owner == thread && hasOwn();
+		return thread != null && this.thread == thread && hasOwn();
 	}
 
 	/**
@@ -335,7 +347,7 @@ final class Hold {
 	 * One whose release has begun does not count, though the gate may not know of it.
 	 */
 	private boolean hasOwn() {
-		for (HeldLease lease : this.open) {
+		for (Handle lease : this.open) {
 			if (lease.isOwn() && !lease.isReleased()) {
 				return true;
 			}
@@ -391,14 +403,18 @@ final class Hold {
 
 	/** What lengthens it. */
 	Renewal renewal(long millis) {
-		return new Renewal(this.gate.resource, this.token, this.permits, millis);
+		return new Renewal(resource(), this.token, this.permits, millis);
+	}
+
+	Resource resource() {
+		return this.demand.resource();
 	}
 
 	/** What is held, for messages. */
 	String description() {
-		return (this.gate.resource.kind() == Kind.SEMAPHORE)
-				? ((this.permits == 1) ? "a permit" : this.permits + " permits") + " of " + this.gate.resource
-				: this.gate.resource + " (fence " + this.fence + ")";
+		return (resource().kind() == Kind.SEMAPHORE)
+				? ((this.permits == 1) ? "a permit" : this.permits + " permits") + " of " + resource()
+				: resource() + " (fence " + this.fence + ")";
 	}
 
 	/** What it is for, as a part of messages: an annotated method has a name. */
@@ -415,7 +431,7 @@ final class Hold {
 	long renewalMillis(long now) {
 		long millis = longestRenewed(now);
 		if (this.claimed) {
-			for (HeldLease lease : this.open) {
+			for (Handle lease : this.open) {
 				if (!lease.isRenewed()) {
 					millis = Math.max(millis, lease.leftMillis(now));
 				}
@@ -508,22 +524,40 @@ final class Hold {
 	synchronized List<Runnable> foundLost(String why) {
 		this.loss = why;
 		this.state = State.LOST;
-		Map<HeldLease, List<Runnable>> actions = (this.lossActions != null) ? this.lossActions : Map.of();
+		Map<Handle, List<Runnable>> actions = (this.lossActions != null) ? this.lossActions : Map.of();
 		this.lossActions = null;
 		return actions.values().stream().flatMap(List::stream).toList();
 	}
 
-	void ended(HoldEnd end) {
-		if (this.watch != null) {
-			this.watch.ended(end);
+	/** Tell the observers of its end, once the event that runs is over. */
+	void tellEnded(HoldEnd end) {
+		RequestWatch observing = this.watch;
+		if (observing != null) {
+			this.owner.later(() -> observing.ended(end));
 		}
+	}
+
+	/**
+	 * Give back permits, which the observers are told of once the event that runs is
+	 * over.
+	 * @param most how many to keep
+	 * @return how many are kept: fewer, if a thread that began later was faster
+	 */
+	int keep(int most) {
+		int kept = Math.min(most, this.permits);
+		this.permits = kept;
+		RequestWatch observing = this.watch;
+		if (observing != null) {
+			this.owner.later(() -> observing.kept(kept));
+		}
+		return kept;
 	}
 
 	/**
 	 * Note what is to run on loss, unless the lease is released before.
 	 * @return {@code false} if it is lost already, so that the caller has to run it
 	 */
-	synchronized boolean onLost(HeldLease lease, Runnable action) {
+	synchronized boolean onLost(Handle lease, Runnable action) {
 		if (this.state == State.LOST) {
 			return false;
 		}
@@ -554,6 +588,78 @@ final class Hold {
 	private enum State {
 
 		HELD, RELEASED, LOST
+
+	}
+
+	/** Serializes what happens to holds of one resource in this instance. */
+	interface Owner {
+
+		EngineContext context();
+
+		/** Run an event: now, or after the one that runs. */
+		void execute(Runnable event);
+
+		/** Run something when the event that runs is over. */
+		void later(Runnable action);
+
+		/**
+		 * Release one lease, in an event; with the last of them the hold ends.
+		 * @param hold the hold that it is open on
+		 * @param handle the lease
+		 * @param used whether it reached its user
+		 * @param result completed by what became of it
+		 */
+		void release(Hold hold, Handle handle, boolean used, CompletableFuture<ReleaseResult> result);
+
+		/**
+		 * Note, in an event, that a hold was lost: those that wait for its thread need
+		 * not any more.
+		 */
+		void lost(Hold hold);
+
+		/** Release in the store what is kept or offered here, if anything is. */
+		void letGo();
+
+	}
+
+	/** The request that a hold is granted to. */
+	interface Requester {
+
+		Owner owner();
+
+		Demand demand();
+
+		/** Return the thread that asks, or {@code null} if it is asynchronous. */
+		@Nullable Thread thread();
+
+		/** Return what observes the request, or {@code null}. */
+		@Nullable RequestWatch watch();
+
+		/** Return whether others are waited for, so that a grant is not the end of it. */
+		boolean isPart();
+
+	}
+
+	/** A lease that is open on a hold, with terms of its own. */
+	interface Handle {
+
+		/** Return whether it is to be renewed, or was until its maxHold. */
+		boolean isRenewed();
+
+		boolean isRenewed(long now);
+
+		long leaseMillis();
+
+		/** Return how much is left of its time if nothing lengthens it. */
+		long leftMillis(long now);
+
+		/** Return the end of its validity had it been granted when it was asked for. */
+		long validIfGranted();
+
+		/** Return whether the thread of the hold asked for it. */
+		boolean isOwn();
+
+		boolean isReleased();
 
 	}
 

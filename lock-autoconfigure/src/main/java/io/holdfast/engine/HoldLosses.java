@@ -55,9 +55,9 @@ final class HoldLosses {
 		}
 		HoldEnd end = hold.hasRunOut(now) ? HoldEnd.EXPIRED : HoldEnd.LOST;
 		actions.forEach(this.context::call);
-		hold.gate.execute(() -> {
-			hold.gate.tellEnded(hold, end);
-			hold.gate.lost(hold);
+		hold.owner.execute(() -> {
+			hold.tellEnded(end);
+			hold.owner.lost(hold);
 		});
 	}
 
@@ -85,9 +85,9 @@ final class HoldLosses {
 		if (!hold.tell()) {
 			return;
 		}
-		this.context.observers.lost(hold.gate.resource, hold.demand.name());
-		boolean semaphore = hold.gate.resource.kind() == Kind.SEMAPHORE;
-		LeaseLostEvent event = new LeaseLostEvent(hold.gate.resource.key(), hold.demand.name(),
+		this.context.observers.lost(hold.resource(), hold.demand.name());
+		boolean semaphore = hold.resource().kind() == Kind.SEMAPHORE;
+		LeaseLostEvent event = new LeaseLostEvent(hold.resource().key(), hold.demand.name(),
 				semaphore ? hold.permits : 0, hold.heldFor(this.context.now()), why);
 		this.context.call(() -> this.listener.accept(event));
 	}

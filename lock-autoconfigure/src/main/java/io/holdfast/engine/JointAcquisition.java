@@ -19,11 +19,13 @@ import org.jspecify.annotations.Nullable;
  * The order of resources against deadlock: E. G. Coffman, M. Elphick, A. Shoshani,
  * <em>System Deadlocks</em>, ACM Computing Surveys 3 (1971), after J. W. Havender.
  */
-final class JointAcquisition implements Acquisition {
-
-	private final LeaseEngine engine;
+final class JointAcquisition implements Acquisition, Waiter.Whole {
 
 	private final EngineContext context;
+
+	private final GateRegistry gates;
+
+	private final LeaseKeeper keeper;
 
 	private final List<Demand> demands;
 
@@ -34,7 +36,7 @@ final class JointAcquisition implements Acquisition {
 	/** Who observes it, if somebody does. */
 	private final @Nullable RequestWatch watch;
 
-	final long startedAt;
+	private final long startedAt;
 
 	private final CompletableFuture<JointLease> result = new CompletableFuture<>();
 
@@ -50,15 +52,16 @@ final class JointAcquisition implements Acquisition {
 	/** What it waits for now. */
 	private volatile @Nullable Waiter current;
 
-	JointAcquisition(LeaseEngine engine, List<Demand> demands, @Nullable Thread owner, LeaseContext leaseContext,
-			@Nullable RequestWatch watch) {
-		this.engine = engine;
-		this.context = engine.context;
+	JointAcquisition(EngineContext context, GateRegistry gates, LeaseKeeper keeper, List<Demand> demands,
+			@Nullable Thread owner, LeaseContext leaseContext, @Nullable RequestWatch watch) {
+		this.context = context;
+		this.gates = gates;
+		this.keeper = keeper;
 		this.demands = demands;
 		this.owner = owner;
 		this.leaseContext = leaseContext;
 		this.watch = watch;
-		this.startedAt = engine.context.now();
+		this.startedAt = context.now();
 		this.leases = new ArrayList<>(demands.size());
 	}
 
@@ -69,7 +72,7 @@ final class JointAcquisition implements Acquisition {
 
 	private void acquire(int had) {
 		Demand demand = this.demands.get(had);
-		Waiter waiter = this.engine.acquire(demand, this.owner, this.leaseContext, this, this.watch);
+		Waiter waiter = this.gates.acquire(demand, this.owner, this.leaseContext, this, this.watch);
 		// On another thread: a store that answers at once would end the stack.
 		waiter.result.whenCompleteAsync((lease, error) -> {
 			if (error != null) {
@@ -88,11 +91,13 @@ final class JointAcquisition implements Acquisition {
 		}, this.context::execute);
 	}
 
-	/**
-	 * It waits for one more, of which its gate does not know yet: whoever ends this gives
-	 * that up before it can be granted anything.
-	 */
-	void waitFor(Waiter next) {
+	@Override
+	public long startedAt() {
+		return this.startedAt;
+	}
+
+	@Override
+	public void waitFor(Waiter next) {
 		this.current = next;
 		if (isSettled()) {
 			// By somebody who did not see it yet.
@@ -100,15 +105,13 @@ final class JointAcquisition implements Acquisition {
 		}
 	}
 
-	boolean hasMetOthers() {
+	@Override
+	public boolean hasMetOthers() {
 		return this.metOthers;
 	}
 
-	/**
-	 * A part was granted.
-	 * @return false if it came too late, and is to be given back
-	 */
-	synchronized boolean add(HeldLease lease) {
+	@Override
+	public synchronized boolean add(HeldLease lease) {
 		return !this.settled && this.leases.add(lease);
 	}
 
@@ -135,7 +138,7 @@ final class JointAcquisition implements Acquisition {
 	 * this does; but if the store does not, what is left has to do.
 	 */
 	private void complete() {
-		JointLease lease = new JointLease(this.context, this.engine.keeper, this.leases);
+		JointLease lease = new JointLease(this.context, this.keeper, this.leases);
 		lease.begin(this.context.now());
 		if (this.demands.get(0).renewal()) {
 			deliver(lease);
@@ -207,7 +210,7 @@ final class JointAcquisition implements Acquisition {
 	}
 
 	private LeaseLostException lostMeanwhile(Hold hold) {
-		return Failures.lostMeanwhile(hold.gate.resource, hold.description(), hold.whyNotHeld(this.context.now()));
+		return Failures.lostMeanwhile(hold.resource(), hold.description(), hold.whyNotHeld(this.context.now()));
 	}
 
 }

@@ -41,7 +41,7 @@ final class JointLease implements OpenLease, LockLease {
 		this.keeper = keeper;
 		this.parts = List.copyOf(parts);
 		this.keys = parts.stream().map(HeldLease::key).toList();
-		this.resource = new Resource(parts.get(0).hold.gate.resource.kind(), LockRequest.ofAll(this.keys).key());
+		this.resource = new Resource(parts.get(0).hold.resource().kind(), LockRequest.ofAll(this.keys).key());
 	}
 
 	List<HeldLease> parts() {
@@ -130,9 +130,7 @@ final class JointLease implements OpenLease, LockLease {
 
 	@Override
 	public ReleaseResult release() {
-		// Each answers for itself within the command timeout; this is a backstop.
-		Duration patience = this.context.settings.commandTimeout().plusSeconds(1);
-		return Answers.await(this.context.scheduler, end(HeldLease::end), patience,
+		return Answers.await(this.context.scheduler, end(HeldLease::end), this.context.releasePatience(),
 				(error) -> (error instanceof LeaseStoreException trouble) ? trouble
 						: Failures.releaseTrouble(this.resource, error));
 	}

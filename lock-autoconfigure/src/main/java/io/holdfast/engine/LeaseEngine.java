@@ -4,13 +4,9 @@ import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
@@ -21,9 +17,7 @@ import org.jspecify.annotations.Nullable;
 
 import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostEvent;
-import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.engine.EngineObserver.Command;
-import io.holdfast.engine.LeaseStore.Ask;
 import io.holdfast.engine.LeaseStore.PermitState;
 import io.holdfast.engine.Resource.Kind;
 
@@ -39,39 +33,19 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 
 	final EngineContext context;
 
-	/**
-	 * How long to wait for a release, which answers for itself within the command
-	 * timeout: a backstop.
-	 */
-	final Duration releasePatience;
-
 	final HoldLosses losses;
 
 	final LeaseKeeper keeper;
 
-	/** What stands in the store for this instance, by token. */
-	final Map<String, Attempt> contenders = new ConcurrentHashMap<>();
-
-	/** How many more wait behind them. */
-	final AtomicInteger queued = new AtomicInteger();
-
-	/** Each comes and goes with those who need it. */
-	final Map<Resource, Gate> gates = new ConcurrentHashMap<>();
-
 	final Releases releases;
 
-	private final Supplier<String> instanceIds;
-
-	private final LeaseStore.WakeUps wakeUps;
+	final GateRegistry gates;
 
 	private final Fleet fleet;
 
 	private final @Nullable ThreadScheduler ownScheduler;
 
 	private final ShutDown shutDown;
-
-	/** The number of the last request. */
-	final AtomicLong tokens = new AtomicLong();
 
 	/**
 	 * Create an engine with a scheduler of its own. It is started by {@link #resume()} or
@@ -106,35 +80,23 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	private LeaseEngine(LeaseStore store, EngineSettings settings, Scheduler scheduler,
 			@Nullable ThreadScheduler ownScheduler, Executor callbacks, Supplier<String> instanceIds,
 			DoubleSupplier random) {
-		this.context = new EngineContext(store, settings, scheduler, callbacks, random, this::start);
+		this.context = new EngineContext(store, settings, scheduler, callbacks, random, instanceIds, this::start);
 		this.losses = new HoldLosses(this.context);
 		this.keeper = new LeaseKeeper(this.context, this.losses);
-		// In this order: a grant makes a hold of a contender.
-		this.releases = new Releases(this.context, this.losses,
-				(token) -> this.contenders.containsKey(token) || this.keeper.find(token) != null);
-		this.wakeUps = new WakeUpDispatch(this);
-		this.shutDown = new ShutDown(this);
+		this.releases = new Releases(this.context, this.losses, this::isInUse);
+		this.gates = new GateRegistry(this.context, this.losses, this.keeper, this.releases);
+		this.fleet = new Fleet(this.context, new Reporter(this.context, this.keeper, this.gates::waiters));
+		this.shutDown = new ShutDown(this.context, this.keeper, this.releases, this.gates, this.fleet);
 		this.ownScheduler = ownScheduler;
-		this.releasePatience = settings.commandTimeout().plusSeconds(1);
-		this.instanceIds = instanceIds;
-		this.fleet = new Fleet(this.context, new Reporter(this.context, this.keeper, this::waiters));
+	}
+
+	private boolean isInUse(String token) {
+		// In this order: a grant makes a hold of a contender.
+		return this.gates.contender(token) != null || this.keeper.find(token) != null;
 	}
 
 	private void start() {
 		this.shutDown.begin();
-	}
-
-	/**
-	 * Become another instance, by a new id: the process may be a copy of another one.
-	 * @param listening whether the store is to tell from now on what others do for this
-	 * instance, or want of it
-	 */
-	void renewIdentity(boolean listening) {
-		String id = this.instanceIds.get();
-		if (listening) {
-			this.context.store.start(id, this.wakeUps);
-		}
-		this.context.identify(id);
 	}
 
 	private static String newInstanceId() {
@@ -167,13 +129,8 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	public EngineCondition condition() {
 		List<Hold> holds = this.keeper.holds();
 		return new EngineCondition(this.context.store.isPolling(), this.context.store.isListening(),
-				this.context.store.whyNotListening(), holds.size(), waiting(),
+				this.context.store.whyNotListening(), holds.size(), this.gates.waiting(),
 				(int) holds.stream().filter(Hold::isRenewalFailing).count());
-	}
-
-	/** How many requests are under way. */
-	int waiting() {
-		return this.queued.get() + this.contenders.size();
 	}
 
 	/**
@@ -191,110 +148,17 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 		return this.context.send(Command.INSPECT, () -> this.context.store.inspectPermits(semaphore, 0));
 	}
 
-	Acquisition acquire(List<Demand> demands, @Nullable Thread owner, LeaseContext context) {
-		RequestWatch watch = this.context.observers.watch(this, demands);
-		return (demands.size() == 1) ? acquire(demands.get(0), owner, context, null, watch)
-				: new JointAcquisition(this, demands, owner, context, watch).start();
-	}
-
-	Waiter acquire(Demand demand, @Nullable Thread owner, LeaseContext context, @Nullable JointAcquisition whole,
-			@Nullable RequestWatch watch) {
-		Gate gate = this.gates.compute(demand.resource(), (resource, existing) -> {
-			Gate entered = (existing != null) ? existing : Gate.of(this, resource);
-			entered.users++;
-			return entered;
-		});
-		String token = Tokens.of(this.context.instanceId(), this.tokens.incrementAndGet(), isToBeTold(demand));
-		Waiter waiter = new Waiter(this, gate, token, demand, owner, context, whole, watch);
-		if (whole != null) {
-			whole.waitFor(waiter);
-		}
-		if (demand.resource().kind() == Kind.READ_WRITE && !this.context.settings.keepWarm().isZero()) {
-			letGo(demand.resource().key());
-		}
-		if (demand.reentrant() && isHeldOtherwise(waiter)) {
-			gate.execute(() -> gate.fail(waiter, waiter.notAcquired(Reason.SELF_BLOCKED)));
-		}
-		else {
-			gate.execute(() -> {
-				// A part may be given up before it comes.
-				if (waiter.isWaiting()) {
-					gate.arrive(waiter);
-				}
-			});
-		}
-		return waiter;
-	}
-
-	/** Whether what is granted may stay here as long as nobody elsewhere wants it. */
-	private boolean isToBeTold(Demand demand) {
-		return (!this.context.settings.keepWarm().isZero() || this.context.settings.lockHandOver().isOn())
-				&& demand.resource().kind() == Kind.LOCK && demand.renewal();
-	}
-
-	/** What is kept of a key is in the way of whoever asks for it in another way. */
-	private void letGo(String key) {
-		Gate gate = this.gates.get(new Resource(Kind.LOCK, key));
-		if (gate != null) {
-			gate.execute(gate::letGo);
-		}
-	}
-
-	/** Whether whoever asks locks the key in the way that excludes the one asked for. */
-	private boolean isHeldOtherwise(Waiter waiter) {
-		Resource resource = waiter.demand.resource();
-		Kind otherKind = switch (resource.kind()) {
-			case LOCK -> Kind.READ_WRITE;
-			case READ_WRITE -> Kind.LOCK;
-			case SEMAPHORE -> null;
-		};
-		if (otherKind == null) {
-			return false;
-		}
-		Resource other = new Resource(otherKind, resource.key());
-		Gate gate = this.gates.get(other);
-		return gate != null && waiter.owner != null && gate.isHeldBy(waiter.owner) || waiter.isUnder(other);
-	}
-
-	void leave(Gate gate) {
-		this.gates.computeIfPresent(gate.resource, (k, existing) -> (--existing.users == 0) ? null : existing);
-	}
-
 	/**
-	 * Give back some of the permits of a hold. What is not confirmed is sent again for as
-	 * long as they are held; the store finds the token whatever it has.
+	 * Begin to wait for one resource, or for several together.
+	 * @param demands what is asked for, in the order of resources that all keep
+	 * @param thread the thread that asks, or {@code null} if it is asynchronous
+	 * @param context the leases under which it asks
+	 * @return the wait
 	 */
-	void shrink(Hold hold, int most, CompletableFuture<Boolean> answer) {
-		if (hold.leases == 0) {
-			// Another thread has given back all of it, with which others may go on.
-			answer.complete(true);
-			return;
-		}
-		Ask before = hold.ask(this.context.now());
-		// Another thread may have given back more, though it began later.
-		int kept = Math.min(most, hold.permits);
-		hold.permits = kept;
-		if (hold.watch != null) {
-			RequestWatch watch = hold.watch;
-			hold.gate.later(() -> watch.kept(kept));
-		}
-		this.context.send(Command.SHRINK, () -> this.context.store.shrink(hold.gate.resource, before, kept))
-			.whenComplete((held, error) -> {
-				if (error == null) {
-					if (!held) {
-						this.keeper.lose(hold, "the store says that nothing of it is left");
-					}
-					answer.complete(held);
-				}
-				else {
-					answer.completeExceptionally(error);
-					this.context.scheduler.schedule(() -> hold.gate.execute(() -> {
-						if (hold.permits == kept && hold.isHeld(this.context.now())) {
-							shrink(hold, kept, answer);
-						}
-					}), this.context.retryDelay());
-				}
-			});
+	Acquisition acquire(List<Demand> demands, @Nullable Thread thread, LeaseContext context) {
+		RequestWatch watch = this.context.observers.watch(this, demands);
+		return (demands.size() == 1) ? this.gates.acquire(demands.get(0), thread, context, null, watch)
+				: new JointAcquisition(this.context, this.gates, this.keeper, demands, thread, context, watch).start();
 	}
 
 	/**
@@ -348,17 +212,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	 * @return whether this engine is idle
 	 */
 	boolean isIdle() {
-		return this.gates.isEmpty() && this.contenders.isEmpty() && this.releases.isEmpty()
-				&& this.keeper.holds().isEmpty();
-	}
-
-	// For whoever watches
-
-	/** Who waits for anything. */
-	CompletableFuture<List<Waiter>> waiters() {
-		List<CompletableFuture<List<Waiter>>> answers = this.gates.values().stream().map(Gate::waiters).toList();
-		return CompletableFuture.allOf(answers.toArray(CompletableFuture[]::new))
-			.thenApply((done) -> answers.stream().map(CompletableFuture::join).flatMap(List::stream).toList());
+		return this.gates.isEmpty() && this.releases.isEmpty() && this.keeper.holds().isEmpty();
 	}
 
 	/**

@@ -146,7 +146,7 @@ final class LeaseKeeper {
 		for (Hold hold : due) {
 			if (hold.renewing()) {
 				silent = true;
-				this.context.observers.renewed(hold.gate.resource, RenewalOutcome.FAILED);
+				this.context.observers.renewed(hold.resource(), RenewalOutcome.FAILED);
 			}
 			// Again then if this renewal is not answered.
 			hold.renewAt = now + patience(hold, now);
@@ -174,7 +174,7 @@ final class LeaseKeeper {
 		int last = 0;
 		List<Hold> same = null;
 		for (Hold hold : holds) {
-			int part = this.context.store.partOf(hold.gate.resource);
+			int part = this.context.store.partOf(hold.resource());
 			if (same == null || part != last) {
 				// Seldom: mostly all are in one part.
 				same = parts.computeIfAbsent(part, (number) -> new ArrayList<>(holds.size()));
@@ -234,7 +234,7 @@ final class LeaseKeeper {
 			return;
 		}
 		if (!owned) {
-			this.context.observers.renewed(hold.gate.resource, RenewalOutcome.LOST);
+			this.context.observers.renewed(hold.resource(), RenewalOutcome.LOST);
 			gone(hold.token, HoldLosses.OTHER_OWNER);
 			return;
 		}
@@ -248,10 +248,10 @@ final class LeaseKeeper {
 			hold.renewAt = sentAt + 3 * part + this.context.downwards(part);
 		}
 		if (hold.extend(sentAt + Hold.validity(millis), now)) {
-			this.context.observers.renewed(hold.gate.resource, RenewalOutcome.RENEWED);
+			this.context.observers.renewed(hold.resource(), RenewalOutcome.RENEWED);
 		}
 		else {
-			this.context.observers.renewed(hold.gate.resource, RenewalOutcome.LOST);
+			this.context.observers.renewed(hold.resource(), RenewalOutcome.LOST);
 			lose(hold, "its renewal was answered too late");
 		}
 	}
@@ -267,11 +267,11 @@ final class LeaseKeeper {
 			return;
 		}
 		lose(hold, why);
-		hold.gate.execute(() -> {
+		hold.owner.execute(() -> {
 			// Just passed on, or kept for whoever asks next.
 			Hold next = this.holds.get(token);
 			if (next != null && next.hasEnded()) {
-				hold.gate.letGo();
+				hold.owner.letGo();
 			}
 			else if (next != null) {
 				lose(next, why);
@@ -289,7 +289,7 @@ final class LeaseKeeper {
 		long now = this.context.now();
 		if (hold.isHeld(now)) {
 			hold.renewalEnded(true);
-			this.context.observers.renewed(hold.gate.resource, RenewalOutcome.FAILED);
+			this.context.observers.renewed(hold.resource(), RenewalOutcome.FAILED);
 			logger.debug("The renewal of " + hold.description() + " failed, and is tried again", error);
 			long soon = Math.min(this.context.retryDelay(),
 					TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 6);

@@ -31,8 +31,8 @@ final class LockGate extends Gate {
 	/** Lost, but not released yet by their holders. Mostly none is. */
 	private List<Hold> lost = List.of();
 
-	LockGate(LeaseEngine engine, Resource resource) {
-		super(engine, resource);
+	LockGate(Parts parts, Resource resource) {
+		super(parts, resource);
 	}
 
 	@Override
@@ -92,7 +92,7 @@ final class LockGate extends Gate {
 	/** Nobody is before it here: otherwise nothing would be kept. */
 	private void goOn(Waiter waiter, Hold hold) {
 		long now = this.context.now();
-		if (hold.isKeptFor(waiter, now)) {
+		if (hold.isKeptFor(waiter.demand, now)) {
 			this.kept = null;
 			passOn(hold, waiter, now, HandOver.KEPT);
 		}
@@ -133,7 +133,7 @@ final class LockGate extends Gate {
 	}
 
 	@Override
-	void letGo() {
+	public void letGo() {
 		super.letGo();
 		endKept();
 	}
@@ -173,8 +173,8 @@ final class LockGate extends Gate {
 	}
 
 	@Override
-	boolean isFor(Hold hold, Waiter waiter, long now) {
-		return hold.isFor(waiter, this.context.settings.lockHandOver(), false, now);
+	public boolean isFor(Hold hold, Waiter waiter, long now) {
+		return hold.isFor(waiter.demand, this.context.settings.lockHandOver(), false, now);
 	}
 
 	@Override
@@ -184,7 +184,7 @@ final class LockGate extends Gate {
 	}
 
 	@Override
-	void lost(Hold hold) {
+	public void lost(Hold hold) {
 		if (this.holder == hold) {
 			this.holder = null;
 			if (hold.isMissed()) {
@@ -204,7 +204,7 @@ final class LockGate extends Gate {
 	private void dropInvalidHolder() {
 		Hold hold = this.holder;
 		if (hold != null && !hold.isHeld(this.context.now())) {
-			this.engine.keeper.lose(hold, hold.whyOver(this.context.now()));
+			keeper().lose(hold, hold.whyOver(this.context.now()));
 			lost(hold);
 		}
 	}

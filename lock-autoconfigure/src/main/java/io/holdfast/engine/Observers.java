@@ -4,28 +4,23 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicBoolean;
 
 import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.EngineObserver.HandOver;
 import io.holdfast.engine.EngineObserver.RenewalOutcome;
-import org.apache.commons.logging.Log;
-import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Those who observe one engine, which must not be disturbed by them. Nothing is made for
- * them while there are none. Thread-safe.
+ * The observers of one engine. Nothing is made for them while there are none.
+ * Thread-safe.
  */
 final class Observers {
-
-	private static final Log logger = LogFactory.getLog(EngineObserver.class);
 
 	private static final EngineObserver[] NONE = {};
 
 	private volatile EngineObserver[] observers = NONE;
 
-	private final AtomicBoolean warned = new AtomicBoolean();
+	private final ObserverGuard guard = new ObserverGuard();
 
 	synchronized void add(EngineObserver observer) {
 		EngineObserver[] more = Arrays.copyOf(this.observers, this.observers.length + 1);
@@ -39,30 +34,30 @@ final class Observers {
 	 */
 	@Nullable RequestWatch watch(ObservedEngine engine, List<Demand> demands) {
 		EngineObserver[] observers = this.observers;
-		return (observers.length > 0) ? new RequestWatch(this, observers, engine, demands) : null;
+		return (observers.length > 0) ? new RequestWatch(this.guard, observers, engine, demands) : null;
 	}
 
 	void lost(Resource resource, @Nullable String name) {
 		for (EngineObserver observer : this.observers) {
-			guard(() -> observer.lost(resource.kind(), name));
+			this.guard.run(() -> observer.lost(resource.kind(), name));
 		}
 	}
 
 	void renewed(Resource resource, RenewalOutcome outcome) {
 		for (EngineObserver observer : this.observers) {
-			guard(() -> observer.renewed(resource.kind(), outcome));
+			this.guard.run(() -> observer.renewed(resource.kind(), outcome));
 		}
 	}
 
 	void handedOver(Resource resource, HandOver way) {
 		for (EngineObserver observer : this.observers) {
-			guard(() -> observer.handedOver(resource.kind(), way));
+			this.guard.run(() -> observer.handedOver(resource.kind(), way));
 		}
 	}
 
 	void failed(Command command) {
 		for (EngineObserver observer : this.observers) {
-			guard(() -> observer.failed(command));
+			this.guard.run(() -> observer.failed(command));
 		}
 	}
 
@@ -79,31 +74,6 @@ final class Observers {
 			});
 		}
 		return answer;
-	}
-
-	/** Do something for observers. Nothing that is thrown there reaches the engine. */
-	void guard(Runnable event) {
-		try {
-			event.run();
-		}
-		catch (RuntimeException | Error ex) {
-			warn(ex);
-		}
-	}
-
-	void warn(Throwable ex) {
-		try {
-			if (this.warned.compareAndSet(false, true)) {
-				logger.warn("An observer of leases failed; the leases are not affected. "
-						+ "Further failures are logged as DEBUG", ex);
-			}
-			else {
-				logger.debug("An observer of leases failed", ex);
-			}
-		}
-		catch (StackOverflowError again) {
-			// Logging takes more stack than is left after an overflow.
-		}
 	}
 
 }

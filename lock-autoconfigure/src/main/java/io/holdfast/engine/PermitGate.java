@@ -40,9 +40,9 @@ class PermitGate extends Gate {
 	/** Who came last to wait here. */
 	private @Nullable Waiter last;
 
-	PermitGate(LeaseEngine engine, Resource resource) {
-		super(engine, resource);
-		this.handOver = engine.context.settings.localHandOver(resource.kind());
+	PermitGate(Parts parts, Resource resource) {
+		super(parts, resource);
+		this.handOver = this.context.settings.localHandOver(resource.kind());
 	}
 
 	@Override
@@ -170,12 +170,12 @@ class PermitGate extends Gate {
 	}
 
 	@Override
-	long asking() {
+	public long onRequestSent() {
 		return ++this.asked;
 	}
 
 	@Override
-	void heard(long number) {
+	public void onReply(long number) {
 		this.heard = Math.max(this.heard, number);
 		advance();
 	}
@@ -214,12 +214,12 @@ class PermitGate extends Gate {
 	}
 
 	@Override
-	boolean isFor(Hold hold, Waiter waiter, long now) {
+	public boolean isFor(Hold hold, Waiter waiter, long now) {
 		Demand demand = waiter.demand;
 		boolean quiet = this.elsewhere != null && this.elsewhere.isQuiet(now);
 		// What some was given back of may not be known as that to the store.
 		return handsOver(demand) && hold.permits == hold.demand.permits() && hold.permits == demand.permits()
-				&& hold.demand.limit() == demand.limit() && hold.isFor(waiter, this.handOver, quiet, now);
+				&& hold.demand.limit() == demand.limit() && hold.isFor(demand, this.handOver, quiet, now);
 	}
 
 	private void lookElsewhere(Demand demand, long now) {
@@ -232,7 +232,7 @@ class PermitGate extends Gate {
 			standing++;
 		}
 		if (this.elsewhere == null) {
-			this.elsewhere = new Elsewhere(this, this.handOver, now);
+			this.elsewhere = new Elsewhere(this.context, this.resource, this::execute, this.handOver, now);
 		}
 		this.elsewhere.look(standing, demand.limit(), now);
 	}
@@ -258,7 +258,7 @@ class PermitGate extends Gate {
 	}
 
 	@Override
-	Waiter firstLike(Waiter contender) {
+	public Waiter firstLike(Waiter contender) {
 		if (handsOver(contender.demand)) {
 			for (Waiter first : this.contenders) {
 				if (first.demand.isLike(contender.demand)) {
@@ -275,7 +275,7 @@ class PermitGate extends Gate {
 	}
 
 	@Override
-	void lost(Hold hold) {
+	public void lost(Hold hold) {
 		discount(hold);
 		detach(hold);
 		advance();

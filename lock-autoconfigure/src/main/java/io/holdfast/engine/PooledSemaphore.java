@@ -2,15 +2,18 @@ package io.holdfast.engine;
 
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 
 import io.holdfast.LeaseLostException;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.PermitLease;
 import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreStatus;
 import io.holdfast.SemaphoreView;
+import io.holdfast.engine.HeldLease.Permits;
 import io.holdfast.engine.PermitPools.Portion;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -23,26 +26,30 @@ final class PooledSemaphore implements SemaphoreView {
 
 	private static final Log logger = LogFactory.getLog(PooledSemaphore.class);
 
-	private final DefaultSemaphoreService service;
-
 	private final SemaphoreRequest request;
+
+	private final Acquirer<SemaphoreRequest, PermitLease> acquirer;
+
+	private final Function<String, SemaphoreStatus> status;
 
 	private final PermitPools pools;
 
-	PooledSemaphore(DefaultSemaphoreService service, SemaphoreRequest request, PermitPools pools) {
-		this.service = service;
+	PooledSemaphore(SemaphoreRequest request, Acquirer<SemaphoreRequest, PermitLease> acquirer,
+			Function<String, SemaphoreStatus> status, PermitPools pools) {
 		this.request = request;
+		this.acquirer = acquirer;
+		this.status = status;
 		this.pools = pools;
 	}
 
 	@Override
 	public void acquire(int permits) throws InterruptedException {
-		this.pools.add(this.service.await(this.request.permits(permits).waitForever()));
+		keep(this.acquirer.await(this.request.permits(permits).waitForever()));
 	}
 
 	@Override
 	public void acquireUninterruptibly(int permits) {
-		this.pools.add(this.service.awaitUninterruptibly(this.request.permits(permits).waitForever()));
+		keep(this.acquirer.awaitUninterruptibly(this.request.permits(permits).waitForever()));
 	}
 
 	@Override
@@ -52,7 +59,7 @@ final class PooledSemaphore implements SemaphoreView {
 
 	private boolean tryAcquire(SemaphoreRequest base, int permits) {
 		try {
-			this.pools.add(this.service.awaitUninterruptibly(base.permits(permits).waitTime(Duration.ZERO)));
+			keep(this.acquirer.awaitUninterruptibly(base.permits(permits).waitTime(Duration.ZERO)));
 			return true;
 		}
 		catch (NotAcquiredException ex) {
@@ -65,12 +72,16 @@ final class PooledSemaphore implements SemaphoreView {
 		// Not Duration.of, which overflows where this ends at the longest wait.
 		Duration wait = Duration.ofNanos(unit.toNanos(Math.max(0, time)));
 		try {
-			this.pools.add(this.service.await(this.request.permits(permits).waitTime(wait)));
+			keep(this.acquirer.await(this.request.permits(permits).waitTime(wait)));
 			return true;
 		}
 		catch (NotAcquiredException ex) {
 			return falseIfTimedOut(ex);
 		}
+	}
+
+	private void keep(PermitLease lease) {
+		this.pools.add((Permits) lease);
 	}
 
 	private static boolean falseIfTimedOut(NotAcquiredException ex) {
@@ -113,7 +124,7 @@ final class PooledSemaphore implements SemaphoreView {
 
 	@Override
 	public int availablePermits() {
-		SemaphoreStatus status = this.service.status(this.request.key());
+		SemaphoreStatus status = this.status.apply(this.request.key());
 		Integer limit = status.limitSet() ? status.limit() : Integer.valueOf(this.request.limit());
 		return (limit != null) ? Math.max(0, limit - status.used()) : 0;
 	}

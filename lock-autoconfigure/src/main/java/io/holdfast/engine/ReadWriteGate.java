@@ -22,8 +22,8 @@ final class ReadWriteGate extends PermitGate {
 	 */
 	private final Map<Thread, List<Hold>> holds = new ConcurrentHashMap<>();
 
-	ReadWriteGate(LeaseEngine engine, Resource resource) {
-		super(engine, resource);
+	ReadWriteGate(Parts parts, Resource resource) {
+		super(parts, resource);
 	}
 
 	@Override
@@ -60,7 +60,7 @@ final class ReadWriteGate extends PermitGate {
 	private List<Hold> holdsOf(Waiter waiter, long now) {
 		Thread owner = waiter.reentrantOwner();
 		heldBy(owner).filter((hold) -> !hold.isHeld(now)).forEach((hold) -> {
-			this.engine.keeper.lose(hold, hold.whyOver(now));
+			keeper().lose(hold, hold.whyOver(now));
 			lost(hold);
 		});
 		Stream<Hold> around = waiter.around().stream().filter((hold) -> hold.isHeld(now) || hold.isRenewed());
@@ -98,16 +98,16 @@ final class ReadWriteGate extends PermitGate {
 	@Override
 	void began(Hold hold) {
 		super.began(hold);
-		if (hold.owner != null) {
-			this.holds.computeIfAbsent(hold.owner, (thread) -> new CopyOnWriteArrayList<>()).add(hold);
+		if (hold.thread != null) {
+			this.holds.computeIfAbsent(hold.thread, (thread) -> new CopyOnWriteArrayList<>()).add(hold);
 		}
 	}
 
 	@Override
 	void ended(Hold hold) {
 		super.ended(hold);
-		if (hold.owner != null) {
-			this.holds.computeIfPresent(hold.owner, (thread, own) -> {
+		if (hold.thread != null) {
+			this.holds.computeIfPresent(hold.thread, (thread, own) -> {
 				own.remove(hold);
 				return own.isEmpty() ? null : own;
 			});
@@ -120,7 +120,7 @@ final class ReadWriteGate extends PermitGate {
 	}
 
 	@Override
-	void lost(Hold hold) {
+	public void lost(Hold hold) {
 		discount(hold);
 		if (!hold.isMissed()) {
 			ended(hold);

@@ -99,7 +99,7 @@ final class Releases implements Release.Owner {
 		new Retention(this.context, this.losses, hold, endsAt, result).send();
 		this.context.scheduler.schedule(() -> {
 			this.retained.remove(hold.token);
-			release(hold.gate.resource, hold.ask(this.context.now()), hold.doubtSince, null);
+			release(hold.resource(), hold.ask(this.context.now()), hold.doubtSince, null);
 		}, endsAt - this.context.now());
 	}
 

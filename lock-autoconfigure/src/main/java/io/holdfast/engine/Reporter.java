@@ -71,12 +71,12 @@ final class Reporter {
 	}
 
 	private static Entry entry(Hold hold, long now) {
-		return entry(hold.token, hold.demand, hold.permits, hold.owner, hold.heldFor(now).toMillis(),
+		return entry(hold.token, hold.demand, hold.permits, hold.thread, hold.heldFor(now).toMillis(),
 				TimeUnit.NANOSECONDS.toMillis(hold.validUntil() - now), hold.fence);
 	}
 
 	private static Entry entry(Waiter waiter) {
-		return entry(waiter.attempt.token, waiter.demand, waiter.demand.permits(), waiter.owner,
+		return entry(waiter.attempt.token, waiter.demand, waiter.demand.permits(), waiter.thread,
 				TimeUnit.NANOSECONDS.toMillis(waiter.waitedNanos()), 0, 0);
 	}
 

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class RequestWatch {
 
-	private final Observers guard;
+	private final ObserverGuard guard;
 
 	private final EngineObserver[] observers;
 
@@ -41,7 +41,7 @@ final class RequestWatch {
 	/** It was over before it was known to be held. */
 	private @Nullable HoldEnd early;
 
-	RequestWatch(Observers guard, EngineObserver[] observers, ObservedEngine engine, List<Demand> demands) {
+	RequestWatch(ObserverGuard guard, EngineObserver[] observers, ObservedEngine engine, List<Demand> demands) {
 		this.guard = guard;
 		this.observers = observers;
 		this.engine = engine;
@@ -70,7 +70,7 @@ final class RequestWatch {
 		if (!watch.settled.compareAndSet(false, true)) {
 			return false;
 		}
-		watch.guard.guard(() -> watch.granted(lease.fences()));
+		watch.guard.run(() -> watch.granted(lease.fences()));
 		return result.complete(lease);
 	}
 
@@ -84,8 +84,7 @@ final class RequestWatch {
 		if (!watch.settled.compareAndSet(false, true)) {
 			return false;
 		}
-		watch.guard
-			.guard(() -> watch.failed((why instanceof RuntimeException ex) ? ex : new IllegalStateException(why)));
+		watch.guard.run(() -> watch.failed((why instanceof RuntimeException ex) ? ex : new IllegalStateException(why)));
 		return result.completeExceptionally(why);
 	}
 
@@ -100,7 +99,7 @@ final class RequestWatch {
 
 	/** Tell that it has begun. */
 	void begin() {
-		this.guard.guard(this::began);
+		this.guard.run(this::began);
 	}
 
 	private synchronized void began() {
@@ -146,7 +145,7 @@ final class RequestWatch {
 
 	/** Some of its permits were given back. */
 	void kept(int permits) {
-		this.guard.guard(() -> left(permits));
+		this.guard.run(() -> left(permits));
 	}
 
 	private synchronized void left(int permits) {
@@ -157,7 +156,7 @@ final class RequestWatch {
 
 	/** One of its holds has ended, and with it the whole. */
 	void ended(HoldEnd end) {
-		this.guard.guard(() -> over(end));
+		this.guard.run(() -> over(end));
 	}
 
 	private synchronized void over(HoldEnd end) {
@@ -172,7 +171,7 @@ final class RequestWatch {
 
 	private void tell(Consumer<RequestObserver> event) {
 		for (RequestObserver observer : this.told) {
-			this.guard.guard(() -> event.accept(observer));
+			this.guard.run(() -> event.accept(observer));
 		}
 	}
 

@@ -54,7 +54,7 @@ final class Retention {
 				() -> this.context.store.retain(this.hold.renewal(millis)));
 		Scheduler.Timer silence = this.context.scheduler.schedule(() -> {
 			this.context.observers.failed(Command.RETAIN);
-			this.outcome.completeExceptionally(Failures.retentionTrouble(this.hold.gate.resource,
+			this.outcome.completeExceptionally(Failures.retentionTrouble(this.hold.resource(),
 					StoreFailure.silence(this.context.settings.commandTimeout(), new TimeoutException())));
 			// What comes later must not be overtaken by it.
 			command.cancel(true);
@@ -65,7 +65,7 @@ final class Retention {
 				this.outcome.complete(this.losses.released(this.hold, reply));
 			}
 			else {
-				this.outcome.completeExceptionally(Failures.retentionTrouble(this.hold.gate.resource, error));
+				this.outcome.completeExceptionally(Failures.retentionTrouble(this.hold.resource(), error));
 				repeat();
 			}
 		});

@@ -18,16 +18,28 @@ final class ShutDown {
 
 	private static final Log logger = LogFactory.getLog(ShutDown.class);
 
-	private final LeaseEngine engine;
-
 	private final EngineContext context;
+
+	private final LeaseKeeper keeper;
+
+	private final Releases releases;
+
+	private final GateRegistry gates;
+
+	private final Fleet fleet;
+
+	private final LeaseStore.WakeUps wakeUps;
 
 	/** Held while the store is started or stopped. */
 	private final Object lifecycle = new Object();
 
-	ShutDown(LeaseEngine engine) {
-		this.engine = engine;
-		this.context = engine.context;
+	ShutDown(EngineContext context, LeaseKeeper keeper, Releases releases, GateRegistry gates, Fleet fleet) {
+		this.context = context;
+		this.keeper = keeper;
+		this.releases = releases;
+		this.gates = gates;
+		this.fleet = fleet;
+		this.wakeUps = new WakeUpDispatch(context, keeper, releases, gates, fleet);
 	}
 
 	/** Start for the first time, unless that was done. */
@@ -37,12 +49,12 @@ final class ShutDown {
 				return;
 			}
 			// If it is closed, only to refuse what is asked for.
-			this.engine.renewIdentity(!this.context.isClosed());
+			this.context.renewIdentity(this.context.isClosed() ? null : this.wakeUps);
 			if (this.context.isClosed()) {
 				return;
 			}
 		}
-		this.engine.fleet().join();
+		this.fleet.join();
 	}
 
 	/**
@@ -54,10 +66,10 @@ final class ShutDown {
 	CompletableFuture<@Nullable Void> start(Duration patience) {
 		CompletableFuture<@Nullable Void> over = new CompletableFuture<>();
 		this.context.setClosed(true);
-		closeGates(Attempt::isInFlight).thenCompose((done) -> this.engine.keeper.drained())
+		closeGates(Attempt::isInFlight).thenCompose((done) -> this.keeper.drained())
 			.thenCompose((done) -> letThrough())
 			// With what they were granted.
-			.thenCompose((done) -> this.engine.keeper.drained())
+			.thenCompose((done) -> this.keeper.drained())
 			.thenAccept((done) -> over.complete(null));
 		if (!patience.isZero()) {
 			logHeld(patience);
@@ -73,7 +85,7 @@ final class ShutDown {
 	 * @return completed when every gate knows
 	 */
 	private CompletableFuture<@Nullable Void> closeGates(Predicate<Attempt> spared) {
-		return CompletableFuture.allOf(this.engine.gates.values().stream().map((gate) -> {
+		return CompletableFuture.allOf(this.gates.gates().stream().map((gate) -> {
 			CompletableFuture<@Nullable Void> done = new CompletableFuture<>();
 			gate.execute(() -> {
 				try {
@@ -94,14 +106,14 @@ final class ShutDown {
 	 * there will be no more of them.
 	 */
 	private CompletableFuture<@Nullable Void> letThrough() {
-		return this.engine.waiters()
+		return this.gates.waiters()
 			.thenCompose((waiters) -> CompletableFuture
 				.allOf(waiters.stream().map(Waiter::result).toArray(CompletableFuture[]::new))
 				.handle((done, error) -> null));
 	}
 
 	private void logHeld(Duration patience) {
-		List<Hold> holds = this.engine.keeper.holds();
+		List<Hold> holds = this.keeper.holds();
 		if (!holds.isEmpty()) {
 			String some = holds.stream().limit(3).map(Hold::description).collect(Collectors.joining(", "));
 			int more = holds.size() - 3;
@@ -118,17 +130,17 @@ final class ShutDown {
 	}
 
 	private void releaseHeld() {
-		for (Hold hold : this.engine.keeper.holds()) {
+		for (Hold hold : this.keeper.holds()) {
 			long kept = hold.keptFor(this.context.now());
-			if (!this.engine.keeper.lose(hold, "this instance shut down before it was released")) {
+			if (!this.keeper.lose(hold, "this instance shut down before it was released")) {
 				// Just released by its user, who is to have the store's answer to that.
 				continue;
 			}
 			if (kept > 0) {
-				this.engine.releases.retain(hold, kept, new CompletableFuture<>());
+				this.releases.retain(hold, kept, new CompletableFuture<>());
 			}
 			else {
-				this.engine.releases.release(hold.gate.resource, hold.ask(this.context.now()), hold.doubtSince, null);
+				this.releases.release(hold.resource(), hold.ask(this.context.now()), hold.doubtSince, null);
 			}
 		}
 	}
@@ -137,7 +149,7 @@ final class ShutDown {
 		// What was granted to somebody in the meantime.
 		releaseHeld();
 		// Not on the driver's thread, which the store may have to wait for.
-		return CompletableFuture.allOf(this.engine.releases.answered(), this.engine.fleet().leave())
+		return CompletableFuture.allOf(this.releases.answered(), this.fleet.leave())
 			.thenRunAsync(this::stopStore, this.context::execute);
 	}
 
@@ -158,10 +170,10 @@ final class ShutDown {
 				return;
 			}
 			leaveBehind();
-			this.engine.renewIdentity(true);
+			this.context.renewIdentity(this.wakeUps);
 			this.context.setClosed(false);
 		}
-		this.engine.fleet().join();
+		this.fleet.join();
 	}
 
 	/**
@@ -172,10 +184,10 @@ final class ShutDown {
 		releaseHeld();
 		if (this.context.isStarted()) {
 			String before = this.context.instanceId();
-			this.engine.gates.values()
+			this.gates.gates()
 				.forEach((gate) -> gate.execute(() -> gate.close((attempt) -> !Tokens.isOf(attempt.token, before))));
 		}
-		this.engine.fleet().leave();
+		this.fleet.leave();
 		this.context.store.stop();
 	}
 

@@ -2,6 +2,7 @@ package io.holdfast.engine;
 
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.concurrent.locks.Condition;
 
 import org.apache.commons.logging.Log;
@@ -26,32 +27,36 @@ final class ThreadLock implements LockView {
 
 	private static final Log logger = LogFactory.getLog(ThreadLock.class);
 
-	private final DefaultLockService service;
-
 	private final LockRequest request;
+
+	private final Acquirer<LockRequest, LockLease> acquirer;
+
+	private final Function<String, LockStatus> status;
 
 	private final ThreadHolds holds;
 
-	ThreadLock(DefaultLockService service, LockRequest request, ThreadHolds holds) {
-		this.service = service;
+	ThreadLock(LockRequest request, Acquirer<LockRequest, LockLease> acquirer, Function<String, LockStatus> status,
+			ThreadHolds holds) {
 		this.request = request;
+		this.acquirer = acquirer;
+		this.status = status;
 		this.holds = holds;
 	}
 
 	@Override
 	public void lock() {
-		this.holds.push(this.request, this.service.awaitUninterruptibly(this.request.waitForever()));
+		this.holds.push(this.request, this.acquirer.awaitUninterruptibly(this.request.waitForever()));
 	}
 
 	@Override
 	public void lockInterruptibly() throws InterruptedException {
-		this.holds.push(this.request, this.service.await(this.request.waitForever()));
+		this.holds.push(this.request, this.acquirer.await(this.request.waitForever()));
 	}
 
 	@Override
 	public boolean tryLock() {
 		try {
-			this.holds.push(this.request, this.service.awaitUninterruptibly(this.request.waitTime(Duration.ZERO)));
+			this.holds.push(this.request, this.acquirer.awaitUninterruptibly(this.request.waitTime(Duration.ZERO)));
 			return true;
 		}
 		catch (LockNotAcquiredException ex) {
@@ -64,7 +69,7 @@ final class ThreadLock implements LockView {
 		// Not Duration.of, which overflows where this ends at the longest wait.
 		Duration wait = Duration.ofNanos(unit.toNanos(Math.max(0, time)));
 		try {
-			this.holds.push(this.request, this.service.await(this.request.waitTime(wait)));
+			this.holds.push(this.request, this.acquirer.await(this.request.waitTime(wait)));
 			return true;
 		}
 		catch (LockNotAcquiredException ex) {
@@ -107,7 +112,7 @@ final class ThreadLock implements LockView {
 
 	@Override
 	public boolean isLocked() {
-		return this.service.status(this.request.key()).isLocked();
+		return this.status.apply(this.request.key()).isLocked();
 	}
 
 	@Override
@@ -123,7 +128,7 @@ final class ThreadLock implements LockView {
 
 	@Override
 	public @Nullable Duration remaining() {
-		LockStatus status = this.service.status(this.request.key());
+		LockStatus status = this.status.apply(this.request.key());
 		return status.isLocked() ? status.remaining() : Duration.ZERO;
 	}
 

@@ -13,31 +13,30 @@ import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.EngineObserver.HandOver;
+import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
 
 /**
  * One request on its way: in the local queue of its gate, then contending in the store,
  * then granted or over. All but the constructor and the result is confined to the gate.
  */
-final class Waiter implements Acquisition {
-
-	final LeaseEngine engine;
+final class Waiter implements Acquisition, Attempt.Party, Hold.Requester {
 
 	final EngineContext context;
 
-	final Gate gate;
+	private final Host host;
 
 	final Demand demand;
 
 	/** What the store knows of it, if it contends. Changed by the gate only. */
 	volatile Attempt attempt;
 
-	final @Nullable Thread owner;
+	final @Nullable Thread thread;
 
 	/** Under which leases it asks. */
 	private final LeaseContext leaseContext;
 
 	/** What it is a part of. */
-	private final @Nullable JointAcquisition whole;
+	private final @Nullable Whole whole;
 
 	/** Who observes the request that it belongs to, if somebody does. */
 	final @Nullable RequestWatch watch;
@@ -69,18 +68,17 @@ final class Waiter implements Acquisition {
 	/** It has waited here before: one failure does not end its wait. */
 	private boolean promoted;
 
-	Waiter(LeaseEngine engine, Gate gate, String token, Demand demand, @Nullable Thread owner,
-			LeaseContext leaseContext, @Nullable JointAcquisition whole, @Nullable RequestWatch watch) {
-		this.engine = engine;
-		this.context = engine.context;
-		this.gate = gate;
+	Waiter(Host host, String token, Demand demand, @Nullable Thread thread, LeaseContext leaseContext,
+			@Nullable Whole whole, @Nullable RequestWatch watch) {
+		this.context = host.context();
+		this.host = host;
 		this.demand = demand;
-		this.owner = owner;
+		this.thread = thread;
 		this.leaseContext = leaseContext;
-		this.attempt = new Attempt(engine, gate, token, this);
+		this.attempt = new Attempt(host, token, this);
 		this.whole = whole;
 		this.watch = watch;
-		this.startedAt = (whole != null) ? whole.startedAt : engine.context.now();
+		this.startedAt = (whole != null) ? whole.startedAt() : this.context.now();
 	}
 
 	// Exceptions for its caller
@@ -93,22 +91,40 @@ final class Waiter implements Acquisition {
 		return Failures.notAcquired(this.demand, reason, waitedNanos(), cause);
 	}
 
-	NotAcquiredException exceedsLimit(int limit) {
-		return Failures.exceedsLimit(this.demand, limit, waitedNanos());
-	}
-
 	LeaseStoreException storeTrouble(@Nullable Throwable error) {
-		return Failures.storeTrouble(this.gate.resource, waitedNanos(), error);
+		return Failures.storeTrouble(this.host.resource(), waitedNanos(), error);
 	}
 
-	/** Whether others are waited for besides, so that a grant is not the end of it. */
-	boolean isPart() {
+	// As the request that a hold is granted to
+
+	@Override
+	public Hold.Owner owner() {
+		return this.host;
+	}
+
+	@Override
+	public Demand demand() {
+		return this.demand;
+	}
+
+	@Override
+	public @Nullable Thread thread() {
+		return this.thread;
+	}
+
+	@Override
+	public @Nullable RequestWatch watch() {
+		return this.watch;
+	}
+
+	@Override
+	public boolean isPart() {
 		return this.whole != null;
 	}
 
 	/** Whose thread asks, if that matters. */
 	@Nullable Thread reentrantOwner() {
-		return this.demand.reentrant() ? this.owner : null;
+		return this.demand.reentrant() ? this.thread : null;
 	}
 
 	/**
@@ -121,7 +137,7 @@ final class Waiter implements Acquisition {
 		return this.leaseContext.leases()
 			.stream()
 			.flatMap(Waiter::open)
-			.filter((hold) -> hold.gate.engine == this.engine && hold.gate.resource.equals(this.gate.resource))
+			.filter((hold) -> hold.owner.context() == this.context && hold.resource().equals(this.host.resource()))
 			.distinct()
 			.toList();
 	}
@@ -136,7 +152,7 @@ final class Waiter implements Acquisition {
 				&& this.leaseContext.leases()
 					.stream()
 					.flatMap(Waiter::open)
-					.anyMatch((hold) -> hold.gate.engine == this.engine && hold.gate.resource.equals(other)
+					.anyMatch((hold) -> hold.owner.context() == this.context && hold.resource().equals(other)
 							&& hold.isHeld(this.context.now()));
 	}
 
@@ -163,7 +179,7 @@ final class Waiter implements Acquisition {
 			return false;
 		}
 		this.called = true;
-		this.gate.later(() -> waiting.complete(null));
+		this.host.later(() -> waiting.complete(null));
 		return true;
 	}
 
@@ -178,7 +194,7 @@ final class Waiter implements Acquisition {
 		RequestWatch observing = this.watch;
 		if (observing != null) {
 			observing.beginning();
-			this.gate.later(observing::begin);
+			this.host.later(observing::begin);
 		}
 	}
 
@@ -187,7 +203,6 @@ final class Waiter implements Acquisition {
 		observed();
 		this.promoted = hasWaited;
 		this.state = State.CONTENDING;
-		this.engine.contenders.put(this.attempt.token, this.attempt);
 	}
 
 	/**
@@ -210,23 +225,61 @@ final class Waiter implements Acquisition {
 		}
 	}
 
-	/**
-	 * Return whether a failure of the store need not end the wait: others are waited for,
-	 * or the store may be there again soon.
-	 */
-	boolean isWorthWaiting(Throwable error) {
+	@Override
+	public boolean isWorthWaiting(Throwable error) {
 		return Failures.isTemporary(error) && (this.attempt.isBusy() || this.promoted
 				|| this.demand.waits() && (Failures.isWorthWaiting(error) || this.attempt.isPatient()));
 	}
 
-	void grant(Hold hold, HandOver way) {
+	// As the party of an attempt
+
+	@Override
+	public boolean isContending() {
+		return this.state == State.CONTENDING;
+	}
+
+	@Override
+	public void timedOut() {
+		this.host.timedOut(this);
+	}
+
+	@Override
+	public void failed(Throwable error) {
+		this.host.fail(this, storeTrouble(error));
+	}
+
+	@Override
+	public void refused() {
+		this.host.refuse(this, notAcquired(Reason.TIMED_OUT));
+	}
+
+	@Override
+	public void exceeds(int limit) {
+		this.host.refuse(this, Failures.exceedsLimit(this.demand, limit, waitedNanos()));
+	}
+
+	@Override
+	public void shutDown() {
+		this.host.fail(this, notAcquired(Reason.SHUTDOWN));
+	}
+
+	@Override
+	public void granted(Granted granted, long sentAt, HandOver way) {
+		Waiter first = this.host.firstLike(this);
+		first.exchange(this);
+		first.grant(granted, sentAt, way);
+	}
+
+	private void grant(Granted granted, long sentAt, HandOver way) {
+		Attempt own = this.attempt;
+		Hold hold = new Hold(this, own.token, own.doubtSince(), own.isWanted(), granted, sentAt, this.context.now());
 		if (way != HandOver.ASKED_AGAIN || this.attempt.isBusy() || this.promoted) {
-			this.context.observers.handedOver(this.gate.resource, way);
+			this.context.observers.handedOver(this.host.resource(), way);
 		}
 		this.state = State.GRANTED;
 		disarm();
 		this.attempt.end();
-		this.gate.granted(this, hold);
+		this.host.granted(this, hold);
 	}
 
 	/** The wait is over without a grant. */
@@ -250,7 +303,7 @@ final class Waiter implements Acquisition {
 		}
 		this.promoted = true;
 		this.state = State.GRANTED;
-		this.context.observers.handedOver(this.gate.resource, way);
+		this.context.observers.handedOver(this.host.resource(), way);
 		return new Hold(this, before, way, now);
 	}
 
@@ -310,7 +363,7 @@ final class Waiter implements Acquisition {
 
 	@Override
 	public void come() {
-		this.gate.execute(() -> this.gate.come(this));
+		this.host.execute(() -> this.host.come(this));
 	}
 
 	@Override
@@ -331,25 +384,25 @@ final class Waiter implements Acquisition {
 	/** End the wait from outside, unless it has ended already. */
 	private void abandon(RuntimeException why) {
 		if (fail(why)) {
-			this.gate.execute(() -> this.gate.giveUp(this));
+			this.host.execute(() -> this.host.giveUp(this));
 		}
 	}
 
-	/** When whoever asks is to be told that there is none. */
-	long deadline() {
+	@Override
+	public long deadline() {
 		// A wait may be shorter than any answer takes. Without one, nothing is known.
 		boolean unheard = this.state == State.CONTENDING && this.attempt.isUnheard();
 		long wait = this.demand.waitNanos();
 		return this.startedAt + (unheard ? Math.max(wait, EngineContext.FIRST_ANSWER_NANOS) : wait);
 	}
 
-	/** Whether it looks at its deadline itself; if not, its attempt has to. */
-	boolean isTimed() {
+	@Override
+	public boolean isTimed() {
 		return this.timer != null;
 	}
 
 	private void arm() {
-		this.timer = this.context.scheduler.schedule(() -> this.gate.execute(this::due),
+		this.timer = this.context.scheduler.schedule(() -> this.host.execute(this::due),
 				deadline() - this.context.now());
 	}
 
@@ -363,7 +416,7 @@ final class Waiter implements Acquisition {
 	private void due() {
 		if (this.state == State.QUEUED || this.state == State.CONTENDING) {
 			if (this.context.now() - deadline() >= 0) {
-				this.gate.timedOut(this);
+				this.host.timedOut(this);
 			}
 			else {
 				arm();
@@ -374,6 +427,64 @@ final class Waiter implements Acquisition {
 	enum State {
 
 		QUEUED, CONTENDING, GRANTED, OVER
+
+	}
+
+	/** What a waiter may be one part of. */
+	interface Whole {
+
+		/** Return when the wait for the first part began. */
+		long startedAt();
+
+		/** Return whether a part that was granted had to wait for others. */
+		boolean hasMetOthers();
+
+		/**
+		 * Wait for one more part, which its gate does not know of yet: what ends the
+		 * whole gives that up before it can be granted anything.
+		 */
+		void waitFor(Waiter next);
+
+		/**
+		 * Add a part that was granted.
+		 * @return false if it came too late, and is to be given back
+		 */
+		boolean add(HeldLease lease);
+
+	}
+
+	/** The gate that a waiter waits at. Its methods are called in its events. */
+	interface Host extends Attempt.Host, Hold.Owner {
+
+		@Override
+		EngineContext context();
+
+		@Override
+		void execute(Runnable event);
+
+		/**
+		 * Return which waiter is to have what the store grants to a contender: the first
+		 * of those that ask for the same.
+		 */
+		Waiter firstLike(Waiter contender);
+
+		/** Note that a waiter was granted a hold by the store. */
+		void granted(Waiter waiter, Hold hold);
+
+		/** Have a thread that was called come for what is offered. */
+		void come(Waiter waiter);
+
+		/** End a wait, as its caller does not wait any more. */
+		void giveUp(Waiter waiter);
+
+		/** End a wait whose time is over. */
+		void timedOut(Waiter waiter);
+
+		/** End a wait in vain. */
+		void fail(Waiter waiter, RuntimeException exception);
+
+		/** End a wait that the store has said no to, and that is not queued there. */
+		void refuse(Waiter waiter, RuntimeException exception);
 
 	}
 

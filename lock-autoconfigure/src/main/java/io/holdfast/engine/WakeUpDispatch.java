@@ -8,24 +8,33 @@ import io.holdfast.engine.LeaseStore.Ask;
  */
 final class WakeUpDispatch implements LeaseStore.WakeUps {
 
-	private final LeaseEngine engine;
-
 	private final EngineContext context;
 
-	WakeUpDispatch(LeaseEngine engine) {
-		this.engine = engine;
-		this.context = engine.context;
+	private final LeaseKeeper keeper;
+
+	private final Releases releases;
+
+	private final GateRegistry gates;
+
+	private final Fleet fleet;
+
+	WakeUpDispatch(EngineContext context, LeaseKeeper keeper, Releases releases, GateRegistry gates, Fleet fleet) {
+		this.context = context;
+		this.keeper = keeper;
+		this.releases = releases;
+		this.gates = gates;
+		this.fleet = fleet;
 	}
 
 	@Override
 	public void handedOver(Resource resource, String token, long fence, long ttlMillis) {
-		Attempt attempt = this.engine.contenders.get(token);
+		Attempt attempt = this.gates.contender(token);
 		if (attempt != null) {
-			attempt.gate.execute(() -> attempt.handedOver(fence, ttlMillis));
+			attempt.host.execute(() -> attempt.handedOver(fence, ttlMillis));
 		}
-		else if (this.engine.releases.isOver(token)) {
+		else if (this.releases.isOver(token)) {
 			// Its waiter gave up: others must not wait for the claim's end.
-			this.engine.releases.release(resource, unknown(token), Release.NO_DOUBT, null);
+			this.releases.release(resource, unknown(token), Release.NO_DOUBT, null);
 		}
 		else if (ttlMillis > 0) {
 			heldAnew(resource, token, fence);
@@ -38,10 +47,10 @@ final class WakeUpDispatch implements LeaseStore.WakeUps {
 	 * key.
 	 */
 	private void heldAnew(Resource resource, String token, long fence) {
-		Hold hold = this.engine.keeper.find(token);
+		Hold hold = this.keeper.find(token);
 		if (hold != null && fence > hold.fence) {
-			this.engine.keeper.gone(token, "the store let go of it and has granted it anew");
-			this.engine.releases.release(resource, unknown(token), Release.NO_DOUBT, null);
+			this.keeper.gone(token, "the store let go of it and has granted it anew");
+			this.releases.release(resource, unknown(token), Release.NO_DOUBT, null);
 		}
 	}
 
@@ -51,11 +60,11 @@ final class WakeUpDispatch implements LeaseStore.WakeUps {
 
 	@Override
 	public void wanted(Resource resource, String token) {
-		Gate gate = this.engine.gates.get(resource);
-		if (this.engine.releases.isOver(token)) {
+		Gate gate = this.gates.find(resource);
+		if (this.releases.isOver(token)) {
 			// A shut-down releases by itself.
 			if (!this.context.isClosed()) {
-				this.engine.releases.releaseIfOver(resource, unknown(token));
+				this.releases.releaseIfOver(resource, unknown(token));
 			}
 		}
 		else if (gate != null) {
@@ -65,12 +74,12 @@ final class WakeUpDispatch implements LeaseStore.WakeUps {
 
 	@Override
 	public void reportWanted(String report) {
-		this.engine.fleet().answer(report);
+		this.fleet.answer(report);
 	}
 
 	@Override
 	public void listening() {
-		this.engine.contenders.values().forEach((attempt) -> attempt.gate.execute(attempt::listening));
+		this.gates.contenders().forEach((attempt) -> attempt.host.execute(attempt::listening));
 	}
 
 }

@@ -291,7 +291,7 @@ class BargingTests extends ScriptedEngine {
 	void aThreadThatIsBlockedComesByItself() throws Exception {
 		List<PermitLease> held = both();
 		CompletableFuture<PermitLease> answer = CompletableFuture.supplyAsync(() -> this.semaphores.acquire(UNFAIR));
-		await().until(() -> this.engine.waiters().join().stream().anyMatch(Waiter::isBlocked));
+		await().until(() -> this.engine.gates.waiters().join().stream().anyMatch(Waiter::isBlocked));
 		held.get(0).release();
 		assertThat(answer.get(10, TimeUnit.SECONDS).isHeld()).isTrue();
 	}
@@ -301,13 +301,13 @@ class BargingTests extends ScriptedEngine {
 		List<PermitLease> held = both();
 		CompletableFuture<Boolean> kept = new CompletableFuture<>();
 		Thread thread = new Thread(() -> {
-			this.semaphores.awaitUninterruptibly(UNFAIR);
+			Acquirer.ofPermits(this.engine).awaitUninterruptibly(UNFAIR);
 			kept.complete(Thread.interrupted());
 		});
 		this.store.answerAtOnce("acquire 3", (command) -> command.busy(30_000, 15));
 		thread.setDaemon(true);
 		thread.start();
-		await().until(() -> !this.engine.waiters().join().isEmpty());
+		await().until(() -> !this.engine.gates.waiters().join().isEmpty());
 		thread.interrupt();
 		held.get(0).release();
 		assertThat(kept.get(10, TimeUnit.SECONDS)).isTrue();

@@ -7,7 +7,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-import io.holdfast.engine.Fleet.Wait;
 import io.holdfast.engine.Report.Entry;
 import io.holdfast.engine.Resource.Kind;
 import org.junit.jupiter.api.DisplayName;
@@ -61,13 +60,13 @@ class CyclesTests {
 	}
 
 	/** Beginning with the first of its instances. */
-	private static String text(List<Wait> found) {
-		List<Wait> cycle = new ArrayList<>(found);
+	private static String text(List<ThreadWait> found) {
+		List<ThreadWait> cycle = new ArrayList<>(found);
 		Collections.rotate(cycle, -cycle
 			.indexOf(cycle.stream().min(Comparator.comparing((wait) -> wait.actor().instance())).orElseThrow()));
 		StringBuilder text = new StringBuilder();
 		for (int i = 0; i < cycle.size(); i++) {
-			Wait wait = cycle.get(i);
+			ThreadWait wait = cycle.get(i);
 			assertThat(wait.holder()).isEqualTo(cycle.get((i + 1) % cycle.size()).actor());
 			text.append(wait.actor().instance())
 				.append(wait.actor().thread())

@@ -65,7 +65,7 @@ final class Leftovers {
 		for (Kind kind : Kind.values()) {
 			for (String token : tokens(new Resource(kind, this.key))) {
 				LeaseEngine engine = this.instance.engine;
-				if (engine.context.isOwn(token) && !engine.contenders.containsKey(token)
+				if (engine.context.isOwn(token) && engine.gates.contender(token) == null
 						&& engine.keeper.find(token) == null && !engine.releases.isRetained(token)
 						&& !this.instance.broughtBack.contains(token)) {
 					unknown.put(token, kind);

@@ -244,7 +244,7 @@ class LockBargingTests extends ScriptedEngine {
 	void aThreadThatIsBlockedComesByItself() throws Exception {
 		LockLease held = granted(UNFAIR, 100);
 		CompletableFuture<LockLease> answer = CompletableFuture.supplyAsync(() -> this.service.acquire(UNFAIR));
-		await().until(() -> this.engine.waiters().join().stream().anyMatch(Waiter::isBlocked));
+		await().until(() -> this.engine.gates.waiters().join().stream().anyMatch(Waiter::isBlocked));
 		held.release();
 		assertThat(answer.get(10, TimeUnit.SECONDS).isHeld()).isTrue();
 	}

@@ -20,7 +20,7 @@ public record Origin(String key, String token, int passes) {
 	 */
 	public static List<Origin> of(Lease lease) {
 		return ((OpenLease) lease).open()
-			.map((hold) -> new Origin(hold.gate.resource.key(), hold.token, hold.passes))
+			.map((hold) -> new Origin(hold.resource().key(), hold.token, hold.passes))
 			.toList();
 	}
 

@@ -388,7 +388,8 @@ class PermitHandOverTests extends ScriptedPermits {
 		this.store.last("acquire 1").granted(10, 30_000);
 		CompletableFuture<PermitLease> next = ask(ONE);
 		Permits lease = (Permits) two.join();
-		lease.hold.gate.execute(() -> this.engine.shrink(lease.hold, 1, new CompletableFuture<>()));
+		lease.hold.owner
+			.execute(() -> new PermitShrinking(this.engine.context, this.engine.keeper, lease.hold).keep(1));
 		lease.releaseAsync();
 		assertThat(next).isNotDone();
 		assertThat(this.store.sent()).contains("shrink 1 to 1", "release 1");

@@ -216,7 +216,7 @@ class PooledSemaphoreTests extends ScriptedEngine {
 
 	@Test
 	void partialReleasesThatOvertakeOneAnotherNeverTakePermitsBack() {
-		Permits lease = this.semaphores.awaitUninterruptibly(SemaphoreRequest.of("k", 10).permits(3));
+		Permits lease = (Permits) this.semaphores.acquire(SemaphoreRequest.of("k", 10).permits(3));
 		this.store.answerAtOnce("shrink 1 to 1", (command) -> command.fail(true));
 		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> lease.shrink(1));
 		this.store.answerAtOnce("shrink 1 to 1", (command) -> command.shrunk(true));

@@ -223,14 +223,14 @@ class ReadWriteRulesTests extends ScriptedEngine {
 		LockLease exclusive = granted(REQUEST, "acquire 1", 10);
 		List<Waiter> reading = new ArrayList<>();
 		// As if another thread was busy there: the release comes after that.
-		this.engine.gates.get(Locks.lock("k")).execute(() -> {
+		this.engine.gates.find(Locks.lock("k")).execute(() -> {
 			exclusive.releaseAsync();
 			reading.add(ask(READ));
 		});
 		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "release 1");
 		this.store.last("acquire 2").granted(20, 30_000);
 		HeldLease read = reading.get(0).result.join();
-		this.engine.gates.get(new Resource(Resource.Kind.READ_WRITE, "k")).execute(() -> {
+		this.engine.gates.find(new Resource(Resource.Kind.READ_WRITE, "k")).execute(() -> {
 			read.releaseAsync();
 			reading.add(ask(REQUEST));
 		});
@@ -239,8 +239,8 @@ class ReadWriteRulesTests extends ScriptedEngine {
 	}
 
 	private Waiter ask(LockRequest request) {
-		return this.engine.acquire(Demand.of(request, settings()).get(0), Thread.currentThread(), LeaseContext.empty(),
-				null, null);
+		return this.engine.gates.acquire(Demand.of(request, settings()).get(0), Thread.currentThread(),
+				LeaseContext.empty(), null, null);
 	}
 
 	private LockLease granted(LockRequest request, String command, long fence) {

@@ -141,7 +141,7 @@ final class SimulatedInstance implements Scheduler {
 		this.idBefore = stopped.id();
 		this.engine.shutDown(Duration.ZERO);
 		this.engine.context.instanceId();
-		this.engine.tokens.set(stopped.engine.tokens.get());
+		this.engine.gates.tokens.set(stopped.engine.gates.tokens.get());
 	}
 
 	private Clock clock() {

@@ -9,17 +9,19 @@ import io.holdfast.LockRequest;
 final class SimulatedLocks extends DefaultLockService {
 
 	SimulatedLocks(SimulatedInstance instance) {
-		super(instance.engine);
-	}
+		super(instance.engine, new Acquirer<>(Acquirer.ofLocks(instance.engine)) {
 
-	@Override
-	LockLease await(LockRequest request) throws InterruptedException {
-		return ViewUse.current().ask(demand(request), () -> super.await(request));
-	}
+			@Override
+			LockLease await(LockRequest request) throws InterruptedException {
+				return ViewUse.current().ask(demand(request), () -> super.await(request));
+			}
 
-	@Override
-	LockLease awaitUninterruptibly(LockRequest request) {
-		return ViewUse.current().askUninterruptibly(demand(request), () -> super.awaitUninterruptibly(request));
+			@Override
+			LockLease awaitUninterruptibly(LockRequest request) {
+				return ViewUse.current().askUninterruptibly(demand(request), () -> super.awaitUninterruptibly(request));
+			}
+
+		});
 	}
 
 	private static Demand demand(LockRequest request) {

@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
+import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.engine.HeldLease.Permits;
 
@@ -16,28 +17,38 @@ import io.holdfast.engine.HeldLease.Permits;
  */
 final class SimulatedSemaphores extends DefaultSemaphoreService {
 
-	private final Map<String, Deque<Part>> parts = new HashMap<>();
+	private final Map<String, Deque<Part>> parts;
 
 	SimulatedSemaphores(SimulatedInstance instance) {
-		super(instance.engine);
+		this(instance, new HashMap<>());
 	}
 
-	@Override
-	Permits await(SemaphoreRequest request) throws InterruptedException {
-		return added(ViewUse.current().ask(demand(request), () -> super.await(request)));
-	}
+	private SimulatedSemaphores(SimulatedInstance instance, Map<String, Deque<Part>> parts) {
+		super(instance.engine, new Acquirer<>(Acquirer.ofPermits(instance.engine)) {
 
-	@Override
-	Permits awaitUninterruptibly(SemaphoreRequest request) {
-		return added(ViewUse.current().askUninterruptibly(demand(request), () -> super.awaitUninterruptibly(request)));
+			@Override
+			PermitLease await(SemaphoreRequest request) throws InterruptedException {
+				return added(ViewUse.current().ask(demand(request), () -> (Permits) super.await(request)), parts);
+			}
+
+			@Override
+			PermitLease awaitUninterruptibly(SemaphoreRequest request) {
+				return added(
+						ViewUse.current()
+							.askUninterruptibly(demand(request), () -> (Permits) super.awaitUninterruptibly(request)),
+						parts);
+			}
+
+		});
+		this.parts = parts;
 	}
 
 	private static Demand demand(SemaphoreRequest request) {
 		return Demand.of(request, SimulatedInstance.SETTINGS);
 	}
 
-	private Permits added(Permits lease) {
-		this.parts.computeIfAbsent(lease.key(), (k) -> new ArrayDeque<>()).add(new Part(lease, lease.permits(), 0));
+	private static Permits added(Permits lease, Map<String, Deque<Part>> parts) {
+		parts.computeIfAbsent(lease.key(), (k) -> new ArrayDeque<>()).add(new Part(lease, lease.permits(), 0));
 		return lease;
 	}
 

@@ -3,7 +3,6 @@ package io.holdfast.engine;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
 import java.util.function.BiConsumer;
 import java.util.function.UnaryOperator;
 
@@ -200,7 +199,7 @@ final class SimulatedUser {
 		at.open.put(lease, id);
 		String before = at.store.leases.put(hold.token, id);
 		if (hold.passes > 0 && before != null && outer == null) {
-			this.simulation.passedOn.merge(hold.gate.resource.kind(), 1, Integer::sum);
+			this.simulation.passedOn.merge(hold.resource().kind(), 1, Integer::sum);
 			record(Type.PASSED_ON, id, (event) -> event.why(before));
 		}
 		else if (hold.passes > 0 && outer == null) {
@@ -228,7 +227,7 @@ final class SimulatedUser {
 	 * where these do not go on with what others have asked for.
 	 */
 	private long fence(Hold hold) {
-		boolean ordered = hold.gate.resource.kind() != Kind.SEMAPHORE || this.simulation.plan.setup().passes() == 0;
+		boolean ordered = hold.resource().kind() != Kind.SEMAPHORE || this.simulation.plan.setup().passes() == 0;
 		return ordered ? hold.fence : 0;
 	}
 
@@ -281,9 +280,11 @@ final class SimulatedUser {
 			}
 			case SHRINK -> {
 				HeldLease held = parts.get(0);
+				Hold hold = held.hold;
+				LeaseEngine engine = this.instance.engine;
 				if (use.permits() > 1 && held.isHeld()) {
 					record(Type.SHRUNK, this.instance.open.get(held), (event) -> event.permits(1, 0));
-					held.hold.gate.execute(() -> this.instance.engine.shrink(held.hold, 1, new CompletableFuture<>()));
+					hold.owner.execute(() -> new PermitShrinking(engine.context, engine.keeper, hold).keep(1));
 				}
 			}
 			case RENEW -> {

@@ -1,0 +1,188 @@
+package io.holdfast.engine;
+
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+
+import io.holdfast.LeaseContext;
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.engine.Resource.Kind;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The gates of an instance, each for as long as something needs it, and what waits at
+ * them. A request enters by {@link #acquire}. Thread-safe.
+ */
+final class GateRegistry implements Gate.Registry {
+
+	private final EngineContext context;
+
+	private final Gate.Parts parts;
+
+	private final Map<Resource, Gate> gates = new ConcurrentHashMap<>();
+
+	/** What stands in the store for this instance, by token. */
+	private final Map<String, Attempt> contenders = new ConcurrentHashMap<>();
+
+	/** How many more wait behind them. */
+	private final AtomicInteger queued = new AtomicInteger();
+
+	/** The number of the last request. */
+	final AtomicLong tokens = new AtomicLong();
+
+	/**
+	 * Create the registry of an instance.
+	 * @param context the surroundings of the instance
+	 * @param losses reports lost holds
+	 * @param keeper renews what is held
+	 * @param releases ends tokens in the store
+	 */
+	GateRegistry(EngineContext context, HoldLosses losses, LeaseKeeper keeper, Releases releases) {
+		this.context = context;
+		this.parts = new Gate.Parts(context, losses, keeper, releases, this);
+	}
+
+	/**
+	 * Begin to wait for a resource.
+	 * @param demand what is asked for
+	 * @param thread the thread that asks, or {@code null} if it is asynchronous
+	 * @param context the leases under which it asks
+	 * @param whole what it is a part of, or {@code null}
+	 * @param watch what observes it, or {@code null}
+	 * @return the waiter
+	 */
+	Waiter acquire(Demand demand, @Nullable Thread thread, LeaseContext context, Waiter.@Nullable Whole whole,
+			@Nullable RequestWatch watch) {
+		Gate gate = enter(demand.resource());
+		String token = Tokens.of(this.context.instanceId(), this.tokens.incrementAndGet(), isToBeTold(demand));
+		Waiter waiter = new Waiter(gate, token, demand, thread, context, whole, watch);
+		if (whole != null) {
+			whole.waitFor(waiter);
+		}
+		if (demand.resource().kind() == Kind.READ_WRITE && !this.context.settings.keepWarm().isZero()) {
+			letGo(demand.resource().key());
+		}
+		if (demand.reentrant() && isHeldOtherwise(waiter)) {
+			gate.execute(() -> gate.fail(waiter, waiter.notAcquired(Reason.SELF_BLOCKED)));
+		}
+		else {
+			gate.execute(() -> {
+				// A part may be given up before it comes.
+				if (waiter.isWaiting()) {
+					gate.arrive(waiter);
+				}
+			});
+		}
+		return waiter;
+	}
+
+	private Gate enter(Resource entered) {
+		return this.gates.compute(entered, (resource, existing) -> {
+			Gate gate = (existing != null) ? existing : create(resource);
+			gate.users++;
+			return gate;
+		});
+	}
+
+	private Gate create(Resource resource) {
+		return switch (resource.kind()) {
+			case LOCK -> new LockGate(this.parts, resource);
+			case READ_WRITE -> new ReadWriteGate(this.parts, resource);
+			case SEMAPHORE -> new PermitGate(this.parts, resource);
+		};
+	}
+
+	/**
+	 * Return whether the store is to tell when other instances want what is granted,
+	 * which may stay here until then.
+	 */
+	private boolean isToBeTold(Demand demand) {
+		return (!this.context.settings.keepWarm().isZero() || this.context.settings.lockHandOver().isOn())
+				&& demand.resource().kind() == Kind.LOCK && demand.renewal();
+	}
+
+	/** Release what is kept of a key: it excludes a request of another kind. */
+	private void letGo(String key) {
+		Gate gate = find(new Resource(Kind.LOCK, key));
+		if (gate != null) {
+			gate.execute(gate::letGo);
+		}
+	}
+
+	/**
+	 * Return whether the requester holds the key in the way that excludes its request.
+	 */
+	private boolean isHeldOtherwise(Waiter waiter) {
+		Resource resource = waiter.demand.resource();
+		Kind otherKind = switch (resource.kind()) {
+			case LOCK -> Kind.READ_WRITE;
+			case READ_WRITE -> Kind.LOCK;
+			case SEMAPHORE -> null;
+		};
+		if (otherKind == null) {
+			return false;
+		}
+		Resource other = new Resource(otherKind, resource.key());
+		Gate gate = find(other);
+		return gate != null && waiter.thread != null && gate.isHeldBy(waiter.thread) || waiter.isUnder(other);
+	}
+
+	@Nullable Gate find(Resource resource) {
+		return this.gates.get(resource);
+	}
+
+	Collection<Gate> gates() {
+		return this.gates.values();
+	}
+
+	/** Return the waiters at all gates, when each gate has answered. */
+	CompletableFuture<List<Waiter>> waiters() {
+		List<CompletableFuture<List<Waiter>>> answers = this.gates.values().stream().map(Gate::waiters).toList();
+		return CompletableFuture.allOf(answers.toArray(CompletableFuture[]::new))
+			.thenApply((done) -> answers.stream().map(CompletableFuture::join).flatMap(List::stream).toList());
+	}
+
+	/** Return whether nothing is held or waited for, as far as gates know. */
+	boolean isEmpty() {
+		return this.gates.isEmpty() && this.contenders.isEmpty();
+	}
+
+	Collection<Attempt> contenders() {
+		return this.contenders.values();
+	}
+
+	@Override
+	public @Nullable Attempt contender(String token) {
+		return this.contenders.get(token);
+	}
+
+	@Override
+	public void contends(Attempt attempt) {
+		this.contenders.put(attempt.token, attempt);
+	}
+
+	@Override
+	public void contendsNoMore(String token) {
+		this.contenders.remove(token);
+	}
+
+	@Override
+	public void queued(int more) {
+		this.queued.addAndGet(more);
+	}
+
+	@Override
+	public int waiting() {
+		return this.queued.get() + this.contenders.size();
+	}
+
+	@Override
+	public void leave(Gate gate) {
+		this.gates.computeIfPresent(gate.resource, (k, existing) -> (--existing.users == 0) ? null : existing);
+	}
+
+}
