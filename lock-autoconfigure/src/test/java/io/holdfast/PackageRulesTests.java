@@ -13,9 +13,12 @@ import com.tngtech.archunit.core.domain.JavaModifier;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.lang.ArchRule;
+import com.tngtech.archunit.library.dependencies.SliceAssignment;
+import com.tngtech.archunit.library.dependencies.SliceIdentifier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
@@ -97,6 +100,13 @@ class PackageRulesTests {
 		slices().matching("io.holdfast.(*)..").should().beFreeOfCycles().check(CLASSES);
 	}
 
+	/** A class is one with those nested in it. */
+	@ParameterizedTest
+	@ValueSource(strings = { "io.holdfast.engine" })
+	void noClassDependsOnItselfThroughOthersOfItsPackage(String name) {
+		slices().assignedFrom(new TopLevelClasses(name)).should().beFreeOfCycles().check(CLASSES);
+	}
+
 	@Test
 	void onlyConfigurationAndEndpointsKnowSpringBoot() {
 		noClasses().that()
@@ -130,6 +140,27 @@ class PackageRulesTests {
 			.should()
 			.haveModifier(JavaModifier.FINAL)
 			.check(CLASSES);
+	}
+
+	private record TopLevelClasses(String packageName) implements SliceAssignment {
+
+		@Override
+		public SliceIdentifier getIdentifierOf(JavaClass type) {
+			if (!type.getPackageName().equals(this.packageName)) {
+				return SliceIdentifier.ignore();
+			}
+			JavaClass outer = type;
+			while (outer.getEnclosingClass().isPresent()) {
+				outer = outer.getEnclosingClass().get();
+			}
+			return SliceIdentifier.of(outer.getSimpleName());
+		}
+
+		@Override
+		public String getDescription() {
+			return "top-level classes of " + this.packageName;
+		}
+
 	}
 
 }

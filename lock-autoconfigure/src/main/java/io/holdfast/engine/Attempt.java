@@ -328,11 +328,16 @@ final class Attempt {
 	}
 
 	/**
-	 * Another script's grant was announced; or, with no time left, that there is none.
+	 * Take a grant that another script has made.
+	 * @param ttlMillis for how long, or 0 if there is none, or it is not confirmed
+	 * @return false if nothing waits by this any more
 	 */
-	void handedOver(long fence, long ttlMillis) {
-		if (!isOpen() || this.busy && fence <= this.busyFence) {
-			return;
+	boolean handedOver(long fence, long ttlMillis) {
+		if (!isOpen()) {
+			return false;
+		}
+		if (this.busy && fence <= this.busyFence) {
+			return true;
 		}
 		// The grant came after whatever was answered BUSY, so it lasts from then at
 		// least.
@@ -344,6 +349,7 @@ final class Attempt {
 		else {
 			ask();
 		}
+		return true;
 	}
 
 	/** Whoever is the first of those here that ask for the same has it now. */

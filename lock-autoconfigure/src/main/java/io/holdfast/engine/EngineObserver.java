@@ -34,8 +34,8 @@ public interface EngineObserver {
 	}
 
 	/**
-	 * A lease was lost, or what it was taken for took longer than it lasted: once for
-	 * each {@link io.holdfast.LeaseLostEvent}.
+	 * A lease was lost, or the work took longer than it lasted: once for each
+	 * {@link io.holdfast.LeaseLostEvent}.
 	 * @param kind of what
 	 * @param name the name that the request gave, or {@code null}
 	 */

@@ -433,10 +433,7 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 		}
 		else {
 			if (hold.hasRunOut(now)) {
-				String what = "what it was taken for took longer than its lease time";
-				logger.warn("The lease of " + hold.description() + hold.purpose() + " was over before it was released: "
-						+ what);
-				this.parts.losses().tell(hold, what);
+				this.parts.losses().ranOut(hold);
 			}
 			keeper().lose(hold, hold.whyOver(now));
 		}

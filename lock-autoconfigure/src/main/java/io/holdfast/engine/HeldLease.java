@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 
 import io.holdfast.LeaseLostException;
@@ -16,6 +16,7 @@ import io.holdfast.engine.Hold.Requester;
 import io.holdfast.engine.Resource.Kind;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A lease as its user has it: one of those open on a {@link Hold}.
@@ -34,7 +35,8 @@ abstract class HeldLease implements OpenLease, Hold.Handle {
 
 	final Hold hold;
 
-	private final AtomicBoolean released = new AtomicBoolean();
+	/** What its release came to, once it has begun; {@code null} before. */
+	private final AtomicReference<@Nullable CompletableFuture<ReleaseResult>> ending = new AtomicReference<>();
 
 	/** Whether the thread of the hold asked for it. */
 	private final boolean own;
@@ -121,12 +123,12 @@ abstract class HeldLease implements OpenLease, Hold.Handle {
 
 	@Override
 	public boolean isHeld() {
-		return !this.released.get() && this.hold.isHeld(this.context.now());
+		return !isReleased() && this.hold.isHeld(this.context.now());
 	}
 
 	@Override
 	public final boolean isReleased() {
-		return this.released.get();
+		return this.ending.get() != null;
 	}
 
 	@Override
@@ -142,9 +144,15 @@ abstract class HeldLease implements OpenLease, Hold.Handle {
 		}
 	}
 
-	/** Return whether it was released, and no loss is known, by its release or before. */
+	/** Return whether it was released, and is not known to have been lost before. */
 	private boolean isReleasedOnly() {
-		return this.released.get() && !this.hold.isLost();
+		CompletableFuture<ReleaseResult> end = this.ending.get();
+		if (end == null) {
+			return false;
+		}
+		// Not by the hold if that can be helped, which others may have open for longer.
+		return (end.isDone() && !end.isCompletedExceptionally()) ? end.join() != ReleaseResult.LOST
+				: !this.hold.isLost();
 	}
 
 	final String whyNotHeld() {
@@ -169,7 +177,7 @@ abstract class HeldLease implements OpenLease, Hold.Handle {
 
 	@Override
 	public void onLost(Runnable action) {
-		if (!this.hold.onLost(this, action) && !this.released.get()) {
+		if (!this.hold.onLost(this, action) && !isReleased()) {
 			this.context.call(action);
 		}
 	}
@@ -196,18 +204,19 @@ abstract class HeldLease implements OpenLease, Hold.Handle {
 	}
 
 	private CompletableFuture<ReleaseResult> end(boolean used) {
-		if (!this.released.compareAndSet(false, true)) {
+		CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
+		if (!this.ending.compareAndSet(null, result)) {
 			return CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
 		}
-		CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
 		this.hold.owner.execute(() -> this.hold.owner.release(this.hold, this, used, result));
 		return result;
 	}
 
 	/** End it within an event of its gate, as it reached nobody. */
 	final void discard() {
-		if (this.released.compareAndSet(false, true)) {
-			this.hold.owner.release(this.hold, this, false, new CompletableFuture<>());
+		CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
+		if (this.ending.compareAndSet(null, result)) {
+			this.hold.owner.release(this.hold, this, false, result);
 		}
 	}
 

@@ -1,6 +1,7 @@
 package io.holdfast.engine;
 
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 import io.holdfast.LeaseLostEvent;
@@ -80,8 +81,16 @@ final class HoldLosses {
 		return ReleaseResult.LOST;
 	}
 
+	/** Report a hold that nothing renews, and whose time was over before its release. */
+	void ranOut(Hold hold) {
+		String why = "the work took longer than the lease time of " + hold.demand.leaseMillis() + " ms";
+		logger.warn("The lease of " + hold.description() + hold.purpose() + " was over before it was released, after "
+				+ TimeUnit.NANOSECONDS.toMillis(this.context.now() - hold.grantedAt) + " ms: " + why);
+		tell(hold, why);
+	}
+
 	/** Tell the listener of a loss, once. */
-	void tell(Hold hold, String why) {
+	private void tell(Hold hold, String why) {
 		if (!hold.tell()) {
 			return;
 		}

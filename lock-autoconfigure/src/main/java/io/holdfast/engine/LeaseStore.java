@@ -379,6 +379,17 @@ public interface LeaseStore extends AutoCloseable {
 		void handedOver(Resource resource, String token, long fence, long ttlMillis);
 
 		/**
+		 * Something was handed over to a token of this instance, but is not confirmed
+		 * yet: it counts only once the token has asked again.
+		 * @param resource what
+		 * @param token the token that was granted
+		 * @param fence the fencing token of the grant
+		 */
+		default void handedOverUnconfirmed(Resource resource, String token, long fence) {
+			throw new UnsupportedOperationException("This store confirms what it grants");
+		}
+
+		/**
 		 * Others want what a token of this instance holds. Told of tokens with a number
 		 * that begins with 0 only, and whenever somebody asks before whom nobody waits.
 		 * @param resource what

@@ -28,23 +28,47 @@ final class WakeUpDispatch implements LeaseStore.WakeUps {
 
 	@Override
 	public void handedOver(Resource resource, String token, long fence, long ttlMillis) {
+		dispatch(resource, token, fence, ttlMillis, ttlMillis > 0);
+	}
+
+	@Override
+	public void handedOverUnconfirmed(Resource resource, String token, long fence) {
+		dispatch(resource, token, fence, 0, true);
+	}
+
+	/**
+	 * Find the one that a message concerns.
+	 * @param ttlMillis how long the grant lasts, or 0 if the waiter is to ask again
+	 * @param granted whether the token was granted something
+	 */
+	private void dispatch(Resource resource, String token, long fence, long ttlMillis, boolean granted) {
 		Attempt attempt = this.gates.contender(token);
-		if (attempt != null) {
-			attempt.host.execute(() -> attempt.handedOver(fence, ttlMillis));
+		if (attempt == null) {
+			contendsNoMore(resource, token, fence, granted);
+			return;
 		}
-		else if (this.releases.isOver(token)) {
+		attempt.host.execute(() -> {
+			// It may have been granted, or given up, by an event before this one.
+			if (!attempt.handedOver(fence, ttlMillis)) {
+				contendsNoMore(resource, token, fence, granted);
+			}
+		});
+	}
+
+	private void contendsNoMore(Resource resource, String token, long fence, boolean granted) {
+		if (this.releases.isOver(token)) {
 			// Its waiter gave up: others must not wait for the claim's end.
 			this.releases.release(resource, unknown(token), Release.NO_DOUBT, null);
 		}
-		else if (ttlMillis > 0) {
+		else if (granted) {
 			heldAnew(resource, token, fence);
 		}
 	}
 
 	/**
-	 * A grant with a newer fence than that of the hold: the store had let go of the
-	 * token, and a late copy of its ACQUIRE has queued it again. Others may have had the
-	 * key.
+	 * Lose a hold whose token was granted anew, with a newer fence: the store had let go
+	 * of the token, and a late copy of its ACQUIRE has queued it again. Others may have
+	 * had the key.
 	 */
 	private void heldAnew(Resource resource, String token, long fence) {
 		Hold hold = this.keeper.find(token);

@@ -479,7 +479,12 @@ public final class RedisLeaseStore implements LeaseStore {
 
 		@Override
 		public void handedOver(Resource resource, String token, long fence, long ttlMillis) {
-			this.wakeUps.handedOver(resource, token, fence, 0);
+			if (ttlMillis > 0) {
+				this.wakeUps.handedOverUnconfirmed(resource, token, fence);
+			}
+			else {
+				this.wakeUps.handedOver(resource, token, fence, ttlMillis);
+			}
 		}
 
 		@Override

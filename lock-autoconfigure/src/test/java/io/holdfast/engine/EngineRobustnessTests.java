@@ -9,6 +9,7 @@ import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 
+import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostException;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
@@ -80,6 +81,62 @@ class EngineRobustnessTests {
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(lease::ensureHeld)
 			.withMessageContaining("granted it anew");
 		assertThat(this.store.sent()).containsExactly("release 1");
+	}
+
+	@Test
+	@DisplayName("A grant with a newer fence is one that is to be confirmed: the hold was lost in between, too")
+	void grantedAnewUnconfirmed() {
+		LockLease lease = granted(REQUEST);
+		this.store.wakeUps.handedOverUnconfirmed(lock("k"), ID + ":1", lease.fence());
+		assertThat(lease.isHeld()).as("a late message of the same grant").isTrue();
+		this.store.sent();
+		this.store.wakeUps.handedOverUnconfirmed(lock("k"), ID + ":1", lease.fence() + 1);
+		assertThat(lease.isHeld()).isFalse();
+		assertThat(this.store.sent()).containsExactly("release 1");
+	}
+
+	@Test
+	@DisplayName("A waiter asks again when it is told of a grant that is to be confirmed")
+	void unconfirmed() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 1").busy(30_000, 15);
+		this.store.sent();
+		this.store.wakeUps.handedOverUnconfirmed(lock("k"), ID + ":1", 20);
+		assertThat(answer).isNotDone();
+		this.store.last("acquire 1").granted(20, 30_000);
+		runCallbacks();
+		assertThat(answer).isCompleted();
+	}
+
+	@Test
+	@DisplayName("A newer grant that is told right behind the answer to an older one ends the hold of that")
+	void grantedAnewBehindTheAnswer() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.engine.gates.find(lock("k")).execute(() -> {
+			this.store.last("acquire 1").granted(10, 30_000);
+			this.store.wakeUps.handedOver(lock("k"), ID + ":1", 20, 5000);
+		});
+		runCallbacks();
+		assertThat(answer.join().isHeld()).isFalse();
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1");
+	}
+
+	@Test
+	@DisplayName("A nested lease that was released stays so, whatever becomes of the one around it")
+	void releasedBeforeTheLoss() {
+		LockLease outer = granted(REQUEST);
+		CompletableFuture<LockLease> nested = this.service
+			.acquireAsync(REQUEST.within(LeaseContext.empty().with(outer)));
+		runCallbacks();
+		LockLease inner = nested.join();
+		CompletableFuture<ReleaseResult> released = inner.releaseAsync();
+		runCallbacks();
+		assertThat(released).isCompletedWithValue(ReleaseResult.RELEASED);
+		this.engine.keeper.gone(ID + ":1", "a test says so");
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(inner::ensureHeld)
+			.withMessageContaining("was released");
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(outer::ensureHeld)
+			.withMessageContaining("a test says so");
 	}
 
 	@Test

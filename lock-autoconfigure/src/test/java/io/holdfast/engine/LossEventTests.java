@@ -26,7 +26,7 @@ class LossEventTests extends ScriptedEngine {
 
 	private static final String ANOTHER = "the store says that it has another owner, or none";
 
-	private static final String TOO_LONG = "what it was taken for took longer than its lease time";
+	private static final String TOO_LONG = "the work took longer than the lease time of 30000 ms";
 
 	private final List<LeaseLostEvent> events = new ArrayList<>();
 

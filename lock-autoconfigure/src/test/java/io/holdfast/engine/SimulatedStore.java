@@ -148,8 +148,10 @@ final class SimulatedStore implements LeaseStore {
 
 			@Override
 			public void handedOver(Resource resource, String token, long fence, long ttlMillis) {
-				long ttl = (SimulatedStore.this.simulation.replicas != null) ? 0 : ttlMillis;
-				SimulatedStore.this.connection.wakeUp(() -> wakeUps.handedOver(resource, token, fence, ttl));
+				boolean unconfirmed = SimulatedStore.this.simulation.replicas != null && ttlMillis > 0;
+				SimulatedStore.this.connection
+					.wakeUp(unconfirmed ? () -> wakeUps.handedOverUnconfirmed(resource, token, fence)
+							: () -> wakeUps.handedOver(resource, token, fence, ttlMillis));
 				if (SimulatedStore.this.announcedTooSoon) {
 					SimulatedStore.this.simulation.operator.release(resource, Ask.unknown(token, 1), null);
 				}

@@ -154,6 +154,25 @@ class MinReplicasTests {
 	}
 
 	@Test
+	@DisplayName("A lock that others had in between, and that is granted anew to the same token, is lost")
+	void grantedAnew() {
+		Instance holder = this.fleet.start(ONE);
+		Instance other = this.fleet.start(ONE);
+		this.fleet.awaitListening(2);
+		LockLease lease = holder.acquire(REQUEST);
+		StringRedisTemplate redis = this.fleet.observer();
+		String key = this.fleet.lockKey(KEY);
+		String token = redis.opsForValue().get(key);
+		redis.delete(key);
+		LockLease between = other.acquire(REQUEST);
+		// As a late copy of the holder's ACQUIRE does.
+		redis.opsForZSet().add("{" + key + "}:queue", token + ":5000:s", System.currentTimeMillis() * 1000);
+		assertThat(between.release()).isEqualTo(ReleaseResult.RELEASED);
+		await("loss").atMost(SOON).until(() -> !lease.isHeld());
+		await("release").atMost(SOON).until(() -> !redis.hasKey(key));
+	}
+
+	@Test
 	@DisplayName("Without the property nobody waits for replicas, nor has a connection for that")
 	void off() {
 		Instance instance = this.fleet.start(SHORT);
