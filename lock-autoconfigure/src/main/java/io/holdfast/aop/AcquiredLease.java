@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * The lease of one call. It is released when the method has ended, or with the
  * transaction that it was put into. Thread-safe.
  */
-final class AcquiredLease implements Step.Held, TransactionReleases.Part {
+final class AcquiredLease implements HeldMethodLease, TransactionReleases.Part {
 
 	private static final Log logger = LogFactory.getLog(AcquiredLease.class);
 

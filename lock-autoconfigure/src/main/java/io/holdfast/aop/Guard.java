@@ -106,7 +106,7 @@ final class Guard<A extends Annotation, R, S> {
 		}
 
 		@Override
-		public Held acquire() {
+		public HeldMethodLease acquire() {
 			Lease lease = Guard.this.acquisition.acquire(this.service, this.request);
 			boolean inTransaction = releasesAfterTransaction() && TransactionReleases.arePossible();
 			AcquiredLease held = held(lease, inTransaction);
@@ -117,20 +117,21 @@ final class Guard<A extends Annotation, R, S> {
 		}
 
 		@Override
-		public CompletableFuture<Held> acquireAsync(LeaseContext context, @Nullable TransactionShare transaction) {
+		public CompletableFuture<HeldMethodLease> acquireAsync(LeaseContext context,
+				@Nullable TransactionShare transaction) {
 			@Nullable CompletableFuture<? extends Lease> granted = Guard.this.acquisition.acquireAsync(this.service, this.request,
 					context);
 			if (granted == null) {
 				return CompletableFuture.failedFuture(new IllegalStateException(
 						this.service + " gave no future for " + this.request + ": if it is a mock, let it give one"));
 			}
-			CompletableFuture<Held> result = new CompletableFuture<>();
+			CompletableFuture<HeldMethodLease> result = new CompletableFuture<>();
 			granted.whenComplete((lease, failure) -> {
 				if (failure != null) {
 					result.completeExceptionally(failure);
 					return;
 				}
-				Held alone;
+				HeldMethodLease alone;
 				try {
 					alone = held(lease, false);
 				}
@@ -138,7 +139,8 @@ final class Guard<A extends Annotation, R, S> {
 					result.completeExceptionally(ex);
 					return;
 				}
-				Held held = (transaction != null && releasesAfterTransaction()) ? transaction.keep(alone) : alone;
+				HeldMethodLease held = (transaction != null && releasesAfterTransaction()) ? transaction.keep(alone)
+						: alone;
 				if (!result.complete(held)) {
 					held.discardAsync();
 				}

@@ -1,7 +1,6 @@
 package io.holdfast.aop;
 
 import io.holdfast.LeaseContext;
-import io.holdfast.aop.Step.Held;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
@@ -22,7 +21,8 @@ final class MethodBody {
 	 * @return what it returns
 	 * @throws Throwable what it throws
 	 */
-	static @Nullable Object run(MethodInvocation invocation, LeaseContext context, Held... held) throws Throwable {
+	static @Nullable Object run(MethodInvocation invocation, LeaseContext context, HeldMethodLease... held)
+			throws Throwable {
 		LeaseContext.Scope scope = context.open();
 		try {
 			return endsOnLoss(held) ? runUnlessLost(invocation, held) : InnerProxy.proceed(invocation);
@@ -32,8 +32,8 @@ final class MethodBody {
 		}
 	}
 
-	private static boolean endsOnLoss(Held... held) {
-		for (Held each : held) {
+	private static boolean endsOnLoss(HeldMethodLease... held) {
+		for (HeldMethodLease each : held) {
 			if (each.endsOnLoss()) {
 				return true;
 			}
@@ -41,10 +41,11 @@ final class MethodBody {
 		return false;
 	}
 
-	private static @Nullable Object runUnlessLost(MethodInvocation invocation, Held... held) throws Throwable {
+	private static @Nullable Object runUnlessLost(MethodInvocation invocation, HeldMethodLease... held)
+			throws Throwable {
 		Interruption interruption = new Interruption();
 		try {
-			for (Held each : held) {
+			for (HeldMethodLease each : held) {
 				if (each.endsOnLoss()) {
 					each.lease().onLost(interruption::lost);
 				}

@@ -4,7 +4,6 @@ import java.util.List;
 
 import io.holdfast.LeaseContext;
 import io.holdfast.NotAcquiredException;
-import io.holdfast.aop.Step.Held;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
@@ -18,14 +17,14 @@ final class PlainCall {
 	private final List<Step> steps;
 
 	/** The innermost last. */
-	private final Held[] held;
+	private final HeldMethodLease[] held;
 
 	private int acquired;
 
 	PlainCall(MethodInvocation invocation, List<Step> steps) {
 		this.invocation = invocation;
 		this.steps = steps;
-		this.held = new Held[steps.size()];
+		this.held = new HeldMethodLease[steps.size()];
 	}
 
 	/**
@@ -83,7 +82,7 @@ final class PlainCall {
 
 	private @Nullable Object proceed() throws Throwable {
 		LeaseContext context = LeaseContext.current();
-		for (Held each : this.held) {
+		for (HeldMethodLease each : this.held) {
 			context = context.with(each.lease());
 		}
 		return MethodBody.run(this.invocation, context, this.held);

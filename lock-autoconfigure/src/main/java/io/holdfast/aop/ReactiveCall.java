@@ -10,7 +10,6 @@ import java.util.function.Supplier;
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
 import io.holdfast.NotAcquiredException;
-import io.holdfast.aop.Step.Held;
 import io.holdfast.reactive.Holding;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
@@ -133,7 +132,7 @@ final class ReactiveCall {
 	/**
 	 * Holds what one of the annotations asks for.
 	 */
-	private final class StepHolding extends Holding<Held> {
+	private final class StepHolding extends Holding<HeldMethodLease> {
 
 		private final Step step;
 
@@ -148,7 +147,7 @@ final class ReactiveCall {
 		}
 
 		@Override
-		protected CompletableFuture<Held> acquire(LeaseContext context) {
+		protected CompletableFuture<HeldMethodLease> acquire(LeaseContext context) {
 			return this.watch.ask(() -> this.step.acquireAsync(context, this.transaction));
 		}
 
@@ -166,17 +165,17 @@ final class ReactiveCall {
 		}
 
 		@Override
-		protected Lease lease(Held held) {
+		protected Lease lease(HeldMethodLease held) {
 			return held.lease();
 		}
 
 		@Override
-		protected boolean endsOnLoss(Held held) {
+		protected boolean endsOnLoss(HeldMethodLease held) {
 			return held.endsOnLoss();
 		}
 
 		@Override
-		protected CompletableFuture<@Nullable Throwable> end(Held held, @Nullable Throwable failure) {
+		protected CompletableFuture<@Nullable Throwable> end(HeldMethodLease held, @Nullable Throwable failure) {
 			// Perhaps a step inside of it came to nothing, and the method was not called.
 			return ReactiveCall.this.used.remove(held.lease()) ? held.endAsync(failure)
 					: held.discardAsync().thenApply((done) -> failure);

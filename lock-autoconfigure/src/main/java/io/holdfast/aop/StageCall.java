@@ -10,7 +10,6 @@ import java.util.concurrent.CompletionStage;
 
 import io.holdfast.LeaseContext;
 import io.holdfast.NotAcquiredException;
-import io.holdfast.aop.Step.Held;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
@@ -36,7 +35,7 @@ final class StageCall {
 	private final CompletableFuture<@Nullable Object> result = new CompletableFuture<>();
 
 	/** The innermost first. */
-	private final Deque<Held> held = new ArrayDeque<>(2);
+	private final Deque<HeldMethodLease> held = new ArrayDeque<>(2);
 
 	private LeaseContext context = LeaseContext.current();
 
@@ -120,7 +119,7 @@ final class StageCall {
 			return;
 		}
 		Step step = this.nextSteps.next();
-		CompletableFuture<Held> asked;
+		CompletableFuture<HeldMethodLease> asked;
 		try {
 			asked = this.watch.ask(() -> step.acquireAsync(this.context, this.transaction));
 		}
@@ -159,7 +158,7 @@ final class StageCall {
 		}
 	}
 
-	private void acquired(Held granted) {
+	private void acquired(HeldMethodLease granted) {
 		this.held.push(granted);
 		this.context = this.context.with(granted.lease());
 	}
@@ -195,8 +194,8 @@ final class StageCall {
 		}
 		CompletionStage<?> stage;
 		try {
-			stage = stage(
-					this.watch.run(() -> MethodBody.run(this.invocation, this.context, this.held.toArray(Held[]::new))),
+			stage = stage(this.watch
+				.run(() -> MethodBody.run(this.invocation, this.context, this.held.toArray(HeldMethodLease[]::new))),
 					"");
 		}
 		catch (Throwable failure) {
@@ -204,7 +203,9 @@ final class StageCall {
 			return;
 		}
 		await(stage);
-		this.held.stream().filter(Held::endsOnLoss).forEach((each) -> each.lease().onLost(() -> cancel(this.pending)));
+		this.held.stream()
+			.filter(HeldMethodLease::endsOnLoss)
+			.forEach((each) -> each.lease().onLost(() -> cancel(this.pending)));
 		stage.whenComplete((value, failure) -> end(value, (failure != null) ? cause(failure) : null));
 	}
 
@@ -239,7 +240,7 @@ final class StageCall {
 
 	/** End what is held, the innermost first, and then tell the caller. */
 	private void end(@Nullable Object value, @Nullable Throwable failure) {
-		Held innermost = this.held.poll();
+		HeldMethodLease innermost = this.held.poll();
 		if (innermost == null) {
 			complete(value, failure);
 			return;
@@ -248,7 +249,7 @@ final class StageCall {
 	}
 
 	private void discard(Runnable then) {
-		Held innermost = this.held.poll();
+		HeldMethodLease innermost = this.held.poll();
 		if (innermost == null) {
 			then.run();
 			return;

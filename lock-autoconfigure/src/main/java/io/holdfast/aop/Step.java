@@ -2,7 +2,6 @@ package io.holdfast.aop;
 
 import java.util.concurrent.CompletableFuture;
 
-import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
 import io.holdfast.NotAcquiredException;
 import org.jspecify.annotations.Nullable;
@@ -27,7 +26,7 @@ interface Step {
 	 * @return what is held
 	 * @throws NotAcquiredException if it was not acquired
 	 */
-	Held acquire();
+	HeldMethodLease acquire();
 
 	/**
 	 * Acquire without blocking.
@@ -36,7 +35,7 @@ interface Step {
 	 * @return what is held, to come; cancel it to give up: what was granted meanwhile is
 	 * released. Fails as {@link #acquire()} throws
 	 */
-	CompletableFuture<Held> acquireAsync(LeaseContext context, @Nullable TransactionShare transaction);
+	CompletableFuture<HeldMethodLease> acquireAsync(LeaseContext context, @Nullable TransactionShare transaction);
 
 	/**
 	 * What the caller gets instead of the method's result.
@@ -46,54 +45,5 @@ interface Step {
 	 * fallback throws
 	 */
 	@Nullable Object instead(NotAcquiredException ex) throws Throwable;
-
-	/**
-	 * What one call holds.
-	 */
-	interface Held {
-
-		Lease lease();
-
-		/**
-		 * Whether the method is to end at once if the lease is lost.
-		 * @return whether it is
-		 */
-		boolean endsOnLoss();
-
-		/**
-		 * The method was not run: release as if nothing had been held, without blocking.
-		 * @return completed when the release was answered; never fails
-		 */
-		CompletableFuture<?> discardAsync();
-
-		/**
-		 * Release now. Throws nothing.
-		 */
-		void release();
-
-		/**
-		 * The same without blocking.
-		 * @return completed when the release was answered; never fails
-		 */
-		CompletableFuture<?> releaseAsync();
-
-		/**
-		 * The method has ended: look after the lease, and release it now or when it is
-		 * time. Throws nothing.
-		 * @param failure what the method failed with, or {@code null}
-		 * @return what the caller is to get as exception, whether the method's own or
-		 * because the lease was lost; {@code null} for the method's result
-		 */
-		@Nullable Throwable end(@Nullable Throwable failure);
-
-		/**
-		 * The same without blocking.
-		 * @param failure what the method failed with, or {@code null}
-		 * @return completed when the release was answered, with what {@link #end} would
-		 * give; never fails
-		 */
-		CompletableFuture<@Nullable Throwable> endAsync(@Nullable Throwable failure);
-
-	}
 
 }

@@ -6,7 +6,6 @@ import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseLostException;
-import io.holdfast.aop.Step.Held;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,7 +24,7 @@ final class TransactionShare implements TransactionReleases.Part {
 	 * @param held what was acquired
 	 * @return what is to be ended with the method
 	 */
-	synchronized Held keep(Held held) {
+	synchronized HeldMethodLease keep(HeldMethodLease held) {
 		Kept added = new Kept(held);
 		this.kept.add(0, added);
 		return added;
@@ -33,7 +32,7 @@ final class TransactionShare implements TransactionReleases.Part {
 
 	@Override
 	public void checkBeforeCommit() {
-		for (Held lost : lost()) {
+		for (HeldMethodLease lost : lost()) {
 			if (lost.end(null) instanceof LeaseLostException ex) {
 				throw ex;
 			}
@@ -46,19 +45,19 @@ final class TransactionShare implements TransactionReleases.Part {
 	 */
 	CompletableFuture<@Nullable Throwable> checkBeforeCommitAsync() {
 		CompletableFuture<@Nullable Throwable> result = CompletableFuture.completedFuture(null);
-		for (Held lost : lost()) {
+		for (HeldMethodLease lost : lost()) {
 			result = result.thenCombine(lost.endAsync(null), (first, next) -> (first != null) ? first : next);
 		}
 		return result;
 	}
 
-	private synchronized List<Held> lost() {
+	private synchronized List<HeldMethodLease> lost() {
 		return this.kept.stream().map((each) -> each.held).filter((held) -> !held.lease().isHeld()).toList();
 	}
 
 	@Override
 	public void release() {
-		complete().forEach(Held::release);
+		complete().forEach(HeldMethodLease::release);
 	}
 
 	/**
@@ -66,24 +65,25 @@ final class TransactionShare implements TransactionReleases.Part {
 	 * @return completed when the releases were answered
 	 */
 	CompletableFuture<?> releaseAsync() {
-		return CompletableFuture.allOf(complete().stream().map(Held::releaseAsync).toArray(CompletableFuture[]::new));
+		return CompletableFuture
+			.allOf(complete().stream().map(HeldMethodLease::releaseAsync).toArray(CompletableFuture[]::new));
 	}
 
 	/** The transaction has ended: what still runs releases by itself. */
-	private synchronized List<Held> complete() {
+	private synchronized List<HeldMethodLease> complete() {
 		this.completed = true;
 		return this.kept.stream().filter((each) -> each.ended).map((each) -> each.held).toList();
 	}
 
 	/** One of the leases. */
-	private final class Kept implements Held {
+	private final class Kept implements HeldMethodLease {
 
-		private final Held held;
+		private final HeldMethodLease held;
 
 		/** Guarded by the share. */
 		private boolean ended;
 
-		Kept(Held held) {
+		Kept(HeldMethodLease held) {
 			this.held = held;
 		}
 

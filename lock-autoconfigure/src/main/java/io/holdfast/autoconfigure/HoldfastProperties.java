@@ -6,7 +6,7 @@ import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.LocalHandOver;
 import io.holdfast.memory.MemoryLeases;
 import io.holdfast.redis.OptimisticTransactions;
-import io.holdfast.redis.RedisLeaseStore;
+import io.holdfast.redis.RedisStoreOptions;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.context.properties.ConfigurationProperties;
@@ -182,12 +182,12 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 				this.lock.keepWarm());
 	}
 
-	RedisLeaseStore.Options storeOptions() {
-		RedisLeaseStore.Replicas replicas = (this.redis.minReplicas() > 0)
-				? new RedisLeaseStore.Replicas(this.redis.minReplicas(), this.redis.replicaTimeout()) : null;
-		return new RedisLeaseStore.Options(this.lock.keyPrefix(), this.semaphore.keyPrefix(),
-				this.wakeUp.channelPrefix(), this.lock.healMissingTtl(), this.lock.fenceRetention(),
-				this.wakeUp.handoffTimeout(), this.wakeUp.mode() == WakeUp.Mode.POLLING, this.fleet.key(),
+	RedisStoreOptions storeOptions() {
+		RedisStoreOptions.Replicas replicas = (this.redis.minReplicas() > 0)
+				? new RedisStoreOptions.Replicas(this.redis.minReplicas(), this.redis.replicaTimeout()) : null;
+		return new RedisStoreOptions(this.lock.keyPrefix(), this.semaphore.keyPrefix(), this.wakeUp.channelPrefix(),
+				this.lock.healMissingTtl(), this.lock.fenceRetention(), this.wakeUp.handoffTimeout(),
+				this.wakeUp.mode() == WakeUp.Mode.POLLING, this.fleet.key(),
 				this.redis.failOverGrace() ? this.redis.longestLease() : null, replicas);
 	}
 

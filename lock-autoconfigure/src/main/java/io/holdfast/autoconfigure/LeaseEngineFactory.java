@@ -8,6 +8,7 @@ import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.LeaseStore;
 import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.redis.RedisLeaseStore;
+import io.holdfast.redis.RedisStoreOptions;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
@@ -68,7 +69,7 @@ public final class LeaseEngineFactory {
 	}
 
 	private LeaseStore redis(RedisConnectionFactory connectionFactory) {
-		RedisLeaseStore.Options options = this.properties.storeOptions();
+		RedisStoreOptions options = this.properties.storeOptions();
 		String obstacle = (options.replicas() != null) ? RedisLeaseStore.obstacleToReplicas(connectionFactory) : null;
 		if (obstacle != null) {
 			throw new InvalidConfigurationPropertyValueException(HoldfastProperties.MIN_REPLICAS,

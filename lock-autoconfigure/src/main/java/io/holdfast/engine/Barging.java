@@ -48,52 +48,52 @@ final class Barging {
 
 	/**
 	 * Offer what was released, if a thread comes for it.
-	 * @param heir who is to have it otherwise
+	 * @param next the waiter that is to have it otherwise
 	 * @return whether it is offered
 	 */
-	boolean offers(Hold hold, Waiter heir, long now) {
-		if (this.offered != null || !comes(heir, now)) {
+	boolean tryOffer(Hold hold, Waiter next, long now) {
+		if (this.offered != null || !comes(next, now)) {
 			return false;
 		}
 		this.offered = hold;
 		return true;
 	}
 
-	private boolean comes(Waiter heir, long now) {
+	private boolean comes(Waiter next, long now) {
 		if (this.called != null) {
 			// Others whose threads are blocked are called another time.
-			return heir == this.called || heir.isBlocked();
+			return next == this.called || next.isBlocked();
 		}
-		if (!heir.call()) {
+		if (!next.tryWake()) {
 			return false;
 		}
-		this.called = heir;
+		this.called = next;
 		this.calledAt = now;
 		return true;
 	}
 
 	/** Whether somebody who has just arrived goes on with what is offered. */
-	boolean goesFirst(Waiter waiter, long now) {
+	boolean tryBarge(Waiter waiter, long now) {
 		Hold hold = this.offered;
 		if (hold == null || waiter.demand.fair() || now - this.calledAt >= LONGEST_CALL
-				|| !this.host.isFor(hold, waiter, now)) {
+				|| !this.host.canTakeOver(hold, waiter, now)) {
 			return false;
 		}
 		this.offered = null;
-		this.host.passOn(hold, waiter, now, HandOver.BARGED);
+		this.host.handOver(hold, waiter, now, HandOver.BARGED);
 		return true;
 	}
 
 	/** A thread has come, for what is left of what was offered. */
-	void come(Waiter waiter) {
+	void claimOffer(Waiter waiter) {
 		if (this.called != waiter) {
 			return;
 		}
 		this.called = null;
 		Hold hold = take();
 		long now = this.host.context().now();
-		if (hold != null && !this.host.context().isClosed() && this.host.isFor(hold, waiter, now)) {
-			this.host.passOn(hold, waiter, now, HandOver.LOCAL);
+		if (hold != null && !this.host.context().isClosed() && this.host.canTakeOver(hold, waiter, now)) {
+			this.host.handOver(hold, waiter, now, HandOver.LOCAL);
 		}
 		else if (hold != null) {
 			this.host.end(hold);
@@ -101,19 +101,19 @@ final class Barging {
 	}
 
 	/** See to what nobody comes for, as the wait of whoever was called has ended. */
-	void see() {
+	void discardIfWaiterGone() {
 		if (this.called == null || this.called.isWaiting()) {
 			return;
 		}
 		this.called = null;
 		Hold hold = take();
-		if (hold != null && !this.host.handsOn(hold, this.host.context().now())) {
+		if (hold != null && !this.host.tryHandOver(hold, this.host.context().now())) {
 			this.host.end(hold);
 		}
 	}
 
 	/** Nobody is to go on with what is offered. */
-	void letGo() {
+	void releaseOffered() {
 		Hold hold = take();
 		if (hold != null) {
 			this.host.end(hold);
@@ -132,13 +132,13 @@ final class Barging {
 		EngineContext context();
 
 		/** Return whether a waiter may go on with a released hold. */
-		boolean isFor(Hold hold, Waiter waiter, long now);
+		boolean canTakeOver(Hold hold, Waiter waiter, long now);
 
 		/** Have a waiter go on with a released hold. */
-		void passOn(Hold hold, Waiter heir, long now, HandOver way);
+		void handOver(Hold hold, Waiter next, long now, HandOver way);
 
 		/** Have a waiter go on with a released hold, if any may. */
-		boolean handsOn(Hold hold, long now);
+		boolean tryHandOver(Hold hold, long now);
 
 		/** Release in the store a hold that was released here. */
 		CompletableFuture<ReleaseReply> end(Hold hold);

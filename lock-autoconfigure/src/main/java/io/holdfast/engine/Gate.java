@@ -121,24 +121,30 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 	abstract void ended(Hold hold);
 
 	/**
-	 * Who goes on with what is released here without asking the store, if anybody may.
+	 * Return the waiter that can take over a released hold without asking the store, or
+	 * {@code null}.
 	 */
-	@Nullable Waiter heir(Hold hold, long now) {
-		return null;
+	abstract @Nullable Waiter nextEligibleWaiter(Hold hold, long now);
+
+	/** Note that a released hold goes to a waiter here. */
+	void onHandOver(Hold hold, Waiter next, long now) {
+		// It makes no difference.
 	}
 
-	/**
-	 * Whether what was released is kept here for whoever asks next, and so is not to be
-	 * released in the store yet.
-	 */
-	boolean keeps(Hold hold, long now) {
+	/** Return whether a released hold is kept here for a request that may come. */
+	boolean canKeepWarm(Hold hold, long now) {
 		return false;
 	}
 
+	/** Keep a released hold, which is not released in the store yet. */
+	void keepWarm(Hold hold, long now) {
+		throw new IllegalStateException("not kept");
+	}
+
 	@Override
-	public void letGo() {
+	public void releaseKept() {
 		if (this.barging != null) {
-			this.barging.letGo();
+			this.barging.releaseOffered();
 		}
 	}
 
@@ -217,7 +223,7 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 	}
 
 	@Override
-	public final void passOn(Hold hold, Waiter heir, long now, HandOver way) {
+	public final void handOver(Hold hold, Waiter heir, long now, HandOver way) {
 		leaveLine(heir);
 		boolean isToEnd = this.contenders.remove(heir) && !isSucceeded(heir);
 		Hold next = heir.inherit(hold, now, way);
@@ -397,7 +403,7 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 	/** Let contend whoever may. */
 	final void advance() {
 		if (this.barging != null) {
-			this.barging.see();
+			this.barging.discardIfWaiterGone();
 		}
 		for (Waiter next = promote(); next != null; next = promote()) {
 			next.attempt.ask();
@@ -438,57 +444,83 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 			keeper().lose(hold, hold.whyOver(now));
 		}
 		ended(hold);
+		switch (afterRelease(hold, held, now)) {
+			case LEFT_TO_SHUT_DOWN -> {
+				detach(hold);
+				result.complete(ReleaseResult.LOST);
+			}
+			case MIN_HOLD -> {
+				this.parts.releases().retain(hold, hold.keptFor(now), result);
+				keeper().forget(hold);
+				detach(hold);
+				// Waiters here have to wait in the store.
+				advance();
+			}
+			case HAND_OVER -> {
+				tryHandOver(hold, now);
+				result.complete(ReleaseResult.RELEASED);
+			}
+			case KEEP_WARM -> {
+				keepWarm(hold, now);
+				result.complete(ReleaseResult.RELEASED);
+			}
+			case RELEASE -> end(hold).whenComplete((reply, error) -> {
+				if (error == null) {
+					result.complete(held ? this.parts.losses().released(hold, reply) : ReleaseResult.LOST);
+				}
+				else {
+					result.completeExceptionally(Failures.releaseTrouble(this.resource, error));
+				}
+			});
+		}
+	}
+
+	private AfterRelease afterRelease(Hold hold, boolean held, long now) {
 		if (this.parts.releases().isRetained(hold.token)) {
-			// A shut-down has ended it, and it is not to be released yet.
-			detach(hold);
-			result.complete(ReleaseResult.LOST);
-			return;
+			return AfterRelease.LEFT_TO_SHUT_DOWN;
 		}
-		long kept = hold.keptFor(now);
-		if (held && hold.used && kept > 0) {
-			this.parts.releases().retain(hold, kept, result);
-			keeper().forget(hold);
-			detach(hold);
-			// Who waits here has to wait in the store.
-			advance();
-			return;
+		if (!held) {
+			return AfterRelease.RELEASE;
 		}
-		if (held && handsOn(hold, now)) {
-			result.complete(ReleaseResult.RELEASED);
-			return;
+		if (hold.used && hold.keptFor(now) > 0) {
+			return AfterRelease.MIN_HOLD;
 		}
-		if (held && hold.used && !this.context.isClosed() && keeps(hold, now)) {
-			result.complete(ReleaseResult.RELEASED);
-			return;
+		if (this.context.isClosed()) {
+			return AfterRelease.RELEASE;
 		}
-		end(hold).whenComplete((reply, error) -> {
-			if (error == null) {
-				result.complete(held ? this.parts.losses().released(hold, reply) : ReleaseResult.LOST);
-			}
-			else {
-				result.completeExceptionally(Failures.releaseTrouble(this.resource, error));
-			}
-		});
+		if (nextEligibleWaiter(hold, now) != null) {
+			return AfterRelease.HAND_OVER;
+		}
+		return (hold.used && canKeepWarm(hold, now)) ? AfterRelease.KEEP_WARM : AfterRelease.RELEASE;
 	}
 
 	@Override
-	public final boolean handsOn(Hold hold, long now) {
-		Waiter heir = this.context.isClosed() ? null : heir(hold, now);
-		if (heir != null && !offers(hold, heir, now)) {
-			passOn(hold, heir, now, HandOver.LOCAL);
+	public final boolean tryHandOver(Hold hold, long now) {
+		Waiter next = this.context.isClosed() ? null : nextEligibleWaiter(hold, now);
+		if (next == null) {
+			return false;
 		}
-		return heir != null;
+		onHandOver(hold, next, now);
+		if (!tryOffer(hold, next, now)) {
+			handOver(hold, next, now, HandOver.LOCAL);
+		}
+		return true;
 	}
 
 	/**
-	 * Whether what was released is offered to whoever comes first: the heir, whose thread
-	 * is called for it, or another one.
+	 * Offer a released hold to the request that comes first: the next waiter, whose
+	 * thread is called for it, or another one.
 	 */
-	private boolean offers(Hold hold, Waiter heir, long now) {
-		if (this.barging == null && heir.isBlocked()) {
+	private boolean tryOffer(Hold hold, Waiter next, long now) {
+		if (this.barging == null && next.isBlocked()) {
 			this.barging = new Barging(this);
 		}
-		return this.barging != null && this.barging.offers(hold, heir, now);
+		return this.barging != null && this.barging.tryOffer(hold, next, now);
+	}
+
+	/** Return the rules for released holds. */
+	final HandOverRules rules() {
+		return this.parts.rules();
 	}
 
 	/** Return what renews the holds. */
@@ -496,9 +528,9 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 		return this.parts.keeper();
 	}
 
-	/** Whether one that arrives goes on with what is offered. */
-	final boolean goesFirst(Waiter waiter) {
-		return this.barging != null && this.barging.goesFirst(waiter, this.context.now());
+	/** Let a request that arrives take what is offered, if it may barge. */
+	final boolean tryBarge(Waiter waiter) {
+		return this.barging != null && this.barging.tryBarge(waiter, this.context.now());
 	}
 
 	/** How many permits are offered, and so are neither held nor free. */
@@ -512,9 +544,9 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 	}
 
 	@Override
-	public final void come(Waiter waiter) {
+	public final void claimOffer(Waiter waiter) {
 		if (this.barging != null) {
-			this.barging.come(waiter);
+			this.barging.claimOffer(waiter);
 		}
 	}
 
@@ -543,7 +575,7 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 		Hold hold = keeper().find(token);
 		if (hold != null) {
 			hold.wanted = true;
-			letGo();
+			releaseKept();
 		}
 		Attempt attempt = this.parts.registry().contender(token);
 		if (attempt != null) {
@@ -580,7 +612,27 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 			}
 		}
 		// Behind those who wait, whom it would bring in.
-		letGo();
+		releaseKept();
+	}
+
+	/** What becomes of a hold whose last lease was released. */
+	private enum AfterRelease {
+
+		/** A shut-down has ended it, and it is not to be released yet. */
+		LEFT_TO_SHUT_DOWN,
+
+		/** It keeps others out until its least time is over. */
+		MIN_HOLD,
+
+		/** The next waiter here goes on with it, or one that barges. */
+		HAND_OVER,
+
+		/** It stays here for a request that may come. */
+		KEEP_WARM,
+
+		/** It goes back to the store, which brings in the next waiter. */
+		RELEASE
+
 	}
 
 	/**
@@ -591,8 +643,10 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 	 * @param keeper renews what is held
 	 * @param releases ends tokens in the store
 	 * @param registry keeps account of gates and waiters
+	 * @param rules decide which released holds stay in the instance
 	 */
-	record Parts(EngineContext context, HoldLosses losses, LeaseKeeper keeper, Releases releases, Registry registry) {
+	record Parts(EngineContext context, HoldLosses losses, LeaseKeeper keeper, Releases releases, Registry registry,
+			HandOverRules rules) {
 	}
 
 	/** Keeps account of the gates of an instance, and of what waits at them. */

@@ -43,7 +43,7 @@ final class GateRegistry implements Gate.Registry {
 	 */
 	GateRegistry(EngineContext context, HoldLosses losses, LeaseKeeper keeper, Releases releases) {
 		this.context = context;
-		this.parts = new Gate.Parts(context, losses, keeper, releases, this);
+		this.parts = new Gate.Parts(context, losses, keeper, releases, this, new HandOverRules(context));
 	}
 
 	/**
@@ -64,7 +64,7 @@ final class GateRegistry implements Gate.Registry {
 			whole.waitFor(waiter);
 		}
 		if (demand.resource().kind() == Kind.READ_WRITE && !this.context.settings.keepWarm().isZero()) {
-			letGo(demand.resource().key());
+			releaseKept(demand.resource().key());
 		}
 		if (demand.reentrant() && isHeldOtherwise(waiter)) {
 			gate.execute(() -> gate.fail(waiter, waiter.notAcquired(Reason.SELF_BLOCKED)));
@@ -106,10 +106,10 @@ final class GateRegistry implements Gate.Registry {
 	}
 
 	/** Release what is kept of a key: it excludes a request of another kind. */
-	private void letGo(String key) {
+	private void releaseKept(String key) {
 		Gate gate = find(new Resource(Kind.LOCK, key));
 		if (gate != null) {
-			gate.execute(gate::letGo);
+			gate.execute(gate::releaseKept);
 		}
 	}
 

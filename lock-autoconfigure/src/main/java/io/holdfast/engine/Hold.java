@@ -81,10 +81,10 @@ final class Hold {
 	 * How often of these to somebody who had waited. Who goes before a thread that wakes
 	 * up takes nobody's turn, as the permits were of no use meanwhile.
 	 */
-	private final int turns;
+	final int turns;
 
 	/** How many fences the store left for that, its own included. */
-	private final int fences;
+	final int fences;
 
 	/** When the store granted it to its token. */
 	final long storedAt;
@@ -177,72 +177,6 @@ final class Hold {
 	 */
 	static long validity(long ttlMillis) {
 		return TimeUnit.MILLISECONDS.toNanos(ttlMillis) * 99 / 100 - TimeUnit.MILLISECONDS.toNanos(2);
-	}
-
-	/**
-	 * Whether whoever waits may go on with it when it is released. What is meant to end
-	 * by itself is not passed on, nor what the store may not renew, nor as another lease
-	 * than was asked for.
-	 */
-	boolean isFor(Demand next, LocalHandOver settings, boolean quiet, long now) {
-		boolean isTurn = this.turns < settings.maxCount() && now - this.storedAt < settings.maxTime().toNanos()
-				&& hasFence();
-		return (isTurn || settings.isOn() && (isOurs(now) || quiet && mayStay(now))) && isSound(now) && isLike(next);
-	}
-
-	/**
-	 * Whether at least half of the time or of the count is over that it may stay here.
-	 */
-	boolean isLate(LocalHandOver settings, long now) {
-		return 2 * this.turns >= settings.maxCount() || 2 * (now - this.storedAt) >= settings.maxTime().toNanos();
-	}
-
-	/**
-	 * Whether nobody elsewhere wants it, as far as the store has told, which it can while
-	 * messages are received. Not for long: one may have been lost.
-	 */
-	private boolean isOurs(long now) {
-		return !this.wanted && Tokens.isTold(this.token) && this.owner.context().store.isListening() && mayStay(now);
-	}
-
-	/** Whether it may stay here for longer than a turn, if nobody else wants it. */
-	private boolean mayStay(long now) {
-		return hasFence() && now - this.storedAt < EngineSettings.LONGEST_KEPT.toNanos();
-	}
-
-	/** Whether a fence is left for whoever goes on with it. */
-	private boolean hasFence() {
-		return resource().kind() == Kind.SEMAPHORE || this.passes < this.fences - 1;
-	}
-
-	/** Whether it may be kept when it is released, for whoever asks next. */
-	boolean isWorthKeeping(long now) {
-		return isOurs(now) && this.renewAt - now > 0 && isSound(now);
-	}
-
-	/** When nobody may go on with it any more, so that it is of no use to keep it. */
-	long keepableUntil() {
-		long end = this.storedAt + EngineSettings.LONGEST_KEPT.toNanos();
-		return (this.renewAt - end < 0) ? this.renewAt : end;
-	}
-
-	/** Whether whoever asks may go on with it, as it was kept. */
-	boolean isKeptFor(Demand next, long now) {
-		return isWorthKeeping(now) && isLike(next);
-	}
-
-	private boolean isLike(Demand other) {
-		return other.renewal() && other.leaseMillis() == this.demand.leaseMillis();
-	}
-
-	/**
-	 * Whether it lasts for long enough. Nor for longer than its lease time, as by a
-	 * renewal by hand: others would wait that long if the next holder died.
-	 */
-	private boolean isSound(long now) {
-		long left = TimeUnit.NANOSECONDS.toMillis(this.validUntil - now);
-		return this.demand.renewal() && !this.renewalFailing && left > this.demand.claimMillis() / 2
-				&& left <= this.demand.leaseMillis();
 	}
 
 	boolean isHeld(long now) {
@@ -618,7 +552,7 @@ final class Hold {
 		void lost(Hold hold);
 
 		/** Release in the store what is kept or offered here, if anything is. */
-		void letGo();
+		void releaseKept();
 
 	}
 

@@ -271,7 +271,7 @@ final class LeaseKeeper {
 			// Just passed on, or kept for whoever asks next.
 			Hold next = this.holds.get(token);
 			if (next != null && next.hasEnded()) {
-				hold.owner.letGo();
+				hold.owner.releaseKept();
 			}
 			else if (next != null) {
 				lose(next, why);

@@ -53,10 +53,13 @@ final class LockGate extends Gate {
 		else if (lostByOwner) {
 			fail(waiter, Failures.lostBefore(this.resource));
 		}
-		else if (goesFirst(waiter)) {
-			// With what a thread that waited is called for.
+		else if (!tryBarge(waiter)) {
+			waitOrAsk(waiter);
 		}
-		else if (this.kept != null) {
+	}
+
+	private void waitOrAsk(Waiter waiter) {
+		if (this.kept != null) {
 			goOn(waiter, this.kept);
 		}
 		else if (waiter.demand.waits() && isFull()) {
@@ -70,7 +73,7 @@ final class LockGate extends Gate {
 			standInLine(waiter);
 		}
 		else {
-			// Somebody else is before it; perhaps only because the store is silent.
+			// Another request is before it; perhaps only because the store is silent.
 			timedOut(waiter);
 		}
 	}
@@ -92,31 +95,31 @@ final class LockGate extends Gate {
 	/** Nobody is before it here: otherwise nothing would be kept. */
 	private void goOn(Waiter waiter, Hold hold) {
 		long now = this.context.now();
-		if (hold.isKeptFor(waiter.demand, now)) {
+		if (rules().canTakeOverKept(hold, waiter.demand, now)) {
 			this.kept = null;
-			passOn(hold, waiter, now, HandOver.KEPT);
+			handOver(hold, waiter, now, HandOver.KEPT);
 		}
 		else {
-			letGo();
+			releaseKept();
 			contend(waiter);
 			waiter.attempt.ask();
 		}
 	}
 
 	@Override
-	boolean keeps(Hold hold, long now) {
-		long nanos = this.context.settings.keepWarm().toNanos();
-		if (nanos == 0 || !this.queue.isEmpty() || !this.contenders.isEmpty() || this.holder != null
-				|| !hold.isWorthKeeping(now)) {
-			return false;
-		}
+	boolean canKeepWarm(Hold hold, long now) {
+		return !this.context.settings.keepWarm().isZero() && this.queue.isEmpty() && this.contenders.isEmpty()
+				&& this.holder == null && rules().canKeepWarm(hold, now);
+	}
+
+	@Override
+	void keepWarm(Hold hold, long now) {
 		this.kept = hold;
-		this.keptUntil = now + Math.min(nanos, hold.keepableUntil() - now);
+		this.keptUntil = now + Math.min(this.context.settings.keepWarm().toNanos(), rules().warmUntil(hold) - now);
 		if (!this.watched) {
 			this.watched = true;
 			watch(this.keptUntil - now);
 		}
-		return true;
 	}
 
 	/** One timer for all that are kept one after the other. */
@@ -133,8 +136,8 @@ final class LockGate extends Gate {
 	}
 
 	@Override
-	public void letGo() {
-		super.letGo();
+	public void releaseKept() {
+		super.releaseKept();
 		endKept();
 	}
 
@@ -167,14 +170,14 @@ final class LockGate extends Gate {
 	}
 
 	@Override
-	@Nullable Waiter heir(Hold hold, long now) {
+	@Nullable Waiter nextEligibleWaiter(Hold hold, long now) {
 		Waiter head = head();
-		return (head != null && admits(head) && isFor(hold, head, now)) ? head : null;
+		return (head != null && admits(head) && canTakeOver(hold, head, now)) ? head : null;
 	}
 
 	@Override
-	public boolean isFor(Hold hold, Waiter waiter, long now) {
-		return hold.isFor(waiter.demand, this.context.settings.lockHandOver(), false, now);
+	public boolean canTakeOver(Hold hold, Waiter waiter, long now) {
+		return rules().canTakeOver(hold, waiter.demand, false, now);
 	}
 
 	@Override

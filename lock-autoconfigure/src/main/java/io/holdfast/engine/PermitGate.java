@@ -52,13 +52,25 @@ class PermitGate extends Gate {
 		if (this.context.isClosed()) {
 			fail(waiter, waiter.notAcquired(Reason.SHUTDOWN));
 		}
-		else if (goesFirst(waiter)) {
-			// With what a thread that waited is called for.
+		else if (!tryBarge(waiter)) {
+			waitOrAsk(waiter);
 		}
-		else if (demand.waits() && isFull()) {
+	}
+
+	private void waitOrAsk(Waiter waiter) {
+		Demand demand = waiter.demand;
+		if (demand.waits() && isFull()) {
 			fail(waiter, waiter.notAcquired(Reason.TOO_MANY_WAITERS));
+			return;
 		}
-		else if (mayAsk(waiter)) {
+		if (!demand.fair()) {
+			forgetLastIfGone();
+		}
+		boolean first = isFirst(demand);
+		if (first && demand.waits() && demand.permits() <= demand.limit()) {
+			askForHead();
+		}
+		if (first && (!demand.waits() || admits(waiter) || mayPass())) {
 			contend(waiter);
 			waiter.attempt.ask();
 		}
@@ -72,22 +84,11 @@ class PermitGate extends Gate {
 		}
 	}
 
-	private boolean mayAsk(Waiter waiter) {
-		Demand demand = waiter.demand;
-		if (!isFirst(demand)) {
-			return false;
-		}
-		if (demand.waits() && demand.permits() <= demand.limit()) {
-			precede();
-		}
-		return !demand.waits() || admits(waiter) || mayPass();
-	}
-
 	/**
-	 * Whoever passes those that wait here has the first of them ask before it: or they
-	 * might be passed for ever, as they contend only when there are less of their like.
+	 * Have the first waiter in the queue ask before a request that passes the queue: it
+	 * contends only when there are less of its like, and might be passed for ever.
 	 */
-	private void precede() {
+	private void askForHead() {
 		Waiter head = head();
 		if (head != null && handsOver(head.demand) && this.contenders.size() < CONTENDERS) {
 			contend(head);
@@ -111,11 +112,13 @@ class PermitGate extends Gate {
 	 * whatever is free for it is so for them, too.
 	 */
 	private boolean isLikeTheLast(Demand demand) {
+		return this.last != null && this.last.demand.isLike(demand);
+	}
+
+	private void forgetLastIfGone() {
 		if (this.last != null && !this.queue.contains(this.last)) {
-			// It has given up.
 			this.last = this.queue.stream().reduce((one, next) -> next).orElse(null);
 		}
-		return this.last != null && this.last.demand.isLike(demand);
 	}
 
 	@Override
@@ -202,24 +205,25 @@ class PermitGate extends Gate {
 	}
 
 	@Override
-	@Nullable Waiter heir(Hold hold, long now) {
+	@Nullable Waiter nextEligibleWaiter(Hold hold, long now) {
 		Waiter first = first();
-		if (first == null || !isFor(hold, first, now)) {
-			return null;
-		}
-		if (hold.isLate(this.handOver, now)) {
-			lookElsewhere(first.demand, now);
-		}
-		return first;
+		return (first != null && canTakeOver(hold, first, now)) ? first : null;
 	}
 
 	@Override
-	public boolean isFor(Hold hold, Waiter waiter, long now) {
+	void onHandOver(Hold hold, Waiter next, long now) {
+		if (rules().isLate(hold, now)) {
+			lookElsewhere(next.demand, now);
+		}
+	}
+
+	@Override
+	public boolean canTakeOver(Hold hold, Waiter waiter, long now) {
 		Demand demand = waiter.demand;
 		boolean quiet = this.elsewhere != null && this.elsewhere.isQuiet(now);
 		// What some was given back of may not be known as that to the store.
 		return handsOver(demand) && hold.permits == hold.demand.permits() && hold.permits == demand.permits()
-				&& hold.demand.limit() == demand.limit() && hold.isFor(demand, this.handOver, quiet, now);
+				&& hold.demand.limit() == demand.limit() && rules().canTakeOver(hold, demand, quiet, now);
 	}
 
 	private void lookElsewhere(Demand demand, long now) {

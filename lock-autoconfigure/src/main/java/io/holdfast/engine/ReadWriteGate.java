@@ -91,8 +91,8 @@ final class ReadWriteGate extends PermitGate {
 	}
 
 	@Override
-	@Nullable Waiter heir(Hold hold, long now) {
-		return hold.beside ? null : super.heir(hold, now);
+	@Nullable Waiter nextEligibleWaiter(Hold hold, long now) {
+		return hold.beside ? null : super.nextEligibleWaiter(hold, now);
 	}
 
 	@Override

@@ -173,7 +173,7 @@ final class Waiter implements Acquisition, Attempt.Party, Hold.Requester {
 	 * Call its thread, once the event that runs is over.
 	 * @return whether it comes
 	 */
-	boolean call() {
+	boolean tryWake() {
 		CompletableFuture<@Nullable Void> waiting = this.turn;
 		if (waiting == null || this.called) {
 			return false;
@@ -363,7 +363,7 @@ final class Waiter implements Acquisition, Attempt.Party, Hold.Requester {
 
 	@Override
 	public void come() {
-		this.host.execute(() -> this.host.come(this));
+		this.host.execute(() -> this.host.claimOffer(this));
 	}
 
 	@Override
@@ -472,7 +472,7 @@ final class Waiter implements Acquisition, Attempt.Party, Hold.Requester {
 		void granted(Waiter waiter, Hold hold);
 
 		/** Have a thread that was called come for what is offered. */
-		void come(Waiter waiter);
+		void claimOffer(Waiter waiter);
 
 		/** End a wait, as its caller does not wait any more. */
 		void giveUp(Waiter waiter);

@@ -23,19 +23,19 @@ final class MemoryFleetStore implements FleetStore {
 	/** The last key of a page. */
 	private static final Pattern CURSOR = Pattern.compile("([0-9a-f]{2})+");
 
-	private final MemoryLeaseStore store;
+	private final MemoryAccess access;
 
 	private final MemoryLeases leases;
 
-	MemoryFleetStore(MemoryLeaseStore store, MemoryLeases leases) {
-		this.store = store;
+	MemoryFleetStore(MemoryAccess access, MemoryLeases leases) {
+		this.access = access;
 		this.leases = leases;
 	}
 
 	@Override
 	public CompletableFuture<Page> scan(Family family, @Nullable String cursor, int wanted) {
 		String behind = (cursor != null) ? key(cursor) : "";
-		return this.store.answer(() -> {
+		return this.access.answer(() -> {
 			List<String> keys = this.leases.keys(family, behind, wanted);
 			List<Find> finds = keys.stream().map((key) -> new Find(key, trace(standing(family, key, 1)))).toList();
 			boolean more = keys.size() == wanted;
@@ -60,7 +60,7 @@ final class MemoryFleetStore implements FleetStore {
 
 	@Override
 	public CompletableFuture<Standing> look(Family family, String key, int most) {
-		return this.store.answer(() -> standing(family, key, most));
+		return this.access.answer(() -> standing(family, key, most));
 	}
 
 	private Standing standing(Family family, String key, int most) {

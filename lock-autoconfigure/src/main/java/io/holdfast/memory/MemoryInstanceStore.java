@@ -16,15 +16,15 @@ import io.holdfast.engine.InstanceStore;
  */
 final class MemoryInstanceStore implements InstanceStore {
 
-	private final MemoryLeaseStore store;
+	private final MemoryAccess access;
 
-	private final MemoryLeases leases;
+	private final MemoryServer server;
 
 	private final MemoryInstances instances;
 
-	MemoryInstanceStore(MemoryLeaseStore store, MemoryLeases leases) {
-		this.store = store;
-		this.leases = leases;
+	MemoryInstanceStore(MemoryAccess access, MemoryLeases leases) {
+		this.access = access;
+		this.server = leases.server();
 		this.instances = leases.instances();
 	}
 
@@ -32,7 +32,7 @@ final class MemoryInstanceStore implements InstanceStore {
 	public CompletableFuture<@Nullable Void> join(String instanceId, InstanceInfo info, Duration age,
 			Duration retention) {
 		return does(() -> {
-			long now = this.leases.nowMillis();
+			long now = this.server.nowMillis();
 			Member member = new Member(InstanceStore.shown(instanceId), info, now - age.toMillis(), now);
 			this.instances.join(instanceId, member, retention.toMillis());
 		});
@@ -45,16 +45,16 @@ final class MemoryInstanceStore implements InstanceStore {
 
 	@Override
 	public CompletableFuture<List<Member>> members(Duration retention, int most) {
-		return this.store.answer(() -> this.instances.members(this.leases.nowMillis() - retention.toMillis(), most));
+		return this.access.answer(() -> this.instances.members(this.server.nowMillis() - retention.toMillis(), most));
 	}
 
 	@Override
 	public CompletableFuture<Asked> ask(String instanceId, String report) {
-		return this.store.answer(() -> {
+		return this.access.answer(() -> {
 			Asked asked = new Asked(new ArrayList<>(), new ArrayList<>());
 			for (String id : this.instances.ids()) {
 				if (!id.equals(instanceId)) {
-					boolean heard = this.leases.tellOfReport(id, report);
+					boolean heard = this.server.tellOfReport(id, report);
 					(heard ? asked.present() : asked.absent()).add(InstanceStore.shown(id));
 				}
 			}
@@ -69,11 +69,11 @@ final class MemoryInstanceStore implements InstanceStore {
 
 	@Override
 	public CompletableFuture<List<String>> collect(String report, int enough) {
-		return this.store.answer(() -> this.instances.collect(report, enough));
+		return this.access.answer(() -> this.instances.collect(report, enough));
 	}
 
 	private CompletableFuture<@Nullable Void> does(Runnable action) {
-		return this.store.answer(() -> {
+		return this.access.answer(() -> {
 			action.run();
 			return true;
 		}).thenApply((done) -> null);

@@ -3,7 +3,6 @@ package io.holdfast.memory;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
-import java.util.regex.Pattern;
 
 import org.jspecify.annotations.Nullable;
 
@@ -12,15 +11,12 @@ import io.holdfast.engine.InstanceStore;
 import io.holdfast.engine.LeaseStore;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
-import io.holdfast.engine.StoreFailure;
 
 /**
  * A {@link LeaseStore} inside the JVM: one instance's access to {@link MemoryLeases} that
  * it shares with others. Every command is answered at once. Thread-safe.
  */
 public final class MemoryLeaseStore implements LeaseStore {
-
-	static final Pattern TOKEN = Pattern.compile("[0-9a-f]{32}:[0-9]+");
 
 	private final MemoryLeases leases;
 
@@ -34,7 +30,7 @@ public final class MemoryLeaseStore implements LeaseStore {
 
 	private volatile boolean counted;
 
-	private volatile boolean closed;
+	private final MemoryAccess access = new MemoryAccess();
 
 	/**
 	 * Create one instance's access.
@@ -42,8 +38,8 @@ public final class MemoryLeaseStore implements LeaseStore {
 	 */
 	public MemoryLeaseStore(MemoryLeases leases) {
 		this.leases = leases;
-		this.fleet = new MemoryFleetStore(this, leases);
-		this.instances = new MemoryInstanceStore(this, leases);
+		this.fleet = new MemoryFleetStore(this.access, leases);
+		this.instances = new MemoryInstanceStore(this.access, leases);
 	}
 
 	@Override
@@ -51,14 +47,14 @@ public final class MemoryLeaseStore implements LeaseStore {
 		this.instanceId = instanceId;
 		this.listening = true;
 		this.counted = true;
-		this.leases.listen(instanceId, wakeUps, () -> this.listening, () -> this.counted);
+		this.leases.server().listen(instanceId, wakeUps, () -> this.listening, () -> this.counted);
 		wakeUps.listening();
 	}
 
 	@Override
 	public void stop() {
 		this.listening = false;
-		this.leases.unlisten(this.instanceId);
+		this.leases.server().unlisten(this.instanceId);
 	}
 
 	/**
@@ -160,15 +156,13 @@ public final class MemoryLeaseStore implements LeaseStore {
 		return this.instances;
 	}
 
-	<T> CompletableFuture<T> answer(Supplier<T> command) {
-		return this.closed
-				? CompletableFuture.failedFuture(new StoreFailure("The store of the leases was closed", false, null))
-				: CompletableFuture.completedFuture(command.get());
+	private <T> CompletableFuture<T> answer(Supplier<T> command) {
+		return this.access.answer(command);
 	}
 
 	@Override
 	public void close() {
-		this.closed = true;
+		this.access.close();
 		stop();
 	}
 

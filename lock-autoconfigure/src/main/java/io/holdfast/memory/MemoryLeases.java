@@ -1,19 +1,14 @@
 package io.holdfast.memory;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
-import org.jspecify.annotations.Nullable;
-
 import io.holdfast.engine.FleetStore.Family;
-import io.holdfast.engine.LeaseStore.WakeUps;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
 
@@ -25,32 +20,15 @@ public final class MemoryLeases {
 
 	private static final int SWEPT_FROM = 1000;
 
-	private final LongSupplier nanoTime;
-
-	private final long epochMicros;
-
-	private final long handoffMillis;
+	private final MemoryServer server;
 
 	private final Map<String, MemoryLock> locks = new HashMap<>();
 
 	private final Map<String, MemoryPermits> semaphores = new HashMap<>();
 
-	private final Map<String, Listener> listeners = new HashMap<>();
-
 	private final MemoryInstances instances = new MemoryInstances();
 
-	private long now;
-
-	/** Of the command that runs, for when it is over. */
-	private List<Runnable> wakeUps = new ArrayList<>(1);
-
 	private int sweptAt = SWEPT_FROM;
-
-	/** In microseconds. */
-	private long serverSince;
-
-	/** In microseconds. */
-	private long graceEndsAt;
 
 	/**
 	 * Create a world without leases, with a hand-off timeout of 5 seconds.
@@ -67,23 +45,13 @@ public final class MemoryLeases {
 	 * permits, and has not asked again for twice that, is gone
 	 */
 	public MemoryLeases(LongSupplier nanoTime, Duration handoffTimeout) {
-		this.nanoTime = nanoTime;
-		this.epochMicros = System.currentTimeMillis() * 1000 - nanoTime.getAsLong() / 1000;
-		this.handoffMillis = handoffTimeout.toMillis();
-	}
-
-	synchronized void listen(String instanceId, WakeUps wakeUps, BooleanSupplier reachable, BooleanSupplier counted) {
-		this.listeners.put(instanceId, new Listener(wakeUps, reachable, counted));
-	}
-
-	synchronized void unlisten(String instanceId) {
-		this.listeners.remove(instanceId);
+		this.server = new MemoryServer(nanoTime, handoffTimeout.toMillis());
 	}
 
 	/** One command on a key of locks. */
 	<T> T lock(String key, Function<MemoryLock, T> command) {
 		return run(() -> {
-			MemoryLock lock = this.locks.computeIfAbsent(key, (k) -> new MemoryLock(this, k));
+			MemoryLock lock = this.locks.computeIfAbsent(key, (k) -> new MemoryLock(this.server, k));
 			T reply = command.apply(lock);
 			if (lock.isDispensable()) {
 				this.locks.remove(key);
@@ -100,7 +68,7 @@ public final class MemoryLeases {
 		}
 		return run(() -> {
 			MemoryPermits permits = this.semaphores.computeIfAbsent(key,
-					(k) -> new MemoryPermits(this, resource, new MemoryFence(1, this.now), null));
+					(k) -> new MemoryPermits(this.server, resource, new MemoryFence(1, this.server.now()), null));
 			T reply = command.apply(permits);
 			if (permits.isDispensable()) {
 				this.semaphores.remove(key);
@@ -124,7 +92,7 @@ public final class MemoryLeases {
 		List<Runnable> caused;
 		T reply;
 		synchronized (this) {
-			this.now = clock();
+			this.server.begin();
 			reply = command.get();
 			if (size() > this.sweptAt) {
 				// What ended by time, and nobody asked for again.
@@ -132,8 +100,7 @@ public final class MemoryLeases {
 				this.semaphores.values().removeIf(MemoryPermits::isDispensable);
 				this.sweptAt = Math.max(SWEPT_FROM, 2 * size());
 			}
-			caused = this.wakeUps;
-			this.wakeUps = new ArrayList<>(1);
+			caused = this.server.end();
 		}
 		caused.forEach(Runnable::run);
 		return reply;
@@ -174,19 +141,8 @@ public final class MemoryLeases {
 		this.semaphores.clear();
 		this.semaphores.putAll(replica.semaphores());
 		if (!longestLease.isZero()) {
-			this.serverSince = clock();
-			this.graceEndsAt = this.serverSince + longestLease.toNanos() / 1000;
+			this.server.beginGrace(longestLease);
 		}
-	}
-
-	/** For how long nothing new is granted, in milliseconds. */
-	long grace() {
-		return Math.max(0, (this.graceEndsAt - this.now + 999) / 1000);
-	}
-
-	/** When grace began, in microseconds; what others granted before has lower fences. */
-	long serverSince() {
-		return this.serverSince;
 	}
 
 	/**
@@ -204,7 +160,7 @@ public final class MemoryLeases {
 	 * @return whether nobody holds or waits for anything
 	 */
 	public synchronized boolean isIdle() {
-		this.now = clock();
+		this.server.begin();
 		return this.locks.values().stream().allMatch(MemoryLock::isIdle)
 				&& this.semaphores.values().stream().allMatch(MemoryPermits::isIdle);
 	}
@@ -214,82 +170,12 @@ public final class MemoryLeases {
 		return this.locks.size() + this.semaphores.size();
 	}
 
-	/**
-	 * Tell an instance of what was granted to its token, after this command.
-	 * @return {@code false}, and nothing is told, if it does not count among those who
-	 * listen
-	 */
-	boolean tell(Resource resource, String token, long fence, long ttlMillis) {
-		Listener listener = listener(token);
-		if (listener == null || !listener.isCounted()) {
-			return false;
-		}
-		this.wakeUps.add(() -> listener.wakeUps().handedOver(resource, token, fence, ttlMillis));
-		return true;
-	}
-
-	/** Whether the instance of a token certainly does not hear what is told. */
-	boolean isAbsent(String token) {
-		Listener listener = listener(token);
-		return listener == null || !listener.isCounted();
-	}
-
-	private @Nullable Listener listener(String token) {
-		return this.listeners.get(token.substring(0, Math.max(0, token.indexOf(':'))));
-	}
-
-	/** Tell an instance that others want what its token holds, after this command. */
-	void tellWanted(Resource resource, String token) {
-		Listener listener = listener(token);
-		if (listener != null && listener.reachable().getAsBoolean()) {
-			this.wakeUps.add(() -> listener.wakeUps().wanted(resource, token));
-		}
+	MemoryServer server() {
+		return this.server;
 	}
 
 	MemoryInstances instances() {
 		return this.instances;
-	}
-
-	/**
-	 * Ask an instance for a report, at once.
-	 * @return {@code false} if it does not count among those who listen
-	 */
-	boolean tellOfReport(String instanceId, String report) {
-		Listener listener;
-		synchronized (this) {
-			listener = this.listeners.get(instanceId);
-		}
-		if (listener == null || !listener.reachable().getAsBoolean()) {
-			return false;
-		}
-		listener.wakeUps().reportWanted(report);
-		return listener.isCounted();
-	}
-
-	/** The clock, in milliseconds since 1970. */
-	long nowMillis() {
-		return clock() / 1000;
-	}
-
-	private long clock() {
-		return this.epochMicros + this.nanoTime.getAsLong() / 1000;
-	}
-
-	/** The time of the command that runs, in microseconds. */
-	long now() {
-		return this.now;
-	}
-
-	long after(long millis) {
-		return this.now + millis * 1000;
-	}
-
-	long millisUntil(long micros) {
-		return Math.max(0, (micros - this.now) / 1000);
-	}
-
-	long handoffMillis() {
-		return this.handoffMillis;
 	}
 
 	/**
@@ -312,21 +198,6 @@ public final class MemoryLeases {
 
 		private Map<String, MemoryPermits> semaphores() {
 			return this.semaphores;
-		}
-
-	}
-
-	/**
-	 * Who listens.
-	 *
-	 * @param wakeUps what is told
-	 * @param reachable whether it hears that
-	 * @param counted whether it counts, if it is reachable
-	 */
-	private record Listener(WakeUps wakeUps, BooleanSupplier reachable, BooleanSupplier counted) {
-
-		boolean isCounted() {
-			return this.reachable.getAsBoolean() && this.counted.getAsBoolean();
 		}
 
 	}

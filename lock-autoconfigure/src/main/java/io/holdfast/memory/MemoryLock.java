@@ -24,7 +24,9 @@ import io.holdfast.engine.Resource;
  * A key of locks: who has it exclusively, and its readers and writers, of whom there are
  * none meanwhile. {@link MemoryLeases} sees to it that one command runs at a time.
  */
-final class MemoryLock {
+final class MemoryLock implements MemoryPermits.Exclusive {
+
+	private static final Pattern TOKEN = Pattern.compile("[0-9a-f]{32}:[0-9]+");
 
 	private static final long NEVER = Long.MAX_VALUE;
 
@@ -39,7 +41,7 @@ final class MemoryLock {
 
 	private static final Pattern KEPT = Pattern.compile("[0-9a-f]{32}:[0-9]+" + RESERVED);
 
-	private final MemoryLeases leases;
+	private final MemoryServer server;
 
 	private final Resource resource;
 
@@ -59,20 +61,20 @@ final class MemoryLock {
 	/** How many have come, of both queues. */
 	private long arrivals;
 
-	MemoryLock(MemoryLeases leases, String key) {
-		this(leases, key, new MemoryFence(LocalHandOver.STRIDE, leases.now()));
+	MemoryLock(MemoryServer server, String key) {
+		this(server, key, new MemoryFence(LocalHandOver.STRIDE, server.now()));
 	}
 
-	private MemoryLock(MemoryLeases leases, String key, MemoryFence fence) {
-		this.leases = leases;
+	private MemoryLock(MemoryServer server, String key, MemoryFence fence) {
+		this.server = server;
 		this.resource = new Resource(Kind.LOCK, key);
 		this.fence = fence;
-		this.shared = new MemoryPermits(leases, new Resource(Kind.READ_WRITE, key), this.fence, this);
+		this.shared = new MemoryPermits(server, new Resource(Kind.READ_WRITE, key), this.fence, this);
 	}
 
 	/** The same, of which each goes its own way. */
 	MemoryLock copy() {
-		MemoryLock copy = new MemoryLock(this.leases, this.resource.key(), this.fence.copy());
+		MemoryLock copy = new MemoryLock(this.server, this.resource.key(), this.fence.copy());
 		copy.shared.take(this.shared);
 		copy.queue.addAll(this.queue);
 		copy.owner = this.owner;
@@ -91,7 +93,7 @@ final class MemoryLock {
 		if (isFree()) {
 			settle(ask.token());
 		}
-		if (isFree() && this.leases.grace() == 0) {
+		if (isFree() && this.server.grace() == 0) {
 			own(ask.token(), ask.leaseMillis());
 			return granted(ask.token());
 		}
@@ -109,10 +111,10 @@ final class MemoryLock {
 		return busy();
 	}
 
-	/** Tell the owner's instance that others want the key, if it is to be told. */
-	void tellWanted() {
+	@Override
+	public void tellWanted() {
 		if (this.owner != null && TOLD.matcher(this.owner).matches()) {
-			this.leases.tellWanted(this.resource, this.owner);
+			this.server.tellWanted(this.resource, this.owner);
 		}
 	}
 
@@ -121,7 +123,7 @@ final class MemoryLock {
 	 * clock are not to get there further.
 	 */
 	private Granted granted(String token) {
-		boolean told = TOLD.matcher(token).matches() && this.queue.isEmpty() && this.fence.last() <= this.leases.now();
+		boolean told = TOLD.matcher(token).matches() && this.queue.isEmpty() && this.fence.last() <= this.server.now();
 		Granted granted = new Granted(this.fence.last(), ttl(), told ? TOLD_FENCES : LocalHandOver.STRIDE);
 		this.fence.leave(granted.fences());
 		return granted;
@@ -129,7 +131,7 @@ final class MemoryLock {
 
 	ReleaseReply release(String token, @Nullable Ask next, boolean nextPolls) {
 		expire();
-		if (next != null && token.equals(this.owner) && this.queue.isEmpty() && this.leases.grace() == 0) {
+		if (next != null && token.equals(this.owner) && this.queue.isEmpty() && this.server.grace() == 0) {
 			own(next.token(), next.leaseMillis());
 			return new ReleaseReply(true, granted(next.token()));
 		}
@@ -153,22 +155,22 @@ final class MemoryLock {
 		else if (next != null && place(nextToken) >= 0) {
 			reply = busy();
 		}
-		return new ReleaseReply(released, reply, released || this.leases.grace() == 0);
+		return new ReleaseReply(released, reply, released || this.server.grace() == 0);
 	}
 
 	boolean renew(String token, long leaseMillis) {
 		expire();
-		if (this.leases.grace() > 0) {
+		if (this.server.grace() > 0) {
 			endReservation();
 		}
 		boolean owns = token.equals(this.owner);
 		if (owns) {
 			lengthen(leaseMillis);
 		}
-		else if (isFree() && this.leases.grace() > 0) {
+		else if (isFree() && this.server.grace() > 0) {
 			// It went with the server before, and nobody else has got it yet.
 			this.owner = token;
-			this.expiresAt = this.leases.after(leaseMillis);
+			this.expiresAt = this.server.after(leaseMillis);
 			return true;
 		}
 		return owns;
@@ -178,9 +180,9 @@ final class MemoryLock {
 		expire();
 		boolean owns = token.equals(this.owner);
 		if (owns) {
-			this.expiresAt = this.leases.after(millis);
+			this.expiresAt = this.server.after(millis);
 		}
-		return new ReleaseReply(owns, null, owns || this.leases.grace() == 0);
+		return new ReleaseReply(owns, null, owns || this.server.grace() == 0);
 	}
 
 	KeyState inspect() {
@@ -190,8 +192,13 @@ final class MemoryLock {
 				(int) waiters().count());
 	}
 
+	@Override
+	public int waiting() {
+		return (int) waiters().count();
+	}
+
 	/** Those that wait for the key exclusively, in their order. */
-	Stream<Queued> waiters() {
+	private Stream<Queued> waiters() {
 		expire();
 		return this.queue.stream().filter((queued) -> !queued.shared());
 	}
@@ -213,23 +220,23 @@ final class MemoryLock {
 		boolean free = isFree();
 		if (free) {
 			this.owner = foreigner;
-			this.expiresAt = (ttlMillis < 0) ? NEVER : this.leases.after(ttlMillis);
+			this.expiresAt = (ttlMillis < 0) ? NEVER : this.server.after(ttlMillis);
 		}
 		return free;
 	}
 
-	/** Who has it exclusively. */
-	@Nullable String owner() {
+	@Override
+	public @Nullable String owner() {
 		expire();
 		return this.owner;
 	}
 
-	/** How long whoever has it keeps it, in whatever way; -1 for no end. */
-	long ttl() {
+	@Override
+	public long ttl() {
 		if (owner() == null) {
 			return this.shared.lastTtl();
 		}
-		return (this.expiresAt == NEVER) ? -1 : this.leases.millisUntil(this.expiresAt);
+		return (this.expiresAt == NEVER) ? -1 : this.server.millisUntil(this.expiresAt);
 	}
 
 	/** Whether the key is only kept for the first reader or writer. */
@@ -238,48 +245,46 @@ final class MemoryLock {
 		return current != null && KEPT.matcher(current).matches();
 	}
 
-	/** End that: the queue of readers and writers is asked now. */
-	void endReservation() {
+	@Override
+	public void endReservation() {
 		if (isReserved()) {
 			this.owner = null;
 		}
 	}
 
-	/** Count one that comes to either queue. */
-	long arrive() {
+	@Override
+	public long arrive() {
 		return this.arrivals++;
 	}
 
-	/**
-	 * Keep the place of the first reader or writer among those that wait for the key
-	 * exclusively. Only the first has one.
-	 */
-	void mark(Ask ask, boolean polls, long arrival) {
+	@Override
+	public void mark(Ask ask, boolean polls, long arrival) {
 		unmark();
 		int place = (int) this.queue.stream().filter((queued) -> queued.arrival() < arrival).count();
 		this.queue.add(place, new Queued(ask.token(), ask.claimMillis(), polls, arrival, true));
-		this.queueExpiresAt = Math.max(this.queueExpiresAt, this.leases.after(2 * this.leases.handoffMillis()));
+		this.queueExpiresAt = Math.max(this.queueExpiresAt, this.server.after(2 * this.server.handoffMillis()));
 	}
 
-	void unmark() {
+	@Override
+	public void unmark() {
 		this.queue.removeIf(Queued::shared);
 	}
 
-	/** Whether one that came before an arrival waits for the key exclusively. */
-	boolean isWanted(long arrival) {
+	@Override
+	public boolean isWanted(long arrival) {
 		return waiters().anyMatch((queued) -> queued.arrival() < arrival);
 	}
 
-	/** Forget those that wait exclusively in front of all others, and are gone. */
-	void dropAbsent() {
+	@Override
+	public void dropAbsent() {
 		unmark();
-		while (!this.queue.isEmpty() && !this.queue.get(0).polls() && this.leases.isAbsent(this.queue.get(0).token())) {
+		while (!this.queue.isEmpty() && !this.queue.get(0).polls() && this.server.isAbsent(this.queue.get(0).token())) {
 			this.queue.remove(0);
 		}
 	}
 
-	/** Grant the key, which is free, to the first that waits for it exclusively. */
-	void grantFirst() {
+	@Override
+	public void grantFirst() {
 		unmark();
 		grant(this.queue.remove(0), "");
 	}
@@ -289,7 +294,7 @@ final class MemoryLock {
 	}
 
 	boolean isDispensable() {
-		return isIdle() && this.fence.isDispensable(this.leases.now());
+		return isIdle() && this.fence.isDispensable(this.server.now());
 	}
 
 	private boolean isFree() {
@@ -297,7 +302,7 @@ final class MemoryLock {
 	}
 
 	private void settle(String candidate) {
-		while (!this.queue.isEmpty() && this.leases.grace() == 0) {
+		while (!this.queue.isEmpty() && this.server.grace() == 0) {
 			if (grant(this.queue.remove(0), candidate)) {
 				return;
 			}
@@ -308,7 +313,7 @@ final class MemoryLock {
 	private boolean grant(Queued head, String candidate) {
 		own(head.shared() ? head.token() + RESERVED : head.token(), head.claimMillis());
 		boolean taken = candidate.equals(this.owner)
-				|| this.leases.tell(head.shared() ? this.shared.resource() : this.resource, head.token(),
+				|| this.server.tell(head.shared() ? this.shared.resource() : this.resource, head.token(),
 						this.fence.last(), head.shared() ? 0 : head.claimMillis())
 				|| head.polls();
 		if (!taken) {
@@ -319,21 +324,21 @@ final class MemoryLock {
 
 	private void own(String token, long millis) {
 		this.owner = token;
-		this.expiresAt = this.leases.after(millis);
-		this.fence.advance(this.leases.now());
+		this.expiresAt = this.server.after(millis);
+		this.fence.advance(this.server.now());
 	}
 
 	private Granted lengthen(long millis) {
-		this.expiresAt = Math.max(this.expiresAt, this.leases.after(millis));
+		this.expiresAt = Math.max(this.expiresAt, this.server.after(millis));
 		return new Granted(this.fence.last(), ttl(), this.fence.room());
 	}
 
 	private Busy busy() {
-		long last = Math.max(this.fence.lastOrForgotten(), this.leases.serverSince());
+		long last = Math.max(this.fence.lastOrForgotten(), this.server.serverSince());
 		if (isFree()) {
-			return new Busy(this.leases.grace(), last, false);
+			return new Busy(this.server.grace(), last, false);
 		}
-		return new Busy(ttl(), last, this.owner == null || !MemoryLeaseStore.TOKEN.matcher(this.owner).matches());
+		return new Busy(ttl(), last, this.owner == null || !TOKEN.matcher(this.owner).matches());
 	}
 
 	private int place(String token) {
@@ -357,14 +362,14 @@ final class MemoryLock {
 			this.queue.add(newPlace, queued);
 		}
 		// Four times the re-send time: whoever still waits has asked again by then.
-		this.queueExpiresAt = Math.max(this.queueExpiresAt, this.leases.after(2 * queued.claimMillis()));
+		this.queueExpiresAt = Math.max(this.queueExpiresAt, this.server.after(2 * queued.claimMillis()));
 	}
 
 	private void expire() {
-		if (this.owner != null && this.expiresAt <= this.leases.now()) {
+		if (this.owner != null && this.expiresAt <= this.server.now()) {
 			this.owner = null;
 		}
-		if (this.queueExpiresAt <= this.leases.now()) {
+		if (this.queueExpiresAt <= this.server.now()) {
 			this.queue.clear();
 		}
 	}

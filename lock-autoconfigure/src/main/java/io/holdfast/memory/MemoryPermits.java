@@ -28,14 +28,14 @@ import io.holdfast.engine.Resource.Kind;
  */
 final class MemoryPermits {
 
-	private final MemoryLeases leases;
+	private final MemoryServer server;
 
 	private final Resource resource;
 
 	private final MemoryFence fence;
 
 	/** The exclusive lock of the same key, if these are of readers and writers. */
-	private final @Nullable MemoryLock lock;
+	private final @Nullable Exclusive lock;
 
 	private final Map<String, Held> holders = new HashMap<>();
 
@@ -57,8 +57,8 @@ final class MemoryPermits {
 	/** When every lease has ended, and whoever still waits has asked again. */
 	private long until;
 
-	MemoryPermits(MemoryLeases leases, Resource resource, MemoryFence fence, @Nullable MemoryLock lock) {
-		this.leases = leases;
+	MemoryPermits(MemoryServer server, Resource resource, MemoryFence fence, @Nullable Exclusive lock) {
+		this.server = server;
 		this.resource = resource;
 		this.fence = fence;
 		this.lock = lock;
@@ -75,7 +75,7 @@ final class MemoryPermits {
 
 	/** The same semaphore, of which each goes its own way. */
 	MemoryPermits copy() {
-		MemoryPermits copy = new MemoryPermits(this.leases, this.resource, this.fence.copy(), null);
+		MemoryPermits copy = new MemoryPermits(this.server, this.resource, this.fence.copy(), null);
 		copy.take(this);
 		return copy;
 	}
@@ -95,7 +95,7 @@ final class MemoryPermits {
 		if (isLocked()) {
 			return busy(token);
 		}
-		boolean open = this.leases.grace() == 0;
+		boolean open = this.server.grace() == 0;
 		if (open && !this.holders.containsKey(token) && isUnderWriter(ask)) {
 			hold(ask, ask.leaseMillis());
 		}
@@ -120,7 +120,7 @@ final class MemoryPermits {
 		Held held = lengthen(token, ask.leaseMillis());
 		if (held != null) {
 			leave(token);
-			return new Granted(this.fence.last(), this.leases.millisUntil(held.expiresAt()));
+			return new Granted(this.fence.last(), this.server.millisUntil(held.expiresAt()));
 		}
 		if (enqueue && !this.queue.containsKey(token)) {
 			enqueue(ask, polls);
@@ -132,7 +132,7 @@ final class MemoryPermits {
 		begin();
 		boolean waited = leave(token);
 		boolean released = remove(token) != null;
-		boolean certain = released || this.leases.grace() == 0;
+		boolean certain = released || this.server.grace() == 0;
 		if (next != null && (released || waited || this.queue.containsKey(next.token())
 				|| this.holders.containsKey(next.token()))) {
 			return new ReleaseReply(released, acquire(next, nextPolls, true), certain);
@@ -149,18 +149,18 @@ final class MemoryPermits {
 			put(new Held(token, kept, held.expiresAt()));
 		}
 		settle("");
-		return held != null || this.leases.grace() > 0;
+		return held != null || this.server.grace() > 0;
 	}
 
 	boolean renew(String token, int permits, long leaseMillis) {
-		if (this.lock != null && this.leases.grace() > 0) {
+		if (this.lock != null && this.server.grace() > 0) {
 			this.lock.endReservation();
 		}
 		drop();
-		if (this.leases.grace() > 0 && !this.holders.containsKey(token) && !isLocked()) {
+		if (this.server.grace() > 0 && !this.holders.containsKey(token) && !isLocked()) {
 			// It went with the server before, and nobody else has got anything yet.
 			this.queue.remove(token);
-			put(new Held(token, permits, this.leases.after(leaseMillis)));
+			put(new Held(token, permits, this.server.after(leaseMillis)));
 		}
 		return lengthen(token, leaseMillis) != null;
 	}
@@ -169,9 +169,9 @@ final class MemoryPermits {
 		drop();
 		Held held = this.holders.get(token);
 		if (held != null) {
-			put(new Held(token, held.permits(), this.leases.after(millis)));
+			put(new Held(token, held.permits(), this.server.after(millis)));
 		}
-		return new ReleaseReply(held != null, null, held != null || this.leases.grace() == 0);
+		return new ReleaseReply(held != null, null, held != null || this.server.grace() == 0);
 	}
 
 	boolean limit(@Nullable Integer newLimit) {
@@ -186,10 +186,10 @@ final class MemoryPermits {
 		drop();
 		List<Holder> first = this.byEnd.stream()
 			.limit(maxHolders)
-			.map((held) -> new Holder(held.token(), held.permits(), this.leases.millisUntil(held.expiresAt())))
+			.map((held) -> new Holder(held.token(), held.permits(), this.server.millisUntil(held.expiresAt())))
 			.toList();
 		return new PermitState(this.limit, isIdle() ? 0 : this.asked, (int) this.used, this.holders.size(), first,
-				this.queue.size() + ((this.lock != null) ? (int) this.lock.waiters().count() : 0));
+				this.queue.size() + ((this.lock != null) ? this.lock.waiting() : 0));
 	}
 
 	Standing look(int most) {
@@ -197,7 +197,7 @@ final class MemoryPermits {
 		Kind kind = this.resource.kind();
 		List<Place> held = this.byEnd.stream()
 			.limit(most)
-			.map((one) -> Place.of(one.token(), kind, one.permits(), this.leases.millisUntil(one.expiresAt())))
+			.map((one) -> Place.of(one.token(), kind, one.permits(), this.server.millisUntil(one.expiresAt())))
 			.toList();
 		List<Place> queued = this.queue.values()
 			.stream()
@@ -215,7 +215,7 @@ final class MemoryPermits {
 
 	/** How long until all leases have ended. */
 	long lastTtl() {
-		return isHeld() ? this.leases.millisUntil(this.byEnd.last().expiresAt()) : 0;
+		return isHeld() ? this.server.millisUntil(this.byEnd.last().expiresAt()) : 0;
 	}
 
 	boolean isIdle() {
@@ -223,7 +223,7 @@ final class MemoryPermits {
 	}
 
 	boolean isDispensable() {
-		return isIdle() && this.limit == null && this.fence.isDispensable(this.leases.now());
+		return isIdle() && this.limit == null && this.fence.isDispensable(this.server.now());
 	}
 
 	private boolean isLocked() {
@@ -258,7 +258,7 @@ final class MemoryPermits {
 			if (!token.equals(asker) && !isPresent(queued)) {
 				leave(token);
 			}
-			else if (token.equals(asker) || queued.polls() || !this.leases.isAbsent(token)) {
+			else if (token.equals(asker) || queued.polls() || !this.server.isAbsent(token)) {
 				this.lock.mark(queued.ask(), queued.polls(), queued.arrival());
 				return token;
 			}
@@ -268,7 +268,7 @@ final class MemoryPermits {
 
 	/** Whether one has asked not so long ago. */
 	private boolean isPresent(Queued queued) {
-		return this.leases.now() < queued.stampedAt() + 1000 * life(queued.ask());
+		return this.server.now() < queued.stampedAt() + 1000 * life(queued.ask());
 	}
 
 	private boolean leave(String token) {
@@ -281,17 +281,17 @@ final class MemoryPermits {
 
 	private Busy busy(String token) {
 		String marked = mark(token);
-		long last = Math.max(this.fence.lastOrForgotten(), this.leases.serverSince());
+		long last = Math.max(this.fence.lastOrForgotten(), this.server.serverSince());
 		if (this.lock != null && isLocked()) {
 			if (this.queue.isEmpty() || token.equals(marked)) {
 				this.lock.tellWanted();
 			}
 			return new Busy(this.lock.ttl(), last, true);
 		}
-		if (this.leases.grace() > 0) {
-			return new Busy(this.leases.grace(), last, false);
+		if (this.server.grace() > 0) {
+			return new Busy(this.server.grace(), last, false);
 		}
-		long ttl = isHeld() ? this.leases.millisUntil(this.byEnd.first().expiresAt()) : 1000;
+		long ttl = isHeld() ? this.server.millisUntil(this.byEnd.first().expiresAt()) : 1000;
 		// No message comes when those that wait for the key exclusively give up.
 		return new Busy(ttl, last, isWanted(Long.MAX_VALUE));
 	}
@@ -301,7 +301,7 @@ final class MemoryPermits {
 	 * one that came earlier and waits for the key exclusively.
 	 */
 	private void settle(String candidate) {
-		while (!isLocked() && this.leases.grace() == 0) {
+		while (!isLocked() && this.server.grace() == 0) {
 			Queued head = this.queue.isEmpty() ? null : this.queue.values().iterator().next();
 			if (this.lock != null && isWanted((head != null) ? head.arrival() : Long.MAX_VALUE)) {
 				if (!isHeld()) {
@@ -325,12 +325,12 @@ final class MemoryPermits {
 			}
 			leave(ask.token());
 			if (present && ask.permits() > all) {
-				this.leases.tell(this.resource, ask.token(), this.fence.advance(this.leases.now()), 0);
+				this.server.tell(this.resource, ask.token(), this.fence.advance(this.server.now()), 0);
 			}
 			else if (present) {
 				hold(ask, ask.claimMillis());
 				if (!ask.token().equals(candidate)
-						&& !this.leases.tell(this.resource, ask.token(), this.fence.last(), ask.claimMillis())
+						&& !this.server.tell(this.resource, ask.token(), this.fence.last(), ask.claimMillis())
 						&& !head.polls()) {
 					remove(ask.token());
 				}
@@ -339,14 +339,14 @@ final class MemoryPermits {
 	}
 
 	private void hold(Ask ask, long millis) {
-		put(new Held(ask.token(), ask.permits(), this.leases.after(millis)));
-		this.fence.advance(this.leases.now());
+		put(new Held(ask.token(), ask.permits(), this.server.after(millis)));
+		this.fence.advance(this.server.now());
 	}
 
 	private @Nullable Held lengthen(String token, long millis) {
 		Held held = this.holders.get(token);
 		if (held != null) {
-			held = new Held(token, held.permits(), Math.max(held.expiresAt(), this.leases.after(millis)));
+			held = new Held(token, held.permits(), Math.max(held.expiresAt(), this.server.after(millis)));
 			put(held);
 		}
 		return held;
@@ -372,13 +372,13 @@ final class MemoryPermits {
 	private void enqueue(Ask ask, boolean polls) {
 		Queued known = this.queue.get(ask.token());
 		long arrival = (known != null) ? known.arrival() : (this.lock != null) ? this.lock.arrive() : 0;
-		this.queue.put(ask.token(), new Queued(ask, polls, this.leases.now(), arrival));
-		this.until = Math.max(this.until, this.leases.after(life(ask)));
+		this.queue.put(ask.token(), new Queued(ask, polls, this.server.now(), arrival));
+		this.until = Math.max(this.until, this.server.after(life(ask)));
 	}
 
 	/** How long one stands in the queue without asking again, in milliseconds. */
 	private long life(Ask ask) {
-		return 2 * Math.max(ask.claimMillis(), this.leases.handoffMillis());
+		return 2 * Math.max(ask.claimMillis(), this.server.handoffMillis());
 	}
 
 	private void begin() {
@@ -390,10 +390,10 @@ final class MemoryPermits {
 
 	/** Forgets what is over. */
 	private void drop() {
-		while (!this.byEnd.isEmpty() && this.byEnd.first().expiresAt() <= this.leases.now()) {
+		while (!this.byEnd.isEmpty() && this.byEnd.first().expiresAt() <= this.server.now()) {
 			remove(this.byEnd.first().token());
 		}
-		if (this.until <= this.leases.now()) {
+		if (this.until <= this.server.now()) {
 			this.queue.clear();
 		}
 	}
@@ -402,6 +402,52 @@ final class MemoryPermits {
 	}
 
 	private record Queued(Ask ask, boolean polls, long stampedAt, long arrival) {
+	}
+
+	/** The exclusive lock of the same key. */
+	interface Exclusive {
+
+		/**
+		 * End the reservation for the first that waits here: the queue of readers and
+		 * writers is asked now.
+		 */
+		void endReservation();
+
+		/** Return who has the key exclusively, or {@code null}. */
+		@Nullable String owner();
+
+		/**
+		 * Return whether one that came before an arrival waits for the key exclusively.
+		 */
+		boolean isWanted(long arrival);
+
+		/**
+		 * Keep the place of the first reader or writer among those that wait for the key
+		 * exclusively. Only the first has one.
+		 */
+		void mark(Ask ask, boolean polls, long arrival);
+
+		/** Tell the owner's instance that others want the key, if it is to be told. */
+		void tellWanted();
+
+		/** Return how long the key is held yet, in whatever way; -1 for no end. */
+		long ttl();
+
+		/** Grant the key, which is free, to the first that waits for it exclusively. */
+		void grantFirst();
+
+		/** Forget those that wait exclusively in front of all others, and are gone. */
+		void dropAbsent();
+
+		/** Count one that comes to either queue. */
+		long arrive();
+
+		/** Give up the place of the first reader or writer. */
+		void unmark();
+
+		/** Return how many wait for the key exclusively. */
+		int waiting();
+
 	}
 
 }

@@ -5,13 +5,18 @@ import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
+import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
+import io.lettuce.core.AbstractRedisAsyncCommands;
+import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.masterreplica.StatefulRedisMasterReplicaConnection;
 import io.lettuce.core.tracing.TraceContext;
+import io.lettuce.core.tracing.Tracing;
 import io.netty.util.concurrent.FastThreadLocalThread;
 import org.jspecify.annotations.Nullable;
 
@@ -28,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  * writes at once what is given to it there, but queues what is given by other threads; so
  * nothing is given to it there while something is in that queue.
  */
-final class BatchingWire extends ScriptWire {
+final class BatchingWire extends ScriptWire implements ScriptCommand.Wire {
 
 	/** Up to so many unanswered, each command leaves at once. */
 	static final int FEW = 8;
@@ -86,6 +91,45 @@ final class BatchingWire extends ScriptWire {
 		this.clock = clock;
 		this.executor = executor;
 		this.lastGiven = clock.getAsLong();
+	}
+
+	/**
+	 * Return the best way to give commands to a connection. One of a cluster is many, and
+	 * connects to nodes while it blocks whoever gives it several commands together; one
+	 * of a master with replicas changes what is behind it, so that answers need not come
+	 * in order. A queue that is bounded refuses all that are given together.
+	 * @param commands the connection's commands
+	 * @return the way
+	 */
+	static ScriptWire of(RedisClusterAsyncCommands<byte[], byte[]> commands) {
+		return (commands instanceof AbstractRedisAsyncCommands<byte[], byte[]> opened
+				&& opened.getConnection() instanceof StatefulRedisConnection<byte[], byte[]> connection
+				&& !(connection instanceof StatefulRedisMasterReplicaConnection)
+				&& connection.getOptions().getRequestQueueSize() == Integer.MAX_VALUE)
+						? new BatchingWire(commands, driver(connection), System::nanoTime, ForkJoinPool.commonPool())
+						: new ScriptWire(commands);
+	}
+
+	private static Driver driver(StatefulRedisConnection<byte[], byte[]> connection) {
+		Tracing tracing = connection.getResources().tracing();
+		return new Driver() {
+
+			@Override
+			public @Nullable TraceContext traceContext() {
+				return tracing.isEnabled() ? tracing.initialTraceContextProvider().getTraceContext() : null;
+			}
+
+			@Override
+			public void give(ScriptCommand command) {
+				connection.dispatch(command.traced());
+			}
+
+			@Override
+			public void give(List<ScriptCommand> commands) {
+				connection.dispatch(commands.stream().map(ScriptCommand::traced).toList());
+			}
+
+		};
 	}
 
 	@Override
@@ -196,21 +240,21 @@ final class BatchingWire extends ScriptWire {
 		return null;
 	}
 
-	/** A command is on its connection, or will be before any other. */
-	void written(Thread writer) {
+	@Override
+	public void written(Thread writer) {
 		if (this.eventLoop != writer) {
 			this.eventLoop = writer;
 		}
 		this.unwritten.decrementAndGet();
 	}
 
-	/** A command will not be written. */
-	void dropped() {
+	@Override
+	public void dropped() {
 		this.unwritten.decrementAndGet();
 	}
 
-	/** A command is answered, or will not be. */
-	void over(ScriptCommand command, @Nullable List<@Nullable Object> reply, @Nullable Throwable error) {
+	@Override
+	public void over(ScriptCommand command, @Nullable List<@Nullable Object> reply, @Nullable Throwable error) {
 		if (Thread.currentThread() != this.giver) {
 			ended(command, reply, error);
 			return;

@@ -7,7 +7,6 @@ import java.util.function.Function;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.StoreFailure;
 import io.holdfast.redis.Names.Name;
-import io.holdfast.redis.RedisLeaseStore.Options;
 
 /**
  * Sends the scripts that change what is held of one resource or waited for. Thread-safe.
@@ -23,7 +22,7 @@ final class Changes {
 	/** What is the same in each command: the last of ARGV. */
 	private final byte[] settings;
 
-	Changes(Options options, boolean cluster, ScriptExecutor executor) {
+	Changes(RedisStoreOptions options, boolean cluster, ScriptExecutor executor) {
 		this.executor = executor;
 		this.names = new Names(options, cluster);
 		this.grace = options.grace();

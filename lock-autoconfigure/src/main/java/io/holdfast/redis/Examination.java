@@ -14,8 +14,7 @@ import java.util.stream.Stream;
 
 import io.holdfast.engine.Finding;
 import io.holdfast.engine.StoreFailure;
-import io.holdfast.redis.RedisLeaseStore.Options;
-import io.holdfast.redis.RedisLeaseStore.Replicas;
+import io.holdfast.redis.RedisStoreOptions.Replicas;
 import io.lettuce.core.AbstractRedisAsyncCommands;
 import io.lettuce.core.RedisFuture;
 import io.lettuce.core.api.async.BaseRedisAsyncCommands;
@@ -39,9 +38,9 @@ final class Examination {
 
 	private final ScriptExecutor executor;
 
-	private final Options options;
+	private final RedisStoreOptions options;
 
-	Examination(RedisTemplate<String, String> template, ScriptExecutor executor, Options options) {
+	Examination(RedisTemplate<String, String> template, ScriptExecutor executor, RedisStoreOptions options) {
 		this.template = template;
 		this.executor = executor;
 		this.options = options;

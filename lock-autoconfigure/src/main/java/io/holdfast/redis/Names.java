@@ -5,7 +5,6 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
 import io.holdfast.engine.StoreFailure;
-import io.holdfast.redis.RedisLeaseStore.Options;
 
 /**
  * What resources are called in Redis. Some of those that were asked for last are known
@@ -16,7 +15,7 @@ final class Names {
 	/** A power of two, and some half a kilobyte for each that was used. */
 	private static final int KNOWN = 4096;
 
-	private final Options options;
+	private final RedisStoreOptions options;
 
 	private final boolean cluster;
 
@@ -24,7 +23,7 @@ final class Names {
 
 	private final AtomicReferenceArray<Name> known = new AtomicReferenceArray<>(KNOWN);
 
-	Names(Options options, boolean cluster) {
+	Names(RedisStoreOptions options, boolean cluster) {
 		this.options = options;
 		this.cluster = cluster;
 		this.grace = options.grace();

@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
 
-import io.holdfast.redis.OptimisticTransactions.Attempt;
+import io.holdfast.redis.OptimisticTransaction.Attempt;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.data.redis.core.RedisOperations;

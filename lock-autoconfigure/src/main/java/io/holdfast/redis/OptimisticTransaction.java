@@ -2,6 +2,8 @@ package io.holdfast.redis;
 
 import java.util.function.Consumer;
 
+import org.jspecify.annotations.Nullable;
+
 import org.springframework.data.redis.core.RedisOperations;
 
 /**
@@ -27,5 +29,23 @@ public interface OptimisticTransaction {
 	 * @throws IllegalStateException if the attempt is over
 	 */
 	void write(Consumer<RedisOperations<String, String>> writer);
+
+	/**
+	 * What a transaction reads, and wants to write.
+	 *
+	 * @param <T> what it returns
+	 */
+	@FunctionalInterface
+	interface Attempt<T extends @Nullable Object> {
+
+		/**
+		 * Read, decide, and note what to write. Run again if others changed a key, with
+		 * nothing left of what the last run noted.
+		 * @param transaction this attempt, for this thread and until it returns
+		 * @return what the transaction returns if this is its last attempt
+		 */
+		T run(OptimisticTransaction transaction);
+
+	}
 
 }

@@ -112,7 +112,7 @@ public class OptimisticTransactions {
 	 * empty
 	 * @throws UnsupportedOperationException if Redis is a cluster
 	 */
-	public <T extends @Nullable Object> T execute(Collection<String> keys, Attempt<T> attempt) {
+	public <T extends @Nullable Object> T execute(Collection<String> keys, OptimisticTransaction.Attempt<T> attempt) {
 		List<String> watched = check(keys);
 		Set<String> changed = new LinkedHashSet<>();
 		BackOffExecution backOff = this.options.exponential().start();
@@ -158,24 +158,6 @@ public class OptimisticTransactions {
 
 	private static Duration since(long start) {
 		return Duration.ofNanos(System.nanoTime() - start);
-	}
-
-	/**
-	 * What a transaction reads, and wants to write.
-	 *
-	 * @param <T> what it returns
-	 */
-	@FunctionalInterface
-	public interface Attempt<T extends @Nullable Object> {
-
-		/**
-		 * Read, decide, and note what to write. Run again if others changed a key, with
-		 * nothing left of what the last run noted.
-		 * @param transaction this attempt, for this thread and until it returns
-		 * @return what the transaction returns if this is its last attempt
-		 */
-		T run(OptimisticTransaction transaction);
-
 	}
 
 	/**

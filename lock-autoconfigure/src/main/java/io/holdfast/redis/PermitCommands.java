@@ -14,7 +14,6 @@ import io.holdfast.engine.LeaseStore.WakeUps;
 import io.holdfast.engine.LeaseStore.Renewal;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
-import io.holdfast.redis.RedisLeaseStore.Options;
 import io.holdfast.redis.ScriptCall.ReplyReader;
 import org.jspecify.annotations.Nullable;
 
@@ -28,7 +27,7 @@ final class PermitCommands {
 
 	private static final byte[] READ_WRITE = { 'R' };
 
-	private final Options options;
+	private final RedisStoreOptions options;
 
 	private final boolean cluster;
 
@@ -40,7 +39,8 @@ final class PermitCommands {
 
 	private final Changes changes;
 
-	PermitCommands(Options options, boolean cluster, ScriptExecutor executor, Replies replies, Changes changes) {
+	PermitCommands(RedisStoreOptions options, boolean cluster, ScriptExecutor executor, Replies replies,
+			Changes changes) {
 		this.options = options;
 		this.cluster = cluster;
 		this.executor = executor;

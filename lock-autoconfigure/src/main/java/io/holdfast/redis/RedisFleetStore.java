@@ -8,7 +8,6 @@ import java.util.concurrent.CompletableFuture;
 import io.holdfast.engine.FleetStore;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
-import io.holdfast.redis.RedisLeaseStore.Options;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,7 +20,7 @@ final class RedisFleetStore implements FleetStore {
 
 	private static final List<Integer> ONE_NODE = List.of(0);
 
-	private final Options options;
+	private final RedisStoreOptions options;
 
 	private final boolean cluster;
 
@@ -29,7 +28,7 @@ final class RedisFleetStore implements FleetStore {
 
 	private final @Nullable ClusterNodes nodes;
 
-	RedisFleetStore(Options options, ScriptExecutor executor, @Nullable ClusterNodes nodes) {
+	RedisFleetStore(RedisStoreOptions options, ScriptExecutor executor, @Nullable ClusterNodes nodes) {
 		this.options = options;
 		this.cluster = nodes != null;
 		this.executor = executor;

@@ -15,7 +15,6 @@ import java.util.regex.Pattern;
 
 import io.holdfast.engine.InstanceInfo;
 import io.holdfast.engine.InstanceStore;
-import io.holdfast.redis.RedisLeaseStore.Options;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,7 +35,7 @@ final class RedisInstanceStore implements InstanceStore {
 
 	private static final Duration REPORT_LIFE = Duration.ofSeconds(10);
 
-	private final Options options;
+	private final RedisStoreOptions options;
 
 	private final ScriptExecutor executor;
 
@@ -45,7 +44,7 @@ final class RedisInstanceStore implements InstanceStore {
 	/** Instances with other prefixes have nothing to do with this one. */
 	private final String shared;
 
-	RedisInstanceStore(Options options, ScriptExecutor executor, boolean cluster) {
+	RedisInstanceStore(RedisStoreOptions options, ScriptExecutor executor, boolean cluster) {
 		this.options = options;
 		this.executor = executor;
 		this.cluster = cluster;

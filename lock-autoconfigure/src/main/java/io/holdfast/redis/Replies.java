@@ -12,7 +12,6 @@ import java.util.concurrent.TimeUnit;
 import io.holdfast.engine.LeaseStore.AcquireReply;
 import io.holdfast.engine.LeaseStore.ReleaseReply;
 import io.holdfast.engine.Resource;
-import io.holdfast.redis.RedisLeaseStore.Options;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -29,7 +28,7 @@ final class Replies {
 	/** One more digit behind it makes no number that is too large. */
 	private static final long MOST_BEFORE_A_DIGIT = Long.MAX_VALUE / 10 - 1;
 
-	private final Options options;
+	private final RedisStoreOptions options;
 
 	/** By System.nanoTime(), 0 at first. Guarded by this. */
 	private long graceToldUntil;
@@ -46,7 +45,7 @@ final class Replies {
 
 		}));
 
-	Replies(Options options) {
+	Replies(RedisStoreOptions options) {
 		this.options = options;
 	}
 

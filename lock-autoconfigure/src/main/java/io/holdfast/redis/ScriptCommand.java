@@ -20,10 +20,9 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The command of a call that is sent by a {@link BatchingWire}, which it tells when the
- * driver has it no more on its way to the connection, and what it came to. One object,
- * where the driver's own would be a command, its arguments, a future and what hangs on
- * it.
+ * The command of a call, which tells its wire when the driver has written it to the
+ * connection, and what it came to. One object, where the driver's own would be a command,
+ * its arguments, a future and what hangs on it.
  */
 final class ScriptCommand implements RedisCommand<byte[], byte[], List<@Nullable Object>>,
 		CompleteableCommand<List<@Nullable Object>>, ScriptCall.Command {
@@ -32,7 +31,7 @@ final class ScriptCommand implements RedisCommand<byte[], byte[], List<@Nullable
 
 	private final ScriptCall<?> call;
 
-	private final BatchingWire wire;
+	private final Wire wire;
 
 	private final @Nullable TraceContext traceContext;
 
@@ -51,7 +50,7 @@ final class ScriptCommand implements RedisCommand<byte[], byte[], List<@Nullable
 
 	private @Nullable Throwable error;
 
-	ScriptCommand(ScriptCall<?> call, BatchingWire wire, @Nullable TraceContext traceContext) {
+	ScriptCommand(ScriptCall<?> call, Wire wire, @Nullable TraceContext traceContext) {
 		this.call = call;
 		this.wire = wire;
 		this.traceContext = traceContext;
@@ -203,6 +202,20 @@ final class ScriptCommand implements RedisCommand<byte[], byte[], List<@Nullable
 	@Override
 	public String toString() {
 		return getType() + " " + getArgs();
+	}
+
+	/** Gives commands to the driver. */
+	interface Wire {
+
+		/** Note that a command is on its connection, or will be before any other. */
+		void written(Thread writer);
+
+		/** Note that a command will not be written. */
+		void dropped();
+
+		/** Note that a command is answered, or will not be. */
+		void over(ScriptCommand command, @Nullable List<@Nullable Object> reply, @Nullable Throwable error);
+
 	}
 
 }

@@ -225,7 +225,7 @@ final class ScriptExecutor implements AutoCloseable {
 		ScriptWire open = null;
 		Throwable trouble = RedisFailures.closed();
 		try {
-			open = ScriptWire.of(open());
+			open = BatchingWire.of(open());
 		}
 		catch (RuntimeException | Error ex) {
 			// A thread that ends here would let calls wait for ever.

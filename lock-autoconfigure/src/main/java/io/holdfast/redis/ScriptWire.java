@@ -2,16 +2,11 @@ package io.holdfast.redis;
 
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ForkJoinPool;
 
 import io.lettuce.core.AbstractRedisAsyncCommands;
 import io.lettuce.core.RedisChannelHandler;
-import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
-import io.lettuce.core.masterreplica.StatefulRedisMasterReplicaConnection;
 import io.lettuce.core.protocol.CommandType;
-import io.lettuce.core.tracing.TraceContext;
-import io.lettuce.core.tracing.Tracing;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,45 +19,6 @@ class ScriptWire {
 
 	ScriptWire(RedisClusterAsyncCommands<byte[], byte[]> commands) {
 		this.commands = commands;
-	}
-
-	/**
-	 * The best way to give commands to a connection. One of a cluster is many, and
-	 * connects to nodes while it blocks whoever gives it several commands together; one
-	 * of a master with replicas changes what is behind it, so that answers need not come
-	 * in order. A queue that is bounded refuses all that are given together.
-	 * @param commands the connection's commands
-	 * @return the way
-	 */
-	static ScriptWire of(RedisClusterAsyncCommands<byte[], byte[]> commands) {
-		return (commands instanceof AbstractRedisAsyncCommands<byte[], byte[]> opened
-				&& opened.getConnection() instanceof StatefulRedisConnection<byte[], byte[]> connection
-				&& !(connection instanceof StatefulRedisMasterReplicaConnection)
-				&& connection.getOptions().getRequestQueueSize() == Integer.MAX_VALUE)
-						? new BatchingWire(commands, driver(connection), System::nanoTime, ForkJoinPool.commonPool())
-						: new ScriptWire(commands);
-	}
-
-	private static BatchingWire.Driver driver(StatefulRedisConnection<byte[], byte[]> connection) {
-		Tracing tracing = connection.getResources().tracing();
-		return new BatchingWire.Driver() {
-
-			@Override
-			public @Nullable TraceContext traceContext() {
-				return tracing.isEnabled() ? tracing.initialTraceContextProvider().getTraceContext() : null;
-			}
-
-			@Override
-			public void give(ScriptCommand command) {
-				connection.dispatch(command.traced());
-			}
-
-			@Override
-			public void give(List<ScriptCommand> commands) {
-				connection.dispatch(commands.stream().map(ScriptCommand::traced).toList());
-			}
-
-		};
 	}
 
 	/**

@@ -6,7 +6,6 @@ import io.holdfast.engine.FleetStore.Trace;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
 import io.holdfast.engine.StoreFailure;
-import io.holdfast.redis.RedisLeaseStore.Options;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,13 +14,13 @@ import org.jspecify.annotations.Nullable;
  */
 final class StoredKeys {
 
-	private final Options options;
+	private final RedisStoreOptions options;
 
 	private final Family family;
 
 	private final String prefix;
 
-	StoredKeys(Options options, Family family) {
+	StoredKeys(RedisStoreOptions options, Family family) {
 		this.options = options;
 		this.family = family;
 		this.prefix = (family == Family.SEMAPHORES) ? options.semaphorePrefix() : options.lockPrefix();

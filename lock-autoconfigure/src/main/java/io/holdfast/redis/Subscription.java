@@ -30,7 +30,7 @@ final class Subscription implements MessageListener, SubscriptionListener, Runna
 
 	private final byte[] channel;
 
-	private final WakeUpListener listener;
+	private final Listener listener;
 
 	private @Nullable RedisConnection connection;
 
@@ -39,7 +39,7 @@ final class Subscription implements MessageListener, SubscriptionListener, Runna
 
 	private boolean closed;
 
-	Subscription(RedisConnectionFactory factory, String channel, WakeUpListener listener) {
+	Subscription(RedisConnectionFactory factory, String channel, Listener listener) {
 		this.factory = factory;
 		this.channel = channel.getBytes(StandardCharsets.UTF_8);
 		this.listener = listener;
@@ -174,6 +174,30 @@ final class Subscription implements MessageListener, SubscriptionListener, Runna
 
 			});
 		}
+	}
+
+	/** What is told of a subscription, on any thread. */
+	interface Listener {
+
+		/**
+		 * Note that a subscription stands, for the first time or again; whether it is of
+		 * use is told by the first message that comes back.
+		 */
+		void onSubscribed(Subscription subscription);
+
+		/** Note that its connection broke; the driver may open it again. */
+		void onDisconnected(Subscription subscription);
+
+		/**
+		 * Note that a subscription failed or ended.
+		 * @param subscription the subscription
+		 * @param error why, or {@code null}
+		 */
+		void onLost(Subscription subscription, @Nullable Throwable error);
+
+		/** Take a message. */
+		void onMessage(Subscription subscription, byte[] body);
+
 	}
 
 }

@@ -34,7 +34,7 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
  * subscribed, fails it if Redis is down, logs a stack trace at each further attempt, and
  * does not see either of those broken connections.
  */
-final class WakeUpListener implements AutoCloseable {
+final class WakeUpListener implements AutoCloseable, Subscription.Listener {
 
 	private static final Log logger = LogFactory.getLog(WakeUpListener.class);
 
@@ -151,12 +151,8 @@ final class WakeUpListener implements AutoCloseable {
 		later(() -> lost(next, null), ATTEMPT_MILLIS);
 	}
 
-	/**
-	 * A subscription stands, for the first time or again; whether it is of use is told by
-	 * the first message that comes back. Called on any thread.
-	 * @param which the subscription
-	 */
-	void onSubscribed(Subscription which) {
+	@Override
+	public void onSubscribed(Subscription which) {
 		inThread(() -> {
 			if (which == this.subscription) {
 				this.listening = false;
@@ -165,12 +161,8 @@ final class WakeUpListener implements AutoCloseable {
 		});
 	}
 
-	/**
-	 * A subscription's connection broke; its driver may open it again. Called on any
-	 * thread.
-	 * @param which the subscription
-	 */
-	void onDisconnected(Subscription which) {
+	@Override
+	public void onDisconnected(Subscription which) {
 		if (which == this.subscription) {
 			this.listening = false;
 		}
@@ -181,12 +173,8 @@ final class WakeUpListener implements AutoCloseable {
 		});
 	}
 
-	/**
-	 * A subscription failed or ended. Called on any thread.
-	 * @param which the subscription
-	 * @param error why, or {@code null}
-	 */
-	void onLost(Subscription which, @Nullable Throwable error) {
+	@Override
+	public void onLost(Subscription which, @Nullable Throwable error) {
 		inThread(() -> lost(which, error));
 	}
 
@@ -269,12 +257,8 @@ final class WakeUpListener implements AutoCloseable {
 		}
 	}
 
-	/**
-	 * A message came. Called on any thread, which is not kept.
-	 * @param which the subscription
-	 * @param body what was published
-	 */
-	void onMessage(Subscription which, byte[] body) {
+	@Override
+	public void onMessage(Subscription which, byte[] body) {
 		String text = new String(body, StandardCharsets.UTF_8);
 		Matcher wakeUp = WAKE_UP.matcher(text);
 		Matcher echo = ECHO.matcher(text);

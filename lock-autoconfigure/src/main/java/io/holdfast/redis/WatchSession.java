@@ -6,7 +6,7 @@ import java.util.Objects;
 import java.util.stream.IntStream;
 
 import io.holdfast.LeaseStoreException;
-import io.holdfast.redis.OptimisticTransactions.Attempt;
+import io.holdfast.redis.OptimisticTransaction.Attempt;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.dao.DataAccessException;

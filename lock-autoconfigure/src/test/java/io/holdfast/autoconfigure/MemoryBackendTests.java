@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 
 import io.holdfast.LeaseLostException;
@@ -114,8 +115,10 @@ class MemoryBackendTests {
 				.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo(Reason.TIMED_OUT));
 			elsewhere(() -> locks.acquire("a")).close();
 			assertThatExceptionOfType(LeaseLostException.class).isThrownBy(lease::ensureHeld);
-			LockLease renewed = locks.acquire(LockRequest.of("b").leaseTime(Duration.ofMillis(200)));
-			await("renewed beyond its lease").during(Duration.ofMillis(600)).atMost(SOON).until(renewed::isHeld);
+			LockLease renewed = locks.acquire(LockRequest.of("b").leaseTime(Duration.ofSeconds(2)));
+			AtomicReference<Duration> left = new AtomicReference<>(renewed.remaining());
+			await("renewal").atMost(SOON)
+				.until(() -> renewed.remaining().compareTo(left.getAndSet(renewed.remaining())) > 0);
 			renewed.close();
 		});
 	}

@@ -16,7 +16,7 @@ import io.holdfast.annotation.Semaphore;
 import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.LeaseEngine;
-import io.holdfast.redis.RedisLeaseStore;
+import io.holdfast.redis.RedisStoreOptions;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -146,7 +146,7 @@ class SemaphoreAutoConfigurationTests {
 				assertThat(settings.semaphoreWaitTime()).isEqualTo(Duration.ofSeconds(3));
 				assertThat(settings.semaphoreLeaseTime()).isEqualTo(Duration.ofSeconds(20));
 				assertThat(settings.semaphoreFair()).isFalse();
-				RedisLeaseStore.Options options = properties.storeOptions();
+				RedisStoreOptions options = properties.storeOptions();
 				assertThat(options.semaphorePrefix()).isEqualTo("permits:");
 			});
 	}

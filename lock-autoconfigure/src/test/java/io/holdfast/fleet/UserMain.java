@@ -11,7 +11,7 @@ import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.LocalHandOver;
 import io.holdfast.redis.RedisLeaseStore;
-import io.holdfast.redis.RedisLeaseStore.Options;
+import io.holdfast.redis.RedisStoreOptions;
 import io.holdfast.testing.Order;
 import io.holdfast.testing.TestApplication;
 
@@ -56,7 +56,7 @@ final class UserMain {
 	private static LeaseEngine engine(String host, int port, String keyPrefix, Order order) {
 		LettuceConnectionFactory factory = new LettuceConnectionFactory(host, port);
 		RedisLeaseStore store = new RedisLeaseStore(new StringRedisTemplate(factory),
-				new Options(keyPrefix, TestApplication.semaphorePrefix(keyPrefix),
+				new RedisStoreOptions(keyPrefix, TestApplication.semaphorePrefix(keyPrefix),
 						TestApplication.channelPrefix(keyPrefix), null, Duration.ofHours(1), HANDOFF_TIMEOUT, false,
 						TestApplication.fleetKey(keyPrefix)));
 		EngineSettings defaults = EngineSettings.defaults()

@@ -15,7 +15,7 @@ import io.holdfast.engine.LeaseStore.AcquireReply;
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.StoreFailure;
-import io.holdfast.redis.RedisLeaseStore.Replicas;
+import io.holdfast.redis.RedisStoreOptions.Replicas;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 

@@ -10,7 +10,6 @@ import java.util.stream.Stream;
 import io.holdfast.engine.Finding;
 import io.holdfast.engine.LeaseStore.WakeUps;
 import io.holdfast.engine.Resource;
-import io.holdfast.redis.RedisLeaseStore.Options;
 import io.holdfast.testing.DocumentedRights;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
@@ -70,7 +69,7 @@ class DocumentedRightsTests {
 		this.connections = new LettuceConnectionFactory(configuration, TestRedis.clientConfiguration());
 		this.connections.afterPropertiesSet();
 		this.connections.start();
-		this.store = new RedisLeaseStore(new StringRedisTemplate(this.connections), Options.defaults());
+		this.store = new RedisLeaseStore(new StringRedisTemplate(this.connections), RedisStoreOptions.defaults());
 	}
 
 	@BeforeAll

@@ -8,8 +8,7 @@ import java.util.stream.Stream;
 
 import io.holdfast.engine.Finding;
 import io.holdfast.engine.StoreFailure;
-import io.holdfast.redis.RedisLeaseStore.Options;
-import io.holdfast.redis.RedisLeaseStore.Replicas;
+import io.holdfast.redis.RedisStoreOptions.Replicas;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -84,7 +83,7 @@ class ExaminationTests {
 	}
 
 	private RedisLeaseStore store(RedisConnectionFactory factory) {
-		return new RedisLeaseStore(new StringRedisTemplate(factory), Options.defaults());
+		return new RedisLeaseStore(new StringRedisTemplate(factory), RedisStoreOptions.defaults());
 	}
 
 	private List<Finding> examine(RedisLeaseStore store) {
@@ -204,8 +203,9 @@ class ExaminationTests {
 	}
 
 	private List<Finding> examineWaiting(RedisConnectionFactory factory) {
-		Options options = new Options("lock:", "semaphore:", "holdfast:wake:", null, Duration.ofHours(24),
-				Duration.ofSeconds(5), false, "holdfast:fleet", null, new Replicas(1, Duration.ofSeconds(1)));
+		RedisStoreOptions options = new RedisStoreOptions("lock:", "semaphore:", "holdfast:wake:", null,
+				Duration.ofHours(24), Duration.ofSeconds(5), false, "holdfast:fleet", null,
+				new Replicas(1, Duration.ofSeconds(1)));
 		RedisLeaseStore store = new RedisLeaseStore(new StringRedisTemplate(factory), options);
 		this.opened.add(0, store);
 		return store.examine().orTimeout(30, TimeUnit.SECONDS).join();
@@ -298,9 +298,10 @@ class ExaminationTests {
 	@DisplayName("F35 what only a fail-over grace needs is looked for where there is to be one")
 	void failOverGrace() {
 		RedisServer server = this.redis.startServer();
-		Options options = Options.defaults();
-		Options grace = new Options(options.lockPrefix(), options.semaphorePrefix(), options.channelPrefix(), null,
-				options.fenceRetention(), options.handoffTimeout(), false, "elsewhere", Duration.ofSeconds(30), null);
+		RedisStoreOptions options = RedisStoreOptions.defaults();
+		RedisStoreOptions grace = new RedisStoreOptions(options.lockPrefix(), options.semaphorePrefix(),
+				options.channelPrefix(), null, options.fenceRetention(), options.handoffTimeout(), false, "elsewhere",
+				Duration.ofSeconds(30), null);
 		setUser(server, with("-info", "~elsewhere", "~elsewhere:report*"));
 		List<Finding> findings = examine(new RedisLeaseStore(new StringRedisTemplate(connect(user(server))), grace));
 		assertThat(findings).filteredOn(Finding::certain)

@@ -10,7 +10,6 @@ import io.holdfast.engine.FleetStore.Family;
 import io.holdfast.engine.FleetStore.Page;
 import io.holdfast.engine.LeaseStore;
 import io.holdfast.engine.LeaseStore.Ask;
-import io.holdfast.redis.RedisLeaseStore.Options;
 import io.holdfast.testing.RedisCluster;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -58,8 +57,8 @@ class FleetInClusterTests {
 	}
 
 	private void findsAll(RedisConnectionFactory factory, String prefix) {
-		LeaseStore store = new RedisLeaseStore(new StringRedisTemplate(factory), new Options(prefix, "semaphore:",
-				"wake:", null, Duration.ofSeconds(20), Duration.ofSeconds(5), true, "fleet"));
+		LeaseStore store = new RedisLeaseStore(new StringRedisTemplate(factory), new RedisStoreOptions(prefix,
+				"semaphore:", "wake:", null, Duration.ofSeconds(20), Duration.ofSeconds(5), true, "fleet"));
 		TreeSet<String> keys = new TreeSet<>();
 		for (int i = 0; i < 60; i++) {
 			keys.add("key" + i);

@@ -14,7 +14,6 @@ import io.holdfast.engine.LeaseStore.Ask;
 import io.holdfast.engine.LeaseStore.WakeUps;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
-import io.holdfast.redis.RedisLeaseStore.Options;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -64,7 +63,7 @@ class GrantNotificationTests {
 		this.redis = redis;
 		this.master = redis.startServer("--repl-diskless-sync-delay", "0");
 		this.template = new StringRedisTemplate(redis.connectionFactory(this.master.host(), this.master.port()));
-		this.store = new RedisLeaseStore(this.template, Options.defaults());
+		this.store = new RedisLeaseStore(this.template, RedisStoreOptions.defaults());
 		this.store.start(HERE, new WakeUps() {
 
 			@Override

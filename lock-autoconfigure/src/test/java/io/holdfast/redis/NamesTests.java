@@ -5,7 +5,6 @@ import java.util.List;
 
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
-import io.holdfast.redis.RedisLeaseStore.Options;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -19,7 +18,7 @@ class NamesTests {
 	@Test
 	@DisplayName("a resource has the names of its kind and key, whichever were asked for before")
 	void names() {
-		Names names = new Names(Options.defaults(), false);
+		Names names = new Names(RedisStoreOptions.defaults(), false);
 		for (int round = 0; round < 2; round++) {
 			// More than are known at a time, so that some are put in the place of others.
 			for (int i = 0; i < 3000; i++) {
@@ -37,8 +36,8 @@ class NamesTests {
 	@Test
 	@DisplayName("with a grace after fail-overs, the last key is where the server is remembered")
 	void namesWithGrace() {
-		Options options = new Options("lock:", "semaphore:", "wake:", null, Duration.ofHours(1), Duration.ofSeconds(5),
-				false, "fleet", Duration.ofMinutes(1), null);
+		RedisStoreOptions options = new RedisStoreOptions("lock:", "semaphore:", "wake:", null, Duration.ofHours(1),
+				Duration.ofSeconds(5), false, "fleet", Duration.ofMinutes(1), null);
 		assertThat(names(new Names(options, false), Kind.LOCK, "a")).endsWith("{lock:a}:fence", "fleet:server");
 	}
 

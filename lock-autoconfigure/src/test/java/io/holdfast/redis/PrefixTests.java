@@ -5,7 +5,6 @@ import java.time.Duration;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
 import io.holdfast.engine.StoreFailure;
-import io.holdfast.redis.RedisLeaseStore.Options;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -59,9 +58,9 @@ class PrefixTests {
 		assertThatNoException().isThrownBy(() -> options(lockPrefix, semaphorePrefix).check(new Resource(kind, key)));
 	}
 
-	private static Options options(String lockPrefix, String semaphorePrefix) {
-		return new Options(lockPrefix, semaphorePrefix, "wake:", null, Duration.ofHours(1), Duration.ofSeconds(5),
-				false, "fleet");
+	private static RedisStoreOptions options(String lockPrefix, String semaphorePrefix) {
+		return new RedisStoreOptions(lockPrefix, semaphorePrefix, "wake:", null, Duration.ofHours(1),
+				Duration.ofSeconds(5), false, "fleet");
 	}
 
 }

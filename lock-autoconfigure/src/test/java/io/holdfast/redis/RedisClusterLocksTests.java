@@ -16,7 +16,6 @@ import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.Idleness;
 import io.holdfast.engine.LeaseEngine;
-import io.holdfast.redis.RedisLeaseStore.Options;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -105,7 +104,7 @@ class RedisClusterLocksTests {
 
 	private LockService locks() {
 		RedisLeaseStore store = new RedisLeaseStore(new StringRedisTemplate(this.cluster.connectionFactory()),
-				Options.defaults());
+				RedisStoreOptions.defaults());
 		LeaseEngine engine = new LeaseEngine(store, EngineSettings.defaults());
 		this.opened.add(0, engine);
 		engine.resume();

@@ -15,7 +15,6 @@ import io.holdfast.engine.LeaseStore.Renewal;
 import io.holdfast.engine.LeaseStore.WakeUps;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.StoreFailure;
-import io.holdfast.redis.RedisLeaseStore.Options;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
@@ -89,7 +88,7 @@ class RedisClusterTests {
 	}
 
 	private void worksWith(RedisConnectionFactory factory) {
-		RedisLeaseStore store = new RedisLeaseStore(new StringRedisTemplate(factory), Options.defaults());
+		RedisLeaseStore store = new RedisLeaseStore(new StringRedisTemplate(factory), RedisStoreOptions.defaults());
 		this.opened.add(0, store);
 		store.start(INSTANCE, this.wakeUps);
 		await().atMost(Duration.ofSeconds(20)).until(store::isListening);

@@ -16,7 +16,6 @@ import io.holdfast.engine.LeaseStore.Renewal;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
 import io.holdfast.engine.StoreFailure;
-import io.holdfast.redis.RedisLeaseStore.Options;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.jspecify.annotations.Nullable;
@@ -112,8 +111,8 @@ class RedisFailOverGraceTests extends FailOverGraceContract {
 				options(polling, longestLease));
 	}
 
-	private Options options(boolean polling, long longestLease) {
-		return new Options(this.prefix + "lock:", this.prefix + "semaphore:", this.prefix + "wake:", null,
+	private RedisStoreOptions options(boolean polling, long longestLease) {
+		return new RedisStoreOptions(this.prefix + "lock:", this.prefix + "semaphore:", this.prefix + "wake:", null,
 				Duration.ofSeconds(20), Duration.ofMillis(GRACE), polling, this.prefix + "fleet",
 				Duration.ofMillis(longestLease), null);
 	}

@@ -20,7 +20,6 @@ import io.holdfast.engine.LeaseStore.WakeUps;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
 import io.holdfast.engine.StoreFailure;
-import io.holdfast.redis.RedisLeaseStore.Options;
 import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
@@ -353,11 +352,11 @@ class RedisFaultTests {
 	@DisplayName("F32 memory is full after a fail-over: what was lost is held again, and what was not is held on")
 	void holdsAgainWithFullMemory() {
 		String serverKey = "holdfast:fleet:server";
-		Options base = Options.defaults();
+		RedisStoreOptions base = RedisStoreOptions.defaults();
 		RedisLeaseStore plain = store(factory(this.server.port()));
 		assertThat(acquire(plain, "1")).isInstanceOf(Granted.class);
 		RedisLeaseStore store = new RedisLeaseStore(template(),
-				new Options(base.lockPrefix(), base.semaphorePrefix(), base.channelPrefix(), null,
+				new RedisStoreOptions(base.lockPrefix(), base.semaphorePrefix(), base.channelPrefix(), null,
 						base.fenceRetention(), base.handoffTimeout(), false, base.fleetKey(), Duration.ofMillis(LEASE),
 						null));
 		this.opened.add(0, store);
@@ -409,7 +408,7 @@ class RedisFaultTests {
 	}
 
 	private RedisLeaseStore store(StringRedisTemplate template) {
-		RedisLeaseStore store = new RedisLeaseStore(template, Options.defaults());
+		RedisLeaseStore store = new RedisLeaseStore(template, RedisStoreOptions.defaults());
 		this.opened.add(0, store);
 		return store;
 	}

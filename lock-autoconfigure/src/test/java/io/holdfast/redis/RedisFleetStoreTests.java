@@ -13,7 +13,6 @@ import io.holdfast.engine.LeaseStore;
 import io.holdfast.engine.LeaseStore.Ask;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
-import io.holdfast.redis.RedisLeaseStore.Options;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -89,7 +88,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		for (int i = 0; i < 200; i++) {
 			template.opsForValue().set("{lock:key " + i + "}" + suffix, "1");
 		}
-		LeaseStore store = new RedisLeaseStore(template, new Options("lock:", "semaphore:", "wake:", null,
+		LeaseStore store = new RedisLeaseStore(template, new RedisStoreOptions("lock:", "semaphore:", "wake:", null,
 				Duration.ofSeconds(20), Duration.ofSeconds(5), true, "fleet"));
 		assertThat(get(store.fleet().scan(Family.LOCKS, null, 1))).isEqualTo(new Page(List.of(), null));
 		store.close();
@@ -100,8 +99,8 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	void tellsLocksWithoutPrefix() {
 		RedisServer server = this.redis.startServer();
 		RedisConnectionFactory connections = this.redis.connectionFactory(server.host(), server.port());
-		LeaseStore store = new RedisLeaseStore(new StringRedisTemplate(connections), new Options("", "semaphore:",
-				"wake:", null, Duration.ofSeconds(20), Duration.ofSeconds(5), true, "fleet"));
+		LeaseStore store = new RedisLeaseStore(new StringRedisTemplate(connections), new RedisStoreOptions("",
+				"semaphore:", "wake:", null, Duration.ofSeconds(20), Duration.ofSeconds(5), true, "fleet"));
 		get(store.acquire(lock("a"), Ask.forLock(this.a.token("1"), LEASE, CLAIM), true));
 		get(store.acquire(lock("a"), Ask.forLock(this.b.token("1"), LEASE, CLAIM), true));
 		get(store.acquire(SEMAPHORE, new Ask(this.a.token("1"), 1, 1, true, null, LEASE, CLAIM), true));
@@ -196,7 +195,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		RedisConnectionFactory connections = this.redis.connectionFactory(server.host(), server.port());
 		StringRedisTemplate template = new StringRedisTemplate(connections);
 		template.execute(POPULATE, List.of());
-		LeaseStore store = new RedisLeaseStore(template, Options.defaults());
+		LeaseStore store = new RedisLeaseStore(template, RedisStoreOptions.defaults());
 		get(store.acquire(lock(KEY), Ask.forLock(this.a.token("1"), LEASE, CLAIM), true));
 		int calls = 0;
 		int finds = 0;
@@ -218,8 +217,9 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	void tellsOfThoseWithTheSamePrefixes() {
 		InstanceInfo info = new InstanceInfo("shop", "host", 1);
 		String key = this.redis.keyPrefix() + PREFIX + "fleet";
-		LeaseStore other = new RedisLeaseStore(new StringRedisTemplate(this.redis.connectionFactory()), new Options(
-				"another", "semaphore:", "wake:", null, Duration.ofSeconds(20), Duration.ofSeconds(5), true, key));
+		LeaseStore other = new RedisLeaseStore(new StringRedisTemplate(this.redis.connectionFactory()),
+				new RedisStoreOptions("another", "semaphore:", "wake:", null, Duration.ofSeconds(20),
+						Duration.ofSeconds(5), true, key));
 		get(other.instances().join(this.a.id, info, Duration.ZERO, Duration.ofMinutes(1)));
 		get(this.b.store.instances().join(this.b.id, info, Duration.ZERO, Duration.ofMinutes(1)));
 		this.redis.template().opsForHash().put(key, this.c.id, "9999999999999 whatever");

@@ -11,7 +11,6 @@ import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.LeaseStore.Renewal;
 import io.holdfast.engine.LeaseStoreContract;
 import io.holdfast.engine.StoreFailure;
-import io.holdfast.redis.RedisLeaseStore.Options;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.jspecify.annotations.Nullable;
@@ -51,8 +50,8 @@ class RedisLeaseStoreTests extends LeaseStoreContract {
 	}
 
 	private LeaseStore newStore(@Nullable Duration healMissingTtl, boolean polling) {
-		Options options = new Options(this.redis.keyPrefix(), this.redis.keyPrefix() + "semaphore:", channelPrefix(),
-				healMissingTtl, Duration.ofSeconds(20), Duration.ofSeconds(5), polling, "fleet");
+		RedisStoreOptions options = new RedisStoreOptions(this.redis.keyPrefix(), this.redis.keyPrefix() + "semaphore:",
+				channelPrefix(), healMissingTtl, Duration.ofSeconds(20), Duration.ofSeconds(5), polling, "fleet");
 		return new RedisLeaseStore(new StringRedisTemplate(this.redis.connectionFactory()), options);
 	}
 

@@ -23,8 +23,7 @@ import io.holdfast.engine.LeaseStore.WakeUps;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
 import io.holdfast.engine.StoreFailure;
-import io.holdfast.redis.RedisLeaseStore.Options;
-import io.holdfast.redis.RedisLeaseStore.Replicas;
+import io.holdfast.redis.RedisStoreOptions.Replicas;
 import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
@@ -156,9 +155,9 @@ class RedisPermitFaultTests {
 	@Test
 	@DisplayName("S2 a lock key without an expiry gets one when a reader or a writer asks, if heal-missing-ttl is set")
 	void healsMissingEnd() {
-		Options defaults = Options.defaults();
+		RedisStoreOptions defaults = RedisStoreOptions.defaults();
 		RedisLeaseStore store = new RedisLeaseStore(this.template,
-				new Options(defaults.lockPrefix(), defaults.semaphorePrefix(), defaults.channelPrefix(),
+				new RedisStoreOptions(defaults.lockPrefix(), defaults.semaphorePrefix(), defaults.channelPrefix(),
 						Duration.ofSeconds(7), defaults.fenceRetention(), defaults.handoffTimeout(), false,
 						defaults.fleetKey()));
 		this.opened.add(0, store);
@@ -171,9 +170,9 @@ class RedisPermitFaultTests {
 	@DisplayName("who is brought in asks by itself where replicas are to confirm a grant: the release does not wait for them")
 	void nextIsToBeConfirmed() {
 		RedisLeaseStore store = store(factory(this.server.port()));
-		Options defaults = Options.defaults();
+		RedisStoreOptions defaults = RedisStoreOptions.defaults();
 		RedisLeaseStore confirming = new RedisLeaseStore(this.template,
-				new Options(defaults.lockPrefix(), defaults.semaphorePrefix(), defaults.channelPrefix(), null,
+				new RedisStoreOptions(defaults.lockPrefix(), defaults.semaphorePrefix(), defaults.channelPrefix(), null,
 						defaults.fenceRetention(), defaults.handoffTimeout(), false, defaults.fleetKey(), null,
 						new Replicas(1, Duration.ofMillis(100))));
 		this.opened.add(0, confirming);
@@ -432,7 +431,7 @@ class RedisPermitFaultTests {
 	}
 
 	private RedisLeaseStore store(LettuceConnectionFactory factory) {
-		RedisLeaseStore store = new RedisLeaseStore(new StringRedisTemplate(factory), Options.defaults());
+		RedisLeaseStore store = new RedisLeaseStore(new StringRedisTemplate(factory), RedisStoreOptions.defaults());
 		this.opened.add(0, store);
 		return store;
 	}

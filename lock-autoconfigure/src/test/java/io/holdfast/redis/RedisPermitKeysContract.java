@@ -152,6 +152,29 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 	}
 
 	@Test
+	@DisplayName("the place of a reader behind an exclusive lock ends by itself, if nothing asks again")
+	void placeBehindExclusiveEnds() {
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire(READ_WRITE, reader(this.b, "1")));
+		String queue = "{" + this.prefix + "lock:" + KEY + "}:queue";
+		assertThat(this.redis.getExpire(queue, TimeUnit.MILLISECONDS)).isBetween(1L, 2 * HANDOFF.toMillis());
+	}
+
+	@Test
+	@DisplayName("a reader that polls, and asks no more, leaves its place behind an exclusive lock to the next")
+	void placeBehindExclusiveOfOneThatIsGone() {
+		Instance polling = newPollingInstance();
+		granted(this.a.acquire("1"));
+		busy(polling.acquire(READ_WRITE, brief(reader(polling, "1"))));
+		elapse(STALE);
+		busy(this.b.acquire(READ_WRITE, reader(this.b, "1")));
+		String queue = "{" + this.prefix + "lock:" + KEY + "}:queue";
+		assertThat(this.redis.opsForZSet().range(queue, 0, -1)).singleElement()
+			.asString()
+			.startsWith(this.b.token("1"));
+	}
+
+	@Test
 	@DisplayName("a wait keeps its keys for twice its claim, and a hand-off for its claim")
 	void waitsAndHandOffsKeepKeys() {
 		for (Resource resource : BOTH) {

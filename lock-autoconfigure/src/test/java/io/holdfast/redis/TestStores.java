@@ -5,7 +5,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
 
-import io.holdfast.redis.RedisLeaseStore.Options;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.DisposableBean;
@@ -40,8 +39,8 @@ final class TestStores {
 	}
 
 	RedisLeaseStore open(Duration handoffTimeout, boolean polling) {
-		Options options = new Options(this.prefix + "lock:", this.prefix + "semaphore:", channelPrefix(), null,
-				Duration.ofSeconds(20), handoffTimeout, polling, this.prefix + "fleet");
+		RedisStoreOptions options = new RedisStoreOptions(this.prefix + "lock:", this.prefix + "semaphore:",
+				channelPrefix(), null, Duration.ofSeconds(20), handoffTimeout, polling, this.prefix + "fleet");
 		RedisConnectionFactory factory = this.connections.get();
 		this.opened.add(factory);
 		return new RedisLeaseStore(new StringRedisTemplate(factory), options);

@@ -5,7 +5,6 @@ import java.nio.charset.StandardCharsets;
 import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.LeaseStore.WakeUps;
-import io.holdfast.redis.RedisLeaseStore.Options;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -41,8 +40,10 @@ class WarmUpTests {
 		long before = connections(observer);
 		// Polling, as a subscription would connect too.
 		LeaseEngine engine = new LeaseEngine(
-				new RedisLeaseStore(new StringRedisTemplate(factory), new Options("lock:", "semaphore:", "wake:", null,
-						Options.defaults().fenceRetention(), Options.defaults().handoffTimeout(), true, "fleet")),
+				new RedisLeaseStore(new StringRedisTemplate(factory),
+						new RedisStoreOptions("lock:", "semaphore:", "wake:", null,
+								RedisStoreOptions.defaults().fenceRetention(),
+								RedisStoreOptions.defaults().handoffTimeout(), true, "fleet")),
 				EngineSettings.defaults());
 		try {
 			assertThat(connections(observer)).isEqualTo(before);
@@ -60,7 +61,7 @@ class WarmUpTests {
 		RedisServer server = this.redis.startServer();
 		StringRedisTemplate observer = new StringRedisTemplate(
 				this.redis.connectionFactory(server.host(), server.port()));
-		RedisLeaseStore store = new RedisLeaseStore(observer, Options.defaults());
+		RedisLeaseStore store = new RedisLeaseStore(observer, RedisStoreOptions.defaults());
 		try {
 			assertThat(isKnown(observer)).isFalse();
 			store.start("0123456789abcdef0123456789abcdef", Mockito.mock(WakeUps.class));
