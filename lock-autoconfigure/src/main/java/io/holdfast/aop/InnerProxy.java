@@ -45,8 +45,11 @@ final class InnerProxy {
 		}
 	}
 
-	/** Whether this call has what it needs; asked once for each call. */
-	static boolean isReached(MethodInvocation invocation) {
+	/**
+	 * Take note that a call has reached the proxy that it is meant for.
+	 * @return whether it has, and so has what it needs; once for each call
+	 */
+	static boolean takeReached(MethodInvocation invocation) {
 		Object next = NEXT.get();
 		if (next == null || !(invocation instanceof ProxyMethodInvocation proxied) || proxied.getProxy() != next) {
 			return false;

@@ -32,7 +32,7 @@ final class LeaseInterceptor implements MethodInterceptor {
 
 	@Override
 	public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
-		if (InnerProxy.isReached(invocation)) {
+		if (InnerProxy.takeReached(invocation)) {
 			return invocation.proceed();
 		}
 		Object target = invocation.getThis();

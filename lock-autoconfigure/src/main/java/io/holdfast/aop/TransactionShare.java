@@ -87,8 +87,12 @@ final class TransactionShare implements TransactionReleases.Part {
 			this.held = held;
 		}
 
-		/** Whether the transaction has to see to the release. */
-		private boolean isLeftToTransaction() {
+		/**
+		 * Leave the release to the transaction, unless that has ended or the lease is
+		 * lost.
+		 * @return whether it is left
+		 */
+		private boolean leaveToTransaction() {
 			synchronized (TransactionShare.this) {
 				this.ended = !TransactionShare.this.completed && this.held.lease().isHeld();
 				return this.ended;
@@ -122,12 +126,12 @@ final class TransactionShare implements TransactionReleases.Part {
 
 		@Override
 		public @Nullable Throwable end(@Nullable Throwable failure) {
-			return isLeftToTransaction() ? failure : this.held.end(failure);
+			return leaveToTransaction() ? failure : this.held.end(failure);
 		}
 
 		@Override
 		public CompletableFuture<@Nullable Throwable> endAsync(@Nullable Throwable failure) {
-			return isLeftToTransaction() ? CompletableFuture.completedFuture(failure) : this.held.endAsync(failure);
+			return leaveToTransaction() ? CompletableFuture.completedFuture(failure) : this.held.endAsync(failure);
 		}
 
 	}

@@ -225,7 +225,7 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 	@Override
 	public final void handOver(Hold hold, Waiter heir, long now, HandOver way) {
 		leaveLine(heir);
-		boolean isToEnd = this.contenders.remove(heir) && !isSucceeded(heir);
+		boolean isToEnd = this.contenders.remove(heir) && !tryPassPlace(heir);
 		Hold next = heir.inherit(hold, now, way);
 		began(next);
 		HeldLease lease = open(heir, next);
@@ -241,8 +241,11 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 		advance();
 	}
 
-	/** The next one here goes on with what a contender has in the store, if it may. */
-	private boolean isSucceeded(Waiter contender) {
+	/**
+	 * Pass the place of a contender in the store to the next waiter here, if it asks
+	 * alike.
+	 */
+	private boolean tryPassPlace(Waiter contender) {
 		Waiter head = head();
 		if (head == null || !head.demand.isLike(contender.demand)) {
 			return false;
@@ -261,7 +264,7 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 	private HeldLease open(Waiter waiter, Hold hold) {
 		HeldLease lease = HeldLease.of(hold, waiter, keeper());
 		hold.open(lease, this.context.now());
-		waiter.lease = lease;
+		waiter.opened(lease);
 		return lease;
 	}
 
@@ -340,7 +343,7 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 
 	@Override
 	public final void giveUp(Waiter waiter) {
-		HeldLease lease = waiter.lease;
+		HeldLease lease = waiter.lease();
 		if (waiter.is(Waiter.State.QUEUED)) {
 			leaveLine(waiter);
 			end(waiter);
@@ -350,7 +353,7 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 		else if (waiter.is(Waiter.State.CONTENDING)) {
 			Attempt attempt = waiter.attempt;
 			boolean silent = attempt.isStoreSilent(this.context.now());
-			if (!silent && attempt.isBusy() && leavesPlace(waiter.demand) && isSucceeded(waiter)) {
+			if (!silent && attempt.isBusy() && leavesPlace(waiter.demand) && tryPassPlace(waiter)) {
 				end(waiter);
 				advance();
 			}
@@ -426,8 +429,7 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 	@Override
 	public final void release(Hold hold, Handle handle, boolean used, CompletableFuture<ReleaseResult> result) {
 		long now = this.context.now();
-		hold.close(handle, now);
-		hold.used |= used;
+		hold.close(handle, used, now);
 		if (hold.leases > 0) {
 			result.complete(hold.isHeld(now) ? ReleaseResult.RELEASED : ReleaseResult.LOST);
 			keeper().changed(hold);
@@ -482,7 +484,7 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 		if (!held) {
 			return AfterRelease.RELEASE;
 		}
-		if (hold.used && hold.keptFor(now) > 0) {
+		if (hold.isUsed() && hold.keptFor(now) > 0) {
 			return AfterRelease.MIN_HOLD;
 		}
 		if (this.context.isClosed()) {
@@ -491,7 +493,7 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 		if (nextEligibleWaiter(hold, now) != null) {
 			return AfterRelease.HAND_OVER;
 		}
-		return (hold.used && canKeepWarm(hold, now)) ? AfterRelease.KEEP_WARM : AfterRelease.RELEASE;
+		return (hold.isUsed() && canKeepWarm(hold, now)) ? AfterRelease.KEEP_WARM : AfterRelease.RELEASE;
 	}
 
 	@Override
@@ -574,7 +576,7 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 	final void wanted(String token) {
 		Hold hold = keeper().find(token);
 		if (hold != null) {
-			hold.wanted = true;
+			hold.onWanted();
 			releaseKept();
 		}
 		Attempt attempt = this.parts.registry().contender(token);
@@ -589,8 +591,7 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 	}
 
 	final void detach(Hold hold) {
-		if (hold.attached) {
-			hold.attached = false;
+		if (hold.detach()) {
 			this.parts.registry().leave(this);
 		}
 	}

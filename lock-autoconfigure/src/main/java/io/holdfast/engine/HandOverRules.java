@@ -45,13 +45,13 @@ final class HandOverRules {
 
 	/** Return whether a released hold is worth keeping for a request that may come. */
 	boolean canKeepWarm(Hold hold, long now) {
-		return isWantedHereOnly(hold, now) && hold.renewAt - now > 0 && isSound(hold, now);
+		return isWantedHereOnly(hold, now) && hold.renewAt() - now > 0 && isSound(hold, now);
 	}
 
 	/** Return from when on no request can take over a hold that is kept warm. */
 	long warmUntil(Hold hold) {
 		long end = hold.storedAt + EngineSettings.LONGEST_KEPT.toNanos();
-		return (hold.renewAt - end < 0) ? hold.renewAt : end;
+		return (hold.renewAt() - end < 0) ? hold.renewAt() : end;
 	}
 
 	/** Return whether a request can take over a hold that was kept warm. */
@@ -68,7 +68,7 @@ final class HandOverRules {
 	 * which it can while messages are received. Not for long: a message may be lost.
 	 */
 	private boolean isWantedHereOnly(Hold hold, long now) {
-		return !hold.wanted && Tokens.isTold(hold.token) && this.context.store.isListening() && mayStay(hold, now);
+		return !hold.isWanted() && Tokens.isTold(hold.token) && this.context.store.isListening() && mayStay(hold, now);
 	}
 
 	/** Return whether it may stay for longer than a turn if no other instance waits. */

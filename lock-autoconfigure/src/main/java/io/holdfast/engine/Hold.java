@@ -66,13 +66,13 @@ final class Hold {
 	private volatile List<Handle> open = List.of();
 
 	/** Whether a lease on it reached its user. Changed by the gate only. */
-	volatile boolean used;
+	private volatile boolean used;
 
 	/** Whether it is one of the gate's users. Confined to the gate. */
-	boolean attached = true;
+	private boolean attached = true;
 
 	/** Whether something was asked for beside it. Confined to the gate. */
-	boolean beside;
+	private boolean beside;
 
 	/** How often it was passed on here since the store granted it to its token. */
 	final int passes;
@@ -90,13 +90,13 @@ final class Hold {
 	final long storedAt;
 
 	/** Whether others want it, as far as the store has told. Confined to the gate. */
-	boolean wanted;
+	private boolean wanted;
 
 	/** When the keeper is to renew it, on the monotonic clock. */
-	volatile long renewAt;
+	private volatile long renewAt;
 
 	/** Granted by a hand-off, for less than the lease that was asked for. */
-	volatile boolean claimed;
+	private volatile boolean claimed;
 
 	private volatile boolean renewalOpen;
 
@@ -227,8 +227,9 @@ final class Hold {
 	/**
 	 * Close a lease. What others are left for may have been renewed by its terms only.
 	 */
-	void close(Handle lease, long now) {
+	void close(Handle lease, boolean used, long now) {
 		this.leases--;
+		this.used |= used;
 		if (this.leases == 0) {
 			return;
 		}
@@ -387,10 +388,10 @@ final class Hold {
 	}
 
 	/**
-	 * A renewal is sent.
+	 * Note that a renewal is sent.
 	 * @return whether the one before was not answered, and so has failed
 	 */
-	boolean renewing() {
+	boolean onRenewalSent() {
 		boolean silent = this.renewalOpen;
 		this.renewalOpen = true;
 		this.renewalFailing |= silent;
@@ -404,6 +405,54 @@ final class Hold {
 
 	boolean isRenewalFailing() {
 		return this.renewalFailing;
+	}
+
+	/** Renew it at a time, on the monotonic clock. */
+	void scheduleRenewal(long at) {
+		this.renewAt = at;
+	}
+
+	long renewAt() {
+		return this.renewAt;
+	}
+
+	/** Note that the store lengthened it by all that its leases ask for. */
+	void renewedInFull(long nextAt) {
+		this.claimed = false;
+		this.renewAt = nextAt;
+	}
+
+	/** Return whether a lease on it reached its user. */
+	boolean isUsed() {
+		return this.used;
+	}
+
+	/** Note that others want it. */
+	void onWanted() {
+		this.wanted = true;
+	}
+
+	boolean isWanted() {
+		return this.wanted;
+	}
+
+	/** Note that something is asked for beside it. */
+	void onAskedBeside() {
+		this.beside = true;
+	}
+
+	boolean wasAskedBeside() {
+		return this.beside;
+	}
+
+	/**
+	 * Be no user of the gate any more.
+	 * @return whether it was one
+	 */
+	boolean detach() {
+		boolean was = this.attached;
+		this.attached = false;
+		return was;
 	}
 
 	/** Whether it was released or lost. */
@@ -508,7 +557,7 @@ final class Hold {
 	 * Note that its loss is told.
 	 * @return whether it was not before
 	 */
-	synchronized boolean tell() {
+	synchronized boolean markTold() {
 		boolean news = !this.told;
 		this.told = true;
 		return news;

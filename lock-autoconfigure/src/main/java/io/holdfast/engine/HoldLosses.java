@@ -69,7 +69,7 @@ final class HoldLosses {
 	 */
 	ReleaseResult released(Hold hold, ReleaseReply reply) {
 		long now = this.context.now();
-		if (!reply.foundNothing() || !hold.used || hold.validUntil() - now <= 0) {
+		if (!reply.foundNothing() || !hold.isUsed() || hold.validUntil() - now <= 0) {
 			return ReleaseResult.RELEASED;
 		}
 		String why = OTHER_OWNER;
@@ -91,7 +91,7 @@ final class HoldLosses {
 
 	/** Tell the listener of a loss, once. */
 	private void tell(Hold hold, String why) {
-		if (!hold.tell()) {
+		if (!hold.markTold()) {
 			return;
 		}
 		this.context.observers.lost(hold.resource(), hold.demand.name());

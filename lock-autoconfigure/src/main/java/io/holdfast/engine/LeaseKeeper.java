@@ -52,7 +52,7 @@ final class LeaseKeeper {
 
 	void keep(Hold hold) {
 		// Spread, so that what was granted together is not renewed together for ever.
-		hold.renewAt = this.context.downwards(hold.renewAt - this.context.now()) + this.context.now();
+		hold.scheduleRenewal(this.context.downwards(hold.renewAt() - this.context.now()) + this.context.now());
 		this.holds.put(hold.token, hold);
 		wakeFor(hold);
 	}
@@ -144,12 +144,12 @@ final class LeaseKeeper {
 		List<Hold> due = this.upcoming.due(now, (hold) -> lose(hold, hold.whyOver(now)));
 		boolean silent = false;
 		for (Hold hold : due) {
-			if (hold.renewing()) {
+			if (hold.onRenewalSent()) {
 				silent = true;
 				this.context.observers.renewed(hold.resource(), RenewalOutcome.FAILED);
 			}
 			// Again then if this renewal is not answered.
-			hold.renewAt = now + patience(hold, now);
+			hold.scheduleRenewal(now + patience(hold, now));
 			this.upcoming.again(hold, now);
 		}
 		if (silent) {
@@ -242,10 +242,9 @@ final class LeaseKeeper {
 		long now = this.context.now();
 		if (millis >= hold.renewalMillis(sentAt)) {
 			// Not after a shorter one by hand: it must not put off what keeps the lease.
-			hold.claimed = false;
 			// A quarter of the jitter: they are spread already by their first renewals.
 			long part = TimeUnit.MILLISECONDS.toNanos(hold.periodMillis(now)) / 12;
-			hold.renewAt = sentAt + 3 * part + this.context.downwards(part);
+			hold.renewedInFull(sentAt + 3 * part + this.context.downwards(part));
 		}
 		if (hold.extend(sentAt + Hold.validity(millis), now)) {
 			this.context.observers.renewed(hold.resource(), RenewalOutcome.RENEWED);
@@ -293,7 +292,7 @@ final class LeaseKeeper {
 			logger.debug("The renewal of " + hold.description() + " failed, and is tried again", error);
 			long soon = Math.min(this.context.retryDelay(),
 					TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 6);
-			hold.renewAt = now + soon;
+			hold.scheduleRenewal(now + soon);
 			wakeFor(hold);
 		}
 	}

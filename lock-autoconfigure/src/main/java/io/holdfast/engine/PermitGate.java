@@ -48,7 +48,7 @@ class PermitGate extends Gate {
 	@Override
 	void arrive(Waiter waiter) {
 		Demand demand = waiter.demand;
-		waiter.behind = this.asked;
+		waiter.standBehind(this.asked);
 		if (this.context.isClosed()) {
 			fail(waiter, waiter.notAcquired(Reason.SHUTDOWN));
 		}
@@ -135,7 +135,7 @@ class PermitGate extends Gate {
 	 * until then a release may bring it in.
 	 */
 	private boolean isToAsk(Waiter waiter) {
-		return !waiter.demand.fair() || this.heard >= waiter.behind || this.contenders.isEmpty()
+		return !waiter.demand.fair() || this.heard >= waiter.behind() || this.contenders.isEmpty()
 				|| !this.contenders.get(0).attempt.isBusy();
 	}
 

@@ -43,7 +43,7 @@ final class ReadWriteGate extends PermitGate {
 		}
 		else if (written != null) {
 			// What is granted beside it may last longer, and has a higher fence.
-			written.beside = true;
+			written.onAskedBeside();
 			waiter.attempt.askUnder(written.token);
 			contend(waiter);
 			waiter.attempt.ask();
@@ -92,7 +92,7 @@ final class ReadWriteGate extends PermitGate {
 
 	@Override
 	@Nullable Waiter nextEligibleWaiter(Hold hold, long now) {
-		return hold.beside ? null : super.nextEligibleWaiter(hold, now);
+		return hold.wasAskedBeside() ? null : super.nextEligibleWaiter(hold, now);
 	}
 
 	@Override

@@ -53,7 +53,7 @@ final class Waiter implements Acquisition, Attempt.Party, Hold.Requester {
 	private boolean called;
 
 	/** What was granted to it, whether or not its caller is still there. */
-	@Nullable HeldLease lease;
+	private @Nullable HeldLease lease;
 
 	private State state = State.QUEUED;
 
@@ -63,7 +63,7 @@ final class Waiter implements Acquisition, Attempt.Party, Hold.Requester {
 	 * The number of the last command by which others asked before it came. Confined to
 	 * the gate.
 	 */
-	long behind;
+	private long behind;
 
 	/** It has waited here before: one failure does not end its wait. */
 	private boolean promoted;
@@ -154,6 +154,24 @@ final class Waiter implements Acquisition, Attempt.Party, Hold.Requester {
 					.flatMap(Waiter::open)
 					.anyMatch((hold) -> hold.owner.context() == this.context && hold.resource().equals(other)
 							&& hold.isHeld(this.context.now()));
+	}
+
+	/** Note the lease that was opened for it. */
+	void opened(HeldLease lease) {
+		this.lease = lease;
+	}
+
+	@Nullable HeldLease lease() {
+		return this.lease;
+	}
+
+	/** Note the number of the last command by which others asked before it came. */
+	void standBehind(long number) {
+		this.behind = number;
+	}
+
+	long behind() {
+		return this.behind;
 	}
 
 	boolean is(State state) {

@@ -79,13 +79,16 @@ final class ScriptCommand implements RedisCommand<byte[], byte[], List<@Nullable
 	public void encode(ByteBuf buffer) {
 		this.call.written();
 		ScriptArguments.writeCommand(buffer, this.call.script().digest(), this.call.keys(), this.call.args());
-		if (isFirst()) {
+		if (markWritten()) {
 			this.wire.written(Thread.currentThread());
 		}
 	}
 
-	/** Whether nobody has told yet that it is written, or will not be. */
-	private synchronized boolean isFirst() {
+	/**
+	 * Note that its wire is told that it is written, or will not be.
+	 * @return whether it was not told before
+	 */
+	private synchronized boolean markWritten() {
 		boolean first = !this.written;
 		this.written = true;
 		return first;
@@ -122,7 +125,7 @@ final class ScriptCommand implements RedisCommand<byte[], byte[], List<@Nullable
 			this.done = true;
 			action = this.action;
 		}
-		if (isFirst()) {
+		if (markWritten()) {
 			// The driver writes nothing that is done.
 			this.wire.dropped();
 		}

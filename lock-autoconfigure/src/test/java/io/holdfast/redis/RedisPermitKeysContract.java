@@ -166,6 +166,7 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 		Instance polling = newPollingInstance();
 		granted(this.a.acquire("1"));
 		busy(polling.acquire(READ_WRITE, brief(reader(polling, "1"))));
+		busy(this.b.acquire(READ_WRITE, reader(this.b, "1")));
 		elapse(STALE);
 		busy(this.b.acquire(READ_WRITE, reader(this.b, "1")));
 		String queue = "{" + this.prefix + "lock:" + KEY + "}:queue";
