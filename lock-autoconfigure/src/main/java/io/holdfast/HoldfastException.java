@@ -24,7 +24,7 @@ public abstract class HoldfastException extends RuntimeException {
 	}
 
 	/**
-	 * The key as its user named it.
+	 * Return the key as its user named it.
 	 * @return the key
 	 */
 	public String getKey() {

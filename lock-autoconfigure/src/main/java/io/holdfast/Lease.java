@@ -31,20 +31,22 @@ public interface Lease extends AutoCloseable {
 	}
 
 	/**
-	 * The key as its user named it; of several locked together, all of them in one text.
+	 * Return the key as its user named it; of several locked together, all of them in one
+	 * text.
 	 * @return the key
 	 */
 	String key();
 
 	/**
-	 * Whether this lease is still held. Answers from this process's monotonic clock,
-	 * without asking the store.
+	 * Return whether this lease is still held. Answers from this process's monotonic
+	 * clock, without asking the store.
 	 * @return {@code false} once released, expired or lost; then for ever
 	 */
 	boolean isHeld();
 
 	/**
-	 * How long this lease is still certain to be held if it is not renewed any more.
+	 * Return how long this lease is still certain to be held if it is not renewed any
+	 * more.
 	 * @return the time left, zero if it is no longer held
 	 */
 	Duration remaining();

@@ -50,7 +50,7 @@ public final class LeaseContext {
 	}
 
 	/**
-	 * The leases of this context, held or not any more.
+	 * Return the leases of this context, held or not any more.
 	 * @return the leases, innermost first
 	 */
 	public List<Lease> leases() {
@@ -58,7 +58,7 @@ public final class LeaseContext {
 	}
 
 	/**
-	 * The innermost lease, of whatever kind.
+	 * Return the innermost lease, of whatever kind.
 	 * @return the lease
 	 * @throws IllegalStateException if there is none
 	 */
@@ -67,7 +67,7 @@ public final class LeaseContext {
 	}
 
 	/**
-	 * The innermost lease of a lock.
+	 * Return the innermost lease of a lock.
 	 * @return the lease
 	 * @throws IllegalStateException if there is none
 	 */
@@ -76,7 +76,7 @@ public final class LeaseContext {
 	}
 
 	/**
-	 * The innermost lease of permits.
+	 * Return the innermost lease of permits.
 	 * @return the lease
 	 * @throws IllegalStateException if there is none
 	 */

@@ -18,7 +18,7 @@ public interface LockLease extends Lease {
 	}
 
 	/**
-	 * What is locked: one key, or several at once.
+	 * Return what is locked: one key, or several at once.
 	 * @return the keys in their order
 	 */
 	default List<String> keys() {
@@ -26,8 +26,8 @@ public interface LockLease extends Lease {
 	}
 
 	/**
-	 * The fencing token of this lease: a positive number that is greater than that of
-	 * every earlier grant of the same key, also across restarts and fail-overs of the
+	 * Return the fencing token of this lease: a positive number that is greater than that
+	 * of every earlier grant of the same key, also across restarts and fail-overs of the
 	 * store. Pass it on with each write and have the written resource refuse lower ones;
 	 * that closes the gap of a holder that was paused beyond its lease. Nested leases
 	 * share the number of the lease that they are nested in. Leases for reading have
@@ -42,7 +42,7 @@ public interface LockLease extends Lease {
 	long fence();
 
 	/**
-	 * The {@linkplain #fence() fencing token} of one of the keys.
+	 * Return the {@linkplain #fence() fencing token} of one of the keys.
 	 * @param key one of {@link #keys()}
 	 * @return the fencing token
 	 * @throws IllegalArgumentException if it is none of them

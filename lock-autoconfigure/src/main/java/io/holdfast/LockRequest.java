@@ -210,7 +210,7 @@ public final class LockRequest {
 	}
 
 	/**
-	 * What to lock.
+	 * Return what to lock.
 	 * @return the key; of several, all of them in one text for messages
 	 */
 	public String key() {
@@ -218,7 +218,7 @@ public final class LockRequest {
 	}
 
 	/**
-	 * What to lock: one key or several.
+	 * Return what to lock: one key or several.
 	 * @return the keys in their order, each once
 	 */
 	public List<String> keys() {
@@ -234,7 +234,7 @@ public final class LockRequest {
 	}
 
 	/**
-	 * How long to wait.
+	 * Return how long to wait.
 	 * @return the longest wait, or {@code null} for the service's default
 	 */
 	public @Nullable Duration waitTime() {
@@ -242,7 +242,7 @@ public final class LockRequest {
 	}
 
 	/**
-	 * How long the lease lasts when it is not renewed.
+	 * Return how long the lease lasts when it is not renewed.
 	 * @return the lease time, or {@code null} for the service's default
 	 */
 	public @Nullable Duration leaseTime() {
@@ -250,7 +250,7 @@ public final class LockRequest {
 	}
 
 	/**
-	 * How long a renewed lease may be held in all.
+	 * Return how long a renewed lease may be held in all.
 	 * @return the longest time, or {@code null} for the service's default
 	 */
 	public @Nullable Duration maxHold() {
@@ -258,7 +258,7 @@ public final class LockRequest {
 	}
 
 	/**
-	 * Whether the lease is renewed while it is held.
+	 * Return whether the lease is renewed while it is held.
 	 * @return whether it is
 	 */
 	public boolean isRenewal() {
@@ -266,7 +266,8 @@ public final class LockRequest {
 	}
 
 	/**
-	 * Whether those who wait for it in the same instance are served in their order.
+	 * Return whether those who wait for it in the same instance are served in their
+	 * order.
 	 * @return whether it is fair, or {@code null} for the service's default
 	 */
 	public @Nullable Boolean fair() {
@@ -274,7 +275,7 @@ public final class LockRequest {
 	}
 
 	/**
-	 * Whether a thread that holds the key already gets a nested lease at once.
+	 * Return whether a thread that holds the key already gets a nested lease at once.
 	 * @return whether it does
 	 */
 	public boolean isReentrant() {
@@ -282,7 +283,7 @@ public final class LockRequest {
 	}
 
 	/**
-	 * How long others are kept out at least.
+	 * Return how long others are kept out at least.
 	 * @return the shortest time, zero by default
 	 */
 	public Duration minHold() {
@@ -290,7 +291,7 @@ public final class LockRequest {
 	}
 
 	/**
-	 * What kind of thing is locked.
+	 * Return what kind of thing is locked.
 	 * @return the name, or {@code null}
 	 */
 	public @Nullable String name() {

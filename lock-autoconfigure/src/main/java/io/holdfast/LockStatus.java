@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 public record LockStatus(String key, Owner owner, @Nullable Duration remaining, long fence, int waiting) {
 
 	/**
-	 * Whether anybody owns the key.
+	 * Return whether anybody owns the key.
 	 * @return whether it is locked
 	 */
 	public boolean isLocked() {

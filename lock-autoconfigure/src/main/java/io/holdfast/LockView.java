@@ -70,27 +70,27 @@ public interface LockView extends Lock {
 	Condition newCondition();
 
 	/**
-	 * Whether anybody holds the key. Asks the store, and blocks until it answers.
+	 * Return whether anybody holds the key. Asks the store, and blocks until it answers.
 	 * @return whether it is locked, by whomever
 	 * @throws LeaseStoreException if the store failed
 	 */
 	boolean isLocked();
 
 	/**
-	 * Whether this thread holds the key by a view, by a lease that is not lost.
+	 * Return whether this thread holds the key by a view, by a lease that is not lost.
 	 * @return whether it does
 	 */
 	boolean isHeldByCurrentThread();
 
 	/**
-	 * How many locks by a view this thread has yet to undo.
+	 * Return how many locks by a view this thread has yet to undo.
 	 * @return the number of holds
 	 */
 	int getHoldCount();
 
 	/**
-	 * How long the key lives if nobody renews it. Asks the store, and blocks until it
-	 * answers.
+	 * Return how long the key lives if nobody renews it. Asks the store, and blocks until
+	 * it answers.
 	 * @return the time left, zero if nobody holds it, {@code null} if a foreign owner
 	 * gave it no end
 	 * @throws LeaseStoreException if the store failed

@@ -35,7 +35,7 @@ public abstract class NotAcquiredException extends HoldfastException {
 	}
 
 	/**
-	 * Why it was not acquired.
+	 * Return why it was not acquired.
 	 * @return the reason
 	 */
 	public Reason getReason() {
@@ -43,7 +43,7 @@ public abstract class NotAcquiredException extends HoldfastException {
 	}
 
 	/**
-	 * How long the caller waited.
+	 * Return how long the caller waited.
 	 * @return the time from the call to its failure
 	 */
 	public Duration getWaited() {

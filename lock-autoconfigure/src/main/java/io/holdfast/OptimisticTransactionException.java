@@ -54,7 +54,7 @@ public class OptimisticTransactionException extends HoldfastException {
 	}
 
 	/**
-	 * The keys that were watched.
+	 * Return the keys that were watched.
 	 * @return the keys, each once
 	 */
 	public List<String> getKeys() {
@@ -62,7 +62,7 @@ public class OptimisticTransactionException extends HoldfastException {
 	}
 
 	/**
-	 * How many attempts were made.
+	 * Return how many attempts were made.
 	 * @return the count, 0 if the thread was interrupted before the first
 	 */
 	public int getAttempts() {
@@ -70,7 +70,7 @@ public class OptimisticTransactionException extends HoldfastException {
 	}
 
 	/**
-	 * How long the attempts took, with the pauses between them.
+	 * Return how long the attempts took, with the pauses between them.
 	 * @return the time from the call to its failure
 	 */
 	public Duration getElapsed() {

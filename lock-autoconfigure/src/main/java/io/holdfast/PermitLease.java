@@ -17,7 +17,7 @@ public interface PermitLease extends Lease {
 	}
 
 	/**
-	 * How many permits this lease is for.
+	 * Return how many permits this lease is for.
 	 * @return the number of permits, at least 1
 	 */
 	int permits();

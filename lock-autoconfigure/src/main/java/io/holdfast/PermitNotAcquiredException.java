@@ -48,7 +48,7 @@ public class PermitNotAcquiredException extends NotAcquiredException {
 	}
 
 	/**
-	 * How many permits were asked for.
+	 * Return how many permits were asked for.
 	 * @return the number of permits
 	 */
 	public int getPermits() {

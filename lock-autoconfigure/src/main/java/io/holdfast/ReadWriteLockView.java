@@ -16,14 +16,14 @@ import java.util.concurrent.locks.ReadWriteLock;
 public interface ReadWriteLockView extends ReadWriteLock {
 
 	/**
-	 * The lock for reading, which many may hold at once.
+	 * Return the lock for reading, which many may hold at once.
 	 * @return a view of it
 	 */
 	@Override
 	LockView readLock();
 
 	/**
-	 * The lock for writing, which one may hold while nobody reads.
+	 * Return the lock for writing, which one may hold while nobody reads.
 	 * @return a view of it
 	 */
 	@Override

@@ -43,7 +43,7 @@ public final class SemaphoreRequest {
 	}
 
 	/**
-	 * The same request for another semaphore.
+	 * Return the same request for another semaphore.
 	 * @param key which semaphore
 	 * @return the request, as this one otherwise
 	 * @throws IllegalArgumentException if the key is not allowed
@@ -169,7 +169,7 @@ public final class SemaphoreRequest {
 	}
 
 	/**
-	 * How many permits it has in all, unless an operator has set another limit.
+	 * Return how many permits it has in all, unless an operator has set another limit.
 	 * @return the limit
 	 */
 	public int limit() {
@@ -177,7 +177,7 @@ public final class SemaphoreRequest {
 	}
 
 	/**
-	 * How many permits to acquire.
+	 * Return how many permits to acquire.
 	 * @return the number of permits
 	 */
 	public int permits() {
@@ -185,7 +185,7 @@ public final class SemaphoreRequest {
 	}
 
 	/**
-	 * How long to wait.
+	 * Return how long to wait.
 	 * @return the longest wait, or {@code null} for the service's default
 	 */
 	public @Nullable Duration waitTime() {
@@ -193,7 +193,7 @@ public final class SemaphoreRequest {
 	}
 
 	/**
-	 * How long the lease lasts when it is not renewed.
+	 * Return how long the lease lasts when it is not renewed.
 	 * @return the lease time, or {@code null} for the service's default
 	 */
 	public @Nullable Duration leaseTime() {
@@ -201,7 +201,7 @@ public final class SemaphoreRequest {
 	}
 
 	/**
-	 * How long a renewed lease may be held in all.
+	 * Return how long a renewed lease may be held in all.
 	 * @return the longest time, or {@code null} for the service's default
 	 */
 	public @Nullable Duration maxHold() {
@@ -209,7 +209,7 @@ public final class SemaphoreRequest {
 	}
 
 	/**
-	 * Whether the lease is renewed while it is held.
+	 * Return whether the lease is renewed while it is held.
 	 * @return whether it is
 	 */
 	public boolean isRenewal() {
@@ -217,7 +217,7 @@ public final class SemaphoreRequest {
 	}
 
 	/**
-	 * Whether to stand in line.
+	 * Return whether to stand in line.
 	 * @return whether it is fair, or {@code null} for the service's default
 	 */
 	public @Nullable Boolean fair() {
@@ -225,7 +225,7 @@ public final class SemaphoreRequest {
 	}
 
 	/**
-	 * How long the permits are kept back at least.
+	 * Return how long the permits are kept back at least.
 	 * @return the shortest time, zero by default
 	 */
 	public Duration minHold() {
@@ -233,7 +233,7 @@ public final class SemaphoreRequest {
 	}
 
 	/**
-	 * What kind of semaphore it is.
+	 * Return what kind of semaphore it is.
 	 * @return the name, or {@code null}
 	 */
 	public @Nullable String name() {

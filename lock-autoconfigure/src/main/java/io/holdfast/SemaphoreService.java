@@ -105,7 +105,7 @@ public interface SemaphoreService {
 	SemaphoreView asSemaphore(String key, int limit);
 
 	/**
-	 * What the store knows of a semaphore now. Blocks until the store answers.
+	 * Return what the store knows of a semaphore now. Blocks until the store answers.
 	 * @param key which semaphore
 	 * @return its status
 	 * @throws IllegalArgumentException if the key is not allowed

@@ -19,7 +19,7 @@ public record SemaphoreStatus(String key, @Nullable Integer limit, boolean limit
 		int waiting) {
 
 	/**
-	 * How many permits are free.
+	 * Return how many permits are free.
 	 * @return the number of permits, never negative; 0 if there is no limit
 	 */
 	public int free() {

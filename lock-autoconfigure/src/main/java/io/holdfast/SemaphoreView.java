@@ -109,7 +109,7 @@ public interface SemaphoreView {
 	void release(int permits);
 
 	/**
-	 * How many permits are free now. Asks the store, and blocks until it answers.
+	 * Return how many permits are free now. Asks the store, and blocks until it answers.
 	 * @return the number of permits, never negative
 	 */
 	int availablePermits();

@@ -51,8 +51,8 @@ final class LatestFindings {
 	}
 
 	/**
-	 * What was found. Blocks until an examination has ended, no longer than its patience
-	 * counted from its beginning.
+	 * Return what was found. Blocks until an examination has ended, no longer than its
+	 * patience counted from its beginning.
 	 * @return what was found last; if the store does not answer, also that
 	 */
 	List<Finding> get() {
@@ -87,7 +87,7 @@ final class LatestFindings {
 	}
 
 	/**
-	 * What keeps the store from being examined.
+	 * Return what keeps the store from being examined.
 	 * @return why there was no answer the last time, or {@code null} if there was
 	 */
 	@Nullable String trouble() {

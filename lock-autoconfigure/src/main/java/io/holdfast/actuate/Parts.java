@@ -49,7 +49,7 @@ final class Parts {
 		return (report != null) ? report : fleet.holds();
 	}
 
-	/** What was in the way first, or {@code null}. */
+	/** Return what was in the way first, or {@code null}. */
 	@Nullable String problem() {
 		return this.problem;
 	}

@@ -35,7 +35,7 @@ interface Acquisition<S, R> {
 	CompletableFuture<? extends Lease> acquireAsync(S service, R request, LeaseContext context);
 
 	/**
-	 * What is held, for messages: the key follows.
+	 * Return what is held, for messages: the key follows.
 	 * @return the noun
 	 */
 	String noun();

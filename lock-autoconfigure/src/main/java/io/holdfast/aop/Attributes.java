@@ -17,7 +17,7 @@ import org.springframework.util.StringValueResolver;
 record Attributes(Declaration<?> declaration, StringValueResolver resolver) {
 
 	/**
-	 * The values that need no resolving.
+	 * Return the values that need no resolving.
 	 * @return the annotation
 	 */
 	MergedAnnotation<?> plain() {
@@ -54,7 +54,7 @@ record Attributes(Declaration<?> declaration, StringValueResolver resolver) {
 	}
 
 	/**
-	 * The text of an expression.
+	 * Return the text of an expression.
 	 * @param attribute the attribute's name
 	 * @return the expression; empty if there is none
 	 */
@@ -110,7 +110,7 @@ record Attributes(Declaration<?> declaration, StringValueResolver resolver) {
 	}
 
 	/**
-	 * What a placeholder was replaced with, for messages that begin with the text.
+	 * Return what a placeholder was replaced with, for messages that begin with the text.
 	 * @param attribute the attribute's name
 	 * @param resolved what is meant
 	 * @return the words; empty if just that is written

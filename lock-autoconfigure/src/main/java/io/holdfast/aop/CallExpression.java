@@ -99,7 +99,7 @@ final class CallExpression {
 	}
 
 	/**
-	 * The parameters that an expression can name.
+	 * Return the parameters that an expression can name.
 	 * @param declaration where it is declared
 	 * @return their positions, by name
 	 */
@@ -141,7 +141,7 @@ final class CallExpression {
 	}
 
 	/**
-	 * The value that a call yields.
+	 * Return the value that a call yields.
 	 * @param target the object that is called
 	 * @param arguments the arguments
 	 * @return the value

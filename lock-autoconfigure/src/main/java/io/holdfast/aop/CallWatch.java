@@ -52,7 +52,7 @@ final class CallWatch {
 	}
 
 	/**
-	 * What Reactor's context is to have of it.
+	 * Return what Reactor's context is to have of it.
 	 * @return the value, or {@code null} if nobody observes
 	 */
 	@Nullable Object contextValue() {

@@ -12,7 +12,7 @@ import org.springframework.expression.EvaluationException;
 record Condition(CallExpression expression) {
 
 	/**
-	 * Whether a call needs what is declared.
+	 * Return whether a call needs what is declared.
 	 * @param target the object that is called
 	 * @param arguments the arguments
 	 * @return whether it does

@@ -25,7 +25,7 @@ record Declaration<A extends Annotation>(MergedAnnotation<A> annotation, Method 
 		AnnotatedElement source) {
 
 	/**
-	 * The name of the class and of the method, the same in every instance of an
+	 * Return the name of the class and of the method, the same in every instance of an
 	 * application. A generated class has another name in each: what declares stands in
 	 * for it.
 	 */
@@ -37,7 +37,7 @@ record Declaration<A extends Annotation>(MergedAnnotation<A> annotation, Method 
 	}
 
 	/**
-	 * What the method returns in this class, which may tell more than the method.
+	 * Return what the method returns in this class, which may tell more than the method.
 	 */
 	ResolvableType returned() {
 		return ResolvableType.forMethodReturnType(this.method, this.targetClass);

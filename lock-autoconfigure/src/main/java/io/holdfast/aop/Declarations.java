@@ -58,7 +58,7 @@ final class Declarations<A extends Annotation, T> {
 	}
 
 	/**
-	 * Whether the annotation applies to a method, valid or not.
+	 * Return whether the annotation applies to a method, valid or not.
 	 * @param method the method as it was called
 	 * @param targetClass the class of the object it was called on
 	 * @return whether it does
@@ -68,7 +68,7 @@ final class Declarations<A extends Annotation, T> {
 	}
 
 	/**
-	 * What applies to a method.
+	 * Return what applies to a method.
 	 * @param method the method as it was called
 	 * @param targetClass the class of the object it was called on
 	 * @return what was parsed, or {@code null} if the method has no such annotation
@@ -137,8 +137,9 @@ final class Declarations<A extends Annotation, T> {
 	}
 
 	/**
-	 * Whether a final method was meant to be annotated: not if a type's annotation only
-	 * reaches it because the type inherits it, as from a base class of some framework.
+	 * Return whether a final method was meant to be annotated: not if a type's annotation
+	 * only reaches it because the type inherits it, as from a base class of some
+	 * framework.
 	 */
 	private boolean isMeant(Declaration<A> declaration) {
 		return !(declaration.source() instanceof Class<?> annotated)

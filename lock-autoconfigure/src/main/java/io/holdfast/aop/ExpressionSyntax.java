@@ -81,7 +81,7 @@ final class ExpressionSyntax {
 		return null;
 	}
 
-	/** Whether names in the parts of an expression mean the same as in itself. */
+	/** Return whether names in the parts of an expression mean the same as in itself. */
 	private static boolean isTransparent(SpelNode node) {
 		return node instanceof Operator || node instanceof OperatorNot || node instanceof Ternary
 				|| node instanceof Elvis || node instanceof InlineList;

@@ -35,8 +35,8 @@ record Fallback(Method method, boolean withException) implements WayOut {
 	}
 
 	/**
-	 * The object behind all proxies, for which private methods work; but methods of an
-	 * interface that it does not implement are the proxy's.
+	 * Return the object behind all proxies, for which private methods work; but methods
+	 * of an interface that it does not implement are the proxy's.
 	 */
 	private @Nullable Object receiver(MethodInvocation call) {
 		Object target = call.getThis();

@@ -70,9 +70,9 @@ final class FallbackSearch {
 	}
 
 	/**
-	 * The methods of that name as the class has them: of those with the same parameters,
-	 * the one that overrides or hides the others. They are told apart by what their
-	 * parameters are in this class, where they may be less generic.
+	 * Return the methods of that name as the class has them: of those with the same
+	 * parameters, the one that overrides or hides the others. They are told apart by what
+	 * their parameters are in this class, where they may be less generic.
 	 */
 	private Map<List<Class<?>>, Method> candidates() {
 		Map<List<Class<?>>, Method> methods = new LinkedHashMap<>();

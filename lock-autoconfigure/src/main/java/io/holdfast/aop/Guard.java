@@ -63,7 +63,7 @@ final class Guard<A extends Annotation, R, S> {
 	}
 
 	/**
-	 * What the annotation asks for around a call.
+	 * Return what the annotation asks for around a call.
 	 * @param invocation the call
 	 * @param targetClass the class of the object that is called
 	 * @return the step, or {@code null} if the call needs nothing

@@ -13,13 +13,13 @@ interface HeldMethodLease {
 	Lease lease();
 
 	/**
-	 * Whether the method is to end at once if the lease is lost.
+	 * Return whether the method is to end at once if the lease is lost.
 	 * @return whether it is
 	 */
 	boolean endsOnLoss();
 
 	/**
-	 * The method was not run: release as if nothing had been held, without blocking.
+	 * Release as if nothing had been held, as the method was not run, without blocking.
 	 * @return completed when the release was answered; never fails
 	 */
 	CompletableFuture<?> discardAsync();
@@ -30,14 +30,14 @@ interface HeldMethodLease {
 	void release();
 
 	/**
-	 * The same without blocking.
+	 * Do the same without blocking.
 	 * @return completed when the release was answered; never fails
 	 */
 	CompletableFuture<?> releaseAsync();
 
 	/**
-	 * The method has ended: look after the lease, and release it now or when it is time.
-	 * Throws nothing.
+	 * Look after the lease, as the method has ended, and release it now or when it is
+	 * time. Throws nothing.
 	 * @param failure what the method failed with, or {@code null}
 	 * @return what the caller is to get as exception, whether the method's own or because
 	 * the lease was lost; {@code null} for the method's result
@@ -45,7 +45,7 @@ interface HeldMethodLease {
 	@Nullable Throwable end(@Nullable Throwable failure);
 
 	/**
-	 * The same without blocking.
+	 * Do the same without blocking.
 	 * @param failure what the method failed with, or {@code null}
 	 * @return completed when the release was answered, with what {@link #end} would give;
 	 * never fails

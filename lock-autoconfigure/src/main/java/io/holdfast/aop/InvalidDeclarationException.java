@@ -28,7 +28,7 @@ public class InvalidDeclarationException extends IllegalStateException {
 	}
 
 	/**
-	 * What is wrong, and where.
+	 * Return what is wrong, and where.
 	 * @return one sentence without its full stop
 	 */
 	public String getProblem() {
@@ -36,7 +36,7 @@ public class InvalidDeclarationException extends IllegalStateException {
 	}
 
 	/**
-	 * What to do about it.
+	 * Return what to do about it.
 	 * @return one sentence without its full stop
 	 */
 	public String getCure() {

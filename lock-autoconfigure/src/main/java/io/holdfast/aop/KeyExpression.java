@@ -17,7 +17,7 @@ import org.springframework.expression.EvaluationException;
 record KeyExpression(CallExpression expression, boolean several) {
 
 	/**
-	 * What a call yields.
+	 * Return what a call yields.
 	 * @param target the object that is called
 	 * @param arguments the arguments
 	 * @param one what becomes of a key, which is not blank

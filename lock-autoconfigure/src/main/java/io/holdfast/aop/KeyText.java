@@ -18,7 +18,7 @@ final class KeyText {
 	}
 
 	/**
-	 * The text of a value.
+	 * Return the text of a value.
 	 * @param value a value
 	 * @return its text
 	 * @throws NoTextException if it is null or has no text that stands for it
@@ -51,8 +51,8 @@ final class KeyText {
 	}
 
 	/**
-	 * The values of what holds several: a collection or an array, but not one that is
-	 * text in itself.
+	 * Return the values of what holds several: a collection or an array, but not one that
+	 * is text in itself.
 	 * @param value a value
 	 * @return what it holds, or {@code null} if it is something else
 	 */
@@ -69,7 +69,9 @@ final class KeyText {
 		return value instanceof char[] || value instanceof byte[];
 	}
 
-	/** Whether this is what {@code Object.toString} says, here or behind a proxy. */
+	/**
+	 * Return whether this is what {@code Object.toString} says, here or behind a proxy.
+	 */
 	private static boolean isIdentity(String text, Class<?> type) {
 		for (Class<?> c = type; c != null; c = c.getSuperclass()) {
 			String name = c.getName();

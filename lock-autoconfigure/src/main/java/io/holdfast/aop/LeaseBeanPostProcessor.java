@@ -288,8 +288,8 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	}
 
 	/**
-	 * The target's class and what it does not implement itself: a repository's proxy has
-	 * an interface that its target knows nothing of.
+	 * Return the target's class and what it does not implement itself: a repository's
+	 * proxy has an interface that its target knows nothing of.
 	 */
 	private static List<Class<?>> typesOf(Object bean) {
 		Class<?> targetClass = AopUtils.getTargetClass(bean);

@@ -41,7 +41,7 @@ public interface MethodObserver {
 		Scope open();
 
 		/**
-		 * What Reactor's context is to have under the key. Throws nothing.
+		 * Return what Reactor's context is to have under the key. Throws nothing.
 		 * @return the value
 		 */
 		Object contextValue();

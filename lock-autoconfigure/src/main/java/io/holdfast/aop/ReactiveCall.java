@@ -50,7 +50,7 @@ final class ReactiveCall {
 	}
 
 	/**
-	 * The empty results of a reactive type.
+	 * Return the empty results of a reactive type.
 	 * @param type the type
 	 * @param value what a single value is when it is empty, or {@code null}
 	 * @return makes them, or {@code null} if the type has none
@@ -93,7 +93,7 @@ final class ReactiveCall {
 	}
 
 	/**
-	 * What the method is to return if it cannot be called.
+	 * Return what the method is to return if it cannot be called.
 	 * @param failure why
 	 * @return what fails when it is subscribed to
 	 */

@@ -19,7 +19,7 @@ record RequestTemplate<R>(String name, @Nullable KeyExpression key, Function<Str
 		Function<List<String>, R> all) {
 
 	/**
-	 * The request of a call.
+	 * Return the request of a call.
 	 * @param target the object that is called
 	 * @param arguments the arguments
 	 * @return the request

@@ -48,8 +48,8 @@ final class Services<S> {
 	}
 
 	/**
-	 * The service that a plan names. Not guarded: a lock held while a bean is looked up
-	 * could wait for its creator.
+	 * Return the service that a plan names. Not guarded: a lock held while a bean is
+	 * looked up could wait for its creator.
 	 * @param plan the plan
 	 * @return the service
 	 * @throws InvalidDeclarationException if there is no such bean

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 interface Step {
 
 	/**
-	 * Whether what is held is to be released with the transaction in which it was
+	 * Return whether what is held is to be released with the transaction in which it was
 	 * acquired. Blocking acquisitions see to that themselves.
 	 * @return whether it is; only if there can be transactions at all
 	 */
@@ -38,7 +38,7 @@ interface Step {
 	CompletableFuture<HeldMethodLease> acquireAsync(LeaseContext context, @Nullable TransactionShare transaction);
 
 	/**
-	 * What the caller gets instead of the method's result.
+	 * Return what the caller gets instead of the method's result.
 	 * @param ex why it was not acquired
 	 * @return the result of the fallback, or the empty one; of the method's return type
 	 * @throws Throwable the given exception if that is the declared way, or what the

@@ -23,7 +23,8 @@ final class TransactionReleases implements TransactionSynchronization {
 	}
 
 	/**
-	 * Whether the current thread is in a transaction whose completion can be waited for.
+	 * Return whether the current thread is in a transaction whose completion can be
+	 * waited for.
 	 * @return whether it is
 	 */
 	static boolean arePossible() {

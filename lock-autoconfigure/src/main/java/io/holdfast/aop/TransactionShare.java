@@ -40,7 +40,7 @@ final class TransactionShare implements TransactionReleases.Part {
 	}
 
 	/**
-	 * What {@link #checkBeforeCommit()} does, without blocking.
+	 * Do what {@link #checkBeforeCommit()} does, without blocking.
 	 * @return completed with why the transaction must not be committed, or {@code null}
 	 */
 	CompletableFuture<@Nullable Throwable> checkBeforeCommitAsync() {
@@ -61,7 +61,7 @@ final class TransactionShare implements TransactionReleases.Part {
 	}
 
 	/**
-	 * What {@link #release()} does, without blocking.
+	 * Do what {@link #release()} does, without blocking.
 	 * @return completed when the releases were answered
 	 */
 	CompletableFuture<?> releaseAsync() {
@@ -69,7 +69,7 @@ final class TransactionShare implements TransactionReleases.Part {
 			.allOf(complete().stream().map(HeldMethodLease::releaseAsync).toArray(CompletableFuture[]::new));
 	}
 
-	/** The transaction has ended: what still runs releases by itself. */
+	/** Note that the transaction has ended: what still runs releases by itself. */
 	private synchronized List<HeldMethodLease> complete() {
 		this.completed = true;
 		return this.kept.stream().filter((each) -> each.ended).map((each) -> each.held).toList();

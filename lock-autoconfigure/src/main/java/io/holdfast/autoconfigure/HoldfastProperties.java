@@ -162,7 +162,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		}
 	}
 
-	/** What has no effect in Redis because of another property, in words. */
+	/** Return what has no effect in Redis because of another property, in words. */
 	@Nullable String whatIsInVain() {
 		if (this.lock.keepWarm().isZero() || this.wakeUp.mode() != WakeUp.Mode.POLLING) {
 			return null;
@@ -191,7 +191,9 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 				this.redis.failOverGrace() ? this.redis.longestLease() : null, replicas);
 	}
 
-	/** The longest lease that will be granted; {@code null} if no lease is refused. */
+	/**
+	 * Return the longest lease that will be granted; {@code null} if no lease is refused.
+	 */
 	@Nullable Duration longestLease() {
 		return (this.backend == Backend.REDIS) ? storeOptions().longestLease() : null;
 	}

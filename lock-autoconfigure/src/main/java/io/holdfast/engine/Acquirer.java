@@ -178,7 +178,9 @@ class Acquirer<R, L extends Lease> {
 		}
 	}
 
-	/** The engine's exception, with the stack of the thread that it is thrown in. */
+	/**
+	 * Return the engine's exception, with the stack of the thread that it is thrown in.
+	 */
 	private static RuntimeException rethrown(Exception ex) {
 		if (ex.getCause() instanceof RuntimeException cause) {
 			cause.setStackTrace(new Throwable().getStackTrace());

@@ -9,12 +9,12 @@ import org.jspecify.annotations.Nullable;
  */
 interface Acquisition {
 
-	/** The lease, or why there is none. Completed by whoever comes first. */
+	/** Return the lease, or why there is none. Completed by whoever comes first. */
 	CompletableFuture<? extends OpenLease> result();
 
 	/**
-	 * What a thread that can {@link #come} waits for first: its being called, or the
-	 * result.
+	 * Return what a thread that can {@link #come} waits for first: its being called, or
+	 * the result.
 	 */
 	default CompletableFuture<?> turn() {
 		return result();
@@ -25,7 +25,7 @@ interface Acquisition {
 		// Nobody is called.
 	}
 
-	/** How long until its end, at which it ends by itself. */
+	/** Return how long until its end, at which it ends by itself. */
 	long leftNanos();
 
 	/**

@@ -84,8 +84,8 @@ final class Attempt {
 	}
 
 	/**
-	 * Whether it asks so, and as far as is known may have what it asks for: then it is a
-	 * part of the work in flight.
+	 * Return whether it asks so, and as far as is known may have what it asks for: then
+	 * it is a part of the work in flight.
 	 */
 	boolean isInFlight() {
 		return this.ask.under() != null && !this.busy;
@@ -161,7 +161,9 @@ final class Attempt {
 		}
 	}
 
-	/** Whether its commands wait for a connection, and it has heard nothing before. */
+	/**
+	 * Return whether its commands wait for a connection, and it has heard nothing before.
+	 */
 	private boolean isKeptBack() {
 		return this.waiter.demand().waits() && isUnheard() && !this.context.store.isReached();
 	}
@@ -377,8 +379,8 @@ final class Attempt {
 	}
 
 	/**
-	 * Whether the store, not another holder, is what this waits for: it failed last, or
-	 * has left the last question open for longer than an answer may take.
+	 * Return whether the store, not another holder, is what this waits for: it failed
+	 * last, or has left the last question open for longer than an answer may take.
 	 */
 	boolean isStoreSilent(long now) {
 		if (this.trouble != null || this.silent || isUnheard() && !this.context.store.isReached()) {
@@ -390,8 +392,8 @@ final class Attempt {
 	}
 
 	/**
-	 * Whether a later question was answered: what becomes of this one tells nothing of
-	 * the store.
+	 * Return whether a later question was answered: what becomes of this one tells
+	 * nothing of the store.
 	 */
 	private boolean isOld(long sentAt) {
 		return this.busy && sentAt - this.busySentAt < 0;
@@ -401,7 +403,7 @@ final class Attempt {
 		return this.busy;
 	}
 
-	/** Whether the store has not said anything to it yet. */
+	/** Return whether the store has not said anything to it yet. */
 	boolean isUnheard() {
 		return !this.busy && this.trouble == null;
 	}

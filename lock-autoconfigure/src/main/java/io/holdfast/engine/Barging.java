@@ -41,7 +41,7 @@ final class Barging {
 		return this.called;
 	}
 
-	/** How many permits are offered. */
+	/** Return how many permits are offered. */
 	int offered() {
 		return (this.offered != null) ? this.offered.permits : 0;
 	}
@@ -72,7 +72,7 @@ final class Barging {
 		return true;
 	}
 
-	/** Whether somebody who has just arrived goes on with what is offered. */
+	/** Let a request that has just arrived take what is offered, if it may barge. */
 	boolean tryBarge(Waiter waiter, long now) {
 		Hold hold = this.offered;
 		if (hold == null || waiter.demand.fair() || now - this.calledAt >= LONGEST_CALL

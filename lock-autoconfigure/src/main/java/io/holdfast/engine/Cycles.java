@@ -61,7 +61,7 @@ final class Cycles {
 		return Knots.of(cycles.ways).stream().limit(MOST).map(cycles::shortestIn).toList();
 	}
 
-	/** The shortest way from a thread back to itself, breadth first. */
+	/** Return the shortest way from a thread back to itself, breadth first. */
 	private List<ThreadWait> shortestIn(Set<Object> knot) {
 		Object start = knot.stream().filter(Actor.class::isInstance).findFirst().orElseThrow();
 		Map<Object, Object> cameFrom = new HashMap<>();

@@ -168,7 +168,7 @@ public class DefaultLockService implements LockService {
 		return released;
 	}
 
-	/** Whether nothing is held, waited for or remembered, also of semaphores. */
+	/** Return whether nothing is held, waited for or remembered, also of semaphores. */
 	boolean isIdle() {
 		return this.engine.isIdle();
 	}

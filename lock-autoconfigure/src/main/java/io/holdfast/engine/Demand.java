@@ -77,7 +77,7 @@ record Demand(Resource resource, int permits, int limit, boolean fair, boolean w
 		return (value != null) ? value : defaultValue;
 	}
 
-	/** Whether the store is asked the same for both. */
+	/** Return whether the store is asked the same for both. */
 	boolean isLike(Demand other) {
 		return this.permits == other.permits && this.limit == other.limit && this.fair == other.fair
 				&& this.waits == other.waits && this.leaseMillis == other.leaseMillis

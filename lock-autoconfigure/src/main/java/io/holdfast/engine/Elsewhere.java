@@ -53,7 +53,7 @@ final class Elsewhere {
 		this.askAgainAt = now;
 	}
 
-	/** Whether nobody waited there a moment ago. */
+	/** Return whether nobody waited there a moment ago. */
 	boolean isQuiet(long now) {
 		return this.quiet && now - this.askedAt < this.nanos;
 	}

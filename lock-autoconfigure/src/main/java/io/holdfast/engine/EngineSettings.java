@@ -57,7 +57,7 @@ public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Du
 	}
 
 	/**
-	 * The same with another way of passing on.
+	 * Return the same with another way of passing on.
 	 * @param localHandOver how long locks and permits stay within the instance
 	 * @return new settings
 	 */
@@ -69,7 +69,7 @@ public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Du
 	}
 
 	/**
-	 * The same with another time for which locks are kept.
+	 * Return the same with another time for which locks are kept.
 	 * @param keepWarm for how long
 	 * @return new settings
 	 */

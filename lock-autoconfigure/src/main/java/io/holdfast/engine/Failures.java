@@ -76,7 +76,7 @@ final class Failures {
 		return new LeaseStoreException(resource.key(), what + " of " + resource + " failed: " + text(cause), cause);
 	}
 
-	/** What is about no key in particular. */
+	/** Return what is about no key in particular. */
 	static LeaseStoreException storeTrouble(String what, Throwable error) {
 		Throwable cause = cause(error);
 		return new LeaseStoreException("*", what + " failed: " + text(cause), cause);

@@ -110,7 +110,7 @@ public final class Fleet {
 	}
 
 	/**
-	 * What is told of this instance.
+	 * Return what is told of this instance.
 	 * @return its application and so on, or {@code null} if that is not known (yet)
 	 */
 	public @Nullable InstanceInfo info() {
@@ -119,7 +119,7 @@ public final class Fleet {
 	}
 
 	/**
-	 * The instances that share the store, as far as they are known.
+	 * Return the instances that share the store, as far as they are known.
 	 * @return those that said last that they are there, the latest first
 	 */
 	public List<Member> members() {
@@ -130,7 +130,7 @@ public final class Fleet {
 	}
 
 	/**
-	 * How long this instance is there.
+	 * Return how long this instance is there.
 	 * @return since its engine was created
 	 */
 	public Duration age() {
@@ -138,8 +138,8 @@ public final class Fleet {
 	}
 
 	/**
-	 * What this instance itself holds and waits for. Asks no store, but fails likewise if
-	 * what is under way does not come back.
+	 * Return what this instance itself holds and waits for. Asks no store, but fails
+	 * likewise if what is under way does not come back.
 	 * @return its report
 	 */
 	public Report report() {
@@ -147,7 +147,7 @@ public final class Fleet {
 	}
 
 	/**
-	 * What this instance itself holds. Waits for nobody.
+	 * Return what this instance itself holds. Waits for nobody.
 	 * @return its report without what it waits for, as one that is cut
 	 */
 	public Report holds() {
@@ -155,9 +155,9 @@ public final class Fleet {
 	}
 
 	/**
-	 * What all instances hold and wait for, as they know it themselves. They are asked,
-	 * and have a second to answer; who does not receive wake-ups is silent. Who asks
-	 * while a question is under way gets its answers.
+	 * Return what all instances hold and wait for, as they know it themselves. They are
+	 * asked, and have a second to answer; who does not receive wake-ups is silent. Who
+	 * asks while a question is under way gets its answers.
 	 * @return their reports
 	 */
 	public Reports reports() {

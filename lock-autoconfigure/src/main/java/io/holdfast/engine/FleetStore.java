@@ -70,7 +70,7 @@ public interface FleetStore {
 	record Find(String key, Trace trace) {
 
 		/**
-		 * Whether this is the trace that counts.
+		 * Return whether this is the trace that counts.
 		 * @param standing what is there
 		 * @return whether to tell of it because of this find
 		 */
@@ -120,7 +120,7 @@ public interface FleetStore {
 			List<Place> holders, int waiting, List<Place> queue) {
 
 		/**
-		 * Whether nobody holds or waits for it, and no limit is set.
+		 * Return whether nobody holds or waits for it, and no limit is set.
 		 * @return whether there is nothing to tell
 		 */
 		public boolean isEmpty() {
@@ -143,7 +143,7 @@ public interface FleetStore {
 	record Place(@Nullable String instance, long number, Kind kind, int permits, long ttlMillis) {
 
 		/**
-		 * The place of whoever has a token.
+		 * Return the place of whoever has a token.
 		 * @param token the token or, of a foreign owner, whatever it wrote, which is not
 		 * kept
 		 * @param kind what it is asked for as

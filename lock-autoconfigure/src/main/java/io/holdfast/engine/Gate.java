@@ -92,12 +92,12 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 	/** A request begins. */
 	abstract void arrive(Waiter waiter);
 
-	/** Whether a waiter may stand in the store beside those who do already. */
+	/** Return whether a waiter may stand in the store beside those who do already. */
 	abstract boolean admits(Waiter waiter);
 
 	/**
-	 * Whether one that waits here may stand in the store as from the end of another,
-	 * brought in by the same command.
+	 * Return whether one that waits here may stand in the store as from the end of
+	 * another, brought in by the same command.
 	 * @param waiter the first in line
 	 * @param released how many permits were held by the one that ends, which are not
 	 * counted any more
@@ -149,8 +149,8 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 	}
 
 	/**
-	 * Whether the next one here takes the place in the store's queue of one that gives
-	 * up, as others of this instance have no places of their own meanwhile.
+	 * Return whether the next one here takes the place in the store's queue of one that
+	 * gives up, as others of this instance have no places of their own meanwhile.
 	 */
 	boolean leavesPlace(Demand demand) {
 		return false;
@@ -162,7 +162,7 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 	}
 
 	/**
-	 * Whether a thread has a hold here. May be called by that thread, too.
+	 * Return whether a thread has a hold here. May be called by that thread, too.
 	 */
 	abstract boolean isHeldBy(Thread owner);
 
@@ -194,8 +194,8 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 	}
 
 	/**
-	 * Whether one more may not wait. Each has memory and perhaps a thread, so it is
-	 * better to refuse some than to go down with all.
+	 * Return whether one more may not wait. Each has memory and perhaps a thread, so it
+	 * is better to refuse some than to go down with all.
 	 */
 	final boolean isFull() {
 		return this.queue.size() + this.contenders.size() >= this.context.settings.maxWaitersPerKey()
@@ -535,7 +535,7 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 		return this.barging != null && this.barging.tryBarge(waiter, this.context.now());
 	}
 
-	/** How many permits are offered, and so are neither held nor free. */
+	/** Return how many permits are offered, and so are neither held nor free. */
 	final int offered() {
 		return (this.barging != null) ? this.barging.offered() : 0;
 	}

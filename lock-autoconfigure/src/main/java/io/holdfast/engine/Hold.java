@@ -172,8 +172,8 @@ final class Hold {
 	}
 
 	/**
-	 * How long a holder may rely on a lease: less 1 % + 2 ms, for clocks that run at
-	 * different speeds and are read in milliseconds.
+	 * Return how long a holder may rely on a lease: less 1 % + 2 ms, for clocks that run
+	 * at different speeds and are read in milliseconds.
 	 */
 	static long validity(long ttlMillis) {
 		return TimeUnit.MILLISECONDS.toNanos(ttlMillis) * 99 / 100 - TimeUnit.MILLISECONDS.toNanos(2);
@@ -195,7 +195,7 @@ final class Hold {
 		return this.partial;
 	}
 
-	/** Whether any of its leases is to be renewed, or was until its maxHold. */
+	/** Return whether any of its leases is to be renewed, or was until its maxHold. */
 	boolean isRenewed() {
 		for (Handle lease : this.open) {
 			if (lease.isRenewed()) {
@@ -245,7 +245,7 @@ final class Hold {
 		}
 	}
 
-	/** The longest lease time of what is renewed, 0 if nothing is (any more). */
+	/** Return the longest lease time of what is renewed, 0 if nothing is (any more). */
 	private long longestRenewed(long now) {
 		long longest = 0;
 		for (Handle lease : this.open) {
@@ -263,23 +263,24 @@ final class Hold {
 		}
 	}
 
-	/** Whether a thread has a lease of its own on it, for re-entry. */
+	/** Return whether a thread has a lease of its own on it, for re-entry. */
 	boolean isOf(@Nullable Thread thread) {
 		return thread != null && this.thread == thread && hasOwn();
 	}
 
 	/**
-	 * Whether its thread still counts on it although it has ended, and must be told so
-	 * when it asks for the key again. Not if it was to end by itself: then perhaps nobody
-	 * releases it.
+	 * Return whether its thread still counts on it although it has ended, and must be
+	 * told so when it asks for the key again. Not if it was to end by itself: then
+	 * perhaps nobody releases it.
 	 */
 	boolean isMissed() {
 		return hasOwn() && isRenewed();
 	}
 
 	/**
-	 * Whether its thread has asked for a lease that is open; others enter by a context.
-	 * One whose release has begun does not count, though the gate may not know of it.
+	 * Return whether its thread has asked for a lease that is open; others enter by a
+	 * context. One whose release has begun does not count, though the gate may not know
+	 * of it.
 	 */
 	private boolean hasOwn() {
 		for (Handle lease : this.open) {
@@ -291,15 +292,15 @@ final class Hold {
 	}
 
 	/**
-	 * Whether its time is over as a lease's without renewal may be meant to be, whatever
-	 * had ended it before.
+	 * Return whether its time is over as a lease's without renewal may be meant to be,
+	 * whatever had ended it before.
 	 */
 	boolean hasRunOut(long now) {
 		return !isRenewed() && this.validUntil - now <= 0;
 	}
 
 	/**
-	 * Why its validity has come to its end, in words.
+	 * Return why its validity has come to its end, in words.
 	 */
 	String whyOver(long now) {
 		if (!isRenewed()) {
@@ -309,8 +310,8 @@ final class Hold {
 	}
 
 	/**
-	 * Why it is not held although nobody has released it, in words. It may be over before
-	 * anything has noticed that.
+	 * Return why it is not held although nobody has released it, in words. It may be over
+	 * before anything has noticed that.
 	 */
 	String whyNotHeld(long now) {
 		String known = this.loss;
@@ -326,8 +327,8 @@ final class Hold {
 	}
 
 	/**
-	 * What the store knows it by, and how long at most: it may have been renewed by hand
-	 * for longer than its lease time.
+	 * Return what the store knows it by, and how long at most: it may have been renewed
+	 * by hand for longer than its lease time.
 	 */
 	Ask ask(long now) {
 		long millis = Math.max(this.demand.leaseMillis(),
@@ -336,7 +337,7 @@ final class Hold {
 				this.demand.claimMillis());
 	}
 
-	/** What lengthens it. */
+	/** Return what lengthens it. */
 	Renewal renewal(long millis) {
 		return new Renewal(resource(), this.token, this.permits, millis);
 	}
@@ -345,14 +346,14 @@ final class Hold {
 		return this.demand.resource();
 	}
 
-	/** What is held, for messages. */
+	/** Return what is held, for messages. */
 	String description() {
 		return (resource().kind() == Kind.SEMAPHORE)
 				? ((this.permits == 1) ? "a permit" : this.permits + " permits") + " of " + resource()
 				: resource() + " (fence " + this.fence + ")";
 	}
 
-	/** What it is for, as a part of messages: an annotated method has a name. */
+	/** Return what it is for, as a part of messages: an annotated method has a name. */
 	String purpose() {
 		return (this.demand.name() != null) ? ", for " + this.demand.name() + "," : "";
 	}
@@ -362,7 +363,7 @@ final class Hold {
 		return this.partial ? 0 : this.grantedAt + this.demand.minHoldNanos() - now;
 	}
 
-	/** How long it is to be renewed for at a time, 0 if it is not (any more). */
+	/** Return how long it is to be renewed for at a time, 0 if it is not (any more). */
 	long renewalMillis(long now) {
 		long millis = longestRenewed(now);
 		if (this.claimed) {
@@ -375,13 +376,13 @@ final class Hold {
 		return millis;
 	}
 
-	/** How often it is renewed depends on this time. */
+	/** Return the lease time that the rate of renewals depends on. */
 	long periodMillis(long now) {
 		long longest = longestRenewed(now);
 		return (longest > 0) ? longest : this.demand.leaseMillis();
 	}
 
-	/** When it is to be renewed, or is over if it is not. */
+	/** Return when it is to be renewed, or is over if it is not. */
 	long dueAt(long now) {
 		long end = this.validUntil;
 		return (renewalMillis(now) > 0 && this.renewAt - end < 0) ? this.renewAt : end;
@@ -455,7 +456,7 @@ final class Hold {
 		return was;
 	}
 
-	/** Whether it was released or lost. */
+	/** Return whether it was released or lost. */
 	boolean hasEnded() {
 		return this.state != State.HELD;
 	}
@@ -563,7 +564,7 @@ final class Hold {
 		return news;
 	}
 
-	/** How long it was held, by the time when that is asked. */
+	/** Return how long it was held, by the time when that is asked. */
 	Duration heldFor(long now) {
 		return Duration.ofNanos(Math.min(0, this.validUntil - now) + now - this.grantedAt);
 	}

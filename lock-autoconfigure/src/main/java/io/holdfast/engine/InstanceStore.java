@@ -34,7 +34,7 @@ public interface InstanceStore {
 	CompletableFuture<@Nullable Void> leave(String instanceId);
 
 	/**
-	 * The instances that share what is stored.
+	 * Return the instances that share what is stored.
 	 * @param retention after what time an instance that says nothing is not told any more
 	 * @param most how many to tell at most
 	 * @return those that said last that they are there, the latest first
@@ -66,8 +66,8 @@ public interface InstanceStore {
 	CompletableFuture<List<String>> collect(String report, int enough);
 
 	/**
-	 * What may be shown of an instance: whoever knows its id could guess its tokens, and
-	 * release what it holds.
+	 * Return what may be shown of an instance: whoever knows its id could guess its
+	 * tokens, and release what it holds.
 	 * @param instanceId the instance
 	 * @return by what it is known to others, 8 hexadecimal digits
 	 */

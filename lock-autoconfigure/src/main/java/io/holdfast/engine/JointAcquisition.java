@@ -119,7 +119,7 @@ final class JointAcquisition implements Acquisition, Waiter.Whole {
 		return this.settled;
 	}
 
-	/** Whether it is settled by this. */
+	/** Settle it, and return whether that was not done before. */
 	private synchronized boolean settle() {
 		boolean first = !this.settled;
 		this.settled = true;

@@ -208,7 +208,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	}
 
 	/**
-	 * Whether nothing is held or waited for, and nothing is remembered of any key.
+	 * Return whether nothing is held or waited for, and nothing is remembered of any key.
 	 * @return whether this engine is idle
 	 */
 	boolean isIdle() {
@@ -216,7 +216,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	}
 
 	/**
-	 * What all instances that share the store hold and wait for.
+	 * Return what all instances that share the store hold and wait for.
 	 * @return the view of the fleet, which costs nothing while nobody looks
 	 */
 	public Fleet fleet() {

@@ -98,7 +98,7 @@ final class LeaseKeeper {
 	}
 
 	/**
-	 * When nothing is held any more.
+	 * Wait until nothing is held any more. Does not block.
 	 * @return completed by the release or loss of the last hold
 	 */
 	synchronized CompletableFuture<@Nullable Void> drained() {
@@ -159,13 +159,15 @@ final class LeaseKeeper {
 		this.upcoming.next(now).ifPresent(this::wakeBy);
 	}
 
-	/** When to ask again without an answer: in time, but not in vain many times. */
+	/**
+	 * Return when to ask again without an answer: in time, but not in vain many times.
+	 */
 	private long patience(Hold hold, long now) {
 		long soon = Math.max((hold.validUntil() - now) / 2, this.context.settings.retryInterval().toNanos());
 		return Math.min(TimeUnit.MILLISECONDS.toNanos(hold.periodMillis(now)) / 6, soon);
 	}
 
-	/** What may be renewed by one command each. */
+	/** Return what may be renewed by one command each. */
 	private List<List<Hold>> batches(List<Hold> holds) {
 		if (holds.size() == 1) {
 			return List.of(holds);

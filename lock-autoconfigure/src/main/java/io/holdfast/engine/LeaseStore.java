@@ -34,13 +34,15 @@ public interface LeaseStore extends AutoCloseable {
 	void stop();
 
 	/**
-	 * Whether wake-ups reach this instance now, as far as is known. If not, waiters poll.
+	 * Return whether wake-ups reach this instance now, as far as is known. If not,
+	 * waiters poll.
 	 * @return whether wake-ups are received
 	 */
 	boolean isListening();
 
 	/**
-	 * Whether wake-ups are not meant to reach this instance, because it is configured so.
+	 * Return whether wake-ups are not meant to reach this instance, because it is
+	 * configured so.
 	 * @return whether waiters ask at intervals at all times
 	 */
 	default boolean isPolling() {
@@ -48,7 +50,7 @@ public interface LeaseStore extends AutoCloseable {
 	}
 
 	/**
-	 * Why wake-ups do not reach this instance now.
+	 * Return why wake-ups do not reach this instance now.
 	 * @return the reason, or {@code null} if they do or it is not known
 	 */
 	default @Nullable String whyNotListening() {
@@ -209,7 +211,7 @@ public interface LeaseStore extends AutoCloseable {
 		}
 
 		/**
-		 * What is left to ask of a token of which only itself is known: its end.
+		 * Return what is left to ask of a token of which only itself is known: its end.
 		 * @param token the token
 		 * @param millis how long it may live on
 		 * @return the ask
@@ -313,7 +315,7 @@ public interface LeaseStore extends AutoCloseable {
 		}
 
 		/**
-		 * Whether the token had certainly lost what it held.
+		 * Return whether the token had certainly lost what it held.
 		 * @return whether nothing was found that a release could end
 		 */
 		public boolean foundNothing() {

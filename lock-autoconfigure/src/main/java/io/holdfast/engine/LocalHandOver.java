@@ -21,7 +21,7 @@ public record LocalHandOver(int maxCount, Duration maxTime) {
 		}
 	}
 
-	/** Whether anything is passed on. */
+	/** Return whether anything is passed on. */
 	boolean isOn() {
 		return this.maxCount > 0 && !this.maxTime.isZero();
 	}

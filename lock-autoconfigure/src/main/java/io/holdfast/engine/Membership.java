@@ -61,7 +61,7 @@ final class Membership {
 		this.source = source;
 	}
 
-	/** What is told of this instance, once it is known. */
+	/** Return what is told of this instance, once it is known. */
 	@Nullable InstanceInfo info() {
 		return this.info;
 	}

@@ -10,7 +10,7 @@ import io.holdfast.Lease;
  */
 interface OpenLease extends Lease, RequestWatch.Fenced {
 
-	/** The holds that it is open on: none once it is released. */
+	/** Return the holds that it is open on: none once it is released. */
 	Stream<Hold> open();
 
 	@Override

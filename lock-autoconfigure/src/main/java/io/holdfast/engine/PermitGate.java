@@ -96,20 +96,23 @@ class PermitGate extends Gate {
 		}
 	}
 
-	/** Whether nobody here comes before it. */
+	/** Return whether nobody here comes before it. */
 	private boolean isFirst(Demand demand) {
 		return this.queue.isEmpty() || demand.permits() > demand.limit()
 				|| !demand.fair() && !(handsOver(demand) && isLikeTheLast(demand));
 	}
 
-	/** Whether what is not fair asks at once, as it would not be seen behind others. */
+	/**
+	 * Return whether what is not fair asks at once, as it would not be seen behind
+	 * others.
+	 */
 	private boolean mayPass() {
 		return !this.queue.isEmpty() && this.contenders.size() < CONTENDERS;
 	}
 
 	/**
-	 * Whether those who wait for the same here are before it even if it is not fair:
-	 * whatever is free for it is so for them, too.
+	 * Return whether those who wait for the same here are before it even if it is not
+	 * fair: whatever is free for it is so for them, too.
 	 */
 	private boolean isLikeTheLast(Demand demand) {
 		return this.last != null && this.last.demand.isLike(demand);
@@ -130,9 +133,9 @@ class PermitGate extends Gate {
 	}
 
 	/**
-	 * Whether it asks by itself. Not while others of this instance stand in the queue
-	 * before it, whom it may not pass, and the last one here that asked has no answer:
-	 * until then a release may bring it in.
+	 * Return whether it asks by itself. Not while others of this instance stand in the
+	 * queue before it, whom it may not pass, and the last one here that asked has no
+	 * answer: until then a release may bring it in.
 	 */
 	private boolean isToAsk(Waiter waiter) {
 		return !waiter.demand.fair() || this.heard >= waiter.behind() || this.contenders.isEmpty()
@@ -140,15 +143,16 @@ class PermitGate extends Gate {
 	}
 
 	/**
-	 * Whether others here may go on with what such a request was granted, and it with
-	 * theirs. Whoever asks otherwise has a place of its own in the store.
+	 * Return whether others here may go on with what such a request was granted, and it
+	 * with theirs. Whoever asks otherwise has a place of its own in the store.
 	 */
 	boolean handsOver(Demand demand) {
 		return this.handOver.isOn() && demand.waits() && demand.renewal();
 	}
 
 	/**
-	 * Whether it is enough that others contend, whom one follows who asks for the same.
+	 * Return whether it is enough that others contend, whom one follows who asks for the
+	 * same.
 	 */
 	boolean maySucceed(Demand demand, int released) {
 		long wanted = this.held + offered() - released + demand.permits();

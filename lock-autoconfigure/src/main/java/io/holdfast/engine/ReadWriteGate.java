@@ -56,7 +56,7 @@ final class ReadWriteGate extends PermitGate {
 		}
 	}
 
-	/** What is held by whoever asks, or was lost and is still counted on. */
+	/** Return what is held by whoever asks, or was lost and is still counted on. */
 	private List<Hold> holdsOf(Waiter waiter, long now) {
 		Thread owner = waiter.reentrantOwner();
 		heldBy(owner).filter((hold) -> !hold.isHeld(now)).forEach((hold) -> {

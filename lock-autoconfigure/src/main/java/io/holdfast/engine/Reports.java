@@ -22,7 +22,7 @@ import io.holdfast.engine.Resource.Kind;
 public record Reports(List<Report> reports, List<String> silent) {
 
 	/**
-	 * What was reported of somebody who holds or waits for something.
+	 * Return what was reported of somebody who holds or waits for something.
 	 * @param place who
 	 * @return the entry, or {@code null} if nothing was reported of it
 	 */

@@ -15,7 +15,8 @@ public record Resource(Kind kind, String key) {
 	public static final int ALL = 1_000_000_000;
 
 	/**
-	 * The same in every JVM, so that whatever depends on it can be repeated in another.
+	 * Return the same in every JVM, so that whatever depends on it can be repeated in
+	 * another.
 	 * @return a hash code
 	 */
 	@Override

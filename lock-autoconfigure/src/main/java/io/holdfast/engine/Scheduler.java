@@ -12,7 +12,7 @@ import java.util.concurrent.TimeoutException;
 public interface Scheduler {
 
 	/**
-	 * The monotonic clock, as {@link System#nanoTime()}.
+	 * Return the monotonic clock, as {@link System#nanoTime()}.
 	 * @return nanoseconds since some moment
 	 */
 	long nanoTime();

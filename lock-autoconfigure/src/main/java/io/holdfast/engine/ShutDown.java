@@ -102,7 +102,7 @@ final class ShutDown {
 	}
 
 	/**
-	 * When those have their answers who asked under what was held. Nothing is by now, so
+	 * Wait for the answers to those that asked under what was held. Nothing is by now, so
 	 * there will be no more of them.
 	 */
 	private CompletableFuture<@Nullable Void> letThrough() {

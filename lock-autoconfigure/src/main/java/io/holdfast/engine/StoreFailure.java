@@ -63,7 +63,7 @@ public final class StoreFailure extends RuntimeException {
 	}
 
 	/**
-	 * Whether the same command may succeed later without anybody's help.
+	 * Return whether the same command may succeed later without anybody's help.
 	 * @return whether to try again
 	 */
 	public boolean isTemporary() {
@@ -71,9 +71,9 @@ public final class StoreFailure extends RuntimeException {
 	}
 
 	/**
-	 * Whether the store is there, and by itself will be able to give the same token what
-	 * it asks for. So it is worth to ask again for as long as one waits, where other
-	 * failures end a wait that has met nobody.
+	 * Return whether the store is there, and by itself will be able to give the same
+	 * token what it asks for. So it is worth to ask again for as long as one waits, where
+	 * other failures end a wait that has met nobody.
 	 * @return whether it is {@link #unconfirmed} or {@link #notYet} possible
 	 */
 	public boolean isWorthWaiting() {

@@ -25,7 +25,7 @@ final class Tokens {
 	}
 
 	/**
-	 * The token of a request.
+	 * Return the token of a request.
 	 * @param instanceId whose
 	 * @param number which of its requests
 	 * @param told whether the store is to tell the instance when others want what the
@@ -35,7 +35,7 @@ final class Tokens {
 		return instanceId + (told ? ":" + TOLD : ":") + number;
 	}
 
-	/** Whether the store tells its instance when others want what it holds. */
+	/** Return whether the store tells its instance when others want what it holds. */
 	static boolean isTold(String token) {
 		return token.charAt(ID_LENGTH + 1) == TOLD;
 	}
@@ -44,7 +44,7 @@ final class Tokens {
 		return TOKEN.matcher(owner).matches();
 	}
 
-	/** Whether a token is of an instance. */
+	/** Return whether a token is of an instance. */
 	static boolean isOf(String token, String instanceId) {
 		return token.startsWith(instanceId) && token.charAt(ID_LENGTH) == ':';
 	}
@@ -54,14 +54,14 @@ final class Tokens {
 		return Long.parseLong(token.substring(ID_LENGTH + 1));
 	}
 
-	/** What may be shown of the instance that a token is of. */
+	/** Return what may be shown of the instance that a token is of. */
 	static String shownInstance(String token) {
 		return shown(token.substring(0, ID_LENGTH));
 	}
 
 	/**
-	 * What may be shown of an instance: whoever knows its id could guess its tokens, and
-	 * release what it holds.
+	 * Return what may be shown of an instance: whoever knows its id could guess its
+	 * tokens, and release what it holds.
 	 */
 	static String shown(String instanceId) {
 		try {

@@ -57,8 +57,8 @@ final class Upcoming {
 	}
 
 	/**
-	 * What is to be renewed now: what is due, and of what is early no more than fills the
-	 * commands that those need; the others are early enough with the next.
+	 * Return what is to be renewed now: what is due, and of what is early no more than
+	 * fills the commands that those need; the others are early enough with the next.
 	 * @param over what to do with holds whose validity is over
 	 */
 	List<Hold> due(long now, Consumer<Hold> over) {
@@ -131,7 +131,7 @@ final class Upcoming {
 	}
 
 	/**
-	 * When something is due again.
+	 * Return when something is due again.
 	 * @return when, or nothing if nothing is to come
 	 */
 	OptionalLong next(long now) {

@@ -128,7 +128,8 @@ final class Waiter implements Acquisition, Attempt.Party, Hold.Requester {
 	}
 
 	/**
-	 * The holds on the key that it asks under: they have open leases in its context.
+	 * Return the holds on the key that it asks under: they have open leases in its
+	 * context.
 	 */
 	List<Hold> around() {
 		if (!this.demand.reentrant() || this.leaseContext.leases().isEmpty()) {
@@ -146,7 +147,7 @@ final class Waiter implements Acquisition, Attempt.Party, Hold.Requester {
 		return (lease instanceof OpenLease own) ? own.open() : Stream.empty();
 	}
 
-	/** Whether it asks under a lease of the same key that is of another kind. */
+	/** Return whether it asks under a lease of the same key that is of another kind. */
 	boolean isUnder(Resource other) {
 		return this.demand.reentrant() && !this.leaseContext.leases().isEmpty()
 				&& this.leaseContext.leases()
@@ -182,7 +183,9 @@ final class Waiter implements Acquisition, Attempt.Party, Hold.Requester {
 		return this.state == State.QUEUED || this.state == State.CONTENDING;
 	}
 
-	/** Whether its thread waits, which can be called then to come for something. */
+	/**
+	 * Return whether its thread waits, which can be called then to come for something.
+	 */
 	boolean isBlocked() {
 		return this.turn != null;
 	}
@@ -331,8 +334,8 @@ final class Waiter implements Acquisition, Attempt.Party, Hold.Requester {
 	}
 
 	/**
-	 * Whether others were before it, or before what it is a part of. Whoever has waited
-	 * for an answer only has waited for the store.
+	 * Return whether others were before it, or before what it is a part of. Whoever has
+	 * waited for an answer only has waited for the store.
 	 */
 	boolean hasMetOthers() {
 		return this.attempt.isBusy() || this.promoted || this.whole != null && this.whole.hasMetOthers();

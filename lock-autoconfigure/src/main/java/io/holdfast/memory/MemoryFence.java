@@ -21,7 +21,7 @@ final class MemoryFence {
 		this.forgotten = nowMicros - 1;
 	}
 
-	/** The same, of which each goes its own way. */
+	/** Return the same, of which each goes its own way. */
 	MemoryFence copy() {
 		MemoryFence copy = new MemoryFence(this.stride, this.forgotten + 1);
 		copy.last = this.last;
@@ -47,7 +47,7 @@ final class MemoryFence {
 		return (int) this.room;
 	}
 
-	/** The last one that was given out, 0 if none is remembered. */
+	/** Return the last one that was given out, 0 if none is remembered. */
 	long last() {
 		return this.last;
 	}
@@ -57,7 +57,7 @@ final class MemoryFence {
 		return Math.max(this.last, this.forgotten);
 	}
 
-	/** Whether the clock alone makes the next one greater. */
+	/** Return whether the clock alone makes the next one greater. */
 	boolean isDispensable(long nowMicros) {
 		return this.last + this.room < nowMicros;
 	}

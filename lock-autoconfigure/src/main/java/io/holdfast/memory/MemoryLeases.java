@@ -118,7 +118,7 @@ public final class MemoryLeases {
 	}
 
 	/**
-	 * What is remembered now, as a server's replica would have it.
+	 * Return what is remembered now, as a server's replica would have it.
 	 * @return a copy
 	 */
 	public synchronized Replica replica() {
@@ -155,8 +155,8 @@ public final class MemoryLeases {
 	}
 
 	/**
-	 * Whether nothing is remembered of any key, apart from fencing tokens and limits that
-	 * an operator has set.
+	 * Return whether nothing is remembered of any key, apart from fencing tokens and
+	 * limits that an operator has set.
 	 * @return whether nobody holds or waits for anything
 	 */
 	public synchronized boolean isIdle() {

@@ -72,7 +72,7 @@ final class MemoryLock implements MemoryPermits.Exclusive {
 		this.shared = new MemoryPermits(server, new Resource(Kind.READ_WRITE, key), this.fence, this);
 	}
 
-	/** The same, of which each goes its own way. */
+	/** Return the same, of which each goes its own way. */
 	MemoryLock copy() {
 		MemoryLock copy = new MemoryLock(this.server, this.resource.key(), this.fence.copy());
 		copy.shared.take(this.shared);
@@ -239,7 +239,7 @@ final class MemoryLock implements MemoryPermits.Exclusive {
 		return (this.expiresAt == NEVER) ? -1 : this.server.millisUntil(this.expiresAt);
 	}
 
-	/** Whether the key is only kept for the first reader or writer. */
+	/** Return whether the key is only kept for the first reader or writer. */
 	private boolean isReserved() {
 		String current = owner();
 		return current != null && KEPT.matcher(current).matches();

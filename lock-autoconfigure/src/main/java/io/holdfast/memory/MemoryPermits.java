@@ -73,7 +73,7 @@ final class MemoryPermits {
 		this.until = others.until;
 	}
 
-	/** The same semaphore, of which each goes its own way. */
+	/** Return the same semaphore, of which each goes its own way. */
 	MemoryPermits copy() {
 		MemoryPermits copy = new MemoryPermits(this.server, this.resource, this.fence.copy(), null);
 		copy.take(this);
@@ -213,7 +213,7 @@ final class MemoryPermits {
 		return !this.holders.isEmpty();
 	}
 
-	/** How long until all leases have ended. */
+	/** Return how long until all leases have ended. */
 	long lastTtl() {
 		return isHeld() ? this.server.millisUntil(this.byEnd.last().expiresAt()) : 0;
 	}
@@ -239,7 +239,7 @@ final class MemoryPermits {
 		return (this.limit != null) ? this.limit : ask.limit();
 	}
 
-	/** Whether one that came before an arrival waits for the key exclusively. */
+	/** Return whether one that came before an arrival waits for the key exclusively. */
 	private boolean isWanted(long arrival) {
 		return this.lock != null && this.lock.isWanted(arrival);
 	}
@@ -266,7 +266,7 @@ final class MemoryPermits {
 		return null;
 	}
 
-	/** Whether one has asked not so long ago. */
+	/** Return whether one has asked not so long ago. */
 	private boolean isPresent(Queued queued) {
 		return this.server.now() < queued.stampedAt() + 1000 * life(queued.ask());
 	}
@@ -376,7 +376,7 @@ final class MemoryPermits {
 		this.until = Math.max(this.until, this.server.after(life(ask)));
 	}
 
-	/** How long one stands in the queue without asking again, in milliseconds. */
+	/** Return how long one stands in the queue without asking again, in milliseconds. */
 	private long life(Ask ask) {
 		return 2 * Math.max(ask.claimMillis(), this.server.handoffMillis());
 	}

@@ -43,7 +43,7 @@ final class GuardedConvention<T extends Observation.Context> implements Observat
 		return (convention != null) ? new GuardedConvention<>(convention, fallback) : null;
 	}
 
-	/** Whether it is for a context. One that throws is not. */
+	/** Return whether it is for a context. One that throws is not. */
 	static boolean supports(ObservationConvention<?> convention, Observation.Context context) {
 		try {
 			return convention.supportsContext(context);

@@ -35,7 +35,7 @@ public final class LeaseObservationContext extends Observation.Context {
 	}
 
 	/**
-	 * What is asked for, or held.
+	 * Return what is asked for, or held.
 	 * @return the request
 	 */
 	public ObservedRequest getRequest() {
@@ -43,7 +43,7 @@ public final class LeaseObservationContext extends Observation.Context {
 	}
 
 	/**
-	 * The fencing tokens of what was granted.
+	 * Return the fencing tokens of what was granted.
 	 * @return one for each of the keys, in their order; empty while nothing is granted
 	 */
 	public List<Long> getFences() {
@@ -51,7 +51,7 @@ public final class LeaseObservationContext extends Observation.Context {
 	}
 
 	/**
-	 * What became of it.
+	 * Return what became of it.
 	 * @return the outcome, or {@code null} before it is known
 	 */
 	public @Nullable LeaseOutcome getOutcome() {

@@ -69,7 +69,10 @@ public enum LeaseOutcome {
 		};
 	}
 
-	/** Whether a request fails by it that is wrong, or in trouble, rather than late. */
+	/**
+	 * Return whether a request fails by it that is wrong, or in trouble, rather than
+	 * late.
+	 */
 	boolean isError() {
 		return switch (this) {
 			case SELF_BLOCKED, EXCEEDS_LIMIT, TOO_MANY_WAITERS, STORE_FAILURE, LOST -> true;

@@ -19,7 +19,7 @@ public final class MethodObservationContext extends Observation.Context {
 	}
 
 	/**
-	 * The method, as it was called: perhaps of an interface.
+	 * Return the method, as it was called: perhaps of an interface.
 	 * @return the method
 	 */
 	public Method getMethod() {
@@ -27,7 +27,7 @@ public final class MethodObservationContext extends Observation.Context {
 	}
 
 	/**
-	 * The class of the object that is called.
+	 * Return the class of the object that is called.
 	 * @return the class, not that of a proxy
 	 */
 	public Class<?> getTargetClass() {

@@ -28,21 +28,21 @@ public abstract class Holding<H> {
 	protected abstract CompletableFuture<H> acquire(LeaseContext context);
 
 	/**
-	 * The lease that the chain runs under.
+	 * Return the lease that the chain runs under.
 	 * @param held what was acquired
 	 * @return its lease
 	 */
 	protected abstract Lease lease(H held);
 
 	/**
-	 * Whether to cancel the chain if the lease is lost.
+	 * Return whether to cancel the chain if the lease is lost.
 	 * @param held what was acquired
 	 * @return whether it ends with its lease
 	 */
 	protected abstract boolean endsOnLoss(H held);
 
 	/**
-	 * The chain has ended: release, without blocking.
+	 * Release, as the chain has ended, without blocking.
 	 * @param held what was acquired
 	 * @param failure what the chain failed with, or {@code null} if it did not
 	 * @return completed when the release was answered, with the error that the subscriber
@@ -51,7 +51,7 @@ public abstract class Holding<H> {
 	protected abstract CompletableFuture<@Nullable Throwable> end(H held, @Nullable Throwable failure);
 
 	/**
-	 * What comes instead of the chain if this was not acquired.
+	 * Return what comes instead of the chain if this was not acquired.
 	 * @param <T> the type of its values
 	 * @param failure why it was not
 	 * @return the failure, if not overridden

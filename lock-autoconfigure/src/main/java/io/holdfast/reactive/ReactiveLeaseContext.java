@@ -18,7 +18,7 @@ public final class ReactiveLeaseContext {
 	}
 
 	/**
-	 * The leases under which a chain runs: <pre class="code">
+	 * Return the leases under which a chain runs: <pre class="code">
 	 * ReactiveLeaseContext.current()
 	 *     .flatMap((context) -&gt; rows.write(row, context.lock().fence()))</pre>
 	 * @return the context of whoever subscribes, empty if there is none; always a value
@@ -39,8 +39,8 @@ public final class ReactiveLeaseContext {
 	}
 
 	/**
-	 * What a chain runs under; if nothing is said, what the subscribing thread runs
-	 * under.
+	 * Return what a chain runs under; if nothing is said, what the subscribing thread
+	 * runs under.
 	 */
 	static LeaseContext of(ContextView view) {
 		return view.<LeaseContext>getOrEmpty(LeaseContext.class).orElseGet(LeaseContext::current);

@@ -38,8 +38,8 @@ final class Arguments {
 	}
 
 	/**
-	 * What a script takes that renews leases. All mostly are to last equally long, which
-	 * is said once then: there are many in a command.
+	 * Return what a script takes that renews leases. All mostly are to last equally long,
+	 * which is said once then: there are many in a command.
 	 * @param renewals the leases
 	 * @param permits whether to say how many permits each has
 	 * @param settings what comes last

@@ -229,7 +229,7 @@ final class BatchingWire extends ScriptWire implements ScriptCommand.Wire {
 		}
 	}
 
-	/** The command of the first call that waits and was not given up. */
+	/** Return the command of the first call that waits and was not given up. */
 	private @Nullable ScriptCommand next(long now) {
 		for (ScriptCommand command = this.waiting.poll(); command != null; command = this.waiting.poll()) {
 			command.givenAt(now);
@@ -291,7 +291,8 @@ final class BatchingWire extends ScriptWire implements ScriptCommand.Wire {
 	interface Driver {
 
 		/**
-		 * What a command of this thread's is a part of, if spans are made of commands.
+		 * Return what a command of this thread's is a part of, if spans are made of
+		 * commands.
 		 */
 		@Nullable TraceContext traceContext();
 

@@ -29,7 +29,7 @@ final class ClusterNodes {
 	}
 
 	/**
-	 * The nodes that may have keys with a prefix. Does not block.
+	 * Return the nodes that may have keys with a prefix. Does not block.
 	 * @param prefix what the keys begin with
 	 * @return the first slot of each, in their order, at least one
 	 */

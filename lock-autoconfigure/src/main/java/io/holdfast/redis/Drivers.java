@@ -70,7 +70,8 @@ final class Drivers {
 	}
 
 	/**
-	 * Whether Redis is a cluster. Asks the configuration; nothing is connected for it.
+	 * Return whether Redis is a cluster. Asks the configuration; nothing is connected for
+	 * it.
 	 * @param factory the application's connections
 	 * @return whether it is a cluster
 	 */
@@ -98,8 +99,8 @@ final class Drivers {
 	}
 
 	/**
-	 * Whether Redis answered, but with an error. Spring has a type for that with Jedis,
-	 * but not with Lettuce.
+	 * Return whether Redis answered, but with an error. Spring has a type for that with
+	 * Jedis, but not with Lettuce.
 	 * @param error what Spring made of the driver's error
 	 * @return whether it is an answer of Redis
 	 */

@@ -74,7 +74,7 @@ final class Examination {
 		return (findings != null) ? findings : List.of();
 	}
 
-	/** Why a master is to have replicas, as far as the configuration tells. */
+	/** Return why a master is to have replicas, as far as the configuration tells. */
 	private @Nullable String reasonForReplicas(RedisConnection connection) {
 		if (this.template.getRequiredConnectionFactory() instanceof LettuceConnectionFactory lettuce
 				&& lettuce.isRedisSentinelAware()) {

@@ -32,12 +32,12 @@ record FailOverGrace(@Nullable Duration longestLease, String serverKey) {
 		}
 	}
 
-	/** Whether a lease is over when the grace is. */
+	/** Return whether a lease is over when the grace is. */
 	boolean allows(long leaseMillis) {
 		return this.longestLease == null || leaseMillis <= this.longestLease.toMillis();
 	}
 
-	/** The KEYS of a script that grants or renews, with what these need for it. */
+	/** Return the KEYS of a script that grants or renews, with what these need for it. */
 	byte[][] keys(byte[][] keys) {
 		if (this.longestLease == null) {
 			return keys;

@@ -30,7 +30,7 @@ final class Names {
 	}
 
 	/**
-	 * What a resource is called.
+	 * Return what a resource is called.
 	 * @param resource the resource
 	 * @return its name
 	 * @throws StoreFailure if it may not be called so

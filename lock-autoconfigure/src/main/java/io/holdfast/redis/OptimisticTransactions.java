@@ -81,7 +81,7 @@ public class OptimisticTransactions {
 	}
 
 	/**
-	 * The same with other bounds, for some calls.
+	 * Return the same with other bounds, for some calls.
 	 * @param options the bounds
 	 * @return transactions on the same Redis
 	 */
@@ -191,7 +191,7 @@ public class OptimisticTransactions {
 		}
 
 		/**
-		 * The bounds that are used when nothing else is said.
+		 * Return the bounds that are used when nothing else is said.
 		 * @return 20 attempts in 5 s, pauses from 5 ms
 		 */
 		public static Options defaults() {
@@ -199,7 +199,7 @@ public class OptimisticTransactions {
 		}
 
 		/**
-		 * The same with another number of attempts.
+		 * Return the same with another number of attempts.
 		 * @param maxAttempts how often at most, 1 or more
 		 * @return the changed bounds
 		 */
@@ -208,7 +208,7 @@ public class OptimisticTransactions {
 		}
 
 		/**
-		 * The same with another time to give up.
+		 * Return the same with another time to give up.
 		 * @param maxTime the time from the beginning of the first attempt, 1 ms or more
 		 * @return the changed bounds
 		 */
@@ -217,7 +217,7 @@ public class OptimisticTransactions {
 		}
 
 		/**
-		 * The same with other pauses.
+		 * Return the same with other pauses.
 		 * @param backOff the shortest pause between attempts, 1 ms or more
 		 * @return the changed bounds
 		 */

@@ -57,7 +57,7 @@ record PermitKeys(String holders, String queue, String state, String own, @Nulla
 	}
 
 	/**
-	 * The KEYS of a script.
+	 * Return the KEYS of a script.
 	 * @return all of them
 	 */
 	byte[][] toBytes() {

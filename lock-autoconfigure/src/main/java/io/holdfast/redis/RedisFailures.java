@@ -89,7 +89,7 @@ final class RedisFailures {
 	}
 
 	/**
-	 * Whether a transaction was not run because Redis refused to queue one of its
+	 * Return whether a transaction was not run because Redis refused to queue one of its
 	 * commands.
 	 * @param error what the driver threw
 	 * @return whether nothing of the transaction was run
@@ -99,7 +99,7 @@ final class RedisFailures {
 	}
 
 	/**
-	 * Whether this user may not run a command, or Redis does not have it.
+	 * Return whether this user may not run a command, or Redis does not have it.
 	 * @param error what the driver threw
 	 * @return whether it is refused for good
 	 */
@@ -112,7 +112,7 @@ final class RedisFailures {
 	}
 
 	/**
-	 * The failure to report.
+	 * Return the failure to report.
 	 * @param error what the driver threw
 	 * @param what the key in Redis that it was about, or what was tried
 	 * @return the failure
@@ -174,7 +174,7 @@ final class RedisFailures {
 	}
 
 	/**
-	 * What is behind an error, in the words of Redis or of the network.
+	 * Return what is behind an error, in the words of Redis or of the network.
 	 * @param error what the driver threw
 	 * @return its innermost cause's message
 	 */

@@ -45,9 +45,9 @@ record RedisKeys(String lock, String queue, String fence) {
 	}
 
 	/**
-	 * What the companions of a key begin with. They share its slot in a cluster: Redis
-	 * hashes what is between the first <code>{</code> and the first <code>}</code> behind
-	 * it, if there is anything, and the whole key otherwise.
+	 * Return what the companions of a key begin with. They share its slot in a cluster:
+	 * Redis hashes what is between the first <code>{</code> and the first <code>}</code>
+	 * behind it, if there is anything, and the whole key otherwise.
 	 * @param key the key of a lock or semaphore
 	 * @param cluster whether Redis is a cluster
 	 * @return the beginning, to be followed by one of the endings
@@ -96,8 +96,8 @@ record RedisKeys(String lock, String queue, String fence) {
 	}
 
 	/**
-	 * Whether a key is one that is beside another one, and none that has others beside it
-	 * itself: those with a tag are refused if they end like that.
+	 * Return whether a key is one that is beside another one, and none that has others
+	 * beside it itself: those with a tag are refused if they end like that.
 	 * @param stored a key in Redis
 	 * @return whether it is a companion
 	 */
@@ -106,7 +106,7 @@ record RedisKeys(String lock, String queue, String fence) {
 	}
 
 	/**
-	 * The reverse of {@link #beside}.
+	 * Return the reverse of {@link #beside}.
 	 * @param stored a key in Redis
 	 * @param companion the ending of what it may be
 	 * @return the key that it would be beside, or {@code null} if there can be none
@@ -128,7 +128,7 @@ record RedisKeys(String lock, String queue, String fence) {
 	}
 
 	/**
-	 * The KEYS of a script.
+	 * Return the KEYS of a script.
 	 * @return all three
 	 */
 	byte[][] toBytes() {

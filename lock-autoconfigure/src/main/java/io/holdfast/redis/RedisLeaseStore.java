@@ -112,7 +112,7 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	/**
-	 * Why a store on these connections cannot wait for replicas.
+	 * Return why a store on these connections cannot wait for replicas.
 	 * @param factory where Redis is; nothing is connected
 	 * @return the reason, or {@code null} if it can
 	 */
@@ -151,7 +151,7 @@ public final class RedisLeaseStore implements LeaseStore {
 		}
 	}
 
-	/** Where grants to the instance of a token go, if it is this one. */
+	/** Return where grants to the instance of a token go, if it is this one. */
 	private @Nullable WakeUps wakeUpsOf(String token) {
 		return token.startsWith(this.instanceId + ":") ? this.wakeUps : null;
 	}

@@ -62,7 +62,7 @@ public record RedisStoreOptions(String lockPrefix, String semaphorePrefix, Strin
 	}
 
 	/**
-	 * What is the same in each command, as grace.lua reads it.
+	 * Return what is the same in each command, as grace.lua reads it.
 	 * @param cluster whether Redis is a cluster
 	 * @return the last of ARGV
 	 */
@@ -107,7 +107,7 @@ public record RedisStoreOptions(String lockPrefix, String semaphorePrefix, Strin
 	}
 
 	/**
-	 * What something is called in Redis.
+	 * Return what something is called in Redis.
 	 * @param resource what
 	 * @return its key with its prefix
 	 */

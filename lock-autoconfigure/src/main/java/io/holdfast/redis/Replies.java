@@ -50,7 +50,8 @@ final class Replies {
 	}
 
 	/**
-	 * What became of a token that asks. Warns, once per key, of an owner without end.
+	 * Return what became of a token that asks. Warns, once per key, of an owner without
+	 * end.
 	 * @param resource what it asks for
 	 * @param reply the script's reply
 	 * @param from where in it this begins: 1 if it was granted, 0 if not, or -1 if it
@@ -77,7 +78,7 @@ final class Replies {
 	}
 
 	/**
-	 * What became of a token that a release brings in.
+	 * Return what became of a token that a release brings in.
 	 * @param resource what it asks for
 	 * @param reply the script's reply
 	 * @param from where in it this begins
@@ -155,7 +156,7 @@ final class Replies {
 	}
 
 	/**
-	 * What became of a token that was ended.
+	 * Return what became of a token that was ended.
 	 * @param outcome 1 if it held anything, 0 if not, 2 if not and that says nothing, as
 	 * during a grace
 	 * @param next what became of the one who takes its place, or {@code null}

@@ -53,7 +53,7 @@ record ScanCursor(int slot, String position) {
 	}
 
 	/**
-	 * Where to go on after a step.
+	 * Return where to go on after a step.
 	 * @param next what SCAN said
 	 * @param slots the first slots of all nodes, in their order
 	 * @return the text of the cursor, or {@code null} if the step was the last one

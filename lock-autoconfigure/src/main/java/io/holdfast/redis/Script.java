@@ -81,7 +81,7 @@ enum Script {
 	}
 
 	/**
-	 * What EVAL takes.
+	 * Return what EVAL takes.
 	 * @return the script's text, not to be changed
 	 */
 	byte[] text() {
@@ -89,7 +89,7 @@ enum Script {
 	}
 
 	/**
-	 * What EVALSHA takes.
+	 * Return what EVALSHA takes.
 	 * @return the name that Redis gives the script, not to be changed
 	 */
 	byte[] digest() {

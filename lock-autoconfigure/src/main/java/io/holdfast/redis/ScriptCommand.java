@@ -60,7 +60,7 @@ final class ScriptCommand implements RedisCommand<byte[], byte[], List<@Nullable
 		return this.call;
 	}
 
-	/** What to give to the driver. */
+	/** Return what to give to the driver. */
 	RedisCommand<byte[], byte[], ?> traced() {
 		return (this.traceContext != null) ? new TracedCommand<>(this, this.traceContext) : this;
 	}
@@ -69,7 +69,7 @@ final class ScriptCommand implements RedisCommand<byte[], byte[], List<@Nullable
 		this.givenAt = now;
 	}
 
-	/** When it was given to the driver, by the clock of its wire. */
+	/** Return when it was given to the driver, by the clock of its wire. */
 	long givenAt() {
 		return this.givenAt;
 	}

@@ -22,8 +22,8 @@ class ScriptWire {
 	}
 
 	/**
-	 * Whether the factory was stopped or reset. A connection that is merely down is not
-	 * closed: Lettuce opens it again and sends what was given to it meanwhile.
+	 * Return whether the factory was stopped or reset. A connection that is merely down
+	 * is not closed: Lettuce opens it again and sends what was given to it meanwhile.
 	 */
 	boolean isClosed() {
 		return this.commands instanceof AbstractRedisAsyncCommands<byte[], byte[]> opened

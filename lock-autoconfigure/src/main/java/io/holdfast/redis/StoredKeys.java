@@ -31,8 +31,8 @@ final class StoredKeys {
 	}
 
 	/**
-	 * What SCAN is to look for. Companions begin with a brace, so the prefix may be
-	 * inside of the key.
+	 * Return what SCAN is to look for. Companions begin with a brace, so the prefix may
+	 * be inside of the key.
 	 * @return a pattern that matches all keys of the family, and perhaps others
 	 */
 	String pattern() {
@@ -40,7 +40,7 @@ final class StoredKeys {
 	}
 
 	/**
-	 * What a key is a trace of.
+	 * Return what a key is a trace of.
 	 * @param stored a key in Redis
 	 * @return the find, or {@code null} if it is none of this family
 	 */

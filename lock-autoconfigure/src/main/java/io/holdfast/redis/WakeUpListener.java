@@ -133,7 +133,7 @@ final class WakeUpListener implements AutoCloseable, Subscription.Listener {
 	}
 
 	/**
-	 * Why nothing is received.
+	 * Return why nothing is received.
 	 * @return the reason, or {@code null} if all is well, or not known to be otherwise
 	 */
 	@Nullable String trouble() {

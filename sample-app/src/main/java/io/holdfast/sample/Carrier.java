@@ -59,7 +59,7 @@ class Carrier {
 	}
 
 	/**
-	 * How many calls there were at the same time at most since {@link #forget()}.
+	 * Return how many calls there were at the same time at most since {@link #forget()}.
 	 * @return the number of calls, by all instances
 	 */
 	int highest() {

@@ -155,7 +155,7 @@ class EmbeddedRedis implements ApplicationContextInitializer<GenericApplicationC
 		return ip != null && ip.isLoopbackAddress();
 	}
 
-	/** Whether a Redis is there, even one that wants a password first. */
+	/** Return whether a Redis is there, even one that wants a password first. */
 	private static boolean answers(InetSocketAddress address) {
 		String answer = ask(address, "PING");
 		return answer.startsWith("+") || answer.startsWith("-");

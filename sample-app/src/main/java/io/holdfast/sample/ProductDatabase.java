@@ -36,7 +36,7 @@ class ProductDatabase {
 	}
 
 	/**
-	 * How often a product was loaded since the count was last reset.
+	 * Return how often a product was loaded since the count was last reset.
 	 * @param sku which one
 	 * @return the number of loads, by all instances
 	 */
