@@ -83,7 +83,7 @@ class Acquirer<R, L extends Lease> {
 		}
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();
-			throw Failures.notAcquired(this.demands.apply(request).get(0), Reason.INTERRUPTED,
+			throw EngineExceptions.notAcquired(this.demands.apply(request).get(0), Reason.INTERRUPTED,
 					this.context.now() - startedAt, ex);
 		}
 	}
@@ -110,7 +110,7 @@ class Acquirer<R, L extends Lease> {
 		if (Thread.interrupted()) {
 			throw new InterruptedException();
 		}
-		Acquisition acquisition = start(request);
+		PendingAcquisition acquisition = start(request);
 		try {
 			return await(acquisition);
 		}
@@ -131,7 +131,7 @@ class Acquirer<R, L extends Lease> {
 	L awaitUninterruptibly(R request) {
 		boolean interrupted = Thread.interrupted();
 		try {
-			Acquisition acquisition = start(request);
+			PendingAcquisition acquisition = start(request);
 			while (true) {
 				try {
 					return await(acquisition);
@@ -148,13 +148,13 @@ class Acquirer<R, L extends Lease> {
 		}
 	}
 
-	private Acquisition start(R request) {
+	private PendingAcquisition start(R request) {
 		LeaseContext context = this.contexts.apply(request);
 		return this.engine.acquire(this.demands.apply(request), Thread.currentThread(),
 				(context != null) ? context : LeaseContext.current());
 	}
 
-	private L await(Acquisition acquisition) throws InterruptedException {
+	private L await(PendingAcquisition acquisition) throws InterruptedException {
 		try {
 			this.context.scheduler.waitFor(acquisition.turn(), acquisition.leftNanos() + SLACK);
 			if (!acquisition.result().isDone()) {
@@ -206,7 +206,7 @@ class Acquirer<R, L extends Lease> {
 	private <T> CompletableFuture<T> start(R request, Function<Lease, T> success,
 			Function<Throwable, @Nullable T> instead) {
 		LeaseContext context = this.contexts.apply(request);
-		Acquisition acquisition = this.engine.acquire(this.demands.apply(request), null,
+		PendingAcquisition acquisition = this.engine.acquire(this.demands.apply(request), null,
 				(context != null) ? context : LeaseContext.empty());
 		CompletableFuture<T> face = new CompletableFuture<>();
 		acquisition.result().whenCompleteAsync((lease, error) -> {

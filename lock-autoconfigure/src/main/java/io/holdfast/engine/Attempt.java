@@ -19,7 +19,7 @@ import io.holdfast.engine.LeaseStore.ReleaseReply;
 /**
  * One attempt at a hold, which the store knows by its token: the commands that name it,
  * and what was answered to them. It is that of one waiter, and may become that of another
- * one which asks for the same. Confined to the gate.
+ * one which asks for the same. Confined to the coordinator.
  */
 final class Attempt {
 
@@ -470,7 +470,7 @@ final class Attempt {
 
 	}
 
-	/** The gate of an attempt. */
+	/** The coordinator of an attempt. */
 	interface Host {
 
 		EngineContext context();

@@ -12,7 +12,7 @@ import io.holdfast.engine.LeaseStore.ReleaseReply;
  * Who is not fair may go before one whose thread wakes up. That takes longer than many a
  * turn, and what was released would be of use to nobody meanwhile. So the thread is
  * called, and what was released is offered to whoever comes first; one that comes in vain
- * is passed on what is released next, as ever. Confined to the gate.
+ * is passed on what is released next, as ever. Confined to the coordinator.
  *
  * <p>
  * As Java's own locks do that are not fair (Doug Lea, <cite>The java.util.concurrent
@@ -126,7 +126,7 @@ final class Barging {
 		return hold;
 	}
 
-	/** The gate that releases are offered at. */
+	/** The coordinator that releases are offered at. */
 	interface Host {
 
 		EngineContext context();

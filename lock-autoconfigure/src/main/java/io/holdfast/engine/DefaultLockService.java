@@ -50,7 +50,7 @@ public class DefaultLockService implements LockService {
 		this.engine = engine;
 		this.context = engine.context;
 		this.acquirer = acquirer;
-		this.forced = new ForcedRelease(engine.context, engine.keeper);
+		this.forced = new ForcedRelease(engine.context, engine.renewer);
 	}
 
 	@Override

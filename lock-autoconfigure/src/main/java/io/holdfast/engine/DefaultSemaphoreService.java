@@ -29,7 +29,7 @@ public class DefaultSemaphoreService implements SemaphoreService {
 
 	private final ForcedRelease forced;
 
-	private final PermitPools pools = new PermitPools();
+	private final SemaphoreViewPermits pools = new SemaphoreViewPermits();
 
 	/**
 	 * Create the service.
@@ -42,7 +42,7 @@ public class DefaultSemaphoreService implements SemaphoreService {
 	DefaultSemaphoreService(LeaseEngine engine, Acquirer<SemaphoreRequest, PermitLease> acquirer) {
 		this.context = engine.context;
 		this.acquirer = acquirer;
-		this.forced = new ForcedRelease(engine.context, engine.keeper);
+		this.forced = new ForcedRelease(engine.context, engine.renewer);
 	}
 
 	@Override

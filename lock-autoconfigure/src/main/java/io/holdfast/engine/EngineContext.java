@@ -37,7 +37,7 @@ final class EngineContext {
 
 	final EngineSettings settings;
 
-	final Observers observers = new Observers();
+	final CompositeObserver observers = new CompositeObserver();
 
 	private final DoubleSupplier random;
 
@@ -165,8 +165,8 @@ final class EngineContext {
 
 	/** Wait for the answer to a command that a user asked for. */
 	<T> T answer(CompletableFuture<T> command, Resource resource, String what) {
-		return Answers.await(this.scheduler, command, this.settings.commandTimeout(),
-				(error) -> Failures.storeTrouble(resource, what, error));
+		return Futures.await(this.scheduler, command, this.settings.commandTimeout(),
+				(error) -> EngineExceptions.storeTrouble(resource, what, error));
 	}
 
 	// Callbacks

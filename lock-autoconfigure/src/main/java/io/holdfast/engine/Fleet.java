@@ -45,7 +45,7 @@ public final class Fleet {
 
 	private final AtomicInteger answering = new AtomicInteger();
 
-	private volatile @Nullable Membership membership;
+	private volatile @Nullable InstanceRegistration membership;
 
 	private final Object asking = new Object();
 
@@ -69,7 +69,7 @@ public final class Fleet {
 	 * @param info tells of this instance, once; may block
 	 */
 	public void introduce(Supplier<InstanceInfo> info) {
-		Membership known = new Membership(this.context, this::age, info);
+		InstanceRegistration known = new InstanceRegistration(this.context, this::age, info);
 		this.membership = known;
 		if (this.context.isStarted()) {
 			known.join();
@@ -77,14 +77,14 @@ public final class Fleet {
 	}
 
 	void join() {
-		Membership known = this.membership;
+		InstanceRegistration known = this.membership;
 		if (known != null) {
 			known.join();
 		}
 	}
 
 	CompletableFuture<@Nullable Void> leave() {
-		Membership known = this.membership;
+		InstanceRegistration known = this.membership;
 		return (known != null) ? known.leave() : CompletableFuture.completedFuture(null);
 	}
 
@@ -114,7 +114,7 @@ public final class Fleet {
 	 * @return its application and so on, or {@code null} if that is not known (yet)
 	 */
 	public @Nullable InstanceInfo info() {
-		Membership known = this.membership;
+		InstanceRegistration known = this.membership;
 		return (known != null) ? known.info() : null;
 	}
 
@@ -125,7 +125,7 @@ public final class Fleet {
 	public List<Member> members() {
 		return answer(
 				this.context.send(Command.FLEET,
-						() -> this.context.store.instances().members(Membership.RETENTION, MOST_OF_ONE)),
+						() -> this.context.store.instances().members(InstanceRegistration.RETENTION, MOST_OF_ONE)),
 				"The look for instances");
 	}
 
@@ -162,9 +162,9 @@ public final class Fleet {
 	 */
 	public Reports reports() {
 		Report own = report();
-		Duration patience = this.context.settings.commandTimeout().plusNanos(Inquiry.PATIENCE);
-		return Answers.await(this.context.scheduler, question(own, patience), patience,
-				(error) -> Failures.storeTrouble("The question to all instances", error));
+		Duration patience = this.context.settings.commandTimeout().plusNanos(ReportCollector.PATIENCE);
+		return Futures.await(this.context.scheduler, question(own, patience), patience,
+				(error) -> EngineExceptions.storeTrouble("The question to all instances", error));
 	}
 
 	/** Many questions at a time would not be answered, and the living seem silent. */
@@ -175,7 +175,7 @@ public final class Fleet {
 			if (current != null && !current.isDone() && this.context.now() - this.askedAt < patience.toNanos()) {
 				return current;
 			}
-			CompletableFuture<Reports> next = new Inquiry(this.context, own).ask(this.context.instanceId());
+			CompletableFuture<Reports> next = new ReportCollector(this.context, own).ask(this.context.instanceId());
 			this.question = next;
 			this.askedAt = this.context.now();
 			next.whenComplete((reports, error) -> forget(next));
@@ -199,7 +199,8 @@ public final class Fleet {
 	 * @return the circles; in each one, each waits for who is the next one's waiter
 	 */
 	public List<List<ThreadWait>> cycles(Reports reports) {
-		return Cycles.find(reports.reports()).isEmpty() ? List.of() : Cycles.find(reports.lasting(reports()).reports());
+		return DeadlockFinder.find(reports.reports()).isEmpty() ? List.of()
+				: DeadlockFinder.find(reports.lasting(reports()).reports());
 	}
 
 	/**
@@ -263,8 +264,8 @@ public final class Fleet {
 	}
 
 	private <T> T answer(CompletableFuture<T> command, String what) {
-		return Answers.await(this.context.scheduler, command, this.context.settings.commandTimeout(),
-				(error) -> Failures.storeTrouble(what, error));
+		return Futures.await(this.context.scheduler, command, this.context.settings.commandTimeout(),
+				(error) -> EngineExceptions.storeTrouble(what, error));
 	}
 
 	/**

@@ -16,11 +16,11 @@ final class ForcedRelease {
 
 	private final EngineContext context;
 
-	private final LeaseKeeper keeper;
+	private final LeaseRenewer renewer;
 
-	ForcedRelease(EngineContext context, LeaseKeeper keeper) {
+	ForcedRelease(EngineContext context, LeaseRenewer renewer) {
 		this.context = context;
-		this.keeper = keeper;
+		this.renewer = renewer;
 	}
 
 	/**
@@ -54,7 +54,7 @@ final class ForcedRelease {
 					resource, "The forced release")
 			.released();
 		if (released) {
-			this.keeper.gone(owner, "it was released by force");
+			this.renewer.gone(owner, "it was released by force");
 		}
 		return released;
 	}

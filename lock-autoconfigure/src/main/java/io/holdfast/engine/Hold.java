@@ -36,9 +36,11 @@ final class Hold {
 	final Demand demand;
 
 	/** Who observes the request that it was granted to, if somebody does. */
-	final @Nullable RequestWatch watch;
+	final @Nullable RequestObservation watch;
 
-	/** Fewer than were granted if some were given back. Changed by the gate only. */
+	/**
+	 * Fewer than were granted if some were given back. Changed by the coordinator only.
+	 */
 	volatile int permits;
 
 	/** When it was granted or, of several together, when the last of them was. */
@@ -56,22 +58,22 @@ final class Hold {
 	 */
 	final long doubtSince;
 
-	/** How many leases are open on this hold. Confined to the gate. */
+	/** How many leases are open on this hold. Confined to the coordinator. */
 	int leases;
 
 	/**
 	 * The leases that are open, whose longest terms count; the last of them also once it
-	 * is closed. Changed by the gate only.
+	 * is closed. Changed by the coordinator only.
 	 */
 	private volatile List<Handle> open = List.of();
 
-	/** Whether a lease on it reached its user. Changed by the gate only. */
+	/** Whether a lease on it reached its user. Changed by the coordinator only. */
 	private volatile boolean used;
 
-	/** Whether it is one of the gate's users. Confined to the gate. */
+	/** Whether it is one of the coordinator's users. Confined to the coordinator. */
 	private boolean attached = true;
 
-	/** Whether something was asked for beside it. Confined to the gate. */
+	/** Whether something was asked for beside it. Confined to the coordinator. */
 	private boolean beside;
 
 	/** How often it was passed on here since the store granted it to its token. */
@@ -89,10 +91,12 @@ final class Hold {
 	/** When the store granted it to its token. */
 	final long storedAt;
 
-	/** Whether others want it, as far as the store has told. Confined to the gate. */
+	/**
+	 * Whether others want it, as far as the store has told. Confined to the coordinator.
+	 */
 	private boolean wanted;
 
-	/** When the keeper is to renew it, on the monotonic clock. */
+	/** When the renewer is to renew it, on the monotonic clock. */
 	private volatile long renewAt;
 
 	/** Granted by a hand-off, for less than the lease that was asked for. */
@@ -279,8 +283,8 @@ final class Hold {
 
 	/**
 	 * Return whether its thread has asked for a lease that is open; others enter by a
-	 * context. One whose release has begun does not count, though the gate may not know
-	 * of it.
+	 * context. One whose release has begun does not count, though the coordinator may not
+	 * know of it.
 	 */
 	private boolean hasOwn() {
 		for (Handle lease : this.open) {
@@ -447,7 +451,7 @@ final class Hold {
 	}
 
 	/**
-	 * Be no user of the gate any more.
+	 * Be no user of the coordinator any more.
 	 * @return whether it was one
 	 */
 	boolean detach() {
@@ -515,7 +519,7 @@ final class Hold {
 
 	/** Tell the observers of its end, once the event that runs is over. */
 	void tellEnded(HoldEnd end) {
-		RequestWatch observing = this.watch;
+		RequestObservation observing = this.watch;
 		if (observing != null) {
 			this.owner.later(() -> observing.ended(end));
 		}
@@ -530,7 +534,7 @@ final class Hold {
 	int keep(int most) {
 		int kept = Math.min(most, this.permits);
 		this.permits = kept;
-		RequestWatch observing = this.watch;
+		RequestObservation observing = this.watch;
 		if (observing != null) {
 			this.owner.later(() -> observing.kept(kept));
 		}
@@ -617,7 +621,7 @@ final class Hold {
 		@Nullable Thread thread();
 
 		/** Return what observes the request, or {@code null}. */
-		@Nullable RequestWatch watch();
+		@Nullable RequestObservation watch();
 
 		/** Return whether others are waited for, so that a grant is not the end of it. */
 		boolean isPart();

@@ -14,7 +14,7 @@ import org.apache.commons.logging.LogFactory;
 
 /**
  * The reports of holds that were lost: to the log, the listener, the observers, the
- * actions of users, and the gate. Thread-safe.
+ * actions of users, and the coordinator. Thread-safe.
  */
 final class HoldLosses {
 

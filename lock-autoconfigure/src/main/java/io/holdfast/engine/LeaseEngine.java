@@ -23,9 +23,9 @@ import io.holdfast.engine.Resource.Kind;
 
 /**
  * One <em>instance</em> in the sense of the protocol, with an id of its own: what its
- * gates share, such as the store, the clock and the keeper. {@link DefaultLockService}
- * and {@link DefaultSemaphoreService} are its faces. Asynchronous throughout;
- * thread-safe.
+ * coordinators share, such as the store, the clock and the renewer.
+ * {@link DefaultLockService} and {@link DefaultSemaphoreService} are its faces.
+ * Asynchronous throughout; thread-safe.
  */
 public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 
@@ -35,17 +35,17 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 
 	final HoldLosses losses;
 
-	final LeaseKeeper keeper;
+	final LeaseRenewer renewer;
 
 	final Releases releases;
 
-	final GateRegistry gates;
+	final CoordinatorRegistry coordinators;
 
 	private final Fleet fleet;
 
 	private final @Nullable ThreadScheduler ownScheduler;
 
-	private final ShutDown shutDown;
+	private final GracefulShutdown shutDown;
 
 	/**
 	 * Create an engine with a scheduler of its own. It is started by {@link #resume()} or
@@ -82,17 +82,17 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 			DoubleSupplier random) {
 		this.context = new EngineContext(store, settings, scheduler, callbacks, random, instanceIds, this::start);
 		this.losses = new HoldLosses(this.context);
-		this.keeper = new LeaseKeeper(this.context, this.losses);
+		this.renewer = new LeaseRenewer(this.context, this.losses);
 		this.releases = new Releases(this.context, this.losses, this::isInUse);
-		this.gates = new GateRegistry(this.context, this.losses, this.keeper, this.releases);
-		this.fleet = new Fleet(this.context, new Reporter(this.context, this.keeper, this.gates::waiters));
-		this.shutDown = new ShutDown(this.context, this.keeper, this.releases, this.gates, this.fleet);
+		this.coordinators = new CoordinatorRegistry(this.context, this.losses, this.renewer, this.releases);
+		this.fleet = new Fleet(this.context, new Reporter(this.context, this.renewer, this.coordinators::waiters));
+		this.shutDown = new GracefulShutdown(this.context, this.renewer, this.releases, this.coordinators, this.fleet);
 		this.ownScheduler = ownScheduler;
 	}
 
 	private boolean isInUse(String token) {
 		// In this order: a grant makes a hold of a contender.
-		return this.gates.contender(token) != null || this.keeper.find(token) != null;
+		return this.coordinators.contender(token) != null || this.renewer.find(token) != null;
 	}
 
 	private void start() {
@@ -127,9 +127,9 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	 * @return its condition
 	 */
 	public EngineCondition condition() {
-		List<Hold> holds = this.keeper.holds();
+		List<Hold> holds = this.renewer.holds();
 		return new EngineCondition(this.context.store.isPolling(), this.context.store.isListening(),
-				this.context.store.whyNotListening(), holds.size(), this.gates.waiting(),
+				this.context.store.whyNotListening(), holds.size(), this.coordinators.waiting(),
 				(int) holds.stream().filter(Hold::isRenewalFailing).count());
 	}
 
@@ -155,10 +155,12 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	 * @param context the leases under which it asks
 	 * @return the wait
 	 */
-	Acquisition acquire(List<Demand> demands, @Nullable Thread thread, LeaseContext context) {
-		RequestWatch watch = this.context.observers.watch(this, demands);
-		return (demands.size() == 1) ? this.gates.acquire(demands.get(0), thread, context, null, watch)
-				: new JointAcquisition(this.context, this.gates, this.keeper, demands, thread, context, watch).start();
+	PendingAcquisition acquire(List<Demand> demands, @Nullable Thread thread, LeaseContext context) {
+		RequestObservation watch = this.context.observers.watch(this, demands);
+		return (demands.size() == 1) ? this.coordinators.acquire(demands.get(0), thread, context, null, watch)
+				: new MultiKeyAcquisition(this.context, this.coordinators, this.renewer, demands, thread, context,
+						watch)
+					.start();
 	}
 
 	/**
@@ -189,7 +191,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	@Override
 	public void close() {
 		try {
-			Answers.await(this.context.scheduler, shutDown(Duration.ZERO), this.context.settings.commandTimeout(),
+			Futures.await(this.context.scheduler, shutDown(Duration.ZERO), this.context.settings.commandTimeout(),
 					(error) -> new IllegalStateException("Not everything could be released at shut-down", error));
 		}
 		catch (IllegalStateException ex) {
@@ -212,7 +214,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	 * @return whether this engine is idle
 	 */
 	boolean isIdle() {
-		return this.gates.isEmpty() && this.releases.isEmpty() && this.keeper.holds().isEmpty();
+		return this.coordinators.isEmpty() && this.releases.isEmpty() && this.renewer.holds().isEmpty();
 	}
 
 	/**

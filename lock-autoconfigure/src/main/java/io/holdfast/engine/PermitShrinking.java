@@ -14,15 +14,15 @@ final class PermitShrinking {
 
 	private final EngineContext context;
 
-	private final LeaseKeeper keeper;
+	private final LeaseRenewer renewer;
 
 	private final Hold hold;
 
 	private final CompletableFuture<Boolean> answer = new CompletableFuture<>();
 
-	PermitShrinking(EngineContext context, LeaseKeeper keeper, Hold hold) {
+	PermitShrinking(EngineContext context, LeaseRenewer renewer, Hold hold) {
 		this.context = context;
-		this.keeper = keeper;
+		this.renewer = renewer;
 		this.hold = hold;
 	}
 
@@ -54,7 +54,7 @@ final class PermitShrinking {
 					return;
 				}
 				if (!held) {
-					this.keeper.lose(this.hold, "the store says that nothing of it is left");
+					this.renewer.lose(this.hold, "the store says that nothing of it is left");
 				}
 				this.answer.complete(held);
 			});

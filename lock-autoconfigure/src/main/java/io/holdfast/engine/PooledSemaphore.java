@@ -13,8 +13,8 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreStatus;
 import io.holdfast.SemaphoreView;
-import io.holdfast.engine.HeldLease.Permits;
-import io.holdfast.engine.PermitPools.Portion;
+import io.holdfast.engine.LeaseHandle.Permits;
+import io.holdfast.engine.SemaphoreViewPermits.Portion;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
@@ -32,10 +32,10 @@ final class PooledSemaphore implements SemaphoreView {
 
 	private final Function<String, SemaphoreStatus> status;
 
-	private final PermitPools pools;
+	private final SemaphoreViewPermits pools;
 
 	PooledSemaphore(SemaphoreRequest request, Acquirer<SemaphoreRequest, PermitLease> acquirer,
-			Function<String, SemaphoreStatus> status, PermitPools pools) {
+			Function<String, SemaphoreStatus> status, SemaphoreViewPermits pools) {
 		this.request = request;
 		this.acquirer = acquirer;
 		this.status = status;

@@ -96,7 +96,7 @@ final class Releases implements Release.Owner {
 		this.retained.add(hold.token);
 		awaitAnswer(result);
 		// First, or another thread may send the release of a very short one before it.
-		new Retention(this.context, this.losses, hold, endsAt, result).send();
+		new MinHoldRelease(this.context, this.losses, hold, endsAt, result).send();
 		this.context.scheduler.schedule(() -> {
 			this.retained.remove(hold.token);
 			release(hold.resource(), hold.ask(this.context.now()), hold.doubtSince, null);

@@ -18,19 +18,19 @@ final class Reporter {
 
 	private final EngineContext context;
 
-	private final LeaseKeeper keeper;
+	private final LeaseRenewer renewer;
 
 	private final Supplier<CompletableFuture<List<Waiter>>> waiters;
 
 	/**
 	 * Create a reporter.
 	 * @param context the surroundings of this instance
-	 * @param keeper knows what is held
+	 * @param renewer knows what is held
 	 * @param waiters tells who waits
 	 */
-	Reporter(EngineContext context, LeaseKeeper keeper, Supplier<CompletableFuture<List<Waiter>>> waiters) {
+	Reporter(EngineContext context, LeaseRenewer renewer, Supplier<CompletableFuture<List<Waiter>>> waiters) {
 		this.context = context;
-		this.keeper = keeper;
+		this.renewer = renewer;
 		this.waiters = waiters;
 	}
 
@@ -60,7 +60,11 @@ final class Reporter {
 
 	private List<Entry> entries() {
 		long now = this.context.now();
-		return this.keeper.holds().stream().filter((hold) -> hold.isHeld(now)).map((hold) -> entry(hold, now)).toList();
+		return this.renewer.holds()
+			.stream()
+			.filter((hold) -> hold.isHeld(now))
+			.map((hold) -> entry(hold, now))
+			.toList();
 	}
 
 	private static List<Entry> oldest(List<Entry> entries) {

@@ -16,10 +16,11 @@ import io.holdfast.engine.EngineObserver.HandOver;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
 
 /**
- * One request on its way: in the local queue of its gate, then contending in the store,
- * then granted or over. All but the constructor and the result is confined to the gate.
+ * One request on its way: in the local queue of its coordinator, then contending in the
+ * store, then granted or over. All but the constructor and the result is confined to the
+ * coordinator.
  */
-final class Waiter implements Acquisition, Attempt.Party, Hold.Requester {
+final class Waiter implements PendingAcquisition, Attempt.Party, Hold.Requester {
 
 	final EngineContext context;
 
@@ -27,7 +28,7 @@ final class Waiter implements Acquisition, Attempt.Party, Hold.Requester {
 
 	final Demand demand;
 
-	/** What the store knows of it, if it contends. Changed by the gate only. */
+	/** What the store knows of it, if it contends. Changed by the coordinator only. */
 	volatile Attempt attempt;
 
 	final @Nullable Thread thread;
@@ -39,21 +40,21 @@ final class Waiter implements Acquisition, Attempt.Party, Hold.Requester {
 	private final @Nullable Whole whole;
 
 	/** Who observes the request that it belongs to, if somebody does. */
-	final @Nullable RequestWatch watch;
+	final @Nullable RequestObservation watch;
 
 	private final long startedAt;
 
 	/** The lease, or why there is none. Completed by whoever comes first. */
-	final CompletableFuture<HeldLease> result = new CompletableFuture<>();
+	final CompletableFuture<LeaseHandle> result = new CompletableFuture<>();
 
 	/** Completed when its thread is called, if that waits. */
 	private volatile @Nullable CompletableFuture<@Nullable Void> turn;
 
-	/** Whether its thread was called: once only. Confined to the gate. */
+	/** Whether its thread was called: once only. Confined to the coordinator. */
 	private boolean called;
 
 	/** What was granted to it, whether or not its caller is still there. */
-	private @Nullable HeldLease lease;
+	private @Nullable LeaseHandle lease;
 
 	private State state = State.QUEUED;
 
@@ -61,7 +62,7 @@ final class Waiter implements Acquisition, Attempt.Party, Hold.Requester {
 
 	/**
 	 * The number of the last command by which others asked before it came. Confined to
-	 * the gate.
+	 * the coordinator.
 	 */
 	private long behind;
 
@@ -69,7 +70,7 @@ final class Waiter implements Acquisition, Attempt.Party, Hold.Requester {
 	private boolean promoted;
 
 	Waiter(Host host, String token, Demand demand, @Nullable Thread thread, LeaseContext leaseContext,
-			@Nullable Whole whole, @Nullable RequestWatch watch) {
+			@Nullable Whole whole, @Nullable RequestObservation watch) {
 		this.context = host.context();
 		this.host = host;
 		this.demand = demand;
@@ -88,11 +89,11 @@ final class Waiter implements Acquisition, Attempt.Party, Hold.Requester {
 	}
 
 	NotAcquiredException notAcquired(Reason reason, @Nullable Throwable cause) {
-		return Failures.notAcquired(this.demand, reason, waitedNanos(), cause);
+		return EngineExceptions.notAcquired(this.demand, reason, waitedNanos(), cause);
 	}
 
 	LeaseStoreException storeTrouble(@Nullable Throwable error) {
-		return Failures.storeTrouble(this.host.resource(), waitedNanos(), error);
+		return EngineExceptions.storeTrouble(this.host.resource(), waitedNanos(), error);
 	}
 
 	// As the request that a hold is granted to
@@ -113,7 +114,7 @@ final class Waiter implements Acquisition, Attempt.Party, Hold.Requester {
 	}
 
 	@Override
-	public @Nullable RequestWatch watch() {
+	public @Nullable RequestObservation watch() {
 		return this.watch;
 	}
 
@@ -144,7 +145,7 @@ final class Waiter implements Acquisition, Attempt.Party, Hold.Requester {
 	}
 
 	private static Stream<Hold> open(Lease lease) {
-		return (lease instanceof OpenLease own) ? own.open() : Stream.empty();
+		return (lease instanceof EngineLease own) ? own.open() : Stream.empty();
 	}
 
 	/** Return whether it asks under a lease of the same key that is of another kind. */
@@ -158,11 +159,11 @@ final class Waiter implements Acquisition, Attempt.Party, Hold.Requester {
 	}
 
 	/** Note the lease that was opened for it. */
-	void opened(HeldLease lease) {
+	void opened(LeaseHandle lease) {
 		this.lease = lease;
 	}
 
-	@Nullable HeldLease lease() {
+	@Nullable LeaseHandle lease() {
 		return this.lease;
 	}
 
@@ -212,7 +213,7 @@ final class Waiter implements Acquisition, Attempt.Party, Hold.Requester {
 
 	/** It is none that is nested in another. */
 	private void observed() {
-		RequestWatch observing = this.watch;
+		RequestObservation observing = this.watch;
 		if (observing != null) {
 			observing.beginning();
 			this.host.later(observing::begin);
@@ -248,8 +249,8 @@ final class Waiter implements Acquisition, Attempt.Party, Hold.Requester {
 
 	@Override
 	public boolean isWorthWaiting(Throwable error) {
-		return Failures.isTemporary(error) && (this.attempt.isBusy() || this.promoted
-				|| this.demand.waits() && (Failures.isWorthWaiting(error) || this.attempt.isPatient()));
+		return EngineExceptions.isTemporary(error) && (this.attempt.isBusy() || this.promoted
+				|| this.demand.waits() && (EngineExceptions.isWorthWaiting(error) || this.attempt.isPatient()));
 	}
 
 	// As the party of an attempt
@@ -276,7 +277,7 @@ final class Waiter implements Acquisition, Attempt.Party, Hold.Requester {
 
 	@Override
 	public void exceeds(int limit) {
-		this.host.refuse(this, Failures.exceedsLimit(this.demand, limit, waitedNanos()));
+		this.host.refuse(this, EngineExceptions.exceedsLimit(this.demand, limit, waitedNanos()));
 	}
 
 	@Override
@@ -342,17 +343,18 @@ final class Waiter implements Acquisition, Attempt.Party, Hold.Requester {
 	}
 
 	/** End the wait for whoever asked, unless that has happened. */
-	boolean complete(HeldLease lease) {
-		return (this.whole == null || this.whole.add(lease)) && RequestWatch.grant(ownWatch(), this.result, lease);
+	boolean complete(LeaseHandle lease) {
+		return (this.whole == null || this.whole.add(lease))
+				&& RequestObservation.grant(ownWatch(), this.result, lease);
 	}
 
 	/** End the wait in vain for whoever asked, unless that has happened. */
 	boolean fail(RuntimeException why) {
-		return RequestWatch.fail(ownWatch(), this.result, why);
+		return RequestObservation.fail(ownWatch(), this.result, why);
 	}
 
 	/** What becomes of a part is not what becomes of the whole. */
-	private @Nullable RequestWatch ownWatch() {
+	private @Nullable RequestObservation ownWatch() {
 		return isPart() ? null : this.watch;
 	}
 
@@ -363,7 +365,7 @@ final class Waiter implements Acquisition, Attempt.Party, Hold.Requester {
 	// As a user's call sees it
 
 	@Override
-	public CompletableFuture<HeldLease> result() {
+	public CompletableFuture<LeaseHandle> result() {
 		return this.result;
 	}
 
@@ -461,8 +463,8 @@ final class Waiter implements Acquisition, Attempt.Party, Hold.Requester {
 		boolean hasMetOthers();
 
 		/**
-		 * Wait for one more part, which its gate does not know of yet: what ends the
-		 * whole gives that up before it can be granted anything.
+		 * Wait for one more part, which its coordinator does not know of yet: what ends
+		 * the whole gives that up before it can be granted anything.
 		 */
 		void waitFor(Waiter next);
 
@@ -470,11 +472,11 @@ final class Waiter implements Acquisition, Attempt.Party, Hold.Requester {
 		 * Add a part that was granted.
 		 * @return false if it came too late, and is to be given back
 		 */
-		boolean add(HeldLease lease);
+		boolean add(LeaseHandle lease);
 
 	}
 
-	/** The gate that a waiter waits at. Its methods are called in its events. */
+	/** The coordinator that a waiter waits at. Its methods are called in its events. */
 	interface Host extends Attempt.Host, Hold.Owner {
 
 		@Override

@@ -120,7 +120,7 @@ final class Asking {
 	// By what it is answered. Each returns what cancels it
 
 	/** What a thread does that is blocked in acquire. */
-	private Runnable block(Acquisition acquisition, BiConsumer<Lease, Throwable> answer) {
+	private Runnable block(PendingAcquisition acquisition, BiConsumer<Lease, Throwable> answer) {
 		Scheduler.Timer overdue = this.instance.schedule(acquisition::overdue, acquisition.leftNanos() + OVERDUE);
 		if (acquisition.turn() != acquisition.result()) {
 			// A thread takes its time to wake up.
@@ -136,7 +136,7 @@ final class Asking {
 		};
 	}
 
-	private void come(Acquisition acquisition) {
+	private void come(PendingAcquisition acquisition) {
 		if (!acquisition.result().isDone()) {
 			acquisition.come();
 			if (!acquisition.result().isDone()) {

@@ -46,18 +46,18 @@ class BargingTests extends ScriptedEngine {
 	}
 
 	/** A thread asks, and waits. */
-	private Acquisition blocked(SemaphoreRequest request) {
-		Acquisition acquisition = this.engine.acquire(List.of(Demand.of(request, settings())), new Thread(),
+	private PendingAcquisition blocked(SemaphoreRequest request) {
+		PendingAcquisition acquisition = this.engine.acquire(List.of(Demand.of(request, settings())), new Thread(),
 				LeaseContext.empty());
 		acquisition.turn();
 		return acquisition;
 	}
 
-	private static boolean isCalled(Acquisition waiting) {
+	private static boolean isCalled(PendingAcquisition waiting) {
 		return waiting.turn().isDone() && !waiting.result().isDone();
 	}
 
-	private static PermitLease lease(Acquisition acquisition) {
+	private static PermitLease lease(PendingAcquisition acquisition) {
 		assertThat(acquisition.result()).isCompleted();
 		return (PermitLease) acquisition.result().join();
 	}
@@ -65,7 +65,7 @@ class BargingTests extends ScriptedEngine {
 	@Test
 	void aThreadIsCalledForWhatIsReleased() {
 		List<PermitLease> held = both();
-		Acquisition waiting = blocked(UNFAIR);
+		PendingAcquisition waiting = blocked(UNFAIR);
 		assertThat(waiting.turn()).isNotDone();
 		this.store.sent();
 		held.get(0).release();
@@ -81,7 +81,7 @@ class BargingTests extends ScriptedEngine {
 	@Test
 	void whoComesMeanwhileGoesFirst() {
 		List<PermitLease> held = both();
-		Acquisition waiting = blocked(UNFAIR);
+		PendingAcquisition waiting = blocked(UNFAIR);
 		this.store.sent();
 		held.get(0).release();
 		CompletableFuture<PermitLease> second = this.semaphores.acquireAsync(UNFAIR);
@@ -96,7 +96,7 @@ class BargingTests extends ScriptedEngine {
 		RecordingObserver observer = new RecordingObserver();
 		this.engine.observe(observer);
 		List<PermitLease> held = both();
-		Acquisition waiting = blocked(UNFAIR);
+		PendingAcquisition waiting = blocked(UNFAIR);
 		held.get(0).release();
 		PermitLease before = this.semaphores.acquireAsync(UNFAIR).join();
 		assertThat(observer.told()).contains("handed over SEMAPHORE BARGED")
@@ -110,7 +110,7 @@ class BargingTests extends ScriptedEngine {
 	@Test
 	void whoCameInVainIsPassedOnWhatIsReleasedNext() {
 		List<PermitLease> held = both();
-		Acquisition waiting = blocked(UNFAIR);
+		PendingAcquisition waiting = blocked(UNFAIR);
 		held.get(0).release();
 		CompletableFuture<PermitLease> second = this.semaphores.acquireAsync(UNFAIR);
 		waiting.come();
@@ -121,8 +121,8 @@ class BargingTests extends ScriptedEngine {
 	@Test
 	void anotherReleaseIsOfferedWithoutASecondCall() {
 		List<PermitLease> held = both();
-		Acquisition first = blocked(UNFAIR);
-		Acquisition second = blocked(UNFAIR);
+		PendingAcquisition first = blocked(UNFAIR);
+		PendingAcquisition second = blocked(UNFAIR);
 		held.get(0).release();
 		this.semaphores.acquireAsync(UNFAIR).join();
 		held.get(1).release();
@@ -135,7 +135,7 @@ class BargingTests extends ScriptedEngine {
 	@Test
 	void whoIsOnItsWayAloneIsGoneBeforeAgain() {
 		List<PermitLease> held = both();
-		Acquisition waiting = blocked(UNFAIR);
+		PendingAcquisition waiting = blocked(UNFAIR);
 		held.get(0).release();
 		for (int i = 0; i < 10; i++) {
 			this.semaphores.acquireAsync(UNFAIR).join().release();
@@ -148,7 +148,7 @@ class BargingTests extends ScriptedEngine {
 	@Test
 	void whoGoesFirstDoesNotCountAmongThoseThatItIsPassedOnTo() {
 		List<PermitLease> held = both();
-		Acquisition waiting = blocked(UNFAIR);
+		PendingAcquisition waiting = blocked(UNFAIR);
 		held.get(0).release();
 		for (int i = 0; i < 100; i++) {
 			this.semaphores.acquireAsync(UNFAIR).join().release();
@@ -163,8 +163,8 @@ class BargingTests extends ScriptedEngine {
 	}
 
 	/** One more thread waits, and comes when the one before releases. */
-	private Acquisition succeed(Acquisition before) {
-		Acquisition next = blocked(UNFAIR);
+	private PendingAcquisition succeed(PendingAcquisition before) {
+		PendingAcquisition next = blocked(UNFAIR);
 		lease(before).releaseAsync();
 		next.come();
 		return next;
@@ -173,7 +173,7 @@ class BargingTests extends ScriptedEngine {
 	@Test
 	void whatNobodyWasCalledForIsPassedOnAsEver() {
 		List<PermitLease> held = both();
-		Acquisition called = blocked(UNFAIR);
+		PendingAcquisition called = blocked(UNFAIR);
 		CompletableFuture<PermitLease> waiting = this.semaphores.acquireAsync(UNFAIR);
 		held.get(0).release();
 		this.semaphores.acquireAsync(UNFAIR).join();
@@ -185,8 +185,8 @@ class BargingTests extends ScriptedEngine {
 	@Test
 	void oneIsCalledAtATimeAndOthersArePassedOnAsEver() {
 		List<PermitLease> held = both();
-		Acquisition first = blocked(UNFAIR);
-		Acquisition second = blocked(UNFAIR);
+		PendingAcquisition first = blocked(UNFAIR);
+		PendingAcquisition second = blocked(UNFAIR);
 		held.get(0).release();
 		held.get(1).release();
 		assertThat(isCalled(first)).isTrue();
@@ -196,8 +196,8 @@ class BargingTests extends ScriptedEngine {
 	@Test
 	void whoCameInVainIsNotPassedByOneThatIsOnItsWay() {
 		List<PermitLease> held = both();
-		Acquisition first = blocked(UNFAIR);
-		Acquisition second = blocked(UNFAIR);
+		PendingAcquisition first = blocked(UNFAIR);
+		PendingAcquisition second = blocked(UNFAIR);
 		held.get(0).release();
 		PermitLease before = this.semaphores.acquireAsync(UNFAIR).join();
 		first.come();
@@ -209,16 +209,16 @@ class BargingTests extends ScriptedEngine {
 	@Test
 	void whoCameInVainBehindAllThatMayAskIsPassedOnWhatIsReleasedNext() {
 		List<PermitLease> held = both();
-		for (int i = 0; i < PermitGate.CONTENDERS; i++) {
+		for (int i = 0; i < PermitCoordinator.CONTENDERS; i++) {
 			this.semaphores.tryAcquireAsync(UNFAIR.waitTime(Duration.ZERO));
 		}
-		assertThat(this.store.sent()).hasSize(PermitGate.CONTENDERS);
-		Acquisition first = blocked(UNFAIR);
+		assertThat(this.store.sent()).hasSize(PermitCoordinator.CONTENDERS);
+		PendingAcquisition first = blocked(UNFAIR);
 		assertThat(this.store.sent()).isEmpty();
 		held.get(0).release();
 		PermitLease before = this.semaphores.acquireAsync(UNFAIR).join();
 		first.come();
-		Acquisition second = blocked(UNFAIR);
+		PendingAcquisition second = blocked(UNFAIR);
 		before.release();
 		assertThat(first.result()).isCompleted();
 		held.get(1).release();
@@ -228,9 +228,9 @@ class BargingTests extends ScriptedEngine {
 	@Test
 	void aFairRequestNeitherGoesFirstNorIsCalled() {
 		List<PermitLease> held = both();
-		Acquisition waiting = blocked(UNFAIR);
+		PendingAcquisition waiting = blocked(UNFAIR);
 		held.get(0).release();
-		Acquisition fair = blocked(UNFAIR.fair(true));
+		PendingAcquisition fair = blocked(UNFAIR.fair(true));
 		assertThat(fair.turn()).isSameAs(fair.result());
 		assertThat(fair.result()).isNotDone();
 		waiting.come();
@@ -242,7 +242,7 @@ class BargingTests extends ScriptedEngine {
 	@Test
 	void onlyWhatAsksForTheSameGoesFirst() {
 		List<PermitLease> held = both();
-		Acquisition waiting = blocked(UNFAIR);
+		PendingAcquisition waiting = blocked(UNFAIR);
 		held.get(0).release();
 		assertThat(this.semaphores.acquireAsync(UNFAIR.permits(2))).isNotDone();
 		assertThat(this.semaphores.acquireAsync(UNFAIR.leaseTime(Duration.ofSeconds(20)))).isNotDone();
@@ -255,7 +255,7 @@ class BargingTests extends ScriptedEngine {
 	@Test
 	void nobodyGoesFirstForLong() {
 		List<PermitLease> held = both();
-		Acquisition waiting = blocked(UNFAIR);
+		PendingAcquisition waiting = blocked(UNFAIR);
 		held.get(0).release();
 		this.store.elapse(1);
 		CompletableFuture<PermitLease> late = this.semaphores.acquireAsync(UNFAIR);
@@ -277,8 +277,8 @@ class BargingTests extends ScriptedEngine {
 	@Test
 	void whoLeavesItsPlaceInTheStoresQueueLeavesWhatIsOfferedToo() {
 		List<PermitLease> held = both();
-		Acquisition waiting = blocked(UNFAIR);
-		Acquisition next = blocked(UNFAIR);
+		PendingAcquisition waiting = blocked(UNFAIR);
+		PendingAcquisition next = blocked(UNFAIR);
 		this.store.last("acquire 3").busy(30_000, 15);
 		this.store.sent();
 		held.get(0).release();
@@ -291,7 +291,7 @@ class BargingTests extends ScriptedEngine {
 	void aThreadThatIsBlockedComesByItself() throws Exception {
 		List<PermitLease> held = both();
 		CompletableFuture<PermitLease> answer = CompletableFuture.supplyAsync(() -> this.semaphores.acquire(UNFAIR));
-		await().until(() -> this.engine.gates.waiters().join().stream().anyMatch(Waiter::isBlocked));
+		await().until(() -> this.engine.coordinators.waiters().join().stream().anyMatch(Waiter::isBlocked));
 		held.get(0).release();
 		assertThat(answer.get(10, TimeUnit.SECONDS).isHeld()).isTrue();
 	}
@@ -307,7 +307,7 @@ class BargingTests extends ScriptedEngine {
 		this.store.answerAtOnce("acquire 3", (command) -> command.busy(30_000, 15));
 		thread.setDaemon(true);
 		thread.start();
-		await().until(() -> !this.engine.gates.waiters().join().isEmpty());
+		await().until(() -> !this.engine.coordinators.waiters().join().isEmpty());
 		thread.interrupt();
 		held.get(0).release();
 		assertThat(kept.get(10, TimeUnit.SECONDS)).isTrue();
@@ -316,9 +316,9 @@ class BargingTests extends ScriptedEngine {
 	@Test
 	void whatTheCalledOneDoesNotComeForIsForTheNext() {
 		List<PermitLease> held = both();
-		Acquisition waiting = blocked(UNFAIR);
-		Acquisition next = blocked(UNFAIR);
-		Acquisition last = blocked(UNFAIR);
+		PendingAcquisition waiting = blocked(UNFAIR);
+		PendingAcquisition next = blocked(UNFAIR);
+		PendingAcquisition last = blocked(UNFAIR);
 		held.get(0).release();
 		waiting.interrupt(new InterruptedException());
 		assertThat(isCalled(next)).isTrue();
@@ -330,7 +330,7 @@ class BargingTests extends ScriptedEngine {
 	@Test
 	void whatTheOnlyOneThatWaitedDoesNotComeForIsReleased() {
 		List<PermitLease> held = both();
-		Acquisition waiting = blocked(UNFAIR);
+		PendingAcquisition waiting = blocked(UNFAIR);
 		this.store.last("acquire 3").busy(30_000, 15);
 		this.store.sent();
 		held.get(0).release();
@@ -349,7 +349,7 @@ class BargingTests extends ScriptedEngine {
 	@Test
 	void whatIsOfferedIsReleasedIfTheWaitIsOver() {
 		List<PermitLease> held = both();
-		Acquisition waiting = blocked(UNFAIR.waitTime(Duration.ofSeconds(1)));
+		PendingAcquisition waiting = blocked(UNFAIR.waitTime(Duration.ofSeconds(1)));
 		this.store.last("acquire 3").busy(30_000, 15);
 		held.get(0).release();
 		this.store.sent();
@@ -361,7 +361,7 @@ class BargingTests extends ScriptedEngine {
 	@Test
 	void whoComesAfterTheTurnOfItsInstanceStandsInTheQueueOnly() {
 		List<PermitLease> held = both();
-		Acquisition waiting = blocked(UNFAIR);
+		PendingAcquisition waiting = blocked(UNFAIR);
 		this.store.last("acquire 3").busy(30_000, 15);
 		this.store.sent();
 		held.get(0).release();
@@ -376,8 +376,8 @@ class BargingTests extends ScriptedEngine {
 	@Test
 	void whomTheStoreGrantsItIsNotWaitedFor() {
 		List<PermitLease> held = both();
-		Acquisition waiting = blocked(UNFAIR);
-		Acquisition next = blocked(UNFAIR);
+		PendingAcquisition waiting = blocked(UNFAIR);
+		PendingAcquisition next = blocked(UNFAIR);
 		this.store.last("acquire 3").busy(30_000, 15);
 		held.get(0).release();
 		this.store.wakeUps.handedOver(SEMAPHORE, ID + ":3", 20, 5000);
@@ -393,7 +393,7 @@ class BargingTests extends ScriptedEngine {
 		// The other permit is held elsewhere.
 		CompletableFuture<PermitLease> held = this.semaphores.acquireAsync(UNFAIR);
 		this.store.last("acquire 1").granted(10, 30_000);
-		Acquisition waiting = blocked(UNFAIR);
+		PendingAcquisition waiting = blocked(UNFAIR);
 		blocked(UNFAIR);
 		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2");
 		held.join().release();
@@ -407,8 +407,8 @@ class BargingTests extends ScriptedEngine {
 	@Test
 	void aShutDownReleasesWhatIsOffered() {
 		List<PermitLease> held = both();
-		Acquisition waiting = blocked(UNFAIR);
-		Acquisition next = blocked(UNFAIR);
+		PendingAcquisition waiting = blocked(UNFAIR);
+		PendingAcquisition next = blocked(UNFAIR);
 		this.store.last("acquire 3").busy(30_000, 15);
 		this.store.sent();
 		held.get(0).release();
@@ -422,10 +422,11 @@ class BargingTests extends ScriptedEngine {
 	@Test
 	void whatIsOfferedAndGoneInTheStoreIsNotPassedOn() {
 		List<PermitLease> held = both();
-		Acquisition waiting = blocked(UNFAIR);
+		PendingAcquisition waiting = blocked(UNFAIR);
 		this.store.last("acquire 3").busy(30_000, 15);
 		this.store.sent();
-		CompletableFuture<Void> renewal = this.engine.keeper.renewNow(List.of(((HeldLease) held.get(0)).hold), 30_000);
+		CompletableFuture<Void> renewal = this.engine.renewer.renewNow(List.of(((LeaseHandle) held.get(0)).hold),
+				30_000);
 		held.get(0).release();
 		this.store.last("renew 1").renewed(false);
 		assertThat(renewal).isCompleted();
@@ -437,7 +438,7 @@ class BargingTests extends ScriptedEngine {
 	@Test
 	void whoIsRefusedIsTold() {
 		List<PermitLease> held = both();
-		Acquisition waiting = blocked(UNFAIR.waitTime(Duration.ofSeconds(1)));
+		PendingAcquisition waiting = blocked(UNFAIR.waitTime(Duration.ofSeconds(1)));
 		this.store.last("acquire 3").busy(30_000, 15);
 		this.store.elapse(1000);
 		assertThat(waiting.turn()).isCompleted();
@@ -448,7 +449,7 @@ class BargingTests extends ScriptedEngine {
 	@Test
 	void nobodyGoesFirstOrComesOnceAShutDownHasBegun() {
 		List<PermitLease> held = both();
-		Acquisition waiting = blocked(UNFAIR);
+		PendingAcquisition waiting = blocked(UNFAIR);
 		held.get(0).release();
 		List<CompletableFuture<PermitLease>> late = new ArrayList<>();
 		for (int i = 0; i < 20; i++) {

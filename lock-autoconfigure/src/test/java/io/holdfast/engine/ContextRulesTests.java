@@ -86,7 +86,7 @@ class ContextRulesTests extends ScriptedEngine {
 			System.gc();
 			assertThat(action.get()).isNull();
 		});
-		this.engine.keeper.holds().forEach((hold) -> this.engine.keeper.lose(hold, "it is a test"));
+		this.engine.renewer.holds().forEach((hold) -> this.engine.renewer.lose(hold, "it is a test"));
 		assertThat(told).containsExactly("outer");
 	}
 

@@ -165,7 +165,7 @@ class EngineObserverTests extends ScriptedEngine {
 	@Test
 	void whatTheStoreGrantsWhileItsUserGoesIsNotHeld() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
-		// The user goes while the grant is on its way through the gate.
+		// The user goes while the grant is on its way through the coordinator.
 		this.store.whileLookingAtTheClock = () -> answer.cancel(false);
 		this.store.last("acquire 1").granted(10, 30_000);
 		assertThat(this.observer.told()).containsExactly("k began", "k failed INTERRUPTED");
@@ -182,9 +182,9 @@ class EngineObserverTests extends ScriptedEngine {
 
 	private void loseAsSoonAsItIsKept(String token) {
 		this.store.whileLookingAtTheClock = () -> {
-			Hold hold = this.engine.keeper.find(token);
+			Hold hold = this.engine.renewer.find(token);
 			if (hold != null) {
-				this.engine.keeper.lose(hold, "a test says so");
+				this.engine.renewer.lose(hold, "a test says so");
 			}
 			else {
 				loseAsSoonAsItIsKept(token);
@@ -382,7 +382,7 @@ class EngineObserverTests extends ScriptedEngine {
 		CompletableFuture<PermitLease> lease = this.semaphores.acquireAsync(SemaphoreRequest.of("s", 5).permits(3));
 		this.store.last("acquire 1").granted(0, 30_000);
 		this.observer.told();
-		((HeldLease.Permits) lease.join()).shrink(2);
+		((LeaseHandle.Permits) lease.join()).shrink(2);
 		assertThat(this.observer.told()).containsExactly("s kept 2");
 	}
 

@@ -112,7 +112,7 @@ class EngineRobustnessTests {
 	@DisplayName("A newer grant that is told right behind the answer to an older one ends the hold of that")
 	void grantedAnewBehindTheAnswer() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
-		this.engine.gates.find(lock("k")).execute(() -> {
+		this.engine.coordinators.find(lock("k")).execute(() -> {
 			this.store.last("acquire 1").granted(10, 30_000);
 			this.store.wakeUps.handedOver(lock("k"), ID + ":1", 20, 5000);
 		});
@@ -132,7 +132,7 @@ class EngineRobustnessTests {
 		CompletableFuture<ReleaseResult> released = inner.releaseAsync();
 		runCallbacks();
 		assertThat(released).isCompletedWithValue(ReleaseResult.RELEASED);
-		this.engine.keeper.gone(ID + ":1", "a test says so");
+		this.engine.renewer.gone(ID + ":1", "a test says so");
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(inner::ensureHeld)
 			.withMessageContaining("was released");
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(outer::ensureHeld)

@@ -16,7 +16,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * The rules of the gate: who stands for the instance, and who is next.
+ * The rules of the coordinator: who stands for the instance, and who is next.
  */
 class GateRulesTests extends ScriptedEngine {
 

@@ -78,9 +78,9 @@ class JointTroubleTests extends ScriptedEngine {
 	void whoGaveUpDoesNotEnterWhatIsGivenBackWhenItAsksAgain() {
 		Thread thread = new Thread();
 		List<Demand> demands = Demand.of(BOTH, settings());
-		Acquisition first = this.engine.acquire(demands, thread, LeaseContext.empty());
+		PendingAcquisition first = this.engine.acquire(demands, thread, LeaseContext.empty());
 		this.store.last("acquire 1").granted(10, 30_000);
-		CompletableFuture<Acquisition> second = new CompletableFuture<>();
+		CompletableFuture<PendingAcquisition> second = new CompletableFuture<>();
 		// As soon as it can know of it.
 		first.result()
 			.whenComplete(
@@ -98,10 +98,10 @@ class JointTroubleTests extends ScriptedEngine {
 		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, elsewhere::add, () -> ID, () -> 1.0);
 		Thread thread = new Thread();
 		List<Demand> demands = Demand.of(BOTH, settings());
-		Acquisition first = busy.acquire(demands, thread, LeaseContext.empty());
+		PendingAcquisition first = busy.acquire(demands, thread, LeaseContext.empty());
 		this.store.last("acquire 1").granted(10, 30_000);
 		first.interrupt(null);
-		Acquisition second = busy.acquire(demands, thread, LeaseContext.empty());
+		PendingAcquisition second = busy.acquire(demands, thread, LeaseContext.empty());
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1", "acquire 2");
 		List.copyOf(elsewhere).forEach(Runnable::run);
 		assertThat(this.store.sent()).isEmpty();
@@ -112,7 +112,7 @@ class JointTroubleTests extends ScriptedEngine {
 	void whoGaveUpAsTheNextKeyWasAskedForDoesNotEnterWhatIsGrantedThen() {
 		List<Runnable> elsewhere = new ArrayList<>();
 		List<LeaseEngine> engines = new ArrayList<>();
-		List<Acquisition> asked = new ArrayList<>();
+		List<PendingAcquisition> asked = new ArrayList<>();
 		Thread thread = new Thread();
 		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, (action) -> {
 			elsewhere.add(action);
@@ -148,7 +148,7 @@ class JointTroubleTests extends ScriptedEngine {
 				elsewhere.add(action);
 			}
 		}, () -> ID, () -> 1.0);
-		Acquisition acquisition = busy.acquire(Demand.of(BOTH, settings()), new Thread(), LeaseContext.empty());
+		PendingAcquisition acquisition = busy.acquire(Demand.of(BOTH, settings()), new Thread(), LeaseContext.empty());
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.store.elapse(10_000);
 		this.store.last("renew 1").renewed(false);
@@ -165,11 +165,11 @@ class JointTroubleTests extends ScriptedEngine {
 		List<Runnable> elsewhere = new ArrayList<>();
 		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, elsewhere::add, () -> ID, () -> 1.0);
 		Thread thread = new Thread();
-		Acquisition first = busy.acquire(Demand.of(BOTH, settings()), thread, LeaseContext.empty());
+		PendingAcquisition first = busy.acquire(Demand.of(BOTH, settings()), thread, LeaseContext.empty());
 		this.store.last("acquire 1").granted(10, 30_000);
 		runAll(elsewhere);
 		this.store.elapse(10_000);
-		CompletableFuture<Acquisition> second = new CompletableFuture<>();
+		CompletableFuture<PendingAcquisition> second = new CompletableFuture<>();
 		first.result()
 			.whenComplete((lease, error) -> second
 				.complete(busy.acquire(Demand.of(REQUEST.only("b"), settings()), thread, LeaseContext.empty())));
@@ -218,7 +218,8 @@ class JointTroubleTests extends ScriptedEngine {
 
 	@Test
 	void whoGaveUpIsToldSoEvenIfTheStackEndsMeanwhile() {
-		Acquisition acquisition = this.engine.acquire(Demand.of(BOTH, settings()), new Thread(), LeaseContext.empty());
+		PendingAcquisition acquisition = this.engine.acquire(Demand.of(BOTH, settings()), new Thread(),
+				LeaseContext.empty());
 		this.store.last("acquire 1").granted(10, 30_000);
 		// First for the message, then as it gives back what it has.
 		this.store.whileLookingAtTheClock = () -> this.store.whileLookingAtTheClock = () -> {
@@ -234,7 +235,7 @@ class JointTroubleTests extends ScriptedEngine {
 		}
 	}
 
-	private static List<Long> fences(Acquisition acquisition) {
+	private static List<Long> fences(PendingAcquisition acquisition) {
 		LockLease lease = (LockLease) acquisition.result().join();
 		return List.of(lease.fence("a"), lease.fence("b"));
 	}

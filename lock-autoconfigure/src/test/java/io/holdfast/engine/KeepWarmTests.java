@@ -220,7 +220,7 @@ class KeepWarmTests extends ScriptedEngine {
 	@Test
 	void whatWasRenewedByHandForLongerThanALeaseIsNotKept() {
 		LockLease lease = granted(REQUEST, 100);
-		this.engine.keeper.renewNow(this.engine.keeper.holds(), TimeUnit.HOURS.toMillis(1));
+		this.engine.renewer.renewNow(this.engine.renewer.holds(), TimeUnit.HOURS.toMillis(1));
 		this.store.last("renew 1").renewed(true);
 		lease.releaseAsync();
 		assertThat(this.store.sent()).contains("release 1");
@@ -229,7 +229,7 @@ class KeepWarmTests extends ScriptedEngine {
 	@Test
 	void whatWasLostWhileItWasKeptIsNotGivenToAnybody() {
 		LockLease lease = granted(REQUEST, 100);
-		this.engine.keeper.renewNow(this.engine.keeper.holds(), 30_000);
+		this.engine.renewer.renewNow(this.engine.renewer.holds(), 30_000);
 		lease.release();
 		this.store.last("renew 1").renewed(false);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
@@ -251,7 +251,7 @@ class KeepWarmTests extends ScriptedEngine {
 	@Test
 	void aLossThatIsToldWhenItIsTakenAgainIsThatOfTheNext() {
 		LockLease lease = granted(REQUEST, 100);
-		this.engine.keeper.renewNow(this.engine.keeper.holds(), 30_000);
+		this.engine.renewer.renewNow(this.engine.renewer.holds(), 30_000);
 		lease.release();
 		LockLease second = this.service.acquire(REQUEST);
 		this.store.last("renew 1").renewed(false);
@@ -314,7 +314,7 @@ class KeepWarmTests extends ScriptedEngine {
 	@Test
 	void whoLooksSeesThatNobodyHoldsIt() {
 		kept();
-		assertThat(this.engine.keeper.holds()).isEmpty();
+		assertThat(this.engine.renewer.holds()).isEmpty();
 		assertThat(this.engine.condition().held()).isZero();
 	}
 

@@ -65,8 +65,8 @@ final class Leftovers {
 		for (Kind kind : Kind.values()) {
 			for (String token : tokens(new Resource(kind, this.key))) {
 				LeaseEngine engine = this.instance.engine;
-				if (engine.context.isOwn(token) && engine.gates.contender(token) == null
-						&& engine.keeper.find(token) == null && !engine.releases.isRetained(token)
+				if (engine.context.isOwn(token) && engine.coordinators.contender(token) == null
+						&& engine.renewer.find(token) == null && !engine.releases.isRetained(token)
 						&& !this.instance.broughtBack.contains(token)) {
 					unknown.put(token, kind);
 				}

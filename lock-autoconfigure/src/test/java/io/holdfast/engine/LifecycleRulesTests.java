@@ -89,7 +89,7 @@ class LifecycleRulesTests {
 		CompletableFuture<LockLease> next = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 2").granted(20, 30_000);
 		assertThat(next.join().isHeld()).isTrue();
-		assertThat(this.engine.keeper.holds()).allMatch((hold) -> !Tokens.isOf(hold.token, before));
+		assertThat(this.engine.renewer.holds()).allMatch((hold) -> !Tokens.isOf(hold.token, before));
 	}
 
 	@Test

@@ -147,7 +147,7 @@ class LocalHandOverTests extends ScriptedEngine {
 		this.store.last("acquire 1").granted(100, 3000);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(brief);
 		this.store.elapse(4);
-		this.engine.keeper.renewNow(this.engine.keeper.holds(), 3000);
+		this.engine.renewer.renewNow(this.engine.renewer.holds(), 3000);
 		answer.join().release();
 		this.store.last("renew 1").renewed(true);
 		assertThat(second.join().remaining()).isGreaterThan(Duration.ofMillis(2967));
@@ -157,7 +157,7 @@ class LocalHandOverTests extends ScriptedEngine {
 	void aLossThatIsToldAfterThePassingOnIsThatOfTheNext() {
 		LockLease lease = granted(REQUEST, 100);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
-		this.engine.keeper.renewNow(this.engine.keeper.holds(), 30_000);
+		this.engine.renewer.renewNow(this.engine.renewer.holds(), 30_000);
 		lease.release();
 		this.store.last("renew 1").renewed(false);
 		assertThat(second.join().isHeld()).isFalse();
@@ -191,7 +191,7 @@ class LocalHandOverTests extends ScriptedEngine {
 	void whatWasRenewedByHandForLongerThanALeaseIsNotPassedOn() {
 		LockLease lease = granted(REQUEST, 100);
 		this.service.acquireAsync(REQUEST);
-		this.engine.keeper.renewNow(this.engine.keeper.holds(), TimeUnit.HOURS.toMillis(1));
+		this.engine.renewer.renewNow(this.engine.renewer.holds(), TimeUnit.HOURS.toMillis(1));
 		this.store.last("renew 1").renewed(true);
 		lease.releaseAsync();
 		// Or others would wait for an hour if the next holder died.
@@ -201,7 +201,7 @@ class LocalHandOverTests extends ScriptedEngine {
 	@Test
 	void whatWasLostIsNotPassedOn() {
 		LockLease lease = granted(REQUEST, 100);
-		this.engine.keeper.renewNow(this.engine.keeper.holds(), 30_000);
+		this.engine.renewer.renewNow(this.engine.renewer.holds(), 30_000);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
 		this.store.last("renew 1").renewed(false);
 		lease.releaseAsync();
@@ -232,14 +232,14 @@ class LocalHandOverTests extends ScriptedEngine {
 		List<Runnable> elsewhere = new ArrayList<>();
 		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, elsewhere::add, () -> ID, () -> 1.0);
 		List<Demand> demand = Demand.of(REQUEST, settings());
-		Acquisition first = busy.acquire(demand, null, LeaseContext.empty());
+		PendingAcquisition first = busy.acquire(demand, null, LeaseContext.empty());
 		this.store.last("acquire 1").granted(100, 30_000);
 		Thread thread = new Thread();
-		Acquisition interrupted = busy.acquire(demand, thread, LeaseContext.empty());
+		PendingAcquisition interrupted = busy.acquire(demand, thread, LeaseContext.empty());
 		interrupted.result().whenComplete((lease, error) -> ((LockLease) first.result().join()).releaseAsync());
 		interrupted.interrupt(new InterruptedException());
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1");
-		Acquisition again = busy.acquire(demand, thread, LeaseContext.empty());
+		PendingAcquisition again = busy.acquire(demand, thread, LeaseContext.empty());
 		assertThat(again.result()).isNotDone();
 		List.copyOf(elsewhere).forEach(Runnable::run);
 		assertThat(this.store.sent()).containsExactly("acquire 3");
@@ -281,7 +281,7 @@ class LocalHandOverTests extends ScriptedEngine {
 		LockLease lease = granted(REQUEST, 100);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
 		lease.release();
-		assertThat(this.engine.keeper.holds()).singleElement()
+		assertThat(this.engine.renewer.holds()).singleElement()
 			.satisfies((hold) -> assertThat(hold.fence).isEqualTo(second.join().fence()));
 	}
 

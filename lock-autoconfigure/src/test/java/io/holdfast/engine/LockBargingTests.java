@@ -33,8 +33,8 @@ class LockBargingTests extends ScriptedEngine {
 	}
 
 	/** A thread asks, and waits. */
-	private Acquisition blocked(LockRequest request) {
-		Acquisition acquisition = this.engine.acquire(Demand.of(request, settings()), new Thread(),
+	private PendingAcquisition blocked(LockRequest request) {
+		PendingAcquisition acquisition = this.engine.acquire(Demand.of(request, settings()), new Thread(),
 				LeaseContext.empty());
 		acquisition.turn();
 		return acquisition;
@@ -44,11 +44,11 @@ class LockBargingTests extends ScriptedEngine {
 		return this.service.acquireAsync(UNFAIR).join();
 	}
 
-	private static boolean isCalled(Acquisition waiting) {
+	private static boolean isCalled(PendingAcquisition waiting) {
 		return waiting.turn().isDone() && !waiting.result().isDone();
 	}
 
-	private static LockLease lease(Acquisition acquisition) {
+	private static LockLease lease(PendingAcquisition acquisition) {
 		assertThat(acquisition.result()).isCompleted();
 		return (LockLease) acquisition.result().join();
 	}
@@ -56,7 +56,7 @@ class LockBargingTests extends ScriptedEngine {
 	@Test
 	void aThreadIsCalledForWhatIsReleased() {
 		LockLease held = granted(UNFAIR, 100);
-		Acquisition waiting = blocked(UNFAIR);
+		PendingAcquisition waiting = blocked(UNFAIR);
 		held.release();
 		assertThat(isCalled(waiting)).isTrue();
 		waiting.come();
@@ -68,7 +68,7 @@ class LockBargingTests extends ScriptedEngine {
 	@Test
 	void whoComesMeanwhileGoesFirstWithAHigherFence() {
 		LockLease held = granted(UNFAIR, 100);
-		Acquisition waiting = blocked(UNFAIR);
+		PendingAcquisition waiting = blocked(UNFAIR);
 		held.release();
 		for (int turn = 1; turn <= 10; turn++) {
 			LockLease before = ask();
@@ -93,7 +93,7 @@ class LockBargingTests extends ScriptedEngine {
 	@Test
 	void oneAtATimeHoldsIt() {
 		LockLease held = granted(UNFAIR, 100);
-		Acquisition waiting = blocked(UNFAIR);
+		PendingAcquisition waiting = blocked(UNFAIR);
 		held.release();
 		ask();
 		assertThat(this.service.acquireAsync(UNFAIR)).isNotDone();
@@ -104,7 +104,7 @@ class LockBargingTests extends ScriptedEngine {
 	@Test
 	void whoCameInVainIsPassedOnWhatIsReleasedNext() {
 		LockLease held = granted(UNFAIR, 100);
-		Acquisition waiting = blocked(UNFAIR);
+		PendingAcquisition waiting = blocked(UNFAIR);
 		held.release();
 		LockLease before = ask();
 		waiting.come();
@@ -115,19 +115,19 @@ class LockBargingTests extends ScriptedEngine {
 	@Test
 	void whoGoesFirstDoesNotCountAmongThoseThatItIsPassedOnTo() {
 		LockLease held = wanted(granted(UNFAIR, 100));
-		Acquisition waiting = blocked(UNFAIR);
+		PendingAcquisition waiting = blocked(UNFAIR);
 		held.release();
 		for (int i = 0; i < 20; i++) {
 			ask().release();
 		}
 		waiting.come();
 		for (int turn = 2; turn <= 16; turn++) {
-			Acquisition next = blocked(UNFAIR);
+			PendingAcquisition next = blocked(UNFAIR);
 			lease(waiting).releaseAsync();
 			next.come();
 			waiting = next;
 		}
-		Acquisition last = blocked(UNFAIR);
+		PendingAcquisition last = blocked(UNFAIR);
 		this.store.sent();
 		lease(waiting).releaseAsync();
 		last.come();
@@ -138,7 +138,7 @@ class LockBargingTests extends ScriptedEngine {
 	@Test
 	void itGoesToTheStoreWhenNoFencesAreLeft() {
 		LockLease held = wanted(granted(UNFAIR, 100));
-		Acquisition waiting = blocked(UNFAIR);
+		PendingAcquisition waiting = blocked(UNFAIR);
 		held.release();
 		LockLease before = null;
 		for (int turn = 1; turn < LocalHandOver.STRIDE; turn++) {
@@ -158,9 +158,9 @@ class LockBargingTests extends ScriptedEngine {
 	@Test
 	void aFairRequestNeitherGoesFirstNorIsCalled() {
 		LockLease held = granted(UNFAIR, 100);
-		Acquisition waiting = blocked(UNFAIR);
+		PendingAcquisition waiting = blocked(UNFAIR);
 		held.release();
-		Acquisition fair = blocked(REQUEST);
+		PendingAcquisition fair = blocked(REQUEST);
 		assertThat(fair.turn()).isSameAs(fair.result());
 		waiting.come();
 		lease(waiting).release();
@@ -170,8 +170,8 @@ class LockBargingTests extends ScriptedEngine {
 	@Test
 	void aFairRequestGoesOnWithWhatWasNotFair() {
 		LockLease held = granted(UNFAIR, 100);
-		Acquisition fair = blocked(REQUEST);
-		Acquisition unfair = blocked(UNFAIR);
+		PendingAcquisition fair = blocked(REQUEST);
+		PendingAcquisition unfair = blocked(UNFAIR);
 		held.release();
 		lease(fair).release();
 		assertThat(isCalled(unfair)).isTrue();
@@ -180,7 +180,7 @@ class LockBargingTests extends ScriptedEngine {
 	@Test
 	void onlyWhoAsksForTheSameLeaseGoesFirst() {
 		LockLease held = granted(UNFAIR, 100);
-		Acquisition waiting = blocked(UNFAIR);
+		PendingAcquisition waiting = blocked(UNFAIR);
 		held.release();
 		assertThat(this.service.acquireAsync(UNFAIR.leaseTime(Duration.ofSeconds(20)))).isNotDone();
 		assertThat(this.service.acquireAsync(UNFAIR.renewal(false))).isNotDone();
@@ -191,7 +191,7 @@ class LockBargingTests extends ScriptedEngine {
 	@Test
 	void nobodyGoesFirstForLong() {
 		LockLease held = granted(UNFAIR, 100);
-		Acquisition waiting = blocked(UNFAIR);
+		PendingAcquisition waiting = blocked(UNFAIR);
 		held.release();
 		this.store.elapse(1);
 		CompletableFuture<LockLease> late = this.service.acquireAsync(UNFAIR);
@@ -208,7 +208,7 @@ class LockBargingTests extends ScriptedEngine {
 		DefaultLockService service = new DefaultLockService(strict);
 		CompletableFuture<LockLease> held = service.acquireAsync(UNFAIR);
 		this.store.last("acquire 1").granted(100, 30_000);
-		Acquisition waiting = strict.acquire(Demand.of(UNFAIR, settings()), new Thread(), LeaseContext.empty());
+		PendingAcquisition waiting = strict.acquire(Demand.of(UNFAIR, settings()), new Thread(), LeaseContext.empty());
 		waiting.turn();
 		held.join().releaseAsync();
 		assertThat(isCalled(waiting)).isFalse();
@@ -217,8 +217,8 @@ class LockBargingTests extends ScriptedEngine {
 
 	@Test
 	void readersAndWritersAreServedInTheirOrder() {
-		Acquisition reader = blocked(UNFAIR.mode(LockMode.READ));
-		Acquisition writer = blocked(UNFAIR.mode(LockMode.WRITE));
+		PendingAcquisition reader = blocked(UNFAIR.mode(LockMode.READ));
+		PendingAcquisition writer = blocked(UNFAIR.mode(LockMode.WRITE));
 		assertThat(reader.turn()).isSameAs(reader.result());
 		assertThat(writer.turn()).isSameAs(writer.result());
 	}
@@ -226,14 +226,14 @@ class LockBargingTests extends ScriptedEngine {
 	@Test
 	void oneOfSeveralKeysIsNotCalledForButMayGoFirst() {
 		LockLease held = granted(UNFAIR, 100);
-		Acquisition joint = blocked(LockRequest.ofAll(List.of("k", "l")).fair(false).waitForever());
-		Acquisition waiting = blocked(UNFAIR);
+		PendingAcquisition joint = blocked(LockRequest.ofAll(List.of("k", "l")).fair(false).waitForever());
+		PendingAcquisition waiting = blocked(UNFAIR);
 		held.release();
 		this.store.last("acquire 4").granted(7, 30_000);
 		assertThat(joint.result()).isCompleted();
 		((LockLease) joint.result().join()).releaseAsync();
 		assertThat(isCalled(waiting)).isTrue();
-		Acquisition before = blocked(LockRequest.ofAll(List.of("k", "l")).fair(false).waitForever());
+		PendingAcquisition before = blocked(LockRequest.ofAll(List.of("k", "l")).fair(false).waitForever());
 		waiting.come();
 		assertThat(waiting.result()).isNotDone();
 		before.interrupt(new InterruptedException());
@@ -244,7 +244,7 @@ class LockBargingTests extends ScriptedEngine {
 	void aThreadThatIsBlockedComesByItself() throws Exception {
 		LockLease held = granted(UNFAIR, 100);
 		CompletableFuture<LockLease> answer = CompletableFuture.supplyAsync(() -> this.service.acquire(UNFAIR));
-		await().until(() -> this.engine.gates.waiters().join().stream().anyMatch(Waiter::isBlocked));
+		await().until(() -> this.engine.coordinators.waiters().join().stream().anyMatch(Waiter::isBlocked));
 		held.release();
 		assertThat(answer.get(10, TimeUnit.SECONDS).isHeld()).isTrue();
 	}
@@ -252,8 +252,8 @@ class LockBargingTests extends ScriptedEngine {
 	@Test
 	void whatTheCalledOneDoesNotComeForIsForTheNext() {
 		LockLease held = granted(UNFAIR, 100);
-		Acquisition waiting = blocked(UNFAIR);
-		Acquisition next = blocked(UNFAIR);
+		PendingAcquisition waiting = blocked(UNFAIR);
+		PendingAcquisition next = blocked(UNFAIR);
 		held.release();
 		waiting.interrupt(new InterruptedException());
 		assertThat(isCalled(next)).isTrue();
@@ -265,7 +265,7 @@ class LockBargingTests extends ScriptedEngine {
 	@Test
 	void whatTheOnlyOneThatWaitedDoesNotComeForIsReleased() {
 		LockLease held = granted(UNFAIR, 100);
-		Acquisition waiting = blocked(UNFAIR.waitTime(Duration.ofSeconds(1)));
+		PendingAcquisition waiting = blocked(UNFAIR.waitTime(Duration.ofSeconds(1)));
 		held.release();
 		assertThat(this.store.sent()).containsExactly("acquire 1");
 		this.store.elapse(1000);
@@ -279,7 +279,7 @@ class LockBargingTests extends ScriptedEngine {
 	@Test
 	void whoComesAfterTheTurnOfItsInstanceStandsInTheStoresQueue() {
 		LockLease held = wanted(granted(UNFAIR, 100));
-		Acquisition waiting = blocked(UNFAIR);
+		PendingAcquisition waiting = blocked(UNFAIR);
 		held.release();
 		this.store.pause(6);
 		waiting.come();
@@ -292,7 +292,7 @@ class LockBargingTests extends ScriptedEngine {
 	@Test
 	void whatIsOfferedGoesToTheStoreWhenOthersWantIt() {
 		LockLease held = granted(UNFAIR, 100);
-		Acquisition waiting = blocked(UNFAIR);
+		PendingAcquisition waiting = blocked(UNFAIR);
 		held.release();
 		this.store.wakeUps.wanted(lock("k"), ID + ":01");
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 2");
@@ -305,8 +305,8 @@ class LockBargingTests extends ScriptedEngine {
 	@Test
 	void whatIsOfferedAndGoneInTheStoreIsNotPassedOn() {
 		LockLease held = granted(UNFAIR, 100);
-		Acquisition waiting = blocked(UNFAIR);
-		CompletableFuture<Void> renewal = this.engine.keeper.renewNow(this.engine.keeper.holds(), 30_000);
+		PendingAcquisition waiting = blocked(UNFAIR);
+		CompletableFuture<Void> renewal = this.engine.renewer.renewNow(this.engine.renewer.holds(), 30_000);
 		held.release();
 		this.store.last("renew 1").renewed(false);
 		assertThat(renewal).isCompleted();
@@ -324,7 +324,7 @@ class LockBargingTests extends ScriptedEngine {
 		this.store.last("acquire 1").granted(100, 30_000);
 		kept.join().releaseAsync();
 		LockLease held = service.acquireAsync(UNFAIR).join();
-		Acquisition waiting = warm.acquire(Demand.of(UNFAIR, settings()), new Thread(), LeaseContext.empty());
+		PendingAcquisition waiting = warm.acquire(Demand.of(UNFAIR, settings()), new Thread(), LeaseContext.empty());
 		waiting.turn();
 		this.store.elapse(49);
 		held.releaseAsync();
@@ -337,8 +337,8 @@ class LockBargingTests extends ScriptedEngine {
 	@Test
 	void aShutDownReleasesWhatIsOffered() {
 		LockLease held = granted(UNFAIR, 100);
-		Acquisition waiting = blocked(UNFAIR);
-		Acquisition next = blocked(UNFAIR);
+		PendingAcquisition waiting = blocked(UNFAIR);
+		PendingAcquisition next = blocked(UNFAIR);
 		held.release();
 		this.engine.shutDown(Duration.ofSeconds(1));
 		assertThat(waiting.result()).isCompletedExceptionally();

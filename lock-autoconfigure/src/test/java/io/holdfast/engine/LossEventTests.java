@@ -50,7 +50,7 @@ class LossEventTests extends ScriptedEngine {
 		CompletableFuture<PermitLease> answer = this.semaphores
 			.acquireAsync(SemaphoreRequest.of("k", 5).permits(3).name("geocoder"));
 		this.store.last("acquire 1").granted(0, 30_000);
-		HeldLease.Permits lease = (HeldLease.Permits) answer.join();
+		LeaseHandle.Permits lease = (LeaseHandle.Permits) answer.join();
 		this.store.answerAtOnce("shrink 1 to 2", (command) -> command.shrunk(true));
 		lease.shrink(2);
 		this.store.elapse(10_000);
@@ -174,7 +174,7 @@ class LossEventTests extends ScriptedEngine {
 	void whoAsksForItBeforeTheReleaseIsToldOfALossThatIsKnownAlready() {
 		List<Runnable> callbacks = new ArrayList<>();
 		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, callbacks::add, () -> ID, () -> 1.0);
-		Acquisition granted = busy.acquire(Demand.of(REQUEST, settings()), null, LeaseContext.empty());
+		PendingAcquisition granted = busy.acquire(Demand.of(REQUEST, settings()), null, LeaseContext.empty());
 		this.store.last("acquire 1").granted(10, 30_000);
 		LockLease lease = (LockLease) granted.result().join();
 		this.store.elapse(10_000);

@@ -19,7 +19,7 @@ public record Origin(String key, String token, int passes) {
 	 * @return the origins
 	 */
 	public static List<Origin> of(Lease lease) {
-		return ((OpenLease) lease).open()
+		return ((EngineLease) lease).open()
 			.map((hold) -> new Origin(hold.resource().key(), hold.token, hold.passes))
 			.toList();
 	}

@@ -9,7 +9,7 @@ import java.util.concurrent.TimeUnit;
 import io.holdfast.PermitLease;
 import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
-import io.holdfast.engine.HeldLease.Permits;
+import io.holdfast.engine.LeaseHandle.Permits;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -88,12 +88,12 @@ class PermitHandOverTests extends ScriptedPermits {
 	void thePlaceOfWhoGivesUpIsNotThatOfSomethingElse() {
 		all(ONE);
 		List<CompletableFuture<PermitLease>> waiting = ask(1, ONE);
-		ask(PermitGate.CONTENDERS - 1, ONE.renewal(false));
+		ask(PermitCoordinator.CONTENDERS - 1, ONE.renewal(false));
 		ask(ONE.permits(2));
 		this.store.last("acquire 4").busy(30_000, 15);
 		this.store.sent();
 		waiting.get(0).cancel(false);
-		assertThat(this.store.sent()).containsExactly("release 4 next " + (LIMIT + PermitGate.CONTENDERS + 1));
+		assertThat(this.store.sent()).containsExactly("release 4 next " + (LIMIT + PermitCoordinator.CONTENDERS + 1));
 	}
 
 	@Test
@@ -112,7 +112,7 @@ class PermitHandOverTests extends ScriptedPermits {
 		all(ONE);
 		ask(2, ONE);
 		this.store.sent();
-		this.engine.keeper.renewNow(this.engine.keeper.holds().subList(0, 2), 30_000);
+		this.engine.renewer.renewNow(this.engine.renewer.holds().subList(0, 2), 30_000);
 		this.store.last("renew").renewed(false, false);
 		assertThat(this.store.sent()).contains("acquire 5");
 	}
@@ -277,12 +277,12 @@ class PermitHandOverTests extends ScriptedPermits {
 	void thePlaceOfSomethingElseIsNotTaken() {
 		List<PermitLease> held = all(ONE);
 		CompletableFuture<PermitLease> first = ask(ONE);
-		ask(PermitGate.CONTENDERS - 1, ONE.renewal(false));
+		ask(PermitCoordinator.CONTENDERS - 1, ONE.renewal(false));
 		CompletableFuture<PermitLease> behind = ask(ONE.permits(2));
 		this.store.sent();
 		held.get(0).release();
 		assertThat(first).isCompleted();
-		String last = "acquire " + (LIMIT + PermitGate.CONTENDERS + 1);
+		String last = "acquire " + (LIMIT + PermitCoordinator.CONTENDERS + 1);
 		assertThat(this.store.sent()).containsExactly("release 4", last);
 		this.store.last("acquire 4").granted(20, 30_000);
 		assertThat(behind).isNotDone();
@@ -336,11 +336,11 @@ class PermitHandOverTests extends ScriptedPermits {
 		List<PermitLease> held = all(ONE);
 		CompletableFuture<PermitLease> next = ask(ONE);
 		this.store.elapse(4);
-		this.engine.keeper.renewNow(List.of(((Permits) held.get(0)).hold), 60_000);
+		this.engine.renewer.renewNow(List.of(((Permits) held.get(0)).hold), 60_000);
 		held.get(0).release();
 		this.store.last("renew 1").renewed(true);
 		assertThat(next.join().remaining()).isGreaterThan(Duration.ofSeconds(59));
-		this.engine.keeper.renewNow(List.of(((Permits) next.join()).hold), 30_000);
+		this.engine.renewer.renewNow(List.of(((Permits) next.join()).hold), 30_000);
 		this.store.last("renew 1").renewed(false);
 		assertThat(next.join().isHeld()).isFalse();
 	}
@@ -389,7 +389,7 @@ class PermitHandOverTests extends ScriptedPermits {
 		CompletableFuture<PermitLease> next = ask(ONE);
 		Permits lease = (Permits) two.join();
 		lease.hold.owner
-			.execute(() -> new PermitShrinking(this.engine.context, this.engine.keeper, lease.hold).keep(1));
+			.execute(() -> new PermitShrinking(this.engine.context, this.engine.renewer, lease.hold).keep(1));
 		lease.releaseAsync();
 		assertThat(next).isNotDone();
 		assertThat(this.store.sent()).contains("shrink 1 to 1", "release 1");
@@ -425,7 +425,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	void whatWasLostIsNotPassedOn() {
 		List<PermitLease> held = all(ONE);
 		CompletableFuture<PermitLease> next = ask(ONE);
-		this.engine.keeper.renewNow(List.of(((Permits) held.get(0)).hold), 30_000);
+		this.engine.renewer.renewNow(List.of(((Permits) held.get(0)).hold), 30_000);
 		this.store.last("renew 1").renewed(false);
 		held.get(0).releaseAsync();
 		assertThat(next).isNotDone();

@@ -20,7 +20,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * The rules of a semaphore's gate: who asks the store, and when.
+ * The rules of a semaphore's coordinator: who asks the store, and when.
  */
 class PermitRulesTests extends ScriptedEngine {
 
@@ -28,7 +28,7 @@ class PermitRulesTests extends ScriptedEngine {
 
 	private static final SemaphoreRequest ONCE = WAITING.waitTime(Duration.ZERO);
 
-	private static final int MANY = PermitGate.CONTENDERS;
+	private static final int MANY = PermitCoordinator.CONTENDERS;
 
 	private static final Resource SEMAPHORE = new Resource(Kind.SEMAPHORE, "k");
 

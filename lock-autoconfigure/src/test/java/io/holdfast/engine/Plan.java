@@ -28,7 +28,7 @@ import io.holdfast.engine.Step.Outage;
 import io.holdfast.engine.Step.Pause;
 import io.holdfast.engine.Step.Restart;
 import io.holdfast.engine.Step.Setup;
-import io.holdfast.engine.Step.ShutDown;
+import io.holdfast.engine.Step.GracefulShutdown;
 import io.holdfast.engine.Step.Uncounted;
 import io.holdfast.engine.Step.Use;
 import io.holdfast.engine.Step.WakeUp;
@@ -232,7 +232,7 @@ record Plan(Setup setup, List<Step> steps) {
 				this.steps.add(new Outage(instance, random(FAULTS_MILLIS), random(700), in(2)));
 			}
 			if (in(8)) {
-				this.steps.add(new ShutDown(instance, random(FAULTS_MILLIS), random(2) * random(400),
+				this.steps.add(new GracefulShutdown(instance, random(FAULTS_MILLIS), random(2) * random(400),
 						in(2) ? -1 : random(500)));
 			}
 		}

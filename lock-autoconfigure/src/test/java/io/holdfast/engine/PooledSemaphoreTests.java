@@ -10,7 +10,7 @@ import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreView;
-import io.holdfast.engine.HeldLease.Permits;
+import io.holdfast.engine.LeaseHandle.Permits;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;

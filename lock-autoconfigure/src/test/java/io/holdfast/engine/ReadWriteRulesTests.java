@@ -21,7 +21,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * The rules of a read-write lock's gate: what a thread may hold beside what.
+ * The rules of a read-write lock's coordinator: what a thread may hold beside what.
  */
 class ReadWriteRulesTests extends ScriptedEngine {
 
@@ -223,14 +223,14 @@ class ReadWriteRulesTests extends ScriptedEngine {
 		LockLease exclusive = granted(REQUEST, "acquire 1", 10);
 		List<Waiter> reading = new ArrayList<>();
 		// As if another thread was busy there: the release comes after that.
-		this.engine.gates.find(Locks.lock("k")).execute(() -> {
+		this.engine.coordinators.find(Locks.lock("k")).execute(() -> {
 			exclusive.releaseAsync();
 			reading.add(ask(READ));
 		});
 		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "release 1");
 		this.store.last("acquire 2").granted(20, 30_000);
-		HeldLease read = reading.get(0).result.join();
-		this.engine.gates.find(new Resource(Resource.Kind.READ_WRITE, "k")).execute(() -> {
+		LeaseHandle read = reading.get(0).result.join();
+		this.engine.coordinators.find(new Resource(Resource.Kind.READ_WRITE, "k")).execute(() -> {
 			read.releaseAsync();
 			reading.add(ask(REQUEST));
 		});
@@ -239,7 +239,7 @@ class ReadWriteRulesTests extends ScriptedEngine {
 	}
 
 	private Waiter ask(LockRequest request) {
-		return this.engine.gates.acquire(Demand.of(request, settings()).get(0), Thread.currentThread(),
+		return this.engine.coordinators.acquire(Demand.of(request, settings()).get(0), Thread.currentThread(),
 				LeaseContext.empty(), null, null);
 	}
 

@@ -147,7 +147,7 @@ final class SimulatedFleet {
 	private void list() {
 		InstanceStore store = this.simulation.operator.instances();
 		Set<String> members = new LinkedHashSet<>();
-		store.members(Membership.RETENTION, 100).join().forEach((member) -> members.add(member.instance()));
+		store.members(InstanceRegistration.RETENTION, 100).join().forEach((member) -> members.add(member.instance()));
 		if (this.known.values()
 			.stream()
 			.flatMap(Set::stream)

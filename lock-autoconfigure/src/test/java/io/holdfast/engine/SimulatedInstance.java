@@ -62,7 +62,7 @@ final class SimulatedInstance implements Scheduler {
 	final OrderlyObserver observer = new OrderlyObserver();
 
 	/** What users have and have not released, and what it is called. */
-	final Map<HeldLease, String> open = new LinkedHashMap<>();
+	final Map<LeaseHandle, String> open = new LinkedHashMap<>();
 
 	private final long fast;
 
@@ -141,7 +141,7 @@ final class SimulatedInstance implements Scheduler {
 		this.idBefore = stopped.id();
 		this.engine.shutDown(Duration.ZERO);
 		this.engine.context.instanceId();
-		this.engine.gates.tokens.set(stopped.engine.gates.tokens.get());
+		this.engine.coordinators.tokens.set(stopped.engine.coordinators.tokens.get());
 	}
 
 	private Clock clock() {
@@ -207,7 +207,7 @@ final class SimulatedInstance implements Scheduler {
 		this.engine.shutDown(Duration.ofNanos(patience)).thenRun(() -> {
 			done[0] = true;
 			if (this.engine.isClosed() && this.resumed == before) {
-				left("holds after the shut-down", this.engine.keeper.holds().size());
+				left("holds after the shut-down", this.engine.renewer.holds().size());
 				left("subscriptions after the shut-down", this.store.isListening() ? 1 : 0);
 			}
 		});
@@ -232,7 +232,7 @@ final class SimulatedInstance implements Scheduler {
 	}
 
 	/** Until when a lease is held, by the clock that all share. */
-	long end(HeldLease lease) {
+	long end(LeaseHandle lease) {
 		return shared(lease.hold.validUntil());
 	}
 

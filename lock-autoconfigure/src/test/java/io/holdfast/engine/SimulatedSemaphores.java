@@ -9,7 +9,7 @@ import java.util.Map;
 
 import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreRequest;
-import io.holdfast.engine.HeldLease.Permits;
+import io.holdfast.engine.LeaseHandle.Permits;
 
 /**
  * The semaphores of a {@link SimulatedInstance}: what views ask for is written down, and

@@ -239,7 +239,7 @@ final class SimulatedStore implements LeaseStore {
 
 	/** What a token's lease is called, if its user has learnt of it. */
 	@Nullable String lease(String token) {
-		Hold hold = this.instance.engine.keeper.find(token);
+		Hold hold = this.instance.engine.renewer.find(token);
 		// What was passed on as a part of more reaches its user with the rest only.
 		return (hold != null && hold.isPartial()) ? null : this.leases.get(token);
 	}

@@ -180,7 +180,7 @@ final class SimulatedUser {
 	// What is held
 
 	private void granted(Use use, List<String> ids, Lease lease, String user, Runnable after) {
-		List<HeldLease> parts = (lease instanceof JointLease joint) ? joint.parts() : List.of((HeldLease) lease);
+		List<LeaseHandle> parts = (lease instanceof MultiKeyLease joint) ? joint.parts() : List.of((LeaseHandle) lease);
 		for (int i = 0; i < parts.size(); i++) {
 			opened(parts.get(i), ids.get(i));
 		}
@@ -191,7 +191,7 @@ final class SimulatedUser {
 	}
 
 	/** It has a lease now. */
-	void opened(HeldLease lease, String id) {
+	void opened(LeaseHandle lease, String id) {
 		this.simulation.granted++;
 		SimulatedInstance at = this.instance;
 		Hold hold = lease.hold;
@@ -241,12 +241,12 @@ final class SimulatedUser {
 	}
 
 	/** What a lease that is not released is called. */
-	String idOf(HeldLease lease) {
+	String idOf(LeaseHandle lease) {
 		return this.instance.open.getOrDefault(lease, "");
 	}
 
 	/** Its release has begun, by a view; tells what it is called. */
-	String releasing(HeldLease lease) {
+	String releasing(LeaseHandle lease) {
 		String id = idOf(lease);
 		long now = this.simulation.now();
 		long end = this.instance.end(lease);
@@ -255,7 +255,7 @@ final class SimulatedUser {
 		return id;
 	}
 
-	private void doBesides(Use use, Lease lease, List<HeldLease> parts, String user) {
+	private void doBesides(Use use, Lease lease, List<LeaseHandle> parts, String user) {
 		// Perhaps by other terms.
 		boolean renewal = (use.extraAt() % 2 == 0) == use.renewal();
 		Use again = new Use(use.user(), use.instance(), 0, use.face(), use.mode(), use.key(), use.permits(), use.fair(),
@@ -279,27 +279,28 @@ final class SimulatedUser {
 				begin(reading, Face.ASYNC, LeaseContext.empty().with(lease), user, nothing);
 			}
 			case SHRINK -> {
-				HeldLease held = parts.get(0);
+				LeaseHandle held = parts.get(0);
 				Hold hold = held.hold;
 				LeaseEngine engine = this.instance.engine;
 				if (use.permits() > 1 && held.isHeld()) {
 					record(Type.SHRUNK, this.instance.open.get(held), (event) -> event.permits(1, 0));
-					hold.owner.execute(() -> new PermitShrinking(engine.context, engine.keeper, hold).keep(1));
+					hold.owner.execute(() -> new PermitShrinking(engine.context, engine.renewer, hold).keep(1));
 				}
 			}
 			case RENEW -> {
 				if (lease.isHeld()) {
-					this.instance.engine.keeper.renewNow(parts.stream().map((part) -> part.hold).toList(), use.lease());
+					this.instance.engine.renewer.renewNow(parts.stream().map((part) -> part.hold).toList(),
+							use.lease());
 				}
 			}
 			case RELEASE_TWICE, ELSEWHERE, DRAIN, NONE -> nothing.run();
 		}
 	}
 
-	private void release(Use use, List<String> ids, Lease lease, List<HeldLease> parts, Runnable after) {
-		boolean lasts = parts.stream().allMatch(HeldLease::isHeld);
+	private void release(Use use, List<String> ids, Lease lease, List<LeaseHandle> parts, Runnable after) {
+		boolean lasts = parts.stream().allMatch(LeaseHandle::isHeld);
 		for (int i = 0; i < parts.size(); i++) {
-			HeldLease part = parts.get(i);
+			LeaseHandle part = parts.get(i);
 			long end = part.isHeld() ? 0 : Math.min(this.instance.end(part), this.simulation.now());
 			record(Type.RELEASING, ids.get(i), (event) -> event.until(end).why((use.minHold() > 0) ? "RETAINED" : ""));
 			this.instance.open.remove(part);

@@ -37,7 +37,7 @@ import io.holdfast.engine.Step.Missing;
 import io.holdfast.engine.Step.Outage;
 import io.holdfast.engine.Step.Pause;
 import io.holdfast.engine.Step.Restart;
-import io.holdfast.engine.Step.ShutDown;
+import io.holdfast.engine.Step.GracefulShutdown;
 import io.holdfast.engine.Step.Uncounted;
 import io.holdfast.engine.Step.Use;
 import io.holdfast.history.Checker;
@@ -263,7 +263,7 @@ final class Simulation {
 				});
 			});
 		}
-		else if (step instanceof ShutDown down) {
+		else if (step instanceof GracefulShutdown down) {
 			this.time.at(down.at() * MILLI, () -> this.instances.get(down.instance())
 				.shutDown(down.patience() * MILLI, (down.resume() >= 0) ? down.resume() * MILLI : -1));
 		}

@@ -205,7 +205,7 @@ sealed interface Step {
 	}
 
 	/** An instance shuts down, and is resumed later if that is not negative. */
-	record ShutDown(int instance, int at, int patience, int resume) implements Step {
+	record GracefulShutdown(int instance, int at, int patience, int resume) implements Step {
 	}
 
 	/** Steps that are like this one, but less. */

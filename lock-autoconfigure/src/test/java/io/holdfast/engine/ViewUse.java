@@ -49,7 +49,7 @@ final class ViewUse {
 	private boolean askedBefore;
 
 	/** What was locked last. */
-	private final Deque<HeldLease> locked = new ArrayDeque<>();
+	private final Deque<LeaseHandle> locked = new ArrayDeque<>();
 
 	ViewUse(SimulatedUser user, SimulatedInstance instance, SimulatedThread thread, Use use) {
 		this.user = user;
@@ -149,7 +149,7 @@ final class ViewUse {
 			case READ -> {
 				LockView reading = view(What.READ);
 				if (this.use.mode() == What.WRITE && lock(reading)) {
-					HeldLease read = this.locked.pop();
+					LeaseHandle read = this.locked.pop();
 					unlock(view);
 					this.locked.push(read);
 					sleep(30);
@@ -176,7 +176,7 @@ final class ViewUse {
 	}
 
 	private void unlock(LockView view) {
-		HeldLease lease = this.locked.pop();
+		LeaseHandle lease = this.locked.pop();
 		String id = this.user.releasing(lease);
 		try {
 			view.unlock();
@@ -355,8 +355,8 @@ final class ViewUse {
 		try {
 			L lease = call.call();
 			checkInterrupt(null);
-			this.locked.push((HeldLease) lease);
-			this.user.opened((HeldLease) lease, id);
+			this.locked.push((LeaseHandle) lease);
+			this.user.opened((LeaseHandle) lease, id);
 			return lease;
 		}
 		catch (InterruptedException | RuntimeException ex) {

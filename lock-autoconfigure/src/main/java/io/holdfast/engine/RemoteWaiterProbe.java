@@ -10,9 +10,9 @@ import org.jspecify.annotations.Nullable;
  * Whether others wait for permits at other instances, as the store said a moment ago. It
  * tells nobody when they begin to, so it is asked now and then while permits are passed
  * on here: one question for what may be many turns of all that hold some. Confined to the
- * gate.
+ * coordinator.
  */
-final class Elsewhere {
+final class RemoteWaiterProbe {
 
 	/** How long an answer counts: nobody who comes then is to wait longer for it. */
 	private static final long LONGEST = LocalHandOver.DEFAULT.maxTime().toNanos();
@@ -24,7 +24,7 @@ final class Elsewhere {
 
 	private final Resource semaphore;
 
-	private final Executor gate;
+	private final Executor coordinator;
 
 	private final long nanos;
 
@@ -38,17 +38,18 @@ final class Elsewhere {
 	private long askAgainAt;
 
 	/**
-	 * Create what asks for one gate.
+	 * Create what asks for one coordinator.
 	 * @param context the surroundings of the instance
 	 * @param semaphore of what
-	 * @param gate runs events of the gate
+	 * @param coordinator runs events of the coordinator
 	 * @param handOver for how long permits may stay in this instance
 	 * @param now the time
 	 */
-	Elsewhere(EngineContext context, Resource semaphore, Executor gate, LocalHandOver handOver, long now) {
+	RemoteWaiterProbe(EngineContext context, Resource semaphore, Executor coordinator, LocalHandOver handOver,
+			long now) {
 		this.context = context;
 		this.semaphore = semaphore;
-		this.gate = gate;
+		this.coordinator = coordinator;
 		this.nanos = Math.min(LONGEST, handOver.maxTime().toNanos());
 		this.askAgainAt = now;
 	}
@@ -70,7 +71,7 @@ final class Elsewhere {
 		}
 		this.open = true;
 		this.context.sendInTime(Command.INSPECT, () -> this.context.store.inspectPermits(this.semaphore, 0))
-			.whenComplete((state, error) -> this.gate.execute(() -> {
+			.whenComplete((state, error) -> this.coordinator.execute(() -> {
 				this.open = false;
 				// Where answers take that long, they are of no use.
 				boolean late = this.context.now() - now >= this.nanos;

@@ -8,16 +8,16 @@ import org.jspecify.annotations.Nullable;
 import io.holdfast.NotAcquiredException.Reason;
 
 /**
- * The gate of permits. Waiters contend as they come, so that the store's queue has those
- * of all instances in their order; only so many, though, since each of them asks again
- * now and then. Only the store knows what others hold.
+ * The coordinator of permits. Waiters contend as they come, so that the store's queue has
+ * those of all instances in their order; only so many, though, since each of them asks
+ * again now and then. Only the store knows what others hold.
  *
  * <p>
  * With local hand-over, of those that ask for the same only so many contend as could be
  * granted it together, by what is held here; the others follow one by one. At least one
  * contends, so that whatever is free is taken.
  */
-class PermitGate extends Gate {
+class PermitCoordinator extends ResourceCoordinator {
 
 	/** How many waiters contend at a time; the others wait here. */
 	static final int CONTENDERS = 200;
@@ -35,12 +35,12 @@ class PermitGate extends Gate {
 	/** The highest number of those that are over. */
 	private long heard;
 
-	private @Nullable Elsewhere elsewhere;
+	private @Nullable RemoteWaiterProbe elsewhere;
 
 	/** Who came last to wait here. */
 	private @Nullable Waiter last;
 
-	PermitGate(Parts parts, Resource resource) {
+	PermitCoordinator(Parts parts, Resource resource) {
 		super(parts, resource);
 		this.handOver = this.context.settings.localHandOver(resource.kind());
 	}
@@ -240,7 +240,7 @@ class PermitGate extends Gate {
 			standing++;
 		}
 		if (this.elsewhere == null) {
-			this.elsewhere = new Elsewhere(this.context, this.resource, this::execute, this.handOver, now);
+			this.elsewhere = new RemoteWaiterProbe(this.context, this.resource, this::execute, this.handOver, now);
 		}
 		this.elsewhere.look(standing, demand.limit(), now);
 	}

@@ -19,15 +19,15 @@ import org.apache.commons.logging.LogFactory;
 /**
  * The leases of several locks as one, which is held as long as all of them are.
  */
-final class JointLease implements OpenLease, LockLease {
+final class MultiKeyLease implements EngineLease, LockLease {
 
-	private static final Log logger = LogFactory.getLog(JointLease.class);
+	private static final Log logger = LogFactory.getLog(MultiKeyLease.class);
 
 	private final EngineContext context;
 
-	private final LeaseKeeper keeper;
+	private final LeaseRenewer renewer;
 
-	private final List<HeldLease> parts;
+	private final List<LeaseHandle> parts;
 
 	private final List<String> keys;
 
@@ -36,15 +36,15 @@ final class JointLease implements OpenLease, LockLease {
 
 	private final AtomicBoolean released = new AtomicBoolean();
 
-	JointLease(EngineContext context, LeaseKeeper keeper, List<HeldLease> parts) {
+	MultiKeyLease(EngineContext context, LeaseRenewer renewer, List<LeaseHandle> parts) {
 		this.context = context;
-		this.keeper = keeper;
+		this.renewer = renewer;
 		this.parts = List.copyOf(parts);
-		this.keys = parts.stream().map(HeldLease::key).toList();
+		this.keys = parts.stream().map(LeaseHandle::key).toList();
 		this.resource = new Resource(parts.get(0).hold.resource().kind(), LockRequest.ofAll(this.keys).key());
 	}
 
-	List<HeldLease> parts() {
+	List<LeaseHandle> parts() {
 		return this.parts;
 	}
 
@@ -55,12 +55,12 @@ final class JointLease implements OpenLease, LockLease {
 
 	@Override
 	public Stream<Hold> open() {
-		return this.parts.stream().flatMap(HeldLease::open);
+		return this.parts.stream().flatMap(LeaseHandle::open);
 	}
 
 	@Override
 	public CompletableFuture<ReleaseResult> discardAsync() {
-		return end(HeldLease::discardAsync);
+		return end(LeaseHandle::discardAsync);
 	}
 
 	@Override
@@ -90,22 +90,22 @@ final class JointLease implements OpenLease, LockLease {
 
 	@Override
 	public boolean isHeld() {
-		return this.parts.stream().allMatch(HeldLease::isHeld);
+		return this.parts.stream().allMatch(LeaseHandle::isHeld);
 	}
 
 	@Override
 	public Duration remaining() {
-		return this.parts.stream().map(HeldLease::remaining).min(Comparator.naturalOrder()).orElseThrow();
+		return this.parts.stream().map(LeaseHandle::remaining).min(Comparator.naturalOrder()).orElseThrow();
 	}
 
 	@Override
 	public void ensureHeld() {
-		this.parts.forEach(HeldLease::ensureHeld);
+		this.parts.forEach(LeaseHandle::ensureHeld);
 	}
 
 	@Override
 	public void renew(Duration leaseTime) {
-		HeldLease.checkRenewal(leaseTime, this.resource);
+		LeaseHandle.checkRenewal(leaseTime, this.resource);
 		ensureHeld();
 		this.context.answer(renewAsync(leaseTime.toMillis()), this.resource, "The renewal");
 		ensureHeld();
@@ -114,7 +114,7 @@ final class JointLease implements OpenLease, LockLease {
 	/** Renew all parts, those together that the store keeps together. */
 	CompletableFuture<Void> renewAsync(long millis) {
 		List<Hold> holds = this.parts.stream().map((part) -> part.hold).toList();
-		return this.keeper.renewNow(holds, millis);
+		return this.renewer.renewNow(holds, millis);
 	}
 
 	@Override
@@ -130,19 +130,19 @@ final class JointLease implements OpenLease, LockLease {
 
 	@Override
 	public ReleaseResult release() {
-		return Answers.await(this.context.scheduler, end(HeldLease::end), this.context.releasePatience(),
+		return Futures.await(this.context.scheduler, end(LeaseHandle::end), this.context.releasePatience(),
 				(error) -> (error instanceof LeaseStoreException trouble) ? trouble
-						: Failures.releaseTrouble(this.resource, error));
+						: EngineExceptions.releaseTrouble(this.resource, error));
 	}
 
 	@Override
 	public CompletableFuture<ReleaseResult> releaseAsync() {
-		return end(HeldLease::end).whenCompleteAsync((result, error) -> {
+		return end(LeaseHandle::end).whenCompleteAsync((result, error) -> {
 		}, this.context::execute);
 	}
 
 	/** All at once: the order only matters for acquiring. */
-	private CompletableFuture<ReleaseResult> end(Function<HeldLease, CompletableFuture<ReleaseResult>> way) {
+	private CompletableFuture<ReleaseResult> end(Function<LeaseHandle, CompletableFuture<ReleaseResult>> way) {
 		if (!this.released.compareAndSet(false, true)) {
 			return CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
 		}
@@ -173,7 +173,7 @@ final class JointLease implements OpenLease, LockLease {
 
 	@Override
 	public String toString() {
-		return "JointLease[" + key() + ", " + (isHeld() ? remaining().toMillis() + " ms left" : "not held") + "]";
+		return "MultiKeyLease[" + key() + ", " + (isHeld() ? remaining().toMillis() + " ms left" : "not held") + "]";
 	}
 
 }

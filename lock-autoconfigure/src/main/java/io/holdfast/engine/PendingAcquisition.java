@@ -7,10 +7,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * One wait of a user's, for one resource or for several together. Thread-safe.
  */
-interface Acquisition {
+interface PendingAcquisition {
 
 	/** Return the lease, or why there is none. Completed by whoever comes first. */
-	CompletableFuture<? extends OpenLease> result();
+	CompletableFuture<? extends EngineLease> result();
 
 	/**
 	 * Return what a thread that can {@link #come} waits for first: its being called, or

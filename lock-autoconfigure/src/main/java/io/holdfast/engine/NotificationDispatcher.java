@@ -6,23 +6,24 @@ import io.holdfast.engine.LeaseStore.Ask;
  * The way of what the store tells without being asked to those whom it concerns: above
  * all of a grant that somebody else's command made to its waiter. Thread-safe.
  */
-final class WakeUpDispatch implements LeaseStore.WakeUps {
+final class NotificationDispatcher implements LeaseStore.WakeUps {
 
 	private final EngineContext context;
 
-	private final LeaseKeeper keeper;
+	private final LeaseRenewer renewer;
 
 	private final Releases releases;
 
-	private final GateRegistry gates;
+	private final CoordinatorRegistry coordinators;
 
 	private final Fleet fleet;
 
-	WakeUpDispatch(EngineContext context, LeaseKeeper keeper, Releases releases, GateRegistry gates, Fleet fleet) {
+	NotificationDispatcher(EngineContext context, LeaseRenewer renewer, Releases releases,
+			CoordinatorRegistry coordinators, Fleet fleet) {
 		this.context = context;
-		this.keeper = keeper;
+		this.renewer = renewer;
 		this.releases = releases;
-		this.gates = gates;
+		this.coordinators = coordinators;
 		this.fleet = fleet;
 	}
 
@@ -42,7 +43,7 @@ final class WakeUpDispatch implements LeaseStore.WakeUps {
 	 * @param granted whether the token was granted something
 	 */
 	private void dispatch(Resource resource, String token, long fence, long ttlMillis, boolean granted) {
-		Attempt attempt = this.gates.contender(token);
+		Attempt attempt = this.coordinators.contender(token);
 		if (attempt == null) {
 			contendsNoMore(resource, token, fence, granted);
 			return;
@@ -71,9 +72,9 @@ final class WakeUpDispatch implements LeaseStore.WakeUps {
 	 * had the key.
 	 */
 	private void heldAnew(Resource resource, String token, long fence) {
-		Hold hold = this.keeper.find(token);
+		Hold hold = this.renewer.find(token);
 		if (hold != null && fence > hold.fence) {
-			this.keeper.gone(token, "the store let go of it and has granted it anew");
+			this.renewer.gone(token, "the store let go of it and has granted it anew");
 			this.releases.release(resource, unknown(token), Release.NO_DOUBT, null);
 		}
 	}
@@ -84,15 +85,15 @@ final class WakeUpDispatch implements LeaseStore.WakeUps {
 
 	@Override
 	public void wanted(Resource resource, String token) {
-		Gate gate = this.gates.find(resource);
+		ResourceCoordinator coordinator = this.coordinators.find(resource);
 		if (this.releases.isOver(token)) {
 			// A shut-down releases by itself.
 			if (!this.context.isClosed()) {
 				this.releases.releaseIfOver(resource, unknown(token));
 			}
 		}
-		else if (gate != null) {
-			gate.execute(() -> gate.wanted(token));
+		else if (coordinator != null) {
+			coordinator.execute(() -> coordinator.wanted(token));
 		}
 	}
 
@@ -103,7 +104,7 @@ final class WakeUpDispatch implements LeaseStore.WakeUps {
 
 	@Override
 	public void listening() {
-		this.gates.contenders().forEach((attempt) -> attempt.host.execute(attempt::listening));
+		this.coordinators.contenders().forEach((attempt) -> attempt.host.execute(attempt::listening));
 	}
 
 }

@@ -8,7 +8,7 @@ import io.holdfast.Lease;
 /**
  * A lease of this engine: of one hold, or of several together.
  */
-interface OpenLease extends Lease, RequestWatch.Fenced {
+interface EngineLease extends Lease, RequestObservation.Fenced {
 
 	/** Return the holds that it is open on: none once it is released. */
 	Stream<Hold> open();

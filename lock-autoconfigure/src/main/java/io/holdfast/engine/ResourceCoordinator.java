@@ -22,19 +22,53 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All that happens to one resource inside one instance. Some waiters stand for the
- * instance in the store, the <em>contenders</em>; the others wait here in their order and
- * cost the store nothing. Whenever somebody waits here, there is somebody whose end lets
- * the next one contend.
+ * Serializes all that happens to one resource in this instance: which request waits,
+ * which one contends in the store, which one holds.
  *
  * <p>
- * Events run one after the other, so the state needs no lock, commands leave in the order
- * of the decisions behind them, and a reply that is there at once cannot interfere with
- * its own request.
+ * <b>Events.</b> A request that arrives, an answer of the store, a timer, a release: each
+ * is an event, and events run one after the other. So the state needs no lock, commands
+ * leave in the order of the decisions behind them, and an answer that is there at once
+ * cannot interfere with its own command. What may take its time, such as waking a thread
+ * or calling an observer, is put off until the event is over ({@link #later}).
+ *
+ * <p>
+ * <b>Waiting.</b> A request that has to wait is a {@link Waiter}. It stands in the
+ * <em>queue</em> of this instance, which costs the store nothing, until it may contend.
+ *
+ * <p>
+ * <b>Contending.</b> A contender stands for the instance in the store, by an
+ * {@link Attempt}: a token, and the commands that name it. How many may contend at a time
+ * differs: one for an exclusive lock, as many as could be granted together for permits
+ * ({@link #admits}). The attempt asks again until it is answered, so lost messages cost
+ * time only. A contender that ends lets the next waiter of the queue contend
+ * ({@link #advance}): whenever a request waits here, there is one whose end lets it
+ * contend.
+ *
+ * <p>
+ * <b>Holding.</b> A grant makes a {@link Hold} of a contender. It may come as the answer
+ * to its own ACQUIRE, as the answer to the RELEASE that brought it in, or as a grant
+ * notification. The hold is renewed by the {@link LeaseRenewer} from then on, and the
+ * user gets a {@link LeaseHandle} on it. A request of the same thread, or under the same
+ * lease, is {@link #nest nested}: it gets one more handle on the same hold. If the hold
+ * is lost, the waiters need not wait for its thread.
+ *
+ * <p>
+ * <b>Handing over.</b> With the last handle the hold ends, and {@link HandOverRules}
+ * decide what becomes of it. The next waiter of this instance takes it over, without a
+ * command and with the next fencing token; while its thread wakes up, requests that are
+ * not fair may barge ({@link Barging}). Or it is kept warm for a request that may come.
+ * Or it goes back to the store, by a RELEASE that brings in the next waiter with the same
+ * command. A turn of the instance is limited, so that others have theirs.
+ *
+ * <p>
+ * <b>Lifetime.</b> A coordinator is there for as long as a waiter or a hold needs it; the
+ * {@link CoordinatorRegistry} makes and forgets it. Only {@link #execute},
+ * {@link #waiters} and {@link #isHeldBy} may be called from outside of its events.
  */
-abstract class Gate implements Waiter.Host, Barging.Host {
+abstract class ResourceCoordinator implements Waiter.Host, Barging.Host {
 
-	private static final Log logger = LogFactory.getLog(Gate.class);
+	private static final Log logger = LogFactory.getLog(ResourceCoordinator.class);
 
 	private static final Set<Waiter> NOBODY = Set.of();
 
@@ -44,7 +78,7 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 
 	final Resource resource;
 
-	/** How many waiters and holds need this gate. Guarded by the engine's map. */
+	/** How many waiters and holds need this coordinator. Guarded by the engine's map. */
 	int users;
 
 	/** Made for the first of them: mostly nobody waits. */
@@ -63,13 +97,13 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 	/** Made when a thread is called for the first time: mostly none is. */
 	private @Nullable Barging barging;
 
-	private final Mailbox mailbox;
+	private final SerialExecutor events;
 
-	Gate(Parts parts, Resource resource) {
+	ResourceCoordinator(Parts parts, Resource resource) {
 		this.context = parts.context();
 		this.parts = parts;
 		this.resource = resource;
-		this.mailbox = new Mailbox(resource, this.context.callbacks);
+		this.events = new SerialExecutor(resource, this.context.callbacks);
 	}
 
 	@Override
@@ -84,7 +118,7 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 
 	@Override
 	public final void execute(Runnable event) {
-		this.mailbox.execute(event);
+		this.events.execute(event);
 	}
 
 	// What differs
@@ -205,8 +239,8 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 	final void nest(Waiter waiter, Hold hold) {
 		waiter.nested();
 		this.parts.registry().leave(this);
-		HeldLease lease = open(waiter, hold);
-		keeper().changed(hold);
+		LeaseHandle lease = open(waiter, hold);
+		renewer().changed(hold);
 		deliver(waiter, lease);
 	}
 
@@ -215,8 +249,8 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 		this.contenders.remove(waiter);
 		this.strangers = false;
 		began(hold);
-		HeldLease lease = open(waiter, hold);
-		keeper().keep(hold);
+		LeaseHandle lease = open(waiter, hold);
+		renewer().keep(hold);
 		this.parts.registry().contendsNoMore(waiter.attempt.token);
 		deliver(waiter, lease);
 		advance();
@@ -228,8 +262,8 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 		boolean isToEnd = this.contenders.remove(heir) && !tryPassPlace(heir);
 		Hold next = heir.inherit(hold, now, way);
 		began(next);
-		HeldLease lease = open(heir, next);
-		keeper().replace(hold, next);
+		LeaseHandle lease = open(heir, next);
+		renewer().replace(hold, next);
 		deliver(heir, lease);
 		detach(hold);
 		if (isToEnd) {
@@ -258,19 +292,19 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 
 	@Override
 	public final void later(Runnable action) {
-		this.mailbox.later(action);
+		this.events.later(action);
 	}
 
-	private HeldLease open(Waiter waiter, Hold hold) {
-		HeldLease lease = HeldLease.of(hold, waiter, keeper());
+	private LeaseHandle open(Waiter waiter, Hold hold) {
+		LeaseHandle lease = LeaseHandle.of(hold, waiter, renewer());
 		hold.open(lease, this.context.now());
 		waiter.opened(lease);
 		return lease;
 	}
 
-	private void deliver(Waiter waiter, HeldLease lease) {
+	private void deliver(Waiter waiter, LeaseHandle lease) {
 		// To wake up a thread takes longer than all else: others are not to wait for it.
-		this.mailbox.later(() -> {
+		this.events.later(() -> {
 			if (!waiter.complete(lease)) {
 				// Its caller has gone meanwhile. Elsewhere, as the next one's may have
 				// too.
@@ -343,7 +377,7 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 
 	@Override
 	public final void giveUp(Waiter waiter) {
-		HeldLease lease = waiter.lease();
+		LeaseHandle lease = waiter.lease();
 		if (waiter.is(Waiter.State.QUEUED)) {
 			leaveLine(waiter);
 			end(waiter);
@@ -432,7 +466,7 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 		hold.close(handle, used, now);
 		if (hold.leases > 0) {
 			result.complete(hold.isHeld(now) ? ReleaseResult.RELEASED : ReleaseResult.LOST);
-			keeper().changed(hold);
+			renewer().changed(hold);
 			return;
 		}
 		boolean held = hold.release(now);
@@ -443,7 +477,7 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 			if (hold.hasRunOut(now)) {
 				this.parts.losses().ranOut(hold);
 			}
-			keeper().lose(hold, hold.whyOver(now));
+			renewer().lose(hold, hold.whyOver(now));
 		}
 		ended(hold);
 		switch (afterRelease(hold, held, now)) {
@@ -453,7 +487,7 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 			}
 			case MIN_HOLD -> {
 				this.parts.releases().retain(hold, hold.keptFor(now), result);
-				keeper().forget(hold);
+				renewer().forget(hold);
 				detach(hold);
 				// Waiters here have to wait in the store.
 				advance();
@@ -471,7 +505,7 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 					result.complete(held ? this.parts.losses().released(hold, reply) : ReleaseResult.LOST);
 				}
 				else {
-					result.completeExceptionally(Failures.releaseTrouble(this.resource, error));
+					result.completeExceptionally(EngineExceptions.releaseTrouble(this.resource, error));
 				}
 			});
 		}
@@ -526,8 +560,8 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 	}
 
 	/** Return what renews the holds. */
-	final LeaseKeeper keeper() {
-		return this.parts.keeper();
+	final LeaseRenewer renewer() {
+		return this.parts.renewer();
 	}
 
 	/** Let a request that arrives take what is offered, if it may barge. */
@@ -557,7 +591,7 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 		CompletableFuture<ReleaseReply> outcome = release(hold.ask(this.context.now()), hold.doubtSince,
 				hold.demand.permits());
 		// Not before, as a shut-down goes on when the last hold is forgotten.
-		keeper().forget(hold);
+		renewer().forget(hold);
 		detach(hold);
 		return outcome;
 	}
@@ -574,7 +608,7 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 
 	/** Others want what a token of this instance holds. */
 	final void wanted(String token) {
-		Hold hold = keeper().find(token);
+		Hold hold = renewer().find(token);
 		if (hold != null) {
 			hold.onWanted();
 			releaseKept();
@@ -637,20 +671,20 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 	}
 
 	/**
-	 * What the gates of an instance share.
+	 * What the coordinators of an instance share.
 	 *
 	 * @param context the surroundings of the instance
 	 * @param losses reports lost holds
-	 * @param keeper renews what is held
+	 * @param renewer renews what is held
 	 * @param releases ends tokens in the store
-	 * @param registry keeps account of gates and waiters
+	 * @param registry keeps account of coordinators and waiters
 	 * @param rules decide which released holds stay in the instance
 	 */
-	record Parts(EngineContext context, HoldLosses losses, LeaseKeeper keeper, Releases releases, Registry registry,
+	record Parts(EngineContext context, HoldLosses losses, LeaseRenewer renewer, Releases releases, Registry registry,
 			HandOverRules rules) {
 	}
 
-	/** Keeps account of the gates of an instance, and of what waits at them. */
+	/** Keeps account of the coordinators of an instance, and of what waits at them. */
 	interface Registry {
 
 		/** Return what contends by a token, or {@code null}. */
@@ -665,11 +699,14 @@ abstract class Gate implements Waiter.Host, Barging.Host {
 		/** Note that more waiters, or less, stand in a queue of this instance. */
 		void queued(int more);
 
-		/** Return how many requests wait at all gates. */
+		/** Return how many requests wait at all coordinators. */
 		int waiting();
 
-		/** Note that one user of a gate needs it no more; with the last one it goes. */
-		void leave(Gate gate);
+		/**
+		 * Note that one user of a coordinator needs it no more; with the last one it
+		 * goes.
+		 */
+		void leave(ResourceCoordinator coordinator);
 
 	}
 

@@ -12,7 +12,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * How instances are asked for reports, and answer.
  */
-class InquiryTests extends ScriptedEngine {
+class ReportCollectorTests extends ScriptedEngine {
 
 	private static final Report OWN = new Report("00000000", List.of(), List.of(), false);
 
@@ -21,7 +21,7 @@ class InquiryTests extends ScriptedEngine {
 	private static final Report SECOND = new Report("00000002", List.of(), List.of(), true);
 
 	private CompletableFuture<Reports> ask(List<String> present, List<String> absent) {
-		CompletableFuture<Reports> reports = new Inquiry(this.engine.context, OWN).ask(ID);
+		CompletableFuture<Reports> reports = new ReportCollector(this.engine.context, OWN).ask(ID);
 		this.store.last("ask").done(new Asked(present, absent));
 		return reports;
 	}

@@ -21,9 +21,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * A lease as its user has it: one of those open on a {@link Hold}.
  */
-abstract class HeldLease implements OpenLease, Hold.Handle {
+abstract class LeaseHandle implements EngineLease, Hold.Handle {
 
-	private static final Log logger = LogFactory.getLog(HeldLease.class);
+	private static final Log logger = LogFactory.getLog(LeaseHandle.class);
 
 	private static final Duration MIN_RENEWAL = Duration.ofMillis(1);
 
@@ -31,7 +31,7 @@ abstract class HeldLease implements OpenLease, Hold.Handle {
 
 	final EngineContext context;
 
-	final LeaseKeeper keeper;
+	final LeaseRenewer renewer;
 
 	final Hold hold;
 
@@ -50,9 +50,9 @@ abstract class HeldLease implements OpenLease, Hold.Handle {
 	/** One of several of which some are still waited for: it is renewed until then. */
 	private volatile boolean partial;
 
-	private HeldLease(Hold hold, Requester requester, LeaseKeeper keeper) {
+	private LeaseHandle(Hold hold, Requester requester, LeaseRenewer renewer) {
 		this.context = hold.owner.context();
-		this.keeper = keeper;
+		this.renewer = renewer;
 		this.hold = hold;
 		this.own = requester.thread() != null && requester.thread() == hold.thread;
 		this.demand = requester.demand();
@@ -60,9 +60,9 @@ abstract class HeldLease implements OpenLease, Hold.Handle {
 		this.partial = requester.isPart();
 	}
 
-	static HeldLease of(Hold hold, Requester requester, LeaseKeeper keeper) {
-		return (hold.resource().kind() == Kind.SEMAPHORE) ? new Permits(hold, requester, keeper)
-				: new Lock(hold, requester, keeper);
+	static LeaseHandle of(Hold hold, Requester requester, LeaseRenewer renewer) {
+		return (hold.resource().kind() == Kind.SEMAPHORE) ? new Permits(hold, requester, renewer)
+				: new Lock(hold, requester, renewer);
 	}
 
 	// Its terms
@@ -163,7 +163,7 @@ abstract class HeldLease implements OpenLease, Hold.Handle {
 	public void renew(Duration leaseTime) {
 		checkRenewal(leaseTime, this.hold.resource());
 		ensureHeld();
-		this.context.answer(this.keeper.renewNow(List.of(this.hold), leaseTime.toMillis()), this.hold.resource(),
+		this.context.answer(this.renewer.renewNow(List.of(this.hold), leaseTime.toMillis()), this.hold.resource(),
 				"The renewal");
 		ensureHeld();
 	}
@@ -184,9 +184,9 @@ abstract class HeldLease implements OpenLease, Hold.Handle {
 
 	@Override
 	public ReleaseResult release() {
-		return Answers.await(this.context.scheduler, end(), this.context.releasePatience(),
+		return Futures.await(this.context.scheduler, end(), this.context.releasePatience(),
 				(error) -> (error instanceof LeaseStoreException trouble) ? trouble
-						: Failures.releaseTrouble(this.hold.resource(), error));
+						: EngineExceptions.releaseTrouble(this.hold.resource(), error));
 	}
 
 	@Override
@@ -212,7 +212,7 @@ abstract class HeldLease implements OpenLease, Hold.Handle {
 		return result;
 	}
 
-	/** End it within an event of its gate, as it reached nobody. */
+	/** End it within an event of its coordinator, as it reached nobody. */
 	final void discard() {
 		CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
 		if (this.ending.compareAndSet(null, result)) {
@@ -237,10 +237,10 @@ abstract class HeldLease implements OpenLease, Hold.Handle {
 	}
 
 	/** The lease of a lock, exclusive or not. */
-	private static final class Lock extends HeldLease implements LockLease {
+	private static final class Lock extends LeaseHandle implements LockLease {
 
-		Lock(Hold hold, Requester requester, LeaseKeeper keeper) {
-			super(hold, requester, keeper);
+		Lock(Hold hold, Requester requester, LeaseRenewer renewer) {
+			super(hold, requester, renewer);
 		}
 
 		@Override
@@ -251,10 +251,10 @@ abstract class HeldLease implements OpenLease, Hold.Handle {
 	}
 
 	/** The lease of permits. */
-	static final class Permits extends HeldLease implements PermitLease {
+	static final class Permits extends LeaseHandle implements PermitLease {
 
-		Permits(Hold hold, Requester requester, LeaseKeeper keeper) {
-			super(hold, requester, keeper);
+		Permits(Hold hold, Requester requester, LeaseRenewer renewer) {
+			super(hold, requester, renewer);
 		}
 
 		@Override
@@ -264,7 +264,7 @@ abstract class HeldLease implements OpenLease, Hold.Handle {
 
 		/** Give some back, and keep the others. Blocks until the store answers. */
 		void shrink(int kept) {
-			PermitShrinking shrinking = new PermitShrinking(this.context, this.keeper, this.hold);
+			PermitShrinking shrinking = new PermitShrinking(this.context, this.renewer, this.hold);
 			this.hold.owner.execute(() -> shrinking.keep(kept));
 			this.context.answer(shrinking.answer(), this.hold.resource(), "The release of some permits");
 			boolean held = this.hold.isHeld(this.context.now());

@@ -15,9 +15,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * What users are told when something does not come about.
  */
-final class Failures {
+final class EngineExceptions {
 
-	private Failures() {
+	private EngineExceptions() {
 	}
 
 	static NotAcquiredException notAcquired(Demand demand, Reason reason, long waitedNanos, @Nullable Throwable cause) {

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * threads things happen on. One that is nested from beginning to end is not told at all.
  * Thread-safe.
  */
-final class RequestWatch {
+final class RequestObservation {
 
 	private final ObserverGuard guard;
 
@@ -41,7 +41,7 @@ final class RequestWatch {
 	/** It was over before it was known to be held. */
 	private @Nullable HoldEnd early;
 
-	RequestWatch(ObserverGuard guard, EngineObserver[] observers, ObservedEngine engine, List<Demand> demands) {
+	RequestObservation(ObserverGuard guard, EngineObserver[] observers, ObservedEngine engine, List<Demand> demands) {
 		this.guard = guard;
 		this.observers = observers;
 		this.engine = engine;
@@ -63,7 +63,7 @@ final class RequestWatch {
 	 * @param watch the watch, or {@code null} if nobody observes
 	 * @return whether it was not completed before
 	 */
-	static <L extends Fenced> boolean grant(@Nullable RequestWatch watch, CompletableFuture<L> result, L lease) {
+	static <L extends Fenced> boolean grant(@Nullable RequestObservation watch, CompletableFuture<L> result, L lease) {
 		if (watch == null) {
 			return result.complete(lease);
 		}
@@ -77,7 +77,7 @@ final class RequestWatch {
 	/**
 	 * Complete a request without a lease, as {@link #grant} does with one.
 	 */
-	static boolean fail(@Nullable RequestWatch watch, CompletableFuture<?> result, Throwable why) {
+	static boolean fail(@Nullable RequestObservation watch, CompletableFuture<?> result, Throwable why) {
 		if (watch == null) {
 			return result.completeExceptionally(why);
 		}
@@ -90,8 +90,8 @@ final class RequestWatch {
 
 	/**
 	 * It, or one of its parts, has to be asked for. Observers are told by
-	 * {@link #begin()} or before whatever else they are told: not in an event of a gate,
-	 * which they would hold up.
+	 * {@link #begin()} or before whatever else they are told: not in an event of a
+	 * coordinator, which they would hold up.
 	 */
 	void beginning() {
 		this.beginning = true;

@@ -21,7 +21,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 /**
  * The lease of several keys, which is held as long as all of its parts are.
  */
-class JointLeaseTests extends ScriptedEngine {
+class MultiKeyLeaseTests extends ScriptedEngine {
 
 	private static final LockRequest BOTH = LockRequest.ofAll(List.of("b", "a"))
 		.waitTime(Duration.ofSeconds(10))
@@ -36,7 +36,7 @@ class JointLeaseTests extends ScriptedEngine {
 		assertThatIllegalArgumentException().isThrownBy(() -> lease.fence("c"))
 			.withMessage("'c' is none of the keys of this lease, which are a, b");
 		assertThat(lease.key()).isEqualTo("a, b");
-		assertThat(lease).hasToString("JointLease[a, b, 29698 ms left]");
+		assertThat(lease).hasToString("MultiKeyLease[a, b, 29698 ms left]");
 	}
 
 	@Test
@@ -56,7 +56,7 @@ class JointLeaseTests extends ScriptedEngine {
 		assertThat(lease.remaining()).isZero();
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(lease::ensureHeld)
 			.withMessageContaining("lock 'a' (fence 10)");
-		assertThat(lease).hasToString("JointLease[a, b, not held]");
+		assertThat(lease).hasToString("MultiKeyLease[a, b, not held]");
 	}
 
 	@Test

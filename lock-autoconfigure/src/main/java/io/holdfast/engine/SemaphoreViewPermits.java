@@ -7,13 +7,13 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-import io.holdfast.engine.HeldLease.Permits;
+import io.holdfast.engine.LeaseHandle.Permits;
 
 /**
  * The permits that views of semaphores have acquired and not released, by key, in the
  * portions in which they came. Thread-safe.
  */
-final class PermitPools {
+final class SemaphoreViewPermits {
 
 	private final Map<String, Deque<Portion>> pools = new HashMap<>();
 

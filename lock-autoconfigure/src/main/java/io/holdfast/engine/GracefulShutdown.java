@@ -14,17 +14,17 @@ import org.jspecify.annotations.Nullable;
  * The orderly end of an instance, from the moment when it grants nothing new until its
  * store has stopped, and the way back. Thread-safe.
  */
-final class ShutDown {
+final class GracefulShutdown {
 
-	private static final Log logger = LogFactory.getLog(ShutDown.class);
+	private static final Log logger = LogFactory.getLog(GracefulShutdown.class);
 
 	private final EngineContext context;
 
-	private final LeaseKeeper keeper;
+	private final LeaseRenewer renewer;
 
 	private final Releases releases;
 
-	private final GateRegistry gates;
+	private final CoordinatorRegistry coordinators;
 
 	private final Fleet fleet;
 
@@ -33,13 +33,14 @@ final class ShutDown {
 	/** Held while the store is started or stopped. */
 	private final Object lifecycle = new Object();
 
-	ShutDown(EngineContext context, LeaseKeeper keeper, Releases releases, GateRegistry gates, Fleet fleet) {
+	GracefulShutdown(EngineContext context, LeaseRenewer renewer, Releases releases, CoordinatorRegistry coordinators,
+			Fleet fleet) {
 		this.context = context;
-		this.keeper = keeper;
+		this.renewer = renewer;
 		this.releases = releases;
-		this.gates = gates;
+		this.coordinators = coordinators;
 		this.fleet = fleet;
-		this.wakeUps = new WakeUpDispatch(context, keeper, releases, gates, fleet);
+		this.wakeUps = new NotificationDispatcher(context, renewer, releases, coordinators, fleet);
 	}
 
 	/** Start for the first time, unless that was done. */
@@ -66,10 +67,10 @@ final class ShutDown {
 	CompletableFuture<@Nullable Void> start(Duration patience) {
 		CompletableFuture<@Nullable Void> over = new CompletableFuture<>();
 		this.context.setClosed(true);
-		closeGates(Attempt::isInFlight).thenCompose((done) -> this.keeper.drained())
+		closeGates(Attempt::isInFlight).thenCompose((done) -> this.renewer.drained())
 			.thenCompose((done) -> letThrough())
 			// With what they were granted.
-			.thenCompose((done) -> this.keeper.drained())
+			.thenCompose((done) -> this.renewer.drained())
 			.thenAccept((done) -> over.complete(null));
 		if (!patience.isZero()) {
 			logHeld(patience);
@@ -82,15 +83,15 @@ final class ShutDown {
 	/**
 	 * Who waits is told that nothing new is granted.
 	 * @param spared who is not
-	 * @return completed when every gate knows
+	 * @return completed when every coordinator knows
 	 */
 	private CompletableFuture<@Nullable Void> closeGates(Predicate<Attempt> spared) {
-		return CompletableFuture.allOf(this.gates.gates().stream().map((gate) -> {
+		return CompletableFuture.allOf(this.coordinators.coordinators().stream().map((coordinator) -> {
 			CompletableFuture<@Nullable Void> done = new CompletableFuture<>();
-			gate.execute(() -> {
+			coordinator.execute(() -> {
 				try {
 					if (this.context.isClosed()) {
-						gate.close(spared);
+						coordinator.close(spared);
 					}
 				}
 				finally {
@@ -106,14 +107,14 @@ final class ShutDown {
 	 * there will be no more of them.
 	 */
 	private CompletableFuture<@Nullable Void> letThrough() {
-		return this.gates.waiters()
+		return this.coordinators.waiters()
 			.thenCompose((waiters) -> CompletableFuture
 				.allOf(waiters.stream().map(Waiter::result).toArray(CompletableFuture[]::new))
 				.handle((done, error) -> null));
 	}
 
 	private void logHeld(Duration patience) {
-		List<Hold> holds = this.keeper.holds();
+		List<Hold> holds = this.renewer.holds();
 		if (!holds.isEmpty()) {
 			String some = holds.stream().limit(3).map(Hold::description).collect(Collectors.joining(", "));
 			int more = holds.size() - 3;
@@ -130,9 +131,9 @@ final class ShutDown {
 	}
 
 	private void releaseHeld() {
-		for (Hold hold : this.keeper.holds()) {
+		for (Hold hold : this.renewer.holds()) {
 			long kept = hold.keptFor(this.context.now());
-			if (!this.keeper.lose(hold, "this instance shut down before it was released")) {
+			if (!this.renewer.lose(hold, "this instance shut down before it was released")) {
 				// Just released by its user, who is to have the store's answer to that.
 				continue;
 			}
@@ -184,8 +185,9 @@ final class ShutDown {
 		releaseHeld();
 		if (this.context.isStarted()) {
 			String before = this.context.instanceId();
-			this.gates.gates()
-				.forEach((gate) -> gate.execute(() -> gate.close((attempt) -> !Tokens.isOf(attempt.token, before))));
+			this.coordinators.coordinators()
+				.forEach((coordinator) -> coordinator
+					.execute(() -> coordinator.close((attempt) -> !Tokens.isOf(attempt.token, before))));
 		}
 		this.fleet.leave();
 		this.context.store.stop();

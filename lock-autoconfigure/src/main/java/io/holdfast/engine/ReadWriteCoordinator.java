@@ -10,10 +10,10 @@ import io.holdfast.NotAcquiredException.Reason;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The gate of a read-write lock: permits of which a reader takes one and a writer all. It
- * knows what each thread holds, for re-entry.
+ * The coordinator of a read-write lock: permits of which a reader takes one and a writer
+ * all. It knows what each thread holds, for re-entry.
  */
-final class ReadWriteGate extends PermitGate {
+final class ReadWriteCoordinator extends PermitCoordinator {
 
 	/**
 	 * By thread: at most one hold for reading and one for writing, and some lost, or left
@@ -22,7 +22,7 @@ final class ReadWriteGate extends PermitGate {
 	 */
 	private final Map<Thread, List<Hold>> holds = new ConcurrentHashMap<>();
 
-	ReadWriteGate(Parts parts, Resource resource) {
+	ReadWriteCoordinator(Parts parts, Resource resource) {
 		super(parts, resource);
 	}
 
@@ -35,7 +35,7 @@ final class ReadWriteGate extends PermitGate {
 		Hold same = find(own, permits);
 		Hold written = find(own, Resource.ALL);
 		if (own.stream().anyMatch((hold) -> !hold.isHeld(now))) {
-			fail(waiter, Failures.lostBefore(this.resource));
+			fail(waiter, EngineExceptions.lostBefore(this.resource));
 		}
 		else if (same != null) {
 			// Also during a shut-down: it is part of the work in flight.
@@ -60,7 +60,7 @@ final class ReadWriteGate extends PermitGate {
 	private List<Hold> holdsOf(Waiter waiter, long now) {
 		Thread owner = waiter.reentrantOwner();
 		heldBy(owner).filter((hold) -> !hold.isHeld(now)).forEach((hold) -> {
-			keeper().lose(hold, hold.whyOver(now));
+			renewer().lose(hold, hold.whyOver(now));
 			lost(hold);
 		});
 		Stream<Hold> around = waiter.around().stream().filter((hold) -> hold.isHeld(now) || hold.isRenewed());

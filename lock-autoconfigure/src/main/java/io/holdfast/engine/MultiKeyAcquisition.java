@@ -19,13 +19,13 @@ import org.jspecify.annotations.Nullable;
  * The order of resources against deadlock: E. G. Coffman, M. Elphick, A. Shoshani,
  * <em>System Deadlocks</em>, ACM Computing Surveys 3 (1971), after J. W. Havender.
  */
-final class JointAcquisition implements Acquisition, Waiter.Whole {
+final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Whole {
 
 	private final EngineContext context;
 
-	private final GateRegistry gates;
+	private final CoordinatorRegistry coordinators;
 
-	private final LeaseKeeper keeper;
+	private final LeaseRenewer renewer;
 
 	private final List<Demand> demands;
 
@@ -34,14 +34,14 @@ final class JointAcquisition implements Acquisition, Waiter.Whole {
 	private final LeaseContext leaseContext;
 
 	/** Who observes it, if somebody does. */
-	private final @Nullable RequestWatch watch;
+	private final @Nullable RequestObservation watch;
 
 	private final long startedAt;
 
-	private final CompletableFuture<JointLease> result = new CompletableFuture<>();
+	private final CompletableFuture<MultiKeyLease> result = new CompletableFuture<>();
 
 	/** What it has by now. Guarded by this, and not changed once it is settled. */
-	private final List<HeldLease> leases;
+	private final List<LeaseHandle> leases;
 
 	/** Whether it is decided what becomes of it. Guarded by this. */
 	private boolean settled;
@@ -52,11 +52,12 @@ final class JointAcquisition implements Acquisition, Waiter.Whole {
 	/** What it waits for now. */
 	private volatile @Nullable Waiter current;
 
-	JointAcquisition(EngineContext context, GateRegistry gates, LeaseKeeper keeper, List<Demand> demands,
-			@Nullable Thread owner, LeaseContext leaseContext, @Nullable RequestWatch watch) {
+	MultiKeyAcquisition(EngineContext context, CoordinatorRegistry coordinators, LeaseRenewer renewer,
+			List<Demand> demands, @Nullable Thread owner, LeaseContext leaseContext,
+			@Nullable RequestObservation watch) {
 		this.context = context;
-		this.gates = gates;
-		this.keeper = keeper;
+		this.coordinators = coordinators;
+		this.renewer = renewer;
 		this.demands = demands;
 		this.owner = owner;
 		this.leaseContext = leaseContext;
@@ -65,14 +66,14 @@ final class JointAcquisition implements Acquisition, Waiter.Whole {
 		this.leases = new ArrayList<>(demands.size());
 	}
 
-	JointAcquisition start() {
+	MultiKeyAcquisition start() {
 		acquire(0);
 		return this;
 	}
 
 	private void acquire(int had) {
 		Demand demand = this.demands.get(had);
-		Waiter waiter = this.gates.acquire(demand, this.owner, this.leaseContext, this, this.watch);
+		Waiter waiter = this.coordinators.acquire(demand, this.owner, this.leaseContext, this, this.watch);
 		// On another thread: a store that answers at once would end the stack.
 		waiter.result.whenCompleteAsync((lease, error) -> {
 			if (error != null) {
@@ -111,7 +112,7 @@ final class JointAcquisition implements Acquisition, Waiter.Whole {
 	}
 
 	@Override
-	public synchronized boolean add(HeldLease lease) {
+	public synchronized boolean add(LeaseHandle lease) {
 		return !this.settled && this.leases.add(lease);
 	}
 
@@ -127,7 +128,7 @@ final class JointAcquisition implements Acquisition, Waiter.Whole {
 	}
 
 	/** What is lost keeps the others from being of use: they are not waited for. */
-	private void watch(HeldLease lease) {
+	private void watch(LeaseHandle lease) {
 		if (lease.hold.isPartial()) {
 			lease.onLost(() -> end(lostMeanwhile(lease.hold)));
 		}
@@ -138,7 +139,7 @@ final class JointAcquisition implements Acquisition, Waiter.Whole {
 	 * this does; but if the store does not, what is left has to do.
 	 */
 	private void complete() {
-		JointLease lease = new JointLease(this.context, this.keeper, this.leases);
+		MultiKeyLease lease = new MultiKeyLease(this.context, this.renewer, this.leases);
 		lease.begin(this.context.now());
 		if (this.demands.get(0).renewal()) {
 			deliver(lease);
@@ -154,18 +155,18 @@ final class JointAcquisition implements Acquisition, Waiter.Whole {
 		}
 	}
 
-	private void deliver(JointLease lease) {
-		Optional<HeldLease> lost = lease.parts().stream().filter((part) -> !part.isHeld()).findFirst();
+	private void deliver(MultiKeyLease lease) {
+		Optional<LeaseHandle> lost = lease.parts().stream().filter((part) -> !part.isHeld()).findFirst();
 		if (lost.isPresent()) {
 			end(lostMeanwhile(lost.get().hold));
 		}
 		else if (settle()) {
-			RequestWatch.grant(this.watch, this.result, lease);
+			RequestObservation.grant(this.watch, this.result, lease);
 		}
 	}
 
 	@Override
-	public CompletableFuture<JointLease> result() {
+	public CompletableFuture<MultiKeyLease> result() {
 		return this.result;
 	}
 
@@ -200,7 +201,7 @@ final class JointAcquisition implements Acquisition, Waiter.Whole {
 			}
 			finally {
 				// Nobody else would, if the stack ends on the way.
-				RequestWatch.fail(this.watch, this.result, why);
+				RequestObservation.fail(this.watch, this.result, why);
 			}
 		}
 	}
@@ -210,7 +211,7 @@ final class JointAcquisition implements Acquisition, Waiter.Whole {
 	}
 
 	private LeaseLostException lostMeanwhile(Hold hold) {
-		return Failures.lostMeanwhile(hold.resource(), hold.description(), hold.whyNotHeld(this.context.now()));
+		return EngineExceptions.lostMeanwhile(hold.resource(), hold.description(), hold.whyNotHeld(this.context.now()));
 	}
 
 }

@@ -11,9 +11,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * In which order a mailbox runs what it gets.
  */
-class MailboxTests {
+class SerialExecutorTests {
 
-	private final Mailbox mailbox = new Mailbox("test", Runnable::run);
+	private final SerialExecutor events = new SerialExecutor("test", Runnable::run);
 
 	private final List<String> order = new CopyOnWriteArrayList<>();
 
@@ -23,9 +23,9 @@ class MailboxTests {
 
 	@Test
 	void whatIsPutOffRunsAfterItsEventAndKeepsNobodyWaiting() {
-		this.mailbox.execute(() -> {
-			this.mailbox.later(() -> {
-				CompletableFuture.runAsync(() -> this.mailbox.execute(() -> note("another thread's"))).join();
+		this.events.execute(() -> {
+			this.events.later(() -> {
+				CompletableFuture.runAsync(() -> this.events.execute(() -> note("another thread's"))).join();
 				note("later");
 			});
 			note("event");
@@ -35,12 +35,12 @@ class MailboxTests {
 
 	@Test
 	void whatAnEventInLinePutsOffRunsBeforeTheNextOne() {
-		this.mailbox.execute(() -> {
-			this.mailbox.execute(() -> {
-				this.mailbox.later(() -> note("later"));
+		this.events.execute(() -> {
+			this.events.execute(() -> {
+				this.events.later(() -> note("later"));
 				note("second");
 			});
-			this.mailbox.execute(() -> note("third"));
+			this.events.execute(() -> note("third"));
 			note("first");
 		});
 		assertThat(this.order).containsExactly("first", "second", "later", "third");
@@ -48,16 +48,16 @@ class MailboxTests {
 
 	@Test
 	void allThatIsPutOffRunsOnceAndInItsOrderWhateverFails() {
-		this.mailbox.execute(() -> {
-			this.mailbox.later(() -> {
+		this.events.execute(() -> {
+			this.events.later(() -> {
 				note("one");
 				throw new IllegalStateException("one");
 			});
-			this.mailbox.later(() -> note("two"));
-			this.mailbox.later(() -> note("three"));
+			this.events.later(() -> note("two"));
+			this.events.later(() -> note("three"));
 			throw new IllegalStateException("event");
 		});
-		this.mailbox.execute(() -> note("next"));
+		this.events.execute(() -> note("next"));
 		assertThat(this.order).containsExactly("one", "two", "three", "next");
 	}
 

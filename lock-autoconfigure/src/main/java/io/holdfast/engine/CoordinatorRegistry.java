@@ -14,16 +14,16 @@ import io.holdfast.engine.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The gates of an instance, each for as long as something needs it, and what waits at
- * them. A request enters by {@link #acquire}. Thread-safe.
+ * The coordinators of an instance, each for as long as something needs it, and what waits
+ * at them. A request enters by {@link #acquire}. Thread-safe.
  */
-final class GateRegistry implements Gate.Registry {
+final class CoordinatorRegistry implements ResourceCoordinator.Registry {
 
 	private final EngineContext context;
 
-	private final Gate.Parts parts;
+	private final ResourceCoordinator.Parts parts;
 
-	private final Map<Resource, Gate> gates = new ConcurrentHashMap<>();
+	private final Map<Resource, ResourceCoordinator> coordinators = new ConcurrentHashMap<>();
 
 	/** What stands in the store for this instance, by token. */
 	private final Map<String, Attempt> contenders = new ConcurrentHashMap<>();
@@ -38,12 +38,13 @@ final class GateRegistry implements Gate.Registry {
 	 * Create the registry of an instance.
 	 * @param context the surroundings of the instance
 	 * @param losses reports lost holds
-	 * @param keeper renews what is held
+	 * @param renewer renews what is held
 	 * @param releases ends tokens in the store
 	 */
-	GateRegistry(EngineContext context, HoldLosses losses, LeaseKeeper keeper, Releases releases) {
+	CoordinatorRegistry(EngineContext context, HoldLosses losses, LeaseRenewer renewer, Releases releases) {
 		this.context = context;
-		this.parts = new Gate.Parts(context, losses, keeper, releases, this, new HandOverRules(context));
+		this.parts = new ResourceCoordinator.Parts(context, losses, renewer, releases, this,
+				new HandOverRules(context));
 	}
 
 	/**
@@ -56,10 +57,10 @@ final class GateRegistry implements Gate.Registry {
 	 * @return the waiter
 	 */
 	Waiter acquire(Demand demand, @Nullable Thread thread, LeaseContext context, Waiter.@Nullable Whole whole,
-			@Nullable RequestWatch watch) {
-		Gate gate = enter(demand.resource());
+			@Nullable RequestObservation watch) {
+		ResourceCoordinator coordinator = enter(demand.resource());
 		String token = Tokens.of(this.context.instanceId(), this.tokens.incrementAndGet(), isToBeTold(demand));
-		Waiter waiter = new Waiter(gate, token, demand, thread, context, whole, watch);
+		Waiter waiter = new Waiter(coordinator, token, demand, thread, context, whole, watch);
 		if (whole != null) {
 			whole.waitFor(waiter);
 		}
@@ -67,32 +68,32 @@ final class GateRegistry implements Gate.Registry {
 			releaseKept(demand.resource().key());
 		}
 		if (demand.reentrant() && isHeldOtherwise(waiter)) {
-			gate.execute(() -> gate.fail(waiter, waiter.notAcquired(Reason.SELF_BLOCKED)));
+			coordinator.execute(() -> coordinator.fail(waiter, waiter.notAcquired(Reason.SELF_BLOCKED)));
 		}
 		else {
-			gate.execute(() -> {
+			coordinator.execute(() -> {
 				// A part may be given up before it comes.
 				if (waiter.isWaiting()) {
-					gate.arrive(waiter);
+					coordinator.arrive(waiter);
 				}
 			});
 		}
 		return waiter;
 	}
 
-	private Gate enter(Resource entered) {
-		return this.gates.compute(entered, (resource, existing) -> {
-			Gate gate = (existing != null) ? existing : create(resource);
-			gate.users++;
-			return gate;
+	private ResourceCoordinator enter(Resource entered) {
+		return this.coordinators.compute(entered, (resource, existing) -> {
+			ResourceCoordinator coordinator = (existing != null) ? existing : create(resource);
+			coordinator.users++;
+			return coordinator;
 		});
 	}
 
-	private Gate create(Resource resource) {
+	private ResourceCoordinator create(Resource resource) {
 		return switch (resource.kind()) {
-			case LOCK -> new LockGate(this.parts, resource);
-			case READ_WRITE -> new ReadWriteGate(this.parts, resource);
-			case SEMAPHORE -> new PermitGate(this.parts, resource);
+			case LOCK -> new LockCoordinator(this.parts, resource);
+			case READ_WRITE -> new ReadWriteCoordinator(this.parts, resource);
+			case SEMAPHORE -> new PermitCoordinator(this.parts, resource);
 		};
 	}
 
@@ -107,9 +108,9 @@ final class GateRegistry implements Gate.Registry {
 
 	/** Release what is kept of a key: it excludes a request of another kind. */
 	private void releaseKept(String key) {
-		Gate gate = find(new Resource(Kind.LOCK, key));
-		if (gate != null) {
-			gate.execute(gate::releaseKept);
+		ResourceCoordinator coordinator = find(new Resource(Kind.LOCK, key));
+		if (coordinator != null) {
+			coordinator.execute(coordinator::releaseKept);
 		}
 	}
 
@@ -127,28 +128,32 @@ final class GateRegistry implements Gate.Registry {
 			return false;
 		}
 		Resource other = new Resource(otherKind, resource.key());
-		Gate gate = find(other);
-		return gate != null && waiter.thread != null && gate.isHeldBy(waiter.thread) || waiter.isUnder(other);
+		ResourceCoordinator coordinator = find(other);
+		return coordinator != null && waiter.thread != null && coordinator.isHeldBy(waiter.thread)
+				|| waiter.isUnder(other);
 	}
 
-	@Nullable Gate find(Resource resource) {
-		return this.gates.get(resource);
+	@Nullable ResourceCoordinator find(Resource resource) {
+		return this.coordinators.get(resource);
 	}
 
-	Collection<Gate> gates() {
-		return this.gates.values();
+	Collection<ResourceCoordinator> coordinators() {
+		return this.coordinators.values();
 	}
 
-	/** Return the waiters at all gates, when each gate has answered. */
+	/** Return the waiters at all coordinators, when each coordinator has answered. */
 	CompletableFuture<List<Waiter>> waiters() {
-		List<CompletableFuture<List<Waiter>>> answers = this.gates.values().stream().map(Gate::waiters).toList();
+		List<CompletableFuture<List<Waiter>>> answers = this.coordinators.values()
+			.stream()
+			.map(ResourceCoordinator::waiters)
+			.toList();
 		return CompletableFuture.allOf(answers.toArray(CompletableFuture[]::new))
 			.thenApply((done) -> answers.stream().map(CompletableFuture::join).flatMap(List::stream).toList());
 	}
 
-	/** Return whether nothing is held or waited for, as far as gates know. */
+	/** Return whether nothing is held or waited for, as far as coordinators know. */
 	boolean isEmpty() {
-		return this.gates.isEmpty() && this.contenders.isEmpty();
+		return this.coordinators.isEmpty() && this.contenders.isEmpty();
 	}
 
 	Collection<Attempt> contenders() {
@@ -181,8 +186,9 @@ final class GateRegistry implements Gate.Registry {
 	}
 
 	@Override
-	public void leave(Gate gate) {
-		this.gates.computeIfPresent(gate.resource, (k, existing) -> (--existing.users == 0) ? null : existing);
+	public void leave(ResourceCoordinator coordinator) {
+		this.coordinators.computeIfPresent(coordinator.resource,
+				(k, existing) -> (--existing.users == 0) ? null : existing);
 	}
 
 }

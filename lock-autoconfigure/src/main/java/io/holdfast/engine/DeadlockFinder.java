@@ -23,7 +23,7 @@ import io.holdfast.engine.Resource.Kind;
  * The graph of who waits for whom: R. C. Holt, <em>Some Deadlock Properties of Computer
  * Systems</em>, ACM Computing Surveys 4 (1972).
  */
-final class Cycles {
+final class DeadlockFinder {
 
 	/** Where so many threads are entangled, more examples do not help. */
 	private static final int MOST = 100;
@@ -31,12 +31,12 @@ final class Cycles {
 	/** From threads to the keys that they wait for, and from these to their holders. */
 	private final Map<Object, Set<Object>> ways = new LinkedHashMap<>();
 
-	private Cycles(Collection<Report> reports) {
+	private DeadlockFinder(Collection<Report> reports) {
 		for (Report report : reports) {
-			report.waits().stream().filter(Cycles::counts).forEach((wait) -> {
+			report.waits().stream().filter(DeadlockFinder::counts).forEach((wait) -> {
 				way(actor(report, wait), wait.resource().key());
 			});
-			report.holds().stream().filter(Cycles::counts).forEach((hold) -> {
+			report.holds().stream().filter(DeadlockFinder::counts).forEach((hold) -> {
 				way(hold.resource().key(), actor(report, hold));
 			});
 		}
@@ -57,7 +57,7 @@ final class Cycles {
 	 * with one of them
 	 */
 	static List<List<ThreadWait>> find(Collection<Report> reports) {
-		Cycles cycles = new Cycles(reports);
+		DeadlockFinder cycles = new DeadlockFinder(reports);
 		return Knots.of(cycles.ways).stream().limit(MOST).map(cycles::shortestIn).toList();
 	}
 

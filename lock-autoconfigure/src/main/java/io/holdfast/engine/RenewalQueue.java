@@ -11,9 +11,9 @@ import java.util.function.Consumer;
 /**
  * Which holds are to be renewed next. At all that is held, which may be very much, it
  * looks now and then; in between only at what was due soon by then. Confined to the
- * keeper's timer but for {@link #changed}.
+ * renewer's timer but for {@link #changed}.
  */
-final class Upcoming {
+final class RenewalQueue {
 
 	/** What is due within this time is renewed together. */
 	private static final long WINDOW = TimeUnit.MILLISECONDS.toNanos(100);
@@ -41,7 +41,7 @@ final class Upcoming {
 	/** Whether something is due before that which may not have been there yet. */
 	private volatile boolean incomplete = true;
 
-	Upcoming(Map<String, Hold> holds, int batch) {
+	RenewalQueue(Map<String, Hold> holds, int batch) {
 		this.holds = holds;
 		this.batch = batch;
 	}

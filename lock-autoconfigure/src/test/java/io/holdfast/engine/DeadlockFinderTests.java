@@ -17,7 +17,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Who waits for whom in a circle.
  */
-class CyclesTests {
+class DeadlockFinderTests {
 
 	/** By instance: what its threads hold and wait for. */
 	private final Map<String, List<Entry>> holds = new LinkedHashMap<>();
@@ -56,7 +56,7 @@ class CyclesTests {
 	}
 
 	private List<String> cycles() {
-		return Cycles.find(reports()).stream().map(CyclesTests::text).sorted().toList();
+		return DeadlockFinder.find(reports()).stream().map(DeadlockFinderTests::text).sorted().toList();
 	}
 
 	/** Beginning with the first of its instances. */
@@ -187,7 +187,8 @@ class CyclesTests {
 		assertThat(cycles()).isEmpty();
 		waits("B1", "key1");
 		holds("B1", "key20001");
-		assertThat(Cycles.find(reports())).singleElement().satisfies((cycle) -> assertThat(cycle).hasSize(20_001));
+		assertThat(DeadlockFinder.find(reports())).singleElement()
+			.satisfies((cycle) -> assertThat(cycle).hasSize(20_001));
 	}
 
 	@Test
@@ -198,11 +199,11 @@ class CyclesTests {
 		holds("B1", "y");
 		waits("B1", "x");
 		Reports first = new Reports(reports(), List.of());
-		assertThat(Cycles.find(first.lasting(first).reports())).hasSize(1);
+		assertThat(DeadlockFinder.find(first.lasting(first).reports())).hasSize(1);
 		this.waits.remove("B");
 		waits("B1", "x");
 		assertThat(cycles()).hasSize(1);
-		assertThat(Cycles.find(first.lasting(new Reports(reports(), List.of())).reports())).isEmpty();
+		assertThat(DeadlockFinder.find(first.lasting(new Reports(reports(), List.of())).reports())).isEmpty();
 	}
 
 }

@@ -15,7 +15,7 @@ import io.holdfast.engine.InstanceStore.Asked;
 /**
  * One question to all instances for what they hold and wait for. Does not block.
  */
-final class Inquiry {
+final class ReportCollector {
 
 	/** How long the instances have to answer. */
 	static final long PATIENCE = TimeUnit.SECONDS.toNanos(1);
@@ -41,7 +41,7 @@ final class Inquiry {
 	 * @param context the surroundings of who asks
 	 * @param own its own report
 	 */
-	Inquiry(EngineContext context, Report own) {
+	ReportCollector(EngineContext context, Report own) {
 		this.context = context;
 		this.store = context.store.instances();
 		this.own = own;

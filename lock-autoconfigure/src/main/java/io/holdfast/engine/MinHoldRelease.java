@@ -14,7 +14,7 @@ import io.holdfast.engine.LeaseStore.ReleaseReply;
  * is handed over. The command is repeated until it is answered, or the store has
  * forgotten the lease by itself. Thread-safe.
  */
-final class Retention {
+final class MinHoldRelease {
 
 	private final EngineContext context;
 
@@ -38,7 +38,7 @@ final class Retention {
 	 * @param outcome completed by what the first command comes to; fails if it fails or
 	 * is not answered in time
 	 */
-	Retention(EngineContext context, HoldLosses losses, Hold hold, long endsAt,
+	MinHoldRelease(EngineContext context, HoldLosses losses, Hold hold, long endsAt,
 			CompletableFuture<ReleaseResult> outcome) {
 		this.context = context;
 		this.losses = losses;
@@ -54,7 +54,7 @@ final class Retention {
 				() -> this.context.store.retain(this.hold.renewal(millis)));
 		Scheduler.Timer silence = this.context.scheduler.schedule(() -> {
 			this.context.observers.failed(Command.RETAIN);
-			this.outcome.completeExceptionally(Failures.retentionTrouble(this.hold.resource(),
+			this.outcome.completeExceptionally(EngineExceptions.retentionTrouble(this.hold.resource(),
 					StoreFailure.silence(this.context.settings.commandTimeout(), new TimeoutException())));
 			// What comes later must not be overtaken by it.
 			command.cancel(true);
@@ -65,7 +65,7 @@ final class Retention {
 				this.outcome.complete(this.losses.released(this.hold, reply));
 			}
 			else {
-				this.outcome.completeExceptionally(Failures.retentionTrouble(this.hold.resource(), error));
+				this.outcome.completeExceptionally(EngineExceptions.retentionTrouble(this.hold.resource(), error));
 				repeat();
 			}
 		});

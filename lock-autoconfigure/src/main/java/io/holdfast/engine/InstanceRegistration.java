@@ -15,9 +15,9 @@ import io.holdfast.engine.EngineObserver.Command;
  * Keeps an instance among those that the store knows to be there, in the background. What
  * goes wrong with that matters to nothing else. Thread-safe.
  */
-final class Membership {
+final class InstanceRegistration {
 
-	private static final Log logger = LogFactory.getLog(Membership.class);
+	private static final Log logger = LogFactory.getLog(InstanceRegistration.class);
 
 	/** An instance that has said nothing for so long is not there any more. */
 	static final Duration RETENTION = Duration.ofMinutes(3);
@@ -55,7 +55,7 @@ final class Membership {
 	 * @param age tells for how long this instance is there
 	 * @param source tells of this instance; may block
 	 */
-	Membership(EngineContext context, Supplier<Duration> age, Supplier<InstanceInfo> source) {
+	InstanceRegistration(EngineContext context, Supplier<Duration> age, Supplier<InstanceInfo> source) {
 		this.context = context;
 		this.age = age;
 		this.source = source;
@@ -102,10 +102,11 @@ final class Membership {
 	private synchronized void answered(@Nullable Throwable error) {
 		this.failures = (error != null) ? this.failures + 1 : 0;
 		// One failure alone may be a restart.
-		if (error != null && this.joined && !this.warned && (this.failures > 1 || !Failures.isTemporary(error))) {
+		if (error != null && this.joined && !this.warned
+				&& (this.failures > 1 || !EngineExceptions.isTemporary(error))) {
 			this.warned = true;
 			logger.warn("This instance is not known to those who watch the fleet; leases do not depend on that: "
-					+ Failures.text(error));
+					+ EngineExceptions.text(error));
 		}
 		if (this.joined) {
 			refreshAfter(this.context.downwards((error != null) ? RETRY : REFRESH));

@@ -21,12 +21,12 @@ import io.holdfast.engine.LeaseStore.Renewal;
  * notices what was lost. One timer in all, for the earliest thing to do; none while
  * nothing is held. Thread-safe.
  */
-final class LeaseKeeper {
+final class LeaseRenewer {
 
 	/** So that one call does not keep the store from serving others for a millisecond. */
 	private static final int BATCH = 430;
 
-	private static final Log logger = LogFactory.getLog(LeaseKeeper.class);
+	private static final Log logger = LogFactory.getLog(LeaseRenewer.class);
 
 	private final EngineContext context;
 
@@ -34,7 +34,7 @@ final class LeaseKeeper {
 
 	private final Map<String, Hold> holds = new ConcurrentHashMap<>();
 
-	private final Upcoming upcoming = new Upcoming(this.holds, BATCH);
+	private final RenewalQueue upcoming = new RenewalQueue(this.holds, BATCH);
 
 	/** Somebody waits for the last hold to end. */
 	private @Nullable CompletableFuture<@Nullable Void> drained;
@@ -45,7 +45,7 @@ final class LeaseKeeper {
 
 	private volatile boolean armed;
 
-	LeaseKeeper(EngineContext context, HoldLosses losses) {
+	LeaseRenewer(EngineContext context, HoldLosses losses) {
 		this.context = context;
 		this.losses = losses;
 	}

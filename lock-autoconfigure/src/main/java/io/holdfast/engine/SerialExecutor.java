@@ -13,16 +13,19 @@ import org.jspecify.annotations.Nullable;
  * Runs events one after the other, each to its end, on whichever thread brings one while
  * none runs. Thread-safe.
  */
-final class Mailbox {
+final class SerialExecutor {
 
-	private static final Log logger = LogFactory.getLog(Mailbox.class);
+	private static final Log logger = LogFactory.getLog(SerialExecutor.class);
 
 	/** How many events a thread runs at a time before another one goes on. */
 	private static final int EVENTS_PER_THREAD = 100;
 
-	/** Not an object for each of them: a gate is made and thrown away with each lease. */
-	private static final AtomicIntegerFieldUpdater<Mailbox> RUNNING = AtomicIntegerFieldUpdater
-		.newUpdater(Mailbox.class, "running");
+	/**
+	 * Not an object for each of them: a coordinator is made and thrown away with each
+	 * lease.
+	 */
+	private static final AtomicIntegerFieldUpdater<SerialExecutor> RUNNING = AtomicIntegerFieldUpdater
+		.newUpdater(SerialExecutor.class, "running");
 
 	private final Object owner;
 
@@ -38,11 +41,11 @@ final class Mailbox {
 	private @Nullable Runnable later;
 
 	/**
-	 * Create a mailbox.
+	 * Create an executor.
 	 * @param owner whose it is, for messages
 	 * @param others threads that go on when one has run enough
 	 */
-	Mailbox(Object owner, Executor others) {
+	SerialExecutor(Object owner, Executor others) {
 		this.owner = owner;
 		this.others = others;
 	}

@@ -17,7 +17,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * How an instance is known to those who watch.
  */
 @ExtendWith(OutputCaptureExtension.class)
-class MembershipTests extends ScriptedEngine {
+class InstanceRegistrationTests extends ScriptedEngine {
 
 	private static final long REFRESH = TimeUnit.MINUTES.toMillis(1);
 

@@ -9,9 +9,9 @@ import java.util.function.Function;
 /**
  * Blocking until the store answers, for what must not be given up half done.
  */
-final class Answers {
+final class Futures {
 
-	private Answers() {
+	private Futures() {
 	}
 
 	/**

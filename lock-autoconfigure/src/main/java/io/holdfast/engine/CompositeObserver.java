@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * The observers of one engine. Nothing is made for them while there are none.
  * Thread-safe.
  */
-final class Observers {
+final class CompositeObserver {
 
 	private static final EngineObserver[] NONE = {};
 
@@ -32,9 +32,9 @@ final class Observers {
 	 * Follow a request that is about to begin, on the thread that asks.
 	 * @return the watch, or {@code null} if nobody observes
 	 */
-	@Nullable RequestWatch watch(ObservedEngine engine, List<Demand> demands) {
+	@Nullable RequestObservation watch(ObservedEngine engine, List<Demand> demands) {
 		EngineObserver[] observers = this.observers;
-		return (observers.length > 0) ? new RequestWatch(this.guard, observers, engine, demands) : null;
+		return (observers.length > 0) ? new RequestObservation(this.guard, observers, engine, demands) : null;
 	}
 
 	void lost(Resource resource, @Nullable String name) {

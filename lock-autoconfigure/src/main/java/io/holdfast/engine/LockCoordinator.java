@@ -10,11 +10,11 @@ import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.engine.EngineObserver.HandOver;
 
 /**
- * The gate of an exclusive lock: one waiter at a time contends; granted, its hold is the
- * <em>holder</em>. Whenever somebody waits here, there is a contender or a valid holder,
- * or what was released is offered.
+ * The coordinator of an exclusive lock: one waiter at a time contends; granted, its hold
+ * is the <em>holder</em>. Whenever somebody waits here, there is a contender or a valid
+ * holder, or what was released is offered.
  */
-final class LockGate extends Gate {
+final class LockCoordinator extends ResourceCoordinator {
 
 	/** Written by events only; read by threads that look for a hold of their own. */
 	private volatile @Nullable Hold holder;
@@ -31,7 +31,7 @@ final class LockGate extends Gate {
 	/** Lost, but not released yet by their holders. Mostly none is. */
 	private List<Hold> lost = List.of();
 
-	LockGate(Parts parts, Resource resource) {
+	LockCoordinator(Parts parts, Resource resource) {
 		super(parts, resource);
 	}
 
@@ -51,7 +51,7 @@ final class LockGate extends Gate {
 			fail(waiter, waiter.notAcquired(Reason.SHUTDOWN));
 		}
 		else if (lostByOwner) {
-			fail(waiter, Failures.lostBefore(this.resource));
+			fail(waiter, EngineExceptions.lostBefore(this.resource));
 		}
 		else if (!tryBarge(waiter)) {
 			waitOrAsk(waiter);
@@ -197,7 +197,8 @@ final class LockGate extends Gate {
 				this.lost.add(hold);
 			}
 			else {
-				// Perhaps nobody ever releases it: the gate must not wait for that.
+				// Perhaps nobody ever releases it: the coordinator must not wait for
+				// that.
 				detach(hold);
 			}
 			advance();
@@ -207,7 +208,7 @@ final class LockGate extends Gate {
 	private void dropInvalidHolder() {
 		Hold hold = this.holder;
 		if (hold != null && !hold.isHeld(this.context.now())) {
-			keeper().lose(hold, hold.whyOver(this.context.now()));
+			renewer().lose(hold, hold.whyOver(this.context.now()));
 			lost(hold);
 		}
 	}
