@@ -113,7 +113,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		if (keepWarm.compareTo(EngineSettings.LONGEST_KEPT) > 0) {
 			throw new InvalidConfigurationPropertyValueException("holdfast.lock.keep-warm", keepWarm,
 					"it must be at most " + EngineSettings.LONGEST_KEPT.toMillis()
-							+ "ms, as whoever waits elsewhere must not depend on a message");
+							+ "ms, as waiters of other instances must not depend on a message");
 		}
 	}
 

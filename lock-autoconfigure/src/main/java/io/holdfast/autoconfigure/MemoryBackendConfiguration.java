@@ -41,7 +41,7 @@ class MemoryBackendConfiguration {
 					"the application was processed ahead of time with memory: build it with the backend of the run");
 		}
 		logger.info("Locks and permits are kept in the memory of this JVM (holdfast.backend=memory): "
-				+ "they exclude nobody outside of it");
+				+ "they exclude no other process");
 		return new LeaseEngine(new MemoryLeaseStore(leases), properties.engineSettings());
 	}
 

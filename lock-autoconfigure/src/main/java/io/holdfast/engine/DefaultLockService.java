@@ -160,11 +160,10 @@ public class DefaultLockService implements LockService {
 			return false;
 		}
 		boolean released = this.forced.release(lock, owner, 1);
-		logger
-			.warn("Lock '" + key
-					+ (released ? "' was released by force; its owner: "
-							: "' was to be released by force, but changed hands meanwhile; its owner was: ")
-					+ kind(owner));
+		logger.warn("Lock '" + key
+				+ (released ? "' was released by force; its owner: "
+						: "' was to be released by force, but has another owner by now; its owner was: ")
+				+ kind(owner));
 		return released;
 	}
 

@@ -216,7 +216,7 @@ final class Confirmations implements AutoCloseable {
 			Grant grant = batch.get(i);
 			if (!answer.stands().get(i)) {
 				grant.completeExceptionally(StoreFailure.unconfirmed("Redis granted it, but it was gone again before"
-						+ " a replica could confirm it: another server has taken over, or somebody released it"));
+						+ " a replica could confirm it: another server has taken over, or it was released by force"));
 			}
 			else if (enough) {
 				grant.complete(grant.reply);

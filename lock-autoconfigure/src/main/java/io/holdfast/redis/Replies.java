@@ -92,7 +92,7 @@ final class Replies {
 
 	private void tellOfMissingEnd(String key) {
 		if (this.keysWithoutEnd.add(key)) {
-			logger.warn("The lock key '" + key + "' has no expiry, so it stays locked until somebody deletes it; set"
+			logger.warn("The lock key '" + key + "' has no expiry, so it stays locked until it is deleted; set"
 					+ " holdfast.lock.heal-missing-ttl to give such keys one");
 		}
 	}

@@ -93,7 +93,7 @@ final class ServerReport {
 		}
 		else if (this.reasonForReplicas != null && info.getProperty("connected_slaves", "0").equals("0")) {
 			this.findings.add(new Finding(true, "Redis" + server + " has no replica, although " + this.reasonForReplicas
-					+ ": if it dies, nobody takes over, and locks and permits are lost. Bring its replicas back"));
+					+ ": if it dies, no other server takes over, and locks and permits are lost. Bring its replicas back"));
 		}
 	}
 

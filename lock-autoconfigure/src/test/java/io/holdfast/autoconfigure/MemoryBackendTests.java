@@ -269,7 +269,7 @@ class MemoryBackendTests {
 			context.getBean(LockService.class).acquire("a").close();
 		});
 		assertThat(output.getOut().lines().filter((line) -> line.contains("holdfast.backend=memory"))).singleElement()
-			.satisfies((line) -> assertThat(line).contains("INFO").contains("exclude nobody outside of it"));
+			.satisfies((line) -> assertThat(line).contains("INFO").contains("exclude no other process"));
 	}
 
 	@Test

@@ -175,7 +175,7 @@ class Fleet {
 	private Made makeCall(Announcement round) throws Exception {
 		Call call = this.calls.get(round.kind());
 		if (call == null) {
-			throw new IllegalArgumentException("Nobody here takes part in a " + round.kind());
+			throw new IllegalArgumentException("This instance does not take part in a " + round.kind());
 		}
 		long called = System.nanoTime();
 		Reply reply = call.make(round.subject(), round.guarded());

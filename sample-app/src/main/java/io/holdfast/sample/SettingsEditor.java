@@ -146,7 +146,7 @@ class SettingsEditor {
 
 	private String whoEdits() {
 		Editing editing = editing();
-		return (editing == null) ? "nobody edits them right now" : editing.editor() + " has been editing them since "
+		return (editing == null) ? "no editor has them right now" : editing.editor() + " has been editing them since "
 				+ editing.since() + " at instance " + editing.instance();
 	}
 

@@ -77,7 +77,7 @@ class SettingsTests {
 			.isEqualTo("EUR")
 			.jsonPath("$.editing")
 			.isEmpty();
-		expectConflict(save(first, "anna", "USD"), "nobody edits them right now");
+		expectConflict(save(first, "anna", "USD"), "no editor has them right now");
 		open(second, "bert").expectStatus().isOk();
 	}
 
