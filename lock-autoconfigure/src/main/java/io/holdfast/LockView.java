@@ -89,8 +89,8 @@ public interface LockView extends Lock {
 	int getHoldCount();
 
 	/**
-	 * Return how long the key lives if nobody renews it. Asks the store, and blocks until
-	 * it answers.
+	 * Return how long the key lives if it is not renewed. Asks the store, and blocks
+	 * until it answers.
 	 * @return the time left, zero if nobody holds it, {@code null} if a foreign owner
 	 * gave it no end
 	 * @throws LeaseStoreException if the store failed

@@ -23,7 +23,7 @@ public interface ReadWriteLockView extends ReadWriteLock {
 	LockView readLock();
 
 	/**
-	 * Return the lock for writing, which one may hold while nobody reads.
+	 * Return the lock for writing, which one may hold while there are no readers.
 	 * @return a view of it
 	 */
 	@Override

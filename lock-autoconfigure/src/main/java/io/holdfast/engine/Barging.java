@@ -9,14 +9,14 @@ import io.holdfast.engine.EngineObserver.HandOver;
 import io.holdfast.engine.LeaseStore.ReleaseReply;
 
 /**
- * Who is not fair may go before one whose thread wakes up. That takes longer than many a
- * turn, and what was released would be of use to nobody meanwhile. So the thread is
- * called, and what was released is offered to whoever comes first; one that comes in vain
- * is passed on what is released next, as ever. Confined to the coordinator.
+ * Lets requests that are not fair barge. Waking a thread takes longer than a short
+ * critical section, so a released hold is offered to any such request that arrives first
+ * while the next waiter wakes up. A waiter that loses this race gets the next release.
+ * Confined to the coordinator.
  *
  * <p>
  * As Java's own locks do that are not fair (Doug Lea, <cite>The java.util.concurrent
- * Synchronizer Framework</cite>, 2005, on fairness); but nobody comes in vain twice.
+ * Synchronizer Framework</cite>, 2005, on fairness); but no waiter loses twice.
  */
 final class Barging {
 
@@ -52,14 +52,14 @@ final class Barging {
 	 * @return whether it is offered
 	 */
 	boolean tryOffer(Hold hold, Waiter next, long now) {
-		if (this.offered != null || !comes(next, now)) {
+		if (this.offered != null || !tryCall(next, now)) {
 			return false;
 		}
 		this.offered = hold;
 		return true;
 	}
 
-	private boolean comes(Waiter next, long now) {
+	private boolean tryCall(Waiter next, long now) {
 		if (this.called != null) {
 			// Others whose threads are blocked are called another time.
 			return next == this.called || next.isBlocked();
@@ -100,7 +100,7 @@ final class Barging {
 		}
 	}
 
-	/** See to what nobody comes for, as the wait of whoever was called has ended. */
+	/** Pass on what is offered, if the wait of the called waiter has ended. */
 	void discardIfWaiterGone() {
 		if (this.called == null || this.called.isWaiting()) {
 			return;
@@ -112,7 +112,7 @@ final class Barging {
 		}
 	}
 
-	/** Nobody is to go on with what is offered. */
+	/** Release in the store what is offered. */
 	void releaseOffered() {
 		Hold hold = take();
 		if (hold != null) {

@@ -138,8 +138,8 @@ public final class Fleet {
 	}
 
 	/**
-	 * Return what this instance itself holds and waits for. Asks no store, but fails
-	 * likewise if what is under way does not come back.
+	 * Return what this instance itself holds and waits for. Asks no store, but fails in
+	 * the same way if what is under way does not come back.
 	 * @return its report
 	 */
 	public Report report() {
@@ -147,7 +147,7 @@ public final class Fleet {
 	}
 
 	/**
-	 * Return what this instance itself holds. Waits for nobody.
+	 * Return what this instance itself holds. Does not wait.
 	 * @return its report without what it waits for, as one that is cut
 	 */
 	public Report holds() {

@@ -120,7 +120,7 @@ public interface FleetStore {
 			List<Place> holders, int waiting, List<Place> queue) {
 
 		/**
-		 * Return whether nobody holds or waits for it, and no limit is set.
+		 * Return whether it is neither held nor waited for, and has no limit set.
 		 * @return whether there is nothing to tell
 		 */
 		public boolean isEmpty() {
