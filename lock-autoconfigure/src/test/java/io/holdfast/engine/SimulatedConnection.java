@@ -312,9 +312,22 @@ final class SimulatedConnection {
 
 	/** Bring a wake-up to its instance, unless it is lost. */
 	void wakeUp(Runnable wakeUp) {
+		wakeUp(() -> {
+		}, wakeUp);
+	}
+
+	/**
+	 * Bring a wake-up to its instance, unless it is lost.
+	 * @param unheard what to note first if it is lost or late
+	 * @param wakeUp what it does there
+	 */
+	void wakeUp(Runnable unheard, Runnable wakeUp) {
 		int number = this.wakeUpCount++;
 		WakeUp fate = this.simulation.areFaultsOver() ? null : this.wakeUpFates.get(number);
 		long late = (fate != null) ? fate.millis() * Simulation.MILLI : 0;
+		if (late != 0 || isOut()) {
+			unheard.run();
+		}
 		if (late != 0) {
 			this.simulation.record(Event.of(now(), Type.DEAF, this.instance.name).until(now() + Math.max(0, late)));
 		}

@@ -149,9 +149,9 @@ final class SimulatedStore implements LeaseStore {
 			@Override
 			public void handedOver(Resource resource, String token, long fence, long ttlMillis) {
 				boolean unconfirmed = SimulatedStore.this.simulation.replicas != null && ttlMillis > 0;
-				SimulatedStore.this.connection
-					.wakeUp(unconfirmed ? () -> wakeUps.handedOverUnconfirmed(resource, token, fence)
-							: () -> wakeUps.handedOver(resource, token, fence, ttlMillis));
+				SimulatedStore.this.connection.wakeUp(() -> grantedAgain(token),
+						unconfirmed ? () -> wakeUps.handedOverUnconfirmed(resource, token, fence)
+								: () -> wakeUps.handedOver(resource, token, fence, ttlMillis));
 				if (SimulatedStore.this.announcedTooSoon) {
 					SimulatedStore.this.simulation.operator.release(resource, Ask.unknown(token, 1), null);
 				}
@@ -248,14 +248,19 @@ final class SimulatedStore implements LeaseStore {
 		return new Ask(ask.token(), ask.permits(), ask.limit(), ask.fair(), ask.under(), millis, millis);
 	}
 
+	/** Note what is granted to a token that has a lease, as it may undo a loss. */
+	private void grantedAgain(String token) {
+		String lease = lease(token);
+		if (lease != null) {
+			this.simulation.record(Event.of(now(), Type.GRANTED_AGAIN, this.instance.name).id(lease));
+		}
+	}
+
 	private AcquireReply answered(AcquireReply reply, Ask ask) {
 		if (!(reply instanceof Granted granted)) {
 			return reply;
 		}
-		String lease = lease(ask.token());
-		if (lease != null) {
-			this.simulation.record(Event.of(now(), Type.GRANTED_AGAIN, this.instance.name).id(lease));
-		}
+		grantedAgain(ask.token());
 		return switch (this.simulation.mutant) {
 			case OLD_FENCE -> new Granted(64, granted.ttlMillis(), granted.fences());
 			case SHORT_LEASE, NO_END -> new Granted(granted.fence(), ask.leaseMillis(), granted.fences());

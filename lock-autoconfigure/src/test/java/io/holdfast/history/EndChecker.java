@@ -16,14 +16,6 @@ final class EndChecker {
 		this.history = history;
 	}
 
-	/**
-	 * Whether a message was lost or late that may have told that the token was granted
-	 * anew, after others had the key: its renewals go on until then.
-	 */
-	private boolean mayNotHaveHeard(Request request, Cut cut, long until) {
-		return this.history.troubles().happened(Type.DEAF, request.asked.by(), cut.from(), until);
-	}
-
 	void judgeEnd(Request request) {
 		judgeGone(request);
 		judgeTime(request);
@@ -50,7 +42,7 @@ final class EndChecker {
 			long most = cut.until() + request.root.longestLease;
 			if (request.isHold() && request.first.begin() < cut.from() && request.grantedAgainAt < cut.from()
 					&& request.holdEnd > most && most <= this.history.troubles().lastAt() && !mayBeTakenBack(cut, most)
-					&& !wasRenewedForLonger(request, cut) && !mayNotHaveHeard(request, cut, most)) {
+					&& !wasRenewedForLonger(request, cut)) {
 				this.history.violated(3, "held on after it was taken away at " + cut + ": " + request);
 			}
 		}
