@@ -4,12 +4,12 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Time-bounded ownership of a key. A lease is a capability: whoever has the object may
- * use and release it, from any thread. All methods are thread-safe.
+ * Time-bounded ownership of a key. A lease is a capability: any code that has the object
+ * may use and release it, from any thread. All methods are thread-safe.
  *
  * <p>
  * A lease ends by release, by expiry, or by loss. It is <em>lost</em> when the store says
- * that somebody else owns the key, or when it was not renewed in time by this process's
+ * that another owner has the key, or when it was not renewed in time by this process's
  * monotonic clock; whatever comes first. A lost lease never comes back.
  *
  * <p>
@@ -97,7 +97,8 @@ public interface Lease extends AutoCloseable {
 
 	/**
 	 * Release this lease as one that was not used, without waiting for the store: what it
-	 * was taken for has not been done, so nobody is kept out for its {@code minHold}.
+	 * was taken for has not been done, so no other owner is kept out for its
+	 * {@code minHold}.
 	 * @return as {@link #releaseAsync()}
 	 */
 	default CompletableFuture<ReleaseResult> discardAsync() {

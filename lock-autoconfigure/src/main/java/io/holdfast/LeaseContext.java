@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * Immutable and thread-safe.
  *
  * <p>
- * Whoever asks for a lock within a context that has a lease of it gets a nested lease at
+ * A request for a lock within a context that has a lease of it gets a nested lease at
  * once, as a thread does that asks again for what it holds. So a context that is carried
  * to another thread carries the permission to enter: <pre class="code">
  * LeaseContext context = LeaseContext.current();

@@ -14,12 +14,12 @@ public enum LockMode {
 	EXCLUSIVE,
 
 	/**
-	 * Together with other readers, while nobody writes.
+	 * Together with other readers, while there is no writer.
 	 */
 	READ,
 
 	/**
-	 * By one writer, while nobody reads.
+	 * By one writer, while there is no reader.
 	 */
 	WRITE
 

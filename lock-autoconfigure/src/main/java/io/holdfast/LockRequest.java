@@ -20,17 +20,17 @@ public final class LockRequest {
 
 	private final LockMode mode;
 
-	private final Terms terms;
+	private final LeaseOptions options;
 
 	private final boolean reentrant;
 
 	private final @Nullable LeaseContext context;
 
-	private LockRequest(List<String> keys, LockMode mode, Terms terms, boolean reentrant,
+	private LockRequest(List<String> keys, LockMode mode, LeaseOptions options, boolean reentrant,
 			@Nullable LeaseContext context) {
 		this.keys = keys;
 		this.mode = mode;
-		this.terms = terms;
+		this.options = options;
 		this.reentrant = reentrant;
 		this.context = context;
 	}
@@ -42,7 +42,8 @@ public final class LockRequest {
 	 * @throws IllegalArgumentException if the key is not allowed
 	 */
 	public static LockRequest of(String key) {
-		return new LockRequest(List.of(Requests.check("lock", key)), LockMode.EXCLUSIVE, Terms.DEFAULTS, true, null);
+		return new LockRequest(List.of(RequestChecks.check("lock", key)), LockMode.EXCLUSIVE, LeaseOptions.DEFAULTS,
+				true, null);
 	}
 
 	/**
@@ -57,10 +58,10 @@ public final class LockRequest {
 	public static LockRequest ofAll(Collection<String> keys) {
 		TreeSet<String> ordered = new TreeSet<>();
 		for (String key : keys) {
-			ordered.add(Requests.check("lock", key));
+			ordered.add(RequestChecks.check("lock", key));
 		}
-		Requests.checkCount("The number of keys to lock together", ordered.size(), 1, MAX_KEYS);
-		return new LockRequest(List.copyOf(ordered), LockMode.EXCLUSIVE, Terms.DEFAULTS, true, null);
+		RequestChecks.checkCount("The number of keys to lock together", ordered.size(), 1, MAX_KEYS);
+		return new LockRequest(List.copyOf(ordered), LockMode.EXCLUSIVE, LeaseOptions.DEFAULTS, true, null);
 	}
 
 	/**
@@ -69,11 +70,11 @@ public final class LockRequest {
 	 * @return the request, as this one otherwise
 	 */
 	public LockRequest only(String key) {
-		return new LockRequest(List.of(Requests.check("lock", key)), this.mode, this.terms, this.reentrant,
+		return new LockRequest(List.of(RequestChecks.check("lock", key)), this.mode, this.options, this.reentrant,
 				this.context);
 	}
 
-	private LockRequest with(Terms changed) {
+	private LockRequest with(LeaseOptions changed) {
 		return new LockRequest(this.keys, this.mode, changed, this.reentrant, this.context);
 	}
 
@@ -88,7 +89,7 @@ public final class LockRequest {
 	 * @return the changed request
 	 */
 	public LockRequest mode(LockMode mode) {
-		return new LockRequest(this.keys, mode, this.terms, this.reentrant, this.context);
+		return new LockRequest(this.keys, mode, this.options, this.reentrant, this.context);
 	}
 
 	/**
@@ -98,7 +99,7 @@ public final class LockRequest {
 	 * @throws IllegalArgumentException if it is negative
 	 */
 	public LockRequest waitTime(Duration waitTime) {
-		return with(this.terms.withWaitTime(of(), waitTime));
+		return with(this.options.withWaitTime(of(), waitTime));
 	}
 
 	/**
@@ -106,7 +107,7 @@ public final class LockRequest {
 	 * @return the changed request
 	 */
 	public LockRequest waitForever() {
-		return waitTime(Requests.FOREVER);
+		return waitTime(RequestChecks.FOREVER);
 	}
 
 	/**
@@ -117,7 +118,7 @@ public final class LockRequest {
 	 * @throws IllegalArgumentException if it is out of these bounds
 	 */
 	public LockRequest leaseTime(Duration leaseTime) {
-		return with(this.terms.withLeaseTime(of(), leaseTime));
+		return with(this.options.withLeaseTime(of(), leaseTime));
 	}
 
 	/**
@@ -127,7 +128,7 @@ public final class LockRequest {
 	 * @return the changed request
 	 */
 	public LockRequest renewal(boolean renewal) {
-		return with(this.terms.withRenewal(renewal));
+		return with(this.options.withRenewal(renewal));
 	}
 
 	/**
@@ -138,7 +139,7 @@ public final class LockRequest {
 	 * @throws IllegalArgumentException if it is too short
 	 */
 	public LockRequest maxHold(Duration maxHold) {
-		return with(this.terms.withMaxHold(of(), maxHold));
+		return with(this.options.withMaxHold(of(), maxHold));
 	}
 
 	/**
@@ -150,20 +151,20 @@ public final class LockRequest {
 	 * @return the changed request
 	 */
 	public LockRequest reentrant(boolean reentrant) {
-		return new LockRequest(this.keys, this.mode, this.terms, reentrant, this.context);
+		return new LockRequest(this.keys, this.mode, this.options, reentrant, this.context);
 	}
 
 	/**
 	 * How long others are kept out at least, even if the lease is released sooner: for
 	 * jobs that may end so quickly that another instance, whose clock is late, would run
-	 * them once more. Nobody waits for that time to pass; the release only takes effect
-	 * when it is over. A nested lease has no such time.
+	 * them once more. No caller waits for that time to pass; the release only takes
+	 * effect when it is over. A nested lease has no such time.
 	 * @param minHold the shortest time, from 0 (the default) to 365 days
 	 * @return the changed request
 	 * @throws IllegalArgumentException if it is out of these bounds
 	 */
 	public LockRequest minHold(Duration minHold) {
-		return with(this.terms.withMinHold(of(), minHold));
+		return with(this.options.withMinHold(of(), minHold));
 	}
 
 	/**
@@ -174,17 +175,17 @@ public final class LockRequest {
 	 * @throws IllegalArgumentException if it is blank
 	 */
 	public LockRequest name(String name) {
-		return with(this.terms.withName(of(), name));
+		return with(this.options.withName(of(), name));
 	}
 
 	/**
 	 * Whether those who wait for an exclusive lock in the same instance are served in
 	 * their order. If not, and with local hand-over, others may have what was released
 	 * there while a blocked thread that is next wakes up to go on with it, as with Java's
-	 * own locks that are not fair: whoever arrives in the instance and is not fair
+	 * own locks that are not fair: a request that arrives in the instance and is not fair
 	 * either, for 1 ms at most for each thread that is woken up, and only as long as the
-	 * turn of the instance lasts. So nobody of another instance is passed more than by
-	 * local hand-over. Nobody goes before a request for several keys.
+	 * turn of the instance lasts. So no waiter of another instance is passed more often
+	 * than by local hand-over. No request passes one for several keys.
 	 * <p>
 	 * It is much faster where many threads want one key for a very short time, and makes
 	 * no difference where the lock is held for longer than a thread takes to wake up. It
@@ -195,7 +196,7 @@ public final class LockRequest {
 	 * @return the changed request
 	 */
 	public LockRequest fair(boolean fair) {
-		return with(this.terms.withFair(fair));
+		return with(this.options.withFair(fair));
 	}
 
 	/**
@@ -206,7 +207,7 @@ public final class LockRequest {
 	 * @return the changed request
 	 */
 	public LockRequest within(LeaseContext context) {
-		return new LockRequest(this.keys, this.mode, this.terms, this.reentrant, context);
+		return new LockRequest(this.keys, this.mode, this.options, this.reentrant, context);
 	}
 
 	/**
@@ -214,7 +215,7 @@ public final class LockRequest {
 	 * @return the key; of several, all of them in one text for messages
 	 */
 	public String key() {
-		return (this.keys.size() == 1) ? this.keys.get(0) : Requests.join(this.keys);
+		return (this.keys.size() == 1) ? this.keys.get(0) : RequestChecks.join(this.keys);
 	}
 
 	/**
@@ -238,7 +239,7 @@ public final class LockRequest {
 	 * @return the longest wait, or {@code null} for the service's default
 	 */
 	public @Nullable Duration waitTime() {
-		return this.terms.waitTime();
+		return this.options.waitTime();
 	}
 
 	/**
@@ -246,7 +247,7 @@ public final class LockRequest {
 	 * @return the lease time, or {@code null} for the service's default
 	 */
 	public @Nullable Duration leaseTime() {
-		return this.terms.leaseTime();
+		return this.options.leaseTime();
 	}
 
 	/**
@@ -254,7 +255,7 @@ public final class LockRequest {
 	 * @return the longest time, or {@code null} for the service's default
 	 */
 	public @Nullable Duration maxHold() {
-		return this.terms.maxHold();
+		return this.options.maxHold();
 	}
 
 	/**
@@ -262,7 +263,7 @@ public final class LockRequest {
 	 * @return whether it is
 	 */
 	public boolean isRenewal() {
-		return this.terms.renewal();
+		return this.options.renewal();
 	}
 
 	/**
@@ -271,7 +272,7 @@ public final class LockRequest {
 	 * @return whether it is fair, or {@code null} for the service's default
 	 */
 	public @Nullable Boolean fair() {
-		return this.terms.fair();
+		return this.options.fair();
 	}
 
 	/**
@@ -287,7 +288,7 @@ public final class LockRequest {
 	 * @return the shortest time, zero by default
 	 */
 	public Duration minHold() {
-		return this.terms.minHold();
+		return this.options.minHold();
 	}
 
 	/**
@@ -295,7 +296,7 @@ public final class LockRequest {
 	 * @return the name, or {@code null}
 	 */
 	public @Nullable String name() {
-		return this.terms.name();
+		return this.options.name();
 	}
 
 	/**
@@ -309,17 +310,18 @@ public final class LockRequest {
 	@Override
 	public boolean equals(@Nullable Object other) {
 		return other instanceof LockRequest that && this.keys.equals(that.keys) && this.mode == that.mode
-				&& this.terms.equals(that.terms) && this.reentrant == that.reentrant && this.context == that.context;
+				&& this.options.equals(that.options) && this.reentrant == that.reentrant
+				&& this.context == that.context;
 	}
 
 	@Override
 	public int hashCode() {
-		return Objects.hash(this.keys, this.mode, this.terms, this.reentrant);
+		return Objects.hash(this.keys, this.mode, this.options, this.reentrant);
 	}
 
 	@Override
 	public String toString() {
-		return "LockRequest[" + key() + ", mode=" + this.mode + ", " + this.terms + ", reentrant=" + this.reentrant
+		return "LockRequest[" + key() + ", mode=" + this.mode + ", " + this.options + ", reentrant=" + this.reentrant
 				+ "]";
 	}
 

@@ -11,8 +11,8 @@ import java.util.concurrent.CompletableFuture;
  * <p>
  * {@code acquire} throws if the lock was not acquired; {@code tryAcquire} returns an
  * empty {@link Optional} if others held the key until the wait time was over. Trouble
- * with the store is a {@link LeaseStoreException} in both, never "somebody else holds
- * it". No call blocks past its wait time, also when the store does not answer; a call
+ * with the store is a {@link LeaseStoreException} in both, never "it is held by another
+ * owner". No call blocks past its wait time, also when the store does not answer; a call
  * that does not wait, or for less than 250 ms, allows the store a bounded time for its
  * first answer.
  *
@@ -64,7 +64,7 @@ public interface LockService {
 	/**
 	 * Try once to acquire a lock, without waiting for others.
 	 * @param key what to lock
-	 * @return the lease, or empty if somebody else holds the key
+	 * @return the lease, or empty if another owner holds the key
 	 * @throws IllegalArgumentException if the key is not allowed
 	 * @throws LockNotAcquiredException if this thread was interrupted, or this instance
 	 * is shutting down
@@ -89,7 +89,7 @@ public interface LockService {
 
 	/**
 	 * Acquire a lock without blocking. Cancelling the future, or completing it otherwise,
-	 * ends the wait; a lock that was granted meanwhile is released.
+	 * ends the wait; a lock that was granted by then is released.
 	 * @param request what to lock, and how
 	 * @return the lease to come; fails as {@link #acquire(LockRequest)} throws.
 	 * Continuations run on a thread of Holdfast's that may block
@@ -134,12 +134,12 @@ public interface LockService {
 	LockStatus status(String key);
 
 	/**
-	 * Release a key in its owner's name, whoever that is, and pass it to the next waiter;
-	 * one that is locked by readers in all their names. For administrators: it breaks the
-	 * exclusion until the owner notices, which is at its next renewal. Logged as a
-	 * warning. Blocks until the store answers.
+	 * Release a key in the name of its owner, and pass it to the next waiter; one that is
+	 * locked by readers in all their names. For administrators: it breaks the exclusion
+	 * until the owner notices, which is at its next renewal. Logged as a warning. Blocks
+	 * until the store answers.
 	 * @param key what to release
-	 * @return whether anybody owned it
+	 * @return whether it had an owner
 	 * @throws IllegalArgumentException if the key is not allowed
 	 * @throws LeaseStoreException if the store failed
 	 */

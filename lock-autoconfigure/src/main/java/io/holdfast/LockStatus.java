@@ -9,8 +9,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param key the key as its user named it
  * @param owner what kind of owner it has
- * @param remaining the time until it expires if it is not renewed; {@code null} if nobody
- * owns it, or if its owner is foreign and gave it no end
+ * @param remaining the time until it expires if it is not renewed; {@code null} if it has
+ * no owner, or if its owner is foreign and gave it no end
  * @param fence the last fencing token given for it, 0 if none is remembered
  * @param waiting how many instances stand in its queue, or requests if readers or a
  * writer have the key; those who wait behind others of their instance are not among them
@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 public record LockStatus(String key, Owner owner, @Nullable Duration remaining, long fence, int waiting) {
 
 	/**
-	 * Return whether anybody owns the key.
+	 * Return whether the key has an owner.
 	 * @return whether it is locked
 	 */
 	public boolean isLocked() {
@@ -30,7 +30,7 @@ public record LockStatus(String key, Owner owner, @Nullable Duration remaining, 
 	 */
 	public enum Owner {
 
-		/** Nobody: the key is free. */
+		/** No owner: the key is free. */
 		NONE,
 
 		/** The service that was asked. */

@@ -70,8 +70,8 @@ public interface LockView extends Lock {
 	Condition newCondition();
 
 	/**
-	 * Return whether anybody holds the key. Asks the store, and blocks until it answers.
-	 * @return whether it is locked, by whomever
+	 * Return whether the key is held. Asks the store, and blocks until it answers.
+	 * @return whether it is locked, by any owner
 	 * @throws LeaseStoreException if the store failed
 	 */
 	boolean isLocked();
@@ -91,8 +91,8 @@ public interface LockView extends Lock {
 	/**
 	 * Return how long the key lives if it is not renewed. Asks the store, and blocks
 	 * until it answers.
-	 * @return the time left, zero if nobody holds it, {@code null} if a foreign owner
-	 * gave it no end
+	 * @return the time left, zero if it is free, {@code null} if a foreign owner gave it
+	 * no end
 	 * @throws LeaseStoreException if the store failed
 	 */
 	@Nullable Duration remaining();

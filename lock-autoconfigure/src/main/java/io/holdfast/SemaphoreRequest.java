@@ -19,13 +19,13 @@ public final class SemaphoreRequest {
 
 	private final int permits;
 
-	private final Terms terms;
+	private final LeaseOptions options;
 
-	private SemaphoreRequest(String key, int limit, int permits, Terms terms) {
+	private SemaphoreRequest(String key, int limit, int permits, LeaseOptions options) {
 		this.key = key;
 		this.limit = limit;
 		this.permits = permits;
-		this.terms = terms;
+		this.options = options;
 	}
 
 	/**
@@ -37,9 +37,9 @@ public final class SemaphoreRequest {
 	 * @throws IllegalArgumentException if the key or the limit is not allowed
 	 */
 	public static SemaphoreRequest of(String key, int limit) {
-		Requests.check("semaphore", key);
-		Requests.checkCount("limit of semaphore '" + key + "'", limit, 1, MAX_LIMIT);
-		return new SemaphoreRequest(key, limit, 1, Terms.DEFAULTS);
+		RequestChecks.check("semaphore", key);
+		RequestChecks.checkCount("limit of semaphore '" + key + "'", limit, 1, MAX_LIMIT);
+		return new SemaphoreRequest(key, limit, 1, LeaseOptions.DEFAULTS);
 	}
 
 	/**
@@ -49,7 +49,7 @@ public final class SemaphoreRequest {
 	 * @throws IllegalArgumentException if the key is not allowed
 	 */
 	public SemaphoreRequest only(String key) {
-		return new SemaphoreRequest(Requests.check("semaphore", key), this.limit, this.permits, this.terms);
+		return new SemaphoreRequest(RequestChecks.check("semaphore", key), this.limit, this.permits, this.options);
 	}
 
 	/**
@@ -60,8 +60,8 @@ public final class SemaphoreRequest {
 	 * @throws IllegalArgumentException if it is out of these bounds
 	 */
 	public SemaphoreRequest permits(int permits) {
-		Requests.checkCount("permits" + of(), permits, 1, MAX_LIMIT);
-		return new SemaphoreRequest(this.key, this.limit, permits, this.terms);
+		RequestChecks.checkCount("permits" + of(), permits, 1, MAX_LIMIT);
+		return new SemaphoreRequest(this.key, this.limit, permits, this.options);
 	}
 
 	/**
@@ -72,7 +72,7 @@ public final class SemaphoreRequest {
 	 * @throws IllegalArgumentException if it is negative
 	 */
 	public SemaphoreRequest waitTime(Duration waitTime) {
-		return with(this.terms.withWaitTime(of(), waitTime));
+		return with(this.options.withWaitTime(of(), waitTime));
 	}
 
 	/**
@@ -80,7 +80,7 @@ public final class SemaphoreRequest {
 	 * @return the changed request
 	 */
 	public SemaphoreRequest waitForever() {
-		return waitTime(Requests.FOREVER);
+		return waitTime(RequestChecks.FOREVER);
 	}
 
 	/**
@@ -91,7 +91,7 @@ public final class SemaphoreRequest {
 	 * @throws IllegalArgumentException if it is out of these bounds
 	 */
 	public SemaphoreRequest leaseTime(Duration leaseTime) {
-		return with(this.terms.withLeaseTime(of(), leaseTime));
+		return with(this.options.withLeaseTime(of(), leaseTime));
 	}
 
 	/**
@@ -101,7 +101,7 @@ public final class SemaphoreRequest {
 	 * @return the changed request
 	 */
 	public SemaphoreRequest renewal(boolean renewal) {
-		return with(this.terms.withRenewal(renewal));
+		return with(this.options.withRenewal(renewal));
 	}
 
 	/**
@@ -112,20 +112,20 @@ public final class SemaphoreRequest {
 	 * @throws IllegalArgumentException if it is too short
 	 */
 	public SemaphoreRequest maxHold(Duration maxHold) {
-		return with(this.terms.withMaxHold(of(), maxHold));
+		return with(this.options.withMaxHold(of(), maxHold));
 	}
 
 	/**
 	 * How long the permits are kept back at least, even if the lease is released sooner:
 	 * with it a semaphore bounds how often something is done, not only how much of it at
-	 * once. Nobody waits for that time to pass; the release only takes effect when it is
-	 * over.
+	 * once. No caller waits for that time to pass; the release only takes effect when it
+	 * is over.
 	 * @param minHold the shortest time, from 0 (the default) to 365 days
 	 * @return the changed request
 	 * @throws IllegalArgumentException if it is out of these bounds
 	 */
 	public SemaphoreRequest minHold(Duration minHold) {
-		return with(this.terms.withMinHold(of(), minHold));
+		return with(this.options.withMinHold(of(), minHold));
 	}
 
 	/**
@@ -136,23 +136,23 @@ public final class SemaphoreRequest {
 	 * @throws IllegalArgumentException if it is blank
 	 */
 	public SemaphoreRequest name(String name) {
-		return with(this.terms.withName(of(), name));
+		return with(this.options.withName(of(), name));
 	}
 
 	/**
 	 * Whether to stand in line.
-	 * @param fair {@code true} (the default) to be granted permits only when nobody waits
-	 * before, where instances may take turns; {@code false} to pass everybody who waits
-	 * if enough permits are free for this request, also one whose thread is waking up for
-	 * them: faster under load. Requests for many permits can starve while others pass
-	 * them
+	 * @param fair {@code true} (the default) to be granted permits only when no other
+	 * request waits before, where instances may take turns; {@code false} to pass all
+	 * requests that wait if enough permits are free for this request, also one whose
+	 * thread is waking up for them: faster under load. Requests for many permits can
+	 * starve while others pass them
 	 * @return the changed request
 	 */
 	public SemaphoreRequest fair(boolean fair) {
-		return with(this.terms.withFair(fair));
+		return with(this.options.withFair(fair));
 	}
 
-	private SemaphoreRequest with(Terms changed) {
+	private SemaphoreRequest with(LeaseOptions changed) {
 		return new SemaphoreRequest(this.key, this.limit, this.permits, changed);
 	}
 
@@ -189,7 +189,7 @@ public final class SemaphoreRequest {
 	 * @return the longest wait, or {@code null} for the service's default
 	 */
 	public @Nullable Duration waitTime() {
-		return this.terms.waitTime();
+		return this.options.waitTime();
 	}
 
 	/**
@@ -197,7 +197,7 @@ public final class SemaphoreRequest {
 	 * @return the lease time, or {@code null} for the service's default
 	 */
 	public @Nullable Duration leaseTime() {
-		return this.terms.leaseTime();
+		return this.options.leaseTime();
 	}
 
 	/**
@@ -205,7 +205,7 @@ public final class SemaphoreRequest {
 	 * @return the longest time, or {@code null} for the service's default
 	 */
 	public @Nullable Duration maxHold() {
-		return this.terms.maxHold();
+		return this.options.maxHold();
 	}
 
 	/**
@@ -213,7 +213,7 @@ public final class SemaphoreRequest {
 	 * @return whether it is
 	 */
 	public boolean isRenewal() {
-		return this.terms.renewal();
+		return this.options.renewal();
 	}
 
 	/**
@@ -221,7 +221,7 @@ public final class SemaphoreRequest {
 	 * @return whether it is fair, or {@code null} for the service's default
 	 */
 	public @Nullable Boolean fair() {
-		return this.terms.fair();
+		return this.options.fair();
 	}
 
 	/**
@@ -229,7 +229,7 @@ public final class SemaphoreRequest {
 	 * @return the shortest time, zero by default
 	 */
 	public Duration minHold() {
-		return this.terms.minHold();
+		return this.options.minHold();
 	}
 
 	/**
@@ -237,24 +237,24 @@ public final class SemaphoreRequest {
 	 * @return the name, or {@code null}
 	 */
 	public @Nullable String name() {
-		return this.terms.name();
+		return this.options.name();
 	}
 
 	@Override
 	public boolean equals(@Nullable Object other) {
 		return other instanceof SemaphoreRequest that && this.key.equals(that.key) && this.limit == that.limit
-				&& this.permits == that.permits && this.terms.equals(that.terms);
+				&& this.permits == that.permits && this.options.equals(that.options);
 	}
 
 	@Override
 	public int hashCode() {
-		return Objects.hash(this.key, this.limit, this.permits, this.terms);
+		return Objects.hash(this.key, this.limit, this.permits, this.options);
 	}
 
 	@Override
 	public String toString() {
 		return "SemaphoreRequest[" + this.key + ", limit=" + this.limit + ", permits=" + this.permits + ", "
-				+ this.terms + "]";
+				+ this.options + "]";
 	}
 
 }

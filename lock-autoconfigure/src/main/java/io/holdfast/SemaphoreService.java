@@ -9,10 +9,10 @@ import java.util.concurrent.CompletableFuture;
  * no moment more than a semaphore's limit. Thread-safe.
  *
  * <p>
- * A semaphore is there as soon as somebody names it, and gone when nobody uses it. Its
- * limit comes with each request; one that an operator {@linkplain #setLimit sets} comes
- * before it. Of requests with different limits (while a new version is rolled out) each
- * is judged by its own.
+ * A semaphore is there as soon as it is used, and gone when it is used no more. Its limit
+ * comes with each request; one that an operator {@linkplain #setLimit sets} comes before
+ * it. Of requests with different limits (while a new version is rolled out) each is
+ * judged by its own.
  *
  * <p>
  * {@code acquire} throws if the permits were not acquired; {@code tryAcquire} returns an
@@ -23,7 +23,7 @@ import java.util.concurrent.CompletableFuture;
  * 250 ms, allows the store a bounded time for its first answer.
  *
  * <p>
- * Permits are not re-entrant: whoever asks twice holds twice. A thread that is
+ * Permits are not re-entrant: a caller that asks twice holds twice. A thread that is
  * interrupted while it waits gets a {@link PermitNotAcquiredException} of reason
  * {@link NotAcquiredException.Reason#INTERRUPTED INTERRUPTED}; its interrupt flag is set
  * again, and nothing stays in the store.
@@ -79,7 +79,7 @@ public interface SemaphoreService {
 
 	/**
 	 * Acquire permits without blocking. Cancelling the future, or completing it
-	 * otherwise, ends the wait; permits that were granted meanwhile are released.
+	 * otherwise, ends the wait; permits that were granted by then are released.
 	 * @param request which, how many, and how
 	 * @return the lease to come; fails as {@link #acquire(SemaphoreRequest)} throws.
 	 * Continuations run on a thread of Holdfast's that may block
@@ -115,11 +115,11 @@ public interface SemaphoreService {
 
 	/**
 	 * Set a limit that comes before those of all requests, in the whole fleet, until it
-	 * is {@linkplain #clearLimit cleared}; it outlives restarts. Whoever fits into a
-	 * raised limit is granted at once. A lowered one revokes nothing: Redis grants
+	 * is {@linkplain #clearLimit cleared}; it outlives restarts. Waiters that fit into a
+	 * raised limit are granted at once. A lowered one revokes nothing: Redis grants
 	 * nothing until enough permits came back, and instances pass none on when
 	 * {@code holdfast.semaphore.local-hand-over.max-time} is over, 5 ms by default;
-	 * whoever waits for more than it is refused. Blocks until the store answers.
+	 * waiters for more than it are refused. Blocks until the store answers.
 	 * @param key which semaphore
 	 * @param limit how many permits there are from now on, from 0, which stops all, to
 	 * 1,000,000,000
@@ -139,12 +139,12 @@ public interface SemaphoreService {
 	boolean clearLimit(String key);
 
 	/**
-	 * Release all permits of a semaphore in their holders' names, whoever these are;
-	 * those who wait are granted what fits. For administrators: there are more holders
-	 * than the limit until the former ones notice, which is at their next renewals.
-	 * Logged as a warning. Blocks until the store answers.
+	 * Release all permits of a semaphore in their holders' names; waiters are granted
+	 * what fits. For administrators: there are more holders than the limit until the
+	 * former ones notice, which is at their next renewals. Logged as a warning. Blocks
+	 * until the store answers.
 	 * @param key which semaphore
-	 * @return whether anybody held a permit
+	 * @return whether there was a holder
 	 * @throws IllegalArgumentException if the key is not allowed
 	 * @throws LeaseStoreException if the store failed
 	 */

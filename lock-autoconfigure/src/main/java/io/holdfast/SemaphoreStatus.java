@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param key the key as its user named it
  * @param limit how many permits there are in all: the operator's limit if there is one,
- * else what the last request said; {@code null} if nobody uses the semaphore and no
+ * else what the last request said; {@code null} if the semaphore is not used and no
  * operator has set a limit
  * @param limitSet whether an operator has set the limit
  * @param used how many permits are held; more than the limit if that was lowered

@@ -24,7 +24,7 @@ export class Actions {
 		if (await confirmed("Release lock ‘" + key + "’?",
 				"The next one in the queue gets it at once, while its holder goes on until it notices, at its next renewal.")) {
 			await this.#tell(async () => (await api.releaseLock(key)).released ? "Released lock ‘" + key + "’ by force."
-				: "Nobody holds lock ‘" + key + "’ any more.");
+				: "Lock ‘" + key + "’ is not held any more.");
 		}
 	}
 
@@ -32,7 +32,7 @@ export class Actions {
 		if (await confirmed("Release all permits of ‘" + key + "’?",
 				"Waiting calls get them at once, while their holders go on until they notice, at their next renewal.")) {
 			await this.#tell(async () => (await api.releaseSemaphore(key)).released
-				? "Released the permits of ‘" + key + "’ by force." : "Nobody holds permits of ‘" + key + "’ any more.");
+				? "Released the permits of ‘" + key + "’ by force." : "No permit of ‘" + key + "’ is held any more.");
 		}
 	}
 

@@ -66,7 +66,7 @@ export function reconcile(list, items, keyOf, create, update) {
 	}
 	const active = document.activeElement;
 	for (const node of old.values()) {
-		// Whoever stood here goes on from the list, not from the start of the page.
+		// The focus goes on from the list, not from the start of the page.
 		if (node.contains(active)) {
 			list.tabIndex = -1;
 			list.focus({ preventScroll: true });

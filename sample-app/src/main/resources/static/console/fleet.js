@@ -163,7 +163,7 @@ export class FleetView {
 		this.#chips(node.querySelector(".waiters"), queue, (waiter) => (waiter.permits > 1 ? waiter.permits + " permits"
 			: waiter.mode === "READ" ? "reads" : waiter.mode === "WRITE" ? "writes" : null), queueLength);
 		const here = waiting.length > 0 ? count(waiting.length, "call waits", "calls wait") + " in this instance" : "";
-		text(node.querySelector(".here"), here || (queueLength === 0 ? "nobody waits" : ""));
+		text(node.querySelector(".here"), here || (queueLength === 0 ? "no waiters" : ""));
 	}
 
 	/** Actors in their order; neighbours that look the same are counted. */

@@ -58,14 +58,14 @@ export class LatencyView {
 		const known = found.includes(true);
 		show(byId("charts"), known);
 		show(byId("latency-state"), !known);
-		text(byId("latency-state"), "Nobody has asked for a lock or permit here yet.");
+		text(byId("latency-state"), "No lock or permit was asked for here yet.");
 		text(byId("latency-scope"), "this instance only: " + instance);
 		if (known) {
 			this.#series.forEach((each) => each.draw());
 		}
 	}
 
-	/** What was not asked for while nobody looked must not count as of this moment. */
+	/** What was not asked for while the page was hidden must not count as of this moment. */
 	interrupt() {
 		this.#series.forEach((each) => each.interrupt());
 	}

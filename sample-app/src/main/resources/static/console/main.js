@@ -1,4 +1,4 @@
-// Keeps the page up to date: asks again and again while somebody looks, less often while nobody answers.
+// Keeps the page up to date: asks again and again while it is visible, less often while there is no answer.
 import { Actions } from "./actions.js";
 import { api, RefusedError, UnreachableError } from "./api.js";
 import { attribute, byId, duration, show, text } from "./dom.js";

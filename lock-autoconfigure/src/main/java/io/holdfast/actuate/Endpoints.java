@@ -75,16 +75,16 @@ final class Endpoints {
 	}
 
 	/** By the store's clock, as the others, if it is among those that are known. */
-	static InstanceView self(Fleet fleet, Instant here, List<InstanceView> members) {
+	static InstanceDescriptor self(Fleet fleet, Instant here, List<InstanceDescriptor> members) {
 		InstanceInfo info = fleet.info();
 		Instant started = members.stream()
 			.filter((member) -> member.id().equals(fleet.instance()))
-			.map(InstanceView::started)
+			.map(InstanceDescriptor::started)
 			.findFirst()
 			.orElse(here);
-		return (info != null)
-				? new InstanceView(fleet.instance(), info.application(), info.host(), info.process(), started, null)
-				: new InstanceView(fleet.instance(), null, null, null, started, null);
+		return (info != null) ? new InstanceDescriptor(fleet.instance(), info.application(), info.host(),
+				info.process(), started, null)
+				: new InstanceDescriptor(fleet.instance(), null, null, null, started, null);
 	}
 
 	/** Since when this instance is there, by its own clock. */
@@ -92,10 +92,10 @@ final class Endpoints {
 		return Instant.now().minus(fleet.age()).truncatedTo(ChronoUnit.MILLIS);
 	}
 
-	static List<InstanceView> members(Fleet fleet) {
+	static List<InstanceDescriptor> members(Fleet fleet) {
 		return fleet.members().stream().map((member) -> {
 			InstanceInfo info = member.info();
-			return new InstanceView(member.instance(), info.application(), info.host(), info.process(),
+			return new InstanceDescriptor(member.instance(), info.application(), info.host(), info.process(),
 					Instant.ofEpochMilli(member.startedMillis()), Instant.ofEpochMilli(member.seenMillis()));
 		}).toList();
 	}

@@ -3,8 +3,8 @@ package io.holdfast.actuate;
 import java.time.Duration;
 import java.util.List;
 
-import io.holdfast.engine.EngineCondition;
-import io.holdfast.engine.Finding;
+import io.holdfast.engine.EngineStatus;
+import io.holdfast.engine.StoreDiagnostic;
 import io.holdfast.engine.LeaseEngine;
 import org.jspecify.annotations.Nullable;
 
@@ -32,7 +32,7 @@ public final class HoldfastHealthIndicator extends AbstractHealthIndicator {
 	private final @Nullable LatestFindings latest;
 
 	/**
-	 * Create an indicator that asks nobody but the engine.
+	 * Create an indicator that asks the engine only.
 	 * @param engine the engine
 	 */
 	public HoldfastHealthIndicator(LeaseEngine engine) {
@@ -54,8 +54,8 @@ public final class HoldfastHealthIndicator extends AbstractHealthIndicator {
 
 	@Override
 	protected void doHealthCheck(Health.Builder builder) {
-		EngineCondition condition = this.engine.condition();
-		List<Finding> findings = (this.latest != null) ? this.latest.get() : List.of();
+		EngineStatus condition = this.engine.condition();
+		List<StoreDiagnostic> findings = (this.latest != null) ? this.latest.get() : List.of();
 		String silence = (this.latest != null) ? this.latest.trouble() : null;
 		String trouble = (condition.trouble() != null) ? condition.trouble() : silence;
 		builder.status(status(condition, silence != null))
@@ -67,11 +67,11 @@ public final class HoldfastHealthIndicator extends AbstractHealthIndicator {
 			builder.withDetail("trouble", trouble);
 		}
 		if (!findings.isEmpty()) {
-			builder.withDetail("warnings", findings.stream().map(Finding::text).toList());
+			builder.withDetail("warnings", findings.stream().map(StoreDiagnostic::text).toList());
 		}
 	}
 
-	private static Status status(EngineCondition condition, boolean silent) {
+	private static Status status(EngineStatus condition, boolean silent) {
 		if (condition.failingRenewals() > 0) {
 			return Status.DOWN;
 		}
@@ -79,7 +79,7 @@ public final class HoldfastHealthIndicator extends AbstractHealthIndicator {
 		return reached ? Status.UP : DEGRADED;
 	}
 
-	private static String wakeUps(EngineCondition condition) {
+	private static String wakeUps(EngineStatus condition) {
 		if (condition.polling()) {
 			return "polling, as configured";
 		}

@@ -10,7 +10,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
-import io.holdfast.engine.Finding;
+import io.holdfast.engine.StoreDiagnostic;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,19 +21,19 @@ final class LatestFindings {
 
 	private static final long FRESH_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-	private final Supplier<CompletableFuture<List<Finding>>> examination;
+	private final Supplier<CompletableFuture<List<StoreDiagnostic>>> examination;
 
 	private final long patienceNanos;
 
 	private final LongSupplier clock;
 
 	/** The examination that runs, or the last one. */
-	private @Nullable CompletableFuture<List<Finding>> current;
+	private @Nullable CompletableFuture<List<StoreDiagnostic>> current;
 
 	private long startedAt;
 
 	/** What it says as long as there is no answer. */
-	private volatile List<Finding> known = List.of();
+	private volatile List<StoreDiagnostic> known = List.of();
 
 	/** Why there was no answer the last time, or {@code null}. */
 	private volatile @Nullable String trouble;
@@ -44,7 +44,8 @@ final class LatestFindings {
 	 * @param patience how long to wait for its end
 	 * @param clock tells nanoseconds
 	 */
-	LatestFindings(Supplier<CompletableFuture<List<Finding>>> examination, Duration patience, LongSupplier clock) {
+	LatestFindings(Supplier<CompletableFuture<List<StoreDiagnostic>>> examination, Duration patience,
+			LongSupplier clock) {
 		this.examination = examination;
 		this.patienceNanos = patience.toNanos();
 		this.clock = clock;
@@ -55,12 +56,12 @@ final class LatestFindings {
 	 * patience counted from its beginning.
 	 * @return what was found last; if the store does not answer, also that
 	 */
-	List<Finding> get() {
-		CompletableFuture<List<Finding>> examined;
+	List<StoreDiagnostic> get() {
+		CompletableFuture<List<StoreDiagnostic>> examined;
 		long left;
 		synchronized (this) {
 			long now = this.clock.getAsLong();
-			CompletableFuture<List<Finding>> last = this.current;
+			CompletableFuture<List<StoreDiagnostic>> last = this.current;
 			if (last == null || last.isDone() && now - this.startedAt >= FRESH_NANOS) {
 				last = this.examination.get();
 				this.current = last;
@@ -94,10 +95,10 @@ final class LatestFindings {
 		return this.trouble;
 	}
 
-	private List<Finding> unknown(String why) {
+	private List<StoreDiagnostic> unknown(String why) {
 		this.trouble = why;
-		List<Finding> findings = new ArrayList<>(this.known);
-		findings.add(new Finding(false, "Redis could not be examined now: " + why));
+		List<StoreDiagnostic> findings = new ArrayList<>(this.known);
+		findings.add(new StoreDiagnostic(false, "Redis could not be examined now: " + why));
 		return findings;
 	}
 

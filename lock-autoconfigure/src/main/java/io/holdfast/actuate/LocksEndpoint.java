@@ -13,9 +13,9 @@ import io.holdfast.engine.ThreadWait;
 import io.holdfast.engine.FleetStore.Family;
 import io.holdfast.engine.FleetStore.Standing;
 import io.holdfast.engine.LeaseEngine;
-import io.holdfast.engine.Report;
-import io.holdfast.engine.Report.Entry;
-import io.holdfast.engine.Reports;
+import io.holdfast.engine.InstanceReport;
+import io.holdfast.engine.InstanceReport.Entry;
+import io.holdfast.engine.FleetReport;
 import io.holdfast.engine.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
@@ -58,80 +58,81 @@ public class LocksEndpoint {
 	 * @return all locks
 	 */
 	@ReadOperation
-	public LocksView locks(@Nullable String cursor, @Nullable Integer limit) {
+	public LocksDescriptor locks(@Nullable String cursor, @Nullable Integer limit) {
 		int wanted = Endpoints.limit(limit);
-		Parts parts = new Parts();
-		Report report = parts.own(this.fleet);
+		PartialResult parts = new PartialResult();
+		InstanceReport report = parts.own(this.fleet);
 		Instant now = Instant.now();
-		LocksView.Fleet seen = fleet(parts, cursor, wanted);
-		return new LocksView(Endpoints.self(this.fleet, this.started, seen.instances()),
+		LocksDescriptor.Fleet seen = fleet(parts, cursor, wanted);
+		return new LocksDescriptor(Endpoints.self(this.fleet, this.started, seen.instances()),
 				report.holds().stream().filter(LocksEndpoint::isLock).map((hold) -> held(hold, now)).toList(),
 				report.waits().stream().filter(LocksEndpoint::isLock).map((wait) -> waiting(wait, now)).toList(),
 				report.cut(), seen);
 	}
 
-	private LocksView.Fleet fleet(Parts parts, @Nullable String cursor, int wanted) {
+	private LocksDescriptor.Fleet fleet(PartialResult parts, @Nullable String cursor, int wanted) {
 		Standings page = parts.look(() -> Endpoints.checked(() -> this.fleet.page(Family.LOCKS, cursor, wanted)));
-		List<InstanceView> members = parts.look(() -> Endpoints.members(this.fleet));
-		Reports reports = parts.look(this.fleet::reports);
-		List<CycleView> cycles = (reports != null) ? parts.look(() -> cycles(reports)) : null;
-		return new LocksView.Fleet((members != null) ? members : List.of(), (page != null) ? views(page) : List.of(),
-				(cycles != null) ? cycles : List.of(), (reports != null) ? reports.silent() : List.of(),
-				(page != null) ? page.cursor() : cursor, parts.problem());
+		List<InstanceDescriptor> members = parts.look(() -> Endpoints.members(this.fleet));
+		FleetReport reports = parts.look(this.fleet::reports);
+		List<DeadlockDescriptor> cycles = (reports != null) ? parts.look(() -> cycles(reports)) : null;
+		return new LocksDescriptor.Fleet((members != null) ? members : List.of(),
+				(page != null) ? views(page) : List.of(), (cycles != null) ? cycles : List.of(),
+				(reports != null) ? reports.silent() : List.of(), (page != null) ? page.cursor() : cursor,
+				parts.problem());
 	}
 
-	private static List<LockView> views(Standings page) {
-		return page.standings().stream().map((standing) -> LockViews.of(standing, null, Instant.now())).toList();
+	private static List<LockDescriptor> views(Standings page) {
+		return page.standings().stream().map((standing) -> LockDescriptors.of(standing, null, Instant.now())).toList();
 	}
 
 	/**
 	 * One lock.
 	 * @param key its key
-	 * @return the lock, or {@code null} if nobody holds it or waits for it
+	 * @return the lock, or {@code null} if it has neither a holder nor a waiter
 	 */
 	@ReadOperation
-	public @Nullable LockView lock(@Selector(match = Match.ALL_REMAINING) String... key) {
+	public @Nullable LockDescriptor lock(@Selector(match = Match.ALL_REMAINING) String... key) {
 		String name = Endpoints.checked(() -> LockRequest.of(Endpoints.key(key)).key());
 		Standing standing = Endpoints.answered(() -> this.fleet.look(Family.LOCKS, name));
-		return standing.isEmpty() ? null : LockViews.of(standing, new Parts().look(this.fleet::reports), Instant.now());
+		return standing.isEmpty() ? null
+				: LockDescriptors.of(standing, new PartialResult().look(this.fleet::reports), Instant.now());
 	}
 
 	/**
-	 * Release a lock in its owner's name, whoever that is; see
-	 * {@link LockService#forceRelease}.
+	 * Release a lock in the name of its owner; see {@link LockService#forceRelease}.
 	 * @param key its key; no part of the path, which does not name every key faithfully
-	 * @return whether anybody owned it
+	 * @return whether it had an owner
 	 */
 	@DeleteOperation
-	public ReleaseView release(String key) {
-		return Endpoints.answered(() -> new ReleaseView(this.locks.forceRelease(key)));
+	public ReleaseDescriptor release(String key) {
+		return Endpoints.answered(() -> new ReleaseDescriptor(this.locks.forceRelease(key)));
 	}
 
 	private static boolean isLock(Entry entry) {
 		return entry.resource().kind() != Kind.SEMAPHORE;
 	}
 
-	private static LocksView.Held held(Entry hold, Instant now) {
-		return new LocksView.Held(hold.resource().key(), hold.mode(), hold.name(), hold.thread(),
+	private static LocksDescriptor.Held held(Entry hold, Instant now) {
+		return new LocksDescriptor.Held(hold.resource().key(), hold.mode(), hold.name(), hold.thread(),
 				now.minusMillis(hold.millis()), hold.ttlMillis(), hold.fence());
 	}
 
-	private static LocksView.Waiting waiting(Entry wait, Instant now) {
-		return new LocksView.Waiting(wait.resource().key(), wait.mode(), wait.name(), wait.thread(),
+	private static LocksDescriptor.Waiting waiting(Entry wait, Instant now) {
+		return new LocksDescriptor.Waiting(wait.resource().key(), wait.mode(), wait.name(), wait.thread(),
 				now.minusMillis(wait.millis()));
 	}
 
-	private List<CycleView> cycles(Reports reports) {
+	private List<DeadlockDescriptor> cycles(FleetReport reports) {
 		return this.fleet.cycles(reports)
 			.stream()
-			.map((cycle) -> new CycleView(cycle.stream().map(LocksEndpoint::wait).toList()))
+			.map((cycle) -> new DeadlockDescriptor(cycle.stream().map(LocksEndpoint::wait).toList()))
 			.toList();
 	}
 
-	private static CycleView.Wait wait(ThreadWait wait) {
+	private static DeadlockDescriptor.Wait wait(ThreadWait wait) {
 		Actor holder = wait.holder();
-		return new CycleView.Wait(wait.actor().instance(), wait.actor().thread(), wait.key(),
-				new CycleView.Actor(holder.instance(), holder.thread()));
+		return new DeadlockDescriptor.Wait(wait.actor().instance(), wait.actor().thread(), wait.key(),
+				new DeadlockDescriptor.Actor(holder.instance(), holder.thread()));
 	}
 
 }

@@ -11,8 +11,8 @@ import io.holdfast.engine.Fleet.Standings;
 import io.holdfast.engine.FleetStore.Family;
 import io.holdfast.engine.FleetStore.Standing;
 import io.holdfast.engine.LeaseEngine;
-import io.holdfast.engine.Report;
-import io.holdfast.engine.Report.Entry;
+import io.holdfast.engine.InstanceReport;
+import io.holdfast.engine.InstanceReport.Entry;
 import io.holdfast.engine.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
@@ -56,13 +56,13 @@ public class SemaphoresEndpoint {
 	 * @return all semaphores
 	 */
 	@ReadOperation
-	public SemaphoresView semaphores(@Nullable String cursor, @Nullable Integer limit) {
+	public SemaphoresDescriptor semaphores(@Nullable String cursor, @Nullable Integer limit) {
 		int wanted = Endpoints.limit(limit);
-		Parts parts = new Parts();
-		Report report = parts.own(this.fleet);
+		PartialResult parts = new PartialResult();
+		InstanceReport report = parts.own(this.fleet);
 		Instant now = Instant.now();
-		SemaphoresView.Fleet seen = fleet(parts, cursor, wanted);
-		return new SemaphoresView(Endpoints.self(this.fleet, this.started, seen.instances()),
+		SemaphoresDescriptor.Fleet seen = fleet(parts, cursor, wanted);
+		return new SemaphoresDescriptor(Endpoints.self(this.fleet, this.started, seen.instances()),
 				report.holds().stream().filter(SemaphoresEndpoint::isSemaphore).map((hold) -> held(hold, now)).toList(),
 				report.waits()
 					.stream()
@@ -72,29 +72,32 @@ public class SemaphoresEndpoint {
 				report.cut(), seen);
 	}
 
-	private SemaphoresView.Fleet fleet(Parts parts, @Nullable String cursor, int wanted) {
+	private SemaphoresDescriptor.Fleet fleet(PartialResult parts, @Nullable String cursor, int wanted) {
 		Standings page = parts.look(() -> Endpoints.checked(() -> this.fleet.page(Family.SEMAPHORES, cursor, wanted)));
-		List<InstanceView> members = parts.look(() -> Endpoints.members(this.fleet));
-		return new SemaphoresView.Fleet((members != null) ? members : List.of(),
+		List<InstanceDescriptor> members = parts.look(() -> Endpoints.members(this.fleet));
+		return new SemaphoresDescriptor.Fleet((members != null) ? members : List.of(),
 				(page != null) ? views(page) : List.of(), (page != null) ? page.cursor() : cursor, parts.problem());
 	}
 
-	private static List<SemaphoreView> views(Standings page) {
-		return page.standings().stream().map((standing) -> SemaphoreViews.of(standing, null, Instant.now())).toList();
+	private static List<SemaphoreDescriptor> views(Standings page) {
+		return page.standings()
+			.stream()
+			.map((standing) -> SemaphoreDescriptors.of(standing, null, Instant.now()))
+			.toList();
 	}
 
 	/**
 	 * One semaphore.
 	 * @param key its key
-	 * @return the semaphore, or {@code null} if nobody holds a permit or waits for one,
-	 * and no limit is set
+	 * @return the semaphore, or {@code null} if it has neither a holder nor a waiter nor
+	 * a limit that was set
 	 */
 	@ReadOperation
-	public @Nullable SemaphoreView semaphore(@Selector(match = Match.ALL_REMAINING) String... key) {
+	public @Nullable SemaphoreDescriptor semaphore(@Selector(match = Match.ALL_REMAINING) String... key) {
 		String name = Endpoints.checked(() -> SemaphoreRequest.of(Endpoints.key(key), 1).key());
 		Standing standing = Endpoints.answered(() -> this.fleet.look(Family.SEMAPHORES, name));
 		return standing.isEmpty() ? null
-				: SemaphoreViews.of(standing, new Parts().look(this.fleet::reports), Instant.now());
+				: SemaphoreDescriptors.of(standing, new PartialResult().look(this.fleet::reports), Instant.now());
 	}
 
 	/**
@@ -127,24 +130,24 @@ public class SemaphoresEndpoint {
 	 * Release all permits of a semaphore in their holders' names; see
 	 * {@link SemaphoreService#forceRelease}.
 	 * @param key which semaphore
-	 * @return whether anybody held a permit
+	 * @return whether there was a holder
 	 */
 	@DeleteOperation
-	public ReleaseView release(String key) {
-		return Endpoints.answered(() -> new ReleaseView(this.semaphores.forceRelease(key)));
+	public ReleaseDescriptor release(String key) {
+		return Endpoints.answered(() -> new ReleaseDescriptor(this.semaphores.forceRelease(key)));
 	}
 
 	private static boolean isSemaphore(Entry entry) {
 		return entry.resource().kind() == Kind.SEMAPHORE;
 	}
 
-	private static SemaphoresView.Held held(Entry hold, Instant now) {
-		return new SemaphoresView.Held(hold.resource().key(), hold.permits(), hold.name(), hold.thread(),
+	private static SemaphoresDescriptor.Held held(Entry hold, Instant now) {
+		return new SemaphoresDescriptor.Held(hold.resource().key(), hold.permits(), hold.name(), hold.thread(),
 				now.minusMillis(hold.millis()), hold.ttlMillis());
 	}
 
-	private static SemaphoresView.Waiting waiting(Entry wait, Instant now) {
-		return new SemaphoresView.Waiting(wait.resource().key(), wait.permits(), wait.name(), wait.thread(),
+	private static SemaphoresDescriptor.Waiting waiting(Entry wait, Instant now) {
+		return new SemaphoresDescriptor.Waiting(wait.resource().key(), wait.permits(), wait.name(), wait.thread(),
 				now.minusMillis(wait.millis()));
 	}
 

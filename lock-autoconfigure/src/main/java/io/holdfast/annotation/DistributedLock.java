@@ -147,7 +147,7 @@ public @interface DistributedLock {
 	 * before a blocked thread that wakes up to go on with what was released, for 1 ms at
 	 * most, and only as long as the turn of the instance lasts: see
 	 * {@link io.holdfast.LockRequest#fair(boolean)}. It has no effect on readers and
-	 * writers, and in strict order; nobody goes before a call with several keys.
+	 * writers, and in strict order; no call passes one with several keys.
 	 * <p>
 	 * This is text, because a {@code boolean} could not be left out.
 	 * @return {@code true}, {@code false}, or empty for the default of the lock service,
@@ -168,9 +168,9 @@ public @interface DistributedLock {
 	/**
 	 * How long others are kept out at least, even if the method ends sooner, up to
 	 * {@code 365d}. For jobs that may end so quickly that another instance, whose clock
-	 * is late, would run them once more. Nobody waits for that time to pass: the method
-	 * returns when it is done, and the release takes effect later. It cannot be longer
-	 * than {@link #maxHold()}, nor than a lease that is not renewed. Written like
+	 * is late, would run them once more. No caller waits for that time to pass: the
+	 * method returns when it is done, and the release takes effect later. It cannot be
+	 * longer than {@link #maxHold()}, nor than a lease that is not renewed. Written like
 	 * {@link #waitTime()}.
 	 * @return the shortest time, or empty for none
 	 */

@@ -67,8 +67,8 @@ import org.springframework.aot.hint.annotation.Reflective;
  * <p>
  * With {@link DistributedLock @DistributedLock} on the same method, the permits are
  * awaited first and the lock then, each for its own wait time; they are released in the
- * reverse order. So nobody holds the lock while waiting for permits. Both are outside of
- * transactions, caches and aspects of the method: released after the commit. In a
+ * reverse order. So no call holds the lock while it waits for permits. Both are outside
+ * of transactions, caches and aspects of the method: released after the commit. In a
  * transaction of the caller, permits come back when the method has ended. They are inside
  * of {@code @Async} (taken on the asynchronous thread), {@code @Retryable} (by each
  * attempt) and {@code @ConcurrencyLimit}, which limits a method in one instance only.
@@ -143,10 +143,10 @@ public @interface Semaphore {
 	boolean renewal() default true;
 
 	/**
-	 * Whether to stand in line: {@code true} to be granted permits only when nobody waits
-	 * before, where instances may take turns, {@code false} to pass everybody who waits
-	 * if enough permits are free for this call. Calls that need many permits can starve
-	 * while others pass them.
+	 * Whether to stand in line: {@code true} to be granted permits only when no other
+	 * call waits before, where instances may take turns, {@code false} to pass all calls
+	 * that wait if enough permits are free for this call. Calls that need many permits
+	 * can starve while others pass them.
 	 * <p>
 	 * This is text, because a {@code boolean} could not be left out.
 	 * @return {@code true}, {@code false}, or empty for the default of the semaphore
@@ -166,9 +166,9 @@ public @interface Semaphore {
 	/**
 	 * How long the permits are kept back at least, even if the method ends sooner, up to
 	 * {@code 365d}. That bounds how often the method runs, not only how many calls run at
-	 * once. Nobody waits for that time to pass: the method returns when it is done, and
-	 * the release takes effect later. It cannot be longer than {@link #maxHold()}, nor
-	 * than a lease that is not renewed. Written like {@link #waitTime()}.
+	 * once. No caller waits for that time to pass: the method returns when it is done,
+	 * and the release takes effect later. It cannot be longer than {@link #maxHold()},
+	 * nor than a lease that is not renewed. Written like {@link #waitTime()}.
 	 * @return the shortest time, or empty for none
 	 */
 	String minHold() default "";

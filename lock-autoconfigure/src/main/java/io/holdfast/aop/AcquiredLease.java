@@ -23,7 +23,7 @@ final class AcquiredLease implements HeldMethodLease, TransactionReleases.Part {
 
 	private final String noun;
 
-	private final Plan<?> plan;
+	private final LeaseOperation<?> operation;
 
 	private final boolean inTransaction;
 
@@ -36,14 +36,14 @@ final class AcquiredLease implements HeldMethodLease, TransactionReleases.Part {
 	 * Create it.
 	 * @param lease the lease
 	 * @param noun what it is, for messages
-	 * @param plan what asked for it
+	 * @param operation what asked for it
 	 * @param inTransaction whether it is put into a transaction, which then sees to its
 	 * {@linkplain #release() release}
 	 */
-	AcquiredLease(Lease lease, String noun, Plan<?> plan, boolean inTransaction) {
+	AcquiredLease(Lease lease, String noun, LeaseOperation<?> operation, boolean inTransaction) {
 		this.lease = lease;
 		this.noun = noun;
-		this.plan = plan;
+		this.operation = operation;
 		this.inTransaction = inTransaction;
 	}
 
@@ -54,7 +54,7 @@ final class AcquiredLease implements HeldMethodLease, TransactionReleases.Part {
 
 	@Override
 	public boolean endsOnLoss() {
-		return this.plan.onLoss() == OnLoss.INTERRUPT;
+		return this.operation.onLoss() == OnLoss.INTERRUPT;
 	}
 
 	@Override
@@ -119,7 +119,7 @@ final class AcquiredLease implements HeldMethodLease, TransactionReleases.Part {
 
 	@Override
 	public void checkBeforeCommit() {
-		if (this.plan.onLoss() == OnLoss.NOTIFY) {
+		if (this.operation.onLoss() == OnLoss.NOTIFY) {
 			return;
 		}
 		if (this.loss == null && !this.lease.isHeld()) {
@@ -132,10 +132,10 @@ final class AcquiredLease implements HeldMethodLease, TransactionReleases.Part {
 
 	private @Nullable Throwable verdict(@Nullable Throwable failure) {
 		String told = this.loss;
-		if (told == null || this.plan.onLoss() == OnLoss.NOTIFY) {
+		if (told == null || this.operation.onLoss() == OnLoss.NOTIFY) {
 			return failure;
 		}
-		if (failure == null || this.plan.onLoss() == OnLoss.INTERRUPT) {
+		if (failure == null || this.operation.onLoss() == OnLoss.INTERRUPT) {
 			return new LeaseLostException(this.lease.key(), told, failure);
 		}
 		failure.addSuppressed(new LeaseLostException(this.lease.key(), told));
@@ -179,7 +179,7 @@ final class AcquiredLease implements HeldMethodLease, TransactionReleases.Part {
 	}
 
 	private String method() {
-		return this.plan.declaration().qualifiedMethodName();
+		return this.operation.annotatedMethod().qualifiedMethodName();
 	}
 
 }

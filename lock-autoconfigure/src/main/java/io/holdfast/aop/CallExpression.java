@@ -43,7 +43,7 @@ final class CallExpression {
 
 	private final String text;
 
-	private final Declaration<?> declaration;
+	private final AnnotatedMethod<?> annotatedMethod;
 
 	private final Map<String, Integer> parameters;
 
@@ -51,11 +51,11 @@ final class CallExpression {
 
 	private final EvaluationContext delegates;
 
-	private CallExpression(Use use, String text, Declaration<?> declaration, Map<String, Integer> parameters,
+	private CallExpression(Use use, String text, AnnotatedMethod<?> annotatedMethod, Map<String, Integer> parameters,
 			SpelExpression expression, EvaluationContext delegates) {
 		this.use = use;
 		this.text = text;
-		this.declaration = declaration;
+		this.annotatedMethod = annotatedMethod;
 		this.parameters = parameters;
 		this.expression = expression;
 		this.delegates = delegates;
@@ -65,48 +65,48 @@ final class CallExpression {
 	 * Parse an expression.
 	 * @param use what it is for
 	 * @param text the expression, its placeholders resolved
-	 * @param declaration where it is declared
+	 * @param annotatedMethod where it is declared
 	 * @param delegates how beans and types are found
 	 * @return the expression
 	 * @throws InvalidDeclarationException if it cannot be parsed, or names what is not
 	 * there
 	 */
-	static CallExpression parse(Use use, String text, Declaration<?> declaration, EvaluationContext delegates) {
-		Map<String, Integer> parameters = parameters(declaration);
+	static CallExpression parse(Use use, String text, AnnotatedMethod<?> annotatedMethod, EvaluationContext delegates) {
+		Map<String, Integer> parameters = parameters(annotatedMethod);
 		SpelExpression parsed;
 		try {
 			parsed = new SpelExpressionParser(CONFIGURATION).parseRaw(text);
 		}
 		catch (ParseException | IllegalStateException ex) {
-			throw declaration.invalid(use.attribute, text, "is no valid expression: " + ex.getMessage(),
+			throw annotatedMethod.invalid(use.attribute, text, "is no valid expression: " + ex.getMessage(),
 					"Write for example " + use.example.replace("#name", "#" + example(parameters)), ex);
 		}
 		SpelNodeImpl root = (SpelNodeImpl) parsed.getAST();
 		String mistake = ExpressionSyntax.findMistake(root, parameters.keySet());
 		if (mistake != null) {
-			throw declaration.invalid(use.attribute, text, "has an unknown name: " + mistake,
-					cure(declaration, parameters) + "; " + use.hint, null);
+			throw annotatedMethod.invalid(use.attribute, text, "has an unknown name: " + mistake,
+					cure(annotatedMethod, parameters) + "; " + use.hint, null);
 		}
 		String assignment = ExpressionSyntax.findAssignment(root);
 		if (assignment != null) {
-			throw declaration.invalid(use.attribute, text, "changes something: " + assignment,
+			throw annotatedMethod.invalid(use.attribute, text, "changes something: " + assignment,
 					"Write an expression that only reads, as with == for a comparison", null);
 		}
 		if (use == Use.KEY) {
 			parsed = new SpelExpression(text, ExpressionSyntax.refuseNullInText(root), CONFIGURATION);
 		}
-		return new CallExpression(use, text, declaration, parameters, parsed, delegates);
+		return new CallExpression(use, text, annotatedMethod, parameters, parsed, delegates);
 	}
 
 	/**
 	 * Return the parameters that an expression can name.
-	 * @param declaration where it is declared
+	 * @param annotatedMethod where it is declared
 	 * @return their positions, by name
 	 */
-	static Map<String, Integer> parameters(Declaration<?> declaration) {
+	static Map<String, Integer> parameters(AnnotatedMethod<?> annotatedMethod) {
 		Map<String, Integer> positions = new LinkedHashMap<>();
-		Method annotated = (declaration.source() instanceof Method source) ? source : declaration.method();
-		for (Method method : List.of(annotated, declaration.method())) {
+		Method annotated = (annotatedMethod.source() instanceof Method source) ? source : annotatedMethod.method();
+		for (Method method : List.of(annotated, annotatedMethod.method())) {
 			@Nullable String @Nullable [] names = DefaultParameterNameDiscoverer.getSharedInstance().getParameterNames(method);
 			for (int i = 0; names != null && i < names.length; i++) {
 				String name = names[i];
@@ -116,7 +116,7 @@ final class CallExpression {
 				}
 			}
 		}
-		for (int i = 0; i < declaration.method().getParameterCount(); i++) {
+		for (int i = 0; i < annotatedMethod.method().getParameterCount(); i++) {
 			positions.put("p" + i, i);
 			positions.put("a" + i, i);
 		}
@@ -127,8 +127,8 @@ final class CallExpression {
 		return parameters.keySet().stream().findFirst().orElse("root.methodName");
 	}
 
-	private static String cure(Declaration<?> declaration, Map<String, Integer> parameters) {
-		int count = declaration.method().getParameterCount();
+	private static String cure(AnnotatedMethod<?> annotatedMethod, Map<String, Integer> parameters) {
+		int count = annotatedMethod.method().getParameterCount();
 		if (count == 0) {
 			return "The method has no parameters";
 		}
@@ -155,7 +155,7 @@ final class CallExpression {
 	/** Says where it is declared, for messages. */
 	@Override
 	public String toString() {
-		return this.declaration.describe(this.use.attribute, this.text);
+		return this.annotatedMethod.describe(this.use.attribute, this.text);
 	}
 
 	/**
@@ -194,7 +194,7 @@ final class CallExpression {
 		private final @Nullable Object[] arguments;
 
 		Context(@Nullable Object target, @Nullable Object[] arguments) {
-			this.root = new TypedValue(new Root(CallExpression.this.declaration, target, arguments));
+			this.root = new TypedValue(new Root(CallExpression.this.annotatedMethod, target, arguments));
 			this.arguments = arguments;
 		}
 
@@ -266,20 +266,20 @@ final class CallExpression {
 	 */
 	static final class Root {
 
-		private final Declaration<?> declaration;
+		private final AnnotatedMethod<?> annotatedMethod;
 
 		private final @Nullable Object target;
 
 		private final @Nullable Object[] args;
 
-		Root(Declaration<?> declaration, @Nullable Object target, @Nullable Object[] args) {
-			this.declaration = declaration;
+		Root(AnnotatedMethod<?> annotatedMethod, @Nullable Object target, @Nullable Object[] args) {
+			this.annotatedMethod = annotatedMethod;
 			this.target = target;
 			this.args = args;
 		}
 
 		public Method getMethod() {
-			return this.declaration.method();
+			return this.annotatedMethod.method();
 		}
 
 		public @Nullable Object getTarget() {
@@ -287,7 +287,7 @@ final class CallExpression {
 		}
 
 		public Class<?> getTargetClass() {
-			return this.declaration.targetClass();
+			return this.annotatedMethod.targetClass();
 		}
 
 		public @Nullable Object[] getArgs() {
@@ -295,7 +295,7 @@ final class CallExpression {
 		}
 
 		public String getMethodName() {
-			return this.declaration.method().getName();
+			return this.annotatedMethod.method().getName();
 		}
 
 	}

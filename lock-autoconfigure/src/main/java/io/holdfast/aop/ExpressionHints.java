@@ -37,8 +37,8 @@ import org.springframework.expression.spel.ast.VariableReference;
 
 /**
  * Registers what an expression reads by reflection: the members of the types that are
- * declared along its way, from parameter to property to property. What a value has
- * besides its declared type cannot be known ahead of time.
+ * declared along its way, from parameter to property to property. What a value has beyond
+ * its declared type cannot be known ahead of time.
  */
 final class ExpressionHints {
 

@@ -80,10 +80,11 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	private final StandardEvaluationContext delegates = new StandardEvaluationContext();
 
 	/** The outermost first. */
-	private final List<Guard<?, ?, ?>> guards;
+	private final List<LeaseAnnotationHandler<?, ?, ?>> handlers;
 
 	/**
-	 * One for all guards, so that nothing can come between them or change their order.
+	 * One for all annotations, so that nothing can come between them or change their
+	 * order.
 	 */
 	private final DefaultPointcutAdvisor leaseAdvisor;
 
@@ -101,20 +102,22 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	 * Create the post-processor.
 	 * @param locks gives the lock service for annotations that name none; asked at the
 	 * first call of a method that needs it, not before
-	 * @param semaphores gives the semaphore service, likewise
+	 * @param semaphores gives the semaphore service, at the same time
 	 */
 	public LeaseBeanPostProcessor(Supplier<LockService> locks, Supplier<SemaphoreService> semaphores) {
-		PlanReader reader = new PlanReader((text) -> this.resolver.resolveStringValue(text), this.delegates,
-				() -> this.longestLease.get());
-		Declarations<Semaphore, Plan<SemaphoreRequest>> limited = new Declarations<>(Semaphore.class,
-				reader::semaphore);
-		Declarations<DistributedLock, Plan<LockRequest>> locked = new Declarations<>(DistributedLock.class,
-				reader::lock);
-		this.guards = List.of(
-				new Guard<>(limited, new Services<>(SemaphoreService.class, semaphores), new Acquisition.OfPermits()),
-				new Guard<>(locked, new Services<>(LockService.class, locks), new Acquisition.OfLock()));
+		LeaseAnnotationParser parser = new LeaseAnnotationParser((text) -> this.resolver.resolveStringValue(text),
+				this.delegates, () -> this.longestLease.get());
+		LeaseOperationSource<Semaphore, LeaseOperation<SemaphoreRequest>> limited = new LeaseOperationSource<>(
+				Semaphore.class, parser::semaphore);
+		LeaseOperationSource<DistributedLock, LeaseOperation<LockRequest>> locked = new LeaseOperationSource<>(
+				DistributedLock.class, parser::lock);
+		this.handlers = List.of(
+				new LeaseAnnotationHandler<>(limited, new LeaseServiceResolver<>(SemaphoreService.class, semaphores),
+						new LeaseSource.OfPermits()),
+				new LeaseAnnotationHandler<>(locked, new LeaseServiceResolver<>(LockService.class, locks),
+						new LeaseSource.OfLock()));
 		this.leaseAdvisor = new DefaultPointcutAdvisor(new DeclaredPointcut(),
-				new LeaseInterceptor(this.guards, () -> this.observer.get()));
+				new LeaseInterceptor(this.handlers, () -> this.observer.get()));
 		this.advisor = this.leaseAdvisor;
 		setOrder(DEFAULT_ORDER);
 	}
@@ -152,7 +155,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	public void setBeanFactory(BeanFactory beanFactory) {
 		super.setBeanFactory(beanFactory);
 		this.delegates.setBeanResolver(new BeanFactoryResolver(beanFactory));
-		this.guards.forEach((guard) -> guard.services().setBeanFactory(beanFactory));
+		this.handlers.forEach((handler) -> handler.services().setBeanFactory(beanFactory));
 	}
 
 	@Override
@@ -163,16 +166,16 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 
 	@Override
 	public void afterSingletonsInstantiated() {
-		this.guards.forEach((guard) -> guard.services().checkExpected());
+		this.handlers.forEach((handler) -> handler.services().checkExpected());
 	}
 
 	@Override
 	protected boolean isEligible(Class<?> targetClass) {
-		return declarations(targetClass).findAny().isPresent();
+		return annotatedMethods(targetClass).findAny().isPresent();
 	}
 
-	private Stream<Declaration<?>> declarations(Class<?> type) {
-		return this.guards.stream().flatMap((guard) -> guard.declarations().of(type).stream());
+	private Stream<AnnotatedMethod<?>> annotatedMethods(Class<?> type) {
+		return this.handlers.stream().flatMap((handler) -> handler.operations().of(type).stream());
 	}
 
 	@Override
@@ -184,11 +187,11 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 				: wrap(bean, beanName);
 		if (result != bean || (bean instanceof Advised advised && advised.indexOf(this.leaseAdvisor) >= 0)) {
 			for (Class<?> type : typesOf(bean)) {
-				this.guards.forEach((guard) -> guard.check(type, AopUtils.isCglibProxy(result)));
+				this.handlers.forEach((handler) -> handler.check(type, AopUtils.isCglibProxy(result)));
 				Advisor[] advisors = (result instanceof Advised advised) ? advised.getAdvisors() : new Advisor[0];
-				declarations(type).forEach((declaration) -> {
-					checkCaller(declaration, bean, beanName);
-					checkPlace(declaration, advisors);
+				annotatedMethods(type).forEach((annotatedMethod) -> {
+					checkCaller(annotatedMethod, bean, beanName);
+					checkPlace(annotatedMethod, advisors);
 				});
 			}
 			checkOrder();
@@ -225,18 +228,18 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	 * Refuse methods that the container calls past the proxy. A type's annotation is not
 	 * meant for them.
 	 */
-	private void checkCaller(Declaration<?> declaration, Object bean, String beanName) {
+	private void checkCaller(AnnotatedMethod<?> annotatedMethod, Object bean, String beanName) {
 		ConfigurableListableBeanFactory factory = this.beanFactory;
-		if (factory == null || !(declaration.source() instanceof Method)
+		if (factory == null || !(annotatedMethod.source() instanceof Method)
 				|| isMadeByFactoryBean(factory, bean, beanName)) {
 			return;
 		}
 		BeanDefinition merged = factory.containsBeanDefinition(beanName) ? factory.getMergedBeanDefinition(beanName)
 				: null;
 		AbstractBeanDefinition definition = (merged instanceof AbstractBeanDefinition known) ? known : null;
-		boolean init = ContainerCallbacks.isInit(declaration.method(), declaration.targetClass(), definition);
-		if (init || ContainerCallbacks.isDestroy(declaration.method(), declaration.targetClass(), definition)) {
-			throw declaration.invalid(
+		boolean init = ContainerCallbacks.isInit(annotatedMethod.method(), annotatedMethod.targetClass(), definition);
+		if (init || ContainerCallbacks.isDestroy(annotatedMethod.method(), annotatedMethod.targetClass(), definition)) {
+			throw annotatedMethod.invalid(
 					"has no effect, because the container calls the method past the bean's proxy, when it "
 							+ (init ? "creates" : "destroys") + " the bean",
 					"Call an annotated method of another bean from it, or use the service there"
@@ -254,23 +257,23 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	 * Refuse what ends when the method is only handed to another thread, and warn of a
 	 * lock that is waited for in a transaction.
 	 */
-	private void checkPlace(Declaration<?> declaration, Advisor[] advisors) {
-		Class<?> type = declaration.targetClass();
+	private void checkPlace(AnnotatedMethod<?> annotatedMethod, Advisor[] advisors) {
+		Class<?> type = annotatedMethod.targetClass();
 		boolean outside = true;
-		boolean handedOver = this.beanFactory != null && OtherAdvice.isAsyncWovenIn(this.beanFactory, declaration);
+		boolean handedOver = this.beanFactory != null && OtherAdvice.isAsyncWovenIn(this.beanFactory, annotatedMethod);
 		for (Advisor advisor : advisors) {
 			if (advisor == this.leaseAdvisor) {
 				outside = false;
 			}
 			else if (outside) {
-				warnOfTransaction(declaration, advisor);
+				warnOfTransaction(annotatedMethod, advisor);
 			}
 			else {
-				handedOver |= OtherAdvice.isAsync(advisor, declaration.method(), type);
+				handedOver |= OtherAdvice.isAsync(advisor, annotatedMethod.method(), type);
 			}
 		}
-		if (handedOver && ResultKind.of(declaration) == ResultKind.PLAIN) {
-			throw declaration.invalid(
+		if (handedOver && ReturnKind.of(annotatedMethod) == ReturnKind.PLAIN) {
+			throw annotatedMethod.invalid(
 					"would end when the method is handed to its executor, because the advice for @Async is inside of it",
 					"Return a CompletableFuture, or let the advice for @Async come first (as it does with plain @EnableAsync), "
 							+ "or annotate the method that does the work",
@@ -278,10 +281,11 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		}
 	}
 
-	private void warnOfTransaction(Declaration<?> declaration, Advisor advisor) {
-		if (OtherAdvice.isTransaction(advisor, declaration.method(), declaration.targetClass())
+	private void warnOfTransaction(AnnotatedMethod<?> annotatedMethod, Advisor advisor) {
+		if (OtherAdvice.isTransaction(advisor, annotatedMethod.method(), annotatedMethod.targetClass())
 				&& this.transactionWarned.compareAndSet(false, true)) {
-			logger.warn(declaration + " is inside of the method's transaction, which begins before it is waited for: "
+			logger.warn(annotatedMethod
+					+ " is inside of the method's transaction, which begins before it is waited for: "
 					+ "the advice for transactions has a lower order than that for @DistributedLock and @Semaphore ("
 					+ getOrder() + "). Leave out the order of @EnableTransactionManagement, or set holdfast.aop.order");
 		}
@@ -328,7 +332,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 
 	private InvalidDeclarationException notProxied(Class<?> type, String problem, String cure,
 			@Nullable Exception cause) {
-		return declarations(type).findFirst().orElseThrow().invalid("has no effect, " + problem, cure, cause);
+		return annotatedMethods(type).findFirst().orElseThrow().invalid("has no effect, " + problem, cure, cause);
 	}
 
 	/**
@@ -352,14 +356,14 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	}
 
 	/**
-	 * Matches what has a declaration.
+	 * Matches annotated methods.
 	 */
 	private final class DeclaredPointcut extends StaticMethodMatcherPointcut {
 
 		@Override
 		public boolean matches(Method method, Class<?> targetClass) {
-			return LeaseBeanPostProcessor.this.guards.stream()
-				.anyMatch((guard) -> guard.declarations().matches(method, targetClass));
+			return LeaseBeanPostProcessor.this.handlers.stream()
+				.anyMatch((handler) -> handler.operations().matches(method, targetClass));
 		}
 
 	}

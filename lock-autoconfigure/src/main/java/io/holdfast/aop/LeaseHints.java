@@ -41,9 +41,9 @@ final class LeaseHints implements BeanRegistrationAotProcessor {
 
 	private static final Log logger = LogFactory.getLog(LeaseHints.class);
 
-	private final List<Declarations<?, ?>> declarations = List.of(
-			new Declarations<>(Semaphore.class, (declaration) -> declaration),
-			new Declarations<>(DistributedLock.class, (declaration) -> declaration));
+	private final List<LeaseOperationSource<?, ?>> operations = List.of(
+			new LeaseOperationSource<>(Semaphore.class, (annotatedMethod) -> annotatedMethod),
+			new LeaseOperationSource<>(DistributedLock.class, (annotatedMethod) -> annotatedMethod));
 
 	@Override
 	public @Nullable BeanRegistrationAotContribution processAheadOfTime(RegisteredBean bean) {
@@ -54,70 +54,71 @@ final class LeaseHints implements BeanRegistrationAotProcessor {
 		if (made != null) {
 			types.add(made);
 		}
-		List<Declaration<?>> found = types.stream().<Declaration<?>>flatMap(this::declared).toList();
+		List<AnnotatedMethod<?>> found = types.stream().<AnnotatedMethod<?>>flatMap(this::declared).toList();
 		return found.isEmpty() ? null : new Contribution(found, bean.getBeanFactory());
 	}
 
-	private Stream<? extends Declaration<?>> declared(Class<?> type) {
-		return this.declarations.stream().map((each) -> each.of(type)).flatMap(Collection::stream);
+	private Stream<? extends AnnotatedMethod<?>> declared(Class<?> type) {
+		return this.operations.stream().map((each) -> each.of(type)).flatMap(Collection::stream);
 	}
 
 	/**
 	 * What is registered for one bean.
 	 *
-	 * @param declarations what is declared on it
+	 * @param annotatedMethods its annotated methods
 	 * @param beanFactory resolves placeholders, and knows other beans
 	 */
-	private record Contribution(List<Declaration<? extends Annotation>> declarations,
+	private record Contribution(List<AnnotatedMethod<? extends Annotation>> annotatedMethods,
 			ConfigurableBeanFactory beanFactory) implements BeanRegistrationAotContribution {
 
 		@Override
 		public void applyTo(GenerationContext generation, BeanRegistrationCode code) {
 			ReflectionHints hints = generation.getRuntimeHints().reflection();
-			this.declarations.forEach((declaration) -> register(declaration, hints));
+			this.annotatedMethods.forEach((annotatedMethod) -> register(annotatedMethod, hints));
 		}
 
-		private void register(Declaration<?> declaration, ReflectionHints hints) {
-			Method method = declaration.method();
-			hints.registerType(ClassUtils.getUserClass(declaration.targetClass()));
+		private void register(AnnotatedMethod<?> annotatedMethod, ReflectionHints hints) {
+			Method method = annotatedMethod.method();
+			hints.registerType(ClassUtils.getUserClass(annotatedMethod.targetClass()));
 			hints.registerMethod(method, ExecutableMode.INVOKE);
-			String fallback = text(declaration, "fallback");
-			ReflectionUtils.doWithMethods(declaration.targetClass(),
+			String fallback = text(annotatedMethod, "fallback");
+			ReflectionUtils.doWithMethods(annotatedMethod.targetClass(),
 					(candidate) -> hints.registerMethod(candidate, ExecutableMode.INVOKE),
 					(candidate) -> candidate.getName().equals(fallback));
 			ExpressionHints expressions = new ExpressionHints(ResolvableType.forClass(CallExpression.Root.class),
-					variables(declaration), this::typeOf,
+					variables(annotatedMethod), this::typeOf,
 					new StandardTypeLocator(this.beanFactory.getBeanClassLoader()), hints);
 			Stream.of("key", "condition")
-				.map((attribute) -> text(declaration, attribute))
+				.map((attribute) -> text(annotatedMethod, attribute))
 				.filter((text) -> !text.isEmpty())
-				.forEach((text) -> register(declaration, text, expressions));
+				.forEach((text) -> register(annotatedMethod, text, expressions));
 		}
 
-		private static void register(Declaration<?> declaration, String text, ExpressionHints expressions) {
+		private static void register(AnnotatedMethod<?> annotatedMethod, String text, ExpressionHints expressions) {
 			SpelExpression expression;
 			try {
 				expression = new SpelExpressionParser().parseRaw(text);
 			}
 			catch (ParseException | IllegalStateException ex) {
 				// Perhaps because of a placeholder that only the run can resolve.
-				logger.warn(declaration + ": what its expression " + text + " reads cannot be registered for a native "
-						+ "image, as it cannot be parsed. Register it by @RegisterReflection");
+				logger.warn(
+						annotatedMethod + ": what its expression " + text + " reads cannot be registered for a native "
+								+ "image, as it cannot be parsed. Register it by @RegisterReflection");
 				return;
 			}
 			expressions.register(expression.getAST());
 		}
 
-		private static Map<String, ResolvableType> variables(Declaration<?> declaration) {
+		private static Map<String, ResolvableType> variables(AnnotatedMethod<?> annotatedMethod) {
 			Map<String, ResolvableType> types = new LinkedHashMap<>();
-			CallExpression.parameters(declaration)
-				.forEach((name, position) -> types.put(name,
-						ResolvableType.forMethodParameter(declaration.method(), position, declaration.targetClass())));
+			CallExpression.parameters(annotatedMethod)
+				.forEach((name, position) -> types.put(name, ResolvableType.forMethodParameter(annotatedMethod.method(),
+						position, annotatedMethod.targetClass())));
 			return types;
 		}
 
-		private String text(Declaration<?> declaration, String attribute) {
-			String written = declaration.annotation().getString(attribute);
+		private String text(AnnotatedMethod<?> annotatedMethod, String attribute) {
+			String written = annotatedMethod.annotation().getString(attribute);
 			try {
 				String resolved = this.beanFactory.resolveEmbeddedValue(written);
 				return (resolved != null) ? resolved : "";

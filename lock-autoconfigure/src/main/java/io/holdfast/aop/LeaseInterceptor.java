@@ -15,33 +15,33 @@ import org.springframework.aop.support.AopUtils;
 
 /**
  * Holds around the invocation of a method all that its annotations ask for: acquired in
- * the order of their guards, released in the reverse order.
+ * the order of their annotations, released in the reverse order.
  */
 final class LeaseInterceptor implements MethodInterceptor {
 
-	private final List<Guard<?, ?, ?>> guards;
+	private final List<LeaseAnnotationHandler<?, ?, ?>> handlers;
 
 	private final Supplier<@Nullable MethodObserver> observer;
 
 	private final AtomicBoolean observerFailed = new AtomicBoolean();
 
-	LeaseInterceptor(List<Guard<?, ?, ?>> guards, Supplier<@Nullable MethodObserver> observer) {
-		this.guards = guards;
+	LeaseInterceptor(List<LeaseAnnotationHandler<?, ?, ?>> handlers, Supplier<@Nullable MethodObserver> observer) {
+		this.handlers = handlers;
 		this.observer = observer;
 	}
 
 	@Override
 	public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
-		if (InnerProxy.takeReached(invocation)) {
+		if (NestedProxy.takeReached(invocation)) {
 			return invocation.proceed();
 		}
 		Object target = invocation.getThis();
 		Class<?> targetClass = (target != null) ? AopUtils.getTargetClass(target)
 				: invocation.getMethod().getDeclaringClass();
-		for (Guard<?, ?, ?> guard : this.guards) {
-			Plan<?> plan = guard.declarations().find(invocation.getMethod(), targetClass);
-			if (plan != null) {
-				return invoke(invocation, targetClass, plan);
+		for (LeaseAnnotationHandler<?, ?, ?> handler : this.handlers) {
+			LeaseOperation<?> operation = handler.operations().find(invocation.getMethod(), targetClass);
+			if (operation != null) {
+				return invoke(invocation, targetClass, operation);
 			}
 		}
 		return invocation.proceed();
@@ -49,36 +49,42 @@ final class LeaseInterceptor implements MethodInterceptor {
 
 	/**
 	 * Call a method.
-	 * @param plan what one of its annotations says: the kind of result is the same for
-	 * all of them
+	 * @param operation what one of its annotations says: the kind of result is the same
+	 * for all of them
 	 */
-	private @Nullable Object invoke(MethodInvocation invocation, Class<?> targetClass, Plan<?> plan) throws Throwable {
-		List<Step> steps;
+	private @Nullable Object invoke(MethodInvocation invocation, Class<?> targetClass, LeaseOperation<?> operation)
+			throws Throwable {
+		List<MethodLease> methodLeases;
 		try {
-			steps = steps(invocation, targetClass);
+			methodLeases = methodLeases(invocation, targetClass);
 		}
 		catch (RuntimeException ex) {
-			return switch (plan.resultKind()) {
+			return switch (operation.returnKind()) {
 				case STAGE -> CompletableFuture.failedFuture(ex);
-				case REACTIVE -> new ReactiveCall(invocation, plan.declaration().returned().toClass()).failing(ex);
+				case REACTIVE ->
+					new ReactiveInvocation(invocation, operation.annotatedMethod().returned().toClass()).failing(ex);
 				default -> throw ex;
 			};
 		}
-		if (steps.isEmpty()) {
+		if (methodLeases.isEmpty()) {
 			return invocation.proceed();
 		}
 		MethodObserver observer = this.observer.get();
-		Function<@Nullable Object, CallWatch> watch = (parent) -> (observer != null)
-				? CallWatch.of(this.observerFailed, () -> observer.began(invocation.getMethod(), targetClass, parent))
-				: CallWatch.NONE;
-		return switch (plan.resultKind()) {
-			case PLAIN -> new PlainCall(invocation, steps).run(watch.apply(null));
+		Function<@Nullable Object, MethodCallObservation> observation = (
+				parent) -> (observer != null)
+						? MethodCallObservation.of(this.observerFailed,
+								() -> observer.began(invocation.getMethod(), targetClass, parent))
+						: MethodCallObservation.NONE;
+		return switch (operation.returnKind()) {
+			case PLAIN -> new SyncInvocation(invocation, methodLeases).run(observation.apply(null));
 			case STAGE -> {
-				StageCall call = new StageCall(invocation, steps, watch.apply(null));
+				CompletionStageInvocation call = new CompletionStageInvocation(invocation, methodLeases,
+						observation.apply(null));
 				yield OtherAdvice.isAsyncAround(invocation, targetClass, this) ? call.startHere() : call.start();
 			}
-			case REACTIVE -> new ReactiveCall(invocation, plan.declaration().returned().toClass()).under(steps,
-					(observer != null) ? new ReactiveObservation(observer.contextKey(), watch) : null);
+			case REACTIVE ->
+				new ReactiveInvocation(invocation, operation.annotatedMethod().returned().toClass()).under(methodLeases,
+						(observer != null) ? new ReactiveObservation(observer.contextKey(), observation) : null);
 			case UNSUPPORTED -> throw new IllegalStateException("Refused at start-up");
 		};
 	}
@@ -87,16 +93,17 @@ final class LeaseInterceptor implements MethodInterceptor {
 	 * All expressions are evaluated before anything is acquired, for the caller, whose
 	 * thread this is.
 	 */
-	private List<Step> steps(MethodInvocation invocation, Class<?> targetClass) {
+	private List<MethodLease> methodLeases(MethodInvocation invocation, Class<?> targetClass) {
 		// Mostly there is one, for which a list that can grow would be much.
-		List<Step> steps = List.of();
-		for (Guard<?, ?, ?> guard : this.guards) {
-			Step step = guard.step(invocation, targetClass);
-			if (step != null) {
-				steps = steps.isEmpty() ? List.of(step) : Stream.concat(steps.stream(), Stream.of(step)).toList();
+		List<MethodLease> methodLeases = List.of();
+		for (LeaseAnnotationHandler<?, ?, ?> handler : this.handlers) {
+			MethodLease methodLease = handler.methodLease(invocation, targetClass);
+			if (methodLease != null) {
+				methodLeases = methodLeases.isEmpty() ? List.of(methodLease)
+						: Stream.concat(methodLeases.stream(), Stream.of(methodLease)).toList();
 			}
 		}
-		return steps;
+		return methodLeases;
 	}
 
 }

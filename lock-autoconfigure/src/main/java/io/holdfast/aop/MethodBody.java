@@ -25,7 +25,7 @@ final class MethodBody {
 			throws Throwable {
 		LeaseContext.Scope scope = context.open();
 		try {
-			return endsOnLoss(held) ? runUnlessLost(invocation, held) : InnerProxy.proceed(invocation);
+			return endsOnLoss(held) ? runUnlessLost(invocation, held) : NestedProxy.proceed(invocation);
 		}
 		finally {
 			scope.close();
@@ -43,17 +43,17 @@ final class MethodBody {
 
 	private static @Nullable Object runUnlessLost(MethodInvocation invocation, HeldMethodLease... held)
 			throws Throwable {
-		Interruption interruption = new Interruption();
+		LossInterrupt lossInterrupt = new LossInterrupt();
 		try {
 			for (HeldMethodLease each : held) {
 				if (each.endsOnLoss()) {
-					each.lease().onLost(interruption::lost);
+					each.lease().onLost(lossInterrupt::lost);
 				}
 			}
-			return InnerProxy.proceed(invocation);
+			return NestedProxy.proceed(invocation);
 		}
 		finally {
-			interruption.end();
+			lossInterrupt.end();
 		}
 	}
 

@@ -71,13 +71,13 @@ final class OtherAdvice {
 	 * Return whether the code of a method hands it to an executor, as an aspect that was
 	 * woven in for {@code @Async} does.
 	 * @param beans the bean factory, which has that aspect
-	 * @param declaration an annotation of the method
+	 * @param annotatedMethod an annotation of the method
 	 * @return whether it does
 	 */
-	static boolean isAsyncWovenIn(BeanFactory beans, Declaration<?> declaration) {
+	static boolean isAsyncWovenIn(BeanFactory beans, AnnotatedMethod<?> annotatedMethod) {
 		return beans.containsBean(WOVEN_ASYNC)
-				&& (MergedAnnotations.from(declaration.method(), SearchStrategy.TYPE_HIERARCHY).isPresent(ASYNC)
-						|| MergedAnnotations.from(declaration.targetClass(), SearchStrategy.TYPE_HIERARCHY)
+				&& (MergedAnnotations.from(annotatedMethod.method(), SearchStrategy.TYPE_HIERARCHY).isPresent(ASYNC)
+						|| MergedAnnotations.from(annotatedMethod.targetClass(), SearchStrategy.TYPE_HIERARCHY)
 							.isPresent(ASYNC));
 	}
 

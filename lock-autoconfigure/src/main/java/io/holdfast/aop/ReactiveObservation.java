@@ -10,18 +10,18 @@ import reactor.core.publisher.Flux;
  * says, and as what the chain's own context says.
  *
  * @param contextKey where Reactor's context has that
- * @param watch begins to observe, given what the subscriber's context has
+ * @param observation begins to observe, given what the subscriber's context has
  */
-record ReactiveObservation(Object contextKey, Function<@Nullable Object, CallWatch> watch) {
+record ReactiveObservation(Object contextKey, Function<@Nullable Object, MethodCallObservation> observation) {
 
 	/**
 	 * Put this around a chain.
 	 * @param chain makes the chain for one subscription
 	 * @return the chain; its observer knows of its end before its subscriber
 	 */
-	<T> Flux<T> around(Function<CallWatch, Flux<T>> chain) {
+	<T> Flux<T> around(Function<MethodCallObservation, Flux<T>> chain) {
 		return Flux.deferContextual((view) -> {
-			CallWatch begun = this.watch.apply(view.getOrDefault(this.contextKey, null));
+			MethodCallObservation begun = this.observation.apply(view.getOrDefault(this.contextKey, null));
 			Object value = begun.contextValue();
 			Flux<T> observed = chain.apply(begun)
 				.doOnComplete(() -> begun.ended(null))

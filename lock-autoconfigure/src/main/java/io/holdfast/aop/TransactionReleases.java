@@ -63,7 +63,7 @@ final class TransactionReleases implements TransactionSynchronization {
 		comeLast();
 	}
 
-	/** What was registered meanwhile would come after this, and without the locks. */
+	/** What was registered since then would come after this, and without the locks. */
 	private void comeLast() {
 		if (this == this.leases.last && TransactionSynchronizationManager.isSynchronizationActive()) {
 			TransactionSynchronizationManager.registerSynchronization(new TransactionReleases(this.leases));

@@ -48,14 +48,14 @@ public final class HoldfastAutoConfiguration {
 	}
 
 	@Bean
-	static LossEvents holdfastLossEvents(ApplicationEventPublisher publisher) {
-		return new LossEvents(publisher);
+	static LeaseLostEventPublisher holdfastLossEvents(ApplicationEventPublisher publisher) {
+		return new LeaseLostEventPublisher(publisher);
 	}
 
 	@Bean
-	StartUpExamination holdfastStartUpExamination(ConfigurableListableBeanFactory context,
+	StartupDiagnostics holdfastStartUpExamination(ConfigurableListableBeanFactory context,
 			HoldfastProperties properties) {
-		return new StartUpExamination(context, properties.redis().checks());
+		return new StartupDiagnostics(context, properties.redis().checks());
 	}
 
 	@Bean
@@ -64,8 +64,8 @@ public final class HoldfastAutoConfiguration {
 	}
 
 	@Bean
-	static Introduction holdfastIntroduction(Environment environment) {
-		return new Introduction(environment);
+	static InstanceRegistrar holdfastIntroduction(Environment environment) {
+		return new InstanceRegistrar(environment);
 	}
 
 	// One in each context, for its own engines: those of a parent do not end with it.

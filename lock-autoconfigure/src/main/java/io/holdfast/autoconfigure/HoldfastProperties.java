@@ -3,7 +3,7 @@ package io.holdfast.autoconfigure;
 import java.time.Duration;
 
 import io.holdfast.engine.EngineSettings;
-import io.holdfast.engine.LocalHandOver;
+import io.holdfast.engine.HandOverLimits;
 import io.holdfast.memory.MemoryLeases;
 import io.holdfast.redis.OptimisticTransactions;
 import io.holdfast.redis.RedisStoreOptions;
@@ -19,8 +19,7 @@ import org.springframework.boot.context.properties.source.InvalidConfigurationPr
  * @param enabled Whether Holdfast is configured at all; if not, there are no services and
  * annotated methods run without locks and permits
  * @param backend Where locks and permits are kept: in Redis, or in the memory of this
- * JVM, where they exclude nobody outside of it
- * @param lock Locks
+ * JVM, where they exclude no other process @param lock Locks
  * @param semaphore Semaphores
  * @param optimistic Optimistic transactions
  * @param wakeUp How waiting instances learn that it is their turn
@@ -91,9 +90,9 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	}
 
 	private static void checkHandOver(String kind, int maxCount, Duration maxTime) {
-		if (maxCount < 0 || maxCount >= LocalHandOver.STRIDE) {
+		if (maxCount < 0 || maxCount >= HandOverLimits.STRIDE) {
 			throw new InvalidConfigurationPropertyValueException("holdfast." + kind + ".local-hand-over.max-count",
-					maxCount, "it must be at least 0, and at most " + (LocalHandOver.STRIDE - 1)
+					maxCount, "it must be at least 0, and at most " + (HandOverLimits.STRIDE - 1)
 							+ ("lock".equals(kind) ? ", or fencing tokens would be given twice" : ""));
 		}
 		checkBounds(Duration.ZERO, kind + ".local-hand-over.max-time", maxTime);
@@ -177,8 +176,8 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 				this.semaphore.waitTime(), this.semaphore.leaseTime(), this.semaphore.fair(),
 				this.wakeUp.handoffTimeout(), this.wakeUp.retryInterval(), this.redis.commandTimeout(),
 				this.redis.outagePatience(), this.limits.waiters(), this.limits.waitersPerKey(),
-				new LocalHandOver(this.lock.localHandOver().maxCount(), this.lock.localHandOver().maxTime()),
-				new LocalHandOver(this.semaphore.localHandOver().maxCount(), this.semaphore.localHandOver().maxTime()),
+				new HandOverLimits(this.lock.localHandOver().maxCount(), this.lock.localHandOver().maxTime()),
+				new HandOverLimits(this.semaphore.localHandOver().maxCount(), this.semaphore.localHandOver().maxTime()),
 				this.lock.keepWarm());
 	}
 
@@ -216,8 +215,8 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		REDIS,
 
 		/**
-		 * In the memory of this JVM, so that they exclude nobody outside of it: for tests
-		 * of applications, and for running without Redis.
+		 * In the memory of this JVM, so that they exclude no other process: for tests of
+		 * applications, and for running without Redis.
 		 */
 		MEMORY
 
@@ -240,26 +239,26 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * @param fenceRetention How long the last fencing token of a key is remembered after
 	 * its use
 	 * @param localHandOver How long a lock stays within one instance
-	 * @param keepWarm For how long, up to 1s, an exclusive lock that nobody waits for is
-	 * kept after its release, so that taking it again in this instance needs no Redis;
-	 * meanwhile an attempt elsewhere that does not wait is refused; 0 gives it back at
-	 * once
+	 * @param keepWarm For how long, up to 1s, an exclusive lock without waiters is kept
+	 * after its release, so that taking it again in this instance needs no Redis; until
+	 * then an attempt of another instance that does not wait is refused; 0 gives it back
+	 * at once
 	 */
 	public record Lock(@DefaultValue("lock:") String keyPrefix, @DefaultValue("10s") Duration waitTime,
 			@DefaultValue("30s") Duration leaseTime, @Nullable Duration maxHold, @DefaultValue("true") boolean fair,
 			@Nullable Duration healMissingTtl, @DefaultValue("24h") Duration fenceRetention,
-			@DefaultValue LocalHandOver localHandOver, @DefaultValue("0ms") Duration keepWarm) {
+			@DefaultValue HandOverLimits localHandOver, @DefaultValue("0ms") Duration keepWarm) {
 
 		/**
 		 * How long a lock is passed on within one instance while others wait for it.
 		 *
 		 * @param maxCount How often a lock is passed on within an instance, without
-		 * Redis, before those who wait elsewhere get their turn, from 0 to 63; 0 has
+		 * Redis, before waiters of other instances get their turn, from 0 to 63; 0 has
 		 * Redis grant each lease
-		 * @param maxTime For how long a lock is passed on within an instance before those
-		 * who wait elsewhere get their turn
+		 * @param maxTime For how long a lock is passed on within an instance before
+		 * waiters of other instances get their turn
 		 */
-		public record LocalHandOver(@DefaultValue("16") int maxCount, @DefaultValue("5ms") Duration maxTime) {
+		public record HandOverLimits(@DefaultValue("16") int maxCount, @DefaultValue("5ms") Duration maxTime) {
 		}
 
 	}
@@ -278,18 +277,18 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 */
 	public record Semaphore(@DefaultValue("semaphore:") String keyPrefix, @DefaultValue("0") Duration waitTime,
 			@DefaultValue("30s") Duration leaseTime, @DefaultValue("true") boolean fair,
-			@DefaultValue LocalHandOver localHandOver) {
+			@DefaultValue HandOverLimits localHandOver) {
 
 		/**
 		 * How long a permit is passed on within one instance while others wait for it.
 		 *
 		 * @param maxCount How often a permit is passed on within an instance, without
-		 * Redis, before those who wait elsewhere get their turn, from 0 to 63; 0 for
+		 * Redis, before waiters of other instances get their turn, from 0 to 63; 0 for
 		 * strict order
 		 * @param maxTime For how long a permit is passed on within an instance before
-		 * those who wait elsewhere get their turn
+		 * waiters of other instances get their turn
 		 */
-		public record LocalHandOver(@DefaultValue("16") int maxCount, @DefaultValue("5ms") Duration maxTime) {
+		public record HandOverLimits(@DefaultValue("16") int maxCount, @DefaultValue("5ms") Duration maxTime) {
 		}
 
 	}
@@ -374,8 +373,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	/**
 	 * How instances know each other.
 	 *
-	 * @param key Key in Redis where instances say that they are there, for whoever
-	 * watches them
+	 * @param key Key in Redis where instances say that they are there, for operators
 	 */
 	public record Fleet(@DefaultValue("holdfast:fleet") String key) {
 	}

@@ -21,7 +21,8 @@ import org.springframework.data.redis.core.StringRedisTemplate;
  * that use more than one Redis. Have one bean for the engine of each further Redis, which
  * is then shut down and closed with the context, and on it the services that are needed,
  * {@link DefaultLockService} and {@link DefaultSemaphoreService}. With
- * {@code defaultCandidate = false} these beans are in nobody's way: <pre class="code">
+ * {@code defaultCandidate = false} these beans are in no other bean's way:
+ * <pre class="code">
  * &#064;Bean(defaultCandidate = false)
  * LeaseEngine ordersEngine(LeaseEngineFactory engines, &#064;Qualifier("ordersRedis") RedisConnectionFactory redis) {
  *     return engines.create(redis);

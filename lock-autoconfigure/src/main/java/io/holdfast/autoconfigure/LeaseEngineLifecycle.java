@@ -56,8 +56,8 @@ final class LeaseEngineLifecycle implements SmartLifecycle {
 	}
 
 	/**
-	 * Whoever injects an engine decides which; here it is all of them, whether or not
-	 * they are candidates for that. One that nobody has asked for yet is left alone.
+	 * Return all engines, whether or not they are candidates for injection. One that was
+	 * not asked for yet is left alone.
 	 */
 	static Stream<LeaseEngine> engines(ConfigurableListableBeanFactory context) {
 		return Stream.of(context.getBeanNamesForType(LeaseEngine.class, false, false))

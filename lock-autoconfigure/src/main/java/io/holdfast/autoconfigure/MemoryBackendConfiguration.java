@@ -35,7 +35,7 @@ class MemoryBackendConfiguration {
 	LeaseEngine holdfastLeaseEngine(MemoryLeases leases, HoldfastProperties properties) {
 		properties.check();
 		if (properties.backend() != Backend.MEMORY) {
-			// Quietly, locks would exclude nobody.
+			// Quietly, locks would exclude no other process.
 			throw new InvalidConfigurationPropertyValueException("holdfast.backend",
 					properties.backend().name().toLowerCase(Locale.ROOT),
 					"the application was processed ahead of time with memory: build it with the backend of the run");

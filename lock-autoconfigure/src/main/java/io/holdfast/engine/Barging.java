@@ -75,7 +75,7 @@ final class Barging {
 	/** Let a request that has just arrived take what is offered, if it may barge. */
 	boolean tryBarge(Waiter waiter, long now) {
 		Hold hold = this.offered;
-		if (hold == null || waiter.demand.fair() || now - this.calledAt >= LONGEST_CALL
+		if (hold == null || waiter.request.fair() || now - this.calledAt >= LONGEST_CALL
 				|| !this.host.canTakeOver(hold, waiter, now)) {
 			return false;
 		}

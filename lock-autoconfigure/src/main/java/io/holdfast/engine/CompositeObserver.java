@@ -30,11 +30,11 @@ final class CompositeObserver {
 
 	/**
 	 * Follow a request that is about to begin, on the thread that asks.
-	 * @return the watch, or {@code null} if nobody observes
+	 * @return the observation, or {@code null} if there is no observer
 	 */
-	@Nullable RequestObservation watch(ObservedEngine engine, List<Demand> demands) {
+	@Nullable RequestObservation watch(ObservedEngine engine, List<ResolvedRequest> requests) {
 		EngineObserver[] observers = this.observers;
-		return (observers.length > 0) ? new RequestObservation(this.guard, observers, engine, demands) : null;
+		return (observers.length > 0) ? new RequestObservation(this.guard, observers, engine, requests) : null;
 	}
 
 	void lost(Resource resource, @Nullable String name) {

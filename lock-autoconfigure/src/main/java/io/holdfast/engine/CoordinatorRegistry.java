@@ -26,7 +26,7 @@ final class CoordinatorRegistry implements ResourceCoordinator.Registry {
 	private final Map<Resource, ResourceCoordinator> coordinators = new ConcurrentHashMap<>();
 
 	/** What stands in the store for this instance, by token. */
-	private final Map<String, Attempt> contenders = new ConcurrentHashMap<>();
+	private final Map<String, Contender> contenders = new ConcurrentHashMap<>();
 
 	/** How many more wait behind them. */
 	private final AtomicInteger queued = new AtomicInteger();
@@ -41,7 +41,7 @@ final class CoordinatorRegistry implements ResourceCoordinator.Registry {
 	 * @param renewer renews what is held
 	 * @param releases ends tokens in the store
 	 */
-	CoordinatorRegistry(EngineContext context, HoldLosses losses, LeaseRenewer renewer, Releases releases) {
+	CoordinatorRegistry(EngineContext context, HoldLosses losses, LeaseRenewer renewer, TokenReleases releases) {
 		this.context = context;
 		this.parts = new ResourceCoordinator.Parts(context, losses, renewer, releases, this,
 				new HandOverRules(context));
@@ -49,25 +49,25 @@ final class CoordinatorRegistry implements ResourceCoordinator.Registry {
 
 	/**
 	 * Begin to wait for a resource.
-	 * @param demand what is asked for
+	 * @param request what is asked for
 	 * @param thread the thread that asks, or {@code null} if it is asynchronous
 	 * @param context the leases under which it asks
 	 * @param whole what it is a part of, or {@code null}
-	 * @param watch what observes it, or {@code null}
+	 * @param observation what observes it, or {@code null}
 	 * @return the waiter
 	 */
-	Waiter acquire(Demand demand, @Nullable Thread thread, LeaseContext context, Waiter.@Nullable Whole whole,
-			@Nullable RequestObservation watch) {
-		ResourceCoordinator coordinator = enter(demand.resource());
-		String token = Tokens.of(this.context.instanceId(), this.tokens.incrementAndGet(), isToBeTold(demand));
-		Waiter waiter = new Waiter(coordinator, token, demand, thread, context, whole, watch);
+	Waiter acquire(ResolvedRequest request, @Nullable Thread thread, LeaseContext context, Waiter.@Nullable Whole whole,
+			@Nullable RequestObservation observation) {
+		ResourceCoordinator coordinator = enter(request.resource());
+		String token = Tokens.of(this.context.instanceId(), this.tokens.incrementAndGet(), isToBeTold(request));
+		Waiter waiter = new Waiter(coordinator, token, request, thread, context, whole, observation);
 		if (whole != null) {
 			whole.waitFor(waiter);
 		}
-		if (demand.resource().kind() == Kind.READ_WRITE && !this.context.settings.keepWarm().isZero()) {
-			releaseKept(demand.resource().key());
+		if (request.resource().kind() == Kind.READ_WRITE && !this.context.settings.keepWarm().isZero()) {
+			releaseKept(request.resource().key());
 		}
-		if (demand.reentrant() && isHeldOtherwise(waiter)) {
+		if (request.reentrant() && isHeldOtherwise(waiter)) {
 			coordinator.execute(() -> coordinator.fail(waiter, waiter.notAcquired(Reason.SELF_BLOCKED)));
 		}
 		else {
@@ -101,9 +101,9 @@ final class CoordinatorRegistry implements ResourceCoordinator.Registry {
 	 * Return whether the store is to tell when other instances want what is granted,
 	 * which may stay here until then.
 	 */
-	private boolean isToBeTold(Demand demand) {
+	private boolean isToBeTold(ResolvedRequest request) {
 		return (!this.context.settings.keepWarm().isZero() || this.context.settings.lockHandOver().isOn())
-				&& demand.resource().kind() == Kind.LOCK && demand.renewal();
+				&& request.resource().kind() == Kind.LOCK && request.renewal();
 	}
 
 	/** Release what is kept of a key: it excludes a request of another kind. */
@@ -118,7 +118,7 @@ final class CoordinatorRegistry implements ResourceCoordinator.Registry {
 	 * Return whether the requester holds the key in the way that excludes its request.
 	 */
 	private boolean isHeldOtherwise(Waiter waiter) {
-		Resource resource = waiter.demand.resource();
+		Resource resource = waiter.request.resource();
 		Kind otherKind = switch (resource.kind()) {
 			case LOCK -> Kind.READ_WRITE;
 			case READ_WRITE -> Kind.LOCK;
@@ -156,18 +156,18 @@ final class CoordinatorRegistry implements ResourceCoordinator.Registry {
 		return this.coordinators.isEmpty() && this.contenders.isEmpty();
 	}
 
-	Collection<Attempt> contenders() {
+	Collection<Contender> contenders() {
 		return this.contenders.values();
 	}
 
 	@Override
-	public @Nullable Attempt contender(String token) {
+	public @Nullable Contender contender(String token) {
 		return this.contenders.get(token);
 	}
 
 	@Override
-	public void contends(Attempt attempt) {
-		this.contenders.put(attempt.token, attempt);
+	public void contends(Contender contender) {
+		this.contenders.put(contender.token, contender);
 	}
 
 	@Override

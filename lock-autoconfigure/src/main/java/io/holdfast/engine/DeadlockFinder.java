@@ -12,12 +12,12 @@ import java.util.Objects;
 import java.util.Set;
 
 import io.holdfast.engine.ThreadWait.Actor;
-import io.holdfast.engine.Report.Entry;
+import io.holdfast.engine.InstanceReport.Entry;
 import io.holdfast.engine.Resource.Kind;
 
 /**
  * Finds threads that wait for each other's locks in a circle. A thread that waits for a
- * lock waits for all who hold it; what belongs to no thread waits for nobody.
+ * lock waits for all who hold it; what belongs to no thread waits for no other.
  *
  * <p>
  * The graph of who waits for whom: R. C. Holt, <em>Some Deadlock Properties of Computer
@@ -31,8 +31,8 @@ final class DeadlockFinder {
 	/** From threads to the keys that they wait for, and from these to their holders. */
 	private final Map<Object, Set<Object>> ways = new LinkedHashMap<>();
 
-	private DeadlockFinder(Collection<Report> reports) {
-		for (Report report : reports) {
+	private DeadlockFinder(Collection<InstanceReport> reports) {
+		for (InstanceReport report : reports) {
 			report.waits().stream().filter(DeadlockFinder::counts).forEach((wait) -> {
 				way(actor(report, wait), wait.resource().key());
 			});
@@ -56,7 +56,7 @@ final class DeadlockFinder {
 	 * @return of threads that are entangled with each other one cycle, as short as any
 	 * with one of them
 	 */
-	static List<List<ThreadWait>> find(Collection<Report> reports) {
+	static List<List<ThreadWait>> find(Collection<InstanceReport> reports) {
 		DeadlockFinder cycles = new DeadlockFinder(reports);
 		return Knots.of(cycles.ways).stream().limit(MOST).map(cycles::shortestIn).toList();
 	}
@@ -86,7 +86,7 @@ final class DeadlockFinder {
 		return List.copyOf(cycle);
 	}
 
-	private static Actor actor(Report report, Entry entry) {
+	private static Actor actor(InstanceReport report, Entry entry) {
 		return new Actor(report.instance(), entry.threadId(), String.valueOf(entry.thread()));
 	}
 

@@ -32,7 +32,7 @@ public class DefaultLockService implements LockService {
 
 	private final EngineContext context;
 
-	private final Acquirer<LockRequest, LockLease> acquirer;
+	private final BlockingAcquirer<LockRequest, LockLease> acquirer;
 
 	private final ForcedRelease forced;
 
@@ -43,10 +43,10 @@ public class DefaultLockService implements LockService {
 	 * @param engine what grants the leases, which is not closed with this service
 	 */
 	public DefaultLockService(LeaseEngine engine) {
-		this(engine, Acquirer.ofLocks(engine));
+		this(engine, BlockingAcquirer.ofLocks(engine));
 	}
 
-	DefaultLockService(LeaseEngine engine, Acquirer<LockRequest, LockLease> acquirer) {
+	DefaultLockService(LeaseEngine engine, BlockingAcquirer<LockRequest, LockLease> acquirer) {
 		this.engine = engine;
 		this.context = engine.context;
 		this.acquirer = acquirer;

@@ -25,7 +25,7 @@ public class DefaultSemaphoreService implements SemaphoreService {
 
 	private final EngineContext context;
 
-	private final Acquirer<SemaphoreRequest, PermitLease> acquirer;
+	private final BlockingAcquirer<SemaphoreRequest, PermitLease> acquirer;
 
 	private final ForcedRelease forced;
 
@@ -36,10 +36,10 @@ public class DefaultSemaphoreService implements SemaphoreService {
 	 * @param engine what grants the leases, which is not closed with this service
 	 */
 	public DefaultSemaphoreService(LeaseEngine engine) {
-		this(engine, Acquirer.ofPermits(engine));
+		this(engine, BlockingAcquirer.ofPermits(engine));
 	}
 
-	DefaultSemaphoreService(LeaseEngine engine, Acquirer<SemaphoreRequest, PermitLease> acquirer) {
+	DefaultSemaphoreService(LeaseEngine engine, BlockingAcquirer<SemaphoreRequest, PermitLease> acquirer) {
 		this.context = engine.context;
 		this.acquirer = acquirer;
 		this.forced = new ForcedRelease(engine.context, engine.renewer);

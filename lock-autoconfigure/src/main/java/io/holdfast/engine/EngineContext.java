@@ -89,7 +89,7 @@ final class EngineContext {
 	 * @param listener what the store is to tell from now on of what others do for this
 	 * instance, or want of it; {@code null} if nothing
 	 */
-	void renewIdentity(LeaseStore.@Nullable WakeUps listener) {
+	void renewIdentity(LeaseStore.@Nullable StoreNotifications listener) {
 		String id = this.instanceIds.get();
 		if (listener != null) {
 			this.store.start(id, listener);
@@ -138,7 +138,8 @@ final class EngineContext {
 		}
 		CompletableFuture<T> answer = new CompletableFuture<>();
 		Scheduler.Timer silence = this.scheduler.schedule(() -> {
-			answer.completeExceptionally(StoreFailure.silence(this.settings.commandTimeout(), new TimeoutException()));
+			answer.completeExceptionally(
+					StoreCommandException.silence(this.settings.commandTimeout(), new TimeoutException()));
 			sent.cancel(true);
 		}, commandTimeoutNanos());
 		sent.whenComplete((reply, error) -> {

@@ -20,20 +20,21 @@ final class EngineExceptions {
 	private EngineExceptions() {
 	}
 
-	static NotAcquiredException notAcquired(Demand demand, Reason reason, long waitedNanos, @Nullable Throwable cause) {
-		return notAcquired(demand, demand.limit(), reason, waitedNanos, cause);
-	}
-
-	static NotAcquiredException exceedsLimit(Demand demand, int limit, long waitedNanos) {
-		return notAcquired(demand, limit, Reason.EXCEEDS_LIMIT, waitedNanos, null);
-	}
-
-	private static NotAcquiredException notAcquired(Demand demand, int limit, Reason reason, long waitedNanos,
+	static NotAcquiredException notAcquired(ResolvedRequest request, Reason reason, long waitedNanos,
 			@Nullable Throwable cause) {
-		String key = demand.resource().key();
+		return notAcquired(request, request.limit(), reason, waitedNanos, cause);
+	}
+
+	static NotAcquiredException exceedsLimit(ResolvedRequest request, int limit, long waitedNanos) {
+		return notAcquired(request, limit, Reason.EXCEEDS_LIMIT, waitedNanos, null);
+	}
+
+	private static NotAcquiredException notAcquired(ResolvedRequest request, int limit, Reason reason, long waitedNanos,
+			@Nullable Throwable cause) {
+		String key = request.resource().key();
 		Duration waited = Duration.ofNanos(waitedNanos);
-		return (demand.resource().kind() == Kind.SEMAPHORE)
-				? new PermitNotAcquiredException(key, demand.permits(), limit, reason, waited, cause)
+		return (request.resource().kind() == Kind.SEMAPHORE)
+				? new PermitNotAcquiredException(key, request.permits(), limit, reason, waited, cause)
 				: new LockNotAcquiredException(key, reason, waited, cause);
 	}
 
@@ -83,11 +84,11 @@ final class EngineExceptions {
 	}
 
 	static boolean isTemporary(Throwable error) {
-		return cause(error) instanceof StoreFailure failure && failure.isTemporary();
+		return cause(error) instanceof StoreCommandException failure && failure.isTemporary();
 	}
 
 	static boolean isWorthWaiting(Throwable error) {
-		return cause(error) instanceof StoreFailure failure && failure.isWorthWaiting();
+		return cause(error) instanceof StoreCommandException failure && failure.isWorthWaiting();
 	}
 
 	private static Throwable cause(Throwable error) {

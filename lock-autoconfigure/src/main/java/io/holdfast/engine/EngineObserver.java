@@ -27,7 +27,7 @@ public interface EngineObserver {
 	 * for.
 	 * @param request what is asked for
 	 * @param captured what {@link #capture()} returned
-	 * @return who is told what becomes of it, or {@code null} if nobody is
+	 * @return what is told the outcome, or {@code null} for nothing
 	 */
 	default @Nullable RequestObserver began(ObservedRequest request, @Nullable Object captured) {
 		return null;
@@ -51,7 +51,7 @@ public interface EngineObserver {
 	}
 
 	/**
-	 * Somebody who waited was granted what others had.
+	 * A waiter was granted what others had.
 	 * @param kind of what
 	 * @param way how it learned of that
 	 */
@@ -118,7 +118,7 @@ public interface EngineObserver {
 	}
 
 	/**
-	 * How somebody who waits learns that it was granted what others had.
+	 * How a waiter learns that it was granted what others had.
 	 */
 	enum HandOver {
 
@@ -137,7 +137,10 @@ public interface EngineObserver {
 		/** One and the same command gave it back and took it, within this instance. */
 		PASSED_ON,
 
-		/** By a wake-up: somebody's command, mostly another instance's, granted it. */
+		/**
+		 * By a grant notification: another command, mostly another instance's, granted
+		 * it.
+		 */
 		WOKEN_UP,
 
 		/** By asking again: a lease had ended by itself, or a wake-up did not arrive. */

@@ -29,17 +29,18 @@ import io.holdfast.engine.Resource.Kind;
  * @param maxWaitersPerKey how many of them for one key
  * @param lockHandOver how long a lock stays within this instance
  * @param semaphoreHandOver how long a permit of a semaphore stays within this instance
- * @param keepWarm for how long an exclusive lock that nobody waits for is kept here after
- * its release, for whoever asks next; 0, not at all
+ * @param keepWarm for how long an exclusive lock without waiters is kept here after its
+ * release, for the next request; 0, not at all
  */
 public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Duration maxHold, boolean lockFair,
 		Duration semaphoreWaitTime, Duration semaphoreLeaseTime, boolean semaphoreFair, Duration handoffTimeout,
 		Duration retryInterval, Duration commandTimeout, Duration outagePatience, int maxWaiters, int maxWaitersPerKey,
-		LocalHandOver lockHandOver, LocalHandOver semaphoreHandOver, Duration keepWarm) {
+		HandOverLimits lockHandOver, HandOverLimits semaphoreHandOver, Duration keepWarm) {
 
 	/**
-	 * How long a lock may be kept in all, and taken again, before the store is asked: who
-	 * waits for it elsewhere has asked it, and what the store told may have been lost.
+	 * How long a lock may be kept in all, and taken again, before the store is asked:
+	 * waiters of other instances have asked it, and what the store told may have been
+	 * lost.
 	 */
 	public static final Duration LONGEST_KEPT = Duration.ofSeconds(1);
 
@@ -53,7 +54,7 @@ public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Du
 	public static EngineSettings defaults() {
 		return new EngineSettings(Duration.ofSeconds(10), Duration.ofSeconds(30), null, true, Duration.ZERO,
 				Duration.ofSeconds(30), true, Duration.ofSeconds(5), Duration.ofMillis(200), Duration.ofSeconds(1),
-				Duration.ofSeconds(3), 100_000, 10_000, LocalHandOver.DEFAULT, LocalHandOver.DEFAULT, Duration.ZERO);
+				Duration.ofSeconds(3), 100_000, 10_000, HandOverLimits.DEFAULT, HandOverLimits.DEFAULT, Duration.ZERO);
 	}
 
 	/**
@@ -61,7 +62,7 @@ public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Du
 	 * @param localHandOver how long locks and permits stay within the instance
 	 * @return new settings
 	 */
-	public EngineSettings localHandOver(LocalHandOver localHandOver) {
+	public EngineSettings localHandOver(HandOverLimits localHandOver) {
 		return new EngineSettings(this.waitTime, this.leaseTime, this.maxHold, this.lockFair, this.semaphoreWaitTime,
 				this.semaphoreLeaseTime, this.semaphoreFair, this.handoffTimeout, this.retryInterval,
 				this.commandTimeout, this.outagePatience, this.maxWaiters, this.maxWaitersPerKey, localHandOver,
@@ -80,7 +81,7 @@ public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Du
 				this.semaphoreHandOver, keepWarm);
 	}
 
-	LocalHandOver localHandOver(Kind kind) {
+	HandOverLimits localHandOver(Kind kind) {
 		return (kind == Kind.SEMAPHORE) ? this.semaphoreHandOver : this.lockHandOver;
 	}
 

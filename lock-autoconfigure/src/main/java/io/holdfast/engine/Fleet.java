@@ -50,7 +50,7 @@ public final class Fleet {
 	private final Object asking = new Object();
 
 	/** The question that is not answered yet; guarded by {@link #asking}. */
-	private @Nullable CompletableFuture<Reports> question;
+	private @Nullable CompletableFuture<FleetReport> question;
 
 	private long askedAt;
 
@@ -90,14 +90,14 @@ public final class Fleet {
 
 	/** Another instance wants this one's report. */
 	void answer(String name) {
-		// Whoever floods this instance with questions gets no more answers.
+		// An instance that floods this one with questions gets no more answers.
 		if (this.answering.incrementAndGet() > MOST_ANSWERS) {
 			this.answering.decrementAndGet();
 			return;
 		}
 		this.context.call(() -> this.reporter.report()
 			.thenCompose((report) -> this.context.sendInTime(Command.FLEET,
-					() -> this.context.store.instances().answer(name, ReportText.of(report))))
+					() -> this.context.store.instances().answer(name, ReportCodec.of(report))))
 			.whenComplete((done, error) -> this.answering.decrementAndGet()));
 	}
 
@@ -142,7 +142,7 @@ public final class Fleet {
 	 * the same way if what is under way does not come back.
 	 * @return its report
 	 */
-	public Report report() {
+	public InstanceReport report() {
 		return answer(this.reporter.report(), "The look at this instance");
 	}
 
@@ -150,7 +150,7 @@ public final class Fleet {
 	 * Return what this instance itself holds. Does not wait.
 	 * @return its report without what it waits for, as one that is cut
 	 */
-	public Report holds() {
+	public InstanceReport holds() {
 		return this.reporter.holds();
 	}
 
@@ -160,22 +160,22 @@ public final class Fleet {
 	 * asks while a question is under way gets its answers.
 	 * @return their reports
 	 */
-	public Reports reports() {
-		Report own = report();
+	public FleetReport reports() {
+		InstanceReport own = report();
 		Duration patience = this.context.settings.commandTimeout().plusNanos(ReportCollector.PATIENCE);
 		return Futures.await(this.context.scheduler, question(own, patience), patience,
 				(error) -> EngineExceptions.storeTrouble("The question to all instances", error));
 	}
 
 	/** Many questions at a time would not be answered, and the living seem silent. */
-	private CompletableFuture<Reports> question(Report own, Duration patience) {
+	private CompletableFuture<FleetReport> question(InstanceReport own, Duration patience) {
 		synchronized (this.asking) {
-			CompletableFuture<Reports> current = this.question;
+			CompletableFuture<FleetReport> current = this.question;
 			// One that has no end is not waited for by all who come later.
 			if (current != null && !current.isDone() && this.context.now() - this.askedAt < patience.toNanos()) {
 				return current;
 			}
-			CompletableFuture<Reports> next = new ReportCollector(this.context, own).ask(this.context.instanceId());
+			CompletableFuture<FleetReport> next = new ReportCollector(this.context, own).ask(this.context.instanceId());
 			this.question = next;
 			this.askedAt = this.context.now();
 			next.whenComplete((reports, error) -> forget(next));
@@ -183,7 +183,7 @@ public final class Fleet {
 		}
 	}
 
-	private void forget(CompletableFuture<Reports> answered) {
+	private void forget(CompletableFuture<FleetReport> answered) {
 		synchronized (this.asking) {
 			if (this.question == answered) {
 				this.question = null;
@@ -194,11 +194,11 @@ public final class Fleet {
 	/**
 	 * Threads that wait for each other's locks in a circle: none of them goes on before
 	 * one of them gives up. If there seem to be any the instances are asked again, so
-	 * that what passed meanwhile is not taken for a circle.
+	 * that waits which ended in between are not taken for a circle.
 	 * @param reports what the instances have reported
 	 * @return the circles; in each one, each waits for who is the next one's waiter
 	 */
-	public List<List<ThreadWait>> cycles(Reports reports) {
+	public List<List<ThreadWait>> cycles(FleetReport reports) {
 		return DeadlockFinder.find(reports.reports()).isEmpty() ? List.of()
 				: DeadlockFinder.find(reports.lasting(reports()).reports());
 	}

@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
 import io.holdfast.engine.Resource.Kind;
 
 /**
- * What a {@link LeaseStore} tells of all that it keeps, for whoever watches. Nothing of
- * it changes a lease, and no answer contains a token or an instance's id.
+ * What a {@link LeaseStore} tells of all that it keeps, for operators. Nothing of it
+ * changes a lease, and no answer contains a token or an instance's id.
  *
  * <p>
  * No method blocks; futures fail as those of {@link LeaseStore} do. Thread-safe.
@@ -19,8 +19,8 @@ public interface FleetStore {
 	/**
 	 * Look for a part of what is stored, in no order. Bounded in work, not in finds: a
 	 * page may be empty although others follow, and have a few more than were wanted.
-	 * What is there from the first page to the last is found; what comes or goes
-	 * meanwhile may be.
+	 * What is there from the first page to the last is found; what comes or goes in
+	 * between may be.
 	 * @param family what to look for
 	 * @param cursor where the page before ended, or {@code null} to begin
 	 * @param wanted how many finds are enough, at least 1
@@ -89,13 +89,13 @@ public interface FleetStore {
 	 */
 	enum Trace {
 
-		/** Somebody holds it, or did. */
+		/** It has a holder, or had one. */
 		HOLDERS,
 
 		/** An operator has set its limit. */
 		LIMIT,
 
-		/** Somebody waits for it, or did. */
+		/** It has a waiter, or had one. */
 		QUEUE
 
 	}
@@ -143,7 +143,7 @@ public interface FleetStore {
 	record Place(@Nullable String instance, long number, Kind kind, int permits, long ttlMillis) {
 
 		/**
-		 * Return the place of whoever has a token.
+		 * Return the place that a token has.
 		 * @param token the token or, of a foreign owner, whatever it wrote, which is not
 		 * kept
 		 * @param kind what it is asked for as

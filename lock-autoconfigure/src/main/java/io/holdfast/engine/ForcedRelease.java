@@ -3,7 +3,7 @@ package io.holdfast.engine;
 import java.util.List;
 
 import io.holdfast.engine.EngineObserver.Command;
-import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.AcquireCommand;
 import io.holdfast.engine.LeaseStore.Holder;
 
 /**
@@ -48,7 +48,7 @@ final class ForcedRelease {
 	 * @return whether it held anything
 	 */
 	boolean release(Resource resource, String owner, int permits) {
-		Ask ended = new Ask(owner, permits, permits, true, null, 0, 0);
+		AcquireCommand ended = new AcquireCommand(owner, permits, permits, true, null, 0, 0);
 		boolean released = this.context
 			.answer(this.context.send(Command.RELEASE, () -> this.context.store.release(resource, ended, null)),
 					resource, "The forced release")

@@ -38,7 +38,7 @@ final class Futures {
 					throw trouble.apply((ex.getCause() != null) ? ex.getCause() : ex);
 				}
 				catch (TimeoutException ex) {
-					throw trouble.apply(StoreFailure.silence(patience, ex));
+					throw trouble.apply(StoreCommandException.silence(patience, ex));
 				}
 			}
 		}

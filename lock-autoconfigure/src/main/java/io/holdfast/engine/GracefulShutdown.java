@@ -22,25 +22,25 @@ final class GracefulShutdown {
 
 	private final LeaseRenewer renewer;
 
-	private final Releases releases;
+	private final TokenReleases releases;
 
 	private final CoordinatorRegistry coordinators;
 
 	private final Fleet fleet;
 
-	private final LeaseStore.WakeUps wakeUps;
+	private final LeaseStore.StoreNotifications notifications;
 
 	/** Held while the store is started or stopped. */
 	private final Object lifecycle = new Object();
 
-	GracefulShutdown(EngineContext context, LeaseRenewer renewer, Releases releases, CoordinatorRegistry coordinators,
-			Fleet fleet) {
+	GracefulShutdown(EngineContext context, LeaseRenewer renewer, TokenReleases releases,
+			CoordinatorRegistry coordinators, Fleet fleet) {
 		this.context = context;
 		this.renewer = renewer;
 		this.releases = releases;
 		this.coordinators = coordinators;
 		this.fleet = fleet;
-		this.wakeUps = new NotificationDispatcher(context, renewer, releases, coordinators, fleet);
+		this.notifications = new NotificationDispatcher(context, renewer, releases, coordinators, fleet);
 	}
 
 	/** Start for the first time, unless that was done. */
@@ -50,7 +50,7 @@ final class GracefulShutdown {
 				return;
 			}
 			// If it is closed, only to refuse what is asked for.
-			this.context.renewIdentity(this.context.isClosed() ? null : this.wakeUps);
+			this.context.renewIdentity(this.context.isClosed() ? null : this.notifications);
 			if (this.context.isClosed()) {
 				return;
 			}
@@ -59,7 +59,7 @@ final class GracefulShutdown {
 	}
 
 	/**
-	 * Shut down, unless {@link #resume resumed} meanwhile.
+	 * Shut down, unless {@link #resume resumed} before the end.
 	 * @param patience how long work in flight may take
 	 * @return completed when nothing is held any more, no release is without an answer,
 	 * and the store has stopped to receive wake-ups
@@ -67,7 +67,7 @@ final class GracefulShutdown {
 	CompletableFuture<@Nullable Void> start(Duration patience) {
 		CompletableFuture<@Nullable Void> over = new CompletableFuture<>();
 		this.context.setClosed(true);
-		closeGates(Attempt::isInFlight).thenCompose((done) -> this.renewer.drained())
+		closeGates(Contender::isInFlight).thenCompose((done) -> this.renewer.drained())
 			.thenCompose((done) -> letThrough())
 			// With what they were granted.
 			.thenCompose((done) -> this.renewer.drained())
@@ -76,7 +76,7 @@ final class GracefulShutdown {
 			logHeld(patience);
 		}
 		this.context.scheduler.schedule(() -> over.complete(null), patience.toNanos());
-		// Not if it was resumed meanwhile.
+		// Not if it was resumed before.
 		return over.thenCompose((done) -> this.context.isClosed() ? releaseRest() : over);
 	}
 
@@ -85,7 +85,7 @@ final class GracefulShutdown {
 	 * @param spared who is not
 	 * @return completed when every coordinator knows
 	 */
-	private CompletableFuture<@Nullable Void> closeGates(Predicate<Attempt> spared) {
+	private CompletableFuture<@Nullable Void> closeGates(Predicate<Contender> spared) {
 		return CompletableFuture.allOf(this.coordinators.coordinators().stream().map((coordinator) -> {
 			CompletableFuture<@Nullable Void> done = new CompletableFuture<>();
 			coordinator.execute(() -> {
@@ -126,7 +126,7 @@ final class GracefulShutdown {
 	private CompletableFuture<@Nullable Void> releaseRest() {
 		releaseHeld();
 		// Those that are left asked under something of that, or are just giving up.
-		return closeGates((attempt) -> false).thenCompose(
+		return closeGates((contender) -> false).thenCompose(
 				(done) -> this.context.isClosed() ? stopAfterReleases() : CompletableFuture.completedFuture(null));
 	}
 
@@ -141,20 +141,20 @@ final class GracefulShutdown {
 				this.releases.retain(hold, kept, new CompletableFuture<>());
 			}
 			else {
-				this.releases.release(hold.resource(), hold.ask(this.context.now()), hold.doubtSince, null);
+				this.releases.release(hold.resource(), hold.toCommand(this.context.now()), hold.doubtSince, null);
 			}
 		}
 	}
 
 	private CompletableFuture<@Nullable Void> stopAfterReleases() {
-		// What was granted to somebody in the meantime.
+		// What was granted since then.
 		releaseHeld();
 		// Not on the driver's thread, which the store may have to wait for.
 		return CompletableFuture.allOf(this.releases.answered(), this.fleet.leave())
 			.thenRunAsync(this::stopStore, this.context::execute);
 	}
 
-	/** Unless it was resumed meanwhile: then it is to go on listening. */
+	/** Unless it was resumed before: then it is to go on listening. */
 	private void stopStore() {
 		synchronized (this.lifecycle) {
 			if (this.context.isClosed()) {
@@ -171,7 +171,7 @@ final class GracefulShutdown {
 				return;
 			}
 			leaveBehind();
-			this.context.renewIdentity(this.wakeUps);
+			this.context.renewIdentity(this.notifications);
 			this.context.setClosed(false);
 		}
 		this.fleet.join();
@@ -187,7 +187,7 @@ final class GracefulShutdown {
 			String before = this.context.instanceId();
 			this.coordinators.coordinators()
 				.forEach((coordinator) -> coordinator
-					.execute(() -> coordinator.close((attempt) -> !Tokens.isOf(attempt.token, before))));
+					.execute(() -> coordinator.close((contender) -> !Tokens.isOf(contender.token, before))));
 		}
 		this.fleet.leave();
 		this.context.store.stop();

@@ -26,8 +26,8 @@ final class HandOverRules {
 	 * @param quiet whether no other instance waited a moment ago
 	 * @param now the time
 	 */
-	boolean canTakeOver(Hold hold, Demand next, boolean quiet, long now) {
-		LocalHandOver limits = limits(hold);
+	boolean canTakeOver(Hold hold, ResolvedRequest next, boolean quiet, long now) {
+		HandOverLimits limits = limits(hold);
 		boolean isTurn = hold.turns < limits.maxCount() && now - hold.storedAt < limits.maxTime().toNanos()
 				&& hasFence(hold);
 		return (isTurn || limits.isOn() && (isWantedHereOnly(hold, now) || quiet && mayStay(hold, now)))
@@ -39,7 +39,7 @@ final class HandOverRules {
 	 * over.
 	 */
 	boolean isLate(Hold hold, long now) {
-		LocalHandOver limits = limits(hold);
+		HandOverLimits limits = limits(hold);
 		return 2 * hold.turns >= limits.maxCount() || 2 * (now - hold.storedAt) >= limits.maxTime().toNanos();
 	}
 
@@ -55,11 +55,11 @@ final class HandOverRules {
 	}
 
 	/** Return whether a request can take over a hold that was kept warm. */
-	boolean canTakeOverKept(Hold hold, Demand next, long now) {
+	boolean canTakeOverKept(Hold hold, ResolvedRequest next, long now) {
 		return canKeepWarm(hold, now) && isLike(hold, next);
 	}
 
-	private LocalHandOver limits(Hold hold) {
+	private HandOverLimits limits(Hold hold) {
 		return this.context.settings.localHandOver(hold.resource().kind());
 	}
 
@@ -81,8 +81,8 @@ final class HandOverRules {
 		return hold.resource().kind() == Kind.SEMAPHORE || hold.passes < hold.fences - 1;
 	}
 
-	private static boolean isLike(Hold hold, Demand other) {
-		return other.renewal() && other.leaseMillis() == hold.demand.leaseMillis();
+	private static boolean isLike(Hold hold, ResolvedRequest other) {
+		return other.renewal() && other.leaseMillis() == hold.request.leaseMillis();
 	}
 
 	/**
@@ -91,8 +91,8 @@ final class HandOverRules {
 	 */
 	private static boolean isSound(Hold hold, long now) {
 		long left = TimeUnit.NANOSECONDS.toMillis(hold.validUntil() - now);
-		return hold.demand.renewal() && !hold.isRenewalFailing() && left > hold.demand.claimMillis() / 2
-				&& left <= hold.demand.leaseMillis();
+		return hold.request.renewal() && !hold.isRenewalFailing() && left > hold.request.claimMillis() / 2
+				&& left <= hold.request.leaseMillis();
 	}
 
 }

@@ -13,7 +13,7 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.engine.EngineObserver.HandOver;
 import io.holdfast.engine.EngineObserver.HoldEnd;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
-import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.AcquireCommand;
 import io.holdfast.engine.LeaseStore.Renewal;
 import io.holdfast.engine.Resource.Kind;
 import org.jspecify.annotations.Nullable;
@@ -33,10 +33,10 @@ final class Hold {
 	/** Whose thread asked, for re-entry; {@code null} for asynchronous requests. */
 	final @Nullable Thread thread;
 
-	final Demand demand;
+	final ResolvedRequest request;
 
-	/** Who observes the request that it was granted to, if somebody does. */
-	final @Nullable RequestObservation watch;
+	/** Observes the request that it was granted to, or {@code null}. */
+	final @Nullable RequestObservation observation;
 
 	/**
 	 * Fewer than were granted if some were given back. Changed by the coordinator only.
@@ -54,7 +54,7 @@ final class Hold {
 
 	/**
 	 * Since which reconnect a command that named the token may run late, or
-	 * {@link Release#NO_DOUBT}.
+	 * {@link ReleaseCommand#NO_DOUBT}.
 	 */
 	final long doubtSince;
 
@@ -80,8 +80,8 @@ final class Hold {
 	final int passes;
 
 	/**
-	 * How often of these to somebody who had waited. Who goes before a thread that wakes
-	 * up takes nobody's turn, as the permits were of no use meanwhile.
+	 * How often of these to a request that had waited. A request that barges before a
+	 * thread wakes up takes no turn, as the permits would have lain idle.
 	 */
 	final int turns;
 
@@ -124,7 +124,7 @@ final class Hold {
 	 * @param requester the request that it is granted to
 	 * @param token by which the store knows it
 	 * @param doubtSince since which reconnect a command that named the token may run
-	 * late, or {@link Release#NO_DOUBT}
+	 * late, or {@link ReleaseCommand#NO_DOUBT}
 	 * @param wanted whether others want it, as far as the store has told
 	 * @param granted the store's answer
 	 * @param sentAt when the command was sent
@@ -137,9 +137,9 @@ final class Hold {
 		this.fence = granted.fence();
 		this.fences = granted.fences();
 		this.thread = requester.thread();
-		this.demand = requester.demand();
-		this.watch = requester.watch();
-		this.permits = this.demand.permits();
+		this.request = requester.request();
+		this.observation = requester.watch();
+		this.permits = this.request.permits();
 		this.grantedAt = now;
 		this.partial = requester.isPart();
 		this.doubtSince = doubtSince;
@@ -147,7 +147,7 @@ final class Hold {
 		this.turns = 0;
 		this.storedAt = now;
 		this.wanted = wanted;
-		this.claimed = ttlMillis < this.demand.leaseMillis();
+		this.claimed = ttlMillis < this.request.leaseMillis();
 		this.validUntil = sentAt + validity(ttlMillis);
 		this.renewAt = sentAt + TimeUnit.MILLISECONDS.toNanos(ttlMillis) / 3;
 	}
@@ -160,8 +160,8 @@ final class Hold {
 		this.fence = (before.resource().kind() == Kind.SEMAPHORE) ? before.fence : before.fence + 1;
 		this.fences = before.fences;
 		this.thread = requester.thread();
-		this.demand = requester.demand();
-		this.watch = requester.watch();
+		this.request = requester.request();
+		this.observation = requester.watch();
 		this.permits = before.permits;
 		this.grantedAt = now;
 		this.partial = requester.isPart();
@@ -275,7 +275,7 @@ final class Hold {
 	/**
 	 * Return whether its thread still counts on it although it has ended, and must be
 	 * told so when it asks for the key again. Not if it was to end by itself: then
-	 * perhaps nobody releases it.
+	 * perhaps no release comes.
 	 */
 	boolean isMissed() {
 		return hasOwn() && isRenewed();
@@ -314,7 +314,7 @@ final class Hold {
 	}
 
 	/**
-	 * Return why it is not held although nobody has released it, in words. It may be over
+	 * Return why it is not held although it was not released, in words. It may be over
 	 * before anything has noticed that.
 	 */
 	String whyNotHeld(long now) {
@@ -334,11 +334,11 @@ final class Hold {
 	 * Return what the store knows it by, and how long at most: it may have been renewed
 	 * by hand for longer than its lease time.
 	 */
-	Ask ask(long now) {
-		long millis = Math.max(this.demand.leaseMillis(),
+	AcquireCommand toCommand(long now) {
+		long millis = Math.max(this.request.leaseMillis(),
 				TimeUnit.NANOSECONDS.toMillis(this.validUntil - now) * 100 / 98);
-		return new Ask(this.token, this.permits, this.demand.limit(), this.demand.fair(), null, millis,
-				this.demand.claimMillis());
+		return new AcquireCommand(this.token, this.permits, this.request.limit(), this.request.fair(), null, millis,
+				this.request.claimMillis());
 	}
 
 	/** Return what lengthens it. */
@@ -347,7 +347,7 @@ final class Hold {
 	}
 
 	Resource resource() {
-		return this.demand.resource();
+		return this.request.resource();
 	}
 
 	/** Return what is held, for messages. */
@@ -359,12 +359,12 @@ final class Hold {
 
 	/** Return what it is for, as a part of messages: an annotated method has a name. */
 	String purpose() {
-		return (this.demand.name() != null) ? ", for " + this.demand.name() + "," : "";
+		return (this.request.name() != null) ? ", for " + this.request.name() + "," : "";
 	}
 
-	/** For how long others are to be kept out of it yet; not if it reached nobody. */
+	/** For how long others are to be kept out of it yet; not if it reached no user. */
 	long keptFor(long now) {
-		return this.partial ? 0 : this.grantedAt + this.demand.minHoldNanos() - now;
+		return this.partial ? 0 : this.grantedAt + this.request.minHoldNanos() - now;
 	}
 
 	/** Return how long it is to be renewed for at a time, 0 if it is not (any more). */
@@ -383,7 +383,7 @@ final class Hold {
 	/** Return the lease time that the rate of renewals depends on. */
 	long periodMillis(long now) {
 		long longest = longestRenewed(now);
-		return (longest > 0) ? longest : this.demand.leaseMillis();
+		return (longest > 0) ? longest : this.request.leaseMillis();
 	}
 
 	/** Return when it is to be renewed, or is over if it is not. */
@@ -467,7 +467,7 @@ final class Hold {
 
 	/**
 	 * Note that the store lengthened the lease. Validity only grows, and what has ended
-	 * stays so: somebody may have seen it.
+	 * stays so: a user may have seen it.
 	 * @return whether the lease is still held
 	 */
 	synchronized boolean extend(long until, long now) {
@@ -519,7 +519,7 @@ final class Hold {
 
 	/** Tell the observers of its end, once the event that runs is over. */
 	void tellEnded(HoldEnd end) {
-		RequestObservation observing = this.watch;
+		RequestObservation observing = this.observation;
 		if (observing != null) {
 			this.owner.later(() -> observing.ended(end));
 		}
@@ -534,7 +534,7 @@ final class Hold {
 	int keep(int most) {
 		int kept = Math.min(most, this.permits);
 		this.permits = kept;
-		RequestObservation observing = this.watch;
+		RequestObservation observing = this.observation;
 		if (observing != null) {
 			this.owner.later(() -> observing.kept(kept));
 		}
@@ -615,7 +615,7 @@ final class Hold {
 
 		Owner owner();
 
-		Demand demand();
+		ResolvedRequest request();
 
 		/** Return the thread that asks, or {@code null} if it is asynchronous. */
 		@Nullable Thread thread();

@@ -83,7 +83,7 @@ final class HoldLosses {
 
 	/** Report a hold that nothing renews, and whose time was over before its release. */
 	void ranOut(Hold hold) {
-		String why = "the work took longer than the lease time of " + hold.demand.leaseMillis() + " ms";
+		String why = "the work took longer than the lease time of " + hold.request.leaseMillis() + " ms";
 		logger.warn("The lease of " + hold.description() + hold.purpose() + " was over before it was released, after "
 				+ TimeUnit.NANOSECONDS.toMillis(this.context.now() - hold.grantedAt) + " ms: " + why);
 		tell(hold, why);
@@ -94,9 +94,9 @@ final class HoldLosses {
 		if (!hold.markTold()) {
 			return;
 		}
-		this.context.observers.lost(hold.resource(), hold.demand.name());
+		this.context.observers.lost(hold.resource(), hold.request.name());
 		boolean semaphore = hold.resource().kind() == Kind.SEMAPHORE;
-		LeaseLostEvent event = new LeaseLostEvent(hold.resource().key(), hold.demand.name(),
+		LeaseLostEvent event = new LeaseLostEvent(hold.resource().key(), hold.request.name(),
 				semaphore ? hold.permits : 0, hold.heldFor(this.context.now()), why);
 		this.context.call(() -> this.listener.accept(event));
 	}

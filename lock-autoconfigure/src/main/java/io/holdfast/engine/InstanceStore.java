@@ -44,7 +44,7 @@ public interface InstanceStore {
 	/**
 	 * Ask all instances but one for a report.
 	 * @param instanceId the one that asks
-	 * @param report a name for the report, 32 hexadecimal digits that nobody else has
+	 * @param report a name for the report, 32 hexadecimal digits that no other report has
 	 * @return who was asked
 	 */
 	CompletableFuture<Asked> ask(String instanceId, String report);
@@ -66,8 +66,8 @@ public interface InstanceStore {
 	CompletableFuture<List<String>> collect(String report, int enough);
 
 	/**
-	 * Return what may be shown of an instance: whoever knows its id could guess its
-	 * tokens, and release what it holds.
+	 * Return what may be shown of an instance: with its id one could guess its tokens,
+	 * and release what it holds.
 	 * @param instanceId the instance
 	 * @return by what it is known to others, 8 hexadecimal digits
 	 */
@@ -82,7 +82,7 @@ public interface InstanceStore {
 	 * @param info what is told of it
 	 * @param startedMillis since when it is there, by the store's clock in milliseconds
 	 * since 1970
-	 * @param seenMillis when it said last that it is there, likewise
+	 * @param seenMillis when it said last that it is there, in the same way
 	 */
 	record Member(String instance, InstanceInfo info, long startedMillis, long seenMillis) {
 	}

@@ -37,7 +37,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 
 	final LeaseRenewer renewer;
 
-	final Releases releases;
+	final TokenReleases releases;
 
 	final CoordinatorRegistry coordinators;
 
@@ -83,7 +83,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 		this.context = new EngineContext(store, settings, scheduler, callbacks, random, instanceIds, this::start);
 		this.losses = new HoldLosses(this.context);
 		this.renewer = new LeaseRenewer(this.context, this.losses);
-		this.releases = new Releases(this.context, this.losses, this::isInUse);
+		this.releases = new TokenReleases(this.context, this.losses, this::isInUse);
 		this.coordinators = new CoordinatorRegistry(this.context, this.losses, this.renewer, this.releases);
 		this.fleet = new Fleet(this.context, new Reporter(this.context, this.renewer, this.coordinators::waiters));
 		this.shutDown = new GracefulShutdown(this.context, this.renewer, this.releases, this.coordinators, this.fleet);
@@ -106,7 +106,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	}
 
 	/**
-	 * Have each loss of a lease told to somebody, on a thread that may block.
+	 * Tell each loss of a lease to a listener, on a thread that may block.
 	 * @param listener who is told, in place of who was told before
 	 */
 	public void onLost(Consumer<LeaseLostEvent> listener) {
@@ -114,7 +114,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	}
 
 	/**
-	 * Have somebody told what happens in this engine from now on, besides those who are.
+	 * Add an observer of what happens in this engine from now on.
 	 * @param observer who is told
 	 */
 	public void observe(EngineObserver observer) {
@@ -122,23 +122,23 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	}
 
 	/**
-	 * How this engine is now. Asks nobody. What happens at the same time may be counted
-	 * or not.
+	 * Return how this engine is now, without asking the store. What happens at the same
+	 * time may be counted or not.
 	 * @return its condition
 	 */
-	public EngineCondition condition() {
+	public EngineStatus condition() {
 		List<Hold> holds = this.renewer.holds();
-		return new EngineCondition(this.context.store.isPolling(), this.context.store.isListening(),
+		return new EngineStatus(this.context.store.isPolling(), this.context.store.isListening(),
 				this.context.store.whyNotListening(), holds.size(), this.coordinators.waiting(),
 				(int) holds.stream().filter(Hold::isRenewalFailing).count());
 	}
 
 	/**
 	 * Look for what may harm leases in the store. Does not block.
-	 * @return what was found; fails with {@link StoreFailure} if the store cannot be
-	 * asked now, and stays open for as long as it is silent
+	 * @return what was found; fails with {@link StoreCommandException} if the store
+	 * cannot be asked now, and stays open for as long as it is silent
 	 */
-	public CompletableFuture<List<Finding>> examine() {
+	public CompletableFuture<List<StoreDiagnostic>> examine() {
 		return this.context.send(Command.INSPECT, this.context.store::examine);
 	}
 
@@ -155,11 +155,11 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	 * @param context the leases under which it asks
 	 * @return the wait
 	 */
-	PendingAcquisition acquire(List<Demand> demands, @Nullable Thread thread, LeaseContext context) {
-		RequestObservation watch = this.context.observers.watch(this, demands);
-		return (demands.size() == 1) ? this.coordinators.acquire(demands.get(0), thread, context, null, watch)
-				: new MultiKeyAcquisition(this.context, this.coordinators, this.renewer, demands, thread, context,
-						watch)
+	PendingAcquisition acquire(List<ResolvedRequest> requests, @Nullable Thread thread, LeaseContext context) {
+		RequestObservation observation = this.context.observers.watch(this, requests);
+		return (requests.size() == 1) ? this.coordinators.acquire(requests.get(0), thread, context, null, observation)
+				: new MultiKeyAcquisition(this.context, this.coordinators, this.renewer, requests, thread, context,
+						observation)
 					.start();
 	}
 
@@ -219,7 +219,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 
 	/**
 	 * Return what all instances that share the store hold and wait for.
-	 * @return the view of the fleet, which costs nothing while nobody looks
+	 * @return the view of the fleet, which costs nothing until it is asked
 	 */
 	public Fleet fleet() {
 		return this.fleet;

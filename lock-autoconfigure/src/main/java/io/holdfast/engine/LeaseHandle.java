@@ -42,7 +42,7 @@ abstract class LeaseHandle implements EngineLease, Hold.Handle {
 	private final boolean own;
 
 	/** What it was asked for by: its terms may be others than those of its hold. */
-	private final Demand demand;
+	private final ResolvedRequest request;
 
 	/** When it was granted or, of several together, when the last of them was. */
 	private volatile long openedAt;
@@ -55,7 +55,7 @@ abstract class LeaseHandle implements EngineLease, Hold.Handle {
 		this.renewer = renewer;
 		this.hold = hold;
 		this.own = requester.thread() != null && requester.thread() == hold.thread;
-		this.demand = requester.demand();
+		this.request = requester.request();
 		this.openedAt = this.context.now();
 		this.partial = requester.isPart();
 	}
@@ -78,27 +78,27 @@ abstract class LeaseHandle implements EngineLease, Hold.Handle {
 
 	@Override
 	public final boolean isRenewed() {
-		return this.partial || this.demand.renewal();
+		return this.partial || this.request.renewal();
 	}
 
 	@Override
 	public final boolean isRenewed(long now) {
-		return this.partial || this.demand.renewal() && now - this.openedAt < this.demand.maxHoldNanos();
+		return this.partial || this.request.renewal() && now - this.openedAt < this.request.maxHoldNanos();
 	}
 
 	@Override
 	public final long leaseMillis() {
-		return this.demand.leaseMillis();
+		return this.request.leaseMillis();
 	}
 
 	@Override
 	public final long leftMillis(long now) {
-		return this.demand.leaseMillis() - TimeUnit.NANOSECONDS.toMillis(now - this.openedAt);
+		return this.request.leaseMillis() - TimeUnit.NANOSECONDS.toMillis(now - this.openedAt);
 	}
 
 	@Override
 	public final long validIfGranted() {
-		return this.openedAt + Hold.validity(this.demand.leaseMillis());
+		return this.openedAt + Hold.validity(this.request.leaseMillis());
 	}
 
 	@Override
@@ -212,7 +212,7 @@ abstract class LeaseHandle implements EngineLease, Hold.Handle {
 		return result;
 	}
 
-	/** End it within an event of its coordinator, as it reached nobody. */
+	/** End it within an event of its coordinator, as it reached no user. */
 	final void discard() {
 		CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
 		if (this.ending.compareAndSet(null, result)) {
@@ -268,7 +268,7 @@ abstract class LeaseHandle implements EngineLease, Hold.Handle {
 			this.hold.owner.execute(() -> shrinking.keep(kept));
 			this.context.answer(shrinking.answer(), this.hold.resource(), "The release of some permits");
 			boolean held = this.hold.isHeld(this.context.now());
-			// In this order: another thread may have released the rest meanwhile.
+			// In this order: another thread may release the rest at the same time.
 			if (!held && !isReleased()) {
 				ensureHeld();
 			}

@@ -36,7 +36,7 @@ final class LeaseRenewer {
 
 	private final RenewalQueue upcoming = new RenewalQueue(this.holds, BATCH);
 
-	/** Somebody waits for the last hold to end. */
+	/** A shut-down waits for the last hold to end. */
 	private @Nullable CompletableFuture<@Nullable Void> drained;
 
 	private Scheduler.@Nullable Timer timer;
@@ -110,7 +110,7 @@ final class LeaseRenewer {
 		return drained;
 	}
 
-	/** All but those that are over here, and only kept for whoever asks next. */
+	/** All but those that are over here, and only kept for the next request. */
 	List<Hold> holds() {
 		return this.holds.values().stream().filter((hold) -> !hold.hasEnded()).toList();
 	}
@@ -258,7 +258,7 @@ final class LeaseRenewer {
 	}
 
 	/**
-	 * A token has nothing in the store any more: whoever had it here has lost it.
+	 * A token has nothing in the store any more: its hold here is lost.
 	 * @param token the token
 	 * @param why in words
 	 */
@@ -269,7 +269,7 @@ final class LeaseRenewer {
 		}
 		lose(hold, why);
 		hold.owner.execute(() -> {
-			// Just passed on, or kept for whoever asks next.
+			// Just passed on, or kept for the next request.
 			Hold next = this.holds.get(token);
 			if (next != null && next.hasEnded()) {
 				hold.owner.releaseKept();
@@ -280,7 +280,7 @@ final class LeaseRenewer {
 		});
 	}
 
-	/** Whoever goes on with its token by now. */
+	/** Return the hold that goes on with its token by now. */
 	private Hold current(Hold hold) {
 		return hold.hasEnded() ? this.holds.getOrDefault(hold.token, hold) : hold;
 	}
@@ -293,7 +293,7 @@ final class LeaseRenewer {
 			this.context.observers.renewed(hold.resource(), RenewalOutcome.FAILED);
 			logger.debug("The renewal of " + hold.description() + " failed, and is tried again", error);
 			long soon = Math.min(this.context.retryDelay(),
-					TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 6);
+					TimeUnit.MILLISECONDS.toNanos(hold.request.leaseMillis()) / 6);
 			hold.scheduleRenewal(now + soon);
 			wakeFor(hold);
 		}

@@ -10,11 +10,11 @@ import org.jspecify.annotations.Nullable;
  * token. See {@code docs/protocol.md} for what they do.
  *
  * <p>
- * No method blocks. A future fails with {@link StoreFailure} if the store refused the
- * command or could not be reached; it may stay open for as long as the store is silent.
- * Cancelling a future gives its command up: it is not sent if it was not sent yet, and
- * may run all the same otherwise. Replies may be completed on any thread, which must not
- * be blocked.
+ * No method blocks. A future fails with {@link StoreCommandException} if the store
+ * refused the command or could not be reached; it may stay open for as long as the store
+ * is silent. Cancelling a future gives its command up: it is not sent if it was not sent
+ * yet, and may run all the same otherwise. Replies may be completed on any thread, which
+ * must not be blocked.
  */
 public interface LeaseStore extends AutoCloseable {
 
@@ -23,9 +23,9 @@ public interface LeaseStore extends AutoCloseable {
 	 * whatever happens to the connection. Called before any command, and again after
 	 * {@link #stop()}.
 	 * @param instanceId the first part of all its tokens, 32 hexadecimal digits
-	 * @param wakeUps where they go
+	 * @param notifications where they go
 	 */
-	void start(String instanceId, WakeUps wakeUps);
+	void start(String instanceId, StoreNotifications notifications);
 
 	/**
 	 * Receive no more wake-ups, and give back what was used for that. May block for as
@@ -62,7 +62,7 @@ public interface LeaseStore extends AutoCloseable {
 	 * application may do. Changes nothing.
 	 * @return what was found; fails if the store cannot be asked now
 	 */
-	default CompletableFuture<List<Finding>> examine() {
+	default CompletableFuture<List<StoreDiagnostic>> examine() {
 		return CompletableFuture.completedFuture(List.of());
 	}
 
@@ -89,11 +89,11 @@ public interface LeaseStore extends AutoCloseable {
 	 * Grant what is asked for if it is free and no one waits before this token; whatever
 	 * is free for those who do passes on to them.
 	 * @param resource of what
-	 * @param ask who asks, for what
+	 * @param command who asks, for what
 	 * @param enqueue whether to stand in the queue if it is not to be had now
 	 * @return the reply
 	 */
-	CompletableFuture<AcquireReply> acquire(Resource resource, Ask ask, boolean enqueue);
+	CompletableFuture<AcquireReply> acquire(Resource resource, AcquireCommand command, boolean enqueue);
 
 	/**
 	 * End a token, whether it holds or waits: the last command that names it. What it
@@ -105,7 +105,7 @@ public interface LeaseStore extends AutoCloseable {
 	 * brought in if the token neither held nor waited
 	 * @return the reply
 	 */
-	CompletableFuture<ReleaseReply> release(Resource resource, Ask ended, @Nullable Ask next);
+	CompletableFuture<ReleaseReply> release(Resource resource, AcquireCommand ended, @Nullable AcquireCommand next);
 
 	/**
 	 * Give back some of the permits that a token holds, and keep the others.
@@ -115,7 +115,7 @@ public interface LeaseStore extends AutoCloseable {
 	 * changes nothing
 	 * @return whether the token holds any
 	 */
-	CompletableFuture<Boolean> shrink(Resource resource, Ask held, int kept);
+	CompletableFuture<Boolean> shrink(Resource resource, AcquireCommand held, int kept);
 
 	/**
 	 * In which part of the store something is kept, and how. What fails in one part, or
@@ -166,13 +166,13 @@ public interface LeaseStore extends AutoCloseable {
 	CompletableFuture<Boolean> limit(Resource resource, @Nullable Integer limit);
 
 	/**
-	 * For whoever watches: what all instances hold and wait for.
+	 * Return the view of operators: what all instances hold and wait for.
 	 * @return what this store tells of the fleet
 	 */
 	FleetStore fleet();
 
 	/**
-	 * For whoever watches: which instances there are.
+	 * Return the view of operators: which instances there are.
 	 * @return where instances say that they are there
 	 */
 	InstanceStore instances();
@@ -184,11 +184,12 @@ public interface LeaseStore extends AutoCloseable {
 	void close();
 
 	/**
-	 * What somebody asks for.
+	 * A command that acquires permits for a token. A command that ends a token names it
+	 * by the same terms.
 	 *
-	 * @param token who asks
-	 * @param permits how many permits; of an exclusive lock there is one. In the end of a
-	 * token, 0 if that is not known
+	 * @param token the token
+	 * @param permits how many permits; 1 for an exclusive lock, 0 where a token ends
+	 * whose number is not known
 	 * @param limit how many permits there are in all, unless an operator has set that
 	 * @param fair whether those who wait before it come first
 	 * @param under a token of the same thread that holds all permits, beside which this
@@ -196,28 +197,28 @@ public interface LeaseStore extends AutoCloseable {
 	 * @param leaseMillis how long the lease is to last
 	 * @param claimMillis how long a later hand-off is to last at first
 	 */
-	record Ask(String token, int permits, int limit, boolean fair, @Nullable String under, long leaseMillis,
+	record AcquireCommand(String token, int permits, int limit, boolean fair, @Nullable String under, long leaseMillis,
 			long claimMillis) {
 
 		/**
-		 * Ask for an exclusive lock.
-		 * @param token who asks
+		 * Return the command that acquires an exclusive lock.
+		 * @param token the token
 		 * @param leaseMillis how long the lease is to last
 		 * @param claimMillis how long a later hand-off is to last at first
-		 * @return the ask
+		 * @return the command
 		 */
-		public static Ask forLock(String token, long leaseMillis, long claimMillis) {
-			return new Ask(token, 1, 1, true, null, leaseMillis, claimMillis);
+		public static AcquireCommand forLock(String token, long leaseMillis, long claimMillis) {
+			return new AcquireCommand(token, 1, 1, true, null, leaseMillis, claimMillis);
 		}
 
 		/**
-		 * Return what is left to ask of a token of which only itself is known: its end.
+		 * Return the command for the end of a token of which nothing else is known.
 		 * @param token the token
 		 * @param millis how long it may live on
-		 * @return the ask
+		 * @return the command
 		 */
-		public static Ask unknown(String token, long millis) {
-			return new Ask(token, 0, 0, true, null, millis, millis);
+		public static AcquireCommand unknown(String token, long millis) {
+			return new AcquireCommand(token, 0, 0, true, null, millis, millis);
 		}
 
 	}
@@ -255,7 +256,7 @@ public interface LeaseStore extends AutoCloseable {
 			 * @param ttlMillis how long the token holds it from now
 			 */
 			public Granted(long fence, long ttlMillis) {
-				this(fence, ttlMillis, LocalHandOver.STRIDE);
+				this(fence, ttlMillis, HandOverLimits.STRIDE);
 			}
 
 		}
@@ -292,8 +293,8 @@ public interface LeaseStore extends AutoCloseable {
 	 * none, or if it was not put into the queue and has to ask by itself
 	 * @param certain whether a token that held nothing had lost it before. It may not
 	 * have, if the driver may have sent the command more than once, or out of order: then
-	 * this may be the answer to a copy. Nor during a fail-over grace, as nobody else was
-	 * granted anything
+	 * this may be the answer to a copy. Nor during a fail-over grace, as no other token
+	 * was granted anything
 	 */
 	record ReleaseReply(boolean released, @Nullable AcquireReply next, boolean certain) {
 
@@ -364,13 +365,13 @@ public interface LeaseStore extends AutoCloseable {
 	}
 
 	/**
-	 * Where a store tells of grants that somebody else's command made. Called on any
-	 * thread, which must not be blocked.
+	 * Where a store tells of grants that the commands of other waiters and holders made.
+	 * Called on any thread, which must not be blocked.
 	 */
-	interface WakeUps {
+	interface StoreNotifications {
 
 		/**
-		 * Something was handed over to a token of this instance.
+		 * The store granted what a token of this instance waits for.
 		 * @param resource what
 		 * @param token the token that was granted
 		 * @param fence the fencing token of the grant
@@ -378,22 +379,22 @@ public interface LeaseStore extends AutoCloseable {
 		 * none, but the token was taken out of the queue and should ask again to learn
 		 * why
 		 */
-		void handedOver(Resource resource, String token, long fence, long ttlMillis);
+		void granted(Resource resource, String token, long fence, long ttlMillis);
 
 		/**
-		 * Something was handed over to a token of this instance, but is not confirmed
-		 * yet: it counts only once the token has asked again.
+		 * The store granted what a token of this instance waits for, but the grant is not
+		 * confirmed yet: it counts only once the token has asked again.
 		 * @param resource what
 		 * @param token the token that was granted
 		 * @param fence the fencing token of the grant
 		 */
-		default void handedOverUnconfirmed(Resource resource, String token, long fence) {
+		default void grantedUnconfirmed(Resource resource, String token, long fence) {
 			throw new UnsupportedOperationException("This store confirms what it grants");
 		}
 
 		/**
 		 * Others want what a token of this instance holds. Told of tokens with a number
-		 * that begins with 0 only, and whenever somebody asks before whom nobody waits.
+		 * that begins with 0 only, and whenever the first waiter asks.
 		 * @param resource what
 		 * @param token the token that holds it
 		 */
@@ -401,7 +402,7 @@ public interface LeaseStore extends AutoCloseable {
 		}
 
 		/**
-		 * Somebody wants to know what this instance holds and waits for; see
+		 * A report of what this instance holds and waits for is wanted; see
 		 * {@link InstanceStore#ask}.
 		 * @param report names the report
 		 */

@@ -11,7 +11,7 @@ import io.holdfast.engine.EngineObserver.HandOver;
 
 /**
  * The coordinator of an exclusive lock: one waiter at a time contends; granted, its hold
- * is the <em>holder</em>. Whenever somebody waits here, there is a contender or a valid
+ * is the <em>holder</em>. Whenever a request waits here, there is a contender or a valid
  * holder, or what was released is offered.
  */
 final class LockCoordinator extends ResourceCoordinator {
@@ -62,14 +62,14 @@ final class LockCoordinator extends ResourceCoordinator {
 		if (this.kept != null) {
 			goOn(waiter, this.kept);
 		}
-		else if (waiter.demand.waits() && isFull()) {
+		else if (waiter.request.waits() && isFull()) {
 			fail(waiter, waiter.notAcquired(Reason.TOO_MANY_WAITERS));
 		}
 		else if (this.queue.isEmpty() && admits(waiter)) {
 			contend(waiter);
-			waiter.attempt.ask();
+			waiter.contender.sendAcquire();
 		}
-		else if (waiter.demand.waits()) {
+		else if (waiter.request.waits()) {
 			standInLine(waiter);
 		}
 		else {
@@ -92,23 +92,23 @@ final class LockCoordinator extends ResourceCoordinator {
 		return false;
 	}
 
-	/** Nobody is before it here: otherwise nothing would be kept. */
+	/** No waiter is before it here: otherwise nothing would be kept. */
 	private void goOn(Waiter waiter, Hold hold) {
 		long now = this.context.now();
-		if (rules().canTakeOverKept(hold, waiter.demand, now)) {
+		if (rules().canTakeOverKept(hold, waiter.request, now)) {
 			this.kept = null;
 			handOver(hold, waiter, now, HandOver.KEPT);
 		}
 		else {
 			releaseKept();
 			contend(waiter);
-			waiter.attempt.ask();
+			waiter.contender.sendAcquire();
 		}
 	}
 
 	@Override
 	boolean canKeepWarm(Hold hold, long now) {
-		return !this.context.settings.keepWarm().isZero() && this.queue.isEmpty() && this.contenders.isEmpty()
+		return !this.context.settings.keepWarm().isZero() && this.queue.isEmpty() && this.contending.isEmpty()
 				&& this.holder == null && rules().canKeepWarm(hold, now);
 	}
 
@@ -151,7 +151,7 @@ final class LockCoordinator extends ResourceCoordinator {
 
 	@Override
 	boolean admits(Waiter waiter) {
-		return this.contenders.isEmpty() && this.holder == null && offered() == 0;
+		return this.contending.isEmpty() && this.holder == null && offered() == 0;
 	}
 
 	@Override
@@ -177,7 +177,7 @@ final class LockCoordinator extends ResourceCoordinator {
 
 	@Override
 	public boolean canTakeOver(Hold hold, Waiter waiter, long now) {
-		return rules().canTakeOver(hold, waiter.demand, false, now);
+		return rules().canTakeOver(hold, waiter.request, false, now);
 	}
 
 	@Override
@@ -197,8 +197,7 @@ final class LockCoordinator extends ResourceCoordinator {
 				this.lost.add(hold);
 			}
 			else {
-				// Perhaps nobody ever releases it: the coordinator must not wait for
-				// that.
+				// Perhaps it is never released: the coordinator must not wait for that.
 				detach(hold);
 			}
 			advance();

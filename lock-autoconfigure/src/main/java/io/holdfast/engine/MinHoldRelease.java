@@ -55,7 +55,7 @@ final class MinHoldRelease {
 		Scheduler.Timer silence = this.context.scheduler.schedule(() -> {
 			this.context.observers.failed(Command.RETAIN);
 			this.outcome.completeExceptionally(EngineExceptions.retentionTrouble(this.hold.resource(),
-					StoreFailure.silence(this.context.settings.commandTimeout(), new TimeoutException())));
+					StoreCommandException.silence(this.context.settings.commandTimeout(), new TimeoutException())));
 			// What comes later must not be overtaken by it.
 			command.cancel(true);
 		}, this.context.commandTimeoutNanos());

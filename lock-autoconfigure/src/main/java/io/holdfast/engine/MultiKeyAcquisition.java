@@ -27,14 +27,14 @@ final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Whole {
 
 	private final LeaseRenewer renewer;
 
-	private final List<Demand> demands;
+	private final List<ResolvedRequest> requests;
 
 	private final @Nullable Thread owner;
 
 	private final LeaseContext leaseContext;
 
-	/** Who observes it, if somebody does. */
-	private final @Nullable RequestObservation watch;
+	/** Observes it, or {@code null}. */
+	private final @Nullable RequestObservation observation;
 
 	private final long startedAt;
 
@@ -53,17 +53,17 @@ final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Whole {
 	private volatile @Nullable Waiter current;
 
 	MultiKeyAcquisition(EngineContext context, CoordinatorRegistry coordinators, LeaseRenewer renewer,
-			List<Demand> demands, @Nullable Thread owner, LeaseContext leaseContext,
-			@Nullable RequestObservation watch) {
+			List<ResolvedRequest> requests, @Nullable Thread owner, LeaseContext leaseContext,
+			@Nullable RequestObservation observation) {
 		this.context = context;
 		this.coordinators = coordinators;
 		this.renewer = renewer;
-		this.demands = demands;
+		this.requests = requests;
 		this.owner = owner;
 		this.leaseContext = leaseContext;
-		this.watch = watch;
+		this.observation = observation;
 		this.startedAt = context.now();
-		this.leases = new ArrayList<>(demands.size());
+		this.leases = new ArrayList<>(requests.size());
 	}
 
 	MultiKeyAcquisition start() {
@@ -72,8 +72,8 @@ final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Whole {
 	}
 
 	private void acquire(int had) {
-		Demand demand = this.demands.get(had);
-		Waiter waiter = this.coordinators.acquire(demand, this.owner, this.leaseContext, this, this.watch);
+		ResolvedRequest request = this.requests.get(had);
+		Waiter waiter = this.coordinators.acquire(request, this.owner, this.leaseContext, this, this.observation);
 		// On another thread: a store that answers at once would end the stack.
 		waiter.result.whenCompleteAsync((lease, error) -> {
 			if (error != null) {
@@ -82,7 +82,7 @@ final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Whole {
 			else if (!isSettled()) {
 				watch(lease);
 				this.metOthers = waiter.hasMetOthers();
-				if (had + 1 < this.demands.size()) {
+				if (had + 1 < this.requests.size()) {
 					acquire(had + 1);
 				}
 				else {
@@ -101,7 +101,7 @@ final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Whole {
 	public void waitFor(Waiter next) {
 		this.current = next;
 		if (isSettled()) {
-			// By somebody who did not see it yet.
+			// By a thread that did not see it yet.
 			next.interrupt(null);
 		}
 	}
@@ -135,17 +135,17 @@ final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Whole {
 	}
 
 	/**
-	 * What was acquired first has aged meanwhile. Where nothing renews it from now on,
-	 * this does; but if the store does not, what is left has to do.
+	 * What was acquired first has aged by now. Where nothing renews it from now on, this
+	 * does; but if the store does not, what is left has to do.
 	 */
 	private void complete() {
 		MultiKeyLease lease = new MultiKeyLease(this.context, this.renewer, this.leases);
 		lease.begin(this.context.now());
-		if (this.demands.get(0).renewal()) {
+		if (this.requests.get(0).renewal()) {
 			deliver(lease);
 		}
 		else {
-			CompletableFuture<Void> renewal = lease.renewAsync(this.demands.get(0).leaseMillis());
+			CompletableFuture<Void> renewal = lease.renewAsync(this.requests.get(0).leaseMillis());
 			Scheduler.Timer timer = this.context.scheduler.schedule(() -> renewal.cancel(true),
 					Math.min(leftNanos(), this.context.commandTimeoutNanos()));
 			renewal.whenComplete((renewed, error) -> {
@@ -161,7 +161,7 @@ final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Whole {
 			end(lostMeanwhile(lost.get().hold));
 		}
 		else if (settle()) {
-			RequestObservation.grant(this.watch, this.result, lease);
+			RequestObservation.grant(this.observation, this.result, lease);
 		}
 	}
 
@@ -172,7 +172,7 @@ final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Whole {
 
 	@Override
 	public long leftNanos() {
-		return Math.max(this.demands.get(0).waitNanos(), EngineContext.FIRST_ANSWER_NANOS)
+		return Math.max(this.requests.get(0).waitNanos(), EngineContext.FIRST_ANSWER_NANOS)
 				- (this.context.now() - this.startedAt);
 	}
 
@@ -200,8 +200,8 @@ final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Whole {
 				current().interrupt(null);
 			}
 			finally {
-				// Nobody else would, if the stack ends on the way.
-				RequestObservation.fail(this.watch, this.result, why);
+				// Nothing else would, if the stack ends on the way.
+				RequestObservation.fail(this.observation, this.result, why);
 			}
 		}
 	}

@@ -1,24 +1,24 @@
 package io.holdfast.engine;
 
-import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.AcquireCommand;
 
 /**
- * The way of what the store tells without being asked to those whom it concerns: above
- * all of a grant that somebody else's command made to its waiter. Thread-safe.
+ * The way of what the store tells without being asked to those whom it concerns: above a
+ * grant to a waiter here that another command made. Thread-safe.
  */
-final class NotificationDispatcher implements LeaseStore.WakeUps {
+final class NotificationDispatcher implements LeaseStore.StoreNotifications {
 
 	private final EngineContext context;
 
 	private final LeaseRenewer renewer;
 
-	private final Releases releases;
+	private final TokenReleases releases;
 
 	private final CoordinatorRegistry coordinators;
 
 	private final Fleet fleet;
 
-	NotificationDispatcher(EngineContext context, LeaseRenewer renewer, Releases releases,
+	NotificationDispatcher(EngineContext context, LeaseRenewer renewer, TokenReleases releases,
 			CoordinatorRegistry coordinators, Fleet fleet) {
 		this.context = context;
 		this.renewer = renewer;
@@ -28,12 +28,12 @@ final class NotificationDispatcher implements LeaseStore.WakeUps {
 	}
 
 	@Override
-	public void handedOver(Resource resource, String token, long fence, long ttlMillis) {
+	public void granted(Resource resource, String token, long fence, long ttlMillis) {
 		dispatch(resource, token, fence, ttlMillis, ttlMillis > 0);
 	}
 
 	@Override
-	public void handedOverUnconfirmed(Resource resource, String token, long fence) {
+	public void grantedUnconfirmed(Resource resource, String token, long fence) {
 		dispatch(resource, token, fence, 0, true);
 	}
 
@@ -43,14 +43,14 @@ final class NotificationDispatcher implements LeaseStore.WakeUps {
 	 * @param granted whether the token was granted something
 	 */
 	private void dispatch(Resource resource, String token, long fence, long ttlMillis, boolean granted) {
-		Attempt attempt = this.coordinators.contender(token);
-		if (attempt == null) {
+		Contender contender = this.coordinators.contender(token);
+		if (contender == null) {
 			contendsNoMore(resource, token, fence, granted);
 			return;
 		}
-		attempt.host.execute(() -> {
+		contender.host.execute(() -> {
 			// It may have been granted, or given up, by an event before this one.
-			if (!attempt.handedOver(fence, ttlMillis)) {
+			if (!contender.onNotified(fence, ttlMillis)) {
 				contendsNoMore(resource, token, fence, granted);
 			}
 		});
@@ -59,7 +59,7 @@ final class NotificationDispatcher implements LeaseStore.WakeUps {
 	private void contendsNoMore(Resource resource, String token, long fence, boolean granted) {
 		if (this.releases.isOver(token)) {
 			// Its waiter gave up: others must not wait for the claim's end.
-			this.releases.release(resource, unknown(token), Release.NO_DOUBT, null);
+			this.releases.release(resource, unknown(token), ReleaseCommand.NO_DOUBT, null);
 		}
 		else if (granted) {
 			heldAnew(resource, token, fence);
@@ -75,12 +75,12 @@ final class NotificationDispatcher implements LeaseStore.WakeUps {
 		Hold hold = this.renewer.find(token);
 		if (hold != null && fence > hold.fence) {
 			this.renewer.gone(token, "the store let go of it and has granted it anew");
-			this.releases.release(resource, unknown(token), Release.NO_DOUBT, null);
+			this.releases.release(resource, unknown(token), ReleaseCommand.NO_DOUBT, null);
 		}
 	}
 
-	private Ask unknown(String token) {
-		return Ask.unknown(token, this.context.settings.handoffTimeout().toMillis());
+	private AcquireCommand unknown(String token) {
+		return AcquireCommand.unknown(token, this.context.settings.handoffTimeout().toMillis());
 	}
 
 	@Override
@@ -104,7 +104,7 @@ final class NotificationDispatcher implements LeaseStore.WakeUps {
 
 	@Override
 	public void listening() {
-		this.coordinators.contenders().forEach((attempt) -> attempt.host.execute(attempt::listening));
+		this.coordinators.contenders().forEach((contender) -> contender.host.execute(contender::listening));
 	}
 
 }

@@ -19,18 +19,18 @@ import org.jspecify.annotations.Nullable;
 public record ObservedRequest(ObservedEngine engine, Kind kind, List<String> keys, @Nullable LockMode mode, int permits,
 		@Nullable String name) {
 
-	static ObservedRequest of(ObservedEngine engine, List<Demand> demands) {
-		Demand first = demands.get(0);
+	static ObservedRequest of(ObservedEngine engine, List<ResolvedRequest> requests) {
+		ResolvedRequest first = requests.get(0);
 		Kind kind = first.resource().kind();
-		List<String> keys = demands.stream().map((demand) -> demand.resource().key()).toList();
+		List<String> keys = requests.stream().map((request) -> request.resource().key()).toList();
 		return new ObservedRequest(engine, kind, keys, mode(first), (kind == Kind.SEMAPHORE) ? first.permits() : 0,
 				first.name());
 	}
 
-	private static @Nullable LockMode mode(Demand demand) {
-		return switch (demand.resource().kind()) {
+	private static @Nullable LockMode mode(ResolvedRequest request) {
+		return switch (request.resource().kind()) {
 			case LOCK -> LockMode.EXCLUSIVE;
-			case READ_WRITE -> (demand.permits() == Resource.ALL) ? LockMode.WRITE : LockMode.READ;
+			case READ_WRITE -> (request.permits() == Resource.ALL) ? LockMode.WRITE : LockMode.READ;
 			case SEMAPHORE -> null;
 		};
 	}

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  */
 interface PendingAcquisition {
 
-	/** Return the lease, or why there is none. Completed by whoever comes first. */
+	/** Return the lease, or why there is none. Completed by the first outcome. */
 	CompletableFuture<? extends EngineLease> result();
 
 	/**
@@ -22,14 +22,15 @@ interface PendingAcquisition {
 
 	/** A thread that was called comes, and then waits for the result. */
 	default void come() {
-		// Nobody is called.
+		// No thread is called.
 	}
 
 	/** Return how long until its end, at which it ends by itself. */
 	long leftNanos();
 
 	/**
-	 * Nobody waits any more; unless it has ended already, in which case the result tells.
+	 * End the wait, as no thread waits any more; if it has ended already, the result
+	 * tells.
 	 */
 	void interrupt(@Nullable InterruptedException cause);
 

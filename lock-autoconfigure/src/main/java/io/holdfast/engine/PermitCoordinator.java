@@ -20,22 +20,22 @@ import io.holdfast.NotAcquiredException.Reason;
 class PermitCoordinator extends ResourceCoordinator {
 
 	/** How many waiters contend at a time; the others wait here. */
-	static final int CONTENDERS = 200;
+	static final int MAX_CONTENDERS = 200;
 
-	private final LocalHandOver handOver;
+	private final HandOverLimits handOver;
 
 	private final Set<Hold> holds = new HashSet<>();
 
 	/** How many permits they were granted. */
 	private long held;
 
-	/** The number of the last command by which somebody here asked. */
+	/** The number of the last ACQUIRE that was sent from here. */
 	private long asked;
 
 	/** The highest number of those that are over. */
 	private long heard;
 
-	private @Nullable RemoteWaiterProbe elsewhere;
+	private @Nullable RemoteWaiterProbe remoteWaiters;
 
 	/** Who came last to wait here. */
 	private @Nullable Waiter last;
@@ -47,7 +47,7 @@ class PermitCoordinator extends ResourceCoordinator {
 
 	@Override
 	void arrive(Waiter waiter) {
-		Demand demand = waiter.demand;
+		ResolvedRequest request = waiter.request;
 		waiter.standBehind(this.asked);
 		if (this.context.isClosed()) {
 			fail(waiter, waiter.notAcquired(Reason.SHUTDOWN));
@@ -58,23 +58,23 @@ class PermitCoordinator extends ResourceCoordinator {
 	}
 
 	private void waitOrAsk(Waiter waiter) {
-		Demand demand = waiter.demand;
-		if (demand.waits() && isFull()) {
+		ResolvedRequest request = waiter.request;
+		if (request.waits() && isFull()) {
 			fail(waiter, waiter.notAcquired(Reason.TOO_MANY_WAITERS));
 			return;
 		}
-		if (!demand.fair()) {
+		if (!request.fair()) {
 			forgetLastIfGone();
 		}
-		boolean first = isFirst(demand);
-		if (first && demand.waits() && demand.permits() <= demand.limit()) {
+		boolean first = isFirst(request);
+		if (first && request.waits() && request.permits() <= request.limit()) {
 			askForHead();
 		}
-		if (first && (!demand.waits() || admits(waiter) || mayPass())) {
+		if (first && (!request.waits() || admits(waiter) || mayPass())) {
 			contend(waiter);
-			waiter.attempt.ask();
+			waiter.contender.sendAcquire();
 		}
-		else if (demand.waits()) {
+		else if (request.waits()) {
 			standInLine(waiter);
 			this.last = waiter;
 		}
@@ -90,16 +90,16 @@ class PermitCoordinator extends ResourceCoordinator {
 	 */
 	private void askForHead() {
 		Waiter head = head();
-		if (head != null && handsOver(head.demand) && this.contenders.size() < CONTENDERS) {
+		if (head != null && handsOver(head.request) && this.contending.size() < MAX_CONTENDERS) {
 			contend(head);
-			head.attempt.ask();
+			head.contender.sendAcquire();
 		}
 	}
 
-	/** Return whether nobody here comes before it. */
-	private boolean isFirst(Demand demand) {
-		return this.queue.isEmpty() || demand.permits() > demand.limit()
-				|| !demand.fair() && !(handsOver(demand) && isLikeTheLast(demand));
+	/** Return whether no waiter here comes before it. */
+	private boolean isFirst(ResolvedRequest request) {
+		return this.queue.isEmpty() || request.permits() > request.limit()
+				|| !request.fair() && !(handsOver(request) && isLikeTheLast(request));
 	}
 
 	/**
@@ -107,15 +107,15 @@ class PermitCoordinator extends ResourceCoordinator {
 	 * others.
 	 */
 	private boolean mayPass() {
-		return !this.queue.isEmpty() && this.contenders.size() < CONTENDERS;
+		return !this.queue.isEmpty() && this.contending.size() < MAX_CONTENDERS;
 	}
 
 	/**
 	 * Return whether those who wait for the same here are before it even if it is not
 	 * fair: whatever is free for it is so for them, too.
 	 */
-	private boolean isLikeTheLast(Demand demand) {
-		return this.last != null && this.last.demand.isLike(demand);
+	private boolean isLikeTheLast(ResolvedRequest request) {
+		return this.last != null && this.last.request.isLike(request);
 	}
 
 	private void forgetLastIfGone() {
@@ -126,10 +126,10 @@ class PermitCoordinator extends ResourceCoordinator {
 
 	@Override
 	boolean admits(Waiter waiter) {
-		Demand demand = waiter.demand;
+		ResolvedRequest request = waiter.request;
 		// What cannot be had need not wait for being refused.
-		return demand.permits() > demand.limit() || this.contenders.size() < CONTENDERS
-				&& (handsOver(demand) ? !maySucceed(demand, 0) : isToAsk(waiter));
+		return request.permits() > request.limit() || this.contending.size() < MAX_CONTENDERS
+				&& (handsOver(request) ? !maySucceed(request, 0) : isToAsk(waiter));
 	}
 
 	/**
@@ -138,42 +138,42 @@ class PermitCoordinator extends ResourceCoordinator {
 	 * answer: until then a release may bring it in.
 	 */
 	private boolean isToAsk(Waiter waiter) {
-		return !waiter.demand.fair() || this.heard >= waiter.behind() || this.contenders.isEmpty()
-				|| !this.contenders.get(0).attempt.isBusy();
+		return !waiter.request.fair() || this.heard >= waiter.behind() || this.contending.isEmpty()
+				|| !this.contending.get(0).contender.isBusy();
 	}
 
 	/**
 	 * Return whether others here may go on with what such a request was granted, and it
-	 * with theirs. Whoever asks otherwise has a place of its own in the store.
+	 * with theirs. A request that asks otherwise has a place of its own in the store.
 	 */
-	boolean handsOver(Demand demand) {
-		return this.handOver.isOn() && demand.waits() && demand.renewal();
+	boolean handsOver(ResolvedRequest request) {
+		return this.handOver.isOn() && request.waits() && request.renewal();
 	}
 
 	/**
 	 * Return whether it is enough that others contend, whom one follows who asks for the
 	 * same.
 	 */
-	boolean maySucceed(Demand demand, int released) {
-		long wanted = this.held + offered() - released + demand.permits();
+	boolean maySucceed(ResolvedRequest request, int released) {
+		long wanted = this.held + offered() - released + request.permits();
 		boolean follows = false;
-		for (Waiter contender : this.contenders) {
-			if (contender.demand.isLike(demand)) {
+		for (Waiter waiter : this.contending) {
+			if (waiter.request.isLike(request)) {
 				follows = true;
-				wanted += demand.permits();
+				wanted += request.permits();
 			}
 		}
-		return follows && wanted > demand.limit();
+		return follows && wanted > request.limit();
 	}
 
 	/**
-	 * Whoever goes on with what is released counts as who had it: no more contend than
-	 * before.
+	 * A request that goes on with what is released counts as its former holder: no more
+	 * contend than before.
 	 */
 	@Override
 	boolean mayFollow(Waiter waiter, int released) {
-		Demand demand = waiter.demand;
-		return this.contenders.size() < CONTENDERS && !(handsOver(demand) && maySucceed(demand, released));
+		ResolvedRequest request = waiter.request;
+		return this.contending.size() < MAX_CONTENDERS && !(handsOver(request) && maySucceed(request, released));
 	}
 
 	@Override
@@ -190,7 +190,7 @@ class PermitCoordinator extends ResourceCoordinator {
 	@Override
 	void began(Hold hold) {
 		this.holds.add(hold);
-		this.held += hold.demand.permits();
+		this.held += hold.request.permits();
 	}
 
 	@Override
@@ -200,7 +200,7 @@ class PermitCoordinator extends ResourceCoordinator {
 
 	final void discount(Hold hold) {
 		if (this.holds.remove(hold)) {
-			this.held -= hold.demand.permits();
+			this.held -= hold.request.permits();
 		}
 	}
 
@@ -217,43 +217,43 @@ class PermitCoordinator extends ResourceCoordinator {
 	@Override
 	void onHandOver(Hold hold, Waiter next, long now) {
 		if (rules().isLate(hold, now)) {
-			lookElsewhere(next.demand, now);
+			probeRemoteWaiters(next.request, now);
 		}
 	}
 
 	@Override
 	public boolean canTakeOver(Hold hold, Waiter waiter, long now) {
-		Demand demand = waiter.demand;
-		boolean quiet = this.elsewhere != null && this.elsewhere.isQuiet(now);
+		ResolvedRequest request = waiter.request;
+		boolean quiet = this.remoteWaiters != null && this.remoteWaiters.isQuiet(now);
 		// What some was given back of may not be known as that to the store.
-		return handsOver(demand) && hold.permits == hold.demand.permits() && hold.permits == demand.permits()
-				&& hold.demand.limit() == demand.limit() && rules().canTakeOver(hold, demand, quiet, now);
+		return handsOver(request) && hold.permits == hold.request.permits() && hold.permits == request.permits()
+				&& hold.request.limit() == request.limit() && rules().canTakeOver(hold, request, quiet, now);
 	}
 
-	private void lookElsewhere(Demand demand, long now) {
+	private void probeRemoteWaiters(ResolvedRequest request, long now) {
 		int standing = 0;
-		for (Waiter contender : this.contenders) {
-			if (!contender.attempt.isBusy()) {
+		for (Waiter waiter : this.contending) {
+			if (!waiter.contender.isBusy()) {
 				// Whether it stands in the queue is not known.
 				return;
 			}
 			standing++;
 		}
-		if (this.elsewhere == null) {
-			this.elsewhere = new RemoteWaiterProbe(this.context, this.resource, this::execute, this.handOver, now);
+		if (this.remoteWaiters == null) {
+			this.remoteWaiters = new RemoteWaiterProbe(this.context, this.resource, this::execute, this.handOver, now);
 		}
-		this.elsewhere.look(standing, demand.limit(), now);
+		this.remoteWaiters.look(standing, request.limit(), now);
 	}
 
 	/**
-	 * Who asked first, of all who wait; whoever is called, and so comes by itself, only
-	 * if nobody else does.
+	 * Return the waiter that asked first; one that is called, and so comes by itself,
+	 * only if there is no other.
 	 */
 	private @Nullable Waiter first() {
 		Waiter called = called();
-		for (Waiter contender : this.contenders) {
-			if (contender.demand.waits() && contender != called) {
-				return contender;
+		for (Waiter waiter : this.contending) {
+			if (waiter.request.waits() && waiter != called) {
+				return waiter;
 			}
 		}
 		Waiter head = head();
@@ -261,20 +261,20 @@ class PermitCoordinator extends ResourceCoordinator {
 	}
 
 	@Override
-	boolean leavesPlace(Demand demand) {
-		return handsOver(demand);
+	boolean leavesPlace(ResolvedRequest request) {
+		return handsOver(request);
 	}
 
 	@Override
-	public Waiter firstLike(Waiter contender) {
-		if (handsOver(contender.demand)) {
-			for (Waiter first : this.contenders) {
-				if (first.demand.isLike(contender.demand)) {
+	public Waiter firstLike(Waiter waiter) {
+		if (handsOver(waiter.request)) {
+			for (Waiter first : this.contending) {
+				if (first.request.isLike(waiter.request)) {
 					return first;
 				}
 			}
 		}
-		return contender;
+		return waiter;
 	}
 
 	@Override

@@ -3,7 +3,7 @@ package io.holdfast.engine;
 import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.engine.EngineObserver.Command;
-import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.AcquireCommand;
 
 /**
  * The release of some permits of a hold, whose others are kept. A command that is not
@@ -44,7 +44,7 @@ final class PermitShrinking {
 			this.answer.complete(true);
 			return;
 		}
-		Ask before = this.hold.ask(this.context.now());
+		AcquireCommand before = this.hold.toCommand(this.context.now());
 		int kept = this.hold.keep(most);
 		this.context.send(Command.SHRINK, () -> this.context.store.shrink(this.hold.resource(), before, kept))
 			.whenComplete((held, error) -> {

@@ -28,13 +28,13 @@ final class PooledSemaphore implements SemaphoreView {
 
 	private final SemaphoreRequest request;
 
-	private final Acquirer<SemaphoreRequest, PermitLease> acquirer;
+	private final BlockingAcquirer<SemaphoreRequest, PermitLease> acquirer;
 
 	private final Function<String, SemaphoreStatus> status;
 
 	private final SemaphoreViewPermits pools;
 
-	PooledSemaphore(SemaphoreRequest request, Acquirer<SemaphoreRequest, PermitLease> acquirer,
+	PooledSemaphore(SemaphoreRequest request, BlockingAcquirer<SemaphoreRequest, PermitLease> acquirer,
 			Function<String, SemaphoreStatus> status, SemaphoreViewPermits pools) {
 		this.request = request;
 		this.acquirer = acquirer;

@@ -28,10 +28,10 @@ final class ReadWriteCoordinator extends PermitCoordinator {
 
 	@Override
 	void arrive(Waiter waiter) {
-		// Looked at once: what ends meanwhile has not ended yet.
+		// Looked at once: what ends from here on has not ended yet.
 		long now = this.context.now();
 		List<Hold> own = holdsOf(waiter, now);
-		int permits = waiter.demand.permits();
+		int permits = waiter.request.permits();
 		Hold same = find(own, permits);
 		Hold written = find(own, Resource.ALL);
 		if (own.stream().anyMatch((hold) -> !hold.isHeld(now))) {
@@ -44,9 +44,9 @@ final class ReadWriteCoordinator extends PermitCoordinator {
 		else if (written != null) {
 			// What is granted beside it may last longer, and has a higher fence.
 			written.onAskedBeside();
-			waiter.attempt.askUnder(written.token);
+			waiter.contender.sendAcquireUnder(written.token);
 			contend(waiter);
-			waiter.attempt.ask();
+			waiter.contender.sendAcquire();
 		}
 		else if (!own.isEmpty()) {
 			fail(waiter, waiter.notAcquired(Reason.SELF_BLOCKED));
@@ -56,7 +56,7 @@ final class ReadWriteCoordinator extends PermitCoordinator {
 		}
 	}
 
-	/** Return what is held by whoever asks, or was lost and is still counted on. */
+	/** Return what the thread of a waiter holds, or has lost and still counts on. */
 	private List<Hold> holdsOf(Waiter waiter, long now) {
 		Thread owner = waiter.reentrantOwner();
 		heldBy(owner).filter((hold) -> !hold.isHeld(now)).forEach((hold) -> {
@@ -80,14 +80,14 @@ final class ReadWriteCoordinator extends PermitCoordinator {
 	 * Those who read have their places in the store, where they may be let in together.
 	 */
 	@Override
-	boolean handsOver(Demand demand) {
-		return demand.permits() == Resource.ALL && super.handsOver(demand);
+	boolean handsOver(ResolvedRequest request) {
+		return request.permits() == Resource.ALL && super.handsOver(request);
 	}
 
-	/** Whoever writes here is followed by the next one here. */
+	/** A writer here is followed by the next one here. */
 	@Override
-	boolean maySucceed(Demand demand, int released) {
-		return held() >= Resource.ALL || super.maySucceed(demand, released);
+	boolean maySucceed(ResolvedRequest request, int released) {
+		return held() >= Resource.ALL || super.maySucceed(request, released);
 	}
 
 	@Override

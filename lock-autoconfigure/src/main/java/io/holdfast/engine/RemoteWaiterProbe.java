@@ -7,15 +7,18 @@ import io.holdfast.engine.LeaseStore.PermitState;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whether others wait for permits at other instances, as the store said a moment ago. It
- * tells nobody when they begin to, so it is asked now and then while permits are passed
- * on here: one question for what may be many turns of all that hold some. Confined to the
- * coordinator.
+ * Knows whether waiters of other instances want permits, as the store said a moment ago.
+ * The store does not tell when they begin to wait, so it is asked now and then while
+ * permits are handed over here: one question for what may be many turns of all that hold
+ * some. Confined to the coordinator.
  */
 final class RemoteWaiterProbe {
 
-	/** How long an answer counts: nobody who comes then is to wait longer for it. */
-	private static final long LONGEST = LocalHandOver.DEFAULT.maxTime().toNanos();
+	/**
+	 * How long an answer counts, so the longest that a waiter who comes then waits for
+	 * it.
+	 */
+	private static final long LONGEST = HandOverLimits.DEFAULT.maxTime().toNanos();
 
 	/** After how many times that to ask again when others waited. */
 	private static final int REST = 20;
@@ -45,7 +48,7 @@ final class RemoteWaiterProbe {
 	 * @param handOver for how long permits may stay in this instance
 	 * @param now the time
 	 */
-	RemoteWaiterProbe(EngineContext context, Resource semaphore, Executor coordinator, LocalHandOver handOver,
+	RemoteWaiterProbe(EngineContext context, Resource semaphore, Executor coordinator, HandOverLimits handOver,
 			long now) {
 		this.context = context;
 		this.semaphore = semaphore;
@@ -54,7 +57,7 @@ final class RemoteWaiterProbe {
 		this.askAgainAt = now;
 	}
 
-	/** Return whether nobody waited there a moment ago. */
+	/** Return whether no other instance had a waiter a moment ago. */
 	boolean isQuiet(long now) {
 		return this.quiet && now - this.askedAt < this.nanos;
 	}

@@ -96,7 +96,7 @@ final class RenewalQueue {
 	private static boolean isDue(Hold hold, long now) {
 		long left = hold.renewAt() - now;
 		return left <= WINDOW && hold.renewalMillis(now) > 0
-				&& left <= TimeUnit.MILLISECONDS.toNanos(hold.demand.leaseMillis()) / 10;
+				&& left <= TimeUnit.MILLISECONDS.toNanos(hold.request.leaseMillis()) / 10;
 	}
 
 	/** It is due at another time than before. */
@@ -108,7 +108,7 @@ final class RenewalQueue {
 	}
 
 	private void lookAtAll(long now) {
-		// In this order: whoever comes meanwhile counts as not seen.
+		// In this order: a hold that is added now counts as not seen.
 		this.incomplete = false;
 		this.othersAt = now + NEVER;
 		long others = now + NEVER;

@@ -30,7 +30,7 @@ final class ReportCollector {
 
 	private final InstanceStore store;
 
-	private final Report own;
+	private final InstanceReport own;
 
 	private final String name;
 
@@ -41,7 +41,7 @@ final class ReportCollector {
 	 * @param context the surroundings of who asks
 	 * @param own its own report
 	 */
-	ReportCollector(EngineContext context, Report own) {
+	ReportCollector(EngineContext context, InstanceReport own) {
 		this.context = context;
 		this.store = context.store.instances();
 		this.own = own;
@@ -56,13 +56,13 @@ final class ReportCollector {
 	 * @param instanceId the id of who asks
 	 * @return what was reported until all had answered, or the time was over
 	 */
-	CompletableFuture<Reports> ask(String instanceId) {
+	CompletableFuture<FleetReport> ask(String instanceId) {
 		return this.context.send(Command.FLEET, () -> this.store.ask(instanceId, this.name))
 			.thenCompose((asked) -> collect(asked, List.of(), FIRST_LOOK));
 	}
 
 	/** Wait for those who have not answered yet: an answer may have come twice. */
-	private CompletableFuture<Reports> collect(Asked asked, List<Report> answers, long pause) {
+	private CompletableFuture<FleetReport> collect(Asked asked, List<InstanceReport> answers, long pause) {
 		List<String> silent = without(asked.present(), answers);
 		if (silent.isEmpty()) {
 			return CompletableFuture.completedFuture(reports(asked, answers));
@@ -71,7 +71,7 @@ final class ReportCollector {
 		CompletableFuture<List<String>> later = new CompletableFuture<>();
 		this.context.scheduler.schedule(() -> later.complete(List.of()), Math.min(pause, left));
 		return later.thenCompose((nothing) -> look((left > pause) ? silent.size() : 0)).thenCompose((texts) -> {
-			List<Report> more = with(answers, texts);
+			List<InstanceReport> more = with(answers, texts);
 			return (left > pause) ? collect(asked, more, Math.min(2 * pause, LONGEST_PAUSE))
 					: CompletableFuture.completedFuture(reports(asked, more));
 		});
@@ -82,11 +82,11 @@ final class ReportCollector {
 	}
 
 	/** One of each instance. */
-	private static List<Report> with(List<Report> answers, List<String> texts) {
-		Map<String, Report> all = new LinkedHashMap<>();
+	private static List<InstanceReport> with(List<InstanceReport> answers, List<String> texts) {
+		Map<String, InstanceReport> all = new LinkedHashMap<>();
 		answers.forEach((report) -> all.put(report.instance(), report));
 		for (String text : texts) {
-			Report report = ReportText.read(text);
+			InstanceReport report = ReportCodec.read(text);
 			if (report != null) {
 				all.putIfAbsent(report.instance(), report);
 			}
@@ -94,14 +94,14 @@ final class ReportCollector {
 		return List.copyOf(all.values());
 	}
 
-	private static List<String> without(List<String> instances, List<Report> answers) {
+	private static List<String> without(List<String> instances, List<InstanceReport> answers) {
 		return instances.stream()
 			.filter((instance) -> answers.stream().noneMatch((report) -> report.instance().equals(instance)))
 			.toList();
 	}
 
-	private Reports reports(Asked asked, List<Report> answers) {
-		return new Reports(Stream.concat(Stream.of(this.own), answers.stream()).toList(),
+	private FleetReport reports(Asked asked, List<InstanceReport> answers) {
+		return new FleetReport(Stream.concat(Stream.of(this.own), answers.stream()).toList(),
 				Stream.concat(asked.absent().stream(), without(asked.present(), answers).stream()).toList());
 	}
 

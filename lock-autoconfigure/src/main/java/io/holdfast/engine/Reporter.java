@@ -8,10 +8,10 @@ import java.util.function.Supplier;
 
 import org.jspecify.annotations.Nullable;
 
-import io.holdfast.engine.Report.Entry;
+import io.holdfast.engine.InstanceReport.Entry;
 
 /**
- * Writes the report of its instance: when somebody asks, so that it costs nothing
+ * Writes the report of its instance when it is asked for, so that it costs nothing
  * otherwise. Thread-safe.
  */
 final class Reporter {
@@ -38,24 +38,24 @@ final class Reporter {
 	 * Look at all holds and waits.
 	 * @return the report; its parts are of slightly different moments
 	 */
-	CompletableFuture<Report> report() {
+	CompletableFuture<InstanceReport> report() {
 		return this.waiters.get().thenApply((waiters) -> {
 			List<Entry> holds = entries();
 			List<Entry> waits = waiters.stream()
-				.filter((waiter) -> waiter.demand.waits() && !waiter.result.isDone())
+				.filter((waiter) -> waiter.request.waits() && !waiter.result.isDone())
 				.map(Reporter::entry)
 				.toList();
-			boolean cut = Math.max(holds.size(), waits.size()) > Report.MOST;
-			return new Report(Tokens.shown(this.context.instanceId()), oldest(holds), oldest(waits), cut);
+			boolean cut = Math.max(holds.size(), waits.size()) > InstanceReport.MOST;
+			return new InstanceReport(Tokens.shown(this.context.instanceId()), oldest(holds), oldest(waits), cut);
 		});
 	}
 
 	/**
-	 * Look at all holds, for which nobody has to answer.
+	 * Look at all holds, without asking a coordinator.
 	 * @return a report that says that there may be more
 	 */
-	Report holds() {
-		return new Report(Tokens.shown(this.context.instanceId()), oldest(entries()), List.of(), true);
+	InstanceReport holds() {
+		return new InstanceReport(Tokens.shown(this.context.instanceId()), oldest(entries()), List.of(), true);
 	}
 
 	private List<Entry> entries() {
@@ -70,23 +70,23 @@ final class Reporter {
 	private static List<Entry> oldest(List<Entry> entries) {
 		return entries.stream()
 			.sorted(Comparator.comparingLong(Entry::millis).reversed().thenComparingLong(Entry::number))
-			.limit(Report.MOST)
+			.limit(InstanceReport.MOST)
 			.toList();
 	}
 
 	private static Entry entry(Hold hold, long now) {
-		return entry(hold.token, hold.demand, hold.permits, hold.thread, hold.heldFor(now).toMillis(),
+		return entry(hold.token, hold.request, hold.permits, hold.thread, hold.heldFor(now).toMillis(),
 				TimeUnit.NANOSECONDS.toMillis(hold.validUntil() - now), hold.fence);
 	}
 
 	private static Entry entry(Waiter waiter) {
-		return entry(waiter.attempt.token, waiter.demand, waiter.demand.permits(), waiter.thread,
+		return entry(waiter.contender.token, waiter.request, waiter.request.permits(), waiter.thread,
 				TimeUnit.NANOSECONDS.toMillis(waiter.waitedNanos()), 0, 0);
 	}
 
-	private static Entry entry(String token, Demand demand, int permits, @Nullable Thread owner, long millis,
+	private static Entry entry(String token, ResolvedRequest request, int permits, @Nullable Thread owner, long millis,
 			long ttlMillis, long fence) {
-		return new Entry(Tokens.number(token), demand.resource(), permits, demand.name(),
+		return new Entry(Tokens.number(token), request.resource(), permits, request.name(),
 				(owner != null) ? owner.getName() : null, (owner != null) ? owner.getId() : 0, millis, ttlMillis,
 				fence);
 	}

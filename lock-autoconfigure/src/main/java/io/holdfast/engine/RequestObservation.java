@@ -23,7 +23,7 @@ final class RequestObservation {
 
 	private final ObservedEngine engine;
 
-	private final List<Demand> demands;
+	private final List<ResolvedRequest> requests;
 
 	/** What each observer has noted of the thread that asks. */
 	private final @Nullable Object[] captured;
@@ -41,11 +41,12 @@ final class RequestObservation {
 	/** It was over before it was known to be held. */
 	private @Nullable HoldEnd early;
 
-	RequestObservation(ObserverGuard guard, EngineObserver[] observers, ObservedEngine engine, List<Demand> demands) {
+	RequestObservation(ObserverGuard guard, EngineObserver[] observers, ObservedEngine engine,
+			List<ResolvedRequest> requests) {
 		this.guard = guard;
 		this.observers = observers;
 		this.engine = engine;
-		this.demands = demands;
+		this.requests = requests;
 		this.captured = new Object[observers.length];
 		for (int i = 0; i < observers.length; i++) {
 			try {
@@ -58,33 +59,35 @@ final class RequestObservation {
 	}
 
 	/**
-	 * Complete a request by its lease: for its observers first, so that whoever has it
-	 * finds it observed. Nobody else is called meanwhile who could wait for this thread.
-	 * @param watch the watch, or {@code null} if nobody observes
+	 * Complete a request by its lease: for its observers first, so that its user finds it
+	 * observed. No other code is called in between that could wait for this thread.
+	 * @param observation the observation, or {@code null} if there is no observer
 	 * @return whether it was not completed before
 	 */
-	static <L extends Fenced> boolean grant(@Nullable RequestObservation watch, CompletableFuture<L> result, L lease) {
-		if (watch == null) {
+	static <L extends Fenced> boolean grant(@Nullable RequestObservation observation, CompletableFuture<L> result,
+			L lease) {
+		if (observation == null) {
 			return result.complete(lease);
 		}
-		if (!watch.settled.compareAndSet(false, true)) {
+		if (!observation.settled.compareAndSet(false, true)) {
 			return false;
 		}
-		watch.guard.run(() -> watch.granted(lease.fences()));
+		observation.guard.run(() -> observation.granted(lease.fences()));
 		return result.complete(lease);
 	}
 
 	/**
 	 * Complete a request without a lease, as {@link #grant} does with one.
 	 */
-	static boolean fail(@Nullable RequestObservation watch, CompletableFuture<?> result, Throwable why) {
-		if (watch == null) {
+	static boolean fail(@Nullable RequestObservation observation, CompletableFuture<?> result, Throwable why) {
+		if (observation == null) {
 			return result.completeExceptionally(why);
 		}
-		if (!watch.settled.compareAndSet(false, true)) {
+		if (!observation.settled.compareAndSet(false, true)) {
 			return false;
 		}
-		watch.guard.run(() -> watch.failed((why instanceof RuntimeException ex) ? ex : new IllegalStateException(why)));
+		observation.guard
+			.run(() -> observation.failed((why instanceof RuntimeException ex) ? ex : new IllegalStateException(why)));
 		return result.completeExceptionally(why);
 	}
 
@@ -107,7 +110,7 @@ final class RequestObservation {
 			return;
 		}
 		this.state = State.BEGUN;
-		ObservedRequest request = ObservedRequest.of(this.engine, this.demands);
+		ObservedRequest request = ObservedRequest.of(this.engine, this.requests);
 		for (int i = 0; i < this.observers.length; i++) {
 			try {
 				RequestObserver observer = this.observers[i].began(request, this.captured[i]);

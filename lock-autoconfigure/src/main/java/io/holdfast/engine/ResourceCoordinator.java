@@ -15,7 +15,7 @@ import io.holdfast.engine.EngineObserver.HandOver;
 import io.holdfast.engine.EngineObserver.HoldEnd;
 import io.holdfast.engine.Hold.Handle;
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
-import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.AcquireCommand;
 import io.holdfast.engine.LeaseStore.ReleaseReply;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -38,12 +38,12 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>
  * <b>Contending.</b> A contender stands for the instance in the store, by an
- * {@link Attempt}: a token, and the commands that name it. How many may contend at a time
- * differs: one for an exclusive lock, as many as could be granted together for permits
- * ({@link #admits}). The attempt asks again until it is answered, so lost messages cost
- * time only. A contender that ends lets the next waiter of the queue contend
- * ({@link #advance}): whenever a request waits here, there is one whose end lets it
- * contend.
+ * {@link Contender}: a token, and the commands that name it. How many may contend at a
+ * time differs: one for an exclusive lock, as many as could be granted together for
+ * permits ({@link #admits}). The contender asks again until it is answered, so lost
+ * messages cost time only. A contender that ends lets the next waiter of the queue
+ * contend ({@link #advance}): whenever a request waits here, there is one whose end lets
+ * it contend.
  *
  * <p>
  * <b>Holding.</b> A grant makes a {@link Hold} of a contender. It may come as the answer
@@ -70,7 +70,7 @@ abstract class ResourceCoordinator implements Waiter.Host, Barging.Host {
 
 	private static final Log logger = LogFactory.getLog(ResourceCoordinator.class);
 
-	private static final Set<Waiter> NOBODY = Set.of();
+	private static final Set<Waiter> NO_WAITERS = Set.of();
 
 	final EngineContext context;
 
@@ -81,11 +81,11 @@ abstract class ResourceCoordinator implements Waiter.Host, Barging.Host {
 	/** How many waiters and holds need this coordinator. Guarded by the engine's map. */
 	int users;
 
-	/** Made for the first of them: mostly nobody waits. */
-	Set<Waiter> queue = NOBODY;
+	/** Made for the first waiter: mostly there is none. */
+	Set<Waiter> queue = NO_WAITERS;
 
 	/** Few: a list is small. */
-	final List<Waiter> contenders = new ArrayList<>(1);
+	final List<Waiter> contending = new ArrayList<>(1);
 
 	/** Since when others have it who do not hand it over. Confined to events. */
 	private long strangersSince;
@@ -184,15 +184,15 @@ abstract class ResourceCoordinator implements Waiter.Host, Barging.Host {
 
 	/**
 	 * Return whether the next one here takes the place in the store's queue of one that
-	 * gives up, as others of this instance have no places of their own meanwhile.
+	 * gives up, as others of this instance have no places of their own.
 	 */
-	boolean leavesPlace(Demand demand) {
+	boolean leavesPlace(ResolvedRequest request) {
 		return false;
 	}
 
 	@Override
-	public Waiter firstLike(Waiter contender) {
-		return contender;
+	public Waiter firstLike(Waiter waiter) {
+		return waiter;
 	}
 
 	/**
@@ -204,14 +204,14 @@ abstract class ResourceCoordinator implements Waiter.Host, Barging.Host {
 
 	final void contend(Waiter waiter) {
 		boolean hasWaited = leaveLine(waiter);
-		this.contenders.add(waiter);
+		this.contending.add(waiter);
 		// Before anything names its token: a wake-up may be faster than this thread.
 		waiter.begin(hasWaited);
-		this.parts.registry().contends(waiter.attempt);
+		this.parts.registry().contends(waiter.contender);
 	}
 
 	final void standInLine(Waiter waiter) {
-		if (this.queue == NOBODY) {
+		if (this.queue == NO_WAITERS) {
 			this.queue = new LinkedHashSet<>();
 		}
 		this.queue.add(waiter);
@@ -232,7 +232,7 @@ abstract class ResourceCoordinator implements Waiter.Host, Barging.Host {
 	 * is better to refuse some than to go down with all.
 	 */
 	final boolean isFull() {
-		return this.queue.size() + this.contenders.size() >= this.context.settings.maxWaitersPerKey()
+		return this.queue.size() + this.contending.size() >= this.context.settings.maxWaitersPerKey()
 				|| this.parts.registry().waiting() >= this.context.settings.maxWaiters();
 	}
 
@@ -246,12 +246,12 @@ abstract class ResourceCoordinator implements Waiter.Host, Barging.Host {
 
 	@Override
 	public final void granted(Waiter waiter, Hold hold) {
-		this.contenders.remove(waiter);
+		this.contending.remove(waiter);
 		this.strangers = false;
 		began(hold);
 		LeaseHandle lease = open(waiter, hold);
 		renewer().keep(hold);
-		this.parts.registry().contendsNoMore(waiter.attempt.token);
+		this.parts.registry().contendsNoMore(waiter.contender.token);
 		deliver(waiter, lease);
 		advance();
 	}
@@ -259,7 +259,7 @@ abstract class ResourceCoordinator implements Waiter.Host, Barging.Host {
 	@Override
 	public final void handOver(Hold hold, Waiter heir, long now, HandOver way) {
 		leaveLine(heir);
-		boolean isToEnd = this.contenders.remove(heir) && !tryPassPlace(heir);
+		boolean isToEnd = this.contending.remove(heir) && !tryPassPlace(heir);
 		Hold next = heir.inherit(hold, now, way);
 		began(next);
 		LeaseHandle lease = open(heir, next);
@@ -267,11 +267,11 @@ abstract class ResourceCoordinator implements Waiter.Host, Barging.Host {
 		deliver(heir, lease);
 		detach(hold);
 		if (isToEnd) {
-			Attempt attempt = heir.attempt;
-			this.parts.registry().contendsNoMore(attempt.token);
-			this.parts.releases().release(this.resource, attempt.ask, attempt.doubtSince(), null);
+			Contender contender = heir.contender;
+			this.parts.registry().contendsNoMore(contender.token);
+			this.parts.releases().release(this.resource, contender.command, contender.doubtSince(), null);
 		}
-		// Whoever is the first in line now may have to ask by itself.
+		// The waiter that is the first in line now may have to ask by itself.
 		advance();
 	}
 
@@ -279,14 +279,14 @@ abstract class ResourceCoordinator implements Waiter.Host, Barging.Host {
 	 * Pass the place of a contender in the store to the next waiter here, if it asks
 	 * alike.
 	 */
-	private boolean tryPassPlace(Waiter contender) {
+	private boolean tryPassPlace(Waiter leaving) {
 		Waiter head = head();
-		if (head == null || !head.demand.isLike(contender.demand)) {
+		if (head == null || !head.request.isLike(leaving.request)) {
 			return false;
 		}
 		leaveLine(head);
-		this.contenders.add(head);
-		head.succeed(contender);
+		this.contending.add(head);
+		head.succeed(leaving);
 		return true;
 	}
 
@@ -306,8 +306,8 @@ abstract class ResourceCoordinator implements Waiter.Host, Barging.Host {
 		// To wake up a thread takes longer than all else: others are not to wait for it.
 		this.events.later(() -> {
 			if (!waiter.complete(lease)) {
-				// Its caller has gone meanwhile. Elsewhere, as the next one's may have
-				// too.
+				// Its caller has cancelled. On another thread: the next caller may have
+				// cancelled too, and releasing here would recurse.
 				this.context.call(lease::discardAsync);
 			}
 		});
@@ -334,7 +334,7 @@ abstract class ResourceCoordinator implements Waiter.Host, Barging.Host {
 			this.warned = true;
 			logger.warn("For " + millis + " ms, " + this.resource
 					+ " has been held by a client other than Holdfast, or in another mode; "
-					+ (this.queue.size() + this.contenders.size()) + " requests wait for it here. It ends in "
+					+ (this.queue.size() + this.contending.size()) + " requests wait for it here. It ends in "
 					+ busy.ownerTtlMillis()
 					+ " ms if it is not renewed; find out who holds it, or release it by force");
 		}
@@ -343,9 +343,9 @@ abstract class ResourceCoordinator implements Waiter.Host, Barging.Host {
 	@Override
 	public final void refuse(Waiter waiter, RuntimeException exception) {
 		tellFailed(waiter, exception);
-		if (waiter.attempt.isDoubtful()) {
+		if (waiter.contender.isDoubtful()) {
 			// It asked more than once, and may be granted it yet.
-			withdraw(waiter, waiter.attempt.isStoreSilent(this.context.now()));
+			withdraw(waiter, waiter.contender.isStoreSilent(this.context.now()));
 			return;
 		}
 		// The store has not queued it: there is nothing to release.
@@ -355,11 +355,11 @@ abstract class ResourceCoordinator implements Waiter.Host, Barging.Host {
 
 	@Override
 	public final void timedOut(Waiter waiter) {
-		boolean contends = waiter.is(Waiter.State.CONTENDING) || this.contenders.isEmpty();
-		Waiter asking = contends ? waiter : this.contenders.get(0);
+		boolean contends = waiter.is(Waiter.State.CONTENDING) || this.contending.isEmpty();
+		Waiter asking = contends ? waiter : this.contending.get(0);
 		boolean alone = waiter.is(Waiter.State.CONTENDING) && !waiter.hasMetOthers();
-		fail(waiter, (alone || asking.attempt.isStoreSilent(this.context.now()))
-				? waiter.storeTrouble(asking.attempt.trouble()) : waiter.notAcquired(Reason.TIMED_OUT));
+		fail(waiter, (alone || asking.contender.isStoreSilent(this.context.now()))
+				? waiter.storeTrouble(asking.contender.trouble()) : waiter.notAcquired(Reason.TIMED_OUT));
 	}
 
 	@Override
@@ -385,9 +385,9 @@ abstract class ResourceCoordinator implements Waiter.Host, Barging.Host {
 			advance();
 		}
 		else if (waiter.is(Waiter.State.CONTENDING)) {
-			Attempt attempt = waiter.attempt;
-			boolean silent = attempt.isStoreSilent(this.context.now());
-			if (!silent && attempt.isBusy() && leavesPlace(waiter.demand) && tryPassPlace(waiter)) {
+			Contender contender = waiter.contender;
+			boolean silent = contender.isStoreSilent(this.context.now());
+			if (!silent && contender.isBusy() && leavesPlace(waiter.request) && tryPassPlace(waiter)) {
 				end(waiter);
 				advance();
 			}
@@ -396,32 +396,32 @@ abstract class ResourceCoordinator implements Waiter.Host, Barging.Host {
 			}
 		}
 		else if (lease != null) {
-			// Granted meanwhile. Now, or its thread would enter by it if it asks again.
+			// It was granted. Now, or its thread would enter by it if it asks again.
 			lease.discard();
 		}
 	}
 
 	private void withdraw(Waiter waiter, boolean silent) {
-		Attempt attempt = waiter.attempt;
+		Contender contender = waiter.contender;
 		end(waiter);
-		release(attempt.ask, attempt.doubtSince(), 0);
+		release(contender.command, contender.doubtSince(), 0);
 		if (silent) {
-			this.contenders.stream()
-				.map((next) -> next.attempt)
-				.filter(Attempt::isUnheard)
-				.forEach((next) -> next.inheritSilence(attempt));
+			this.contending.stream()
+				.map((next) -> next.contender)
+				.filter(Contender::isUnheard)
+				.forEach((next) -> next.inheritSilence(contender));
 		}
 	}
 
 	private void end(Waiter waiter) {
-		this.contenders.remove(waiter);
+		this.contending.remove(waiter);
 		waiter.over();
-		this.parts.registry().contendsNoMore(waiter.attempt.token);
+		this.parts.registry().contendsNoMore(waiter.contender.token);
 		this.parts.registry().leave(this);
 	}
 
 	/** End a token in the store, which brings in the next one here, if that may be. */
-	private CompletableFuture<ReleaseReply> release(Ask ended, long doubtSince, int released) {
+	private CompletableFuture<ReleaseReply> release(AcquireCommand ended, long doubtSince, int released) {
 		Waiter head = head();
 		Waiter next = (head != null && mayFollow(head, released)) ? head : null;
 		if (next != null) {
@@ -429,21 +429,21 @@ abstract class ResourceCoordinator implements Waiter.Host, Barging.Host {
 		}
 		long sentAt = this.context.now();
 		CompletableFuture<ReleaseReply> outcome = this.parts.releases()
-			.release(this.resource, ended, doubtSince, (next != null) ? next.attempt.ask : null);
+			.release(this.resource, ended, doubtSince, (next != null) ? next.contender.command : null);
 		if (next != null) {
-			outcome = next.attempt.follow(outcome, sentAt);
+			outcome = next.contender.follow(outcome, sentAt);
 		}
 		advance();
 		return outcome;
 	}
 
-	/** Let contend whoever may. */
+	/** Let the waiters contend that may. */
 	final void advance() {
 		if (this.barging != null) {
 			this.barging.discardIfWaiterGone();
 		}
 		for (Waiter next = promote(); next != null; next = promote()) {
-			next.attempt.ask();
+			next.contender.sendAcquire();
 		}
 	}
 
@@ -588,8 +588,8 @@ abstract class ResourceCoordinator implements Waiter.Host, Barging.Host {
 
 	@Override
 	public final CompletableFuture<ReleaseReply> end(Hold hold) {
-		CompletableFuture<ReleaseReply> outcome = release(hold.ask(this.context.now()), hold.doubtSince,
-				hold.demand.permits());
+		CompletableFuture<ReleaseReply> outcome = release(hold.toCommand(this.context.now()), hold.doubtSince,
+				hold.request.permits());
 		// Not before, as a shut-down goes on when the last hold is forgotten.
 		renewer().forget(hold);
 		detach(hold);
@@ -602,7 +602,7 @@ abstract class ResourceCoordinator implements Waiter.Host, Barging.Host {
 	 */
 	final CompletableFuture<List<Waiter>> waiters() {
 		CompletableFuture<List<Waiter>> answer = new CompletableFuture<>();
-		execute(() -> answer.complete(Stream.concat(this.contenders.stream(), this.queue.stream()).toList()));
+		execute(() -> answer.complete(Stream.concat(this.contending.stream(), this.queue.stream()).toList()));
 		return answer;
 	}
 
@@ -613,14 +613,14 @@ abstract class ResourceCoordinator implements Waiter.Host, Barging.Host {
 			hold.onWanted();
 			releaseKept();
 		}
-		Attempt attempt = this.parts.registry().contender(token);
-		if (attempt != null) {
-			attempt.wanted();
+		Contender contender = this.parts.registry().contender(token);
+		if (contender != null) {
+			contender.wanted();
 		}
 	}
 
 	@Override
-	public final void releaseIfOver(Ask ended) {
+	public final void releaseIfOver(AcquireCommand ended) {
 		this.parts.releases().releaseIfOver(this.resource, ended);
 	}
 
@@ -632,18 +632,18 @@ abstract class ResourceCoordinator implements Waiter.Host, Barging.Host {
 
 	/**
 	 * Nothing is granted any more.
-	 * @param spared which attempts go on all the same
+	 * @param spared which contenders go on all the same
 	 */
-	final void close(Predicate<Attempt> spared) {
-		List<Waiter> waiters = this.queue.stream().filter((waiter) -> !spared.test(waiter.attempt)).toList();
+	final void close(Predicate<Contender> spared) {
+		List<Waiter> waiters = this.queue.stream().filter((waiter) -> !spared.test(waiter.contender)).toList();
 		waiters.forEach(this::leaveLine);
 		waiters.forEach((waiter) -> {
 			tellFailed(waiter, waiter.notAcquired(Reason.SHUTDOWN));
 			end(waiter);
 		});
-		for (Waiter contender : List.copyOf(this.contenders)) {
-			if (!spared.test(contender.attempt)) {
-				fail(contender, contender.notAcquired(Reason.SHUTDOWN));
+		for (Waiter waiter : List.copyOf(this.contending)) {
+			if (!spared.test(waiter.contender)) {
+				fail(waiter, waiter.notAcquired(Reason.SHUTDOWN));
 			}
 		}
 		// Behind those who wait, whom it would bring in.
@@ -680,18 +680,18 @@ abstract class ResourceCoordinator implements Waiter.Host, Barging.Host {
 	 * @param registry keeps account of coordinators and waiters
 	 * @param rules decide which released holds stay in the instance
 	 */
-	record Parts(EngineContext context, HoldLosses losses, LeaseRenewer renewer, Releases releases, Registry registry,
-			HandOverRules rules) {
+	record Parts(EngineContext context, HoldLosses losses, LeaseRenewer renewer, TokenReleases releases,
+			Registry registry, HandOverRules rules) {
 	}
 
 	/** Keeps account of the coordinators of an instance, and of what waits at them. */
 	interface Registry {
 
 		/** Return what contends by a token, or {@code null}. */
-		@Nullable Attempt contender(String token);
+		@Nullable Contender contender(String token);
 
-		/** Note an attempt that is about to name its token. */
-		void contends(Attempt attempt);
+		/** Note a contender that is about to name its token. */
+		void contends(Contender contender);
 
 		/** Note that a token is not contended for any more. */
 		void contendsNoMore(String token);

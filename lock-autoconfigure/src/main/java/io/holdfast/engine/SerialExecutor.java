@@ -118,7 +118,7 @@ final class SerialExecutor {
 			finally {
 				after = this.later;
 				this.later = null;
-				// Also if the stack ends right here: whoever comes next goes on.
+				// Also if the stack ends right here: the next event goes on.
 				this.running = 0;
 				runIfAny(after);
 			}

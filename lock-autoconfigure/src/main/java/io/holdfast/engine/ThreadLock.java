@@ -29,14 +29,14 @@ final class ThreadLock implements LockView {
 
 	private final LockRequest request;
 
-	private final Acquirer<LockRequest, LockLease> acquirer;
+	private final BlockingAcquirer<LockRequest, LockLease> acquirer;
 
 	private final Function<String, LockStatus> status;
 
 	private final ThreadHolds holds;
 
-	ThreadLock(LockRequest request, Acquirer<LockRequest, LockLease> acquirer, Function<String, LockStatus> status,
-			ThreadHolds holds) {
+	ThreadLock(LockRequest request, BlockingAcquirer<LockRequest, LockLease> acquirer,
+			Function<String, LockStatus> status, ThreadHolds holds) {
 		this.request = request;
 		this.acquirer = acquirer;
 		this.status = status;

@@ -74,7 +74,7 @@ final class ThreadScheduler implements Scheduler, AutoCloseable {
 	/**
 	 * An action that is the first one wakes up the thread, only to wait for it; and as
 	 * most actions are cancelled, each next one would be the first again. Behind one that
-	 * does nothing they wake up nobody. Two at the same time do no harm.
+	 * does nothing they wake up no thread. Two at the same time do no harm.
 	 */
 	private void keepOneInFront(long delayNanos) {
 		long now = System.nanoTime();

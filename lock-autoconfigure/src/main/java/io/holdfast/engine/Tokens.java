@@ -60,8 +60,8 @@ final class Tokens {
 	}
 
 	/**
-	 * Return what may be shown of an instance: whoever knows its id could guess its
-	 * tokens, and release what it holds.
+	 * Return what may be shown of an instance: with its id one could guess its tokens,
+	 * and release what it holds.
 	 */
 	static String shown(String instanceId) {
 		try {

@@ -20,16 +20,16 @@ import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
  * store, then granted or over. All but the constructor and the result is confined to the
  * coordinator.
  */
-final class Waiter implements PendingAcquisition, Attempt.Party, Hold.Requester {
+final class Waiter implements PendingAcquisition, Contender.Party, Hold.Requester {
 
 	final EngineContext context;
 
 	private final Host host;
 
-	final Demand demand;
+	final ResolvedRequest request;
 
 	/** What the store knows of it, if it contends. Changed by the coordinator only. */
-	volatile Attempt attempt;
+	volatile Contender contender;
 
 	final @Nullable Thread thread;
 
@@ -39,12 +39,12 @@ final class Waiter implements PendingAcquisition, Attempt.Party, Hold.Requester 
 	/** What it is a part of. */
 	private final @Nullable Whole whole;
 
-	/** Who observes the request that it belongs to, if somebody does. */
-	final @Nullable RequestObservation watch;
+	/** Observes the request that it belongs to, or {@code null}. */
+	final @Nullable RequestObservation observation;
 
 	private final long startedAt;
 
-	/** The lease, or why there is none. Completed by whoever comes first. */
+	/** The lease, or why there is none. Completed by the first outcome. */
 	final CompletableFuture<LeaseHandle> result = new CompletableFuture<>();
 
 	/** Completed when its thread is called, if that waits. */
@@ -69,16 +69,16 @@ final class Waiter implements PendingAcquisition, Attempt.Party, Hold.Requester 
 	/** It has waited here before: one failure does not end its wait. */
 	private boolean promoted;
 
-	Waiter(Host host, String token, Demand demand, @Nullable Thread thread, LeaseContext leaseContext,
-			@Nullable Whole whole, @Nullable RequestObservation watch) {
+	Waiter(Host host, String token, ResolvedRequest request, @Nullable Thread thread, LeaseContext leaseContext,
+			@Nullable Whole whole, @Nullable RequestObservation observation) {
 		this.context = host.context();
 		this.host = host;
-		this.demand = demand;
+		this.request = request;
 		this.thread = thread;
 		this.leaseContext = leaseContext;
-		this.attempt = new Attempt(host, token, this);
+		this.contender = new Contender(host, token, this);
 		this.whole = whole;
-		this.watch = watch;
+		this.observation = observation;
 		this.startedAt = (whole != null) ? whole.startedAt() : this.context.now();
 	}
 
@@ -89,7 +89,7 @@ final class Waiter implements PendingAcquisition, Attempt.Party, Hold.Requester 
 	}
 
 	NotAcquiredException notAcquired(Reason reason, @Nullable Throwable cause) {
-		return EngineExceptions.notAcquired(this.demand, reason, waitedNanos(), cause);
+		return EngineExceptions.notAcquired(this.request, reason, waitedNanos(), cause);
 	}
 
 	LeaseStoreException storeTrouble(@Nullable Throwable error) {
@@ -104,8 +104,8 @@ final class Waiter implements PendingAcquisition, Attempt.Party, Hold.Requester 
 	}
 
 	@Override
-	public Demand demand() {
-		return this.demand;
+	public ResolvedRequest request() {
+		return this.request;
 	}
 
 	@Override
@@ -115,7 +115,7 @@ final class Waiter implements PendingAcquisition, Attempt.Party, Hold.Requester 
 
 	@Override
 	public @Nullable RequestObservation watch() {
-		return this.watch;
+		return this.observation;
 	}
 
 	@Override
@@ -125,7 +125,7 @@ final class Waiter implements PendingAcquisition, Attempt.Party, Hold.Requester 
 
 	/** Whose thread asks, if that matters. */
 	@Nullable Thread reentrantOwner() {
-		return this.demand.reentrant() ? this.thread : null;
+		return this.request.reentrant() ? this.thread : null;
 	}
 
 	/**
@@ -133,7 +133,7 @@ final class Waiter implements PendingAcquisition, Attempt.Party, Hold.Requester 
 	 * context.
 	 */
 	List<Hold> around() {
-		if (!this.demand.reentrant() || this.leaseContext.leases().isEmpty()) {
+		if (!this.request.reentrant() || this.leaseContext.leases().isEmpty()) {
 			return List.of();
 		}
 		return this.leaseContext.leases()
@@ -150,7 +150,7 @@ final class Waiter implements PendingAcquisition, Attempt.Party, Hold.Requester 
 
 	/** Return whether it asks under a lease of the same key that is of another kind. */
 	boolean isUnder(Resource other) {
-		return this.demand.reentrant() && !this.leaseContext.leases().isEmpty()
+		return this.request.reentrant() && !this.leaseContext.leases().isEmpty()
 				&& this.leaseContext.leases()
 					.stream()
 					.flatMap(Waiter::open)
@@ -213,7 +213,7 @@ final class Waiter implements PendingAcquisition, Attempt.Party, Hold.Requester 
 
 	/** It is none that is nested in another. */
 	private void observed() {
-		RequestObservation observing = this.watch;
+		RequestObservation observing = this.observation;
 		if (observing != null) {
 			observing.beginning();
 			this.host.later(observing::begin);
@@ -228,7 +228,7 @@ final class Waiter implements PendingAcquisition, Attempt.Party, Hold.Requester 
 	}
 
 	/**
-	 * Contend by the attempt of another one, which need not any more.
+	 * Contend by the contender of another one, which need not any more.
 	 */
 	void succeed(Waiter last) {
 		this.promoted = true;
@@ -236,24 +236,24 @@ final class Waiter implements PendingAcquisition, Attempt.Party, Hold.Requester 
 		exchange(last);
 	}
 
-	/** Each goes on with the other's attempt, as both ask for the same. */
+	/** Each goes on with the other's contender, as both ask for the same. */
 	void exchange(Waiter other) {
 		if (other != this) {
-			Attempt own = this.attempt;
-			this.attempt = other.attempt;
-			other.attempt = own;
-			this.attempt.standFor(this);
+			Contender own = this.contender;
+			this.contender = other.contender;
+			other.contender = own;
+			this.contender.standFor(this);
 			own.standFor(other);
 		}
 	}
 
 	@Override
 	public boolean isWorthWaiting(Throwable error) {
-		return EngineExceptions.isTemporary(error) && (this.attempt.isBusy() || this.promoted
-				|| this.demand.waits() && (EngineExceptions.isWorthWaiting(error) || this.attempt.isPatient()));
+		return EngineExceptions.isTemporary(error) && (this.contender.isBusy() || this.promoted
+				|| this.request.waits() && (EngineExceptions.isWorthWaiting(error) || this.contender.isPatient()));
 	}
 
-	// As the party of an attempt
+	// As the party of a contender
 
 	@Override
 	public boolean isContending() {
@@ -277,7 +277,7 @@ final class Waiter implements PendingAcquisition, Attempt.Party, Hold.Requester 
 
 	@Override
 	public void exceeds(int limit) {
-		this.host.refuse(this, EngineExceptions.exceedsLimit(this.demand, limit, waitedNanos()));
+		this.host.refuse(this, EngineExceptions.exceedsLimit(this.request, limit, waitedNanos()));
 	}
 
 	@Override
@@ -293,24 +293,24 @@ final class Waiter implements PendingAcquisition, Attempt.Party, Hold.Requester 
 	}
 
 	private void grant(Granted granted, long sentAt, HandOver way) {
-		Attempt own = this.attempt;
+		Contender own = this.contender;
 		Hold hold = new Hold(this, own.token, own.doubtSince(), own.isWanted(), granted, sentAt, this.context.now());
-		if (way != HandOver.ASKED_AGAIN || this.attempt.isBusy() || this.promoted) {
+		if (way != HandOver.ASKED_AGAIN || this.contender.isBusy() || this.promoted) {
 			this.context.observers.handedOver(this.host.resource(), way);
 		}
 		this.state = State.GRANTED;
 		disarm();
-		this.attempt.end();
+		this.contender.end();
 		this.host.granted(this, hold);
 	}
 
 	/** The wait is over without a grant. */
 	void over() {
 		if (this.state == State.CONTENDING) {
-			if (this.attempt.trouble() == null && this.attempt.isStoreSilent(this.context.now())) {
+			if (this.contender.trouble() == null && this.contender.isStoreSilent(this.context.now())) {
 				this.context.observers.failed(Command.ACQUIRE);
 			}
-			this.attempt.end();
+			this.contender.end();
 		}
 		this.state = State.OVER;
 		disarm();
@@ -321,7 +321,7 @@ final class Waiter implements PendingAcquisition, Attempt.Party, Hold.Requester 
 		observed();
 		disarm();
 		if (this.state == State.CONTENDING) {
-			this.attempt.end();
+			this.contender.end();
 		}
 		this.promoted = true;
 		this.state = State.GRANTED;
@@ -335,27 +335,27 @@ final class Waiter implements PendingAcquisition, Attempt.Party, Hold.Requester 
 	}
 
 	/**
-	 * Return whether others were before it, or before what it is a part of. Whoever has
+	 * Return whether others were before it, or before what it is a part of. A waiter that
 	 * waited for an answer only has waited for the store.
 	 */
 	boolean hasMetOthers() {
-		return this.attempt.isBusy() || this.promoted || this.whole != null && this.whole.hasMetOthers();
+		return this.contender.isBusy() || this.promoted || this.whole != null && this.whole.hasMetOthers();
 	}
 
-	/** End the wait for whoever asked, unless that has happened. */
+	/** End the wait with a lease, unless it has ended. */
 	boolean complete(LeaseHandle lease) {
 		return (this.whole == null || this.whole.add(lease))
 				&& RequestObservation.grant(ownWatch(), this.result, lease);
 	}
 
-	/** End the wait in vain for whoever asked, unless that has happened. */
+	/** End the wait in vain, unless it has ended. */
 	boolean fail(RuntimeException why) {
 		return RequestObservation.fail(ownWatch(), this.result, why);
 	}
 
 	/** What becomes of a part is not what becomes of the whole. */
 	private @Nullable RequestObservation ownWatch() {
-		return isPart() ? null : this.watch;
+		return isPart() ? null : this.observation;
 	}
 
 	long waitedNanos() {
@@ -373,7 +373,7 @@ final class Waiter implements PendingAcquisition, Attempt.Party, Hold.Requester 
 	public CompletableFuture<?> turn() {
 		CompletableFuture<@Nullable Void> waiting = this.turn;
 		if (waiting == null) {
-			if (this.demand.fair() || this.result.isDone()) {
+			if (this.request.fair() || this.result.isDone()) {
 				return this.result;
 			}
 			CompletableFuture<@Nullable Void> made = new CompletableFuture<>();
@@ -391,7 +391,7 @@ final class Waiter implements PendingAcquisition, Attempt.Party, Hold.Requester 
 
 	@Override
 	public long leftNanos() {
-		return Math.max(this.demand.waitNanos(), EngineContext.FIRST_ANSWER_NANOS) - waitedNanos();
+		return Math.max(this.request.waitNanos(), EngineContext.FIRST_ANSWER_NANOS) - waitedNanos();
 	}
 
 	@Override
@@ -414,8 +414,8 @@ final class Waiter implements PendingAcquisition, Attempt.Party, Hold.Requester 
 	@Override
 	public long deadline() {
 		// A wait may be shorter than any answer takes. Without one, nothing is known.
-		boolean unheard = this.state == State.CONTENDING && this.attempt.isUnheard();
-		long wait = this.demand.waitNanos();
+		boolean unheard = this.state == State.CONTENDING && this.contender.isUnheard();
+		long wait = this.request.waitNanos();
 		return this.startedAt + (unheard ? Math.max(wait, EngineContext.FIRST_ANSWER_NANOS) : wait);
 	}
 
@@ -477,7 +477,7 @@ final class Waiter implements PendingAcquisition, Attempt.Party, Hold.Requester 
 	}
 
 	/** The coordinator that a waiter waits at. Its methods are called in its events. */
-	interface Host extends Attempt.Host, Hold.Owner {
+	interface Host extends Contender.Host, Hold.Owner {
 
 		@Override
 		EngineContext context();

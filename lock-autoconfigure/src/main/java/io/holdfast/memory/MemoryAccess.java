@@ -3,7 +3,7 @@ package io.holdfast.memory;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 
-import io.holdfast.engine.StoreFailure;
+import io.holdfast.engine.StoreCommandException;
 
 /**
  * The access of one instance to {@link MemoryLeases}, until it is closed. Thread-safe.
@@ -15,7 +15,8 @@ final class MemoryAccess {
 	/** Run a command. Its answer is there at once; it has failed if this is closed. */
 	<T> CompletableFuture<T> answer(Supplier<T> command) {
 		return this.closed
-				? CompletableFuture.failedFuture(new StoreFailure("The store of the leases was closed", false, null))
+				? CompletableFuture
+					.failedFuture(new StoreCommandException("The store of the leases was closed", false, null))
 				: CompletableFuture.completedFuture(command.get());
 	}
 

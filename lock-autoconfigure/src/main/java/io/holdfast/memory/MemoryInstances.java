@@ -14,7 +14,7 @@ import io.holdfast.engine.InstanceStore.Member;
  */
 final class MemoryInstances {
 
-	/** Answers to so many questions are kept, in case that nobody takes them. */
+	/** Answers to so many questions are kept, in case that they are not taken. */
 	private static final int REPORTS = 100;
 
 	private final Map<String, Member> members = new HashMap<>();

@@ -43,12 +43,12 @@ public final class MemoryLeaseStore implements LeaseStore {
 	}
 
 	@Override
-	public void start(String instanceId, WakeUps wakeUps) {
+	public void start(String instanceId, StoreNotifications notifications) {
 		this.instanceId = instanceId;
 		this.listening = true;
 		this.counted = true;
-		this.leases.server().listen(instanceId, wakeUps, () -> this.listening, () -> this.counted);
-		wakeUps.listening();
+		this.leases.server().listen(instanceId, notifications, () -> this.listening, () -> this.counted);
+		notifications.listening();
 	}
 
 	@Override
@@ -85,15 +85,16 @@ public final class MemoryLeaseStore implements LeaseStore {
 	}
 
 	@Override
-	public CompletableFuture<AcquireReply> acquire(Resource resource, Ask ask, boolean enqueue) {
+	public CompletableFuture<AcquireReply> acquire(Resource resource, AcquireCommand command, boolean enqueue) {
 		boolean polls = !this.listening;
 		return answer(() -> (resource.kind() == Kind.LOCK)
-				? this.leases.lock(resource.key(), (lock) -> lock.acquire(ask, polls, enqueue))
-				: this.leases.permits(resource, (permits) -> permits.acquire(ask, polls, enqueue)));
+				? this.leases.lock(resource.key(), (lock) -> lock.acquire(command, polls, enqueue))
+				: this.leases.permits(resource, (permits) -> permits.acquire(command, polls, enqueue)));
 	}
 
 	@Override
-	public CompletableFuture<ReleaseReply> release(Resource resource, Ask ended, @Nullable Ask next) {
+	public CompletableFuture<ReleaseReply> release(Resource resource, AcquireCommand ended,
+			@Nullable AcquireCommand next) {
 		boolean polls = !this.listening;
 		return answer(() -> (resource.kind() == Kind.LOCK)
 				? this.leases.lock(resource.key(), (lock) -> lock.release(ended.token(), next, polls))
@@ -101,7 +102,7 @@ public final class MemoryLeaseStore implements LeaseStore {
 	}
 
 	@Override
-	public CompletableFuture<Boolean> shrink(Resource resource, Ask held, int kept) {
+	public CompletableFuture<Boolean> shrink(Resource resource, AcquireCommand held, int kept) {
 		return answer(() -> this.leases.permits(resource, (permits) -> permits.shrink(held.token(), kept)));
 	}
 

@@ -95,7 +95,7 @@ public final class MemoryLeases {
 			this.server.begin();
 			reply = command.get();
 			if (size() > this.sweptAt) {
-				// What ended by time, and nobody asked for again.
+				// What ended by time, and was not asked for again.
 				this.locks.values().removeIf(MemoryLock::isDispensable);
 				this.semaphores.values().removeIf(MemoryPermits::isDispensable);
 				this.sweptAt = Math.max(SWEPT_FROM, 2 * size());
@@ -157,7 +157,7 @@ public final class MemoryLeases {
 	/**
 	 * Return whether nothing is remembered of any key, apart from fencing tokens and
 	 * limits that an operator has set.
-	 * @return whether nobody holds or waits for anything
+	 * @return whether there is neither a holder nor a waiter
 	 */
 	public synchronized boolean isIdle() {
 		this.server.begin();

@@ -13,16 +13,16 @@ import io.holdfast.engine.FleetStore.Standing;
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.LeaseStore.AcquireReply;
-import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.AcquireCommand;
 import io.holdfast.engine.LeaseStore.KeyState;
 import io.holdfast.engine.LeaseStore.ReleaseReply;
-import io.holdfast.engine.LocalHandOver;
+import io.holdfast.engine.HandOverLimits;
 import io.holdfast.engine.Resource.Kind;
 import io.holdfast.engine.Resource;
 
 /**
  * A key of locks: who has it exclusively, and its readers and writers, of whom there are
- * none meanwhile. {@link MemoryLeases} sees to it that one command runs at a time.
+ * none then. {@link MemoryLeases} sees to it that one command runs at a time.
  */
 final class MemoryLock implements MemoryPermits.Exclusive {
 
@@ -30,7 +30,7 @@ final class MemoryLock implements MemoryPermits.Exclusive {
 
 	private static final long NEVER = Long.MAX_VALUE;
 
-	/** For those who may keep a lock that nobody else wants, and take it again. */
+	/** For an instance that may keep a lock without waiters, and take it again. */
 	private static final int TOLD_FENCES = 1024;
 
 	/** Tokens whose instance wants to be told when others want what they hold. */
@@ -62,7 +62,7 @@ final class MemoryLock implements MemoryPermits.Exclusive {
 	private long arrivals;
 
 	MemoryLock(MemoryServer server, String key) {
-		this(server, key, new MemoryFence(LocalHandOver.STRIDE, server.now()));
+		this(server, key, new MemoryFence(HandOverLimits.STRIDE, server.now()));
 	}
 
 	private MemoryLock(MemoryServer server, String key, MemoryFence fence) {
@@ -88,25 +88,25 @@ final class MemoryLock implements MemoryPermits.Exclusive {
 		return this.shared;
 	}
 
-	AcquireReply acquire(Ask ask, boolean polls, boolean enqueue) {
+	AcquireReply acquire(AcquireCommand command, boolean polls, boolean enqueue) {
 		expire();
 		if (isFree()) {
-			settle(ask.token());
+			settle(command.token());
 		}
 		if (isFree() && this.server.grace() == 0) {
-			own(ask.token(), ask.leaseMillis());
-			return granted(ask.token());
+			own(command.token(), command.leaseMillis());
+			return granted(command.token());
 		}
-		if (ask.token().equals(this.owner)) {
-			this.queue.removeIf((queued) -> queued.token().equals(ask.token()));
-			return lengthen(ask.leaseMillis());
+		if (command.token().equals(this.owner)) {
+			this.queue.removeIf((queued) -> queued.token().equals(command.token()));
+			return lengthen(command.leaseMillis());
 		}
-		if (this.queue.isEmpty() || this.queue.get(0).token().equals(ask.token())) {
+		if (this.queue.isEmpty() || this.queue.get(0).token().equals(command.token())) {
 			// Who is behind others need not say so, as they have done it.
 			tellWanted();
 		}
 		if (enqueue) {
-			enqueue(ask, polls, this.queue.size());
+			enqueue(command, polls, this.queue.size());
 		}
 		return busy();
 	}
@@ -119,17 +119,17 @@ final class MemoryLock implements MemoryPermits.Exclusive {
 	}
 
 	/**
-	 * To one whom nobody has come before, or waits behind. Fences that are ahead of the
-	 * clock are not to get there further.
+	 * To a token with no other before or behind it. Fences that are ahead of the clock
+	 * are not to get there further.
 	 */
 	private Granted granted(String token) {
 		boolean told = TOLD.matcher(token).matches() && this.queue.isEmpty() && this.fence.last() <= this.server.now();
-		Granted granted = new Granted(this.fence.last(), ttl(), told ? TOLD_FENCES : LocalHandOver.STRIDE);
+		Granted granted = new Granted(this.fence.last(), ttl(), told ? TOLD_FENCES : HandOverLimits.STRIDE);
 		this.fence.leave(granted.fences());
 		return granted;
 	}
 
-	ReleaseReply release(String token, @Nullable Ask next, boolean nextPolls) {
+	ReleaseReply release(String token, @Nullable AcquireCommand next, boolean nextPolls) {
 		expire();
 		if (next != null && token.equals(this.owner) && this.queue.isEmpty() && this.server.grace() == 0) {
 			own(next.token(), next.leaseMillis());
@@ -168,7 +168,7 @@ final class MemoryLock implements MemoryPermits.Exclusive {
 			lengthen(leaseMillis);
 		}
 		else if (isFree() && this.server.grace() > 0) {
-			// It went with the server before, and nobody else has got it yet.
+			// It went with the server before, and no other token has it yet.
 			this.owner = token;
 			this.expiresAt = this.server.after(leaseMillis);
 			return true;
@@ -258,10 +258,10 @@ final class MemoryLock implements MemoryPermits.Exclusive {
 	}
 
 	@Override
-	public void mark(Ask ask, boolean polls, long arrival) {
+	public void mark(AcquireCommand command, boolean polls, long arrival) {
 		unmark();
 		int place = (int) this.queue.stream().filter((queued) -> queued.arrival() < arrival).count();
-		this.queue.add(place, new Queued(ask.token(), ask.claimMillis(), polls, arrival, true));
+		this.queue.add(place, new Queued(command.token(), command.claimMillis(), polls, arrival, true));
 		this.queueExpiresAt = Math.max(this.queueExpiresAt, this.server.after(2 * this.server.handoffMillis()));
 	}
 
@@ -350,18 +350,18 @@ final class MemoryLock implements MemoryPermits.Exclusive {
 		return -1;
 	}
 
-	private void enqueue(Ask ask, boolean polls, int newPlace) {
-		int place = place(ask.token());
+	private void enqueue(AcquireCommand command, boolean polls, int newPlace) {
+		int place = place(command.token());
 		long arrival = (place >= 0) ? this.queue.get(place).arrival()
 				: (newPlace < this.queue.size()) ? this.queue.get(newPlace).arrival() : arrive();
-		Queued queued = new Queued(ask.token(), ask.claimMillis(), polls, arrival, false);
+		Queued queued = new Queued(command.token(), command.claimMillis(), polls, arrival, false);
 		if (place >= 0) {
 			this.queue.set(place, queued);
 		}
 		else {
 			this.queue.add(newPlace, queued);
 		}
-		// Four times the re-send time: whoever still waits has asked again by then.
+		// Four times the re-send time: a token that still waits has asked again by then.
 		this.queueExpiresAt = Math.max(this.queueExpiresAt, this.server.after(2 * queued.claimMillis()));
 	}
 

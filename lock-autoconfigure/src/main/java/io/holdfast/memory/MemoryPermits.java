@@ -15,7 +15,7 @@ import io.holdfast.engine.LeaseStore.AcquireReply;
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.LeaseStore.AcquireReply.Rejected;
-import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.AcquireCommand;
 import io.holdfast.engine.LeaseStore.Holder;
 import io.holdfast.engine.LeaseStore.PermitState;
 import io.holdfast.engine.LeaseStore.ReleaseReply;
@@ -54,7 +54,7 @@ final class MemoryPermits {
 	/** What an operator says of it. */
 	private @Nullable Integer limit;
 
-	/** When every lease has ended, and whoever still waits has asked again. */
+	/** When every lease has ended, and all that still wait have asked again. */
 	private long until;
 
 	MemoryPermits(MemoryServer server, Resource resource, MemoryFence fence, @Nullable Exclusive lock) {
@@ -84,51 +84,51 @@ final class MemoryPermits {
 		return this.resource;
 	}
 
-	AcquireReply acquire(Ask ask, boolean polls, boolean enqueue) {
+	AcquireReply acquire(AcquireCommand command, boolean polls, boolean enqueue) {
 		begin();
-		String token = ask.token();
-		this.asked = ask.limit();
+		String token = command.token();
+		this.asked = command.limit();
 		Queued queued = this.queue.get(token);
 		if (queued != null || (enqueue && isLocked())) {
-			enqueue((queued != null) ? queued.ask() : ask, polls);
+			enqueue((queued != null) ? queued.command() : command, polls);
 		}
 		if (isLocked()) {
 			return busy(token);
 		}
 		boolean open = this.server.grace() == 0;
-		if (open && !this.holders.containsKey(token) && isUnderWriter(ask)) {
-			hold(ask, ask.leaseMillis());
+		if (open && !this.holders.containsKey(token) && isUnderWriter(command)) {
+			hold(command, command.leaseMillis());
 		}
 		if (!this.holders.containsKey(token)) {
-			int all = limitOf(ask);
-			if (ask.permits() > all) {
+			int all = limitOf(command);
+			if (command.permits() > all) {
 				leave(token);
 				settle("");
 				mark("");
 				return new Rejected(all);
 			}
 			settle(token);
-			boolean mayPass = (this.queue.isEmpty() || !ask.fair()) && !isWanted(Long.MAX_VALUE) && !isLocked();
-			if (open && !this.holders.containsKey(token) && mayPass && this.used + ask.permits() <= all) {
-				hold(ask, ask.leaseMillis());
+			boolean mayPass = (this.queue.isEmpty() || !command.fair()) && !isWanted(Long.MAX_VALUE) && !isLocked();
+			if (open && !this.holders.containsKey(token) && mayPass && this.used + command.permits() <= all) {
+				hold(command, command.leaseMillis());
 			}
 		}
 		else {
 			// It needs nothing of what has just come back.
 			settle("");
 		}
-		Held held = lengthen(token, ask.leaseMillis());
+		Held held = lengthen(token, command.leaseMillis());
 		if (held != null) {
 			leave(token);
 			return new Granted(this.fence.last(), this.server.millisUntil(held.expiresAt()));
 		}
 		if (enqueue && !this.queue.containsKey(token)) {
-			enqueue(ask, polls);
+			enqueue(command, polls);
 		}
 		return busy(token);
 	}
 
-	ReleaseReply release(String token, @Nullable Ask next, boolean nextPolls) {
+	ReleaseReply release(String token, @Nullable AcquireCommand next, boolean nextPolls) {
 		begin();
 		boolean waited = leave(token);
 		boolean released = remove(token) != null;
@@ -158,7 +158,7 @@ final class MemoryPermits {
 		}
 		drop();
 		if (this.server.grace() > 0 && !this.holders.containsKey(token) && !isLocked()) {
-			// It went with the server before, and nobody else has got anything yet.
+			// It went with the server before, and no other token has got anything yet.
 			this.queue.remove(token);
 			put(new Held(token, permits, this.server.after(leaseMillis)));
 		}
@@ -202,7 +202,7 @@ final class MemoryPermits {
 		List<Place> queued = this.queue.values()
 			.stream()
 			.limit(most)
-			.map((one) -> Place.of(one.ask().token(), kind, one.ask().permits(), 0))
+			.map((one) -> Place.of(one.command().token(), kind, one.command().permits(), 0))
 			.toList();
 		return new Standing(this.resource, 0, this.limit, isIdle() ? 0 : this.asked, (int) this.used,
 				this.holders.size(), held, this.queue.size(), queued);
@@ -230,13 +230,13 @@ final class MemoryPermits {
 		return this.lock != null && this.lock.owner() != null;
 	}
 
-	private boolean isUnderWriter(Ask ask) {
-		Held writer = (ask.under() != null) ? this.holders.get(ask.under()) : null;
+	private boolean isUnderWriter(AcquireCommand command) {
+		Held writer = (command.under() != null) ? this.holders.get(command.under()) : null;
 		return writer != null && writer.permits() == Resource.ALL;
 	}
 
-	private int limitOf(Ask ask) {
-		return (this.limit != null) ? this.limit : ask.limit();
+	private int limitOf(AcquireCommand command) {
+		return (this.limit != null) ? this.limit : command.limit();
 	}
 
 	/** Return whether one that came before an arrival waits for the key exclusively. */
@@ -254,12 +254,12 @@ final class MemoryPermits {
 			return null;
 		}
 		for (Queued queued : List.copyOf(this.queue.values())) {
-			String token = queued.ask().token();
+			String token = queued.command().token();
 			if (!token.equals(asker) && !isPresent(queued)) {
 				leave(token);
 			}
 			else if (token.equals(asker) || queued.polls() || !this.server.isAbsent(token)) {
-				this.lock.mark(queued.ask(), queued.polls(), queued.arrival());
+				this.lock.mark(queued.command(), queued.polls(), queued.arrival());
 				return token;
 			}
 		}
@@ -268,7 +268,7 @@ final class MemoryPermits {
 
 	/** Return whether one has asked not so long ago. */
 	private boolean isPresent(Queued queued) {
-		return this.server.now() < queued.stampedAt() + 1000 * life(queued.ask());
+		return this.server.now() < queued.stampedAt() + 1000 * life(queued.command());
 	}
 
 	private boolean leave(String token) {
@@ -317,29 +317,29 @@ final class MemoryPermits {
 			if (head == null) {
 				return;
 			}
-			Ask ask = head.ask();
-			int all = limitOf(ask);
+			AcquireCommand command = head.command();
+			int all = limitOf(command);
 			boolean present = isPresent(head);
-			if (present && ask.permits() <= all && this.used + ask.permits() > all) {
+			if (present && command.permits() <= all && this.used + command.permits() > all) {
 				return;
 			}
-			leave(ask.token());
-			if (present && ask.permits() > all) {
-				this.server.tell(this.resource, ask.token(), this.fence.advance(this.server.now()), 0);
+			leave(command.token());
+			if (present && command.permits() > all) {
+				this.server.tell(this.resource, command.token(), this.fence.advance(this.server.now()), 0);
 			}
 			else if (present) {
-				hold(ask, ask.claimMillis());
-				if (!ask.token().equals(candidate)
-						&& !this.server.tell(this.resource, ask.token(), this.fence.last(), ask.claimMillis())
+				hold(command, command.claimMillis());
+				if (!command.token().equals(candidate)
+						&& !this.server.tell(this.resource, command.token(), this.fence.last(), command.claimMillis())
 						&& !head.polls()) {
-					remove(ask.token());
+					remove(command.token());
 				}
 			}
 		}
 	}
 
-	private void hold(Ask ask, long millis) {
-		put(new Held(ask.token(), ask.permits(), this.server.after(millis)));
+	private void hold(AcquireCommand command, long millis) {
+		put(new Held(command.token(), command.permits(), this.server.after(millis)));
 		this.fence.advance(this.server.now());
 	}
 
@@ -369,16 +369,16 @@ final class MemoryPermits {
 		return held;
 	}
 
-	private void enqueue(Ask ask, boolean polls) {
-		Queued known = this.queue.get(ask.token());
+	private void enqueue(AcquireCommand command, boolean polls) {
+		Queued known = this.queue.get(command.token());
 		long arrival = (known != null) ? known.arrival() : (this.lock != null) ? this.lock.arrive() : 0;
-		this.queue.put(ask.token(), new Queued(ask, polls, this.server.now(), arrival));
-		this.until = Math.max(this.until, this.server.after(life(ask)));
+		this.queue.put(command.token(), new Queued(command, polls, this.server.now(), arrival));
+		this.until = Math.max(this.until, this.server.after(life(command)));
 	}
 
 	/** Return how long one stands in the queue without asking again, in milliseconds. */
-	private long life(Ask ask) {
-		return 2 * Math.max(ask.claimMillis(), this.server.handoffMillis());
+	private long life(AcquireCommand command) {
+		return 2 * Math.max(command.claimMillis(), this.server.handoffMillis());
 	}
 
 	private void begin() {
@@ -401,7 +401,7 @@ final class MemoryPermits {
 	private record Held(String token, int permits, long expiresAt) {
 	}
 
-	private record Queued(Ask ask, boolean polls, long stampedAt, long arrival) {
+	private record Queued(AcquireCommand command, boolean polls, long stampedAt, long arrival) {
 	}
 
 	/** The exclusive lock of the same key. */
@@ -425,7 +425,7 @@ final class MemoryPermits {
 		 * Keep the place of the first reader or writer among those that wait for the key
 		 * exclusively. Only the first has one.
 		 */
-		void mark(Ask ask, boolean polls, long arrival);
+		void mark(AcquireCommand command, boolean polls, long arrival);
 
 		/** Tell the owner's instance that others want the key, if it is to be told. */
 		void tellWanted();

@@ -8,7 +8,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 
-import io.holdfast.engine.LeaseStore.WakeUps;
+import io.holdfast.engine.LeaseStore.StoreNotifications;
 import io.holdfast.engine.Resource;
 import org.jspecify.annotations.Nullable;
 
@@ -116,8 +116,9 @@ final class MemoryServer {
 
 	// Messages
 
-	void listen(String instanceId, WakeUps wakeUps, BooleanSupplier reachable, BooleanSupplier counted) {
-		this.listeners.put(instanceId, new Listener(wakeUps, reachable, counted));
+	void listen(String instanceId, StoreNotifications notifications, BooleanSupplier reachable,
+			BooleanSupplier counted) {
+		this.listeners.put(instanceId, new Listener(notifications, reachable, counted));
 	}
 
 	void unlisten(String instanceId) {
@@ -134,7 +135,7 @@ final class MemoryServer {
 		if (listener == null || !listener.isCounted()) {
 			return false;
 		}
-		this.messages.add(() -> listener.wakeUps().handedOver(resource, token, fence, ttlMillis));
+		this.messages.add(() -> listener.notifications().granted(resource, token, fence, ttlMillis));
 		return true;
 	}
 
@@ -148,7 +149,7 @@ final class MemoryServer {
 	void tellWanted(Resource resource, String token) {
 		Listener listener = listener(token);
 		if (listener != null && listener.reachable().getAsBoolean()) {
-			this.messages.add(() -> listener.wakeUps().wanted(resource, token));
+			this.messages.add(() -> listener.notifications().wanted(resource, token));
 		}
 	}
 
@@ -165,18 +166,18 @@ final class MemoryServer {
 		if (listener == null || !listener.reachable().getAsBoolean()) {
 			return false;
 		}
-		listener.wakeUps().reportWanted(report);
+		listener.notifications().reportWanted(report);
 		return listener.isCounted();
 	}
 
 	/**
 	 * A listening instance.
 	 *
-	 * @param wakeUps what is told
+	 * @param notifications what is told
 	 * @param reachable whether it hears that
 	 * @param counted whether it counts, if it is reachable
 	 */
-	private record Listener(WakeUps wakeUps, BooleanSupplier reachable, BooleanSupplier counted) {
+	private record Listener(StoreNotifications notifications, BooleanSupplier reachable, BooleanSupplier counted) {
 
 		boolean isCounted() {
 			return this.reachable.getAsBoolean() && this.counted.getAsBoolean();

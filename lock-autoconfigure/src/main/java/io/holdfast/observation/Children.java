@@ -31,7 +31,7 @@ final class Children {
 		if (own && this.registry.getCurrentObservation() == parent) {
 			return started(parent, creation);
 		}
-		// This thread does something for somebody else, whose child it must not become,
+		// This thread works for another request, whose child it must not become,
 		// nor must its span, which need not have an observation.
 		Observation.Scope scope = ((parent != null) ? parent : new NullObservation(this.registry)).openScope();
 		try {
@@ -51,7 +51,7 @@ final class Children {
 			return created.start();
 		}
 		catch (RuntimeException | Error ex) {
-			// Some handlers may have started it, and nobody else could ever stop it.
+			// Some handlers may have started it, and nothing else could ever stop it.
 			try {
 				created.stop();
 			}

@@ -52,8 +52,8 @@ final class FleetPermits {
 	}
 
 	/**
-	 * What the store said last. Asks it again when somebody looks, without waiting for
-	 * the answer: that is for the next one.
+	 * Return what the store said last. Asks it again, without waiting for the answer,
+	 * which is for the next call.
 	 */
 	private static final class Reading {
 

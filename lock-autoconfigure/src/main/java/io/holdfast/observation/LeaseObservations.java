@@ -64,7 +64,7 @@ public final class LeaseObservations implements EngineObserver {
 	 * A thread that asks for something.
 	 *
 	 * @param thread its id
-	 * @param observation what it observes meanwhile
+	 * @param observation what it observes until then
 	 */
 	private record Asking(long thread, @Nullable Observation observation) {
 	}

@@ -17,13 +17,13 @@ public enum LeaseOutcome {
 	/** Not granted: others held it until the wait time was over. */
 	TIMED_OUT,
 
-	/** Not granted: whoever waited was interrupted, or cancelled the wait. */
+	/** Not granted: the waiter was interrupted, or cancelled the wait. */
 	INTERRUPTED,
 
 	/** Not granted: the application shuts down. */
 	SHUTDOWN,
 
-	/** Not granted: whoever asks has it in a way that keeps it from being granted. */
+	/** Not granted: the caller holds it in a way that keeps it from being granted. */
 	SELF_BLOCKED,
 
 	/** Not granted: there are not as many permits in all. */
@@ -37,7 +37,7 @@ public enum LeaseOutcome {
 
 	/**
 	 * Held and then lost; or not granted, as what it is nested in, or one of several
-	 * keys, was lost meanwhile.
+	 * keys, was lost before.
 	 */
 	LOST,
 

@@ -15,8 +15,8 @@ import reactor.core.publisher.Operators;
 
 /**
  * Acquires anew for each subscription, when the value is requested. What was acquired
- * goes to the subscriber or, if that has cancelled, back: one of the two, whoever is
- * faster. Reactor's own bridge from futures would hand it, or an error, to global hooks.
+ * goes to the subscriber or, if that has cancelled, back: one of the two, the faster.
+ * Reactor's own bridge from futures would hand it, or an error, to global hooks.
  *
  * @param <H> what is acquired
  */
@@ -29,7 +29,7 @@ final class Acquisition<H> extends Mono<H> {
 	/**
 	 * Create the acquisition.
 	 * @param start asks; the future's cancellation ends the wait
-	 * @param giveBack releases what nobody wants any more, without blocking
+	 * @param giveBack releases what is not wanted any more, without blocking
 	 */
 	Acquisition(Supplier<CompletableFuture<H>> start, Consumer<H> giveBack) {
 		this.start = start;

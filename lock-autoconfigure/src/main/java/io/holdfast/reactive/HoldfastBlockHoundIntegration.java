@@ -11,7 +11,7 @@ import reactor.blockhound.integration.BlockHoundIntegration;
  * Tells BlockHound, where an application's tests use it, what is no blocking: a thread
  * that sets or cancels a timer of Holdfast's, gives it a callback to run or a command to
  * the driver of Redis, may wait for another one that does the same, for an instant.
- * Reactor has its own schedulers excepted likewise. Found as a service.
+ * Reactor has its own schedulers excepted in the same way. Found as a service.
  */
 public final class HoldfastBlockHoundIntegration implements BlockHoundIntegration {
 

@@ -91,7 +91,7 @@ public abstract class Holding<H> {
 	}
 
 	/**
-	 * Acquire alone: whoever gets it has to release it.
+	 * Acquire alone: the subscriber has to release it.
 	 */
 	final Mono<H> acquisition() {
 		return Mono.deferContextual((view) -> acquisition(ReactiveLeaseContext.of(view)));

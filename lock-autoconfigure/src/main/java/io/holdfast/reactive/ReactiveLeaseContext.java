@@ -21,7 +21,7 @@ public final class ReactiveLeaseContext {
 	 * Return the leases under which a chain runs: <pre class="code">
 	 * ReactiveLeaseContext.current()
 	 *     .flatMap((context) -&gt; rows.write(row, context.lock().fence()))</pre>
-	 * @return the context of whoever subscribes, empty if there is none; always a value
+	 * @return the context of the subscriber, empty if there is none; always a value
 	 */
 	public static Mono<LeaseContext> current() {
 		return Mono.deferContextual((view) -> Mono.just(of(view)));

@@ -14,9 +14,9 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /**
- * A {@link LockService} for reactive chains. No method blocks: locks are asked for when
- * somebody subscribes, anew for each subscription, and a cancelled subscription ends the
- * wait. Thread-safe.
+ * A {@link LockService} for reactive chains. No method blocks: locks are asked for at
+ * subscription, anew for each one, and a cancelled subscription ends the wait.
+ * Thread-safe.
  *
  * <p>
  * A chain {@linkplain #withLock(LockRequest, Mono) with a lock} runs under its lease,
@@ -109,9 +109,9 @@ public final class ReactiveLockService {
 	}
 
 	/**
-	 * Acquire a lock, to be released by whoever gets the lease, whatever becomes of the
-	 * chain then. Prefer {@link #withLock(LockRequest, Mono) withLock}, which does that.
-	 * A lease that was granted in the moment of cancellation is released.
+	 * Acquire a lock, to be released by the subscriber, whatever becomes of the chain
+	 * then. Prefer {@link #withLock(LockRequest, Mono) withLock}, which does that. A
+	 * lease that was granted in the moment of cancellation is released.
 	 * @param request what to lock, and how
 	 * @return the lease
 	 */
@@ -123,7 +123,7 @@ public final class ReactiveLockService {
 	 * Try once to acquire a lock, without waiting for others.
 	 * @param key what to lock
 	 * @return the lease, to be released as that of {@link #acquire(LockRequest)}; empty
-	 * if somebody else holds the key
+	 * if another owner holds the key
 	 * @throws IllegalArgumentException if the key is not allowed
 	 */
 	public Mono<LockLease> tryAcquire(String key) {

@@ -15,9 +15,9 @@ import reactor.core.publisher.Mono;
 
 /**
  * A {@link SemaphoreService} for reactive chains. No method blocks: permits are asked for
- * when somebody subscribes, anew for each subscription, and a cancelled subscription ends
- * the wait. As with all semaphores, there is no waiting unless a
- * {@linkplain SemaphoreRequest#waitTime wait time} is given or configured. Thread-safe.
+ * at subscription, anew for each one, and a cancelled subscription ends the wait. As with
+ * all semaphores, there is no waiting unless a {@linkplain SemaphoreRequest#waitTime wait
+ * time} is given or configured. Thread-safe.
  *
  * <p>
  * A chain {@linkplain #withPermits(SemaphoreRequest, Mono) with permits} finds its lease
@@ -109,9 +109,9 @@ public final class ReactiveSemaphoreService {
 	}
 
 	/**
-	 * Acquire permits, to be released by whoever gets the lease, whatever becomes of the
-	 * chain then. Prefer {@link #withPermits(SemaphoreRequest, Mono) withPermits}, which
-	 * does that. A lease that was granted in the moment of cancellation is released.
+	 * Acquire permits, to be released by the subscriber, whatever becomes of the chain
+	 * then. Prefer {@link #withPermits(SemaphoreRequest, Mono) withPermits}, which does
+	 * that. A lease that was granted in the moment of cancellation is released.
 	 * @param request which, how many, and how
 	 * @return the lease of all of them
 	 */

@@ -10,8 +10,8 @@ import reactor.util.context.Context;
 
 /**
  * A chain of which also that is an error signal what Reactor throws through it because it
- * takes it for fatal, such as a missing class: nobody would release what is held around
- * the chain, and the thread that subscribes has nobody to throw it to. Only what is
+ * takes it for fatal, such as a missing class: what is held around the chain would not be
+ * released, and the thread that subscribes has no caller to throw it to. Only what is
  * thrown during the subscription can be caught.
  *
  * @param <T> the type of the chain's values

@@ -3,16 +3,16 @@ package io.holdfast.redis;
 import java.time.Duration;
 import java.util.Arrays;
 
-import io.holdfast.engine.StoreFailure;
+import io.holdfast.engine.StoreCommandException;
 import org.jspecify.annotations.Nullable;
 
 /**
  * For how long a server of Redis grants nothing new if it is not the one that granted
  * before, while holders have their leases written down there again. As NFSv4 (RFC 7530,
  * 9.6.2) and Chubby (Burrows, OSDI 2006, 2.9) do it; here the scripts see to it, so that
- * nobody can come before it has begun.
+ * no command can come before it has begun.
  *
- * @param longestLease the longest lease that anybody may have, or {@code null} to do
+ * @param longestLease the longest lease that may be asked for, or {@code null} to do
  * without
  * @param serverKey where the server is remembered
  */
@@ -21,12 +21,13 @@ record FailOverGrace(@Nullable Duration longestLease, String serverKey) {
 	/**
 	 * Refuse what could outlast the grace.
 	 * @param leaseMillis a lease that is asked for
-	 * @throws StoreFailure if it is too long
+	 * @throws StoreCommandException if it is too long
 	 */
 	void check(long leaseMillis) {
 		if (this.longestLease != null && !allows(leaseMillis)) {
-			throw new StoreFailure("A lease of " + leaseMillis + " ms is longer than holdfast.redis.longest-lease ("
-					+ this.longestLease.toMillis() + " ms), after which holdfast.redis.fail-over-grace takes every"
+			throw new StoreCommandException("A lease of " + leaseMillis
+					+ " ms is longer than holdfast.redis.longest-lease (" + this.longestLease.toMillis()
+					+ " ms), after which holdfast.redis.fail-over-grace takes every"
 					+ " lease for over: ask for a shorter one, which is renewed as long as it is held, or set that"
 					+ " property, for all applications that share locks", false, null);
 		}

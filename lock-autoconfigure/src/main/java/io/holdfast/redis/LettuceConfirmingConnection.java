@@ -13,7 +13,7 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 /**
  * Asks for confirmations by Lettuce.
  */
-final class LettuceConfirmingConnection implements Confirmations.Connection {
+final class LettuceConfirmingConnection implements ReplicaConfirmations.Connection {
 
 	private final StatefulRedisConnection<byte[], byte[]> connection;
 
@@ -23,7 +23,8 @@ final class LettuceConfirmingConnection implements Confirmations.Connection {
 	 */
 	LettuceConfirmingConnection(LettuceConnectionFactory factory) {
 		this.connection = LettuceWatchConnections.connect(factory, "holdfast.redis.min-replicas cannot be used");
-		// Whoever waits has a timeout, which may be longer than that of other commands.
+		// The waiting call has a timeout, which may be longer than that of other
+		// commands.
 		this.connection.setTimeout(Duration.ZERO);
 	}
 
@@ -33,7 +34,8 @@ final class LettuceConfirmingConnection implements Confirmations.Connection {
 	}
 
 	@Override
-	public CompletableFuture<Confirmations.Answer> confirm(byte[][] keys, byte[][] args, int replicas, long millis) {
+	public CompletableFuture<ReplicaConfirmations.Answer> confirm(byte[][] keys, byte[][] args, int replicas,
+			long millis) {
 		try {
 			RedisAsyncCommands<byte[], byte[]> commands = this.connection.async();
 			// With its text: were it unknown, WAIT would be behind nothing.
@@ -41,8 +43,8 @@ final class LettuceConfirmingConnection implements Confirmations.Connection {
 				.<List<Object>>eval(Script.CONFIRM.text(), ScriptOutputType.MULTI, keys, args)
 				.toCompletableFuture();
 			CompletableFuture<Long> confirmed = commands.waitForReplication(replicas, millis).toCompletableFuture();
-			return stands.thenCombine(confirmed,
-					(flags, count) -> new Confirmations.Answer(flags.stream().map(Replies::flag).toList(), count));
+			return stands.thenCombine(confirmed, (flags,
+					count) -> new ReplicaConfirmations.Answer(flags.stream().map(ScriptReplies::flag).toList(), count));
 		}
 		catch (RuntimeException ex) {
 			return CompletableFuture.failedFuture(ex);

@@ -160,7 +160,7 @@ final class LettuceWatchConnections {
 				return CompletableFuture.completedFuture(type.cast(open));
 			}
 			// Not on this thread: if it was interrupted, Lettuce would leave a connection
-			// open that nobody has.
+			// open without an owner.
 			return CompletableFuture.supplyAsync(() -> type.cast(open()), (task) -> {
 				Thread thread = new Thread(task, "holdfast-redis-connect");
 				thread.setDaemon(true);

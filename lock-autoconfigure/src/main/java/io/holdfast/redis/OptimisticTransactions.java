@@ -18,7 +18,7 @@ import org.springframework.util.backoff.ExponentialBackOff;
 
 /**
  * Transactions that lock nothing: they watch the keys that they read, and write only if
- * nobody has changed these meanwhile. Else they read again and try once more, a few times
+ * these have not changed since then. Else they read again and try once more, a few times
  * and after growing, random pauses.
  *
  * <pre class="code">
@@ -100,7 +100,7 @@ public class OptimisticTransactions {
 	 * of the keys was changed before its writes were made, so it should have no other
 	 * effects. If it throws, nothing is written, and what it threw is thrown as it is
 	 * @return what the attempt returned whose writes were made, or that noted none:
-	 * nothing is written then, and nobody is asked whether what it read still stands
+	 * nothing is written then, and Redis is not asked whether what it read still stands
 	 * @throws OptimisticTransactionException if in no attempt, or not in time, the keys
 	 * stayed as they were, or if the thread is interrupted between attempts (its
 	 * interrupt flag is kept). Nothing was written
@@ -120,7 +120,7 @@ public class OptimisticTransactions {
 		int attempts = 0;
 		try (WatchSession session = new WatchSession(new UnboundConnections(this.factory, this.connector), watched)) {
 			while (!Thread.interrupted()) {
-				NotedTransaction transaction = session.watch(attempts > 0);
+				QueuedTransaction transaction = session.watch(attempts > 0);
 				attempts++;
 				T result = session.read(transaction, attempt);
 				if (transaction.isReadOnly() || session.commit(transaction)) {

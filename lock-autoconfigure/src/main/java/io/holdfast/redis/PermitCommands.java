@@ -6,11 +6,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 
 import io.holdfast.engine.LeaseStore.AcquireReply;
-import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.AcquireCommand;
 import io.holdfast.engine.LeaseStore.Holder;
 import io.holdfast.engine.LeaseStore.PermitState;
 import io.holdfast.engine.LeaseStore.ReleaseReply;
-import io.holdfast.engine.LeaseStore.WakeUps;
+import io.holdfast.engine.LeaseStore.StoreNotifications;
 import io.holdfast.engine.LeaseStore.Renewal;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
@@ -33,34 +33,34 @@ final class PermitCommands {
 
 	private final ScriptExecutor executor;
 
-	private final Replies replies;
+	private final ScriptReplies replies;
 
 	private final FailOverGrace grace;
 
-	private final Changes changes;
+	private final ResourceScripts scripts;
 
-	PermitCommands(RedisStoreOptions options, boolean cluster, ScriptExecutor executor, Replies replies,
-			Changes changes) {
+	PermitCommands(RedisStoreOptions options, boolean cluster, ScriptExecutor executor, ScriptReplies replies,
+			ResourceScripts scripts) {
 		this.options = options;
 		this.cluster = cluster;
 		this.executor = executor;
 		this.replies = replies;
 		this.grace = options.grace();
-		this.changes = changes;
+		this.scripts = scripts;
 	}
 
-	CompletableFuture<AcquireReply> acquire(Resource resource, Ask ask, byte[] mode, boolean enqueue) {
-		return change(Script.PERMITS_ACQUIRE, resource, ask.leaseMillis(),
-				(reply) -> this.replies.acquired(resource, reply, 0), arguments(ask, mode, enqueue));
+	CompletableFuture<AcquireReply> acquire(Resource resource, AcquireCommand command, byte[] mode, boolean enqueue) {
+		return change(Script.PERMITS_ACQUIRE, resource, command.leaseMillis(),
+				(reply) -> this.replies.acquired(resource, reply, 0), arguments(command, mode, enqueue));
 	}
 
 	/** As permits-ask.lua takes them. */
-	private static byte[][] arguments(Ask ask, byte[] mode, boolean enqueue) {
-		String under = ask.under();
-		return new byte[][] { RedisKeys.bytes(ask.token()), Arguments.number(ask.permits()),
-				Arguments.number(ask.limit()), Arguments.flag(ask.fair()),
-				(under != null) ? RedisKeys.bytes(under) : Arguments.NOTHING, Arguments.number(ask.leaseMillis()),
-				Arguments.number(ask.claimMillis()), mode, Arguments.flag(enqueue) };
+	private static byte[][] arguments(AcquireCommand command, byte[] mode, boolean enqueue) {
+		String under = command.under();
+		return new byte[][] { RedisKeys.bytes(command.token()), ScriptArgv.number(command.permits()),
+				ScriptArgv.number(command.limit()), ScriptArgv.flag(command.fair()),
+				(under != null) ? RedisKeys.bytes(under) : ScriptArgv.NOTHING, ScriptArgv.number(command.leaseMillis()),
+				ScriptArgv.number(command.claimMillis()), mode, ScriptArgv.flag(enqueue) };
 	}
 
 	/**
@@ -68,41 +68,42 @@ final class PermitCommands {
 	 * @param ended whose part ends
 	 * @param next who is brought in, or {@code null}
 	 * @param mode how that one waits
-	 * @param wakeUps where grants to others of its instance go, which the answer tells
-	 * of: each by a message would cost more than the command; {@code null} if it is
+	 * @param notifications where grants to others of its instance go, which the answer
+	 * tells of: each by a message would cost more than the command; {@code null} if it is
 	 * another instance's
 	 */
-	CompletableFuture<ReleaseReply> release(Resource resource, Ask ended, @Nullable Ask next, byte[] mode,
-			@Nullable WakeUps wakeUps) {
+	CompletableFuture<ReleaseReply> release(Resource resource, AcquireCommand ended, @Nullable AcquireCommand next,
+			byte[] mode, @Nullable StoreNotifications notifications) {
 		byte[][] asks = (next != null) ? arguments(next, mode, true) : new byte[0][];
 		byte[][] args = new byte[asks.length + 2][];
 		args[0] = RedisKeys.bytes(ended.token());
-		args[1] = Arguments.flag(wakeUps != null);
+		args[1] = ScriptArgv.flag(notifications != null);
 		System.arraycopy(asks, 0, args, 2, asks.length);
-		ReplyReader<ReleaseReply> reply = (array, repeated, late) -> released(resource, array, repeated, wakeUps);
+		ReplyReader<ReleaseReply> reply = (array, repeated, late) -> released(resource, array, repeated, notifications);
 		return change(Script.PERMITS_RELEASE, resource, (next != null) ? next.leaseMillis() : 0, reply, args);
 	}
 
-	private ReleaseReply released(Resource resource, List<?> reply, boolean repeated, @Nullable WakeUps wakeUps) {
-		int told = 2 + (int) Replies.number(reply.get(1));
+	private ReleaseReply released(Resource resource, List<?> reply, boolean repeated,
+			@Nullable StoreNotifications notifications) {
+		int told = 2 + (int) ScriptReplies.number(reply.get(1));
 		AcquireReply next = (told > 2) ? this.replies.followed(resource, reply.subList(2, told), 0) : null;
-		if (wakeUps != null) {
+		if (notifications != null) {
 			for (int i = told; i < reply.size(); i += 3) {
-				wakeUps.handedOver(resource, Replies.text(reply.get(i)), Replies.number(reply.get(i + 1)),
-						Replies.number(reply.get(i + 2)));
+				notifications.granted(resource, ScriptReplies.text(reply.get(i)),
+						ScriptReplies.number(reply.get(i + 1)), ScriptReplies.number(reply.get(i + 2)));
 			}
 		}
-		return Replies.released(reply.get(0), next, repeated);
+		return ScriptReplies.released(reply.get(0), next, repeated);
 	}
 
-	CompletableFuture<Boolean> shrink(Resource resource, Ask held, int kept) {
-		return change(Script.PERMITS_SHRINK, resource, 0, (reply) -> Replies.flag(reply.get(0)),
-				RedisKeys.bytes(held.token()), Arguments.number(kept));
+	CompletableFuture<Boolean> shrink(Resource resource, AcquireCommand held, int kept) {
+		return change(Script.PERMITS_SHRINK, resource, 0, (reply) -> ScriptReplies.flag(reply.get(0)),
+				RedisKeys.bytes(held.token()), ScriptArgv.number(kept));
 	}
 
 	CompletableFuture<Boolean> limit(Resource resource, @Nullable Integer limit) {
-		return change(Script.PERMITS_LIMIT, resource, 0, (reply) -> Replies.flag(reply.get(0)),
-				(limit != null) ? Arguments.number(limit) : Arguments.NOTHING);
+		return change(Script.PERMITS_LIMIT, resource, 0, (reply) -> ScriptReplies.flag(reply.get(0)),
+				(limit != null) ? ScriptArgv.number(limit) : ScriptArgv.NOTHING);
 	}
 
 	private <T> CompletableFuture<T> change(Script script, Resource resource, long leaseMillis,
@@ -111,12 +112,12 @@ final class PermitCommands {
 		args[0] = letter(resource);
 		args[1] = RedisKeys.bytes(resource.key());
 		System.arraycopy(own, 0, args, 2, own.length);
-		args[own.length + 2] = this.changes.settings();
-		return this.changes.send(script, resource, leaseMillis, reply, args);
+		args[own.length + 2] = this.scripts.settings();
+		return this.scripts.send(script, resource, leaseMillis, reply, args);
 	}
 
 	<T> CompletableFuture<T> renew(List<Renewal> renewals, String what, Function<List<?>, T> reply) {
-		byte[][] args = Arguments.ofRenewals(renewals, true, this.changes.settings());
+		byte[][] args = ScriptArgv.ofRenewals(renewals, true, this.scripts.settings());
 		return this.executor.execute(Script.PERMITS_RENEW, () -> this.grace.keys(keys(renewals)), args, what, reply);
 	}
 
@@ -135,22 +136,24 @@ final class PermitCommands {
 
 	CompletableFuture<PermitState> inspect(Resource resource, int maxHolders) {
 		return this.executor.execute(Script.PERMITS_INSPECT, () -> keys(resource).toBytes(),
-				Arguments.of(letter(resource), maxHolders, 0), this.options.keyOf(resource), PermitCommands::state);
+				ScriptArgv.of(letter(resource), maxHolders, 0), this.options.keyOf(resource), PermitCommands::state);
 	}
 
 	private static PermitState state(List<?> reply) {
 		Object limit = reply.get(0);
 		List<Holder> holders = new ArrayList<>();
-		long named = Replies.number(reply.get(5));
+		long named = ScriptReplies.number(reply.get(5));
 		for (int i = 6; i < 6 + 2 * named; i += 2) {
-			Holder holder = StandingReplies.holder(reply.get(i), Kind.SEMAPHORE, Replies.number(reply.get(i + 1)));
+			Holder holder = StandingReplies.holder(reply.get(i), Kind.SEMAPHORE,
+					ScriptReplies.number(reply.get(i + 1)));
 			if (holder != null) {
 				holders.add(holder);
 			}
 		}
-		return new PermitState((limit != null) ? (int) Replies.number(limit) : null, (int) Replies.number(reply.get(1)),
-				(int) Replies.number(reply.get(2)), (int) Replies.number(reply.get(3)), List.copyOf(holders),
-				(int) Replies.number(reply.get(4)));
+		return new PermitState((limit != null) ? (int) ScriptReplies.number(limit) : null,
+				(int) ScriptReplies.number(reply.get(1)), (int) ScriptReplies.number(reply.get(2)),
+				(int) ScriptReplies.number(reply.get(3)), List.copyOf(holders),
+				(int) ScriptReplies.number(reply.get(4)));
 	}
 
 	PermitKeys keys(Resource resource) {

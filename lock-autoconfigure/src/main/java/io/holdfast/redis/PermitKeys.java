@@ -1,7 +1,7 @@
 package io.holdfast.redis;
 
 import io.holdfast.engine.Resource.Kind;
-import io.holdfast.engine.StoreFailure;
+import io.holdfast.engine.StoreCommandException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,7 +24,7 @@ record PermitKeys(String holders, String queue, String state, String own, @Nulla
 	 * @param key what it is called in Redis
 	 * @param cluster whether Redis is a cluster
 	 * @return the keys
-	 * @throws StoreFailure as {@link RedisKeys#beside} does
+	 * @throws StoreCommandException as {@link RedisKeys#beside} does
 	 */
 	static PermitKeys of(Kind kind, String key, boolean cluster) {
 		return (kind == Kind.SEMAPHORE) ? ofSemaphore(key, cluster) : ofReadWriteLock(key, cluster);
@@ -35,7 +35,7 @@ record PermitKeys(String holders, String queue, String state, String own, @Nulla
 	 * @param semaphore what it is called in Redis, where nothing is at this key itself
 	 * @param cluster whether Redis is a cluster
 	 * @return the keys
-	 * @throws StoreFailure as {@link RedisKeys#beside} does
+	 * @throws StoreCommandException as {@link RedisKeys#beside} does
 	 */
 	static PermitKeys ofSemaphore(String semaphore, boolean cluster) {
 		String beside = RedisKeys.beside(semaphore, cluster);
@@ -48,7 +48,7 @@ record PermitKeys(String holders, String queue, String state, String own, @Nulla
 	 * @param lock the lock key
 	 * @param cluster whether Redis is a cluster
 	 * @return the keys
-	 * @throws StoreFailure as {@link RedisKeys#beside} does
+	 * @throws StoreCommandException as {@link RedisKeys#beside} does
 	 */
 	static PermitKeys ofReadWriteLock(String lock, boolean cluster) {
 		String beside = RedisKeys.beside(lock, cluster);

@@ -4,7 +4,7 @@ import java.util.concurrent.CancellationException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-import io.holdfast.engine.StoreFailure;
+import io.holdfast.engine.StoreCommandException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,10 +26,10 @@ final class RedisFailures {
 	private static final String COMMANDS = "eval evalsha get set del pttl pexpire pexpireat zadd zrem zcard zcount"
 			+ " zscore zrange zrangebyscore zremrangebyscore hget hmget hset hdel time publish pubsub subscribe unsubscribe";
 
-	/** What nobody needs who does not watch. */
+	/** Needed by the views of the fleet only. */
 	private static final String FLEET_COMMANDS = "scan hgetall rpush llen lrange";
 
-	/** What nobody needs who does not wait for replicas. */
+	/** Needed only where grants wait for replicas. */
 	private static final String REPLICA_COMMANDS = "wait";
 
 	private static final Pattern NO_RIGHT = Pattern.compile("\\bNOPERM\\b|ACL failure|can't (run|access|publish) ");
@@ -107,8 +107,8 @@ final class RedisFailures {
 		return find(error, NO_RIGHT) != null || find(error, NO_COMMAND) != null;
 	}
 
-	static StoreFailure closed() {
-		return new StoreFailure("The store of the leases was closed", false, null);
+	static StoreCommandException closed() {
+		return new StoreCommandException("The store of the leases was closed", false, null);
 	}
 
 	/**
@@ -117,20 +117,20 @@ final class RedisFailures {
 	 * @param what the key in Redis that it was about, or what was tried
 	 * @return the failure
 	 */
-	static StoreFailure of(Throwable error, String what) {
-		return (error instanceof StoreFailure failure) ? failure : failure(withoutArguments(error), what);
+	static StoreCommandException of(Throwable error, String what) {
+		return (error instanceof StoreCommandException failure) ? failure : failure(withoutArguments(error), what);
 	}
 
-	private static StoreFailure failure(Throwable error, String what) {
+	private static StoreCommandException failure(Throwable error, String what) {
 		if (isWrongType(error)) {
-			return new StoreFailure("Redis holds something else at '" + what
+			return new StoreCommandException("Redis holds something else at '" + what
 					+ "' or at one of the keys beside it: use another key, or set"
 					+ " another holdfast.lock.key-prefix or holdfast.semaphore.key-prefix", false, error);
 		}
 		String text = find(error, NO_RIGHT);
 		if (text != null) {
 			// Redis does not always name the command.
-			return new StoreFailure(
+			return new StoreCommandException(
 					"Redis does not give the application's user a right that it needs for '" + what + "': " + text
 							+ " (the commands used are: " + COMMANDS + "; for those who watch the fleet also: "
 							+ FLEET_COMMANDS + "; with holdfast.redis.min-replicas also: " + REPLICA_COMMANDS + ")",
@@ -138,26 +138,28 @@ final class RedisFailures {
 		}
 		text = find(error, NO_LOGIN);
 		if (text != null) {
-			return new StoreFailure("Redis refuses the application's user or password: " + text, false, error);
+			return new StoreCommandException("Redis refuses the application's user or password: " + text, false, error);
 		}
 		text = find(error, Pattern.compile("\\bOOM\\b"));
 		if (text != null) {
-			// Whoever is in the queue already need not leave it.
-			return new StoreFailure("Redis is out of memory (maxmemory) and grants nothing new: " + text, true, error);
+			// A waiter in the queue need not leave it.
+			return new StoreCommandException("Redis is out of memory (maxmemory) and grants nothing new: " + text, true,
+					error);
 		}
 		text = find(error, MOVING);
 		if (text != null) {
-			return StoreFailure.notYet("Redis moves the slot of '" + what + "' to another node: " + text, error);
+			return StoreCommandException.notYet("Redis moves the slot of '" + what + "' to another node: " + text,
+					error);
 		}
 		text = find(error, TEMPORARY);
 		if (text != null) {
-			return new StoreFailure("Redis cannot serve '" + what + "' now: " + text, true, error);
+			return new StoreCommandException("Redis cannot serve '" + what + "' now: " + text, true, error);
 		}
 		text = find(error, REFUSED);
 		if (text != null) {
-			return new StoreFailure("Redis refused the command for '" + what + "': " + text, false, error);
+			return new StoreCommandException("Redis refused the command for '" + what + "': " + text, false, error);
 		}
-		return new StoreFailure("Redis is not reached for '" + what + "': " + deepest(error), true, error);
+		return new StoreCommandException("Redis is not reached for '" + what + "': " + deepest(error), true, error);
 	}
 
 	private static @Nullable String find(Throwable error, Pattern pattern) {

@@ -48,15 +48,15 @@ final class RedisFleetStore implements FleetStore {
 		return this.executor.execute(Script.SCAN,
 				() -> this.cluster ? new byte[][] { RedisKeys.bytes(ClusterNodes.keyAt(at.slot(), keys.prefix())) }
 						: new byte[0][],
-				Arguments.of(at.position(), keys.pattern(), wanted, KEYS_PER_STEP), keys.prefix() + "*", (reply) -> {
+				ScriptArgv.of(at.position(), keys.pattern(), wanted, KEYS_PER_STEP), keys.prefix() + "*", (reply) -> {
 					Set<Find> finds = new LinkedHashSet<>();
 					for (Object stored : reply.subList(1, reply.size())) {
-						Find find = keys.find(Replies.text(stored));
+						Find find = keys.find(ScriptReplies.text(stored));
 						if (find != null) {
 							finds.add(find);
 						}
 					}
-					return new Page(List.copyOf(finds), at.after(Replies.text(reply.get(0)), slots));
+					return new Page(List.copyOf(finds), at.after(ScriptReplies.text(reply.get(0)), slots));
 				});
 	}
 
@@ -68,13 +68,13 @@ final class RedisFleetStore implements FleetStore {
 				? this.executor.execute(Script.PERMITS_INSPECT, () -> {
 					this.options.check(resource);
 					return PermitKeys.ofSemaphore(name, this.cluster).toBytes();
-				}, Arguments.of("S", most, most), name, (reply) -> StandingReplies.semaphore(resource, reply))
+				}, ScriptArgv.of("S", most, most), name, (reply) -> StandingReplies.semaphore(resource, reply))
 				: this.executor.execute(Script.INSPECT, () -> {
 					this.options.check(resource);
 					RedisKeys keys = RedisKeys.of(name, this.cluster);
 					String others = PermitKeys.ofReadWriteLock(name, this.cluster).queue();
 					return RedisKeys.bytes(keys.lock(), keys.queue(), keys.fence(), others);
-				}, Arguments.of(most), name, (reply) -> StandingReplies.lock(key, reply));
+				}, ScriptArgv.of(most), name, (reply) -> StandingReplies.lock(key, reply));
 		return answer.exceptionallyCompose((error) -> RedisFailures.isWrongType(error)
 				? CompletableFuture.completedFuture(StandingReplies.nothing(resource))
 				: CompletableFuture.failedFuture(error));

@@ -78,10 +78,10 @@ final class RedisInstanceStore implements InstanceStore {
 	@Override
 	public CompletableFuture<List<Member>> members(Duration retention, int most) {
 		return execute(Script.FLEET_MEMBERS, (reply) -> {
-			long now = Replies.number(reply.get(0));
+			long now = ScriptReplies.number(reply.get(0));
 			List<Member> members = new ArrayList<>();
 			for (int i = 1; i < reply.size(); i += 2) {
-				Member member = member(Replies.text(reply.get(i)), Replies.text(reply.get(i + 1)));
+				Member member = member(ScriptReplies.text(reply.get(i)), ScriptReplies.text(reply.get(i + 1)));
 				if (member != null && now - member.seenMillis() < retention.toMillis()) {
 					members.add(member);
 				}
@@ -110,8 +110,8 @@ final class RedisInstanceStore implements InstanceStore {
 			List<String> absent = new ArrayList<>();
 			for (int i = 0; i < reply.size(); i += 2) {
 				// In a cluster only the receivers at one node are counted.
-				boolean heard = this.cluster || Replies.number(reply.get(i + 1)) > 0;
-				(heard ? present : absent).add(InstanceStore.shown(Replies.text(reply.get(i))));
+				boolean heard = this.cluster || ScriptReplies.number(reply.get(i + 1)) > 0;
+				(heard ? present : absent).add(InstanceStore.shown(ScriptReplies.text(reply.get(i))));
 			}
 			return new Asked(present, absent);
 		}, instanceId, SEPARATOR + this.shared + SEPARATOR, this.options.channelPrefix(), report);
@@ -126,8 +126,8 @@ final class RedisInstanceStore implements InstanceStore {
 
 	@Override
 	public CompletableFuture<List<String>> collect(String report, int enough) {
-		return execute(Script.FLEET_COLLECT, reportKey(report), (reply) -> reply.stream().map(Replies::text).toList(),
-				enough);
+		return execute(Script.FLEET_COLLECT, reportKey(report),
+				(reply) -> reply.stream().map(ScriptReplies::text).toList(), enough);
 	}
 
 	private String reportKey(String report) {
@@ -141,7 +141,7 @@ final class RedisInstanceStore implements InstanceStore {
 
 	private <T extends @Nullable Object> CompletableFuture<T> execute(Script script, String key,
 			Function<List<?>, T> reply, Object... args) {
-		return this.executor.execute(script, () -> new byte[][] { RedisKeys.bytes(key) }, Arguments.of(args), key,
+		return this.executor.execute(script, () -> new byte[][] { RedisKeys.bytes(key) }, ScriptArgv.of(args), key,
 				reply);
 	}
 

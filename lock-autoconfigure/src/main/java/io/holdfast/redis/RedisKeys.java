@@ -3,7 +3,7 @@ package io.holdfast.redis;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 
-import io.holdfast.engine.StoreFailure;
+import io.holdfast.engine.StoreCommandException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,7 +37,7 @@ record RedisKeys(String lock, String queue, String fence) {
 	 * @param lock the lock key
 	 * @param cluster whether Redis is a cluster
 	 * @return the keys
-	 * @throws StoreFailure as {@link #beside} does
+	 * @throws StoreCommandException as {@link #beside} does
 	 */
 	static RedisKeys of(String lock, boolean cluster) {
 		String beside = beside(lock, cluster);
@@ -51,8 +51,8 @@ record RedisKeys(String lock, String queue, String fence) {
 	 * @param key the key of a lock or semaphore
 	 * @param cluster whether Redis is a cluster
 	 * @return the beginning, to be followed by one of the endings
-	 * @throws StoreFailure if companions cannot be placed beside the key in a cluster, or
-	 * if they, or the key, might be those of another one
+	 * @throws StoreCommandException if companions cannot be placed beside the key in a
+	 * cluster, or if they, or the key, might be those of another one
 	 */
 	static String beside(String key, boolean cluster) {
 		if (hasHashTag(key)) {
@@ -63,14 +63,16 @@ record RedisKeys(String lock, String queue, String fence) {
 		// companions. A brace that opens inside does no harm there, since theirs is the
 		// first; one that closes inside would end the tag too early.
 		if (cluster && key.indexOf('}') >= 0) {
-			throw new StoreFailure(
+			throw new StoreCommandException(
 					"The key '" + key + "' has a '}' but no hash tag, so its queue cannot be placed beside it"
 							+ " in a Redis cluster: leave the braces out, or write a tag like '{stock}:SKU0001'",
 					false, null);
 		}
 		if (key.startsWith("}")) {
-			throw new StoreFailure("The key '" + key + "' begins with a '}', so the keys beside it would have no hash"
-					+ " tag, and could be those of another one: let it begin in another way", false, null);
+			throw new StoreCommandException(
+					"The key '" + key + "' begins with a '}', so the keys beside it would have no hash"
+							+ " tag, and could be those of another one: let it begin in another way",
+					false, null);
 		}
 		return "{" + key + "}";
 	}
@@ -82,13 +84,13 @@ record RedisKeys(String lock, String queue, String fence) {
 	private static void refuseKeysOfOthers(String key) {
 		for (String companion : COMPANIONS) {
 			if (key.endsWith(companion)) {
-				throw new StoreFailure("The key '" + key + "' has a hash tag and ends with '" + companion
+				throw new StoreCommandException("The key '" + key + "' has a hash tag and ends with '" + companion
 						+ "', as a key beside another one does: let it end in another way", false, null);
 			}
 		}
 		boolean inBraces = key.startsWith("{") && key.endsWith("}");
 		if (inBraces && !hasHashTag(key.substring(1, key.length() - 1))) {
-			throw new StoreFailure(
+			throw new StoreCommandException(
 					"The key '" + key + "' stands in braces as a whole, so the keys beside it would be"
 							+ " those of the key without the braces: leave them out, or add something to it",
 					false, null);

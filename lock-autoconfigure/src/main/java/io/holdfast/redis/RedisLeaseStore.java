@@ -7,7 +7,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 
-import io.holdfast.engine.Finding;
+import io.holdfast.engine.StoreDiagnostic;
 import io.holdfast.engine.FleetStore;
 import io.holdfast.engine.InstanceStore;
 import io.holdfast.engine.LeaseStore;
@@ -48,23 +48,23 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	private final ScriptExecutor executor;
 
-	private final @Nullable WakeUpListener listener;
+	private final @Nullable NotificationListener listener;
 
 	private volatile String instanceId = "";
 
-	private volatile @Nullable WakeUps wakeUps;
+	private volatile @Nullable StoreNotifications notifications;
 
-	private final Replies replies;
+	private final ScriptReplies replies;
 
 	private final FailOverGrace grace;
 
-	private final Changes changes;
+	private final ResourceScripts scripts;
 
 	private final PermitCommands permits;
 
-	private final Examination examination;
+	private final RedisDiagnostics examination;
 
-	private final @Nullable Confirmations confirmations;
+	private final @Nullable ReplicaConfirmations confirmations;
 
 	private final RedisFleetStore fleet;
 
@@ -100,13 +100,13 @@ public final class RedisLeaseStore implements LeaseStore {
 		StringRedisTemplate own = new StringRedisTemplate(this.connections);
 		this.executor = new ScriptExecutor(this.connections);
 		this.listener = options.polling() ? null
-				: new WakeUpListener(this.connections, this.executor, options.channelPrefix(), this.cluster);
+				: new NotificationListener(this.connections, this.executor, options.channelPrefix(), this.cluster);
 		this.confirmations = (options.replicas() == null) ? null
-				: new Confirmations(() -> new LettuceConfirmingConnection(this.connections), options.replicas());
-		this.replies = new Replies(options);
-		this.changes = new Changes(options, this.cluster, this.executor);
-		this.permits = new PermitCommands(options, this.cluster, this.executor, this.replies, this.changes);
-		this.examination = new Examination(own, this.executor, options);
+				: new ReplicaConfirmations(() -> new LettuceConfirmingConnection(this.connections), options.replicas());
+		this.replies = new ScriptReplies(options);
+		this.scripts = new ResourceScripts(options, this.cluster, this.executor);
+		this.permits = new PermitCommands(options, this.cluster, this.executor, this.replies, this.scripts);
+		this.examination = new RedisDiagnostics(own, this.executor, options);
 		this.fleet = new RedisFleetStore(options, this.executor, this.cluster ? new ClusterNodes(own) : null);
 		this.instances = new RedisInstanceStore(options, this.executor, this.cluster);
 	}
@@ -125,15 +125,15 @@ public final class RedisLeaseStore implements LeaseStore {
 	 * far longer than those after it, which a caller may not have the time for.
 	 */
 	@Override
-	public void start(String instanceId, WakeUps wakeUps) {
+	public void start(String instanceId, StoreNotifications notifications) {
 		CompletableFuture<KeyState> first = inspect(new Resource(Kind.LOCK, WARM_UP_KEY));
 		if (this.confirmations != null) {
 			this.confirmations.prepare();
 		}
 		this.instanceId = instanceId;
-		this.wakeUps = (this.confirmations != null) ? new Unconfirmed(wakeUps) : wakeUps;
+		this.notifications = (this.confirmations != null) ? new Unconfirmed(notifications) : notifications;
 		if (this.listener != null) {
-			this.listener.start(instanceId, this.wakeUps);
+			this.listener.start(instanceId, this.notifications);
 		}
 		awaitWarm(first);
 	}
@@ -152,8 +152,8 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	/** Return where grants to the instance of a token go, if it is this one. */
-	private @Nullable WakeUps wakeUpsOf(String token) {
-		return token.startsWith(this.instanceId + ":") ? this.wakeUps : null;
+	private @Nullable StoreNotifications wakeUpsOf(String token) {
+		return token.startsWith(this.instanceId + ":") ? this.notifications : null;
 	}
 
 	@Override
@@ -182,7 +182,7 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	@Override
-	public CompletableFuture<List<Finding>> examine() {
+	public CompletableFuture<List<StoreDiagnostic>> examine() {
 		return this.examination.start();
 	}
 
@@ -197,48 +197,50 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	@Override
-	public CompletableFuture<AcquireReply> acquire(Resource resource, Ask ask, boolean enqueue) {
+	public CompletableFuture<AcquireReply> acquire(Resource resource, AcquireCommand command, boolean enqueue) {
 		boolean lock = resource.kind() == Kind.LOCK;
-		CompletableFuture<AcquireReply> command = lock
-				? acquireLock(resource, ask, enqueue ? mode() : Arguments.NOTHING)
-				: this.permits.acquire(resource, ask, mode(), enqueue);
+		CompletableFuture<AcquireReply> reply = lock
+				? acquireLock(resource, command, enqueue ? mode() : ScriptArgv.NOTHING)
+				: this.permits.acquire(resource, command, mode(), enqueue);
 		// A key that is refused has no place to look at.
-		if (this.confirmations == null || command.isCompletedExceptionally()) {
-			return command;
+		if (this.confirmations == null || reply.isCompletedExceptionally()) {
+			return reply;
 		}
-		return lock ? this.confirmations.confirmed(command, this.options.keyOf(resource), false, ask.token())
-				: this.confirmations.confirmed(command, this.permits.keys(resource).holders(), true,
-						ask.token() + ":" + ask.permits());
+		return lock ? this.confirmations.confirmed(reply, this.options.keyOf(resource), false, command.token())
+				: this.confirmations.confirmed(reply, this.permits.keys(resource).holders(), true,
+						command.token() + ":" + command.permits());
 	}
 
-	private CompletableFuture<AcquireReply> acquireLock(Resource resource, Ask ask, byte[] mode) {
-		return this.changes.send(Script.ACQUIRE, resource, ask.leaseMillis(),
-				(reply) -> this.replies.acquired(resource, reply, 0), RedisKeys.bytes(ask.token()),
-				Arguments.number(ask.leaseMillis()), Arguments.number(ask.claimMillis()), mode,
-				this.changes.settings());
+	private CompletableFuture<AcquireReply> acquireLock(Resource resource, AcquireCommand command, byte[] mode) {
+		return this.scripts.send(Script.ACQUIRE, resource, command.leaseMillis(),
+				(reply) -> this.replies.acquired(resource, reply, 0), RedisKeys.bytes(command.token()),
+				ScriptArgv.number(command.leaseMillis()), ScriptArgv.number(command.claimMillis()), mode,
+				this.scripts.settings());
 	}
 
 	@Override
-	public CompletableFuture<ReleaseReply> release(Resource resource, Ask ended, @Nullable Ask next) {
+	public CompletableFuture<ReleaseReply> release(Resource resource, AcquireCommand ended,
+			@Nullable AcquireCommand next) {
 		// Who asks for too long a lease is told so by its own request, not by a release.
-		Ask allowed = (next != null && this.grace.allows(next.leaseMillis())) ? next : null;
+		AcquireCommand allowed = (next != null && this.grace.allows(next.leaseMillis())) ? next : null;
 		return (resource.kind() == Kind.LOCK) ? releaseLock(resource, ended, allowed)
 				: this.permits.release(resource, ended, allowed, mode(), wakeUpsOf(ended.token()));
 	}
 
-	private CompletableFuture<ReleaseReply> releaseLock(Resource resource, Ask ended, @Nullable Ask next) {
+	private CompletableFuture<ReleaseReply> releaseLock(Resource resource, AcquireCommand ended,
+			@Nullable AcquireCommand next) {
 		ReplyReader<ReleaseReply> reply = (array, repeated, late) -> released(resource, array, repeated);
 		byte[] token = RedisKeys.bytes(ended.token());
 		if (next == null) {
-			return this.changes.send(Script.RELEASE, resource, 0, reply, token, this.changes.settings());
+			return this.scripts.send(Script.RELEASE, resource, 0, reply, token, this.scripts.settings());
 		}
-		return this.changes.send(Script.RELEASE, resource, next.leaseMillis(), reply, token,
-				RedisKeys.bytes(next.token()), Arguments.number(next.leaseMillis()),
-				Arguments.number(next.claimMillis()), mode(), this.changes.settings());
+		return this.scripts.send(Script.RELEASE, resource, next.leaseMillis(), reply, token,
+				RedisKeys.bytes(next.token()), ScriptArgv.number(next.leaseMillis()),
+				ScriptArgv.number(next.claimMillis()), mode(), this.scripts.settings());
 	}
 
 	@Override
-	public CompletableFuture<Boolean> shrink(Resource resource, Ask held, int kept) {
+	public CompletableFuture<Boolean> shrink(Resource resource, AcquireCommand held, int kept) {
 		return this.permits.shrink(resource, held, kept);
 	}
 
@@ -254,7 +256,7 @@ public final class RedisLeaseStore implements LeaseStore {
 		Renewal exact = new Renewal(lease.resource(), lease.token(), lease.permits(), -lease.leaseMillis());
 		long sentAt = System.nanoTime();
 		ReplyReader<ReleaseReply> reply = (array, repeated, late) -> {
-			boolean held = Replies.kept(array, 1).get(0);
+			boolean held = ScriptReplies.kept(array, 1).get(0);
 			long millis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - sentAt);
 			boolean overtaken = late && millis >= lease.leaseMillis() - 1;
 			// The script does not tell whether there is a grace. The RELEASE that follows
@@ -267,14 +269,14 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	@Override
 	public CompletableFuture<List<Boolean>> renew(List<Renewal> renewals) {
-		return renew(renewals, "renewals", (reply) -> Replies.kept(reply, renewals.size()));
+		return renew(renewals, "renewals", (reply) -> ScriptReplies.kept(reply, renewals.size()));
 	}
 
 	private <T> CompletableFuture<T> renew(List<Renewal> renewals, String what, Function<List<?>, T> reply) {
 		if (!renewals.isEmpty() && renewals.get(0).resource().kind() != Kind.LOCK) {
 			return this.permits.renew(renewals, what, reply);
 		}
-		byte[][] args = Arguments.ofRenewals(renewals, false, this.changes.settings());
+		byte[][] args = ScriptArgv.ofRenewals(renewals, false, this.scripts.settings());
 		return this.executor.execute(Script.RENEW, () -> this.grace.keys(keys(renewals)), args, what, reply);
 	}
 
@@ -293,10 +295,11 @@ public final class RedisLeaseStore implements LeaseStore {
 		return this.executor.execute(Script.INSPECT, () -> {
 			this.options.check(resource);
 			return RedisKeys.of(key, this.cluster).toBytes();
-		}, Arguments.of(), key, (reply) -> {
+		}, ScriptArgv.of(), key, (reply) -> {
 			Object owner = reply.get(0);
-			return new KeyState((owner != null) ? Replies.text(owner) : null, Replies.flag(reply.get(4)),
-					Replies.number(reply.get(1)), Replies.number(reply.get(2)), (int) Replies.number(reply.get(3)));
+			return new KeyState((owner != null) ? ScriptReplies.text(owner) : null, ScriptReplies.flag(reply.get(4)),
+					ScriptReplies.number(reply.get(1)), ScriptReplies.number(reply.get(2)),
+					(int) ScriptReplies.number(reply.get(3)));
 		});
 	}
 
@@ -333,9 +336,9 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	private ReleaseReply released(Resource lock, List<?> reply, boolean repeated) {
-		boolean noNext = Replies.number(reply.get(1)) == -1;
+		boolean noNext = ScriptReplies.number(reply.get(1)) == -1;
 		AcquireReply next = noNext ? null : this.replies.followed(lock, reply, 1);
-		return Replies.released(reply.get(0), next, repeated);
+		return ScriptReplies.released(reply.get(0), next, repeated);
 	}
 
 	/**
@@ -347,36 +350,36 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	/**
-	 * Where wake-ups go when grants are to be confirmed: whoever is woken up asks by
+	 * Where wake-ups go when grants are to be confirmed: a waiter that is told asks by
 	 * itself, and the answer to that is confirmed as any other.
 	 *
-	 * @param wakeUps where they would go
+	 * @param notifications where they would go
 	 */
-	private record Unconfirmed(WakeUps wakeUps) implements WakeUps {
+	private record Unconfirmed(StoreNotifications notifications) implements StoreNotifications {
 
 		@Override
-		public void handedOver(Resource resource, String token, long fence, long ttlMillis) {
+		public void granted(Resource resource, String token, long fence, long ttlMillis) {
 			if (ttlMillis > 0) {
-				this.wakeUps.handedOverUnconfirmed(resource, token, fence);
+				this.notifications.grantedUnconfirmed(resource, token, fence);
 			}
 			else {
-				this.wakeUps.handedOver(resource, token, fence, ttlMillis);
+				this.notifications.granted(resource, token, fence, ttlMillis);
 			}
 		}
 
 		@Override
 		public void wanted(Resource resource, String token) {
-			this.wakeUps.wanted(resource, token);
+			this.notifications.wanted(resource, token);
 		}
 
 		@Override
 		public void reportWanted(String report) {
-			this.wakeUps.reportWanted(report);
+			this.notifications.reportWanted(report);
 		}
 
 		@Override
 		public void listening() {
-			this.wakeUps.listening();
+			this.notifications.listening();
 		}
 
 	}

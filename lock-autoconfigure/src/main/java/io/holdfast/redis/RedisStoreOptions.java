@@ -4,7 +4,7 @@ import java.time.Duration;
 
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
-import io.holdfast.engine.StoreFailure;
+import io.holdfast.engine.StoreCommandException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,10 +12,11 @@ import org.jspecify.annotations.Nullable;
  *
  * @param lockPrefix what lock keys begin with; must be the same for all that exclude one
  * another
- * @param semaphorePrefix what the keys of semaphores begin with; likewise, and another
- * @param channelPrefix what wake-up channels begin with; likewise
- * @param healMissingTtl how long a lock key may live that somebody left without an
- * expiry, or {@code null} to leave it alone
+ * @param semaphorePrefix what the keys of semaphores begin with; the same for all too,
+ * but another
+ * @param channelPrefix what wake-up channels begin with; the same for all too
+ * @param healMissingTtl how long a lock key may live that has no expiry, or {@code null}
+ * to leave it alone
  * @param fenceRetention how long the last fencing token of a key is remembered
  * @param handoffTimeout how long a hand-off is granted at first
  * @param polling whether waiters ask at intervals instead of being woken up: for Redis
@@ -23,8 +24,8 @@ import org.jspecify.annotations.Nullable;
  * @param fleetKey where instances say that they are there; what they report to each other
  * is for a moment at keys that begin with it
  * @param longestLease for how long a server that is not the one which granted before
- * grants nothing new: no lease may be longer, of nobody. {@code null} to do without, as a
- * cluster must
+ * grants nothing new: no lease of any instance may be longer. {@code null} to do without,
+ * as a cluster must
  * @param replicas how many replicas are to have what is granted, or {@code null} for none
  */
 public record RedisStoreOptions(String lockPrefix, String semaphorePrefix, String channelPrefix,
@@ -84,8 +85,8 @@ public record RedisStoreOptions(String lockPrefix, String semaphorePrefix, Strin
 	 * With an empty prefix, say, a lock's key may begin as those of semaphores do, and
 	 * their companions be the same.
 	 * @param resource what is to be used
-	 * @throws StoreFailure if its key begins with the longer prefix of the other kind, or
-	 * is one by which instances know each other
+	 * @throws StoreCommandException if its key begins with the longer prefix of the other
+	 * kind, or is one by which instances know each other
 	 */
 	void check(Resource resource) {
 		boolean semaphore = resource.kind() == Kind.SEMAPHORE;
@@ -93,13 +94,13 @@ public record RedisStoreOptions(String lockPrefix, String semaphorePrefix, Strin
 		String other = semaphore ? this.lockPrefix : this.semaphorePrefix;
 		String key = keyOf(resource);
 		if (other.startsWith(prefix) && key.startsWith(other)) {
-			throw new StoreFailure("The key '" + key + "' begins with '" + other + "', as those of "
+			throw new StoreCommandException("The key '" + key + "' begins with '" + other + "', as those of "
 					+ (semaphore ? "locks" : "semaphores")
 					+ " do: use another key, or prefixes of which none begins with the other", false, null);
 		}
 		int end = this.fleetKey.length();
 		if (key.startsWith(this.fleetKey) && (key.length() == end || key.charAt(end) == ':')) {
-			throw new StoreFailure(
+			throw new StoreCommandException(
 					"The key '" + key + "' is one of Holdfast's own (holdfast.fleet.key): use"
 							+ " another key, or another holdfast.lock.key-prefix or holdfast.semaphore.key-prefix",
 					false, null);

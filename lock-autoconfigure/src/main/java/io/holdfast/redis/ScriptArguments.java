@@ -84,7 +84,7 @@ final class ScriptArguments extends CommandArgs<byte[], byte[]> {
 
 	private static void writeArguments(ByteBuf buffer, byte[] script, byte[][] keys, byte[][] args) {
 		write(buffer, script);
-		write(buffer, Arguments.number(keys.length));
+		write(buffer, ScriptArgv.number(keys.length));
 		for (byte[] key : keys) {
 			write(buffer, key);
 		}
@@ -115,7 +115,7 @@ final class ScriptArguments extends CommandArgs<byte[], byte[]> {
 	/** For logs and traces: without ARGV, where the tokens are. */
 	@Override
 	public String toCommandString() {
-		return String.join(" ", Arrays.stream(this.keys).map(Replies::text).toList());
+		return String.join(" ", Arrays.stream(this.keys).map(ScriptReplies::text).toList());
 	}
 
 	@Override

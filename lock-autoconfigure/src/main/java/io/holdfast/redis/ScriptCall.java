@@ -69,8 +69,8 @@ final class ScriptCall<T> extends CompletableFuture<T> {
 
 	/**
 	 * Send the command, unless this call was given up. Sending and giving up exclude each
-	 * other, so that whoever gives up a command and sends another can be sure of their
-	 * order, also when the first is just being sent again because of NOSCRIPT.
+	 * other, so that a caller that gives up a command and sends another can be sure of
+	 * their order, also when the first is just being sent again because of NOSCRIPT.
 	 * @param <R> the type of the driver's reply
 	 * @param sender sends the command without waiting for anything
 	 * @return the driver's future, or {@code null} if nothing was sent

@@ -31,7 +31,7 @@ final class ScriptCommand implements RedisCommand<byte[], byte[], List<@Nullable
 
 	private final ScriptCall<?> call;
 
-	private final Wire wire;
+	private final Wire sender;
 
 	private final @Nullable TraceContext traceContext;
 
@@ -50,9 +50,9 @@ final class ScriptCommand implements RedisCommand<byte[], byte[], List<@Nullable
 
 	private @Nullable Throwable error;
 
-	ScriptCommand(ScriptCall<?> call, Wire wire, @Nullable TraceContext traceContext) {
+	ScriptCommand(ScriptCall<?> call, Wire sender, @Nullable TraceContext traceContext) {
 		this.call = call;
-		this.wire = wire;
+		this.sender = sender;
 		this.traceContext = traceContext;
 	}
 
@@ -80,7 +80,7 @@ final class ScriptCommand implements RedisCommand<byte[], byte[], List<@Nullable
 		this.call.written();
 		ScriptArguments.writeCommand(buffer, this.call.script().digest(), this.call.keys(), this.call.args());
 		if (markWritten()) {
-			this.wire.written(Thread.currentThread());
+			this.sender.written(Thread.currentThread());
 		}
 	}
 
@@ -127,12 +127,12 @@ final class ScriptCommand implements RedisCommand<byte[], byte[], List<@Nullable
 		}
 		if (markWritten()) {
 			// The driver writes nothing that is done.
-			this.wire.dropped();
+			this.sender.dropped();
 		}
 		if (action != null) {
 			run(action, reply, error);
 		}
-		this.wire.over(this, reply, error);
+		this.sender.over(this, reply, error);
 		return true;
 	}
 

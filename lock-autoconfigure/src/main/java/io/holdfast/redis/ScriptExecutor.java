@@ -13,7 +13,7 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
-import io.holdfast.engine.StoreFailure;
+import io.holdfast.engine.StoreCommandException;
 import io.lettuce.core.AbstractRedisAsyncCommands;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisConnectionStateListener;
@@ -54,7 +54,7 @@ final class ScriptExecutor implements AutoCloseable {
 	private final Queue<ScriptCall<?>> backlog = new ArrayDeque<>();
 
 	/** Calls go there at once, without the lock. */
-	private volatile @Nullable ScriptWire wire;
+	private volatile @Nullable ScriptSender sender;
 
 	/** Signalled when an attempt to connect has ended. */
 	private final Condition settled = this.lock.newCondition();
@@ -122,7 +122,7 @@ final class ScriptExecutor implements AutoCloseable {
 	void prepare() {
 		enter();
 		try {
-			if (!this.closed && this.wire == null) {
+			if (!this.closed && this.sender == null) {
 				connect();
 			}
 		}
@@ -147,7 +147,7 @@ final class ScriptExecutor implements AutoCloseable {
 		try {
 			names = keys.get();
 		}
-		catch (StoreFailure ex) {
+		catch (StoreCommandException ex) {
 			return CompletableFuture.failedFuture(ex);
 		}
 		return execute(script, names, args, what, reply);
@@ -176,16 +176,16 @@ final class ScriptExecutor implements AutoCloseable {
 	 * @param call the call
 	 */
 	void execute(ScriptCall<?> call) {
-		ScriptWire open = this.wire;
+		ScriptSender open = this.sender;
 		boolean refused = false;
 		if (open == null || open.isClosed()) {
 			enter();
 			try {
-				open = this.wire;
+				open = this.sender;
 				refused = this.closed;
 				if (!refused && (open == null || open.isClosed())) {
 					open = null;
-					this.wire = null;
+					this.sender = null;
 					// First, as it fails where threads run out.
 					connect();
 					this.backlog.add(call);
@@ -222,10 +222,10 @@ final class ScriptExecutor implements AutoCloseable {
 	}
 
 	private void serveBacklog() {
-		ScriptWire open = null;
+		ScriptSender open = null;
 		Throwable trouble = RedisFailures.closed();
 		try {
-			open = BatchingWire.of(open());
+			open = BatchingScriptSender.of(open());
 		}
 		catch (RuntimeException | Error ex) {
 			// A thread that ends here would let calls wait for ever.
@@ -242,23 +242,23 @@ final class ScriptExecutor implements AutoCloseable {
 				if (!more) {
 					this.connecting = false;
 					this.settled.signalAll();
-					this.wire = this.closed ? null : open;
+					this.sender = this.closed ? null : open;
 				}
 			}
 			finally {
 				this.lock.unlock();
 			}
 			Throwable reason = trouble;
-			// Whatever comes meanwhile waits behind these.
+			// What comes now waits behind these.
 			next.forEach((open != null && more) ? sender(open) : (call) -> call.fail(reason));
 		}
 		while (more);
 	}
 
-	private static Consumer<ScriptCall<?>> sender(ScriptWire wire) {
+	private static Consumer<ScriptCall<?>> sender(ScriptSender sender) {
 		return (call) -> {
 			try {
-				wire.send(call);
+				sender.send(call);
 			}
 			catch (RuntimeException | Error ex) {
 				call.fail(ex);
@@ -321,13 +321,13 @@ final class ScriptExecutor implements AutoCloseable {
 	 */
 	@Override
 	public void close() {
-		ScriptWire open;
+		ScriptSender open;
 		List<ScriptCall<?>> waiting;
 		enter();
 		try {
 			this.closed = true;
-			open = this.wire;
-			this.wire = null;
+			open = this.sender;
+			this.sender = null;
 			waiting = List.copyOf(this.backlog);
 			this.backlog.clear();
 			awaitSettled();

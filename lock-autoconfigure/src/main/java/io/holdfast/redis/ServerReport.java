@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.Properties;
 import java.util.TreeMap;
 
-import io.holdfast.engine.Finding;
+import io.holdfast.engine.StoreDiagnostic;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.data.redis.connection.RedisServerCommands;
@@ -23,7 +23,7 @@ final class ServerReport {
 
 	private final int minReplicas;
 
-	private final List<Finding> findings = new ArrayList<>();
+	private final List<StoreDiagnostic> findings = new ArrayList<>();
 
 	/**
 	 * Create the report.
@@ -43,7 +43,7 @@ final class ServerReport {
 	 * @return what was found
 	 * @throws RuntimeException what the driver throws if they are not reached
 	 */
-	List<Finding> findings() {
+	List<StoreDiagnostic> findings() {
 		try {
 			byServer(this.commands.info("memory")).forEach(this::judgeMemory);
 			Map<String, Properties> replication = byServer(this.commands.info("replication"));
@@ -57,7 +57,7 @@ final class ServerReport {
 				throw ex;
 			}
 			this.findings
-				.add(new Finding(false, "Redis does not let the application's user ask for its settings: allow "
+				.add(new StoreDiagnostic(false, "Redis does not let the application's user ask for its settings: allow "
 						+ "it the command info, or see to it that maxmemory-policy is noeviction, and replicas are there"));
 		}
 		return this.findings;
@@ -67,7 +67,7 @@ final class ServerReport {
 		String policy = info.getProperty("maxmemory_policy", "noeviction");
 		String limit = info.getProperty("maxmemory", "0");
 		if (!policy.equals("noeviction") && !limit.equals("0")) {
-			this.findings.add(new Finding(true,
+			this.findings.add(new StoreDiagnostic(true,
 					"Redis" + server + " may throw locks and permits away while they are held: its maxmemory-policy is "
 							+ policy + " (maxmemory is " + limit
 							+ " bytes). Set maxmemory-policy to noeviction, or use another Redis"));
@@ -82,17 +82,18 @@ final class ServerReport {
 		boolean tooFew = wanted.chars().allMatch(Character::isDigit) ? Long.parseLong(ready) < Long.parseLong(wanted)
 				: ready.equals("0");
 		if (wantsReplicas(info) && tooFew) {
-			this.findings.add(new Finding(true, "Redis" + server + " refuses to write: it wants " + wanted
+			this.findings.add(new StoreDiagnostic(true, "Redis" + server + " refuses to write: it wants " + wanted
 					+ " replicas for that (min-replicas-to-write) and has " + ready + ". Bring its replicas back"));
 		}
 		else if (online(info) < this.minReplicas) {
-			this.findings.add(new Finding(true,
+			this.findings.add(new StoreDiagnostic(true,
 					"Locks and permits are not acquired: Redis" + server + " has " + online(info)
 							+ " replicas, and holdfast.redis.min-replicas is " + this.minReplicas
 							+ ". Bring its replicas back"));
 		}
 		else if (this.reasonForReplicas != null && info.getProperty("connected_slaves", "0").equals("0")) {
-			this.findings.add(new Finding(true, "Redis" + server + " has no replica, although " + this.reasonForReplicas
+			this.findings.add(new StoreDiagnostic(true, "Redis" + server + " has no replica, although "
+					+ this.reasonForReplicas
 					+ ": if it dies, no other server takes over, and locks and permits are lost. Bring its replicas back"));
 		}
 	}

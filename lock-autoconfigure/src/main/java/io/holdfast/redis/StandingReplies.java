@@ -14,8 +14,8 @@ import io.holdfast.engine.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads what the scripts that look reply of holders and queues. A holder that somebody
- * else wrote, or damaged, is none of an instance; in a queue it is left out.
+ * Reads what the scripts that look reply of holders and queues. A holder that was written
+ * by another program, or damaged, is none of an instance; in a queue it is left out.
  */
 final class StandingReplies {
 
@@ -34,13 +34,13 @@ final class StandingReplies {
 		int named = number(reply, 5);
 		List<Place> holders = holders(reply, 6, named, Kind.SEMAPHORE);
 		List<Place> queue = queue(reply, 6 + 2 * named, reply.size(), Kind.SEMAPHORE);
-		return new Standing(resource, 0, (limit != null) ? (int) Replies.number(limit) : null, number(reply, 1),
+		return new Standing(resource, 0, (limit != null) ? (int) ScriptReplies.number(limit) : null, number(reply, 1),
 				number(reply, 2), number(reply, 3), holders, number(reply, 4), queue);
 	}
 
 	static Standing lock(String key, List<?> reply) {
 		Object owner = reply.get(0);
-		boolean shared = Replies.flag(reply.get(4));
+		boolean shared = ScriptReplies.flag(reply.get(4));
 		int waiting = number(reply, 3);
 		int sharing = number(reply, 6);
 		int named = number(reply, 7);
@@ -50,22 +50,25 @@ final class StandingReplies {
 			.concat(queue(reply, queueAt + 1, othersAt, Kind.LOCK).stream(),
 					queue(reply, othersAt, reply.size(), Kind.READ_WRITE).stream())
 			.toList();
-		List<Place> holders = shared ? holders(reply, 8, named, Kind.READ_WRITE) : (owner != null)
-				? List.of(Place.of(Replies.text(owner), Kind.LOCK, 1, Replies.number(reply.get(1)))) : List.of();
+		List<Place> holders = shared ? holders(reply, 8, named, Kind.READ_WRITE)
+				: (owner != null)
+						? List.of(Place.of(ScriptReplies.text(owner), Kind.LOCK, 1, ScriptReplies.number(reply.get(1))))
+						: List.of();
 		boolean readWrite = shared || owner == null && waiting == 0 && sharing > 0;
-		return new Standing(new Resource(readWrite ? Kind.READ_WRITE : Kind.LOCK, key), Replies.number(reply.get(2)),
-				null, 0, 0, shared ? number(reply, 5) : holders.size(), holders, waiting + sharing, queue);
+		return new Standing(new Resource(readWrite ? Kind.READ_WRITE : Kind.LOCK, key),
+				ScriptReplies.number(reply.get(2)), null, 0, 0, shared ? number(reply, 5) : holders.size(), holders,
+				waiting + sharing, queue);
 	}
 
 	private static int number(List<?> reply, int at) {
-		return (int) Replies.number(reply.get(at));
+		return (int) ScriptReplies.number(reply.get(at));
 	}
 
 	private static List<Place> holders(List<?> reply, int from, int count, Kind kind) {
 		return IntStream.range(0, count)
 			.map((i) -> from + 2 * i)
 			.boxed()
-			.map((at) -> place(reply.get(at), kind, Replies.number(reply.get(at + 1))))
+			.map((at) -> place(reply.get(at), kind, ScriptReplies.number(reply.get(at + 1))))
 			.toList();
 	}
 
@@ -88,10 +91,11 @@ final class StandingReplies {
 	 * @param entry the entry
 	 * @param kind of what
 	 * @param ttlMillis how long it holds
-	 * @return the holder, or {@code null} if somebody else wrote the entry or damaged it
+	 * @return the holder, or {@code null} if another program wrote the entry or damaged
+	 * it
 	 */
 	static @Nullable Holder holder(Object entry, Kind kind, long ttlMillis) {
-		Matcher matcher = ENTRY.matcher(Replies.text(entry));
+		Matcher matcher = ENTRY.matcher(ScriptReplies.text(entry));
 		if (!matcher.matches()) {
 			return null;
 		}

@@ -5,7 +5,7 @@ import io.holdfast.engine.FleetStore.Find;
 import io.holdfast.engine.FleetStore.Trace;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
-import io.holdfast.engine.StoreFailure;
+import io.holdfast.engine.StoreCommandException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -70,7 +70,7 @@ final class StoredKeys {
 		try {
 			this.options.check(new Resource((this.family == Family.SEMAPHORES) ? Kind.SEMAPHORE : Kind.LOCK, key));
 		}
-		catch (StoreFailure ex) {
+		catch (StoreCommandException ex) {
 			// Its key is as those of the other family are.
 			return null;
 		}

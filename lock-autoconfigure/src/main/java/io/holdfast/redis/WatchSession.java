@@ -61,7 +61,7 @@ final class WatchSession implements AutoCloseable {
 	 * @param comparable whether it should be possible to tell later which keys changed
 	 * @return to note its writes
 	 */
-	NotedTransaction watch(boolean comparable) {
+	QueuedTransaction watch(boolean comparable) {
 		try {
 			this.connection.watch(this.keys.stream().map(RedisKeys::bytes).toArray(byte[][]::new));
 		}
@@ -70,10 +70,10 @@ final class WatchSession implements AutoCloseable {
 		}
 		this.watching = true;
 		this.fingerprints = (comparable && this.keys.size() > 1) ? fingerprints() : List.of();
-		return new NotedTransaction(this.template);
+		return new QueuedTransaction(this.template);
 	}
 
-	<T extends @Nullable Object> T read(NotedTransaction transaction, Attempt<T> attempt) {
+	<T extends @Nullable Object> T read(QueuedTransaction transaction, Attempt<T> attempt) {
 		try {
 			return transaction.run(attempt);
 		}
@@ -88,7 +88,7 @@ final class WatchSession implements AutoCloseable {
 	 * Write what was noted.
 	 * @return whether it was written, rather than a key changed
 	 */
-	boolean commit(NotedTransaction transaction) {
+	boolean commit(QueuedTransaction transaction) {
 		try {
 			this.connection.multi();
 			// Where nothing was queued, EXEC answers Spring as if a key had changed.

@@ -1,6 +1,6 @@
 /**
- * The {@link io.holdfast.engine.LeaseStore} in Redis: Lua scripts, keys and wake-ups.
- * Besides, transactions on an application's own keys.
+ * The {@link io.holdfast.engine.LeaseStore} in Redis: Lua scripts, keys and wake-ups; and
+ * transactions on an application's own keys.
  */
 @NullMarked
 package io.holdfast.redis;

@@ -19,7 +19,7 @@ for i, key in ipairs(KEYS) do
   if isLock and value == holder or not isLock and (tonumber(value) or 0) > now then
     stands[i] = 1
     if not written then
-      -- The same time again is written all the same. Only what somebody else has left without an end is given one.
+      -- The same time again is written all the same. Only what another program has left without an end is given one.
       local ttl = redis.call('PTTL', key)
       redis.call('PEXPIRE', key, ttl < 0 and lease or math.max(ttl, 1))
       written = true

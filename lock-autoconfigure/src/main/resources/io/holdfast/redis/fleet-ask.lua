@@ -9,7 +9,7 @@ local entries = redis.call('HGETALL', KEYS[1])
 for i = 1, #entries, 2 do
   local id = entries[i]
   if id ~= ARGV[1] and #id == 32 and string.find(entries[i + 1], ARGV[2], 1, true) then
-    -- Whoever may not publish gets no reports, but learns of whom.
+    -- An instance that may not publish gets no reports, but learns of which instances.
     local receivers = redis.pcall('PUBLISH', ARGV[3] .. id, 'report ' .. ARGV[4])
     table.insert(result, id)
     table.insert(result, type(receivers) == 'number' and receivers or 0)

@@ -1,6 +1,6 @@
 -- Finds out which of the commands that only those need who watch the fleet this user may not run, as rights.lua does.
 --
--- KEYS: a key that nobody uses.
+-- KEYS: a key that is not used.
 -- Returns the names of the commands that are missing.
 
 local key = KEYS[1]

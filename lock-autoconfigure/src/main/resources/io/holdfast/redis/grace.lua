@@ -1,7 +1,7 @@
 -- Fail-over grace; put before the scripts that grant or renew leases.
 --
 -- The last of ARGV: the settings, which are the same in each command of an instance, with a space between: the longest
--- lease that anybody may have, which is how long a server grants nothing new if it is not the one that granted before, or 0
+-- lease that may be asked for, which is how long a server grants nothing new if it is not the one that granted before, or 0
 -- to do without; retention of fences; time that every hand-off is given; life for a lock without end, or 0 to leave it
 -- alone; cluster (0 or 1); the length of what lock keys begin with, in bytes; channel prefix. Times in milliseconds.
 -- The last of KEYS, if there is to be a grace: where the server is remembered.

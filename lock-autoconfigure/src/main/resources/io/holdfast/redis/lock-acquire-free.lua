@@ -1,4 +1,4 @@
--- The usual case of lock-acquire.lua, before functions are made that it does not need: nobody has the lock, nobody waits.
+-- The usual case of lock-acquire.lua, before functions are made that it does not need: the lock has neither owner nor waiter.
 
 if not owner and waiting == 0 and grace == 0 then
   local fences = string.find(ARGV[1], ':0', 1, true) and toldFences or nil

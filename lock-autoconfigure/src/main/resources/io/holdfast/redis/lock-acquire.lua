@@ -1,4 +1,4 @@
--- Takes the lock for a token if nobody has it and nobody waits before it.
+-- Takes the lock for a token if it has no owner and no waiter before it.
 --
 -- ARGV: token, lease, claim, and its mode if it is to wait in the queue, else ''; times in milliseconds. See grace.lua for
 -- the last.
@@ -31,7 +31,7 @@ end
 -- Who is behind others in the queue need not have the owner told, as they have done it.
 local told = owner and string.find(owner, ':0', 1, true) and instanceOf(owner)
 if told and (#queue == 0 or find(token) == 1) then
-  -- Its instance may keep the lock without a holder. It hears of this later, too, when somebody asks again.
+  -- Its instance may keep the lock without a holder. It hears of this later, too, when a waiter asks again.
   redis.pcall('PUBLISH', channelPrefix .. told, 'W ' .. owner .. ' ' .. userKey())
 end
 if mode ~= '' then

@@ -13,7 +13,7 @@ local retention = string.match(ARGV[#ARGV], '^%d+ (%d+)')
 -- Fences between two grants in Redis; as many, less one, may be given inside the instance that was granted the first.
 local STRIDE = 64
 
--- For an instance that is told when others want the lock, and so may keep it longer, as long as nobody waits. Not if the
+-- For an instance that is told when others want the lock, and so may keep it longer, as long as there is no waiter. Not if the
 -- next fence is ahead of the clock: it would be more so with each grant, and the fences go back if they were forgotten.
 local toldFences = fence + (tonumber(room) or STRIDE) <= now and 1024 or nil
 

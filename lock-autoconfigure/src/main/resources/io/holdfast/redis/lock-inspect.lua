@@ -7,7 +7,7 @@
 -- or writers that have it, length of their queue, how many of them are named, the entry of each and the milliseconds until
 -- its lease ends, how many of the queue are named, the entry of each, the entry of each in the other queue}.
 
--- What somebody else put beside the key, for those who watch, keeps nobody from seeing who has it.
+-- What another program put beside the key, for operators, does not hide its owner.
 local function read(nothing, ...)
   local reply = redis.pcall(...)
   if type(reply) == 'table' and reply.err then
@@ -34,7 +34,7 @@ elseif owner then
 end
 local fence = tonumber(string.match(read('0', 'GET', KEYS[3]) or '', '^(%d+) ?%d*$')) or 0
 if not (fence >= 0 and fence < 9e18) then
-  -- Somebody wrote there what is no fence.
+  -- Another program wrote there what is no fence.
   fence = 0
 end
 -- Without what stands for the first of the other queue.

@@ -1,4 +1,4 @@
--- Likewise, the usual case of passing the lock on inside an instance: the token has it, and nobody else waits.
+-- The usual case of passing the lock on inside an instance: the token has it, and there is no other waiter.
 
 if owner == ARGV[1] and waiting == 0 and ARGV[5] and grace == 0 then
   -- Removes nothing, but is the first write, and one that Redis allows when its memory is full: so it allows the rest too.

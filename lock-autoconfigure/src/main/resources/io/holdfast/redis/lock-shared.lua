@@ -7,8 +7,7 @@ local handoffTimeout, heal, cluster, prefixLength, channelPrefix =
     string.match(ARGV[#ARGV], '^%d+ %d+ (%d+) (%d+) (%d) (%d+) (.*)$')
 
 -- How long readers or a writer of a read-write lock have the key, which then is a sorted set of them by the ends of their
--- leases. To this script they are a foreign owner without a name, until all are over. Any other type is an error, as is
--- a sorted set of somebody else's.
+-- leases. To this script they are a foreign owner without a name, until all are over. Any other type is an error, as is a sorted set of another program.
 local sharedTtl
 if type(owner) == 'table' then
   local last = string.find(owner.err, 'WRONGTYPE', 1, true) and redis.call('ZRANGE', lockKey, -1, -1, 'WITHSCORES')
@@ -31,7 +30,7 @@ local function instanceOf(token)
   return instance and #instance == 32 and instance or nil
 end
 
--- How long the owner has the key from now, -1 for no end; or it is kept for one that nobody here knows of.
+-- How long the owner has the key from now, -1 for no end; or it is kept for one that is not known here.
 local function ownerTtl()
   return owner and (sharedTtl or redis.call('PTTL', lockKey)) or grace
 end
@@ -103,7 +102,7 @@ local function wakeUp(kind, token, millis, mode)
 end
 
 -- Gives the lock, which counts as absent, to the head of the queue; if its instance is gone, to the one behind it.
--- Leaves no owner if nobody took it; the key may then still hold the last one that was tried.
+-- Leaves no owner if none took it; the key may then still hold the last one that was tried.
 --
 -- The place of a reader or writer, whose mode ends with r, is for the first of the other queue. This script does not know
 -- that queue. So it reserves the key for the claim and has that waiter ask: see permits-shared.lua.

@@ -1,4 +1,4 @@
--- Takes permits for a token if they are free and, if it is fair, nobody waits before it.
+-- Takes permits for a token if they are free and, if it is fair, there is no waiter before it.
 --
 -- ARGV, further, and what is returned: see permits-ask.lua.
 

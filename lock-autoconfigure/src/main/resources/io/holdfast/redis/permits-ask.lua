@@ -5,7 +5,7 @@ local function granted(ttl)
   return { 1, integer(fence), ttl }
 end
 
--- Takes permits for a token if they are free and, if it is fair, nobody waits before it. Returns {1, fence, ttl} if the
+-- Takes permits for a token if they are free and, if it is fair, there is no waiter before it. Returns {1, fence, ttl} if the
 -- token holds its permits; {-1, limit} if it asks for more than there are; else {0, time until the first lease ends, last
 -- fence, owner is foreign (0 or 1), what is left of the grace}.
 --

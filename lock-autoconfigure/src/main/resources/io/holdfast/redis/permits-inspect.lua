@@ -19,7 +19,7 @@ if type(holders) == 'table' then
   holders = 0
 end
 
--- What somebody else put beside the key, for those who watch, keeps nobody from seeing who has it.
+-- What another program put beside the key, for operators, does not hide its holders.
 local function read(nothing, ...)
   local reply = redis.pcall(...)
   if type(reply) == 'table' and reply.err then
@@ -28,7 +28,7 @@ local function read(nothing, ...)
   return reply
 end
 
--- Nil for what somebody wrote there that is no number of permits.
+-- Nil for what stands there that is no number of permits.
 local function number(text)
   local permits = text and string.find(text, '^%d+$') and tonumber(text)
   return permits and permits <= 1000000000 and permits or nil

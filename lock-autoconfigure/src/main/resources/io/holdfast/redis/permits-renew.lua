@@ -8,11 +8,11 @@
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
--- Its server is gone, and took it along; nobody else has got anything yet.
+-- Its server is gone, and took it along; no other token has got anything yet.
 local function holdAgain(holders, queue, state, token, permits)
   local last = redis.call('ZRANGE', holders, -1, -1)[1]
   if last and not string.find(last, '^%x+:%d+:%d+$') then
-    -- Somebody else's.
+    -- Another program's.
     return false
   end
   local waiter = string.match(redis.call('HGET', state, token) or '', '^%d+(:.*)$')

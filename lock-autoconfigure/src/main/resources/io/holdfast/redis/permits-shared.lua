@@ -25,7 +25,7 @@ if type(holders) == 'table' then
   reserved = string.find(owner, '^%x+:%d+:r$') and string.find(owner, ':', 1, true) == 33
   excluded, holders = not reserved, 0
 elseif isLock and holders > 0 and not string.find(redis.call('ZRANGE', holdersKey, -1, -1)[1], '^%x+:%d+:%d+$') then
-  -- The user may have named a key where somebody else keeps a sorted set.
+  -- The user may have named a key where another program keeps a sorted set.
   return { err = 'WRONGTYPE The sorted set at the lock key is not one of holders' }
 end
 
@@ -43,7 +43,7 @@ local own = redis.call('GET', KEYS[4])
 -- That of a lock may say that more than a stride are lower than the next.
 local last, room = string.match((isLock and own or state[4]) or '', '^(%d+) ?(%d*)$')
 local fence = (tonumber(last) or 0) + (tonumber(room) or 64) - 64
--- Not what somebody wrote there that is no limit.
+-- Not what stands there that is no limit.
 local fixedLimit = not isLock and own and string.find(own, '^%d+$') and tonumber(own)
 if fixedLimit and fixedLimit > 1000000000 then
   fixedLimit = nil
@@ -59,7 +59,7 @@ local function integer(number)
   return string.format('%.0f', number)
 end
 
--- All keys live until the last lease or wait has ended that anybody knows of.
+-- All keys live until the last lease or wait has ended that is known of.
 local function keepUntil(millis)
   lastEnd = math.max(lastEnd, millis)
   changed = true
@@ -150,7 +150,7 @@ end
 local function restoreState()
   used, lastEnd = 0, lastEnd or 0
   if holders == 0 and waiting == 0 then
-    -- The usual case: nobody has used it for a while.
+    -- The usual case: it was not used for a while.
     return
   end
   changed = true

@@ -40,7 +40,7 @@ for i = 1, keyCount do
       end
     end
   elseif grace > 0 and lease > 0 and (not value or isReserved(value)) then
-    -- Its server is gone, and took the lock with it; nobody else has got it yet. Removing nothing is a write that Redis
+    -- Its server is gone, and took the lock with it; no other token has got it yet. Removing nothing is a write that Redis
     -- allows when its memory is full, and then the next as well.
     redis.call('DEL', key)
     redis.call('SET', key, token, 'PX', text)

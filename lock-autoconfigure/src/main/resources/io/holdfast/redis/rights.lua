@@ -2,8 +2,8 @@
 -- each in a way that changes nothing: on a key that is not there, or as one that Redis
 -- refuses for its form after it has looked at the rights.
 --
--- KEYS: a key that nobody uses.
--- ARGV: a channel that nobody listens to; empty to leave PUBLISH out. Whether there is to be a fail-over grace (0 or 1).
+-- KEYS: a key that is not used.
+-- ARGV: a channel without listeners; empty to leave PUBLISH out. Whether there is to be a fail-over grace (0 or 1).
 -- Returns the names of the commands that are missing.
 
 local key = KEYS[1]

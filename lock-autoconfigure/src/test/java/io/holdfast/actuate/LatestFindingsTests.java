@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-import io.holdfast.engine.Finding;
-import io.holdfast.engine.StoreFailure;
+import io.holdfast.engine.StoreDiagnostic;
+import io.holdfast.engine.StoreCommandException;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -18,20 +18,20 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class LatestFindingsTests {
 
-	private static final List<Finding> EVICTION = List.of(new Finding(true, "eviction"));
+	private static final List<StoreDiagnostic> EVICTION = List.of(new StoreDiagnostic(true, "eviction"));
 
-	private static final Finding SILENT = new Finding(false,
+	private static final StoreDiagnostic SILENT = new StoreDiagnostic(false,
 			"Redis could not be examined now: Redis has not answered yet");
 
-	private final List<CompletableFuture<List<Finding>>> examinations = new ArrayList<>();
+	private final List<CompletableFuture<List<StoreDiagnostic>>> examinations = new ArrayList<>();
 
 	private long now = Long.MAX_VALUE - 5;
 
 	private final LatestFindings latest = new LatestFindings(this::examine, Duration.ofMillis(50), () -> this.now);
 
-	private CompletableFuture<List<Finding>> next = CompletableFuture.completedFuture(List.of());
+	private CompletableFuture<List<StoreDiagnostic>> next = CompletableFuture.completedFuture(List.of());
 
-	private CompletableFuture<List<Finding>> examine() {
+	private CompletableFuture<List<StoreDiagnostic>> examine() {
 		this.examinations.add(this.next);
 		return this.next;
 	}
@@ -77,10 +77,10 @@ class LatestFindingsTests {
 		this.next = CompletableFuture.completedFuture(EVICTION);
 		this.latest.get();
 		elapse(Duration.ofSeconds(10));
-		this.next = CompletableFuture.failedFuture(new StoreFailure("it is gone", true, null));
+		this.next = CompletableFuture.failedFuture(new StoreCommandException("it is gone", true, null));
 		assertThat(this.latest.get()).hasSize(2)
 			.startsWith(EVICTION.get(0))
-			.endsWith(new Finding(false, "Redis could not be examined now: it is gone"));
+			.endsWith(new StoreDiagnostic(false, "Redis could not be examined now: it is gone"));
 	}
 
 	@Test

@@ -11,8 +11,8 @@ import io.holdfast.LockLease;
 import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
-import io.holdfast.actuate.LocksView.Held;
-import io.holdfast.actuate.LocksView.Waiting;
+import io.holdfast.actuate.LocksDescriptor.Held;
+import io.holdfast.actuate.LocksDescriptor.Waiting;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.InstanceInfo;
 import io.holdfast.engine.LeaseEngine;
@@ -51,7 +51,7 @@ class LocksEndpointTests {
 		this.instances.close();
 	}
 
-	private LocksView locks() {
+	private LocksDescriptor locks() {
 		return this.endpoint.locks(null, null);
 	}
 
@@ -67,7 +67,7 @@ class LocksEndpointTests {
 		LockLease read = this.ownLocks.acquire(LockRequest.of("price").mode(LockMode.READ));
 		this.otherLocks.acquire("elsewhere");
 		CompletableFuture<LockLease> waiting = waitFor(this.ownLocks, LockRequest.of("elsewhere").name("else"));
-		LocksView view = locks();
+		LocksDescriptor view = locks();
 		assertThat(view.cut()).isFalse();
 		assertThat(view.held()).extracting(Held::key, Held::mode, Held::name, Held::thread, Held::fence)
 			.containsExactly(
@@ -113,23 +113,23 @@ class LocksEndpointTests {
 		String ownId = this.own.fleet().instance();
 		String otherId = this.other.fleet().instance();
 		assertThat(ownId).matches("[0-9a-f]{8}").isNotEqualTo(otherId);
-		LocksView view = locks();
+		LocksDescriptor view = locks();
 		assertThat(view.instance().id()).isEqualTo(ownId);
 		assertThat(view.held()).isEmpty();
 		assertThat(view.fleet().locks()).hasSize(6);
-		LockView third = view.fleet().locks().get(3);
+		LockDescriptor third = view.fleet().locks().get(3);
 		assertThat(third.key()).isEqualTo("stock:3");
 		assertThat(third.kind()).isEqualTo("EXCLUSIVE");
 		assertThat(third.fence()).isEqualTo(leases.get(3).fence());
 		assertThat(third.holders()).hasSize(1);
 		assertThat(third.holders().get(0).instance()).isEqualTo(otherId);
 		assertThat(third.holders().get(0).ttlMillis()).isBetween(20_000L, 30_000L);
-		assertThat(third.queue()).extracting(LockView.Waiter::instance).containsExactly(ownId);
+		assertThat(third.queue()).extracting(LockDescriptor.Waiter::instance).containsExactly(ownId);
 		assertThat(third.queueLength()).isEqualTo(1);
-		LockView foreign = view.fleet().locks().get(5);
+		LockDescriptor foreign = view.fleet().locks().get(5);
 		assertThat(foreign.holders())
-			.containsExactly(new LockView.Holder(null, true, LockMode.EXCLUSIVE, -1, null, null, null));
-		LocksView.Fleet page = this.endpoint.locks(null, 4).fleet();
+			.containsExactly(new LockDescriptor.Holder(null, true, LockMode.EXCLUSIVE, -1, null, null, null));
+		LocksDescriptor.Fleet page = this.endpoint.locks(null, 4).fleet();
 		assertThat(page.locks()).hasSize(4);
 		page = this.endpoint.locks(page.cursor(), 4).fleet();
 		assertThat(page.locks()).hasSize(2);
@@ -141,11 +141,11 @@ class LocksEndpointTests {
 	@DisplayName("one lock is told, whose key may contain slashes; of one that is free nothing is")
 	void tellsOfOne() {
 		this.otherLocks.acquire(LockRequest.of("a/b/c").mode(LockMode.WRITE));
-		LockView view = this.endpoint.lock("a", "b", "c");
+		LockDescriptor view = this.endpoint.lock("a", "b", "c");
 		assertThat(view).isNotNull();
 		assertThat(view.key()).isEqualTo("a/b/c");
 		assertThat(view.kind()).isEqualTo("READ_WRITE");
-		assertThat(view.holders()).extracting(LockView.Holder::mode).containsExactly(LockMode.WRITE);
+		assertThat(view.holders()).extracting(LockDescriptor.Holder::mode).containsExactly(LockMode.WRITE);
 		assertThat(this.endpoint.lock("a", "b")).isNull();
 	}
 
@@ -153,8 +153,8 @@ class LocksEndpointTests {
 	@DisplayName("a lock is released by force, whoever holds it")
 	void releases() {
 		LockLease lease = this.otherLocks.acquire("a/b");
-		assertThat(this.endpoint.release("a/b")).isEqualTo(new ReleaseView(true));
-		assertThat(this.endpoint.release("a/b")).isEqualTo(new ReleaseView(false));
+		assertThat(this.endpoint.release("a/b")).isEqualTo(new ReleaseDescriptor(true));
+		assertThat(this.endpoint.release("a/b")).isEqualTo(new ReleaseDescriptor(false));
 		Optional<LockLease> next = this.ownLocks.tryAcquire("a/b");
 		assertThat(next).isPresent();
 		assertThat(next.get().fence()).isGreaterThan(lease.fence());
@@ -165,7 +165,7 @@ class LocksEndpointTests {
 	@DisplayName("the lock that is named is released, and no other one")
 	void releasesTheOneThatIsNamed(String key) {
 		this.otherLocks.acquire(key);
-		assertThat(this.endpoint.release(key)).isEqualTo(new ReleaseView(true));
+		assertThat(this.endpoint.release(key)).isEqualTo(new ReleaseDescriptor(true));
 	}
 
 	@ParameterizedTest
@@ -195,11 +195,11 @@ class LocksEndpointTests {
 	void tellsOneStart() {
 		this.own.fleet().introduce(() -> new InstanceInfo("shop", "host", 1));
 		await().until(() -> !this.own.fleet().members().isEmpty());
-		LocksView view = locks();
-		assertThat(view.fleet().instances()).extracting(InstanceView::started)
+		LocksDescriptor view = locks();
+		assertThat(view.fleet().instances()).extracting(InstanceDescriptor::started)
 			.containsExactly(view.instance().started());
-		SemaphoresView semaphores = new SemaphoresEndpoint(this.own).semaphores(null, null);
-		assertThat(semaphores.fleet().instances()).extracting(InstanceView::started)
+		SemaphoresDescriptor semaphores = new SemaphoresEndpoint(this.own).semaphores(null, null);
+		assertThat(semaphores.fleet().instances()).extracting(InstanceDescriptor::started)
 			.containsExactly(semaphores.instance().started());
 	}
 
@@ -208,7 +208,7 @@ class LocksEndpointTests {
 	void tellsOfThisInstanceWithoutStore() {
 		this.ownLocks.acquire("stock:1");
 		this.instances.fail();
-		LocksView view = locks();
+		LocksDescriptor view = locks();
 		assertThat(view.held()).extracting(Held::key).containsExactly("stock:1");
 		assertThat(view.fleet().locks()).isEmpty();
 		assertThat(view.fleet().problem()).startsWith("The look for locks failed: ");

@@ -6,8 +6,8 @@ import java.util.concurrent.CompletableFuture;
 import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
-import io.holdfast.actuate.SemaphoresView.Held;
-import io.holdfast.actuate.SemaphoresView.Waiting;
+import io.holdfast.actuate.SemaphoresDescriptor.Held;
+import io.holdfast.actuate.SemaphoresDescriptor.Waiting;
 import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.LeaseEngine;
 import org.junit.jupiter.api.AfterEach;
@@ -45,7 +45,7 @@ class SemaphoresEndpointTests {
 		this.instances.close();
 	}
 
-	private SemaphoresView semaphores() {
+	private SemaphoresDescriptor semaphores() {
 		return this.endpoint.semaphores(null, null);
 	}
 
@@ -61,22 +61,25 @@ class SemaphoresEndpointTests {
 		this.otherSemaphores.acquire(SemaphoreRequest.of("call/out", 3));
 		waitFor(this.ownSemaphores, 1, 3);
 		waitFor(this.otherSemaphores, 2, 3);
-		SemaphoresView view = semaphores();
+		SemaphoresDescriptor view = semaphores();
 		assertThat(view.held()).extracting(Held::key, Held::permits, Held::name, Held::thread)
 			.containsExactly(tuple("call/out", 2, "call", Thread.currentThread().getName()));
 		assertThat(view.waiting()).extracting(Waiting::key, Waiting::permits, Waiting::name, Waiting::thread)
 			.containsExactly(tuple("call/out", 1, "call", null));
 		assertThat(view.fleet().semaphores()).hasSize(1);
-		SemaphoreView semaphore = view.fleet().semaphores().get(0);
+		SemaphoreDescriptor semaphore = view.fleet().semaphores().get(0);
 		assertThat(semaphore)
-			.extracting(SemaphoreView::key, SemaphoreView::limit, SemaphoreView::limitSet, SemaphoreView::used,
-					SemaphoreView::free, SemaphoreView::holderCount, SemaphoreView::queueLength)
+			.extracting(SemaphoreDescriptor::key, SemaphoreDescriptor::limit, SemaphoreDescriptor::limitSet,
+					SemaphoreDescriptor::used, SemaphoreDescriptor::free, SemaphoreDescriptor::holderCount,
+					SemaphoreDescriptor::queueLength)
 			.containsExactly("call/out", 3, false, 3, 0, 2, 2);
 		String ownId = this.own.fleet().instance();
 		String otherId = this.other.fleet().instance();
-		assertThat(semaphore.holders()).extracting(SemaphoreView.Holder::instance, SemaphoreView.Holder::permits)
+		assertThat(semaphore.holders())
+			.extracting(SemaphoreDescriptor.Holder::instance, SemaphoreDescriptor.Holder::permits)
 			.containsExactlyInAnyOrder(tuple(ownId, 2), tuple(otherId, 1));
-		assertThat(semaphore.queue()).extracting(SemaphoreView.Waiter::instance, SemaphoreView.Waiter::permits)
+		assertThat(semaphore.queue())
+			.extracting(SemaphoreDescriptor.Waiter::instance, SemaphoreDescriptor.Waiter::permits)
 			.containsExactly(tuple(ownId, 1), tuple(otherId, 2));
 	}
 
@@ -91,12 +94,12 @@ class SemaphoresEndpointTests {
 		this.endpoint.limit("call/out", 2, null);
 		await().until(second::isDone);
 		assertThat(semaphores().fleet().semaphores()).singleElement()
-			.extracting(SemaphoreView::limit, SemaphoreView::limitSet, SemaphoreView::free)
+			.extracting(SemaphoreDescriptor::limit, SemaphoreDescriptor::limitSet, SemaphoreDescriptor::free)
 			.containsExactly(2, true, 0);
 		waiting.join().release();
 		second.join().release();
 		assertThat(semaphores().fleet().semaphores()).singleElement()
-			.extracting(SemaphoreView::limit, SemaphoreView::limitSet, SemaphoreView::free)
+			.extracting(SemaphoreDescriptor::limit, SemaphoreDescriptor::limitSet, SemaphoreDescriptor::free)
 			.containsExactly(2, true, 2);
 		this.endpoint.limit("call/out", null, true);
 		assertThat(semaphores().fleet().semaphores()).isEmpty();
@@ -126,12 +129,12 @@ class SemaphoresEndpointTests {
 		PermitLease first = this.ownSemaphores.acquire(SemaphoreRequest.of("call/out", 3).permits(2));
 		PermitLease second = this.otherSemaphores.acquire(SemaphoreRequest.of("call/out", 3));
 		CompletableFuture<PermitLease> waiting = waitFor(this.otherSemaphores, 3, 3);
-		assertThat(this.endpoint.release("call/out")).isEqualTo(new ReleaseView(true));
+		assertThat(this.endpoint.release("call/out")).isEqualTo(new ReleaseDescriptor(true));
 		assertThat(first.isHeld()).isFalse();
 		await().until(waiting::isDone);
 		assertThat(this.endpoint.semaphore("call", "out").used()).isEqualTo(3);
 		waiting.join().release();
-		assertThat(this.endpoint.release("call/out")).isEqualTo(new ReleaseView(false));
+		assertThat(this.endpoint.release("call/out")).isEqualTo(new ReleaseDescriptor(false));
 		assertThat(second.release().name()).isNotNull();
 	}
 

@@ -70,12 +70,12 @@ class StoreTroubleTests {
 		Thread caller = new Thread(() -> this.locks.acquireAsync(LockRequest.of(STUCK)));
 		caller.start();
 		this.stuck.await();
-		LocksView view = new LocksEndpoint(this.engine).locks(null, null);
-		assertThat(view.held()).extracting(LocksView.Held::key).containsExactly("stock");
+		LocksDescriptor view = new LocksEndpoint(this.engine).locks(null, null);
+		assertThat(view.held()).extracting(LocksDescriptor.Held::key).containsExactly("stock");
 		assertThat(view.cut()).isTrue();
 		assertThat(view.fleet().problem()).startsWith("The look at this instance failed: ");
-		SemaphoresView semaphores = new SemaphoresEndpoint(this.engine).semaphores(null, null);
-		assertThat(semaphores.held()).extracting(SemaphoresView.Held::key).containsExactly("calls");
+		SemaphoresDescriptor semaphores = new SemaphoresEndpoint(this.engine).semaphores(null, null);
+		assertThat(semaphores.held()).extracting(SemaphoresDescriptor.Held::key).containsExactly("calls");
 		assertThat(semaphores.cut()).isTrue();
 		assertThat(semaphores.fleet().problem()).startsWith("The look at this instance failed: ");
 		this.end.countDown();

@@ -23,44 +23,45 @@ class LockTimesTests {
 
 	static Stream<Arguments> times() {
 		LockRequest request = LockRequest.of("t").name("t");
-		return Stream.of(asks("defaults", Times::defaults, request),
-				asks("simple", Times::simple,
+		return Stream.of(asks("defaults", LeaseTimes::defaults, request),
+				asks("simple", LeaseTimes::simple,
 						request.waitTime(Duration.ofMillis(500)).leaseTime(Duration.ofSeconds(10))),
-				asks("ISO", Times::iso, request.waitTime(Duration.ofSeconds(10)).leaseTime(Duration.ofMillis(100))),
-				asks("composite", Times::composite,
+				asks("ISO", LeaseTimes::iso,
+						request.waitTime(Duration.ofSeconds(10)).leaseTime(Duration.ofMillis(100))),
+				asks("composite", LeaseTimes::composite,
 						request.waitTime(Duration.ofSeconds(90)).leaseTime(Duration.ofDays(365))),
-				asks("once", Times::once, request.waitTime(Duration.ZERO)),
-				asks("once, with unit", Times::onceWithUnit, request.waitTime(Duration.ZERO)),
-				asks("forever", Times::forever, request.waitForever()),
-				asks("placeholders", Times::placeholders,
+				asks("once", LeaseTimes::once, request.waitTime(Duration.ZERO)),
+				asks("once, with unit", LeaseTimes::onceWithUnit, request.waitTime(Duration.ZERO)),
+				asks("forever", LeaseTimes::forever, request.waitForever()),
+				asks("placeholders", LeaseTimes::placeholders,
 						request.waitTime(Duration.ofMinutes(2))
 							.maxHold(Duration.ofHours(1))
 							.minHold(Duration.ofSeconds(5))),
-				asks("without renewal", Times::withoutRenewal, request.renewal(false)),
-				asks("longest hold", Times::maxHold, request.maxHold(Duration.ofMillis(100))),
-				asks("shortest hold", Times::minHold, request.minHold(Duration.ofDays(365))),
-				asks("no shortest hold", Times::noMinHold, request.minHold(Duration.ZERO)),
-				asks("both holds", Times::bothHolds,
+				asks("without renewal", LeaseTimes::withoutRenewal, request.renewal(false)),
+				asks("longest hold", LeaseTimes::maxHold, request.maxHold(Duration.ofMillis(100))),
+				asks("shortest hold", LeaseTimes::minHold, request.minHold(Duration.ofDays(365))),
+				asks("no shortest hold", LeaseTimes::noMinHold, request.minHold(Duration.ZERO)),
+				asks("both holds", LeaseTimes::bothHolds,
 						request.minHold(Duration.ofMinutes(1)).maxHold(Duration.ofMinutes(1))),
-				asks("shortest hold without renewal", Times::minHoldWithoutRenewal,
+				asks("shortest hold without renewal", LeaseTimes::minHoldWithoutRenewal,
 						request.minHold(Duration.ofMinutes(1)).leaseTime(Duration.ofMinutes(1)).renewal(false)));
 	}
 
-	private static Arguments asks(String what, Consumer<Times> call, LockRequest request) {
+	private static Arguments asks(String what, Consumer<LeaseTimes> call, LockRequest request) {
 		return Arguments.argumentSet(what, call, request);
 	}
 
 	@ParameterizedTest
 	@MethodSource("times")
 	@DisplayName("What is declared is in the request, what is not is left to the service")
-	void request(Consumer<Times> call, LockRequest expected) {
-		try (LockedContext context = LockedContext.with(PROPERTIES, Times.class)) {
-			call.accept(context.bean(Times.class));
+	void request(Consumer<LeaseTimes> call, LockRequest expected) {
+		try (LockedContext context = LockedContext.with(PROPERTIES, LeaseTimes.class)) {
+			call.accept(context.bean(LeaseTimes.class));
 			assertThat(context.locks().requests()).containsExactly(expected);
 		}
 	}
 
-	static class Times {
+	static class LeaseTimes {
 
 		@DistributedLock(name = "t")
 		void defaults() {

@@ -52,21 +52,21 @@ class OpenEndedResultTests {
 		return Stream.of(Accepted.class.getDeclaredMethods()).filter((method) -> !method.isSynthetic());
 	}
 
-	private static Declaration<DistributedLock> declaration(Method method) {
-		return new Declaration<>(MergedAnnotations.from(Locked.class).get(DistributedLock.class), method,
+	private static AnnotatedMethod<DistributedLock> declaration(Method method) {
+		return new AnnotatedMethod<>(MergedAnnotations.from(Locked.class).get(DistributedLock.class), method,
 				method.getDeclaringClass(), method);
 	}
 
 	@ParameterizedTest
 	@MethodSource("refused")
 	void refused(Method method) {
-		assertThat(ResultKind.of(declaration(method))).isEqualTo(ResultKind.UNSUPPORTED);
+		assertThat(ReturnKind.of(declaration(method))).isEqualTo(ReturnKind.UNSUPPORTED);
 	}
 
 	@ParameterizedTest
 	@MethodSource("accepted")
 	void accepted(Method method) {
-		assertThat(ResultKind.of(declaration(method))).isNotEqualTo(ResultKind.UNSUPPORTED);
+		assertThat(ReturnKind.of(declaration(method))).isNotEqualTo(ReturnKind.UNSUPPORTED);
 	}
 
 	@Test
@@ -101,9 +101,9 @@ class OpenEndedResultTests {
 			.include(streaming, derived)
 			.load(getClass().getClassLoader(), ClassLoadingStrategy.Default.WRAPPER)
 			.getLoaded();
-		Declaration<?> declaration = declaration(bean.getMethod("stream"));
-		assertThat(ResultKind.of(declaration)).isEqualTo(ResultKind.UNSUPPORTED);
-		assertThat(ResultKind.instead(declaration)).isEqualTo("the whole body or a Flux");
+		AnnotatedMethod<?> declaration = declaration(bean.getMethod("stream"));
+		assertThat(ReturnKind.of(declaration)).isEqualTo(ReturnKind.UNSUPPORTED);
+		assertThat(ReturnKind.instead(declaration)).isEqualTo("the whole body or a Flux");
 	}
 
 	interface Refused {

@@ -33,21 +33,21 @@ class SemaphoreDeclarationTests {
 
 	static Stream<Arguments> attributes() {
 		SemaphoreRequest request = limited(10);
-		return Stream.of(asks("defaults", Attributes::defaults, request),
-				asks("largest limit", Attributes::largestLimit, limited(1_000_000_000)),
-				asks("limitString", Attributes::limitString, limited(20)),
-				asks("limitString of a property", Attributes::limitOfProperty, limited(7)),
-				asks("permits", Attributes::permits, request.permits(10)),
-				asks("times", Attributes::times,
+		return Stream.of(asks("defaults", AnnotationValues::defaults, request),
+				asks("largest limit", AnnotationValues::largestLimit, limited(1_000_000_000)),
+				asks("limitString", AnnotationValues::limitString, limited(20)),
+				asks("limitString of a property", AnnotationValues::limitOfProperty, limited(7)),
+				asks("permits", AnnotationValues::permits, request.permits(10)),
+				asks("times", AnnotationValues::times,
 						request.waitTime(Duration.ofSeconds(90)).leaseTime(Duration.ofMillis(100))),
-				asks("one attempt", Attributes::once, request.waitTime(Duration.ZERO)),
-				asks("endless wait", Attributes::forever, request.waitForever()),
-				asks("longest and shortest hold", Attributes::holds,
+				asks("one attempt", AnnotationValues::once, request.waitTime(Duration.ZERO)),
+				asks("endless wait", AnnotationValues::forever, request.waitForever()),
+				asks("longest and shortest hold", AnnotationValues::holds,
 						request.maxHold(Duration.ofMinutes(5)).minHold(Duration.ofSeconds(10))),
-				asks("no renewal", Attributes::withoutRenewal, request.renewal(false)),
-				asks("fair", Attributes::fair, request.fair(true)),
-				asks("not fair", Attributes::unfair, request.fair(false)),
-				asks("properties", Attributes::properties,
+				asks("no renewal", AnnotationValues::withoutRenewal, request.renewal(false)),
+				asks("fair", AnnotationValues::fair, request.fair(true)),
+				asks("not fair", AnnotationValues::unfair, request.fair(false)),
+				asks("properties", AnnotationValues::properties,
 						SemaphoreRequest.of("berlin:berlin", 7)
 							.name("berlin")
 							.waitTime(Duration.ofMinutes(2))
@@ -60,16 +60,16 @@ class SemaphoreDeclarationTests {
 		return SemaphoreRequest.of("s", limit).name("s");
 	}
 
-	private static Arguments asks(String what, Consumer<Attributes> call, SemaphoreRequest request) {
+	private static Arguments asks(String what, Consumer<AnnotationValues> call, SemaphoreRequest request) {
 		return Arguments.argumentSet(what, call, request);
 	}
 
 	@ParameterizedTest
 	@MethodSource("attributes")
 	@DisplayName("What is declared is in the request, what is not is left to the service")
-	void request(Consumer<Attributes> call, SemaphoreRequest expected) {
-		try (LockedContext context = LockedContext.with(PROPERTIES, Attributes.class)) {
-			call.accept(context.bean(Attributes.class));
+	void request(Consumer<AnnotationValues> call, SemaphoreRequest expected) {
+		try (LockedContext context = LockedContext.with(PROPERTIES, AnnotationValues.class)) {
+			call.accept(context.bean(AnnotationValues.class));
 			assertThat(context.semaphores().requests()).containsExactly(expected);
 		}
 	}
@@ -165,7 +165,7 @@ class SemaphoreDeclarationTests {
 		}
 	}
 
-	static class Attributes {
+	static class AnnotationValues {
 
 		@Semaphore(name = "s", limit = 10)
 		void defaults() {

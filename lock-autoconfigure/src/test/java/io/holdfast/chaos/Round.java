@@ -22,7 +22,7 @@ import java.util.stream.Stream;
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import io.holdfast.chaos.Fault.Kind;
-import io.holdfast.engine.LocalHandOver;
+import io.holdfast.engine.HandOverLimits;
 import io.holdfast.history.Checker;
 import io.holdfast.history.Event;
 import io.holdfast.history.Event.Type;
@@ -64,7 +64,7 @@ final class Round {
 	private static final List<Integer> WARM_MILLIS = List.of(50, 0);
 
 	/** How often what is released is passed on within an instance: all, some, none. */
-	private static final List<Integer> PASSES = List.of(LocalHandOver.STRIDE - 1, 4, 0);
+	private static final List<Integer> PASSES = List.of(HandOverLimits.STRIDE - 1, 4, 0);
 
 	private static final String KEY_PREFIX = "chaos:";
 

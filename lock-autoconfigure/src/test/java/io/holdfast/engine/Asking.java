@@ -44,7 +44,7 @@ final class Asking {
 
 	private final SemaphoreRequest permits;
 
-	private final List<Demand> demands;
+	private final List<ResolvedRequest> requests;
 
 	Asking(SimulatedInstance instance, Use use, LeaseContext context) {
 		this.instance = instance;
@@ -52,8 +52,9 @@ final class Asking {
 		this.context = context;
 		this.locks = locks(use, context);
 		this.permits = permits(use);
-		this.demands = (use.mode() == What.PERMITS) ? List.of(Demand.of(this.permits, SimulatedInstance.SETTINGS))
-				: Demand.of(this.locks, SimulatedInstance.SETTINGS);
+		this.requests = (use.mode() == What.PERMITS)
+				? List.of(ResolvedRequest.of(this.permits, SimulatedInstance.SETTINGS))
+				: ResolvedRequest.of(this.locks, SimulatedInstance.SETTINGS);
 	}
 
 	private static LockRequest locks(Use use, LeaseContext context) {
@@ -86,8 +87,8 @@ final class Asking {
 	}
 
 	/** What is asked for, in its parts. */
-	List<Demand> demands() {
-		return this.demands;
+	List<ResolvedRequest> requests() {
+		return this.requests;
 	}
 
 	/**
@@ -105,7 +106,7 @@ final class Asking {
 								() -> (this.use.mode() == What.PERMITS) ? this.instance.semaphores.acquire(this.permits)
 										: this.instance.locks.acquire(this.locks),
 								answer)
-						: block(this.instance.engine.acquire(this.demands, thread, this.context), answer);
+						: block(this.instance.engine.acquire(this.requests, thread, this.context), answer);
 			case ASYNC -> follow((this.use.mode() == What.PERMITS) ? this.instance.semaphores.acquireAsync(this.permits)
 					: this.instance.locks.acquireAsync(this.locks), answer);
 			case TRY_ASYNC -> (this.use.mode() == What.PERMITS)
@@ -140,7 +141,7 @@ final class Asking {
 		if (!acquisition.result().isDone()) {
 			acquisition.come();
 			if (!acquisition.result().isDone()) {
-				this.instance.simulation.cameInVain.merge(this.demands.get(0).resource().kind(), 1, Integer::sum);
+				this.instance.simulation.cameInVain.merge(this.requests.get(0).resource().kind(), 1, Integer::sum);
 			}
 		}
 	}

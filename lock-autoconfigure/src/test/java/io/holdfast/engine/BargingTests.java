@@ -30,7 +30,7 @@ class BargingTests extends ScriptedEngine {
 
 	@Override
 	EngineSettings settings() {
-		return EngineSettings.defaults().localHandOver(new LocalHandOver(16, Duration.ofMillis(5)));
+		return EngineSettings.defaults().localHandOver(new HandOverLimits(16, Duration.ofMillis(5)));
 	}
 
 	/** Both permits are held here. */
@@ -47,8 +47,8 @@ class BargingTests extends ScriptedEngine {
 
 	/** A thread asks, and waits. */
 	private PendingAcquisition blocked(SemaphoreRequest request) {
-		PendingAcquisition acquisition = this.engine.acquire(List.of(Demand.of(request, settings())), new Thread(),
-				LeaseContext.empty());
+		PendingAcquisition acquisition = this.engine.acquire(List.of(ResolvedRequest.of(request, settings())),
+				new Thread(), LeaseContext.empty());
 		acquisition.turn();
 		return acquisition;
 	}
@@ -209,10 +209,10 @@ class BargingTests extends ScriptedEngine {
 	@Test
 	void whoCameInVainBehindAllThatMayAskIsPassedOnWhatIsReleasedNext() {
 		List<PermitLease> held = both();
-		for (int i = 0; i < PermitCoordinator.CONTENDERS; i++) {
+		for (int i = 0; i < PermitCoordinator.MAX_CONTENDERS; i++) {
 			this.semaphores.tryAcquireAsync(UNFAIR.waitTime(Duration.ZERO));
 		}
-		assertThat(this.store.sent()).hasSize(PermitCoordinator.CONTENDERS);
+		assertThat(this.store.sent()).hasSize(PermitCoordinator.MAX_CONTENDERS);
 		PendingAcquisition first = blocked(UNFAIR);
 		assertThat(this.store.sent()).isEmpty();
 		held.get(0).release();
@@ -301,7 +301,7 @@ class BargingTests extends ScriptedEngine {
 		List<PermitLease> held = both();
 		CompletableFuture<Boolean> kept = new CompletableFuture<>();
 		Thread thread = new Thread(() -> {
-			Acquirer.ofPermits(this.engine).awaitUninterruptibly(UNFAIR);
+			BlockingAcquirer.ofPermits(this.engine).awaitUninterruptibly(UNFAIR);
 			kept.complete(Thread.interrupted());
 		});
 		this.store.answerAtOnce("acquire 3", (command) -> command.busy(30_000, 15));
@@ -369,7 +369,7 @@ class BargingTests extends ScriptedEngine {
 		waiting.come();
 		assertThat(waiting.result()).isNotDone();
 		assertThat(this.store.sent()).containsExactly("release 1");
-		this.store.wakeUps.handedOver(SEMAPHORE, ID + ":3", 20, 5000);
+		this.store.wakeUps.granted(SEMAPHORE, ID + ":3", 20, 5000);
 		assertThat(waiting.result()).isCompleted();
 	}
 
@@ -380,7 +380,7 @@ class BargingTests extends ScriptedEngine {
 		PendingAcquisition next = blocked(UNFAIR);
 		this.store.last("acquire 3").busy(30_000, 15);
 		held.get(0).release();
-		this.store.wakeUps.handedOver(SEMAPHORE, ID + ":3", 20, 5000);
+		this.store.wakeUps.granted(SEMAPHORE, ID + ":3", 20, 5000);
 		assertThat(waiting.result()).isCompleted();
 		assertThat(isCalled(next)).isTrue();
 		waiting.come();

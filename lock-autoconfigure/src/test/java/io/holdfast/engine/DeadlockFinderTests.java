@@ -7,7 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-import io.holdfast.engine.Report.Entry;
+import io.holdfast.engine.InstanceReport.Entry;
 import io.holdfast.engine.Resource.Kind;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -46,10 +46,10 @@ class DeadlockFinderTests {
 					0, 0, 0));
 	}
 
-	private List<Report> reports() {
-		List<Report> reports = new ArrayList<>();
+	private List<InstanceReport> reports() {
+		List<InstanceReport> reports = new ArrayList<>();
 		for (String instance : new String[] { "A", "B", "C" }) {
-			reports.add(new Report(instance, this.holds.getOrDefault(instance, List.of()),
+			reports.add(new InstanceReport(instance, this.holds.getOrDefault(instance, List.of()),
 					this.waits.getOrDefault(instance, List.of()), false));
 		}
 		return reports;
@@ -198,12 +198,12 @@ class DeadlockFinderTests {
 		waits("A1", "y");
 		holds("B1", "y");
 		waits("B1", "x");
-		Reports first = new Reports(reports(), List.of());
+		FleetReport first = new FleetReport(reports(), List.of());
 		assertThat(DeadlockFinder.find(first.lasting(first).reports())).hasSize(1);
 		this.waits.remove("B");
 		waits("B1", "x");
 		assertThat(cycles()).hasSize(1);
-		assertThat(DeadlockFinder.find(first.lasting(new Reports(reports(), List.of())).reports())).isEmpty();
+		assertThat(DeadlockFinder.find(first.lasting(new FleetReport(reports(), List.of())).reports())).isEmpty();
 	}
 
 }

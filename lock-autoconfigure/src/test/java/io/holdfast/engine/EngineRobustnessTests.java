@@ -46,7 +46,7 @@ class EngineRobustnessTests {
 	private final Queue<Runnable> callbacks = new ArrayDeque<>();
 
 	private final LeaseEngine engine = new LeaseEngine(this.store,
-			EngineSettings.defaults().localHandOver(LocalHandOver.NONE), this.store, this.callbacks::add, () -> ID,
+			EngineSettings.defaults().localHandOver(HandOverLimits.NONE), this.store, this.callbacks::add, () -> ID,
 			() -> 1.0);
 
 	private final DefaultLockService service = new DefaultLockService(this.engine);
@@ -58,7 +58,7 @@ class EngineRobustnessTests {
 		CompletableFuture<LockLease> next = this.service.acquireAsync(REQUEST);
 		this.store.whileSending = (line) -> {
 			if (line.equals("release 1 next 2")) {
-				this.store.wakeUps.handedOver(lock("k"), ID + ":2", 20, 5000);
+				this.store.wakeUps.granted(lock("k"), ID + ":2", 20, 5000);
 			}
 		};
 		lease.releaseAsync();
@@ -71,12 +71,12 @@ class EngineRobustnessTests {
 	@DisplayName("A wake-up with a newer fence than the hold's tells that others may have had the key")
 	void grantedAnew() {
 		LockLease lease = granted(REQUEST);
-		this.store.wakeUps.handedOver(lock("k"), ID + ":1", lease.fence(), 5000);
+		this.store.wakeUps.granted(lock("k"), ID + ":1", lease.fence(), 5000);
 		assertThat(lease.isHeld()).as("a late message of the same grant").isTrue();
 		this.store.sent();
-		this.store.wakeUps.handedOver(lock("k"), ID + ":1", lease.fence() + 1, 0);
+		this.store.wakeUps.granted(lock("k"), ID + ":1", lease.fence() + 1, 0);
 		assertThat(lease.isHeld()).as("a message that grants nothing").isTrue();
-		this.store.wakeUps.handedOver(lock("k"), ID + ":1", lease.fence() + 1, 5000);
+		this.store.wakeUps.granted(lock("k"), ID + ":1", lease.fence() + 1, 5000);
 		assertThat(lease.isHeld()).isFalse();
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(lease::ensureHeld)
 			.withMessageContaining("granted it anew");
@@ -87,10 +87,10 @@ class EngineRobustnessTests {
 	@DisplayName("A grant with a newer fence is one that is to be confirmed: the hold was lost in between, too")
 	void grantedAnewUnconfirmed() {
 		LockLease lease = granted(REQUEST);
-		this.store.wakeUps.handedOverUnconfirmed(lock("k"), ID + ":1", lease.fence());
+		this.store.wakeUps.grantedUnconfirmed(lock("k"), ID + ":1", lease.fence());
 		assertThat(lease.isHeld()).as("a late message of the same grant").isTrue();
 		this.store.sent();
-		this.store.wakeUps.handedOverUnconfirmed(lock("k"), ID + ":1", lease.fence() + 1);
+		this.store.wakeUps.grantedUnconfirmed(lock("k"), ID + ":1", lease.fence() + 1);
 		assertThat(lease.isHeld()).isFalse();
 		assertThat(this.store.sent()).containsExactly("release 1");
 	}
@@ -101,7 +101,7 @@ class EngineRobustnessTests {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").busy(30_000, 15);
 		this.store.sent();
-		this.store.wakeUps.handedOverUnconfirmed(lock("k"), ID + ":1", 20);
+		this.store.wakeUps.grantedUnconfirmed(lock("k"), ID + ":1", 20);
 		assertThat(answer).isNotDone();
 		this.store.last("acquire 1").granted(20, 30_000);
 		runCallbacks();
@@ -114,7 +114,7 @@ class EngineRobustnessTests {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.engine.coordinators.find(lock("k")).execute(() -> {
 			this.store.last("acquire 1").granted(10, 30_000);
-			this.store.wakeUps.handedOver(lock("k"), ID + ":1", 20, 5000);
+			this.store.wakeUps.granted(lock("k"), ID + ":1", 20, 5000);
 		});
 		runCallbacks();
 		assertThat(answer.join().isHeld()).isFalse();
@@ -310,7 +310,7 @@ class EngineRobustnessTests {
 	void shortRenewalOfAClaim() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.renewal(false));
 		this.store.last("acquire 1").busy(30_000, 10);
-		this.store.wakeUps.handedOver(lock("k"), ID + ":1", 20, 3000);
+		this.store.wakeUps.granted(lock("k"), ID + ":1", 20, 3000);
 		runCallbacks();
 		renewByHand(answer.join());
 		this.store.sent();

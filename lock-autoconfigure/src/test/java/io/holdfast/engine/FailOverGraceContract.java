@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
 
-import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.AcquireCommand;
 import io.holdfast.engine.LeaseStore.ReleaseReply;
 import io.holdfast.engine.LeaseStore.Renewal;
 import io.holdfast.engine.Resource.Kind;
@@ -39,21 +39,22 @@ public abstract class FailOverGraceContract extends StoreContract {
 		return Stream.of(lock(KEY), SEMAPHORE, READ_WRITE);
 	}
 
-	private static Ask ask(Resource resource, String token, int permits) {
+	private static AcquireCommand ask(Resource resource, String token, int permits) {
 		return switch (resource.kind()) {
-			case LOCK -> Ask.forLock(token, GRACE, GRACE);
-			case SEMAPHORE -> new Ask(token, permits, 3, true, null, GRACE, GRACE);
-			case READ_WRITE -> new Ask(token, (permits > 1) ? Resource.ALL : 1, Resource.ALL, true, null, GRACE, GRACE);
+			case LOCK -> AcquireCommand.forLock(token, GRACE, GRACE);
+			case SEMAPHORE -> new AcquireCommand(token, permits, 3, true, null, GRACE, GRACE);
+			case READ_WRITE ->
+				new AcquireCommand(token, (permits > 1) ? Resource.ALL : 1, Resource.ALL, true, null, GRACE, GRACE);
 		};
 	}
 
 	/** All there is, or all that is left of three. */
-	private static Ask ask(Resource resource, Instance instance, String n) {
+	private static AcquireCommand ask(Resource resource, Instance instance, String n) {
 		return ask(resource, instance.token(n), 3);
 	}
 
 	private static boolean renew(Resource resource, Instance instance, String n) {
-		Ask ask = ask(resource, instance, n);
+		AcquireCommand ask = ask(resource, instance, n);
 		return instance.renew(List.of(new Renewal(resource, ask.token(), ask.permits(), GRACE))).get(0);
 	}
 
@@ -113,7 +114,7 @@ public abstract class FailOverGraceContract extends StoreContract {
 	@Test
 	@DisplayName("a key that was kept for a reader is no hindrance to that one's renewal, nor to an owner's that came after")
 	void holdsAgainWhatWasReserved() {
-		Ask reader = ask(READ_WRITE, this.b.token("1"), 1);
+		AcquireCommand reader = ask(READ_WRITE, this.b.token("1"), 1);
 		granted(this.a.acquire(lock(KEY), ask(lock(KEY), this.a, "1")));
 		busy(this.b.acquire(READ_WRITE, reader));
 		this.a.release("1");
@@ -124,7 +125,7 @@ public abstract class FailOverGraceContract extends StoreContract {
 	@Test
 	@DisplayName("a key that was kept for a reader that gave up is no hindrance to the renewal of the next exclusive owner")
 	void holdsAgainExclusivelyWhatWasReserved() {
-		Ask reader = ask(READ_WRITE, this.b.token("1"), 1);
+		AcquireCommand reader = ask(READ_WRITE, this.b.token("1"), 1);
 		granted(this.a.acquire(lock(KEY), ask(lock(KEY), this.a, "1")));
 		busy(this.b.acquire(READ_WRITE, reader));
 		this.a.release("1");
@@ -140,7 +141,7 @@ public abstract class FailOverGraceContract extends StoreContract {
 	@DisplayName("a release that finds nothing is not certain before the grace is over")
 	void knowsNothingOfReleases(Resource resource) {
 		failOver(() -> granted(this.a.acquire(resource, ask(resource, this.a, "1"))));
-		Ask ended = ask(resource, this.a, "1");
+		AcquireCommand ended = ask(resource, this.a, "1");
 		assertThat(get(this.a.store.release(resource, ended, null)))
 			.extracting(ReleaseReply::released, ReleaseReply::certain)
 			.containsExactly(false, false);
@@ -220,8 +221,8 @@ public abstract class FailOverGraceContract extends StoreContract {
 	@Test
 	@DisplayName("permits that are held again count, whoever waited for them or has others")
 	void countsPermits() {
-		Ask one = ask(SEMAPHORE, this.a.token("1"), 1);
-		Ask two = ask(SEMAPHORE, this.b.token("1"), 2);
+		AcquireCommand one = ask(SEMAPHORE, this.a.token("1"), 1);
+		AcquireCommand two = ask(SEMAPHORE, this.b.token("1"), 2);
 		granted(this.c.acquire(SEMAPHORE, ask(SEMAPHORE, this.c, "1")));
 		busy(this.b.acquire(SEMAPHORE, two));
 		failOver(() -> {
@@ -246,7 +247,7 @@ public abstract class FailOverGraceContract extends StoreContract {
 	@Test
 	@DisplayName("who gives back some of what the server does not know of has the others again by its next renewal")
 	void keepsTheRest() {
-		Ask held = ask(SEMAPHORE, this.a, "1");
+		AcquireCommand held = ask(SEMAPHORE, this.a, "1");
 		failOver(() -> granted(this.a.acquire(SEMAPHORE, held)));
 		assertThat(get(this.a.store.shrink(SEMAPHORE, held, 1))).isTrue();
 		assertThat(this.a.renew(List.of(new Renewal(SEMAPHORE, held.token(), 1, GRACE)))).containsExactly(true);
@@ -258,8 +259,9 @@ public abstract class FailOverGraceContract extends StoreContract {
 	@Test
 	@DisplayName("a writer reads beside itself, as soon as that can be granted")
 	void readsUnderAWriter() {
-		Ask writer = ask(READ_WRITE, this.a, "1");
-		Ask reader = new Ask(this.a.token("2"), 1, Resource.ALL, true, writer.token(), GRACE, GRACE);
+		AcquireCommand writer = ask(READ_WRITE, this.a, "1");
+		AcquireCommand reader = new AcquireCommand(this.a.token("2"), 1, Resource.ALL, true, writer.token(), GRACE,
+				GRACE);
 		granted(this.a.acquire(READ_WRITE, writer));
 		failOver(() -> {
 		});

@@ -12,7 +12,7 @@ import io.holdfast.engine.FleetStore.Page;
 import io.holdfast.engine.FleetStore.Place;
 import io.holdfast.engine.FleetStore.Standing;
 import io.holdfast.engine.LeaseStore.AcquireReply;
-import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.AcquireCommand;
 import io.holdfast.engine.Resource.Kind;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -32,11 +32,11 @@ public abstract class FleetStoreContract extends StoreContract {
 
 	private static final int LIMIT = 5;
 
-	private static Ask ask(Instance instance, String n, int permits) {
+	private static AcquireCommand ask(Instance instance, String n, int permits) {
 		return ask(instance, n, permits, LIMIT);
 	}
 
-	private static Ask ask(Instance instance, String n, int permits, int limit) {
+	private static AcquireCommand ask(Instance instance, String n, int permits, int limit) {
 		return PermitHoldingContract.ask(instance, n, permits, limit);
 	}
 
@@ -45,15 +45,16 @@ public abstract class FleetStoreContract extends StoreContract {
 	}
 
 	/** As long as it takes to look at much on a busy machine. */
-	private static Ask lasting(Ask ask) {
-		return new Ask(ask.token(), ask.permits(), ask.limit(), ask.fair(), ask.under(), 20 * LEASE, ask.claimMillis());
+	private static AcquireCommand lasting(AcquireCommand ask) {
+		return new AcquireCommand(ask.token(), ask.permits(), ask.limit(), ask.fair(), ask.under(), 20 * LEASE,
+				ask.claimMillis());
 	}
 
-	private static Ask reader(Instance instance, String n) {
+	private static AcquireCommand reader(Instance instance, String n) {
 		return ask(instance, n, 1, Resource.ALL);
 	}
 
-	private static Ask writer(Instance instance, String n) {
+	private static AcquireCommand writer(Instance instance, String n) {
 		return ask(instance, n, Resource.ALL, Resource.ALL);
 	}
 
@@ -97,8 +98,9 @@ public abstract class FleetStoreContract extends StoreContract {
 		TreeSet<String> locks = new TreeSet<>();
 		TreeSet<String> semaphores = new TreeSet<>();
 		for (int i = 0; i < 40; i++) {
-			granted(this.a.acquire(lock("stock:" + i), lasting(Ask.forLock(this.a.token("1"), LEASE, CLAIM))));
-			busy(this.b.acquire(lock("stock:" + i), Ask.forLock(this.b.token("1"), LEASE, CLAIM)));
+			granted(this.a.acquire(lock("stock:" + i),
+					lasting(AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM))));
+			busy(this.b.acquire(lock("stock:" + i), AcquireCommand.forLock(this.b.token("1"), LEASE, CLAIM)));
 			granted(this.a.acquire(new Resource(Kind.READ_WRITE, "price {" + i + "}:x"), lasting(reader(this.a, "1"))));
 			busy(this.b.acquire(new Resource(Kind.READ_WRITE, "price {" + i + "}:x"), writer(this.b, "1")));
 			locks.addAll(List.of("stock:" + i, "price {" + i + "}:x"));
@@ -168,7 +170,7 @@ public abstract class FleetStoreContract extends StoreContract {
 		Standing kept = look(Family.LOCKS, KEY);
 		assertThat(kept.holderCount()).isZero();
 		assertThat(kept.waiting()).isEqualTo(2);
-		this.c.release(lock(KEY), Ask.forLock(this.c.token("3"), LEASE, CLAIM));
+		this.c.release(lock(KEY), AcquireCommand.forLock(this.c.token("3"), LEASE, CLAIM));
 		assertThat(look(Family.LOCKS, KEY).resource().kind()).isEqualTo(Kind.READ_WRITE);
 		assertThat(walk(Family.LOCKS, 10)).containsExactly(KEY);
 	}
@@ -220,7 +222,8 @@ public abstract class FleetStoreContract extends StoreContract {
 		assertThat(standing.holders()).hasSize(3);
 		assertThat(standing.queue()).hasSize(3);
 		IntStream.range(0, 5)
-			.forEach((i) -> this.b.acquire(lock("another"), Ask.forLock(this.b.token("" + i), LEASE, CLAIM)));
+			.forEach(
+					(i) -> this.b.acquire(lock("another"), AcquireCommand.forLock(this.b.token("" + i), LEASE, CLAIM)));
 		standing = get(this.c.store.fleet().look(Family.LOCKS, "another", 3));
 		assertThat(standing).extracting(Standing::holderCount, Standing::waiting).containsExactly(1, 4);
 		assertThat(standing.queue()).hasSize(3);
@@ -229,7 +232,7 @@ public abstract class FleetStoreContract extends StoreContract {
 	@Test
 	@DisplayName("what has ended by time is not told, but who waits for it is")
 	void forgetsWhatHasEnded() {
-		granted(this.a.acquire(lock(KEY), Ask.forLock(this.a.token("1"), SHORT, SHORT)));
+		granted(this.a.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), SHORT, SHORT)));
 		granted(this.a.acquire(SEMAPHORE, PermitHoldingContract.brief(ask(this.a, "2", LIMIT))));
 		granted(this.a.acquire(new Resource(Kind.READ_WRITE, "another"),
 				PermitHoldingContract.brief(writer(this.a, "3"))));

@@ -77,14 +77,14 @@ class JointTroubleTests extends ScriptedEngine {
 	@Test
 	void whoGaveUpDoesNotEnterWhatIsGivenBackWhenItAsksAgain() {
 		Thread thread = new Thread();
-		List<Demand> demands = Demand.of(BOTH, settings());
-		PendingAcquisition first = this.engine.acquire(demands, thread, LeaseContext.empty());
+		List<ResolvedRequest> requests = ResolvedRequest.of(BOTH, settings());
+		PendingAcquisition first = this.engine.acquire(requests, thread, LeaseContext.empty());
 		this.store.last("acquire 1").granted(10, 30_000);
 		CompletableFuture<PendingAcquisition> second = new CompletableFuture<>();
 		// As soon as it can know of it.
 		first.result()
 			.whenComplete(
-					(lease, error) -> second.complete(this.engine.acquire(demands, thread, LeaseContext.empty())));
+					(lease, error) -> second.complete(this.engine.acquire(requests, thread, LeaseContext.empty())));
 		this.store.elapse(20_000);
 		assertThat(this.store.sent()).contains("release 1", "acquire 3");
 		this.store.last("acquire 3").granted(20, 30_000);
@@ -97,11 +97,11 @@ class JointTroubleTests extends ScriptedEngine {
 		List<Runnable> elsewhere = new ArrayList<>();
 		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, elsewhere::add, () -> ID, () -> 1.0);
 		Thread thread = new Thread();
-		List<Demand> demands = Demand.of(BOTH, settings());
-		PendingAcquisition first = busy.acquire(demands, thread, LeaseContext.empty());
+		List<ResolvedRequest> requests = ResolvedRequest.of(BOTH, settings());
+		PendingAcquisition first = busy.acquire(requests, thread, LeaseContext.empty());
 		this.store.last("acquire 1").granted(10, 30_000);
 		first.interrupt(null);
-		PendingAcquisition second = busy.acquire(demands, thread, LeaseContext.empty());
+		PendingAcquisition second = busy.acquire(requests, thread, LeaseContext.empty());
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1", "acquire 2");
 		List.copyOf(elsewhere).forEach(Runnable::run);
 		assertThat(this.store.sent()).isEmpty();
@@ -118,12 +118,12 @@ class JointTroubleTests extends ScriptedEngine {
 			elsewhere.add(action);
 			// As soon as it can know of it.
 			if (asked.size() == 1 && asked.get(0).result().isDone()) {
-				asked.add(
-						engines.get(0).acquire(Demand.of(REQUEST.only("b"), settings()), thread, LeaseContext.empty()));
+				asked.add(engines.get(0)
+					.acquire(ResolvedRequest.of(REQUEST.only("b"), settings()), thread, LeaseContext.empty()));
 			}
 		}, () -> ID, () -> 1.0);
 		engines.add(busy);
-		asked.add(busy.acquire(Demand.of(BOTH, settings()), thread, LeaseContext.empty()));
+		asked.add(busy.acquire(ResolvedRequest.of(BOTH, settings()), thread, LeaseContext.empty()));
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.store.answerAtOnce("acquire 2", (command) -> command.granted(20, 30_000));
 		this.store.whileSending = (line) -> {
@@ -148,7 +148,8 @@ class JointTroubleTests extends ScriptedEngine {
 				elsewhere.add(action);
 			}
 		}, () -> ID, () -> 1.0);
-		PendingAcquisition acquisition = busy.acquire(Demand.of(BOTH, settings()), new Thread(), LeaseContext.empty());
+		PendingAcquisition acquisition = busy.acquire(ResolvedRequest.of(BOTH, settings()), new Thread(),
+				LeaseContext.empty());
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.store.elapse(10_000);
 		this.store.last("renew 1").renewed(false);
@@ -165,14 +166,14 @@ class JointTroubleTests extends ScriptedEngine {
 		List<Runnable> elsewhere = new ArrayList<>();
 		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, elsewhere::add, () -> ID, () -> 1.0);
 		Thread thread = new Thread();
-		PendingAcquisition first = busy.acquire(Demand.of(BOTH, settings()), thread, LeaseContext.empty());
+		PendingAcquisition first = busy.acquire(ResolvedRequest.of(BOTH, settings()), thread, LeaseContext.empty());
 		this.store.last("acquire 1").granted(10, 30_000);
 		runAll(elsewhere);
 		this.store.elapse(10_000);
 		CompletableFuture<PendingAcquisition> second = new CompletableFuture<>();
 		first.result()
-			.whenComplete((lease, error) -> second
-				.complete(busy.acquire(Demand.of(REQUEST.only("b"), settings()), thread, LeaseContext.empty())));
+			.whenComplete((lease, error) -> second.complete(
+					busy.acquire(ResolvedRequest.of(REQUEST.only("b"), settings()), thread, LeaseContext.empty())));
 		this.store.last("renew 1").renewed(false);
 		this.store.last("acquire 2").granted(20, 30_000);
 		this.store.sent();
@@ -218,7 +219,7 @@ class JointTroubleTests extends ScriptedEngine {
 
 	@Test
 	void whoGaveUpIsToldSoEvenIfTheStackEndsMeanwhile() {
-		PendingAcquisition acquisition = this.engine.acquire(Demand.of(BOTH, settings()), new Thread(),
+		PendingAcquisition acquisition = this.engine.acquire(ResolvedRequest.of(BOTH, settings()), new Thread(),
 				LeaseContext.empty());
 		this.store.last("acquire 1").granted(10, 30_000);
 		// First for the message, then as it gives back what it has.

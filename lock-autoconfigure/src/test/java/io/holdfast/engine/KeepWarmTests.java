@@ -112,7 +112,7 @@ class KeepWarmTests extends ScriptedEngine {
 	void whatWasWaitedForIsNotKeptAsOthersMayWaitBehind() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").busy(1000, 99);
-		this.store.wakeUps.handedOver(lock("k"), ID + ":01", 163, 5000);
+		this.store.wakeUps.granted(lock("k"), ID + ":01", 163, 5000);
 		answer.join().releaseAsync();
 		assertThat(this.store.sent()).contains("release 1");
 	}
@@ -275,7 +275,7 @@ class KeepWarmTests extends ScriptedEngine {
 	@Test
 	void aWakeUpThatComesLateDoesNotReleaseIt() {
 		kept();
-		this.store.wakeUps.handedOver(lock("k"), ID + ":01", 100, 5000);
+		this.store.wakeUps.granted(lock("k"), ID + ":01", 100, 5000);
 		assertThat(this.store.sent()).isEmpty();
 	}
 

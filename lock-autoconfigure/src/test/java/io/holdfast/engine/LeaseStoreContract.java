@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 
-import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.AcquireCommand;
 import io.holdfast.engine.LeaseStore.AcquireReply;
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
@@ -55,7 +55,7 @@ public abstract class LeaseStoreContract extends StoreContract {
 	void acquireNeverShortens() {
 		granted(this.a.acquire("1"));
 		Granted again = granted(
-				get(this.a.store.acquire(lock(KEY), Ask.forLock(this.a.token("1"), SHORT, SHORT), true)));
+				get(this.a.store.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), SHORT, SHORT), true)));
 		assertThat(again.ttlMillis()).isGreaterThan(SHORT);
 		assertThat(this.a.inspect().ttlMillis()).isGreaterThan(SHORT);
 	}
@@ -96,12 +96,13 @@ public abstract class LeaseStoreContract extends StoreContract {
 		List<CompletableFuture<AcquireReply>> answers = new ArrayList<>();
 		// Without waiting for answers, so that the clock gets on by less than 1,024 each.
 		for (int i = 2; i < count; i++) {
-			Ask ask = Ask.forLock(this.a.token("0" + i), LEASE, CLAIM);
+			AcquireCommand ask = AcquireCommand.forLock(this.a.token("0" + i), LEASE, CLAIM);
 			answers.add(this.a.store.acquire(lock(KEY), ask, true));
 			this.a.store.release(lock(KEY), ask, null);
 		}
 		List<Granted> grants = answers.stream().map((answer) -> granted(get(answer))).toList();
-		long clock = granted(this.a.acquire(lock("another"), Ask.forLock(this.a.token("1"), LEASE, CLAIM))).fence();
+		long clock = granted(this.a.acquire(lock("another"), AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM)))
+			.fence();
 		long last = first.fence() + first.fences() - 1;
 		for (Granted grant : grants) {
 			assertThat(grant.fence()).isGreaterThan(last);
@@ -147,7 +148,7 @@ public abstract class LeaseStoreContract extends StoreContract {
 	@DisplayName("who waits for a lock that was kept until its lease ended has as many fences as all")
 	void leavesFewFencesBehindThoseWhoKeptIt() {
 		Granted kept = granted(
-				get(this.a.store.acquire(lock(KEY), Ask.forLock(this.a.token("01"), SHORT, SHORT), true)));
+				get(this.a.store.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("01"), SHORT, SHORT), true)));
 		assertThat(kept.fences()).isEqualTo(1024);
 		busy(this.b.acquire("01"));
 		elapse(Duration.ofMillis(SHORT + 20));
@@ -170,7 +171,7 @@ public abstract class LeaseStoreContract extends StoreContract {
 	@DisplayName("an owner that wants to be told learns that others want the key, from whoever is first of them")
 	void tellsOwnerThatOthersWantIt() {
 		granted(this.a.acquire("01"));
-		busy(this.b.attempt(lock(KEY), Ask.forLock(this.b.token("1"), LEASE, CLAIM)));
+		busy(this.b.attempt(lock(KEY), AcquireCommand.forLock(this.b.token("1"), LEASE, CLAIM)));
 		await().until(() -> this.a.wanted.size() == 1);
 		busy(this.b.acquire("2"));
 		await().until(() -> this.a.wanted.size() == 2);
@@ -192,7 +193,7 @@ public abstract class LeaseStoreContract extends StoreContract {
 		this.b.release("1");
 		this.a.release("10");
 		putForeign("foreign", "0123:01", Duration.ofMillis(LEASE));
-		Ask another = Ask.forLock(this.b.token("2"), LEASE, CLAIM);
+		AcquireCommand another = AcquireCommand.forLock(this.b.token("2"), LEASE, CLAIM);
 		assertThat(busy(this.b.acquire(lock("foreign"), another)).foreign()).isTrue();
 		granted(this.a.acquire("01"));
 		busy(this.b.acquire("3"));
@@ -204,7 +205,8 @@ public abstract class LeaseStoreContract extends StoreContract {
 	@DisplayName("two keys do not matter to each other")
 	void keysAreIndependent() {
 		granted(this.a.acquire("1"));
-		granted(get(this.b.store.acquire(lock("another"), Ask.forLock(this.b.token("1"), LEASE, CLAIM), true)));
+		granted(get(
+				this.b.store.acquire(lock("another"), AcquireCommand.forLock(this.b.token("1"), LEASE, CLAIM), true)));
 	}
 
 	@Test
@@ -247,7 +249,7 @@ public abstract class LeaseStoreContract extends StoreContract {
 	@DisplayName("F43 a lease that ended is not renewed, and its release leaves the next owner alone")
 	void endsByTime() {
 		Granted first = granted(
-				get(this.a.store.acquire(lock(KEY), Ask.forLock(this.a.token("1"), SHORT, SHORT), true)));
+				get(this.a.store.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), SHORT, SHORT), true)));
 		elapse(Duration.ofMillis(SHORT + 20));
 		assertThat(this.a.inspect().owner()).isNull();
 		assertThat(this.a.inspect().ttlMillis()).isZero();
@@ -306,7 +308,7 @@ public abstract class LeaseStoreContract extends StoreContract {
 	@DisplayName("who does not want to wait is not handed anything")
 	void doesNotQueueUnasked() {
 		granted(this.a.acquire("1"));
-		busy(get(this.b.store.acquire(lock(KEY), Ask.forLock(this.b.token("1"), LEASE, CLAIM), false)));
+		busy(get(this.b.store.acquire(lock(KEY), AcquireCommand.forLock(this.b.token("1"), LEASE, CLAIM), false)));
 		assertThat(this.a.inspect().waiting()).isZero();
 		this.a.release("1");
 		assertThat(this.a.inspect().owner()).isNull();
@@ -315,7 +317,7 @@ public abstract class LeaseStoreContract extends StoreContract {
 	@Test
 	@DisplayName("who comes to a free key passes it on to the one who waited before")
 	void passesOnToHeadOfQueue() {
-		granted(get(this.a.store.acquire(lock(KEY), Ask.forLock(this.a.token("1"), SHORT, SHORT), true)));
+		granted(get(this.a.store.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), SHORT, SHORT), true)));
 		busy(this.b.acquire("1"));
 		elapse(Duration.ofMillis(SHORT + 20));
 		busy(this.c.acquire("1"));
@@ -382,8 +384,8 @@ public abstract class LeaseStoreContract extends StoreContract {
 		LeaseStore polling = newPollingStore();
 		granted(this.a.acquire("1"));
 		busy(this.a.acquire("2"));
-		granted(get(polling.release(lock(KEY), Ask.forLock(this.a.token("1"), LEASE, CLAIM),
-				Ask.forLock(this.a.token("2"), LEASE, CLAIM)))
+		granted(get(polling.release(lock(KEY), AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM),
+				AcquireCommand.forLock(this.a.token("2"), LEASE, CLAIM)))
 			.next());
 		assertThat(this.a.inspect().waiting()).isZero();
 		polling.close();
@@ -453,8 +455,8 @@ public abstract class LeaseStoreContract extends StoreContract {
 		for (int i = 0; i < 1100; i++) {
 			boolean kept = i % 7 != 0;
 			if (kept) {
-				acquired
-					.add(this.a.store.acquire(lock("many" + i), Ask.forLock(this.a.token("" + i), LEASE, CLAIM), true));
+				acquired.add(this.a.store.acquire(lock("many" + i),
+						AcquireCommand.forLock(this.a.token("" + i), LEASE, CLAIM), true));
 			}
 			renewals.add(renewal("many" + i, this.a.token("" + i), LEASE));
 			expected.add(kept);
@@ -485,7 +487,7 @@ public abstract class LeaseStoreContract extends StoreContract {
 	@DisplayName("who comes to a free key has it, if all that waited are gone")
 	void comesAfterInstancesThatAreGone() {
 		assumeTrue(seesWhoIsGone());
-		granted(get(this.a.store.acquire(lock(KEY), Ask.forLock(this.a.token("1"), SHORT, SHORT), true)));
+		granted(get(this.a.store.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), SHORT, SHORT), true)));
 		busy(this.b.acquire("1"));
 		leave(this.b);
 		elapse(Duration.ofMillis(SHORT + 20));
@@ -523,7 +525,7 @@ public abstract class LeaseStoreContract extends StoreContract {
 		granted(this.a.acquire("1"));
 		busy(this.b.acquire("1"));
 		busy(this.c.acquire("1"));
-		busy(get(polling.acquire(lock(KEY), Ask.forLock(this.b.token("1"), LEASE, CLAIM), true)));
+		busy(get(polling.acquire(lock(KEY), AcquireCommand.forLock(this.b.token("1"), LEASE, CLAIM), true)));
 		assertThat(polling.isListening()).isFalse();
 		assertThat(this.a.inspect().waiting()).isEqualTo(2);
 		leave(this.b);
@@ -554,10 +556,10 @@ public abstract class LeaseStoreContract extends StoreContract {
 	void failsWhenClosed() {
 		this.a.store.close();
 		CompletableFuture<AcquireReply> reply = this.a.store.acquire(lock(KEY),
-				Ask.forLock(this.a.token("1"), LEASE, CLAIM), true);
+				AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM), true);
 		assertThat(reply).failsWithin(Duration.ofSeconds(5))
 			.withThrowableOfType(ExecutionException.class)
-			.withCauseInstanceOf(StoreFailure.class);
+			.withCauseInstanceOf(StoreCommandException.class);
 	}
 
 }

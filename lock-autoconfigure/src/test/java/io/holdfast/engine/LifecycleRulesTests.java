@@ -34,8 +34,8 @@ class LifecycleRulesTests {
 	private final DefaultLockService service = new DefaultLockService(this.engine);
 
 	private static LeaseEngine engine(ScriptedStore store, AtomicInteger starts) {
-		return new LeaseEngine(store, EngineSettings.defaults().localHandOver(LocalHandOver.NONE), store, Runnable::run,
-				() -> "%032x".formatted(starts.incrementAndGet()), () -> 1.0);
+		return new LeaseEngine(store, EngineSettings.defaults().localHandOver(HandOverLimits.NONE), store,
+				Runnable::run, () -> "%032x".formatted(starts.incrementAndGet()), () -> 1.0);
 	}
 
 	@Test

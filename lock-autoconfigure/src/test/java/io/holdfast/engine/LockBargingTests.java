@@ -24,7 +24,7 @@ class LockBargingTests extends ScriptedEngine {
 
 	@Override
 	EngineSettings settings() {
-		return EngineSettings.defaults().localHandOver(new LocalHandOver(16, Duration.ofMillis(5)));
+		return EngineSettings.defaults().localHandOver(new HandOverLimits(16, Duration.ofMillis(5)));
 	}
 
 	private LockLease wanted(LockLease lease) {
@@ -34,7 +34,7 @@ class LockBargingTests extends ScriptedEngine {
 
 	/** A thread asks, and waits. */
 	private PendingAcquisition blocked(LockRequest request) {
-		PendingAcquisition acquisition = this.engine.acquire(Demand.of(request, settings()), new Thread(),
+		PendingAcquisition acquisition = this.engine.acquire(ResolvedRequest.of(request, settings()), new Thread(),
 				LeaseContext.empty());
 		acquisition.turn();
 		return acquisition;
@@ -141,7 +141,7 @@ class LockBargingTests extends ScriptedEngine {
 		PendingAcquisition waiting = blocked(UNFAIR);
 		held.release();
 		LockLease before = null;
-		for (int turn = 1; turn < LocalHandOver.STRIDE; turn++) {
+		for (int turn = 1; turn < HandOverLimits.STRIDE; turn++) {
 			before = ask();
 			assertThat(before.fence()).isEqualTo(100 + turn);
 			before.releaseAsync();
@@ -203,12 +203,13 @@ class LockBargingTests extends ScriptedEngine {
 
 	@Test
 	void nobodyIsCalledInStrictOrder() {
-		LeaseEngine strict = new LeaseEngine(this.store, EngineSettings.defaults().localHandOver(LocalHandOver.NONE),
+		LeaseEngine strict = new LeaseEngine(this.store, EngineSettings.defaults().localHandOver(HandOverLimits.NONE),
 				this.store, Runnable::run, () -> ID, () -> 1.0);
 		DefaultLockService service = new DefaultLockService(strict);
 		CompletableFuture<LockLease> held = service.acquireAsync(UNFAIR);
 		this.store.last("acquire 1").granted(100, 30_000);
-		PendingAcquisition waiting = strict.acquire(Demand.of(UNFAIR, settings()), new Thread(), LeaseContext.empty());
+		PendingAcquisition waiting = strict.acquire(ResolvedRequest.of(UNFAIR, settings()), new Thread(),
+				LeaseContext.empty());
 		waiting.turn();
 		held.join().releaseAsync();
 		assertThat(isCalled(waiting)).isFalse();
@@ -324,7 +325,8 @@ class LockBargingTests extends ScriptedEngine {
 		this.store.last("acquire 1").granted(100, 30_000);
 		kept.join().releaseAsync();
 		LockLease held = service.acquireAsync(UNFAIR).join();
-		PendingAcquisition waiting = warm.acquire(Demand.of(UNFAIR, settings()), new Thread(), LeaseContext.empty());
+		PendingAcquisition waiting = warm.acquire(ResolvedRequest.of(UNFAIR, settings()), new Thread(),
+				LeaseContext.empty());
 		waiting.turn();
 		this.store.elapse(49);
 		held.releaseAsync();

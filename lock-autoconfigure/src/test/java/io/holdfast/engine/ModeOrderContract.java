@@ -2,7 +2,7 @@ package io.holdfast.engine;
 
 import java.time.Duration;
 
-import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.AcquireCommand;
 import io.holdfast.engine.LeaseStore.KeyState;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -32,8 +32,8 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("1"));
 	}
 
-	private static Ask exclusive(Instance instance, String n) {
-		return Ask.forLock(instance.token(n), LEASE, CLAIM);
+	private static AcquireCommand exclusive(Instance instance, String n) {
+		return AcquireCommand.forLock(instance.token(n), LEASE, CLAIM);
 	}
 
 	@Test
@@ -74,7 +74,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 		granted(read(this.a, "1"));
 		busy(this.c.acquire("1"));
 		assertThat(busy(read(this.b, "1")).foreign()).as("to ask again soon").isTrue();
-		Ask unfair = new Ask(this.b.token("2"), 1, Resource.ALL, false, null, LEASE, CLAIM);
+		AcquireCommand unfair = new AcquireCommand(this.b.token("2"), 1, Resource.ALL, false, null, LEASE, CLAIM);
 		busy(this.b.attempt(READ_WRITE, unfair));
 		assertThat(this.a.permits(READ_WRITE).waiting()).isEqualTo(2);
 		this.a.release(READ_WRITE, reader(this.a, "1"));
@@ -157,7 +157,8 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	@DisplayName("a key that is kept for a reader which does not come is free for the next after its claim")
 	void keptForItsClaim() {
 		granted(this.a.acquire("1"));
-		busy(this.b.acquire(READ_WRITE, new Ask(this.b.token("1"), 1, Resource.ALL, true, null, LEASE, SHORT)));
+		busy(this.b.acquire(READ_WRITE,
+				new AcquireCommand(this.b.token("1"), 1, Resource.ALL, true, null, LEASE, SHORT)));
 		this.a.release("1");
 		this.b.awaitWakeUp();
 		assertThat(busy(this.c.attempt(lock(KEY), exclusive(this.c, "1"))).ownerTtlMillis()).isBetween(1L, SHORT);

@@ -56,7 +56,7 @@ class PermitHandOverTests extends ScriptedPermits {
 		this.store.sent();
 		waiting.get(0).cancel(false);
 		assertThat(this.store.sent()).isEmpty();
-		this.store.wakeUps.handedOver(SEMAPHORE, ID + ":4", 20, 5000);
+		this.store.wakeUps.granted(SEMAPHORE, ID + ":4", 20, 5000);
 		assertThat(waiting.get(1)).isCompleted();
 		assertThat(waiting.get(2)).isNotDone();
 		assertThat(this.store.sent()).containsExactly("acquire 6");
@@ -88,12 +88,13 @@ class PermitHandOverTests extends ScriptedPermits {
 	void thePlaceOfWhoGivesUpIsNotThatOfSomethingElse() {
 		all(ONE);
 		List<CompletableFuture<PermitLease>> waiting = ask(1, ONE);
-		ask(PermitCoordinator.CONTENDERS - 1, ONE.renewal(false));
+		ask(PermitCoordinator.MAX_CONTENDERS - 1, ONE.renewal(false));
 		ask(ONE.permits(2));
 		this.store.last("acquire 4").busy(30_000, 15);
 		this.store.sent();
 		waiting.get(0).cancel(false);
-		assertThat(this.store.sent()).containsExactly("release 4 next " + (LIMIT + PermitCoordinator.CONTENDERS + 1));
+		assertThat(this.store.sent())
+			.containsExactly("release 4 next " + (LIMIT + PermitCoordinator.MAX_CONTENDERS + 1));
 	}
 
 	@Test
@@ -213,7 +214,7 @@ class PermitHandOverTests extends ScriptedPermits {
 		assertThat(held.get(2).release()).isEqualTo(ReleaseResult.RELEASED);
 		assertThat(waiting.get(1).join().isHeld()).isTrue();
 		assertThat(this.store.sent()).isEmpty();
-		this.store.wakeUps.handedOver(SEMAPHORE, ID + ":4", 20, 5000);
+		this.store.wakeUps.granted(SEMAPHORE, ID + ":4", 20, 5000);
 		assertThat(waiting.get(2).join().isHeld()).isTrue();
 		waiting.get(0).join().releaseAsync();
 		waiting.get(2).join().releaseAsync();
@@ -253,7 +254,7 @@ class PermitHandOverTests extends ScriptedPermits {
 		answers.get(0).join().release();
 		this.store.sent();
 		assertThat(answers.get(1)).isCompleted();
-		this.store.wakeUps.handedOver(SEMAPHORE, ID + ":2", 11, 5000);
+		this.store.wakeUps.granted(SEMAPHORE, ID + ":2", 11, 5000);
 		assertThat(answers.get(2)).isCompleted();
 		assertThat(answers.get(3)).isNotDone();
 		this.store.last("acquire 3").granted(12, 30_000);
@@ -277,12 +278,12 @@ class PermitHandOverTests extends ScriptedPermits {
 	void thePlaceOfSomethingElseIsNotTaken() {
 		List<PermitLease> held = all(ONE);
 		CompletableFuture<PermitLease> first = ask(ONE);
-		ask(PermitCoordinator.CONTENDERS - 1, ONE.renewal(false));
+		ask(PermitCoordinator.MAX_CONTENDERS - 1, ONE.renewal(false));
 		CompletableFuture<PermitLease> behind = ask(ONE.permits(2));
 		this.store.sent();
 		held.get(0).release();
 		assertThat(first).isCompleted();
-		String last = "acquire " + (LIMIT + PermitCoordinator.CONTENDERS + 1);
+		String last = "acquire " + (LIMIT + PermitCoordinator.MAX_CONTENDERS + 1);
 		assertThat(this.store.sent()).containsExactly("release 4", last);
 		this.store.last("acquire 4").granted(20, 30_000);
 		assertThat(behind).isNotDone();
@@ -309,7 +310,7 @@ class PermitHandOverTests extends ScriptedPermits {
 		}
 		assertThat(this.store.sent()).containsExactly("acquire 4", "release 1 next 8");
 		assertThat(waiting.get(COUNT)).isNotDone();
-		this.store.wakeUps.handedOver(SEMAPHORE, ID + ":4", 20, 5000);
+		this.store.wakeUps.granted(SEMAPHORE, ID + ":4", 20, 5000);
 		assertThat(waiting.get(COUNT)).isCompleted();
 		assertThat(this.store.sent()).isEmpty();
 	}

@@ -9,7 +9,7 @@ import io.holdfast.engine.LeaseStore.AcquireReply;
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.LeaseStore.AcquireReply.Rejected;
-import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.AcquireCommand;
 import io.holdfast.engine.LeaseStore.Holder;
 import io.holdfast.engine.LeaseStore.PermitState;
 import io.holdfast.engine.LeaseStore.Renewal;
@@ -35,21 +35,22 @@ abstract class PermitHoldingContract extends StoreContract {
 	/** For tests that let a lease end. */
 	protected static final Duration MORE_THAN_SHORT = Duration.ofMillis(SHORT + 20);
 
-	protected static Ask ask(Instance instance, String n, int permits) {
+	protected static AcquireCommand ask(Instance instance, String n, int permits) {
 		return ask(instance, n, permits, LIMIT);
 	}
 
-	protected static Ask ask(Instance instance, String n, int permits, int limit) {
-		return new Ask(instance.token(n), permits, limit, true, null, LEASE, CLAIM);
+	protected static AcquireCommand ask(Instance instance, String n, int permits, int limit) {
+		return new AcquireCommand(instance.token(n), permits, limit, true, null, LEASE, CLAIM);
 	}
 
-	protected static Ask unfair(Ask ask) {
-		return new Ask(ask.token(), ask.permits(), ask.limit(), false, null, ask.leaseMillis(), ask.claimMillis());
+	protected static AcquireCommand unfair(AcquireCommand ask) {
+		return new AcquireCommand(ask.token(), ask.permits(), ask.limit(), false, null, ask.leaseMillis(),
+				ask.claimMillis());
 	}
 
 	/** The same for a short time. */
-	protected static Ask brief(Ask ask) {
-		return new Ask(ask.token(), ask.permits(), ask.limit(), ask.fair(), ask.under(), SHORT, SHORT);
+	protected static AcquireCommand brief(AcquireCommand ask) {
+		return new AcquireCommand(ask.token(), ask.permits(), ask.limit(), ask.fair(), ask.under(), SHORT, SHORT);
 	}
 
 	protected static AcquireReply acquire(Instance instance, String n, int permits) {
@@ -102,7 +103,7 @@ abstract class PermitHoldingContract extends StoreContract {
 	@DisplayName("whoever is too late learns which lease ends first")
 	void tellsFirstEnd() {
 		granted(acquire(this.a, "1", 2));
-		granted(this.b.acquire(SEMAPHORE, new Ask(this.b.token("1"), 3, LIMIT, true, null, 10_000, CLAIM)));
+		granted(this.b.acquire(SEMAPHORE, new AcquireCommand(this.b.token("1"), 3, LIMIT, true, null, 10_000, CLAIM)));
 		assertThat(busy(acquire(this.c, "1", 1)).ownerTtlMillis()).isBetween(1L, 10_000L);
 	}
 
@@ -123,7 +124,8 @@ abstract class PermitHoldingContract extends StoreContract {
 		assertThat(second.fence()).isGreaterThanOrEqualTo(first.fence());
 		assertThat(second.ttlMillis()).isGreaterThan(SHORT);
 		assertThat(state().used()).isEqualTo(2);
-		granted(this.a.acquire(SEMAPHORE, new Ask(this.a.token("1"), 2, LIMIT, true, null, 2 * LEASE, CLAIM)));
+		granted(this.a.acquire(SEMAPHORE,
+				new AcquireCommand(this.a.token("1"), 2, LIMIT, true, null, 2 * LEASE, CLAIM)));
 		assertThat(state().holders().get(0).ttlMillis()).isGreaterThan(LEASE);
 		assertThat(release(this.a, "1", 2)).isTrue();
 		assertThat(state().used()).isZero();
@@ -180,10 +182,10 @@ abstract class PermitHoldingContract extends StoreContract {
 	void endsUnknown() {
 		granted(acquire(this.a, "1", 4));
 		busy(acquire(this.b, "1", 3));
-		assertThat(this.c.release(SEMAPHORE, Ask.unknown(this.b.token("1"), LEASE))).isFalse();
+		assertThat(this.c.release(SEMAPHORE, AcquireCommand.unknown(this.b.token("1"), LEASE))).isFalse();
 		assertThat(state().waiting()).isZero();
-		assertThat(this.c.release(SEMAPHORE, Ask.unknown(this.a.token("1"), LEASE))).isTrue();
-		assertThat(this.c.release(SEMAPHORE, Ask.unknown(this.a.token("1"), LEASE))).isFalse();
+		assertThat(this.c.release(SEMAPHORE, AcquireCommand.unknown(this.a.token("1"), LEASE))).isTrue();
+		assertThat(this.c.release(SEMAPHORE, AcquireCommand.unknown(this.a.token("1"), LEASE))).isFalse();
 		assertThat(state()).isEqualTo(new PermitState(null, 0, 0, 0, List.of(), 0));
 	}
 
@@ -313,7 +315,7 @@ abstract class PermitHoldingContract extends StoreContract {
 		assertThat(state()).isEqualTo(new PermitState(null, 0, 0, 0, List.of(), 0));
 		granted(acquire(this.a, "1", 2));
 		granted(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", 3))));
-		granted(this.c.acquire(SEMAPHORE, new Ask(this.c.token("1"), 1, 8, true, null, 10_000, CLAIM)));
+		granted(this.c.acquire(SEMAPHORE, new AcquireCommand(this.c.token("1"), 1, 8, true, null, 10_000, CLAIM)));
 		busy(this.c.acquire(SEMAPHORE, ask(this.c, "2", 7, 8)));
 		elapse(MORE_THAN_SHORT);
 		PermitState state = state();
@@ -358,14 +360,14 @@ abstract class PermitHoldingContract extends StoreContract {
 			String n = "" + (1 + random.nextInt(4));
 			// Always the same count for a token, as it is with users.
 			int permits = 1 + n.hashCode() % LIMIT;
-			Ask ask = ask(instance, n, permits);
+			AcquireCommand ask = ask(instance, n, permits);
 			switch (random.nextInt(6)) {
 				case 0 -> release(instance, n, permits);
 				case 1 -> instance.attempt(SEMAPHORE, unfair(ask));
 				case 2 -> instance.acquire(SEMAPHORE, (i % 50 == 0) ? brief(ask) : ask);
 				case 3 -> shrink(instance, n, permits, 1);
 				case 4 -> renew(instance, SEMAPHORE, n, permits, LEASE);
-				default -> instance.release(SEMAPHORE, Ask.unknown(instance.token(n), LEASE));
+				default -> instance.release(SEMAPHORE, AcquireCommand.unknown(instance.token(n), LEASE));
 			}
 			if (i % 100 == 99) {
 				elapse(MORE_THAN_SHORT);
@@ -376,7 +378,7 @@ abstract class PermitHoldingContract extends StoreContract {
 				.isBetween(0, LIMIT);
 		}
 		all.forEach((instance) -> List.of("1", "2", "3", "4")
-			.forEach((n) -> instance.release(SEMAPHORE, Ask.unknown(instance.token(n), LEASE))));
+			.forEach((n) -> instance.release(SEMAPHORE, AcquireCommand.unknown(instance.token(n), LEASE))));
 		assertThat(state()).isEqualTo(new PermitState(null, 0, 0, 0, List.of(), 0));
 	}
 

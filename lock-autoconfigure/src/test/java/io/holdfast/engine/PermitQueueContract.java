@@ -7,7 +7,7 @@ import java.util.TreeMap;
 import java.util.stream.IntStream;
 
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
-import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.AcquireCommand;
 import io.holdfast.engine.LeaseStore.PermitState;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -195,7 +195,7 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 	@DisplayName("who asks now and then keeps its place, and who has a long claim needs not ask so often")
 	void keepsWhoAsks() {
 		granted(acquire(this.a, "1", 3));
-		Ask shortClaim = brief(ask(this.b, "1", 5));
+		AcquireCommand shortClaim = brief(ask(this.b, "1", 5));
 		busy(this.b.acquire(SEMAPHORE, shortClaim));
 		busy(acquire(this.c, "1", 4));
 		elapse(HANDOFF);

@@ -28,7 +28,7 @@ class PermitRulesTests extends ScriptedEngine {
 
 	private static final SemaphoreRequest ONCE = WAITING.waitTime(Duration.ZERO);
 
-	private static final int MANY = PermitCoordinator.CONTENDERS;
+	private static final int MANY = PermitCoordinator.MAX_CONTENDERS;
 
 	private static final Resource SEMAPHORE = new Resource(Kind.SEMAPHORE, "k");
 
@@ -121,7 +121,7 @@ class PermitRulesTests extends ScriptedEngine {
 		assertThat(this.store.sent()).containsExactly("release 1 next 4");
 		this.store.last("release 1").busy(30_000, 10);
 		assertThat(this.store.sent()).containsExactly("acquire 5");
-		this.store.wakeUps.handedOver(SEMAPHORE, ID + ":4", 11, 5000);
+		this.store.wakeUps.granted(SEMAPHORE, ID + ":4", 11, 5000);
 		assertThat(next.get(0)).isCompleted();
 	}
 
@@ -160,9 +160,9 @@ class PermitRulesTests extends ScriptedEngine {
 		assertThat(this.store.sent()).containsExactlyInAnyOrder("acquire 2", "acquire 3");
 		acquire(WAITING, 1);
 		assertThat(this.store.sent()).isEmpty();
-		this.store.wakeUps.handedOver(SEMAPHORE, ID + ":2", 11, 5000);
+		this.store.wakeUps.granted(SEMAPHORE, ID + ":2", 11, 5000);
 		assertThat(this.store.sent()).isEmpty();
-		this.store.wakeUps.handedOver(SEMAPHORE, ID + ":3", 12, 5000);
+		this.store.wakeUps.granted(SEMAPHORE, ID + ":3", 12, 5000);
 		assertThat(this.store.sent()).containsExactly("acquire 4");
 	}
 
@@ -200,7 +200,7 @@ class PermitRulesTests extends ScriptedEngine {
 	void whoIsTakenOutOfTheQueueAsksWhy() {
 		List<CompletableFuture<PermitLease>> answers = acquire(WAITING.permits(3), 1);
 		this.store.last("acquire 1").busy(30_000, 10);
-		this.store.wakeUps.handedOver(SEMAPHORE, ID + ":1", 11, 0);
+		this.store.wakeUps.granted(SEMAPHORE, ID + ":1", 11, 0);
 		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 1");
 		this.store.last("acquire 1").rejected(2);
 		assertThat(answers.get(0)).isCompletedExceptionally();
@@ -210,7 +210,7 @@ class PermitRulesTests extends ScriptedEngine {
 	void aHandOffIsHeldAndRenewed() {
 		List<CompletableFuture<PermitLease>> answers = acquire(WAITING.permits(2), 1);
 		this.store.last("acquire 1").busy(30_000, 10);
-		this.store.wakeUps.handedOver(SEMAPHORE, ID + ":1", 11, 5000);
+		this.store.wakeUps.granted(SEMAPHORE, ID + ":1", 11, 5000);
 		assertThat(answers.get(0).join().permits()).isEqualTo(2);
 		this.store.elapse(1700);
 		assertThat(this.store.sent()).contains("renew 1 for 30000");
@@ -218,7 +218,7 @@ class PermitRulesTests extends ScriptedEngine {
 
 	@Test
 	void aHandOffForNobodyIsGivenBack() {
-		this.store.wakeUps.handedOver(SEMAPHORE, ID + ":77", 11, 5000);
+		this.store.wakeUps.granted(SEMAPHORE, ID + ":77", 11, 5000);
 		assertThat(this.store.sent()).containsExactly("release 77");
 	}
 

@@ -80,7 +80,7 @@ class PermitStayTests extends ScriptedPermits {
 		assertThat(waiting.get(3)).isNotDone();
 		assertThat(this.store.sent()).containsExactly("release 1 next 8");
 		this.store.elapse(90);
-		this.store.wakeUps.handedOver(SEMAPHORE, ID + ":4", 20, 5000);
+		this.store.wakeUps.granted(SEMAPHORE, ID + ":4", 20, 5000);
 		this.store.last("release 1").busy(30_000, 20);
 		pass(waiting.get(3).join(), waiting.subList(4, 6));
 		assertThat(this.store.sent()).isEmpty();
@@ -88,7 +88,7 @@ class PermitStayTests extends ScriptedPermits {
 		pass(waiting.get(6).join(), List.of());
 		assertThat(waiting.get(7)).isNotDone();
 		this.store.elapse(6);
-		this.store.wakeUps.handedOver(SEMAPHORE, ID + ":8", 21, 5000);
+		this.store.wakeUps.granted(SEMAPHORE, ID + ":8", 21, 5000);
 		this.store.last("release 4").busy(30_000, 21);
 		this.store.sent();
 		pass(waiting.get(7).join(), waiting.subList(8, 10));
@@ -145,7 +145,7 @@ class PermitStayTests extends ScriptedPermits {
 		this.store.last("inspect permits").permits(null, LIMIT, 1);
 		waiting.get(2).join().releaseAsync();
 		assertThat(waiting.get(3)).isNotDone();
-		this.store.wakeUps.handedOver(SEMAPHORE, ID + ":4", 20, 5000);
+		this.store.wakeUps.granted(SEMAPHORE, ID + ":4", 20, 5000);
 		this.store.last("release 1").busy(30_000, 20);
 		this.store.sent();
 		pass(waiting.get(3).join(), waiting.subList(4, 6));

@@ -6,7 +6,7 @@ import java.util.List;
 import io.holdfast.engine.LeaseStore.AcquireReply;
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
-import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.AcquireCommand;
 import io.holdfast.engine.LeaseStore.KeyState;
 import io.holdfast.engine.LeaseStore.PermitState;
 import io.holdfast.engine.LeaseStore.ReleaseReply;
@@ -30,15 +30,15 @@ public abstract class PermitStoreContract extends PermitSuccessionContract {
 
 	protected static final PermitState UNUSED = new PermitState(null, 0, 0, 0, List.of(), 0);
 
-	protected static Ask reader(Instance instance, String n) {
+	protected static AcquireCommand reader(Instance instance, String n) {
 		return reader(instance, n, null);
 	}
 
-	private static Ask reader(Instance instance, String n, @Nullable String under) {
-		return new Ask(instance.token(n), 1, Resource.ALL, true, under, LEASE, CLAIM);
+	private static AcquireCommand reader(Instance instance, String n, @Nullable String under) {
+		return new AcquireCommand(instance.token(n), 1, Resource.ALL, true, under, LEASE, CLAIM);
 	}
 
-	protected static Ask writer(Instance instance, String n) {
+	protected static AcquireCommand writer(Instance instance, String n) {
 		return ask(instance, n, Resource.ALL, Resource.ALL);
 	}
 
@@ -76,14 +76,14 @@ public abstract class PermitStoreContract extends PermitSuccessionContract {
 	@DisplayName("fences grow over all modes, however many the exclusive one was left")
 	void fencesGrowOverModes() {
 		Resource exclusive = lock(READ_WRITE.key());
-		Ask ask = Ask.forLock(this.a.token("01"), LEASE, CLAIM);
+		AcquireCommand ask = AcquireCommand.forLock(this.a.token("01"), LEASE, CLAIM);
 		Granted first = granted(this.a.acquire(exclusive, ask));
 		assertThat(first.fences()).isEqualTo(1024);
 		this.a.release(exclusive, ask);
 		Granted written = granted(write(this.b, "1"));
 		assertThat(written.fence()).isGreaterThanOrEqualTo(first.fence() + first.fences());
 		this.b.release(READ_WRITE, writer(this.b, "1"));
-		assertThat(granted(this.a.acquire(exclusive, Ask.forLock(this.a.token("2"), LEASE, CLAIM))).fence())
+		assertThat(granted(this.a.acquire(exclusive, AcquireCommand.forLock(this.a.token("2"), LEASE, CLAIM))).fence())
 			.isGreaterThanOrEqualTo(written.fence() + 64);
 	}
 
@@ -158,7 +158,7 @@ public abstract class PermitStoreContract extends PermitSuccessionContract {
 	void readsUnderWriter() {
 		granted(write(this.a, "1"));
 		busy(write(this.b, "1"));
-		Ask under = reader(this.a, "2", this.a.token("1"));
+		AcquireCommand under = reader(this.a, "2", this.a.token("1"));
 		Granted granted = granted(this.a.acquire(READ_WRITE, under));
 		assertThat(granted.ttlMillis()).isBetween(LEASE - 1000, LEASE);
 		granted(this.a.acquire(READ_WRITE, under));
@@ -249,7 +249,7 @@ public abstract class PermitStoreContract extends PermitSuccessionContract {
 	@Test
 	@DisplayName("an exclusive lock that ended by time is no longer in the way of readers and writers")
 	void exclusiveEndsByTime() {
-		granted(this.a.acquire(lock(KEY), Ask.forLock(this.a.token("1"), SHORT, SHORT)));
+		granted(this.a.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), SHORT, SHORT)));
 		busy(write(this.b, "1"));
 		elapse(MORE_THAN_SHORT);
 		granted(write(this.b, "1"));
@@ -261,8 +261,8 @@ public abstract class PermitStoreContract extends PermitSuccessionContract {
 	@Test
 	@DisplayName("while somebody reads or writes a key nobody has it exclusively, and who waits for that asks again")
 	void readersAndWritersExcludeExclusive() {
-		Granted shared = granted(
-				this.a.acquire(READ_WRITE, new Ask(this.a.token("1"), 1, Resource.ALL, true, null, 2 * LEASE, CLAIM)));
+		Granted shared = granted(this.a.acquire(READ_WRITE,
+				new AcquireCommand(this.a.token("1"), 1, Resource.ALL, true, null, 2 * LEASE, CLAIM)));
 		granted(this.b.acquire(READ_WRITE, brief(reader(this.b, "1"))));
 		Busy busy = busy(this.c.acquire("1"));
 		assertThat(busy.foreign()).isTrue();

@@ -5,7 +5,7 @@ import java.util.List;
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.LeaseStore.AcquireReply.Rejected;
-import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.AcquireCommand;
 import io.holdfast.engine.LeaseStore.PermitState;
 import io.holdfast.engine.LeaseStore.ReleaseReply;
 import org.junit.jupiter.api.DisplayName;
@@ -19,7 +19,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 abstract class PermitSuccessionContract extends PermitLimitContract {
 
 	/** Who holds everything ends, and brings in the next one. */
-	private ReleaseReply succeed(Instance instance, String n, Ask next) {
+	private ReleaseReply succeed(Instance instance, String n, AcquireCommand next) {
 		return instance.release(SEMAPHORE, ask(instance, n, LIMIT), next);
 	}
 
@@ -83,7 +83,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	@Test
 	@DisplayName("whoever is busy learns when the first lease of those that are left ends")
 	void tellsFirstEndOfThoseLeft() {
-		granted(this.a.acquire(SEMAPHORE, new Ask(this.a.token("1"), 1, LIMIT, true, null, 10_000, CLAIM)));
+		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 1, LIMIT, true, null, 10_000, CLAIM)));
 		granted(acquire(this.a, "2", 4));
 		busy(acquire(this.b, "1", 2));
 		Busy busy = busy(this.a.release(SEMAPHORE, ask(this.a, "1", 1), ask(this.a, "3", 1)).next());

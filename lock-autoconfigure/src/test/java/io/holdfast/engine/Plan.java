@@ -113,7 +113,7 @@ record Plan(Setup setup, List<Step> steps) {
 			// Neighbours are to have nothing in common.
 			this.random = new Random(seed * 0x9E3779B97F4A7C15L);
 			this.workload = List.of(What.EXCLUSIVE, What.READ, What.PERMITS).get((int) Math.floorMod(seed, 3L));
-			this.passes = List.of(3, 0, LocalHandOver.STRIDE - 1, 0).get((int) Math.floorMod(seed / 3, 4L));
+			this.passes = List.of(3, 0, HandOverLimits.STRIDE - 1, 0).get((int) Math.floorMod(seed / 3, 4L));
 			this.warm = List.of(0, 30, 0, 150).get((int) Math.floorMod(seed / 12, 4L));
 			this.views = in(5);
 			this.rush = (this.workload != What.READ && this.passes > 0)

@@ -239,7 +239,7 @@ class ReadWriteRulesTests extends ScriptedEngine {
 	}
 
 	private Waiter ask(LockRequest request) {
-		return this.engine.coordinators.acquire(Demand.of(request, settings()).get(0), Thread.currentThread(),
+		return this.engine.coordinators.acquire(ResolvedRequest.of(request, settings()).get(0), Thread.currentThread(),
 				LeaseContext.empty(), null, null);
 	}
 

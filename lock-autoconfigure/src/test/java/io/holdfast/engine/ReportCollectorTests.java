@@ -14,14 +14,14 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class ReportCollectorTests extends ScriptedEngine {
 
-	private static final Report OWN = new Report("00000000", List.of(), List.of(), false);
+	private static final InstanceReport OWN = new InstanceReport("00000000", List.of(), List.of(), false);
 
-	private static final Report FIRST = new Report("00000001", List.of(), List.of(), false);
+	private static final InstanceReport FIRST = new InstanceReport("00000001", List.of(), List.of(), false);
 
-	private static final Report SECOND = new Report("00000002", List.of(), List.of(), true);
+	private static final InstanceReport SECOND = new InstanceReport("00000002", List.of(), List.of(), true);
 
-	private CompletableFuture<Reports> ask(List<String> present, List<String> absent) {
-		CompletableFuture<Reports> reports = new ReportCollector(this.engine.context, OWN).ask(ID);
+	private CompletableFuture<FleetReport> ask(List<String> present, List<String> absent) {
+		CompletableFuture<FleetReport> reports = new ReportCollector(this.engine.context, OWN).ask(ID);
 		this.store.last("ask").done(new Asked(present, absent));
 		return reports;
 	}
@@ -30,52 +30,52 @@ class ReportCollectorTests extends ScriptedEngine {
 	@DisplayName("where nobody else is, nobody is waited for")
 	void waitsForNobody() {
 		assertThat(ask(List.of(), List.of("00000009")))
-			.isCompletedWithValue(new Reports(List.of(OWN), List.of("00000009")));
+			.isCompletedWithValue(new FleetReport(List.of(OWN), List.of("00000009")));
 		assertThat(this.store.plannedCount()).isZero();
 	}
 
 	@Test
 	@DisplayName("the answers are looked for again and again, until they are enough")
 	void collects() {
-		CompletableFuture<Reports> reports = ask(List.of("00000001", "00000002"), List.of("00000009"));
+		CompletableFuture<FleetReport> reports = ask(List.of("00000001", "00000002"), List.of("00000009"));
 		this.store.sent();
 		this.store.elapse(5);
 		assertThat(this.store.sent()).containsExactly("collect 2");
 		this.store.last("collect 2").done(List.of());
 		this.store.elapse(10);
 		assertThat(this.store.sent()).containsExactly("collect 2");
-		this.store.last("collect 2").done(List.of(ReportText.of(SECOND), ReportText.of(FIRST)));
-		assertThat(reports).isCompletedWithValue(new Reports(List.of(OWN, SECOND, FIRST), List.of("00000009")));
+		this.store.last("collect 2").done(List.of(ReportCodec.of(SECOND), ReportCodec.of(FIRST)));
+		assertThat(reports).isCompletedWithValue(new FleetReport(List.of(OWN, SECOND, FIRST), List.of("00000009")));
 	}
 
 	@Test
 	@DisplayName("an answer that was repeated is one, and the others are waited for")
 	void countsInstances() {
-		CompletableFuture<Reports> reports = ask(List.of("00000001", "00000002"), List.of());
+		CompletableFuture<FleetReport> reports = ask(List.of("00000001", "00000002"), List.of());
 		this.store.elapse(5);
-		this.store.last("collect 2").done(List.of(ReportText.of(FIRST), ReportText.of(FIRST)));
+		this.store.last("collect 2").done(List.of(ReportCodec.of(FIRST), ReportCodec.of(FIRST)));
 		assertThat(reports).isNotDone();
 		this.store.sent();
 		this.store.elapse(10);
 		assertThat(this.store.sent()).containsExactly("collect 1");
-		this.store.last("collect 1").done(List.of(ReportText.of(FIRST)));
+		this.store.last("collect 1").done(List.of(ReportCodec.of(FIRST)));
 		this.store.elapse(20);
-		this.store.last("collect 1").done(List.of(ReportText.of(SECOND)));
-		assertThat(reports).isCompletedWithValue(new Reports(List.of(OWN, FIRST, SECOND), List.of()));
+		this.store.last("collect 1").done(List.of(ReportCodec.of(SECOND)));
+		assertThat(reports).isCompletedWithValue(new FleetReport(List.of(OWN, FIRST, SECOND), List.of()));
 	}
 
 	@Test
 	@DisplayName("after a second what is there has to do, and who has not answered is silent; what is no report is none")
 	void givesUp() {
-		CompletableFuture<Reports> reports = ask(List.of("00000001", "00000002"), List.of());
+		CompletableFuture<FleetReport> reports = ask(List.of("00000001", "00000002"), List.of());
 		this.store.answerAtOnce("collect 2", (command) -> command.done(List.of()));
 		this.store.elapse(999);
 		assertThat(this.store.sent()).hasSizeBetween(10, 30).doesNotContain("collect 0");
 		assertThat(reports).isNotDone();
 		this.store.elapse(1);
 		assertThat(this.store.sent()).containsExactly("collect 0");
-		this.store.last("collect 0").done(List.of("whatever", ReportText.of(FIRST)));
-		assertThat(reports).isCompletedWithValue(new Reports(List.of(OWN, FIRST), List.of("00000002")));
+		this.store.last("collect 0").done(List.of("whatever", ReportCodec.of(FIRST)));
+		assertThat(reports).isCompletedWithValue(new FleetReport(List.of(OWN, FIRST), List.of("00000002")));
 		assertThat(this.store.plannedCount()).isZero();
 	}
 

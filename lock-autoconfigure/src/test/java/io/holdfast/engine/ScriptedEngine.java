@@ -34,7 +34,7 @@ abstract class ScriptedEngine {
 
 	/** The defaults, but that nothing is passed on here. */
 	EngineSettings settings() {
-		return EngineSettings.defaults().localHandOver(LocalHandOver.NONE);
+		return EngineSettings.defaults().localHandOver(HandOverLimits.NONE);
 	}
 
 	LockLease granted(LockRequest request, long fence) {
@@ -48,7 +48,7 @@ abstract class ScriptedEngine {
 	}
 
 	void handOver(String key, int number, long fence, long ttlMillis) {
-		this.store.wakeUps.handedOver(lock(key), ID + ":" + number, fence, ttlMillis);
+		this.store.wakeUps.granted(lock(key), ID + ":" + number, fence, ttlMillis);
 	}
 
 }

@@ -26,7 +26,7 @@ abstract class ScriptedPermits extends ScriptedEngine {
 
 	@Override
 	EngineSettings settings() {
-		return EngineSettings.defaults().localHandOver(new LocalHandOver(COUNT, Duration.ofMillis(5)));
+		return EngineSettings.defaults().localHandOver(new HandOverLimits(COUNT, Duration.ofMillis(5)));
 	}
 
 	List<CompletableFuture<PermitLease>> ask(int times, SemaphoreRequest request) {

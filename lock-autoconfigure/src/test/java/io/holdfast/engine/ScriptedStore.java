@@ -55,7 +55,7 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 	/** Where keys are kept, if not in part 0. */
 	final Map<String, Integer> parts = new HashMap<>();
 
-	@Nullable WakeUps wakeUps;
+	@Nullable StoreNotifications wakeUps;
 
 	/** The commands since the last call, each as one line. */
 	List<String> sent() {
@@ -131,7 +131,7 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 	}
 
 	@Override
-	public void start(String instanceId, WakeUps wakeUps) {
+	public void start(String instanceId, StoreNotifications wakeUps) {
 		this.wakeUps = wakeUps;
 		this.listening = true;
 	}
@@ -157,14 +157,15 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 	}
 
 	@Override
-	public CompletableFuture<AcquireReply> acquire(Resource resource, Ask ask, boolean enqueue) {
+	public CompletableFuture<AcquireReply> acquire(Resource resource, AcquireCommand command, boolean enqueue) {
 		this.asked.add(resource.key());
-		return send("acquire " + number(ask.token()) + ((ask.under() != null) ? " under " + number(ask.under()) : "")
-				+ (enqueue ? "" : " at once"));
+		return send("acquire " + number(command.token())
+				+ ((command.under() != null) ? " under " + number(command.under()) : "") + (enqueue ? "" : " at once"));
 	}
 
 	@Override
-	public CompletableFuture<ReleaseReply> release(Resource resource, Ask ended, @Nullable Ask next) {
+	public CompletableFuture<ReleaseReply> release(Resource resource, AcquireCommand ended,
+			@Nullable AcquireCommand next) {
 		return send("release " + number(ended.token()) + ((next != null) ? " next " + number(next.token()) : ""));
 	}
 
@@ -193,7 +194,7 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 	}
 
 	@Override
-	public CompletableFuture<Boolean> shrink(Resource resource, Ask held, int kept) {
+	public CompletableFuture<Boolean> shrink(Resource resource, AcquireCommand held, int kept) {
 		return send("shrink " + number(held.token()) + " to " + kept);
 	}
 
@@ -350,15 +351,15 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 		}
 
 		void unconfirmed() {
-			this.answer.completeExceptionally(StoreFailure.unconfirmed("few replicas"));
+			this.answer.completeExceptionally(StoreCommandException.unconfirmed("few replicas"));
 		}
 
 		void notYet() {
-			this.answer.completeExceptionally(StoreFailure.notYet("moving", new IllegalStateException()));
+			this.answer.completeExceptionally(StoreCommandException.notYet("moving", new IllegalStateException()));
 		}
 
 		void fail(boolean temporary) {
-			this.answer.completeExceptionally(new StoreFailure("trouble", temporary, null));
+			this.answer.completeExceptionally(new StoreCommandException("trouble", temporary, null));
 		}
 
 	}

@@ -53,7 +53,7 @@ class SharedQuestionTests {
 				values) -> called.getName().equals(method) ? what.get() : called.invoke(target, values)));
 	}
 
-	private List<Thread> start(List<Reports> answers) {
+	private List<Thread> start(List<FleetReport> answers) {
 		List<Thread> callers = new ArrayList<>();
 		for (int i = 0; i < CALLERS; i++) {
 			Thread caller = new Thread(() -> answers.add(this.engine.fleet().reports()));
@@ -66,7 +66,7 @@ class SharedQuestionTests {
 	@Test
 	@DisplayName("who asks while a question is under way gets its answers, and who asks later a new one's")
 	void share() throws InterruptedException {
-		List<Reports> answers = new CopyOnWriteArrayList<>();
+		List<FleetReport> answers = new CopyOnWriteArrayList<>();
 		List<Thread> callers = start(answers);
 		await("all wait").until(() -> this.asked.get() > 0
 				&& callers.stream().allMatch((caller) -> caller.getState() == Thread.State.TIMED_WAITING));
@@ -83,7 +83,7 @@ class SharedQuestionTests {
 	@Test
 	@DisplayName("a question that fails fails for all who share it, and for nobody later")
 	void shareFailure() throws InterruptedException {
-		List<Reports> answers = new CopyOnWriteArrayList<>();
+		List<FleetReport> answers = new CopyOnWriteArrayList<>();
 		List<Thread> callers = start(answers);
 		callers.forEach((caller) -> caller.setUncaughtExceptionHandler((thread, error) -> {
 		}));
@@ -91,7 +91,7 @@ class SharedQuestionTests {
 				&& callers.stream().allMatch((caller) -> caller.getState() == Thread.State.TIMED_WAITING));
 		CompletableFuture<Asked> failing = this.answer;
 		this.answer = CompletableFuture.completedFuture(NOBODY);
-		failing.completeExceptionally(new StoreFailure("broken", true, null));
+		failing.completeExceptionally(new StoreCommandException("broken", true, null));
 		for (Thread caller : callers) {
 			caller.join();
 		}

@@ -12,7 +12,7 @@ import java.util.function.Supplier;
 import io.holdfast.engine.FleetStore.Family;
 import io.holdfast.engine.FleetStore.Place;
 import io.holdfast.engine.FleetStore.Standing;
-import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.AcquireCommand;
 import io.holdfast.engine.LeaseStore.ReleaseReply;
 import io.holdfast.engine.Resource.Kind;
 import io.holdfast.engine.Step.Command;
@@ -181,7 +181,7 @@ final class SimulatedConnection {
 	private <T> void execute(int number, String what, String token, @Nullable Resource resource,
 			Supplier<CompletableFuture<T>> command, CompletableFuture<T> answer, @Nullable Fate fate, long late) {
 		CompletableFuture<T> executed = (fate != Fate.FAILED) ? command.get()
-				: CompletableFuture.failedFuture(new StoreFailure("refused", true, null));
+				: CompletableFuture.failedFuture(new StoreCommandException("refused", true, null));
 		T done = done(executed);
 		if (done != null && what.startsWith("acquire") && late >= SimulatedInstance.HANDOFF.toNanos()
 				&& this.over.contains(token)) {
@@ -268,7 +268,7 @@ final class SimulatedConnection {
 
 	/** What is stored of a thing; whatever has ended by itself, or may go on, has. */
 	private String look(Resource resource) {
-		Ask nobody = Ask.unknown("%032x:0".formatted(0), 1);
+		AcquireCommand nobody = AcquireCommand.unknown("%032x:0".formatted(0), 1);
 		this.simulation.operator.release(resource, nobody, null);
 		Family family = (resource.kind() == Kind.SEMAPHORE) ? Family.SEMAPHORES : Family.LOCKS;
 		Standing now = this.simulation.operator.fleet().look(family, resource.key(), 100).join();
@@ -285,7 +285,7 @@ final class SimulatedConnection {
 		this.lastReply = arrival;
 		this.instance.at(arrival - now(), () -> {
 			if (reply == null) {
-				answer.completeExceptionally(new StoreFailure("connection reset", true, null));
+				answer.completeExceptionally(new StoreCommandException("connection reset", true, null));
 			}
 			else {
 				answer.complete(reply);

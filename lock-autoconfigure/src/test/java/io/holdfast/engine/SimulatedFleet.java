@@ -11,7 +11,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import io.holdfast.LeaseStoreException;
-import io.holdfast.engine.Report.Entry;
+import io.holdfast.engine.InstanceReport.Entry;
 import io.holdfast.engine.Step.ForceBy;
 import io.holdfast.engine.Step.Known;
 import io.holdfast.history.Event;
@@ -93,7 +93,7 @@ final class SimulatedFleet {
 		}
 	}
 
-	private void reported(Report report, String id) {
+	private void reported(InstanceReport report, String id) {
 		known(report.instance()).forEach((instance) -> {
 			String leases = report.holds()
 				.stream()

@@ -9,23 +9,24 @@ import io.holdfast.LockRequest;
 final class SimulatedLocks extends DefaultLockService {
 
 	SimulatedLocks(SimulatedInstance instance) {
-		super(instance.engine, new Acquirer<>(Acquirer.ofLocks(instance.engine)) {
+		super(instance.engine, new BlockingAcquirer<>(BlockingAcquirer.ofLocks(instance.engine)) {
 
 			@Override
 			LockLease await(LockRequest request) throws InterruptedException {
-				return ViewUse.current().ask(demand(request), () -> super.await(request));
+				return ViewUse.current().ask(request(request), () -> super.await(request));
 			}
 
 			@Override
 			LockLease awaitUninterruptibly(LockRequest request) {
-				return ViewUse.current().askUninterruptibly(demand(request), () -> super.awaitUninterruptibly(request));
+				return ViewUse.current()
+					.askUninterruptibly(request(request), () -> super.awaitUninterruptibly(request));
 			}
 
 		});
 	}
 
-	private static Demand demand(LockRequest request) {
-		return Demand.of(request, SimulatedInstance.SETTINGS).get(0);
+	private static ResolvedRequest request(LockRequest request) {
+		return ResolvedRequest.of(request, SimulatedInstance.SETTINGS).get(0);
 	}
 
 }

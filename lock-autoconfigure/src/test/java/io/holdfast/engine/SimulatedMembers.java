@@ -57,9 +57,9 @@ final class SimulatedMembers implements InstanceStore {
 		return switch (this.mutant) {
 			case MUTE_MEMBER -> CompletableFuture.completedFuture(null);
 			case EMPTY_REPORTS -> {
-				Report own = ReportText.read(text);
-				String empty = (own != null) ? ReportText.of(new Report(own.instance(), List.of(), List.of(), false))
-						: text;
+				InstanceReport own = ReportCodec.read(text);
+				String empty = (own != null)
+						? ReportCodec.of(new InstanceReport(own.instance(), List.of(), List.of(), false)) : text;
 				yield says("answer", () -> this.store.answer(report, empty));
 			}
 			default -> says("answer", () -> this.store.answer(report, text));

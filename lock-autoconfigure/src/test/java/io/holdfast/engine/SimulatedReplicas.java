@@ -88,7 +88,7 @@ final class SimulatedReplicas {
 	private void fail(SimulatedInstance instance, String token, Grant grant) {
 		if (!grant.isDone()) {
 			instance.store.unconfirmed(token);
-			grant.completeExceptionally(StoreFailure.unconfirmed("few replicas"));
+			grant.completeExceptionally(StoreCommandException.unconfirmed("few replicas"));
 		}
 	}
 

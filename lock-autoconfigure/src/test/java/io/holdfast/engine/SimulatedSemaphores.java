@@ -24,18 +24,18 @@ final class SimulatedSemaphores extends DefaultSemaphoreService {
 	}
 
 	private SimulatedSemaphores(SimulatedInstance instance, Map<String, Deque<Part>> parts) {
-		super(instance.engine, new Acquirer<>(Acquirer.ofPermits(instance.engine)) {
+		super(instance.engine, new BlockingAcquirer<>(BlockingAcquirer.ofPermits(instance.engine)) {
 
 			@Override
 			PermitLease await(SemaphoreRequest request) throws InterruptedException {
-				return added(ViewUse.current().ask(demand(request), () -> (Permits) super.await(request)), parts);
+				return added(ViewUse.current().ask(request(request), () -> (Permits) super.await(request)), parts);
 			}
 
 			@Override
 			PermitLease awaitUninterruptibly(SemaphoreRequest request) {
 				return added(
 						ViewUse.current()
-							.askUninterruptibly(demand(request), () -> (Permits) super.awaitUninterruptibly(request)),
+							.askUninterruptibly(request(request), () -> (Permits) super.awaitUninterruptibly(request)),
 						parts);
 			}
 
@@ -43,8 +43,8 @@ final class SimulatedSemaphores extends DefaultSemaphoreService {
 		this.parts = parts;
 	}
 
-	private static Demand demand(SemaphoreRequest request) {
-		return Demand.of(request, SimulatedInstance.SETTINGS);
+	private static ResolvedRequest request(SemaphoreRequest request) {
+		return ResolvedRequest.of(request, SimulatedInstance.SETTINGS);
 	}
 
 	private static Permits added(Permits lease, Map<String, Deque<Part>> parts) {

@@ -44,7 +44,7 @@ final class SimulatedStore implements LeaseStore {
 	/** Tokens whose grant was not. */
 	private final Set<String> unconfirmed = new HashSet<>();
 
-	private WakeUps wakeUps;
+	private StoreNotifications wakeUps;
 
 	/** As a {@link Mutant} wants it: what it is told of is taken back then. */
 	private boolean announcedTooSoon;
@@ -141,19 +141,19 @@ final class SimulatedStore implements LeaseStore {
 	// LeaseStore
 
 	@Override
-	public void start(String instanceId, WakeUps wakeUps) {
+	public void start(String instanceId, StoreNotifications wakeUps) {
 		this.wakeUps = wakeUps;
 		this.announcedTooSoon = false;
-		this.store.start(instanceId, new WakeUps() {
+		this.store.start(instanceId, new StoreNotifications() {
 
 			@Override
-			public void handedOver(Resource resource, String token, long fence, long ttlMillis) {
+			public void granted(Resource resource, String token, long fence, long ttlMillis) {
 				boolean unconfirmed = SimulatedStore.this.simulation.replicas != null && ttlMillis > 0;
 				SimulatedStore.this.connection.wakeUp(() -> grantedAgain(token),
-						unconfirmed ? () -> wakeUps.handedOverUnconfirmed(resource, token, fence)
-								: () -> wakeUps.handedOver(resource, token, fence, ttlMillis));
+						unconfirmed ? () -> wakeUps.grantedUnconfirmed(resource, token, fence)
+								: () -> wakeUps.granted(resource, token, fence, ttlMillis));
 				if (SimulatedStore.this.announcedTooSoon) {
-					SimulatedStore.this.simulation.operator.release(resource, Ask.unknown(token, 1), null);
+					SimulatedStore.this.simulation.operator.release(resource, AcquireCommand.unknown(token, 1), null);
 				}
 			}
 
@@ -193,20 +193,20 @@ final class SimulatedStore implements LeaseStore {
 	}
 
 	@Override
-	public CompletableFuture<AcquireReply> acquire(Resource resource, Ask ask, boolean enqueue) {
+	public CompletableFuture<AcquireReply> acquire(Resource resource, AcquireCommand command, boolean enqueue) {
 		Mutant mutant = this.simulation.mutant;
-		Ask asked = switch (mutant) {
-			case SHORT_LEASE -> lasting(ask, ask.leaseMillis() / 2);
-			case NO_END -> lasting(ask, ask.leaseMillis() * 1000);
-			default -> ask;
+		AcquireCommand asked = switch (mutant) {
+			case SHORT_LEASE -> lasting(command, command.leaseMillis() / 2);
+			case NO_END -> lasting(command, command.leaseMillis() * 1000);
+			default -> command;
 		};
-		CompletableFuture<AcquireReply> answer = this.connection.send("acquire " + resource, ask.token(), resource,
-				() -> isRefused(resource, ask.token())
-						? CompletableFuture.failedFuture(new StoreFailure("out of memory", true, null))
-						: this.store.acquire(resource, asked, enqueue).thenApply((reply) -> answered(reply, ask)));
+		CompletableFuture<AcquireReply> answer = this.connection.send("acquire " + resource, command.token(), resource,
+				() -> isRefused(resource, command.token())
+						? CompletableFuture.failedFuture(new StoreCommandException("out of memory", true, null))
+						: this.store.acquire(resource, asked, enqueue).thenApply((reply) -> answered(reply, command)));
 		SimulatedReplicas replicas = this.simulation.replicas;
 		if (replicas != null && mutant != Mutant.UNCONFIRMED_GRANTS) {
-			return replicas.confirmed(this.instance, resource, ask.token(), answer);
+			return replicas.confirmed(this.instance, resource, command.token(), answer);
 		}
 		return (mutant == Mutant.TROUBLE_AS_BUSY) ? answer.exceptionally((error) -> new Busy(100, 0, false)) : answer;
 	}
@@ -244,8 +244,9 @@ final class SimulatedStore implements LeaseStore {
 		return (hold != null && hold.isPartial()) ? null : this.leases.get(token);
 	}
 
-	private static Ask lasting(Ask ask, long millis) {
-		return new Ask(ask.token(), ask.permits(), ask.limit(), ask.fair(), ask.under(), millis, millis);
+	private static AcquireCommand lasting(AcquireCommand command, long millis) {
+		return new AcquireCommand(command.token(), command.permits(), command.limit(), command.fair(), command.under(),
+				millis, millis);
 	}
 
 	/** Note what is granted to a token that has a lease, as it may undo a loss. */
@@ -256,20 +257,21 @@ final class SimulatedStore implements LeaseStore {
 		}
 	}
 
-	private AcquireReply answered(AcquireReply reply, Ask ask) {
+	private AcquireReply answered(AcquireReply reply, AcquireCommand command) {
 		if (!(reply instanceof Granted granted)) {
 			return reply;
 		}
-		grantedAgain(ask.token());
+		grantedAgain(command.token());
 		return switch (this.simulation.mutant) {
 			case OLD_FENCE -> new Granted(64, granted.ttlMillis(), granted.fences());
-			case SHORT_LEASE, NO_END -> new Granted(granted.fence(), ask.leaseMillis(), granted.fences());
+			case SHORT_LEASE, NO_END -> new Granted(granted.fence(), command.leaseMillis(), granted.fences());
 			default -> reply;
 		};
 	}
 
 	@Override
-	public CompletableFuture<ReleaseReply> release(Resource resource, Ask ended, @Nullable Ask next) {
+	public CompletableFuture<ReleaseReply> release(Resource resource, AcquireCommand ended,
+			@Nullable AcquireCommand next) {
 		if (this.simulation.mutant == Mutant.UNCONFIRMED_KEPT && this.unconfirmed.contains(ended.token())) {
 			return CompletableFuture.completedFuture(new ReleaseReply(true, null));
 		}
@@ -281,14 +283,14 @@ final class SimulatedStore implements LeaseStore {
 					String owner = (this.simulation.mutant == Mutant.BLIND_RELEASE && resource.kind() == Kind.LOCK)
 							? this.store.inspect(resource).join().owner() : null;
 					if (owner != null && !owner.equals(ended.token())) {
-						this.store.release(resource, Ask.unknown(owner, 1), null);
+						this.store.release(resource, AcquireCommand.unknown(owner, 1), null);
 					}
 					return this.store.release(resource, ended, next).thenApply(this::withoutGrant);
 				});
 	}
 
 	/** In the name of somebody else. */
-	private CompletableFuture<ReleaseReply> force(Resource resource, Ask ended) {
+	private CompletableFuture<ReleaseReply> force(Resource resource, AcquireCommand ended) {
 		if (this.simulation.mutant == Mutant.FORCE_IN_VAIN) {
 			return CompletableFuture.completedFuture(new ReleaseReply(true, null));
 		}
@@ -331,7 +333,7 @@ final class SimulatedStore implements LeaseStore {
 		return this.connection.send("renew", token, first.resource(), () -> {
 			if (this.simulation.mutant == Mutant.RENEWAL_CREATES && first.resource().kind() == Kind.LOCK) {
 				this.store.acquire(first.resource(),
-						Ask.forLock(first.token(), first.leaseMillis(), first.leaseMillis()), false);
+						AcquireCommand.forLock(first.token(), first.leaseMillis(), first.leaseMillis()), false);
 			}
 			return this.store.renew(renewals);
 		});
@@ -348,7 +350,7 @@ final class SimulatedStore implements LeaseStore {
 	}
 
 	@Override
-	public CompletableFuture<Boolean> shrink(Resource resource, Ask held, int kept) {
+	public CompletableFuture<Boolean> shrink(Resource resource, AcquireCommand held, int kept) {
 		return this.connection.send("shrink", held.token(), resource, () -> this.store.shrink(resource, held, kept));
 	}
 

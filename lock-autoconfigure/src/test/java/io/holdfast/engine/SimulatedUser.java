@@ -140,11 +140,11 @@ final class SimulatedUser {
 		String id = newId();
 		String user = (within != null) ? within : thread ? this.name : id;
 		Asking asking = new Asking(this.instance, use, context);
-		List<Demand> demands = asking.demands();
+		List<ResolvedRequest> requests = asking.requests();
 		List<String> ids = new ArrayList<>();
-		for (Demand demand : demands) {
-			ids.add((demands.size() == 1) ? id : id + "/" + demand.resource().key());
-			record(Type.ASKED, ids.get(ids.size() - 1), (event) -> asked(event, use, demand, user, demands.size()));
+		for (ResolvedRequest request : requests) {
+			ids.add((requests.size() == 1) ? id : id + "/" + request.resource().key());
+			record(Type.ASKED, ids.get(ids.size() - 1), (event) -> asked(event, use, request, user, requests.size()));
 		}
 		BiConsumer<Lease, Throwable> answer = (lease, error) -> {
 			this.blocked &= !thread;
@@ -153,7 +153,7 @@ final class SimulatedUser {
 			}
 			else {
 				ids.forEach((each) -> refused(each, error));
-				demands.forEach((each) -> lookForLeftovers(each.resource().key()));
+				requests.forEach((each) -> lookForLeftovers(each.resource().key()));
 				after.run();
 			}
 		};
@@ -166,13 +166,13 @@ final class SimulatedUser {
 		}
 	}
 
-	private Event asked(Event event, Use use, Demand demand, String user, int together) {
+	private Event asked(Event event, Use use, ResolvedRequest request, String user, int together) {
 		boolean permits = use.mode() == What.PERMITS;
 		String why = (together > 1) ? "PART" : (use.waiting() == 0) ? "NOT_WAITING" : "";
-		return event.of(SimulatedStore.mode(demand.resource(), demand.permits()), demand.resource().key())
+		return event.of(SimulatedStore.mode(request.resource(), request.permits()), request.resource().key())
 			.permits(permits ? use.permits() : 0, permits ? Plan.LIMIT : 0)
 			.user(user)
-			.until((use.waiting() < 0) ? 0 : this.simulation.now() + demand.waitNanos())
+			.until((use.waiting() < 0) ? 0 : this.simulation.now() + request.waitNanos())
 			.lease(use.lease() * Simulation.MILLI)
 			.why(why);
 	}
@@ -216,7 +216,7 @@ final class SimulatedUser {
 				(event) -> event.fence(fence(hold)).until(at.end(lease)).why((outer != null) ? outer : ""));
 		lease.onLost(() -> {
 			this.simulation.lost++;
-			long renewable = hold.demand.maxHoldNanos() - hold.demand.leaseMillis() * Simulation.MILLI;
+			long renewable = hold.request.maxHoldNanos() - hold.request.leaseMillis() * Simulation.MILLI;
 			boolean renewed = lease.isRenewed() && hold.validUntil() - hold.grantedAt < renewable;
 			record(Type.LOST, id, (event) -> event.until(at.end(lease)).why(renewed ? "RENEWED" : ""));
 		});
@@ -330,7 +330,7 @@ final class SimulatedUser {
 	 * store said so before the lease would have ended anyway.
 	 */
 	private void retained(Hold hold, String id, long releasedAt, long localTime) {
-		long kept = hold.grantedAt + hold.demand.minHoldNanos() - localTime;
+		long kept = hold.grantedAt + hold.request.minHoldNanos() - localTime;
 		if (kept > 0 && hold.validUntil() - this.instance.nanoTime() > 0) {
 			long until = releasedAt + kept * 98 / 100;
 			record(Type.RETAINED, id, (event) -> event.until(until));

@@ -16,7 +16,7 @@ import java.util.stream.Stream;
 import io.holdfast.LockNotAcquiredException;
 import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
-import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.AcquireCommand;
 import io.holdfast.engine.LeaseStore.KeyState;
 import io.holdfast.engine.LeaseStore.PermitState;
 import io.holdfast.engine.Resource.Kind;
@@ -347,13 +347,14 @@ final class Simulation {
 	private void force(String key) {
 		String owner = this.operator.inspect(new Resource(Kind.LOCK, key)).join().owner();
 		if (owner != null && !owner.isEmpty()) {
-			this.operator.release(new Resource(Kind.LOCK, key), Ask.unknown(owner, 1), null);
+			this.operator.release(new Resource(Kind.LOCK, key), AcquireCommand.unknown(owner, 1), null);
 			forced(new Resource(Kind.LOCK, key), "");
 		}
 		for (Kind kind : List.of(Kind.READ_WRITE, Kind.SEMAPHORE)) {
 			Resource resource = new Resource(kind, key);
 			List<LeaseStore.Holder> holders = this.operator.inspectPermits(resource, 100).join().holders();
-			holders.forEach((holder) -> this.operator.release(resource, Ask.unknown(holder.token(), 1), null));
+			holders
+				.forEach((holder) -> this.operator.release(resource, AcquireCommand.unknown(holder.token(), 1), null));
 			if (!holders.isEmpty()) {
 				forced(resource, "");
 			}

@@ -17,7 +17,7 @@ import java.util.stream.Collectors;
 import io.holdfast.engine.LeaseStore.AcquireReply;
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
-import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.AcquireCommand;
 import io.holdfast.engine.LeaseStore.KeyState;
 import io.holdfast.engine.LeaseStore.PermitState;
 import io.holdfast.engine.LeaseStore.ReleaseReply;
@@ -137,7 +137,7 @@ public abstract class StoreContract {
 			return reply.get(10, TimeUnit.SECONDS);
 		}
 		catch (ExecutionException ex) {
-			if (ex.getCause() instanceof StoreFailure failure) {
+			if (ex.getCause() instanceof StoreCommandException failure) {
 				throw failure;
 			}
 			throw new IllegalStateException(ex.getCause());
@@ -150,7 +150,7 @@ public abstract class StoreContract {
 	/**
 	 * An instance, as the engine would be one.
 	 */
-	protected static final class Instance implements LeaseStore.WakeUps {
+	protected static final class Instance implements LeaseStore.StoreNotifications {
 
 		public final String id = UUID.randomUUID().toString().replace("-", "");
 
@@ -178,32 +178,32 @@ public abstract class StoreContract {
 		}
 
 		public AcquireReply acquire(String n) {
-			return acquire(lock(KEY), Ask.forLock(token(n), LEASE, CLAIM));
+			return acquire(lock(KEY), AcquireCommand.forLock(token(n), LEASE, CLAIM));
 		}
 
-		public AcquireReply acquire(Resource resource, Ask ask) {
+		public AcquireReply acquire(Resource resource, AcquireCommand ask) {
 			return get(this.store.acquire(resource, ask, true));
 		}
 
-		public AcquireReply attempt(Resource resource, Ask ask) {
+		public AcquireReply attempt(Resource resource, AcquireCommand ask) {
 			return get(this.store.acquire(resource, ask, false));
 		}
 
 		public ReleaseReply release(String n) {
-			return get(this.store.release(lock(KEY), Ask.forLock(token(n), LEASE, CLAIM), null));
+			return get(this.store.release(lock(KEY), AcquireCommand.forLock(token(n), LEASE, CLAIM), null));
 		}
 
-		public boolean release(Resource resource, Ask ended) {
+		public boolean release(Resource resource, AcquireCommand ended) {
 			return get(this.store.release(resource, ended, null)).released();
 		}
 
-		public ReleaseReply release(Resource resource, Ask ended, Ask next) {
+		public ReleaseReply release(Resource resource, AcquireCommand ended, AcquireCommand next) {
 			return get(this.store.release(resource, ended, next));
 		}
 
 		public ReleaseReply release(String n, String next) {
-			return get(this.store.release(lock(KEY), Ask.forLock(token(n), LEASE, CLAIM),
-					Ask.forLock(token(next), LEASE, CLAIM)));
+			return get(this.store.release(lock(KEY), AcquireCommand.forLock(token(n), LEASE, CLAIM),
+					AcquireCommand.forLock(token(next), LEASE, CLAIM)));
 		}
 
 		public boolean renew(String n, long leaseMillis) {
@@ -249,7 +249,7 @@ public abstract class StoreContract {
 		}
 
 		@Override
-		public void handedOver(Resource resource, String token, long fence, long ttlMillis) {
+		public void granted(Resource resource, String token, long fence, long ttlMillis) {
 			this.wakeUps.add(new WakeUp(resource, token, fence, ttlMillis));
 		}
 

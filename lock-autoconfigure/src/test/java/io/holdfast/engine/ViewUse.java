@@ -327,30 +327,32 @@ final class ViewUse {
 
 	// What is asked for by them
 
-	<L extends Lease> L askUninterruptibly(Demand demand, Call<L> call) {
+	<L extends Lease> L askUninterruptibly(ResolvedRequest request, Call<L> call) {
 		try {
-			return ask(demand, false, call);
+			return ask(request, false, call);
 		}
 		catch (InterruptedException ex) {
 			throw new IllegalStateException("interrupted, though it cannot be", ex);
 		}
 	}
 
-	<L extends Lease> L ask(Demand demand, Call<L> call) throws InterruptedException {
-		return ask(demand, true, call);
+	<L extends Lease> L ask(ResolvedRequest request, Call<L> call) throws InterruptedException {
+		return ask(request, true, call);
 	}
 
-	private <L extends Lease> L ask(Demand demand, boolean interruptible, Call<L> call) throws InterruptedException {
+	private <L extends Lease> L ask(ResolvedRequest request, boolean interruptible, Call<L> call)
+			throws InterruptedException {
 		String id = this.user.newId();
-		long deadline = (demand.waitNanos() < FOREVER) ? this.instance.simulation.now() + demand.waitNanos() : 0;
-		boolean permits = demand.resource().kind() == Kind.SEMAPHORE;
+		long deadline = (request.waitNanos() < FOREVER) ? this.instance.simulation.now() + request.waitNanos() : 0;
+		boolean permits = request.resource().kind() == Kind.SEMAPHORE;
 		this.user.record(Type.ASKED, id,
-				(event) -> event.of(SimulatedStore.mode(demand.resource(), demand.permits()), demand.resource().key())
-					.permits(permits ? demand.permits() : 0, permits ? demand.limit() : 0)
+				(event) -> event
+					.of(SimulatedStore.mode(request.resource(), request.permits()), request.resource().key())
+					.permits(permits ? request.permits() : 0, permits ? request.limit() : 0)
 					.user(this.user.name)
 					.until(deadline)
-					.lease(demand.leaseMillis() * Simulation.MILLI)
-					.why(demand.waits() ? "" : "NOT_WAITING"));
+					.lease(request.leaseMillis() * Simulation.MILLI)
+					.why(request.waits() ? "" : "NOT_WAITING"));
 		planInterrupt(id, interruptible);
 		try {
 			L lease = call.call();

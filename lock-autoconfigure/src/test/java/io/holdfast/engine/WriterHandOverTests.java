@@ -25,7 +25,7 @@ class WriterHandOverTests extends ScriptedEngine {
 
 	@Override
 	EngineSettings settings() {
-		return EngineSettings.defaults().localHandOver(new LocalHandOver(3, Duration.ofMillis(5)));
+		return EngineSettings.defaults().localHandOver(new HandOverLimits(3, Duration.ofMillis(5)));
 	}
 
 	@Test
@@ -64,17 +64,17 @@ class WriterHandOverTests extends ScriptedEngine {
 		this.store.answerAtOnce("inspect permits", (command) -> command.permits(null, Resource.ALL, 0));
 		LockLease last = granted(WRITE, 100);
 		List<CompletableFuture<LockLease>> waiting = new ArrayList<>();
-		for (int i = 0; i < 2 * LocalHandOver.STRIDE; i++) {
+		for (int i = 0; i < 2 * HandOverLimits.STRIDE; i++) {
 			waiting.add(this.service.acquireAsync(WRITE));
 		}
-		for (int i = 0; i < LocalHandOver.STRIDE - 1; i++) {
+		for (int i = 0; i < HandOverLimits.STRIDE - 1; i++) {
 			last.release();
 			last = waiting.get(i).join();
 		}
-		assertThat(last.fence()).isEqualTo(100 + LocalHandOver.STRIDE - 1);
+		assertThat(last.fence()).isEqualTo(100 + HandOverLimits.STRIDE - 1);
 		last.releaseAsync();
-		assertThat(waiting.get(LocalHandOver.STRIDE - 1)).isNotDone();
-		assertThat(this.store.sent()).contains("release 1 next " + (LocalHandOver.STRIDE + 1));
+		assertThat(waiting.get(HandOverLimits.STRIDE - 1)).isNotDone();
+		assertThat(this.store.sent()).contains("release 1 next " + (HandOverLimits.STRIDE + 1));
 	}
 
 	@Test

@@ -9,7 +9,7 @@ import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.LeaseEngine;
-import io.holdfast.engine.LocalHandOver;
+import io.holdfast.engine.HandOverLimits;
 import io.holdfast.redis.RedisLeaseStore;
 import io.holdfast.redis.RedisStoreOptions;
 import io.holdfast.testing.Order;
@@ -60,7 +60,7 @@ final class UserMain {
 						TestApplication.channelPrefix(keyPrefix), null, Duration.ofHours(1), HANDOFF_TIMEOUT, false,
 						TestApplication.fleetKey(keyPrefix)));
 		EngineSettings defaults = EngineSettings.defaults()
-			.localHandOver((order == Order.STRICT) ? LocalHandOver.NONE : LocalHandOver.DEFAULT);
+			.localHandOver((order == Order.STRICT) ? HandOverLimits.NONE : HandOverLimits.DEFAULT);
 		return new LeaseEngine(store,
 				new EngineSettings(defaults.waitTime(), defaults.leaseTime(), null, true, defaults.semaphoreWaitTime(),
 						defaults.semaphoreLeaseTime(), true, HANDOFF_TIMEOUT, defaults.retryInterval(),

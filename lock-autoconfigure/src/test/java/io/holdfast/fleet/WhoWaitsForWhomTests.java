@@ -9,11 +9,11 @@ import io.holdfast.LockNotAcquiredException;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.NotAcquiredException.Reason;
-import io.holdfast.actuate.CycleView;
-import io.holdfast.actuate.InstanceView;
-import io.holdfast.actuate.LockView;
+import io.holdfast.actuate.DeadlockDescriptor;
+import io.holdfast.actuate.InstanceDescriptor;
+import io.holdfast.actuate.LockDescriptor;
 import io.holdfast.actuate.LocksEndpoint;
-import io.holdfast.actuate.LocksView;
+import io.holdfast.actuate.LocksDescriptor;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -51,7 +51,7 @@ class WhoWaitsForWhomTests {
 		this.fleet.close();
 	}
 
-	private LocksView.Fleet seen() {
+	private LocksDescriptor.Fleet seen() {
 		return this.endpoint.locks(null, null).fleet();
 	}
 
@@ -59,7 +59,7 @@ class WhoWaitsForWhomTests {
 		await("both instances").atMost(Fleet.PATIENCE).until(() -> seen().instances().size() == 2);
 		return seen().instances()
 			.stream()
-			.map(InstanceView::id)
+			.map(InstanceDescriptor::id)
 			.filter((id) -> !id.equals(this.own))
 			.findFirst()
 			.orElseThrow();
@@ -98,10 +98,12 @@ class WhoWaitsForWhomTests {
 		between.countDown();
 		await("a cycle").atMost(Fleet.PATIENCE).until(() -> !seen().cycles().isEmpty());
 		assertThat(seen().cycles()).singleElement()
-			.extracting(CycleView::waits)
+			.extracting(DeadlockDescriptor::waits)
 			.satisfies((waits) -> assertThat(waits).containsExactlyInAnyOrder(
-					new CycleView.Wait(this.own, "buyer", "stock:2", new CycleView.Actor(other, "seller")),
-					new CycleView.Wait(other, "seller", "stock:1", new CycleView.Actor(this.own, "buyer"))));
+					new DeadlockDescriptor.Wait(this.own, "buyer", "stock:2",
+							new DeadlockDescriptor.Actor(other, "seller")),
+					new DeadlockDescriptor.Wait(other, "seller", "stock:1",
+							new DeadlockDescriptor.Actor(this.own, "buyer"))));
 		buyer.interrupt();
 		buyer.join();
 		worker.awaitUsed("seller");
@@ -122,7 +124,7 @@ class WhoWaitsForWhomTests {
 		worker.awaitGranted("seller");
 		worker.acquireBoth("second", "stock:1", "nothing");
 		await().until(() -> this.endpoint.lock("stock:1").inside().size() == 1);
-		LockView stock = this.endpoint.lock("stock:1");
+		LockDescriptor stock = this.endpoint.lock("stock:1");
 		assertThat(stock.holders()).singleElement().satisfies((holder) -> {
 			assertThat(holder.instance()).isEqualTo(other);
 			assertThat(holder.thread()).isEqualTo("seller");
@@ -130,14 +132,14 @@ class WhoWaitsForWhomTests {
 		});
 		// It waits inside of the instance that holds the lock, and not in Redis.
 		assertThat(stock.queue()).isEmpty();
-		assertThat(stock.inside()).extracting(LockView.Waiter::thread).containsExactly("second");
+		assertThat(stock.inside()).extracting(LockDescriptor.Waiter::thread).containsExactly("second");
 		await().until(() -> this.endpoint.lock("blocker").queueLength() == 1);
-		LockView blocked = this.endpoint.lock("blocker");
+		LockDescriptor blocked = this.endpoint.lock("blocker");
 		assertThat(blocked.holders()).singleElement()
-			.extracting(LockView.Holder::instance, LockView.Holder::thread, LockView.Holder::name)
+			.extracting(LockDescriptor.Holder::instance, LockDescriptor.Holder::thread, LockDescriptor.Holder::name)
 			.containsExactly(this.own, Thread.currentThread().getName(), "block");
 		assertThat(blocked.queue()).singleElement()
-			.extracting(LockView.Waiter::instance, LockView.Waiter::thread)
+			.extracting(LockDescriptor.Waiter::instance, LockDescriptor.Waiter::thread)
 			.containsExactly(other, "seller");
 		assertThat(blocked.inside()).isEmpty();
 		blocker.release();
@@ -154,7 +156,7 @@ class WhoWaitsForWhomTests {
 		await().until(() -> seen().silent().isEmpty());
 		worker.freeze();
 		long start = System.nanoTime();
-		LocksView.Fleet seen = seen();
+		LocksDescriptor.Fleet seen = seen();
 		Duration time = Duration.ofNanos(System.nanoTime() - start);
 		worker.thaw();
 		assertThat(seen.silent()).containsExactly(frozen);

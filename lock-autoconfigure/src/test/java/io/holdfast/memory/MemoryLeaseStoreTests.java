@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 
 import io.holdfast.engine.LeaseStore;
-import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.AcquireCommand;
 import io.holdfast.engine.LeaseStore.KeyState;
 import io.holdfast.engine.LeaseStoreContract;
 import io.holdfast.engine.Resource;
@@ -52,7 +52,7 @@ class MemoryLeaseStoreTests extends LeaseStoreContract {
 	@Test
 	@DisplayName("a queue that nobody asks for again goes by itself")
 	void forgetsQueue() {
-		granted(this.a.acquire(lock(KEY), Ask.forLock(this.a.token("1"), SHORT, SHORT)));
+		granted(this.a.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), SHORT, SHORT)));
 		busy(this.b.acquire("1"));
 		elapse(Duration.ofMillis(2 * CLAIM - 1));
 		assertThat(this.c.inspect()).extracting(KeyState::owner, KeyState::waiting).containsExactly(null, 1);
@@ -86,9 +86,9 @@ class MemoryLeaseStoreTests extends LeaseStoreContract {
 	void forgetsUnused() {
 		for (int i = 0; i < 5000; i++) {
 			Resource lock = lock("churn" + i);
-			granted(this.a.acquire(lock, Ask.forLock(this.a.token("1"), LEASE, CLAIM)));
+			granted(this.a.acquire(lock, AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM)));
 			assertThat(this.leases.isIdle()).isFalse();
-			assertThat(this.a.release(lock, Ask.forLock(this.a.token("1"), LEASE, CLAIM))).isTrue();
+			assertThat(this.a.release(lock, AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM))).isTrue();
 			assertThat(this.leases.isIdle()).isTrue();
 			elapse(Duration.ofMillis(1));
 		}

@@ -11,7 +11,7 @@ import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.LeaseStore;
-import io.holdfast.engine.StoreFailure;
+import io.holdfast.engine.StoreCommandException;
 import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.memory.MemoryLeases;
 
@@ -49,7 +49,7 @@ final class ObservedInstance implements AutoCloseable {
 		return (LeaseStore) Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[] { LeaseStore.class },
 				(proxy, method, arguments) -> {
 					if (method.getName().equals(this.failing)) {
-						return CompletableFuture.failedFuture(new StoreFailure("READONLY", false, null));
+						return CompletableFuture.failedFuture(new StoreCommandException("READONLY", false, null));
 					}
 					if (method.getName().equals("inspectPermits")) {
 						this.inspections++;

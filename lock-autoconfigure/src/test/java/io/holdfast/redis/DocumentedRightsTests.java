@@ -7,8 +7,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-import io.holdfast.engine.Finding;
-import io.holdfast.engine.LeaseStore.WakeUps;
+import io.holdfast.engine.StoreDiagnostic;
+import io.holdfast.engine.LeaseStore.StoreNotifications;
 import io.holdfast.engine.Resource;
 import io.holdfast.testing.DocumentedRights;
 import io.holdfast.testing.RedisServer;
@@ -50,10 +50,10 @@ class DocumentedRightsTests {
 
 	private final RedisLeaseStore store;
 
-	private final WakeUps wakeUps = new WakeUps() {
+	private final StoreNotifications wakeUps = new StoreNotifications() {
 
 		@Override
-		public void handedOver(Resource resource, String token, long fence, long ttlMillis) {
+		public void granted(Resource resource, String token, long fence, long ttlMillis) {
 		}
 
 		@Override
@@ -99,7 +99,7 @@ class DocumentedRightsTests {
 			.orTimeout(PATIENCE.toSeconds(), TimeUnit.SECONDS)
 			.join()
 			.stream()
-			.map(Finding::text)
+			.map(StoreDiagnostic::text)
 			// Named there, and only for this; and what those need who watch.
 			.filter((text) -> !text.contains("command info") && !text.contains("watching the fleet"))
 			.collect(Collectors.joining("\n"));

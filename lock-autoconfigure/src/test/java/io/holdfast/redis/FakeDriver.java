@@ -11,11 +11,11 @@ import io.netty.buffer.Unpooled;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What Lettuce does with the commands of a {@link BatchingWire}: its event loop, which is
- * the test's thread, writes at once what is given there, and later what others give. Each
- * command's last argument is its number, which is also the answer.
+ * What Lettuce does with the commands of a {@link BatchingScriptSender}: its event loop,
+ * which is the test's thread, writes at once what is given there, and later what others
+ * give. Each command's last argument is its number, which is also the answer.
  */
-class FakeDriver implements BatchingWire.Driver {
+class FakeDriver implements BatchingScriptSender.Driver {
 
 	private final Thread eventLoop = Thread.currentThread();
 

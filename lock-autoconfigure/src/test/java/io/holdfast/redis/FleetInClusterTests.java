@@ -9,7 +9,7 @@ import java.util.concurrent.TimeUnit;
 import io.holdfast.engine.FleetStore.Family;
 import io.holdfast.engine.FleetStore.Page;
 import io.holdfast.engine.LeaseStore;
-import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.AcquireCommand;
 import io.holdfast.testing.RedisCluster;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -62,7 +62,7 @@ class FleetInClusterTests {
 		TreeSet<String> keys = new TreeSet<>();
 		for (int i = 0; i < 60; i++) {
 			keys.add("key" + i);
-			store.acquire(lock("key" + i), Ask.forLock(TOKEN, 30_000, 5_000), true)
+			store.acquire(lock("key" + i), AcquireCommand.forLock(TOKEN, 30_000, 5_000), true)
 				.orTimeout(10, TimeUnit.SECONDS)
 				.join();
 		}

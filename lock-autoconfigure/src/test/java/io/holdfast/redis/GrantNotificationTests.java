@@ -10,8 +10,8 @@ import java.util.concurrent.TimeUnit;
 import io.holdfast.engine.LeaseStore.AcquireReply;
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
-import io.holdfast.engine.LeaseStore.Ask;
-import io.holdfast.engine.LeaseStore.WakeUps;
+import io.holdfast.engine.LeaseStore.AcquireCommand;
+import io.holdfast.engine.LeaseStore.StoreNotifications;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
 import io.holdfast.testing.RedisServer;
@@ -64,10 +64,10 @@ class GrantNotificationTests {
 		this.master = redis.startServer("--repl-diskless-sync-delay", "0");
 		this.template = new StringRedisTemplate(redis.connectionFactory(this.master.host(), this.master.port()));
 		this.store = new RedisLeaseStore(this.template, RedisStoreOptions.defaults());
-		this.store.start(HERE, new WakeUps() {
+		this.store.start(HERE, new StoreNotifications() {
 
 			@Override
-			public void handedOver(Resource resource, String token, long fence, long ttlMillis) {
+			public void granted(Resource resource, String token, long fence, long ttlMillis) {
 				GrantNotificationTests.this.granted.add(token);
 			}
 
@@ -102,8 +102,8 @@ class GrantNotificationTests {
 		return messages;
 	}
 
-	private static Ask ask(String token) {
-		return new Ask(token, 1, 1, true, null, 30_000, 5_000);
+	private static AcquireCommand ask(String token) {
+		return new AcquireCommand(token, 1, 1, true, null, 30_000, 5_000);
 	}
 
 	private AcquireReply acquire(Resource resource, String token) {

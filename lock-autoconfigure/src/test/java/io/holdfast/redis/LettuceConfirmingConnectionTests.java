@@ -54,11 +54,11 @@ class LettuceConfirmingConnectionTests {
 		this.connection.close();
 	}
 
-	private Confirmations.Answer confirm(String... lines) {
+	private ReplicaConfirmations.Answer confirm(String... lines) {
 		return confirm(this.connection, lines);
 	}
 
-	private static Confirmations.Answer confirm(Confirmations.Connection connection, String... lines) {
+	private static ReplicaConfirmations.Answer confirm(ReplicaConfirmations.Connection connection, String... lines) {
 		byte[][] keys = Stream.of(lines)
 			.map((line) -> RedisKeys.bytes(line.substring(0, line.indexOf(' '))))
 			.toArray(byte[][]::new);

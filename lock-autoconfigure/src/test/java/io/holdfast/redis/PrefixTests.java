@@ -4,7 +4,7 @@ import java.time.Duration;
 
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
-import io.holdfast.engine.StoreFailure;
+import io.holdfast.engine.StoreCommandException;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -24,7 +24,7 @@ class PrefixTests {
 			app:s:, app:, SEMAPHORE, s:x
 			""")
 	void keysInTheOthersNamespaceAreRefused(String lockPrefix, String semaphorePrefix, Kind kind, String key) {
-		assertThatExceptionOfType(StoreFailure.class)
+		assertThatExceptionOfType(StoreCommandException.class)
 			.isThrownBy(() -> options(lockPrefix, semaphorePrefix).check(new Resource(kind, key)))
 			.withMessageContaining("The key '")
 			.withMessageContaining("none begins with the other");
@@ -38,7 +38,7 @@ class PrefixTests {
 			fl, semaphore:, LOCK, eet:server
 			""")
 	void keysOfHoldfastsOwnAreRefused(String lockPrefix, String semaphorePrefix, Kind kind, String key) {
-		assertThatExceptionOfType(StoreFailure.class)
+		assertThatExceptionOfType(StoreCommandException.class)
 			.isThrownBy(() -> options(lockPrefix, semaphorePrefix).check(new Resource(kind, key)))
 			.withMessageContainingAll("The key 'fleet", "holdfast.fleet.key", "use another key");
 	}

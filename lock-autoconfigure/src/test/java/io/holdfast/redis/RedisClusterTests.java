@@ -7,14 +7,14 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 
-import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.AcquireCommand;
 import io.holdfast.engine.LeaseStore.AcquireReply;
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.LeaseStore.Renewal;
-import io.holdfast.engine.LeaseStore.WakeUps;
+import io.holdfast.engine.LeaseStore.StoreNotifications;
 import io.holdfast.engine.Resource;
-import io.holdfast.engine.StoreFailure;
+import io.holdfast.engine.StoreCommandException;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterEach;
@@ -42,10 +42,10 @@ class RedisClusterTests {
 
 	private final List<String> wokenUp = new CopyOnWriteArrayList<>();
 
-	private final WakeUps wakeUps = new WakeUps() {
+	private final StoreNotifications wakeUps = new StoreNotifications() {
 
 		@Override
-		public void handedOver(Resource resource, String token, long fence, long ttlMillis) {
+		public void granted(Resource resource, String token, long fence, long ttlMillis) {
 			RedisClusterTests.this.wokenUp.add(resource.key());
 		}
 
@@ -105,18 +105,20 @@ class RedisClusterTests {
 				.isEqualTo(List.of(!renewal.resource().key().equals("nobody's")));
 		}
 		assertThat(acquire(store, "key7", INSTANCE + ":1")).isInstanceOf(Busy.class);
-		assertThat(store.release(lock("key7"), Ask.forLock(OTHER + ":1", 30_000, 5_000), null))
+		assertThat(store.release(lock("key7"), AcquireCommand.forLock(OTHER + ":1", 30_000, 5_000), null))
 			.succeedsWithin(Duration.ofSeconds(10));
 		await().untilAsserted(() -> assertThat(this.wokenUp).containsExactly("key7"));
-		assertThat(store.acquire(lock("a}"), Ask.forLock(OTHER + ":1", 30_000, 5_000), true))
+		assertThat(store.acquire(lock("a}"), AcquireCommand.forLock(OTHER + ":1", 30_000, 5_000), true))
 			.failsWithin(Duration.ofSeconds(1))
 			.withThrowableOfType(ExecutionException.class)
-			.withCauseInstanceOf(StoreFailure.class)
+			.withCauseInstanceOf(StoreCommandException.class)
 			.withMessageContaining("'lock:a}'");
 	}
 
 	private static AcquireReply acquire(RedisLeaseStore store, String key, String token) {
-		return store.acquire(lock(key), Ask.forLock(token, 30_000, 5_000), true).orTimeout(10, TimeUnit.SECONDS).join();
+		return store.acquire(lock(key), AcquireCommand.forLock(token, 30_000, 5_000), true)
+			.orTimeout(10, TimeUnit.SECONDS)
+			.join();
 	}
 
 }

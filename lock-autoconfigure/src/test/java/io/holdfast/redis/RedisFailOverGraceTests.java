@@ -10,12 +10,12 @@ import java.util.Set;
 
 import io.holdfast.engine.FailOverGraceContract;
 import io.holdfast.engine.LeaseStore;
-import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.AcquireCommand;
 import io.holdfast.engine.LeaseStore.ReleaseReply;
 import io.holdfast.engine.LeaseStore.Renewal;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
-import io.holdfast.engine.StoreFailure;
+import io.holdfast.engine.StoreCommandException;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.jspecify.annotations.Nullable;
@@ -141,18 +141,18 @@ class RedisFailOverGraceTests extends FailOverGraceContract {
 	@DisplayName("a server that nothing is remembered of is another one, and is remembered then")
 	void remembersTheServer() {
 		this.template.delete(this.serverKey);
-		busy(this.a.acquire(lock(KEY), Ask.forLock(this.a.token("1"), GRACE, GRACE)));
+		busy(this.a.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), GRACE, GRACE)));
 		String remembered = Objects.requireNonNull(this.template.opsForValue().get(this.serverKey));
 		assertThat(remembered).matches(replicationId() + " \\d{16}");
-		busy(this.b.acquire(lock(KEY), Ask.forLock(this.b.token("1"), GRACE, GRACE)));
+		busy(this.b.acquire(lock(KEY), AcquireCommand.forLock(this.b.token("1"), GRACE, GRACE)));
 		assertThat(this.template.opsForValue().get(this.serverKey)).as("since when").isEqualTo(remembered);
 	}
 
 	@Test
 	@DisplayName("a lease that could outlast the grace is refused before anything is written")
 	void refusesLongLeases() {
-		Ask tooLong = Ask.forLock(this.a.token("1"), GRACE + 1, GRACE);
-		assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> this.a.acquire(lock(KEY), tooLong))
+		AcquireCommand tooLong = AcquireCommand.forLock(this.a.token("1"), GRACE + 1, GRACE);
+		assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> this.a.acquire(lock(KEY), tooLong))
 			.withMessageContaining("2001 ms")
 			.withMessageContaining("holdfast.redis.longest-lease (2000 ms)");
 		assertThat(keys()).containsExactly(this.serverKey);
@@ -163,12 +163,12 @@ class RedisFailOverGraceTests extends FailOverGraceContract {
 	void bringsInNobodyForLong() {
 		for (Kind kind : Kind.values()) {
 			Resource resource = new Resource(kind, KEY);
-			Ask held = new Ask(this.a.token("1"), 1, 1, true, null, GRACE, GRACE);
+			AcquireCommand held = new AcquireCommand(this.a.token("1"), 1, 1, true, null, GRACE, GRACE);
 			granted(this.a.acquire(resource, held));
-			Ask tooLong = new Ask(this.a.token("2"), 1, 1, true, null, GRACE + 1, GRACE);
+			AcquireCommand tooLong = new AcquireCommand(this.a.token("2"), 1, 1, true, null, GRACE + 1, GRACE);
 			assertThat(this.a.release(resource, held, tooLong)).isEqualTo(new ReleaseReply(true, null));
-			granted(this.b.acquire(resource, new Ask(this.b.token("3"), 1, 1, true, null, GRACE, GRACE)));
-			this.b.release(resource, new Ask(this.b.token("3"), 1, 1, true, null, GRACE, GRACE));
+			granted(this.b.acquire(resource, new AcquireCommand(this.b.token("3"), 1, 1, true, null, GRACE, GRACE)));
+			this.b.release(resource, new AcquireCommand(this.b.token("3"), 1, 1, true, null, GRACE, GRACE));
 		}
 	}
 
@@ -180,8 +180,8 @@ class RedisFailOverGraceTests extends FailOverGraceContract {
 		LeaseStore store = newStore(false, 9_500);
 		failOver(() -> {
 		});
-		busy(get(store.acquire(lock(KEY), Ask.forLock(this.a.token("1"), GRACE, GRACE), true)));
-		busy(get(store.acquire(lock("another"), Ask.forLock(this.a.token("2"), GRACE, GRACE), true)));
+		busy(get(store.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), GRACE, GRACE), true)));
+		busy(get(store.acquire(lock("another"), AcquireCommand.forLock(this.a.token("2"), GRACE, GRACE), true)));
 		assertThat(output.toString().split("for [6-9]\\d{3} ms nothing new is granted", -1)).hasSize(2);
 		assertThat(output).contains("holdfast.redis.fail-over-grace");
 		store.close();
@@ -209,7 +209,7 @@ class RedisFailOverGraceTests extends FailOverGraceContract {
 		String state = PermitKeys.ofSemaphore(this.prefix + "semaphore:" + KEY, false).state();
 		this.template.opsForHash().put(state, token, "3");
 		assertThat(this.a.renew(List.of(new Renewal(semaphore, token, 1, GRACE)))).containsExactly(true);
-		assertThat(this.a.release(semaphore, Ask.unknown(token, GRACE))).isTrue();
+		assertThat(this.a.release(semaphore, AcquireCommand.unknown(token, GRACE))).isTrue();
 	}
 
 	@Test
@@ -225,9 +225,10 @@ class RedisFailOverGraceTests extends FailOverGraceContract {
 	@Test
 	@DisplayName("a lease that could outlast the grace is refused to who asks for it, and keeps nobody from releasing")
 	void releasesBeforeWhoAsksForTooMuch() {
-		granted(this.a.acquire(lock(KEY), Ask.forLock(this.a.token("1"), GRACE, GRACE)));
-		ReleaseReply reply = get(this.a.store.release(lock(KEY), Ask.forLock(this.a.token("1"), GRACE, GRACE),
-				Ask.forLock(this.a.token("2"), GRACE + 1, GRACE)));
+		granted(this.a.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), GRACE, GRACE)));
+		ReleaseReply reply = get(
+				this.a.store.release(lock(KEY), AcquireCommand.forLock(this.a.token("1"), GRACE, GRACE),
+						AcquireCommand.forLock(this.a.token("2"), GRACE + 1, GRACE)));
 		assertThat(reply).isEqualTo(new ReleaseReply(true, null));
 		assertThat(this.a.inspect().owner()).isNull();
 	}
@@ -236,10 +237,10 @@ class RedisFailOverGraceTests extends FailOverGraceContract {
 	@DisplayName("a clock that was set back lets it begin anew, and not last until that time has come again")
 	void endsThoughTheClockWasSetBack() {
 		this.template.opsForValue().set(this.serverKey, replicationId() + " 9000000000000000");
-		assertThat(busy(this.a.acquire(lock(KEY), Ask.forLock(this.a.token("1"), GRACE, GRACE))).ownerTtlMillis())
-			.isLessThanOrEqualTo(GRACE);
+		assertThat(busy(this.a.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), GRACE, GRACE)))
+			.ownerTtlMillis()).isLessThanOrEqualTo(GRACE);
 		elapse(Duration.ofMillis(GRACE + 1));
-		granted(this.a.acquire(lock(KEY), Ask.forLock(this.a.token("1"), GRACE, GRACE)));
+		granted(this.a.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), GRACE, GRACE)));
 	}
 
 }

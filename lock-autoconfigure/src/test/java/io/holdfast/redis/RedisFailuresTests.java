@@ -1,6 +1,6 @@
 package io.holdfast.redis;
 
-import io.holdfast.engine.StoreFailure;
+import io.holdfast.engine.StoreCommandException;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -24,7 +24,7 @@ class RedisFailuresTests {
 			"Connection is closed", "Connection refused: localhost/127.0.0.1:6379" })
 	@DisplayName("trouble that passes is temporary")
 	void temporary(String text) {
-		StoreFailure failure = RedisFailures.of(wrapped(text), "lock:a");
+		StoreCommandException failure = RedisFailures.of(wrapped(text), "lock:a");
 		assertThat(failure.isTemporary()).isTrue();
 		assertThat(failure.isWorthWaiting()).isFalse();
 		assertThat(failure).hasMessageContaining(text).hasMessageContaining("lock:a");
@@ -34,7 +34,7 @@ class RedisFailuresTests {
 	@DisplayName("a slot that moves is worth waiting for")
 	void movingSlot() {
 		String text = "TRYAGAIN Multiple keys request during rehashing of slot";
-		StoreFailure failure = RedisFailures.of(wrapped(text), "lock:a");
+		StoreCommandException failure = RedisFailures.of(wrapped(text), "lock:a");
 		assertThat(failure.isTemporary()).isTrue();
 		assertThat(failure.isWorthWaiting()).isTrue();
 		assertThat(failure).hasMessageContaining(text).hasMessageContaining("lock:a");
@@ -47,7 +47,7 @@ class RedisFailuresTests {
 			"ERR unknown command 'EVALSHA'", "CROSSSLOT Keys in request don't hash to the same slot" })
 	@DisplayName("trouble that needs somebody's help is not temporary, and tells what Redis said")
 	void lasting(String text) {
-		StoreFailure failure = RedisFailures.of(wrapped(text), "lock:a");
+		StoreCommandException failure = RedisFailures.of(wrapped(text), "lock:a");
 		assertThat(failure.isTemporary()).isFalse();
 		assertThat(failure).hasMessageContaining(text);
 	}
@@ -56,7 +56,7 @@ class RedisFailuresTests {
 	@DisplayName("memory that is full may be free again, and the message names the setting")
 	void outOfMemory() {
 		String text = "OOM command not allowed when used memory > 'maxmemory'.";
-		StoreFailure failure = RedisFailures.of(wrapped(text), "lock:a");
+		StoreCommandException failure = RedisFailures.of(wrapped(text), "lock:a");
 		assertThat(failure.isTemporary()).isTrue();
 		assertThat(failure).hasMessage("Redis is out of memory (maxmemory) and grants nothing new: " + text);
 	}
@@ -64,7 +64,7 @@ class RedisFailuresTests {
 	@Test
 	@DisplayName("a wrong type names the key and the cure")
 	void wrongType() {
-		StoreFailure failure = RedisFailures
+		StoreCommandException failure = RedisFailures
 			.of(wrapped("WRONGTYPE Operation against a key holding the wrong kind of value"), "lock:a");
 		assertThat(failure.isTemporary()).isFalse();
 		assertThat(failure).hasMessageContaining("'lock:a'").hasMessageContaining("holdfast.lock.key-prefix");
@@ -81,7 +81,7 @@ class RedisFailuresTests {
 	@DisplayName("no text, nor any of its causes, tells a token, the id of an instance or a script")
 	void tellsNoArguments(String text) {
 		String id = "0123456789abcdef0123456789abcdef";
-		StoreFailure failure = RedisFailures.of(wrapped(text.formatted(id, id.substring(0, 20))), "lock:a");
+		StoreCommandException failure = RedisFailures.of(wrapped(text.formatted(id, id.substring(0, 20))), "lock:a");
 		for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
 			assertThat(cause.toString()).doesNotContain("0123456789abcdef").doesNotContain("redis.call");
 		}

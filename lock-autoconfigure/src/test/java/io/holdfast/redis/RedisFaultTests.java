@@ -10,16 +10,16 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 
-import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.AcquireCommand;
 import io.holdfast.engine.LeaseStore.AcquireReply;
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.LeaseStore.ReleaseReply;
 import io.holdfast.engine.LeaseStore.Renewal;
-import io.holdfast.engine.LeaseStore.WakeUps;
+import io.holdfast.engine.LeaseStore.StoreNotifications;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
-import io.holdfast.engine.StoreFailure;
+import io.holdfast.engine.StoreCommandException;
 import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
@@ -68,10 +68,10 @@ class RedisFaultTests {
 
 	private final AtomicInteger listenings = new AtomicInteger();
 
-	private final WakeUps wakeUps = new WakeUps() {
+	private final StoreNotifications wakeUps = new StoreNotifications() {
 
 		@Override
-		public void handedOver(Resource resource, String token, long fence, long ttlMillis) {
+		public void granted(Resource resource, String token, long fence, long ttlMillis) {
 		}
 
 		@Override
@@ -106,8 +106,8 @@ class RedisFaultTests {
 		RedisLeaseStore store = store(factory(this.server.port()));
 		store.start(INSTANCE, this.wakeUps);
 		for (int i = 0; i < 3; i++) {
-			assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> acquire(store, "1"))
-				.matches(StoreFailure::isTemporary);
+			assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> acquire(store, "1"))
+				.matches(StoreCommandException::isTemporary);
 		}
 		assertThat(store.isListening()).isFalse();
 		this.server.restart();
@@ -124,9 +124,9 @@ class RedisFaultTests {
 		long begin = System.nanoTime();
 		store.start(INSTANCE, this.wakeUps);
 		CompletableFuture<AcquireReply> cancelled = store.acquire(lock("key"),
-				Ask.forLock(INSTANCE + ":1", LEASE, CLAIM), true);
+				AcquireCommand.forLock(INSTANCE + ":1", LEASE, CLAIM), true);
 		CompletableFuture<AcquireReply> kept = store.acquire(lock("another"),
-				Ask.forLock(INSTANCE + ":2", LEASE, CLAIM), true);
+				AcquireCommand.forLock(INSTANCE + ":2", LEASE, CLAIM), true);
 		cancelled.cancel(true);
 		assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(Duration.ofSeconds(2));
 		assertThat(kept).isNotDone();
@@ -143,10 +143,11 @@ class RedisFaultTests {
 		for (int i = 0; i < 30; i++) {
 			template.getRequiredConnectionFactory().getConnection().scriptingCommands().scriptFlush();
 			String token = INSTANCE + ":" + i;
-			assertThat(get(store.acquire(lock("key"), Ask.forLock(token, LEASE, CLAIM), true)))
+			assertThat(get(store.acquire(lock("key"), AcquireCommand.forLock(token, LEASE, CLAIM), true)))
 				.isInstanceOf(Granted.class);
 			assertThat(get(store.renew(List.of(renewal("key", token, LEASE))))).containsExactly(true);
-			assertThat(get(store.release(lock("key"), Ask.forLock(token, LEASE, CLAIM), null)).released()).isTrue();
+			assertThat(get(store.release(lock("key"), AcquireCommand.forLock(token, LEASE, CLAIM), null)).released())
+				.isTrue();
 		}
 	}
 
@@ -169,7 +170,7 @@ class RedisFaultTests {
 		FaultProxy proxy = proxy();
 		RedisLeaseStore store = store(factory(proxy.port()));
 		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
-		get(store.release(lock("key"), Ask.forLock(INSTANCE + ":1", LEASE, CLAIM), null));
+		get(store.release(lock("key"), AcquireCommand.forLock(INSTANCE + ":1", LEASE, CLAIM), null));
 		proxy.swallowRepliesThenFin("EVALSHA");
 		Granted granted = (Granted) acquire(store, "2");
 		assertThat(proxy.cuts()).isPositive();
@@ -196,7 +197,8 @@ class RedisFaultTests {
 		RedisServer replica = this.redis.startServer("--replicaof", "127.0.0.1", Integer.toString(this.server.port()));
 		ScriptExecutor executor = new ScriptExecutor(factory(this.server.port()));
 		this.opened.add(executor);
-		WakeUpListener listener = new WakeUpListener(factory(replica.port()), executor, "wake:", false, 300);
+		NotificationListener listener = new NotificationListener(factory(replica.port()), executor, "wake:", false,
+				300);
 		this.opened.add(listener);
 		listener.start(INSTANCE, this.wakeUps);
 		StringRedisTemplate onReplica = new StringRedisTemplate(factory(replica.port()));
@@ -211,7 +213,7 @@ class RedisFaultTests {
 		FaultProxy proxy = proxy();
 		ScriptExecutor executor = new ScriptExecutor(factory(this.server.port()));
 		this.opened.add(executor);
-		WakeUpListener listener = new WakeUpListener(factory(proxy.port()), executor, "wake:", false, 300);
+		NotificationListener listener = new NotificationListener(factory(proxy.port()), executor, "wake:", false, 300);
 		this.opened.add(listener);
 		listener.start(INSTANCE, this.wakeUps);
 		await().atMost(Duration.ofSeconds(30)).until(listener::isListening);
@@ -230,12 +232,12 @@ class RedisFaultTests {
 		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
 		proxy.blackHole();
 		CompletableFuture<AcquireReply> reply = store.acquire(lock("another"),
-				Ask.forLock(INSTANCE + ":2", LEASE, CLAIM), true);
+				AcquireCommand.forLock(INSTANCE + ":2", LEASE, CLAIM), true);
 		store.stop();
 		assertThat(reply).failsWithin(Duration.ofSeconds(10))
 			.withThrowableOfType(ExecutionException.class)
 			.havingCause()
-			.matches((failure) -> ((StoreFailure) failure).isTemporary());
+			.matches((failure) -> ((StoreCommandException) failure).isTemporary());
 		proxy.pass();
 		assertThat(get(store.inspect(lock("key"))).owner()).isEqualTo(INSTANCE + ":1");
 	}
@@ -251,7 +253,8 @@ class RedisFaultTests {
 		factory.stop();
 		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
 		assertThat(store.isListening()).isTrue();
-		assertThat(get(store.release(lock("key"), Ask.forLock(INSTANCE + ":1", LEASE, CLAIM), null)).released())
+		assertThat(
+				get(store.release(lock("key"), AcquireCommand.forLock(INSTANCE + ":1", LEASE, CLAIM), null)).released())
 			.isTrue();
 	}
 
@@ -290,9 +293,10 @@ class RedisFaultTests {
 		RedisLeaseStore store = store(factory);
 		store.start(INSTANCE, this.wakeUps);
 		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
-		assertThat(get(store.acquire(lock("key"), Ask.forLock(OTHER + ":1", LEASE, CLAIM), true)))
+		assertThat(get(store.acquire(lock("key"), AcquireCommand.forLock(OTHER + ":1", LEASE, CLAIM), true)))
 			.isInstanceOf(Busy.class);
-		assertThat(get(store.release(lock("key"), Ask.forLock(INSTANCE + ":1", LEASE, CLAIM), null)).released())
+		assertThat(
+				get(store.release(lock("key"), AcquireCommand.forLock(INSTANCE + ":1", LEASE, CLAIM), null)).released())
 			.isTrue();
 		assertThat(get(store.inspect(lock("key"))).owner()).isEqualTo(OTHER + ":1");
 		assertThat(store.isListening()).isFalse();
@@ -304,7 +308,7 @@ class RedisFaultTests {
 		template().execute(
 				(connection) -> connection.execute("ACL", bytes("SETUSER"), bytes("default"), bytes("-zcard")), true);
 		RedisLeaseStore store = store(factory(this.server.port()));
-		assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> acquire(store, "1"))
+		assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> acquire(store, "1"))
 			.withMessageContaining("zcard")
 			.matches((failure) -> !failure.isTemporary() && !failure.getMessage().contains(INSTANCE));
 	}
@@ -319,7 +323,7 @@ class RedisFaultTests {
 		assertThat(get(store.renew(List.of(renewal("key", INSTANCE + ":1", LEASE))))).containsExactly(true);
 		template().execute((connection) -> connection.execute("ACL", bytes("SETUSER"), bytes("default"), bytes("-get")),
 				true);
-		assertThatExceptionOfType(StoreFailure.class)
+		assertThatExceptionOfType(StoreCommandException.class)
 			.isThrownBy(() -> get(store.renew(List.of(renewal("key", INSTANCE + ":1", LEASE)))))
 			.withMessageContaining("does not give the application's user a right");
 	}
@@ -329,20 +333,22 @@ class RedisFaultTests {
 	void worksWithFullMemory() {
 		RedisLeaseStore store = store(factory(this.server.port()));
 		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
-		assertThat(get(store.acquire(lock("key"), Ask.forLock(OTHER + ":1", LEASE, CLAIM), true)))
+		assertThat(get(store.acquire(lock("key"), AcquireCommand.forLock(OTHER + ":1", LEASE, CLAIM), true)))
 			.isInstanceOf(Busy.class);
-		assertThat(get(store.acquire(lock("second"), Ask.forLock(INSTANCE + ":2", LEASE, CLAIM), true)))
+		assertThat(get(store.acquire(lock("second"), AcquireCommand.forLock(INSTANCE + ":2", LEASE, CLAIM), true)))
 			.isInstanceOf(Granted.class);
 		configure("maxmemory", "1");
-		assertThatExceptionOfType(StoreFailure.class)
-			.isThrownBy(() -> get(store.acquire(lock("new"), Ask.forLock(INSTANCE + ":9", LEASE, CLAIM), true)))
+		assertThatExceptionOfType(StoreCommandException.class)
+			.isThrownBy(
+					() -> get(store.acquire(lock("new"), AcquireCommand.forLock(INSTANCE + ":9", LEASE, CLAIM), true)))
 			.withMessageContaining("out of memory")
-			.matches(StoreFailure::isTemporary);
+			.matches(StoreCommandException::isTemporary);
 		assertThat(get(store.renew(List.of(renewal("key", INSTANCE + ":1", 2 * LEASE))))).containsExactly(true);
-		assertThat(get(store.release(lock("second"), Ask.forLock(INSTANCE + ":2", LEASE, CLAIM),
-				Ask.forLock(INSTANCE + ":3", LEASE, CLAIM)))
+		assertThat(get(store.release(lock("second"), AcquireCommand.forLock(INSTANCE + ":2", LEASE, CLAIM),
+				AcquireCommand.forLock(INSTANCE + ":3", LEASE, CLAIM)))
 			.next()).isInstanceOf(Granted.class);
-		assertThat(get(store.release(lock("key"), Ask.forLock(INSTANCE + ":1", LEASE, CLAIM), null)).released())
+		assertThat(
+				get(store.release(lock("key"), AcquireCommand.forLock(INSTANCE + ":1", LEASE, CLAIM), null)).released())
 			.isTrue();
 		configure("maxmemory", "0");
 		assertThat(get(store.inspect(lock("key"))).owner()).isEqualTo(OTHER + ":1");
@@ -426,7 +432,7 @@ class RedisFaultTests {
 	}
 
 	private static AcquireReply acquire(RedisLeaseStore store, String n) {
-		return get(store.acquire(lock("key"), Ask.forLock(INSTANCE + ":" + n, LEASE, CLAIM), true));
+		return get(store.acquire(lock("key"), AcquireCommand.forLock(INSTANCE + ":" + n, LEASE, CLAIM), true));
 	}
 
 	private static <T> T get(CompletableFuture<T> reply) {
@@ -434,7 +440,7 @@ class RedisFaultTests {
 			return reply.get(15, TimeUnit.SECONDS);
 		}
 		catch (ExecutionException ex) {
-			if (ex.getCause() instanceof StoreFailure failure) {
+			if (ex.getCause() instanceof StoreCommandException failure) {
 				throw failure;
 			}
 			throw new IllegalStateException(ex.getCause());

@@ -10,7 +10,7 @@ import io.holdfast.engine.FleetStore.Standing;
 import io.holdfast.engine.InstanceInfo;
 import io.holdfast.engine.InstanceStore;
 import io.holdfast.engine.LeaseStore;
-import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.AcquireCommand;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
 import io.holdfast.testing.RedisServer;
@@ -54,8 +54,8 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	@DisplayName("a lock that is called like a key beside another one is told, and what is beside a lock is not")
 	void tellsLocksFromCompanions() {
 		for (String key : List.of("my:queue", "my:fence", "x:state", "{a}b", "{a}b:mystate", "a{b", "a}")) {
-			granted(this.a.acquire(lock(key), Ask.forLock(this.a.token("1"), LEASE, CLAIM)));
-			busy(this.b.acquire(lock(key), Ask.forLock(this.b.token("1"), LEASE, CLAIM)));
+			granted(this.a.acquire(lock(key), AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM)));
+			busy(this.b.acquire(lock(key), AcquireCommand.forLock(this.b.token("1"), LEASE, CLAIM)));
 		}
 		this.redis.template().opsForHash().put(this.redis.keyPrefix() + PREFIX + "lock:hash", "field", "value");
 		this.redis.template().opsForZSet().add(this.redis.keyPrefix() + PREFIX + "lock:zset", "value", 1);
@@ -69,8 +69,9 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	@DisplayName("fences and states, which say nothing of who holds or waits, are not even looked at")
 	void leavesOutWhatSaysNothing() {
 		Resource readWrite = new Resource(Kind.READ_WRITE, "another");
-		granted(this.a.acquire(readWrite, new Ask(this.a.token("1"), 1, Resource.ALL, true, null, LEASE, CLAIM)));
-		granted(this.a.acquire(SEMAPHORE, new Ask(this.a.token("2"), 1, 5, true, null, LEASE, CLAIM)));
+		granted(this.a.acquire(readWrite,
+				new AcquireCommand(this.a.token("1"), 1, Resource.ALL, true, null, LEASE, CLAIM)));
+		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("2"), 1, 5, true, null, LEASE, CLAIM)));
 		granted(this.a.acquire("3"));
 		this.a.release("3");
 		assertThat(get(this.a.store.fleet().scan(Family.LOCKS, null, 100)).finds()).extracting("key")
@@ -101,9 +102,9 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		RedisConnectionFactory connections = this.redis.connectionFactory(server.host(), server.port());
 		LeaseStore store = new RedisLeaseStore(new StringRedisTemplate(connections), new RedisStoreOptions("",
 				"semaphore:", "wake:", null, Duration.ofSeconds(20), Duration.ofSeconds(5), true, "fleet"));
-		get(store.acquire(lock("a"), Ask.forLock(this.a.token("1"), LEASE, CLAIM), true));
-		get(store.acquire(lock("a"), Ask.forLock(this.b.token("1"), LEASE, CLAIM), true));
-		get(store.acquire(SEMAPHORE, new Ask(this.a.token("1"), 1, 1, true, null, LEASE, CLAIM), true));
+		get(store.acquire(lock("a"), AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM), true));
+		get(store.acquire(lock("a"), AcquireCommand.forLock(this.b.token("1"), LEASE, CLAIM), true));
+		get(store.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 1, 1, true, null, LEASE, CLAIM), true));
 		assertThat(get(store.fleet().scan(Family.LOCKS, null, 100)).finds()).extracting("key").containsOnly("a");
 		assertThat(get(store.fleet().scan(Family.SEMAPHORES, null, 100)).finds()).extracting("key")
 			.containsExactly(KEY);
@@ -116,7 +117,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	@DisplayName("a holder of permits that somebody else wrote, or damaged, is told as none of an instance")
 	void tellsOfForeignHolders(String entry) {
 		PermitKeys semaphore = PermitKeys.ofSemaphore(this.redis.keyPrefix() + PREFIX + "semaphore:" + KEY, false);
-		granted(this.a.acquire(SEMAPHORE, new Ask(this.a.token("1"), 2, 5, true, null, LEASE, CLAIM)));
+		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 2, 5, true, null, LEASE, CLAIM)));
 		this.redis.template().opsForZSet().add(semaphore.holders(), entry, 9e15);
 		Standing standing = get(this.a.store.fleet().look(Family.SEMAPHORES, KEY, 10));
 		assertThat(standing.holderCount()).isEqualTo(2);
@@ -133,7 +134,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	@DisplayName("numbers that somebody else wrote, or damaged, are not in the way of what is there")
 	void tellsOfWhatHasForeignNumbers(String number) {
 		PermitKeys semaphore = PermitKeys.ofSemaphore(this.redis.keyPrefix() + PREFIX + "semaphore:" + KEY, false);
-		granted(this.a.acquire(SEMAPHORE, new Ask(this.a.token("1"), 2, 5, true, null, LEASE, CLAIM)));
+		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 2, 5, true, null, LEASE, CLAIM)));
 		this.redis.template().opsForHash().put(semaphore.state(), "used", number);
 		this.redis.template().opsForHash().put(semaphore.state(), "asked", number);
 		this.redis.template().opsForValue().set(semaphore.own(), number);
@@ -142,7 +143,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		assertThat(standing.asked()).isZero();
 		assertThat(standing.used()).isEqualTo(2);
 		assertThat(get(this.a.store.inspectPermits(SEMAPHORE, 10)).used()).isEqualTo(2);
-		granted(this.a.acquire(lock(KEY), Ask.forLock(this.a.token("2"), LEASE, CLAIM)));
+		granted(this.a.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("2"), LEASE, CLAIM)));
 		this.redis.template()
 			.opsForValue()
 			.set(RedisKeys.of(this.redis.keyPrefix() + PREFIX + "lock:" + KEY, false).fence(), number);
@@ -157,7 +158,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		RedisKeys lock = RedisKeys.of(lockKey, false);
 		PermitKeys readWrite = PermitKeys.ofReadWriteLock(lockKey, false);
 		for (String beside : List.of(lock.queue(), lock.fence(), readWrite.queue())) {
-			granted(this.a.acquire(lock(KEY), Ask.forLock(this.a.token("1"), LEASE, CLAIM)));
+			granted(this.a.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM)));
 			replaceByList(beside);
 			Standing standing = get(this.a.store.fleet().look(Family.LOCKS, KEY, 10));
 			assertThat(standing.holders()).as(beside)
@@ -166,7 +167,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 			this.redis.template().delete(List.of(beside, lockKey));
 		}
 		for (String beside : List.of(semaphore.queue(), semaphore.state(), semaphore.own())) {
-			granted(this.a.acquire(SEMAPHORE, new Ask(this.a.token("1"), 2, 5, true, null, LEASE, CLAIM)));
+			granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 2, 5, true, null, LEASE, CLAIM)));
 			replaceByList(beside);
 			Standing standing = get(this.a.store.fleet().look(Family.SEMAPHORES, KEY, 10));
 			assertThat(standing.used()).as(beside).isEqualTo(2);
@@ -196,7 +197,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		StringRedisTemplate template = new StringRedisTemplate(connections);
 		template.execute(POPULATE, List.of());
 		LeaseStore store = new RedisLeaseStore(template, RedisStoreOptions.defaults());
-		get(store.acquire(lock(KEY), Ask.forLock(this.a.token("1"), LEASE, CLAIM), true));
+		get(store.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM), true));
 		int calls = 0;
 		int finds = 0;
 		String cursor = null;

@@ -8,7 +8,7 @@ import java.util.Random;
 import java.util.Set;
 import java.util.function.Function;
 
-import io.holdfast.engine.StoreFailure;
+import io.holdfast.engine.StoreCommandException;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -48,7 +48,7 @@ class RedisKeysTests {
 	@ValueSource(strings = { "lock:a}", "lock:{}a", "lock:{}{a}", "lock:a}b{c", "lock:a}{" })
 	@DisplayName("a key whose companions cannot be placed beside it is refused in a cluster, and only there")
 	void refusesInCluster(String lock) {
-		assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> RedisKeys.of(lock, true))
+		assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> RedisKeys.of(lock, true))
 			.withMessageContaining("'" + lock + "'")
 			.withMessageContaining("{stock}:SKU0001")
 			.matches((failure) -> !failure.isTemporary());
@@ -61,11 +61,13 @@ class RedisKeysTests {
 	@DisplayName("a lock key that is, or has, the companion of another one is refused")
 	void refusesWhatMeetsOtherCompanions(String lock) {
 		for (boolean cluster : new boolean[] { true, false }) {
-			assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> RedisKeys.of(lock, cluster))
+			assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> RedisKeys.of(lock, cluster))
 				.withMessageContaining("'" + lock + "'")
 				.matches((failure) -> !failure.isTemporary());
-			assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> PermitKeys.ofSemaphore(lock, cluster));
-			assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> PermitKeys.ofReadWriteLock(lock, cluster));
+			assertThatExceptionOfType(StoreCommandException.class)
+				.isThrownBy(() -> PermitKeys.ofSemaphore(lock, cluster));
+			assertThatExceptionOfType(StoreCommandException.class)
+				.isThrownBy(() -> PermitKeys.ofReadWriteLock(lock, cluster));
 		}
 	}
 
@@ -110,7 +112,7 @@ class RedisKeysTests {
 		try {
 			keys = keysOf.apply(name);
 		}
-		catch (StoreFailure ex) {
+		catch (StoreCommandException ex) {
 			return;
 		}
 		for (String key : keys) {
@@ -133,7 +135,7 @@ class RedisKeysTests {
 				keys.addAll(keysOfLock(lock.toString(), true));
 				keys.addAll(keysOfSemaphore(lock.toString(), true));
 			}
-			catch (StoreFailure ex) {
+			catch (StoreCommandException ex) {
 				continue;
 			}
 			placed++;

@@ -5,12 +5,12 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 import io.holdfast.engine.LeaseStore;
-import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.AcquireCommand;
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.LeaseStore.Renewal;
 import io.holdfast.engine.LeaseStoreContract;
-import io.holdfast.engine.StoreFailure;
+import io.holdfast.engine.StoreCommandException;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.jspecify.annotations.Nullable;
@@ -121,7 +121,8 @@ class RedisLeaseStoreTests extends LeaseStoreContract {
 	void healsMissingTtl() {
 		LeaseStore healing = newStore(Duration.ofSeconds(30), false);
 		putForeign(KEY, "plain", null);
-		Busy busy = busy(get(healing.acquire(lock(KEY), Ask.forLock(this.a.token("1"), LEASE, CLAIM), false)));
+		Busy busy = busy(
+				get(healing.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM), false)));
 		assertThat(busy.ownerTtlMillis()).isEqualTo(30_000);
 		assertThat(this.redis.template().getExpire(lockKey(), TimeUnit.MILLISECONDS)).isBetween(20_000L, 30_000L);
 		assertThat(values().get(lockKey())).isEqualTo("plain");
@@ -139,11 +140,11 @@ class RedisLeaseStoreTests extends LeaseStoreContract {
 		}
 		this.redis.template().opsForHash().put(wrong, "field", "value");
 		byte[] lock = this.redis.template().dump(lockKey());
-		assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> this.b.acquire("1"))
+		assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> this.b.acquire("1"))
 			.withMessageContaining("'" + lockKey() + "'")
 			.withMessageContaining("holdfast.lock.key-prefix")
 			.matches((failure) -> !failure.isTemporary());
-		assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> this.a.release("1", "2"));
+		assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> this.a.release("1", "2"));
 		assertThat(this.redis.template().opsForHash().entries(wrong)).containsOnly(entry("field", "value"));
 		assertThat(this.redis.template().dump(lockKey())).isEqualTo(lock);
 	}

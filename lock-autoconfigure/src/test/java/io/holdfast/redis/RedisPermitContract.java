@@ -3,7 +3,7 @@ package io.holdfast.redis;
 import java.time.Duration;
 
 import io.holdfast.engine.LeaseStore;
-import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.AcquireCommand;
 import io.holdfast.engine.ModeOrderContract;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
@@ -84,7 +84,7 @@ abstract class RedisPermitContract extends ModeOrderContract {
 		assertThat(another.wakeUps).isEmpty();
 	}
 
-	private static Ask all(Instance instance, String n) {
+	private static AcquireCommand all(Instance instance, String n) {
 		return ask(instance, n, Resource.ALL, Resource.ALL);
 	}
 

@@ -14,15 +14,15 @@ import java.util.concurrent.TimeoutException;
 import io.holdfast.engine.LeaseStore.AcquireReply;
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
-import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.AcquireCommand;
 import io.holdfast.engine.LeaseStore.Holder;
 import io.holdfast.engine.LeaseStore.PermitState;
 import io.holdfast.engine.LeaseStore.ReleaseReply;
 import io.holdfast.engine.LeaseStore.Renewal;
-import io.holdfast.engine.LeaseStore.WakeUps;
+import io.holdfast.engine.LeaseStore.StoreNotifications;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
-import io.holdfast.engine.StoreFailure;
+import io.holdfast.engine.StoreCommandException;
 import io.holdfast.redis.RedisStoreOptions.Replicas;
 import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.RedisServer;
@@ -97,11 +97,12 @@ class RedisPermitFaultTests {
 		configure("maxmemory", "1");
 		Map<String, String> before = dump();
 		for (Resource resource : List.of(SEMAPHORE, READ_WRITE, new Resource(Kind.SEMAPHORE, "new"))) {
-			assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> acquire(store, resource, INSTANCE + ":9", 1))
+			assertThatExceptionOfType(StoreCommandException.class)
+				.isThrownBy(() -> acquire(store, resource, INSTANCE + ":9", 1))
 				.withMessageContaining("out of memory")
-				.matches(StoreFailure::isTemporary);
+				.matches(StoreCommandException::isTemporary);
 		}
-		assertThatExceptionOfType(StoreFailure.class).as("also to one that does not wait")
+		assertThatExceptionOfType(StoreCommandException.class).as("also to one that does not wait")
 			.isThrownBy(() -> get(store.acquire(new Resource(Kind.SEMAPHORE, "new"), ask(INSTANCE + ":8", 1), false)))
 			.withMessageContaining("out of memory");
 		assertThat(dump()).isEqualTo(before);
@@ -143,7 +144,8 @@ class RedisPermitFaultTests {
 		assertThat(acquire(store, resource, OTHER + ":1", 5)).isInstanceOf(Busy.class);
 		configure("maxmemory", "1");
 		assertThat(acquire(store, resource, OTHER + ":1", 5)).isInstanceOf(Busy.class);
-		assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> acquire(store, resource, OTHER + ":2", 5))
+		assertThatExceptionOfType(StoreCommandException.class)
+			.isThrownBy(() -> acquire(store, resource, OTHER + ":2", 5))
 			.withMessageContaining("out of memory");
 		assertThat(get(store.inspectPermits(resource, 9)).waiting()).isEqualTo(1);
 		assertThat(get(store.release(resource, ask(INSTANCE + ":1", 5), null)).released()).isTrue();
@@ -195,7 +197,8 @@ class RedisPermitFaultTests {
 		assertThat(acquire(store, SEMAPHORE, INSTANCE + ":2", 2)).isInstanceOf(Granted.class);
 		configure("maxmemory", "1");
 		this.template.delete(state);
-		assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> acquire(store, SEMAPHORE, INSTANCE + ":9", 1));
+		assertThatExceptionOfType(StoreCommandException.class)
+			.isThrownBy(() -> acquire(store, SEMAPHORE, INSTANCE + ":9", 1));
 		assertThat(get(store.limit(SEMAPHORE, 4))).isFalse();
 		this.template.delete(state);
 		assertThat(renew(store, INSTANCE + ":2", 2, 90_000)).isTrue();
@@ -262,7 +265,7 @@ class RedisPermitFaultTests {
 	void releasesWithoutRightToPublish() {
 		allow("~*", "resetchannels", "+@all");
 		RedisLeaseStore store = store(login());
-		store.start(INSTANCE, mock(WakeUps.class));
+		store.start(INSTANCE, mock(StoreNotifications.class));
 		for (Resource resource : List.of(SEMAPHORE, READ_WRITE)) {
 			assertThat(acquire(store, resource, INSTANCE + ":1", 5)).isInstanceOf(Granted.class);
 			assertThat(acquire(store, resource, OTHER + ":1", 5)).isInstanceOf(Busy.class);
@@ -280,7 +283,8 @@ class RedisPermitFaultTests {
 		allow("~*", "&*", "+@all", "-" + command);
 		RedisLeaseStore store = store(login());
 		acquire(store(factory(this.server.port())), SEMAPHORE, INSTANCE + ":1", 2);
-		assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> renew(store, INSTANCE + ":1", 2, 30_000))
+		assertThatExceptionOfType(StoreCommandException.class)
+			.isThrownBy(() -> renew(store, INSTANCE + ":1", 2, 30_000))
 			.withMessageContaining("does not give the application's user a right");
 	}
 
@@ -294,7 +298,7 @@ class RedisPermitFaultTests {
 		Arrays.stream((commands + " hello client").split(" ")).map((command) -> "+" + command).forEach(rights::add);
 		allow(rights.toArray(String[]::new));
 		RedisLeaseStore store = store(login());
-		store.start(INSTANCE, mock(WakeUps.class));
+		store.start(INSTANCE, mock(StoreNotifications.class));
 		await().until(store::isListening);
 		get(store.limit(SEMAPHORE, 3));
 		get(store.limit(SEMAPHORE, null));
@@ -305,8 +309,8 @@ class RedisPermitFaultTests {
 			get(store.shrink(resource, ask(INSTANCE + ":1", 5), 2));
 			get(store.inspectPermits(resource, 5));
 			get(store.inspect(lock("key")));
-			get(store.acquire(lock("key"), Ask.forLock(INSTANCE + ":2", 30_000, 5_000), true));
-			get(store.release(lock("key"), Ask.forLock(INSTANCE + ":2", 30_000, 5_000), null));
+			get(store.acquire(lock("key"), AcquireCommand.forLock(INSTANCE + ":2", 30_000, 5_000), true));
+			get(store.release(lock("key"), AcquireCommand.forLock(INSTANCE + ":2", 30_000, 5_000), null));
 			assertThat(get(store.release(resource, ask(INSTANCE + ":1", 5), null)).released()).isTrue();
 			assertThat(get(store.release(resource, ask(OTHER + ":1", 5), null)).released()).isFalse();
 		}
@@ -316,10 +320,10 @@ class RedisPermitFaultTests {
 	@DisplayName("an exclusive lock costs no command more because others may lock its key for reading")
 	void exclusiveLockCostsNoMore() {
 		RedisLeaseStore store = store(factory(this.server.port()));
-		Ask ask = Ask.forLock(INSTANCE + ":1", 30_000, 5_000);
+		AcquireCommand ask = AcquireCommand.forLock(INSTANCE + ":1", 30_000, 5_000);
 		commands().resetConfigStats();
 		get(store.acquire(lock("key"), ask, true));
-		get(store.acquire(lock("key"), Ask.forLock(OTHER + ":1", 30_000, 5_000), false));
+		get(store.acquire(lock("key"), AcquireCommand.forLock(OTHER + ":1", 30_000, 5_000), false));
 		get(store.release(lock("key"), ask, null));
 		Map<String, Integer> calls = new TreeMap<>();
 		commands().info("commandstats")
@@ -353,15 +357,15 @@ class RedisPermitFaultTests {
 			commands().resetConfigStats();
 			for (int i = 1; i <= 100; i++) {
 				String token = INSTANCE + ":" + i;
-				Ask ask = new Ask(token, 2, holders + 1, true, null, 30_000, 5_000);
-				Ask passing = new Ask(token, 2, holders + 1000, false, null, 30_000, 5_000);
+				AcquireCommand ask = new AcquireCommand(token, 2, holders + 1, true, null, 30_000, 5_000);
+				AcquireCommand passing = new AcquireCommand(token, 2, holders + 1000, false, null, 30_000, 5_000);
 				CompletableFuture<?> reply = switch (name) {
 					case "refused" -> store.acquire(SEMAPHORE, ask, false);
 					case "queued", "asked again" -> store.acquire(SEMAPHORE, ask, true);
 					case "granted" -> store.acquire(SEMAPHORE, passing, false);
 					case "renewed", "renewed in vain" -> store.renew(List.of(new Renewal(SEMAPHORE, token, 2, 60_000)));
 					case "shrunk" -> store.shrink(SEMAPHORE, passing, 1);
-					case "unknown released" -> store.release(SEMAPHORE, Ask.unknown(token, 5_000), null);
+					case "unknown released" -> store.release(SEMAPHORE, AcquireCommand.unknown(token, 5_000), null);
 					default -> store.release(SEMAPHORE, ask, null);
 				};
 				get(reply);
@@ -436,8 +440,8 @@ class RedisPermitFaultTests {
 		return store;
 	}
 
-	private static Ask ask(String token, int permits) {
-		return new Ask(token, permits, 5, true, null, 30_000, 5_000);
+	private static AcquireCommand ask(String token, int permits) {
+		return new AcquireCommand(token, permits, 5, true, null, 30_000, 5_000);
 	}
 
 	private static AcquireReply acquire(RedisLeaseStore store, Resource resource, String token, int permits) {
@@ -461,7 +465,7 @@ class RedisPermitFaultTests {
 			return reply.get(15, TimeUnit.SECONDS);
 		}
 		catch (ExecutionException ex) {
-			if (ex.getCause() instanceof StoreFailure failure) {
+			if (ex.getCause() instanceof StoreCommandException failure) {
 				throw failure;
 			}
 			throw new IllegalStateException(ex.getCause());
@@ -475,12 +479,12 @@ class RedisPermitFaultTests {
 	@DisplayName("when memory is full a token that lost its lease can be released, and the owner is told to one that does not wait")
 	void releaseBesideExclusiveWithFullMemory() throws Exception {
 		RedisLeaseStore store = store(factory(this.server.port()));
-		Ask reader = new Ask(INSTANCE + ":1", 1, Resource.ALL, true, null, 300, 300);
-		Ask writer = new Ask(OTHER + ":2", Resource.ALL, Resource.ALL, true, null, 9000, 5000);
+		AcquireCommand reader = new AcquireCommand(INSTANCE + ":1", 1, Resource.ALL, true, null, 300, 300);
+		AcquireCommand writer = new AcquireCommand(OTHER + ":2", Resource.ALL, Resource.ALL, true, null, 9000, 5000);
 		assertThat(get(store.acquire(READ_WRITE, reader, true))).isInstanceOf(Granted.class);
 		assertThat(get(store.acquire(READ_WRITE, writer, true))).isInstanceOf(Busy.class);
-		await().until(
-				() -> get(store.acquire(lock("key"), Ask.forLock(OTHER + ":3", 9000, 5000), false)) instanceof Granted);
+		await().until(() -> get(store.acquire(lock("key"), AcquireCommand.forLock(OTHER + ":3", 9000, 5000),
+				false)) instanceof Granted);
 		configure("maxmemory", "1");
 		assertThat(get(store.release(READ_WRITE, reader, null)).released()).isFalse();
 		assertThat(get(store.acquire(READ_WRITE, reader, false))).isInstanceOf(Busy.class);

@@ -9,7 +9,7 @@ import java.util.concurrent.TimeUnit;
 
 import io.holdfast.engine.LeaseStore;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
-import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.AcquireCommand;
 import io.holdfast.engine.Resource;
 import io.holdfast.testing.TestRedis;
 import org.junit.jupiter.api.DisplayName;
@@ -136,14 +136,14 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 			assertAllLiveFor(resource, LEASE - 5000, LEASE);
 			// Ends earlier, but not while a busy machine gets to the next line.
 			granted(this.b.acquire(resource,
-					new Ask(this.b.token("1"), 1, Resource.ALL, true, null, LEASE / 2, CLAIM)));
+					new AcquireCommand(this.b.token("1"), 1, Resource.ALL, true, null, LEASE / 2, CLAIM)));
 			busy(this.c.acquire(resource, writer(this.c, "1")));
 			assertAllLiveFor(resource, LEASE - 5000, LEASE);
 			assertThat(ttls(resource)).doesNotContain(-2L);
 			assertThat(renew(this.a, resource, "1", 1, 3 * LEASE)).isTrue();
 			assertAllLiveFor(resource, 3 * LEASE - 5000, 3 * LEASE);
 			granted(this.b.acquire(resource,
-					new Ask(this.b.token("1"), 1, Resource.ALL, true, null, 4 * LEASE, CLAIM)));
+					new AcquireCommand(this.b.token("1"), 1, Resource.ALL, true, null, 4 * LEASE, CLAIM)));
 			assertAllLiveFor(resource, 4 * LEASE - 5000, 4 * LEASE);
 			assertThat(renew(this.a, resource, "1", 1, 5 * LEASE)).isTrue();
 			busy(this.c.acquire(resource, writer(this.c, "1")));
@@ -201,7 +201,7 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 	@Test
 	@DisplayName("a hand-off that lasts longer than all that was known keeps the keys for that long")
 	void handOffKeepsKeys() {
-		Ask patient = new Ask(this.b.token("1"), LIMIT, LIMIT, true, null, LEASE, LEASE);
+		AcquireCommand patient = new AcquireCommand(this.b.token("1"), LIMIT, LIMIT, true, null, LEASE, LEASE);
 		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", LIMIT))));
 		busy(this.b.acquire(SEMAPHORE, patient));
 		PermitKeys keys = keys(SEMAPHORE);

@@ -7,12 +7,12 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
-import io.holdfast.engine.LeaseStore.Ask;
+import io.holdfast.engine.LeaseStore.AcquireCommand;
 import io.holdfast.engine.LeaseStore.PermitState;
 import io.holdfast.engine.LeaseStore.Renewal;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
-import io.holdfast.engine.StoreFailure;
+import io.holdfast.engine.StoreCommandException;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.DisplayName;
@@ -107,7 +107,8 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	@Test
 	@DisplayName("renewal finds its permits without the state, and leaves no key to outlive or die before the others")
 	void renewsWithoutState() {
-		granted(this.a.acquire(SEMAPHORE, new Ask(this.a.token("1"), 1, LIMIT, true, null, 2 * LEASE, CLAIM)));
+		granted(this.a.acquire(SEMAPHORE,
+				new AcquireCommand(this.a.token("1"), 1, LIMIT, true, null, 2 * LEASE, CLAIM)));
 		granted(acquire(this.a, "2", 3));
 		this.redis.delete(keys(SEMAPHORE).state());
 		assertThat(renew(this.a, SEMAPHORE, "2", 3, LEASE)).isTrue();
@@ -140,7 +141,8 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	@Test
 	@DisplayName("a wait keeps its keys also when the state is gone")
 	void waitsKeepKeysWithoutState() {
-		granted(this.a.acquire(SEMAPHORE, new Ask(this.a.token("1"), LIMIT, LIMIT, true, null, 3000, CLAIM)));
+		granted(this.a.acquire(SEMAPHORE,
+				new AcquireCommand(this.a.token("1"), LIMIT, LIMIT, true, null, 3000, CLAIM)));
 		busy(acquire(this.c, "1", 1));
 		this.redis.delete(keys(SEMAPHORE).state());
 		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", 1))));
@@ -190,20 +192,21 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 			this.redis.delete(wrong);
 			this.redis.opsForList().rightPush(wrong, "somebody's");
 			Map<String, String> before = dump();
-			assertThatExceptionOfType(StoreFailure.class)
+			assertThatExceptionOfType(StoreCommandException.class)
 				.isThrownBy(() -> this.b.acquire(resource, ask(this.b, "1", 4)))
 				.withMessageContaining(KEY)
 				.withMessageContaining("key-prefix")
 				.matches((failure) -> !failure.isTemporary());
-			assertThatExceptionOfType(StoreFailure.class)
+			assertThatExceptionOfType(StoreCommandException.class)
 				.isThrownBy(() -> this.a.release(resource, ask(this.a, "1", 2)));
-			assertThatExceptionOfType(StoreFailure.class)
+			assertThatExceptionOfType(StoreCommandException.class)
 				.isThrownBy(() -> get(this.a.store.shrink(resource, ask(this.a, "1", 2), 1)));
 			if (resource.equals(SEMAPHORE)) {
-				assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> get(this.a.store.limit(resource, 1)));
+				assertThatExceptionOfType(StoreCommandException.class)
+					.isThrownBy(() -> get(this.a.store.limit(resource, 1)));
 			}
 			if (which.equals("holders")) {
-				assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> this.a.permits(resource));
+				assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> this.a.permits(resource));
 			}
 			if (!which.equals("own")) {
 				// Nothing of it could be counted on.
@@ -223,9 +226,9 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	void leavesStringAlone() {
 		String holders = keys(SEMAPHORE).holders();
 		this.redis.opsForValue().set(holders, "somebody's");
-		assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> acquire(this.a, "1", 1));
-		assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> release(this.a, "1", 1));
-		assertThatExceptionOfType(StoreFailure.class).isThrownBy(this::state);
+		assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> acquire(this.a, "1", 1));
+		assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> release(this.a, "1", 1));
+		assertThatExceptionOfType(StoreCommandException.class).isThrownBy(this::state);
 		assertThat(allKeys()).containsExactly(holders);
 	}
 
@@ -304,13 +307,13 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 		Set<TypedTuple<String>> scores = this.redis.opsForZSet().rangeWithScores(lockKey, 0, -1);
 		for (Kind kind : new Kind[] { Kind.LOCK, Kind.READ_WRITE }) {
 			Resource lock = new Resource(kind, KEY);
-			Ask ask = ask(this.a, kind.name().length() + "", 1, (kind == Kind.LOCK) ? 1 : Resource.ALL);
-			assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> this.a.acquire(lock, ask))
+			AcquireCommand ask = ask(this.a, kind.name().length() + "", 1, (kind == Kind.LOCK) ? 1 : Resource.ALL);
+			assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> this.a.acquire(lock, ask))
 				.withMessageContaining("'" + lockKey + "'")
 				.withMessageContaining("holdfast.lock.key-prefix");
-			assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> this.a.release(lock, ask));
+			assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> this.a.release(lock, ask));
 		}
-		assertThatExceptionOfType(StoreFailure.class).isThrownBy(() -> this.a.inspect());
+		assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> this.a.inspect());
 		assertThat(this.redis.opsForZSet().rangeWithScores(lockKey, 0, -1)).isEqualTo(scores);
 		assertThat(this.redis.keys("*" + this.prefix + "*")).containsExactly(lockKey);
 	}

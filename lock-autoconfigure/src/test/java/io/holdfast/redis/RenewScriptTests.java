@@ -49,7 +49,8 @@ class RenewScriptTests {
 		String text = new String(Script.RENEW.text(), StandardCharsets.UTF_8);
 		assertThat(text).contains(VERSION);
 		RedisScript<?> script = RedisScript.of(tellsVersion ? text : text.replace(VERSION, "nil"), List.class);
-		return Replies.kept((List<?>) this.redis.execute(script, List.of(this.key), token, lease, SETTINGS), 1).get(0);
+		return ScriptReplies.kept((List<?>) this.redis.execute(script, List.of(this.key), token, lease, SETTINGS), 1)
+			.get(0);
 	}
 
 	private Long millis() {
@@ -110,7 +111,7 @@ class RenewScriptTests {
 		assertThat(text).contains("'MGET'");
 		List<?> kept = (List<?>) this.redis.execute(RedisScript.of(text.replace("'MGET'", command), List.class),
 				List.of(gone, list, this.key, others), TOKEN, TOKEN, TOKEN, TOKEN, "120000", SETTINGS);
-		assertThat(Replies.kept(kept, 4)).containsExactly(false, false, true, false);
+		assertThat(ScriptReplies.kept(kept, 4)).containsExactly(false, false, true, false);
 		assertThat(millis()).isBetween(100_000L, 120_000L);
 		assertThat(this.redis.getExpire(others, TimeUnit.MILLISECONDS)).isBetween(1L, 60_000L);
 		assertThat(this.redis.hasKey(gone)).isFalse();
@@ -126,7 +127,7 @@ class RenewScriptTests {
 		RedisScript<?> script = RedisScript.of(new String(Script.RENEW.text(), StandardCharsets.UTF_8), List.class);
 		List<?> kept = (List<?>) this.redis.execute(script, List.of(this.key, longer, exact), TOKEN, TOKEN, TOKEN,
 				"120000", "240000", "-20000", SETTINGS);
-		assertThat(Replies.kept(kept, 3)).containsExactly(true, true, true);
+		assertThat(ScriptReplies.kept(kept, 3)).containsExactly(true, true, true);
 		assertThat(millis()).isBetween(100_000L, 120_000L);
 		assertThat(this.redis.getExpire(longer, TimeUnit.MILLISECONDS)).isBetween(200_000L, 240_000L);
 		assertThat(this.redis.getExpire(exact, TimeUnit.MILLISECONDS)).isBetween(1L, 20_000L);
@@ -141,7 +142,7 @@ class RenewScriptTests {
 		RedisScript<?> script = RedisScript.of(new String(Script.RENEW.text(), StandardCharsets.UTF_8), List.class);
 		List<?> kept = (List<?>) this.redis.execute(script, List.of(list, this.key, this.key + ":server"), TOKEN, TOKEN,
 				"120000", "60000 0 0 0 0 0 ");
-		assertThat(Replies.kept(kept, 2)).containsExactly(false, true);
+		assertThat(ScriptReplies.kept(kept, 2)).containsExactly(false, true);
 		assertThat(this.redis.opsForList().size(list)).isEqualTo(1);
 		assertThat(this.redis.opsForValue().get(this.key)).isEqualTo(TOKEN);
 	}
@@ -156,7 +157,7 @@ class RenewScriptTests {
 		boolean grace = graceMillis > 0;
 		List<String> keys = grace ? List.of(this.key, this.key + ":server") : List.of(this.key);
 		List<?> kept = (List<?>) this.redis.execute(script, keys, TOKEN, "120000", graceMillis + " 0 0 0 0 0 ");
-		assertThat(Replies.kept(kept, 1)).containsExactly(grace);
+		assertThat(ScriptReplies.kept(kept, 1)).containsExactly(grace);
 		assertThat(this.redis.opsForValue().get(this.key)).isEqualTo(grace ? TOKEN : reserved);
 	}
 

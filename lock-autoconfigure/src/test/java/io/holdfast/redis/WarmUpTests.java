@@ -4,7 +4,7 @@ import java.nio.charset.StandardCharsets;
 
 import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.LeaseEngine;
-import io.holdfast.engine.LeaseStore.WakeUps;
+import io.holdfast.engine.LeaseStore.StoreNotifications;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -64,7 +64,7 @@ class WarmUpTests {
 		RedisLeaseStore store = new RedisLeaseStore(observer, RedisStoreOptions.defaults());
 		try {
 			assertThat(isKnown(observer)).isFalse();
-			store.start("0123456789abcdef0123456789abcdef", Mockito.mock(WakeUps.class));
+			store.start("0123456789abcdef0123456789abcdef", Mockito.mock(StoreNotifications.class));
 			assertThat(isKnown(observer)).isTrue();
 			assertThat(observer.keys("*")).isEmpty();
 		}

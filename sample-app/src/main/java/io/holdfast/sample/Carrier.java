@@ -45,7 +45,7 @@ class Carrier {
 	 * Quote the price of a delivery.
 	 * @param order the order to deliver, of which there is no other call at the time
 	 * @return the price in cents
-	 * @throws InterruptedException if interrupted meanwhile
+	 * @throws InterruptedException if interrupted before it answers
 	 */
 	int quote(String order) throws InterruptedException {
 		this.redis.execute(BEGIN, List.of(CALLS, HIGHEST), order, Long.toString(KEPT.toSeconds()));

@@ -82,14 +82,14 @@ class Fleet {
 	/**
 	 * Do something that must not be done twice at the same time, whichever instance does
 	 * it.
-	 * @param lock the key to lock meanwhile
+	 * @param lock the key to lock until then
 	 * @param refusal what to answer if that is locked already
 	 * @param work what to do
 	 * @param <T> the type of its result
 	 * @return its result
 	 * @throws ResponseStatusException with the refusal
-	 * @throws io.holdfast.LeaseLostException if the lock was lost meanwhile, so that the
-	 * result cannot be trusted
+	 * @throws io.holdfast.LeaseLostException if the lock was lost before the end, so that
+	 * the result cannot be trusted
 	 */
 	<T> T alone(String lock, String refusal, Supplier<T> work) {
 		try (LockLease lease = this.locks.tryAcquire(lock)
@@ -137,7 +137,7 @@ class Fleet {
 	/**
 	 * Take a share of a round that some instance announced, perhaps this one.
 	 * @param announcement the announced round, as JSON
-	 * @throws InterruptedException if this instance stops meanwhile
+	 * @throws InterruptedException if this instance stops before the end
 	 */
 	@RedisListener(CHANNEL)
 	void hear(String announcement) throws InterruptedException {

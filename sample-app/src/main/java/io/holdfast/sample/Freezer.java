@@ -20,7 +20,7 @@ import org.springframework.web.server.ResponseStatusException;
 /**
  * Plays a holder whose JVM freezes, as by a long garbage collection: it has a lock, does
  * not renew it, lets others queue behind it, and tries to write as if nothing had
- * happened once its lease is over and somebody else has written.
+ * happened once its lease is over and another writer has written.
  */
 @Service
 class Freezer {
@@ -52,10 +52,10 @@ class Freezer {
 	}
 
 	/**
-	 * Freeze while holding the ledger's lock, until somebody else has written there.
+	 * Freeze while holding the ledger's lock, until another writer has written there.
 	 * Blocks until all others have written.
 	 * @param leaseTime how long the others are kept out at most
-	 * @param writers how many others want to write meanwhile, over all instances
+	 * @param writers how many others want to write in that time, over all instances
 	 * @return what happened
 	 * @throws ResponseStatusException if a holder is frozen already, at whichever
 	 * instance, or the lock was not to be had

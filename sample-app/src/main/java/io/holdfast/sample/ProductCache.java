@@ -41,8 +41,8 @@ class ProductCache {
 	}
 
 	/**
-	 * Load a product into the cache, one caller at a time over all instances. Whoever had
-	 * to wait for the lock finds what another one has loaded meanwhile.
+	 * Load a product into the cache, one caller at a time over all instances. A caller
+	 * that had to wait for the lock finds what another one has loaded.
 	 * @param sku which product
 	 * @return the product
 	 * @throws InterruptedException if interrupted while loading

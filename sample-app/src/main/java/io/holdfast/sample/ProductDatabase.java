@@ -27,7 +27,7 @@ class ProductDatabase {
 	 * Load a product.
 	 * @param sku which one
 	 * @return the product
-	 * @throws InterruptedException if interrupted meanwhile
+	 * @throws InterruptedException if interrupted before the end
 	 */
 	Product load(String sku) throws InterruptedException {
 		this.redis.opsForValue().increment(countKey(sku));

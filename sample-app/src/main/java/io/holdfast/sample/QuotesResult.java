@@ -25,7 +25,6 @@ record QuotesResult(int orders, int limit, Round withoutSemaphore, Round withSem
 	 * @param limit how many are allowed
 	 * @param setByOperator whether an operator said so, or it is what is configured
 	 * @param used how many there are right now; more than the limit if that was lowered
-	 * meanwhile
 	 * @param free how many more there may be
 	 * @param waiting how many calls stand in the semaphore's queue; those that wait
 	 * inside an instance for their turn to stand there are not among them

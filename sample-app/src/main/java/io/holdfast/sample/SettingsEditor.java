@@ -31,7 +31,7 @@ class SettingsEditor {
 
 	private static final String SETTINGS_KEY = "shop:settings";
 
-	/** Who edits. Written and removed only by whoever holds the lock. */
+	/** The editor. Written and removed only under the lock. */
 	private static final String EDITING_KEY = "shop:settings:editing";
 
 	private final LockService locks;
@@ -70,7 +70,7 @@ class SettingsEditor {
 	 * Open the settings for editing; again, if this editor has opened them here already.
 	 * @param editor who wants to edit
 	 * @return the editing
-	 * @throws ResponseStatusException if somebody else edits them
+	 * @throws ResponseStatusException if another user edits them
 	 */
 	synchronized Editing open(String editor) {
 		if (this.open != null && this.open.isHeldBy(editor)) {

@@ -1,0 +1,84 @@
+package io.holdfast;
+
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * Checks what users name and ask for, with messages that say what to do instead.
+ */
+final class RequestChecks {
+
+	/** Longest wait that is told apart from waiting for ever. */
+	static final Duration FOREVER = Duration.ofNanos(Long.MAX_VALUE / 4);
+
+	/** Below this, neither the network's nor the scheduler's jitter is covered. */
+	static final Duration MIN_LEASE = Duration.ofMillis(100);
+
+	static final Duration MAX_LEASE = Duration.ofDays(365);
+
+	private static final int MAX_LENGTH = 1024;
+
+	private RequestChecks() {
+	}
+
+	static String check(String what, String key) {
+		if (key == null || key.isBlank()) {
+			throw new IllegalArgumentException("A " + what + "'s key must not be " + ((key == null) ? "null" : "blank")
+					+ ": name what it is for, for example 'stock:SKU0001'");
+		}
+		if (key.length() > MAX_LENGTH) {
+			throw new IllegalArgumentException(
+					"The " + what + "'s key that starts with '" + key.substring(0, 40) + "' has " + key.length()
+							+ " characters, more than " + MAX_LENGTH + ": use a shorter name or a digest");
+		}
+		for (int i = 0; i < key.length(); i++) {
+			if (Character.isSurrogate(key.charAt(i)) && key.codePointAt(i) == key.charAt(i)
+					&& (i == 0 || !Character.isHighSurrogate(key.charAt(i - 1)))) {
+				throw new IllegalArgumentException("The " + what + "'s key has half of a surrogate pair at position "
+						+ i + ", which is no character: remove it");
+			}
+			if (Character.isISOControl(key.charAt(i))) {
+				throw new IllegalArgumentException("The " + what + "'s key has a control character (code "
+						+ (int) key.charAt(i) + ") at position " + i + ": remove it");
+			}
+		}
+		return key;
+	}
+
+	static String checkName(String what, String name) {
+		if (name == null || name.isBlank()) {
+			throw new IllegalArgumentException(what + " is " + ((name == null) ? "null" : "blank")
+					+ ": give it the name of what it is for, or none");
+		}
+		return name;
+	}
+
+	/** Several keys in one text, for messages. */
+	static String join(List<String> keys) {
+		int shown = Math.min(keys.size(), 5);
+		return String.join(", ", keys.subList(0, shown))
+				+ ((keys.size() > shown) ? " and " + (keys.size() - shown) + " more" : "");
+	}
+
+	static void checkBounds(String what, Duration value, Duration min, Duration max) {
+		if (value.compareTo(min) < 0 || value.compareTo(max) > 0) {
+			throw new IllegalArgumentException(what + " is " + value + ", which is not from " + min + " to " + max);
+		}
+	}
+
+	static Duration checkWait(String what, Duration waitTime) {
+		if (waitTime.isNegative()) {
+			throw new IllegalArgumentException(
+					what + " is negative: " + waitTime + "; use zero to try once, or waitForever()");
+		}
+		return (waitTime.compareTo(FOREVER) < 0) ? waitTime : FOREVER;
+	}
+
+	static int checkCount(String what, int value, int min, int max) {
+		if (value < min || value > max) {
+			throw new IllegalArgumentException(what + " is " + value + ", which is not from " + min + " to " + max);
+		}
+		return value;
+	}
+
+}

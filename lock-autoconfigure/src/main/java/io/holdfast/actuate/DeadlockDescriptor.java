@@ -1,0 +1,34 @@
+package io.holdfast.actuate;
+
+import java.util.List;
+
+/**
+ * Threads that wait for each other in a circle, as endpoints show them: none of them goes
+ * on before one of them gives up.
+ *
+ * @param waits who waits for whom, each for the holder who is the next one's waiter, and
+ * the last for the first
+ */
+public record DeadlockDescriptor(List<Wait> waits) {
+
+	/**
+	 * One of the waits.
+	 *
+	 * @param instance whose thread waits
+	 * @param thread the thread that waits
+	 * @param key the lock that it waits for
+	 * @param holder who has that
+	 */
+	public record Wait(String instance, String thread, String key, Actor holder) {
+	}
+
+	/**
+	 * A thread of an instance.
+	 *
+	 * @param instance the instance
+	 * @param thread the thread
+	 */
+	public record Actor(String instance, String thread) {
+	}
+
+}

@@ -1,0 +1,60 @@
+package io.holdfast.actuate;
+
+import java.time.Instant;
+import java.util.List;
+
+import io.holdfast.LockMode;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.boot.actuate.endpoint.OperationResponseBody;
+
+/**
+ * A lock in the fleet, as endpoints show it.
+ *
+ * @param key its key, as its users name it
+ * @param kind EXCLUSIVE or READ_WRITE: in which way it is held or, if it is not held,
+ * waited for
+ * @param fence its last fencing token, 0 if none is remembered
+ * @param holderCount how many hold it
+ * @param holders some of them
+ * @param queue the first of those who stand in its queue, in their order; exclusive ones
+ * before readers and writers, between whom there is none
+ * @param queueLength how many stand there
+ * @param inside of one key only: who waits inside of its instance for a turn
+ * @param silent of one key only: the instances that did not say who of theirs this is
+ */
+public record LockDescriptor(String key, String kind, long fence, int holderCount, List<Holder> holders,
+		List<Waiter> queue, int queueLength, @Nullable List<Waiter> inside,
+		@Nullable List<String> silent) implements OperationResponseBody {
+
+	/**
+	 * Who holds a lock.
+	 *
+	 * @param instance which instance, absent if it is none of Holdfast
+	 * @param foreign whether it is none of Holdfast
+	 * @param mode how it holds it
+	 * @param ttlMillis how long from now if it is not renewed, -1 for no end
+	 * @param thread of one key only: which thread, if its instance told
+	 * @param name of one key only: the request's name, if its instance told and it has
+	 * one
+	 * @param since of one key only: since when, if its instance told
+	 */
+	public record Holder(@Nullable String instance, boolean foreign, @Nullable LockMode mode, long ttlMillis,
+			@Nullable String thread, @Nullable String name, @Nullable Instant since) {
+	}
+
+	/**
+	 * Who waits for a lock.
+	 *
+	 * @param instance which instance
+	 * @param mode how it wants it
+	 * @param thread of one key only: which thread, if its instance told
+	 * @param name of one key only: the request's name, if its instance told and it has
+	 * one
+	 * @param since of one key only: since when, if its instance told
+	 */
+	public record Waiter(@Nullable String instance, @Nullable LockMode mode, @Nullable String thread,
+			@Nullable String name, @Nullable Instant since) {
+	}
+
+}

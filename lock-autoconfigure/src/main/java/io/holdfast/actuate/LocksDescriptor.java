@@ -1,0 +1,65 @@
+package io.holdfast.actuate;
+
+import java.time.Instant;
+import java.util.List;
+
+import io.holdfast.LockMode;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.boot.actuate.endpoint.OperationResponseBody;
+
+/**
+ * All locks, as the endpoint shows them.
+ *
+ * @param instance the instance that answers
+ * @param held what it holds, the oldest first
+ * @param waiting what it waits for, the oldest first
+ * @param cut whether it holds or waits for more than is shown
+ * @param fleet what all instances hold and wait for
+ */
+public record LocksDescriptor(InstanceDescriptor instance, List<Held> held, List<Waiting> waiting, boolean cut,
+		Fleet fleet) implements OperationResponseBody {
+
+	/**
+	 * What the instance holds.
+	 *
+	 * @param key the lock's key
+	 * @param mode how it holds it
+	 * @param name the request's name, if it has one
+	 * @param thread whose lease it is, absent if it was asked for asynchronously
+	 * @param since since when
+	 * @param ttlMillis how long from now if it is not renewed
+	 * @param fence its fencing token
+	 */
+	public record Held(String key, @Nullable LockMode mode, @Nullable String name, @Nullable String thread,
+			Instant since, long ttlMillis, long fence) {
+	}
+
+	/**
+	 * What the instance waits for.
+	 *
+	 * @param key the lock's key
+	 * @param mode how it wants it
+	 * @param name the request's name, if it has one
+	 * @param thread who waits, absent if it was asked for asynchronously
+	 * @param since since when
+	 */
+	public record Waiting(String key, @Nullable LockMode mode, @Nullable String name, @Nullable String thread,
+			Instant since) {
+	}
+
+	/**
+	 * The fleet.
+	 *
+	 * @param instances the instances that are known
+	 * @param locks a page of all locks that are held or waited for
+	 * @param cycles of threads that wait for each other
+	 * @param silent the instances that did not tell what they wait for
+	 * @param cursor where the next page begins, absent if there is none
+	 * @param problem what was in the way of seeing all of it, absent if nothing was
+	 */
+	public record Fleet(List<InstanceDescriptor> instances, List<LockDescriptor> locks, List<DeadlockDescriptor> cycles,
+			List<String> silent, @Nullable String cursor, @Nullable String problem) {
+	}
+
+}

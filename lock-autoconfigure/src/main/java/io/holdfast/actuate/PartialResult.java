@@ -1,0 +1,57 @@
+package io.holdfast.actuate;
+
+import java.util.function.Supplier;
+
+import io.holdfast.LeaseStoreException;
+import io.holdfast.engine.Fleet;
+import io.holdfast.engine.InstanceReport;
+import io.holdfast.engine.StoreCommandException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An answer of several parts, of which some may not be had: what can be seen is worth all
+ * the more then.
+ */
+final class PartialResult {
+
+	private @Nullable String problem;
+
+	private boolean down;
+
+	/**
+	 * Look at a part.
+	 * @param look how; not even tried if the store has failed before and may be down
+	 * @return what is seen, or {@code null}
+	 */
+	<T> @Nullable T look(Supplier<T> look) {
+		if (this.down) {
+			return null;
+		}
+		try {
+			return look.get();
+		}
+		catch (LeaseStoreException ex) {
+			this.down = !(ex.getCause() instanceof StoreCommandException failure) || failure.isTemporary();
+			if (this.problem == null) {
+				this.problem = ex.getMessage();
+			}
+			return null;
+		}
+	}
+
+	/**
+	 * Look at what an instance itself holds and waits for.
+	 * @param fleet whose view
+	 * @return its report, without the waits if they cannot be had
+	 */
+	InstanceReport own(Fleet fleet) {
+		InstanceReport report = look(fleet::report);
+		return (report != null) ? report : fleet.holds();
+	}
+
+	/** Return what was in the way first, or {@code null}. */
+	@Nullable String problem() {
+		return this.problem;
+	}
+
+}

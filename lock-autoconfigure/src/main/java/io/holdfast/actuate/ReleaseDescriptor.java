@@ -1,0 +1,11 @@
+package io.holdfast.actuate;
+
+import org.springframework.boot.actuate.endpoint.OperationResponseBody;
+
+/**
+ * What came of a release by force.
+ *
+ * @param released whether there was a holder
+ */
+public record ReleaseDescriptor(boolean released) implements OperationResponseBody {
+}

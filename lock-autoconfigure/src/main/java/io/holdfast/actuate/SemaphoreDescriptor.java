@@ -1,0 +1,60 @@
+package io.holdfast.actuate;
+
+import java.time.Instant;
+import java.util.List;
+
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.boot.actuate.endpoint.OperationResponseBody;
+
+/**
+ * A semaphore in the fleet, as endpoints show it.
+ *
+ * @param key its key, as its users name it
+ * @param limit how many permits it has: what an operator has set, or else what the last
+ * request said; absent if neither is known
+ * @param limitSet whether an operator has set the limit
+ * @param used how many permits are held
+ * @param free how many are not; absent if the limit is not known
+ * @param holderCount how many hold them
+ * @param holders some of those
+ * @param queue the first of those who stand in its queue, in their order
+ * @param queueLength how many stand there
+ * @param inside of one key only: who waits inside of its instance for a place in the
+ * queue
+ * @param silent of one key only: the instances that did not say who of theirs this is
+ */
+public record SemaphoreDescriptor(String key, @Nullable Integer limit, boolean limitSet, int used,
+		@Nullable Integer free, int holderCount, List<Holder> holders, List<Waiter> queue, int queueLength,
+		@Nullable List<Waiter> inside, @Nullable List<String> silent) implements OperationResponseBody {
+
+	/**
+	 * Who holds permits.
+	 *
+	 * @param instance which instance, absent if it is none of Holdfast
+	 * @param permits how many
+	 * @param ttlMillis how long from now if they are not renewed
+	 * @param thread of one key only: which thread, if its instance told
+	 * @param name of one key only: the request's name, if its instance told and it has
+	 * one
+	 * @param since of one key only: since when, if its instance told
+	 */
+	public record Holder(@Nullable String instance, int permits, long ttlMillis, @Nullable String thread,
+			@Nullable String name, @Nullable Instant since) {
+	}
+
+	/**
+	 * Who waits for permits.
+	 *
+	 * @param instance which instance
+	 * @param permits how many
+	 * @param thread of one key only: which thread, if its instance told
+	 * @param name of one key only: the request's name, if its instance told and it has
+	 * one
+	 * @param since of one key only: since when, if its instance told
+	 */
+	public record Waiter(@Nullable String instance, int permits, @Nullable String thread, @Nullable String name,
+			@Nullable Instant since) {
+	}
+
+}

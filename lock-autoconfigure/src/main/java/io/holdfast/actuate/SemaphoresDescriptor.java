@@ -1,0 +1,61 @@
+package io.holdfast.actuate;
+
+import java.time.Instant;
+import java.util.List;
+
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.boot.actuate.endpoint.OperationResponseBody;
+
+/**
+ * All semaphores, as the endpoint shows them.
+ *
+ * @param instance the instance that answers
+ * @param held what it holds, the oldest first
+ * @param waiting what it waits for, the oldest first
+ * @param cut whether it holds or waits for more than is shown
+ * @param fleet what all instances hold and wait for
+ */
+public record SemaphoresDescriptor(InstanceDescriptor instance, List<Held> held, List<Waiting> waiting, boolean cut,
+		Fleet fleet) implements OperationResponseBody {
+
+	/**
+	 * What the instance holds.
+	 *
+	 * @param key the semaphore's key
+	 * @param permits how many permits
+	 * @param name the request's name, if it has one
+	 * @param thread whose lease it is, absent if it was asked for asynchronously
+	 * @param since since when
+	 * @param ttlMillis how long from now if it is not renewed
+	 */
+	public record Held(String key, int permits, @Nullable String name, @Nullable String thread, Instant since,
+			long ttlMillis) {
+	}
+
+	/**
+	 * What the instance waits for.
+	 *
+	 * @param key the semaphore's key
+	 * @param permits how many permits
+	 * @param name the request's name, if it has one
+	 * @param thread who waits, absent if it was asked for asynchronously
+	 * @param since since when
+	 */
+	public record Waiting(String key, int permits, @Nullable String name, @Nullable String thread, Instant since) {
+	}
+
+	/**
+	 * The fleet.
+	 *
+	 * @param instances the instances that are known
+	 * @param semaphores a page of all semaphores that are held or waited for, or have a
+	 * limit that an operator has set
+	 * @param cursor where the next page begins, absent if there is none
+	 * @param problem what was in the way of seeing all of it, absent if nothing was
+	 */
+	public record Fleet(List<InstanceDescriptor> instances, List<SemaphoreDescriptor> semaphores,
+			@Nullable String cursor, @Nullable String problem) {
+	}
+
+}

@@ -1,0 +1,177 @@
+package io.holdfast.aop;
+
+import java.lang.annotation.Annotation;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.Lease;
+import io.holdfast.LeaseContext;
+import io.holdfast.NotAcquiredException;
+import io.holdfast.annotation.ReleaseAfter;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.util.ClassUtils;
+
+/**
+ * One of the annotations: where it is declared, and who grants what it asks for.
+ * Thread-safe.
+ *
+ * @param <A> the annotation's type
+ * @param <R> the type of the requests
+ * @param <S> the type of the service that grants them
+ */
+final class LeaseAnnotationHandler<A extends Annotation, R, S> {
+
+	/** Applications without transactions need no spring-tx. */
+	private static final boolean TRANSACTIONS = ClassUtils.isPresent(
+			"org.springframework.transaction.support.TransactionSynchronizationManager",
+			LeaseAnnotationHandler.class.getClassLoader());
+
+	private final LeaseOperationSource<A, LeaseOperation<R>> operations;
+
+	private final LeaseServiceResolver<S> services;
+
+	private final LeaseSource<S, R> source;
+
+	/**
+	 * Create the handler.
+	 * @param operations where the annotation is declared
+	 * @param services who grants it
+	 * @param source how the service is asked
+	 */
+	LeaseAnnotationHandler(LeaseOperationSource<A, LeaseOperation<R>> operations, LeaseServiceResolver<S> services,
+			LeaseSource<S, R> source) {
+		this.operations = operations;
+		this.services = services;
+		this.source = source;
+	}
+
+	LeaseOperationSource<A, LeaseOperation<R>> operations() {
+		return this.operations;
+	}
+
+	LeaseServiceResolver<S> services() {
+		return this.services;
+	}
+
+	/**
+	 * Check all that a type declares.
+	 * @param type a class or an interface
+	 * @param classProxy whether the proxy is a subclass of the type
+	 * @throws InvalidDeclarationException if something cannot be applied
+	 */
+	void check(Class<?> type, boolean classProxy) {
+		this.operations.check(type, classProxy).forEach(this.services::expect);
+	}
+
+	/**
+	 * Return what the annotation asks for around a call.
+	 * @param invocation the call
+	 * @param targetClass the class of the object that is called
+	 * @return the lease, or {@code null} if the call needs nothing
+	 * @throws IllegalArgumentException if the call yields no key, or a condition that is
+	 * neither true nor false
+	 */
+	@Nullable MethodLease methodLease(MethodInvocation invocation, Class<?> targetClass) {
+		LeaseOperation<R> operation = this.operations.find(invocation.getMethod(), targetClass);
+		if (operation == null || (operation.condition() != null
+				&& !operation.condition().holds(invocation.getThis(), invocation.getArguments()))) {
+			return null;
+		}
+		R request = operation.requests().request(invocation.getThis(), invocation.getArguments());
+		return new CallLease(invocation, operation, request, this.services.get(operation));
+	}
+
+	/**
+	 * What is asked for around one call.
+	 */
+	private final class CallLease implements MethodLease {
+
+		private final MethodInvocation invocation;
+
+		private final LeaseOperation<R> operation;
+
+		private final R request;
+
+		private final S service;
+
+		CallLease(MethodInvocation invocation, LeaseOperation<R> operation, R request, S service) {
+			this.invocation = invocation;
+			this.operation = operation;
+			this.request = request;
+			this.service = service;
+		}
+
+		@Override
+		public boolean releasesAfterTransaction() {
+			return TRANSACTIONS && this.operation.releaseAfter() == ReleaseAfter.TRANSACTION;
+		}
+
+		@Override
+		public HeldMethodLease acquire() {
+			Lease lease = LeaseAnnotationHandler.this.source.acquire(this.service, this.request);
+			boolean inTransaction = releasesAfterTransaction() && TransactionReleases.arePossible();
+			AcquiredLease held = held(lease, inTransaction);
+			if (inTransaction) {
+				TransactionReleases.add(held);
+			}
+			return held;
+		}
+
+		@Override
+		public CompletableFuture<HeldMethodLease> acquireAsync(LeaseContext context,
+				@Nullable TransactionShare transaction) {
+			@Nullable CompletableFuture<? extends Lease> granted = LeaseAnnotationHandler.this.source.acquireAsync(this.service,
+					this.request, context);
+			if (granted == null) {
+				return CompletableFuture.failedFuture(new IllegalStateException(
+						this.service + " gave no future for " + this.request + ": if it is a mock, let it give one"));
+			}
+			CompletableFuture<HeldMethodLease> result = new CompletableFuture<>();
+			granted.whenComplete((lease, failure) -> {
+				if (failure != null) {
+					result.completeExceptionally(failure);
+					return;
+				}
+				HeldMethodLease alone;
+				try {
+					alone = held(lease, false);
+				}
+				catch (IllegalStateException ex) {
+					result.completeExceptionally(ex);
+					return;
+				}
+				HeldMethodLease held = (transaction != null && releasesAfterTransaction()) ? transaction.keep(alone)
+						: alone;
+				if (!result.complete(held)) {
+					held.discardAsync();
+				}
+			});
+			result.whenComplete((held, failure) -> {
+				if (result.isCancelled()) {
+					granted.cancel(true);
+				}
+			});
+			return result;
+		}
+
+		private AcquiredLease held(@Nullable Lease lease, boolean inTransaction) {
+			if (lease == null) {
+				throw new IllegalStateException(
+						this.service + " gave no lease for " + this.request + ": if it is a mock, let it give one");
+			}
+			return new AcquiredLease(lease, LeaseAnnotationHandler.this.source.noun(), this.operation, inTransaction);
+		}
+
+		@Override
+		public @Nullable Object instead(NotAcquiredException ex) throws Throwable {
+			return switch (ex.getReason()) {
+				case TIMED_OUT, SHUTDOWN, EXCEEDS_LIMIT, TOO_MANY_WAITERS ->
+					this.operation.notAcquiredHandler().take(this.invocation, ex);
+				case INTERRUPTED, SELF_BLOCKED -> throw ex;
+			};
+		}
+
+	}
+
+}

@@ -1,0 +1,24 @@
+package io.holdfast.aop;
+
+import io.holdfast.annotation.OnLoss;
+import io.holdfast.annotation.ReleaseAfter;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What an annotation says of the calls of a method. Thread-safe.
+ *
+ * @param <R> the type of the requests
+ * @param annotatedMethod the annotation
+ * @param returnKind how the method gives its result
+ * @param condition tells which calls need it, or {@code null} if all do
+ * @param requests what is asked for
+ * @param notAcquiredHandler what becomes of calls that cannot have it
+ * @param onLoss what becomes of calls that lose it
+ * @param releaseAfter when it is released
+ * @param service the name of the bean that grants it, or empty
+ */
+record LeaseOperation<R>(AnnotatedMethod<?> annotatedMethod, ReturnKind returnKind, @Nullable Condition condition,
+		RequestFactory<R> requests, NotAcquiredHandler notAcquiredHandler, OnLoss onLoss, ReleaseAfter releaseAfter,
+		String service) {
+
+}

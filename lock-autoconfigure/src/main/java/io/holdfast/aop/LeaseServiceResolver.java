@@ -1,0 +1,131 @@
+package io.holdfast.aop;
+
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.Supplier;
+
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.BeanNotOfRequiredTypeException;
+import org.springframework.util.Assert;
+
+/**
+ * The beans that grant what annotations ask for. They are looked up at the first call
+ * that needs them, so that advised beans may be created before them; but names that mean
+ * no such bean are refused when all beans are there. Thread-safe.
+ *
+ * @param <S> the type of the service
+ */
+final class LeaseServiceResolver<S> {
+
+	private final Class<S> type;
+
+	private final Supplier<S> unnamed;
+
+	private final Map<String, S> known = new ConcurrentHashMap<>();
+
+	private final Queue<LeaseOperation<?>> unchecked = new ConcurrentLinkedQueue<>();
+
+	private volatile boolean complete;
+
+	private volatile @Nullable BeanFactory beans;
+
+	/**
+	 * Create it.
+	 * @param type the type of the service
+	 * @param unnamed gives the bean that is meant when none is named
+	 */
+	LeaseServiceResolver(Class<S> type, Supplier<S> unnamed) {
+		this.type = type;
+		this.unnamed = unnamed;
+	}
+
+	void setBeanFactory(BeanFactory beans) {
+		this.beans = beans;
+	}
+
+	/**
+	 * Return the service that an operation names. Not guarded: a lock held while a bean
+	 * is looked up could wait for its creator.
+	 * @param operation the operation
+	 * @return the service
+	 * @throws InvalidDeclarationException if there is no such bean
+	 */
+	S get(LeaseOperation<?> operation) {
+		S service = this.known.get(operation.service());
+		if (service == null) {
+			service = operation.service().isEmpty() ? this.unnamed.get() : lookUp(operation);
+			this.known.put(operation.service(), service);
+		}
+		return service;
+	}
+
+	private S lookUp(LeaseOperation<?> operation) {
+		check(operation);
+		try {
+			return beans().getBean(operation.service(), this.type);
+		}
+		catch (BeanNotOfRequiredTypeException ex) {
+			throw notOfType(operation, ex.getActualType());
+		}
+	}
+
+	/**
+	 * Check the name in an operation: now if all beans are there, else later.
+	 * @param operation the operation
+	 * @throws InvalidDeclarationException if there is no such bean
+	 */
+	void expect(LeaseOperation<?> operation) {
+		if (!operation.service().isEmpty()) {
+			this.unchecked.add(operation);
+			if (this.complete) {
+				checkExpected();
+			}
+		}
+	}
+
+	/**
+	 * All beans are there: check what was expected so far.
+	 * @throws InvalidDeclarationException if something is not there
+	 */
+	void checkExpected() {
+		this.complete = true;
+		for (LeaseOperation<?> operation = this.unchecked.poll(); operation != null; operation = this.unchecked
+			.poll()) {
+			check(operation);
+		}
+	}
+
+	/** Creates nothing: what can only be told from the bean itself is left for later. */
+	private void check(LeaseOperation<?> operation) {
+		String name = operation.service();
+		if (!beans().containsBean(name)) {
+			throw operation.annotatedMethod()
+				.invalid("service", name, "is the name of no bean",
+						"Write the name of a " + this.type.getSimpleName() + ", or leave it out for the only one",
+						null);
+		}
+		Class<?> actual = beans().getType(name, false);
+		if (actual != null && !this.type.isAssignableFrom(actual) && !actual.isAssignableFrom(this.type)) {
+			throw notOfType(operation, actual);
+		}
+	}
+
+	private InvalidDeclarationException notOfType(LeaseOperation<?> operation, Class<?> actual) {
+		return operation.annotatedMethod()
+			.invalid("service", operation.service(),
+					"is the name of a bean of type " + actual.getTypeName() + ", which is no "
+							+ this.type.getSimpleName(),
+					"Write the name of a " + this.type.getSimpleName() + ", or leave it out for the only one", null);
+	}
+
+	private BeanFactory beans() {
+		BeanFactory factory = this.beans;
+		Assert.state(factory != null, "There is no bean factory to look a service up");
+		return factory;
+	}
+
+}

@@ -1,0 +1,386 @@
+package io.holdfast.aop;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+
+import io.holdfast.LeaseContext;
+import io.holdfast.LockLease;
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.PermitLease;
+import io.holdfast.PermitNotAcquiredException;
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.Semaphore;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.mockito.AdditionalAnswers;
+import org.mockito.BDDMockito;
+import org.mockito.Mockito;
+
+import org.springframework.scheduling.annotation.Async;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.InstanceOfAssertFactories.throwable;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Annotated methods that return a stage.
+ */
+class CompletionStageInvocationTests {
+
+	private static final Duration SOON = Duration.ofSeconds(10);
+
+	private LockedContext context;
+
+	private RecordingLocks locks;
+
+	private Work work;
+
+	private Shop shop;
+
+	@BeforeEach
+	void start() {
+		this.context = LockedContext.of(AdviceOrderTests.Asynchronous.class, Work.class, Shop.class, AsyncShop.class);
+		this.locks = this.context.locks();
+		this.work = this.context.bean(Work.class);
+		this.shop = this.context.bean(Shop.class);
+	}
+
+	@AfterEach
+	void stop() {
+		this.context.close();
+	}
+
+	private void awaitEvents(String... events) {
+		await().atMost(SOON).untilAsserted(() -> assertThat(this.locks.events()).containsExactly(events));
+	}
+
+	@Test
+	@DisplayName("Permit and lock are kept until the stage is completed, and the caller is told after their release")
+	void keptUntilCompletion() {
+		CompletableFuture<String> result = this.shop.sell("a");
+		awaitEvents("permit", "lock", "body");
+		assertThat(result).isNotDone();
+		result.whenComplete((value, failure) -> this.locks.record("told"));
+		this.work.future.complete("sold");
+		assertThat(result).succeedsWithin(SOON).isEqualTo("sold");
+		awaitEvents("permit", "lock", "body", "unlock", "return", "told");
+		assertThat(this.locks.keys()).containsExactly("stock:a");
+	}
+
+	@Test
+	@DisplayName("The caller never waits; the method runs on another thread, also if everything is granted at once")
+	void neverOnTheCallersThread() {
+		this.locks.waiting();
+		assertThat(this.shop.sell("a")).isNotDone();
+		await().atMost(SOON).until(() -> !this.locks.asked().isEmpty());
+		this.locks.immediate();
+		this.context.semaphores().immediate();
+		this.locks.waiting().complete(null);
+		CompletableFuture<String> result = this.shop.sell("b");
+		this.work.future.complete("sold");
+		assertThat(result).succeedsWithin(SOON);
+		assertThat(this.work.thread).isNotNull().isNotSameAs(Thread.currentThread());
+		assertThat(this.work.thread.isDaemon()).isTrue();
+	}
+
+	@Test
+	@DisplayName("The method runs under its leases, which end with it on that thread")
+	void leaseContext() {
+		this.work.future.complete("sold");
+		LeaseContext.Scope scope = LeaseContext.empty().with(new Outer()).open();
+		try {
+			assertThat(this.shop.sell("a")).succeedsWithin(SOON);
+		}
+		finally {
+			scope.close();
+		}
+		assertThat(this.work.context.leases()).hasSize(3);
+		assertThat(this.work.context.leases().get(0)).isInstanceOf(LockLease.class);
+		assertThat(this.work.context.leases().get(1)).isInstanceOf(PermitLease.class);
+		assertThat(this.work.context.leases().get(2)).isInstanceOf(Outer.class);
+		assertThat(this.locks.lastRequest().context()).isNotNull()
+			.satisfies((context) -> assertThat(context.leases()).isEqualTo(this.work.context.leases().subList(1, 3)));
+		CompletableFuture<LeaseContext> after = new CompletableFuture<>();
+		this.shop.sell("a").whenComplete((value, failure) -> after.complete(LeaseContext.current()));
+		assertThat(after).succeedsWithin(SOON).isSameAs(LeaseContext.empty());
+	}
+
+	@Test
+	@DisplayName("A stage that fails, a method that throws, and one that returns null: all is released, then the caller is told")
+	void failures() throws IOException {
+		this.work.future.completeExceptionally(new IOException("failed later"));
+		assertThat(this.shop.sell("a")).failsWithin(SOON)
+			.withThrowableOfType(ExecutionException.class)
+			.havingCause()
+			.isExactlyInstanceOf(IOException.class)
+			.withMessage("failed later");
+		assertThat(this.shop.fail()).failsWithin(SOON)
+			.withThrowableThat()
+			.havingCause()
+			.isExactlyInstanceOf(IOException.class)
+			.withMessage("from the method");
+		assertThat(this.shop.nothing()).failsWithin(SOON)
+			.withThrowableThat()
+			.havingCause()
+			.isInstanceOf(IllegalStateException.class)
+			.withMessageContaining("Shop.nothing() returned null");
+		assertThat(this.locks.events()).containsExactly("permit", "lock", "body", "unlock", "return", "lock", "unlock",
+				"lock", "unlock");
+	}
+
+	@Test
+	@DisplayName("A call that yields no key fails, without an exception at the caller, and acquires nothing")
+	void noKey() {
+		assertThat(this.shop.sell(null)).isCompletedExceptionally()
+			.failsWithin(Duration.ZERO)
+			.withThrowableThat()
+			.havingCause()
+			.isInstanceOf(IllegalArgumentException.class);
+		assertThat(this.locks.events()).isEmpty();
+		assertThat(this.locks.requests()).isEmpty();
+	}
+
+	@Test
+	@DisplayName("Without the lock the method does not run, the permit comes back, and the caller is told")
+	void notAcquired() {
+		this.locks.busy();
+		CompletableFuture<String> result = this.shop.sell("a");
+		assertThat(result).failsWithin(SOON)
+			.withThrowableThat()
+			.havingCause()
+			.isInstanceOf(LockNotAcquiredException.class);
+		assertThat(this.locks.events()).containsExactly("permit", "return");
+		this.context.semaphores().busy();
+		assertThat(this.shop.sell("a")).failsWithin(SOON)
+			.withThrowableThat()
+			.havingCause()
+			.isInstanceOf(PermitNotAcquiredException.class);
+		assertThat(this.locks.events()).containsExactly("permit", "return");
+	}
+
+	@Test
+	@DisplayName("What a lock inside of the method fails with passes untouched")
+	void nestedFailure() {
+		LockNotAcquiredException nested = new LockNotAcquiredException("other", Reason.TIMED_OUT, SOON, null);
+		this.work.future.completeExceptionally(nested);
+		assertThat(this.shop.sell("a").handle((value, failure) -> failure)).succeedsWithin(SOON).isSameAs(nested);
+	}
+
+	@Test
+	@DisplayName("Cancellation while the lock is awaited ends the wait; the permit comes back, and the method never runs")
+	void cancelledWait() {
+		this.locks.waiting();
+		CompletableFuture<String> result = this.shop.sell("a");
+		await().atMost(SOON).until(() -> !this.locks.asked().isEmpty());
+		result.cancel(true);
+		assertThat(this.locks.asked().get(0)).isCancelled();
+		awaitEvents("permit", "return");
+	}
+
+	@Test
+	@DisplayName("Cancellation while the permit is awaited asks for no lock")
+	void cancelledFirstWait() {
+		CompletableFuture<?> turn = this.context.semaphores().waiting();
+		CompletableFuture<String> result = this.shop.sell("a");
+		result.cancel(true);
+		assertThat(this.context.semaphores().asked().get(0)).isCancelled();
+		turn.complete(null);
+		assertThat(this.locks.events()).isEmpty();
+		assertThat(this.locks.asked()).isEmpty();
+	}
+
+	@Test
+	@DisplayName("Cancellation, or completion by the caller, while the method runs cancels its future and releases all")
+	void cancelledCall() {
+		CompletableFuture<String> cancelled = this.shop.sell("a");
+		awaitEvents("permit", "lock", "body");
+		cancelled.cancel(true);
+		assertThat(this.work.future).isCancelled();
+		awaitEvents("permit", "lock", "body", "unlock", "return");
+		this.work.future = new CompletableFuture<>();
+		CompletableFuture<String> completed = this.shop.sell("a");
+		await().atMost(SOON).until(() -> this.locks.events().size() == 8);
+		completed.complete("enough");
+		assertThat(this.work.future).isCancelled();
+		await().atMost(SOON).until(() -> this.locks.events().size() == 10);
+		assertThat(completed).isCompletedWithValue("enough");
+	}
+
+	@Test
+	@DisplayName("A stage that cannot be cancelled is waited for: what it works under is not released before")
+	void notCancellable() {
+		CompletableFuture<String> result = this.shop.minimal().toCompletableFuture();
+		awaitEvents("lock", "body");
+		result.cancel(true);
+		assertThat(this.locks.events()).containsExactly("lock", "body");
+		this.work.future.complete("late");
+		awaitEvents("lock", "body", "unlock");
+	}
+
+	@Test
+	@DisplayName("A stage of another kind that gives no future is waited for, too")
+	void noFuture() {
+		// The first one takes Mockito long on a busy machine, and is not to do so while
+		// something is awaited.
+		Mockito.mock(CompletionStage.class);
+		CompletableFuture<String> result = this.shop.strange().toCompletableFuture();
+		awaitEvents("lock", "body");
+		this.work.future.complete("sold");
+		assertThat(result).succeedsWithin(SOON).isEqualTo("sold");
+		awaitEvents("lock", "body", "unlock");
+	}
+
+	@Test
+	@DisplayName("Whoever cancels while the method itself still runs cancels what it returns")
+	void cancelledBody() {
+		CompletableFuture<Void> leave = new CompletableFuture<>();
+		CompletableFuture<String> result = this.shop.slow(leave);
+		awaitEvents("lock", "body");
+		result.cancel(true);
+		assertThat(this.locks.events()).containsExactly("lock", "body");
+		leave.complete(null);
+		awaitEvents("lock", "body", "unlock");
+		assertThat(this.work.future).isCancelled();
+		assertThat(result).isCancelled();
+	}
+
+	@Test
+	@DisplayName("A method's future that is cancelled by others is a failure like others")
+	void cancelledInside() {
+		this.work.future.cancel(true);
+		assertThat(this.shop.sell("a").handle((value, failure) -> failure))
+			.succeedsWithin(SOON, throwable(Throwable.class))
+			.isInstanceOf(CancellationException.class);
+	}
+
+	@Test
+	@DisplayName("With @Async, all happens on its thread, which is blocked for the wait, and the lock kept until the stage is completed")
+	void async() {
+		AsyncShop async = this.context.bean(AsyncShop.class);
+		CompletableFuture<String> result = async.sell();
+		awaitEvents("async", "lock", "body");
+		assertThat(result).isNotDone();
+		assertThat(this.work.thread).isNotNull()
+			.satisfies((thread) -> assertThat(thread.getName()).isNotEqualTo("grants"));
+		this.work.future.complete("sold");
+		assertThat(result).succeedsWithin(SOON).isEqualTo("sold");
+		awaitEvents("async", "lock", "body", "unlock", "done");
+		assertThat(this.locks.asked()).isEmpty();
+	}
+
+	@Test
+	@DisplayName("With @Async, too, the caller's future tells what went wrong")
+	void asyncFailures() {
+		AsyncShop async = this.context.bean(AsyncShop.class);
+		this.work.future.completeExceptionally(new IOException("failed"));
+		assertThat(async.sell()).failsWithin(SOON).withThrowableThat().withStackTraceContaining("failed");
+		awaitEvents("async", "lock", "body", "unlock", "done");
+		this.locks.busy();
+		assertThat(async.sell()).failsWithin(SOON)
+			.withThrowableThat()
+			.withStackTraceContaining(LockNotAcquiredException.class.getName());
+	}
+
+	/** What the methods work on, and what was seen in them. */
+	static class Work {
+
+		volatile CompletableFuture<String> future = new CompletableFuture<>();
+
+		volatile Thread thread;
+
+		volatile LeaseContext context;
+
+		private final RecordingLocks recorder;
+
+		Work(RecordingLocks recorder) {
+			this.recorder = recorder;
+		}
+
+		CompletableFuture<String> begin() {
+			this.thread = Thread.currentThread();
+			this.context = LeaseContext.current();
+			this.recorder.record("body");
+			return this.future;
+		}
+
+	}
+
+	static class Shop {
+
+		private final Work work;
+
+		Shop(Work work) {
+			this.work = work;
+		}
+
+		@DistributedLock(key = "'stock:' + #sku")
+		@Semaphore(name = "sales", limit = 3)
+		CompletableFuture<String> sell(String sku) {
+			return this.work.begin();
+		}
+
+		@DistributedLock
+		CompletableFuture<String> fail() throws IOException {
+			throw new IOException("from the method");
+		}
+
+		@DistributedLock
+		CompletableFuture<String> nothing() {
+			return null;
+		}
+
+		@DistributedLock
+		CompletionStage<String> minimal() {
+			return this.work.begin().minimalCompletionStage();
+		}
+
+		@DistributedLock
+		CompletionStage<String> strange() {
+			CompletionStage<String> stage = Mockito.mock(AdditionalAnswers.delegatesTo(this.work.begin()));
+			BDDMockito.willThrow(IllegalStateException.class).given(stage).toCompletableFuture();
+			return stage;
+		}
+
+		@DistributedLock
+		CompletableFuture<String> slow(CompletableFuture<Void> leave) {
+			CompletableFuture<String> future = this.work.begin();
+			leave.join();
+			return future;
+		}
+
+	}
+
+	static class AsyncShop {
+
+		private final Work work;
+
+		AsyncShop(Work work) {
+			this.work = work;
+		}
+
+		@Async
+		@DistributedLock(name = "async")
+		CompletableFuture<String> sell() {
+			return this.work.begin();
+		}
+
+	}
+
+	/** A lease of whoever calls. */
+	private static final class Outer extends RecordingLease {
+
+		Outer() {
+			super("outer", Outcome.RELEASED, () -> {
+			});
+		}
+
+	}
+
+}

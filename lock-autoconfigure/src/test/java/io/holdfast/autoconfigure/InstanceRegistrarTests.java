@@ -1,0 +1,66 @@
+package io.holdfast.autoconfigure;
+
+import java.time.Duration;
+import java.util.List;
+
+import io.holdfast.engine.Fleet;
+import io.holdfast.engine.InstanceStore.Member;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.testing.TestApplication;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.context.ConfigurableApplicationContext;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Instances that are known to each other.
+ */
+@WithRedis
+class InstanceRegistrarTests {
+
+	private final TestRedis redis;
+
+	InstanceRegistrarTests(TestRedis redis) {
+		this.redis = redis;
+	}
+
+	private ConfigurableApplicationContext start(String name) {
+		return TestApplication.start(this.redis.host(), this.redis.port(), this.redis.keyPrefix(),
+				List.of("spring.application.name=" + name));
+	}
+
+	private static Fleet fleet(ConfigurableApplicationContext context) {
+		return context.getBean(LeaseEngine.class).fleet();
+	}
+
+	@Test
+	@DisplayName("instances are known by application, host and process from their start to their end")
+	void areKnown() {
+		try (ConfigurableApplicationContext first = start("shop")) {
+			try (ConfigurableApplicationContext second = start("reports")) {
+				await().untilAsserted(() -> assertThat(fleet(first).members()).extracting(Member::instance)
+					.containsExactlyInAnyOrder(fleet(first).instance(), fleet(second).instance()));
+				assertThat(fleet(second).members()).extracting((member) -> member.info().application())
+					.containsExactlyInAnyOrder("shop", "reports");
+				assertThat(fleet(second).members()).allSatisfy((member) -> {
+					assertThat(member.info().process()).isEqualTo(ProcessHandle.current().pid());
+					assertThat(member.info().host()).isNotBlank();
+					assertThat(member.seenMillis() - member.startedMillis()).isBetween(0L,
+							Duration.ofMinutes(1).toMillis());
+				});
+			}
+			assertThat(fleet(first).members()).extracting(Member::instance).containsExactly(fleet(first).instance());
+			first.stop();
+			assertThat(this.redis.template().hasKey(TestApplication.fleetKey(this.redis.keyPrefix()))).isFalse();
+			first.start();
+			await().untilAsserted(() -> assertThat(fleet(first).members()).hasSize(1));
+		}
+		assertThat(this.redis.template().hasKey(TestApplication.fleetKey(this.redis.keyPrefix()))).isFalse();
+	}
+
+}

@@ -1,0 +1,69 @@
+package io.holdfast.engine;
+
+import io.holdfast.LockLease;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * What an engine says of itself.
+ */
+class EngineStatusTests extends ScriptedEngine {
+
+	private int failing() {
+		return this.engine.condition().failingRenewals();
+	}
+
+	@Test
+	@DisplayName("It counts what is held and who waits, here or in the store")
+	void counts() {
+		assertThat(this.engine.condition()).isEqualTo(new EngineStatus(false, true, null, 0, 0, 0));
+		LockLease lease = granted(REQUEST, 10);
+		this.service.acquireAsync(REQUEST);
+		this.service.acquireAsync(REQUEST);
+		assertThat(this.engine.condition()).isEqualTo(new EngineStatus(false, true, null, 1, 2, 0));
+		lease.releaseAsync();
+		this.store.last("release 1 next 2").granted(11, 30_000);
+		assertThat(this.engine.condition()).isEqualTo(new EngineStatus(false, true, null, 1, 1, 0));
+		this.store.listening = false;
+		assertThat(this.engine.condition().listening()).isFalse();
+	}
+
+	@Test
+	@DisplayName("A renewal fails until one succeeds")
+	void failure() {
+		granted(REQUEST, 10);
+		this.store.elapse(10_000);
+		assertThat(failing()).as("sent, no answer yet").isZero();
+		this.store.last("renew 1").fail(true);
+		assertThat(failing()).isOne();
+		this.store.elapse(1000);
+		assertThat(failing()).as("sent again").isOne();
+		this.store.last("renew 1").renewed(true);
+		assertThat(failing()).isZero();
+	}
+
+	@Test
+	@DisplayName("A renewal that is not answered until the next one is due has failed")
+	void silence() {
+		granted(REQUEST, 10);
+		this.store.elapse(10_000);
+		ScriptedStore.Command first = this.store.last("renew 1");
+		this.store.elapse(5000);
+		assertThat(failing()).isOne();
+		first.renewed(true);
+		assertThat(failing()).isZero();
+	}
+
+	@Test
+	@DisplayName("What is lost or released does not fail any more")
+	void over() {
+		LockLease lease = granted(REQUEST, 10);
+		this.store.elapse(10_000);
+		this.store.last("renew 1").fail(true);
+		lease.releaseAsync();
+		assertThat(this.engine.condition()).isEqualTo(new EngineStatus(false, true, null, 0, 0, 0));
+	}
+
+}
