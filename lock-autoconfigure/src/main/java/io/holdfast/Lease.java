@@ -63,9 +63,10 @@ public interface Lease extends AutoCloseable {
 	void renew(Duration leaseTime);
 
 	/**
-	 * Have an action run once if this lease is lost before it was released; at once if
-	 * that has happened already. It runs on a thread of Holdfast's, not on the caller's,
-	 * and after the release has begun if only that finds out.
+	 * Have an action run once if this lease is lost before it is released; at once if it
+	 * was lost already. It runs on a thread of Holdfast's, not on the caller's, and after
+	 * the release has begun if only that finds out. An action that is added after the
+	 * release never runs.
 	 * @param action what to run; what it throws is logged
 	 */
 	void onLost(Runnable action);

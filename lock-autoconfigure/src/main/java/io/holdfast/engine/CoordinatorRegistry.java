@@ -59,7 +59,8 @@ final class CoordinatorRegistry implements ResourceCoordinator.Registry {
 	Waiter acquire(ResolvedRequest request, @Nullable Thread thread, LeaseContext context, Waiter.@Nullable Whole whole,
 			@Nullable RequestObservation observation) {
 		ResourceCoordinator coordinator = enter(request.resource());
-		String token = Tokens.of(this.context.instanceId(), this.tokens.incrementAndGet(), isToBeTold(request));
+		String instanceId = this.context.instanceId();
+		String token = Tokens.of(instanceId, this.tokens.incrementAndGet(), isToBeTold(request));
 		Waiter waiter = new Waiter(coordinator, token, request, thread, context, whole, observation);
 		if (whole != null) {
 			whole.waitFor(waiter);
@@ -72,8 +73,12 @@ final class CoordinatorRegistry implements ResourceCoordinator.Registry {
 		}
 		else {
 			coordinator.execute(() -> {
+				if (!instanceId.equals(this.context.instanceId())) {
+					// Another copy of this process may have the same token.
+					coordinator.fail(waiter, waiter.notAcquired(Reason.SHUTDOWN));
+				}
 				// A part may be given up before it comes.
-				if (waiter.isWaiting()) {
+				else if (waiter.isWaiting()) {
 					coordinator.arrive(waiter);
 				}
 			});

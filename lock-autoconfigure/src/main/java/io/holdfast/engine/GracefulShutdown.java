@@ -3,8 +3,12 @@ package io.holdfast.engine;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -32,6 +36,9 @@ final class GracefulShutdown {
 
 	/** Held while the store is started or stopped. */
 	private final Object lifecycle = new Object();
+
+	/** How often it was resumed: a shut-down does nothing more after that. */
+	private volatile int resumed;
 
 	GracefulShutdown(EngineContext context, LeaseRenewer renewer, TokenReleases releases,
 			CoordinatorRegistry coordinators, Fleet fleet) {
@@ -66,8 +73,9 @@ final class GracefulShutdown {
 	 */
 	CompletableFuture<@Nullable Void> start(Duration patience) {
 		CompletableFuture<@Nullable Void> over = new CompletableFuture<>();
+		int before = this.resumed;
 		this.context.setClosed(true);
-		closeGates(Contender::isInFlight).thenCompose((done) -> this.renewer.drained())
+		closeCoordinators(before, Contender::isInFlight).thenCompose((done) -> this.renewer.drained())
 			.thenCompose((done) -> letThrough())
 			// With what they were granted.
 			.thenCompose((done) -> this.renewer.drained())
@@ -76,30 +84,36 @@ final class GracefulShutdown {
 			logHeld(patience);
 		}
 		this.context.scheduler.schedule(() -> over.complete(null), patience.toNanos());
-		// Not if it was resumed before.
-		return over.thenCompose((done) -> this.context.isClosed() ? releaseRest() : over);
+		return over.thenCompose((done) -> isCurrent(before) ? releaseRest(before) : over);
+	}
+
+	/** Return whether a shut-down is still to go on, as it was not resumed since. */
+	private boolean isCurrent(int before) {
+		return this.context.isClosed() && this.resumed == before;
 	}
 
 	/**
-	 * Who waits is told that nothing new is granted.
-	 * @param spared who is not
+	 * Tell waiters that nothing new is granted.
+	 * @param before how often it was resumed when the shut-down began
+	 * @param spared the contenders that go on all the same
 	 * @return completed when every coordinator knows
 	 */
-	private CompletableFuture<@Nullable Void> closeGates(Predicate<Contender> spared) {
-		return CompletableFuture.allOf(this.coordinators.coordinators().stream().map((coordinator) -> {
-			CompletableFuture<@Nullable Void> done = new CompletableFuture<>();
-			coordinator.execute(() -> {
-				try {
-					if (this.context.isClosed()) {
+	private CompletableFuture<@Nullable Void> closeCoordinators(int before, Predicate<Contender> spared) {
+		return inEvents(this.coordinators.coordinators().stream(), (coordinator) -> coordinator::execute,
+				(coordinator) -> {
+					if (isCurrent(before)) {
 						coordinator.close(spared);
 					}
-				}
-				finally {
-					done.complete(null);
-				}
-			});
-			return done;
-		}).toArray(CompletableFuture[]::new)).thenApply((done) -> null);
+				});
+	}
+
+	private static <T> CompletableFuture<@Nullable Void> inEvents(Stream<T> subjects, Function<T, Executor> executor,
+			Consumer<T> event) {
+		return CompletableFuture
+			.allOf(subjects
+				.map((subject) -> CompletableFuture.runAsync(() -> event.accept(subject), executor.apply(subject)))
+				.toArray(CompletableFuture[]::new))
+			.handle((done, error) -> null);
 	}
 
 	/**
@@ -123,41 +137,52 @@ final class GracefulShutdown {
 		}
 	}
 
-	private CompletableFuture<@Nullable Void> releaseRest() {
-		releaseHeld();
-		// Those that are left asked under something of that, or are just giving up.
-		return closeGates((contender) -> false).thenCompose(
-				(done) -> this.context.isClosed() ? stopAfterReleases() : CompletableFuture.completedFuture(null));
+	private CompletableFuture<@Nullable Void> releaseRest(int before) {
+		return releaseHeld()
+			// Those that are left asked under something of that, or are just giving up.
+			.thenCompose((done) -> closeCoordinators(before, (contender) -> false))
+			.thenCompose(
+					(done) -> isCurrent(before) ? stopAfterReleases(before) : CompletableFuture.completedFuture(null));
 	}
 
-	private void releaseHeld() {
-		for (Hold hold : this.renewer.holds()) {
-			long kept = hold.keptFor(this.context.now());
-			if (!this.renewer.lose(hold, "this instance shut down before it was released")) {
-				// Just released by its user, who is to have the store's answer to that.
-				continue;
-			}
-			if (kept > 0) {
-				this.releases.retain(hold, kept, new CompletableFuture<>());
-			}
-			else {
-				this.releases.release(hold.resource(), hold.toCommand(this.context.now()), hold.doubtSince, null);
-			}
+	/**
+	 * End all holds.
+	 * @return completed when the commands for that are on their way
+	 */
+	private CompletableFuture<@Nullable Void> releaseHeld() {
+		return inEvents(this.renewer.holds().stream(), (hold) -> hold.owner::execute, this::end);
+	}
+
+	/**
+	 * End a hold. In an event, as a release by its user must not come between the loss,
+	 * of which that is told, and the command that keeps others out.
+	 */
+	private void end(Hold hold) {
+		long kept = hold.keptFor(this.context.now());
+		if (!this.renewer.lose(hold, "this instance shut down before it was released")) {
+			// Just released by its user, who is to have the store's answer to that.
+			return;
+		}
+		if (kept > 0) {
+			this.releases.retain(hold, kept, new CompletableFuture<>());
+		}
+		else {
+			this.releases.release(hold.resource(), hold.toCommand(this.context.now()), hold.doubtSince, null);
 		}
 	}
 
-	private CompletableFuture<@Nullable Void> stopAfterReleases() {
+	private CompletableFuture<@Nullable Void> stopAfterReleases(int before) {
 		// What was granted since then.
-		releaseHeld();
-		// Not on the driver's thread, which the store may have to wait for.
-		return CompletableFuture.allOf(this.releases.answered(), this.fleet.leave())
-			.thenRunAsync(this::stopStore, this.context::execute);
+		return releaseHeld()
+			.thenCompose((done) -> CompletableFuture.allOf(this.releases.answered(), this.fleet.leave()))
+			// Not on the driver's thread, which the store may have to wait for.
+			.thenRunAsync(() -> stopStore(before), this.context::execute);
 	}
 
-	/** Unless it was resumed before: then it is to go on listening. */
-	private void stopStore() {
+	/** Stop the store, unless it is to go on listening. */
+	private void stopStore(int before) {
 		synchronized (this.lifecycle) {
-			if (this.context.isClosed()) {
+			if (isCurrent(before)) {
 				this.context.store.stop();
 			}
 		}
@@ -172,6 +197,7 @@ final class GracefulShutdown {
 			}
 			leaveBehind();
 			this.context.renewIdentity(this.notifications);
+			this.resumed++;
 			this.context.setClosed(false);
 		}
 		this.fleet.join();

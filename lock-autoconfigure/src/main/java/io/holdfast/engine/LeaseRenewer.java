@@ -102,12 +102,13 @@ final class LeaseRenewer {
 	 * @return completed by the release or loss of the last hold
 	 */
 	synchronized CompletableFuture<@Nullable Void> drained() {
-		CompletableFuture<@Nullable Void> drained = new CompletableFuture<>();
-		if (this.holds.isEmpty()) {
-			drained.complete(null);
+		if (this.drained == null || this.drained.isDone()) {
+			this.drained = new CompletableFuture<>();
 		}
-		this.drained = drained;
-		return drained;
+		if (this.holds.isEmpty()) {
+			this.drained.complete(null);
+		}
+		return this.drained;
 	}
 
 	/** All but those that are over here, and only kept for the next request. */

@@ -93,6 +93,55 @@ class LifecycleRulesTests {
 	}
 
 	@Test
+	void eachOfTwoShutDownsIsToldWhenNothingIsHeldAnyMore() {
+		this.engine.resume();
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 1").granted(10, 30_000);
+		CompletableFuture<?> first = this.engine.shutDown(Duration.ofSeconds(20));
+		CompletableFuture<?> second = this.engine.shutDown(Duration.ofSeconds(5));
+		answer.join().releaseAsync();
+		assertThat(first).isNotDone();
+		assertThat(second).isNotDone();
+		this.store.last("release 1").released(true);
+		assertThat(first).isCompleted();
+		assertThat(second).isCompleted();
+	}
+
+	@Test
+	void aShutDownThatWasResumedDoesNotCutTheNextOneShort() {
+		this.engine.resume();
+		this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 1").granted(10, 30_000);
+		// Two, as the second must not hide the first.
+		this.engine.shutDown(Duration.ofSeconds(20));
+		this.engine.shutDown(Duration.ofSeconds(20));
+		this.store.elapse(1000);
+		this.engine.resume();
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 2").granted(20, 30_000);
+		this.store.elapse(14_000);
+		this.store.last("renew 2 for 30000").renewed(true);
+		this.engine.shutDown(Duration.ofSeconds(20));
+		this.store.elapse(19_999);
+		assertThat(answer.join().isHeld()).isTrue();
+		this.store.elapse(1);
+		assertThat(answer.join().isHeld()).isFalse();
+	}
+
+	@Test
+	void aTokenOfTheInstanceBeforeIsNotUsed() {
+		this.engine.resume();
+		this.engine.shutDown(Duration.ZERO);
+		this.store.sent();
+		// Its token is made, and it has not come yet.
+		this.store.whileLookingAtTheClock = this.engine::resume;
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		assertThat(this.engine.isClosed()).isFalse();
+		assertThat(answer).isCompletedExceptionally();
+		assertThat(this.store.sent()).noneMatch((command) -> command.startsWith("acquire"));
+	}
+
+	@Test
 	void whatIsStartedOnlyToRefuseOpensNothing() {
 		this.engine.shutDown(Duration.ZERO);
 		assertThat(this.service.acquireAsync(REQUEST)).isCompletedExceptionally();

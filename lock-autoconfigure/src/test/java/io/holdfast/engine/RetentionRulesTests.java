@@ -258,6 +258,17 @@ class RetentionRulesTests extends ScriptedEngine {
 	}
 
 	@Test
+	void whatAShutDownEndsIsKeptThoughItsUserReleasesItWhenToldOfTheLoss() {
+		LockLease lease = granted(KEPT, 10);
+		lease.onLost(lease::releaseAsync);
+		this.engine.shutDown(Duration.ofSeconds(1));
+		this.store.sent();
+		this.store.elapse(1000);
+		assertThat(lease.isHeld()).isFalse();
+		assertThat(this.store.sent()).containsExactly("retain 1 for 19000");
+	}
+
+	@Test
 	void aShutDownDoesNotWaitForASilentStoreForLong() {
 		LockLease lease = granted(KEPT, 10);
 		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ofMinutes(1));
