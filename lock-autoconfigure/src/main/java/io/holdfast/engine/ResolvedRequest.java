@@ -49,29 +49,34 @@ record ResolvedRequest(Resource resource, int permits, int limit, boolean fair, 
 		Resource resource = new Resource((mode == LockMode.EXCLUSIVE) ? Kind.LOCK : Kind.READ_WRITE, key);
 		int permits = (mode == LockMode.WRITE) ? Resource.ALL : 1;
 		boolean fair = mode != LockMode.EXCLUSIVE || or(request.fair(), settings.lockFair());
+		Duration maxHold = (request.maxHold() != null) ? request.maxHold() : settings.maxHold();
 		return of(resource, permits, (mode == LockMode.EXCLUSIVE) ? 1 : Resource.ALL, fair,
-				or(request.waitTime(), settings.waitTime()), or(request.leaseTime(), settings.leaseTime()),
-				request.isRenewal(), request.maxHold(), request.isReentrant(), request.minHold(), request.name(),
-				settings);
+				or(request.waitTime(), settings.waitTime()),
+				or(request.leaseTime(), within(settings.leaseTime(), request.maxHold())), request.isRenewal(), maxHold,
+				request.isReentrant(), request.minHold(), request.name(), settings);
 	}
 
 	static ResolvedRequest of(SemaphoreRequest request, EngineSettings settings) {
 		return of(new Resource(Kind.SEMAPHORE, request.key()), request.permits(), request.limit(),
 				or(request.fair(), settings.semaphoreFair()), or(request.waitTime(), settings.semaphoreWaitTime()),
-				or(request.leaseTime(), settings.semaphoreLeaseTime()), request.isRenewal(), request.maxHold(), false,
-				request.minHold(), request.name(), settings);
+				or(request.leaseTime(), within(settings.semaphoreLeaseTime(), request.maxHold())), request.isRenewal(),
+				request.maxHold(), false, request.minHold(), request.name(), settings);
 	}
 
 	private static ResolvedRequest of(Resource resource, int permits, int limit, boolean fair, Duration wait,
 			Duration lease, boolean renewal, @Nullable Duration maxHold, boolean reentrant, Duration minHold,
 			@Nullable String name, EngineSettings settings) {
-		Duration longest = (maxHold != null || resource.kind() == Kind.SEMAPHORE) ? maxHold : settings.maxHold();
 		long leaseMillis = lease.toMillis();
 		long waitNanos = wait.isZero() ? settings.commandTimeout().toNanos() : wait.toNanos();
 		return new ResolvedRequest(resource, permits, limit, fair, !wait.isZero(),
 				wait.isNegative() ? FOREVER : waitNanos, leaseMillis,
 				Math.min(leaseMillis, settings.handoffTimeout().toMillis()), renewal,
-				(longest != null) ? longest.toNanos() : FOREVER, reentrant, minHold.toNanos(), name);
+				(maxHold != null) ? maxHold.toNanos() : FOREVER, reentrant, minHold.toNanos(), name);
+	}
+
+	/** A default lease time above the maxHold of a request would outlast it. */
+	private static Duration within(Duration leaseTime, @Nullable Duration maxHold) {
+		return (maxHold != null && maxHold.compareTo(leaseTime) < 0) ? maxHold : leaseTime;
 	}
 
 	private static <T> T or(@Nullable T value, T defaultValue) {

@@ -69,6 +69,9 @@ final class FleetPermits {
 
 		private volatile double limit = Double.NaN;
 
+		/** The limit of the last request that the store told of. */
+		private volatile double asked = Double.NaN;
+
 		/** Guarded by this. */
 		private @Nullable CompletableFuture<?> question;
 
@@ -97,14 +100,10 @@ final class FleetPermits {
 
 		private void note(PermitState state) {
 			this.used = state.used();
-			// An unused semaphore has no limit unless an operator has set one.
+			// Of an unused semaphore the store knows no limit but the operator's.
 			Integer set = state.limit();
-			if (set != null) {
-				this.limit = set;
-			}
-			else if (state.asked() > 0) {
-				this.limit = state.asked();
-			}
+			this.asked = (state.asked() > 0) ? state.asked() : this.asked;
+			this.limit = (set != null) ? set : this.asked;
 		}
 
 	}

@@ -42,7 +42,10 @@ public final class LeaseMeters implements EngineObserver, AutoCloseable {
 				renewals(kind, outcome);
 			}
 			for (HandOver way : HandOver.values()) {
-				handOvers(kind, way);
+				// Permits are never kept.
+				if (kind == Kind.LOCK || way != HandOver.KEPT) {
+					handOvers(kind, way);
+				}
 			}
 		}
 		for (Command command : Command.values()) {

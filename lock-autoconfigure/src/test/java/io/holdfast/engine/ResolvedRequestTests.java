@@ -1,5 +1,6 @@
 package io.holdfast.engine;
 
+import java.time.Duration;
 import java.util.List;
 
 import io.holdfast.LockMode;
@@ -66,6 +67,23 @@ class ResolvedRequestTests {
 		assertThat(ResolvedRequest.of(LOCK.mode(mode), unfair)).extracting(ResolvedRequest::fair).containsExactly(true);
 		assertThat(ResolvedRequest.of(LOCKS.mode(mode).fair(false), unfair)).extracting(ResolvedRequest::fair)
 			.containsExactly(true, true);
+	}
+
+	@Test
+	@DisplayName("A maxHold below the default lease time shortens the lease: it would outlast its bound")
+	void shortMaxHold() {
+		EngineSettings defaults = EngineSettings.defaults();
+		Duration most = Duration.ofSeconds(10);
+		assertThat(defaults.leaseTime()).isGreaterThan(most);
+		assertThat(ResolvedRequest.of(LOCK.maxHold(most), defaults)).extracting(ResolvedRequest::leaseMillis)
+			.containsExactly(10_000L);
+		assertThat(ResolvedRequest.of(PERMIT.maxHold(most), defaults).leaseMillis()).isEqualTo(10_000);
+		assertThat(ResolvedRequest.of(PERMIT.maxHold(most).leaseTime(Duration.ofSeconds(20)), defaults).leaseMillis())
+			.as("what a request says itself")
+			.isEqualTo(20_000);
+		assertThat(ResolvedRequest.of(LOCK.maxHold(Duration.ofMinutes(2)), defaults))
+			.extracting(ResolvedRequest::leaseMillis)
+			.containsExactly(defaults.leaseTime().toMillis());
 	}
 
 	@Test

@@ -158,6 +158,24 @@ class LeaseMetersTests {
 	}
 
 	@Test
+	void anOperatorsLimitThatWasClearedIsShownNoMore() {
+		this.instance.semaphores.acquire(SemaphoreRequest.of("api", 5).name("api")).release();
+		this.instance.semaphores.setLimit("api", 7);
+		gauge("holdfast.semaphore.permits.limit", "api");
+		assertThat(gauge("holdfast.semaphore.permits.limit", "api")).isEqualTo(7);
+		this.instance.semaphores.clearLimit("api");
+		this.clock.add(5, TimeUnit.SECONDS);
+		gauge("holdfast.semaphore.permits.limit", "api");
+		assertThat(gauge("holdfast.semaphore.permits.limit", "api")).as("no request is known").isNaN();
+	}
+
+	@Test
+	void permitsAreNeverHandedOverByBeingKept() {
+		assertThat(this.registry.find("holdfast.lock.hand.over").tag("kind", "kept").counter()).isNotNull();
+		assertThat(this.registry.find("holdfast.semaphore.hand.over").tag("kind", "kept").counter()).isNull();
+	}
+
+	@Test
 	void theLastLimitIsKeptWhileNobodyUsesTheSemaphore() {
 		this.instance.semaphores.acquire(SemaphoreRequest.of("api", 5).name("api")).release();
 		assertThat(gauge("holdfast.semaphore.permits.limit", "api")).isNaN();
