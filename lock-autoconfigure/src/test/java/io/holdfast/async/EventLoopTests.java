@@ -1,9 +1,9 @@
 package io.holdfast.async;
 
-import java.time.Duration;
 import java.util.List;
 
 import io.holdfast.testing.ChildJvm;
+import io.holdfast.testing.ChildProcess;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -26,9 +26,9 @@ class EventLoopTests {
 		List<String> options = List.of("-XX:+AllowRedefinitionToAddDeleteMethods", "-XX:+EnableDynamicAgentLoading");
 		try (ChildJvm child = ChildJvm.start(options, EventLoopMain.class, redis.host(), String.valueOf(redis.port()),
 				redis.keyPrefix())) {
-			child.awaitLine("watched: parallel", Duration.ofMinutes(1));
-			child.awaitLine("watched: lettuce", Duration.ofMinutes(1));
-			String verdict = child.awaitLine("blocked: ", Duration.ofMinutes(2));
+			child.awaitLine("watched: parallel", ChildProcess.PATIENCE);
+			child.awaitLine("watched: lettuce", ChildProcess.PATIENCE);
+			String verdict = child.awaitLine("blocked: ", ChildProcess.PATIENCE);
 			assertThat(verdict).as(() -> String.join("\n", child.lines())).isEqualTo("blocked: 0");
 			assertThat(child.lines()).filteredOn((line) -> line.startsWith("used: ")).hasSizeGreaterThan(10);
 		}

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.List;
 
 import io.holdfast.testing.ChildJvm;
+import io.holdfast.testing.ChildProcess;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.DisplayName;
@@ -25,8 +26,8 @@ class VirtualThreadTests {
 				"-Djdk.virtualThreadScheduler.maxPoolSize=2");
 		try (ChildJvm child = ChildJvm.start(options, VirtualThreadsMain.class, redis.host(),
 				String.valueOf(redis.port()), redis.keyPrefix(), "10000")) {
-			child.awaitLine("waiting: 10000", Duration.ofMinutes(1));
-			child.awaitLine("carriers are free: true", Duration.ofMinutes(1));
+			child.awaitLine("waiting: 10000", ChildProcess.PATIENCE);
+			child.awaitLine("carriers are free: true", ChildProcess.PATIENCE);
 			child.awaitLine("turns: 10000", Duration.ofMinutes(3));
 		}
 	}

@@ -33,6 +33,7 @@ import io.holdfast.annotation.Semaphore;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.memory.MemoryLeases;
 import io.holdfast.testing.ChildJvm;
+import io.holdfast.testing.ChildProcess;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -237,9 +238,9 @@ class MemoryBackendTests {
 	void withoutRedisOnTheClassPath() {
 		List<String> redis = List.of("spring-data-redis", "spring-boot-data-redis", "lettuce", "jedis");
 		try (ChildJvm child = ChildJvm.startWithout(redis, Application.class)) {
-			child.awaitLine("Spring Data Redis: false", Duration.ofSeconds(60));
-			child.awaitLine("locked: true", Duration.ofSeconds(60));
-			assertThat(child.awaitExit(Duration.ofSeconds(60))).isZero();
+			child.awaitLine("Spring Data Redis: false", ChildProcess.PATIENCE);
+			child.awaitLine("locked: true", ChildProcess.PATIENCE);
+			assertThat(child.awaitExit(ChildProcess.PATIENCE)).isZero();
 		}
 	}
 

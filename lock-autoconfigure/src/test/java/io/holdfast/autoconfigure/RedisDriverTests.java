@@ -1,11 +1,11 @@
 package io.holdfast.autoconfigure;
 
-import java.time.Duration;
 import java.util.List;
 
 import io.holdfast.LockService;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.testing.ChildJvm;
+import io.holdfast.testing.ChildProcess;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.mockito.Mockito;
@@ -53,8 +53,8 @@ class RedisDriverTests {
 	@DisplayName("Without Lettuce on the class path the start fails, and says what to add")
 	void withoutLettuce() {
 		try (ChildJvm child = ChildJvm.startWithout(List.of("lettuce"), JedisApplication.class)) {
-			child.awaitLine("told: Lettuce is missing", Duration.ofSeconds(60));
-			assertThat(child.awaitExit(Duration.ofSeconds(60))).isZero();
+			child.awaitLine("told: Lettuce is missing", ChildProcess.PATIENCE);
+			assertThat(child.awaitExit(ChildProcess.PATIENCE)).isZero();
 		}
 	}
 

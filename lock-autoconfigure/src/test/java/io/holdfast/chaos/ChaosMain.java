@@ -46,7 +46,7 @@ final class ChaosMain {
 	private static final Duration PATIENCE = Duration.ofSeconds(30);
 
 	/** Whoever takes longer says why. */
-	private static final Duration READY = Duration.ofSeconds(60);
+	private static final Duration READY = Duration.ofMinutes(3);
 
 	private static volatile boolean ready;
 

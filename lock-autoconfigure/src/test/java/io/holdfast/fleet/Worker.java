@@ -9,6 +9,7 @@ import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.testing.ChildJvm;
+import io.holdfast.testing.ChildProcess;
 import io.holdfast.testing.ClockAgent;
 import io.holdfast.testing.Order;
 import io.holdfast.testing.TestRedis;
@@ -19,9 +20,6 @@ import org.jspecify.annotations.Nullable;
  * answers. See {@link WorkerMain}.
  */
 final class Worker implements AutoCloseable {
-
-	/** Starting a JVM takes long where many do. */
-	private static final Duration PATIENCE = Duration.ofSeconds(60);
 
 	private final ChildJvm process;
 
@@ -61,7 +59,7 @@ final class Worker implements AutoCloseable {
 	}
 
 	Worker awaitReady() {
-		this.process.awaitLine("ready"::equals, PATIENCE);
+		this.process.awaitLine("ready"::equals, ChildProcess.PATIENCE);
 		return this;
 	}
 
@@ -96,7 +94,7 @@ final class Worker implements AutoCloseable {
 
 	/** Wait until it was granted what it was told to acquire by this name. */
 	Grant awaitGranted(String name) {
-		return awaitGranted(name, PATIENCE);
+		return awaitGranted(name, ChildProcess.PATIENCE);
 	}
 
 	/** Wait for so long until it was granted what it was told to acquire. */
@@ -107,7 +105,7 @@ final class Worker implements AutoCloseable {
 
 	/** Wait until it failed to acquire what it was told to. */
 	void awaitFailed(String name) {
-		this.process.awaitLine("failed " + name + " ", PATIENCE);
+		this.process.awaitLine("failed " + name + " ", ChildProcess.PATIENCE);
 	}
 
 	/** Whether it has told that it was granted what it was told to acquire. */
@@ -234,7 +232,7 @@ final class Worker implements AutoCloseable {
 	}
 
 	private String[] await(String words) {
-		return await(words, PATIENCE);
+		return await(words, ChildProcess.PATIENCE);
 	}
 
 	private String[] await(String words, Duration timeout) {

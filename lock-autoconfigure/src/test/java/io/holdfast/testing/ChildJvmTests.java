@@ -13,7 +13,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 class ChildJvmTests {
 
-	private static final Duration LONG = Duration.ofSeconds(20);
+	private static final Duration LONG = ChildProcess.PATIENCE;
 
 	private static final Duration SHORT = Duration.ofMillis(300);
 

@@ -22,6 +22,12 @@ import org.awaitility.Awaitility;
  */
 public class ChildProcess implements AutoCloseable {
 
+	/**
+	 * For how long to wait for a line: a JVM took more than a minute to start where many
+	 * did.
+	 */
+	public static final Duration PATIENCE = Duration.ofMinutes(3);
+
 	private static final Set<Process> RUNNING = ConcurrentHashMap.newKeySet();
 
 	static {

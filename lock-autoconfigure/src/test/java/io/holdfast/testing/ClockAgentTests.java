@@ -16,7 +16,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 class ClockAgentTests {
 
-	private static final Duration LONG = Duration.ofSeconds(20);
+	private static final Duration LONG = ChildProcess.PATIENCE;
 
 	@ParameterizedTest(name = "{0} minutes")
 	@ValueSource(ints = { -10, 10 })

@@ -20,7 +20,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 public final class RedisServer implements AutoCloseable {
 
-	private static final Duration START_TIMEOUT = Duration.ofSeconds(20);
+	private static final Duration START_TIMEOUT = ChildProcess.PATIENCE;
 
 	/** Logged by servers and sentinels alike, after they have got their port. */
 	private static final String BOUND = "Running mode=";
