@@ -13,7 +13,7 @@ public abstract class HoldfastException extends RuntimeException {
 	private final String key;
 
 	/**
-	 * For subclasses.
+	 * Create the exception, for subclasses.
 	 * @param key the key as its user named it
 	 * @param message what happened
 	 * @param cause why, or {@code null}

@@ -126,7 +126,7 @@ public final class LeaseContext {
 	}
 
 	/**
-	 * For how long a context is the current one of a thread.
+	 * The time for which a context is the current one of a thread.
 	 */
 	public static final class Scope implements AutoCloseable {
 

@@ -5,7 +5,7 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What requests for locks and for permits have in common, but for what they ask for.
+ * The options that requests for locks and for permits have in common.
  *
  * @param waitTime how long to wait, or {@code null} for the service's default
  * @param leaseTime how long a lease lasts when it is not renewed, or {@code null} for the

@@ -1,7 +1,7 @@
 package io.holdfast;
 
 /**
- * How a key is locked.
+ * The mode in which a key is locked.
  */
 public enum LockMode {
 

@@ -9,8 +9,8 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a caller asks a {@link LockService} for. Immutable; each method returns a new
- * request. What is not said is taken from the service's defaults.
+ * A request to a {@link LockService}. Immutable; each method returns a new request. What
+ * is not said is taken from the service's defaults.
  */
 public final class LockRequest {
 
@@ -83,8 +83,8 @@ public final class LockRequest {
 	}
 
 	/**
-	 * Whether to lock alone, or as a reader or writer. All that lock a key should agree
-	 * on either {@link LockMode#EXCLUSIVE EXCLUSIVE} or the other two.
+	 * Set whether to lock alone, or as a reader or writer. All that lock a key should
+	 * agree on either {@link LockMode#EXCLUSIVE EXCLUSIVE} or the other two.
 	 * @param mode the mode; {@link LockMode#EXCLUSIVE EXCLUSIVE} by default
 	 * @return the changed request
 	 */
@@ -93,7 +93,7 @@ public final class LockRequest {
 	}
 
 	/**
-	 * How long to wait for the lock.
+	 * Set how long to wait for the lock.
 	 * @param waitTime the longest wait; zero tries once
 	 * @return the changed request
 	 * @throws IllegalArgumentException if it is negative
@@ -111,8 +111,8 @@ public final class LockRequest {
 	}
 
 	/**
-	 * How long the lease lasts when it is not renewed: the time that others wait at most
-	 * if its holder dies.
+	 * Set how long the lease lasts when it is not renewed: the time that others wait at
+	 * most if its holder dies.
 	 * @param leaseTime from 100 ms to 365 days
 	 * @return the changed request
 	 * @throws IllegalArgumentException if it is out of these bounds
@@ -122,7 +122,7 @@ public final class LockRequest {
 	}
 
 	/**
-	 * Whether the lease is renewed while it is held.
+	 * Set whether the lease is renewed while it is held.
 	 * @param renewal {@code true} (the default) to renew it until its release,
 	 * {@code false} to let it end after its lease time
 	 * @return the changed request
@@ -132,8 +132,8 @@ public final class LockRequest {
 	}
 
 	/**
-	 * How long a renewed lease may be held in all: then its renewal stops and the lease
-	 * ends with what is left of its lease time. A guard against holders that hang.
+	 * Set how long a renewed lease may be held in all: then its renewal stops and the
+	 * lease ends with what is left of its lease time. A guard against holders that hang.
 	 * @param maxHold the longest time, at least 100 ms
 	 * @return the changed request
 	 * @throws IllegalArgumentException if it is too short
@@ -143,9 +143,9 @@ public final class LockRequest {
 	}
 
 	/**
-	 * Whether a thread that holds the key already gets a nested lease at once. The key is
-	 * held until all of them are released, and renewed by the longest terms of those that
-	 * are open.
+	 * Set whether a thread that holds the key already gets a nested lease at once. The
+	 * key is held until all of them are released, and renewed by the longest terms of
+	 * those that are open.
 	 * @param reentrant {@code true} (the default) for a nested lease, {@code false} to
 	 * wait like a stranger
 	 * @return the changed request
@@ -155,9 +155,9 @@ public final class LockRequest {
 	}
 
 	/**
-	 * How long others are kept out at least, even if the lease is released sooner: for
-	 * jobs that may end so quickly that another instance, whose clock is late, would run
-	 * them once more. No caller waits for that time to pass; the release only takes
+	 * Set how long others are kept out at least, even if the lease is released sooner:
+	 * for jobs that may end so quickly that another instance, whose clock is late, would
+	 * run them once more. No caller waits for that time to pass; the release only takes
 	 * effect when it is over. A nested lease has no such time.
 	 * @param minHold the shortest time, from 0 (the default) to 365 days
 	 * @return the changed request
@@ -168,8 +168,8 @@ public final class LockRequest {
 	}
 
 	/**
-	 * What kind of thing is locked, for {@linkplain LeaseLostEvent events} and meters:
-	 * one of few names, unlike the key.
+	 * Set the kind of thing that is locked, for {@linkplain LeaseLostEvent events} and
+	 * meters: one of few names, unlike the key.
 	 * @param name the name, not blank
 	 * @return the changed request
 	 * @throws IllegalArgumentException if it is blank
@@ -179,10 +179,10 @@ public final class LockRequest {
 	}
 
 	/**
-	 * Whether those who wait for an exclusive lock in the same instance are served in
-	 * their order. If not, and with local hand-over, others may have what was released
-	 * there while a blocked thread that is next wakes up to go on with it, as with Java's
-	 * own locks that are not fair: a request that arrives in the instance and is not fair
+	 * Set whether waiters for an exclusive lock in the same instance are served in their
+	 * order. If not, and with local hand-over, others may have what was released there
+	 * while a blocked thread that is next wakes up to go on with it, as with Java's own
+	 * locks that are not fair: a request that arrives in the instance and is not fair
 	 * either, for 1 ms at most for each thread that is woken up, and only as long as the
 	 * turn of the instance lasts. So no waiter of another instance is passed more often
 	 * than by local hand-over. No request passes one for several keys.
@@ -227,7 +227,7 @@ public final class LockRequest {
 	}
 
 	/**
-	 * How to lock it.
+	 * Return how to lock it.
 	 * @return the mode
 	 */
 	public LockMode mode() {

@@ -5,7 +5,7 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the store knows of a key, at one moment.
+ * The state of a key in the store, at one moment.
  *
  * @param key the key as its user named it
  * @param owner what kind of owner it has
@@ -26,7 +26,7 @@ public record LockStatus(String key, Owner owner, @Nullable Duration remaining, 
 	}
 
 	/**
-	 * What kind of owner a key has.
+	 * The kind of owner that a key has.
 	 */
 	public enum Owner {
 

@@ -5,7 +5,8 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What was asked for was not acquired, for a reason other than trouble with the store.
+ * Thrown when a lock or permits were not acquired, for a reason other than trouble with
+ * the store.
  */
 public abstract class NotAcquiredException extends HoldfastException {
 
@@ -16,7 +17,7 @@ public abstract class NotAcquiredException extends HoldfastException {
 	private final Duration waited;
 
 	/**
-	 * For subclasses.
+	 * Create the exception, for subclasses.
 	 * @param key the key as its user named it
 	 * @param message what happened
 	 * @param reason why it was not acquired
@@ -51,7 +52,7 @@ public abstract class NotAcquiredException extends HoldfastException {
 	}
 
 	/**
-	 * Why something was not acquired.
+	 * The reason why something was not acquired.
 	 */
 	public enum Reason {
 

@@ -1,7 +1,7 @@
 package io.holdfast;
 
 /**
- * What a release of a {@link Lease} found.
+ * The result of a release of a {@link Lease}.
  */
 public enum ReleaseResult {
 

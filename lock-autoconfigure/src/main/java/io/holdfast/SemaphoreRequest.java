@@ -6,8 +6,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a caller asks a {@link SemaphoreService} for. Immutable; each method returns a new
- * request. What is not said is taken from the service's defaults.
+ * A request to a {@link SemaphoreService}. Immutable; each method returns a new request.
+ * What is not said is taken from the service's defaults.
  */
 public final class SemaphoreRequest {
 
@@ -53,7 +53,7 @@ public final class SemaphoreRequest {
 	}
 
 	/**
-	 * How many permits to acquire, all at once.
+	 * Set how many permits to acquire, all at once.
 	 * @param permits from 1 to 1,000,000,000. More than there are in all are refused when
 	 * they are asked for, since an operator may have raised the limit
 	 * @return the changed request
@@ -65,8 +65,8 @@ public final class SemaphoreRequest {
 	}
 
 	/**
-	 * How long to wait for the permits. By default ({@code holdfast.semaphore.wait-time})
-	 * there is no waiting.
+	 * Set how long to wait for the permits. By default
+	 * ({@code holdfast.semaphore.wait-time}) there is no waiting.
 	 * @param waitTime the longest wait; zero tries once
 	 * @return the changed request
 	 * @throws IllegalArgumentException if it is negative
@@ -84,8 +84,8 @@ public final class SemaphoreRequest {
 	}
 
 	/**
-	 * How long the lease lasts when it is not renewed: the time after which the permits
-	 * come back if their holder dies.
+	 * Set how long the lease lasts when it is not renewed: the time after which the
+	 * permits come back if their holder dies.
 	 * @param leaseTime from 100 ms to 365 days
 	 * @return the changed request
 	 * @throws IllegalArgumentException if it is out of these bounds
@@ -95,7 +95,7 @@ public final class SemaphoreRequest {
 	}
 
 	/**
-	 * Whether the lease is renewed while it is held.
+	 * Set whether the lease is renewed while it is held.
 	 * @param renewal {@code true} (the default) to renew it until its release,
 	 * {@code false} to let it end after its lease time
 	 * @return the changed request
@@ -105,8 +105,8 @@ public final class SemaphoreRequest {
 	}
 
 	/**
-	 * How long a renewed lease may be held in all: then its renewal stops and the lease
-	 * ends with what is left of its lease time. A guard against holders that hang.
+	 * Set how long a renewed lease may be held in all: then its renewal stops and the
+	 * lease ends with what is left of its lease time. A guard against holders that hang.
 	 * @param maxHold the longest time, at least 100 ms
 	 * @return the changed request
 	 * @throws IllegalArgumentException if it is too short
@@ -116,10 +116,10 @@ public final class SemaphoreRequest {
 	}
 
 	/**
-	 * How long the permits are kept back at least, even if the lease is released sooner:
-	 * with it a semaphore bounds how often something is done, not only how much of it at
-	 * once. No caller waits for that time to pass; the release only takes effect when it
-	 * is over.
+	 * Set how long the permits are kept back at least, even if the lease is released
+	 * sooner: with it a semaphore bounds how often something is done, not only how much
+	 * of it at once. No caller waits for that time to pass; the release only takes effect
+	 * when it is over.
 	 * @param minHold the shortest time, from 0 (the default) to 365 days
 	 * @return the changed request
 	 * @throws IllegalArgumentException if it is out of these bounds
@@ -129,8 +129,8 @@ public final class SemaphoreRequest {
 	}
 
 	/**
-	 * What kind of semaphore it is, for {@linkplain LeaseLostEvent events} and meters:
-	 * one of few names, unlike the key.
+	 * Set the kind of semaphore, for {@linkplain LeaseLostEvent events} and meters: one
+	 * of few names, unlike the key.
 	 * @param name the name, not blank
 	 * @return the changed request
 	 * @throws IllegalArgumentException if it is blank
@@ -140,7 +140,7 @@ public final class SemaphoreRequest {
 	}
 
 	/**
-	 * Whether to stand in line.
+	 * Set whether to stand in line.
 	 * @param fair {@code true} (the default) to be granted permits only when no other
 	 * request waits before, where instances may take turns; {@code false} to pass all
 	 * requests that wait if enough permits are free for this request, also one whose
@@ -161,7 +161,7 @@ public final class SemaphoreRequest {
 	}
 
 	/**
-	 * Which semaphore.
+	 * Return the key of the semaphore.
 	 * @return the key
 	 */
 	public String key() {

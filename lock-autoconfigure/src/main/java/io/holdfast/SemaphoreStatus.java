@@ -3,7 +3,7 @@ package io.holdfast;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the store knows of a semaphore, at one moment.
+ * The state of a semaphore in the store, at one moment.
  *
  * @param key the key as its user named it
  * @param limit how many permits there are in all: the operator's limit if there is one,

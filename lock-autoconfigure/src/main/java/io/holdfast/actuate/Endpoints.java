@@ -16,7 +16,7 @@ import org.springframework.util.ClassUtils;
 import org.springframework.web.server.ResponseStatusException;
 
 /**
- * What both endpoints do with what they are asked.
+ * Converts and checks the arguments of both endpoints.
  */
 final class Endpoints {
 

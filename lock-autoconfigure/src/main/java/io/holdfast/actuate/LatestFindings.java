@@ -14,8 +14,8 @@ import io.holdfast.engine.StoreDiagnostic;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What was found in a store, not older than ten seconds if it answers. However often it
- * is asked for, one examination runs at a time. Thread-safe.
+ * The latest diagnostics of a store, not older than ten seconds if it answers. However
+ * often it is asked for, one examination runs at a time. Thread-safe.
  */
 final class LatestFindings {
 

@@ -28,7 +28,7 @@ public record LockDescriptor(String key, String kind, long fence, int holderCoun
 		@Nullable List<String> silent) implements OperationResponseBody {
 
 	/**
-	 * Who holds a lock.
+	 * A holder of a lock.
 	 *
 	 * @param instance which instance, absent if it is none of Holdfast
 	 * @param foreign whether it is none of Holdfast
@@ -44,7 +44,7 @@ public record LockDescriptor(String key, String kind, long fence, int holderCoun
 	}
 
 	/**
-	 * Who waits for a lock.
+	 * A waiter for a lock.
 	 *
 	 * @param instance which instance
 	 * @param mode how it wants it

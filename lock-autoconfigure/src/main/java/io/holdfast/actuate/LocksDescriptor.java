@@ -21,7 +21,7 @@ public record LocksDescriptor(InstanceDescriptor instance, List<Held> held, List
 		Fleet fleet) implements OperationResponseBody {
 
 	/**
-	 * What the instance holds.
+	 * A lock that the instance holds.
 	 *
 	 * @param key the lock's key
 	 * @param mode how it holds it
@@ -36,7 +36,7 @@ public record LocksDescriptor(InstanceDescriptor instance, List<Held> held, List
 	}
 
 	/**
-	 * What the instance waits for.
+	 * A lock that the instance waits for.
 	 *
 	 * @param key the lock's key
 	 * @param mode how it wants it

@@ -27,9 +27,9 @@ import org.springframework.boot.actuate.endpoint.annotation.Selector;
 import org.springframework.boot.actuate.endpoint.annotation.Selector.Match;
 
 /**
- * Who holds which lock, and who waits for it: in this instance and in the fleet. By
- * default it may only be read; with unrestricted access locks may be released by force.
- * Blocks until the store has answered. Thread-safe.
+ * Endpoint that tells the holders of locks and their waiters: in this instance and in the
+ * fleet. By default it may only be read; with unrestricted access locks may be released
+ * by force. Blocks until the store has answered. Thread-safe.
  */
 @Endpoint(id = "locks", defaultAccess = Access.READ_ONLY)
 public class LocksEndpoint {

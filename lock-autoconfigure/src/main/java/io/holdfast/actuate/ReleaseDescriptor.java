@@ -3,7 +3,7 @@ package io.holdfast.actuate;
 import org.springframework.boot.actuate.endpoint.OperationResponseBody;
 
 /**
- * What came of a release by force.
+ * The result of a release by force.
  *
  * @param released whether there was a holder
  */

@@ -29,7 +29,7 @@ public record SemaphoreDescriptor(String key, @Nullable Integer limit, boolean l
 		@Nullable List<Waiter> inside, @Nullable List<String> silent) implements OperationResponseBody {
 
 	/**
-	 * Who holds permits.
+	 * A holder of permits.
 	 *
 	 * @param instance which instance, absent if it is none of Holdfast
 	 * @param permits how many
@@ -44,7 +44,7 @@ public record SemaphoreDescriptor(String key, @Nullable Integer limit, boolean l
 	}
 
 	/**
-	 * Who waits for permits.
+	 * A waiter for permits.
 	 *
 	 * @param instance which instance
 	 * @param permits how many

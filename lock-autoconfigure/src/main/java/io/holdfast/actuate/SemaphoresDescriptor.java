@@ -20,7 +20,7 @@ public record SemaphoresDescriptor(InstanceDescriptor instance, List<Held> held,
 		Fleet fleet) implements OperationResponseBody {
 
 	/**
-	 * What the instance holds.
+	 * A semaphore of which the instance holds permits.
 	 *
 	 * @param key the semaphore's key
 	 * @param permits how many permits
@@ -34,7 +34,7 @@ public record SemaphoresDescriptor(InstanceDescriptor instance, List<Held> held,
 	}
 
 	/**
-	 * What the instance waits for.
+	 * A semaphore of which the instance waits for permits.
 	 *
 	 * @param key the semaphore's key
 	 * @param permits how many permits

@@ -25,7 +25,7 @@ import org.springframework.boot.actuate.endpoint.annotation.Selector.Match;
 import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
 
 /**
- * Who holds permits of which semaphore, and who waits for them: in this instance and in
+ * Endpoint that tells the holders of permits and their waiters: in this instance and in
  * the fleet. By default it may only be read; with unrestricted access limits may be set
  * and permits released by force. Blocks until the store has answered. Thread-safe.
  */

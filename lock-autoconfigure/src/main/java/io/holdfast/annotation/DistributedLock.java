@@ -79,7 +79,7 @@ import org.springframework.aot.hint.annotation.Reflective;
 public @interface DistributedLock {
 
 	/**
-	 * What to lock, as an expression of the Spring Expression Language.
+	 * The key to lock, as an expression of the Spring Expression Language.
 	 * <p>
 	 * It may use the parameters, by name ({@code #sku}; compile with {@code -parameters})
 	 * or by position ({@code #p0} or {@code #a0}); beans ({@code @tenants.current()});
@@ -100,14 +100,14 @@ public @interface DistributedLock {
 	String key() default "";
 
 	/**
-	 * What to lock, as plain text without parameters; in front of the value of
+	 * The key to lock, as plain text without parameters; in front of the value of
 	 * {@link #key()} if there is one.
 	 * @return the name, or empty for none
 	 */
 	String name() default "";
 
 	/**
-	 * Whether to lock alone, or as a reader or writer. All that lock a key should agree
+	 * The mode: to lock alone, or as a reader or writer. All that lock a key should agree
 	 * on either {@link LockMode#EXCLUSIVE EXCLUSIVE} or the other two.
 	 * <p>
 	 * Readers and writers are served in their order, but that writers of one instance may
@@ -120,32 +120,32 @@ public @interface DistributedLock {
 	LockMode mode() default LockMode.EXCLUSIVE;
 
 	/**
-	 * How long to wait for the lock: {@code 10s}, {@code 500ms}, {@code 1m30s},
+	 * The time to wait for the lock: {@code 10s}, {@code 500ms}, {@code 1m30s},
 	 * {@code PT10S}; {@code 0} tries once, {@code -1} waits without limit.
 	 * @return the longest wait, or empty for the default of the lock service
 	 */
 	String waitTime() default "";
 
 	/**
-	 * How long the lease lasts when it is not renewed, which is the time that others wait
-	 * at most if its holder dies: from {@code 100ms} to {@code 365d}, written like
+	 * The time that the lease lasts when it is not renewed, so that others wait at most
+	 * if its holder dies: from {@code 100ms} to {@code 365d}, written like
 	 * {@link #waitTime()}.
 	 * @return the lease time, or empty for the default of the lock service
 	 */
 	String leaseTime() default "";
 
 	/**
-	 * Whether the lease is renewed while the method runs. Without renewal, the lock ends
-	 * with its {@link #leaseTime()} even if the method still runs.
+	 * Set whether the lease is renewed while the method runs. Without renewal, the lock
+	 * ends with its {@link #leaseTime()} even if the method still runs.
 	 * @return whether to renew
 	 */
 	boolean renewal() default true;
 
 	/**
-	 * Whether those who wait for an exclusive lock in the same instance are served in
-	 * their order: {@code true} to be, {@code false} to let others that are not fair go
-	 * before a blocked thread that wakes up to go on with what was released, for 1 ms at
-	 * most, and only as long as the turn of the instance lasts: see
+	 * Set whether waiters for an exclusive lock in the same instance are served in their
+	 * order: {@code true} to be, {@code false} to let others that are not fair go before
+	 * a blocked thread that wakes up to go on with what was released, for 1 ms at most,
+	 * and only as long as the turn of the instance lasts: see
 	 * {@link io.holdfast.LockRequest#fair(boolean)}. It has no effect on readers and
 	 * writers, and in strict order; no call passes one with several keys.
 	 * <p>
@@ -156,17 +156,17 @@ public @interface DistributedLock {
 	String fair() default "";
 
 	/**
-	 * How long a renewed lease may be held in all: after that its renewal stops, and the
-	 * lease ends with what is left of its lease time. A guard against methods that hang.
-	 * Written like {@link #waitTime()}, at least {@code 100ms}; not with
-	 * {@code renewal = false}, where there is nothing to stop.
+	 * The longest time that a renewed lease may be held in all: after that its renewal
+	 * stops, and the lease ends with what is left of its lease time. A guard against
+	 * methods that hang. Written like {@link #waitTime()}, at least {@code 100ms}; not
+	 * with {@code renewal = false}, where there is nothing to stop.
 	 * @return the longest time, or empty for the default of the lock service,
 	 * {@code holdfast.lock.max-hold}
 	 */
 	String maxHold() default "";
 
 	/**
-	 * How long others are kept out at least, even if the method ends sooner, up to
+	 * The shortest time that others are kept out, even if the method ends sooner, up to
 	 * {@code 365d}. For jobs that may end so quickly that another instance, whose clock
 	 * is late, would run them once more. No caller waits for that time to pass: the
 	 * method returns when it is done, and the release takes effect later. It cannot be
@@ -177,7 +177,7 @@ public @interface DistributedLock {
 	String minHold() default "";
 
 	/**
-	 * What becomes of a call when the lock is not to be had within the {@link #waitTime()
+	 * The outcome of a call when the lock is not to be had within the {@link #waitTime()
 	 * wait time}, or because the application is shutting down. Trouble with the store is
 	 * an exception always, and so is what the method throws itself: that of a lock inside
 	 * of it, too.
@@ -197,15 +197,15 @@ public @interface DistributedLock {
 	String fallback() default "";
 
 	/**
-	 * What becomes of a call when the lease is lost while the method runs.
+	 * The outcome of a call when the lease is lost while the method runs.
 	 * @return what happens
 	 */
 	OnLoss onLoss() default OnLoss.NOTIFY;
 
 	/**
-	 * When the lock is needed at all, as an expression of the Spring Expression Language
-	 * that yields true or false: {@code #count > 0}. Calls for which it is false run
-	 * without. It may use what {@link #key()} may.
+	 * The condition under which the lock is needed, as an expression of the Spring
+	 * Expression Language that yields true or false: {@code #count > 0}. Calls for which
+	 * it is false run without. It may use what {@link #key()} may.
 	 * @return the condition, or empty for always
 	 */
 	String condition() default "";
@@ -219,7 +219,7 @@ public @interface DistributedLock {
 	String service() default "";
 
 	/**
-	 * When the lock is released: by default not before the transaction is completed that
+	 * The moment of the release: by default not before the transaction is completed that
 	 * was active when the lock was taken, if there was one.
 	 * @return when
 	 */

@@ -1,7 +1,7 @@
 package io.holdfast.annotation;
 
 /**
- * What becomes of a call whose lease is lost while its method runs, also if only the
+ * The outcome of a call whose lease is lost while its method runs, also if only the
  * release finds out. Whatever is chosen, a warning is logged and a
  * {@link io.holdfast.LeaseLostEvent} published.
  */

@@ -1,7 +1,7 @@
 package io.holdfast.annotation;
 
 /**
- * What becomes of a call whose lock or permits are not to be had in time.
+ * The outcome of a call whose lock or permits are not to be had in time.
  */
 public enum OnTimeout {
 

@@ -1,17 +1,17 @@
 package io.holdfast.annotation;
 
 /**
- * When a lock is released.
+ * The moment when a lock is released.
  */
 public enum ReleaseAfter {
 
-	/** When the method has ended, whatever is going on around it. */
+	/** Release when the method has ended, whatever is going on around it. */
 	METHOD,
 
 	/**
-	 * When the method has ended and the transaction that was active when the lock was
-	 * taken is completed, by commit or rollback: until then, others would not see what
-	 * was written under the lock. Without such a transaction like {@link #METHOD}.
+	 * Release when the method has ended and the transaction that was active when the lock
+	 * was taken is completed, by commit or rollback: until then, others would not see
+	 * what was written under the lock. Without such a transaction like {@link #METHOD}.
 	 */
 	TRANSACTION
 

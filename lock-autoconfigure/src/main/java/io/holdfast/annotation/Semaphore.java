@@ -85,8 +85,9 @@ import org.springframework.aot.hint.annotation.Reflective;
 public @interface Semaphore {
 
 	/**
-	 * How many permits there are in all, unless an operator has set another limit: from 1
-	 * to 1,000,000,000. Either this or {@link #limitString()} must be given.
+	 * The number of permits that there are in all, unless an operator has set another
+	 * limit: from 1 to 1,000,000,000. Either this or {@link #limitString()} must be
+	 * given.
 	 * @return the limit, or -1 if it is given as text
 	 */
 	int limit() default -1;
@@ -99,28 +100,28 @@ public @interface Semaphore {
 	String limitString() default "";
 
 	/**
-	 * How many permits a call needs, all at once: from 1 to the declared limit.
+	 * The number of permits that a call needs, all at once: from 1 to the declared limit.
 	 * @return the number of permits
 	 */
 	int permits() default 1;
 
 	/**
-	 * Which semaphore, as an expression of the Spring Expression Language, to have one
-	 * for each value: {@code #tenant}, {@code 'mail:' + #account.server}. It may use and
-	 * yield what {@link DistributedLock#key()} may, but not several values.
+	 * The key of the semaphore, as an expression of the Spring Expression Language, to
+	 * have one for each value: {@code #tenant}, {@code 'mail:' + #account.server}. It may
+	 * use and yield what {@link DistributedLock#key()} may, but not several values.
 	 * @return the expression, or empty for the semaphore of the {@link #name()}
 	 */
 	String key() default "";
 
 	/**
-	 * Which semaphore, as plain text without parameters; in front of the value of
-	 * {@link #key()} if there is one.
+	 * The key of the semaphore, as plain text without parameters; in front of the value
+	 * of {@link #key()} if there is one.
 	 * @return the name, or empty for none
 	 */
 	String name() default "";
 
 	/**
-	 * How long to wait for the permits: {@code 10s}, {@code 500ms}, {@code 1m30s},
+	 * The time to wait for the permits: {@code 10s}, {@code 500ms}, {@code 1m30s},
 	 * {@code PT10S}; {@code 0} tries once, {@code -1} waits without limit.
 	 * @return the longest wait, or empty for the default of the semaphore service,
 	 * {@code holdfast.semaphore.wait-time}, which tries once unless it is set
@@ -128,22 +129,22 @@ public @interface Semaphore {
 	String waitTime() default "";
 
 	/**
-	 * How long the lease lasts when it is not renewed, which is the time after which the
-	 * permits come back if their holder dies: from {@code 100ms} to {@code 365d}, written
-	 * like {@link #waitTime()}.
+	 * The time that the lease lasts when it is not renewed, after which the permits come
+	 * back if their holder dies: from {@code 100ms} to {@code 365d}, written like
+	 * {@link #waitTime()}.
 	 * @return the lease time, or empty for the default of the semaphore service
 	 */
 	String leaseTime() default "";
 
 	/**
-	 * Whether the lease is renewed while the method runs. Without renewal, the permits
-	 * come back after the {@link #leaseTime()} even if the method still runs.
+	 * Set whether the lease is renewed while the method runs. Without renewal, the
+	 * permits come back after the {@link #leaseTime()} even if the method still runs.
 	 * @return whether to renew
 	 */
 	boolean renewal() default true;
 
 	/**
-	 * Whether to stand in line: {@code true} to be granted permits only when no other
+	 * Set whether to stand in line: {@code true} to be granted permits only when no other
 	 * call waits before, where instances may take turns, {@code false} to pass all calls
 	 * that wait if enough permits are free for this call. Calls that need many permits
 	 * can starve while others pass them.
@@ -155,26 +156,27 @@ public @interface Semaphore {
 	String fair() default "";
 
 	/**
-	 * How long a renewed lease may be held in all: after that its renewal stops, and the
-	 * lease ends with what is left of its lease time. A guard against methods that hang.
-	 * Written like {@link #waitTime()}, at least {@code 100ms}; not with
-	 * {@code renewal = false}, where there is nothing to stop.
+	 * The longest time that a renewed lease may be held in all: after that its renewal
+	 * stops, and the lease ends with what is left of its lease time. A guard against
+	 * methods that hang. Written like {@link #waitTime()}, at least {@code 100ms}; not
+	 * with {@code renewal = false}, where there is nothing to stop.
 	 * @return the longest time, or empty for no limit
 	 */
 	String maxHold() default "";
 
 	/**
-	 * How long the permits are kept back at least, even if the method ends sooner, up to
-	 * {@code 365d}. That bounds how often the method runs, not only how many calls run at
-	 * once. No caller waits for that time to pass: the method returns when it is done,
-	 * and the release takes effect later. It cannot be longer than {@link #maxHold()},
-	 * nor than a lease that is not renewed. Written like {@link #waitTime()}.
+	 * The shortest time that the permits are kept back, even if the method ends sooner,
+	 * up to {@code 365d}. That bounds how often the method runs, not only how many calls
+	 * run at once. No caller waits for that time to pass: the method returns when it is
+	 * done, and the release takes effect later. It cannot be longer than
+	 * {@link #maxHold()}, nor than a lease that is not renewed. Written like
+	 * {@link #waitTime()}.
 	 * @return the shortest time, or empty for none
 	 */
 	String minHold() default "";
 
 	/**
-	 * What becomes of a call when the permits are not to be had within the
+	 * The outcome of a call when the permits are not to be had within the
 	 * {@link #waitTime() wait time}, or because the application is shutting down, or
 	 * because an operator has set a limit below what the call needs. Trouble with the
 	 * store is an exception always, and so is what the method throws itself: that of a
@@ -195,15 +197,15 @@ public @interface Semaphore {
 	String fallback() default "";
 
 	/**
-	 * What becomes of a call when the lease is lost while the method runs.
+	 * The outcome of a call when the lease is lost while the method runs.
 	 * @return what happens
 	 */
 	OnLoss onLoss() default OnLoss.NOTIFY;
 
 	/**
-	 * When the permits are needed at all, as an expression of the Spring Expression
-	 * Language that yields true or false: {@code #count > 0}. Calls for which it is false
-	 * run without. It may use what {@link DistributedLock#key()} may.
+	 * The condition under which the permits are needed, as an expression of the Spring
+	 * Expression Language that yields true or false: {@code #count > 0}. Calls for which
+	 * it is false run without. It may use what {@link DistributedLock#key()} may.
 	 * @return the condition, or empty for always
 	 */
 	String condition() default "";

@@ -159,7 +159,7 @@ final class CallExpression {
 	}
 
 	/**
-	 * What an expression is for.
+	 * The use of an expression.
 	 */
 	enum Use {
 
@@ -262,7 +262,7 @@ final class CallExpression {
 	}
 
 	/**
-	 * What expressions find as {@code #root}.
+	 * The object that expressions find as {@code #root}.
 	 */
 	static final class Root {
 

@@ -110,7 +110,10 @@ final class CompletionStageInvocation {
 		return this.result;
 	}
 
-	/** What its user does to the result ends the wait, or the method's own future. */
+	/**
+	 * Pass on what its user does to the result, to the wait or to the method's own
+	 * future.
+	 */
 	private void followCaller() {
 		this.result.whenComplete((value, failure) -> cancel(this.pending));
 	}
@@ -270,7 +273,9 @@ final class CompletionStageInvocation {
 		}
 	}
 
-	/** What is given instead of the method's stage ends the call as that would. */
+	/**
+	 * Have the stage that is given instead of the method's end the call as that would.
+	 */
 	private @Nullable Object observed(@Nullable Object instead) {
 		if (instead instanceof CompletionStage<?> stage) {
 			stage.whenComplete((value, failure) -> this.observation.ended((failure != null) ? cause(failure) : null));

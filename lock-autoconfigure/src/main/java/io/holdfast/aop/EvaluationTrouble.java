@@ -4,7 +4,7 @@ import org.springframework.expression.EvaluationException;
 import org.springframework.expression.spel.SpelEvaluationException;
 
 /**
- * What can be done about an expression that fails in a call. The language says what
+ * Tells what can be done about an expression that fails in a call. The language says what
  * failed, but not what to write instead.
  */
 final class EvaluationTrouble {

@@ -116,7 +116,7 @@ final class ExpressionHints {
 		return ofValues(node, active);
 	}
 
-	/** What reads nothing itself. */
+	/** Return the type of a node that reads nothing itself. */
 	private ResolvableType ofValues(SpelNode node, ResolvableType active) {
 		if (node instanceof Indexer) {
 			visitChildren(node, this.root);
@@ -175,7 +175,7 @@ final class ExpressionHints {
 		return ResolvableType.forField(field, active);
 	}
 
-	/** Which of several is meant is decided by the values. */
+	/** Register all overloads, as the values decide which one is meant. */
 	private ResolvableType method(Class<?> owner, String name, int arguments, ResolvableType active) {
 		return methods(owner, name, arguments).map((method) -> read(method, active))
 			.toList()

@@ -24,7 +24,7 @@ import org.springframework.expression.spel.ast.Ternary;
 import org.springframework.expression.spel.ast.VariableReference;
 
 /**
- * What an expression may not be, beyond the language's own rules.
+ * Rules for expressions beyond those of the language.
  */
 final class ExpressionSyntax {
 

@@ -83,7 +83,7 @@ final class LeaseAnnotationHandler<A extends Annotation, R, S> {
 	}
 
 	/**
-	 * What is asked for around one call.
+	 * The lease of one call.
 	 */
 	private final class CallLease implements MethodLease {
 

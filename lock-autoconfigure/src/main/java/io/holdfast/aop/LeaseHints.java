@@ -63,7 +63,7 @@ final class LeaseHints implements BeanRegistrationAotProcessor {
 	}
 
 	/**
-	 * What is registered for one bean.
+	 * The hints for one bean.
 	 *
 	 * @param annotatedMethods its annotated methods
 	 * @param beanFactory resolves placeholders, and knows other beans

@@ -5,7 +5,7 @@ import io.holdfast.annotation.ReleaseAfter;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What an annotation says of the calls of a method. Thread-safe.
+ * The lease that an annotation asks for around calls of a method. Thread-safe.
  *
  * @param <R> the type of the requests
  * @param annotatedMethod the annotation

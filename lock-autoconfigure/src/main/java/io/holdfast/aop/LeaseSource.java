@@ -10,7 +10,7 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 
 /**
- * How a service is asked for what an annotation declares.
+ * Acquires from a service what an annotation declares.
  *
  * @param <S> the type of the service
  * @param <R> the type of the requests

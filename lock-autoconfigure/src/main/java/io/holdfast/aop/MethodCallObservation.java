@@ -82,7 +82,8 @@ final class MethodCallObservation {
 
 	/**
 	 * Run the method, or what comes instead, on the current thread, which observes the
-	 * call until then. @param body what to run
+	 * call until then.
+	 * @param body what to run
 	 * @return what that returns
 	 * @throws Throwable what that throws
 	 */
@@ -142,7 +143,7 @@ final class MethodCallObservation {
 	}
 
 	/**
-	 * What is run.
+	 * The code that is run.
 	 */
 	interface Body {
 

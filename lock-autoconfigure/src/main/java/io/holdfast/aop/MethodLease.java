@@ -7,9 +7,9 @@ import io.holdfast.NotAcquiredException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one annotation asks for around one call, its expressions evaluated. However the
- * method gives its result, it goes through this: acquire, or handle that it was not
- * acquired; then run the method; then end what is held.
+ * The lease that one annotation asks for around one call, its expressions evaluated.
+ * However the method gives its result, it goes through this: acquire, or handle that it
+ * was not acquired; then run the method; then end what is held.
  */
 interface MethodLease {
 

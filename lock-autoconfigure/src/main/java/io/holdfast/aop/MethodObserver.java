@@ -55,7 +55,7 @@ public interface MethodObserver {
 	}
 
 	/**
-	 * For how long a call is what a thread observes.
+	 * The time for which a call is what a thread observes.
 	 */
 	interface Scope {
 

@@ -5,7 +5,7 @@ import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What becomes of a call that cannot have what it needs.
+ * Handles a call that cannot have what it needs.
  */
 interface NotAcquiredHandler {
 

@@ -6,7 +6,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What an annotation asks for, but for what the arguments of the call add. Thread-safe.
+ * Makes the requests of an annotation from the arguments of calls. Thread-safe.
  *
  * @param <R> the type of the requests
  * @param name the key of all calls, if there is no expression

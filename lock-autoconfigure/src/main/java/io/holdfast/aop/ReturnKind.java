@@ -14,7 +14,7 @@ import org.springframework.core.ResolvableType;
 import org.springframework.util.ClassUtils;
 
 /**
- * How a method gives its result.
+ * The way in which a method gives its result.
  */
 enum ReturnKind {
 
@@ -103,7 +103,7 @@ enum ReturnKind {
 		return named(type, OPEN_ENDED.keySet().toArray(String[]::new));
 	}
 
-	/** Which of these names a type or one of its supertypes has. */
+	/** Return which of these names a type or one of its supertypes has. */
 	private static @Nullable String named(@Nullable Class<?> type, String... names) {
 		if (type == null) {
 			return null;

@@ -63,7 +63,7 @@ final class TransactionReleases implements TransactionSynchronization {
 		comeLast();
 	}
 
-	/** What was registered since then would come after this, and without the locks. */
+	/** Move this behind what was registered since, which would run without the locks. */
 	private void comeLast() {
 		if (this == this.leases.last && TransactionSynchronizationManager.isSynchronizationActive()) {
 			TransactionSynchronizationManager.registerSynchronization(new TransactionReleases(this.leases));
@@ -78,7 +78,7 @@ final class TransactionReleases implements TransactionSynchronization {
 	}
 
 	/**
-	 * What is held until the transaction is completed.
+	 * A lease that is held until the transaction is completed.
 	 */
 	interface Part {
 

@@ -9,8 +9,8 @@ import io.holdfast.LeaseLostException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a call holds that belongs to a transaction but is not acquired on its thread: kept
- * until both the method and the transaction have ended. Thread-safe.
+ * The leases of a call that belong to a transaction but are not acquired on its thread:
+ * kept until both the method and the transaction have ended. Thread-safe.
  */
 final class TransactionShare implements TransactionReleases.Part {
 

@@ -19,7 +19,8 @@ import org.springframework.boot.context.properties.source.InvalidConfigurationPr
  * @param enabled Whether Holdfast is configured at all; if not, there are no services and
  * annotated methods run without locks and permits
  * @param backend Where locks and permits are kept: in Redis, or in the memory of this
- * JVM, where they exclude no other process @param lock Locks
+ * JVM, where they exclude no other process
+ * @param lock Locks
  * @param semaphore Semaphores
  * @param optimistic Optimistic transactions
  * @param wakeUp How waiting instances learn that it is their turn
@@ -207,7 +208,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	}
 
 	/**
-	 * Where locks and permits are kept.
+	 * The place where locks and permits are kept.
 	 */
 	public enum Backend {
 
@@ -250,7 +251,8 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 			@DefaultValue HandOverLimits localHandOver, @DefaultValue("0ms") Duration keepWarm) {
 
 		/**
-		 * How long a lock is passed on within one instance while others wait for it.
+		 * Limits within which a lock is passed on in one instance while others wait for
+		 * it.
 		 *
 		 * @param maxCount How often a lock is passed on within an instance, without
 		 * Redis, before waiters of other instances get their turn, from 0 to 63; 0 has
@@ -280,7 +282,8 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 			@DefaultValue HandOverLimits localHandOver) {
 
 		/**
-		 * How long a permit is passed on within one instance while others wait for it.
+		 * Limits within which a permit is passed on in one instance while others wait for
+		 * it.
 		 *
 		 * @param maxCount How often a permit is passed on within an instance, without
 		 * Redis, before waiters of other instances get their turn, from 0 to 63; 0 for
@@ -307,7 +310,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	}
 
 	/**
-	 * How waiting instances learn that it is their turn.
+	 * Settings of how waiting instances learn that it is their turn.
 	 *
 	 * @param mode By Pub/Sub, or by polling where Pub/Sub is not to be had
 	 * @param channelPrefix What the Pub/Sub channels begin with, one per instance
@@ -320,7 +323,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 			@DefaultValue("200ms") Duration retryInterval, @DefaultValue("5s") Duration handoffTimeout) {
 
 		/**
-		 * How a waiter is woken up.
+		 * The way in which a waiter is woken up.
 		 */
 		public enum Mode {
 
@@ -335,7 +338,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	}
 
 	/**
-	 * How Redis is used.
+	 * Settings of how Redis is used.
 	 *
 	 * @param commandTimeout How long to wait for the answer to a command that no wait
 	 * time bounds: a release, a renewal by hand, an attempt without waiting
@@ -360,7 +363,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	}
 
 	/**
-	 * How annotations are applied.
+	 * Settings of how annotations are applied.
 	 *
 	 * @param enabled Whether annotated methods are run with their locks and permits
 	 * @param order Place of permits and locks among the other advice of a method: a lower
@@ -371,7 +374,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	}
 
 	/**
-	 * How instances know each other.
+	 * Settings of how instances know each other.
 	 *
 	 * @param key Key in Redis where instances say that they are there, for operators
 	 */
@@ -379,7 +382,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	}
 
 	/**
-	 * What one instance bears at the same time; more is refused.
+	 * Limits of what one instance bears at the same time; more is refused.
 	 *
 	 * @param waiters How many requests may wait in one instance
 	 * @param waitersPerKey How many of them may wait for one key

@@ -13,7 +13,7 @@ import io.holdfast.engine.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What users are told when something does not come about.
+ * Creates the exceptions of requests and releases that fail.
  */
 final class EngineExceptions {
 

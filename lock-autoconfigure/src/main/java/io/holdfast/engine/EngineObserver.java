@@ -72,7 +72,8 @@ public interface EngineObserver {
 	interface RequestObserver {
 
 		/**
-		 * What was asked for is held from now on. Called before its user has it.
+		 * Note that what was asked for is held from now on. Called before its user has
+		 * it.
 		 * @param fences the fencing tokens, in the order of the keys
 		 */
 		default void granted(List<Long> fences) {
@@ -102,7 +103,7 @@ public interface EngineObserver {
 	}
 
 	/**
-	 * What becomes of a renewal.
+	 * The outcome of a renewal.
 	 */
 	enum RenewalOutcome {
 
@@ -118,7 +119,7 @@ public interface EngineObserver {
 	}
 
 	/**
-	 * How a waiter learns that it was granted what others had.
+	 * The way in which a waiter learns that it was granted what others had.
 	 */
 	enum HandOver {
 
@@ -149,7 +150,7 @@ public interface EngineObserver {
 	}
 
 	/**
-	 * How a hold ends.
+	 * The end of a hold.
 	 */
 	enum HoldEnd {
 
@@ -165,7 +166,7 @@ public interface EngineObserver {
 	}
 
 	/**
-	 * What is sent to the store.
+	 * The kinds of commands to the store.
 	 */
 	enum Command {
 

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 import io.holdfast.engine.Resource.Kind;
 
 /**
- * What an engine does where a request says nothing, and its own times.
+ * The defaults of requests, and the times of an engine.
  *
  * @param waitTime how long a request for a lock waits; negative for without limit
  * @param leaseTime how long the lease of a lock lasts when it is not renewed

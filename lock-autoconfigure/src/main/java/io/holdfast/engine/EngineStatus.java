@@ -3,7 +3,7 @@ package io.holdfast.engine;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How an engine is at one moment.
+ * The state of an engine at one moment.
  *
  * @param polling whether its waiters ask at intervals because it is configured so
  * @param listening whether wake-ups reach it

@@ -20,10 +20,9 @@ import io.holdfast.engine.FleetStore.Standing;
 import io.holdfast.engine.InstanceStore.Member;
 
 /**
- * Who holds what and who waits for it, in all instances that share an engine's store: for
- * those who watch. Nothing here contains a token or an instance's id. Its methods block
- * until the store has answered, and throw {@link LeaseStoreException} if it fails.
- * Thread-safe.
+ * View of holders and waiters in all instances that share an engine's store: for those
+ * who watch. Nothing here contains a token or an instance's id. Its methods block until
+ * the store has answered, and throw {@link LeaseStoreException} if it fails. Thread-safe.
  */
 public final class Fleet {
 

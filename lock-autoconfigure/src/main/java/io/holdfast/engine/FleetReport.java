@@ -13,8 +13,8 @@ import io.holdfast.engine.InstanceReport.Entry;
 import io.holdfast.engine.Resource.Kind;
 
 /**
- * What the instances of a fleet reported when they were asked. Their reports are of
- * slightly different moments.
+ * The reports of the instances of a fleet. Their reports are of slightly different
+ * moments.
  *
  * @param reports what was reported, that of the instance which asked first
  * @param silent the instances that did not report in time
@@ -34,7 +34,7 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 	}
 
 	/**
-	 * Who waits for something inside of its instance, without a place in the store.
+	 * Return the waits inside of instances, without a place in the store.
 	 * @param standing what the store tells of it
 	 * @return the waits, in the order of the instances and their own
 	 */
@@ -55,9 +55,9 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 	}
 
 	/**
-	 * What was the same when the instances were asked again: between the two times all of
-	 * it was so at once. A number alone does not tell, since one thread may go on with
-	 * that of another.
+	 * Return what was the same when the instances were asked again: between the two times
+	 * all of it was so at once. A number alone does not tell, since one thread may go on
+	 * with that of another.
 	 * @param later what they reported then
 	 * @return what is in both
 	 */
@@ -75,7 +75,7 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 		}).toList(), this.silent);
 	}
 
-	/** What does not change of a hold, or of a wait of a thread. */
+	/** The part of a hold, or of the wait of a thread, that does not change. */
 	private record Same(long number, long threadId, long fence) {
 
 		static Same of(Entry entry) {

@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
 import io.holdfast.engine.Resource.Kind;
 
 /**
- * What a {@link LeaseStore} tells of all that it keeps, for operators. Nothing of it
- * changes a lease, and no answer contains a token or an instance's id.
+ * View of operators of all that a {@link LeaseStore} keeps. Nothing of it changes a
+ * lease, and no answer contains a token or an instance's id.
  *
  * <p>
  * No method blocks; futures fail as those of {@link LeaseStore} do. Thread-safe.
@@ -39,7 +39,7 @@ public interface FleetStore {
 	CompletableFuture<Standing> look(Family family, String key, int most);
 
 	/**
-	 * What has keys of its own.
+	 * The families of keys.
 	 */
 	enum Family {
 
@@ -52,7 +52,7 @@ public interface FleetStore {
 	}
 
 	/**
-	 * What was found in one step.
+	 * The finds of one step.
 	 *
 	 * @param finds what was found
 	 * @param cursor where to go on, or {@code null} if that was all
@@ -85,7 +85,7 @@ public interface FleetStore {
 	}
 
 	/**
-	 * What may be found of something.
+	 * The traces of use that may be found.
 	 */
 	enum Trace {
 
@@ -101,7 +101,7 @@ public interface FleetStore {
 	}
 
 	/**
-	 * Who holds something and who waits for it.
+	 * The holders and the queue of a resource.
 	 *
 	 * @param resource what; a lock that is free counts as exclusive unless only readers
 	 * or writers wait for it
@@ -130,7 +130,7 @@ public interface FleetStore {
 	}
 
 	/**
-	 * Who holds something, or stands in a queue.
+	 * A holder, or a place in a queue.
 	 *
 	 * @param instance by what an instance is known to others, or {@code null} if it is no
 	 * instance of this project

@@ -3,8 +3,8 @@ package io.holdfast.engine;
 import java.time.Duration;
 
 /**
- * How long a lock, or a permit, stays within one instance while others may wait for it:
- * its release hands it over to the next waiter here, without the store.
+ * Limits for how long a lock, or a permit, stays within one instance while others may
+ * wait for it: its release hands it over to the next waiter here, without the store.
  *
  * @param maxCount how often at most after each grant by the store, less than
  * {@value #STRIDE}; 0 has the store grant each hold

@@ -362,7 +362,9 @@ final class Hold {
 		return (this.request.name() != null) ? ", for " + this.request.name() + "," : "";
 	}
 
-	/** For how long others are to be kept out of it yet; not if it reached no user. */
+	/**
+	 * Return for how long others are to be kept out of it yet; not if it reached no user.
+	 */
 	long keptFor(long now) {
 		return this.partial ? 0 : this.grantedAt + this.request.minHoldNanos() - now;
 	}

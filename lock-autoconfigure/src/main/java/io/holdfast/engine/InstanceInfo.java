@@ -1,7 +1,7 @@
 package io.holdfast.engine;
 
 /**
- * What is told of an instance to operators.
+ * Description of an instance for operators.
  *
  * @param application the name of its application
  * @param host the host that it runs on

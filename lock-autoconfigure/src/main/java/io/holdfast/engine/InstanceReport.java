@@ -8,7 +8,8 @@ import io.holdfast.LockMode;
 import io.holdfast.engine.Resource.Kind;
 
 /**
- * What one instance holds and waits for, as it knows itself: by name and thread.
+ * Report of what one instance holds and waits for, as it knows itself: by name and
+ * thread.
  *
  * @param instance by what the instance is known to others
  * @param holds what it holds, the oldest first
@@ -39,7 +40,7 @@ public record InstanceReport(String instance, List<Entry> holds, List<Entry> wai
 			long threadId, long millis, long ttlMillis, long fence) {
 
 		/**
-		 * How a lock is asked for.
+		 * Return how a lock is asked for.
 		 * @return the mode, or {@code null} for a semaphore
 		 */
 		public @Nullable LockMode mode() {
@@ -49,7 +50,7 @@ public record InstanceReport(String instance, List<Entry> holds, List<Entry> wai
 	}
 
 	/**
-	 * How a lock is asked for.
+	 * Return how a lock is asked for.
 	 * @param kind as what
 	 * @param permits how many of them
 	 * @return the mode, or {@code null} for a semaphore

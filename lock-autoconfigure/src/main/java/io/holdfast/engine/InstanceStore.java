@@ -7,8 +7,8 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which instances there are, and what they report to each other. Nothing of it matters to
- * leases, and no answer contains an instance's id.
+ * The instances that share a store, and their reports to each other. Nothing of it
+ * matters to leases, and no answer contains an instance's id.
  *
  * <p>
  * No method blocks; futures fail as those of {@link LeaseStore} do. Thread-safe.
@@ -88,7 +88,7 @@ public interface InstanceStore {
 	}
 
 	/**
-	 * Who was asked for a report, each by what it is known to others.
+	 * The instances that were asked for a report, each by what it is known to others.
 	 *
 	 * @param present who may have heard that
 	 * @param absent who has certainly not heard it

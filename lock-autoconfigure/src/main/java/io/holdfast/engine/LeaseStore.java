@@ -6,8 +6,8 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where leases are kept: the few commands of the protocol, each atomic and idempotent per
- * token. See {@code docs/protocol.md} for what they do.
+ * The place where leases are kept: the few commands of the protocol, each atomic and
+ * idempotent per token. See {@code docs/protocol.md} for what they do.
  *
  * <p>
  * No method blocks. A future fails with {@link StoreCommandException} if the store
@@ -326,7 +326,7 @@ public interface LeaseStore extends AutoCloseable {
 	}
 
 	/**
-	 * What is stored for an exclusive lock.
+	 * The stored state of an exclusive lock.
 	 *
 	 * @param owner the owner's token or, if foreign, whatever it wrote; {@code null} if
 	 * the key is free
@@ -340,7 +340,7 @@ public interface LeaseStore extends AutoCloseable {
 	}
 
 	/**
-	 * What is stored for a semaphore or a read-write lock.
+	 * The stored state of a semaphore or a read-write lock.
 	 *
 	 * @param limit what an operator has set, or {@code null}
 	 * @param asked the limit that the last request said, 0 if none is remembered
@@ -355,7 +355,7 @@ public interface LeaseStore extends AutoCloseable {
 	}
 
 	/**
-	 * Who holds permits.
+	 * A holder of permits.
 	 *
 	 * @param token its token
 	 * @param permits how many
@@ -365,7 +365,7 @@ public interface LeaseStore extends AutoCloseable {
 	}
 
 	/**
-	 * Where a store tells of grants that the commands of other waiters and holders made.
+	 * Listener that a store tells of grants by the commands of other waiters and holders.
 	 * Called on any thread, which must not be blocked.
 	 */
 	interface StoreNotifications {

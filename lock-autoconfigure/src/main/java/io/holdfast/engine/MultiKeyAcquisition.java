@@ -127,7 +127,10 @@ final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Whole {
 		return first;
 	}
 
-	/** What is lost keeps the others from being of use: they are not waited for. */
+	/**
+	 * Give up when a lease is lost, which keeps the others from being of use: they are
+	 * not waited for.
+	 */
 	private void watch(LeaseHandle lease) {
 		if (lease.hold.isPartial()) {
 			lease.onLost(() -> end(lostMeanwhile(lease.hold)));
@@ -135,8 +138,8 @@ final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Whole {
 	}
 
 	/**
-	 * What was acquired first has aged by now. Where nothing renews it from now on, this
-	 * does; but if the store does not, what is left has to do.
+	 * Renew what was acquired first, as it has aged by now. Where nothing renews it from
+	 * now on, this does; but if the store does not, what is left has to do.
 	 */
 	private void complete() {
 		MultiKeyLease lease = new MultiKeyLease(this.context, this.renewer, this.leases);

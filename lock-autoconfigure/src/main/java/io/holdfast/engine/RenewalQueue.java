@@ -9,9 +9,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * Which holds are to be renewed next. At all that is held, which may be very much, it
- * looks now and then; in between only at what was due soon by then. Confined to the
- * renewer's timer but for {@link #changed}.
+ * Finds the holds that are to be renewed next. At all that is held, which may be very
+ * much, it looks now and then; in between only at what was due soon by then. Confined to
+ * the renewer's timer but for {@link #changed}.
  */
 final class RenewalQueue {
 
@@ -149,7 +149,7 @@ final class RenewalQueue {
 	}
 
 	/**
-	 * What is to be renewed.
+	 * A hold that is to be renewed.
 	 *
 	 * @param hold what
 	 * @param at when, as it was known

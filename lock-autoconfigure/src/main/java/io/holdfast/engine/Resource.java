@@ -1,7 +1,7 @@
 package io.holdfast.engine;
 
 /**
- * What leases are taken of: a key, and what it is the key of.
+ * A resource that leases are taken of: a key, and what it is the key of.
  *
  * @param kind what it is
  * @param key its key, as its user named it

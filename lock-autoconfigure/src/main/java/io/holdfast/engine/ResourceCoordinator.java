@@ -574,7 +574,9 @@ abstract class ResourceCoordinator implements Waiter.Host, Barging.Host {
 		return (this.barging != null) ? this.barging.offered() : 0;
 	}
 
-	/** Whose thread is called for what is offered, and has not come yet. */
+	/**
+	 * Return the waiter whose thread is called for what is offered, and has not come yet.
+	 */
 	final @Nullable Waiter called() {
 		return (this.barging != null) ? this.barging.called() : null;
 	}
@@ -597,7 +599,7 @@ abstract class ResourceCoordinator implements Waiter.Host, Barging.Host {
 	}
 
 	/**
-	 * Who waits here, for the store's answer or for a turn.
+	 * Return the waiters here, for the store's answer or for a turn.
 	 * @return completed when events before it have run
 	 */
 	final CompletableFuture<List<Waiter>> waiters() {
@@ -650,7 +652,7 @@ abstract class ResourceCoordinator implements Waiter.Host, Barging.Host {
 		releaseKept();
 	}
 
-	/** What becomes of a hold whose last lease was released. */
+	/** The decision on a hold whose last lease was released. */
 	private enum AfterRelease {
 
 		/** A shut-down has ended it, and it is not to be released yet. */
@@ -671,7 +673,7 @@ abstract class ResourceCoordinator implements Waiter.Host, Barging.Host {
 	}
 
 	/**
-	 * What the coordinators of an instance share.
+	 * The parts of an instance that its coordinators share.
 	 *
 	 * @param context the surroundings of the instance
 	 * @param losses reports lost holds

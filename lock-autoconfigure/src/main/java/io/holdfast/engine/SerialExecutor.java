@@ -91,8 +91,9 @@ final class SerialExecutor {
 	}
 
 	/**
-	 * What comes in as fast as it is done must not keep this thread, which may be the
-	 * driver's or that of a call with a deadline: so another one goes on after a while.
+	 * Run some events. What comes in as fast as it is done must not keep this thread,
+	 * which may be the driver's or that of a call with a deadline: so another one goes on
+	 * after a while.
 	 */
 	private void drain() {
 		int left = EVENTS_PER_THREAD;

@@ -6,7 +6,7 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a command of a {@link LeaseStore} fails.
+ * Thrown when a command of a {@link LeaseStore} fails.
  */
 public final class StoreCommandException extends RuntimeException {
 
@@ -34,7 +34,7 @@ public final class StoreCommandException extends RuntimeException {
 	}
 
 	/**
-	 * What was asked for was granted, but not as safely as it is to be. Its token keeps
+	 * Return the failure of a grant that is not as safe as it is to be. Its token keeps
 	 * it until it is released, or has lost it again.
 	 * @param message what is missing
 	 * @return the failure

@@ -10,7 +10,7 @@ import io.holdfast.LockRequest;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the current thread has locked by views and not unlocked, by what was locked.
+ * The leases that the current thread has taken by views, by what was locked.
  */
 final class ThreadHolds {
 

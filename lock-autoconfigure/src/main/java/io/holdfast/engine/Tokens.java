@@ -49,7 +49,7 @@ final class Tokens {
 		return token.startsWith(instanceId) && token.charAt(ID_LENGTH) == ':';
 	}
 
-	/** Which of its instance's requests a token is of. */
+	/** Return which of its instance's requests a token is of. */
 	static long number(String token) {
 		return Long.parseLong(token.substring(ID_LENGTH + 1));
 	}

@@ -123,7 +123,7 @@ final class Waiter implements PendingAcquisition, Contender.Party, Hold.Requeste
 		return this.whole != null;
 	}
 
-	/** Whose thread asks, if that matters. */
+	/** Return the thread that asks, if that matters. */
 	@Nullable Thread reentrantOwner() {
 		return this.request.reentrant() ? this.thread : null;
 	}
@@ -353,7 +353,7 @@ final class Waiter implements PendingAcquisition, Contender.Party, Hold.Requeste
 		return RequestObservation.fail(ownWatch(), this.result, why);
 	}
 
-	/** What becomes of a part is not what becomes of the whole. */
+	/** Return what observes it; not of a part, whose outcome is not that of the whole. */
 	private @Nullable RequestObservation ownWatch() {
 		return isPart() ? null : this.observation;
 	}
@@ -453,7 +453,7 @@ final class Waiter implements PendingAcquisition, Contender.Party, Hold.Requeste
 
 	}
 
-	/** What a waiter may be one part of. */
+	/** The acquisition that a waiter may be one part of. */
 	interface Whole {
 
 		/** Return when the wait for the first part began. */

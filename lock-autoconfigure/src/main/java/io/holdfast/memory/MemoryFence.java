@@ -52,7 +52,7 @@ final class MemoryFence {
 		return this.last;
 	}
 
-	/** For telling old hand-offs from new ones. */
+	/** Return the last fence, for telling old hand-offs from new ones. */
 	long lastOrForgotten() {
 		return Math.max(this.last, this.forgotten);
 	}

@@ -13,8 +13,8 @@ import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
 
 /**
- * What is told of all that {@link MemoryLeases} keep. Every command is answered at once.
- * Thread-safe.
+ * View of operators of all that {@link MemoryLeases} keep. Every command is answered at
+ * once. Thread-safe.
  */
 final class MemoryFleetStore implements FleetStore {
 

@@ -15,9 +15,9 @@ import io.micrometer.core.instrument.Gauge;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How many permits the whole fleet uses, and how many there are. Only of semaphores whose
- * key is their name: that is bounded as names are, and evaluated keys are not.
- * Thread-safe.
+ * Gauges of the permits that the whole fleet uses, and of those that there are. Only of
+ * semaphores whose key is their name: that is bounded as names are, and evaluated keys
+ * are not. Thread-safe.
  */
 final class FleetPermits {
 

@@ -7,7 +7,7 @@ import io.micrometer.observation.ObservationConvention;
 import io.micrometer.observation.docs.ObservationDocumentation;
 
 /**
- * What is observed: each of these is a timer, and a span where there is a tracer.
+ * The observations: each of these is a timer, and a span where there is a tracer.
  */
 public enum HoldfastObservationDocumentation implements ObservationDocumentation {
 
@@ -15,7 +15,7 @@ public enum HoldfastObservationDocumentation implements ObservationDocumentation
 	LOCK_ACQUIRE("holdfast.lock.acquire", "lock acquire", new KeyName[] { Tag.NAME, Tag.OUTCOME, Tag.MODE },
 			new KeyName[] { SpanTag.KEY, SpanTag.FENCE }),
 
-	/** For as long as locks are held. */
+	/** Observation for as long as locks are held. */
 	LOCK_HOLD("holdfast.lock.hold", "lock hold", new KeyName[] { Tag.NAME, Tag.OUTCOME, Tag.MODE },
 			new KeyName[] { SpanTag.KEY, SpanTag.FENCE }),
 
@@ -23,7 +23,7 @@ public enum HoldfastObservationDocumentation implements ObservationDocumentation
 	SEMAPHORE_ACQUIRE("holdfast.semaphore.acquire", "semaphore acquire", new KeyName[] { Tag.NAME, Tag.OUTCOME },
 			new KeyName[] { SpanTag.KEY, SpanTag.PERMITS }),
 
-	/** For as long as permits are held. */
+	/** Observation for as long as permits are held. */
 	SEMAPHORE_HOLD("holdfast.semaphore.hold", "semaphore hold", new KeyName[] { Tag.NAME, Tag.OUTCOME },
 			new KeyName[] { SpanTag.KEY, SpanTag.PERMITS }),
 
@@ -93,13 +93,13 @@ public enum HoldfastObservationDocumentation implements ObservationDocumentation
 	 */
 	public enum Tag implements KeyName {
 
-		/** What kind of thing it is, as the request's name says; else {@code none}. */
+		/** The kind of thing, as the request's name says; else {@code none}. */
 		NAME("name"),
 
-		/** What became of it, see {@link LeaseOutcome}; {@code none} until then. */
+		/** The outcome, see {@link LeaseOutcome}; {@code none} until then. */
 		OUTCOME("outcome"),
 
-		/** How locks are asked for: {@code exclusive}, {@code read}, {@code write}. */
+		/** The mode of locks: {@code exclusive}, {@code read}, {@code write}. */
 		MODE("mode");
 
 		private final String key;
@@ -150,7 +150,7 @@ public enum HoldfastObservationDocumentation implements ObservationDocumentation
 		/** The fencing token, or that of each of the keys; not before it is granted. */
 		FENCE("holdfast.fence"),
 
-		/** How many permits are asked for. */
+		/** The number of permits that are asked for. */
 		PERMITS("holdfast.permits");
 
 		private final String key;

@@ -11,7 +11,7 @@ import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 
 /**
- * What is held, waited for and was lost of all that has one name. Thread-safe.
+ * Meters of what is held, waited for and was lost of all that has one name. Thread-safe.
  */
 final class LeaseNumbers {
 

@@ -7,7 +7,7 @@ import io.micrometer.observation.Observation;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is known of a request while it is observed: until it is granted or fails or, as
+ * The context of the observation of a request: until it is granted or fails or, as
  * another observation, while what was granted is held.
  */
 public final class LeaseObservationContext extends Observation.Context {
@@ -27,7 +27,7 @@ public final class LeaseObservationContext extends Observation.Context {
 	}
 
 	/**
-	 * Which of the observations this is.
+	 * Return which of the observations this is.
 	 * @return what is observed
 	 */
 	public HoldfastObservationDocumentation getObserved() {

@@ -7,7 +7,7 @@ import io.holdfast.NotAcquiredException;
 import io.holdfast.engine.EngineObserver.HoldEnd;
 
 /**
- * What becomes of a request, and of what was granted.
+ * The outcome of a request, and of what was granted.
  */
 public enum LeaseOutcome {
 

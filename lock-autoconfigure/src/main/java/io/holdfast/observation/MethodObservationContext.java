@@ -5,7 +5,7 @@ import java.lang.reflect.Method;
 import io.micrometer.observation.Observation;
 
 /**
- * What is known of a call of an annotated method while it is observed.
+ * The context of the observation of a call of an annotated method.
  */
 public final class MethodObservationContext extends Observation.Context {
 

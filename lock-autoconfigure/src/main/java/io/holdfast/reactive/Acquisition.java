@@ -81,9 +81,8 @@ final class Acquisition<H> extends Mono<H> {
 		}
 
 		/**
-		 * What is acquired goes to its subscriber on another thread than that which asks,
-		 * also if it is there at once: this one may be an event loop, and what follows
-		 * may block.
+		 * Deliver what is acquired on another thread than that which asks, also if it is
+		 * there at once: this one may be an event loop, and what follows may block.
 		 */
 		private void deliver(CompletableFuture<H> started) {
 			Thread asking = Thread.currentThread();

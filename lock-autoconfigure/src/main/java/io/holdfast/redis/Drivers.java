@@ -15,8 +15,8 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 import org.springframework.util.ClassUtils;
 
 /**
- * What has to be known of the driver that the application has chosen. Neither Lettuce nor
- * Jedis needs to be there.
+ * Knows the driver that the application has chosen. Neither Lettuce nor Jedis needs to be
+ * there.
  */
 final class Drivers {
 

@@ -7,10 +7,10 @@ import io.holdfast.engine.StoreCommandException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * For how long a server of Redis grants nothing new if it is not the one that granted
- * before, while holders have their leases written down there again. As NFSv4 (RFC 7530,
- * 9.6.2) and Chubby (Burrows, OSDI 2006, 2.9) do it; here the scripts see to it, so that
- * no command can come before it has begun.
+ * The time for which a server of Redis grants nothing new if it is not the one that
+ * granted before, while holders have their leases written down there again. As NFSv4 (RFC
+ * 7530, 9.6.2) and Chubby (Burrows, OSDI 2006, 2.9) do it; here the scripts see to it, so
+ * that no command can come before it has begun.
  *
  * @param longestLease the longest lease that may be asked for, or {@code null} to do
  * without

@@ -89,7 +89,10 @@ final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 			.build();
 	}
 
-	/** What is given to the builder anew is not shut down with what it builds. */
+	/**
+	 * Return a builder that shares resources, which are not shut down with what it
+	 * builds.
+	 */
 	private static ClientResources.Builder sharing(ClientResources application) {
 		return application.mutate()
 			.eventLoopGroupProvider(application.eventLoopGroupProvider())

@@ -147,7 +147,7 @@ final class LettuceWatchConnections {
 	}
 
 	/**
-	 * Where one connection has its commands sent.
+	 * Gives one connection for its commands.
 	 */
 	private final class Source implements LettuceConnectionProvider {
 

@@ -350,7 +350,7 @@ final class NotificationListener implements AutoCloseable, NotificationSubscript
 	}
 
 	/**
-	 * For what may block for as long as a driver likes.
+	 * Run what may block for as long as a driver likes.
 	 */
 	private static void inBackground(Runnable action) {
 		Thread background = new Thread(action, "holdfast-subscription");

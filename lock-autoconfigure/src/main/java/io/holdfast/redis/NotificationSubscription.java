@@ -176,7 +176,7 @@ final class NotificationSubscription implements MessageListener, SubscriptionLis
 		}
 	}
 
-	/** What is told of a subscription, on any thread. */
+	/** Listener to a subscription, called on any thread. */
 	interface Listener {
 
 		/**

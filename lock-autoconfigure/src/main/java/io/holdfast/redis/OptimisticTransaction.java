@@ -31,7 +31,7 @@ public interface OptimisticTransaction {
 	void write(Consumer<RedisOperations<String, String>> writer);
 
 	/**
-	 * What a transaction reads, and wants to write.
+	 * The code of a transaction: reads, and notes what to write.
 	 *
 	 * @param <T> what it returns
 	 */

@@ -161,7 +161,7 @@ public class OptimisticTransactions {
 	}
 
 	/**
-	 * How long transactions are tried. Immutable.
+	 * Options of how long transactions are tried. Immutable.
 	 *
 	 * @param maxAttempts how often at most, 1 or more
 	 * @param maxTime when to give up, from the beginning of the first attempt, 1 ms or

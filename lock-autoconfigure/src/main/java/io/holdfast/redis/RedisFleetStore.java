@@ -11,7 +11,7 @@ import io.holdfast.engine.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What Redis tells of all that is kept there. Thread-safe.
+ * View of operators of all that is kept in Redis. Thread-safe.
  */
 final class RedisFleetStore implements FleetStore {
 

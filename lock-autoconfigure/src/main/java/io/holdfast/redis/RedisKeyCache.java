@@ -52,7 +52,7 @@ final class RedisKeyCache {
 	}
 
 	/**
-	 * What a resource is called.
+	 * The name of a resource.
 	 *
 	 * @param resource the resource
 	 * @param key its key with its prefix

@@ -342,16 +342,16 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	/**
-	 * How a waiter says that it waits. One whose subscription is away is not reached by a
-	 * wake-up, and must not be taken for gone because of that.
+	 * Return how a waiter says that it waits. One whose subscription is away is not
+	 * reached by a wake-up, and must not be taken for gone because of that.
 	 */
 	private byte[] mode() {
 		return isListening() ? SUBSCRIBED : POLLING;
 	}
 
 	/**
-	 * Where wake-ups go when grants are to be confirmed: a waiter that is told asks by
-	 * itself, and the answer to that is confirmed as any other.
+	 * Listener where grants are to be confirmed: a waiter that is told asks by itself,
+	 * and the answer to that is confirmed as any other.
 	 *
 	 * @param notifications where they would go
 	 */

@@ -117,7 +117,7 @@ public record RedisStoreOptions(String lockPrefix, String semaphorePrefix, Strin
 	}
 
 	/**
-	 * How many replicas are to have a grant before it counts.
+	 * The number of replicas that are to have a grant before it counts.
 	 *
 	 * @param min how many, at least 1
 	 * @param timeout how long to wait for them

@@ -288,7 +288,7 @@ final class ReplicaConfirmations implements AutoCloseable {
 	}
 
 	/**
-	 * What Redis said.
+	 * The answer of Redis.
 	 *
 	 * @param stands whether each grant stands
 	 * @param replicas how many replicas have them

@@ -8,7 +8,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where a walk over all keys is.
+ * The place of a walk over all keys.
  *
  * @param slot in a cluster, the first slot of the node that it is on
  * @param position what SCAN said; 0 before the first step on a node, and after the last
@@ -22,7 +22,7 @@ record ScanCursor(int slot, String position) {
 	private static final BigInteger MAX_POSITION = BigInteger.ONE.shiftLeft(Long.SIZE).subtract(BigInteger.ONE);
 
 	/**
-	 * Where to go on.
+	 * Return where to go on.
 	 * @param text what was told as the end of a page, and {@link #check checked}, or
 	 * {@code null} to begin
 	 * @param slots the first slots of all nodes, at least one

@@ -10,8 +10,8 @@ import io.netty.buffer.ByteBuf;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What EVALSHA and EVAL take, for Lettuce: written straight from the bytes that are
- * there, while the driver would make an object of each key and argument.
+ * The arguments of EVALSHA and EVAL, for Lettuce: written straight from the bytes that
+ * are there, while the driver would make an object of each key and argument.
  */
 final class ScriptArguments extends CommandArgs<byte[], byte[]> {
 

@@ -7,7 +7,7 @@ import java.util.List;
 import io.holdfast.engine.LeaseStore.Renewal;
 
 /**
- * What scripts take for their ARGV, as bytes. Made for each command: so without texts of
+ * Encodes what scripts take for their ARGV. Made for each command: so without texts of
  * numbers in between.
  */
 final class ScriptArgv {

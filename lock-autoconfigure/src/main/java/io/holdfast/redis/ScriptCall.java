@@ -187,7 +187,7 @@ final class ScriptCall<T> extends CompletableFuture<T> {
 
 	}
 
-	/** What the driver has of a call. */
+	/** The command of a call at the driver. */
 	interface Command {
 
 		/** Not to be sent any more, nor answered. */

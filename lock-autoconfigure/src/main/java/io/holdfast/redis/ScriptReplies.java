@@ -137,7 +137,7 @@ final class ScriptReplies {
 	}
 
 	/**
-	 * Which of several leases were renewed.
+	 * Return which of several leases were renewed.
 	 * @param reply how many there are, and at which places, from 1 on, those are that
 	 * were not
 	 * @param count how many were to be renewed

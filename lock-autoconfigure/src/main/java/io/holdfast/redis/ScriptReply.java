@@ -9,8 +9,8 @@ import io.lettuce.core.output.CommandOutput;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What Lettuce reads of a script's reply: an array of numbers and texts with no further
- * array in it.
+ * The reply of a script as Lettuce reads it: an array of numbers and texts with no
+ * further array in it.
  */
 final class ScriptReply extends CommandOutput<byte[], byte[], List<@Nullable Object>> {
 

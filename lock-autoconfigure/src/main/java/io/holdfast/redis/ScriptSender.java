@@ -48,7 +48,7 @@ class ScriptSender {
 	void close() {
 	}
 
-	/** What a call's first command came to. */
+	/** Take the answer to a call's first command. */
 	final void answered(ScriptCall<?> call, @Nullable List<@Nullable Object> reply, @Nullable Throwable error) {
 		if (reply != null) {
 			call.succeed(reply);

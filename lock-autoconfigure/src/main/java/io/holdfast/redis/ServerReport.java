@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.connection.RedisServerCommands;
 
 /**
- * What the servers behind a connection tell of themselves, as far as it may harm leases:
- * whether they throw keys away, and whether replicas are missing.
+ * Report of what may harm leases, as the servers behind a connection tell it: whether
+ * they throw keys away, and whether replicas are missing.
  */
 final class ServerReport {
 

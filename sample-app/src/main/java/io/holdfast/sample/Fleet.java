@@ -208,7 +208,7 @@ class Fleet {
 	}
 
 	/**
-	 * What an instance does for one call of a round; many threads at once.
+	 * The action of an instance for one call of a round; many threads at once.
 	 */
 	@FunctionalInterface
 	interface Call {
@@ -225,7 +225,7 @@ class Fleet {
 	}
 
 	/**
-	 * What came of a call that did not fail.
+	 * The result of a call that did not fail.
 	 *
 	 * @param success whether it got what it was made for
 	 * @param served when its wait was over, by {@link System#nanoTime}

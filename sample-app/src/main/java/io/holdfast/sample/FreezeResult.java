@@ -3,7 +3,7 @@ package io.holdfast.sample;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a holder fared who froze while it had the lock.
+ * The fate of a holder that froze while it had the lock.
  *
  * @param instance the port of the instance where it froze
  * @param fence its fencing token

@@ -73,7 +73,10 @@ class Freezer {
 		});
 	}
 
-	/** What a frozen JVM cannot do is renew its leases; so this one is not renewed. */
+	/**
+	 * Take the lock without renewal, as a frozen JVM cannot renew its leases; so this one
+	 * is not renewed.
+	 */
 	private LockLease take(Duration leaseTime) {
 		return this.locks
 			.tryAcquire(LockRequest.of(Ledger.LOCK)

@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What came of a round of calls that the {@link Fleet} made.
+ * The outcome of a round of calls that the {@link Fleet} made.
  *
  * @param succeeded how many calls got what they were made for
  * @param failed how many failed, such as by not getting the lock or permit within its
@@ -25,7 +25,7 @@ record Outcome(int succeeded, int failed, long millis, Waits waits, Map<String, 
 	}
 
 	/**
-	 * How long calls waited.
+	 * The times that calls waited.
 	 *
 	 * @param count how many waits
 	 * @param p50Millis half of them were not longer than this
@@ -42,7 +42,7 @@ record Outcome(int succeeded, int failed, long millis, Waits waits, Map<String, 
 	}
 
 	/**
-	 * What one instance reports of its share of a round.
+	 * The report of one instance on its share of a round.
 	 *
 	 * @param instance the port of the instance
 	 * @param calls how many calls it made

@@ -54,7 +54,7 @@ class ProductDatabase {
 	}
 
 	/**
-	 * What the shop tells of a product.
+	 * A product of the shop.
 	 *
 	 * @param sku which one it is
 	 * @param name what it is called

@@ -11,7 +11,7 @@ package io.holdfast.sample;
 record QuotesResult(int orders, int limit, Round withoutSemaphore, Round withSemaphore) {
 
 	/**
-	 * How one round went.
+	 * The result of one round.
 	 *
 	 * @param highest how many calls the carrier saw at the same time at most
 	 * @param calls how the calls fared, which waited until the carrier was called
@@ -20,7 +20,7 @@ record QuotesResult(int orders, int limit, Round withoutSemaphore, Round withSem
 	}
 
 	/**
-	 * How many calls the carrier gets at a time.
+	 * The number of calls that the carrier gets at a time.
 	 *
 	 * @param limit how many are allowed
 	 * @param setByOperator whether an operator said so, or it is what is configured

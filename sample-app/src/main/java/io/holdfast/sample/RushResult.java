@@ -11,7 +11,7 @@ package io.holdfast.sample;
 record RushResult(String sku, int readers, Round withoutLock, Round withLock) {
 
 	/**
-	 * How one round went.
+	 * The result of one round.
 	 *
 	 * @param loads how often the database was asked for the product
 	 * @param reads how the readers fared, who waited until they had the product

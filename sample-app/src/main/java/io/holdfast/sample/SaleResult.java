@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 record SaleResult(String sku, int stock, int buyers, @Nullable Round withoutLock, @Nullable Round withLock) {
 
 	/**
-	 * How one round went.
+	 * The result of one round.
 	 *
 	 * @param sold how many buyers got a piece
 	 * @param oversold how many of those pieces did not exist

@@ -75,7 +75,7 @@ class Shop {
 	}
 
 	/**
-	 * How a purchase went.
+	 * The result of a purchase.
 	 *
 	 * @param sold whether a piece was sold, or none was left
 	 * @param begun when it began, after any wait for the lock, by {@link System#nanoTime}

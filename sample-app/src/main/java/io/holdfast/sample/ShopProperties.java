@@ -6,7 +6,7 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * What can be set in the shop.
+ * The properties of the shop.
  *
  * @param thinkTime how long a buyer thinks between reading the stock and writing it back
  * @param editingTime how long the settings may be edited in one go; then the lock is no
