@@ -77,7 +77,7 @@ record Cycles(String name, String description, List<ContenderType> contenders, L
 	/** While so many other leases are held. */
 	static Cycles curveOfHeld(int held) {
 		return new Cycles(CURVE + "held-" + held,
-				"8 threads, each with keys of its own, of a JVM that holds " + held + " other leases of 30 s meanwhile",
+				"8 threads, each with keys of its own, of a JVM that holds " + held + " other leases of 30 s",
 				List.of(ContenderType.HOLDFAST), List.of(), 1, 8, 100, 1, held);
 	}
 

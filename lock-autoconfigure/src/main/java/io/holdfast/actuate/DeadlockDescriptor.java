@@ -9,7 +9,7 @@ import java.util.List;
  * @param waits who waits for whom, each for the holder who is the next one's waiter, and
  * the last for the first
  */
-public record DeadlockDescriptor(List<Wait> waits) {
+public record DeadlockDescriptor(List<DeadlockWait> waits) {
 
 	/**
 	 * One of the waits.
@@ -19,7 +19,7 @@ public record DeadlockDescriptor(List<Wait> waits) {
 	 * @param key the lock that it waits for
 	 * @param holder who has that
 	 */
-	public record Wait(String instance, String thread, String key, Actor holder) {
+	public record DeadlockWait(String instance, String thread, String key, Actor holder) {
 	}
 
 	/**

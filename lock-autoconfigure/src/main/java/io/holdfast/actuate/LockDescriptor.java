@@ -23,8 +23,8 @@ import org.springframework.boot.actuate.endpoint.OperationResponseBody;
  * @param inside of one key only: who waits inside of its instance for a turn
  * @param silent of one key only: the instances that did not say who of theirs this is
  */
-public record LockDescriptor(String key, String kind, long fence, int holderCount, List<Holder> holders,
-		List<Waiter> queue, int queueLength, @Nullable List<Waiter> inside,
+public record LockDescriptor(String key, String kind, long fence, int holderCount, List<LockHolder> holders,
+		List<LockWaiter> queue, int queueLength, @Nullable List<LockWaiter> inside,
 		@Nullable List<String> silent) implements OperationResponseBody {
 
 	/**
@@ -39,7 +39,7 @@ public record LockDescriptor(String key, String kind, long fence, int holderCoun
 	 * one
 	 * @param since of one key only: since when, if its instance told
 	 */
-	public record Holder(@Nullable String instance, boolean foreign, @Nullable LockMode mode, long ttlMillis,
+	public record LockHolder(@Nullable String instance, boolean foreign, @Nullable LockMode mode, long ttlMillis,
 			@Nullable String thread, @Nullable String name, @Nullable Instant since) {
 	}
 
@@ -53,7 +53,7 @@ public record LockDescriptor(String key, String kind, long fence, int holderCoun
 	 * one
 	 * @param since of one key only: since when, if its instance told
 	 */
-	public record Waiter(@Nullable String instance, @Nullable LockMode mode, @Nullable String thread,
+	public record LockWaiter(@Nullable String instance, @Nullable LockMode mode, @Nullable String thread,
 			@Nullable String name, @Nullable Instant since) {
 	}
 

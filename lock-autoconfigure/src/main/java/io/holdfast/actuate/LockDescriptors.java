@@ -22,7 +22,7 @@ final class LockDescriptors {
 
 	static LockDescriptor of(Standing standing, @Nullable FleetReport reports, Instant now) {
 		String kind = (standing.resource().kind() == Kind.LOCK) ? "EXCLUSIVE" : "READ_WRITE";
-		List<LockDescriptor.Waiter> inside = null;
+		List<LockDescriptor.LockWaiter> inside = null;
 		if (reports != null) {
 			inside = reports.inside(standing)
 				.map((waiting) -> waiter(waiting.instance(), waiting.entry(), now))
@@ -38,23 +38,23 @@ final class LockDescriptors {
 		return (reports != null) ? reports.find(place) : null;
 	}
 
-	private static LockDescriptor.Holder holder(Place place, @Nullable Entry entry, Instant now) {
+	private static LockDescriptor.LockHolder holder(Place place, @Nullable Entry entry, Instant now) {
 		boolean foreign = place.instance() == null;
 		return (entry != null)
-				? new LockDescriptor.Holder(place.instance(), foreign,
+				? new LockDescriptor.LockHolder(place.instance(), foreign,
 						InstanceReport.mode(place.kind(), place.permits()), place.ttlMillis(), entry.thread(),
 						entry.name(), now.minusMillis(entry.millis()))
-				: new LockDescriptor.Holder(place.instance(), foreign,
+				: new LockDescriptor.LockHolder(place.instance(), foreign,
 						InstanceReport.mode(place.kind(), place.permits()), place.ttlMillis(), null, null, null);
 	}
 
-	private static LockDescriptor.Waiter waiter(Place place, @Nullable Entry entry, Instant now) {
-		return (entry != null) ? waiter(place.instance(), entry, now) : new LockDescriptor.Waiter(place.instance(),
+	private static LockDescriptor.LockWaiter waiter(Place place, @Nullable Entry entry, Instant now) {
+		return (entry != null) ? waiter(place.instance(), entry, now) : new LockDescriptor.LockWaiter(place.instance(),
 				InstanceReport.mode(place.kind(), place.permits()), null, null, null);
 	}
 
-	private static LockDescriptor.Waiter waiter(@Nullable String instance, Entry entry, Instant now) {
-		return new LockDescriptor.Waiter(instance, entry.mode(), entry.thread(), entry.name(),
+	private static LockDescriptor.LockWaiter waiter(@Nullable String instance, Entry entry, Instant now) {
+		return new LockDescriptor.LockWaiter(instance, entry.mode(), entry.thread(), entry.name(),
 				now.minusMillis(entry.millis()));
 	}
 

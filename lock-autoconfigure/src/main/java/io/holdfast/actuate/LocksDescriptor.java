@@ -17,8 +17,8 @@ import org.springframework.boot.actuate.endpoint.OperationResponseBody;
  * @param cut whether it holds or waits for more than is shown
  * @param fleet what all instances hold and wait for
  */
-public record LocksDescriptor(InstanceDescriptor instance, List<Held> held, List<Waiting> waiting, boolean cut,
-		Fleet fleet) implements OperationResponseBody {
+public record LocksDescriptor(InstanceDescriptor instance, List<HeldLock> held, List<LockWait> waiting, boolean cut,
+		FleetLocks fleet) implements OperationResponseBody {
 
 	/**
 	 * A lock that the instance holds.
@@ -31,7 +31,7 @@ public record LocksDescriptor(InstanceDescriptor instance, List<Held> held, List
 	 * @param ttlMillis how long from now if it is not renewed
 	 * @param fence its fencing token
 	 */
-	public record Held(String key, @Nullable LockMode mode, @Nullable String name, @Nullable String thread,
+	public record HeldLock(String key, @Nullable LockMode mode, @Nullable String name, @Nullable String thread,
 			Instant since, long ttlMillis, long fence) {
 	}
 
@@ -44,7 +44,7 @@ public record LocksDescriptor(InstanceDescriptor instance, List<Held> held, List
 	 * @param thread who waits, absent if it was asked for asynchronously
 	 * @param since since when
 	 */
-	public record Waiting(String key, @Nullable LockMode mode, @Nullable String name, @Nullable String thread,
+	public record LockWait(String key, @Nullable LockMode mode, @Nullable String name, @Nullable String thread,
 			Instant since) {
 	}
 
@@ -58,8 +58,8 @@ public record LocksDescriptor(InstanceDescriptor instance, List<Held> held, List
 	 * @param cursor where the next page begins, absent if there is none
 	 * @param problem what was in the way of seeing all of it, absent if nothing was
 	 */
-	public record Fleet(List<InstanceDescriptor> instances, List<LockDescriptor> locks, List<DeadlockDescriptor> cycles,
-			List<String> silent, @Nullable String cursor, @Nullable String problem) {
+	public record FleetLocks(List<InstanceDescriptor> instances, List<LockDescriptor> locks,
+			List<DeadlockDescriptor> cycles, List<String> silent, @Nullable String cursor, @Nullable String problem) {
 	}
 
 }

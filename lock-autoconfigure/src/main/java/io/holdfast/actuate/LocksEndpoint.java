@@ -7,7 +7,7 @@ import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.Fleet;
-import io.holdfast.engine.ThreadWait.Actor;
+import io.holdfast.engine.ThreadWait.WaitingThread;
 import io.holdfast.engine.Fleet.Standings;
 import io.holdfast.engine.ThreadWait;
 import io.holdfast.engine.FleetStore.Family;
@@ -63,19 +63,19 @@ public class LocksEndpoint {
 		PartialResult parts = new PartialResult();
 		InstanceReport report = parts.own(this.fleet);
 		Instant now = Instant.now();
-		LocksDescriptor.Fleet seen = fleet(parts, cursor, wanted);
+		LocksDescriptor.FleetLocks seen = fleet(parts, cursor, wanted);
 		return new LocksDescriptor(Endpoints.self(this.fleet, this.started, seen.instances()),
 				report.holds().stream().filter(LocksEndpoint::isLock).map((hold) -> held(hold, now)).toList(),
 				report.waits().stream().filter(LocksEndpoint::isLock).map((wait) -> waiting(wait, now)).toList(),
 				report.cut(), seen);
 	}
 
-	private LocksDescriptor.Fleet fleet(PartialResult parts, @Nullable String cursor, int wanted) {
+	private LocksDescriptor.FleetLocks fleet(PartialResult parts, @Nullable String cursor, int wanted) {
 		Standings page = parts.look(() -> Endpoints.checked(() -> this.fleet.page(Family.LOCKS, cursor, wanted)));
 		List<InstanceDescriptor> members = parts.look(() -> Endpoints.members(this.fleet));
 		FleetReport reports = parts.look(this.fleet::reports);
 		List<DeadlockDescriptor> cycles = (reports != null) ? parts.look(() -> cycles(reports)) : null;
-		return new LocksDescriptor.Fleet((members != null) ? members : List.of(),
+		return new LocksDescriptor.FleetLocks((members != null) ? members : List.of(),
 				(page != null) ? views(page) : List.of(), (cycles != null) ? cycles : List.of(),
 				(reports != null) ? reports.silent() : List.of(), (page != null) ? page.cursor() : cursor,
 				parts.problem());
@@ -112,13 +112,13 @@ public class LocksEndpoint {
 		return entry.resource().kind() != Kind.SEMAPHORE;
 	}
 
-	private static LocksDescriptor.Held held(Entry hold, Instant now) {
-		return new LocksDescriptor.Held(hold.resource().key(), hold.mode(), hold.name(), hold.thread(),
+	private static LocksDescriptor.HeldLock held(Entry hold, Instant now) {
+		return new LocksDescriptor.HeldLock(hold.resource().key(), hold.mode(), hold.name(), hold.thread(),
 				now.minusMillis(hold.millis()), hold.ttlMillis(), hold.fence());
 	}
 
-	private static LocksDescriptor.Waiting waiting(Entry wait, Instant now) {
-		return new LocksDescriptor.Waiting(wait.resource().key(), wait.mode(), wait.name(), wait.thread(),
+	private static LocksDescriptor.LockWait waiting(Entry wait, Instant now) {
+		return new LocksDescriptor.LockWait(wait.resource().key(), wait.mode(), wait.name(), wait.thread(),
 				now.minusMillis(wait.millis()));
 	}
 
@@ -129,9 +129,9 @@ public class LocksEndpoint {
 			.toList();
 	}
 
-	private static DeadlockDescriptor.Wait wait(ThreadWait wait) {
-		Actor holder = wait.holder();
-		return new DeadlockDescriptor.Wait(wait.actor().instance(), wait.actor().thread(), wait.key(),
+	private static DeadlockDescriptor.DeadlockWait wait(ThreadWait wait) {
+		WaitingThread holder = wait.holder();
+		return new DeadlockDescriptor.DeadlockWait(wait.actor().instance(), wait.actor().thread(), wait.key(),
 				new DeadlockDescriptor.Actor(holder.instance(), holder.thread()));
 	}
 

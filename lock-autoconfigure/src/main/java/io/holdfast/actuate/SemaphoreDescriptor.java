@@ -25,8 +25,9 @@ import org.springframework.boot.actuate.endpoint.OperationResponseBody;
  * @param silent of one key only: the instances that did not say who of theirs this is
  */
 public record SemaphoreDescriptor(String key, @Nullable Integer limit, boolean limitSet, int used,
-		@Nullable Integer free, int holderCount, List<Holder> holders, List<Waiter> queue, int queueLength,
-		@Nullable List<Waiter> inside, @Nullable List<String> silent) implements OperationResponseBody {
+		@Nullable Integer free, int holderCount, List<SemaphoreHolder> holders, List<SemaphoreWaiter> queue,
+		int queueLength, @Nullable List<SemaphoreWaiter> inside,
+		@Nullable List<String> silent) implements OperationResponseBody {
 
 	/**
 	 * A holder of permits.
@@ -39,7 +40,7 @@ public record SemaphoreDescriptor(String key, @Nullable Integer limit, boolean l
 	 * one
 	 * @param since of one key only: since when, if its instance told
 	 */
-	public record Holder(@Nullable String instance, int permits, long ttlMillis, @Nullable String thread,
+	public record SemaphoreHolder(@Nullable String instance, int permits, long ttlMillis, @Nullable String thread,
 			@Nullable String name, @Nullable Instant since) {
 	}
 
@@ -53,8 +54,8 @@ public record SemaphoreDescriptor(String key, @Nullable Integer limit, boolean l
 	 * one
 	 * @param since of one key only: since when, if its instance told
 	 */
-	public record Waiter(@Nullable String instance, int permits, @Nullable String thread, @Nullable String name,
-			@Nullable Instant since) {
+	public record SemaphoreWaiter(@Nullable String instance, int permits, @Nullable String thread,
+			@Nullable String name, @Nullable Instant since) {
 	}
 
 }

@@ -23,7 +23,7 @@ final class SemaphoreDescriptors {
 		Integer asked = (standing.asked() > 0) ? Integer.valueOf(standing.asked()) : null;
 		Integer limit = (set != null) ? set : asked;
 		Integer free = (limit != null) ? Integer.valueOf(Math.max(0, limit - standing.used())) : null;
-		List<SemaphoreDescriptor.Waiter> inside = null;
+		List<SemaphoreDescriptor.SemaphoreWaiter> inside = null;
 		if (reports != null) {
 			inside = reports.inside(standing)
 				.map((waiting) -> waiter(waiting.instance(), waiting.entry(), now))
@@ -40,21 +40,21 @@ final class SemaphoreDescriptors {
 		return (reports != null) ? reports.find(place) : null;
 	}
 
-	private static SemaphoreDescriptor.Holder holder(Place place, @Nullable Entry entry, Instant now) {
+	private static SemaphoreDescriptor.SemaphoreHolder holder(Place place, @Nullable Entry entry, Instant now) {
 		return (entry != null)
-				? new SemaphoreDescriptor.Holder(place.instance(), place.permits(), place.ttlMillis(), entry.thread(),
-						entry.name(), now.minusMillis(entry.millis()))
-				: new SemaphoreDescriptor.Holder(place.instance(), place.permits(), place.ttlMillis(), null, null,
-						null);
+				? new SemaphoreDescriptor.SemaphoreHolder(place.instance(), place.permits(), place.ttlMillis(),
+						entry.thread(), entry.name(), now.minusMillis(entry.millis()))
+				: new SemaphoreDescriptor.SemaphoreHolder(place.instance(), place.permits(), place.ttlMillis(), null,
+						null, null);
 	}
 
-	private static SemaphoreDescriptor.Waiter waiter(Place place, @Nullable Entry entry, Instant now) {
+	private static SemaphoreDescriptor.SemaphoreWaiter waiter(Place place, @Nullable Entry entry, Instant now) {
 		return (entry != null) ? waiter(place.instance(), entry, now)
-				: new SemaphoreDescriptor.Waiter(place.instance(), place.permits(), null, null, null);
+				: new SemaphoreDescriptor.SemaphoreWaiter(place.instance(), place.permits(), null, null, null);
 	}
 
-	private static SemaphoreDescriptor.Waiter waiter(@Nullable String instance, Entry entry, Instant now) {
-		return new SemaphoreDescriptor.Waiter(instance, entry.permits(), entry.thread(), entry.name(),
+	private static SemaphoreDescriptor.SemaphoreWaiter waiter(@Nullable String instance, Entry entry, Instant now) {
+		return new SemaphoreDescriptor.SemaphoreWaiter(instance, entry.permits(), entry.thread(), entry.name(),
 				now.minusMillis(entry.millis()));
 	}
 

@@ -16,8 +16,8 @@ import org.springframework.boot.actuate.endpoint.OperationResponseBody;
  * @param cut whether it holds or waits for more than is shown
  * @param fleet what all instances hold and wait for
  */
-public record SemaphoresDescriptor(InstanceDescriptor instance, List<Held> held, List<Waiting> waiting, boolean cut,
-		Fleet fleet) implements OperationResponseBody {
+public record SemaphoresDescriptor(InstanceDescriptor instance, List<HeldPermits> held, List<SemaphoreWait> waiting,
+		boolean cut, FleetSemaphores fleet) implements OperationResponseBody {
 
 	/**
 	 * A semaphore of which the instance holds permits.
@@ -29,7 +29,7 @@ public record SemaphoresDescriptor(InstanceDescriptor instance, List<Held> held,
 	 * @param since since when
 	 * @param ttlMillis how long from now if it is not renewed
 	 */
-	public record Held(String key, int permits, @Nullable String name, @Nullable String thread, Instant since,
+	public record HeldPermits(String key, int permits, @Nullable String name, @Nullable String thread, Instant since,
 			long ttlMillis) {
 	}
 
@@ -42,7 +42,8 @@ public record SemaphoresDescriptor(InstanceDescriptor instance, List<Held> held,
 	 * @param thread who waits, absent if it was asked for asynchronously
 	 * @param since since when
 	 */
-	public record Waiting(String key, int permits, @Nullable String name, @Nullable String thread, Instant since) {
+	public record SemaphoreWait(String key, int permits, @Nullable String name, @Nullable String thread,
+			Instant since) {
 	}
 
 	/**
@@ -54,7 +55,7 @@ public record SemaphoresDescriptor(InstanceDescriptor instance, List<Held> held,
 	 * @param cursor where the next page begins, absent if there is none
 	 * @param problem what was in the way of seeing all of it, absent if nothing was
 	 */
-	public record Fleet(List<InstanceDescriptor> instances, List<SemaphoreDescriptor> semaphores,
+	public record FleetSemaphores(List<InstanceDescriptor> instances, List<SemaphoreDescriptor> semaphores,
 			@Nullable String cursor, @Nullable String problem) {
 	}
 

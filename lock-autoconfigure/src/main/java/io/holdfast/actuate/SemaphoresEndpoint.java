@@ -61,7 +61,7 @@ public class SemaphoresEndpoint {
 		PartialResult parts = new PartialResult();
 		InstanceReport report = parts.own(this.fleet);
 		Instant now = Instant.now();
-		SemaphoresDescriptor.Fleet seen = fleet(parts, cursor, wanted);
+		SemaphoresDescriptor.FleetSemaphores seen = fleet(parts, cursor, wanted);
 		return new SemaphoresDescriptor(Endpoints.self(this.fleet, this.started, seen.instances()),
 				report.holds().stream().filter(SemaphoresEndpoint::isSemaphore).map((hold) -> held(hold, now)).toList(),
 				report.waits()
@@ -72,10 +72,10 @@ public class SemaphoresEndpoint {
 				report.cut(), seen);
 	}
 
-	private SemaphoresDescriptor.Fleet fleet(PartialResult parts, @Nullable String cursor, int wanted) {
+	private SemaphoresDescriptor.FleetSemaphores fleet(PartialResult parts, @Nullable String cursor, int wanted) {
 		Standings page = parts.look(() -> Endpoints.checked(() -> this.fleet.page(Family.SEMAPHORES, cursor, wanted)));
 		List<InstanceDescriptor> members = parts.look(() -> Endpoints.members(this.fleet));
-		return new SemaphoresDescriptor.Fleet((members != null) ? members : List.of(),
+		return new SemaphoresDescriptor.FleetSemaphores((members != null) ? members : List.of(),
 				(page != null) ? views(page) : List.of(), (page != null) ? page.cursor() : cursor, parts.problem());
 	}
 
@@ -141,13 +141,13 @@ public class SemaphoresEndpoint {
 		return entry.resource().kind() == Kind.SEMAPHORE;
 	}
 
-	private static SemaphoresDescriptor.Held held(Entry hold, Instant now) {
-		return new SemaphoresDescriptor.Held(hold.resource().key(), hold.permits(), hold.name(), hold.thread(),
+	private static SemaphoresDescriptor.HeldPermits held(Entry hold, Instant now) {
+		return new SemaphoresDescriptor.HeldPermits(hold.resource().key(), hold.permits(), hold.name(), hold.thread(),
 				now.minusMillis(hold.millis()), hold.ttlMillis());
 	}
 
-	private static SemaphoresDescriptor.Waiting waiting(Entry wait, Instant now) {
-		return new SemaphoresDescriptor.Waiting(wait.resource().key(), wait.permits(), wait.name(), wait.thread(),
+	private static SemaphoresDescriptor.SemaphoreWait waiting(Entry wait, Instant now) {
+		return new SemaphoresDescriptor.SemaphoreWait(wait.resource().key(), wait.permits(), wait.name(), wait.thread(),
 				now.minusMillis(wait.millis()));
 	}
 

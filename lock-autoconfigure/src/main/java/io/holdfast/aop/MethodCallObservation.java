@@ -4,7 +4,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 
 import io.holdfast.aop.MethodObserver.Call;
-import io.holdfast.aop.MethodObserver.Scope;
+import io.holdfast.aop.MethodObserver.ObservationScope;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -20,7 +20,7 @@ final class MethodCallObservation {
 
 	private static final Log logger = LogFactory.getLog(MethodObserver.class);
 
-	private static final Scope NO_SCOPE = () -> {
+	private static final ObservationScope NO_SCOPE = () -> {
 	};
 
 	private final @Nullable Call call;
@@ -71,7 +71,7 @@ final class MethodCallObservation {
 	 * @return what that returns
 	 */
 	<T> T ask(Supplier<T> question) {
-		Scope scope = open();
+		ObservationScope scope = open();
 		try {
 			return question.get();
 		}
@@ -88,7 +88,7 @@ final class MethodCallObservation {
 	 * @throws Throwable what that throws
 	 */
 	@Nullable Object run(Body body) throws Throwable {
-		Scope scope = open();
+		ObservationScope scope = open();
 		try {
 			return body.run();
 		}
@@ -97,12 +97,12 @@ final class MethodCallObservation {
 		}
 	}
 
-	private Scope open() {
+	private ObservationScope open() {
 		if (this.call == null) {
 			return NO_SCOPE;
 		}
 		try {
-			Scope scope = this.call.open();
+			ObservationScope scope = this.call.open();
 			return () -> handler(() -> scope.close());
 		}
 		catch (RuntimeException | Error ex) {

@@ -38,7 +38,7 @@ public interface MethodObserver {
 		 * thread.
 		 * @return the scope
 		 */
-		Scope open();
+		ObservationScope open();
 
 		/**
 		 * Return what Reactor's context is to have under the key. Throws nothing.
@@ -57,7 +57,7 @@ public interface MethodObserver {
 	/**
 	 * The time for which a call is what a thread observes.
 	 */
-	interface Scope {
+	interface ObservationScope {
 
 		/** Put back what the thread observed before. */
 		void close();

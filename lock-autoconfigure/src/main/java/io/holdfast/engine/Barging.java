@@ -23,7 +23,7 @@ final class Barging {
 	/** For how long others may go before a thread that is called. */
 	private static final long LONGEST_CALL = TimeUnit.MILLISECONDS.toNanos(1);
 
-	private final Host host;
+	private final BargingHost host;
 
 	/** Whose thread is called, and has not come yet. One at a time. */
 	private @Nullable Waiter called;
@@ -33,7 +33,7 @@ final class Barging {
 	/** What is there for it, unless others were faster. */
 	private @Nullable Hold offered;
 
-	Barging(Host host) {
+	Barging(BargingHost host) {
 		this.host = host;
 	}
 
@@ -127,7 +127,7 @@ final class Barging {
 	}
 
 	/** The coordinator that releases are offered at. */
-	interface Host {
+	interface BargingHost {
 
 		EngineContext context();
 

@@ -25,7 +25,7 @@ final class Contender {
 
 	private final EngineContext context;
 
-	final Host host;
+	final ContenderHost host;
 
 	final String token;
 
@@ -69,7 +69,7 @@ final class Contender {
 	/** Stays with it, whose ever it is: to set a timer costs more than the passing on. */
 	private Scheduler.@Nullable Timer timer;
 
-	Contender(Host host, String token, Party waiter) {
+	Contender(ContenderHost host, String token, Party waiter) {
 		this.context = host.context();
 		this.host = host;
 		this.token = token;
@@ -474,7 +474,7 @@ final class Contender {
 	}
 
 	/** The coordinator of a contender. */
-	interface Host {
+	interface ContenderHost {
 
 		EngineContext context();
 

@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 
-import io.holdfast.engine.ThreadWait.Actor;
+import io.holdfast.engine.ThreadWait.WaitingThread;
 import io.holdfast.engine.InstanceReport.Entry;
 import io.holdfast.engine.Resource.Kind;
 
@@ -63,7 +63,7 @@ final class DeadlockFinder {
 
 	/** Return the shortest way from a thread back to itself, breadth first. */
 	private List<ThreadWait> shortestIn(Set<Object> knot) {
-		Object start = knot.stream().filter(Actor.class::isInstance).findFirst().orElseThrow();
+		Object start = knot.stream().filter(WaitingThread.class::isInstance).findFirst().orElseThrow();
 		Map<Object, Object> cameFrom = new HashMap<>();
 		Deque<Object> next = new ArrayDeque<>(List.of(start));
 		while (!cameFrom.containsKey(start)) {
@@ -79,15 +79,15 @@ final class DeadlockFinder {
 		do {
 			Object key = Objects.requireNonNull(cameFrom.get(holder));
 			Object waiter = Objects.requireNonNull(cameFrom.get(key));
-			cycle.push(new ThreadWait((Actor) waiter, (String) key, (Actor) holder));
+			cycle.push(new ThreadWait((WaitingThread) waiter, (String) key, (WaitingThread) holder));
 			holder = waiter;
 		}
 		while (!holder.equals(start));
 		return List.copyOf(cycle);
 	}
 
-	private static Actor actor(InstanceReport report, Entry entry) {
-		return new Actor(report.instance(), entry.threadId(), String.valueOf(entry.thread()));
+	private static WaitingThread actor(InstanceReport report, Entry entry) {
+		return new WaitingThread(report.instance(), entry.threadId(), String.valueOf(entry.thread()));
 	}
 
 }

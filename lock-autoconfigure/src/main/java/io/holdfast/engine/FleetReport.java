@@ -38,10 +38,10 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 	 * @param standing what the store tells of it
 	 * @return the waits, in the order of the instances and their own
 	 */
-	public Stream<Waiting> inside(Standing standing) {
+	public Stream<InstanceWait> inside(Standing standing) {
 		boolean semaphore = standing.resource().kind() == Kind.SEMAPHORE;
 		return this.reports.stream()
-			.flatMap((report) -> report.waits().stream().map((wait) -> new Waiting(report.instance(), wait)))
+			.flatMap((report) -> report.waits().stream().map((wait) -> new InstanceWait(report.instance(), wait)))
 			.filter((waiting) -> waiting.entry().resource().key().equals(standing.resource().key())
 					&& (waiting.entry().resource().kind() == Kind.SEMAPHORE) == semaphore)
 			.filter((waiting) -> standing.queue()
@@ -90,7 +90,7 @@ public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 	 * @param instance which instance
 	 * @param entry what it reported of it
 	 */
-	public record Waiting(String instance, Entry entry) {
+	public record InstanceWait(String instance, Entry entry) {
 	}
 
 }

@@ -4,7 +4,7 @@ import java.util.List;
 
 import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.LeaseStore.AcquireCommand;
-import io.holdfast.engine.LeaseStore.Holder;
+import io.holdfast.engine.LeaseStore.PermitHolder;
 
 /**
  * Releases what others hold, in their names. Blocks until the store answers. Thread-safe.
@@ -29,13 +29,13 @@ final class ForcedRelease {
 	 */
 	int releaseAll(Resource resource) {
 		int all = 0;
-		List<Holder> holders;
+		List<PermitHolder> holders;
 		do {
 			holders = this.context
 				.answer(this.context.send(Command.INSPECT, () -> this.context.store.inspectPermits(resource, HOLDERS)),
 						resource, "The inspection")
 				.holders();
-			for (Holder holder : holders) {
+			for (PermitHolder holder : holders) {
 				all += release(resource, holder.token(), holder.permits()) ? 1 : 0;
 			}
 		}

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Hold {
 
-	final Owner owner;
+	final HoldOwner owner;
 
 	final String token;
 
@@ -107,7 +107,7 @@ final class Hold {
 	/** Whether the last renewal failed, or was not answered before the next one. */
 	private volatile boolean renewalFailing;
 
-	private volatile State state = State.HELD;
+	private volatile HoldState state = HoldState.HELD;
 
 	private volatile long validUntil;
 
@@ -184,7 +184,7 @@ final class Hold {
 	}
 
 	boolean isHeld(long now) {
-		return this.state == State.HELD && this.validUntil - now > 0;
+		return this.state == HoldState.HELD && this.validUntil - now > 0;
 	}
 
 	/** All that it is a part of is there: its user's time begins. */
@@ -464,7 +464,7 @@ final class Hold {
 
 	/** Return whether it was released or lost. */
 	boolean hasEnded() {
-		return this.state != State.HELD;
+		return this.state != HoldState.HELD;
 	}
 
 	/**
@@ -490,7 +490,7 @@ final class Hold {
 		if (!isHeld(now)) {
 			return false;
 		}
-		this.state = State.RELEASED;
+		this.state = HoldState.RELEASED;
 		return true;
 	}
 
@@ -500,7 +500,7 @@ final class Hold {
 	 * @return what is to run because of that, or {@code null} if it had ended before
 	 */
 	synchronized @Nullable List<Runnable> lose(String why) {
-		if (this.state != State.HELD) {
+		if (this.state != HoldState.HELD) {
 			return null;
 		}
 		return foundLost(why);
@@ -513,7 +513,7 @@ final class Hold {
 	 */
 	synchronized List<Runnable> foundLost(String why) {
 		this.loss = why;
-		this.state = State.LOST;
+		this.state = HoldState.LOST;
 		Map<Handle, List<Runnable>> actions = (this.lossActions != null) ? this.lossActions : Map.of();
 		this.lossActions = null;
 		return actions.values().stream().flatMap(List::stream).toList();
@@ -548,10 +548,10 @@ final class Hold {
 	 * @return {@code false} if it is lost already, so that the caller has to run it
 	 */
 	synchronized boolean onLost(Handle lease, Runnable action) {
-		if (this.state == State.LOST) {
+		if (this.state == HoldState.LOST) {
 			return false;
 		}
-		if (this.state == State.HELD && !lease.isReleased()) {
+		if (this.state == HoldState.HELD && !lease.isReleased()) {
 			if (this.lossActions == null) {
 				this.lossActions = new LinkedHashMap<>(2);
 			}
@@ -575,14 +575,14 @@ final class Hold {
 		return Duration.ofNanos(Math.min(0, this.validUntil - now) + now - this.grantedAt);
 	}
 
-	private enum State {
+	private enum HoldState {
 
 		HELD, RELEASED, LOST
 
 	}
 
 	/** Serializes what happens to holds of one resource in this instance. */
-	interface Owner {
+	interface HoldOwner {
 
 		EngineContext context();
 
@@ -615,7 +615,7 @@ final class Hold {
 	/** The request that a hold is granted to. */
 	interface Requester {
 
-		Owner owner();
+		HoldOwner owner();
 
 		ResolvedRequest request();
 

@@ -61,8 +61,8 @@ abstract class LeaseHandle implements EngineLease, Hold.Handle {
 	}
 
 	static LeaseHandle of(Hold hold, Requester requester, LeaseRenewer renewer) {
-		return (hold.resource().kind() == Kind.SEMAPHORE) ? new Permits(hold, requester, renewer)
-				: new Lock(hold, requester, renewer);
+		return (hold.resource().kind() == Kind.SEMAPHORE) ? new PermitHandle(hold, requester, renewer)
+				: new LockHandle(hold, requester, renewer);
 	}
 
 	// Its terms
@@ -237,9 +237,9 @@ abstract class LeaseHandle implements EngineLease, Hold.Handle {
 	}
 
 	/** The lease of a lock, exclusive or not. */
-	private static final class Lock extends LeaseHandle implements LockLease {
+	private static final class LockHandle extends LeaseHandle implements LockLease {
 
-		Lock(Hold hold, Requester requester, LeaseRenewer renewer) {
+		LockHandle(Hold hold, Requester requester, LeaseRenewer renewer) {
 			super(hold, requester, renewer);
 		}
 
@@ -251,9 +251,9 @@ abstract class LeaseHandle implements EngineLease, Hold.Handle {
 	}
 
 	/** The lease of permits. */
-	static final class Permits extends LeaseHandle implements PermitLease {
+	static final class PermitHandle extends LeaseHandle implements PermitLease {
 
-		Permits(Hold hold, Requester requester, LeaseRenewer renewer) {
+		PermitHandle(Hold hold, Requester requester, LeaseRenewer renewer) {
 			super(hold, requester, renewer);
 		}
 

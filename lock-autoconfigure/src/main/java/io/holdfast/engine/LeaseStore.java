@@ -350,7 +350,7 @@ public interface LeaseStore extends AutoCloseable {
 	 * @param waiting how many tokens stand in the queue; of a read-write lock also how
 	 * many instances wait for its key exclusively
 	 */
-	record PermitState(@Nullable Integer limit, int asked, int used, int holderCount, List<Holder> holders,
+	record PermitState(@Nullable Integer limit, int asked, int used, int holderCount, List<PermitHolder> holders,
 			int waiting) {
 	}
 
@@ -361,7 +361,7 @@ public interface LeaseStore extends AutoCloseable {
 	 * @param permits how many
 	 * @param ttlMillis how long from now
 	 */
-	record Holder(String token, int permits, long ttlMillis) {
+	record PermitHolder(String token, int permits, long ttlMillis) {
 	}
 
 	/**

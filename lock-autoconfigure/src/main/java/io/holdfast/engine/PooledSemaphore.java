@@ -13,7 +13,7 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreStatus;
 import io.holdfast.SemaphoreView;
-import io.holdfast.engine.LeaseHandle.Permits;
+import io.holdfast.engine.LeaseHandle.PermitHandle;
 import io.holdfast.engine.SemaphoreViewPermits.Portion;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -81,7 +81,7 @@ final class PooledSemaphore implements SemaphoreView {
 	}
 
 	private void keep(PermitLease lease) {
-		this.pools.add((Permits) lease);
+		this.pools.add((PermitHandle) lease);
 	}
 
 	private static boolean falseIfTimedOut(NotAcquiredException ex) {

@@ -22,7 +22,7 @@ final class ReleaseCommand {
 
 	private final EngineContext context;
 
-	private final Owner owner;
+	private final ReleaseOwner owner;
 
 	private final Resource resource;
 
@@ -48,7 +48,8 @@ final class ReleaseCommand {
 
 	private Scheduler.@Nullable Timer timer;
 
-	ReleaseCommand(EngineContext context, Owner owner, Resource resource, AcquireCommand ended, long doubtSince) {
+	ReleaseCommand(EngineContext context, ReleaseOwner owner, Resource resource, AcquireCommand ended,
+			long doubtSince) {
 		this.context = context;
 		this.owner = owner;
 		this.resource = resource;
@@ -150,7 +151,7 @@ final class ReleaseCommand {
 	}
 
 	/** Keeps account of the releases that are on their way. */
-	interface Owner {
+	interface ReleaseOwner {
 
 		/** A release is about to be sent. */
 		void began(String token, CompletableFuture<?> outcome);

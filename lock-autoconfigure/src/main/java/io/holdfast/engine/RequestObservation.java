@@ -36,7 +36,7 @@ final class RequestObservation {
 	/** Whether it is known not to be nested. */
 	private volatile boolean beginning;
 
-	private State state = State.NEW;
+	private RequestState state = RequestState.NEW;
 
 	/** It was over before it was known to be held. */
 	private @Nullable HoldEnd early;
@@ -106,10 +106,10 @@ final class RequestObservation {
 	}
 
 	private synchronized void began() {
-		if (this.state != State.NEW) {
+		if (this.state != RequestState.NEW) {
 			return;
 		}
-		this.state = State.BEGUN;
+		this.state = RequestState.BEGUN;
 		ObservedRequest request = ObservedRequest.of(this.engine, this.requests);
 		for (int i = 0; i < this.observers.length; i++) {
 			try {
@@ -128,12 +128,12 @@ final class RequestObservation {
 		if (this.beginning) {
 			began();
 		}
-		if (this.state != State.BEGUN) {
+		if (this.state != RequestState.BEGUN) {
 			// All of it is nested.
-			this.state = State.OVER;
+			this.state = RequestState.OVER;
 			return;
 		}
-		this.state = State.GRANTED;
+		this.state = RequestState.GRANTED;
 		tell((observer) -> observer.granted(fences));
 		if (this.early != null) {
 			over(this.early);
@@ -142,7 +142,7 @@ final class RequestObservation {
 
 	private synchronized void failed(RuntimeException why) {
 		began();
-		this.state = State.OVER;
+		this.state = RequestState.OVER;
 		tell((observer) -> observer.failed(why));
 	}
 
@@ -152,7 +152,7 @@ final class RequestObservation {
 	}
 
 	private synchronized void left(int permits) {
-		if (this.state == State.GRANTED) {
+		if (this.state == RequestState.GRANTED) {
 			tell((observer) -> observer.kept(permits));
 		}
 	}
@@ -163,8 +163,8 @@ final class RequestObservation {
 	}
 
 	private synchronized void over(HoldEnd end) {
-		if (this.state == State.GRANTED) {
-			this.state = State.OVER;
+		if (this.state == RequestState.GRANTED) {
+			this.state = RequestState.OVER;
 			tell((observer) -> observer.ended(end));
 		}
 		else if (this.early == null) {
@@ -186,7 +186,7 @@ final class RequestObservation {
 
 	}
 
-	private enum State {
+	private enum RequestState {
 
 		NEW, BEGUN, GRANTED, OVER
 

@@ -66,7 +66,7 @@ import org.jspecify.annotations.Nullable;
  * {@link CoordinatorRegistry} makes and forgets it. Only {@link #execute},
  * {@link #waiters} and {@link #isHeldBy} may be called from outside of its events.
  */
-abstract class ResourceCoordinator implements Waiter.Host, Barging.Host {
+abstract class ResourceCoordinator implements Waiter.WaiterHost, Barging.BargingHost {
 
 	private static final Log logger = LogFactory.getLog(ResourceCoordinator.class);
 
@@ -355,9 +355,9 @@ abstract class ResourceCoordinator implements Waiter.Host, Barging.Host {
 
 	@Override
 	public final void timedOut(Waiter waiter) {
-		boolean contends = waiter.is(Waiter.State.CONTENDING) || this.contending.isEmpty();
+		boolean contends = waiter.is(Waiter.WaitState.CONTENDING) || this.contending.isEmpty();
 		Waiter asking = contends ? waiter : this.contending.get(0);
-		boolean alone = waiter.is(Waiter.State.CONTENDING) && !waiter.hasMetOthers();
+		boolean alone = waiter.is(Waiter.WaitState.CONTENDING) && !waiter.hasMetOthers();
 		fail(waiter, (alone || asking.contender.isStoreSilent(this.context.now()))
 				? waiter.storeTrouble(asking.contender.trouble()) : waiter.notAcquired(Reason.TIMED_OUT));
 	}
@@ -378,13 +378,13 @@ abstract class ResourceCoordinator implements Waiter.Host, Barging.Host {
 	@Override
 	public final void giveUp(Waiter waiter) {
 		LeaseHandle lease = waiter.lease();
-		if (waiter.is(Waiter.State.QUEUED)) {
+		if (waiter.is(Waiter.WaitState.QUEUED)) {
 			leaveLine(waiter);
 			end(waiter);
 			// Others may have waited for no more than to come before it.
 			advance();
 		}
-		else if (waiter.is(Waiter.State.CONTENDING)) {
+		else if (waiter.is(Waiter.WaitState.CONTENDING)) {
 			Contender contender = waiter.contender;
 			boolean silent = contender.isStoreSilent(this.context.now());
 			if (!silent && contender.isBusy() && leavesPlace(waiter.request) && tryPassPlace(waiter)) {

@@ -7,7 +7,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-import io.holdfast.engine.LeaseHandle.Permits;
+import io.holdfast.engine.LeaseHandle.PermitHandle;
 
 /**
  * The permits that views of semaphores have acquired and not released, by key, in the
@@ -17,7 +17,7 @@ final class SemaphoreViewPermits {
 
 	private final Map<String, Deque<Portion>> pools = new HashMap<>();
 
-	synchronized void add(Permits lease) {
+	synchronized void add(PermitHandle lease) {
 		this.pools.computeIfAbsent(lease.key(), (key) -> new ArrayDeque<>(2))
 			.add(new Portion(lease, lease.permits(), 0));
 	}
@@ -60,7 +60,7 @@ final class SemaphoreViewPermits {
 	 * @param permits how many
 	 * @param kept how many others of that lease are kept
 	 */
-	record Portion(Permits lease, int permits, int kept) {
+	record Portion(PermitHandle lease, int permits, int kept) {
 	}
 
 }

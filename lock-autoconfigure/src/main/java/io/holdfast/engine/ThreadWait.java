@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  * @param key the key of the lock
  * @param holder the thread that holds it
  */
-public record ThreadWait(Actor actor, String key, Actor holder) {
+public record ThreadWait(WaitingThread actor, String key, WaitingThread holder) {
 
 	/**
 	 * A thread of an instance.
@@ -18,11 +18,11 @@ public record ThreadWait(Actor actor, String key, Actor holder) {
 	 * @param threadId the id of the thread
 	 * @param thread its name, which may change at any time and is not compared
 	 */
-	public record Actor(String instance, long threadId, String thread) {
+	public record WaitingThread(String instance, long threadId, String thread) {
 
 		@Override
 		public boolean equals(@Nullable Object other) {
-			return other instanceof Actor actor && actor.instance.equals(this.instance)
+			return other instanceof WaitingThread actor && actor.instance.equals(this.instance)
 					&& actor.threadId == this.threadId;
 		}
 

@@ -24,7 +24,7 @@ final class Waiter implements PendingAcquisition, Contender.Party, Hold.Requeste
 
 	final EngineContext context;
 
-	private final Host host;
+	private final WaiterHost host;
 
 	final ResolvedRequest request;
 
@@ -56,7 +56,7 @@ final class Waiter implements PendingAcquisition, Contender.Party, Hold.Requeste
 	/** What was granted to it, whether or not its caller is still there. */
 	private @Nullable LeaseHandle lease;
 
-	private State state = State.QUEUED;
+	private WaitState state = WaitState.QUEUED;
 
 	private Scheduler.@Nullable Timer timer;
 
@@ -69,7 +69,7 @@ final class Waiter implements PendingAcquisition, Contender.Party, Hold.Requeste
 	/** It has waited here before: one failure does not end its wait. */
 	private boolean promoted;
 
-	Waiter(Host host, String token, ResolvedRequest request, @Nullable Thread thread, LeaseContext leaseContext,
+	Waiter(WaiterHost host, String token, ResolvedRequest request, @Nullable Thread thread, LeaseContext leaseContext,
 			@Nullable Whole whole, @Nullable RequestObservation observation) {
 		this.context = host.context();
 		this.host = host;
@@ -99,7 +99,7 @@ final class Waiter implements PendingAcquisition, Contender.Party, Hold.Requeste
 	// As the request that a hold is granted to
 
 	@Override
-	public Hold.Owner owner() {
+	public Hold.HoldOwner owner() {
 		return this.host;
 	}
 
@@ -176,12 +176,12 @@ final class Waiter implements PendingAcquisition, Contender.Party, Hold.Requeste
 		return this.behind;
 	}
 
-	boolean is(State state) {
+	boolean is(WaitState state) {
 		return this.state == state;
 	}
 
 	boolean isWaiting() {
-		return this.state == State.QUEUED || this.state == State.CONTENDING;
+		return this.state == WaitState.QUEUED || this.state == WaitState.CONTENDING;
 	}
 
 	/**
@@ -224,7 +224,7 @@ final class Waiter implements PendingAcquisition, Contender.Party, Hold.Requeste
 	void begin(boolean hasWaited) {
 		observed();
 		this.promoted = hasWaited;
-		this.state = State.CONTENDING;
+		this.state = WaitState.CONTENDING;
 	}
 
 	/**
@@ -232,7 +232,7 @@ final class Waiter implements PendingAcquisition, Contender.Party, Hold.Requeste
 	 */
 	void succeed(Waiter last) {
 		this.promoted = true;
-		this.state = State.CONTENDING;
+		this.state = WaitState.CONTENDING;
 		exchange(last);
 	}
 
@@ -257,7 +257,7 @@ final class Waiter implements PendingAcquisition, Contender.Party, Hold.Requeste
 
 	@Override
 	public boolean isContending() {
-		return this.state == State.CONTENDING;
+		return this.state == WaitState.CONTENDING;
 	}
 
 	@Override
@@ -298,7 +298,7 @@ final class Waiter implements PendingAcquisition, Contender.Party, Hold.Requeste
 		if (way != HandOver.ASKED_AGAIN || this.contender.isBusy() || this.promoted) {
 			this.context.observers.handedOver(this.host.resource(), way);
 		}
-		this.state = State.GRANTED;
+		this.state = WaitState.GRANTED;
 		disarm();
 		this.contender.end();
 		this.host.granted(this, hold);
@@ -306,13 +306,13 @@ final class Waiter implements PendingAcquisition, Contender.Party, Hold.Requeste
 
 	/** The wait is over without a grant. */
 	void over() {
-		if (this.state == State.CONTENDING) {
+		if (this.state == WaitState.CONTENDING) {
 			if (this.contender.trouble() == null && this.contender.isStoreSilent(this.context.now())) {
 				this.context.observers.failed(Command.ACQUIRE);
 			}
 			this.contender.end();
 		}
-		this.state = State.OVER;
+		this.state = WaitState.OVER;
 		disarm();
 	}
 
@@ -320,18 +320,18 @@ final class Waiter implements PendingAcquisition, Contender.Party, Hold.Requeste
 	Hold inherit(Hold before, long now, HandOver way) {
 		observed();
 		disarm();
-		if (this.state == State.CONTENDING) {
+		if (this.state == WaitState.CONTENDING) {
 			this.contender.end();
 		}
 		this.promoted = true;
-		this.state = State.GRANTED;
+		this.state = WaitState.GRANTED;
 		this.context.observers.handedOver(this.host.resource(), way);
 		return new Hold(this, before, way, now);
 	}
 
 	/** Nested in a hold of the same thread: nothing to ask for. */
 	void nested() {
-		this.state = State.GRANTED;
+		this.state = WaitState.GRANTED;
 	}
 
 	/**
@@ -414,7 +414,7 @@ final class Waiter implements PendingAcquisition, Contender.Party, Hold.Requeste
 	@Override
 	public long deadline() {
 		// A wait may be shorter than any answer takes. Without one, nothing is known.
-		boolean unheard = this.state == State.CONTENDING && this.contender.isUnheard();
+		boolean unheard = this.state == WaitState.CONTENDING && this.contender.isUnheard();
 		long wait = this.request.waitNanos();
 		return this.startedAt + (unheard ? Math.max(wait, EngineContext.FIRST_ANSWER_NANOS) : wait);
 	}
@@ -437,7 +437,7 @@ final class Waiter implements PendingAcquisition, Contender.Party, Hold.Requeste
 	}
 
 	private void due() {
-		if (this.state == State.QUEUED || this.state == State.CONTENDING) {
+		if (this.state == WaitState.QUEUED || this.state == WaitState.CONTENDING) {
 			if (this.context.now() - deadline() >= 0) {
 				this.host.timedOut(this);
 			}
@@ -447,7 +447,7 @@ final class Waiter implements PendingAcquisition, Contender.Party, Hold.Requeste
 		}
 	}
 
-	enum State {
+	enum WaitState {
 
 		QUEUED, CONTENDING, GRANTED, OVER
 
@@ -477,7 +477,7 @@ final class Waiter implements PendingAcquisition, Contender.Party, Hold.Requeste
 	}
 
 	/** The coordinator that a waiter waits at. Its methods are called in its events. */
-	interface Host extends Contender.Host, Hold.Owner {
+	interface WaiterHost extends Contender.ContenderHost, Hold.HoldOwner {
 
 		@Override
 		EngineContext context();

@@ -50,7 +50,7 @@ final class MemoryLock implements MemoryPermits.Exclusive {
 	/** Who read or write, or wait for that. */
 	private final MemoryPermits shared;
 
-	private final List<Queued> queue = new ArrayList<>();
+	private final List<QueuedLock> queue = new ArrayList<>();
 
 	private @Nullable String owner;
 
@@ -198,7 +198,7 @@ final class MemoryLock implements MemoryPermits.Exclusive {
 	}
 
 	/** Those that wait for the key exclusively, in their order. */
-	private Stream<Queued> waiters() {
+	private Stream<QueuedLock> waiters() {
 		expire();
 		return this.queue.stream().filter((queued) -> !queued.shared());
 	}
@@ -261,13 +261,13 @@ final class MemoryLock implements MemoryPermits.Exclusive {
 	public void mark(AcquireCommand command, boolean polls, long arrival) {
 		unmark();
 		int place = (int) this.queue.stream().filter((queued) -> queued.arrival() < arrival).count();
-		this.queue.add(place, new Queued(command.token(), command.claimMillis(), polls, arrival, true));
+		this.queue.add(place, new QueuedLock(command.token(), command.claimMillis(), polls, arrival, true));
 		this.queueExpiresAt = Math.max(this.queueExpiresAt, this.server.after(2 * this.server.handoffMillis()));
 	}
 
 	@Override
 	public void unmark() {
-		this.queue.removeIf(Queued::shared);
+		this.queue.removeIf(QueuedLock::shared);
 	}
 
 	@Override
@@ -310,7 +310,7 @@ final class MemoryLock implements MemoryPermits.Exclusive {
 	}
 
 	/** Return whether the key was taken. */
-	private boolean grant(Queued head, String candidate) {
+	private boolean grant(QueuedLock head, String candidate) {
 		own(head.shared() ? head.token() + RESERVED : head.token(), head.claimMillis());
 		boolean taken = candidate.equals(this.owner)
 				|| this.server.tell(head.shared() ? this.shared.resource() : this.resource, head.token(),
@@ -354,7 +354,7 @@ final class MemoryLock implements MemoryPermits.Exclusive {
 		int place = place(command.token());
 		long arrival = (place >= 0) ? this.queue.get(place).arrival()
 				: (newPlace < this.queue.size()) ? this.queue.get(newPlace).arrival() : arrive();
-		Queued queued = new Queued(command.token(), command.claimMillis(), polls, arrival, false);
+		QueuedLock queued = new QueuedLock(command.token(), command.claimMillis(), polls, arrival, false);
 		if (place >= 0) {
 			this.queue.set(place, queued);
 		}
@@ -383,7 +383,7 @@ final class MemoryLock implements MemoryPermits.Exclusive {
 	 * @param arrival when it came, counted over both queues
 	 * @param shared whether it stands for the first reader or writer
 	 */
-	record Queued(String token, long claimMillis, boolean polls, long arrival, boolean shared) {
+	record QueuedLock(String token, long claimMillis, boolean polls, long arrival, boolean shared) {
 	}
 
 }

@@ -16,7 +16,7 @@ import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.LeaseStore.AcquireReply.Rejected;
 import io.holdfast.engine.LeaseStore.AcquireCommand;
-import io.holdfast.engine.LeaseStore.Holder;
+import io.holdfast.engine.LeaseStore.PermitHolder;
 import io.holdfast.engine.LeaseStore.PermitState;
 import io.holdfast.engine.LeaseStore.ReleaseReply;
 import io.holdfast.engine.Resource;
@@ -37,13 +37,13 @@ final class MemoryPermits {
 	/** The exclusive lock of the same key, if these are of readers and writers. */
 	private final @Nullable Exclusive lock;
 
-	private final Map<String, Held> holders = new HashMap<>();
+	private final Map<String, StoredHolder> holders = new HashMap<>();
 
-	private final TreeSet<Held> byEnd = new TreeSet<>(
-			Comparator.comparingLong(Held::expiresAt).thenComparing(Held::token));
+	private final TreeSet<StoredHolder> byEnd = new TreeSet<>(
+			Comparator.comparingLong(StoredHolder::expiresAt).thenComparing(StoredHolder::token));
 
 	/** By token, in the order of arrival. */
-	private final Map<String, Queued> queue = new LinkedHashMap<>();
+	private final Map<String, QueuedPermits> queue = new LinkedHashMap<>();
 
 	/** Of all holders together. */
 	private long used;
@@ -88,7 +88,7 @@ final class MemoryPermits {
 		begin();
 		String token = command.token();
 		this.asked = command.limit();
-		Queued queued = this.queue.get(token);
+		QueuedPermits queued = this.queue.get(token);
 		if (queued != null || (enqueue && isLocked())) {
 			enqueue((queued != null) ? queued.command() : command, polls);
 		}
@@ -117,7 +117,7 @@ final class MemoryPermits {
 			// It needs nothing of what has just come back.
 			settle("");
 		}
-		Held held = lengthen(token, command.leaseMillis());
+		StoredHolder held = lengthen(token, command.leaseMillis());
 		if (held != null) {
 			leave(token);
 			return new Granted(this.fence.last(), this.server.millisUntil(held.expiresAt()));
@@ -144,9 +144,9 @@ final class MemoryPermits {
 
 	boolean shrink(String token, int kept) {
 		begin();
-		Held held = this.holders.get(token);
+		StoredHolder held = this.holders.get(token);
 		if (held != null && held.permits() > kept) {
-			put(new Held(token, kept, held.expiresAt()));
+			put(new StoredHolder(token, kept, held.expiresAt()));
 		}
 		settle("");
 		return held != null || this.server.grace() > 0;
@@ -160,16 +160,16 @@ final class MemoryPermits {
 		if (this.server.grace() > 0 && !this.holders.containsKey(token) && !isLocked()) {
 			// It went with the server before, and no other token has got anything yet.
 			this.queue.remove(token);
-			put(new Held(token, permits, this.server.after(leaseMillis)));
+			put(new StoredHolder(token, permits, this.server.after(leaseMillis)));
 		}
 		return lengthen(token, leaseMillis) != null;
 	}
 
 	ReleaseReply retain(String token, long millis) {
 		drop();
-		Held held = this.holders.get(token);
+		StoredHolder held = this.holders.get(token);
 		if (held != null) {
-			put(new Held(token, held.permits(), this.server.after(millis)));
+			put(new StoredHolder(token, held.permits(), this.server.after(millis)));
 		}
 		return new ReleaseReply(held != null, null, held != null || this.server.grace() == 0);
 	}
@@ -184,9 +184,9 @@ final class MemoryPermits {
 
 	PermitState inspect(int maxHolders) {
 		drop();
-		List<Holder> first = this.byEnd.stream()
+		List<PermitHolder> first = this.byEnd.stream()
 			.limit(maxHolders)
-			.map((held) -> new Holder(held.token(), held.permits(), this.server.millisUntil(held.expiresAt())))
+			.map((held) -> new PermitHolder(held.token(), held.permits(), this.server.millisUntil(held.expiresAt())))
 			.toList();
 		return new PermitState(this.limit, isIdle() ? 0 : this.asked, (int) this.used, this.holders.size(), first,
 				this.queue.size() + ((this.lock != null) ? this.lock.waiting() : 0));
@@ -231,7 +231,7 @@ final class MemoryPermits {
 	}
 
 	private boolean isUnderWriter(AcquireCommand command) {
-		Held writer = (command.under() != null) ? this.holders.get(command.under()) : null;
+		StoredHolder writer = (command.under() != null) ? this.holders.get(command.under()) : null;
 		return writer != null && writer.permits() == Resource.ALL;
 	}
 
@@ -253,7 +253,7 @@ final class MemoryPermits {
 		if (this.lock == null || !isLocked()) {
 			return null;
 		}
-		for (Queued queued : List.copyOf(this.queue.values())) {
+		for (QueuedPermits queued : List.copyOf(this.queue.values())) {
 			String token = queued.command().token();
 			if (!token.equals(asker) && !isPresent(queued)) {
 				leave(token);
@@ -267,7 +267,7 @@ final class MemoryPermits {
 	}
 
 	/** Return whether one has asked not so long ago. */
-	private boolean isPresent(Queued queued) {
+	private boolean isPresent(QueuedPermits queued) {
 		return this.server.now() < queued.stampedAt() + 1000 * life(queued.command());
 	}
 
@@ -302,7 +302,7 @@ final class MemoryPermits {
 	 */
 	private void settle(String candidate) {
 		while (!isLocked() && this.server.grace() == 0) {
-			Queued head = this.queue.isEmpty() ? null : this.queue.values().iterator().next();
+			QueuedPermits head = this.queue.isEmpty() ? null : this.queue.values().iterator().next();
 			if (this.lock != null && isWanted((head != null) ? head.arrival() : Long.MAX_VALUE)) {
 				if (!isHeld()) {
 					this.lock.grantFirst();
@@ -339,20 +339,20 @@ final class MemoryPermits {
 	}
 
 	private void hold(AcquireCommand command, long millis) {
-		put(new Held(command.token(), command.permits(), this.server.after(millis)));
+		put(new StoredHolder(command.token(), command.permits(), this.server.after(millis)));
 		this.fence.advance(this.server.now());
 	}
 
-	private @Nullable Held lengthen(String token, long millis) {
-		Held held = this.holders.get(token);
+	private @Nullable StoredHolder lengthen(String token, long millis) {
+		StoredHolder held = this.holders.get(token);
 		if (held != null) {
-			held = new Held(token, held.permits(), Math.max(held.expiresAt(), this.server.after(millis)));
+			held = new StoredHolder(token, held.permits(), Math.max(held.expiresAt(), this.server.after(millis)));
 			put(held);
 		}
 		return held;
 	}
 
-	private void put(Held held) {
+	private void put(StoredHolder held) {
 		remove(held.token());
 		this.holders.put(held.token(), held);
 		this.byEnd.add(held);
@@ -360,8 +360,8 @@ final class MemoryPermits {
 		this.until = Math.max(this.until, held.expiresAt());
 	}
 
-	private @Nullable Held remove(String token) {
-		Held held = this.holders.remove(token);
+	private @Nullable StoredHolder remove(String token) {
+		StoredHolder held = this.holders.remove(token);
 		if (held != null) {
 			this.byEnd.remove(held);
 			this.used -= held.permits();
@@ -370,9 +370,9 @@ final class MemoryPermits {
 	}
 
 	private void enqueue(AcquireCommand command, boolean polls) {
-		Queued known = this.queue.get(command.token());
+		QueuedPermits known = this.queue.get(command.token());
 		long arrival = (known != null) ? known.arrival() : (this.lock != null) ? this.lock.arrive() : 0;
-		this.queue.put(command.token(), new Queued(command, polls, this.server.now(), arrival));
+		this.queue.put(command.token(), new QueuedPermits(command, polls, this.server.now(), arrival));
 		this.until = Math.max(this.until, this.server.after(life(command)));
 	}
 
@@ -398,10 +398,10 @@ final class MemoryPermits {
 		}
 	}
 
-	private record Held(String token, int permits, long expiresAt) {
+	private record StoredHolder(String token, int permits, long expiresAt) {
 	}
 
-	private record Queued(AcquireCommand command, boolean polls, long stampedAt, long arrival) {
+	private record QueuedPermits(AcquireCommand command, boolean polls, long stampedAt, long arrival) {
 	}
 
 	/** The exclusive lock of the same key. */

@@ -25,7 +25,7 @@ final class MemoryServer {
 
 	private final long handoffMillis;
 
-	private final Map<String, Listener> listeners = new ConcurrentHashMap<>();
+	private final Map<String, ListeningInstance> listeners = new ConcurrentHashMap<>();
 
 	private long now;
 
@@ -118,7 +118,7 @@ final class MemoryServer {
 
 	void listen(String instanceId, StoreNotifications notifications, BooleanSupplier reachable,
 			BooleanSupplier counted) {
-		this.listeners.put(instanceId, new Listener(notifications, reachable, counted));
+		this.listeners.put(instanceId, new ListeningInstance(notifications, reachable, counted));
 	}
 
 	void unlisten(String instanceId) {
@@ -131,7 +131,7 @@ final class MemoryServer {
 	 * the listeners
 	 */
 	boolean tell(Resource resource, String token, long fence, long ttlMillis) {
-		Listener listener = listener(token);
+		ListeningInstance listener = listener(token);
 		if (listener == null || !listener.isCounted()) {
 			return false;
 		}
@@ -141,19 +141,19 @@ final class MemoryServer {
 
 	/** Return whether the instance of a token certainly does not hear what is told. */
 	boolean isAbsent(String token) {
-		Listener listener = listener(token);
+		ListeningInstance listener = listener(token);
 		return listener == null || !listener.isCounted();
 	}
 
 	/** Tell an instance that others want what its token holds, after this command. */
 	void tellWanted(Resource resource, String token) {
-		Listener listener = listener(token);
+		ListeningInstance listener = listener(token);
 		if (listener != null && listener.reachable().getAsBoolean()) {
 			this.messages.add(() -> listener.notifications().wanted(resource, token));
 		}
 	}
 
-	private @Nullable Listener listener(String token) {
+	private @Nullable ListeningInstance listener(String token) {
 		return this.listeners.get(token.substring(0, Math.max(0, token.indexOf(':'))));
 	}
 
@@ -162,7 +162,7 @@ final class MemoryServer {
 	 * @return {@code false} if it does not count among the listeners
 	 */
 	boolean tellOfReport(String instanceId, String report) {
-		Listener listener = this.listeners.get(instanceId);
+		ListeningInstance listener = this.listeners.get(instanceId);
 		if (listener == null || !listener.reachable().getAsBoolean()) {
 			return false;
 		}
@@ -177,7 +177,8 @@ final class MemoryServer {
 	 * @param reachable whether it hears that
 	 * @param counted whether it counts, if it is reachable
 	 */
-	private record Listener(StoreNotifications notifications, BooleanSupplier reachable, BooleanSupplier counted) {
+	private record ListeningInstance(StoreNotifications notifications, BooleanSupplier reachable,
+			BooleanSupplier counted) {
 
 		boolean isCounted() {
 			return this.reachable.getAsBoolean() && this.counted.getAsBoolean();

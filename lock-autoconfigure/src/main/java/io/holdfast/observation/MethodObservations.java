@@ -51,7 +51,7 @@ public final class MethodObservations implements MethodObserver {
 	private record ObservedCall(Observation observation) implements Call {
 
 		@Override
-		public Scope open() {
+		public ObservationScope open() {
 			return this.observation.openScope()::close;
 		}
 

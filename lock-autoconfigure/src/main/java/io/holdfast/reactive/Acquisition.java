@@ -41,7 +41,7 @@ final class Acquisition<H> extends Mono<H> {
 		actual.onSubscribe(new Wait(actual));
 	}
 
-	private enum State {
+	private enum AcquisitionState {
 
 		SUBSCRIBED, WAITING, OVER
 
@@ -52,7 +52,7 @@ final class Acquisition<H> extends Mono<H> {
 
 		private final CoreSubscriber<? super H> actual;
 
-		private final AtomicReference<State> state = new AtomicReference<>(State.SUBSCRIBED);
+		private final AtomicReference<AcquisitionState> state = new AtomicReference<>(AcquisitionState.SUBSCRIBED);
 
 		private volatile @Nullable CompletableFuture<H> future;
 
@@ -62,7 +62,8 @@ final class Acquisition<H> extends Mono<H> {
 
 		@Override
 		public void request(long n) {
-			if (!Operators.validate(n) || !this.state.compareAndSet(State.SUBSCRIBED, State.WAITING)) {
+			if (!Operators.validate(n)
+					|| !this.state.compareAndSet(AcquisitionState.SUBSCRIBED, AcquisitionState.WAITING)) {
 				return;
 			}
 			CompletableFuture<H> started;
@@ -73,7 +74,7 @@ final class Acquisition<H> extends Mono<H> {
 				started = CompletableFuture.failedFuture(ex);
 			}
 			this.future = started;
-			if (this.state.get() == State.OVER) {
+			if (this.state.get() == AcquisitionState.OVER) {
 				// Cancelled before there was a future to cancel.
 				started.cancel(true);
 			}
@@ -107,7 +108,7 @@ final class Acquisition<H> extends Mono<H> {
 		}
 
 		private void answered(@Nullable H held, @Nullable Throwable error) {
-			if (!this.state.compareAndSet(State.WAITING, State.OVER)) {
+			if (!this.state.compareAndSet(AcquisitionState.WAITING, AcquisitionState.OVER)) {
 				if (held != null) {
 					Acquisition.this.giveBack.accept(held);
 				}
@@ -125,7 +126,7 @@ final class Acquisition<H> extends Mono<H> {
 
 		@Override
 		public void cancel() {
-			if (this.state.getAndSet(State.OVER) == State.WAITING) {
+			if (this.state.getAndSet(AcquisitionState.OVER) == AcquisitionState.WAITING) {
 				CompletableFuture<H> waiting = this.future;
 				if (waiting != null) {
 					waiting.cancel(true);

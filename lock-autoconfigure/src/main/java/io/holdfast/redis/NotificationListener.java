@@ -34,7 +34,7 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
  * subscribed, fails it if Redis is down, logs a stack trace at each further attempt, and
  * does not see either of those broken connections.
  */
-final class NotificationListener implements AutoCloseable, NotificationSubscription.Listener {
+final class NotificationListener implements AutoCloseable, NotificationSubscription.SubscriptionOwner {
 
 	private static final Log logger = LogFactory.getLog(NotificationListener.class);
 

@@ -30,7 +30,7 @@ final class NotificationSubscription implements MessageListener, SubscriptionLis
 
 	private final byte[] channel;
 
-	private final Listener listener;
+	private final SubscriptionOwner listener;
 
 	private @Nullable RedisConnection connection;
 
@@ -39,7 +39,7 @@ final class NotificationSubscription implements MessageListener, SubscriptionLis
 
 	private boolean closed;
 
-	NotificationSubscription(RedisConnectionFactory factory, String channel, Listener listener) {
+	NotificationSubscription(RedisConnectionFactory factory, String channel, SubscriptionOwner listener) {
 		this.factory = factory;
 		this.channel = channel.getBytes(StandardCharsets.UTF_8);
 		this.listener = listener;
@@ -177,7 +177,7 @@ final class NotificationSubscription implements MessageListener, SubscriptionLis
 	}
 
 	/** Listener to a subscription, called on any thread. */
-	interface Listener {
+	interface SubscriptionOwner {
 
 		/**
 		 * Note that a subscription stands, for the first time or again; whether it is of

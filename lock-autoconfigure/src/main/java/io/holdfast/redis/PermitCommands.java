@@ -7,7 +7,7 @@ import java.util.function.Function;
 
 import io.holdfast.engine.LeaseStore.AcquireReply;
 import io.holdfast.engine.LeaseStore.AcquireCommand;
-import io.holdfast.engine.LeaseStore.Holder;
+import io.holdfast.engine.LeaseStore.PermitHolder;
 import io.holdfast.engine.LeaseStore.PermitState;
 import io.holdfast.engine.LeaseStore.ReleaseReply;
 import io.holdfast.engine.LeaseStore.StoreNotifications;
@@ -141,10 +141,10 @@ final class PermitCommands {
 
 	private static PermitState state(List<?> reply) {
 		Object limit = reply.get(0);
-		List<Holder> holders = new ArrayList<>();
+		List<PermitHolder> holders = new ArrayList<>();
 		long named = ScriptReplies.number(reply.get(5));
 		for (int i = 6; i < 6 + 2 * named; i += 2) {
-			Holder holder = StandingReplies.holder(reply.get(i), Kind.SEMAPHORE,
+			PermitHolder holder = StandingReplies.holder(reply.get(i), Kind.SEMAPHORE,
 					ScriptReplies.number(reply.get(i + 1)));
 			if (holder != null) {
 				holders.add(holder);

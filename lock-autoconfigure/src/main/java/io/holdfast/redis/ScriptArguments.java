@@ -112,7 +112,7 @@ final class ScriptArguments extends CommandArgs<byte[], byte[]> {
 		buffer.writeByte('\r').writeByte('\n');
 	}
 
-	/** For logs and traces: without ARGV, where the tokens are. */
+	/** Return the text for logs and traces: without ARGV, where the tokens are. */
 	@Override
 	public String toCommandString() {
 		return String.join(" ", Arrays.stream(this.keys).map(ScriptReplies::text).toList());

@@ -36,7 +36,7 @@ final class ScriptCall<T> extends CompletableFuture<T> {
 
 	private boolean givenUp;
 
-	private @Nullable Command command;
+	private @Nullable DriverCommand command;
 
 	/**
 	 * Create a call that is yet to be sent.
@@ -100,7 +100,7 @@ final class ScriptCall<T> extends CompletableFuture<T> {
 	 * @param command the command, which is not sent before
 	 * @return whether it is to be sent
 	 */
-	boolean send(Command command) {
+	boolean send(DriverCommand command) {
 		synchronized (this) {
 			if (!this.givenUp) {
 				this.command = command;
@@ -152,7 +152,7 @@ final class ScriptCall<T> extends CompletableFuture<T> {
 
 	@Override
 	public boolean cancel(boolean mayInterruptIfRunning) {
-		Command sent;
+		DriverCommand sent;
 		synchronized (this) {
 			this.givenUp = true;
 			sent = this.command;
@@ -188,7 +188,7 @@ final class ScriptCall<T> extends CompletableFuture<T> {
 	}
 
 	/** The command of a call at the driver. */
-	interface Command {
+	interface DriverCommand {
 
 		/** Not to be sent any more, nor answered. */
 		void cancel();

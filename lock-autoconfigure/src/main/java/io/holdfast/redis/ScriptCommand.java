@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * its arguments, a future and what hangs on it.
  */
 final class ScriptCommand implements RedisCommand<byte[], byte[], List<@Nullable Object>>,
-		CompleteableCommand<List<@Nullable Object>>, ScriptCall.Command {
+		CompleteableCommand<List<@Nullable Object>>, ScriptCall.DriverCommand {
 
 	private static final Log logger = LogFactory.getLog(ScriptCommand.class);
 
@@ -191,7 +191,7 @@ final class ScriptCommand implements RedisCommand<byte[], byte[], List<@Nullable
 		this.output = output;
 	}
 
-	/** For logs and traces. */
+	/** Return the text for logs and traces. */
 	@Override
 	public CommandArgs<byte[], byte[]> getArgs() {
 		return new ScriptArguments(this.call.script().digest(), this.call.keys(), this.call.args());

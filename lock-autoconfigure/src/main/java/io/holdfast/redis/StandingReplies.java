@@ -8,7 +8,7 @@ import java.util.stream.Stream;
 
 import io.holdfast.engine.FleetStore.Place;
 import io.holdfast.engine.FleetStore.Standing;
-import io.holdfast.engine.LeaseStore.Holder;
+import io.holdfast.engine.LeaseStore.PermitHolder;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
 import org.jspecify.annotations.Nullable;
@@ -81,7 +81,7 @@ final class StandingReplies {
 	}
 
 	private static Place place(Object entry, Kind kind, long ttlMillis) {
-		Holder holder = holder(entry, kind, ttlMillis);
+		PermitHolder holder = holder(entry, kind, ttlMillis);
 		return (holder != null) ? Place.of(holder.token(), kind, holder.permits(), ttlMillis)
 				: new Place(null, 0, kind, 0, ttlMillis);
 	}
@@ -94,13 +94,13 @@ final class StandingReplies {
 	 * @return the holder, or {@code null} if another program wrote the entry or damaged
 	 * it
 	 */
-	static @Nullable Holder holder(Object entry, Kind kind, long ttlMillis) {
+	static @Nullable PermitHolder holder(Object entry, Kind kind, long ttlMillis) {
 		Matcher matcher = ENTRY.matcher(ScriptReplies.text(entry));
 		if (!matcher.matches()) {
 			return null;
 		}
 		long permits = (kind == Kind.LOCK) ? 1 : Long.parseLong(matcher.group(2));
-		return (permits <= Resource.ALL) ? new Holder(matcher.group(1), (int) permits, ttlMillis) : null;
+		return (permits <= Resource.ALL) ? new PermitHolder(matcher.group(1), (int) permits, ttlMillis) : null;
 	}
 
 }

@@ -11,8 +11,8 @@ import io.holdfast.LockLease;
 import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
-import io.holdfast.actuate.LocksDescriptor.Held;
-import io.holdfast.actuate.LocksDescriptor.Waiting;
+import io.holdfast.actuate.LocksDescriptor.HeldLock;
+import io.holdfast.actuate.LocksDescriptor.LockWait;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.InstanceInfo;
 import io.holdfast.engine.LeaseEngine;
@@ -69,7 +69,8 @@ class LocksEndpointTests {
 		CompletableFuture<LockLease> waiting = waitFor(this.ownLocks, LockRequest.of("elsewhere").name("else"));
 		LocksDescriptor view = locks();
 		assertThat(view.cut()).isFalse();
-		assertThat(view.held()).extracting(Held::key, Held::mode, Held::name, Held::thread, Held::fence)
+		assertThat(view.held())
+			.extracting(HeldLock::key, HeldLock::mode, HeldLock::name, HeldLock::thread, HeldLock::fence)
 			.containsExactly(
 					tuple("stock:1", LockMode.EXCLUSIVE, "stock", Thread.currentThread().getName(), lease.fence()),
 					tuple("price", LockMode.READ, null, Thread.currentThread().getName(), read.fence()));
@@ -77,7 +78,7 @@ class LocksEndpointTests {
 			assertThat(held.since()).isBetween(before.minusMillis(1), Instant.now());
 			assertThat(held.ttlMillis()).isBetween(20_000L, 30_000L);
 		});
-		assertThat(view.waiting()).extracting(Waiting::key, Waiting::mode, Waiting::name, Waiting::thread)
+		assertThat(view.waiting()).extracting(LockWait::key, LockWait::mode, LockWait::name, LockWait::thread)
 			.containsExactly(tuple("elsewhere", LockMode.EXCLUSIVE, "else", null));
 		waiting.cancel(true);
 		await().untilAsserted(() -> assertThat(locks().waiting()).isEmpty());
@@ -124,12 +125,12 @@ class LocksEndpointTests {
 		assertThat(third.holders()).hasSize(1);
 		assertThat(third.holders().get(0).instance()).isEqualTo(otherId);
 		assertThat(third.holders().get(0).ttlMillis()).isBetween(20_000L, 30_000L);
-		assertThat(third.queue()).extracting(LockDescriptor.Waiter::instance).containsExactly(ownId);
+		assertThat(third.queue()).extracting(LockDescriptor.LockWaiter::instance).containsExactly(ownId);
 		assertThat(third.queueLength()).isEqualTo(1);
 		LockDescriptor foreign = view.fleet().locks().get(5);
 		assertThat(foreign.holders())
-			.containsExactly(new LockDescriptor.Holder(null, true, LockMode.EXCLUSIVE, -1, null, null, null));
-		LocksDescriptor.Fleet page = this.endpoint.locks(null, 4).fleet();
+			.containsExactly(new LockDescriptor.LockHolder(null, true, LockMode.EXCLUSIVE, -1, null, null, null));
+		LocksDescriptor.FleetLocks page = this.endpoint.locks(null, 4).fleet();
 		assertThat(page.locks()).hasSize(4);
 		page = this.endpoint.locks(page.cursor(), 4).fleet();
 		assertThat(page.locks()).hasSize(2);
@@ -145,7 +146,7 @@ class LocksEndpointTests {
 		assertThat(view).isNotNull();
 		assertThat(view.key()).isEqualTo("a/b/c");
 		assertThat(view.kind()).isEqualTo("READ_WRITE");
-		assertThat(view.holders()).extracting(LockDescriptor.Holder::mode).containsExactly(LockMode.WRITE);
+		assertThat(view.holders()).extracting(LockDescriptor.LockHolder::mode).containsExactly(LockMode.WRITE);
 		assertThat(this.endpoint.lock("a", "b")).isNull();
 	}
 
@@ -209,7 +210,7 @@ class LocksEndpointTests {
 		this.ownLocks.acquire("stock:1");
 		this.instances.fail();
 		LocksDescriptor view = locks();
-		assertThat(view.held()).extracting(Held::key).containsExactly("stock:1");
+		assertThat(view.held()).extracting(HeldLock::key).containsExactly("stock:1");
 		assertThat(view.fleet().locks()).isEmpty();
 		assertThat(view.fleet().problem()).startsWith("The look for locks failed: ");
 	}

@@ -6,8 +6,8 @@ import java.util.concurrent.CompletableFuture;
 import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
-import io.holdfast.actuate.SemaphoresDescriptor.Held;
-import io.holdfast.actuate.SemaphoresDescriptor.Waiting;
+import io.holdfast.actuate.SemaphoresDescriptor.HeldPermits;
+import io.holdfast.actuate.SemaphoresDescriptor.SemaphoreWait;
 import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.LeaseEngine;
 import org.junit.jupiter.api.AfterEach;
@@ -62,9 +62,11 @@ class SemaphoresEndpointTests {
 		waitFor(this.ownSemaphores, 1, 3);
 		waitFor(this.otherSemaphores, 2, 3);
 		SemaphoresDescriptor view = semaphores();
-		assertThat(view.held()).extracting(Held::key, Held::permits, Held::name, Held::thread)
+		assertThat(view.held())
+			.extracting(HeldPermits::key, HeldPermits::permits, HeldPermits::name, HeldPermits::thread)
 			.containsExactly(tuple("call/out", 2, "call", Thread.currentThread().getName()));
-		assertThat(view.waiting()).extracting(Waiting::key, Waiting::permits, Waiting::name, Waiting::thread)
+		assertThat(view.waiting())
+			.extracting(SemaphoreWait::key, SemaphoreWait::permits, SemaphoreWait::name, SemaphoreWait::thread)
 			.containsExactly(tuple("call/out", 1, "call", null));
 		assertThat(view.fleet().semaphores()).hasSize(1);
 		SemaphoreDescriptor semaphore = view.fleet().semaphores().get(0);
@@ -76,10 +78,10 @@ class SemaphoresEndpointTests {
 		String ownId = this.own.fleet().instance();
 		String otherId = this.other.fleet().instance();
 		assertThat(semaphore.holders())
-			.extracting(SemaphoreDescriptor.Holder::instance, SemaphoreDescriptor.Holder::permits)
+			.extracting(SemaphoreDescriptor.SemaphoreHolder::instance, SemaphoreDescriptor.SemaphoreHolder::permits)
 			.containsExactlyInAnyOrder(tuple(ownId, 2), tuple(otherId, 1));
 		assertThat(semaphore.queue())
-			.extracting(SemaphoreDescriptor.Waiter::instance, SemaphoreDescriptor.Waiter::permits)
+			.extracting(SemaphoreDescriptor.SemaphoreWaiter::instance, SemaphoreDescriptor.SemaphoreWaiter::permits)
 			.containsExactly(tuple(ownId, 1), tuple(otherId, 2));
 	}
 

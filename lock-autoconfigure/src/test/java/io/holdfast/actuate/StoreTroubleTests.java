@@ -71,11 +71,11 @@ class StoreTroubleTests {
 		caller.start();
 		this.stuck.await();
 		LocksDescriptor view = new LocksEndpoint(this.engine).locks(null, null);
-		assertThat(view.held()).extracting(LocksDescriptor.Held::key).containsExactly("stock");
+		assertThat(view.held()).extracting(LocksDescriptor.HeldLock::key).containsExactly("stock");
 		assertThat(view.cut()).isTrue();
 		assertThat(view.fleet().problem()).startsWith("The look at this instance failed: ");
 		SemaphoresDescriptor semaphores = new SemaphoresEndpoint(this.engine).semaphores(null, null);
-		assertThat(semaphores.held()).extracting(SemaphoresDescriptor.Held::key).containsExactly("calls");
+		assertThat(semaphores.held()).extracting(SemaphoresDescriptor.HeldPermits::key).containsExactly("calls");
 		assertThat(semaphores.cut()).isTrue();
 		assertThat(semaphores.fleet().problem()).startsWith("The look at this instance failed: ");
 		this.end.countDown();

@@ -382,7 +382,7 @@ class EngineObserverTests extends ScriptedEngine {
 		CompletableFuture<PermitLease> lease = this.semaphores.acquireAsync(SemaphoreRequest.of("s", 5).permits(3));
 		this.store.last("acquire 1").granted(0, 30_000);
 		this.observer.told();
-		((LeaseHandle.Permits) lease.join()).shrink(2);
+		((LeaseHandle.PermitHandle) lease.join()).shrink(2);
 		assertThat(this.observer.told()).containsExactly("s kept 2");
 	}
 

@@ -84,7 +84,7 @@ final class Leftovers {
 			.join()
 			.holders()
 			.stream()
-			.map(LeaseStore.Holder::token)
+			.map(LeaseStore.PermitHolder::token)
 			.toList();
 	}
 

@@ -50,7 +50,7 @@ class LossEventTests extends ScriptedEngine {
 		CompletableFuture<PermitLease> answer = this.semaphores
 			.acquireAsync(SemaphoreRequest.of("k", 5).permits(3).name("geocoder"));
 		this.store.last("acquire 1").granted(0, 30_000);
-		LeaseHandle.Permits lease = (LeaseHandle.Permits) answer.join();
+		LeaseHandle.PermitHandle lease = (LeaseHandle.PermitHandle) answer.join();
 		this.store.answerAtOnce("shrink 1 to 2", (command) -> command.shrunk(true));
 		lease.shrink(2);
 		this.store.elapse(10_000);

@@ -9,7 +9,7 @@ import java.util.concurrent.TimeUnit;
 import io.holdfast.PermitLease;
 import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
-import io.holdfast.engine.LeaseHandle.Permits;
+import io.holdfast.engine.LeaseHandle.PermitHandle;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -329,7 +329,7 @@ class PermitHandOverTests extends ScriptedPermits {
 		List<PermitLease> held = all(ONE);
 		CompletableFuture<PermitLease> next = ask(ONE);
 		held.get(0).release();
-		assertThat(((Permits) next.join()).hold.fence).isEqualTo(11);
+		assertThat(((PermitHandle) next.join()).hold.fence).isEqualTo(11);
 	}
 
 	@Test
@@ -337,11 +337,11 @@ class PermitHandOverTests extends ScriptedPermits {
 		List<PermitLease> held = all(ONE);
 		CompletableFuture<PermitLease> next = ask(ONE);
 		this.store.elapse(4);
-		this.engine.renewer.renewNow(List.of(((Permits) held.get(0)).hold), 60_000);
+		this.engine.renewer.renewNow(List.of(((PermitHandle) held.get(0)).hold), 60_000);
 		held.get(0).release();
 		this.store.last("renew 1").renewed(true);
 		assertThat(next.join().remaining()).isGreaterThan(Duration.ofSeconds(59));
-		this.engine.renewer.renewNow(List.of(((Permits) next.join()).hold), 30_000);
+		this.engine.renewer.renewNow(List.of(((PermitHandle) next.join()).hold), 30_000);
 		this.store.last("renew 1").renewed(false);
 		assertThat(next.join().isHeld()).isFalse();
 	}
@@ -388,7 +388,7 @@ class PermitHandOverTests extends ScriptedPermits {
 		CompletableFuture<PermitLease> two = ask(ONE.permits(2));
 		this.store.last("acquire 1").granted(10, 30_000);
 		CompletableFuture<PermitLease> next = ask(ONE);
-		Permits lease = (Permits) two.join();
+		PermitHandle lease = (PermitHandle) two.join();
 		lease.hold.owner
 			.execute(() -> new PermitShrinking(this.engine.context, this.engine.renewer, lease.hold).keep(1));
 		lease.releaseAsync();
@@ -404,7 +404,7 @@ class PermitHandOverTests extends ScriptedPermits {
 		CompletableFuture<PermitLease> next = ask(two);
 		this.store.sent();
 		this.store.answerAtOnce("shrink 1 to 1", (command) -> command.shrunk(true));
-		Permits lease = (Permits) first.join();
+		PermitHandle lease = (PermitHandle) first.join();
 		lease.release();
 		assertThat(next).isCompleted();
 		// Another thread, which gives back its part of it, was slower.
@@ -426,7 +426,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	void whatWasLostIsNotPassedOn() {
 		List<PermitLease> held = all(ONE);
 		CompletableFuture<PermitLease> next = ask(ONE);
-		this.engine.renewer.renewNow(List.of(((Permits) held.get(0)).hold), 30_000);
+		this.engine.renewer.renewNow(List.of(((PermitHandle) held.get(0)).hold), 30_000);
 		this.store.last("renew 1").renewed(false);
 		held.get(0).releaseAsync();
 		assertThat(next).isNotDone();
@@ -437,7 +437,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	void whatFailsToBeRenewedIsNotPassedOn() {
 		List<PermitLease> held = all(ONE);
 		CompletableFuture<PermitLease> next = ask(ONE);
-		((Permits) held.get(0)).hold.renewalEnded(true);
+		((PermitHandle) held.get(0)).hold.renewalEnded(true);
 		held.get(0).releaseAsync();
 		assertThat(next).isNotDone();
 	}

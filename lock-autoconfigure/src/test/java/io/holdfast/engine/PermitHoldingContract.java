@@ -10,7 +10,7 @@ import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.LeaseStore.AcquireReply.Rejected;
 import io.holdfast.engine.LeaseStore.AcquireCommand;
-import io.holdfast.engine.LeaseStore.Holder;
+import io.holdfast.engine.LeaseStore.PermitHolder;
 import io.holdfast.engine.LeaseStore.PermitState;
 import io.holdfast.engine.LeaseStore.Renewal;
 import io.holdfast.engine.Resource.Kind;
@@ -323,13 +323,14 @@ abstract class PermitHoldingContract extends StoreContract {
 			.extracting(PermitState::limit, PermitState::asked, PermitState::used, PermitState::holderCount,
 					PermitState::waiting)
 			.containsExactly(null, 8, 3, 2, 1);
-		assertThat(state.holders()).extracting(Holder::token).containsExactly(this.c.token("1"), this.a.token("1"));
-		assertThat(state.holders()).extracting(Holder::permits).containsExactly(1, 2);
+		assertThat(state.holders()).extracting(PermitHolder::token)
+			.containsExactly(this.c.token("1"), this.a.token("1"));
+		assertThat(state.holders()).extracting(PermitHolder::permits).containsExactly(1, 2);
 		assertThat(state.holders().get(0).ttlMillis()).isBetween(1L, 10_000L);
 		assertThat(state.holders().get(1).ttlMillis()).isBetween(10_001L, LEASE);
 		PermitState first = get(this.b.store.inspectPermits(SEMAPHORE, 1));
 		assertThat(first.holderCount()).isEqualTo(2);
-		assertThat(first.holders()).extracting(Holder::token).containsExactly(this.c.token("1"));
+		assertThat(first.holders()).extracting(PermitHolder::token).containsExactly(this.c.token("1"));
 		assertThat(get(this.b.store.inspectPermits(SEMAPHORE, 0)).holders()).isEmpty();
 	}
 
@@ -374,7 +375,7 @@ abstract class PermitHoldingContract extends StoreContract {
 			}
 			PermitState state = get(instance.store.inspectPermits(SEMAPHORE, 100));
 			assertThat(state.used()).as("step %d", i)
-				.isEqualTo(state.holders().stream().mapToInt(Holder::permits).sum())
+				.isEqualTo(state.holders().stream().mapToInt(PermitHolder::permits).sum())
 				.isBetween(0, LIMIT);
 		}
 		all.forEach((instance) -> List.of("1", "2", "3", "4")

@@ -10,7 +10,7 @@ import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreView;
-import io.holdfast.engine.LeaseHandle.Permits;
+import io.holdfast.engine.LeaseHandle.PermitHandle;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -216,7 +216,7 @@ class PooledSemaphoreTests extends ScriptedEngine {
 
 	@Test
 	void partialReleasesThatOvertakeOneAnotherNeverTakePermitsBack() {
-		Permits lease = (Permits) this.semaphores.acquire(SemaphoreRequest.of("k", 10).permits(3));
+		PermitHandle lease = (PermitHandle) this.semaphores.acquire(SemaphoreRequest.of("k", 10).permits(3));
 		this.store.answerAtOnce("shrink 1 to 1", (command) -> command.fail(true));
 		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> lease.shrink(1));
 		this.store.answerAtOnce("shrink 1 to 1", (command) -> command.shrunk(true));

@@ -9,7 +9,7 @@ import java.util.Map;
 
 import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreRequest;
-import io.holdfast.engine.LeaseHandle.Permits;
+import io.holdfast.engine.LeaseHandle.PermitHandle;
 
 /**
  * The semaphores of a {@link SimulatedInstance}: what views ask for is written down, and
@@ -28,14 +28,13 @@ final class SimulatedSemaphores extends DefaultSemaphoreService {
 
 			@Override
 			PermitLease await(SemaphoreRequest request) throws InterruptedException {
-				return added(ViewUse.current().ask(request(request), () -> (Permits) super.await(request)), parts);
+				return added(ViewUse.current().ask(request(request), () -> (PermitHandle) super.await(request)), parts);
 			}
 
 			@Override
 			PermitLease awaitUninterruptibly(SemaphoreRequest request) {
-				return added(
-						ViewUse.current()
-							.askUninterruptibly(request(request), () -> (Permits) super.awaitUninterruptibly(request)),
+				return added(ViewUse.current()
+					.askUninterruptibly(request(request), () -> (PermitHandle) super.awaitUninterruptibly(request)),
 						parts);
 			}
 
@@ -47,7 +46,7 @@ final class SimulatedSemaphores extends DefaultSemaphoreService {
 		return ResolvedRequest.of(request, SimulatedInstance.SETTINGS);
 	}
 
-	private static Permits added(Permits lease, Map<String, Deque<Part>> parts) {
+	private static PermitHandle added(PermitHandle lease, Map<String, Deque<Part>> parts) {
 		parts.computeIfAbsent(lease.key(), (k) -> new ArrayDeque<>()).add(new Part(lease, lease.permits(), 0));
 		return lease;
 	}
@@ -80,7 +79,7 @@ final class SimulatedSemaphores extends DefaultSemaphoreService {
 	 * @param permits how many of it
 	 * @param kept how many others are kept, when these are released
 	 */
-	record Part(Permits lease, int permits, int kept) {
+	record Part(PermitHandle lease, int permits, int kept) {
 
 		/** Whether its release has begun. */
 		boolean isReleased() {

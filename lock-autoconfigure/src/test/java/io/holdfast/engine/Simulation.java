@@ -352,7 +352,7 @@ final class Simulation {
 		}
 		for (Kind kind : List.of(Kind.READ_WRITE, Kind.SEMAPHORE)) {
 			Resource resource = new Resource(kind, key);
-			List<LeaseStore.Holder> holders = this.operator.inspectPermits(resource, 100).join().holders();
+			List<LeaseStore.PermitHolder> holders = this.operator.inspectPermits(resource, 100).join().holders();
 			holders
 				.forEach((holder) -> this.operator.release(resource, AcquireCommand.unknown(holder.token(), 1), null));
 			if (!holders.isEmpty()) {

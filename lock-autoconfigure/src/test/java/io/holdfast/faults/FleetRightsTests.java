@@ -85,7 +85,7 @@ class FleetRightsTests {
 		LocksEndpoint endpoint = endpoint(start());
 		first.locks().acquire("a");
 		await("both instances, and their reports").atMost(SOON).untilAsserted(() -> {
-			LocksDescriptor.Fleet seen = endpoint.locks(null, null).fleet();
+			LocksDescriptor.FleetLocks seen = endpoint.locks(null, null).fleet();
 			assertThat(seen.problem()).isNull();
 			assertThat(seen.instances()).hasSize(2);
 			assertThat(seen.silent()).isEmpty();

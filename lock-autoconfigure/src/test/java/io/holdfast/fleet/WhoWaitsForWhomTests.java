@@ -51,7 +51,7 @@ class WhoWaitsForWhomTests {
 		this.fleet.close();
 	}
 
-	private LocksDescriptor.Fleet seen() {
+	private LocksDescriptor.FleetLocks seen() {
 		return this.endpoint.locks(null, null).fleet();
 	}
 
@@ -100,9 +100,9 @@ class WhoWaitsForWhomTests {
 		assertThat(seen().cycles()).singleElement()
 			.extracting(DeadlockDescriptor::waits)
 			.satisfies((waits) -> assertThat(waits).containsExactlyInAnyOrder(
-					new DeadlockDescriptor.Wait(this.own, "buyer", "stock:2",
+					new DeadlockDescriptor.DeadlockWait(this.own, "buyer", "stock:2",
 							new DeadlockDescriptor.Actor(other, "seller")),
-					new DeadlockDescriptor.Wait(other, "seller", "stock:1",
+					new DeadlockDescriptor.DeadlockWait(other, "seller", "stock:1",
 							new DeadlockDescriptor.Actor(this.own, "buyer"))));
 		buyer.interrupt();
 		buyer.join();
@@ -132,14 +132,15 @@ class WhoWaitsForWhomTests {
 		});
 		// It waits inside of the instance that holds the lock, and not in Redis.
 		assertThat(stock.queue()).isEmpty();
-		assertThat(stock.inside()).extracting(LockDescriptor.Waiter::thread).containsExactly("second");
+		assertThat(stock.inside()).extracting(LockDescriptor.LockWaiter::thread).containsExactly("second");
 		await().until(() -> this.endpoint.lock("blocker").queueLength() == 1);
 		LockDescriptor blocked = this.endpoint.lock("blocker");
 		assertThat(blocked.holders()).singleElement()
-			.extracting(LockDescriptor.Holder::instance, LockDescriptor.Holder::thread, LockDescriptor.Holder::name)
+			.extracting(LockDescriptor.LockHolder::instance, LockDescriptor.LockHolder::thread,
+					LockDescriptor.LockHolder::name)
 			.containsExactly(this.own, Thread.currentThread().getName(), "block");
 		assertThat(blocked.queue()).singleElement()
-			.extracting(LockDescriptor.Waiter::instance, LockDescriptor.Waiter::thread)
+			.extracting(LockDescriptor.LockWaiter::instance, LockDescriptor.LockWaiter::thread)
 			.containsExactly(other, "seller");
 		assertThat(blocked.inside()).isEmpty();
 		blocker.release();
@@ -156,7 +157,7 @@ class WhoWaitsForWhomTests {
 		await().until(() -> seen().silent().isEmpty());
 		worker.freeze();
 		long start = System.nanoTime();
-		LocksDescriptor.Fleet seen = seen();
+		LocksDescriptor.FleetLocks seen = seen();
 		Duration time = Duration.ofNanos(System.nanoTime() - start);
 		worker.thaw();
 		assertThat(seen.silent()).containsExactly(frozen);

@@ -390,7 +390,7 @@ class MethodObservationsTests {
 			return new Call() {
 
 				@Override
-				public Scope open() {
+				public ObservationScope open() {
 					pass("open");
 					return () -> pass("close");
 				}

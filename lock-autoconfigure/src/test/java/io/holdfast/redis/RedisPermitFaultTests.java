@@ -15,7 +15,7 @@ import io.holdfast.engine.LeaseStore.AcquireReply;
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.LeaseStore.AcquireCommand;
-import io.holdfast.engine.LeaseStore.Holder;
+import io.holdfast.engine.LeaseStore.PermitHolder;
 import io.holdfast.engine.LeaseStore.PermitState;
 import io.holdfast.engine.LeaseStore.ReleaseReply;
 import io.holdfast.engine.LeaseStore.Renewal;
@@ -107,14 +107,15 @@ class RedisPermitFaultTests {
 			.withMessageContaining("out of memory");
 		assertThat(dump()).isEqualTo(before);
 		assertThat(renew(store, INSTANCE + ":1", 4, 90_000)).isTrue();
-		assertThat(state(store).holders()).extracting(Holder::ttlMillis).last().matches((ttl) -> ttl > 60_000);
+		assertThat(state(store).holders()).extracting(PermitHolder::ttlMillis).last().matches((ttl) -> ttl > 60_000);
 		assertThat(get(store.shrink(SEMAPHORE, ask(INSTANCE + ":1", 4), 3))).isTrue();
 		assertThat(release(store, OTHER + ":1", 2)).isFalse();
 		assertThat(release(store, INSTANCE + ":1", 3)).isTrue();
 		assertThat(get(store.release(READ_WRITE, ask(INSTANCE + ":3", 1), null)).released()).isTrue();
 		configure("maxmemory", "0");
 		assertThat(state(store)).extracting(PermitState::used, PermitState::waiting).containsExactly(3, 0);
-		assertThat(state(store).holders()).extracting(Holder::token).containsExactly(OTHER + ":2", INSTANCE + ":2");
+		assertThat(state(store).holders()).extracting(PermitHolder::token)
+			.containsExactly(OTHER + ":2", INSTANCE + ":2");
 	}
 
 	@Test
@@ -270,7 +271,7 @@ class RedisPermitFaultTests {
 			assertThat(acquire(store, resource, INSTANCE + ":1", 5)).isInstanceOf(Granted.class);
 			assertThat(acquire(store, resource, OTHER + ":1", 5)).isInstanceOf(Busy.class);
 			assertThat(get(store.release(resource, ask(INSTANCE + ":1", 5), null)).released()).isTrue();
-			assertThat(get(store.inspectPermits(resource, 9)).holders()).extracting(Holder::token)
+			assertThat(get(store.inspectPermits(resource, 9)).holders()).extracting(PermitHolder::token)
 				.containsExactly(OTHER + ":1");
 		}
 		assertThat(store.isListening()).isFalse();

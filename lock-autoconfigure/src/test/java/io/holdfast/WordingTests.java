@@ -1,0 +1,108 @@
+package io.holdfast;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeMap;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Holds the rules of language for main code and guides.
+ */
+class WordingTests {
+
+	private static final Path MAIN = Path.of("src/main");
+
+	private static final Path SAMPLE = Path.of("../sample-app/src/main");
+
+	private static final Pattern PRIVATE_WORDS = Pattern
+		.compile("(?i)\\b(whoever|somebody|nobody|elsewhere|meanwhile|likewise)\\b");
+
+	/** A Javadoc comment, and the first line behind it that is no annotation. */
+	private static final Pattern JAVADOC = Pattern
+		.compile("/\\*\\*[\\s*]+(.*?)\\*/\\s*(?:@\\w+(?:\\([^)]*\\))?\\s+)*([^\\n]*)", Pattern.DOTALL);
+
+	private static final Pattern QUESTION = Pattern
+		.compile("(What|Who|Whom|Whose|Whether|How|Which|Where|When|Why|For)\\b.*", Pattern.DOTALL);
+
+	private static final Pattern TYPE = Pattern.compile("\\b(?:class|interface|record|enum)\\s+([A-Z]\\w*)");
+
+	private static final Pattern COMMENT = Pattern.compile("/\\*.*?\\*/|//[^\\n]*", Pattern.DOTALL);
+
+	private static Stream<Path> files(Path folder, String... endings) {
+		try (Stream<Path> paths = Files.walk(folder)) {
+			return paths.filter((path) -> Stream.of(endings).anyMatch(path.toString()::endsWith)).toList().stream();
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+	}
+
+	private static String text(Path file) {
+		try {
+			return Files.readString(file);
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+	}
+
+	@Test
+	@DisplayName("Code and guides name who is meant")
+	void privateWords() {
+		Stream<Path> guides = Stream.concat(Stream.of(Path.of("../README.md")),
+				files(Path.of("../docs"), ".md").filter((file) -> !file.getParent().endsWith("reports")));
+		Stream<Path> code = Stream.of(MAIN, SAMPLE)
+			.flatMap((folder) -> files(folder, ".java", ".lua", ".js", ".html", ".css", ".yml"));
+		List<String> found = new ArrayList<>();
+		Stream.concat(guides, code)
+			.forEach((file) -> PRIVATE_WORDS.matcher(text(file))
+				.results()
+				.map((word) -> file + ": " + word.group())
+				.forEach(found::add));
+		assertThat(found).isEmpty();
+	}
+
+	@Test
+	@DisplayName("The Javadoc of a type begins with a noun, that of a method with a verb")
+	void firstWords() {
+		List<String> found = new ArrayList<>();
+		Stream.of(MAIN, SAMPLE)
+			.flatMap((folder) -> files(folder, ".java"))
+			.forEach((file) -> JAVADOC.matcher(text(file))
+				.results()
+				.filter((comment) -> isOfTypeOrMethod(comment.group(2)))
+				.filter((comment) -> QUESTION.matcher(comment.group(1)).matches())
+				.map((comment) -> file.getFileName() + ": " + comment.group(1).lines().findFirst().orElse(""))
+				.forEach(found::add));
+		assertThat(found).isEmpty();
+	}
+
+	/** Fields and constants may say what they are by a question. */
+	private static boolean isOfTypeOrMethod(String line) {
+		return TYPE.matcher(line).find() || line.contains("(") && !line.contains("=") && !line.startsWith("return");
+	}
+
+	@Test
+	@DisplayName("One name is of one type; properties have types of the same names inside")
+	void names() {
+		TreeMap<String, List<String>> byName = new TreeMap<>();
+		files(MAIN, ".java").filter((file) -> !file.endsWith("HoldfastProperties.java"))
+			.forEach((file) -> TYPE.matcher(COMMENT.matcher(text(file)).replaceAll(""))
+				.results()
+				.forEach((type) -> byName.computeIfAbsent(type.group(1), (name) -> new ArrayList<>())
+					.add(file.getFileName().toString())));
+		byName.values().removeIf((places) -> places.size() == 1);
+		assertThat(byName).isEmpty();
+	}
+
+}
