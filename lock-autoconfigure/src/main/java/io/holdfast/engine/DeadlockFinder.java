@@ -1,9 +1,11 @@
 package io.holdfast.engine;
 
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -25,11 +27,14 @@ import io.holdfast.engine.Resource.Kind;
  */
 final class DeadlockFinder {
 
-	/** Where so many threads are entangled, more examples do not help. */
+	/** Where there are so many deadlocks, more examples do not help. */
 	private static final int MOST = 100;
 
 	/** From threads to the keys that they wait for, and from these to their holders. */
 	private final Map<Object, Set<Object>> ways = new LinkedHashMap<>();
+
+	/** The same from the other end. */
+	private final Map<Object, Set<Object>> reversed = new HashMap<>();
 
 	private DeadlockFinder(Collection<InstanceReport> reports) {
 		for (InstanceReport report : reports) {
@@ -48,28 +53,70 @@ final class DeadlockFinder {
 
 	private void way(Object from, Object to) {
 		this.ways.computeIfAbsent(from, (k) -> new LinkedHashSet<>()).add(to);
+		this.reversed.computeIfAbsent(to, (k) -> new LinkedHashSet<>()).add(from);
 	}
 
 	/**
 	 * Find cycles.
 	 * @param reports of all instances
-	 * @return of threads that are entangled with each other one cycle, as short as any
-	 * with one of them
+	 * @return cycles, of which no two have a thread or a key in common
 	 */
 	static List<List<ThreadWait>> find(Collection<InstanceReport> reports) {
-		DeadlockFinder cycles = new DeadlockFinder(reports);
-		return Knots.of(cycles.ways).stream().limit(MOST).map(cycles::shortestIn).toList();
+		return new DeadlockFinder(reports).find();
+	}
+
+	private List<List<ThreadWait>> find() {
+		List<List<ThreadWait>> cycles = new ArrayList<>();
+		remove(this.reversed.keySet().stream().filter((node) -> !this.ways.containsKey(node)).toList());
+		while (!this.ways.isEmpty() && cycles.size() < MOST) {
+			List<ThreadWait> cycle = shortestOf(threadOfCycle());
+			cycles.add(cycle);
+			remove(cycle.stream().<Object>mapMulti((wait, nodes) -> {
+				nodes.accept(wait.actor());
+				nodes.accept(wait.key());
+			}).toList());
+		}
+		return cycles;
+	}
+
+	/** Remove nodes, and with them those that lead nowhere else. */
+	private void remove(Collection<?> nodes) {
+		Deque<Object> next = new ArrayDeque<>(nodes);
+		while (!next.isEmpty()) {
+			Object node = next.remove();
+			this.ways.remove(node);
+			Set<Object> before = this.reversed.remove(node);
+			if (before != null) {
+				for (Object from : before) {
+					Set<Object> left = this.ways.get(from);
+					if (left != null && left.remove(node) && left.isEmpty()) {
+						next.add(from);
+					}
+				}
+			}
+		}
+	}
+
+	/**
+	 * Follow the ways, of which each node that is left has one, until one comes again.
+	 */
+	private Object threadOfCycle() {
+		Set<Object> seen = new HashSet<>();
+		Object node = this.ways.keySet().iterator().next();
+		while (!(node instanceof WaitingThread) || seen.add(node)) {
+			node = Objects.requireNonNull(this.ways.get(node)).iterator().next();
+		}
+		return node;
 	}
 
 	/** Return the shortest way from a thread back to itself, breadth first. */
-	private List<ThreadWait> shortestIn(Set<Object> knot) {
-		Object start = knot.stream().filter(WaitingThread.class::isInstance).findFirst().orElseThrow();
+	private List<ThreadWait> shortestOf(Object start) {
 		Map<Object, Object> cameFrom = new HashMap<>();
 		Deque<Object> next = new ArrayDeque<>(List.of(start));
 		while (!cameFrom.containsKey(start)) {
 			Object from = next.remove();
-			for (Object to : this.ways.getOrDefault(from, Set.of())) {
-				if (knot.contains(to) && cameFrom.putIfAbsent(to, from) == null) {
+			for (Object to : Objects.requireNonNull(this.ways.get(from))) {
+				if (cameFrom.putIfAbsent(to, from) == null) {
 					next.add(to);
 				}
 			}
