@@ -32,6 +32,7 @@ import org.apache.commons.logging.LogFactory;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 
 import org.springframework.boot.convert.DurationStyle;
 
@@ -40,9 +41,11 @@ import static org.awaitility.Awaitility.await;
 
 /**
  * Much use, round after round. After each of them all was given back, and what is taken
- * then does not grow. What was seen is written to {@code target/soak.txt}.
+ * then does not grow. What was seen is written to {@code target/soak.txt}. Alone, as the
+ * threads and descriptors of other tests would be counted.
  */
 @WithRedis
+@Isolated
 class SoakTests {
 
 	private static final Log logger = LogFactory.getLog(SoakTests.class);
