@@ -1,12 +1,10 @@
 package io.holdfast.engine;
 
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 import org.jspecify.annotations.Nullable;
 
 import io.holdfast.engine.EngineObserver.HandOver;
-import io.holdfast.engine.LeaseStore.ReleaseReply;
 
 /**
  * Lets requests that are not fair barge. Waking a thread takes longer than a short
@@ -124,25 +122,6 @@ final class Barging {
 		Hold hold = this.offered;
 		this.offered = null;
 		return hold;
-	}
-
-	/** The coordinator that releases are offered at. */
-	interface BargingHost {
-
-		EngineContext context();
-
-		/** Return whether a waiter may go on with a released hold. */
-		boolean canTakeOver(Hold hold, Waiter waiter, long now);
-
-		/** Have a waiter go on with a released hold. */
-		void handOver(Hold hold, Waiter next, long now, HandOver way);
-
-		/** Have a waiter go on with a released hold, if any may. */
-		boolean tryHandOver(Hold hold, long now);
-
-		/** Release in the store a hold that was released here. */
-		CompletableFuture<ReleaseReply> end(Hold hold);
-
 	}
 
 }

@@ -30,7 +30,7 @@ final class Contender {
 	final String token;
 
 	/** Whose it is by now. */
-	private Party waiter;
+	private ContenderParty waiter;
 
 	/** What it asks the store for. */
 	AcquireCommand command;
@@ -69,7 +69,7 @@ final class Contender {
 	/** Stays with it, whose ever it is: to set a timer costs more than the passing on. */
 	private Scheduler.@Nullable Timer timer;
 
-	Contender(ContenderHost host, String token, Party waiter) {
+	Contender(ContenderHost host, String token, ContenderParty waiter) {
 		this.context = host.context();
 		this.host = host;
 		this.token = token;
@@ -94,7 +94,7 @@ final class Contender {
 	/**
 	 * Become that of a waiter which asks for the same.
 	 */
-	void standFor(Party other) {
+	void standFor(ContenderParty other) {
 		this.waiter = other;
 		if (this.timer != null && isOpen() && !other.isTimed()) {
 			arm();
@@ -429,75 +429,6 @@ final class Contender {
 	 * @param at when it was sent
 	 */
 	private record Sent(CompletableFuture<?> command, long at) {
-	}
-
-	/** The waiter that a contender is for. */
-	interface Party {
-
-		ResolvedRequest request();
-
-		/** Return whether it still waits, for what the store says to its contender. */
-		boolean isContending();
-
-		/** Return when the caller is to be told that there is no lease. */
-		long deadline();
-
-		/**
-		 * Return whether it looks at its deadline itself; if not, its contender has to.
-		 */
-		boolean isTimed();
-
-		/**
-		 * Return whether a failure of the store need not end the wait: others are waited
-		 * for, or the store may be there again soon.
-		 */
-		boolean isWorthWaiting(Throwable error);
-
-		/** End the wait, as its time is over. */
-		void timedOut();
-
-		/** End the wait, as the store cannot be asked. */
-		void failed(Throwable error);
-
-		/** End a wait of no time, as others hold it. */
-		void refused();
-
-		/** End the wait, as more is asked for than there is. */
-		void exceeds(int limit);
-
-		/** End the wait, as the instance shuts down. */
-		void shutDown();
-
-		/** Begin a hold, of this waiter or of one before it that asks for the same. */
-		void granted(Granted granted, long sentAt, HandOver way);
-
-	}
-
-	/** The coordinator of a contender. */
-	interface ContenderHost {
-
-		EngineContext context();
-
-		Resource resource();
-
-		/** Run an event: now, or after the one that runs. */
-		void execute(Runnable event);
-
-		/**
-		 * Note a command that asks, which is about to be sent.
-		 * @return its number
-		 */
-		long onRequestSent();
-
-		/** Note that the command with a number is over. */
-		void onReply(long number);
-
-		/** Note that others hold the resource. */
-		void onBusy(Busy busy);
-
-		/** Release a token whose wait is over, as the store may have granted it since. */
-		void releaseIfOver(AcquireCommand ended);
-
 	}
 
 }

@@ -56,8 +56,8 @@ final class CoordinatorRegistry implements ResourceCoordinator.Registry {
 	 * @param observation what observes it, or {@code null}
 	 * @return the waiter
 	 */
-	Waiter acquire(ResolvedRequest request, @Nullable Thread thread, LeaseContext context, Waiter.@Nullable Whole whole,
-			@Nullable RequestObservation observation) {
+	Waiter acquire(ResolvedRequest request, @Nullable Thread thread, LeaseContext context,
+			Waiter.@Nullable WaiterWhole whole, @Nullable RequestObservation observation) {
 		ResourceCoordinator coordinator = enter(request.resource());
 		String instanceId = this.context.instanceId();
 		String token = Tokens.of(instanceId, this.tokens.incrementAndGet(), isToBeTold(request));

@@ -89,7 +89,7 @@ final class EngineContext {
 	 * @param listener what the store is to tell from now on of what others do for this
 	 * instance, or want of it; {@code null} if nothing
 	 */
-	void renewIdentity(LeaseStore.@Nullable StoreNotifications listener) {
+	void renewIdentity(@Nullable StoreNotifications listener) {
 		String id = this.instanceIds.get();
 		if (listener != null) {
 			this.store.start(id, listener);

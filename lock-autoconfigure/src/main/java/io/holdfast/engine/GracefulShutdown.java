@@ -32,7 +32,7 @@ final class GracefulShutdown {
 
 	private final Fleet fleet;
 
-	private final LeaseStore.StoreNotifications notifications;
+	private final StoreNotifications notifications;
 
 	/** Held while the store is started or stopped. */
 	private final Object lifecycle = new Object();

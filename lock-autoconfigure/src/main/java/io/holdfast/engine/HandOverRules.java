@@ -28,8 +28,8 @@ final class HandOverRules {
 	 */
 	boolean canTakeOver(Hold hold, ResolvedRequest next, boolean quiet, long now) {
 		HandOverLimits limits = limits(hold);
-		boolean isTurn = hold.turns < limits.maxCount() && now - hold.storedAt < limits.maxTime().toNanos()
-				&& hasFence(hold);
+		boolean isTurn = hold.turns.turns() < limits.maxCount()
+				&& now - hold.turns.storedAt() < limits.maxTime().toNanos() && hasFence(hold);
 		return (isTurn || limits.isOn() && (isWantedHereOnly(hold, now) || quiet && mayStay(hold, now)))
 				&& isSound(hold, now) && isLike(hold, next);
 	}
@@ -40,18 +40,19 @@ final class HandOverRules {
 	 */
 	boolean isLate(Hold hold, long now) {
 		HandOverLimits limits = limits(hold);
-		return 2 * hold.turns >= limits.maxCount() || 2 * (now - hold.storedAt) >= limits.maxTime().toNanos();
+		return 2 * hold.turns.turns() >= limits.maxCount()
+				|| 2 * (now - hold.turns.storedAt()) >= limits.maxTime().toNanos();
 	}
 
 	/** Return whether a released hold is worth keeping for a request that may come. */
 	boolean canKeepWarm(Hold hold, long now) {
-		return isWantedHereOnly(hold, now) && hold.renewAt() - now > 0 && isSound(hold, now);
+		return isWantedHereOnly(hold, now) && hold.renewal.at() - now > 0 && isSound(hold, now);
 	}
 
 	/** Return from when on no request can take over a hold that is kept warm. */
 	long warmUntil(Hold hold) {
-		long end = hold.storedAt + EngineSettings.LONGEST_KEPT.toNanos();
-		return (hold.renewAt() - end < 0) ? hold.renewAt() : end;
+		long end = hold.turns.storedAt() + EngineSettings.LONGEST_KEPT.toNanos();
+		return (hold.renewal.at() - end < 0) ? hold.renewal.at() : end;
 	}
 
 	/** Return whether a request can take over a hold that was kept warm. */
@@ -73,12 +74,12 @@ final class HandOverRules {
 
 	/** Return whether it may stay for longer than a turn if no other instance waits. */
 	private static boolean mayStay(Hold hold, long now) {
-		return hasFence(hold) && now - hold.storedAt < EngineSettings.LONGEST_KEPT.toNanos();
+		return hasFence(hold) && now - hold.turns.storedAt() < EngineSettings.LONGEST_KEPT.toNanos();
 	}
 
 	/** Return whether a fence is left for the next one. Permits have no stride. */
 	private static boolean hasFence(Hold hold) {
-		return hold.resource().kind() == Kind.SEMAPHORE || hold.passes < hold.fences - 1;
+		return hold.resource().kind() == Kind.SEMAPHORE || hold.turns.passes() < hold.turns.fences() - 1;
 	}
 
 	private static boolean isLike(Hold hold, ResolvedRequest other) {
@@ -91,7 +92,7 @@ final class HandOverRules {
 	 */
 	private static boolean isSound(Hold hold, long now) {
 		long left = TimeUnit.NANOSECONDS.toMillis(hold.validUntil() - now);
-		return hold.request.renewal() && !hold.isRenewalFailing() && left > hold.request.claimMillis() / 2
+		return hold.request.renewal() && !hold.renewal.isFailing() && left > hold.request.claimMillis() / 2
 				&& left <= hold.request.leaseMillis();
 	}
 

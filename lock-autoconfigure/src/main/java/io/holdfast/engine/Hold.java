@@ -1,13 +1,9 @@
 package io.holdfast.engine;
 
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 
 import io.holdfast.ReleaseResult;
 import io.holdfast.engine.EngineObserver.HandOver;
@@ -58,14 +54,9 @@ final class Hold {
 	 */
 	final long doubtSince;
 
-	/** How many leases are open on this hold. Confined to the coordinator. */
-	int leases;
+	final OpenLeases leases = new OpenLeases();
 
-	/**
-	 * The leases that are open, whose longest terms count; the last of them also once it
-	 * is closed. Changed by the coordinator only.
-	 */
-	private volatile List<Handle> open = List.of();
+	final RenewalState renewal;
 
 	/** Whether a lease on it reached its user. Changed by the coordinator only. */
 	private volatile boolean used;
@@ -76,43 +67,19 @@ final class Hold {
 	/** Whether something was asked for beside it. Confined to the coordinator. */
 	private boolean beside;
 
-	/** How often it was passed on here since the store granted it to its token. */
-	final int passes;
-
-	/**
-	 * How often of these to a request that had waited. A request that barges before a
-	 * thread wakes up takes no turn, as the permits would have lain idle.
-	 */
-	final int turns;
-
-	/** How many fences the store left for that, its own included. */
-	final int fences;
-
-	/** When the store granted it to its token. */
-	final long storedAt;
+	/** How it came from the grant by the store to this hold. */
+	final LocalTurns turns;
 
 	/**
 	 * Whether others want it, as far as the store has told. Confined to the coordinator.
 	 */
 	private boolean wanted;
 
-	/** When the renewer is to renew it, on the monotonic clock. */
-	private volatile long renewAt;
-
-	/** Granted by a hand-off, for less than the lease that was asked for. */
-	private volatile boolean claimed;
-
-	private volatile boolean renewalOpen;
-
-	/** Whether the last renewal failed, or was not answered before the next one. */
-	private volatile boolean renewalFailing;
-
 	private volatile HoldState state = HoldState.HELD;
 
 	private volatile long validUntil;
 
-	/** By the lease that they are for: with it they go. */
-	private @Nullable Map<Handle, List<Runnable>> lossActions;
+	private final LossActions lossActions = new LossActions();
 
 	/** Why it was lost, in words. */
 	private volatile @Nullable String loss;
@@ -130,12 +97,12 @@ final class Hold {
 	 * @param sentAt when the command was sent
 	 * @param now the time
 	 */
-	Hold(Requester requester, String token, long doubtSince, boolean wanted, Granted granted, long sentAt, long now) {
+	Hold(HoldRequester requester, String token, long doubtSince, boolean wanted, Granted granted, long sentAt,
+			long now) {
 		long ttlMillis = granted.ttlMillis();
 		this.owner = requester.owner();
 		this.token = token;
 		this.fence = granted.fence();
-		this.fences = granted.fences();
 		this.thread = requester.thread();
 		this.request = requester.request();
 		this.observation = requester.watch();
@@ -143,22 +110,19 @@ final class Hold {
 		this.grantedAt = now;
 		this.partial = requester.isPart();
 		this.doubtSince = doubtSince;
-		this.passes = 0;
-		this.turns = 0;
-		this.storedAt = now;
+		this.turns = LocalTurns.granted(granted, now);
 		this.wanted = wanted;
-		this.claimed = ttlMillis < this.request.leaseMillis();
 		this.validUntil = sentAt + validity(ttlMillis);
-		this.renewAt = sentAt + TimeUnit.MILLISECONDS.toNanos(ttlMillis) / 3;
+		this.renewal = new RenewalState(ttlMillis < this.request.leaseMillis(),
+				sentAt + TimeUnit.MILLISECONDS.toNanos(ttlMillis) / 3);
 	}
 
 	/** Go on with what another one has released here, and the store knows nothing of. */
-	Hold(Requester requester, Hold before, HandOver way, long now) {
+	Hold(HoldRequester requester, Hold before, HandOver way, long now) {
 		this.owner = requester.owner();
 		this.token = before.token;
 		// Those of permits have no stride, and reach no user.
 		this.fence = (before.resource().kind() == Kind.SEMAPHORE) ? before.fence : before.fence + 1;
-		this.fences = before.fences;
 		this.thread = requester.thread();
 		this.request = requester.request();
 		this.observation = requester.watch();
@@ -166,13 +130,10 @@ final class Hold {
 		this.grantedAt = now;
 		this.partial = requester.isPart();
 		this.doubtSince = before.doubtSince;
-		this.passes = before.passes + 1;
-		this.turns = (way == HandOver.BARGED) ? before.turns : before.turns + 1;
-		this.storedAt = before.storedAt;
+		this.turns = before.turns.next(way);
 		this.wanted = before.wanted;
-		this.claimed = before.claimed;
 		this.validUntil = before.validUntil;
-		this.renewAt = before.renewAt;
+		this.renewal = new RenewalState(before.renewal.isClaimed(), before.renewal.at());
 	}
 
 	/**
@@ -201,75 +162,40 @@ final class Hold {
 
 	/** Return whether any of its leases is to be renewed, or was until its maxHold. */
 	boolean isRenewed() {
-		for (Handle lease : this.open) {
-			if (lease.isRenewed()) {
-				return true;
-			}
-		}
-		return false;
+		return this.leases.isRenewed();
 	}
 
 	/**
 	 * Open a lease on it, which reaches its user later. What was granted for less than
 	 * this one is to last is renewed at once.
 	 */
-	void open(Handle lease, long now) {
-		long longest = longestRenewed(now);
-		if (this.leases == 0) {
-			this.open = List.of(lease);
+	void open(LeaseTerms lease, long now) {
+		boolean longer = this.leases.count() > 0 && lease.leaseMillis() > this.leases.longestRenewed(now)
+				&& this.validUntil - lease.validIfGranted() < 0;
+		this.leases.add(lease);
+		if (longer) {
+			this.renewal.scheduleInFull(!lease.isRenewed(), now);
 		}
-		else {
-			this.open = Stream.concat(this.open.stream(), Stream.of(lease)).toList();
-			if (lease.leaseMillis() > longest && this.validUntil - lease.validIfGranted() < 0) {
-				this.claimed |= !lease.isRenewed();
-				this.renewAt = now;
-			}
-		}
-		this.leases++;
 	}
 
 	/**
 	 * Close a lease. What others are left for may have been renewed by its terms only.
 	 */
-	void close(Handle lease, boolean used, long now) {
-		this.leases--;
+	void close(LeaseTerms lease, boolean used, long now) {
+		this.leases.remove(lease);
 		this.used |= used;
-		if (this.leases == 0) {
+		if (this.leases.count() == 0) {
 			return;
 		}
-		forgetActions(lease);
-		List<Handle> left = this.open.stream().filter((other) -> other != lease).toList();
-		this.open = left;
-		long longest = longestRenewed(now);
-		if (left.stream()
-			.anyMatch((other) -> !other.isRenewed() && other.leaseMillis() > longest
-					&& this.validUntil - other.validIfGranted() < 0)) {
-			this.claimed = true;
-			this.renewAt = now;
-		}
-	}
-
-	/** Return the longest lease time of what is renewed, 0 if nothing is (any more). */
-	private long longestRenewed(long now) {
-		long longest = 0;
-		for (Handle lease : this.open) {
-			if (lease.isRenewed(now)) {
-				longest = Math.max(longest, lease.leaseMillis());
-			}
-		}
-		return longest;
-	}
-
-	/** A hold may last for days, and have many leases in that time. */
-	private synchronized void forgetActions(Handle lease) {
-		if (this.lossActions != null) {
-			this.lossActions.remove(lease);
+		this.lossActions.forget(lease);
+		if (this.leases.isAnyCutShort(this.validUntil, now)) {
+			this.renewal.scheduleInFull(true, now);
 		}
 	}
 
 	/** Return whether a thread has a lease of its own on it, for re-entry. */
 	boolean isOf(@Nullable Thread thread) {
-		return thread != null && this.thread == thread && hasOwn();
+		return thread != null && this.thread == thread && this.leases.isAnyOwn();
 	}
 
 	/**
@@ -278,21 +204,7 @@ final class Hold {
 	 * perhaps no release comes.
 	 */
 	boolean isMissed() {
-		return hasOwn() && isRenewed();
-	}
-
-	/**
-	 * Return whether its thread has asked for a lease that is open; others enter by a
-	 * context. One whose release has begun does not count, though the coordinator may not
-	 * know of it.
-	 */
-	private boolean hasOwn() {
-		for (Handle lease : this.open) {
-			if (lease.isOwn() && !lease.isReleased()) {
-				return true;
-			}
-		}
-		return false;
+		return this.leases.isAnyOwn() && isRenewed();
 	}
 
 	/**
@@ -310,7 +222,8 @@ final class Hold {
 		if (!isRenewed()) {
 			return "its lease time was over";
 		}
-		return (longestRenewed(now) > 0) ? "it was not renewed in time" : "it was held for longer than its maxHold";
+		return (this.leases.longestRenewed(now) > 0) ? "it was not renewed in time"
+				: "it was held for longer than its maxHold";
 	}
 
 	/**
@@ -342,7 +255,7 @@ final class Hold {
 	}
 
 	/** Return what lengthens it. */
-	Renewal renewal(long millis) {
+	Renewal renewalCommand(long millis) {
 		return new Renewal(resource(), this.token, this.permits, millis);
 	}
 
@@ -371,62 +284,21 @@ final class Hold {
 
 	/** Return how long it is to be renewed for at a time, 0 if it is not (any more). */
 	long renewalMillis(long now) {
-		long millis = longestRenewed(now);
-		if (this.claimed) {
-			for (Handle lease : this.open) {
-				if (!lease.isRenewed()) {
-					millis = Math.max(millis, lease.leftMillis(now));
-				}
-			}
-		}
-		return millis;
+		long renewed = this.leases.longestRenewed(now);
+		return this.renewal.isClaimed() ? Math.max(renewed, this.leases.longestLeft(now)) : renewed;
 	}
 
 	/** Return the lease time that the rate of renewals depends on. */
 	long periodMillis(long now) {
-		long longest = longestRenewed(now);
+		long longest = this.leases.longestRenewed(now);
 		return (longest > 0) ? longest : this.request.leaseMillis();
 	}
 
 	/** Return when it is to be renewed, or is over if it is not. */
 	long dueAt(long now) {
 		long end = this.validUntil;
-		return (renewalMillis(now) > 0 && this.renewAt - end < 0) ? this.renewAt : end;
-	}
-
-	/**
-	 * Note that a renewal is sent.
-	 * @return whether the one before was not answered, and so has failed
-	 */
-	boolean onRenewalSent() {
-		boolean silent = this.renewalOpen;
-		this.renewalOpen = true;
-		this.renewalFailing |= silent;
-		return silent;
-	}
-
-	void renewalEnded(boolean failed) {
-		this.renewalOpen = false;
-		this.renewalFailing = failed;
-	}
-
-	boolean isRenewalFailing() {
-		return this.renewalFailing;
-	}
-
-	/** Renew it at a time, on the monotonic clock. */
-	void scheduleRenewal(long at) {
-		this.renewAt = at;
-	}
-
-	long renewAt() {
-		return this.renewAt;
-	}
-
-	/** Note that the store lengthened it by all that its leases ask for. */
-	void renewedInFull(long nextAt) {
-		this.claimed = false;
-		this.renewAt = nextAt;
+		long at = this.renewal.at();
+		return (renewalMillis(now) > 0 && at - end < 0) ? at : end;
 	}
 
 	/** Return whether a lease on it reached its user. */
@@ -514,9 +386,7 @@ final class Hold {
 	synchronized List<Runnable> foundLost(String why) {
 		this.loss = why;
 		this.state = HoldState.LOST;
-		Map<Handle, List<Runnable>> actions = (this.lossActions != null) ? this.lossActions : Map.of();
-		this.lossActions = null;
-		return actions.values().stream().flatMap(List::stream).toList();
+		return this.lossActions.take();
 	}
 
 	/** Tell the observers of its end, once the event that runs is over. */
@@ -547,15 +417,12 @@ final class Hold {
 	 * Note what is to run on loss, unless the lease is released before.
 	 * @return {@code false} if it is lost already, so that the caller has to run it
 	 */
-	synchronized boolean onLost(Handle lease, Runnable action) {
+	synchronized boolean onLost(LeaseTerms lease, Runnable action) {
 		if (this.state == HoldState.LOST) {
 			return false;
 		}
 		if (this.state == HoldState.HELD && !lease.isReleased()) {
-			if (this.lossActions == null) {
-				this.lossActions = new LinkedHashMap<>(2);
-			}
-			this.lossActions.computeIfAbsent(lease, (k) -> new ArrayList<>(1)).add(action);
+			this.lossActions.add(lease, action);
 		}
 		return true;
 	}
@@ -599,7 +466,7 @@ final class Hold {
 		 * @param used whether it reached its user
 		 * @param result completed by what became of it
 		 */
-		void release(Hold hold, Handle handle, boolean used, CompletableFuture<ReleaseResult> result);
+		void release(Hold hold, LeaseTerms handle, boolean used, CompletableFuture<ReleaseResult> result);
 
 		/**
 		 * Note, in an event, that a hold was lost: those that wait for its thread need
@@ -613,9 +480,9 @@ final class Hold {
 	}
 
 	/** The request that a hold is granted to. */
-	interface Requester {
+	interface HoldRequester {
 
-		HoldOwner owner();
+		Hold.HoldOwner owner();
 
 		ResolvedRequest request();
 
@@ -627,29 +494,6 @@ final class Hold {
 
 		/** Return whether others are waited for, so that a grant is not the end of it. */
 		boolean isPart();
-
-	}
-
-	/** A lease that is open on a hold, with terms of its own. */
-	interface Handle {
-
-		/** Return whether it is to be renewed, or was until its maxHold. */
-		boolean isRenewed();
-
-		boolean isRenewed(long now);
-
-		long leaseMillis();
-
-		/** Return how much is left of its time if nothing lengthens it. */
-		long leftMillis(long now);
-
-		/** Return the end of its validity had it been granted when it was asked for. */
-		long validIfGranted();
-
-		/** Return whether the thread of the hold asked for it. */
-		boolean isOwn();
-
-		boolean isReleased();
 
 	}
 

@@ -130,7 +130,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 		List<Hold> holds = this.renewer.holds();
 		return new EngineStatus(this.context.store.isPolling(), this.context.store.isListening(),
 				this.context.store.whyNotListening(), holds.size(), this.coordinators.waiting(),
-				(int) holds.stream().filter(Hold::isRenewalFailing).count());
+				(int) holds.stream().filter((hold) -> hold.renewal.isFailing()).count());
 	}
 
 	/**

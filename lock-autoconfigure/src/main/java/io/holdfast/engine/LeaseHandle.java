@@ -12,7 +12,6 @@ import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.PermitLease;
 import io.holdfast.ReleaseResult;
-import io.holdfast.engine.Hold.Requester;
 import io.holdfast.engine.Resource.Kind;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -21,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A lease as its user has it: one of those open on a {@link Hold}.
  */
-abstract class LeaseHandle implements EngineLease, Hold.Handle {
+abstract class LeaseHandle implements EngineLease, LeaseTerms {
 
 	private static final Log logger = LogFactory.getLog(LeaseHandle.class);
 
@@ -50,7 +49,7 @@ abstract class LeaseHandle implements EngineLease, Hold.Handle {
 	/** One of several of which some are still waited for: it is renewed until then. */
 	private volatile boolean partial;
 
-	private LeaseHandle(Hold hold, Requester requester, LeaseRenewer renewer) {
+	private LeaseHandle(Hold hold, Hold.HoldRequester requester, LeaseRenewer renewer) {
 		this.context = hold.owner.context();
 		this.renewer = renewer;
 		this.hold = hold;
@@ -60,7 +59,7 @@ abstract class LeaseHandle implements EngineLease, Hold.Handle {
 		this.partial = requester.isPart();
 	}
 
-	static LeaseHandle of(Hold hold, Requester requester, LeaseRenewer renewer) {
+	static LeaseHandle of(Hold hold, Hold.HoldRequester requester, LeaseRenewer renewer) {
 		return (hold.resource().kind() == Kind.SEMAPHORE) ? new PermitHandle(hold, requester, renewer)
 				: new LockHandle(hold, requester, renewer);
 	}
@@ -239,7 +238,7 @@ abstract class LeaseHandle implements EngineLease, Hold.Handle {
 	/** The lease of a lock, exclusive or not. */
 	private static final class LockHandle extends LeaseHandle implements LockLease {
 
-		LockHandle(Hold hold, Requester requester, LeaseRenewer renewer) {
+		LockHandle(Hold hold, Hold.HoldRequester requester, LeaseRenewer renewer) {
 			super(hold, requester, renewer);
 		}
 
@@ -253,7 +252,7 @@ abstract class LeaseHandle implements EngineLease, Hold.Handle {
 	/** The lease of permits. */
 	static final class PermitHandle extends LeaseHandle implements PermitLease {
 
-		PermitHandle(Hold hold, Requester requester, LeaseRenewer renewer) {
+		PermitHandle(Hold hold, Hold.HoldRequester requester, LeaseRenewer renewer) {
 			super(hold, requester, renewer);
 		}
 

@@ -52,7 +52,7 @@ final class LeaseRenewer {
 
 	void keep(Hold hold) {
 		// Spread, so that what was granted together is not renewed together for ever.
-		hold.scheduleRenewal(this.context.downwards(hold.renewAt() - this.context.now()) + this.context.now());
+		hold.renewal.schedule(this.context.downwards(hold.renewal.at() - this.context.now()) + this.context.now());
 		this.holds.put(hold.token, hold);
 		wakeFor(hold);
 	}
@@ -145,12 +145,12 @@ final class LeaseRenewer {
 		List<Hold> due = this.upcoming.due(now, (hold) -> lose(hold, hold.whyOver(now)));
 		boolean silent = false;
 		for (Hold hold : due) {
-			if (hold.onRenewalSent()) {
+			if (hold.renewal.onSent()) {
 				silent = true;
 				this.context.observers.renewed(hold.resource(), RenewalOutcome.FAILED);
 			}
 			// Again then if this renewal is not answered.
-			hold.scheduleRenewal(now + patience(hold, now));
+			hold.renewal.schedule(now + patience(hold, now));
 			this.upcoming.again(hold, now);
 		}
 		if (silent) {
@@ -203,7 +203,7 @@ final class LeaseRenewer {
 	CompletableFuture<Void> renewNow(List<Hold> holds, long millis) {
 		long sentAt = this.context.now();
 		return CompletableFuture.allOf(batches(holds).stream().map((batch) -> {
-			List<Renewal> renewals = batch.stream().map((hold) -> hold.renewal(millis)).toList();
+			List<Renewal> renewals = batch.stream().map((hold) -> hold.renewalCommand(millis)).toList();
 			return this.context.send(Command.RENEW, () -> this.context.store.renew(renewals)).thenAccept((owned) -> {
 				for (int i = 0; i < batch.size(); i++) {
 					renewed(batch.get(i), owned.get(i), sentAt, millis);
@@ -213,7 +213,7 @@ final class LeaseRenewer {
 	}
 
 	private void renew(List<Hold> batch, long sentAt) {
-		List<Renewal> renewals = batch.stream().map((hold) -> hold.renewal(hold.renewalMillis(sentAt))).toList();
+		List<Renewal> renewals = batch.stream().map((hold) -> hold.renewalCommand(hold.renewalMillis(sentAt))).toList();
 		this.context.send(Command.RENEW, () -> this.context.store.renew(renewals)).whenComplete((owned, error) -> {
 			for (int i = 0; i < batch.size(); i++) {
 				if (error == null) {
@@ -241,13 +241,13 @@ final class LeaseRenewer {
 			gone(hold.token, HoldLosses.OTHER_OWNER);
 			return;
 		}
-		hold.renewalEnded(false);
+		hold.renewal.onEnded(false);
 		long now = this.context.now();
 		if (millis >= hold.renewalMillis(sentAt)) {
 			// Not after a shorter one by hand: it must not put off what keeps the lease.
 			// A quarter of the jitter: they are spread already by their first renewals.
 			long part = TimeUnit.MILLISECONDS.toNanos(hold.periodMillis(now)) / 12;
-			hold.renewedInFull(sentAt + 3 * part + this.context.downwards(part));
+			hold.renewal.onRenewedInFull(sentAt + 3 * part + this.context.downwards(part));
 		}
 		if (hold.extend(sentAt + Hold.validity(millis), now)) {
 			this.context.observers.renewed(hold.resource(), RenewalOutcome.RENEWED);
@@ -290,12 +290,12 @@ final class LeaseRenewer {
 		Hold hold = current(renewed);
 		long now = this.context.now();
 		if (hold.isHeld(now)) {
-			hold.renewalEnded(true);
+			hold.renewal.onEnded(true);
 			this.context.observers.renewed(hold.resource(), RenewalOutcome.FAILED);
 			logger.debug("The renewal of " + hold.description() + " failed, and is tried again", error);
 			long soon = Math.min(this.context.retryDelay(),
 					TimeUnit.MILLISECONDS.toNanos(hold.request.leaseMillis()) / 6);
-			hold.scheduleRenewal(now + soon);
+			hold.renewal.schedule(now + soon);
 			wakeFor(hold);
 		}
 	}

@@ -51,7 +51,7 @@ final class MinHoldRelease {
 		// Whole milliseconds, not less.
 		long millis = TimeUnit.NANOSECONDS.toMillis(this.endsAt - this.context.now() + 999_999);
 		CompletableFuture<ReleaseReply> command = this.context.send(Command.RETAIN,
-				() -> this.context.store.retain(this.hold.renewal(millis)));
+				() -> this.context.store.retain(this.hold.renewalCommand(millis)));
 		Scheduler.Timer silence = this.context.scheduler.schedule(() -> {
 			this.context.observers.failed(Command.RETAIN);
 			this.outcome.completeExceptionally(EngineExceptions.retentionTrouble(this.hold.resource(),

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * The order of resources against deadlock: E. G. Coffman, M. Elphick, A. Shoshani,
  * <em>System Deadlocks</em>, ACM Computing Surveys 3 (1971), after J. W. Havender.
  */
-final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Whole {
+final class MultiKeyAcquisition implements PendingAcquisition, Waiter.WaiterWhole {
 
 	private final EngineContext context;
 

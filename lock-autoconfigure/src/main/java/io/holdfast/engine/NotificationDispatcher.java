@@ -6,7 +6,7 @@ import io.holdfast.engine.LeaseStore.AcquireCommand;
  * The way of what the store tells without being asked to those whom it concerns: above a
  * grant to a waiter here that another command made. Thread-safe.
  */
-final class NotificationDispatcher implements LeaseStore.StoreNotifications {
+final class NotificationDispatcher implements StoreNotifications {
 
 	private final EngineContext context;
 

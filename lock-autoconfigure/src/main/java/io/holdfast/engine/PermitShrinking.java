@@ -39,7 +39,7 @@ final class PermitShrinking {
 	 * @param most how many to keep; fewer are kept if some were released before
 	 */
 	void keep(int most) {
-		if (this.hold.leases == 0) {
+		if (this.hold.leases.count() == 0) {
 			// Another thread has given back all of it, with which others may go on.
 			this.answer.complete(true);
 			return;

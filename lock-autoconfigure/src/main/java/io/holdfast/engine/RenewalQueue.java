@@ -94,7 +94,7 @@ final class RenewalQueue {
 	}
 
 	private static boolean isDue(Hold hold, long now) {
-		long left = hold.renewAt() - now;
+		long left = hold.renewal.at() - now;
 		return left <= WINDOW && hold.renewalMillis(now) > 0
 				&& left <= TimeUnit.MILLISECONDS.toNanos(hold.request.leaseMillis()) / 10;
 	}
@@ -115,7 +115,7 @@ final class RenewalQueue {
 		List<Due> soon = new ArrayList<>();
 		for (Hold hold : this.holds.values()) {
 			// Sooner than it is due if it is not renewed; mostly that is enough to know.
-			long at = earlier(hold.renewAt(), hold.validUntil());
+			long at = earlier(hold.renewal.at(), hold.validUntil());
 			if (at - now <= AHEAD) {
 				at = hold.dueAt(now);
 			}

@@ -13,7 +13,6 @@ import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.ReleaseResult;
 import io.holdfast.engine.EngineObserver.HandOver;
 import io.holdfast.engine.EngineObserver.HoldEnd;
-import io.holdfast.engine.Hold.Handle;
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireCommand;
 import io.holdfast.engine.LeaseStore.ReleaseReply;
@@ -66,7 +65,7 @@ import org.jspecify.annotations.Nullable;
  * {@link CoordinatorRegistry} makes and forgets it. Only {@link #execute},
  * {@link #waiters} and {@link #isHeldBy} may be called from outside of its events.
  */
-abstract class ResourceCoordinator implements Waiter.WaiterHost, Barging.BargingHost {
+abstract class ResourceCoordinator implements Waiter.WaiterHost, BargingHost {
 
 	private static final Log logger = LogFactory.getLog(ResourceCoordinator.class);
 
@@ -461,10 +460,10 @@ abstract class ResourceCoordinator implements Waiter.WaiterHost, Barging.Barging
 	}
 
 	@Override
-	public final void release(Hold hold, Handle handle, boolean used, CompletableFuture<ReleaseResult> result) {
+	public final void release(Hold hold, LeaseTerms handle, boolean used, CompletableFuture<ReleaseResult> result) {
 		long now = this.context.now();
 		hold.close(handle, used, now);
-		if (hold.leases > 0) {
+		if (hold.leases.count() > 0) {
 			result.complete(hold.isHeld(now) ? ReleaseResult.RELEASED : ReleaseResult.LOST);
 			renewer().changed(hold);
 			return;

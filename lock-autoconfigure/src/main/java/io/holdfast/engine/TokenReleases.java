@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * The ends of tokens in the store: the releases that have no answer yet, and the tokens
  * that are to keep others out for a while. Thread-safe.
  */
-final class TokenReleases implements ReleaseCommand.ReleaseOwner {
+final class TokenReleases implements ReleaseOwner {
 
 	private final EngineContext context;
 

@@ -20,7 +20,7 @@ import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
  * store, then granted or over. All but the constructor and the result is confined to the
  * coordinator.
  */
-final class Waiter implements PendingAcquisition, Contender.Party, Hold.Requester {
+final class Waiter implements PendingAcquisition, ContenderParty, Hold.HoldRequester {
 
 	final EngineContext context;
 
@@ -37,7 +37,7 @@ final class Waiter implements PendingAcquisition, Contender.Party, Hold.Requeste
 	private final LeaseContext leaseContext;
 
 	/** What it is a part of. */
-	private final @Nullable Whole whole;
+	private final @Nullable WaiterWhole whole;
 
 	/** Observes the request that it belongs to, or {@code null}. */
 	final @Nullable RequestObservation observation;
@@ -70,7 +70,7 @@ final class Waiter implements PendingAcquisition, Contender.Party, Hold.Requeste
 	private boolean promoted;
 
 	Waiter(WaiterHost host, String token, ResolvedRequest request, @Nullable Thread thread, LeaseContext leaseContext,
-			@Nullable Whole whole, @Nullable RequestObservation observation) {
+			@Nullable WaiterWhole whole, @Nullable RequestObservation observation) {
 		this.context = host.context();
 		this.host = host;
 		this.request = request;
@@ -453,31 +453,8 @@ final class Waiter implements PendingAcquisition, Contender.Party, Hold.Requeste
 
 	}
 
-	/** The acquisition that a waiter may be one part of. */
-	interface Whole {
-
-		/** Return when the wait for the first part began. */
-		long startedAt();
-
-		/** Return whether a part that was granted had to wait for others. */
-		boolean hasMetOthers();
-
-		/**
-		 * Wait for one more part, which its coordinator does not know of yet: what ends
-		 * the whole gives that up before it can be granted anything.
-		 */
-		void waitFor(Waiter next);
-
-		/**
-		 * Add a part that was granted.
-		 * @return false if it came too late, and is to be given back
-		 */
-		boolean add(LeaseHandle lease);
-
-	}
-
 	/** The coordinator that a waiter waits at. Its methods are called in its events. */
-	interface WaiterHost extends Contender.ContenderHost, Hold.HoldOwner {
+	interface WaiterHost extends ContenderHost, Hold.HoldOwner {
 
 		@Override
 		EngineContext context();
@@ -508,6 +485,29 @@ final class Waiter implements PendingAcquisition, Contender.Party, Hold.Requeste
 
 		/** End a wait that the store has said no to, and that is not queued there. */
 		void refuse(Waiter waiter, RuntimeException exception);
+
+	}
+
+	/** The acquisition that a waiter may be one part of. */
+	interface WaiterWhole {
+
+		/** Return when the wait for the first part began. */
+		long startedAt();
+
+		/** Return whether a part that was granted had to wait for others. */
+		boolean hasMetOthers();
+
+		/**
+		 * Wait for one more part, which its coordinator does not know of yet: what ends
+		 * the whole gives that up before it can be granted anything.
+		 */
+		void waitFor(Waiter next);
+
+		/**
+		 * Add a part that was granted.
+		 * @return false if it came too late, and is to be given back
+		 */
+		boolean add(LeaseHandle lease);
 
 	}
 

@@ -11,6 +11,7 @@ import io.holdfast.engine.InstanceStore;
 import io.holdfast.engine.LeaseStore;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
+import io.holdfast.engine.StoreNotifications;
 
 /**
  * A {@link LeaseStore} inside the JVM: one instance's access to {@link MemoryLeases} that

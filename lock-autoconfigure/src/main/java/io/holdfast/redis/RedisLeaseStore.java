@@ -13,6 +13,7 @@ import io.holdfast.engine.InstanceStore;
 import io.holdfast.engine.LeaseStore;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
+import io.holdfast.engine.StoreNotifications;
 import io.holdfast.redis.ScriptCall.ReplyReader;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;

@@ -437,7 +437,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	void whatFailsToBeRenewedIsNotPassedOn() {
 		List<PermitLease> held = all(ONE);
 		CompletableFuture<PermitLease> next = ask(ONE);
-		((PermitHandle) held.get(0)).hold.renewalEnded(true);
+		((PermitHandle) held.get(0)).hold.renewal.onEnded(true);
 		held.get(0).releaseAsync();
 		assertThat(next).isNotDone();
 	}

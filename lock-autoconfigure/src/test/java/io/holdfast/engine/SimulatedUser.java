@@ -198,18 +198,18 @@ final class SimulatedUser {
 		String outer = this.holds.putIfAbsent(hold, id);
 		at.open.put(lease, id);
 		String before = at.store.leases.put(hold.token, id);
-		if (hold.passes > 0 && before != null && outer == null) {
+		if (hold.turns.passes() > 0 && before != null && outer == null) {
 			this.simulation.passedOn.merge(hold.resource().kind(), 1, Integer::sum);
 			record(Type.PASSED_ON, id, (event) -> event.why(before));
 		}
-		else if (hold.passes > 0 && outer == null) {
+		else if (hold.turns.passes() > 0 && outer == null) {
 			// From a part of what was given up.
-			record(Type.PASSED_ON, id, (event) -> event.until(at.shared(hold.storedAt)));
+			record(Type.PASSED_ON, id, (event) -> event.until(at.shared(hold.turns.storedAt())));
 		}
 		long confirmedAt = at.store.confirmedAt(hold.token);
 		if (confirmedAt >= 0 && outer == null) {
 			// What is passed on was confirmed for another one.
-			long since = (hold.passes > 0) ? this.simulation.now() : confirmedAt;
+			long since = (hold.turns.passes() > 0) ? this.simulation.now() : confirmedAt;
 			this.simulation.record(Event.of(since, Type.CONFIRMED, at.name).id(id));
 		}
 		record(Type.GRANTED, id,
@@ -307,7 +307,7 @@ final class SimulatedUser {
 		}
 		long now = this.simulation.now();
 		long local = this.instance.nanoTime();
-		boolean last = parts.stream().allMatch((part) -> part.hold.leases == 1);
+		boolean last = parts.stream().allMatch((part) -> part.hold.leases.count() == 1);
 		lease.releaseAsync().whenComplete((result, error) -> {
 			String why = (error != null) ? "STORE" : result.name();
 			ids.forEach((id) -> record(Type.RELEASED, id, (event) -> event.why(why)));

@@ -150,7 +150,7 @@ public abstract class StoreContract {
 	/**
 	 * An instance, as the engine would be one.
 	 */
-	protected static final class Instance implements LeaseStore.StoreNotifications {
+	protected static final class Instance implements StoreNotifications {
 
 		public final String id = UUID.randomUUID().toString().replace("-", "");
 

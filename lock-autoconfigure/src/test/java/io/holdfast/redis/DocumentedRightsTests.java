@@ -8,7 +8,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import io.holdfast.engine.StoreDiagnostic;
-import io.holdfast.engine.LeaseStore.StoreNotifications;
+import io.holdfast.engine.StoreNotifications;
 import io.holdfast.engine.Resource;
 import io.holdfast.testing.DocumentedRights;
 import io.holdfast.testing.RedisServer;

@@ -3,7 +3,7 @@ package io.holdfast.redis;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 
-import io.holdfast.engine.LeaseStore.StoreNotifications;
+import io.holdfast.engine.StoreNotifications;
 import io.holdfast.testing.Slow;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;

@@ -4,7 +4,7 @@ import java.nio.charset.StandardCharsets;
 
 import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.LeaseEngine;
-import io.holdfast.engine.LeaseStore.StoreNotifications;
+import io.holdfast.engine.StoreNotifications;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
