@@ -129,6 +129,19 @@ class LifecycleRulesTests {
 	}
 
 	@Test
+	void aShutDownUnderWayIsOverWhenTheEngineIsClosed() {
+		MemoryLeases leases = new MemoryLeases(System::nanoTime);
+		LeaseEngine closed = new LeaseEngine(new MemoryLeaseStore(leases), EngineSettings.defaults());
+		closed.resume();
+		LockLease lease = new DefaultLockService(closed).acquire(REQUEST);
+		CompletableFuture<?> shutDown = closed.shutDown(Duration.ofHours(1));
+		assertThat(shutDown).isNotDone();
+		closed.close();
+		assertThat(lease.isHeld()).isFalse();
+		assertThat(shutDown).succeedsWithin(Duration.ofSeconds(20));
+	}
+
+	@Test
 	void aTokenOfTheInstanceBeforeIsNotUsed() {
 		this.engine.resume();
 		this.engine.shutDown(Duration.ZERO);
