@@ -24,7 +24,7 @@ import io.holdfast.engine.Resource;
  * A key of locks: who has it exclusively, and its readers and writers, of whom there are
  * none then. {@link MemoryLeases} sees to it that one command runs at a time.
  */
-final class MemoryLock implements MemoryPermits.Exclusive {
+final class MemoryLock implements ExclusiveLock {
 
 	private static final Pattern TOKEN = Pattern.compile("[0-9a-f]{32}:[0-9]+");
 

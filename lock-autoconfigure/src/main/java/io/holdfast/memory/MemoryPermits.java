@@ -35,7 +35,7 @@ final class MemoryPermits {
 	private final MemoryFence fence;
 
 	/** The exclusive lock of the same key, if these are of readers and writers. */
-	private final @Nullable Exclusive lock;
+	private final @Nullable ExclusiveLock lock;
 
 	private final Map<String, StoredHolder> holders = new HashMap<>();
 
@@ -57,7 +57,7 @@ final class MemoryPermits {
 	/** When every lease has ended, and all that still wait have asked again. */
 	private long until;
 
-	MemoryPermits(MemoryServer server, Resource resource, MemoryFence fence, @Nullable Exclusive lock) {
+	MemoryPermits(MemoryServer server, Resource resource, MemoryFence fence, @Nullable ExclusiveLock lock) {
 		this.server = server;
 		this.resource = resource;
 		this.fence = fence;
@@ -402,52 +402,6 @@ final class MemoryPermits {
 	}
 
 	private record QueuedPermits(AcquireCommand command, boolean polls, long stampedAt, long arrival) {
-	}
-
-	/** The exclusive lock of the same key. */
-	interface Exclusive {
-
-		/**
-		 * End the reservation for the first that waits here: the queue of readers and
-		 * writers is asked now.
-		 */
-		void endReservation();
-
-		/** Return who has the key exclusively, or {@code null}. */
-		@Nullable String owner();
-
-		/**
-		 * Return whether one that came before an arrival waits for the key exclusively.
-		 */
-		boolean isWanted(long arrival);
-
-		/**
-		 * Keep the place of the first reader or writer among those that wait for the key
-		 * exclusively. Only the first has one.
-		 */
-		void mark(AcquireCommand command, boolean polls, long arrival);
-
-		/** Tell the owner's instance that others want the key, if it is to be told. */
-		void tellWanted();
-
-		/** Return how long the key is held yet, in whatever way; -1 for no end. */
-		long ttl();
-
-		/** Grant the key, which is free, to the first that waits for it exclusively. */
-		void grantFirst();
-
-		/** Forget those that wait exclusively in front of all others, and are gone. */
-		void dropAbsent();
-
-		/** Count one that comes to either queue. */
-		long arrive();
-
-		/** Give up the place of the first reader or writer. */
-		void unmark();
-
-		/** Return how many wait for the key exclusively. */
-		int waiting();
-
 	}
 
 }
