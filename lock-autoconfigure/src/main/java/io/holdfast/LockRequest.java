@@ -133,7 +133,8 @@ public final class LockRequest {
 
 	/**
 	 * Set how long a renewed lease may be held in all: then its renewal stops and the
-	 * lease ends with what is left of its lease time. A guard against holders that hang.
+	 * lease ends with what is left of its lease time; a longer default lease time is
+	 * shortened to it. A guard against holders that hang.
 	 * @param maxHold the longest time, at least 100 ms
 	 * @return the changed request
 	 * @throws IllegalArgumentException if it is too short

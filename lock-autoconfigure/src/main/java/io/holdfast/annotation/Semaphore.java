@@ -157,9 +157,10 @@ public @interface Semaphore {
 
 	/**
 	 * The longest time that a renewed lease may be held in all: after that its renewal
-	 * stops, and the lease ends with what is left of its lease time. A guard against
-	 * methods that hang. Written like {@link #waitTime()}, at least {@code 100ms}; not
-	 * with {@code renewal = false}, where there is nothing to stop.
+	 * stops, and the lease ends with what is left of its lease time; a longer default
+	 * lease time is shortened to it. A guard against methods that hang. Written like
+	 * {@link #waitTime()}, at least {@code 100ms}; not with {@code renewal = false},
+	 * where there is nothing to stop.
 	 * @return the longest time, or empty for no limit
 	 */
 	String maxHold() default "";
