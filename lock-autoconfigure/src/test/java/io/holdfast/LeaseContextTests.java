@@ -100,10 +100,10 @@ class LeaseContextTests {
 	@DisplayName("A context is its thread's only: others, also those it starts, have none unless they open it")
 	void otherThreads() throws Exception {
 		try (LeaseContext.Scope scope = this.context.open()) {
-			CompletableFuture<LeaseContext> elsewhere = new CompletableFuture<>();
-			Thread thread = new Thread(() -> elsewhere.complete(LeaseContext.current()));
+			CompletableFuture<LeaseContext> otherContext = new CompletableFuture<>();
+			Thread thread = new Thread(() -> otherContext.complete(LeaseContext.current()));
 			thread.start();
-			assertThat(elsewhere.get().leases()).isEmpty();
+			assertThat(otherContext.get().leases()).isEmpty();
 			assertThat(scope).isNotNull();
 		}
 	}

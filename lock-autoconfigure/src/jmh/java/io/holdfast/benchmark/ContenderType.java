@@ -219,7 +219,7 @@ enum ContenderType {
 		return Redisson.create(config);
 	}
 
-	/** Of whoever is the first to say how many permits there are, it counts. */
+	/** The first call for a key sets the number of permits, later ones change nothing. */
 	private static RSemaphore semaphore(RedissonClient client, String key) {
 		RSemaphore semaphore = client.getSemaphore(key);
 		semaphore.trySetPermits(PERMITS);
@@ -262,7 +262,7 @@ enum ContenderType {
 		});
 	}
 
-	/** It does not wait: whoever finds the lock taken goes without. */
+	/** It does not wait: a caller that finds the lock taken gets none. */
 	private static Contender shedLock(RedisAddress redis, Duration lease) {
 		LettuceConnectionFactory factory = factory(redis);
 		RedisLockProvider provider = new RedisLockProvider(factory);

@@ -151,7 +151,7 @@ record Cycles(String name, String description, List<ContenderType> contenders, L
 
 	/**
 	 * What threads that ended had allocated is not seen any more: after few turns it may
-	 * be more than all others have allocated meanwhile.
+	 * be more than all others have allocated in that time.
 	 */
 	private static double bytes(List<Outcome> outcomes) {
 		long bytes = outcomes.stream().mapToLong(Outcome::processBytes).sum();

@@ -16,8 +16,8 @@ import java.util.List;
  *
  * @param threads the turns of its threads
  * @param callersBytes what these threads allocated
- * @param processBytes what all threads allocated meanwhile
- * @param cpuNanos how long processors were busy with the process meanwhile
+ * @param processBytes what all threads allocated in the same time
+ * @param cpuNanos how long processors were busy with the process in the same time
  */
 record Outcome(List<Turns> threads, long callersBytes, long processBytes, long cpuNanos) {
 

@@ -82,7 +82,7 @@ final class RedisMonitor implements AutoCloseable {
 		return longest;
 	}
 
-	/** How long a key lives if nobody does anything. */
+	/** How long a key lives if no client touches it. */
 	long millisToLive(String key) {
 		return redis().pttl(key);
 	}

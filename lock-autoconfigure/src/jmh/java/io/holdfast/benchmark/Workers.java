@@ -66,7 +66,7 @@ final class Workers implements AutoCloseable {
 		return line;
 	}
 
-	/** A key that nobody has used, and that files may be named by. */
+	/** A key that was not used before, and that files may be named by. */
 	String newKey() {
 		return "bench-" + (++this.names);
 	}

@@ -65,8 +65,8 @@ class LocksEndpointTests {
 		Instant before = Instant.now();
 		LockLease lease = this.ownLocks.acquire(LockRequest.of("stock:1").name("stock"));
 		LockLease read = this.ownLocks.acquire(LockRequest.of("price").mode(LockMode.READ));
-		this.otherLocks.acquire("elsewhere");
-		CompletableFuture<LockLease> waiting = waitFor(this.ownLocks, LockRequest.of("elsewhere").name("else"));
+		this.otherLocks.acquire("other");
+		CompletableFuture<LockLease> waiting = waitFor(this.ownLocks, LockRequest.of("other").name("else"));
 		LocksDescriptor view = locks();
 		assertThat(view.cut()).isFalse();
 		assertThat(view.held())
@@ -79,7 +79,7 @@ class LocksEndpointTests {
 			assertThat(held.ttlMillis()).isBetween(20_000L, 30_000L);
 		});
 		assertThat(view.waiting()).extracting(LockWait::key, LockWait::mode, LockWait::name, LockWait::thread)
-			.containsExactly(tuple("elsewhere", LockMode.EXCLUSIVE, "else", null));
+			.containsExactly(tuple("other", LockMode.EXCLUSIVE, "else", null));
 		waiting.cancel(true);
 		await().untilAsserted(() -> assertThat(locks().waiting()).isEmpty());
 		lease.release();
@@ -110,7 +110,7 @@ class LocksEndpointTests {
 			leases.add(this.otherLocks.acquire("stock:" + i));
 		}
 		CompletableFuture<LockLease> waiting = waitFor(this.ownLocks, LockRequest.of("stock:3"));
-		this.instances.leases().takeIfFree("stock:9", "somebody", -1);
+		this.instances.leases().takeIfFree("stock:9", "stranger", -1);
 		String ownId = this.own.fleet().instance();
 		String otherId = this.other.fleet().instance();
 		assertThat(ownId).matches("[0-9a-f]{8}").isNotEqualTo(otherId);
@@ -151,7 +151,7 @@ class LocksEndpointTests {
 	}
 
 	@Test
-	@DisplayName("a lock is released by force, whoever holds it")
+	@DisplayName("a lock of another instance is released by force, once")
 	void releases() {
 		LockLease lease = this.otherLocks.acquire("a/b");
 		assertThat(this.endpoint.release("a/b")).isEqualTo(new ReleaseDescriptor(true));

@@ -86,7 +86,7 @@ class SemaphoresEndpointTests {
 	}
 
 	@Test
-	@DisplayName("a limit is set and cleared; a semaphore with a limit is told though nobody uses it")
+	@DisplayName("a limit is set and cleared; a semaphore with a limit is told though it is not in use")
 	void setsAndClearsLimits() {
 		assertThat(this.endpoint.semaphore("call", "out")).isNull();
 		CompletableFuture<PermitLease> waiting = waitFor(this.ownSemaphores, 1, 1);

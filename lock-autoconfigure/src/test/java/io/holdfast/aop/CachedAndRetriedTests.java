@@ -103,11 +103,11 @@ class CachedAndRetriedTests {
 		try (LockedContext context = LockedContext.of(Asynchronous.class, Shop.class)) {
 			Shop shop = context.bean(Shop.class);
 			Thread caller = Thread.currentThread();
-			shop.does(() -> LockLease.current().key() + " elsewhere: " + (Thread.currentThread() != caller));
+			shop.does(() -> LockLease.current().key() + " on another thread: " + (Thread.currentThread() != caller));
 			shop.async();
 			Awaitility.await()
 				.untilAsserted(() -> assertThat(context.locks().events()).containsExactly("lock",
-						"async elsewhere: true", "unlock"));
+						"async on another thread: true", "unlock"));
 			assertThat(LeaseContext.current()).isSameAs(LeaseContext.empty());
 			context.locks().busy();
 			shop.async();

@@ -238,7 +238,7 @@ class CompletionStageInvocationTests {
 	}
 
 	@Test
-	@DisplayName("Whoever cancels while the method itself still runs cancels what it returns")
+	@DisplayName("A caller that cancels while the method itself still runs cancels what it returns")
 	void cancelledBody() {
 		CompletableFuture<Void> leave = new CompletableFuture<>();
 		CompletableFuture<String> result = this.shop.slow(leave);
@@ -373,7 +373,7 @@ class CompletionStageInvocationTests {
 
 	}
 
-	/** A lease of whoever calls. */
+	/** A lease of the caller. */
 	private static final class Outer extends RecordingLease {
 
 		Outer() {

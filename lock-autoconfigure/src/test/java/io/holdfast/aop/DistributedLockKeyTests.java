@@ -202,7 +202,7 @@ class DistributedLockKeyTests {
 			.withMessageContaining("null in this call: write ?. for . and a key for this call, as in #a?.b ?: 'none'");
 		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.unknownBean())
 			.withMessageContaining("EL1058E")
-			.withMessageContaining("'nobody'")
+			.withMessageContaining("'missing'")
 			.withMessageContaining("Write the name of a bean");
 		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.unknownType())
 			.withMessageContaining("EL1005E")
@@ -271,11 +271,11 @@ class DistributedLockKeyTests {
 		void method(@Nullable String sku) {
 		}
 
-		@DistributedLock(key = "@nobody.id")
+		@DistributedLock(key = "@missing.id")
 		void unknownBean() {
 		}
 
-		@DistributedLock(key = "T(com.acme.Nobody).ID")
+		@DistributedLock(key = "T(com.acme.Missing).ID")
 		void unknownType() {
 		}
 

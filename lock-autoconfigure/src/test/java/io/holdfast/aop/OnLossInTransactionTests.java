@@ -80,7 +80,7 @@ class OnLossInTransactionTests {
 
 	@ParameterizedTest
 	@EnumSource(value = OnLoss.class, names = { "THROW", "INTERRUPT" })
-	@DisplayName("It does so even if nobody cares about the exception")
+	@DisplayName("It does so even if the caller ignores the exception")
 	void swallowed(OnLoss onLoss) {
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> inTransaction(() -> {
 			assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> call(onLoss, this::lose));

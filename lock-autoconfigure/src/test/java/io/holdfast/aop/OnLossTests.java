@@ -152,7 +152,7 @@ class OnLossTests {
 	}
 
 	@Test
-	@DisplayName("An interrupt by somebody else is kept, whether it came before the call or during it")
+	@DisplayName("An interrupt for another reason is kept, whether it came before the call or during it")
 	void foreignInterrupt() {
 		Callable<String> losing = () -> {
 			lose("interrupt");

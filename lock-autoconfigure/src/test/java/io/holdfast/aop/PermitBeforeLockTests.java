@@ -124,7 +124,7 @@ class PermitBeforeLockTests {
 
 	@Test
 	@ExtendWith(OutputCaptureExtension.class)
-	@DisplayName("Trouble with the lock's release keeps nobody from returning the permit")
+	@DisplayName("The permit is returned although the release of the lock fails")
 	void failingReleases(CapturedOutput output) {
 		try (LockedContext context = LockedContext.of(Shop.class)) {
 			context.locks().releasing(Outcome.FAILED);

@@ -208,7 +208,7 @@ class ReactiveInvocationTests {
 	}
 
 	@Test
-	@DisplayName("A chain in a chain asks within the outer one's leases, whoever subscribes to it")
+	@DisplayName("A chain in a chain asks within the outer one's leases, whichever code subscribes to it")
 	void nested() {
 		this.work.result = Mono.defer(() -> this.shop.inner()).flux();
 		assertThat(this.shop.sell("a").block(SOON)).isEqualTo("inner");
@@ -392,7 +392,7 @@ class ReactiveInvocationTests {
 
 	}
 
-	/** A lease of whoever calls or subscribes. */
+	/** A lease of the caller or of the subscriber. */
 	private static final class Outer extends RecordingLease {
 
 		Outer(String key) {

@@ -96,7 +96,7 @@ class ReleaseAfterTests {
 	}
 
 	@Test
-	@DisplayName("It is released if nobody knows what became of the commit")
+	@DisplayName("It is released if the outcome of the commit is unknown")
 	void failingCommit() {
 		this.transactions.failingToCommit(new TransactionSystemException("no connection"));
 		assertThatExceptionOfType(TransactionSystemException.class)
@@ -128,7 +128,7 @@ class ReleaseAfterTests {
 	}
 
 	@Test
-	@DisplayName("Whoever joins a transaction keeps its locks until that is completed")
+	@DisplayName("A method that joins a transaction keeps its locks until that is completed")
 	void joined() {
 		inTransaction(() -> {
 			inTransaction(() -> this.shop.a(this::body));

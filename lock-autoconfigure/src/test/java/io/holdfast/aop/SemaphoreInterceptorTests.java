@@ -112,7 +112,7 @@ class SemaphoreInterceptorTests {
 				return new RecordingSemaphores(new RecordingLocks());
 			}, (definition) -> definition.setLazyInit(true));
 			lazy.registerBean(LeaseBeanPostProcessor.class, () -> new LeaseBeanPostProcessor(() -> {
-				throw new IllegalStateException("nobody locks anything");
+				throw new IllegalStateException("no lock is asked for");
 			}, () -> lazy.getBean(RecordingSemaphores.class)));
 			lazy.registerBean(Plain.class);
 			lazy.refresh();

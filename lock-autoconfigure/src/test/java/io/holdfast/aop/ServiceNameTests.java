@@ -66,7 +66,7 @@ class ServiceNameTests {
 
 	@Test
 	@DisplayName("A bean of a parent context may be named, and one that is registered while the application starts")
-	void fromElsewhere() {
+	void ofParentOrRegisteredLate() {
 		try (AnnotationConfigApplicationContext parent = new AnnotationConfigApplicationContext();
 				AnnotationConfigApplicationContext child = new AnnotationConfigApplicationContext()) {
 			parent.registerBean("other", RecordingLocks.class);

@@ -198,7 +198,7 @@ class AsyncMethodsTests {
 	}
 
 	@Test
-	@DisplayName("A lock that somebody takes away ends the chains and futures that are to end with it")
+	@DisplayName("A lock that is taken away ends the chains and futures that are to end with it")
 	void loss() {
 		CompletableFuture<String> chain = shop(this.first).endless().toFuture();
 		awaitLocked("endless", true);

@@ -108,7 +108,7 @@ final class EventLoopMain {
 			}
 		}).block(SOON);
 		if (blocked.isEmpty()) {
-			throw new IllegalStateException("Nobody watches " + threads);
+			throw new IllegalStateException("There is no watch on " + threads);
 		}
 		blocked.clear();
 		System.out.println("watched: " + threads);

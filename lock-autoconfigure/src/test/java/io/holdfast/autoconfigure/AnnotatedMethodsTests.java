@@ -143,7 +143,7 @@ class AnnotatedMethodsTests {
 	}
 
 	@Test
-	@DisplayName("Whoever waits for the lock holds the permit already, and gives it back if there is no lock")
+	@DisplayName("A waiter for the lock holds the permit already, and gives it back if there is no lock")
 	void permitBeforeLock() {
 		LockService locks = this.second.getBean(LockService.class);
 		LockLease lease = locks.acquire("both");

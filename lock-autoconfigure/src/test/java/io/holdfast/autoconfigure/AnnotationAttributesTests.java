@@ -145,7 +145,7 @@ class AnnotationAttributesTests {
 	}
 
 	@Test
-	@DisplayName("A job that ends at once keeps others out for its shortest hold, and nobody waits for that")
+	@DisplayName("A job that ends at once keeps others out for its shortest hold, and its caller does not wait")
 	void minHold() {
 		long start = System.nanoTime();
 		assertThat(shop(this.first).brief(() -> "first")).isEqualTo("first");

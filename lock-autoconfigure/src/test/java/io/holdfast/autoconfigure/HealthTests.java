@@ -206,7 +206,7 @@ class HealthTests {
 	}
 
 	@Test
-	@DisplayName("Without checks nobody asks Redis what it is like")
+	@DisplayName("Without checks Redis is not asked what it is like")
 	void withoutChecks() {
 		RedisServer server = this.redis.startServer("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru");
 		on(server).withPropertyValues("holdfast.redis.checks=false").run((context) -> {

@@ -110,8 +110,8 @@ class LossEventTests {
 		}
 
 		@DistributedLock(name = "stock", key = "#sku")
-		public void sell(String sku, Runnable meanwhile) {
-			meanwhile.run();
+		public void sell(String sku, Runnable action) {
+			action.run();
 		}
 
 		@EventListener

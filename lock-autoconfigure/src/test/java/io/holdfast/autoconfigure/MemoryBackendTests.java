@@ -74,7 +74,7 @@ class MemoryBackendTests {
 		.withPropertyValues("holdfast.backend=memory");
 
 	/** On a thread of its own: a stranger to what the test's thread holds. */
-	private static <T> T elsewhere(Supplier<T> call) {
+	private static <T> T onAnotherThread(Supplier<T> call) {
 		return begin(call).orTimeout(SOON.toSeconds(), TimeUnit.SECONDS).join();
 	}
 
@@ -92,7 +92,7 @@ class MemoryBackendTests {
 				assertThat(nested.fence()).isEqualTo(lease.fence());
 				nested.close();
 			});
-			assertThat(elsewhere(() -> locks.tryAcquire("a"))).isEmpty();
+			assertThat(onAnotherThread(() -> locks.tryAcquire("a"))).isEmpty();
 			CompletableFuture<LockLease> asynchronous = locks.acquireAsync(LockRequest.of("a"));
 			CompletableFuture<Void> blocked = begin(() -> locks.acquire("a")).thenAccept(LockLease::close);
 			assertThat(asynchronous).isNotDone();
@@ -114,7 +114,7 @@ class MemoryBackendTests {
 			LockRequest brief = LockRequest.of("a").waitTime(Duration.ofMillis(50));
 			assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(() -> unwrapped(brief, locks))
 				.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo(Reason.TIMED_OUT));
-			elsewhere(() -> locks.acquire("a")).close();
+			onAnotherThread(() -> locks.acquire("a")).close();
 			assertThatExceptionOfType(LeaseLostException.class).isThrownBy(lease::ensureHeld);
 			LockLease renewed = locks.acquire(LockRequest.of("b").leaseTime(Duration.ofSeconds(2)));
 			AtomicReference<Duration> left = new AtomicReference<>(renewed.remaining());
@@ -142,17 +142,17 @@ class MemoryBackendTests {
 			LockRequest reading = LockRequest.of("a").mode(LockMode.READ).waitTime(Duration.ZERO);
 			LockRequest writing = LockRequest.of("a").mode(LockMode.WRITE).waitTime(Duration.ZERO);
 			LockLease one = locks.acquire(reading);
-			LockLease two = elsewhere(() -> locks.acquire(reading));
-			assertThat(elsewhere(() -> locks.tryAcquire(writing))).isEmpty();
-			assertThat(elsewhere(() -> locks.tryAcquire("a"))).isEmpty();
+			LockLease two = onAnotherThread(() -> locks.acquire(reading));
+			assertThat(onAnotherThread(() -> locks.tryAcquire(writing))).isEmpty();
+			assertThat(onAnotherThread(() -> locks.tryAcquire("a"))).isEmpty();
 			assertThat(locks.status("a").owner()).isEqualTo(Owner.READ_WRITE);
 			one.close();
 			two.close();
 			ReadWriteLockView view = locks.asReadWriteLock("a");
 			view.writeLock().lock();
-			assertThat(elsewhere(() -> locks.tryAcquire(reading))).isEmpty();
+			assertThat(onAnotherThread(() -> locks.tryAcquire(reading))).isEmpty();
 			view.writeLock().unlock();
-			assertThat(elsewhere(() -> locks.tryAcquire(reading))).hasValueSatisfying(LockLease::close);
+			assertThat(onAnotherThread(() -> locks.tryAcquire(reading))).hasValueSatisfying(LockLease::close);
 		});
 	}
 
@@ -165,7 +165,7 @@ class MemoryBackendTests {
 			view.lock();
 			assertThat(view.isHeldByCurrentThread()).isTrue();
 			assertThat(view.remaining()).isBetween(Duration.ofSeconds(20), Duration.ofSeconds(30));
-			assertThat(elsewhere(() -> locks.asLock("a").tryLock())).isFalse();
+			assertThat(onAnotherThread(() -> locks.asLock("a").tryLock())).isFalse();
 			assertThat(locks.status("a").owner()).isEqualTo(Owner.THIS_INSTANCE);
 			assertThat(locks.forceRelease("a")).isTrue();
 			assertThat(view.isHeldByCurrentThread()).isFalse();
@@ -205,7 +205,8 @@ class MemoryBackendTests {
 	void annotations() {
 		this.runner.withUserConfiguration(Application.class).run((context) -> {
 			Shop shop = context.getBean(Shop.class);
-			assertThat(shop.locked(() -> elsewhere(() -> attempt(() -> shop.locked(() -> "in"))))).isEqualTo("refused");
+			assertThat(shop.locked(() -> onAnotherThread(() -> attempt(() -> shop.locked(() -> "in")))))
+				.isEqualTo("refused");
 			assertThat(shop.limited(() -> attempt(() -> shop.limited(() -> "in")))).isEqualTo("in");
 			assertThat(shop.limited(() -> shop.limited(() -> attempt(() -> shop.limited(() -> "in")))))
 				.isEqualTo("refused");
@@ -253,7 +254,7 @@ class MemoryBackendTests {
 				.run((context) -> {
 					assertThat(context).hasSingleBean(RedisConnectionFactory.class);
 					context.getBean(LockService.class).acquire("a").close();
-					assertThat(elsewhere(() -> context.getBean(SemaphoreService.class).tryAcquire("a", 1)))
+					assertThat(onAnotherThread(() -> context.getBean(SemaphoreService.class).tryAcquire("a", 1)))
 						.hasValueSatisfying(PermitLease::close);
 				});
 			silent.setSoTimeout(1);
@@ -263,7 +264,7 @@ class MemoryBackendTests {
 
 	@Test
 	@ExtendWith(OutputCaptureExtension.class)
-	@DisplayName("One line at the start says that nobody is excluded outside of this JVM")
+	@DisplayName("One line at the start says that other JVMs are not excluded")
 	void saysSo(CapturedOutput output) {
 		this.runner.withUserConfiguration(SecondEngine.class).run((context) -> {
 			assertThat(context.getBeanNamesForType(LeaseEngine.class)).hasSize(2);
@@ -283,7 +284,7 @@ class MemoryBackendTests {
 			this.runner.withParent(context).withUserConfiguration(Application.class).run((child) -> {
 				assertThat(child.getBean(LockService.class)).isSameAs(context.getBean(LockService.class));
 				assertThat(child.getBeanNamesForType(MemoryLeases.class)).isEmpty();
-				assertThat(elsewhere(() -> attempt(() -> child.getBean(Shop.class).locked(() -> "in"))))
+				assertThat(onAnotherThread(() -> attempt(() -> child.getBean(Shop.class).locked(() -> "in"))))
 					.isEqualTo("refused");
 			});
 			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);

@@ -60,7 +60,7 @@ class StartFailureTests {
 	@DisplayName("A declaration that is found invalid only when all beans are there")
 	void service() {
 		assertThat(failToStart(Limited.class)).containsSubsequence("Description:",
-				"@Semaphore on " + Limited.Geocoder.class.getName() + ".locate(): service = \"nobody\"",
+				"@Semaphore on " + Limited.Geocoder.class.getName() + ".locate(): service = \"missing\"",
 				"is the name of no bean.", "Action:", "Write the name of a SemaphoreService, or leave it out");
 	}
 
@@ -170,7 +170,7 @@ class StartFailureTests {
 
 		static class Geocoder {
 
-			@Semaphore(name = "geocoder", limit = 1, service = "nobody")
+			@Semaphore(name = "geocoder", limit = 1, service = "missing")
 			public void locate() {
 			}
 

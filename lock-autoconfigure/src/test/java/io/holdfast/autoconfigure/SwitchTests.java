@@ -23,7 +23,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * That nobody runs without locks and does not know it.
+ * That no application runs without locks unnoticed.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class SwitchTests {

@@ -45,7 +45,7 @@ final class ChaosMain {
 
 	private static final Duration PATIENCE = Duration.ofSeconds(30);
 
-	/** Whoever takes longer says why. */
+	/** An instance that takes longer says why. */
 	private static final Duration READY = Duration.ofMinutes(3);
 
 	private static volatile boolean ready;

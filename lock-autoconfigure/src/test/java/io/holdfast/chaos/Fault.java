@@ -93,7 +93,7 @@ record Fault(long atMillis, Kind kind, int instance, int millis, int chance) {
 		/** A replica takes over from a server that lives. */
 		FAIL_OVER(2),
 
-		/** Somebody deletes what is stored of a lock or of a semaphore. */
+		/** Another program deletes what is stored of a lock or of a semaphore. */
 		DELETE(2),
 
 		/** An operator ends leases by force. */

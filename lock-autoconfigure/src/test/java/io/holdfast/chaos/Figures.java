@@ -72,7 +72,7 @@ final class Figures {
 		return this.granted;
 	}
 
-	/** How often somebody went before a thread that woke up for something of a mode. */
+	/** How often a request went before a thread woken up for something of a mode. */
 	long barged(Mode mode) {
 		return this.barged.getOrDefault(mode, 0L);
 	}

@@ -70,7 +70,7 @@ final class Operator implements AutoCloseable {
 		failedOver(System.nanoTime());
 	}
 
-	/** Whoever uses this server first has to wait. */
+	/** The first request to this server has to wait. */
 	private void failedOver(long from) {
 		this.graceUntil = System.nanoTime() + GRACE;
 		this.history.accept(Event.of(from, Type.FAILED_OVER, "").until(this.graceUntil));

@@ -151,7 +151,7 @@ final class Place implements AutoCloseable {
 		this.history.accept(Event.of(from, Type.TROUBLE, name()).until(until + (until - from) + RECOVERY));
 	}
 
-	/** Soon, unless nobody asks for anything. */
+	/** Soon, unless no request is sent. */
 	private void awaitCut(int before) {
 		try {
 			await("a connection cut").atMost(Duration.ofSeconds(2)).until(() -> this.proxy.cuts() > before);

@@ -33,7 +33,7 @@ record Wish(Mode mode, List<String> keys, int permits, boolean fair, Face face, 
 	/** Of each semaphore. */
 	static final int LIMIT = 4;
 
-	/** How often somebody in a crowd comes again. */
+	/** How often each thread of a crowd comes again. */
 	private static final int CROWD = 60;
 
 	static final List<String> LOCKS = List.of("a", "b", "c");

@@ -188,7 +188,7 @@ final class Asking {
 		return () -> cancel(face, answer);
 	}
 
-	/** Its user is answered by that: nobody holds what comes later. */
+	/** Its user is answered by that: what comes later has no holder. */
 	private void cancel(CompletableFuture<?> face, BiConsumer<Lease, Throwable> answer) {
 		if (face.cancel(false)) {
 			answer.accept(null, Simulation.INTERRUPTED);

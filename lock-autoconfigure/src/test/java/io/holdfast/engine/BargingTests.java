@@ -79,7 +79,7 @@ class BargingTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whoComesMeanwhileGoesFirst() {
+	void whoComesInBetweenGoesFirst() {
 		List<PermitLease> held = both();
 		PendingAcquisition waiting = blocked(UNFAIR);
 		this.store.sent();
@@ -171,7 +171,7 @@ class BargingTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatNobodyWasCalledForIsPassedOnAsEver() {
+	void whatNoWaiterWasCalledForIsPassedOnAsEver() {
 		List<PermitLease> held = both();
 		PendingAcquisition called = blocked(UNFAIR);
 		CompletableFuture<PermitLease> waiting = this.semaphores.acquireAsync(UNFAIR);
@@ -253,7 +253,7 @@ class BargingTests extends ScriptedEngine {
 	}
 
 	@Test
-	void nobodyGoesFirstForLong() {
+	void noRequestGoesFirstForLong() {
 		List<PermitLease> held = both();
 		PendingAcquisition waiting = blocked(UNFAIR);
 		held.get(0).release();
@@ -390,7 +390,7 @@ class BargingTests extends ScriptedEngine {
 
 	@Test
 	void noMoreContendWhileSomethingIsOffered() {
-		// The other permit is held elsewhere.
+		// The other permit is held by another instance.
 		CompletableFuture<PermitLease> held = this.semaphores.acquireAsync(UNFAIR);
 		this.store.last("acquire 1").granted(10, 30_000);
 		PendingAcquisition waiting = blocked(UNFAIR);
@@ -447,7 +447,7 @@ class BargingTests extends ScriptedEngine {
 	}
 
 	@Test
-	void nobodyGoesFirstOrComesOnceAShutDownHasBegun() {
+	void noRequestGoesFirstOrComesOnceAShutDownHasBegun() {
 		List<PermitLease> held = both();
 		PendingAcquisition waiting = blocked(UNFAIR);
 		held.get(0).release();

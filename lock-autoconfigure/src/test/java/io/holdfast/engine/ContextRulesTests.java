@@ -61,18 +61,20 @@ class ContextRulesTests extends ScriptedEngine {
 	void aCallThatBlocksTakesTheContextOfItsThreadUnlessItNamesAnother() throws Exception {
 		LockLease outer = granted(REQUEST, 10);
 		LeaseContext context = within(outer);
-		LockLease inner = elsewhere(context, () -> this.service.acquire(REQUEST));
+		LockLease inner = onAnotherThread(context, () -> this.service.acquire(REQUEST));
 		assertThat(inner.fence()).isEqualTo(10);
-		assertThat(elsewhere(LeaseContext.empty(), () -> this.service.acquire(REQUEST.within(context))).fence())
+		assertThat(onAnotherThread(LeaseContext.empty(), () -> this.service.acquire(REQUEST.within(context))).fence())
 			.isEqualTo(10);
-		assertThat(elsewhere(context, () -> this.service.tryAcquire(ONCE.within(LeaseContext.empty())))).isEmpty();
-		elsewhere(context, () -> {
+		assertThat(onAnotherThread(context, () -> this.service.tryAcquire(ONCE.within(LeaseContext.empty()))))
+			.isEmpty();
+		onAnotherThread(context, () -> {
 			this.service.asLock("k").lock();
 			assertThat(this.service.asLock("k").isHeldByCurrentThread()).isTrue();
 			this.service.asLock("k").unlock();
 			return true;
 		});
-		assertThat(elsewhere(LeaseContext.empty(), () -> this.service.tryAcquire(ONCE))).as("a stranger").isEmpty();
+		assertThat(onAnotherThread(LeaseContext.empty(), () -> this.service.tryAcquire(ONCE))).as("a stranger")
+			.isEmpty();
 		assertThat(this.store.sent()).containsExactly("acquire 1");
 	}
 
@@ -100,7 +102,7 @@ class ContextRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void theKeyIsReleasedWithTheLastLeaseWhoeverHasIt() {
+	void theKeyIsReleasedWithTheLastLeaseWhicheverThatIs() {
 		LockLease outer = granted(REQUEST, 10);
 		LockLease inner = this.service.acquireAsync(REQUEST.within(within(outer))).join();
 		LockLease innermost = this.service.acquireAsync(REQUEST.within(within(inner))).join();
@@ -235,7 +237,7 @@ class ContextRulesTests extends ScriptedEngine {
 	void aThreadThatHasReleasedAllItsLeasesDoesNotEnterByTheHoldThatOthersHaveOfIt(LockMode mode) throws Exception {
 		LockRequest request = REQUEST.mode(mode);
 		LockLease outer = this.store.answering("acquire 1", 10, () -> this.service.acquire(request));
-		LockLease inner = elsewhere(within(outer), () -> this.service.acquire(request));
+		LockLease inner = onAnotherThread(within(outer), () -> this.service.acquire(request));
 		outer.releaseAsync();
 		this.store.answerAtOnce("acquire 3 at once", (command) -> command.busy(30_000, 10));
 		assertThat(this.service.tryAcquire(request.waitTime(Duration.ZERO))).isEmpty();
@@ -280,7 +282,7 @@ class ContextRulesTests extends ScriptedEngine {
 	}
 
 	/** On another thread, under a context. */
-	private static <T> T elsewhere(LeaseContext context, Supplier<T> action) throws Exception {
+	private static <T> T onAnotherThread(LeaseContext context, Supplier<T> action) throws Exception {
 		return CompletableFuture.supplyAsync(() -> {
 			try (LeaseContext.Scope scope = context.open()) {
 				assertThat(scope).isNotNull();

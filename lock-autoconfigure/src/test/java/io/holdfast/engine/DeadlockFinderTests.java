@@ -92,7 +92,7 @@ class DeadlockFinderTests {
 	}
 
 	@Test
-	@DisplayName("a chain is no cycle, nor is a thread that holds what nobody waits for")
+	@DisplayName("a chain is no cycle, nor is a thread that holds what no thread waits for")
 	void findsNoneInChain() {
 		holds("A1", "x");
 		waits("A1", "y");

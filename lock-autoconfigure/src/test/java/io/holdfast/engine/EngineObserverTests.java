@@ -91,7 +91,7 @@ class EngineObserverTests extends ScriptedEngine {
 			this.store.whileSending = (other) -> {
 			};
 			this.service.acquireAsync(REQUEST);
-			place.set("nobody");
+			place.set("none");
 		};
 		this.store.elapse(5000);
 		assertThat(first).isNotDone();

@@ -140,7 +140,7 @@ class EngineRobustnessTests {
 	}
 
 	@Test
-	@DisplayName("Without a thread left for it, whoever asked has the lease all the same, or it is given back")
+	@DisplayName("Without a thread left for it, the caller has the lease all the same, or it is given back")
 	void noThreadsLeft() {
 		boolean[] exhausted = new boolean[1];
 		LeaseEngine engine = new LeaseEngine(this.store, EngineSettings.defaults(), this.store, (action) -> {
@@ -186,7 +186,7 @@ class EngineRobustnessTests {
 		lease.releaseAsync();
 		this.store.sent();
 		this.store.last("release 1").released(true);
-		assertThat(this.callbacks).as("somebody else goes on").isNotEmpty();
+		assertThat(this.callbacks).as("another thread goes on").isNotEmpty();
 		assertThat(this.store.plannedCount()).isLessThan(crowd / 2);
 		runCallbacks();
 		assertThat(this.store.plannedCount()).isGreaterThanOrEqualTo(crowd);
@@ -241,7 +241,7 @@ class EngineRobustnessTests {
 	}
 
 	@Test
-	@DisplayName("Who waits behind one that was answered meanwhile is told that others hold the key")
+	@DisplayName("A request behind one that was answered in between is told that others hold the key")
 	void answeredAfterSilence() {
 		CompletableFuture<LockLease> first = this.service.acquireAsync(REQUEST);
 		this.store.elapse(1000);

@@ -64,7 +64,7 @@ public abstract class FailOverGraceContract extends StoreContract {
 
 	@ParameterizedTest
 	@MethodSource("resources")
-	@DisplayName("nothing new is granted while a holder may not be known, to nobody")
+	@DisplayName("no request is granted anything new while a holder may not be known")
 	void grantsNothing(Resource resource) {
 		failOver(() -> granted(this.a.acquire(resource, ask(resource, this.a, "1"))));
 		// It begins with the first command.
@@ -95,14 +95,14 @@ public abstract class FailOverGraceContract extends StoreContract {
 
 	@ParameterizedTest
 	@MethodSource("resources")
-	@DisplayName("what somebody else has is not held again, nor anything when the grace is over, nor what was released")
+	@DisplayName("what another owner has is not held again, nor anything when the grace is over, nor what was released")
 	void losesNevertheless(Resource resource) {
 		granted(this.a.acquire(resource, ask(resource, this.a, "1")));
 		failOver(() -> {
 		});
 		assertThat(renew(resource, this.a, "1")).isTrue();
 		if (resource.kind() == Kind.LOCK) {
-			// Of permits there may be too many meanwhile: none of them is new.
+			// In the grace there may be too many permits: none of them is new.
 			assertThat(renew(resource, this.b, "1")).isFalse();
 		}
 		assertThat(this.a.retain(resource, "2", 3, GRACE)).isFalse();
@@ -207,7 +207,7 @@ public abstract class FailOverGraceContract extends StoreContract {
 	@ParameterizedTest
 	@MethodSource("resources")
 	@DisplayName("one of this instance is not put in a holder's place")
-	void bringsInNobody(Resource resource) {
+	void bringsInNoNext(Resource resource) {
 		granted(this.a.acquire(resource, ask(resource, this.a, "1")));
 		failOver(() -> {
 		});
@@ -219,7 +219,7 @@ public abstract class FailOverGraceContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("permits that are held again count, whoever waited for them or has others")
+	@DisplayName("permits that are held again count, whether their holder waited for them or has others")
 	void countsPermits() {
 		AcquireCommand one = ask(SEMAPHORE, this.a.token("1"), 1);
 		AcquireCommand two = ask(SEMAPHORE, this.b.token("1"), 2);

@@ -34,7 +34,7 @@ class FleetReportTests {
 	}
 
 	@Test
-	@DisplayName("what was passed on meanwhile, to another thread or back, is not the same")
+	@DisplayName("what was passed on in between, to another thread or back, is not the same")
 	void passedOn() {
 		FleetReport before = holds(entry(1, 7, 100));
 		assertThat(before.lasting(holds(entry(1, 8, 101))).reports().get(0).holds()).isEmpty();

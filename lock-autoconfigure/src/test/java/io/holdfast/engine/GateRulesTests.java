@@ -124,7 +124,7 @@ class GateRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aGrantThatNobodyWaitsForAnyMoreIsReleased() {
+	void aGrantThatNoRequestWaitsForAnyMoreIsReleased() {
 		List<Runnable> later = new ArrayList<>();
 		DefaultLockService slow = new DefaultLockService(
 				new LeaseEngine(this.store, EngineSettings.defaults(), this.store, later::add, () -> ID, () -> 1.0));

@@ -55,7 +55,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 	}
 
 	@Test
-	void itStaysHereWhileNobodyElsewhereWantsIt() {
+	void itStaysHereWhileNoOtherInstanceWantsIt() {
 		LockLease first = granted(REQUEST, 100);
 		List<CompletableFuture<LockLease>> waiting = waiting(HandOverLimits.STRIDE, REQUEST);
 		this.store.elapse(500);
@@ -80,7 +80,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whoWaitsElsewhereHasATurnAfterSoMany() {
+	void aWaiterOfAnotherInstanceHasATurnAfterSoMany() {
 		LockLease first = wanted(granted(REQUEST, 100));
 		List<CompletableFuture<LockLease>> waiting = waiting(COUNT + 1, REQUEST);
 		first.release();
@@ -95,7 +95,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whoWaitsElsewhereHasATurnAfterSomeTime() {
+	void aWaiterOfAnotherInstanceHasATurnAfterSomeTime() {
 		LockLease lease = wanted(granted(REQUEST, 100));
 		this.service.acquireAsync(REQUEST);
 		this.store.elapse(5);
@@ -104,7 +104,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 	}
 
 	@Test
-	void itStaysForATurnOnlyWhereNobodyCanTellThatOthersWantIt() {
+	void itStaysForATurnOnlyWhereNoMessageTellsThatOthersWantIt() {
 		this.store.listening = false;
 		LockLease lease = granted(REQUEST, 100);
 		List<CompletableFuture<LockLease>> waiting = waiting(COUNT + 1, REQUEST);
@@ -128,7 +128,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 	}
 
 	@Test
-	void theTokenIsRenewedFurtherAndForWhoeverHasIt() {
+	void theTokenIsRenewedFurtherAndForItsNextHolder() {
 		LockLease lease = granted(REQUEST, 100);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
 		lease.release();
@@ -172,7 +172,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 	}
 
 	@Test
-	void nobodyGoesOnWithALeaseWithoutRenewal() {
+	void noWaiterGoesOnWithALeaseWithoutRenewal() {
 		LockLease lease = granted(REQUEST, 100);
 		this.service.acquireAsync(REQUEST.renewal(false));
 		lease.releaseAsync();
@@ -180,7 +180,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 	}
 
 	@Test
-	void nobodyGoesOnWithAnotherLeaseThanWasAskedFor() {
+	void noWaiterGoesOnWithAnotherLeaseThanWasAskedFor() {
 		LockLease lease = granted(REQUEST, 100);
 		this.service.acquireAsync(REQUEST.leaseTime(Duration.ofSeconds(20)));
 		lease.releaseAsync();
@@ -229,8 +229,8 @@ class HandOverLimitsTests extends ScriptedEngine {
 
 	@Test
 	void whoGaveUpAsItWasPassedOnDoesNotEnterItWhenItAsksAgain() {
-		List<Runnable> elsewhere = new ArrayList<>();
-		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, elsewhere::add, () -> ID, () -> 1.0);
+		List<Runnable> queued = new ArrayList<>();
+		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, queued::add, () -> ID, () -> 1.0);
 		List<ResolvedRequest> request = ResolvedRequest.of(REQUEST, settings());
 		PendingAcquisition first = busy.acquire(request, null, LeaseContext.empty());
 		this.store.last("acquire 1").granted(100, 30_000);
@@ -241,7 +241,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1");
 		PendingAcquisition again = busy.acquire(request, thread, LeaseContext.empty());
 		assertThat(again.result()).isNotDone();
-		List.copyOf(elsewhere).forEach(Runnable::run);
+		List.copyOf(queued).forEach(Runnable::run);
 		assertThat(this.store.sent()).containsExactly("acquire 3");
 	}
 

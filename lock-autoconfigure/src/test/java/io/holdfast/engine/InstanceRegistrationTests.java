@@ -93,7 +93,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("whoever leaves before it was known is not warned, as after a start that failed")
+	@DisplayName("an instance that leaves before it was known is not warned, as after a start that failed")
 	void leavesInSilence(CapturedOutput output) {
 		introduce();
 		this.engine.shutDown(Duration.ofSeconds(1));
@@ -150,7 +150,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("a store that does not answer keeps nobody from shutting down")
+	@DisplayName("a store that does not answer keeps no instance from shutting down")
 	void leavesASilentStore() {
 		introduce();
 		answer();
@@ -177,7 +177,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 
 	@Test
 	@DisplayName("one that goes on while its last word is not answered says so once in a minute, as before")
-	void joinsAgainMeanwhile() {
+	void joinsAgainBeforeTheAnswer() {
 		introduce();
 		ScriptedStore.Command first = this.store.last("join");
 		this.engine.shutDown(Duration.ZERO);

@@ -94,8 +94,8 @@ class JointTroubleTests extends ScriptedEngine {
 
 	@Test
 	void whoGaveUpDoesNotEnterWhatWasJustGrantedEither() {
-		List<Runnable> elsewhere = new ArrayList<>();
-		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, elsewhere::add, () -> ID, () -> 1.0);
+		List<Runnable> queued = new ArrayList<>();
+		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, queued::add, () -> ID, () -> 1.0);
 		Thread thread = new Thread();
 		List<ResolvedRequest> requests = ResolvedRequest.of(BOTH, settings());
 		PendingAcquisition first = busy.acquire(requests, thread, LeaseContext.empty());
@@ -103,19 +103,19 @@ class JointTroubleTests extends ScriptedEngine {
 		first.interrupt(null);
 		PendingAcquisition second = busy.acquire(requests, thread, LeaseContext.empty());
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1", "acquire 2");
-		List.copyOf(elsewhere).forEach(Runnable::run);
+		List.copyOf(queued).forEach(Runnable::run);
 		assertThat(this.store.sent()).isEmpty();
 		assertThat(second.result()).isNotDone();
 	}
 
 	@Test
 	void whoGaveUpAsTheNextKeyWasAskedForDoesNotEnterWhatIsGrantedThen() {
-		List<Runnable> elsewhere = new ArrayList<>();
+		List<Runnable> queued = new ArrayList<>();
 		List<LeaseEngine> engines = new ArrayList<>();
 		List<PendingAcquisition> asked = new ArrayList<>();
 		Thread thread = new Thread();
 		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, (action) -> {
-			elsewhere.add(action);
+			queued.add(action);
 			// As soon as it can know of it.
 			if (asked.size() == 1 && asked.get(0).result().isDone()) {
 				asked.add(engines.get(0)
@@ -131,21 +131,21 @@ class JointTroubleTests extends ScriptedEngine {
 				asked.get(0).interrupt(null);
 			}
 		};
-		runAll(elsewhere);
+		runAll(queued);
 		assertThat(asked.get(1).result()).isNotDone();
 		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "release 1", "release 2", "acquire 3");
 	}
 
 	@Test
 	void whoLosesWhatItHasJustBeforeTheNextKeyIsAskedForDoesNotAskForIt() {
-		List<Runnable> elsewhere = new ArrayList<>();
+		List<Runnable> queued = new ArrayList<>();
 		AtomicBoolean atOnce = new AtomicBoolean();
 		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, (action) -> {
 			if (atOnce.get()) {
 				action.run();
 			}
 			else {
-				elsewhere.add(action);
+				queued.add(action);
 			}
 		}, () -> ID, () -> 1.0);
 		PendingAcquisition acquisition = busy.acquire(ResolvedRequest.of(BOTH, settings()), new Thread(),
@@ -155,7 +155,7 @@ class JointTroubleTests extends ScriptedEngine {
 		this.store.last("renew 1").renewed(false);
 		this.store.sent();
 		atOnce.set(true);
-		runAll(elsewhere);
+		runAll(queued);
 		assertThat(acquisition.result()).isCompletedExceptionally();
 		assertThat(this.store.sent()).containsExactly("release 1");
 		assertThat(busy.isIdle()).isTrue();
@@ -163,12 +163,12 @@ class JointTroubleTests extends ScriptedEngine {
 
 	@Test
 	void whoLostWhatItHasDoesNotEnterWhatWasJustGranted() {
-		List<Runnable> elsewhere = new ArrayList<>();
-		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, elsewhere::add, () -> ID, () -> 1.0);
+		List<Runnable> queued = new ArrayList<>();
+		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, queued::add, () -> ID, () -> 1.0);
 		Thread thread = new Thread();
 		PendingAcquisition first = busy.acquire(ResolvedRequest.of(BOTH, settings()), thread, LeaseContext.empty());
 		this.store.last("acquire 1").granted(10, 30_000);
-		runAll(elsewhere);
+		runAll(queued);
 		this.store.elapse(10_000);
 		CompletableFuture<PendingAcquisition> second = new CompletableFuture<>();
 		first.result()
@@ -177,7 +177,7 @@ class JointTroubleTests extends ScriptedEngine {
 		this.store.last("renew 1").renewed(false);
 		this.store.last("acquire 2").granted(20, 30_000);
 		this.store.sent();
-		runAll(elsewhere);
+		runAll(queued);
 		assertThat(this.store.sent()).contains("acquire 3");
 		assertThat(second.join().result()).isNotDone();
 	}
@@ -204,7 +204,7 @@ class JointTroubleTests extends ScriptedEngine {
 		this.store.elapse(19_900);
 		this.store.last("acquire 1").granted(20, 30_000);
 		this.store.elapse(100);
-		assertThat(answer).as("others elsewhere").isCompletedWithValue(Optional.empty());
+		assertThat(answer).as("others in another instance").isCompletedWithValue(Optional.empty());
 		this.store.last("release 1").released(true);
 		CompletableFuture<LockLease> other = this.service.acquireAsync(REQUEST.only("a"));
 		this.store.last("acquire 3").granted(30, 30_000);
@@ -218,7 +218,7 @@ class JointTroubleTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whoGaveUpIsToldSoEvenIfTheStackEndsMeanwhile() {
+	void whoGaveUpIsToldSoEvenIfTheStackEndsAtTheSameTime() {
 		PendingAcquisition acquisition = this.engine.acquire(ResolvedRequest.of(BOTH, settings()), new Thread(),
 				LeaseContext.empty());
 		this.store.last("acquire 1").granted(10, 30_000);

@@ -14,8 +14,7 @@ import static io.holdfast.engine.Locks.lock;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * The rules of keeping a lock after its release for whoever asks next within the
- * instance.
+ * The rules of keeping a lock after its release for the next request within the instance.
  */
 class KeepWarmTests extends ScriptedEngine {
 
@@ -51,7 +50,7 @@ class KeepWarmTests extends ScriptedEngine {
 	}
 
 	@Test
-	void itIsReleasedWhenNobodyHasAskedForAWhile() {
+	void itIsReleasedWhenNoRequestHasComeForAWhile() {
 		kept();
 		this.store.elapse(40);
 		this.service.acquire(REQUEST).release();
@@ -187,14 +186,14 @@ class KeepWarmTests extends ScriptedEngine {
 	}
 
 	@Test
-	void nobodyGoesOnWithAnotherLeaseThanWasAskedFor() {
+	void noRequestGoesOnWithAnotherLeaseThanWasAskedFor() {
 		kept();
 		this.service.acquireAsync(ATTEMPT.leaseTime(Duration.ofSeconds(20)));
 		assertThat(this.store.sent()).containsExactly("release 1", "acquire 2 at once");
 	}
 
 	@Test
-	void nobodyGoesOnWithALeaseWithoutRenewal() {
+	void noRequestGoesOnWithALeaseWithoutRenewal() {
 		kept();
 		this.service.acquireAsync(REQUEST.renewal(false));
 		assertThat(this.store.sent()).containsExactly("release 1", "acquire 2");
@@ -312,7 +311,7 @@ class KeepWarmTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whoLooksSeesThatNobodyHoldsIt() {
+	void whoLooksSeesThatItHasNoHolder() {
 		kept();
 		assertThat(this.engine.renewer.holds()).isEmpty();
 		assertThat(this.engine.condition().held()).isZero();

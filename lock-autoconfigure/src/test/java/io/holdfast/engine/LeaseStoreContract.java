@@ -74,7 +74,7 @@ public abstract class LeaseStoreContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("who may keep a lock that nobody wants has more fences to give, whatever is answered when")
+	@DisplayName("who may keep a lock without waiters has more fences to give, whatever is answered when")
 	void leavesFencesForThoseWhoKeepIt() {
 		Granted first = granted(this.a.acquire("01"));
 		assertThat(first.fences()).isEqualTo(1024);
@@ -112,7 +112,7 @@ public abstract class LeaseStoreContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("who follows within an instance has more fences to give as long as nobody else waits")
+	@DisplayName("who follows within an instance has more fences to give as long as no other instance waits")
 	void leavesFencesForThoseWhoFollow() {
 		Granted first = granted(this.a.acquire("1"));
 		// So that the clock is ahead of the first one's fences.
@@ -158,7 +158,7 @@ public abstract class LeaseStoreContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("whoever comes second learns the owner's time and fence")
+	@DisplayName("the second request learns the owner's time and fence")
 	void tellsBusy() {
 		Granted granted = granted(this.a.acquire("1"));
 		Busy busy = busy(this.b.acquire("1"));
@@ -168,14 +168,14 @@ public abstract class LeaseStoreContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("an owner that wants to be told learns that others want the key, from whoever is first of them")
+	@DisplayName("an owner that wants to be told learns that others want the key, from the first of them")
 	void tellsOwnerThatOthersWantIt() {
 		granted(this.a.acquire("01"));
 		busy(this.b.attempt(lock(KEY), AcquireCommand.forLock(this.b.token("1"), LEASE, CLAIM)));
 		await().until(() -> this.a.wanted.size() == 1);
 		busy(this.b.acquire("2"));
 		await().until(() -> this.a.wanted.size() == 2);
-		// Who is behind another does not tell it, whoever is first does each time.
+		// Who is behind another does not tell it, the first does each time.
 		busy(this.b.acquire("3"));
 		busy(this.b.acquire("2"));
 		busy(this.b.acquire("2"));
@@ -187,7 +187,7 @@ public abstract class LeaseStoreContract extends StoreContract {
 
 	@Test
 	@DisplayName("an owner that does not want to be told is not, nor is one that is no instance")
-	void tellsNobodyElseThatOthersWantIt() {
+	void tellsNoOtherOwnerThatOthersWantIt() {
 		granted(this.a.acquire("10"));
 		busy(this.b.acquire("1"));
 		this.b.release("1");
@@ -212,22 +212,22 @@ public abstract class LeaseStoreContract extends StoreContract {
 	@Test
 	@DisplayName("a foreign owner is told as such, and excludes until it ends")
 	void respectsForeignOwner() {
-		putForeign(KEY, "somebody", Duration.ofMillis(SHORT));
+		putForeign(KEY, "stranger", Duration.ofMillis(SHORT));
 		Busy busy = busy(this.a.acquire("1"));
 		assertThat(busy.foreign()).isTrue();
 		assertThat(busy.ownerTtlMillis()).isBetween(0L, SHORT);
-		assertThat(this.a.inspect().owner()).isEqualTo("somebody");
+		assertThat(this.a.inspect().owner()).isEqualTo("stranger");
 		elapse(Duration.ofMillis(SHORT + 20));
 		granted(this.a.acquire("1"));
 	}
 
 	@Test
-	@DisplayName("whoever comes second can tell old hand-offs by the fence, also behind a foreign owner")
+	@DisplayName("the second request can tell old hand-offs by the fence, also behind a foreign owner")
 	void tellsAFenceBehindForeignOwner() {
 		Granted before = granted(this.a.acquire("1"));
 		this.a.release("1");
 		elapse(Duration.ofMillis(5));
-		putForeign(KEY, "somebody", Duration.ofMillis(SHORT));
+		putForeign(KEY, "stranger", Duration.ofMillis(SHORT));
 		Busy busy = busy(this.b.acquire("1"));
 		assertThat(busy.fence()).isGreaterThanOrEqualTo(before.fence());
 		elapse(Duration.ofMillis(SHORT + 20));
@@ -338,7 +338,7 @@ public abstract class LeaseStoreContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("the next of an instance gets the key with the release, if nobody waits before it")
+	@DisplayName("the next of an instance gets the key with the release, if no waiter is before it")
 	void releasesToNext() {
 		Granted first = granted(this.a.acquire("1"));
 		ReleaseReply reply = this.a.release("1", "2");
@@ -414,8 +414,8 @@ public abstract class LeaseStoreContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("a token that neither held nor waited brings in nobody")
-	void strangerBringsInNobody() {
+	@DisplayName("a token that neither held nor waited brings in no other token")
+	void strangerBringsInNoOther() {
 		granted(this.b.acquire("1"));
 		assertThat(this.a.release("1", "2")).isEqualTo(new ReleaseReply(false, null));
 		assertThat(this.b.inspect().waiting()).isZero();
@@ -508,7 +508,7 @@ public abstract class LeaseStoreContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("nobody has the key if all that waited are gone")
+	@DisplayName("the key is free if all that waited are gone")
 	void freesKeyIfAllAreGone() {
 		assumeTrue(seesWhoIsGone());
 		granted(this.a.acquire("1"));

@@ -35,7 +35,8 @@ final class Leftovers {
 	}
 
 	/**
-	 * Likewise, when a command has come that was under way for long, which is no excuse.
+	 * Look in the same way when a command has come that was under way for long, which is
+	 * no excuse.
 	 */
 	void lookAfterStraggler() {
 		look(this.simulation.now() + Simulation.SLACK + 1);

@@ -66,7 +66,7 @@ class LockBargingTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whoComesMeanwhileGoesFirstWithAHigherFence() {
+	void whoComesInBetweenGoesFirstWithAHigherFence() {
 		LockLease held = granted(UNFAIR, 100);
 		PendingAcquisition waiting = blocked(UNFAIR);
 		held.release();
@@ -189,7 +189,7 @@ class LockBargingTests extends ScriptedEngine {
 	}
 
 	@Test
-	void nobodyGoesFirstForLong() {
+	void noRequestGoesFirstForLong() {
 		LockLease held = granted(UNFAIR, 100);
 		PendingAcquisition waiting = blocked(UNFAIR);
 		held.release();
@@ -202,7 +202,7 @@ class LockBargingTests extends ScriptedEngine {
 	}
 
 	@Test
-	void nobodyIsCalledInStrictOrder() {
+	void noWaiterIsCalledInStrictOrder() {
 		LeaseEngine strict = new LeaseEngine(this.store, EngineSettings.defaults().localHandOver(HandOverLimits.NONE),
 				this.store, Runnable::run, () -> ID, () -> 1.0);
 		DefaultLockService service = new DefaultLockService(strict);
@@ -350,7 +350,7 @@ class LockBargingTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aThreadEntersAgainWhatItHasWhoeverIsCalled() {
+	void aThreadEntersAgainWhatItHasAlthoughAWaiterIsCalled() {
 		LockLease held = granted(UNFAIR, 100);
 		blocked(UNFAIR);
 		held.release();

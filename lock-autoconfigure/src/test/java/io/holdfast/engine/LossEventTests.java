@@ -114,7 +114,7 @@ class LossEventTests extends ScriptedEngine {
 	}
 
 	@Test
-	void theSameIfNobodyNoticedItsEndBefore() {
+	void theSameIfItsEndWasNotNoticedBefore() {
 		LockLease lease = granted(REQUEST.renewal(false), 10);
 		this.store.pause(40_000);
 		lease.releaseAsync();
@@ -258,7 +258,7 @@ class LossEventTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aListenerThatThrowsHarmsNobody() {
+	void aListenerThatThrowsDoesNoHarm() {
 		this.engine.onLost((event) -> {
 			this.events.add(event);
 			throw new IllegalStateException("A listener's own trouble");

@@ -29,7 +29,7 @@ enum Mutant {
 	/** A shut-down leaves the subscription. */
 	ENDLESS_SUBSCRIPTION,
 
-	/** An error is taken for somebody else who has it. */
+	/** An error is taken for another owner. */
 	TROUBLE_AS_BUSY,
 
 	/** A view is unlocked by any thread. */

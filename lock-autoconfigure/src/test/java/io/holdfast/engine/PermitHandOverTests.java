@@ -30,7 +30,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	}
 
 	@Test
-	void somebodyContendsAlthoughAllIsHeldHereAsALimitMayBeRaised() {
+	void oneWaiterContendsAlthoughAllIsHeldHereAsALimitMayBeRaised() {
 		all(ONE);
 		ask(2, ONE);
 		assertThat(this.store.sent()).containsExactly("acquire 4");
@@ -39,7 +39,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	}
 
 	@Test
-	void whoeverContendedLetsTheNextAsk() {
+	void aContenderThatGivesUpLetsTheNextAsk() {
 		all(ONE);
 		List<CompletableFuture<PermitLease>> waiting = ask(3, ONE);
 		waiting.get(0).cancel(false);
@@ -158,7 +158,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	}
 
 	@Test
-	void whoOnlyTriesHasNobodyAsk() {
+	void whoOnlyTriesHasNoWaiterAsk() {
 		all(ONE);
 		ask(2, ONE);
 		this.store.sent();
@@ -290,7 +290,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	}
 
 	@Test
-	void nobodyIsPassedByWhoAskedLater() {
+	void noWaiterIsPassedByWhoAskedLater() {
 		List<PermitLease> held = all(ONE);
 		CompletableFuture<PermitLease> big = ask(ONE.permits(2));
 		CompletableFuture<PermitLease> small = ask(ONE);
@@ -301,7 +301,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	}
 
 	@Test
-	void whoWaitsElsewhereHasATurnAfterSoMany() {
+	void aWaiterOfAnotherInstanceHasATurnAfterSoMany() {
 		List<PermitLease> held = all(ONE);
 		List<CompletableFuture<PermitLease>> waiting = ask(COUNT + 2, ONE);
 		held.get(0).release();
@@ -316,7 +316,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	}
 
 	@Test
-	void whoWaitsElsewhereHasATurnAfterSomeTime() {
+	void aWaiterOfAnotherInstanceHasATurnAfterSomeTime() {
 		List<PermitLease> held = all(ONE);
 		ask(2, ONE);
 		this.store.elapse(5);
@@ -333,7 +333,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	}
 
 	@Test
-	void theTokenIsRenewedForWhoeverHasIt() {
+	void theTokenIsRenewedForItsNextHolder() {
 		List<PermitLease> held = all(ONE);
 		CompletableFuture<PermitLease> next = ask(ONE);
 		this.store.elapse(4);
@@ -349,7 +349,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	// What is not passed on
 
 	@Test
-	void nobodyGoesOnWithOtherThanWasAskedFor() {
+	void noWaiterGoesOnWithOtherThanWasAskedFor() {
 		for (SemaphoreRequest other : List.of(ONE.permits(2), ONE.renewal(false),
 				ONE.leaseTime(Duration.ofSeconds(20)))) {
 			CompletableFuture<PermitLease> answer = ask(ONE);
@@ -397,7 +397,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	}
 
 	@Test
-	void whatSomeIsGivenBackOfTooLateIsWholeForWhoeverGoesOnWithIt() {
+	void whatSomeIsGivenBackOfTooLateIsWholeForItsNextHolder() {
 		SemaphoreRequest two = ONE.permits(2);
 		CompletableFuture<PermitLease> first = ask(two);
 		this.store.last("acquire 1").granted(10, 30_000);

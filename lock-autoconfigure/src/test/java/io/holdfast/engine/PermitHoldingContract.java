@@ -100,7 +100,7 @@ abstract class PermitHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("whoever is too late learns which lease ends first")
+	@DisplayName("a request that is too late learns which lease ends first")
 	void tellsFirstEnd() {
 		granted(acquire(this.a, "1", 2));
 		granted(this.b.acquire(SEMAPHORE, new AcquireCommand(this.b.token("1"), 3, LIMIT, true, null, 10_000, CLAIM)));
@@ -108,7 +108,7 @@ abstract class PermitHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("whoever is too late does not learn of leases that have ended")
+	@DisplayName("a request that is too late does not learn of leases that have ended")
 	void tellsNoPastEnd() {
 		granted(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", 1))));
 		granted(acquire(this.a, "1", 4));
@@ -178,7 +178,7 @@ abstract class PermitHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("a token can be ended by somebody who does not know how many permits it is for")
+	@DisplayName("a token can be ended by a caller that does not know how many permits it is for")
 	void endsUnknown() {
 		granted(acquire(this.a, "1", 4));
 		busy(acquire(this.b, "1", 3));

@@ -55,7 +55,7 @@ abstract class PermitLimitContract extends PermitQueueContract {
 	}
 
 	@Test
-	@DisplayName("a limit of 0 lets nobody in, and stays when the semaphore is not used")
+	@DisplayName("a limit of 0 lets no request in, and stays when the semaphore is not used")
 	void limitMayBeZero() {
 		granted(acquire(this.a, "1", 2));
 		limit(0);
@@ -83,7 +83,7 @@ abstract class PermitLimitContract extends PermitQueueContract {
 	}
 
 	@Test
-	@DisplayName("whoever sets a limit lets those in who wait for what has ended")
+	@DisplayName("setting a limit lets those in who wait for what has ended")
 	void limitNoticesEnd() {
 		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", LIMIT))));
 		busy(acquire(this.b, "1", 1));

@@ -37,7 +37,7 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 		// Asking again keeps the place.
 		long last = busy(acquire(this.b, "1", 3)).fence();
 		release(this.a, "1", 1);
-		// One is free, but nobody takes it: the first needs three.
+		// One is free, but no waiter takes it: the first needs three.
 		assertThat(state().used()).isEqualTo(4);
 		assertThat(state().waiting()).isEqualTo(2);
 		release(this.a, "2", 4);
@@ -135,8 +135,8 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 	}
 
 	@Test
-	@DisplayName("that leases ended is noticed by whoever comes next, for those who wait")
-	void anybodyNoticesEnd() {
+	@DisplayName("the next request notices for those who wait that leases ended")
+	void nextRequestNoticesEnd() {
 		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", 5))));
 		busy(acquire(this.b, "1", 2));
 		busy(acquire(this.b, "2", 3));
@@ -175,7 +175,7 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 	}
 
 	@Test
-	@DisplayName("F1 who no longer asks loses its place, even if nobody can tell that it is gone")
+	@DisplayName("F1 who no longer asks loses its place, even if it cannot be seen that it is gone")
 	void dropsStale() {
 		granted(acquire(this.a, "1", 3));
 		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", 5))));
@@ -183,7 +183,7 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 		elapse(STALE);
 		granted(acquire(this.c, "1", 2));
 		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(5, 0);
-		// It comes back as somebody new.
+		// It comes back as a new waiter.
 		busy(acquire(this.c, "2", 1));
 		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", 5))));
 		release(this.a, "1", 3);
@@ -209,7 +209,7 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 	}
 
 	@Test
-	@DisplayName("a queue that nobody asks for again goes by itself")
+	@DisplayName("a queue without requests goes by itself")
 	void forgetsQueue() {
 		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", 5))));
 		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", 1))));

@@ -50,7 +50,7 @@ class PermitRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aReleaseBringsInNobodyIfThatManyContend() {
+	void aReleaseBringsInNoWaiterIfThatManyContend() {
 		List<CompletableFuture<PermitLease>> first = acquire(WAITING, 1);
 		this.store.last("acquire 1").granted(10, 30_000);
 		acquire(WAITING, MANY + 1);
@@ -143,7 +143,7 @@ class PermitRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whoeverGivesUpBringsInTheNext() {
+	void aContenderThatGivesUpBringsInTheNext() {
 		heldAndWaitedFor();
 		List<CompletableFuture<PermitLease>> waiting = acquire(WAITING, 2);
 		waiting.get(0).cancel(false);
@@ -174,7 +174,7 @@ class PermitRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aRequestAboveTheLimitAsksAtOnceWhoeverWaits() {
+	void aRequestAboveTheLimitAsksAtOnceAlthoughOthersWait() {
 		acquire(WAITING, MANY + 1);
 		this.store.sent();
 		acquire(WAITING.permits(4), 1);
@@ -217,7 +217,7 @@ class PermitRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aHandOffForNobodyIsGivenBack() {
+	void aHandOffForAnUnknownTokenIsGivenBack() {
 		this.store.wakeUps.granted(SEMAPHORE, ID + ":77", 11, 5000);
 		assertThat(this.store.sent()).containsExactly("release 77");
 	}

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * For how long permits are passed on within an instance if nobody waits elsewhere, which
+ * For how long permits are passed on within an instance if no other instance waits, which
  * the store is asked.
  */
 class PermitStayTests extends ScriptedPermits {
@@ -32,7 +32,7 @@ class PermitStayTests extends ScriptedPermits {
 	}
 
 	@Test
-	void theStoreIsAskedOnceAHalfTurnWhoWaitsElsewhere() {
+	void theStoreIsAskedOnceAHalfTurnWhetherAnotherInstanceWaits() {
 		List<PermitLease> held = all(ONE);
 		List<CompletableFuture<PermitLease>> waiting = inLine(20);
 		pass(held.get(0), waiting.subList(0, 1));
@@ -48,7 +48,7 @@ class PermitStayTests extends ScriptedPermits {
 	}
 
 	@Test
-	void itStaysHereWhileNobodyWaitsElsewhere() {
+	void itStaysHereWhileNoOtherInstanceWaits() {
 		List<PermitLease> held = all(ONE);
 		List<CompletableFuture<PermitLease>> waiting = inLine(400);
 		PermitLease last = held.get(0);
@@ -70,7 +70,7 @@ class PermitStayTests extends ScriptedPermits {
 	}
 
 	@Test
-	void whoIsSeenElsewhereHasATurnAndIsNotLookedForAgainSoon() {
+	void aWaiterSeenInAnotherInstanceHasATurnAndIsNotLookedForAgainSoon() {
 		List<PermitLease> held = all(ONE);
 		List<CompletableFuture<PermitLease>> waiting = inLine(20);
 		pass(held.get(0), waiting.subList(0, 2));
@@ -96,7 +96,7 @@ class PermitStayTests extends ScriptedPermits {
 	}
 
 	@Test
-	void whoComesElsewhereIsSeenWithinATurn() {
+	void whoComesToAnotherInstanceIsSeenWithinATurn() {
 		List<PermitLease> held = all(ONE);
 		List<CompletableFuture<PermitLease>> waiting = inLine(20);
 		pass(held.get(0), waiting.subList(0, 2));

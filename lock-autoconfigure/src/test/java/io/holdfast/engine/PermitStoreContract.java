@@ -51,7 +51,7 @@ public abstract class PermitStoreContract extends PermitSuccessionContract {
 	}
 
 	@Test
-	@DisplayName("many read, and nobody writes meanwhile; one writes, and nobody reads or writes meanwhile")
+	@DisplayName("many read at the same time, and none writes; one writes, and no other reads or writes")
 	void readersOrOneWriter() {
 		Granted first = granted(read(this.a, "1"));
 		Granted second = granted(read(this.b, "1"));
@@ -154,7 +154,7 @@ public abstract class PermitStoreContract extends PermitSuccessionContract {
 	}
 
 	@Test
-	@DisplayName("a writer may read, too, whoever waits, and keeps that when it has given up writing")
+	@DisplayName("a writer may read, too, although others wait, and keeps that when it has given up writing")
 	void readsUnderWriter() {
 		granted(write(this.a, "1"));
 		busy(write(this.b, "1"));
@@ -174,7 +174,7 @@ public abstract class PermitStoreContract extends PermitSuccessionContract {
 	}
 
 	@Test
-	@DisplayName("nobody reads under what is not a writer's, or no longer")
+	@DisplayName("no reader comes under what is not a writer's, or no longer")
 	void readsUnderWriterOnly() {
 		granted(this.a.acquire(READ_WRITE, brief(writer(this.a, "1"))));
 		busy(this.b.attempt(READ_WRITE, reader(this.b, "1", this.b.token("2"))));
@@ -206,7 +206,7 @@ public abstract class PermitStoreContract extends PermitSuccessionContract {
 	}
 
 	@Test
-	@DisplayName("while one has a key exclusively nobody reads or writes it, and who waits for that asks again")
+	@DisplayName("while one has a key exclusively no other reads or writes it, and who waits for that asks again")
 	void exclusiveExcludesReadersAndWriters() {
 		Granted exclusive = granted(this.a.acquire("1"));
 		assertThat(busy(this.b.attempt(READ_WRITE, reader(this.b, "0"))).foreign()).isTrue();
@@ -225,7 +225,7 @@ public abstract class PermitStoreContract extends PermitSuccessionContract {
 		assertThat(this.b.release(READ_WRITE, reader(this.b, "3"))).isFalse();
 		assertThat(this.a.inspect().owner()).isEqualTo(this.a.token("1"));
 		assertThat(this.a.release("1").released()).isTrue();
-		// Nobody is handed anything across kinds; who asks first settles it in their
+		// Nothing is handed over across kinds; who asks first settles it in their
 		// order.
 		busy(write(this.c, "1"));
 		assertThat(this.b.awaitWakeUp().fence()).isGreaterThan(exclusive.fence());
@@ -259,7 +259,7 @@ public abstract class PermitStoreContract extends PermitSuccessionContract {
 	}
 
 	@Test
-	@DisplayName("while somebody reads or writes a key nobody has it exclusively, and who waits for that asks again")
+	@DisplayName("while a key is read or written no owner has it exclusively, and who waits for that asks again")
 	void readersAndWritersExcludeExclusive() {
 		Granted shared = granted(this.a.acquire(READ_WRITE,
 				new AcquireCommand(this.a.token("1"), 1, Resource.ALL, true, null, 2 * LEASE, CLAIM)));
@@ -292,7 +292,7 @@ public abstract class PermitStoreContract extends PermitSuccessionContract {
 	void readersAndWritersEndByTime() {
 		granted(this.a.acquire(READ_WRITE, brief(reader(this.a, "1"))));
 		busy(write(this.b, "1"));
-		// Not as long as somebody may wait.
+		// Not as long as the writer may wait.
 		assertThat(busy(this.c.acquire("1")).ownerTtlMillis()).isLessThanOrEqualTo(SHORT);
 		elapse(MORE_THAN_SHORT);
 		assertThat(this.c.inspect()).extracting(KeyState::owner, KeyState::shared, KeyState::ttlMillis)
@@ -313,7 +313,7 @@ public abstract class PermitStoreContract extends PermitSuccessionContract {
 	@Test
 	@DisplayName("the lock of a client of the plain pattern excludes readers and writers, with and without end")
 	void foreignOwnerExcludes() {
-		putForeign(KEY, "somebody", Duration.ofMillis(SHORT));
+		putForeign(KEY, "stranger", Duration.ofMillis(SHORT));
 		assertThat(busy(this.b.attempt(READ_WRITE, reader(this.b, "1"))).foreign()).isTrue();
 		Busy busy = busy(read(this.a, "1"));
 		assertThat(busy.foreign()).isTrue();
@@ -321,9 +321,9 @@ public abstract class PermitStoreContract extends PermitSuccessionContract {
 		elapse(MORE_THAN_SHORT);
 		assertThat(granted(read(this.a, "1")).fence()).isGreaterThan(busy.fence());
 		this.a.release(READ_WRITE, reader(this.a, "1"));
-		putForeign(KEY, "somebody", null);
+		putForeign(KEY, "stranger", null);
 		assertThat(busy(write(this.a, "2")).ownerTtlMillis()).isEqualTo(-1);
-		assertThat(this.a.inspect().owner()).isEqualTo("somebody");
+		assertThat(this.a.inspect().owner()).isEqualTo("stranger");
 	}
 
 }

@@ -24,7 +24,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	}
 
 	@Test
-	@DisplayName("the next of an instance is granted what comes back with the release, if nobody waits")
+	@DisplayName("the next of an instance is granted what comes back with the release, if no other waits")
 	void grantsNext() {
 		Granted first = granted(acquire(this.a, "1", LIMIT));
 		ReleaseReply reply = succeed(this.a, "1", ask(this.a, "2", 2));
@@ -81,7 +81,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	}
 
 	@Test
-	@DisplayName("whoever is busy learns when the first lease of those that are left ends")
+	@DisplayName("a next one that is refused learns when the first lease of those that are left ends")
 	void tellsFirstEndOfThoseLeft() {
 		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 1, LIMIT, true, null, 10_000, CLAIM)));
 		granted(acquire(this.a, "2", 4));
@@ -177,8 +177,8 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	}
 
 	@Test
-	@DisplayName("a token that neither held nor waited, or no longer, brings in nobody, but lets those in who wait")
-	void strangerBringsInNobody() {
+	@DisplayName("a token that neither held nor waited, or no longer, brings in no other, but lets those in who wait")
+	void strangerBringsInNoOther() {
 		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", LIMIT))));
 		busy(acquire(this.b, "1", 1));
 		assertThat(succeed(this.a, "9", ask(this.a, "2", 1))).isEqualTo(new ReleaseReply(false, null));
@@ -190,7 +190,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	}
 
 	@Test
-	@DisplayName("who waits elsewhere learns the end of the first lease also when others were let in by its own question")
+	@DisplayName("a waiter learns the end of the first lease also when others were let in by its own question")
 	void tellsFirstEndAfterOthersWereLetIn() {
 		granted(acquire(this.a, "1", 3));
 		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", LIMIT))));

@@ -239,8 +239,8 @@ record Plan(Setup setup, List<Step> steps) {
 
 		/**
 		 * With its grace it is over when faults are. Who knows nothing of grace is not
-		 * held up by it, what nobody renews does not come back, what is released by force
-		 * does, and what is longer than the grace is not safe.
+		 * held up by it, what is not renewed does not come back, what is released by
+		 * force does, and what is longer than the grace is not safe.
 		 */
 		private void failOver() {
 			this.steps.removeIf((step) -> step instanceof Foreign || step instanceof Limit || step instanceof DataLoss

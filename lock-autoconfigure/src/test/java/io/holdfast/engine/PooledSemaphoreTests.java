@@ -201,7 +201,7 @@ class PooledSemaphoreTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aPartIsNotLostBecauseAnotherThreadReleasedTheRestMeanwhile() throws Exception {
+	void aPartIsNotLostBecauseAnotherThreadReleasedTheRestInBetween() throws Exception {
 		this.semaphore.acquireUninterruptibly(2);
 		this.store.answerAtOnce("shrink 1 to 1", (command) -> {
 		});

@@ -101,7 +101,7 @@ class RenewalBatchTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatComesMeanwhileAndIsDueBeforeTheOthersIsRenewedAtItsTime() {
+	void whatComesInBetweenAndIsDueBeforeTheOthersIsRenewedAtItsTime() {
 		hold(1);
 		this.store.elapse(LEASE.toMillis() / 3);
 		assertThat(renewed()).containsExactly(1);

@@ -27,8 +27,8 @@ class ReportCollectorTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("where nobody else is, nobody is waited for")
-	void waitsForNobody() {
+	@DisplayName("where no other instance is, there is no wait")
+	void waitsForNoInstance() {
 		assertThat(ask(List.of(), List.of("00000009")))
 			.isCompletedWithValue(new FleetReport(List.of(OWN), List.of("00000009")));
 		assertThat(this.store.plannedCount()).isZero();
@@ -103,7 +103,7 @@ class ReportCollectorTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("an answer that the store does not take up is no reason to answer nobody any more")
+	@DisplayName("an answer that the store does not take up is no reason to give no more answers")
 	void answersAfterSilence() {
 		for (int i = 0; i < 8; i++) {
 			this.store.wakeUps.reportWanted(ID);

@@ -159,7 +159,7 @@ class RetentionRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatNobodyEverHadIsNotKept() {
+	void whatNoCallerEverHadIsNotKept() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(KEPT);
 		this.store.whileLookingAtTheClock = () -> answer.cancel(false);
 		this.store.last("acquire 1").granted(10, 30_000);
@@ -167,7 +167,7 @@ class RetentionRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whatSomebodyHadIsKeptThoughTheLastLeaseOfItReachedNobody() {
+	void whatACallerHadIsKeptThoughTheLastLeaseOfItReachedNoCaller() {
 		List<Runnable> later = new ArrayList<>();
 		LeaseEngine slow = new LeaseEngine(this.store, EngineSettings.defaults(), this.store, later::add, () -> ID,
 				() -> 1.0);

@@ -35,11 +35,11 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 
 	private long now = 1_000_000_000_000L;
 
-	/** What happens elsewhere while a command is on its way. */
+	/** What others do while a command is on its way. */
 	Consumer<String> whileSending = (line) -> {
 	};
 
-	/** What happens, once, while somebody looks at the clock. */
+	/** What happens, once, while a caller looks at the clock. */
 	Runnable whileLookingAtTheClock = () -> {
 	};
 
@@ -257,10 +257,10 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 
 	@Override
 	public long nanoTime() {
-		Runnable meanwhile = this.whileLookingAtTheClock;
+		Runnable action = this.whileLookingAtTheClock;
 		this.whileLookingAtTheClock = () -> {
 		};
-		meanwhile.run();
+		action.run();
 		return this.now;
 	}
 

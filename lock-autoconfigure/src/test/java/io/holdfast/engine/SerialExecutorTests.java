@@ -22,7 +22,7 @@ class SerialExecutorTests {
 	}
 
 	@Test
-	void whatIsPutOffRunsAfterItsEventAndKeepsNobodyWaiting() {
+	void whatIsPutOffRunsAfterItsEventAndKeepsNoThreadWaiting() {
 		this.events.execute(() -> {
 			this.events.later(() -> {
 				CompletableFuture.runAsync(() -> this.events.execute(() -> note("another thread's"))).join();

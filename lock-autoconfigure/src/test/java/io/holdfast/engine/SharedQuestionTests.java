@@ -25,7 +25,7 @@ class SharedQuestionTests {
 
 	private static final int CALLERS = 20;
 
-	private static final Asked NOBODY = new Asked(List.of(), List.of("1a2b3c4d"));
+	private static final Asked NONE = new Asked(List.of(), List.of("1a2b3c4d"));
 
 	private final LeaseStore store = new MemoryLeaseStore(new MemoryLeases(System::nanoTime));
 
@@ -70,7 +70,7 @@ class SharedQuestionTests {
 		List<Thread> callers = start(answers);
 		await("all wait").until(() -> this.asked.get() > 0
 				&& callers.stream().allMatch((caller) -> caller.getState() == Thread.State.TIMED_WAITING));
-		this.answer.complete(NOBODY);
+		this.answer.complete(NONE);
 		for (Thread caller : callers) {
 			caller.join();
 		}
@@ -81,7 +81,7 @@ class SharedQuestionTests {
 	}
 
 	@Test
-	@DisplayName("a question that fails fails for all who share it, and for nobody later")
+	@DisplayName("a question that fails fails for all who share it, and for no later one")
 	void shareFailure() throws InterruptedException {
 		List<FleetReport> answers = new CopyOnWriteArrayList<>();
 		List<Thread> callers = start(answers);
@@ -90,7 +90,7 @@ class SharedQuestionTests {
 		await("all wait").until(() -> this.asked.get() > 0
 				&& callers.stream().allMatch((caller) -> caller.getState() == Thread.State.TIMED_WAITING));
 		CompletableFuture<Asked> failing = this.answer;
-		this.answer = CompletableFuture.completedFuture(NOBODY);
+		this.answer = CompletableFuture.completedFuture(NONE);
 		failing.completeExceptionally(new StoreCommandException("broken", true, null));
 		for (Thread caller : callers) {
 			caller.join();

@@ -200,7 +200,7 @@ final class SimulatedConnection {
 		if (fate == Fate.REPEATED) {
 			T copy = repeat(number, what, token, resource, command);
 			if (copy instanceof ReleaseReply) {
-				// The connection was cut in between: nobody learns of the first.
+				// The connection was cut in between: the first reply is lost.
 				told = copy;
 			}
 		}
@@ -268,8 +268,8 @@ final class SimulatedConnection {
 
 	/** What is stored of a thing; whatever has ended by itself, or may go on, has. */
 	private String look(Resource resource) {
-		AcquireCommand nobody = AcquireCommand.unknown("%032x:0".formatted(0), 1);
-		this.simulation.operator.release(resource, nobody, null);
+		AcquireCommand unknown = AcquireCommand.unknown("%032x:0".formatted(0), 1);
+		this.simulation.operator.release(resource, unknown, null);
 		Family family = (resource.kind() == Kind.SEMAPHORE) ? Family.SEMAPHORES : Family.LOCKS;
 		Standing now = this.simulation.operator.fleet().look(family, resource.key(), 100).join();
 		// The order of their ends is another one when one of them gets its time anew.

@@ -126,7 +126,7 @@ final class SimulatedFleet {
 				}
 			}
 			catch (LeaseStoreException ex) {
-				// So it was not, or nobody knows.
+				// So it was not, or that is unknown.
 			}
 		}));
 	}
@@ -152,7 +152,7 @@ final class SimulatedFleet {
 			.stream()
 			.flatMap(Set::stream)
 			.anyMatch((instance) -> !instance.crashed && !instance.engine.isClosed())) {
-			// Whoever is there has had the store forget who is not.
+			// The instances that are there have had the store forget the others.
 			InstanceStore.Asked asked = store.ask("0".repeat(32), "0".repeat(32)).join();
 			members.addAll(asked.present());
 			members.addAll(asked.absent());

@@ -289,7 +289,7 @@ final class SimulatedStore implements LeaseStore {
 				});
 	}
 
-	/** In the name of somebody else. */
+	/** In the name of another owner. */
 	private CompletableFuture<ReleaseReply> force(Resource resource, AcquireCommand ended) {
 		if (this.simulation.mutant == Mutant.FORCE_IN_VAIN) {
 			return CompletableFuture.completedFuture(new ReleaseReply(true, null));

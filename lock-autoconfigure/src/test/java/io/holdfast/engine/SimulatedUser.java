@@ -79,7 +79,7 @@ final class SimulatedUser {
 		return this.instance == other;
 	}
 
-	/** Its instance died, and was started again: nobody knows what it was at. */
+	/** Its instance died, and was started again: what it was at is unknown. */
 	void goOn(SimulatedInstance started) {
 		this.instance = started;
 		this.thread = newThread();
@@ -293,7 +293,7 @@ final class SimulatedUser {
 							use.lease());
 				}
 			}
-			case RELEASE_TWICE, ELSEWHERE, DRAIN, NONE -> nothing.run();
+			case RELEASE_TWICE, OTHER_THREAD, DRAIN, NONE -> nothing.run();
 		}
 	}
 

@@ -331,11 +331,11 @@ final class Simulation {
 	}
 
 	private void foreign(String key, int millis) {
-		if (this.world.takeIfFree(key, "somebody", millis)) {
+		if (this.world.takeIfFree(key, "stranger", millis)) {
 			String id = "f" + this.strangers++;
 			long until = now() + millis * MILLI;
-			record(Event.of(now(), Type.ASKED, "somebody").id(id).of(Mode.EXCLUSIVE, key).lease(until - now()));
-			record(Event.of(now(), Type.GRANTED, "somebody").id(id).until(until));
+			record(Event.of(now(), Type.ASKED, "stranger").id(id).of(Mode.EXCLUSIVE, key).lease(until - now()));
+			record(Event.of(now(), Type.GRANTED, "stranger").id(id).until(until));
 		}
 	}
 

@@ -8,7 +8,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * One line of a {@link Plan}: what somebody does, or what goes wrong. Times are in
+ * One line of a {@link Plan}: what a user does, or what goes wrong. Times are in
  * milliseconds; those called {@code at} count from the beginning.
  */
 sealed interface Step {
@@ -21,7 +21,7 @@ sealed interface Step {
 	 * @param keys how many keys
 	 * @param jitter whether delays differ
 	 * @param passes how often what is held is passed on within an instance
-	 * @param warm for how long a lock is kept for whoever asks next within an instance
+	 * @param warm for how long a lock is kept for the next request within an instance
 	 */
 	record Setup(long seed, int instances, int keys, boolean jitter, int passes, int warm) implements Step {
 
@@ -63,7 +63,7 @@ sealed interface Step {
 	 * @param minHold for how long others are kept out
 	 * @param hold for how long it is held
 	 * @param cancel after what time it is interrupted or cancelled, -1 for never
-	 * @param extra what else is done meanwhile
+	 * @param extra what else is done while it is held
 	 * @param extraAt when, from the grant on
 	 */
 	record Use(int user, int instance, int gap, Face face, What mode, int key, int permits, boolean fair, int waiting,
@@ -253,7 +253,7 @@ sealed interface Step {
 		/** As a thread, by a view in the habit of java.util.concurrent. */
 		VIEW,
 
-		/** Likewise, but as one that keeps its interrupts for later. */
+		/** By a view, too, as a thread that keeps its interrupts for later. */
 		UNINTERRUPTIBLE_VIEW;
 
 		boolean isView() {
@@ -302,7 +302,7 @@ sealed interface Step {
 		RELEASE_TWICE,
 
 		/** To release it as another thread, by a view: to try that, of a lock. */
-		ELSEWHERE,
+		OTHER_THREAD,
 
 		/** To acquire all permits that are free, by a view. */
 		DRAIN
@@ -314,7 +314,7 @@ sealed interface Step {
 	 */
 	enum Fate {
 
-		/** Executed, and nobody learns of it. */
+		/** Executed, and its sender does not learn of it. */
 		REPLY_LOST,
 
 		/** Not executed, and an error. */

@@ -67,8 +67,8 @@ public abstract class StoreContract {
 	protected abstract LeaseStore newPollingStore();
 
 	/**
-	 * Let an instance be gone: close its store, and return when the others see that
-	 * nobody receives its wake-ups.
+	 * Let an instance be gone: close its store, and return when the others see that its
+	 * wake-ups have no receiver.
 	 * @param instance the instance
 	 */
 	protected abstract void leave(Instance instance);

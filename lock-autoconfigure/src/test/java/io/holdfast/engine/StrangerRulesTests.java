@@ -13,7 +13,7 @@ import org.springframework.boot.test.system.OutputCaptureExtension;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * That long waits behind somebody who hands nothing over are told of.
+ * That long waits behind a foreign owner, which hands nothing over, are told of.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class StrangerRulesTests extends ScriptedEngine {

@@ -27,7 +27,7 @@ class ThreadSchedulerTests {
 	}
 
 	@Test
-	void whatIsCancelledBeforeItIsDueWakesUpNobody() throws Exception {
+	void whatIsCancelledBeforeItIsDueWakesUpNoThread() throws Exception {
 		CompletableFuture<Thread> timer = new CompletableFuture<>();
 		this.scheduler.schedule(() -> timer.complete(Thread.currentThread()), 0);
 		Thread thread = timer.get(10, TimeUnit.SECONDS);

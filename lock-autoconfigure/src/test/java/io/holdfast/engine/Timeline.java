@@ -27,7 +27,7 @@ final class Timeline {
 		return this.now;
 	}
 
-	/** Do something later, whoever is dead then. */
+	/** Do something later, also if instances are dead then. */
 	void at(long delay, Runnable action) {
 		add(new Action(this.now + Math.max(0, delay), this.order++, null, action, false));
 	}

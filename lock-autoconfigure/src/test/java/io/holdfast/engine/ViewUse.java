@@ -158,7 +158,7 @@ final class ViewUse {
 				}
 			}
 			case RENEW -> renew(this.locked.getFirst());
-			case ELSEWHERE -> elsewhere(() -> expectNotHeld(view));
+			case OTHER_THREAD -> onAnotherThread(() -> expectNotHeld(view));
 			case NONE, DRAIN, SHRINK, RELEASE_TWICE -> {
 				return true;
 			}
@@ -201,7 +201,7 @@ final class ViewUse {
 	}
 
 	/** Do something as another thread, which may go on with it later. */
-	private void elsewhere(Runnable action) {
+	private void onAnotherThread(Runnable action) {
 		SimulatedThread other = this.user.otherThread();
 		if (other.isBusy() || this.user.isMutant(Mutant.ANY_THREAD_UNLOCKS)) {
 			action.run();
@@ -229,14 +229,14 @@ final class ViewUse {
 			}
 			case DRAIN -> permits += drain(view);
 			case RELEASE_TWICE -> expectTooMany(view, this.instance.semaphores.count(this.key) + 1);
-			case NONE, NEST, REENTER, READ, RENEW, ELSEWHERE -> {
+			case NONE, NEST, REENTER, READ, RENEW, OTHER_THREAD -> {
 				// Nothing, or later.
 			}
 		}
 		sleep(this.use.hold() - until);
-		if (this.use.extra() == Extra.ELSEWHERE) {
+		if (this.use.extra() == Extra.OTHER_THREAD) {
 			int all = permits;
-			elsewhere(() -> release(view, all));
+			onAnotherThread(() -> release(view, all));
 		}
 		else {
 			release(view, permits);

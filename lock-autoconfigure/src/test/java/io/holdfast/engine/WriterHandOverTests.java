@@ -51,7 +51,7 @@ class WriterHandOverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void whoWaitsElsewhereHasATurnAfterSomeTime() {
+	void aWaiterOfAnotherInstanceHasATurnAfterSomeTime() {
 		LockLease first = granted(WRITE, 100);
 		this.service.acquireAsync(WRITE);
 		this.store.elapse(5);
@@ -60,7 +60,7 @@ class WriterHandOverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void ifNobodyWaitsElsewhereWritersFollowForAsLongAsThereAreFences() {
+	void ifNoOtherInstanceWaitsWritersFollowForAsLongAsThereAreFences() {
 		this.store.answerAtOnce("inspect permits", (command) -> command.permits(null, Resource.ALL, 0));
 		LockLease last = granted(WRITE, 100);
 		List<CompletableFuture<LockLease>> waiting = new ArrayList<>();
@@ -118,7 +118,7 @@ class WriterHandOverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void nobodyWritesOnBesideWhatTheLastWriterReads() {
+	void noWriterGoesOnBesideWhatTheLastWriterReads() {
 		LockLease first = granted(WRITE, 100);
 		CompletableFuture<LockLease> reading = this.service.acquireAsync(READ.within(LeaseContext.empty().with(first)));
 		CompletableFuture<LockLease> writer = this.service.acquireAsync(WRITE);
@@ -141,7 +141,7 @@ class WriterHandOverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void nobodyGoesOnWithALeaseWithoutRenewal() {
+	void noWriterGoesOnWithALeaseWithoutRenewal() {
 		LockLease first = granted(WRITE, 100);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(WRITE.renewal(false));
 		first.releaseAsync();

@@ -64,7 +64,7 @@ final class Claims {
 	}
 
 	/**
-	 * Have somebody wait for each. Returns when he stands in all queues.
+	 * Have an instance wait for each. Returns when it stands in all queues.
 	 * @param waiter who
 	 * @return these
 	 */

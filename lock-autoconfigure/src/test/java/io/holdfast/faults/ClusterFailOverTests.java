@@ -101,7 +101,7 @@ class ClusterFailOverTests {
 		this.cluster.awaitReplicated(from, "{" + this.fleet.lockKey(this.key) + "}:replicated");
 	}
 
-	@ParameterizedTest(name = "A master dies: nothing is lost, nobody restarts ({0})")
+	@ParameterizedTest(name = "A master dies: nothing is lost, no instance restarts ({0})")
 	@ValueSource(strings = { "lettuce", "jedis" })
 	void masterDies(String driver) {
 		Instance instance = start(driver);

@@ -74,7 +74,7 @@ class ClusterRightsTests {
 		LockRequest request = LockRequest.of("rights").waitTime(SOON).leaseTime(Duration.ofMinutes(1));
 		LockLease held = instance.acquire(request);
 		CompletableFuture<LockLease> waiting = other.acquireInBackground(request);
-		await("somebody in the queue").atMost(SOON).until(() -> instance.locks().status("rights").waiting() == 1);
+		await("a waiter in the queue").atMost(SOON).until(() -> instance.locks().status("rights").waiting() == 1);
 		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
 		assertThat(waiting).succeedsWithin(SOON)
 			.satisfies((lease) -> assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED));

@@ -30,8 +30,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Redis is restarted without its data while instances give holders grace: nobody else
- * gets what somebody may still hold.
+ * Redis is restarted without its data while instances give holders grace: no other owner
+ * gets what a holder may still hold.
  */
 @WithRedis
 @Slow

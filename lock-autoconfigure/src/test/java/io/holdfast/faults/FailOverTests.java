@@ -41,7 +41,7 @@ class FailOverTests {
 	}
 
 	@ParameterizedTest(
-			name = "F28 the master dies, and comes back as a replica: nothing is lost, nobody restarts ({0})")
+			name = "F28 the master dies, and comes back as a replica: nothing is lost, no instance restarts ({0})")
 	@ValueSource(strings = { "lettuce", "jedis" })
 	void masterDies(String driver) {
 		String[] properties = { ASK_SELDOM, "spring.data.redis.client-type=" + driver };

@@ -85,7 +85,7 @@ final class Fleet implements AutoCloseable {
 	}
 
 	/**
-	 * On a Redis whose master changes. The observer sees whoever is master by then.
+	 * On a Redis whose master changes. The observer sees the master of that moment.
 	 * @param redis where the test's connections come from
 	 * @param servers the master and its replicas
 	 * @return a fleet without instances
@@ -240,7 +240,7 @@ final class Fleet implements AutoCloseable {
 	}
 
 	/**
-	 * How long the lock lives if nobody renews it, for Redis.
+	 * How long the lock lives if it is not renewed, for Redis.
 	 * @param key as its user names it
 	 * @return the time left
 	 */
@@ -278,7 +278,7 @@ final class Fleet implements AutoCloseable {
 	}
 
 	/**
-	 * How many wake-up channels somebody is subscribed to.
+	 * How many wake-up channels have a subscriber.
 	 * @return the count
 	 */
 	int channels() {
@@ -350,11 +350,11 @@ final class Fleet implements AutoCloseable {
 	}
 
 	/**
-	 * Wait until somebody stands in the queue in Redis.
+	 * Wait until a waiter stands in the queue in Redis.
 	 * @param key as its user names it
 	 */
 	void awaitQueued(String key) {
-		await("somebody in the queue of " + key).atMost(SOON).until(() -> queued(key) == 1);
+		await("a waiter in the queue of " + key).atMost(SOON).until(() -> queued(key) == 1);
 	}
 
 	/**

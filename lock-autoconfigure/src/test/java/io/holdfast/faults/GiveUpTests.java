@@ -43,8 +43,8 @@ import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Whoever gives up, by whatever face and at whatever moment, leaves nothing held and
- * nothing queued.
+ * A caller that gives up, by whatever face and at whatever moment, leaves nothing held
+ * and nothing queued.
  */
 @WithRedis
 @ParameterizedClass

@@ -44,7 +44,7 @@ class KeptLockTests {
 	}
 
 	@Test
-	@DisplayName("whoever asks next within the instance has it with the next fence, and then it is given back")
+	@DisplayName("the next request within the instance has it with the next fence, and then it is given back")
 	void takenAgain() {
 		Instance one = start();
 		LockLease first = one.acquire(REQUEST);
@@ -57,8 +57,8 @@ class KeptLockTests {
 	}
 
 	@Test
-	@DisplayName("whoever asks elsewhere has it, one after the other, and the fences grow")
-	void wantedElsewhere() {
+	@DisplayName("requests of two instances have it, one after the other, and the fences grow")
+	void wantedByAnotherInstance() {
 		Instance one = start();
 		Instance other = this.fleet.start("holdfast.lock.keep-warm=1s");
 		this.fleet.awaitListening(2);
@@ -72,7 +72,7 @@ class KeptLockTests {
 	}
 
 	@Test
-	@DisplayName("whoever waits elsewhere while it is taken again and again has a turn")
+	@DisplayName("a waiter of another instance has a turn while it is taken again and again")
 	void wantedWhileInUse() throws Exception {
 		Instance one = start();
 		LockLease held = one.acquire(REQUEST);
@@ -86,7 +86,7 @@ class KeptLockTests {
 	}
 
 	@Test
-	@DisplayName("whoever wants it in another way within the instance need not wait for its end")
+	@DisplayName("a request in another mode within the instance need not wait for its end")
 	void readAfterwards() {
 		Instance one = start();
 		one.acquire(REQUEST).close();

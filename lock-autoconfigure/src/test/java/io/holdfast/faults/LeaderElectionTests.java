@@ -40,7 +40,7 @@ class LeaderElectionTests {
 
 	private static final String KEY = "leader:reports";
 
-	/** Whoever leads after that does not do so because a lease has ended. */
+	/** An instance that leads after another does not do so because a lease has ended. */
 	private static final String LONG_LEASE = "holdfast.lock.lease-time=10m";
 
 	private static final String SHORT_LEASE = "holdfast.lock.lease-time=1s";
@@ -101,7 +101,7 @@ class LeaderElectionTests {
 	}
 
 	@Test
-	@DisplayName("Whoever waits is woken up when the leader stops or yields, without waiting for its lease's end")
+	@DisplayName("A waiter is woken up when the leader stops or yields, without waiting for its lease's end")
 	void passesOn() {
 		Instance one = start(LONG_LEASE);
 		awaitLeader(one);
@@ -136,8 +136,9 @@ class LeaderElectionTests {
 
 	@Slow
 	@Test
-	@DisplayName("A leader whose lock is released by force elsewhere, or deleted, steps down at its next renewal")
-	void forcedElsewhere() {
+	@DisplayName("A leader whose lock another instance releases by force, or that is deleted,"
+			+ " steps down at its next renewal")
+	void forcedByAnotherInstance() {
 		Instance one = start(SHORT_LEASE);
 		awaitLeader(one);
 		Instance two = start(SHORT_LEASE);
@@ -169,7 +170,7 @@ class LeaderElectionTests {
 
 	@Slow
 	@Test
-	@DisplayName("While Redis is away nobody leads, and when it is back one does")
+	@DisplayName("While Redis is away no instance leads, and when it is back one does")
 	void redisAway() {
 		FaultProxy proxy = this.fleet.proxy();
 		Instance one = this.fleet.start(proxy, Application.class, SHORT_LEASE);

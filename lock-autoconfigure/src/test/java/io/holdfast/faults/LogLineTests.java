@@ -162,7 +162,7 @@ class LogLineTests {
 	@Test
 	@DisplayName("A foreign key without an end is one line, however often it is asked for")
 	void withoutEnd() {
-		this.redis.template().opsForValue().set(this.redis.keyPrefix() + "a", "somebody");
+		this.redis.template().opsForValue().set(this.redis.keyPrefix() + "a", "stranger");
 		for (int i = 0; i < 3; i++) {
 			assertThat(this.instance.locks().tryAcquire(LOCK.waitTime(Duration.ofMillis(50)))).isEmpty();
 		}
@@ -172,7 +172,7 @@ class LogLineTests {
 	}
 
 	@Test
-	@DisplayName("A release by force is one line at whoever did it, and one at whoever lost the lease by it")
+	@DisplayName("A release by force is one line at the instance that did it, and one at the holder")
 	void forced() {
 		LockLease lease = this.instance.acquire(LOCK);
 		this.other.locks().forceRelease("a");

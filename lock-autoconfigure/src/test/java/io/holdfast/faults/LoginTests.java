@@ -60,7 +60,7 @@ class LoginTests {
 		LockLease held = from.acquire(REQUEST);
 		CompletableFuture<LockLease> waiting = to.acquireInBackground(REQUEST);
 		// Asked by Holdfast, as it may be in another database than the observer.
-		await("somebody in the queue").atMost(SOON).until(() -> from.locks().status(KEY).waiting() == 1);
+		await("a waiter in the queue").atMost(SOON).until(() -> from.locks().status(KEY).waiting() == 1);
 		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
 		assertThat(waiting).succeedsWithin(SOON)
 			.satisfies((lease) -> assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED));

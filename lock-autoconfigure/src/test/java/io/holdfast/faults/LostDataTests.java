@@ -95,10 +95,10 @@ class LostDataTests {
 						(fleet) -> fleet.observer().delete(fleet.observer().keys("*" + KEY + "*"))),
 				Named.of("RENAME",
 						(fleet) -> fleet.observer().rename(fleet.lockKey(KEY), fleet.lockKey(KEY) + "-moved")),
-				Named.of("SET by somebody else",
+				Named.of("SET by another client",
 						(fleet) -> fleet.observer()
 							.opsForValue()
-							.set(fleet.lockKey(KEY), "somebody else", Duration.ofSeconds(1))),
+							.set(fleet.lockKey(KEY), "stranger", Duration.ofSeconds(1))),
 				Named.of("another type", (fleet) -> {
 					fleet.observer().delete(fleet.lockKey(KEY));
 					fleet.observer().opsForList().rightPush(fleet.lockKey(KEY), "a list");

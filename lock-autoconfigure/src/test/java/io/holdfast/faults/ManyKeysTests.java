@@ -33,7 +33,7 @@ class ManyKeysTests {
 	/** For thousands of commands, on however busy a machine. */
 	private static final Duration LONG = Duration.ofSeconds(60);
 
-	/** So that the test is about what waits, not about what is repeated meanwhile. */
+	/** So that the test is about what waits, not about what is repeated in between. */
 	private static final String[] PATIENT = { "holdfast.redis.command-timeout=60s",
 			"holdfast.wake-up.handoff-timeout=60s" };
 

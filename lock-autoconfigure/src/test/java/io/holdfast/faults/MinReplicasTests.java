@@ -135,7 +135,7 @@ class MinReplicasTests {
 
 	}
 
-	@ParameterizedTest(name = "{0}: whoever has it finds it at the replica that takes over")
+	@ParameterizedTest(name = "{0}: its holder finds it at the replica that takes over")
 	@EnumSource
 	void isAtTheReplica(Kind kind) {
 		Instance instance = this.fleet.start(ONE, PATIENT);
@@ -173,7 +173,7 @@ class MinReplicasTests {
 	}
 
 	@Test
-	@DisplayName("Without the property nobody waits for replicas, nor has a connection for that")
+	@DisplayName("Without the property no request waits for replicas, nor is there a connection for that")
 	void off() {
 		Instance instance = this.fleet.start(SHORT);
 		this.replica.freeze();
@@ -252,7 +252,8 @@ class MinReplicasTests {
 	}
 
 	@Test
-	@DisplayName("A hand-off counts when it is confirmed, from another instance and inside of one; its release waits for nobody")
+	@DisplayName("A hand-off counts when it is confirmed, from another instance and inside of one;"
+			+ " its release waits for no replica")
 	void handOff() {
 		Instance first = this.fleet.start(ONE, PATIENT);
 		// What it passes on without Redis, its replica has by then.
@@ -282,7 +283,7 @@ class MinReplicasTests {
 	}
 
 	@Test
-	@DisplayName("What is passed on inside an instance without Redis is at the replica already, and waits for nobody")
+	@DisplayName("What is passed on inside an instance without Redis is at the replica already, and waits for none")
 	void passedOn() {
 		Instance instance = this.fleet.start(ONE, PATIENT, "holdfast.lock.local-hand-over.max-count=16",
 				"holdfast.lock.local-hand-over.max-time=1m");

@@ -60,7 +60,7 @@ class MissingReplicasTests {
 
 	@Slow
 	@Test
-	@DisplayName("F29 a clear error for what is asked for, nobody is kept waiting for it, and it works when they are back")
+	@DisplayName("F29 a clear error for what is asked for, no caller is kept waiting, and it works when they are back")
 	void acquire() {
 		this.redis.cutReplication();
 		LockRequest lock = LockRequest.of(KEY).waitTime(SOON);

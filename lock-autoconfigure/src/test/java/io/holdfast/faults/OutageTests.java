@@ -23,7 +23,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Connections are closed and refused for a while. Redis keeps its data meanwhile.
+ * Connections are closed and refused for a while. Redis keeps its data in that time.
  */
 @WithRedis
 class OutageTests {
@@ -91,7 +91,7 @@ class OutageTests {
 	}
 
 	@Test
-	@DisplayName("F11 an outage shorter than the lease is noticed by nobody")
+	@DisplayName("F11 an outage shorter than the lease is not noticed")
 	void shortOutage() {
 		Instance instance = this.fleet.start(this.proxy);
 		Duration leaseTime = Duration.ofSeconds(4);

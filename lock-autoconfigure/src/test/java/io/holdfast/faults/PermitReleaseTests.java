@@ -123,16 +123,16 @@ class PermitReleaseTests {
 	@DisplayName("F43 by a view nothing can be released that views of this instance have not acquired")
 	void foreignToView() {
 		SemaphoreView view = this.semaphores.asSemaphore(KEY, LIMIT);
-		SemaphoreView elsewhere = this.others.asSemaphore(KEY, LIMIT);
+		SemaphoreView otherView = this.others.asSemaphore(KEY, LIMIT);
 		PermitLease lease = this.semaphores.acquire(ONE);
 		assertThatIllegalStateException().isThrownBy(view::release);
-		elsewhere.acquireUninterruptibly();
+		otherView.acquireUninterruptibly();
 		assertThatIllegalStateException().isThrownBy(view::release);
-		assertThatIllegalStateException().isThrownBy(() -> elsewhere.release(2));
+		assertThatIllegalStateException().isThrownBy(() -> otherView.release(2));
 		assertThat(view.availablePermits()).isOne();
 		assertFree(1);
-		elsewhere.release();
-		assertThatIllegalStateException().isThrownBy(elsewhere::release);
+		otherView.release();
+		assertThatIllegalStateException().isThrownBy(otherView::release);
 		assertFree(2);
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 		this.fleet.awaitNothingLeft();
@@ -219,7 +219,7 @@ class PermitReleaseTests {
 		switch (way) {
 			case 0 -> {
 				PermitLease lease = semaphores.acquire(request.leaseTime(Duration.ofMillis(100)).renewal(false));
-				// Not counted, as nobody but the store knows when exactly it ends.
+				// Not counted, as only the store knows when exactly it ends.
 				await().pollInterval(Duration.ofMillis(5)).until(() -> !lease.isHeld());
 				assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
 			}

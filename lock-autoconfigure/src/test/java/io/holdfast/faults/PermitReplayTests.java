@@ -67,7 +67,7 @@ class PermitReplayTests {
 	@Test
 	@DisplayName("F43 whatever ended, shrank or renewed tokens that are over comes once more, in any order: no change")
 	void lateCopies() {
-		// Nobody asks again meanwhile, which would be written down.
+		// So that no waiter asks again in between, which would be written down.
 		Instance instance = this.fleet.start("holdfast.wake-up.handoff-timeout=60s");
 		Instance other = this.fleet.start("holdfast.wake-up.handoff-timeout=60s");
 		for (Pool pool : Pool.values()) {

@@ -49,7 +49,7 @@ class PermitShutDownTests {
 
 	private static final LockRequest WRITE = READ.mode(LockMode.WRITE);
 
-	/** Nobody releases here: the patience is only in the way. */
+	/** Nothing is released here: the patience is only in the way. */
 	private static final String SHORT_PATIENCE = "spring.lifecycle.timeout-per-shutdown-phase=2s";
 
 	private final Fleet fleet;

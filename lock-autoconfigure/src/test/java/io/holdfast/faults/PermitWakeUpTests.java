@@ -142,7 +142,7 @@ class PermitWakeUpTests {
 		this.fleet.awaitLength(this.fleet.readWriteQueueKey(KEY), 2);
 		this.fleet.killSubscriptions();
 		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
-		// Neither could be told, so whoever listens again first comes first.
+		// Neither could be told, so the one that listens again first comes first.
 		assertThat(CompletableFuture.anyOf(reader, writer)).succeedsWithin(SOON);
 		CompletableFuture<LockLease> first = reader.isDone() ? reader : writer;
 		CompletableFuture<LockLease> second = (first == reader) ? writer : reader;

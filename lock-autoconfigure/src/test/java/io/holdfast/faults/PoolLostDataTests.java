@@ -147,7 +147,7 @@ class PoolLostDataTests {
 
 	@Slow
 	@ParameterizedTest(
-			name = "F37 the state lost while held: nobody notices, and what is in use is known all the same ({0})")
+			name = "F37 the state lost while held: not noticed by the holder, and what is in use is still known ({0})")
 	@EnumSource
 	void stateLost(Pool pool) {
 		Lease lease = request(pool).acquire(this.instance);

@@ -31,7 +31,7 @@ import static org.awaitility.Awaitility.await;
 
 /**
  * Redis is silent or not reached while permits are asked for or held. It keeps its data
- * meanwhile.
+ * in that time.
  */
 @WithRedis
 class PoolOutageTests {
@@ -165,7 +165,7 @@ class PoolOutageTests {
 	}
 
 	@Slow
-	@ParameterizedTest(name = "F11 an outage shorter than the lease is noticed by nobody ({0})")
+	@ParameterizedTest(name = "F11 an outage shorter than the lease is not noticed ({0})")
 	@EnumSource
 	void shortOutage(Pool pool) {
 		Instance instance = this.fleet.start(this.proxy);

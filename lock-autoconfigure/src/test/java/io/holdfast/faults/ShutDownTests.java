@@ -94,15 +94,15 @@ class ShutDownTests {
 		LockService locks = instance.locks();
 		LockLease lease = locks.acquire(REQUEST.leaseTime(Duration.ofSeconds(1)));
 		CompletableFuture<LockLease> waitingHere = instance.acquireInBackground(REQUEST);
-		LockLease elsewhere = this.fleet.start().acquire(LockRequest.of("elsewhere"));
+		LockLease other = this.fleet.start().acquire(LockRequest.of("other"));
 		CompletableFuture<LockLease> waitingInRedis = instance
-			.acquireInBackground(LockRequest.of("elsewhere").waitTime(Duration.ofMinutes(1)));
-		this.fleet.awaitQueued("elsewhere");
+			.acquireInBackground(LockRequest.of("other").waitTime(Duration.ofMinutes(1)));
+		this.fleet.awaitQueued("other");
 		CompletableFuture<Boolean> closing = closeInBackground(instance);
 		awaitShuttingDown(locks);
 		assertRefused(waitingHere);
 		assertRefused(waitingInRedis);
-		await("an empty queue").atMost(SOON).until(() -> this.fleet.queued("elsewhere") == 0);
+		await("an empty queue").atMost(SOON).until(() -> this.fleet.queued("other") == 0);
 		await("renewed beyond its lease").during(Duration.ofSeconds(2))
 			.atMost(SOON)
 			.until(() -> lease.isHeld() && this.fleet.isLocked(KEY));
@@ -110,7 +110,7 @@ class ShutDownTests {
 		assertThat(output).contains("Waiting up to 16000 ms for what is held: lock '" + KEY + "'");
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 		assertThat(closing).succeedsWithin(SOON);
-		elsewhere.release();
+		other.release();
 		this.fleet.awaitNothingLeft();
 	}
 

@@ -22,7 +22,7 @@ import static org.awaitility.Awaitility.await;
 
 /**
  * Connections are open or accepted, and nothing is ever answered. Nothing outlives its
- * deadline by that, and it is never reported as "somebody else holds it".
+ * deadline by that, and it is never reported as "another owner holds it".
  */
 @WithRedis
 class SilentRedisTests {

@@ -185,7 +185,7 @@ class SoakTests {
 					(i) -> ask(this.holder, crowded(i), "crowd" + i, Duration.ZERO));
 			List<CompletableFuture<? extends Lease>> waiting = crowd();
 			this.mostThreads = Math.max(this.mostThreads, SoakFigures.threads() - threads);
-			// A third application that comes, works and goes meanwhile.
+			// A third application that comes, works and goes at the same time.
 			Instance other = new Instance(TestApplication.start(this.server.host(), this.server.port(),
 					this.redis.keyPrefix(), List.of(PROPERTIES)));
 			use(this.holder, this.keysPerRound / 2);
@@ -272,7 +272,7 @@ class SoakTests {
 			assertThat(trouble).isNotCompletedExceptionally();
 		}
 
-		/** Somebody deletes the keys of what is held. */
+		/** Another program deletes the keys of what is held. */
 		private void lose(Instance instance) throws InterruptedException {
 			List<Lease> held = all(KINDS * LOST, (i) -> ask(instance, i, "lost" + i, Duration.ZERO, SHORT_LEASE));
 			CountDownLatch losses = new CountDownLatch(held.size());

@@ -43,7 +43,7 @@ class SplitBrainTests {
 	}
 
 	@Test
-	@DisplayName("With the recommended settings nobody gets from the old master what somebody has from the new one")
+	@DisplayName("With the recommended settings no request gets from the old master what an owner has from the new one")
 	void recommended(TestRedis redis) {
 		SentinelRedis servers = redis.startSentinel(2, MIN_REPLICAS_TO_WRITE);
 		try (Fleet fleet = Fleet.on(redis, servers)) {
@@ -77,7 +77,7 @@ class SplitBrainTests {
 	}
 
 	@Test
-	@DisplayName("With confirmation by both replicas nobody gets anything from either, until the old master is a replica")
+	@DisplayName("With confirmation by both replicas neither master grants anything, until the old one is a replica")
 	void allReplicas(TestRedis redis) {
 		SentinelRedis servers = redis.startSentinel(2, MIN_REPLICAS_TO_WRITE);
 		try (Fleet fleet = Fleet.on(redis, servers)) {
@@ -165,7 +165,7 @@ class SplitBrainTests {
 			old.thaw();
 			Instance other = fleet.start();
 			Claims others = new Claims(fleet, KEY, lease, other);
-			// It has renewed them where nobody else looks.
+			// It has renewed them where no other instance looks.
 			claims.assertHeld();
 			long fence = fenceOf(instance, "another");
 			assertThat(fenceOf(instance, "another")).isGreaterThan(fence);

@@ -57,7 +57,7 @@ class StandingNodeTests {
 	}
 
 	@Test
-	@DisplayName("What many hold and wait for at a master that stands still costs nobody a lease at the others")
+	@DisplayName("What many hold and wait for at a master that stands still costs no lease at the others")
 	void othersGoOn() {
 		RedisServer standing = this.cluster.nodes().get(0);
 		RedisServer other = this.cluster.nodes().get(1);

@@ -48,7 +48,7 @@ class TlsTests {
 
 	private static TestCertificate client;
 
-	private static TestCertificate elsewhere;
+	private static TestCertificate untrusted;
 
 	private static int tlsPort;
 
@@ -64,7 +64,7 @@ class TlsTests {
 	static void start(TestRedis redis) {
 		server = TestCertificate.create(directory, "server", "127.0.0.1");
 		client = TestCertificate.create(directory, "client", "192.0.2.1");
-		elsewhere = TestCertificate.create(directory, "elsewhere", "192.0.2.2");
+		untrusted = TestCertificate.create(directory, "untrusted", "192.0.2.2");
 		tlsPort = FreePorts.next();
 		TlsTests.redis = redis.startServer("--tls-port", Integer.toString(tlsPort), "--tls-cert-file",
 				server.certificate().toString(), "--tls-key-file", server.key().toString(), "--tls-ca-cert-file",
@@ -117,7 +117,7 @@ class TlsTests {
 			"a client that is not trusted, lettuce, Redis", "a client that is not trusted, jedis, Redis" })
 	void notTrusted(String trouble, String driver, String told) {
 		boolean byClient = trouble.contains("server");
-		Instance instance = byClient ? start(driver, elsewhere, client) : start(driver, server, elsewhere);
+		Instance instance = byClient ? start(driver, untrusted, client) : start(driver, server, untrusted);
 		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> instance.acquire(REQUEST))
 			.withMessageContaining("not reached")
 			.withMessageContaining(told);

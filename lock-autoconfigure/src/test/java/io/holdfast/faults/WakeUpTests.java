@@ -37,7 +37,7 @@ class WakeUpTests {
 	/** Asks again after 500 ms at the latest. */
 	private static final String ASK_OFTEN = "holdfast.wake-up.handoff-timeout=1s";
 
-	/** Hands the lock to the head of the queue, as a release does, and tells nobody. */
+	/** Hands the lock to the head of the queue, as a release does, without a message. */
 	private static final RedisScript<Long> SILENT_HAND_OFF = RedisScript.of("""
 			local head = redis.call('ZPOPMIN', KEYS[2])[1]
 			local token, claim = string.match(head, '^(%x+:%d+):(%d+):')

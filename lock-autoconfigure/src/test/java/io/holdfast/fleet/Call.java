@@ -29,7 +29,7 @@ final class Call<T> {
 	}
 
 	/** Do it on another thread, and wait for it. */
-	static <T> T elsewhere(Callable<T> action) throws Exception {
+	static <T> T onAnotherThread(Callable<T> action) throws Exception {
 		return start(action).get();
 	}
 

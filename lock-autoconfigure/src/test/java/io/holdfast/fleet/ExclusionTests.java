@@ -137,7 +137,7 @@ class ExclusionTests {
 	}
 
 	@Test
-	@DisplayName("S5 of many contenders for an expired lock exactly one wins, whoever left it")
+	@DisplayName("S5 of many contenders for an expired lock exactly one wins, whichever client left it")
 	void oneTakesOverExpired() throws Exception {
 		for (int round = 0; round < 5; round++) {
 			String key = "expired" + round;

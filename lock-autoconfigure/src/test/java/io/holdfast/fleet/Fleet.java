@@ -34,7 +34,7 @@ import static org.awaitility.Awaitility.await;
 final class Fleet implements AutoCloseable {
 
 	/**
-	 * How soon whoever is next must be served when nothing is wrong. Far above what it
+	 * How soon the next waiter must be served when nothing is wrong. Far above what it
 	 * takes, and below the re-send time of 2 s and more: so it was not by asking again.
 	 */
 	static final Duration PROMPT = Duration.ofMillis(1500);
@@ -226,7 +226,7 @@ final class Fleet implements AutoCloseable {
 
 	/**
 	 * How many milliseconds the lease has left that ends first, by the server's clock; -1
-	 * if nobody is left that had one.
+	 * if no holder is left that had one.
 	 * @param holders the key in Redis of those who hold permits, or read or write
 	 */
 	long firstLeaseLeft(String holders) {

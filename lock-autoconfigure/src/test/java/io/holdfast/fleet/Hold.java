@@ -9,7 +9,7 @@ import io.holdfast.engine.Resource;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * That somebody held a lock or permits: from when acquire returned to when release began.
+ * That a lock or permits were held: from when acquire returned to when release began.
  * Times are those of {@link System#nanoTime()}, which processes of one machine share.
  *
  * @param permits how many permits; 1 of an exclusive lock, {@link Resource#ALL} of a

@@ -101,24 +101,24 @@ class LocalHandOverTests {
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("those who wait here go on in their order, and after so many of them whoever waits elsewhere")
+	@DisplayName("those who wait here go on in their order, and after so many of them a waiter of another instance")
 	void inTurns(Kind kind) {
 		Lease held = get(ask(kind, first));
 		List<CompletableFuture<? extends Lease>> here = new ArrayList<>();
 		for (int i = 0; i <= COUNT; i++) {
 			here.add(ask(kind, first));
 		}
-		CompletableFuture<? extends Lease> elsewhere = ask(kind, second);
+		CompletableFuture<? extends Lease> other = ask(kind, second);
 		awaitInStore(kind, (kind == Kind.PERMIT) ? 2 : 1);
 		held.release();
 		for (int i = 0; i < COUNT; i++) {
 			Lease next = get(here.get(i));
-			assertThat(elsewhere).as("before %d have gone on here", COUNT).isNotDone();
+			assertThat(other).as("before %d have gone on here", COUNT).isNotDone();
 			assertThat(here.subList(i + 1, here.size())).as("those behind").noneMatch(CompletableFuture::isDone);
 			next.release();
 		}
 		// The place in the store of who is next here may be before that of the other.
-		List<CompletableFuture<? extends Lease>> rest = new ArrayList<>(List.of(here.get(COUNT), elsewhere));
+		List<CompletableFuture<? extends Lease>> rest = new ArrayList<>(List.of(here.get(COUNT), other));
 		Lease next = get(CompletableFuture.anyOf(rest.toArray(CompletableFuture[]::new)).thenApply(Lease.class::cast));
 		assertThat(rest).filteredOn(CompletableFuture::isDone).hasSize(1);
 		next.release();
@@ -151,7 +151,7 @@ class LocalHandOverTests {
 	}
 
 	@Test
-	@DisplayName("while nobody waits elsewhere, a permit stays here however often; who comes then has a turn all the same")
+	@DisplayName("while no other instance waits, a permit stays here however often; who comes then has a turn")
 	void alone() throws Exception {
 		AtomicInteger inARow = new AtomicInteger();
 		AtomicInteger most = new AtomicInteger();
@@ -187,7 +187,7 @@ class LocalHandOverTests {
 	}
 
 	@Test
-	@DisplayName("whoever waits has a turn, however many come again and again that are not fair")
+	@DisplayName("a waiter has a turn, however many come again and again that are not fair")
 	void fairAmongOthers() throws Exception {
 		// Shorter than each holds it: so Redis grants nearly all.
 		LockService instance = fleet.start(properties(COUNT, "1ms"));

@@ -107,7 +107,7 @@ class LockViewTests {
 	@DisplayName("S14 another thread of the same instance does not hold it, and has to wait")
 	void belongsToOneThread() throws Exception {
 		this.lock.lock();
-		boolean seen = Call.elsewhere(() -> {
+		boolean seen = Call.onAnotherThread(() -> {
 			assertThat(this.lock.isHeldByCurrentThread()).isFalse();
 			assertThat(this.lock.getHoldCount()).isZero();
 			assertThat(this.lock.tryLock()).isFalse();
@@ -218,7 +218,7 @@ class LockViewTests {
 		Thread.currentThread().interrupt();
 		assertThat(this.lock.tryLock()).isTrue();
 		assertThat(Thread.interrupted()).isTrue();
-		boolean kept = Call.elsewhere(() -> {
+		boolean kept = Call.onAnotherThread(() -> {
 			Thread.currentThread().interrupt();
 			assertThat(this.lock.tryLock()).isFalse();
 			return Thread.interrupted();

@@ -203,7 +203,7 @@ class MassTests {
 	}
 
 	/**
-	 * Where nobody may be but the holder of the key.
+	 * Where only the holder of the key may be.
 	 */
 	private static final class Room {
 

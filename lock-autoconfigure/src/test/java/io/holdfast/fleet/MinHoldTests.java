@@ -65,7 +65,7 @@ class MinHoldTests {
 		LockLease lease = this.first.acquire(job.minHold(MIN_HOLD));
 		long granted = System.nanoTime();
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
-		assertThat(since(from)).as("nobody waits for that").isLessThan(MIN_HOLD);
+		assertThat(since(from)).as("the caller does not wait for that").isLessThan(MIN_HOLD);
 		assertThat(this.second.tryAcquire("job")).isEmpty();
 		assertThat(this.first.tryAcquire("job")).as("here neither").isEmpty();
 		assertThat(this.first.status("job").remaining()).isBetween(Duration.ZERO, MIN_HOLD);
@@ -111,8 +111,8 @@ class MinHoldTests {
 	}
 
 	@Test
-	@DisplayName("Whoever is killed meanwhile keeps others out until then, and not for longer")
-	void killedMeanwhile() {
+	@DisplayName("A holder that is killed in that time keeps others out until its end, and not for longer")
+	void killedInThatTime() {
 		Worker worker = this.fleet.startWorker().awaitReady();
 		Duration minHold = Duration.ofSeconds(4);
 		long from = System.nanoTime();
@@ -130,7 +130,7 @@ class MinHoldTests {
 
 	@Test
 	@DisplayName("An instance stops without waiting for that, and others are kept out all the same")
-	void stoppedMeanwhile() {
+	void stoppedInThatTime() {
 		Duration minHold = Duration.ofSeconds(5);
 		long from = System.nanoTime();
 		this.first.acquire(LockRequest.of("released").minHold(minHold)).close();

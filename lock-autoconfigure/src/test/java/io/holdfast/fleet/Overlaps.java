@@ -36,7 +36,7 @@ final class Overlaps {
 	}
 
 	/**
-	 * Check that there were never more than the limits allowed. Whoever is granted
+	 * Check that there were never more than the limits allowed. A request that is granted
 	 * permits beside others must fit into the limit at that moment; that it is lowered
 	 * later revokes nothing.
 	 * @param holds all holds of one key

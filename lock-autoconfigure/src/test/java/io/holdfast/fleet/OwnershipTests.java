@@ -39,12 +39,12 @@ class OwnershipTests {
 	}
 
 	@Test
-	@DisplayName("S4 only the owner unlocks: a release leaves alone what somebody else wrote meanwhile")
+	@DisplayName("S4 only the owner unlocks: a release leaves alone what another client wrote in between")
 	void releaseComparesTheToken() {
 		LockLease lease = services.get(0).acquire("mine");
-		fleet.template().opsForValue().set(fleet.lockKey("mine"), "somebody else", Duration.ofSeconds(20));
+		fleet.template().opsForValue().set(fleet.lockKey("mine"), "stranger", Duration.ofSeconds(20));
 		lease.release();
-		assertThat(fleet.owner("mine")).isEqualTo("somebody else");
+		assertThat(fleet.owner("mine")).isEqualTo("stranger");
 		assertThat(services.get(1).tryAcquire("mine")).isEmpty();
 		assertThat(services.get(1).forceRelease("mine")).isTrue();
 		assertThat(fleet.owner("mine")).isNull();

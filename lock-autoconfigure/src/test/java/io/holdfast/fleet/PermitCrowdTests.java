@@ -24,8 +24,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * Many threads of 3 contexts and 2 JVMs share a semaphore: never more than its limit at
- * any moment, as the holders themselves saw it, whoever dies and whatever the limit. Some
- * of them pass permits on among their threads, others do not.
+ * any moment, as the holders themselves saw it, whichever of them die and whatever the
+ * limit. Some of them pass permits on among their threads, others do not.
  */
 @WithRedis
 @Slow

@@ -95,8 +95,8 @@ class PermitFaultTests {
 	}
 
 	@Test
-	@DisplayName("S10 a holder is killed and nobody waits: it does not count any more when its lease is over, and leaves"
-			+ " nothing")
+	@DisplayName("S10 a holder is killed and no other waits: it does not count any more when its lease is over, and"
+			+ " leaves nothing")
 	void holderKilledAlone() {
 		Worker mortal = mortals.pop();
 		mortal.acquire("held", request("alone", 3, 3));

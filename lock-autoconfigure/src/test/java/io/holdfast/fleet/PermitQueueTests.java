@@ -155,7 +155,7 @@ class PermitQueueTests {
 	}
 
 	@Test
-	@DisplayName("F20 unfair requests pass who needs several, and it is served when nobody does any more")
+	@DisplayName("F20 unfair requests pass who needs several, and it is served when none does any more")
 	void bigIsPassedByUnfair() {
 		List<PermitLease> leases = acquire(4);
 		Turn big = ask(1, 0, request(4, 3));

@@ -126,7 +126,7 @@ class PermitTests {
 	}
 
 	@Test
-	@DisplayName("S12 permits are renewed for as long as they are held: after many leases nobody else has had them")
+	@DisplayName("S12 permits are renewed for as long as they are held: after many leases no other has had them")
 	void renewed() {
 		SemaphoreRequest request = SemaphoreRequest.of(this.key, 2).permits(2).leaseTime(LEASE);
 		PermitLease lease = first.acquire(request);

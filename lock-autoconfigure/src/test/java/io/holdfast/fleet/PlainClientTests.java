@@ -94,7 +94,7 @@ class PlainClientTests {
 	}
 
 	@Test
-	@DisplayName("S3 our waiter gets in soon after a plain client deletes its key, though nobody wakes it up")
+	@DisplayName("S3 our waiter gets in soon after a plain client deletes its key, though it is not woken up")
 	void waitsForPlainRelease() {
 		String token = plain.tryLock("deleted", LONG);
 		Attempt<LockLease> attempt = Attempt.start(first, LockRequest.of("deleted").waitTime(Fleet.PATIENCE));

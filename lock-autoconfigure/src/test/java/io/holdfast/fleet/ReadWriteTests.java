@@ -79,7 +79,7 @@ class ReadWriteTests {
 	@DisplayName("Readers of all contexts read together, and keep a writer out; a writer keeps everybody out")
 	void readersOrWriter() throws Exception {
 		List<LockLease> readers = List.of(first.acquire(read()), second.acquire(read()), third.acquire(read()));
-		assertThat(Call.elsewhere(() -> first.tryAcquire(once(LockMode.WRITE)))).isEmpty();
+		assertThat(Call.onAnotherThread(() -> first.tryAcquire(once(LockMode.WRITE)))).isEmpty();
 		assertThat(second.status(this.key)).satisfies((status) -> {
 			assertThat(status.owner()).isEqualTo(Owner.READ_WRITE);
 			assertThat(status.remaining()).isPositive();

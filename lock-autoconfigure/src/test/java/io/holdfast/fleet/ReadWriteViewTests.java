@@ -164,17 +164,17 @@ class ReadWriteViewTests {
 		reading.lock();
 		assertThat(List.of(writing.getHoldCount(), reading.getHoldCount())).containsExactly(2, 1);
 		assertThatExceptionOfType(IllegalMonitorStateException.class)
-			.isThrownBy(() -> Call.elsewhere(() -> unlock(writing)));
+			.isThrownBy(() -> Call.onAnotherThread(() -> unlock(writing)));
 		assertThatExceptionOfType(IllegalMonitorStateException.class)
-			.isThrownBy(() -> Call.elsewhere(() -> unlock(reading)));
+			.isThrownBy(() -> Call.onAnotherThread(() -> unlock(reading)));
 		writing.unlock();
-		assertThat(tryElsewhere(second.asReadWriteLock(this.key).readLock())).isFalse();
+		assertThat(tryOnAnotherThread(second.asReadWriteLock(this.key).readLock())).isFalse();
 		writing.unlock();
-		assertThat(tryElsewhere(second.asReadWriteLock(this.key).readLock())).isTrue();
-		assertThat(tryElsewhere(second.asReadWriteLock(this.key).writeLock())).isFalse();
+		assertThat(tryOnAnotherThread(second.asReadWriteLock(this.key).readLock())).isTrue();
+		assertThat(tryOnAnotherThread(second.asReadWriteLock(this.key).writeLock())).isFalse();
 		assertThatExceptionOfType(IllegalMonitorStateException.class).isThrownBy(writing::unlock);
 		reading.unlock();
-		assertThat(tryElsewhere(second.asReadWriteLock(this.key).writeLock())).isTrue();
+		assertThat(tryOnAnotherThread(second.asReadWriteLock(this.key).writeLock())).isTrue();
 		assertThatExceptionOfType(IllegalMonitorStateException.class).isThrownBy(reading::unlock);
 	}
 
@@ -203,7 +203,7 @@ class ReadWriteViewTests {
 		LockView writing = first.asReadWriteLock(this.key).writeLock();
 		LockView reading = second.asReadWriteLock(this.key).readLock();
 		writing.lock();
-		assertThat(Call.elsewhere(() -> reading.tryLock(100, TimeUnit.MILLISECONDS))).isFalse();
+		assertThat(Call.onAnotherThread(() -> reading.tryLock(100, TimeUnit.MILLISECONDS))).isFalse();
 		Call<Boolean> interrupted = Call.start(() -> {
 			reading.lockInterruptibly();
 			return true;
@@ -224,8 +224,8 @@ class ReadWriteViewTests {
 		return true;
 	}
 
-	private static boolean tryElsewhere(LockView lock) throws Exception {
-		return Call.elsewhere(() -> lock.tryLock() && unlock(lock));
+	private static boolean tryOnAnotherThread(LockView lock) throws Exception {
+		return Call.onAnotherThread(() -> lock.tryLock() && unlock(lock));
 	}
 
 }

@@ -73,7 +73,7 @@ class SemaphoreLimitTests {
 	}
 
 	@Test
-	@DisplayName("A raised limit lets those in at once that fit into it, and nobody else")
+	@DisplayName("A raised limit lets those in at once that fit into it, and no others")
 	void raised() {
 		SemaphoreRequest request = SemaphoreRequest.of(this.key, 2).waitTime(Fleet.PATIENCE);
 		List<PermitLease> leases = new ArrayList<>(List.of(first.acquire(request), second.acquire(request)));
@@ -113,7 +113,7 @@ class SemaphoreLimitTests {
 	}
 
 	@Test
-	@DisplayName("A lowered limit takes nothing away, is never below zero free, and lets nobody in until enough came back")
+	@DisplayName("A lowered limit takes nothing away, is never below zero free, and lets none in until enough is back")
 	void lowered() {
 		SemaphoreRequest request = SemaphoreRequest.of(this.key, 5);
 		List<PermitLease> leases = new ArrayList<>();

@@ -78,9 +78,9 @@ class SemaphoreViewTests {
 		SemaphoreView sameInstance = contexts.get(0).asSemaphore(this.key, LIMIT);
 		for (int left = 5; left > 0; left--) {
 			assertThat(this.second.availablePermits()).isEqualTo(LIMIT - left);
-			boolean elsewhere = left % 2 == 0;
-			if (elsewhere) {
-				Call.elsewhere(() -> release(sameInstance, 1));
+			boolean byOtherThread = left % 2 == 0;
+			if (byOtherThread) {
+				Call.onAnotherThread(() -> release(sameInstance, 1));
 			}
 			else {
 				this.first.release();

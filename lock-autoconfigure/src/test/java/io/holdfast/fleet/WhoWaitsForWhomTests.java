@@ -148,7 +148,7 @@ class WhoWaitsForWhomTests {
 	}
 
 	@Test
-	@DisplayName("an instance that stands still or is gone is told as silent, and holds nobody up for long")
+	@DisplayName("an instance that stands still or is gone is told as silent, and does not hold up the answer for long")
 	void tellsWhoIsSilent() {
 		Worker worker = this.fleet.startWorker().awaitReady();
 		String frozen = awaitOther();

@@ -90,7 +90,7 @@ class WrongClockTests {
 
 	@Test
 	@DisplayName("S11 F39 whose clock is early steals nothing, whose clock is late keeps what it has: while it is renewed,"
-			+ " nobody else gets it")
+			+ " no other gets it")
 	void notStolen() {
 		List<Case> cases = cases("stolen");
 		List<Turn> mine = cases.stream().map((one) -> one.ask(right, Fleet.PATIENCE, true)).toList();
@@ -107,8 +107,8 @@ class WrongClockTests {
 	}
 
 	@Test
-	@DisplayName("S12 F39 a lease ends for its holder and for those who wait at the end of its time, and no later, whoever"
-			+ " of them has the wrong clock")
+	@DisplayName("S12 F39 a lease ends for its holder and for those who wait at the end of its time, and no later,"
+			+ " whichever of them has the wrong clock")
 	void notKeptLonger() {
 		List<Case> cases = cases("kept");
 		cases.forEach((one) -> one.ask(one.key, Fleet.PATIENCE, false));

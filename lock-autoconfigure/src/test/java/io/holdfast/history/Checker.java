@@ -17,11 +17,10 @@ import java.util.List;
  * without a cause.
  * <li>Nothing is stored without an end, and no more than is held and waited for.
  * <li>Waits end by their deadlines, and by interrupts.
- * <li>Nobody waits for what is free.
+ * <li>No request waits for what is free.
  * <li>Nothing is renewed that is not held, and nothing is left.
  * <li>The reason that is told is the reason.
- * <li>Whoever watches is told of who is there, not for long of who is not, and of what is
- * held.
+ * <li>A watcher is told of who is there, not for long of who is not, and of what is held.
  * </ol>
  */
 public final class Checker {

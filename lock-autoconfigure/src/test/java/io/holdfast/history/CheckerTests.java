@@ -73,7 +73,7 @@ class CheckerTests {
 	}
 
 	@Test
-	@DisplayName("1: readers may hold together, and who writes may read; nobody else may beside a writer")
+	@DisplayName("1: readers may hold together, and who writes may read; no other may beside a writer")
 	void readersAndWriters() {
 		String reader = "0 ASKED by=a id=1 mode=READ key=k user=u";
 		String writer = "5 ASKED by=a id=2 mode=WRITE key=k user=v";
@@ -171,7 +171,7 @@ class CheckerTests {
 		accepts(lost);
 		refuses(3, and(lost, "0 CONFIRMING by=a"));
 		refuses(8, "0 ASKED by=a id=1 mode=EXCLUSIVE key=k", "10 REFUSED id=1 why=STORE");
-		// It is asked for again for as long as somebody waits.
+		// It is asked for again for as long as a request waits.
 		String unconfirmed = "9 UNCONFIRMED by=a";
 		accepts("0 ASKED by=a id=1 mode=EXCLUSIVE key=k until=10", unconfirmed, "10 REFUSED id=1 why=STORE");
 		accepts("0 ASKED by=a id=1 mode=EXCLUSIVE key=k until=20 why=NOT_WAITING", unconfirmed,
@@ -250,7 +250,7 @@ class CheckerTests {
 		refuses(3, and(on, "50 FORCED mode=EXCLUSIVE key=k"));
 		refuses(3, and(on, "50 FORCED id=1 mode=EXCLUSIVE key=k"));
 		accepts(and(on, "50 FORCED id=unknown mode=EXCLUSIVE key=k"));
-		// It is taken back where nobody knows of that.
+		// It is taken back where that is not known.
 		accepts(and(on, "50 FORCED mode=EXCLUSIVE key=k", "60 FAILED_OVER until=300"));
 		accepts(and(on, "50 FORCED mode=EXCLUSIVE key=k", "45 RENEWAL by=a id=1 lease=345"));
 		refuses(3, and(on, "50 FORCED mode=EXCLUSIVE key=k", "45 RENEWAL by=a id=1 lease=344"));
@@ -262,7 +262,7 @@ class CheckerTests {
 	// 4
 
 	@Test
-	@DisplayName("4: what is stored without an end, or for nobody when all is quiet, is refused")
+	@DisplayName("4: what is stored without an end, or for no request when all is quiet, is refused")
 	void stored() {
 		refuses(4, and(IN_TURN, "100 STORED mode=EXCLUSIVE key=k why=OWNER until=-1"));
 		accepts(and(IN_TURN, "100 STORED mode=PERMITS key=k why=LIMIT until=-1"));
@@ -287,7 +287,7 @@ class CheckerTests {
 	}
 
 	@Test
-	@DisplayName("What somebody saw that must not be is refused")
+	@DisplayName("What was seen that must not be is refused")
 	void unexpected() {
 		refuses(3, "10 UNEXPECTED by=a permits=3 why=unlocked");
 	}
@@ -295,7 +295,7 @@ class CheckerTests {
 	// 5
 
 	@Test
-	@DisplayName("5: a wait that ends late is refused, unless its process stood still meanwhile")
+	@DisplayName("5: a wait that ends late is refused, unless its process stood still in that time")
 	void lateAnswer() {
 		String asked = "0 ASKED by=a id=1 mode=EXCLUSIVE key=k until=500";
 		String trouble = "0 TROUBLE by=a until=2000";
@@ -358,7 +358,7 @@ class CheckerTests {
 	void renewals() {
 		refuses(7, and(IN_TURN, "201 RENEWAL by=a id=1"));
 		accepts(and(IN_TURN, "200 RENEWAL by=a id=1"));
-		refuses(7, and(IN_TURN, "201 RENEWAL by=a id=nobody"));
+		refuses(7, and(IN_TURN, "201 RENEWAL by=a id=none"));
 		String passedOn = "209 PASSED_ON by=b id=2 why=1";
 		accepts(and(and(IN_TURN, passedOn), "209 RENEWAL by=a id=1"));
 		refuses(7, and(and(IN_TURN, passedOn), "208 RENEWAL by=a id=1"));
@@ -415,7 +415,7 @@ class CheckerTests {
 	}
 
 	@Test
-	@DisplayName("8: the store's trouble is not somebody else who has it")
+	@DisplayName("8: the store's trouble is not another owner")
 	void timeOuts() {
 		String asked = "2000 ASKED by=a id=1 mode=EXCLUSIVE key=k until=2500";
 		String refused = "2500 REFUSED id=1 why=TIMED_OUT";
@@ -467,7 +467,7 @@ class CheckerTests {
 	}
 
 	@Test
-	@DisplayName("1: what is lost at some moment within a time, nobody knows when, may be granted twice only then")
+	@DisplayName("1: what is lost at an unknown moment within a time may be granted twice only then")
 	void lossWithinATime() {
 		String[] two = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k lease=300", "10 GRANTED id=1 fence=64 until=300",
 				"20 RELEASING id=1", "5 ASKED by=b id=2 mode=EXCLUSIVE key=k lease=300",

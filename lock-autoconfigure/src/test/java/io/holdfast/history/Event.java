@@ -169,8 +169,8 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		GRANTED,
 
 		/**
-		 * Something was passed on within an instance to somebody who came before a thread
-		 * that woke up for it: by, mode.
+		 * Something was passed on within an instance to a request that came before a
+		 * thread that woke up for it: by, mode.
 		 */
 		BARGED,
 
@@ -270,14 +270,14 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		FAILED_OVER,
 
 		/**
-		 * Somebody's lease was ended in its name: key and mode; id, or nothing if all of
+		 * An owner's lease was ended in its name: key and mode; id, or nothing if all of
 		 * the key were; until, as when data is lost.
 		 */
 		FORCED,
 
 		/**
-		 * Somebody set a semaphore's limit: key, limit, -1 to remove it; until when that
-		 * was answered.
+		 * A semaphore's limit was set: key, limit, -1 to remove it; until when that was
+		 * answered.
 		 */
 		LIMIT,
 
@@ -302,7 +302,7 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		/** An instance made itself known: by. */
 		KNOWN,
 
-		/** Somebody asked for all instances that are there. */
+		/** All instances that are there were asked for. */
 		LISTED,
 
 		/** At that, an instance was told of: by. */
@@ -321,7 +321,7 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		REPORTED,
 
 		/**
-		 * Somebody was told, or saw, what must not be: by; why, what; permits, the number
+		 * A user was told, or saw, what must not be: by; why, what; permits, the number
 		 * of the property.
 		 */
 		UNEXPECTED,

@@ -37,7 +37,7 @@ final class FenceChecker {
 			highest = Math.max(highest, fence);
 			highestWhole = hold.isWhole() ? Math.max(highestWhole, fence) : highestWhole;
 		}
-		// Whoever asks later than another was granted it gets a greater one.
+		// A request that comes later than another was granted it gets a greater one.
 		List<Request> byAsking = fenced.stream()
 			.sorted(Comparator.comparingLong((hold) -> hold.first.asked.at()))
 			.toList();

@@ -12,7 +12,7 @@ import java.util.stream.Stream;
 import io.holdfast.history.Event.Type;
 
 /**
- * Judges what whoever watches is told: of who is there, and of what they hold.
+ * Judges what a watcher is told: of who is there, and of what they hold.
  */
 final class FleetChecker {
 
@@ -184,7 +184,7 @@ final class FleetChecker {
 			}
 		});
 		if (this.troubles.happened(Type.PAUSED, report.by(), from - SECOND, until)) {
-			// What was lost meanwhile its user did not know yet.
+			// What was lost in between its user did not know yet.
 			return;
 		}
 		for (Request request : this.requests.values()) {

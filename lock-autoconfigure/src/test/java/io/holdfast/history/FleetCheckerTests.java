@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * The judge of what whoever watches is told. Times are in milliseconds here.
+ * The judge of what a watcher is told. Times are in milliseconds here.
  */
 class FleetCheckerTests {
 

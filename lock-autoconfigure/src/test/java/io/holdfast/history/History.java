@@ -247,7 +247,7 @@ final class History {
 		return inForce;
 	}
 
-	/** At one moment of that time, nobody knows which. */
+	/** At an unknown moment of that time. */
 	record Cut(long from, long until) {
 
 		static Cut of(Event event) {

@@ -8,7 +8,7 @@ import java.util.TreeMap;
 import io.holdfast.history.Event.Type;
 
 /**
- * Judges whether waits end in time, and nobody waits for what is free.
+ * Judges whether waits end in time, and no request waits for what is free.
  */
 final class ProgressChecker {
 
@@ -61,7 +61,7 @@ final class ProgressChecker {
 			long end = Math.min(Math.min(request.answeredAt, this.history.crashOf(request.asked.by())),
 					this.history.troubles().lastAt());
 			if (request.isPart()) {
-				// What it has by now nobody knows.
+				// What it has by now is unknown.
 				steps.add(new Step(request.asked.at(), 0, false, 0, 1));
 				steps.add(new Step(end, 0, false, 0, -1));
 			}
@@ -88,7 +88,7 @@ final class ProgressChecker {
 		for (Step step : steps) {
 			if (step.at() - Math.max(freeSince, from) > longest) {
 				this.history.violated(6, "from " + Math.max(freeSince, from) + " to " + step.at()
-						+ " nobody was granted what was free of " + group);
+						+ " no request was granted what was free of " + group);
 				return;
 			}
 			held += step.held();

@@ -111,7 +111,7 @@ final class ReasonChecker {
 			.orElse(end);
 	}
 
-	/** Whoever is told that others have it must have met others, not silence. */
+	/** A request that is told that others have it must have met others, not silence. */
 	void judgeTimeOuts(String group, List<Request> all) {
 		long lease = all.stream().mapToLong((request) -> request.asked.lease()).max().orElse(0) + this.history.slack();
 		for (Request request : all) {

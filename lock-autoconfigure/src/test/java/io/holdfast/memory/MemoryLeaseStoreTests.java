@@ -50,7 +50,7 @@ class MemoryLeaseStoreTests extends LeaseStoreContract {
 	}
 
 	@Test
-	@DisplayName("a queue that nobody asks for again goes by itself")
+	@DisplayName("a queue without requests goes by itself")
 	void forgetsQueue() {
 		granted(this.a.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), SHORT, SHORT)));
 		busy(this.b.acquire("1"));

@@ -68,7 +68,7 @@ class MemoryPermitStoreTests extends ModeOrderContract {
 	}
 
 	@Test
-	@DisplayName("F47 what ended by time is forgotten, too, even if nobody asks for it again")
+	@DisplayName("F47 what ended by time is forgotten, too, even if it is not asked for again")
 	void forgetsWhatEnded() {
 		for (int i = 0; i < 5000; i++) {
 			granted(this.a.acquire(new Resource(Kind.SEMAPHORE, "churn" + i), brief(ask(this.a, "1", 1))));

@@ -141,7 +141,7 @@ class LeaseMetersTests {
 			SemaphoreRequest request = SemaphoreRequest.of("api", 5).permits(2).name("api");
 			other.semaphores.acquire(request);
 			this.instance.semaphores.acquire(request);
-			assertThat(this.instance.inspections).as("nobody has looked").isZero();
+			assertThat(this.instance.inspections).as("not looked at yet").isZero();
 			gauge("holdfast.semaphore.permits.used", "api");
 			assertThat(gauge("holdfast.semaphore.permits.used", "api")).isEqualTo(4);
 			assertThat(gauge("holdfast.semaphore.permits.limit", "api")).isEqualTo(5);
@@ -176,10 +176,10 @@ class LeaseMetersTests {
 	}
 
 	@Test
-	void theLastLimitIsKeptWhileNobodyUsesTheSemaphore() {
+	void theLastLimitIsKeptWhileTheSemaphoreIsNotInUse() {
 		this.instance.semaphores.acquire(SemaphoreRequest.of("api", 5).name("api")).release();
 		assertThat(gauge("holdfast.semaphore.permits.limit", "api")).isNaN();
-		assertThat(gauge("holdfast.semaphore.permits.limit", "api")).as("nobody has said it").isNaN();
+		assertThat(gauge("holdfast.semaphore.permits.limit", "api")).as("no request has told it").isNaN();
 		PermitLease lease = this.instance.semaphores.acquire(SemaphoreRequest.of("api", 5).name("api"));
 		this.clock.add(5, TimeUnit.SECONDS);
 		gauge("holdfast.semaphore.permits.limit", "api");

@@ -127,9 +127,8 @@ class LeaseObservationsTests {
 	void aTryInVainIsNoError() {
 		this.instance.locks.acquire(STOCK);
 		this.registry.clear();
-		assertThat(
-				ObservedInstance.elsewhere(() -> this.instance.locks.tryAcquire(STOCK.waitTime(Duration.ZERO))).join())
-			.isEmpty();
+		assertThat(ObservedInstance.onAnotherThread(() -> this.instance.locks.tryAcquire(STOCK.waitTime(Duration.ZERO)))
+			.join()).isEmpty();
 		only("holdfast.lock.acquire").hasLowCardinalityKeyValue("outcome", "timed_out")
 			.doesNotHaveHighCardinalityKeyValueWithKey("holdfast.fence")
 			.doesNotHaveError();
@@ -172,7 +171,7 @@ class LeaseObservationsTests {
 		LockLease first = this.instance.locks.acquire(STOCK);
 		List<CompletableFuture<LockLease>> waiting = new ArrayList<>();
 		for (String parent : List.of("b", "none", "c")) {
-			waiting.add(ObservedInstance.elsewhere(() -> {
+			waiting.add(ObservedInstance.onAnotherThread(() -> {
 				CompletableFuture<LockLease> answer = parent.equals("none") ? this.instance.locks.acquireAsync(STOCK)
 						: Observation.createNotStarted(parent, this.registry)
 							.observe(() -> this.instance.locks.acquireAsync(STOCK));

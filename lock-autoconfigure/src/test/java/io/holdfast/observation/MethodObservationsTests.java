@@ -126,7 +126,7 @@ class MethodObservationsTests {
 		this.runner.run((context) -> {
 			Shop shop = context.getBean(Shop.class);
 			LockService locks = context.getBean(LockService.class);
-			LockLease taken = ObservedInstance.elsewhere(() -> locks.acquire("taken")).join();
+			LockLease taken = ObservedInstance.onAnotherThread(() -> locks.acquire("taken")).join();
 			assertThat(shop.orElse("taken")).isEqualTo("later");
 			assertThat(shop.ifNeeded(false)).isEqualTo("done");
 			assertThatException().isThrownBy(() -> shop.now("taken"));
@@ -159,7 +159,7 @@ class MethodObservationsTests {
 			await().until(() -> called.getCount() == 0);
 			assertThat(spans("Shop#later")).isEmpty();
 			new Thread(() -> stock.complete("sold")).start();
-			// Not the result: whoever waits for it runs what follows it.
+			// Not the result: its waiter runs what follows it.
 			assertThat(after).succeedsWithin(SOON).as("what the caller does afterwards is none of it").isNull();
 			assertThat(result).succeedsWithin(SOON);
 			assertThat(spans("Shop#later")).as("ended before its caller knows").hasSize(1);
@@ -169,7 +169,7 @@ class MethodObservationsTests {
 	}
 
 	@Test
-	@DisplayName("A stage that is completed at once leaves nothing observed to whoever follows it")
+	@DisplayName("A stage that is completed at once leaves nothing observed to what follows it")
 	void stageAtOnce() {
 		CompletableFuture<Boolean> observed = new CompletableFuture<>();
 		CompletableFuture<@Nullable Void> follow = new CompletableFuture<>();
@@ -229,7 +229,7 @@ class MethodObservationsTests {
 	void reactive() {
 		order((shop) -> {
 			Mono<String> chain = shop.chain("SKU1", this::sold);
-			assertThat(this.tracer.getSpans()).as("nobody has subscribed").hasSize(1);
+			assertThat(this.tracer.getSpans()).as("no subscriber yet").hasSize(1);
 			assertThat(chain.block(SOON)).isEqualTo("sold");
 			assertThat(spans("Shop#chain")).as("ended before its subscriber knows").hasSize(1);
 		});

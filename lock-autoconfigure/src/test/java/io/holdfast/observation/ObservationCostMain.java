@@ -22,9 +22,9 @@ import io.micrometer.tracing.handler.DefaultTracingObservationHandler;
 import io.micrometer.tracing.test.simple.SimpleTracer;
 
 /**
- * What it costs to observe a lock that nobody else wants, in memory: CPU time and bytes
- * for one acquire and release. Run by hand; the numbers in the documentation are from
- * here.
+ * What it costs to observe a lock that no other thread wants, in memory: CPU time and
+ * bytes for one acquire and release. Run by hand; the numbers in the documentation are
+ * from here.
  */
 final class ObservationCostMain {
 

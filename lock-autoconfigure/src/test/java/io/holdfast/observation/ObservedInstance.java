@@ -67,7 +67,7 @@ final class ObservedInstance implements AutoCloseable {
 	}
 
 	/** On a thread of its own: a stranger to what the test's thread holds. */
-	static <T> CompletableFuture<T> elsewhere(Supplier<T> call) {
+	static <T> CompletableFuture<T> onAnotherThread(Supplier<T> call) {
 		return CompletableFuture.supplyAsync(call, (task) -> new Thread(task).start()).orTimeout(10, TimeUnit.SECONDS);
 	}
 

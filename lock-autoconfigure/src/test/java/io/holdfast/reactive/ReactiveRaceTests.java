@@ -89,7 +89,7 @@ class ReactiveRaceTests {
 	}
 
 	@Test
-	@DisplayName("Whoever gets a lease by hand has it; otherwise it is released")
+	@DisplayName("A subscriber that gets a lease by hand has it; otherwise it is released")
 	void byHand() throws Exception {
 		race(() -> this.locks.acquire(LOCK),
 				(grants) -> this.reactiveLocks.acquire(LOCK).doOnNext(LockLease::releaseAsync).then(grants));

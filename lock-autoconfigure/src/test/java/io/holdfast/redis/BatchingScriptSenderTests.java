@@ -205,7 +205,7 @@ class BatchingScriptSenderTests {
 	}
 
 	@Test
-	@DisplayName("what somebody else does at the end of a command, and fails, is nobody's trouble")
+	@DisplayName("what a handler does at the end of a command, and fails, is no trouble for others")
 	void actionFails() {
 		this.driver.action = () -> {
 			throw new NoClassDefFoundError("a handler's own");
@@ -238,7 +238,7 @@ class BatchingScriptSenderTests {
 	}
 
 	@Test
-	@DisplayName("nor does an event loop overtake that nobody knows yet")
+	@DisplayName("nor does an event loop overtake that is not known yet")
 	void unknownEventLoop() throws Exception {
 		onAnotherThread(this::send);
 		Thread loop = new FastThreadLocalThread(this::send);

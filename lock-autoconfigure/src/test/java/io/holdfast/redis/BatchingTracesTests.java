@@ -39,7 +39,7 @@ class BatchingTracesTests {
 	}
 
 	@Test
-	@DisplayName("a command is part of the span of the thread that asked for it, whoever gives it to the driver")
+	@DisplayName("a command is part of the span of the thread that asked for it, whichever one gives it to the driver")
 	void spansOfCommands() throws Exception {
 		ObservationRegistry registry = ObservationRegistry.create();
 		registry.observationConfig().observationHandler(new Counting());
@@ -74,7 +74,7 @@ class BatchingTracesTests {
 	}
 
 	private static void ping(ScriptExecutor executor) {
-		executor.execute(Script.PING, new byte[0][], RedisKeys.bytes("nobody", "listens"), "ping", (reply) -> reply)
+		executor.execute(Script.PING, new byte[0][], RedisKeys.bytes("no", "listener"), "ping", (reply) -> reply)
 			.join();
 	}
 

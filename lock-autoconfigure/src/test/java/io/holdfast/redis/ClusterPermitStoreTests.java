@@ -37,7 +37,7 @@ class ClusterPermitStoreTests extends RedisPermitContract {
 	}
 
 	@Test
-	@DisplayName("a waiter whose instance is gone costs its claim, as nobody can tell that it is gone")
+	@DisplayName("a waiter whose instance is gone costs its claim, as it cannot be seen that it is gone")
 	void waitsForClaimOfInstanceThatIsGone() {
 		granted(acquire(this.a, "1", LIMIT));
 		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", LIMIT))));

@@ -113,7 +113,7 @@ class LettuceConfirmingConnectionTests {
 	}
 
 	@Test
-	@DisplayName("What somebody else has left without an end is not deleted by that")
+	@DisplayName("What another client has left without an end is not deleted by that")
 	void withoutEnd() {
 		this.observer.opsForValue().set("a", "ab:1");
 		assertThat(confirm("a L ab:1").stands()).containsExactly(true);

@@ -263,7 +263,7 @@ abstract class OptimisticTransactionContract extends OptimisticConflictContract 
 	}
 
 	@Test
-	@DisplayName("S8 what an application's templates do meanwhile, in transactions too, ends no watching")
+	@DisplayName("S8 what an application's templates do in between, in transactions too, ends no watching")
 	void applicationsTemplate() {
 		StringRedisTemplate template = new StringRedisTemplate(this.factory);
 		AtomicInteger attempts = new AtomicInteger();

@@ -300,16 +300,16 @@ class RedisDiagnosticsTests {
 		RedisServer server = this.redis.startServer();
 		RedisStoreOptions options = RedisStoreOptions.defaults();
 		RedisStoreOptions grace = new RedisStoreOptions(options.lockPrefix(), options.semaphorePrefix(),
-				options.channelPrefix(), null, options.fenceRetention(), options.handoffTimeout(), false, "elsewhere",
+				options.channelPrefix(), null, options.fenceRetention(), options.handoffTimeout(), false, "other",
 				Duration.ofSeconds(30), null);
-		setUser(server, with("-info", "~elsewhere", "~elsewhere:report*"));
+		setUser(server, with("-info", "~other", "~other:report*"));
 		List<StoreDiagnostic> findings = examine(
 				new RedisLeaseStore(new StringRedisTemplate(connect(user(server))), grace));
 		assertThat(findings).filteredOn(StoreDiagnostic::certain)
 			.extracting(StoreDiagnostic::text)
 			.anySatisfy((text) -> assertThat(text).contains("that locks or semaphores need", "info"))
-			.anySatisfy((text) -> assertThat(text).contains("elsewhere:server"));
-		setUser(server, with("~elsewhere*"));
+			.anySatisfy((text) -> assertThat(text).contains("other:server"));
+		setUser(server, with("~other*"));
 		assertThat(examine(new RedisLeaseStore(new StringRedisTemplate(connect(user(server))), grace))).isEmpty();
 	}
 

@@ -160,7 +160,7 @@ class RedisFailOverGraceTests extends FailOverGraceContract {
 
 	@Test
 	@DisplayName("a release does not bring in who asks for a lease that could outlast the grace")
-	void bringsInNobodyForLong() {
+	void bringsInNoNextForLong() {
 		for (Kind kind : Kind.values()) {
 			Resource resource = new Resource(kind, KEY);
 			AcquireCommand held = new AcquireCommand(this.a.token("1"), 1, 1, true, null, GRACE, GRACE);
@@ -176,7 +176,7 @@ class RedisFailOverGraceTests extends FailOverGraceContract {
 	@ExtendWith(OutputCaptureExtension.class)
 	@DisplayName("it is logged once that nothing is granted, and for how long")
 	void tells(CapturedOutput output) {
-		// Longer than in the other tests, which may log it meanwhile.
+		// Longer than in the other tests, which may log it at the same time.
 		LeaseStore store = newStore(false, 9_500);
 		failOver(() -> {
 		});
@@ -188,7 +188,7 @@ class RedisFailOverGraceTests extends FailOverGraceContract {
 	}
 
 	@Test
-	@DisplayName("nothing is held again where somebody else keeps a sorted set")
+	@DisplayName("nothing is held again where another program keeps a sorted set")
 	void leavesOthersSortedSetAlone() {
 		failOver(() -> {
 		});
@@ -223,7 +223,7 @@ class RedisFailOverGraceTests extends FailOverGraceContract {
 	}
 
 	@Test
-	@DisplayName("a lease that could outlast the grace is refused to who asks for it, and keeps nobody from releasing")
+	@DisplayName("a lease that could outlast the grace is refused to who asks for it, and does not prevent a release")
 	void releasesBeforeWhoAsksForTooMuch() {
 		granted(this.a.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), GRACE, GRACE)));
 		ReleaseReply reply = get(

@@ -45,7 +45,7 @@ class RedisFailuresTests {
 			"ERR ACL failure in script: User app has no permissions to run the 'set' command",
 			"NOAUTH Authentication required.", "WRONGPASS invalid username-password pair or user is disabled.",
 			"ERR unknown command 'EVALSHA'", "CROSSSLOT Keys in request don't hash to the same slot" })
-	@DisplayName("trouble that needs somebody's help is not temporary, and tells what Redis said")
+	@DisplayName("trouble that needs an operator's help is not temporary, and tells what Redis said")
 	void lasting(String text) {
 		StoreCommandException failure = RedisFailures.of(wrapped(text), "lock:a");
 		assertThat(failure.isTemporary()).isFalse();

@@ -81,7 +81,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 
 	@ParameterizedTest
 	@ValueSource(strings = { ":fence", ":state", ":rw-state" })
-	@DisplayName("however many of them there are, they take nobody's place on a page")
+	@DisplayName("however many of them there are, they take no place on a page")
 	void goesOnOverWhatSaysNothing(String suffix) {
 		RedisServer server = this.redis.startServer();
 		StringRedisTemplate template = new StringRedisTemplate(
@@ -112,9 +112,9 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "somebody", "somebody:1", TOKEN, TOKEN + ":", TOKEN + ":many", TOKEN + ":9999999999",
+	@ValueSource(strings = { "stranger", "stranger:1", TOKEN, TOKEN + ":", TOKEN + ":many", TOKEN + ":9999999999",
 			TOKEN + ":99999999999999999999", TOKEN + "99999999999999999999:1", TOKEN + ":-1", ":1" })
-	@DisplayName("a holder of permits that somebody else wrote, or damaged, is told as none of an instance")
+	@DisplayName("a holder of permits that another program wrote, or damaged, is told as none of an instance")
 	void tellsOfForeignHolders(String entry) {
 		PermitKeys semaphore = PermitKeys.ofSemaphore(this.redis.keyPrefix() + PREFIX + "semaphore:" + KEY, false);
 		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 2, 5, true, null, LEASE, CLAIM)));
@@ -131,7 +131,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "many", "", "-5", "1e30", "inf", "nan", "99999999999999999999" })
-	@DisplayName("numbers that somebody else wrote, or damaged, are not in the way of what is there")
+	@DisplayName("numbers that another program wrote, or damaged, are not in the way of what is there")
 	void tellsOfWhatHasForeignNumbers(String number) {
 		PermitKeys semaphore = PermitKeys.ofSemaphore(this.redis.keyPrefix() + PREFIX + "semaphore:" + KEY, false);
 		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 2, 5, true, null, LEASE, CLAIM)));
@@ -151,7 +151,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	}
 
 	@Test
-	@DisplayName("what is held is told also if somebody else put something beside its key")
+	@DisplayName("what is held is told also if another program put something beside its key")
 	void tellsOfWhatHasOtherThingsBesideIt() {
 		String lockKey = this.redis.keyPrefix() + PREFIX + "lock:" + KEY;
 		PermitKeys semaphore = PermitKeys.ofSemaphore(this.redis.keyPrefix() + PREFIX + "semaphore:" + KEY, false);
@@ -214,7 +214,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	}
 
 	@Test
-	@DisplayName("instances with other prefixes are neither told nor asked, and what nobody understands is left out, and forgotten")
+	@DisplayName("instances with other prefixes are not told or asked; unknown entries are left out, and forgotten")
 	void tellsOfThoseWithTheSamePrefixes() {
 		InstanceInfo info = new InstanceInfo("shop", "host", 1);
 		String key = this.redis.keyPrefix() + PREFIX + "fleet";

@@ -95,7 +95,7 @@ class RedisKeysTests {
 		assertThat(semaphores).hasSizeGreaterThan(1000);
 	}
 
-	/** Exclusive or not: whoever has the same name excludes each other. */
+	/** Exclusive or not: locks of the same name exclude each other. */
 	private static Set<String> keysOfLock(String lock, boolean cluster) {
 		RedisKeys exclusive = RedisKeys.of(lock, cluster);
 		PermitKeys readWrite = PermitKeys.ofReadWriteLock(lock, cluster);

@@ -208,7 +208,7 @@ class RedisLeaseStoreTests extends LeaseStoreContract {
 	}
 
 	@Test
-	@DisplayName("an entry of the queue that nobody understands is dropped")
+	@DisplayName("an entry of the queue that is not understood is dropped")
 	void dropsForeignEntry() {
 		granted(this.a.acquire("1"));
 		busy(this.b.acquire("1"));

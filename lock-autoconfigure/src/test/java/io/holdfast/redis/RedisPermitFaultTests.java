@@ -164,7 +164,7 @@ class RedisPermitFaultTests {
 						Duration.ofSeconds(7), defaults.fenceRetention(), defaults.handoffTimeout(), false,
 						defaults.fleetKey()));
 		this.opened.add(0, store);
-		this.template.opsForValue().set("lock:key", "somebody's");
+		this.template.opsForValue().set("lock:key", "stranger's");
 		assertThat(((Busy) acquire(store, READ_WRITE, INSTANCE + ":1", 1)).ownerTtlMillis()).isEqualTo(7_000);
 		assertThat(this.template.getExpire("lock:key", TimeUnit.MILLISECONDS)).isBetween(1L, 7_000L);
 	}

@@ -260,7 +260,7 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 	}
 
 	@Test
-	@DisplayName("nothing is left of a semaphore that nobody uses, however it was used")
+	@DisplayName("nothing is left of a semaphore that is not in use, however it was used")
 	void leavesNothing() {
 		granted(acquire(this.a, "1", 3));
 		busy(acquire(this.b, "1", 4));
@@ -310,7 +310,7 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 		this.b.release(READ_WRITE, reader(this.b, "1"));
 		this.a.release(READ_WRITE, writer(this.a, "1"));
 		assertThat(allKeys()).containsExactly(keys(READ_WRITE).own());
-		putForeign(KEY, "somebody", null);
+		putForeign(KEY, "stranger", null);
 		busy(read(this.b, "2"));
 		busy(this.b.attempt(READ_WRITE, reader(this.b, "3")));
 		this.b.release(READ_WRITE, reader(this.b, "2"));

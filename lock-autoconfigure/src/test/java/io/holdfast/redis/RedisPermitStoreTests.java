@@ -121,18 +121,18 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	}
 
 	@Test
-	@DisplayName("what has ended leaves nothing in the state, and what somebody else wrote among the holders does no harm")
+	@DisplayName("what has ended leaves nothing in the state, and foreign entries among the holders do no harm")
 	void forgetsWhatHasEnded() {
 		PermitKeys keys = keys(SEMAPHORE);
 		granted(acquire(this.b, "1", 1));
 		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", 3))));
-		this.redis.opsForZSet().add(keys.holders(), "somebody's", 12);
+		this.redis.opsForZSet().add(keys.holders(), "stranger's", 12);
 		busy(acquire(this.c, "1", LIMIT));
 		elapse(MORE_THAN_SHORT);
 		assertThat(release(this.c, "1", LIMIT)).isFalse();
 		assertThat(stateOf(SEMAPHORE)).containsOnlyKeys("used", "until", "asked", "fence").containsEntry("used", "1");
 		assertThat(this.redis.opsForZSet().range(keys.holders(), 0, -1)).containsExactly(this.b.token("1") + ":1");
-		this.redis.opsForZSet().add(keys.holders(), "somebody's", 8e12);
+		this.redis.opsForZSet().add(keys.holders(), "stranger's", 8e12);
 		this.redis.delete(keys.state());
 		granted(acquire(this.c, "2", 1));
 		assertThat(stateOf(SEMAPHORE)).containsEntry("used", "2");
@@ -150,9 +150,9 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	}
 
 	@Test
-	@DisplayName("who waits where nobody holds anything keeps its place when the state is gone")
+	@DisplayName("who waits where there is no holder keeps its place when the state is gone")
 	void keepsPlacesWithoutState() {
-		putForeign(KEY, "somebody", null);
+		putForeign(KEY, "stranger", null);
 		busy(write(this.b, "1"));
 		busy(write(this.c, "1"));
 		this.redis.delete(keys(READ_WRITE).state());
@@ -164,7 +164,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	}
 
 	@Test
-	@DisplayName("holders that somebody deleted are no longer counted")
+	@DisplayName("holders that another program deleted are no longer counted")
 	void forgetsDeletedHolders() {
 		granted(acquire(this.a, "1", 5));
 		busy(acquire(this.b, "1", 2));
@@ -190,7 +190,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 				.of("holders", keys.holders(), "queue", keys.queue(), "state", keys.state(), "own", keys.own())
 				.get(which);
 			this.redis.delete(wrong);
-			this.redis.opsForList().rightPush(wrong, "somebody's");
+			this.redis.opsForList().rightPush(wrong, "stranger's");
 			Map<String, String> before = dump();
 			assertThatExceptionOfType(StoreCommandException.class)
 				.isThrownBy(() -> this.b.acquire(resource, ask(this.b, "1", 4)))
@@ -225,7 +225,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	@DisplayName("a semaphore has no exclusive lock beside it: a string in its holders' place is an error")
 	void leavesStringAlone() {
 		String holders = keys(SEMAPHORE).holders();
-		this.redis.opsForValue().set(holders, "somebody's");
+		this.redis.opsForValue().set(holders, "stranger's");
 		assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> acquire(this.a, "1", 1));
 		assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> release(this.a, "1", 1));
 		assertThatExceptionOfType(StoreCommandException.class).isThrownBy(this::state);
@@ -233,12 +233,12 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	}
 
 	@Test
-	@DisplayName("what somebody replaced does not fail the renewal of others")
+	@DisplayName("what another program replaced does not fail the renewal of others")
 	void renewsBesideWrongType() {
 		Resource another = new Resource(Resource.Kind.SEMAPHORE, "another");
 		granted(acquire(this.a, "1", 1));
 		granted(this.a.acquire(another, ask(this.a, "2", 1)));
-		this.redis.opsForValue().set(keys(SEMAPHORE).holders(), "somebody's");
+		this.redis.opsForValue().set(keys(SEMAPHORE).holders(), "stranger's");
 		assertThat(this.a.renew(List.of(new Renewal(SEMAPHORE, this.a.token("1"), 1, LEASE),
 				new Renewal(another, this.a.token("2"), 1, LEASE))))
 			.containsExactly(false, true);
@@ -272,7 +272,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	}
 
 	@Test
-	@DisplayName("an entry of the queue that nobody understands is dropped")
+	@DisplayName("an entry of the queue that is not understood is dropped")
 	void dropsForeignEntry() {
 		granted(acquire(this.a, "1", 5));
 		busy(acquire(this.b, "1", 2));
@@ -285,7 +285,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	}
 
 	@Test
-	@DisplayName("whoever is granted a permit after the queue was deleted can renew and release it")
+	@DisplayName("a waiter that is granted a permit after the queue was deleted can renew and release it")
 	void outlivesTheQueue() {
 		granted(acquire(this.a, "1", LIMIT));
 		busy(acquire(this.b, "1", 1));
@@ -299,7 +299,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	}
 
 	@Test
-	@DisplayName("a sorted set of somebody else's at the lock key is an error in every mode, and left alone")
+	@DisplayName("a sorted set of another program at the lock key is an error in every mode, and left alone")
 	void leavesOthersSortedSetAlone() {
 		String lockKey = this.prefix + "lock:" + KEY;
 		this.redis.opsForZSet().add(lockKey, "Ann", 12);
@@ -320,7 +320,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "nan", "inf", "-5", "99999999999", "ten", "" })
-	@DisplayName("what somebody wrote at the limit's key counts only if it is a limit")
+	@DisplayName("what another program wrote at the limit's key counts only if it is a limit")
 	void ignoresWhatIsNoLimit(String text) {
 		this.redis.opsForValue().set(keys(SEMAPHORE).own(), text);
 		assertThat(state().limit()).isNull();

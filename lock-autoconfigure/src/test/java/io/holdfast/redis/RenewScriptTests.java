@@ -83,7 +83,7 @@ class RenewScriptTests {
 
 	@ParameterizedTest
 	@ValueSource(booleans = { true, false })
-	@DisplayName("One whose end somebody took away has one again")
+	@DisplayName("One whose end was taken away has one again")
 	void endsAgain(boolean tellsVersion) {
 		this.redis.persist(this.key);
 		assertThat(renew(tellsVersion, TOKEN, "30000")).isTrue();

@@ -104,7 +104,7 @@ class ReplicaConfirmationsTests {
 	}
 
 	@Test
-	void whatIsGrantedMeanwhileSharesTheNextWait() throws Exception {
+	void whatIsGrantedInBetweenSharesTheNextWait() throws Exception {
 		CompletableFuture<AcquireReply> first = granted("a");
 		Sent one = sent();
 		List<CompletableFuture<AcquireReply>> others = IntStream.range(0, 600).mapToObj((i) -> granted("b")).toList();

@@ -22,7 +22,7 @@ public final class FreePorts {
 
 	/**
 	 * Find a port.
-	 * @return one that nobody listens at now
+	 * @return one that no process listens at now
 	 */
 	public static int next() {
 		for (int i = 0; i < 100; i++) {

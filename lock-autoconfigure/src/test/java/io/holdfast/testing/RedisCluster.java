@@ -68,7 +68,7 @@ public final class RedisCluster implements AutoCloseable {
 
 	/**
 	 * Wait until all nodes know who has which slots. If two move at once, old news may
-	 * have one claimed back, which is nobody's then.
+	 * have one claimed back, which has no owner then.
 	 */
 	private void awaitAgreement() {
 		await("all nodes of one mind").atMost(PATIENCE)
@@ -279,7 +279,7 @@ public final class RedisCluster implements AutoCloseable {
 		/** The master is not asked, the others are. */
 		FORCE,
 
-		/** Nobody is asked. */
+		/** No other node is asked. */
 		TAKEOVER
 
 	}

@@ -41,7 +41,7 @@ public final class RedisServer implements AutoCloseable {
 			this.directory = Files.createTempDirectory("holdfast-redis");
 			// Sentinel, and CONFIG REWRITE, want a file of their own to write to.
 			Path file = Files.createFile(this.directory.resolve("redis.conf"));
-			// For servers that nobody closes; in reverse order.
+			// For servers that are not closed; in reverse order.
 			this.directory.toFile().deleteOnExit();
 			file.toFile().deleteOnExit();
 		}

@@ -248,7 +248,7 @@ public final class SentinelRedis implements AutoCloseable {
 				return awaitFailOver(old, FAIL_OVER_TIME.multipliedBy(2));
 			}
 			catch (ConditionTimeoutException ex) {
-				// Whoever was to take over was just frozen, or away: again.
+				// The replica that was to take over was just frozen, or away: again.
 			}
 		}
 		return awaitFailOver(old);

@@ -283,7 +283,7 @@ class ConsoleBrowserTests {
 	}
 
 	@Test
-	@DisplayName("It asks nothing while nobody can see it")
+	@DisplayName("It asks nothing while it cannot be seen")
 	void restsWhileHidden() {
 		page.script("""
 				window.shown = [];

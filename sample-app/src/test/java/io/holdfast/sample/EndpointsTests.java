@@ -71,9 +71,9 @@ class EndpointsTests {
 	@DisplayName("locks are read: held and waited for here, held by others, one whose key has slashes")
 	void readsLocks() {
 		try (LockLease held = locks(own).acquire(LockRequest.of("a/b c").name("letters").mode(LockMode.WRITE));
-				LockLease elsewhere = locks(other).acquire("elsewhere")) {
+				LockLease otherLock = locks(other).acquire("other")) {
 			CompletableFuture<LockLease> waiting = locks(own)
-				.acquireAsync(LockRequest.of("elsewhere").waitTime(Duration.ofMinutes(1)));
+				.acquireAsync(LockRequest.of("other").waitTime(Duration.ofMinutes(1)));
 			get(own, "/locks").jsonPath("$.held[?(@.key=='a/b c')].mode")
 				.isEqualTo("WRITE")
 				.jsonPath("$.held[?(@.key=='a/b c')].name")
@@ -82,10 +82,10 @@ class EndpointsTests {
 				.isEqualTo(held.fence())
 				.jsonPath("$.held[0].since")
 				.value(String.class, (since) -> assertThat(since).matches("\\d{4}-\\d\\d-\\d\\dT[0-9:.]+Z"))
-				.jsonPath("$.waiting[?(@.key=='elsewhere')].mode")
+				.jsonPath("$.waiting[?(@.key=='other')].mode")
 				.isEqualTo("EXCLUSIVE")
-				.jsonPath("$.fleet.locks[?(@.key=='elsewhere')].fence")
-				.isEqualTo(elsewhere.fence())
+				.jsonPath("$.fleet.locks[?(@.key=='other')].fence")
+				.isEqualTo(otherLock.fence())
 				.jsonPath("$.fleet.cursor")
 				.doesNotExist()
 				.jsonPath("$.fleet.problem")
@@ -96,7 +96,7 @@ class EndpointsTests {
 				.isEqualTo(false)
 				.jsonPath("$.holders[0].ttlMillis")
 				.value(Integer.class, (ttl) -> assertThat(ttl).isBetween(1, 30_000));
-			for (String uri : List.of("/locks", "/locks/elsewhere", "/semaphores")) {
+			for (String uri : List.of("/locks", "/locks/other", "/semaphores")) {
 				get(own, uri).consumeWith((answer) -> assertThat(
 						new String(Objects.requireNonNull(answer.getResponseBody()), StandardCharsets.UTF_8))
 					.as("what is not known is left out")

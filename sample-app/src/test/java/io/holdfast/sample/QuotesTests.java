@@ -90,7 +90,7 @@ class QuotesTests {
 	}
 
 	@Test
-	@DisplayName("S10: a limit that is raised meanwhile lets calls go that wait already")
+	@DisplayName("S10: a limit that is raised during the calls lets those go that wait already")
 	void letsWaitingCallsGo() throws Exception {
 		CompletableFuture<QuotesResult> asked = CompletableFuture
 			.supplyAsync(() -> first.post("/quotes?orders=200", QuotesResult.class));

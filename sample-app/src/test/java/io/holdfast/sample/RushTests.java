@@ -60,7 +60,7 @@ class RushTests {
 	}
 
 	@Test
-	@DisplayName("S15: whoever finds the product in the cache takes no lock")
+	@DisplayName("S15: a request that finds the product in the cache takes no lock")
 	void readsWithoutLock() throws InterruptedException {
 		ProductCache cache = first.context().getBean(ProductCache.class);
 		cache.load("SKU0002");

@@ -33,7 +33,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  * not. And what re-entry means for handles.
  */
 @WithRedis
-class ReleaseElsewhereTests {
+class ReleaseOnOtherThreadTests {
 
 	private static Fleet fleet;
 
@@ -69,11 +69,11 @@ class ReleaseElsewhereTests {
 	@DisplayName("F25 another thread releases: by handle it works, by view it does not")
 	void anotherThread() throws Exception {
 		LockLease lease = locks.acquire(this.key);
-		assertThat(Call.elsewhere(lease::release)).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(Call.onAnotherThread(lease::release)).isEqualTo(ReleaseResult.RELEASED);
 		assertThat(fleet.owner(this.key)).isNull();
 		assertThat(lease.isHeld()).isFalse();
 		assertThat(lease.release()).isEqualTo(ReleaseResult.ALREADY_RELEASED);
-		assertRefusedByView(Call::elsewhere);
+		assertRefusedByView(Call::onAnotherThread);
 	}
 
 	@Test
@@ -82,7 +82,7 @@ class ReleaseElsewhereTests {
 		Assumptions.assumeTrue(Runtime.version().feature() >= 21, "This JDK has no virtual threads");
 		LockLease lease = locks.acquire(this.key);
 		assertThat(inVirtualThread(lease::release)).isEqualTo(ReleaseResult.RELEASED);
-		assertRefusedByView(ReleaseElsewhereTests::inVirtualThread);
+		assertRefusedByView(ReleaseOnOtherThreadTests::inVirtualThread);
 		LockLease virtual = inVirtualThread(() -> locks.acquire(this.key));
 		assertThat(virtual.release()).isEqualTo(ReleaseResult.RELEASED);
 		int holds = inVirtualThread(() -> {
@@ -125,7 +125,7 @@ class ReleaseElsewhereTests {
 	}
 
 	@Test
-	@DisplayName("F25 another JVM: its main thread releases what another thread acquired; no view elsewhere can")
+	@DisplayName("F25 another JVM: its main thread releases what another thread acquired; no view of this one can")
 	void anotherJvm() {
 		worker.acquire("lease", this.key, Duration.ofSeconds(30), Fleet.PATIENCE);
 		worker.awaitGranted("lease");
@@ -179,10 +179,10 @@ class ReleaseElsewhereTests {
 	}
 
 	/** This thread locks by a view, and others try to unlock. */
-	private void assertRefusedByView(Elsewhere elsewhere) {
+	private void assertRefusedByView(OtherThread otherThread) {
 		LockView view = locks.asLock(this.key);
 		view.lock();
-		assertThatExceptionOfType(IllegalMonitorStateException.class).isThrownBy(() -> elsewhere.call(() -> {
+		assertThatExceptionOfType(IllegalMonitorStateException.class).isThrownBy(() -> otherThread.call(() -> {
 			view.unlock();
 			return true;
 		}));
@@ -213,7 +213,7 @@ class ReleaseElsewhereTests {
 	}
 
 	/** A way to run something that is not this thread. */
-	private interface Elsewhere {
+	private interface OtherThread {
 
 		Object call(Callable<?> action) throws Exception;
 
