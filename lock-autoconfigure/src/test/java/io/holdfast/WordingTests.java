@@ -24,6 +24,9 @@ class WordingTests {
 
 	private static final Path SAMPLE = Path.of("../sample-app/src/main");
 
+	private static final List<Path> TESTS = List.of(Path.of("src/test"), Path.of("src/jmh"),
+			Path.of("../sample-app/src/test"));
+
 	private static final Pattern PRIVATE_WORDS = Pattern
 		.compile("(?i)\\b(whoever|somebody|nobody|elsewhere|meanwhile|likewise)\\b");
 
@@ -61,8 +64,9 @@ class WordingTests {
 	void privateWords() {
 		Stream<Path> guides = Stream.concat(Stream.of(Path.of("../README.md")),
 				files(Path.of("../docs"), ".md").filter((file) -> !file.getParent().endsWith("reports")));
-		Stream<Path> code = Stream.of(MAIN, SAMPLE)
-			.flatMap((folder) -> files(folder, ".java", ".lua", ".js", ".html", ".css", ".yml"));
+		Stream<Path> code = Stream.concat(Stream.of(MAIN, SAMPLE), TESTS.stream())
+			.flatMap((folder) -> files(folder, ".java", ".lua", ".js", ".html", ".css", ".yml"))
+			.filter((file) -> !file.endsWith("WordingTests.java"));
 		List<String> found = new ArrayList<>();
 		Stream.concat(guides, code)
 			.forEach((file) -> PRIVATE_WORDS.matcher(text(file))

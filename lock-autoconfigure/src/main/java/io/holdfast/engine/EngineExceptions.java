@@ -43,7 +43,7 @@ final class EngineExceptions {
 				+ " was not acquired again: this thread holds it by a lease that was lost; release that first");
 	}
 
-	static LeaseLostException lostMeanwhile(Resource resource, String description, String why) {
+	static LeaseLostException lostWhileWaiting(Resource resource, String description, String why) {
 		return new LeaseLostException(resource.key(), "The lease of " + description
 				+ " was lost while other keys of the same request were waited for, because " + why);
 	}

@@ -133,7 +133,7 @@ final class MultiKeyAcquisition implements PendingAcquisition, Waiter.WaiterWhol
 	 */
 	private void watch(LeaseHandle lease) {
 		if (lease.hold.isPartial()) {
-			lease.onLost(() -> end(lostMeanwhile(lease.hold)));
+			lease.onLost(() -> end(lostWhileWaiting(lease.hold)));
 		}
 	}
 
@@ -161,7 +161,7 @@ final class MultiKeyAcquisition implements PendingAcquisition, Waiter.WaiterWhol
 	private void deliver(MultiKeyLease lease) {
 		Optional<LeaseHandle> lost = lease.parts().stream().filter((part) -> !part.isHeld()).findFirst();
 		if (lost.isPresent()) {
-			end(lostMeanwhile(lost.get().hold));
+			end(lostWhileWaiting(lost.get().hold));
 		}
 		else if (settle()) {
 			RequestObservation.grant(this.observation, this.result, lease);
@@ -213,8 +213,9 @@ final class MultiKeyAcquisition implements PendingAcquisition, Waiter.WaiterWhol
 		return Objects.requireNonNull(this.current, "not started");
 	}
 
-	private LeaseLostException lostMeanwhile(Hold hold) {
-		return EngineExceptions.lostMeanwhile(hold.resource(), hold.description(), hold.whyNotHeld(this.context.now()));
+	private LeaseLostException lostWhileWaiting(Hold hold) {
+		return EngineExceptions.lostWhileWaiting(hold.resource(), hold.description(),
+				hold.whyNotHeld(this.context.now()));
 	}
 
 }
