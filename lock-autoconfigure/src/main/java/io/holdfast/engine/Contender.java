@@ -9,11 +9,11 @@ import org.jspecify.annotations.Nullable;
 
 import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.EngineObserver.HandOver;
+import io.holdfast.engine.LeaseStore.AcquireCommand;
 import io.holdfast.engine.LeaseStore.AcquireReply;
 import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.LeaseStore.AcquireReply.Rejected;
-import io.holdfast.engine.LeaseStore.AcquireCommand;
 import io.holdfast.engine.LeaseStore.ReleaseReply;
 
 /**

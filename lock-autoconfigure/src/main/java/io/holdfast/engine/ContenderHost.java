@@ -1,7 +1,7 @@
 package io.holdfast.engine;
 
-import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.LeaseStore.AcquireCommand;
+import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
 
 /** The coordinator of a contender. */
 interface ContenderHost {

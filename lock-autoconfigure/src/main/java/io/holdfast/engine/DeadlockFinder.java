@@ -13,9 +13,9 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 
-import io.holdfast.engine.ThreadWait.WaitingThread;
 import io.holdfast.engine.InstanceReport.Entry;
 import io.holdfast.engine.Resource.Kind;
+import io.holdfast.engine.ThreadWait.WaitingThread;
 
 /**
  * Finds threads that wait for each other's locks in a circle. A thread that waits for a

@@ -109,11 +109,19 @@ final class GracefulShutdown {
 
 	private static <T> CompletableFuture<@Nullable Void> inEvents(Stream<T> subjects, Function<T, Executor> executor,
 			Consumer<T> event) {
-		return CompletableFuture
-			.allOf(subjects
-				.map((subject) -> CompletableFuture.runAsync(() -> event.accept(subject), executor.apply(subject)))
-				.toArray(CompletableFuture[]::new))
-			.handle((done, error) -> null);
+		return CompletableFuture.allOf(subjects.map((subject) -> {
+			CompletableFuture<@Nullable Void> done = new CompletableFuture<>();
+			executor.apply(subject).execute(() -> {
+				// What it throws is for the executor, and must not keep the shut-down.
+				try {
+					event.accept(subject);
+				}
+				finally {
+					done.complete(null);
+				}
+			});
+			return done;
+		}).toArray(CompletableFuture[]::new)).thenApply((done) -> null);
 	}
 
 	/**

@@ -2,8 +2,8 @@ package io.holdfast.engine;
 
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Function;
 import java.util.concurrent.locks.Condition;
+import java.util.function.Function;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -13,10 +13,10 @@ import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockMode;
 import io.holdfast.LockNotAcquiredException;
-import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.LockRequest;
 import io.holdfast.LockStatus;
 import io.holdfast.LockView;
+import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.ReleaseResult;
 
 /**
