@@ -17,6 +17,7 @@ import com.tngtech.archunit.library.dependencies.SliceAssignment;
 import com.tngtech.archunit.library.dependencies.SliceIdentifier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -63,21 +64,94 @@ class PackageRulesTests {
 					"org.springframework.util..", "org.springframework.web.server..", "org.apache.commons.logging.."), //
 			"io.holdfast.autoconfigure", List.of(".."));
 
+	/** The rooms of a package from top to bottom; "" is the package itself. */
+	private static final Map<String, List<String>> ROOMS = Map.of( //
+			"io.holdfast.aop", List.of("aot", "", "metadata", "outcome", "invoke", "observe", "expression", "method"));
+
+	/** The rooms that other packages may use, beside those without a room. */
+	private static final Set<String> OPEN = Set.of("io.holdfast.aop", "io.holdfast.aop.observe",
+			"io.holdfast.aop.method");
+
+	private static final int MOST_FILES = 15;
+
 	static Stream<String> packages() {
 		return ALLOWED.keySet().stream();
+	}
+
+	static Stream<String> housesWithRooms() {
+		return ROOMS.keySet().stream();
+	}
+
+	static Stream<Arguments> rooms() {
+		return ROOMS.entrySet()
+			.stream()
+			.flatMap((house) -> house.getValue().stream().map((room) -> Arguments.of(house.getKey(), room)));
+	}
+
+	private static String packageOf(String house, String room) {
+		return room.isEmpty() ? house : house + "." + room;
+	}
+
+	private static String houseOf(String packageName) {
+		return ROOMS.keySet()
+			.stream()
+			.filter((house) -> packageName.startsWith(house + "."))
+			.findFirst()
+			.orElse(packageName);
 	}
 
 	@ParameterizedTest
 	@MethodSource("packages")
 	void aPackageUsesOnlyWhatItMay(String name) {
-		DescribedPredicate<JavaClass> allowed = DescribedPredicate.describe("allowed",
-				(used) -> Stream.concat(Stream.of("java.", "org.jspecify."), Stream.of(name + "."))
-					.anyMatch((start) -> used.getName().startsWith(start)
-							&& (!start.equals(name + ".") || used.getPackageName().equals(name)))
-						|| used.isPrimitive() || used.isArray()
-						|| ALLOWED.get(name).stream().anyMatch((entry) -> matches(entry, used.getPackageName())));
-		ArchRule rule = classes().that().resideInAPackage(name).should().onlyDependOnClassesThat(allowed);
+		DescribedPredicate<JavaClass> allowed = DescribedPredicate
+			.describe("allowed", (used) -> Stream.concat(Stream.of("java.", "org.jspecify."), Stream.of(name + "."))
+				.anyMatch((start) -> used.getName().startsWith(start)
+						&& (!start.equals(name + ".") || houseOf(used.getPackageName()).equals(name)))
+					|| used.isPrimitive() || used.isArray()
+					|| ALLOWED.get(name).stream().anyMatch((entry) -> matches(entry, houseOf(used.getPackageName()))));
+		DescribedPredicate<JavaClass> here = DescribedPredicate.describe("in " + name,
+				(type) -> houseOf(type.getPackageName()).equals(name));
+		ArchRule rule = classes().that(here).should().onlyDependOnClassesThat(allowed);
 		rule.check(CLASSES);
+	}
+
+	@ParameterizedTest
+	@MethodSource("rooms")
+	void aRoomUsesOnlyThoseBelow(String house, String room) {
+		List<String> all = ROOMS.get(house);
+		String[] above = all.subList(0, all.indexOf(room))
+			.stream()
+			.map((other) -> packageOf(house, other))
+			.toArray(String[]::new);
+		noClasses().that()
+			.resideInAPackage(packageOf(house, room))
+			.should()
+			.dependOnClassesThat()
+			.resideInAnyPackage(above)
+			.check(CLASSES);
+	}
+
+	@ParameterizedTest
+	@MethodSource("housesWithRooms")
+	void onlyOpenRoomsAreUsedByOthers(String house) {
+		noClasses().that()
+			.resideOutsideOfPackage(house + "..")
+			.should()
+			.dependOnClassesThat(DescribedPredicate.describe("in a room that is not open",
+					(type) -> houseOf(type.getPackageName()).equals(house) && !OPEN.contains(type.getPackageName())))
+			.check(CLASSES);
+	}
+
+	@ParameterizedTest
+	@MethodSource("rooms")
+	void aRoomHasFewFiles(String house, String room) {
+		Set<String> files = new TreeSet<>();
+		CLASSES.stream()
+			.filter((type) -> type.getPackageName().equals(packageOf(house, room)))
+			.filter(JavaClass::isTopLevelClass)
+			.forEach((type) -> files.add(type.getSimpleName()));
+		files.remove("package-info");
+		assertThat(files).isNotEmpty().hasSizeLessThanOrEqualTo(MOST_FILES);
 	}
 
 	private static boolean matches(String entry, String packageName) {
@@ -92,7 +166,9 @@ class PackageRulesTests {
 	void everyPackageHasItsRule() {
 		Set<String> packages = new TreeSet<>();
 		CLASSES.forEach((type) -> packages.add(type.getPackageName()));
-		assertThat(packages).isEqualTo(new TreeSet<>(ALLOWED.keySet()));
+		Set<String> known = new TreeSet<>(ALLOWED.keySet());
+		rooms().map(Arguments::get).forEach((room) -> known.add(packageOf((String) room[0], (String) room[1])));
+		assertThat(packages).isEqualTo(known);
 	}
 
 	@Test
@@ -121,7 +197,7 @@ class PackageRulesTests {
 	@Test
 	void theEngineDoesNotReadTheWallClock() {
 		noClasses().that()
-			.resideInAnyPackage("io.holdfast.engine", "io.holdfast.redis")
+			.resideInAnyPackage("io.holdfast.engine..", "io.holdfast.redis..")
 			.should()
 			.callMethod(System.class, "currentTimeMillis")
 			.orShould()
@@ -147,14 +223,14 @@ class PackageRulesTests {
 
 		@Override
 		public SliceIdentifier getIdentifierOf(JavaClass type) {
-			if (!type.getPackageName().equals(this.packageName)) {
+			if (!houseOf(type.getPackageName()).equals(this.packageName)) {
 				return SliceIdentifier.ignore();
 			}
 			JavaClass outer = type;
 			while (outer.getEnclosingClass().isPresent()) {
 				outer = outer.getEnclosingClass().get();
 			}
-			return SliceIdentifier.of(outer.getSimpleName());
+			return SliceIdentifier.of(outer.getName());
 		}
 
 		@Override

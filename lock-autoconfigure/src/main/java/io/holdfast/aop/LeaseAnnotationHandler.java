@@ -7,6 +7,13 @@ import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
 import io.holdfast.NotAcquiredException;
 import io.holdfast.annotation.ReleaseAfter;
+import io.holdfast.aop.invoke.HeldMethodLease;
+import io.holdfast.aop.invoke.MethodLease;
+import io.holdfast.aop.invoke.TransactionReleases;
+import io.holdfast.aop.invoke.TransactionShare;
+import io.holdfast.aop.metadata.LeaseOperation;
+import io.holdfast.aop.metadata.LeaseOperationSource;
+import io.holdfast.aop.method.InvalidDeclarationException;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 

@@ -7,6 +7,15 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
+import io.holdfast.aop.invoke.CompletionStageInvocation;
+import io.holdfast.aop.invoke.MethodLease;
+import io.holdfast.aop.invoke.NestedProxy;
+import io.holdfast.aop.invoke.ReactiveInvocation;
+import io.holdfast.aop.invoke.SyncInvocation;
+import io.holdfast.aop.metadata.LeaseOperation;
+import io.holdfast.aop.observe.MethodCallObservation;
+import io.holdfast.aop.observe.MethodObserver;
+import io.holdfast.aop.observe.ReactiveObservation;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;

@@ -2,6 +2,7 @@ package io.holdfast.aop;
 
 import java.lang.reflect.Method;
 
+import io.holdfast.aop.method.AnnotatedMethod;
 import org.aopalliance.aop.Advice;
 import org.aopalliance.intercept.MethodInvocation;
 

@@ -5,8 +5,8 @@ import java.util.Optional;
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreService;
 import io.holdfast.aop.LeaseBeanPostProcessor;
-import io.holdfast.aop.MethodObserver;
 import io.holdfast.aop.ValidationAdvicePostProcessor;
+import io.holdfast.aop.observe.MethodObserver;
 
 import org.springframework.beans.factory.NoSuchBeanDefinitionException;
 import org.springframework.beans.factory.ObjectProvider;

@@ -7,6 +7,7 @@ import java.util.concurrent.Future;
 import java.util.stream.Stream;
 
 import io.holdfast.annotation.DistributedLock;
+import io.holdfast.aop.method.InvalidDeclarationException;
 import net.bytebuddy.ByteBuddy;
 import net.bytebuddy.description.annotation.AnnotationDescription;
 import net.bytebuddy.description.modifier.Visibility;

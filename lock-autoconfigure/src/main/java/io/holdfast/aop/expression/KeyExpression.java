@@ -1,0 +1,90 @@
+package io.holdfast.aop.expression;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Function;
+
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.expression.EvaluationException;
+
+/**
+ * The expression that says which keys a call needs. Thread-safe.
+ *
+ * @param expression the expression
+ * @param several whether a call may have several keys
+ */
+public record KeyExpression(CallExpression expression, boolean several) {
+
+	/**
+	 * Return what a call yields.
+	 * @param target the object that is called
+	 * @param arguments the arguments
+	 * @param one what becomes of a key, which is not blank
+	 * @param all what becomes of several, at least one and none of them blank
+	 * @return what is made of it
+	 * @throws IllegalArgumentException if a value is blank, or null, or not fit for a
+	 * key, or there is none; also if the expression fails, or what is to be made of it
+	 */
+	public <R> R evaluate(@Nullable Object target, @Nullable Object[] arguments, Function<String, R> one,
+			Function<List<String>, R> all) {
+		Object value;
+		try {
+			value = this.expression.evaluate(target, arguments);
+		}
+		catch (EvaluationException ex) {
+			throw noKey("", EvaluationTrouble.explain(ex, "?. for . and a key for this call, as in #a?.b ?: 'none'"),
+					ex);
+		}
+		catch (KeyText.NoTextException ex) {
+			throw noKey("", ex.getMessage(), ex);
+		}
+		@Nullable Object[] values = this.several ? KeyText.split(value) : null;
+		return (values != null) ? made(all, texts(values)) : made(one, text(value, ""));
+	}
+
+	private <T, R> R made(Function<T, R> function, T text) {
+		try {
+			return function.apply(text);
+		}
+		catch (IllegalArgumentException ex) {
+			throw new IllegalArgumentException(this + " yields text that cannot be a key: " + ex.getMessage(), ex);
+		}
+	}
+
+	private List<String> texts(@Nullable Object[] values) {
+		if (values.length == 0) {
+			throw noKey("", "the collection is empty. Refuse the call, or have a condition let it run without a lock",
+					null);
+		}
+		List<String> texts = new ArrayList<>(values.length);
+		for (int i = 0; i < values.length; i++) {
+			texts.add(text(values[i], " at index " + i));
+		}
+		return texts;
+	}
+
+	private String text(@Nullable Object value, String where) {
+		String text;
+		try {
+			text = KeyText.of(value);
+		}
+		catch (KeyText.NoTextException ex) {
+			throw noKey(where, ex.getMessage(), ex);
+		}
+		if (text.isBlank()) {
+			throw noKey(where, "its value is blank. Give this call a key of its own, or refuse the call", null);
+		}
+		return text;
+	}
+
+	private IllegalArgumentException noKey(String where, @Nullable String why, @Nullable Exception cause) {
+		return new IllegalArgumentException(this.expression + " yields no key" + where + ": " + why, cause);
+	}
+
+	@Override
+	public String toString() {
+		return this.expression.toString();
+	}
+
+}

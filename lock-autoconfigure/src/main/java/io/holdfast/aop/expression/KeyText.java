@@ -1,0 +1,103 @@
+package io.holdfast.aop.expression;
+
+import java.util.Collection;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.BaseStream;
+
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.util.ObjectUtils;
+
+/**
+ * The text of a value, if it has one that is the same for equal values in all instances.
+ */
+final class KeyText {
+
+	private KeyText() {
+	}
+
+	/**
+	 * Return the text of a value.
+	 * @param value a value
+	 * @return its text
+	 * @throws NoTextException if it is null or has no text that stands for it
+	 */
+	static String of(@Nullable Object value) {
+		if (value == null) {
+			throw new NoTextException("its value is null. Give this call a key of its own, or refuse the call");
+		}
+		if (value instanceof Enum<?> constant) {
+			return constant.name();
+		}
+		if (value instanceof Optional<?>) {
+			throw new NoTextException(
+					type(value) + " is not text. Write what it holds, for example with .orElse('none')");
+		}
+		if (isTextLike(value)) {
+			throw new NoTextException(type(value) + " is not text. Write what makes text of it");
+		}
+		if (value.getClass().isArray() || value instanceof Iterable<?> || value instanceof Map<?, ?>
+				|| value instanceof BaseStream<?, ?>) {
+			throw new NoTextException(type(value) + " holds several values, and a key is one. Write an expression "
+					+ "for the one that is meant; a lock may also be on all values of a collection or an array");
+		}
+		String text = value.toString();
+		if (text == null || isIdentity(text, value.getClass())) {
+			throw new NoTextException(type(value) + " has no text of its own (no toString method). Write the property "
+					+ "that identifies it, for example .id");
+		}
+		return text;
+	}
+
+	/**
+	 * Return the values of what holds several: a collection or an array, but not one that
+	 * is text in itself.
+	 * @param value a value
+	 * @return what it holds, or {@code null} if it is something else
+	 */
+	static @Nullable Object @Nullable [] split(@Nullable Object value) {
+		if (value instanceof Collection<?> collection) {
+			return collection.toArray();
+		}
+		boolean array = value != null && value.getClass().isArray() && !isTextLike(value);
+		return array ? ObjectUtils.toObjectArray(value) : null;
+	}
+
+	/** Each of their values alone would mean nothing. */
+	private static boolean isTextLike(Object value) {
+		return value instanceof char[] || value instanceof byte[];
+	}
+
+	/**
+	 * Return whether this is what {@code Object.toString} says, here or behind a proxy.
+	 */
+	private static boolean isIdentity(String text, Class<?> type) {
+		for (Class<?> c = type; c != null; c = c.getSuperclass()) {
+			String name = c.getName();
+			// Not put together with the @, as this is done for each call.
+			if (text.startsWith(name) && text.startsWith("@", name.length())) {
+				return true;
+			}
+		}
+		return false;
+	}
+
+	private static String type(Object value) {
+		return "a value of type " + value.getClass().getTypeName();
+	}
+
+	/**
+	 * There is no text that stands for a value.
+	 */
+	static final class NoTextException extends RuntimeException {
+
+		private static final long serialVersionUID = 1L;
+
+		NoTextException(String message) {
+			super(message);
+		}
+
+	}
+
+}

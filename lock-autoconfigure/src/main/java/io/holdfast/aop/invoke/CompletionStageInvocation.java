@@ -1,0 +1,294 @@
+package io.holdfast.aop.invoke;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Iterator;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+
+import io.holdfast.LeaseContext;
+import io.holdfast.NotAcquiredException;
+import io.holdfast.aop.observe.MethodCallObservation;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A call of a method that returns a stage. What it needs is acquired without blocking the
+ * caller; the method is called on the thread that completes the acquisition, one of
+ * Holdfast's that may block. One thread at a time works at a call.
+ */
+public final class CompletionStageInvocation {
+
+	private final MethodInvocation invocation;
+
+	private final List<MethodLease> methodLeases;
+
+	private final Iterator<MethodLease> next;
+
+	/** Who observes it. */
+	private final MethodCallObservation observation;
+
+	private final Thread caller = Thread.currentThread();
+
+	/** What the caller gets; completed when all is released. */
+	private final CompletableFuture<@Nullable Object> result = new CompletableFuture<>();
+
+	/** The innermost first. */
+	private final Deque<HeldMethodLease> held = new ArrayDeque<>(2);
+
+	private LeaseContext context = LeaseContext.current();
+
+	/** That of the caller, if what is acquired belongs to it. */
+	private @Nullable TransactionShare transaction;
+
+	/** What is to be cancelled if the caller gives up. */
+	private volatile @Nullable CompletableFuture<?> pending;
+
+	public CompletionStageInvocation(MethodInvocation invocation, List<MethodLease> methodLeases,
+			MethodCallObservation observation) {
+		this.invocation = invocation;
+		this.methodLeases = methodLeases;
+		this.observation = observation;
+		this.next = methodLeases.iterator();
+	}
+
+	/**
+	 * Call the method as soon as it may run. Does not block.
+	 * @return the result to come; cancel it to give up
+	 */
+	public CompletableFuture<@Nullable Object> start() {
+		joinTransaction();
+		followCaller();
+		acquireNext();
+		return this.result;
+	}
+
+	/** Of the caller, whose thread this is: the method runs on another one. */
+	private void joinTransaction() {
+		if (this.methodLeases.stream().anyMatch(MethodLease::releasesAfterTransaction)
+				&& TransactionReleases.arePossible()) {
+			TransactionShare share = new TransactionShare();
+			TransactionReleases.add(share);
+			this.transaction = share;
+		}
+	}
+
+	/**
+	 * Call the method on the current thread, which blocks until it may run. The leases
+	 * belong to this thread: it must wait for the result, or else would enter again.
+	 * @return the result to come
+	 * @throws Throwable what keeps the method from running
+	 */
+	public @Nullable Object startHere() throws Throwable {
+		try {
+			return this.observation.run(this::acquireAndCall);
+		}
+		catch (Throwable ex) {
+			this.observation.ended(ex);
+			throw ex;
+		}
+	}
+
+	private @Nullable Object acquireAndCall() throws Throwable {
+		while (this.next.hasNext()) {
+			MethodLease methodLease = this.next.next();
+			try {
+				acquired(methodLease.acquire());
+			}
+			catch (NotAcquiredException ex) {
+				this.held.forEach((each) -> each.discardAsync().join());
+				return observed(methodLease.instead(ex));
+			}
+			catch (Throwable ex) {
+				this.held.forEach((each) -> each.discardAsync().join());
+				throw ex;
+			}
+		}
+		followCaller();
+		call();
+		return this.result;
+	}
+
+	/**
+	 * Pass on what its user does to the result, to the wait or to the method's own
+	 * future.
+	 */
+	private void followCaller() {
+		this.result.whenComplete((value, failure) -> cancel(this.pending));
+	}
+
+	private void acquireNext() {
+		if (!this.next.hasNext()) {
+			call();
+			return;
+		}
+		MethodLease methodLease = this.next.next();
+		CompletableFuture<HeldMethodLease> asked;
+		try {
+			asked = this.observation.ask(() -> methodLease.acquireAsync(this.context, this.transaction));
+		}
+		catch (RuntimeException | Error ex) {
+			asked = CompletableFuture.failedFuture(ex);
+		}
+		await(asked);
+		asked.whenComplete((granted, failure) -> awayFromCaller(() -> {
+			if (failure != null) {
+				notAcquired(methodLease, cause(failure));
+			}
+			else {
+				acquired(granted);
+				acquireNext();
+			}
+		}));
+	}
+
+	/**
+	 * The caller's thread is not to be blocked by the method, also if there was nothing
+	 * to wait for.
+	 */
+	private void awayFromCaller(Runnable action) {
+		if (Thread.currentThread() != this.caller) {
+			action.run();
+			return;
+		}
+		Thread thread = new Thread(action, "holdfast-call");
+		thread.setDaemon(true);
+		try {
+			thread.start();
+		}
+		catch (OutOfMemoryError ex) {
+			// No threads are left: what was acquired must not be lost.
+			action.run();
+		}
+	}
+
+	private void acquired(HeldMethodLease granted) {
+		this.held.push(granted);
+		this.context = this.context.with(granted.lease());
+	}
+
+	private void notAcquired(MethodLease methodLease, Throwable failure) {
+		discard(() -> {
+			if (failure instanceof NotAcquiredException ex && !this.result.isDone()) {
+				instead(methodLease, ex);
+			}
+			else {
+				complete(null, failure);
+			}
+		});
+	}
+
+	private void instead(MethodLease methodLease, NotAcquiredException ex) {
+		try {
+			CompletionStage<?> stage = stage(this.observation.run(() -> methodLease.instead(ex)), "The fallback of ");
+			await(stage);
+			stage.whenComplete(this::complete);
+		}
+		catch (Throwable failure) {
+			this.observation.ended(failure);
+			this.result.completeExceptionally(failure);
+		}
+	}
+
+	private void call() {
+		if (this.result.isDone()) {
+			// Its caller has cancelled.
+			discard(() -> this.observation.ended(null));
+			return;
+		}
+		CompletionStage<?> stage;
+		try {
+			stage = stage(this.observation
+				.run(() -> MethodBody.run(this.invocation, this.context, this.held.toArray(HeldMethodLease[]::new))),
+					"");
+		}
+		catch (Throwable failure) {
+			end(null, failure);
+			return;
+		}
+		await(stage);
+		this.held.stream()
+			.filter(HeldMethodLease::endsOnLoss)
+			.forEach((each) -> each.lease().onLost(() -> cancel(this.pending)));
+		stage.whenComplete((value, failure) -> end(value, (failure != null) ? cause(failure) : null));
+	}
+
+	private CompletionStage<?> stage(@Nullable Object returned, String whose) {
+		if (returned instanceof CompletionStage<?> stage) {
+			return stage;
+		}
+		throw new IllegalStateException(whose + this.invocation.getMethod()
+				+ " returned null: it has to return a stage, which may be completed with null");
+	}
+
+	private void await(CompletionStage<?> stage) {
+		CompletableFuture<?> future;
+		try {
+			future = stage.toCompletableFuture();
+		}
+		catch (RuntimeException ex) {
+			// It cannot be cancelled, most likely by an UnsupportedOperationException.
+			future = null;
+		}
+		this.pending = future;
+		if (this.result.isDone()) {
+			cancel(future);
+		}
+	}
+
+	private static void cancel(@Nullable CompletableFuture<?> pending) {
+		if (pending != null) {
+			pending.cancel(true);
+		}
+	}
+
+	/** End what is held, the innermost first, and then tell the caller. */
+	private void end(@Nullable Object value, @Nullable Throwable failure) {
+		HeldMethodLease innermost = this.held.poll();
+		if (innermost == null) {
+			complete(value, failure);
+			return;
+		}
+		innermost.endAsync(failure).whenComplete((told, unexpected) -> end(value, told));
+	}
+
+	private void discard(Runnable then) {
+		HeldMethodLease innermost = this.held.poll();
+		if (innermost == null) {
+			then.run();
+			return;
+		}
+		innermost.discardAsync().whenComplete((done, unexpected) -> discard(then));
+	}
+
+	private void complete(@Nullable Object value, @Nullable Throwable failure) {
+		Throwable told = (failure != null) ? cause(failure) : null;
+		this.observation.ended(told);
+		if (told != null) {
+			this.result.completeExceptionally(told);
+		}
+		else {
+			this.result.complete(value);
+		}
+	}
+
+	/**
+	 * Have the stage that is given instead of the method's end the call as that would.
+	 */
+	private @Nullable Object observed(@Nullable Object instead) {
+		if (instead instanceof CompletionStage<?> stage) {
+			stage.whenComplete((value, failure) -> this.observation.ended((failure != null) ? cause(failure) : null));
+		}
+		else {
+			this.observation.ended(null);
+		}
+		return instead;
+	}
+
+	private static Throwable cause(Throwable failure) {
+		return (failure instanceof CompletionException && failure.getCause() != null) ? failure.getCause() : failure;
+	}
+
+}

@@ -1,0 +1,55 @@
+package io.holdfast.aop.invoke;
+
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.Lease;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A lease that one call of a method holds.
+ */
+public interface HeldMethodLease {
+
+	Lease lease();
+
+	/**
+	 * Return whether the method is to end at once if the lease is lost.
+	 * @return whether it is
+	 */
+	boolean endsOnLoss();
+
+	/**
+	 * Release as if nothing had been held, as the method was not run, without blocking.
+	 * @return completed when the release was answered; never fails
+	 */
+	CompletableFuture<?> discardAsync();
+
+	/**
+	 * Release now. Throws nothing.
+	 */
+	void release();
+
+	/**
+	 * Do the same without blocking.
+	 * @return completed when the release was answered; never fails
+	 */
+	CompletableFuture<?> releaseAsync();
+
+	/**
+	 * Look after the lease, as the method has ended, and release it now or when it is
+	 * time. Throws nothing.
+	 * @param failure what the method failed with, or {@code null}
+	 * @return what the caller is to get as exception, whether the method's own or because
+	 * the lease was lost; {@code null} for the method's result
+	 */
+	@Nullable Throwable end(@Nullable Throwable failure);
+
+	/**
+	 * Do the same without blocking.
+	 * @param failure what the method failed with, or {@code null}
+	 * @return completed when the release was answered, with what {@link #end} would give;
+	 * never fails
+	 */
+	CompletableFuture<@Nullable Throwable> endAsync(@Nullable Throwable failure);
+
+}

@@ -1,0 +1,105 @@
+package io.holdfast.aop.invoke;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Interrupts the thread that runs a method when the method's lease is lost, but only
+ * while it runs: what of that interrupt is left when the method ends is taken back.
+ * Interrupts by others are kept, unless they come after this one, from which they cannot
+ * be told apart. Thread-safe, but for {@link #end()}.
+ */
+final class LossInterrupt {
+
+	private static final ThreadLocal<LossInterrupt> INNERMOST = new ThreadLocal<>();
+
+	/** That of a method that called this one, on the same thread. */
+	private final @Nullable LossInterrupt outer;
+
+	/** Also the lock for all that follows; common to all calls on this thread. */
+	private final Flag flag;
+
+	private boolean running = true;
+
+	private boolean lost;
+
+	/**
+	 * The current thread begins to run a method.
+	 */
+	LossInterrupt() {
+		this.outer = INNERMOST.get();
+		this.flag = (this.outer != null) ? this.outer.flag : new Flag(Thread.currentThread());
+		INNERMOST.set(this);
+	}
+
+	/**
+	 * The lease is lost.
+	 */
+	void lost() {
+		synchronized (this.flag) {
+			if (this.running) {
+				this.lost = true;
+				this.flag.set();
+			}
+		}
+	}
+
+	/**
+	 * The method has ended. To be called by the thread that ran it.
+	 */
+	void end() {
+		synchronized (this.flag) {
+			this.running = false;
+			if (this.lost) {
+				this.flag.clear();
+				if (isOuterLost()) {
+					this.flag.set();
+				}
+			}
+		}
+		if (this.outer != null) {
+			INNERMOST.set(this.outer);
+		}
+		else {
+			INNERMOST.remove();
+		}
+	}
+
+	private boolean isOuterLost() {
+		for (LossInterrupt each = this.outer; each != null; each = each.outer) {
+			if (each.lost) {
+				return true;
+			}
+		}
+		return false;
+	}
+
+	/**
+	 * The interrupt flag of a thread, and whether it is ours.
+	 */
+	private static final class Flag {
+
+		private final Thread thread;
+
+		private boolean ours;
+
+		Flag(Thread thread) {
+			this.thread = thread;
+		}
+
+		void set() {
+			if (!this.thread.isInterrupted()) {
+				this.ours = true;
+				this.thread.interrupt();
+			}
+		}
+
+		void clear() {
+			if (this.ours) {
+				this.ours = false;
+				Thread.interrupted();
+			}
+		}
+
+	}
+
+}

@@ -1,0 +1,194 @@
+package io.holdfast.aop.invoke;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
+
+import io.holdfast.Lease;
+import io.holdfast.LeaseContext;
+import io.holdfast.NotAcquiredException;
+import io.holdfast.aop.observe.MethodCallObservation;
+import io.holdfast.aop.observe.ReactiveObservation;
+import io.holdfast.reactive.Holding;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+import org.springframework.aop.ProxyMethodInvocation;
+import org.springframework.core.ReactiveAdapter;
+import org.springframework.core.ReactiveAdapterRegistry;
+
+/**
+ * A call of a method that returns a reactive type. Each subscription to what the caller
+ * gets acquires anew, and calls the method anew.
+ */
+public final class ReactiveInvocation {
+
+	private final MethodInvocation invocation;
+
+	private final ReactiveAdapter adapter;
+
+	private final LeaseContext context = LeaseContext.current();
+
+	/** The leases under which the method was called. */
+	private final Set<Lease> used = ConcurrentHashMap.newKeySet();
+
+	public ReactiveInvocation(MethodInvocation invocation, Class<?> returnType) {
+		this.invocation = invocation;
+		this.adapter = adapter(returnType);
+	}
+
+	private static ReactiveAdapter adapter(Class<?> type) {
+		ReactiveAdapter adapter = ReactiveAdapterRegistry.getSharedInstance().getAdapter(type);
+		if (adapter == null) {
+			throw new IllegalStateException(type.getName() + " is not a reactive type");
+		}
+		return adapter;
+	}
+
+	/**
+	 * Return the empty results of a reactive type.
+	 * @param type the type
+	 * @param value what a single value is when it is empty, or {@code null}
+	 * @return makes them, or {@code null} if the type has none
+	 */
+	static public @Nullable Supplier<@Nullable Object> empty(Class<?> type, @Nullable Object value) {
+		ReactiveAdapter adapter = adapter(type);
+		if (value != null && !adapter.isMultiValue()) {
+			return () -> adapter.fromPublisher(Mono.just(value));
+		}
+		return adapter.supportsEmpty() ? () -> adapter.fromPublisher(Mono.empty()) : null;
+	}
+
+	/**
+	 * Have the method called for each subscription. Does not block.
+	 * @param methodLeases what each of the calls needs
+	 * @param observation observes each of the calls, or {@code null}
+	 * @return what the method is to return
+	 */
+	public Object under(List<MethodLease> methodLeases, @Nullable ReactiveObservation observation) {
+		Flux<Object> chain = (observation != null) ? observation.around((call) -> chain(methodLeases, call))
+				: chain(methodLeases, MethodCallObservation.NONE);
+		// What the subscriber runs under comes before what the caller ran under.
+		return returned(chain.contextWrite(
+				(outer) -> outer.hasKey(LeaseContext.class) ? outer : outer.put(LeaseContext.class, this.context)));
+	}
+
+	private Flux<Object> chain(List<MethodLease> methodLeases, MethodCallObservation observation) {
+		return methodLeases.stream().anyMatch(MethodLease::releasesAfterTransaction)
+				? ReactiveTransaction.join()
+					.map(Optional::of)
+					.defaultIfEmpty(Optional.empty())
+					.flatMapMany((share) -> chain(methodLeases, observation, share.orElse(null)))
+				: chain(methodLeases, observation, null);
+	}
+
+	private Flux<Object> chain(List<MethodLease> methodLeases, MethodCallObservation observation,
+			@Nullable TransactionShare transaction) {
+		Flux<Object> chain = Flux
+			.deferContextual((view) -> call(view.get(LeaseContext.class), methodLeases.size(), observation));
+		for (int i = methodLeases.size() - 1; i >= 0; i--) {
+			chain = new StepHolding(methodLeases.get(i), observation, transaction).around(chain);
+		}
+		return chain;
+	}
+
+	/**
+	 * Return what the method is to return if it cannot be called.
+	 * @param failure why
+	 * @return what fails when it is subscribed to
+	 */
+	public Object failing(Throwable failure) {
+		return returned(Flux.error(failure));
+	}
+
+	private Object returned(Flux<Object> chain) {
+		return this.adapter.fromPublisher(this.adapter.isMultiValue() ? chain : chain.singleOrEmpty());
+	}
+
+	private Publisher<Object> call(LeaseContext current, int methodLeases, MethodCallObservation observation) {
+		// The innermost are those of this call.
+		this.used.addAll(current.leases().subList(0, methodLeases));
+		LeaseContext.Scope scope = current.open();
+		try {
+			MethodInvocation call = ((ProxyMethodInvocation) this.invocation).invocableClone();
+			return publisher(observation.run(() -> NestedProxy.proceed(call)), "");
+		}
+		catch (Throwable ex) {
+			return Mono.error(ex);
+		}
+		finally {
+			scope.close();
+		}
+	}
+
+	private <T> Publisher<T> publisher(@Nullable Object returned, String whose) {
+		if (returned == null) {
+			throw new IllegalStateException(whose + this.invocation.getMethod()
+					+ " returned null: it has to return a reactive type, which may be empty");
+		}
+		return this.adapter.toPublisher(returned);
+	}
+
+	/**
+	 * Holds what one of the annotations asks for.
+	 */
+	private final class StepHolding extends Holding<HeldMethodLease> {
+
+		private final MethodLease methodLease;
+
+		private final MethodCallObservation observation;
+
+		private final @Nullable TransactionShare transaction;
+
+		StepHolding(MethodLease methodLease, MethodCallObservation observation,
+				@Nullable TransactionShare transaction) {
+			this.methodLease = methodLease;
+			this.observation = observation;
+			this.transaction = transaction;
+		}
+
+		@Override
+		protected CompletableFuture<HeldMethodLease> acquire(LeaseContext context) {
+			return this.observation.ask(() -> this.methodLease.acquireAsync(context, this.transaction));
+		}
+
+		@Override
+		protected <T> Publisher<T> instead(Throwable failure) {
+			if (!(failure instanceof NotAcquiredException ex)) {
+				return Mono.error(failure);
+			}
+			try {
+				return publisher(this.observation.run(() -> this.methodLease.instead(ex)), "The fallback of ");
+			}
+			catch (Throwable thrown) {
+				return Mono.error(thrown);
+			}
+		}
+
+		@Override
+		protected Lease lease(HeldMethodLease held) {
+			return held.lease();
+		}
+
+		@Override
+		protected boolean endsOnLoss(HeldMethodLease held) {
+			return held.endsOnLoss();
+		}
+
+		@Override
+		protected CompletableFuture<@Nullable Throwable> end(HeldMethodLease held, @Nullable Throwable failure) {
+			// Perhaps a lease inside of it came to nothing, and the method was not
+			// called.
+			return ReactiveInvocation.this.used.remove(held.lease()) ? held.endAsync(failure)
+					: held.discardAsync().thenApply((done) -> failure);
+		}
+
+	}
+
+}

@@ -1,0 +1,98 @@
+package io.holdfast.aop.invoke;
+
+import java.util.List;
+
+import io.holdfast.LeaseContext;
+import io.holdfast.NotAcquiredException;
+import io.holdfast.aop.observe.MethodCallObservation;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A call of a method that returns its result: all happens on the thread of the caller.
+ */
+public final class SyncInvocation {
+
+	private final MethodInvocation invocation;
+
+	private final List<MethodLease> methodLeases;
+
+	/** The innermost last. */
+	private final HeldMethodLease[] held;
+
+	private int acquired;
+
+	public SyncInvocation(MethodInvocation invocation, List<MethodLease> methodLeases) {
+		this.invocation = invocation;
+		this.methodLeases = methodLeases;
+		this.held = new HeldMethodLease[methodLeases.size()];
+	}
+
+	/**
+	 * Acquire, run the method, and release.
+	 * @param observation who observes all of that
+	 * @return what the caller gets
+	 * @throws Throwable what the caller gets instead
+	 */
+	public @Nullable Object run(MethodCallObservation observation) throws Throwable {
+		Throwable failure = null;
+		try {
+			return observation.run(this::run);
+		}
+		catch (Throwable ex) {
+			failure = ex;
+			throw ex;
+		}
+		finally {
+			observation.ended(failure);
+		}
+	}
+
+	private @Nullable Object run() throws Throwable {
+		while (this.acquired < this.held.length) {
+			MethodLease methodLease = this.methodLeases.get(this.acquired);
+			try {
+				this.held[this.acquired] = methodLease.acquire();
+				this.acquired++;
+			}
+			catch (NotAcquiredException ex) {
+				discard();
+				return methodLease.instead(ex);
+			}
+			catch (Throwable ex) {
+				discard();
+				throw ex;
+			}
+		}
+		Object result = null;
+		Throwable failure = null;
+		try {
+			result = proceed();
+		}
+		catch (Throwable ex) {
+			failure = ex;
+		}
+		for (int i = this.acquired - 1; i >= 0; i--) {
+			failure = this.held[i].end(failure);
+		}
+		if (failure != null) {
+			throw failure;
+		}
+		return result;
+	}
+
+	private @Nullable Object proceed() throws Throwable {
+		LeaseContext context = LeaseContext.current();
+		for (HeldMethodLease each : this.held) {
+			context = context.with(each.lease());
+		}
+		return MethodBody.run(this.invocation, context, this.held);
+	}
+
+	private void discard() {
+		for (int i = this.acquired - 1; i >= 0; i--) {
+			this.held[i].discardAsync().join();
+		}
+	}
+
+}

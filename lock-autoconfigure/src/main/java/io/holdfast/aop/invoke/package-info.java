@@ -1,0 +1,8 @@
+/**
+ * Invocations under leases: of synchronous, asynchronous and reactive methods, and of\n *
+ * methods in transactions.
+ */
+@NullMarked
+package io.holdfast.aop.invoke;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,143 @@
+package io.holdfast.aop.metadata;
+
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+import io.holdfast.NotAcquiredException;
+import io.holdfast.aop.method.AnnotatedMethod;
+import io.holdfast.aop.method.AnnotationValues;
+import io.holdfast.aop.method.InvalidDeclarationException;
+import io.holdfast.aop.outcome.FallbackHandler;
+
+import org.springframework.core.ResolvableType;
+import org.springframework.util.ClassUtils;
+import org.springframework.util.ReflectionUtils;
+
+/**
+ * Finds the method that an annotation names as fallback, and refuses what could not be
+ * called when it is needed.
+ */
+final class FallbackMethodResolver {
+
+	private final AnnotationValues attributes;
+
+	private final AnnotatedMethod<?> annotatedMethod;
+
+	private final String name;
+
+	private final Class<? extends NotAcquiredException> failure;
+
+	private final List<Class<?>> parameters;
+
+	/**
+	 * Create the search.
+	 * @param attributes the annotation
+	 * @param name the method's name
+	 * @param failure the exception that it may take
+	 */
+	FallbackMethodResolver(AnnotationValues attributes, String name, Class<? extends NotAcquiredException> failure) {
+		this.attributes = attributes;
+		this.annotatedMethod = attributes.annotatedMethod();
+		this.name = name;
+		this.failure = failure;
+		this.parameters = parameters(this.annotatedMethod.method());
+	}
+
+	/**
+	 * Find the method.
+	 * @return the handler that calls it
+	 * @throws InvalidDeclarationException if there is none that fits, or more than one
+	 */
+	FallbackHandler find() {
+		Map<List<Class<?>>, Method> named = candidates();
+		List<Method> fitting = named.entrySet()
+			.stream()
+			.filter((entry) -> fits(entry.getKey()))
+			.map(Map.Entry::getValue)
+			.toList();
+		if (fitting.isEmpty()) {
+			throw this.attributes.invalid("fallback", named.isEmpty() ? "is no method of the class" + butItself()
+					: "has other parameters: " + describe(named.keySet().iterator().next()), cure(), null);
+		}
+		if (fitting.size() > 1) {
+			throw this.attributes.invalid("fallback", "is ambiguous: " + fitting.size() + " methods fit",
+					"Leave one of them, or give them different names", null);
+		}
+		Method method = fitting.get(0);
+		checkResult(method);
+		ReflectionUtils.makeAccessible(method);
+		return new FallbackHandler(method, method.getParameterCount() > this.parameters.size());
+	}
+
+	/**
+	 * Return the methods of that name as the class has them: of those with the same
+	 * parameters, the one that overrides or hides the others. They are told apart by what
+	 * their parameters are in this class, where they may be less generic.
+	 */
+	private Map<List<Class<?>>, Method> candidates() {
+		Map<List<Class<?>>, Method> methods = new LinkedHashMap<>();
+		ReflectionUtils.MethodFilter filter = (method) -> method.getName().equals(this.name) && !method.isBridge()
+				&& !isItself(method);
+		ReflectionUtils.MethodCallback collector = (method) -> methods.putIfAbsent(parameters(method), method);
+		ReflectionUtils.doWithMethods(this.annotatedMethod.targetClass(), collector, filter);
+		// A proxy may implement interfaces that its target does not.
+		ReflectionUtils.doWithMethods(this.annotatedMethod.method().getDeclaringClass(), collector, filter);
+		return methods;
+	}
+
+	private boolean isItself(Method method) {
+		return method.getName().equals(this.annotatedMethod.method().getName())
+				&& parameters(method).equals(this.parameters);
+	}
+
+	private boolean fits(List<Class<?>> candidate) {
+		int count = this.parameters.size();
+		if (candidate.size() != count + 1) {
+			return candidate.equals(this.parameters);
+		}
+		Class<?> last = candidate.get(count);
+		return candidate.subList(0, count).equals(this.parameters) && Throwable.class.isAssignableFrom(last)
+				&& last.isAssignableFrom(this.failure);
+	}
+
+	private void checkResult(Method method) {
+		ResolvableType expected = this.annotatedMethod.returned();
+		ResolvableType actual = ResolvableType.forMethodReturnType(method, this.annotatedMethod.targetClass());
+		boolean sameKind = expected.toClass().isPrimitive() ? expected.toClass() == actual.toClass()
+				: ClassUtils.isAssignable(expected.toClass(), actual.toClass());
+		boolean comparable = !expected.hasUnresolvableGenerics() && !actual.hasUnresolvableGenerics();
+		if (!sameKind || (comparable && !actual.toClass().isPrimitive() && !expected.isAssignableFrom(actual))) {
+			throw this.attributes.invalid("fallback", "returns " + actual + ", but the method returns " + expected,
+					"Have both return the same", null);
+		}
+	}
+
+	private List<Class<?>> parameters(Method method) {
+		List<Class<?>> types = new ArrayList<>(method.getParameterCount());
+		for (int i = 0; i < method.getParameterCount(); i++) {
+			types.add(ResolvableType.forMethodParameter(method, i, this.annotatedMethod.targetClass()).toClass());
+		}
+		return types;
+	}
+
+	private String butItself() {
+		return this.name.equals(this.annotatedMethod.method().getName()) ? " but itself" : "";
+	}
+
+	private String cure() {
+		List<Class<?>> withException = new ArrayList<>(this.parameters);
+		withException.add(this.failure);
+		return "Write a method " + describe(this.parameters) + " or " + describe(withException) + " into the class";
+	}
+
+	private String describe(List<Class<?>> types) {
+		return this.name + Arrays.toString(types.stream().map(Class::getSimpleName).toArray())
+			.replace('[', '(')
+			.replace(']', ')');
+	}
+
+}

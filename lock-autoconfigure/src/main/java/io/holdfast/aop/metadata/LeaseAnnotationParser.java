@@ -1,0 +1,191 @@
+package io.holdfast.aop.metadata;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.function.Function;
+import java.util.function.Supplier;
+
+import io.holdfast.LockMode;
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.LockRequest;
+import io.holdfast.NotAcquiredException;
+import io.holdfast.PermitNotAcquiredException;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.OnLoss;
+import io.holdfast.annotation.OnTimeout;
+import io.holdfast.annotation.ReleaseAfter;
+import io.holdfast.annotation.Semaphore;
+import io.holdfast.aop.expression.CallExpression;
+import io.holdfast.aop.expression.CallExpression.Use;
+import io.holdfast.aop.expression.Condition;
+import io.holdfast.aop.expression.KeyExpression;
+import io.holdfast.aop.method.AnnotatedMethod;
+import io.holdfast.aop.method.AnnotationValues;
+import io.holdfast.aop.method.InvalidDeclarationException;
+import io.holdfast.aop.method.ReturnKind;
+import io.holdfast.aop.outcome.NotAcquiredHandler;
+import io.holdfast.aop.outcome.SkipHandler;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.expression.EvaluationContext;
+import org.springframework.util.StringValueResolver;
+
+/**
+ * Reads annotations, and refuses with an {@link InvalidDeclarationException} those that
+ * make no sense. Thread-safe.
+ */
+public final class LeaseAnnotationParser {
+
+	/** What cannot be left out of an annotation needs a value for "not given". */
+	private static final int NO_LIMIT = -1;
+
+	/** As for requests. */
+	private static final int MAX_LIMIT = 1_000_000_000;
+
+	private final StringValueResolver resolver;
+
+	private final EvaluationContext delegates;
+
+	private final Supplier<@Nullable Duration> longestLease;
+
+	/**
+	 * Create the reader.
+	 * @param resolver resolves placeholders
+	 * @param delegates how expressions find beans and types
+	 * @param longestLease gives the longest lease that will be granted, {@code null} if
+	 * there is no such bound
+	 */
+	public LeaseAnnotationParser(StringValueResolver resolver, EvaluationContext delegates,
+			Supplier<@Nullable Duration> longestLease) {
+		this.resolver = resolver;
+		this.delegates = delegates;
+		this.longestLease = longestLease;
+	}
+
+	public LeaseOperation<LockRequest> lock(AnnotatedMethod<DistributedLock> annotatedMethod) {
+		AnnotationValues attributes = new AnnotationValues(annotatedMethod, this.resolver);
+		LeaseTimes times = LeaseTimes.of(attributes, this.longestLease);
+		LockMode mode = attributes.plain().getEnum("mode", LockMode.class);
+		String purpose = purpose(attributes);
+		Function<LockRequest, LockRequest> terms = (request) -> times.applyTo(request.mode(mode).name(purpose));
+		// Checked and built once, so that a call only adds its key.
+		LockRequest example = terms.apply(LockRequest.of("example"));
+		return operation(attributes, LockNotAcquiredException.class, true, example::only,
+				(keys) -> terms.apply(LockRequest.ofAll(keys)));
+	}
+
+	public LeaseOperation<SemaphoreRequest> semaphore(AnnotatedMethod<Semaphore> annotatedMethod) {
+		AnnotationValues attributes = new AnnotationValues(annotatedMethod, this.resolver);
+		int limit = limit(attributes);
+		int permits = permits(attributes, limit);
+		LeaseTimes times = LeaseTimes.of(attributes, this.longestLease);
+		SemaphoreRequest example = times
+			.applyTo(SemaphoreRequest.of("example", limit).permits(permits).name(purpose(attributes)));
+		return operation(attributes, PermitNotAcquiredException.class, false, example::only,
+				(keys) -> example.only(keys.get(0)));
+	}
+
+	private static int limit(AnnotationValues attributes) {
+		int limit = attributes.plain().getInt("limit");
+		boolean text = !attributes.plain().getString("limitString").isEmpty();
+		if (limit == NO_LIMIT && !text) {
+			throw attributes.annotatedMethod()
+				.invalid("has neither limit nor limitString",
+						"Say how many permits there are in all, for example limit = 10 or limitString = \"${my.limit:10}\"",
+						null);
+		}
+		if (limit != NO_LIMIT && text) {
+			throw attributes.invalid("limit",
+					"and limitString = \"" + attributes.plain().getString("limitString") + "\" are both given",
+					"Leave one of them out", null);
+		}
+		if (text) {
+			return attributes.count("limitString", MAX_LIMIT);
+		}
+		if (limit < 1 || limit > MAX_LIMIT) {
+			throw attributes.invalid("limit", "is not from 1 to " + MAX_LIMIT, "Say how many permits there are in all",
+					null);
+		}
+		return limit;
+	}
+
+	private static int permits(AnnotationValues attributes, int limit) {
+		int permits = attributes.plain().getInt("permits");
+		if (permits < 1) {
+			throw attributes.invalid("permits", "is not at least 1", "Say how many permits a call needs", null);
+		}
+		if (permits > limit) {
+			throw attributes.invalid("permits",
+					"is more than the limit of " + limit + ", so that the method could never run",
+					"Raise the limit, or ask for fewer permits", null);
+		}
+		return permits;
+	}
+
+	/** The same for all keys of a method, unlike them. */
+	private static String purpose(AnnotationValues attributes) {
+		String name = attributes.name();
+		return name.isEmpty() ? attributes.annotatedMethod().qualifiedMethodName() : name;
+	}
+
+	private <R> LeaseOperation<R> operation(AnnotationValues attributes, Class<? extends NotAcquiredException> failure,
+			boolean severalKeys, Function<String, R> one, Function<List<String>, R> all) {
+		AnnotatedMethod<?> annotatedMethod = attributes.annotatedMethod();
+		return new LeaseOperation<>(annotatedMethod, ReturnKind.of(annotatedMethod), condition(attributes),
+				requests(attributes, severalKeys, one, all), notAcquiredHandler(attributes, failure),
+				attributes.plain().getEnum("onLoss", OnLoss.class), releaseAfter(attributes),
+				attributes.text("service"));
+	}
+
+	private static ReleaseAfter releaseAfter(AnnotationValues attributes) {
+		boolean lock = attributes.plain().getType() == DistributedLock.class;
+		return lock ? attributes.plain().getEnum("releaseAfter", ReleaseAfter.class) : ReleaseAfter.METHOD;
+	}
+
+	private @Nullable Condition condition(AnnotationValues attributes) {
+		String text = attributes.expression("condition");
+		return text.isEmpty() ? null : new Condition(
+				CallExpression.parse(Use.CONDITION, text, attributes.annotatedMethod(), this.delegates));
+	}
+
+	private static NotAcquiredHandler notAcquiredHandler(AnnotationValues attributes,
+			Class<? extends NotAcquiredException> failure) {
+		boolean skip = attributes.plain().getEnum("onTimeout", OnTimeout.class) == OnTimeout.SKIP;
+		String fallback = attributes.text("fallback");
+		if (fallback.isEmpty()) {
+			return skip ? SkipHandler.of(attributes) : NotAcquiredHandler.THROW;
+		}
+		if (skip) {
+			throw attributes.invalid("fallback", "and onTimeout = SKIP are both given", "Leave one of them out", null);
+		}
+		return new FallbackMethodResolver(attributes, fallback, failure).find();
+	}
+
+	private <R> RequestFactory<R> requests(AnnotationValues attributes, boolean severalKeys, Function<String, R> one,
+			Function<List<String>, R> all) {
+		String name = attributes.name();
+		String text = attributes.expression("key");
+		KeyExpression key = null;
+		if (!text.isEmpty()) {
+			key = new KeyExpression(CallExpression.parse(Use.KEY, text, attributes.annotatedMethod(), this.delegates),
+					severalKeys);
+		}
+		else if (name.isEmpty()) {
+			name = attributes.annotatedMethod().qualifiedMethodName();
+		}
+		try {
+			one.apply(name.isEmpty() ? "example" : name);
+		}
+		catch (IllegalArgumentException ex) {
+			throw attributes.invalid("name", "cannot be a key: " + ex.getMessage(), "Write another name", ex);
+		}
+		if (key == null || name.isEmpty()) {
+			return new RequestFactory<>(name, key, one, all);
+		}
+		String prefix = name + ":";
+		return new RequestFactory<>(name, key, (value) -> one.apply(prefix + value),
+				(texts) -> all.apply(texts.stream().map((value) -> prefix + value).toList()));
+	}
+
+}

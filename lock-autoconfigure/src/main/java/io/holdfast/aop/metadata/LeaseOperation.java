@@ -1,0 +1,28 @@
+package io.holdfast.aop.metadata;
+
+import io.holdfast.annotation.OnLoss;
+import io.holdfast.annotation.ReleaseAfter;
+import io.holdfast.aop.expression.Condition;
+import io.holdfast.aop.method.AnnotatedMethod;
+import io.holdfast.aop.method.ReturnKind;
+import io.holdfast.aop.outcome.NotAcquiredHandler;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The lease that an annotation asks for around calls of a method. Thread-safe.
+ *
+ * @param <R> the type of the requests
+ * @param annotatedMethod the annotation
+ * @param returnKind how the method gives its result
+ * @param condition tells which calls need it, or {@code null} if all do
+ * @param requests what is asked for
+ * @param notAcquiredHandler what becomes of calls that cannot have it
+ * @param onLoss what becomes of calls that lose it
+ * @param releaseAfter when it is released
+ * @param service the name of the bean that grants it, or empty
+ */
+public record LeaseOperation<R>(AnnotatedMethod<?> annotatedMethod, ReturnKind returnKind,
+		@Nullable Condition condition, RequestFactory<R> requests, NotAcquiredHandler notAcquiredHandler, OnLoss onLoss,
+		ReleaseAfter releaseAfter, String service) {
+
+}

@@ -1,0 +1,185 @@
+package io.holdfast.aop.metadata;
+
+import java.lang.annotation.Annotation;
+import java.lang.reflect.AnnotatedElement;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+
+import io.holdfast.aop.method.AnnotatedMethod;
+import io.holdfast.aop.method.InvalidDeclarationException;
+import io.holdfast.aop.method.ReturnKind;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.aop.support.AopUtils;
+import org.springframework.core.MethodClassKey;
+import org.springframework.core.MethodIntrospector;
+import org.springframework.core.MethodIntrospector.MetadataLookup;
+import org.springframework.core.annotation.AnnotationUtils;
+import org.springframework.core.annotation.MergedAnnotation;
+import org.springframework.core.annotation.MergedAnnotations;
+import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
+import org.springframework.util.ClassUtils;
+import org.springframework.util.ReflectionUtils;
+
+/**
+ * Finds the methods to which an annotation applies, refuses those that it cannot be
+ * applied to, and keeps what was parsed from it. Thread-safe.
+ *
+ * @param <A> the annotation's type
+ * @param <T> what is parsed from it
+ */
+public final class LeaseOperationSource<A extends Annotation, T> {
+
+	private final Class<A> annotationType;
+
+	private final Function<AnnotatedMethod<A>, T> parser;
+
+	/** What the methods that pass an advised proxy declare, by method and class. */
+	private final Map<MethodClassKey, Optional<T>> parsed = new ConcurrentHashMap<>();
+
+	/** What types have themselves: asked for with each of their methods. */
+	private final Map<Class<?>, MergedAnnotation<A>> ofTypes = new ConcurrentHashMap<>();
+
+	/** What all classes declare: most of them nothing. */
+	private final Map<Class<?>, List<AnnotatedMethod<A>>> located = new ConcurrentHashMap<>();
+
+	/**
+	 * Create the source.
+	 * @param annotationType the annotation's type
+	 * @param parser what reads an annotation; throws {@link InvalidDeclarationException}
+	 */
+	public LeaseOperationSource(Class<A> annotationType, Function<AnnotatedMethod<A>, T> parser) {
+		this.annotationType = annotationType;
+		this.parser = parser;
+	}
+
+	/**
+	 * Return whether the annotation applies to a method, valid or not.
+	 * @param method the method as it was called
+	 * @param targetClass the class of the object it was called on
+	 * @return whether it does
+	 */
+	public boolean matches(Method method, Class<?> targetClass) {
+		return locate(method, ClassUtils.getUserClass(targetClass)) != null;
+	}
+
+	/**
+	 * Return what applies to a method.
+	 * @param method the method as it was called
+	 * @param targetClass the class of the object it was called on
+	 * @return what was parsed, or {@code null} if the method has no such annotation
+	 */
+	public @Nullable T find(Method method, Class<?> targetClass) {
+		MethodClassKey key = new MethodClassKey(method, targetClass);
+		Optional<T> known = this.parsed.get(key);
+		if (known == null) {
+			known = Optional.ofNullable(locate(method, ClassUtils.getUserClass(targetClass))).map(this.parser);
+			this.parsed.put(key, known);
+		}
+		return known.orElse(null);
+	}
+
+	/**
+	 * All that a type declares, not yet checked.
+	 * @param type a class or an interface
+	 * @return the annotated methods
+	 */
+	public Collection<AnnotatedMethod<A>> of(Class<?> type) {
+		return this.located.computeIfAbsent(ClassUtils.getUserClass(type), this::locateAll);
+	}
+
+	private List<AnnotatedMethod<A>> locateAll(Class<?> userClass) {
+		if (!AnnotationUtils.isCandidateClass(userClass, this.annotationType)) {
+			return List.of();
+		}
+		MetadataLookup<AnnotatedMethod<A>> lookup = (method) -> locate(method, userClass);
+		return List.copyOf(MethodIntrospector.selectMethods(userClass, lookup).values());
+	}
+
+	/**
+	 * Check all that a type declares.
+	 * @param type a class or an interface
+	 * @param classProxy whether the proxy is a subclass of the type
+	 * @return what was parsed
+	 * @throws InvalidDeclarationException if something cannot be applied
+	 */
+	public List<T> check(Class<?> type, boolean classProxy) {
+		List<T> results = new ArrayList<>();
+		for (AnnotatedMethod<A> annotatedMethod : of(type)) {
+			checkMethod(annotatedMethod);
+			if (classProxy && Modifier.isFinal(annotatedMethod.method().getModifiers()) && isMeant(annotatedMethod)) {
+				throw annotatedMethod.invalid(
+						"has no effect, because the method is final and the bean's proxy is a subclass of its class",
+						"Make the method non-final (in Kotlin: open, or use the kotlin-spring plugin)", null);
+			}
+			results.add(this.parser.apply(annotatedMethod));
+		}
+		return results;
+	}
+
+	private void checkMethod(AnnotatedMethod<A> annotatedMethod) {
+		int modifiers = annotatedMethod.method().getModifiers();
+		if (Modifier.isStatic(modifiers) || Modifier.isPrivate(modifiers)) {
+			throw annotatedMethod.invalid(
+					"has no effect, because the method is " + (Modifier.isStatic(modifiers) ? "static" : "private")
+							+ " and so is called past the bean's proxy",
+					"Make it a public method of the bean and call it from another bean", null);
+		}
+		if (ReturnKind.of(annotatedMethod) == ReturnKind.UNSUPPORTED) {
+			throw annotatedMethod.invalid(
+					"would not last until the work is done, because the method returns " + annotatedMethod.returned(),
+					"Return " + ReturnKind.instead(annotatedMethod) + ", or annotate the method that does the work",
+					null);
+		}
+	}
+
+	/**
+	 * Return whether a final method was meant to be annotated: not if a type's annotation
+	 * only reaches it because the type inherits it, as from a base class of some
+	 * framework.
+	 */
+	private boolean isMeant(AnnotatedMethod<A> annotatedMethod) {
+		return !(annotatedMethod.source() instanceof Class<?> annotated)
+				|| annotated.isAssignableFrom(annotatedMethod.method().getDeclaringClass());
+	}
+
+	private @Nullable AnnotatedMethod<A> locate(Method method, Class<?> userClass) {
+		Method specific = AopUtils.getMostSpecificMethod(method, userClass);
+		MergedAnnotation<A> annotation = search(specific);
+		if (!annotation.isPresent()) {
+			// A class may inherit the method from one that knows nothing of the
+			// interface.
+			Method implemented = ClassUtils.getInterfaceMethodIfPossible(specific, userClass);
+			annotation = implemented.equals(specific) ? annotation : search(implemented);
+		}
+		if (!annotation.isPresent() && !method.equals(specific)) {
+			annotation = search(method);
+		}
+		if (!annotation.isPresent() && isReachedByType(specific)) {
+			annotation = this.ofTypes.computeIfAbsent(userClass, this::search);
+			if (!annotation.isPresent()) {
+				// A proxy may implement interfaces that its target does not.
+				annotation = this.ofTypes.computeIfAbsent(method.getDeclaringClass(), this::search);
+			}
+		}
+		return (annotation.isPresent() && annotation.getSource() instanceof AnnotatedElement source)
+				? new AnnotatedMethod<>(annotation, specific, userClass, source) : null;
+	}
+
+	private boolean isReachedByType(Method method) {
+		return Modifier.isPublic(method.getModifiers()) && !Modifier.isStatic(method.getModifiers())
+				&& !method.isSynthetic() && !ReflectionUtils.isObjectMethod(method);
+	}
+
+	private MergedAnnotation<A> search(AnnotatedElement element) {
+		return MergedAnnotations.from(element, SearchStrategy.TYPE_HIERARCHY).get(this.annotationType);
+	}
+
+}

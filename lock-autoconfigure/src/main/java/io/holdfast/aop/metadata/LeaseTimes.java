@@ -1,0 +1,166 @@
+package io.holdfast.aop.metadata;
+
+import java.time.Duration;
+import java.util.function.BiFunction;
+import java.util.function.Supplier;
+
+import io.holdfast.LockRequest;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.aop.method.AnnotationValues;
+import io.holdfast.aop.method.InvalidDeclarationException;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.format.datetime.standard.DurationFormatterUtils;
+
+/**
+ * The times that an annotation declares, and what else is said of how to wait and hold;
+ * what is {@code null} is left to the service.
+ *
+ * @param waitTime how long to wait
+ * @param leaseTime how long the lease lasts when it is not renewed
+ * @param maxHold how long a renewed lease may be held in all
+ * @param minHold how long others are kept out at least
+ * @param renewal whether the lease is renewed
+ * @param fair whether those who wait come first
+ */
+record LeaseTimes(@Nullable Duration waitTime, @Nullable Duration leaseTime, @Nullable Duration maxHold,
+		@Nullable Duration minHold, boolean renewal, @Nullable Boolean fair) {
+
+	/** Longer than any wait: a request takes it as without limit. */
+	private static final Duration FOREVER = Duration.ofSeconds(Long.MAX_VALUE);
+
+	/** Requests know the bounds, which are the same for all of them. */
+	private static final LockRequest EXAMPLE = LockRequest.of("example");
+
+	/**
+	 * Read an annotation's times.
+	 * @param attributes its attributes
+	 * @param longestLease gives the longest lease that will be granted, {@code null} if
+	 * there is no such bound
+	 * @return the times
+	 * @throws InvalidDeclarationException if one is out of its bounds, or they cannot be
+	 * kept together
+	 */
+	static LeaseTimes of(AnnotationValues attributes, Supplier<@Nullable Duration> longestLease) {
+		Duration leaseTime = bounded(attributes, "leaseTime", LockRequest::leaseTime,
+				"Write a time from 100ms to 365d, or leave it out for the default");
+		Duration maxHold = bounded(attributes, "maxHold", LockRequest::maxHold,
+				"Write a time of at least 100ms, or leave it out for the default");
+		Duration minHold = bounded(attributes, "minHold", LockRequest::minHold,
+				"Write a time up to 365d, or leave it out for none");
+		LeaseTimes times = new LeaseTimes(wait(attributes), leaseTime, maxHold, minHold,
+				attributes.plain().getBoolean("renewal"), attributes.bool("fair"));
+		times.check(attributes);
+		if (leaseTime != null) {
+			checkLongest(attributes, leaseTime, longestLease.get());
+		}
+		return times;
+	}
+
+	private static void checkLongest(AnnotationValues attributes, Duration leaseTime, @Nullable Duration longest) {
+		if (longest != null && leaseTime.compareTo(longest) > 0) {
+			throw attributes.invalid("leaseTime",
+					attributes.standsFor("leaseTime", attributes.resolve("leaseTime"))
+							+ "is longer than holdfast.redis.longest-lease (" + longest.toMillis()
+							+ "ms), after which holdfast.redis.fail-over-grace takes every lease for over",
+					"Lower leaseTime, as the lease is renewed while it is held, or raise that property, for all applications that share locks",
+					null);
+		}
+	}
+
+	LockRequest applyTo(LockRequest request) {
+		LockRequest result = request.renewal(this.renewal);
+		result = (this.waitTime != null) ? result.waitTime(this.waitTime) : result;
+		result = (this.leaseTime != null) ? result.leaseTime(this.leaseTime) : result;
+		result = (this.maxHold != null) ? result.maxHold(this.maxHold) : result;
+		result = (this.fair != null) ? result.fair(this.fair) : result;
+		return (this.minHold != null) ? result.minHold(this.minHold) : result;
+	}
+
+	SemaphoreRequest applyTo(SemaphoreRequest request) {
+		SemaphoreRequest result = request.renewal(this.renewal);
+		result = (this.waitTime != null) ? result.waitTime(this.waitTime) : result;
+		result = (this.leaseTime != null) ? result.leaseTime(this.leaseTime) : result;
+		result = (this.maxHold != null) ? result.maxHold(this.maxHold) : result;
+		result = (this.fair != null) ? result.fair(this.fair) : result;
+		return (this.minHold != null) ? result.minHold(this.minHold) : result;
+	}
+
+	private void check(AnnotationValues attributes) {
+		if (this.maxHold != null && !this.renewal) {
+			throw attributes.invalid("maxHold", "has no effect, because renewal = false: there is no renewal to stop",
+					"Leave one of them out", null);
+		}
+		if (this.maxHold != null && this.leaseTime != null && this.maxHold.compareTo(this.leaseTime) < 0) {
+			throw attributes.invalid("maxHold",
+					attributes.standsFor("maxHold", attributes.resolve("maxHold")) + "is shorter than leaseTime = \""
+							+ attributes.resolve("leaseTime") + "\", for which the lease lasts without any renewal",
+					"Lower leaseTime, or raise maxHold", null);
+		}
+		checkMinHold(attributes, "maxHold", this.maxHold, "");
+		if (!this.renewal) {
+			checkMinHold(attributes, "leaseTime", this.leaseTime,
+					", with which the lease ends, because renewal = false");
+		}
+	}
+
+	private void checkMinHold(AnnotationValues attributes, String bound, @Nullable Duration value, String why) {
+		if (this.minHold != null && value != null && this.minHold.compareTo(value) > 0) {
+			throw attributes.invalid(
+					"minHold", attributes.standsFor("minHold", attributes.resolve("minHold")) + "is longer than "
+							+ bound + " = \"" + attributes.resolve(bound) + "\"" + why,
+					"Lower minHold, or raise " + bound, null);
+		}
+	}
+
+	private static @Nullable Duration wait(AnnotationValues attributes) {
+		boolean forever = attributes.resolve("waitTime").trim().equals("-1");
+		return forever ? FOREVER : duration(attributes, "waitTime");
+	}
+
+	private static @Nullable Duration bounded(AnnotationValues attributes, String attribute,
+			BiFunction<LockRequest, Duration, LockRequest> use, String cure) {
+		Duration duration = duration(attributes, attribute);
+		try {
+			if (duration != null) {
+				use.apply(EXAMPLE, duration);
+			}
+			return duration;
+		}
+		catch (IllegalArgumentException ex) {
+			throw attributes.invalid(attribute, "is out of bounds", cure, ex);
+		}
+	}
+
+	private static @Nullable Duration duration(AnnotationValues attributes, String attribute) {
+		String resolved = attributes.resolve(attribute).trim();
+		if (resolved.isEmpty()) {
+			return null;
+		}
+		if (resolved.equals("0")) {
+			return Duration.ZERO;
+		}
+		Duration duration;
+		try {
+			duration = DurationFormatterUtils.detectAndParse(resolved);
+		}
+		catch (IllegalArgumentException | ArithmeticException ex) {
+			throw invalid(attributes, attribute, resolved, "is not a duration", ex);
+		}
+		if (resolved.chars().allMatch((c) -> Character.isDigit(c) || c == '+')) {
+			throw invalid(attributes, attribute, resolved, "has no unit", null);
+		}
+		if (duration.isNegative()) {
+			throw invalid(attributes, attribute, resolved, "is negative", null);
+		}
+		return duration;
+	}
+
+	private static InvalidDeclarationException invalid(AnnotationValues attributes, String attribute, String resolved,
+			String problem, @Nullable Exception cause) {
+		String noWait = attribute.equals("waitTime") ? "; or 0 to try once, -1 to wait without limit" : "";
+		return attributes.invalid(attribute, attributes.standsFor(attribute, resolved) + problem,
+				"Write for example 10s, 500ms or PT10S" + noWait, cause);
+	}
+
+}

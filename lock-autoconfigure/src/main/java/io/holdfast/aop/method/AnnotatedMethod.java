@@ -1,0 +1,73 @@
+package io.holdfast.aop.method;
+
+import java.lang.annotation.Annotation;
+import java.lang.reflect.AnnotatedElement;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.util.Arrays;
+import java.util.stream.Collectors;
+
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.core.ResolvableType;
+import org.springframework.core.annotation.MergedAnnotation;
+
+/**
+ * An annotation as it applies to one method of one class, with its place for messages.
+ *
+ * @param <A> the annotation's type
+ * @param annotation the annotation, merged with the meta-annotations it came by
+ * @param method the method as the class has it
+ * @param targetClass the class, without proxies
+ * @param source the method or type on which the annotation was found
+ */
+public record AnnotatedMethod<A extends Annotation>(MergedAnnotation<A> annotation, Method method, Class<?> targetClass,
+		AnnotatedElement source) {
+
+	/**
+	 * Return the name of the class and of the method, the same in every instance of an
+	 * application. A generated class has another name in each: what declares stands in
+	 * for it.
+	 */
+	public String qualifiedMethodName() {
+		boolean generated = Proxy.isProxyClass(this.targetClass) || this.targetClass.isHidden()
+				|| this.targetClass.isSynthetic();
+		Class<?> named = generated ? declaringClass() : this.targetClass;
+		return named.getName() + "." + this.method.getName();
+	}
+
+	/**
+	 * Return what the method returns in this class, which may tell more than the method.
+	 */
+	public ResolvableType returned() {
+		return ResolvableType.forMethodReturnType(this.method, this.targetClass);
+	}
+
+	public InvalidDeclarationException invalid(String problem, String cure, @Nullable Throwable cause) {
+		return new InvalidDeclarationException(this + " " + problem, cure, cause);
+	}
+
+	public InvalidDeclarationException invalid(String attribute, Object value, String problem, String cure,
+			@Nullable Throwable cause) {
+		return new InvalidDeclarationException(describe(attribute, value) + " " + problem, cure, cause);
+	}
+
+	public String describe(String attribute, Object value) {
+		return this + ": " + attribute + " = " + ((value instanceof String) ? "\"" + value + "\"" : value);
+	}
+
+	@Override
+	public String toString() {
+		String parameters = Arrays.stream(this.method.getParameterTypes())
+			.map(Class::getSimpleName)
+			.collect(Collectors.joining(", ", "(", ")"));
+		String place = "@" + this.annotation.getType().getSimpleName() + " on " + qualifiedMethodName() + parameters;
+		boolean declaredHere = this.source.equals(this.method);
+		return declaredHere ? place : place + " (declared by " + declaringClass().getName() + ")";
+	}
+
+	private Class<?> declaringClass() {
+		return (this.source instanceof Method declared) ? declared.getDeclaringClass() : (Class<?>) this.source;
+	}
+
+}

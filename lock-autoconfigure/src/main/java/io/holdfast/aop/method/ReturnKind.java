@@ -1,0 +1,123 @@
+package io.holdfast.aop.method;
+
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
+
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.core.KotlinDetector;
+import org.springframework.core.ReactiveAdapter;
+import org.springframework.core.ReactiveAdapterRegistry;
+import org.springframework.core.ResolvableType;
+import org.springframework.util.ClassUtils;
+
+/**
+ * The way in which a method gives its result.
+ */
+public enum ReturnKind {
+
+	/** By returning it. */
+	PLAIN,
+
+	/** By a stage that is completed later. */
+	STAGE,
+
+	/** By a reactive type, for each subscription anew. */
+	REACTIVE,
+
+	/** Later, in a way that cannot be followed. */
+	UNSUPPORTED;
+
+	private static final String SERVLET_ASYNC = "org.springframework.web.context.request.async.";
+
+	private static final String SERVLET_STREAMING = "org.springframework.web.servlet.mvc.method.annotation.";
+
+	/**
+	 * The types of results that are worked on after the method has returned, without a
+	 * sign of their end, and what to return instead.
+	 */
+	private static final Map<String, String> OPEN_ENDED = Map.ofEntries(
+			Map.entry("java.util.stream.BaseStream", "a List or a Flux"),
+			Map.entry("java.util.Iterator", "a List or a Flux"), Map.entry("java.util.Spliterator", "a List or a Flux"),
+			Map.entry("kotlin.sequences.Sequence", "a List"),
+			Map.entry("java.util.concurrent.Callable", "the result itself or a CompletableFuture"),
+			Map.entry("java.util.function.Supplier", "the result itself or a CompletableFuture"),
+			Map.entry("org.reactivestreams.Publisher", "a Mono or Flux"),
+			Map.entry(SERVLET_ASYNC + "WebAsyncTask", "the result itself or a CompletableFuture"),
+			Map.entry(SERVLET_ASYNC + "DeferredResult", "a CompletableFuture or a Mono"),
+			Map.entry(SERVLET_STREAMING + "StreamingResponseBody", "the whole body or a Flux"),
+			Map.entry(SERVLET_STREAMING + "ResponseBodyEmitter", "the whole body or a Flux"));
+
+	private static final String HTTP_ENTITY = "org.springframework.http.HttpEntity";
+
+	private static final boolean REACTOR = ClassUtils.isPresent("reactor.core.publisher.Flux",
+			ReturnKind.class.getClassLoader());
+
+	/**
+	 * Return how a method gives its result. The libraries behind its type need not be
+	 * there.
+	 * @param annotatedMethod an annotation of the method
+	 * @return the kind
+	 */
+	public static ReturnKind of(AnnotatedMethod<?> annotatedMethod) {
+		return KotlinDetector.isSuspendingFunction(annotatedMethod.method()) ? UNSUPPORTED
+				: of(annotatedMethod.returned());
+	}
+
+	private static ReturnKind of(ResolvableType returned) {
+		ReturnKind kind = of(returned.toClass());
+		boolean wraps = kind == STAGE || kind == REACTIVE || named(returned.toClass(), "java.util.Optional") != null
+				|| named(returned.toClass(), HTTP_ENTITY) != null;
+		// What comes when the lock has ended is not under it, either.
+		return (wraps && of(returned.getGeneric()) != PLAIN) ? UNSUPPORTED : kind;
+	}
+
+	private static ReturnKind of(Class<?> type) {
+		if (CompletionStage.class.isAssignableFrom(type) && type.isAssignableFrom(CompletableFuture.class)) {
+			return STAGE;
+		}
+		ReactiveAdapter adapter = ReactiveAdapterRegistry.getSharedInstance().getAdapter(type);
+		if (REACTOR && adapter != null && adapter.getDescriptor().isDeferred()
+				&& type.isAssignableFrom(adapter.getReactiveType())) {
+			return REACTIVE;
+		}
+		boolean later = adapter != null || CompletionStage.class.isAssignableFrom(type)
+				|| Future.class.isAssignableFrom(type) || openEnded(type) != null;
+		return later ? UNSUPPORTED : PLAIN;
+	}
+
+	/**
+	 * Return what a method with an unsupported result should return instead, in words.
+	 * @param annotatedMethod an annotation of the method
+	 * @return the words
+	 */
+	public static String instead(AnnotatedMethod<?> annotatedMethod) {
+		String name = openEnded(annotatedMethod.returned().toClass());
+		String instead = (name != null) ? OPEN_ENDED.get(name) : null;
+		return (instead != null) ? instead : "the result itself, a CompletableFuture, CompletionStage, Mono or Flux";
+	}
+
+	private static @Nullable String openEnded(Class<?> type) {
+		return named(type, OPEN_ENDED.keySet().toArray(String[]::new));
+	}
+
+	/** Return which of these names a type or one of its supertypes has. */
+	private static @Nullable String named(@Nullable Class<?> type, String... names) {
+		if (type == null) {
+			return null;
+		}
+		for (String name : names) {
+			if (name.equals(type.getName())) {
+				return name;
+			}
+		}
+		String found = named(type.getSuperclass(), names);
+		for (Class<?> implemented : type.getInterfaces()) {
+			found = (found != null) ? found : named(implemented, names);
+		}
+		return found;
+	}
+
+}

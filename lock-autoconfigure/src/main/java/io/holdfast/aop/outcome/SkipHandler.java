@@ -1,0 +1,78 @@
+package io.holdfast.aop.outcome;
+
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
+
+import io.holdfast.NotAcquiredException;
+import io.holdfast.aop.invoke.ReactiveInvocation;
+import io.holdfast.aop.method.AnnotationValues;
+import io.holdfast.aop.method.InvalidDeclarationException;
+import io.holdfast.aop.method.ReturnKind;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.core.ResolvableType;
+
+/**
+ * Gives the caller an empty result.
+ *
+ * @param results makes the result for a call
+ */
+public record SkipHandler(Supplier<@Nullable Object> results) implements NotAcquiredHandler {
+
+	private static final Map<Class<?>, Object> EMPTY_VALUES = Map.of(Optional.class, Optional.empty(),
+			OptionalInt.class, OptionalInt.empty(), OptionalLong.class, OptionalLong.empty(), OptionalDouble.class,
+			OptionalDouble.empty());
+
+	/**
+	 * The empty result for a method.
+	 * @param attributes its annotation
+	 * @return the handler
+	 * @throws InvalidDeclarationException if its return type has no empty value
+	 */
+	public static SkipHandler of(AnnotationValues attributes) {
+		ResolvableType type = attributes.annotatedMethod().returned();
+		Object value = EMPTY_VALUES.get(type.toClass());
+		Object later = EMPTY_VALUES.get(type.getGeneric().toClass());
+		return new SkipHandler(switch (ReturnKind.of(attributes.annotatedMethod())) {
+			case STAGE -> () -> CompletableFuture.completedFuture(later);
+			case REACTIVE -> reactive(attributes, type.toClass(), later);
+			case PLAIN, UNSUPPORTED -> plain(attributes, type.toClass(), value);
+		});
+	}
+
+	private static Supplier<@Nullable Object> plain(AnnotationValues attributes, Class<?> type,
+			@Nullable Object value) {
+		if (type.isPrimitive() && type != void.class) {
+			throw impossible(attributes, type, "an object that may be null or empty, such as Optional");
+		}
+		return () -> value;
+	}
+
+	private static Supplier<@Nullable Object> reactive(AnnotationValues attributes, Class<?> type,
+			@Nullable Object value) {
+		// Apart, so that this class needs none of the libraries.
+		Supplier<@Nullable Object> results = ReactiveInvocation.empty(type, value);
+		if (results == null) {
+			throw impossible(attributes, type, "a type that may be empty, such as Mono or Maybe");
+		}
+		return results;
+	}
+
+	private static InvalidDeclarationException impossible(AnnotationValues attributes, Class<?> type, String instead) {
+		return attributes.invalid("onTimeout",
+				"is not possible, because the method returns " + type.getName() + ", which has no empty value",
+				"Have it return " + instead + ", or name a fallback", null);
+	}
+
+	@Override
+	public @Nullable Object take(MethodInvocation call, NotAcquiredException ex) {
+		return this.results.get();
+	}
+
+}
