@@ -37,40 +37,48 @@ class PackageRulesTests {
 		.importPackages("io.holdfast");
 
 	/** Besides the JDK, JSpecify and the package itself. */
-	private static final Map<String, List<String>> ALLOWED = Map.of( //
-			"io.holdfast", List.of(), //
-			"io.holdfast.annotation", List.of("io.holdfast", "org.springframework.core..", "org.springframework.aot.."), //
-			"io.holdfast.engine", List.of("io.holdfast", "org.apache.commons.logging.."), //
-			"io.holdfast.redis",
-			List.of("io.holdfast", "io.holdfast.engine", "org.springframework.data.redis..",
-					"org.springframework.dao..", "org.springframework.aop.framework", "org.springframework.aop",
-					"org.springframework.core", "org.springframework.util..", "io.lettuce..", "io.netty.buffer..",
-					"io.netty.util.concurrent..", "javax.net.ssl", "org.apache.commons.logging.."), //
-			"io.holdfast.memory", List.of("io.holdfast", "io.holdfast.engine"), //
-			"io.holdfast.reactive",
-			List.of("io.holdfast", "reactor..", "org.reactivestreams..", "org.apache.commons.logging.."), //
-			"io.holdfast.aop",
-			List.of("io.holdfast", "io.holdfast.annotation", "io.holdfast.reactive", "reactor..",
-					"org.reactivestreams..", "org.springframework.aop..", "org.springframework.aot..",
+	private static final Map<String, List<String>> ALLOWED = Map.ofEntries( //
+			Map.entry("io.holdfast", List.of()), //
+			Map.entry("io.holdfast.annotation",
+					List.of("io.holdfast", "org.springframework.core..", "org.springframework.aot..")), //
+			Map.entry("io.holdfast.engine", List.of("io.holdfast", "org.apache.commons.logging..")), //
+			Map.entry("io.holdfast.redis",
+					List.of("io.holdfast", "io.holdfast.engine", "org.springframework.data.redis..",
+							"org.springframework.dao..", "org.springframework.aop.framework", "org.springframework.aop",
+							"org.springframework.core", "org.springframework.util..", "io.lettuce..",
+							"io.netty.buffer..", "io.netty.util.concurrent..", "javax.net.ssl",
+							"org.apache.commons.logging..")), //
+			Map.entry("io.holdfast.optimistic",
+					List.of("io.holdfast", "io.holdfast.redis", "io.holdfast.engine",
+							"org.springframework.data.redis..", "org.springframework.dao..", "io.lettuce..",
+							"org.springframework.util..", "org.apache.commons.logging..")), //
+			Map.entry("io.holdfast.memory", List.of("io.holdfast", "io.holdfast.engine")), //
+			Map.entry("io.holdfast.reactive",
+					List.of("io.holdfast", "reactor..", "org.reactivestreams..", "org.apache.commons.logging..")), //
+			Map.entry("io.holdfast.aop", List.of("io.holdfast", "io.holdfast.annotation", "io.holdfast.reactive",
+					"reactor..", "org.reactivestreams..", "org.springframework.aop..", "org.springframework.aot..",
 					"org.aopalliance..", "org.springframework.beans..", "org.springframework.context..",
 					"org.springframework.core..", "org.springframework.expression..", "org.springframework.format..",
-					"org.springframework.transaction..", "org.springframework.util..", "org.apache.commons.logging.."), //
-			"io.holdfast.observation",
-			List.of("io.holdfast", "io.holdfast.engine", "io.holdfast.aop", "io.micrometer..",
-					"org.apache.commons.logging.."), //
-			"io.holdfast.actuate",
-			List.of("io.holdfast", "io.holdfast.engine", "org.springframework.boot.actuate..",
-					"org.springframework.boot.health..", "org.springframework.lang..", "org.springframework.http..",
-					"org.springframework.util..", "org.springframework.web.server..", "org.apache.commons.logging.."), //
-			"io.holdfast.autoconfigure", List.of(".."));
+					"org.springframework.transaction..", "org.springframework.util..", "org.apache.commons.logging..")), //
+			Map.entry("io.holdfast.observation",
+					List.of("io.holdfast", "io.holdfast.engine", "io.holdfast.aop", "io.micrometer..",
+							"org.apache.commons.logging..")), //
+			Map.entry("io.holdfast.actuate",
+					List.of("io.holdfast", "io.holdfast.engine", "org.springframework.boot.actuate..",
+							"org.springframework.boot.health..", "org.springframework.lang..",
+							"org.springframework.http..", "org.springframework.util..",
+							"org.springframework.web.server..", "org.apache.commons.logging..")), //
+			Map.entry("io.holdfast.autoconfigure", List.of("..")));
 
 	/** The rooms of a package from top to bottom; "" is the package itself. */
 	private static final Map<String, List<String>> ROOMS = Map.of( //
+			"io.holdfast.redis", List.of("", "fleet", "diagnostics", "notify", "replica", "driver", "script", "key"), //
 			"io.holdfast.aop", List.of("aot", "", "metadata", "outcome", "invoke", "observe", "expression", "method"));
 
 	/** The rooms that other packages may use, beside those without a room. */
 	private static final Set<String> OPEN = Set.of("io.holdfast.aop", "io.holdfast.aop.observe",
-			"io.holdfast.aop.method");
+			"io.holdfast.aop.method", "io.holdfast.redis", "io.holdfast.redis.driver", "io.holdfast.redis.script",
+			"io.holdfast.redis.key");
 
 	private static final int MOST_FILES = 15;
 
@@ -179,7 +187,8 @@ class PackageRulesTests {
 	/** A class is one with those nested in it. */
 	@ParameterizedTest
 	@ValueSource(strings = { "io.holdfast.engine", "io.holdfast.redis", "io.holdfast.memory", "io.holdfast.aop",
-			"io.holdfast.actuate", "io.holdfast.autoconfigure", "io.holdfast.reactive", "io.holdfast.annotation" })
+			"io.holdfast.actuate", "io.holdfast.autoconfigure", "io.holdfast.reactive", "io.holdfast.annotation",
+			"io.holdfast.optimistic" })
 	void noClassDependsOnItselfThroughOthersOfItsPackage(String name) {
 		slices().assignedFrom(new TopLevelClasses(name)).should().beFreeOfCycles().check(CLASSES);
 	}

@@ -5,8 +5,8 @@ import java.time.Duration;
 import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.HandOverLimits;
 import io.holdfast.memory.MemoryLeases;
-import io.holdfast.redis.OptimisticTransactions;
-import io.holdfast.redis.RedisStoreOptions;
+import io.holdfast.optimistic.OptimisticTransactions;
+import io.holdfast.redis.key.RedisStoreOptions;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.context.properties.ConfigurationProperties;

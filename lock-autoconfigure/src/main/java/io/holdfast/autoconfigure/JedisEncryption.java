@@ -1,6 +1,6 @@
 package io.holdfast.autoconfigure;
 
-import io.holdfast.redis.JedisToLettuceConverter;
+import io.holdfast.redis.driver.JedisToLettuceConverter;
 import io.lettuce.core.SslOptions;
 import org.jspecify.annotations.Nullable;
 

@@ -8,7 +8,7 @@ import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.LeaseStore;
 import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.redis.RedisLeaseStore;
-import io.holdfast.redis.RedisStoreOptions;
+import io.holdfast.redis.key.RedisStoreOptions;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 

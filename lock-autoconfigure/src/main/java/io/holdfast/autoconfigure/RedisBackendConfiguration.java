@@ -2,7 +2,7 @@ package io.holdfast.autoconfigure;
 
 import io.holdfast.autoconfigure.HoldfastProperties.Backend;
 import io.holdfast.engine.LeaseEngine;
-import io.holdfast.redis.OptimisticTransactions;
+import io.holdfast.optimistic.OptimisticTransactions;
 
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;

@@ -22,7 +22,7 @@ public final class HoldfastBlockHoundIntegration implements BlockHoundIntegratio
 			.allowBlockingCallsInside(timers, "remove")
 			.allowBlockingCallsInside(ThreadPoolExecutor.class.getName(), "addWorker")
 			.allowBlockingCallsInside(LinkedBlockingQueue.class.getName(), "offer")
-			.allowBlockingCallsInside("io.holdfast.redis.ScriptExecutor", "enter");
+			.allowBlockingCallsInside("io.holdfast.redis.driver.ScriptExecutor", "enter");
 	}
 
 }

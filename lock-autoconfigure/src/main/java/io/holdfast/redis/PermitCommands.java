@@ -5,16 +5,25 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 
-import io.holdfast.engine.LeaseStore.AcquireReply;
 import io.holdfast.engine.LeaseStore.AcquireCommand;
+import io.holdfast.engine.LeaseStore.AcquireReply;
 import io.holdfast.engine.LeaseStore.PermitHolder;
 import io.holdfast.engine.LeaseStore.PermitState;
 import io.holdfast.engine.LeaseStore.ReleaseReply;
-import io.holdfast.engine.StoreNotifications;
 import io.holdfast.engine.LeaseStore.Renewal;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
-import io.holdfast.redis.ScriptCall.ReplyReader;
+import io.holdfast.engine.StoreNotifications;
+import io.holdfast.redis.driver.ScriptExecutor;
+import io.holdfast.redis.fleet.StandingReplies;
+import io.holdfast.redis.key.FailOverGrace;
+import io.holdfast.redis.key.PermitKeys;
+import io.holdfast.redis.key.RedisKeys;
+import io.holdfast.redis.key.RedisStoreOptions;
+import io.holdfast.redis.script.Script;
+import io.holdfast.redis.script.ScriptArgv;
+import io.holdfast.redis.script.ScriptCall.ReplyReader;
+import io.holdfast.redis.script.ScriptReplies;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -6,7 +6,12 @@ import java.util.function.Function;
 
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.StoreCommandException;
-import io.holdfast.redis.RedisKeyCache.Name;
+import io.holdfast.redis.driver.ScriptExecutor;
+import io.holdfast.redis.key.FailOverGrace;
+import io.holdfast.redis.key.RedisKeyCache;
+import io.holdfast.redis.key.RedisKeyCache.Name;
+import io.holdfast.redis.key.RedisStoreOptions;
+import io.holdfast.redis.script.Script;
 
 /**
  * Sends the scripts that change what is held of one resource or waited for. Thread-safe.

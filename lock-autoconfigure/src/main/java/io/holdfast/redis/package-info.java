@@ -1,6 +1,5 @@
 /**
- * The {@link io.holdfast.engine.LeaseStore} in Redis: Lua scripts, keys and wake-ups; and
- * transactions on an application's own keys.
+ * The {@link io.holdfast.engine.LeaseStore} in Redis.
  */
 @NullMarked
 package io.holdfast.redis;

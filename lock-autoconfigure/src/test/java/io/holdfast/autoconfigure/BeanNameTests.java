@@ -4,9 +4,9 @@ import java.util.stream.Stream;
 
 import io.holdfast.SemaphoreService;
 import io.holdfast.aop.LeaseBeanPostProcessor;
+import io.holdfast.optimistic.OptimisticTransactions;
 import io.holdfast.reactive.ReactiveLockService;
 import io.holdfast.reactive.ReactiveSemaphoreService;
-import io.holdfast.redis.OptimisticTransactions;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 

@@ -19,7 +19,7 @@ import io.holdfast.autoconfigure.HoldfastProperties.Backend;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.EngineSettings;
 import io.holdfast.memory.MemoryLeases;
-import io.holdfast.redis.RedisStoreOptions;
+import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.aspectj.lang.annotation.Aspect;

@@ -9,8 +9,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 import com.jayway.jsonpath.JsonPath;
 import io.holdfast.OptimisticTransactionException;
-import io.holdfast.redis.OptimisticTransactions;
-import io.holdfast.redis.OptimisticTransactions.Options;
+import io.holdfast.optimistic.OptimisticTransactions;
+import io.holdfast.optimistic.OptimisticTransactions.Options;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -182,7 +182,7 @@ class OptimisticAutoConfigurationTests {
 
 		final AtomicInteger calls = new AtomicInteger();
 
-		@Before("execution(* io.holdfast.redis.OptimisticTransactions.execute(..))")
+		@Before("execution(* io.holdfast.optimistic.OptimisticTransactions.execute(..))")
 		void count() {
 			this.calls.incrementAndGet();
 		}

@@ -16,7 +16,7 @@ import io.holdfast.annotation.Semaphore;
 import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.LeaseEngine;
-import io.holdfast.redis.RedisStoreOptions;
+import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;

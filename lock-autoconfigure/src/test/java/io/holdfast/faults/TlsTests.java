@@ -9,7 +9,7 @@ import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
-import io.holdfast.redis.OptimisticTransactions;
+import io.holdfast.optimistic.OptimisticTransactions;
 import io.holdfast.testing.FreePorts;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.Slow;

@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
 import io.holdfast.OptimisticTransactionException;
-import io.holdfast.redis.OptimisticTransactions;
+import io.holdfast.optimistic.OptimisticTransactions;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;

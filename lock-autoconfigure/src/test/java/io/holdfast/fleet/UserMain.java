@@ -8,10 +8,10 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.EngineSettings;
-import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.HandOverLimits;
+import io.holdfast.engine.LeaseEngine;
 import io.holdfast.redis.RedisLeaseStore;
-import io.holdfast.redis.RedisStoreOptions;
+import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.testing.Order;
 import io.holdfast.testing.TestApplication;
 

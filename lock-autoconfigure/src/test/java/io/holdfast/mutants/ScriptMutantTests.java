@@ -46,6 +46,7 @@ import org.springframework.data.redis.core.RedisCallback;
 import org.springframework.data.redis.core.script.DefaultRedisScript;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatNoException;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -78,33 +79,40 @@ class ScriptMutantTests {
 
 	ScriptMutantTests(TestRedis redis) throws ReflectiveOperationException {
 		this.redis = redis;
-		for (Object script : Class.forName("io.holdfast.redis.Script").getEnumConstants()) {
+		for (Object script : Class.forName("io.holdfast.redis.script.Script").getEnumConstants()) {
 			this.scripts.put(script, new String((byte[]) field(script, "text").get(script), StandardCharsets.UTF_8));
 		}
 	}
 
 	private static Map<String, List<String>> tests() {
-		List<String> locks = List.of("RedisLeaseStoreTests", "RedisFaultTests", "RedisFailOverGraceTests",
-				"ClusterLeaseStoreTests", "RedisPermitStoreTests", "RedisPermitFaultTests", "GrantNotificationTests");
-		List<String> permits = List.of("RedisPermitStoreTests", "RedisPermitFaultTests", "RedisFailOverGraceTests",
-				"ClusterPermitStoreTests", "RedisLeaseStoreTests", "GrantNotificationTests");
-		List<String> fleet = List.of("RedisFleetStoreTests", "ClusterFleetStoreTests");
+		List<String> locks = List.of("redis.RedisLeaseStoreTests", "redis.RedisFaultTests",
+				"redis.RedisFailOverGraceTests", "redis.ClusterLeaseStoreTests", "redis.RedisPermitStoreTests",
+				"redis.RedisPermitFaultTests", "redis.notify.GrantNotificationTests");
+		List<String> permits = List.of("redis.RedisPermitStoreTests", "redis.RedisPermitFaultTests",
+				"redis.RedisFailOverGraceTests", "redis.ClusterPermitStoreTests", "redis.RedisLeaseStoreTests",
+				"redis.notify.GrantNotificationTests");
+		List<String> fleet = List.of("redis.fleet.RedisFleetStoreTests", "redis.fleet.ClusterFleetStoreTests");
 		Map<String, List<String>> tests = new HashMap<>();
 		List.of("reads", "grant", "shared", "acquire-free", "acquire", "release-free", "release-next", "release")
 			.forEach((file) -> tests.put("lock-" + file, locks));
-		tests.put("renew", List.of("RedisLeaseStoreTests", "RenewScriptTests", "RedisFaultTests",
-				"RedisFailOverGraceTests", "ClusterLeaseStoreTests"));
+		tests.put("renew", List.of("redis.RedisLeaseStoreTests", "redis.RenewScriptTests", "redis.RedisFaultTests",
+				"redis.RedisFailOverGraceTests", "redis.ClusterLeaseStoreTests"));
 		List.of("shared", "ask", "acquire", "release", "shrink", "limit", "renew")
 			.forEach((file) -> tests.put("permits-" + file, permits));
-		tests.put("grace", List.of("RedisFailOverGraceTests", "RedisLeaseStoreTests", "RedisFaultTests"));
-		tests.put("lock-inspect", List.of("RedisFleetStoreTests", "RedisLeaseStoreTests", "RedisPermitStoreTests"));
-		tests.put("permits-inspect", List.of("RedisPermitStoreTests", "RedisFleetStoreTests", "RedisPermitFaultTests"));
+		tests.put("grace",
+				List.of("redis.RedisFailOverGraceTests", "redis.RedisLeaseStoreTests", "redis.RedisFaultTests"));
+		tests.put("lock-inspect", List.of("redis.fleet.RedisFleetStoreTests", "redis.RedisLeaseStoreTests",
+				"redis.RedisPermitStoreTests"));
+		tests.put("permits-inspect", List.of("redis.RedisPermitStoreTests", "redis.fleet.RedisFleetStoreTests",
+				"redis.RedisPermitFaultTests"));
 		List.of("scan", "fleet-join", "fleet-leave", "fleet-members", "fleet-ask", "fleet-answer", "fleet-collect")
 			.forEach((file) -> tests.put(file, fleet));
-		List.of("rights", "fleet-rights").forEach((file) -> tests.put(file, List.of("ExaminationTests")));
-		tests.put("fingerprints", List.of("LettuceOptimisticTransactionTests"));
-		tests.put("confirm", List.of("LettuceConfirmingConnectionTests"));
-		tests.put("ping", List.of("WakeUpListenerTests", "RedisFaultTests", "GrantNotificationTests"));
+		List.of("rights", "fleet-rights")
+			.forEach((file) -> tests.put(file, List.of("redis.diagnostics.RedisDiagnosticsTests")));
+		tests.put("fingerprints", List.of("optimistic.LettuceOptimisticTransactionTests"));
+		tests.put("confirm", List.of("redis.replica.LettuceConfirmingConnectionTests"));
+		tests.put("ping", List.of("redis.notify.NotificationListenerTests", "redis.RedisFaultTests",
+				"redis.notify.GrantNotificationTests"));
 		return tests;
 	}
 
@@ -114,6 +122,13 @@ class ScriptMutantTests {
 		assertThat(new PathMatchingResourcePatternResolver().getResources("classpath*:" + PACKAGE + "*.lua"))
 			.extracting((script) -> String.valueOf(script.getFilename()).replace(".lua", ""))
 			.containsExactlyInAnyOrderElementsOf(TESTS.keySet());
+	}
+
+	@Test
+	@DisplayName("All tests that are asked for exist")
+	void allTests() {
+		assertThat(TESTS.values()).allSatisfy((names) -> assertThat(names)
+			.allSatisfy((name) -> assertThatNoException().isThrownBy(() -> Class.forName("io.holdfast." + name))));
 	}
 
 	@BeforeAll
@@ -218,7 +233,7 @@ class ScriptMutantTests {
 
 	/** The first test of a class that fails; not by chance, as it does so again alone. */
 	private @Nullable String failure(String test) {
-		DiscoverySelector all = DiscoverySelectors.selectClass("io.holdfast.redis." + test);
+		DiscoverySelector all = DiscoverySelectors.selectClass("io.holdfast." + test);
 		for (boolean parallel : List.of(true, false)) {
 			Failure failure = run(all, parallel);
 			if (failure == null) {
@@ -300,7 +315,7 @@ class ScriptMutantTests {
 			field(script, "digest").set(script, sha1.invoke(null, (Object) bytes));
 			if (script.toString().equals("FINGERPRINTS")) {
 				// The only one that is run by Spring.
-				Field springs = Class.forName("io.holdfast.redis.WatchSession").getDeclaredField("FINGERPRINTS");
+				Field springs = Class.forName("io.holdfast.optimistic.WatchSession").getDeclaredField("FINGERPRINTS");
 				springs.setAccessible(true);
 				((DefaultRedisScript<?>) springs.get(null)).setScriptText(text);
 			}

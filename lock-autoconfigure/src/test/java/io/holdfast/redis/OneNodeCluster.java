@@ -15,7 +15,7 @@ import org.springframework.data.redis.core.StringRedisTemplate;
  * A Redis cluster: one node with all slots is enough to show that no script reaches over
  * two of them. Thread-safe.
  */
-final class OneNodeCluster implements AutoCloseable {
+public final class OneNodeCluster implements AutoCloseable {
 
 	private final RedisCluster cluster;
 
@@ -30,7 +30,7 @@ final class OneNodeCluster implements AutoCloseable {
 	 * Takes some seconds.
 	 * @param redis of the test or class
 	 */
-	OneNodeCluster(TestRedis redis) {
+	public OneNodeCluster(TestRedis redis) {
 		this.cluster = redis.startCluster(1);
 	}
 
@@ -38,7 +38,7 @@ final class OneNodeCluster implements AutoCloseable {
 		return this.cluster.configuration();
 	}
 
-	LettuceConnectionFactory connectionFactory() {
+	public LettuceConnectionFactory connectionFactory() {
 		LettuceConnectionFactory factory = new LettuceConnectionFactory(configuration(),
 				TestRedis.clientConfiguration());
 		this.opened.add(factory);
@@ -51,7 +51,7 @@ final class OneNodeCluster implements AutoCloseable {
 	 * The stores of one further test.
 	 * @return what opens them
 	 */
-	synchronized TestStores stores() {
+	public synchronized TestStores stores() {
 		if (this.template == null) {
 			this.template = new StringRedisTemplate(connectionFactory());
 		}

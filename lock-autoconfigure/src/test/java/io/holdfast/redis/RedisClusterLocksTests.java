@@ -16,6 +16,7 @@ import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.Idleness;
 import io.holdfast.engine.LeaseEngine;
+import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;

@@ -16,6 +16,8 @@ import io.holdfast.engine.LeaseStore.Renewal;
 import io.holdfast.engine.Resource;
 import io.holdfast.engine.Resource.Kind;
 import io.holdfast.engine.StoreCommandException;
+import io.holdfast.redis.key.PermitKeys;
+import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.jspecify.annotations.Nullable;

@@ -11,6 +11,7 @@ import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.LeaseStore.Renewal;
 import io.holdfast.engine.LeaseStoreContract;
 import io.holdfast.engine.StoreCommandException;
+import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.jspecify.annotations.Nullable;
@@ -24,8 +25,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.data.redis.core.ValueOperations;
 
-import static io.holdfast.engine.Locks.renewal;
 import static io.holdfast.engine.Locks.lock;
+import static io.holdfast.engine.Locks.renewal;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.entry;

@@ -8,9 +8,10 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 import io.holdfast.engine.LeaseStore;
-import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.LeaseStore.AcquireCommand;
+import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.Resource;
+import io.holdfast.redis.key.PermitKeys;
 import io.holdfast.testing.TestRedis;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
 
+import io.holdfast.redis.key.RedisStoreOptions;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.DisposableBean;
@@ -16,7 +17,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * Stores that share what they hold, for the contracts: those of one test in one Redis.
  */
-final class TestStores {
+public final class TestStores {
 
 	private final String prefix;
 
@@ -32,13 +33,14 @@ final class TestStores {
 	 * @param redis to look at Redis, over Lettuce
 	 * @param connections makes the connections of a further instance, closed with this
 	 */
-	TestStores(String prefix, StringRedisTemplate redis, Supplier<? extends RedisConnectionFactory> connections) {
+	public TestStores(String prefix, StringRedisTemplate redis,
+			Supplier<? extends RedisConnectionFactory> connections) {
 		this.prefix = prefix;
 		this.redis = redis;
 		this.connections = connections;
 	}
 
-	RedisLeaseStore open(Duration handoffTimeout, boolean polling) {
+	public RedisLeaseStore open(Duration handoffTimeout, boolean polling) {
 		RedisStoreOptions options = new RedisStoreOptions(this.prefix + "lock:", this.prefix + "semaphore:",
 				channelPrefix(), null, Duration.ofSeconds(20), handoffTimeout, polling, this.prefix + "fleet");
 		RedisConnectionFactory factory = this.connections.get();
@@ -50,21 +52,21 @@ final class TestStores {
 		return this.prefix + "wake:";
 	}
 
-	void putForeign(String key, String value, @Nullable Duration ttl) {
+	public void putForeign(String key, String value, @Nullable Duration ttl) {
 		this.redis.opsForValue().set(this.prefix + "lock:" + key, value);
 		if (ttl != null) {
 			this.redis.expire(this.prefix + "lock:" + key, ttl);
 		}
 	}
 
-	void awaitGone(String instanceId) {
+	public void awaitGone(String instanceId) {
 		await().until(() -> Subscribers.count(this.redis, channelPrefix() + instanceId) == 0);
 	}
 
 	/**
 	 * Close the connections of all stores.
 	 */
-	void closeConnections() throws Exception {
+	public void closeConnections() throws Exception {
 		for (RedisConnectionFactory factory : this.opened) {
 			((DisposableBean) factory).destroy();
 		}

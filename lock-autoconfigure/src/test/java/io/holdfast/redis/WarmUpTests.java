@@ -5,6 +5,8 @@ import java.nio.charset.StandardCharsets;
 import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.StoreNotifications;
+import io.holdfast.redis.key.RedisStoreOptions;
+import io.holdfast.redis.script.Script;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;

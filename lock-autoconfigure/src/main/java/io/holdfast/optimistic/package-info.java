@@ -1,0 +1,8 @@
+/**
+ * Optimistic transactions on an application's own keys, by Redis' WATCH. They have\n *
+ * nothing to do with leases.
+ */
+@NullMarked
+package io.holdfast.optimistic;
+
+import org.jspecify.annotations.NullMarked;

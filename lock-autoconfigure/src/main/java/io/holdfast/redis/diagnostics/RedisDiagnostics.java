@@ -1,0 +1,195 @@
+package io.holdfast.redis.diagnostics;
+
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.stream.Stream;
+
+import io.holdfast.engine.StoreCommandException;
+import io.holdfast.engine.StoreDiagnostic;
+import io.holdfast.redis.driver.ScriptExecutor;
+import io.holdfast.redis.key.RedisKeys;
+import io.holdfast.redis.key.RedisStoreOptions;
+import io.holdfast.redis.key.RedisStoreOptions.Replicas;
+import io.holdfast.redis.script.RedisFailures;
+import io.holdfast.redis.script.Script;
+import io.holdfast.redis.script.ScriptArgv;
+import io.holdfast.redis.script.ScriptReplies;
+import io.lettuce.core.AbstractRedisAsyncCommands;
+import io.lettuce.core.RedisFuture;
+import io.lettuce.core.api.async.BaseRedisAsyncCommands;
+import io.lettuce.core.masterreplica.StatefulRedisMasterReplicaConnection;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.data.redis.connection.RedisConnection;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.data.redis.core.RedisCallback;
+import org.springframework.data.redis.core.RedisTemplate;
+
+/**
+ * Looks for what may harm leases: what the servers tell of themselves, and which rights
+ * the application's user lacks. Changes nothing in Redis. Thread-safe.
+ */
+public final class RedisDiagnostics {
+
+	private static final long ANSWER_SECONDS = 10;
+
+	private final RedisTemplate<String, String> template;
+
+	private final ScriptExecutor executor;
+
+	private final RedisStoreOptions options;
+
+	public RedisDiagnostics(RedisTemplate<String, String> template, ScriptExecutor executor,
+			RedisStoreOptions options) {
+		this.template = template;
+		this.executor = executor;
+		this.options = options;
+	}
+
+	/**
+	 * Begin to look, on a thread of its own, as drivers block.
+	 * @return what was found; fails with {@link StoreCommandException}
+	 */
+	public CompletableFuture<List<StoreDiagnostic>> start() {
+		CompletableFuture<List<StoreDiagnostic>> findings = new CompletableFuture<>();
+		Thread thread = new Thread(() -> {
+			try {
+				findings.complete(Stream.of(servers(), rights()).flatMap(List::stream).toList());
+			}
+			catch (RuntimeException | LinkageError ex) {
+				findings.completeExceptionally(RedisFailures.of(ex, "what it tells of itself"));
+			}
+		}, "holdfast-examination");
+		thread.setDaemon(true);
+		thread.start();
+		return findings;
+	}
+
+	private List<StoreDiagnostic> servers() {
+		Replicas replicas = this.options.replicas();
+		List<StoreDiagnostic> findings = this.template.execute(
+				(RedisCallback<List<StoreDiagnostic>>) (connection) -> new ServerReport(connection.serverCommands(),
+						reasonForReplicas(connection), (replicas != null) ? replicas.min() : 0)
+					.findings());
+		return (findings != null) ? findings : List.of();
+	}
+
+	/** Return why a master is to have replicas, as far as the configuration tells. */
+	private @Nullable String reasonForReplicas(RedisConnection connection) {
+		if (this.template.getRequiredConnectionFactory() instanceof LettuceConnectionFactory lettuce
+				&& lettuce.isRedisSentinelAware()) {
+			return "Sentinel is configured";
+		}
+		return (connection.getNativeConnection() instanceof AbstractRedisAsyncCommands<?, ?> commands
+				&& commands.getConnection() instanceof StatefulRedisMasterReplicaConnection<?, ?>)
+						? "replicas are configured" : null;
+	}
+
+	private List<StoreDiagnostic> rights() {
+		// There is no such key, and no listener at such a channel.
+		String name = UUID.randomUUID().toString();
+		Set<String> missing = new LinkedHashSet<>();
+		List<StoreDiagnostic> findings = new ArrayList<>();
+		for (String beginning : beginnings()) {
+			try {
+				missing.addAll(missing(Script.RIGHTS, beginning, name));
+			}
+			catch (StoreCommandException ex) {
+				if (ex.isTemporary()) {
+					throw ex;
+				}
+				findings.add(new StoreDiagnostic(true, String.valueOf(ex.getMessage())));
+			}
+		}
+		if (this.options.replicas() != null && !mayWait()) {
+			missing.add("wait");
+		}
+		if (!missing.isEmpty()) {
+			findings.add(new StoreDiagnostic(true,
+					"Redis does not give the application's user rights that locks or semaphores need: allow it the commands "
+							+ String.join(" ", missing) + (missing.contains("publish")
+									? " and the channels " + this.options.channelPrefix() + "*" : "")));
+		}
+		findings.addAll(rightsToWatch(name));
+		return findings;
+	}
+
+	private List<String> beginnings() {
+		List<String> beginnings = new ArrayList<>();
+		for (String prefix : List.of(this.options.lockPrefix(), this.options.semaphorePrefix())) {
+			beginnings.addAll(List.of(prefix, "{" + prefix));
+		}
+		if (this.options.longestLease() != null) {
+			beginnings.add(this.options.grace().serverKey());
+		}
+		return beginnings;
+	}
+
+	/** Without these, too, leases are as good as with them. */
+	private List<StoreDiagnostic> rightsToWatch(String name) {
+		@Nullable String lack;
+		try {
+			List<String> missing = missing(Script.FLEET_RIGHTS, this.options.fleetKey(), name);
+			lack = missing.isEmpty() ? null : "allow it the commands " + String.join(" ", missing);
+		}
+		catch (StoreCommandException ex) {
+			if (ex.isTemporary()) {
+				throw ex;
+			}
+			lack = ex.getMessage();
+		}
+		return (lack == null) ? List.of()
+				: List.of(new StoreDiagnostic(true, "Redis does not give the application's user"
+						+ " rights that watching the fleet needs, while locks and semaphores work without: " + lack));
+	}
+
+	/** Not to be tried in a script, but harmless: it waits for no replica. */
+	private boolean mayWait() {
+		try {
+			RedisFuture<Long> answer = this.template.execute((RedisCallback<RedisFuture<Long>>) (
+					connection) -> ((BaseRedisAsyncCommands<?, ?>) connection.getNativeConnection())
+						.waitForReplication(0, 1));
+			Objects.requireNonNull(answer).get(ANSWER_SECONDS, TimeUnit.SECONDS);
+			return true;
+		}
+		catch (ExecutionException ex) {
+			if (RedisFailures.isForbidden(ex)) {
+				return false;
+			}
+			throw RedisFailures.of(ex, "wait");
+		}
+		catch (TimeoutException | InterruptedException ex) {
+			throw silence(ex);
+		}
+	}
+
+	private static StoreCommandException silence(Exception ex) {
+		return new StoreCommandException("Redis did not answer within " + ANSWER_SECONDS + " s", true, ex);
+	}
+
+	private List<String> missing(Script script, String beginning, String name) {
+		String channel = this.options.polling() ? "" : this.options.channelPrefix() + name;
+		CompletableFuture<List<String>> call = this.executor.execute(script,
+				() -> new byte[][] { RedisKeys.bytes(beginning + name) },
+				ScriptArgv.of(channel, this.options.longestLease() != null), beginning + "*",
+				(reply) -> reply.stream().map(ScriptReplies::text).toList());
+		try {
+			return call.get(ANSWER_SECONDS, TimeUnit.SECONDS);
+		}
+		catch (ExecutionException ex) {
+			throw RedisFailures.of((ex.getCause() != null) ? ex.getCause() : ex, beginning + "*");
+		}
+		catch (TimeoutException | InterruptedException ex) {
+			throw silence(ex);
+		}
+	}
+
+}

@@ -1,0 +1,314 @@
+package io.holdfast.redis.driver;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+
+import io.holdfast.redis.script.RedisFailures;
+import io.holdfast.redis.script.ScriptCall;
+import io.holdfast.redis.script.ScriptCommand;
+import io.lettuce.core.AbstractRedisAsyncCommands;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.masterreplica.StatefulRedisMasterReplicaConnection;
+import io.lettuce.core.tracing.TraceContext;
+import io.lettuce.core.tracing.Tracing;
+import io.netty.util.concurrent.FastThreadLocalThread;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Sends commands that meet in one flush: a system call and a wake-up of Redis for each of
+ * them would cost more than the command itself. A command leaves at once while few are
+ * unanswered, or when nothing has left for a moment. Otherwise it leaves with the next
+ * one for which that holds, or with the next answer. On one connection answers come in
+ * order, so a call that waits for an answer that does not come would wait as long had it
+ * left.
+ *
+ * <p>
+ * Commands reach Redis in the order in which they were given. The driver's event loop
+ * writes at once what is given to it there, but queues what is given by other threads; so
+ * nothing is given to it there while something is in that queue.
+ */
+final class BatchingScriptSender extends ScriptSender implements ScriptCommand.Wire {
+
+	/** Up to so many unanswered, each command leaves at once. */
+	static final int FEW = 8;
+
+	/**
+	 * How long commands wait for others at most, but for the share of an answer's time.
+	 */
+	static final long SHORTEST_PAUSE = TimeUnit.MICROSECONDS.toNanos(50);
+
+	static final long LONGEST_PAUSE = TimeUnit.MILLISECONDS.toNanos(1);
+
+	/** They wait for a quarter of the time that an answer takes at most. */
+	static final int SHARE = 4;
+
+	/** How many answers the time that one takes is averaged over, more or less. */
+	private static final int AVERAGED = 16;
+
+	private final Driver driver;
+
+	private final LongSupplier clock;
+
+	/** What depends on calls that the driver refuses is done there. */
+	private final Executor executor;
+
+	private final Queue<ScriptCommand> waiting = new ConcurrentLinkedQueue<>();
+
+	/**
+	 * The thread that makes it more than 0 gives the driver what waits, also for the
+	 * others.
+	 */
+	private final AtomicInteger givers = new AtomicInteger();
+
+	private volatile @Nullable Thread giver;
+
+	/** What the giver is to do when it is none any more: its own only. */
+	private @Nullable List<Runnable> afterwards;
+
+	/** Given to the driver, and neither answered nor given up. */
+	private final AtomicInteger unanswered = new AtomicInteger();
+
+	/** Of these, those that the driver has not written to the connection yet. */
+	private final AtomicInteger unwritten = new AtomicInteger();
+
+	private volatile long lastGiven;
+
+	/** Threads may undo each other's changes of it: it is only an estimate. */
+	private volatile long pause = SHORTEST_PAUSE;
+
+	/** Where the driver writes. */
+	private volatile @Nullable Thread eventLoop;
+
+	private volatile boolean closed;
+
+	BatchingScriptSender(RedisClusterAsyncCommands<byte[], byte[]> commands, Driver driver, LongSupplier clock,
+			Executor executor) {
+		super(commands);
+		this.driver = driver;
+		this.clock = clock;
+		this.executor = executor;
+		this.lastGiven = clock.getAsLong();
+	}
+
+	/**
+	 * Return the best way to give commands to a connection. One of a cluster is many, and
+	 * connects to nodes while it blocks the thread that gives it several commands
+	 * together; one of a master with replicas changes what is behind it, so that answers
+	 * need not come in order. A queue that is bounded refuses all that are given
+	 * together.
+	 * @param commands the connection's commands
+	 * @return the way
+	 */
+	static ScriptSender of(RedisClusterAsyncCommands<byte[], byte[]> commands) {
+		return (commands instanceof AbstractRedisAsyncCommands<byte[], byte[]> opened
+				&& opened.getConnection() instanceof StatefulRedisConnection<byte[], byte[]> connection
+				&& !(connection instanceof StatefulRedisMasterReplicaConnection)
+				&& connection.getOptions().getRequestQueueSize() == Integer.MAX_VALUE)
+						? new BatchingScriptSender(commands, driver(connection), System::nanoTime,
+								ForkJoinPool.commonPool())
+						: new ScriptSender(commands);
+	}
+
+	private static Driver driver(StatefulRedisConnection<byte[], byte[]> connection) {
+		Tracing tracing = connection.getResources().tracing();
+		return new Driver() {
+
+			@Override
+			public @Nullable TraceContext traceContext() {
+				return tracing.isEnabled() ? tracing.initialTraceContextProvider().getTraceContext() : null;
+			}
+
+			@Override
+			public void give(ScriptCommand command) {
+				connection.dispatch(command.traced());
+			}
+
+			@Override
+			public void give(List<ScriptCommand> commands) {
+				connection.dispatch(commands.stream().map(ScriptCommand::traced).toList());
+			}
+
+		};
+	}
+
+	@Override
+	void send(ScriptCall<?> call) {
+		this.waiting.add(new ScriptCommand(call, this, this.driver.traceContext()));
+		// After it was added: else the last answer might not see it.
+		if (this.unanswered.get() < FEW || isTime() || this.closed) {
+			give();
+		}
+	}
+
+	@Override
+	void close() {
+		this.closed = true;
+		give();
+	}
+
+	private boolean isTime() {
+		return this.clock.getAsLong() - this.lastGiven >= this.pause;
+	}
+
+	private void give() {
+		if (this.givers.getAndIncrement() > 0) {
+			return;
+		}
+		Throwable trouble = null;
+		int seen = 1;
+		do {
+			this.giver = Thread.currentThread();
+			try {
+				giveAll();
+			}
+			catch (RuntimeException | Error ex) {
+				// The stack may end or memory be full: not for the others.
+				trouble = ex;
+			}
+			List<Runnable> refused = this.afterwards;
+			this.afterwards = null;
+			this.giver = null;
+			seen = this.givers.addAndGet(-seen);
+			if (refused != null) {
+				// They are others' calls, too, and this thread may hold locks.
+				refused.forEach(this.executor::execute);
+			}
+		}
+		while (seen > 0);
+		if (trouble instanceof Error error) {
+			throw error;
+		}
+		if (trouble instanceof RuntimeException failure) {
+			throw failure;
+		}
+	}
+
+	private void giveAll() {
+		if (this.unwritten.get() > 0 && isEventLoop(Thread.currentThread())) {
+			// They are unanswered, so there will be another occasion.
+			return;
+		}
+		long now = this.clock.getAsLong();
+		ScriptCommand first = next(now);
+		if (first == null) {
+			return;
+		}
+		this.lastGiven = now;
+		ScriptCommand second = next(now);
+		if (second == null) {
+			give(1, () -> this.driver.give(first), first::completeExceptionally);
+			return;
+		}
+		List<ScriptCommand> batch = new ArrayList<>();
+		batch.add(first);
+		for (ScriptCommand command = second; command != null; command = next(now)) {
+			batch.add(command);
+		}
+		give(batch.size(), () -> this.driver.give(batch),
+				(error) -> batch.forEach((command) -> command.completeExceptionally(error)));
+	}
+
+	/** Or may be it, after it was connected anew. */
+	private boolean isEventLoop(Thread thread) {
+		return thread == this.eventLoop || thread instanceof FastThreadLocalThread;
+	}
+
+	private void give(int count, Runnable driver, Consumer<Throwable> failure) {
+		this.unanswered.addAndGet(count);
+		this.unwritten.addAndGet(count);
+		try {
+			if (this.closed) {
+				throw RedisFailures.closed();
+			}
+			driver.run();
+		}
+		catch (RuntimeException | Error ex) {
+			// Whatever it is, the others have to be able to go on.
+			failure.accept(ex);
+		}
+	}
+
+	/** Return the command of the first call that waits and was not given up. */
+	private @Nullable ScriptCommand next(long now) {
+		for (ScriptCommand command = this.waiting.poll(); command != null; command = this.waiting.poll()) {
+			command.givenAt(now);
+			if (command.call().send(command)) {
+				return command;
+			}
+		}
+		return null;
+	}
+
+	@Override
+	public void written(Thread writer) {
+		if (this.eventLoop != writer) {
+			this.eventLoop = writer;
+		}
+		this.unwritten.decrementAndGet();
+	}
+
+	@Override
+	public void dropped() {
+		this.unwritten.decrementAndGet();
+	}
+
+	@Override
+	public void over(ScriptCommand command, @Nullable List<@Nullable Object> reply, @Nullable Throwable error) {
+		if (Thread.currentThread() != this.giver) {
+			ended(command, reply, error);
+			return;
+		}
+		// What depends on a call may take its time, or wait for others.
+		if (this.afterwards == null) {
+			this.afterwards = new ArrayList<>();
+		}
+		this.afterwards.add(() -> ended(command, reply, error));
+	}
+
+	private void ended(ScriptCommand command, @Nullable List<@Nullable Object> reply, @Nullable Throwable error) {
+		try {
+			if (error == null) {
+				learn(this.clock.getAsLong() - command.givenAt());
+			}
+			answered(command.call(), reply, error);
+		}
+		finally {
+			// After what the answer leads to, which may be commands to send as well.
+			int left = this.unanswered.decrementAndGet();
+			if (!this.waiting.isEmpty() && (left < FEW || isTime())) {
+				give();
+			}
+		}
+	}
+
+	private void learn(long took) {
+		long share = Math.max(SHORTEST_PAUSE, Math.min(LONGEST_PAUSE, took / SHARE));
+		this.pause += (share - this.pause) / AVERAGED;
+	}
+
+	/** Lettuce's connection: takes commands without waiting for anything. */
+	interface Driver {
+
+		/**
+		 * Return what a command of this thread's is a part of, if spans are made of
+		 * commands.
+		 */
+		@Nullable TraceContext traceContext();
+
+		void give(ScriptCommand command);
+
+		/** Send them in one flush. */
+		void give(List<ScriptCommand> commands);
+
+	}
+
+}

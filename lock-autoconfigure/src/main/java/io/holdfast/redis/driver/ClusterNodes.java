@@ -1,0 +1,101 @@
+package io.holdfast.redis.driver;
+
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.StreamSupport;
+
+import io.holdfast.redis.key.RedisKeys;
+import io.holdfast.redis.script.RedisFailures;
+
+import org.springframework.data.redis.connection.ClusterSlotHashUtil;
+import org.springframework.data.redis.connection.RedisClusterConnection;
+import org.springframework.data.redis.connection.RedisClusterNode;
+import org.springframework.data.redis.core.RedisCallback;
+import org.springframework.data.redis.core.RedisTemplate;
+
+/**
+ * The nodes of a cluster, each known by its first slot, so that a script that has a key
+ * of that slot runs there. Thread-safe.
+ */
+public final class ClusterNodes {
+
+	public static final int LAST_SLOT = 16_383;
+
+	/** Far more than any slot needs. */
+	private static final int MOST_TRIES = 10_000_000;
+
+	private final RedisTemplate<String, String> template;
+
+	public ClusterNodes(RedisTemplate<String, String> template) {
+		this.template = template;
+	}
+
+	/**
+	 * Return the nodes that may have keys with a prefix. Does not block.
+	 * @param prefix what the keys begin with
+	 * @return the first slot of each, in their order, at least one
+	 */
+	public CompletableFuture<List<Integer>> firstSlots(String prefix) {
+		if (RedisKeys.hasHashTag(prefix)) {
+			return CompletableFuture.completedFuture(List.of(ClusterSlotHashUtil.calculateSlot(prefix)));
+		}
+		return masters().thenApply((masters) -> {
+			List<Integer> slots = masters.stream().map(ClusterNodes::firstSlot).sorted().toList();
+			// Redis says what is wrong if that is not served.
+			return slots.isEmpty() ? List.of(0) : slots;
+		});
+	}
+
+	private CompletableFuture<List<RedisClusterNode>> masters() {
+		// The driver may have to connect for it.
+		return CompletableFuture.supplyAsync(this::ask, (task) -> {
+			Thread thread = new Thread(task, "holdfast-redis-nodes");
+			thread.setDaemon(true);
+			thread.start();
+		});
+	}
+
+	private List<RedisClusterNode> ask() {
+		try {
+			Iterable<RedisClusterNode> nodes = this.template.execute(
+					(RedisCallback<Iterable<RedisClusterNode>>) (connection) -> ((RedisClusterConnection) connection)
+						.clusterGetNodes());
+			return StreamSupport.stream(Objects.requireNonNull(nodes).spliterator(), false)
+				.filter((node) -> node.isMaster() && !node.getSlotRange().getSlots().isEmpty())
+				.toList();
+		}
+		catch (RuntimeException ex) {
+			throw RedisFailures.of(ex, "the nodes of the cluster");
+		}
+	}
+
+	private static int firstSlot(RedisClusterNode node) {
+		return node.getSlotRange().getSlots().stream().mapToInt(Integer::intValue).min().orElseThrow();
+	}
+
+	/**
+	 * A key that a node would have.
+	 * @param slot one of its slots
+	 * @param prefix what the key is to begin with, for the rights of the user
+	 * @return the key, which nothing is ever stored at
+	 * @throws IllegalArgumentException if there is no such slot
+	 */
+	public static String keyAt(int slot, String prefix) {
+		if (RedisKeys.hasHashTag(prefix)) {
+			return prefix;
+		}
+		if (slot < 0 || slot > LAST_SLOT) {
+			throw new IllegalArgumentException("The slot is " + slot + ", which is not from 0 to " + LAST_SLOT);
+		}
+		// Some 16,000 tries, which takes a few milliseconds.
+		for (int i = 0; i < MOST_TRIES; i++) {
+			String key = prefix + "{" + i + "}";
+			if (ClusterSlotHashUtil.calculateSlot(key) == slot) {
+				return key;
+			}
+		}
+		throw new IllegalStateException("No key has slot " + slot);
+	}
+
+}

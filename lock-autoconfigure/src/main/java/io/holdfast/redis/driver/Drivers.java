@@ -1,0 +1,145 @@
+package io.holdfast.redis.driver;
+
+import java.util.function.Supplier;
+
+import io.lettuce.core.RedisCommandExecutionException;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.aop.framework.Advised;
+import org.springframework.core.InfrastructureProxy;
+import org.springframework.dao.InvalidDataAccessApiUsageException;
+import org.springframework.data.redis.connection.RedisConnection;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.util.ClassUtils;
+
+/**
+ * Knows the driver that the application has chosen. Neither Lettuce nor Jedis needs to be
+ * there.
+ */
+public final class Drivers {
+
+	/** What to do where the application's connection factory is of no use. */
+	static final String CURE = "Define where Redis is by a bean of Holdfast's own:"
+			+ " @Bean LeaseEngine leaseEngine(LeaseEngineFactory engines)"
+			+ " { return engines.create(new LettuceConnectionFactory(host, port)); }"
+			+ " (or, for tests without Redis, set holdfast.backend=memory)";
+
+	private static final boolean LETTUCE = ClassUtils.isPresent("io.lettuce.core.RedisClient",
+			Drivers.class.getClassLoader());
+
+	private static final boolean JEDIS = ClassUtils.isPresent("redis.clients.jedis.Jedis",
+			Drivers.class.getClassLoader());
+
+	private Drivers() {
+	}
+
+	/**
+	 * Require the driver that leases need.
+	 * @throws IllegalStateException if it is missing
+	 */
+	public static void requireLettuce() {
+		if (!LETTUCE) {
+			throw new IllegalStateException("Lettuce is missing: Holdfast reaches Redis by it, also where the"
+					+ " application itself uses Jedis. Add io.lettuce:lettuce-core to the class path");
+		}
+	}
+
+	/**
+	 * Find out what is behind the proxies of a connection factory.
+	 * @param factory the application's connections
+	 * @return the factory itself, as far as Spring's proxies tell
+	 */
+	static RedisConnectionFactory unwrap(RedisConnectionFactory factory) {
+		Object target = target(factory);
+		return (target instanceof RedisConnectionFactory inner && inner != factory) ? unwrap(inner) : factory;
+	}
+
+	private static @Nullable Object target(RedisConnectionFactory factory) {
+		if (factory instanceof Advised advised) {
+			try {
+				return advised.getTargetSource().getTarget();
+			}
+			catch (Exception ex) {
+				throw new IllegalStateException("The target of the connection factory " + factory + " is not known",
+						ex);
+			}
+		}
+		return (factory instanceof InfrastructureProxy proxy) ? proxy.getWrappedObject() : null;
+	}
+
+	/**
+	 * Return whether Redis is a cluster. Asks the configuration; nothing is connected for
+	 * it.
+	 * @param factory the application's connections
+	 * @return whether it is a cluster
+	 */
+	public static boolean isCluster(RedisConnectionFactory factory) {
+		RedisConnectionFactory unwrapped = unwrap(factory);
+		return (LETTUCE && Lettuce.isCluster(unwrapped)) || (JEDIS && Jedis.isCluster(unwrapped));
+	}
+
+	/**
+	 * Connections to watch keys on, each for one thread, to be closed after use.
+	 * @param factory the application's connections
+	 * @return opens them
+	 */
+	public static Supplier<RedisConnection> watching(RedisConnectionFactory factory) {
+		return LETTUCE ? Lettuce.watching(factory) : factory::getConnection;
+	}
+
+	/**
+	 * See to it that a connection is not used again, whatever it watches or has queued.
+	 * @param connection the connection, still to be closed
+	 * @return whether that was possible
+	 */
+	public static boolean abandon(RedisConnection connection) {
+		return LETTUCE && Lettuce.abandon(connection);
+	}
+
+	/**
+	 * Return whether Redis answered, but with an error. Spring has a type for that with
+	 * Jedis, but not with Lettuce.
+	 * @param error what Spring made of the driver's error
+	 * @return whether it is an answer of Redis
+	 */
+	public static boolean isAnswer(Throwable error) {
+		return error instanceof InvalidDataAccessApiUsageException || (LETTUCE && Lettuce.isAnswer(error));
+	}
+
+	private static final class Lettuce {
+
+		static boolean isCluster(RedisConnectionFactory factory) {
+			return factory instanceof LettuceConnectionFactory lettuce && lettuce.isClusterAware();
+		}
+
+		static Supplier<RedisConnection> watching(RedisConnectionFactory factory) {
+			return (unwrap(factory) instanceof LettuceConnectionFactory lettuce)
+					? new LettuceWatchConnections(lettuce)::get : factory::getConnection;
+		}
+
+		static boolean abandon(RedisConnection connection) {
+			if (connection instanceof LettuceWatchConnections.Watching watching) {
+				watching.abandon();
+				return true;
+			}
+			return false;
+		}
+
+		static boolean isAnswer(Throwable error) {
+			return error instanceof RedisCommandExecutionException
+					|| error.getCause() instanceof RedisCommandExecutionException;
+		}
+
+	}
+
+	private static final class Jedis {
+
+		static boolean isCluster(RedisConnectionFactory factory) {
+			return factory instanceof JedisConnectionFactory jedis && jedis.isRedisClusterAware();
+		}
+
+	}
+
+}

@@ -1,0 +1,185 @@
+package io.holdfast.redis.driver;
+
+import java.lang.reflect.Field;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+
+import io.lettuce.core.AbstractRedisClient;
+import io.lettuce.core.ClientOptions;
+import io.lettuce.core.SocketOptions;
+import io.lettuce.core.TimeoutOptions;
+import io.lettuce.core.event.DefaultEventPublisherOptions;
+import io.lettuce.core.resource.ClientResources;
+import io.lettuce.core.resource.Delay;
+
+import org.springframework.data.redis.connection.RedisClusterConnection;
+import org.springframework.data.redis.connection.RedisConfiguration;
+import org.springframework.data.redis.connection.RedisConnection;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettuceClientConfiguration;
+import org.springframework.data.redis.connection.lettuce.LettuceClientConfiguration.LettuceClientConfigurationBuilder;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.util.ReflectionUtils;
+
+/**
+ * Lettuce connections of Holdfast's own, to the Redis of the application. They are no
+ * bean: the application neither sees nor pauses them, and no transaction binds them to a
+ * thread. They connect when they are first used, and again after they were stopped.
+ */
+public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
+
+	private static final Duration LONGEST_CONNECT = Duration.ofSeconds(2);
+
+	private final ClientResources resources;
+
+	private HoldfastConnectionFactory(RedisConfiguration configuration, LettuceClientConfiguration client,
+			ClientResources resources) {
+		super(configuration, configure(client, resources));
+		this.resources = resources;
+		afterPropertiesSet();
+	}
+
+	/**
+	 * Create connections to the Redis of an application. Nothing is connected.
+	 * @param application the connection factory of the application, of which only the
+	 * configuration is used
+	 * @return the connections, to be destroyed by the caller
+	 * @throws IllegalStateException if Lettuce is missing, or the factory does not tell
+	 * where Redis is
+	 */
+	public static HoldfastConnectionFactory of(RedisConnectionFactory application) {
+		LettuceConnectionFactory configured = lettuce(Drivers.unwrap(application));
+		LettuceClientConfiguration client = configured.getClientConfiguration();
+		return new HoldfastConnectionFactory(configuration(configured), client, resources(client));
+	}
+
+	private static LettuceConnectionFactory lettuce(RedisConnectionFactory factory) {
+		if (factory instanceof LettuceConnectionFactory lettuce) {
+			return lettuce;
+		}
+		if (factory instanceof JedisConnectionFactory jedis) {
+			return JedisToLettuceConverter.convert(jedis, null);
+		}
+		throw new IllegalStateException("Holdfast cannot tell where Redis is from " + factory.getClass().getName()
+				+ ", which is neither a LettuceConnectionFactory nor a JedisConnectionFactory, nor a Spring proxy of"
+				+ " one. " + Drivers.CURE);
+	}
+
+	/** There is no method that tells it in all cases. */
+	private static RedisConfiguration configuration(LettuceConnectionFactory factory) {
+		Field field = ReflectionUtils.findField(LettuceConnectionFactory.class, "configuration",
+				RedisConfiguration.class);
+		if (field == null) {
+			throw new IllegalStateException("Holdfast does not know this version of Spring Data Redis: its"
+					+ " LettuceConnectionFactory does not tell where Redis is");
+		}
+		ReflectionUtils.makeAccessible(field);
+		return (RedisConfiguration) Objects.requireNonNull(ReflectionUtils.getField(field, factory));
+	}
+
+	/** With the threads and metrics of the application, if it has chosen any. */
+	private static ClientResources resources(LettuceClientConfiguration client) {
+		return client.getClientResources()
+			.map(HoldfastConnectionFactory::sharing)
+			.orElseGet(ClientResources::builder)
+			.reconnectDelay(new ReconnectDelay())
+			.build();
+	}
+
+	/**
+	 * Return a builder that shares resources, which are not shut down with what it
+	 * builds.
+	 */
+	private static ClientResources.Builder sharing(ClientResources application) {
+		return application.mutate()
+			.eventLoopGroupProvider(application.eventLoopGroupProvider())
+			.eventExecutorGroup(application.eventExecutorGroup())
+			.timer(application.timer())
+			.commandLatencyRecorder(application.commandLatencyRecorder())
+			// The application publishes what both measure.
+			.commandLatencyPublisherOptions(DefaultEventPublisherOptions.disabled());
+	}
+
+	private static LettuceClientConfiguration configure(LettuceClientConfiguration client, ClientResources resources) {
+		LettuceClientConfigurationBuilder builder = LettuceClientConfiguration.builder()
+			.clientResources(resources)
+			.clientOptions(options(client))
+			.commandTimeout(client.getCommandTimeout())
+			.shutdownTimeout(client.getShutdownTimeout())
+			.shutdownQuietPeriod(client.getShutdownQuietPeriod());
+		client.getClientName().ifPresent(builder::clientName);
+		client.getReadFrom().ifPresent(builder::readFrom);
+		client.getRedisCredentialsProviderFactory().ifPresent(builder::redisCredentialsProviderFactory);
+		if (client.isUseSsl()) {
+			builder.useSsl().verifyPeer(client.getVerifyMode());
+			if (client.isStartTls()) {
+				builder.useSsl().startTls();
+			}
+		}
+		return builder.build();
+	}
+
+	private static ClientOptions options(LettuceClientConfiguration client) {
+		ClientOptions options = client.getClientOptions()
+			.orElseGet(() -> ClientOptions.builder().timeoutOptions(TimeoutOptions.enabled()).build());
+		SocketOptions socket = options.getSocketOptions();
+		Duration connect = socket.getConnectTimeout();
+		return options.mutate()
+			// Holdfast does not open broken connections again itself.
+			.autoReconnect(true)
+			.socketOptions(socket.mutate()
+				.connectTimeout((connect.compareTo(LONGEST_CONNECT) < 0) ? connect : LONGEST_CONNECT)
+				.build())
+			.build();
+	}
+
+	@Override
+	public RedisConnection getConnection() {
+		startAgain();
+		return super.getConnection();
+	}
+
+	@Override
+	public RedisClusterConnection getClusterConnection() {
+		startAgain();
+		return super.getClusterConnection();
+	}
+
+	@Override
+	public AbstractRedisClient getRequiredNativeClient() {
+		startAgain();
+		return super.getRequiredNativeClient();
+	}
+
+	/** Others would find it half started. */
+	private synchronized void startAgain() {
+		start();
+	}
+
+	@Override
+	public void destroy() {
+		super.destroy();
+		this.resources.shutdown(getClientConfiguration().getShutdownQuietPeriod().toMillis(),
+				getClientConfiguration().getShutdownTimeout().toMillis(), TimeUnit.MILLISECONDS);
+	}
+
+	/**
+	 * Random, so that instances do not come all at once, and never long: Lettuce's own
+	 * grows to half a minute, in which Redis is back and every call fails.
+	 */
+	static final class ReconnectDelay extends Delay {
+
+		private static final int LONGEST_MILLIS = 512;
+
+		@Override
+		public Duration createDelay(long attempt) {
+			long millis = (attempt < 9) ? 1L << attempt : LONGEST_MILLIS;
+			return Duration.ofMillis(millis / 2 + ThreadLocalRandom.current().nextLong(millis / 2 + 1));
+		}
+
+	}
+
+}

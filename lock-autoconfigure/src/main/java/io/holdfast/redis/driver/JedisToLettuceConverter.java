@@ -1,0 +1,98 @@
+package io.holdfast.redis.driver;
+
+import java.time.Duration;
+import java.util.Objects;
+import java.util.Optional;
+
+import javax.net.ssl.SSLParameters;
+
+import io.lettuce.core.ClientOptions;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.SocketOptions;
+import io.lettuce.core.SslOptions;
+import io.lettuce.core.SslVerifyMode;
+import io.lettuce.core.TimeoutOptions;
+import io.lettuce.core.cluster.ClusterClientOptions;
+import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.data.redis.connection.RedisConfiguration;
+import org.springframework.data.redis.connection.jedis.JedisClientConfiguration;
+import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettuceClientConfiguration;
+import org.springframework.data.redis.connection.lettuce.LettuceClientConfiguration.LettuceClientConfigurationBuilder;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.util.StringUtils;
+
+/**
+ * Converts the configuration of Jedis connections to that of Lettuce connections to the
+ * same Redis.
+ */
+public final class JedisToLettuceConverter {
+
+	/** As Jedis does it whenever it fails to reach a node. */
+	private static final Duration REFRESH = Duration.ofSeconds(10);
+
+	private JedisToLettuceConverter() {
+	}
+
+	/**
+	 * Convert the configuration: servers, user and password, database, client name,
+	 * timeouts and encryption. What a customizer does to Jedis itself is not known.
+	 * @param jedis the Jedis connections
+	 * @param ssl keys and certificates, or {@code null} for those of the JVM
+	 * @return connections that were not started
+	 * @throws IllegalStateException if the Jedis connections are encrypted by a socket
+	 * factory of their own, and {@code ssl} is {@code null}
+	 */
+	public static LettuceConnectionFactory convert(JedisConnectionFactory jedis, @Nullable SslOptions ssl) {
+		JedisClientConfiguration client = jedis.getClientConfiguration();
+		LettuceClientConfigurationBuilder builder = LettuceClientConfiguration.builder()
+			.clientOptions(options(jedis, ssl));
+		client.getClientName().filter(StringUtils::hasText).ifPresent(builder::clientName);
+		if (client.getReadTimeout().toMillis() > 0) {
+			builder.commandTimeout(client.getReadTimeout());
+		}
+		if (jedis.isUseSsl()) {
+			if (ssl == null && client.getSslSocketFactory().isPresent()) {
+				throw new IllegalStateException("Holdfast connects to Redis by Lettuce, and cannot use the"
+						+ " SSLSocketFactory of the JedisConnectionFactory: set spring.data.redis.ssl.bundle. Or: "
+						+ Drivers.CURE);
+			}
+			builder.useSsl().verifyPeer(verification(client));
+		}
+		return new LettuceConnectionFactory(configuration(jedis), builder.build());
+	}
+
+	private static RedisConfiguration configuration(JedisConnectionFactory jedis) {
+		RedisConfiguration configuration = jedis.getClusterConfiguration();
+		configuration = (configuration != null) ? configuration : jedis.getSentinelConfiguration();
+		return (configuration != null) ? configuration : Objects.requireNonNull(jedis.getStandaloneConfiguration());
+	}
+
+	private static ClientOptions options(JedisConnectionFactory jedis, @Nullable SslOptions ssl) {
+		JedisClientConfiguration client = jedis.getClientConfiguration();
+		ClientOptions.Builder options = ClientOptions.builder();
+		if (jedis.isRedisClusterAware()) {
+			options = ClusterClientOptions.builder()
+				.topologyRefreshOptions(ClusterTopologyRefreshOptions.builder().enablePeriodicRefresh(REFRESH).build());
+		}
+		// Jedis's time is for connecting: a command that was given up by Holdfast is
+		// dropped, but a release is to be sent as soon as a connection is there again.
+		options.timeoutOptions(TimeoutOptions.enabled(RedisURI.DEFAULT_TIMEOUT_DURATION));
+		if (client.getConnectTimeout().toMillis() > 0) {
+			options.socketOptions(SocketOptions.builder().connectTimeout(client.getConnectTimeout()).build());
+		}
+		SslOptions.Builder encryption = ((ssl != null) ? ssl : SslOptions.create()).mutate();
+		client.getSslParameters().ifPresent((parameters) -> encryption.sslParameters(() -> parameters));
+		return options.sslOptions(encryption.build()).build();
+	}
+
+	/** Jedis compares the name of the server only if it is told to. */
+	private static SslVerifyMode verification(JedisClientConfiguration client) {
+		Optional<String> algorithm = client.getSslParameters().map(SSLParameters::getEndpointIdentificationAlgorithm);
+		boolean named = client.getHostnameVerifier().isPresent() || algorithm.filter(StringUtils::hasText).isPresent();
+		return named ? SslVerifyMode.FULL : SslVerifyMode.CA;
+	}
+
+}

@@ -1,0 +1,184 @@
+package io.holdfast.redis.driver;
+
+import java.util.Deque;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentLinkedDeque;
+
+import io.lettuce.core.RedisChannelHandler;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisConnectionStateListener;
+import io.lettuce.core.api.StatefulConnection;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.codec.ByteArrayCodec;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.data.redis.connection.RedisConnection;
+import org.springframework.data.redis.connection.lettuce.LettuceConnection;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionProvider;
+
+/**
+ * Lettuce's connections to watch keys on, one per transaction, and a few that wait for
+ * the next. Thread-safe.
+ *
+ * <p>
+ * Those of Spring's factory would not do. They watch on one connection and read on the
+ * shared one, which may be another server's after a fail-over, or a replica's. And when a
+ * connection breaks, Lettuce opens it again and goes on with its commands: MULTI and EXEC
+ * would succeed where nothing is watched any more. Here a broken connection stays broken.
+ */
+public final class LettuceWatchConnections {
+
+	/** As many as a pool of connections keeps by default. */
+	private static final int MAX_IDLE = 8;
+
+	/** Connections that idle are cut sooner or later, not always so that one sees it. */
+	private static final long MAX_IDLE_NANOS = 10_000_000_000L;
+
+	private static final RedisConnectionStateListener CLOSE_WHEN_BROKEN = new RedisConnectionStateListener() {
+
+		@Override
+		public void onRedisDisconnected(RedisChannelHandler<?, ?> connection) {
+			LettuceWatchConnections.close(connection);
+		}
+
+	};
+
+	private final LettuceConnectionFactory factory;
+
+	private final Deque<Idle> idle = new ConcurrentLinkedDeque<>();
+
+	/**
+	 * Create them. Nothing is connected before it is used.
+	 * @param factory tells where Redis is; when it is closed, so are these
+	 */
+	LettuceWatchConnections(LettuceConnectionFactory factory) {
+		this.factory = factory;
+	}
+
+	/**
+	 * A connection for one thread, to be closed after use. It is opened by its first
+	 * command.
+	 * @return the connection
+	 */
+	RedisConnection get() {
+		return new Watching(new Source(), this.factory);
+	}
+
+	private @Nullable StatefulConnection<?, ?> reuse() {
+		for (Idle last = this.idle.poll(); last != null; last = this.idle.poll()) {
+			if (last.isUsable()) {
+				return last.connection();
+			}
+			close(last.connection());
+		}
+		return null;
+	}
+
+	private void keep(StatefulConnection<?, ?> connection) {
+		if (this.idle.size() < MAX_IDLE) {
+			this.idle.push(new Idle(connection, System.nanoTime()));
+		}
+		else {
+			close(connection);
+		}
+	}
+
+	/**
+	 * Open a connection that is closed when it breaks, instead of being opened again.
+	 * @param factory tells where Redis is
+	 * @param cure what to do where the factory knows several servers, and no master
+	 * @return the connection to the master
+	 */
+	public static StatefulRedisConnection<byte[], byte[]> connect(LettuceConnectionFactory factory, String cure) {
+		RedisClient client = (RedisClient) factory.getRequiredNativeClient();
+		StatefulRedisConnection<byte[], byte[]> connection;
+		try {
+			connection = client.connect(ByteArrayCodec.INSTANCE);
+		}
+		catch (IllegalStateException ex) {
+			throw new IllegalStateException(
+					"Lettuce has no address of the master. With a static master/replica configuration " + cure);
+		}
+		connection.addListener(CLOSE_WHEN_BROKEN);
+		return connection;
+	}
+
+	private StatefulConnection<?, ?> open() {
+		return connect(this.factory, "give OptimisticTransactions a connection factory of their own, for the master");
+	}
+
+	public static void close(StatefulConnection<?, ?> connection) {
+		close((RedisChannelHandler<?, ?>) connection);
+	}
+
+	/** Lettuce warns of connections that are closed twice. */
+	private static void close(RedisChannelHandler<?, ?> connection) {
+		if (!connection.isClosed()) {
+			connection.closeAsync();
+		}
+	}
+
+	private record Idle(StatefulConnection<?, ?> connection, long since) {
+
+		boolean isUsable() {
+			return this.connection.isOpen() && System.nanoTime() - this.since < MAX_IDLE_NANOS;
+		}
+
+	}
+
+	/**
+	 * A connection that can be kept from being used again.
+	 */
+	static final class Watching extends LettuceConnection {
+
+		private final Source source;
+
+		private Watching(Source source, LettuceConnectionFactory factory) {
+			super(null, source, factory.getTimeout(), factory.getDatabase());
+			this.source = source;
+		}
+
+		void abandon() {
+			this.source.abandoned = true;
+		}
+
+	}
+
+	/**
+	 * Gives one connection for its commands.
+	 */
+	private final class Source implements LettuceConnectionProvider {
+
+		private boolean abandoned;
+
+		@Override
+		public <T extends StatefulConnection<?, ?>> CompletionStage<T> getConnectionAsync(Class<T> type) {
+			StatefulConnection<?, ?> open = reuse();
+			if (open != null) {
+				return CompletableFuture.completedFuture(type.cast(open));
+			}
+			// Not on this thread: if it was interrupted, Lettuce would leave a connection
+			// open without an owner.
+			return CompletableFuture.supplyAsync(() -> type.cast(open()), (task) -> {
+				Thread thread = new Thread(task, "holdfast-redis-connect");
+				thread.setDaemon(true);
+				thread.start();
+			});
+		}
+
+		@Override
+		public CompletableFuture<Void> releaseAsync(StatefulConnection<?, ?> connection) {
+			if (this.abandoned) {
+				close(connection);
+			}
+			else {
+				keep(connection);
+			}
+			return CompletableFuture.completedFuture(null);
+		}
+
+	}
+
+}

@@ -1,0 +1,347 @@
+package io.holdfast.redis.driver;
+
+import java.net.SocketAddress;
+import java.util.ArrayDeque;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.Supplier;
+
+import io.holdfast.engine.StoreCommandException;
+import io.holdfast.redis.script.RedisFailures;
+import io.holdfast.redis.script.Script;
+import io.holdfast.redis.script.ScriptCall;
+import io.lettuce.core.AbstractRedisAsyncCommands;
+import io.lettuce.core.RedisChannelHandler;
+import io.lettuce.core.RedisConnectionStateListener;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.data.redis.connection.RedisConnection;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+
+/**
+ * Runs scripts on one connection, in order, without blocking its callers. Thread-safe.
+ *
+ * <p>
+ * Opening the connection blocks, so it is done on a thread of its own. Until then calls
+ * wait in a backlog; they are sent in their order when it is there, and fail together
+ * when it is not to be had. The next call tries again. Once it is there, Lettuce connects
+ * again by itself, unless the connection is closed by its factory.
+ *
+ * <p>
+ * A reply is completed on the driver's event loop. In a cluster, what is sent from there
+ * may overtake what another thread gave to the driver just before; that is no trouble,
+ * since a command that was given up is dropped by the driver, and the loop does nothing
+ * for a token before the command that brought the token in was answered.
+ *
+ * <p>
+ * Nothing is ever completed under the lock: what depends on a call may take locks of its
+ * own, and call this again while it holds them.
+ */
+public final class ScriptExecutor implements AutoCloseable {
+
+	/** What an attempt to connect that is under way gets to end by itself. */
+	private static final long ENDING_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
+	private final RedisConnectionFactory factory;
+
+	private final ReentrantLock lock = new ReentrantLock();
+
+	private final Queue<ScriptCall<?>> backlog = new ArrayDeque<>();
+
+	/** Calls go there at once, without the lock. */
+	private volatile @Nullable ScriptSender sender;
+
+	/** Signalled when an attempt to connect has ended. */
+	private final Condition settled = this.lock.newCondition();
+
+	private boolean connecting;
+
+	private volatile boolean closed;
+
+	private final boolean cluster;
+
+	private final AtomicLong reconnects = new AtomicLong();
+
+	/** Lettuce keeps commands for the next connection. */
+	private volatile boolean disconnected;
+
+	/** Told before the driver sends again what was not answered. */
+	private final RedisConnectionStateListener disconnects = new RedisConnectionStateListener() {
+
+		@Override
+		public void onRedisDisconnected(RedisChannelHandler<?, ?> connection) {
+			ScriptExecutor.this.reconnects.incrementAndGet();
+			// Those of a cluster are of one node each.
+			ScriptExecutor.this.disconnected = !ScriptExecutor.this.cluster;
+		}
+
+		@Override
+		public void onRedisConnected(RedisChannelHandler<?, ?> connection, SocketAddress address) {
+			ScriptExecutor.this.disconnected = false;
+		}
+
+	};
+
+	/**
+	 * Create the executor. Nothing is connected before it is used.
+	 * @param factory gives the connection, which all share
+	 */
+	public ScriptExecutor(RedisConnectionFactory factory) {
+		this.factory = factory;
+		this.cluster = Drivers.isCluster(factory);
+	}
+
+	/**
+	 * Return how often the connection was opened again; see
+	 * {@link io.holdfast.engine.LeaseStore#reconnects}.
+	 * @return the count
+	 */
+	public long reconnects() {
+		// In a cluster a command may be redirected behind newer ones at any time.
+		return this.cluster ? this.reconnects.incrementAndGet() : this.reconnects.get();
+	}
+
+	/**
+	 * Return whether commands are sent at once; see
+	 * {@link io.holdfast.engine.LeaseStore#isReached}.
+	 * @return {@code false} while the connection is lost
+	 */
+	public boolean isReached() {
+		return !this.disconnected;
+	}
+
+	/**
+	 * Begin to connect, so that the first call need not wait for that. Does not block; if
+	 * it fails, the first call tries again.
+	 */
+	void prepare() {
+		enter();
+		try {
+			if (!this.closed && this.sender == null) {
+				connect();
+			}
+		}
+		finally {
+			this.lock.unlock();
+		}
+	}
+
+	/**
+	 * Send a script.
+	 * @param <T> what the reply is turned into
+	 * @param script the script
+	 * @param keys gives its KEYS, or throws what the call is to fail with
+	 * @param args its ARGV
+	 * @param what the key in Redis that it is about, or what is tried, for messages
+	 * @param reply turns the reply into a result
+	 * @return the call
+	 */
+	public <T> CompletableFuture<T> execute(Script script, Supplier<byte[][]> keys, byte[][] args, String what,
+			Function<List<?>, T> reply) {
+		byte[][] names;
+		try {
+			names = keys.get();
+		}
+		catch (StoreCommandException ex) {
+			return CompletableFuture.failedFuture(ex);
+		}
+		return execute(script, names, args, what, reply);
+	}
+
+	/**
+	 * Send a script.
+	 * @param <T> what the reply is turned into
+	 * @param script the script
+	 * @param keys its KEYS
+	 * @param args its ARGV
+	 * @param what the key in Redis that it is about, or what is tried, for messages
+	 * @param reply turns the reply into a result
+	 * @return the call
+	 */
+	public <T> CompletableFuture<T> execute(Script script, byte[][] keys, byte[][] args, String what,
+			Function<List<?>, T> reply) {
+		ScriptCall<T> call = new ScriptCall<>(script, keys, args, reply, (error) -> RedisFailures.of(error, what));
+		execute(call);
+		return call;
+	}
+
+	/**
+	 * Send a call; it completes on any thread. A script that Redis does not know is sent
+	 * again with its text.
+	 * @param call the call
+	 */
+	public void execute(ScriptCall<?> call) {
+		ScriptSender open = this.sender;
+		boolean refused = false;
+		if (open == null || open.isClosed()) {
+			enter();
+			try {
+				open = this.sender;
+				refused = this.closed;
+				if (!refused && (open == null || open.isClosed())) {
+					open = null;
+					this.sender = null;
+					// First, as it fails where threads run out.
+					connect();
+					this.backlog.add(call);
+				}
+			}
+			finally {
+				this.lock.unlock();
+			}
+		}
+		if (refused) {
+			call.fail(RedisFailures.closed());
+		}
+		else if (open != null) {
+			open.send(call);
+		}
+	}
+
+	/**
+	 * Held for an instant only: no reason for an event loop not to come here.
+	 * HoldfastBlockHoundIntegration knows it by its name.
+	 */
+	private void enter() {
+		this.lock.lock();
+	}
+
+	private void connect() {
+		if (!this.connecting) {
+			Thread thread = new Thread(this::serveBacklog, "holdfast-redis-connect");
+			thread.setDaemon(true);
+			thread.start();
+			// Not before, as starting fails where threads run out.
+			this.connecting = true;
+		}
+	}
+
+	private void serveBacklog() {
+		ScriptSender open = null;
+		Throwable trouble = RedisFailures.closed();
+		try {
+			open = BatchingScriptSender.of(open());
+		}
+		catch (RuntimeException | Error ex) {
+			// A thread that ends here would let calls wait for ever.
+			trouble = ex;
+		}
+		boolean more;
+		do {
+			List<ScriptCall<?>> next;
+			enter();
+			try {
+				next = List.copyOf(this.backlog);
+				this.backlog.clear();
+				more = open != null && !this.closed && !next.isEmpty();
+				if (!more) {
+					this.connecting = false;
+					this.settled.signalAll();
+					this.sender = this.closed ? null : open;
+				}
+			}
+			finally {
+				this.lock.unlock();
+			}
+			Throwable reason = trouble;
+			// What comes now waits behind these.
+			next.forEach((open != null && more) ? sender(open) : (call) -> call.fail(reason));
+		}
+		while (more);
+	}
+
+	private static Consumer<ScriptCall<?>> sender(ScriptSender sender) {
+		return (call) -> {
+			try {
+				sender.send(call);
+			}
+			catch (RuntimeException | Error ex) {
+				call.fail(ex);
+			}
+		};
+	}
+
+	@SuppressWarnings("unchecked")
+	private RedisClusterAsyncCommands<byte[], byte[]> open() {
+		this.reconnects.incrementAndGet();
+		this.disconnected = false;
+		RedisConnection connection = this.factory.getConnection();
+		try {
+			RedisClusterAsyncCommands<byte[], byte[]> commands = (RedisClusterAsyncCommands<byte[], byte[]>) connection
+				.getNativeConnection();
+			if (commands instanceof AbstractRedisAsyncCommands<byte[], byte[]> opened) {
+				opened.getConnection().addListener(this.disconnects);
+			}
+			return commands;
+		}
+		finally {
+			// Leaves the shared connection open.
+			connection.close();
+		}
+	}
+
+	/**
+	 * Lettuce would leave a connection behind if its factory were closed while it is
+	 * being opened.
+	 */
+	private void awaitSettled() {
+		long left = ENDING_NANOS;
+		try {
+			while (this.connecting && left > 0) {
+				left = this.settled.awaitNanos(left);
+			}
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+		}
+	}
+
+	/**
+	 * Wait shortly for an attempt to connect that is under way, before the factory is
+	 * stopped.
+	 */
+	public void settle() {
+		enter();
+		try {
+			awaitSettled();
+		}
+		finally {
+			this.lock.unlock();
+		}
+	}
+
+	/**
+	 * Fail what was not sent yet, and all calls from now on. Blocks shortly for an
+	 * attempt to connect that is under way.
+	 */
+	@Override
+	public void close() {
+		ScriptSender open;
+		List<ScriptCall<?>> waiting;
+		enter();
+		try {
+			this.closed = true;
+			open = this.sender;
+			this.sender = null;
+			waiting = List.copyOf(this.backlog);
+			this.backlog.clear();
+			awaitSettled();
+		}
+		finally {
+			this.lock.unlock();
+		}
+		waiting.forEach((call) -> call.fail(RedisFailures.closed()));
+		if (open != null) {
+			open.close();
+		}
+	}
+
+}

@@ -1,0 +1,91 @@
+package io.holdfast.redis.driver;
+
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.redis.script.RedisFailures;
+import io.holdfast.redis.script.ScriptArguments;
+import io.holdfast.redis.script.ScriptCall;
+import io.holdfast.redis.script.ScriptReply;
+import io.lettuce.core.AbstractRedisAsyncCommands;
+import io.lettuce.core.RedisChannelHandler;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.protocol.CommandType;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Lettuce's shared connection while it is open: gives each command to the driver at once.
+ * Thread-safe, and waits for nothing.
+ */
+class ScriptSender {
+
+	private final RedisClusterAsyncCommands<byte[], byte[]> commands;
+
+	ScriptSender(RedisClusterAsyncCommands<byte[], byte[]> commands) {
+		this.commands = commands;
+	}
+
+	/**
+	 * Return whether the factory was stopped or reset. A connection that is merely down
+	 * is not closed: Lettuce opens it again and sends what was given to it in between.
+	 */
+	boolean isClosed() {
+		return this.commands instanceof AbstractRedisAsyncCommands<byte[], byte[]> opened
+				&& opened.getConnection() instanceof RedisChannelHandler<?, ?> handler && handler.isClosed();
+	}
+
+	/**
+	 * Send a call, unless it was given up.
+	 * @param call the call
+	 */
+	void send(ScriptCall<?> call) {
+		CompletableFuture<List<@Nullable Object>> sent = call
+			.send(() -> dispatch(CommandType.EVALSHA, call.script().digest(), call));
+		if (sent != null) {
+			sent.whenComplete((reply, error) -> answered(call, reply, error));
+		}
+	}
+
+	/**
+	 * Fail what was not given to the driver yet.
+	 */
+	void close() {
+	}
+
+	/** Take the answer to a call's first command. */
+	final void answered(ScriptCall<?> call, @Nullable List<@Nullable Object> reply, @Nullable Throwable error) {
+		if (reply != null) {
+			call.succeed(reply);
+		}
+		else if (error != null && RedisFailures.isUnknownScript(error)) {
+			sendText(call);
+		}
+		else if (error != null) {
+			call.fail(error);
+		}
+	}
+
+	/** Send a call that Redis did not execute because it does not know the script. */
+	private void sendText(ScriptCall<?> call) {
+		call.notRun();
+		CompletableFuture<List<@Nullable Object>> sent = call
+			.send(() -> dispatch(CommandType.EVAL, call.script().text(), call));
+		if (sent != null) {
+			sent.whenComplete((reply, error) -> {
+				if (error == null) {
+					call.succeed(reply);
+				}
+				else {
+					call.fail(error);
+				}
+			});
+		}
+	}
+
+	private CompletableFuture<List<@Nullable Object>> dispatch(CommandType type, byte[] script, ScriptCall<?> call) {
+		return this.commands
+			.dispatch(type, new ScriptReply(), new ScriptArguments(script, call.keys(), call.args(), call::written))
+			.toCompletableFuture();
+	}
+
+}

@@ -1,0 +1,64 @@
+package io.holdfast.redis.key;
+
+import java.util.concurrent.atomic.AtomicReferenceArray;
+
+import io.holdfast.engine.Resource;
+import io.holdfast.engine.Resource.Kind;
+import io.holdfast.engine.StoreCommandException;
+
+/**
+ * Maps resources to Redis keys. Caches recently used ones, as what is acquired is mostly
+ * released soon. Thread-safe.
+ */
+public final class RedisKeyCache {
+
+	/** A power of two, and some half a kilobyte for each that was used. */
+	private static final int KNOWN = 4096;
+
+	private final RedisStoreOptions options;
+
+	private final boolean cluster;
+
+	private final FailOverGrace grace;
+
+	private final AtomicReferenceArray<Name> known = new AtomicReferenceArray<>(KNOWN);
+
+	public RedisKeyCache(RedisStoreOptions options, boolean cluster) {
+		this.options = options;
+		this.cluster = cluster;
+		this.grace = options.grace();
+	}
+
+	/**
+	 * Return what a resource is called.
+	 * @param resource the resource
+	 * @return its name
+	 * @throws StoreCommandException if it may not be called so
+	 */
+	public Name of(Resource resource) {
+		int hash = resource.hashCode();
+		int place = (hash ^ (hash >>> 16)) & (KNOWN - 1);
+		Name last = this.known.get(place);
+		if (last != null && last.resource.equals(resource)) {
+			return last;
+		}
+		this.options.check(resource);
+		String key = this.options.keyOf(resource);
+		byte[][] keys = (resource.kind() == Kind.LOCK) ? RedisKeys.of(key, this.cluster).toBytes()
+				: PermitKeys.of(resource.kind(), key, this.cluster).toBytes();
+		Name name = new Name(resource, key, this.grace.keys(keys));
+		this.known.set(place, name);
+		return name;
+	}
+
+	/**
+	 * The name of a resource.
+	 *
+	 * @param resource the resource
+	 * @param key its key with its prefix
+	 * @param keys the KEYS of the scripts that change it; not to be changed
+	 */
+	public record Name(Resource resource, String key, byte[][] keys) {
+	}
+
+}

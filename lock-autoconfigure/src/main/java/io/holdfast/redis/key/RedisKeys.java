@@ -1,0 +1,152 @@
+package io.holdfast.redis.key;
+
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+
+import io.holdfast.engine.StoreCommandException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The keys in Redis of one exclusive lock.
+ *
+ * @param lock the lock key
+ * @param queue who waits for it
+ * @param fence its last fencing token
+ */
+public record RedisKeys(String lock, String queue, String fence) {
+
+	public static final String QUEUE = ":queue";
+
+	static final String FENCE = ":fence";
+
+	public static final String READ_WRITE_QUEUE = ":rw-queue";
+
+	static final String READ_WRITE_STATE = ":rw-state";
+
+	public static final String HOLDERS = ":holders";
+
+	static final String STATE = ":state";
+
+	public static final String LIMIT = ":limit";
+
+	private static final List<String> COMPANIONS = List.of(QUEUE, FENCE, READ_WRITE_QUEUE, READ_WRITE_STATE, HOLDERS,
+			STATE, LIMIT);
+
+	/**
+	 * The keys of a lock. No two locks have one in common.
+	 * @param lock the lock key
+	 * @param cluster whether Redis is a cluster
+	 * @return the keys
+	 * @throws StoreCommandException as {@link #beside} does
+	 */
+	public static RedisKeys of(String lock, boolean cluster) {
+		String beside = beside(lock, cluster);
+		return new RedisKeys(lock, beside + QUEUE, beside + FENCE);
+	}
+
+	/**
+	 * Return what the companions of a key begin with. They share its slot in a cluster:
+	 * Redis hashes what is between the first <code>{</code> and the first <code>}</code>
+	 * behind it, if there is anything, and the whole key otherwise.
+	 * @param key the key of a lock or semaphore
+	 * @param cluster whether Redis is a cluster
+	 * @return the beginning, to be followed by one of the endings
+	 * @throws StoreCommandException if companions cannot be placed beside the key in a
+	 * cluster, or if they, or the key, might be those of another one
+	 */
+	static String beside(String key, boolean cluster) {
+		if (hasHashTag(key)) {
+			refuseKeysOfOthers(key);
+			return key;
+		}
+		// Without a tag in it, all of the key is hashed, and it becomes the tag of its
+		// companions. A brace that opens inside does no harm there, since theirs is the
+		// first; one that closes inside would end the tag too early.
+		if (cluster && key.indexOf('}') >= 0) {
+			throw new StoreCommandException(
+					"The key '" + key + "' has a '}' but no hash tag, so its queue cannot be placed beside it"
+							+ " in a Redis cluster: leave the braces out, or write a tag like '{stock}:SKU0001'",
+					false, null);
+		}
+		if (key.startsWith("}")) {
+			throw new StoreCommandException(
+					"The key '" + key + "' begins with a '}', so the keys beside it would have no hash"
+							+ " tag, and could be those of another one: let it begin in another way",
+					false, null);
+		}
+		return "{" + key + "}";
+	}
+
+	/**
+	 * With a tag, a key could be what another one has for its companion, or have the same
+	 * companions: those of <code>a</code> are the ones that <code>{a}</code> would have.
+	 */
+	private static void refuseKeysOfOthers(String key) {
+		for (String companion : COMPANIONS) {
+			if (key.endsWith(companion)) {
+				throw new StoreCommandException("The key '" + key + "' has a hash tag and ends with '" + companion
+						+ "', as a key beside another one does: let it end in another way", false, null);
+			}
+		}
+		boolean inBraces = key.startsWith("{") && key.endsWith("}");
+		if (inBraces && !hasHashTag(key.substring(1, key.length() - 1))) {
+			throw new StoreCommandException(
+					"The key '" + key + "' stands in braces as a whole, so the keys beside it would be"
+							+ " those of the key without the braces: leave them out, or add something to it",
+					false, null);
+		}
+	}
+
+	/**
+	 * Return whether a key is one that is beside another one, and none that has others
+	 * beside it itself: those with a tag are refused if they end like that.
+	 * @param stored a key in Redis
+	 * @return whether it is a companion
+	 */
+	public static boolean isBesideAnother(String stored) {
+		return hasHashTag(stored) && COMPANIONS.stream().anyMatch(stored::endsWith);
+	}
+
+	/**
+	 * Return the reverse of {@link #beside}.
+	 * @param stored a key in Redis
+	 * @param companion the ending of what it may be
+	 * @return the key that it would be beside, or {@code null} if there can be none
+	 */
+	static public @Nullable String besideWhat(String stored, String companion) {
+		if (!stored.endsWith(companion) || !hasHashTag(stored)) {
+			return null;
+		}
+		String beside = stored.substring(0, stored.length() - companion.length());
+		boolean isTag = beside.startsWith("{") && beside.endsWith("}");
+		String inside = isTag ? beside.substring(1, beside.length() - 1) : beside;
+		// What has a tag of its own has its companions without further braces.
+		return (isTag && !hasHashTag(inside)) ? inside : beside;
+	}
+
+	public static boolean hasHashTag(String key) {
+		int open = key.indexOf('{');
+		return open >= 0 && key.indexOf('}', open) > open + 1;
+	}
+
+	/**
+	 * Return the KEYS of a script.
+	 * @return all three
+	 */
+	public byte[][] toBytes() {
+		return bytes(this.lock, this.queue, this.fence);
+	}
+
+	public static byte[] bytes(String text) {
+		return text.getBytes(StandardCharsets.UTF_8);
+	}
+
+	public static byte[][] bytes(String... texts) {
+		byte[][] bytes = new byte[texts.length][];
+		for (int i = 0; i < texts.length; i++) {
+			bytes[i] = bytes(texts[i]);
+		}
+		return bytes;
+	}
+
+}

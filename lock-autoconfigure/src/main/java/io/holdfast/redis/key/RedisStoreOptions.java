@@ -1,0 +1,129 @@
+package io.holdfast.redis.key;
+
+import java.time.Duration;
+
+import io.holdfast.engine.Resource;
+import io.holdfast.engine.Resource.Kind;
+import io.holdfast.engine.StoreCommandException;
+import io.holdfast.redis.RedisLeaseStore;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The options of a {@link RedisLeaseStore}: how it uses Redis.
+ *
+ * @param lockPrefix what lock keys begin with; must be the same for all that exclude one
+ * another
+ * @param semaphorePrefix what the keys of semaphores begin with; the same for all too,
+ * but another
+ * @param channelPrefix what wake-up channels begin with; the same for all too
+ * @param healMissingTtl how long a lock key may live that has no expiry, or {@code null}
+ * to leave it alone
+ * @param fenceRetention how long the last fencing token of a key is remembered
+ * @param handoffTimeout how long a hand-off is granted at first
+ * @param polling whether waiters ask at intervals instead of being woken up: for Redis
+ * without Pub/Sub
+ * @param fleetKey where instances say that they are there; what they report to each other
+ * is for a moment at keys that begin with it
+ * @param longestLease for how long a server that is not the one which granted before
+ * grants nothing new: no lease of any instance may be longer. {@code null} to do without,
+ * as a cluster must
+ * @param replicas how many replicas are to have what is granted, or {@code null} for none
+ */
+public record RedisStoreOptions(String lockPrefix, String semaphorePrefix, String channelPrefix,
+		@Nullable Duration healMissingTtl, Duration fenceRetention, Duration handoffTimeout, boolean polling,
+		String fleetKey, @Nullable Duration longestLease, @Nullable Replicas replicas) {
+
+	/**
+	 * Options of those who neither give grace nor wait for replicas.
+	 * @param lockPrefix what lock keys begin with
+	 * @param semaphorePrefix what the keys of semaphores begin with
+	 * @param channelPrefix what wake-up channels begin with
+	 * @param healMissingTtl how long a lock key may live without an expiry
+	 * @param fenceRetention how long the last fencing token is remembered
+	 * @param handoffTimeout how long a hand-off is granted at first
+	 * @param polling whether waiters ask at intervals
+	 * @param fleetKey where instances say that they are there
+	 */
+	public RedisStoreOptions(String lockPrefix, String semaphorePrefix, String channelPrefix,
+			@Nullable Duration healMissingTtl, Duration fenceRetention, Duration handoffTimeout, boolean polling,
+			String fleetKey) {
+		this(lockPrefix, semaphorePrefix, channelPrefix, healMissingTtl, fenceRetention, handoffTimeout, polling,
+				fleetKey, null, null);
+	}
+
+	/**
+	 * The defaults: prefixes {@code lock:}, {@code semaphore:} and
+	 * {@code holdfast:wake:}, keys without expiry left alone, fences remembered for 24
+	 * hours, hand-off timeout 5 seconds, wake-ups by Pub/Sub, fleet key
+	 * {@code holdfast:fleet}, no grace after a fail-over.
+	 * @return the default options
+	 */
+	public static RedisStoreOptions defaults() {
+		return new RedisStoreOptions("lock:", "semaphore:", "holdfast:wake:", null, Duration.ofHours(24),
+				Duration.ofSeconds(5), false, "holdfast:fleet");
+	}
+
+	/**
+	 * Return what is the same in each command, as grace.lua reads it.
+	 * @param cluster whether Redis is a cluster
+	 * @return the last of ARGV
+	 */
+	public byte[] settings(boolean cluster) {
+		return RedisKeys.bytes(millis(this.longestLease) + " " + this.fenceRetention.toMillis() + " "
+				+ this.handoffTimeout.toMillis() + " " + millis(this.healMissingTtl) + " " + (cluster ? 1 : 0) + " "
+				+ RedisKeys.bytes(this.lockPrefix).length + " " + this.channelPrefix);
+	}
+
+	private static long millis(@Nullable Duration time) {
+		return (time != null) ? time.toMillis() : 0;
+	}
+
+	public FailOverGrace grace() {
+		return new FailOverGrace(this.longestLease, this.fleetKey + ":server");
+	}
+
+	/**
+	 * With an empty prefix, say, a lock's key may begin as those of semaphores do, and
+	 * their companions be the same.
+	 * @param resource what is to be used
+	 * @throws StoreCommandException if its key begins with the longer prefix of the other
+	 * kind, or is one by which instances know each other
+	 */
+	public void check(Resource resource) {
+		boolean semaphore = resource.kind() == Kind.SEMAPHORE;
+		String prefix = semaphore ? this.semaphorePrefix : this.lockPrefix;
+		String other = semaphore ? this.lockPrefix : this.semaphorePrefix;
+		String key = keyOf(resource);
+		if (other.startsWith(prefix) && key.startsWith(other)) {
+			throw new StoreCommandException("The key '" + key + "' begins with '" + other + "', as those of "
+					+ (semaphore ? "locks" : "semaphores")
+					+ " do: use another key, or prefixes of which none begins with the other", false, null);
+		}
+		int end = this.fleetKey.length();
+		if (key.startsWith(this.fleetKey) && (key.length() == end || key.charAt(end) == ':')) {
+			throw new StoreCommandException(
+					"The key '" + key + "' is one of Holdfast's own (holdfast.fleet.key): use"
+							+ " another key, or another holdfast.lock.key-prefix or holdfast.semaphore.key-prefix",
+					false, null);
+		}
+	}
+
+	/**
+	 * Return what something is called in Redis.
+	 * @param resource what
+	 * @return its key with its prefix
+	 */
+	public String keyOf(Resource resource) {
+		return ((resource.kind() == Kind.SEMAPHORE) ? this.semaphorePrefix : this.lockPrefix) + resource.key();
+	}
+
+	/**
+	 * The number of replicas that are to have a grant before it counts.
+	 *
+	 * @param min how many, at least 1
+	 * @param timeout how long to wait for them
+	 */
+	public record Replicas(int min, Duration timeout) {
+	}
+
+}

@@ -1,0 +1,7 @@
+/**
+ * Confirmations by replicas.
+ */
+@NullMarked
+package io.holdfast.redis.replica;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,194 @@
+package io.holdfast.redis.script;
+
+import java.util.concurrent.CancellationException;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+import io.holdfast.engine.StoreCommandException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Tells what a driver's error means. Redis's own words decide, wherever they are in the
+ * chain of causes, since each driver wraps them in another way. What they quote of a
+ * command's arguments is left out: tokens, and the ids of instances that they begin with,
+ * would let others release what is held.
+ */
+public final class RedisFailures {
+
+	/** Errors that pass when a connection, a fail-over or a long script is over. */
+	private static final Pattern TEMPORARY = Pattern
+		.compile("\\b(READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|MOVED|ASK|BUSY|NOREPLICAS|MISCONF|UNBLOCKED)\\b");
+
+	/** Until all keys of a script have moved with their slot. */
+	private static final Pattern MOVING = Pattern.compile("\\bTRYAGAIN\\b");
+
+	/** All that the scripts use, and what runs them. */
+	private static final String COMMANDS = "eval evalsha get set del pttl pexpire pexpireat zadd zrem zcard zcount"
+			+ " zscore zrange zrangebyscore zremrangebyscore hget hmget hset hdel time publish pubsub subscribe unsubscribe";
+
+	/** Needed by the views of the fleet only. */
+	private static final String FLEET_COMMANDS = "scan hgetall rpush llen lrange";
+
+	/** Needed only where grants wait for replicas. */
+	private static final String REPLICA_COMMANDS = "wait";
+
+	private static final Pattern NO_RIGHT = Pattern.compile("\\bNOPERM\\b|ACL failure|can't (run|access|publish) ");
+
+	/** Also said by those who run Redis for others, and leave commands out. */
+	private static final Pattern NO_COMMAND = Pattern.compile("(?i)\\bunknown (redis )?(sub)?command\\b");
+
+	private static final Pattern NO_LOGIN = Pattern.compile("\\b(NOAUTH|WRONGPASS)\\b|\\binvalid password\\b");
+
+	private static final Pattern WRONG_TYPE = Pattern.compile("\\bWRONGTYPE\\b");
+
+	private static final Pattern REFUSED = Pattern.compile("^(ERR|DENIED|CROSSSLOT|NOSCRIPT)\\b|user_script");
+
+	/** Redis goes on with the arguments of the command, as far as they fit. */
+	private static final Pattern UNKNOWN_COMMAND = Pattern
+		.compile("(?is)(\\bunknown (?:sub)?command\\W{0,3}[\\w|.-]+['`\"]?).*");
+
+	/** Ids of instances, also such as were cut off. */
+	private static final Pattern ID = Pattern.compile("[0-9a-f]{16,}");
+
+	private RedisFailures() {
+	}
+
+	/**
+	 * Leave out of a text what it quotes of a command's arguments.
+	 * @param text what Redis said
+	 * @return the text without arguments and ids
+	 */
+	static String withoutArguments(String text) {
+		return ID.matcher(UNKNOWN_COMMAND.matcher(text).replaceFirst("$1")).replaceAll("<id>");
+	}
+
+	private static Throwable withoutArguments(Throwable error) {
+		for (Throwable cause = error; cause != null; cause = cause.getCause()) {
+			String message = cause.getMessage();
+			if (message != null && !withoutArguments(message).equals(message)) {
+				return copyWithoutArguments(error);
+			}
+		}
+		return error;
+	}
+
+	private static Throwable copyWithoutArguments(Throwable error) {
+		Throwable cause = error.getCause();
+		IllegalStateException copy = new IllegalStateException(withoutArguments(error.toString()),
+				(cause != null) ? copyWithoutArguments(cause) : null);
+		copy.setStackTrace(error.getStackTrace());
+		return copy;
+	}
+
+	public static boolean isUnknownScript(Throwable error) {
+		return find(error, Pattern.compile("\\bNOSCRIPT\\b")) != null;
+	}
+
+	public static boolean isWrongType(Throwable error) {
+		return find(error, WRONG_TYPE) != null;
+	}
+
+	/**
+	 * Return whether a transaction was not run because Redis refused to queue one of its
+	 * commands.
+	 * @param error what the driver threw
+	 * @return whether nothing of the transaction was run
+	 */
+	public static boolean isAborted(Throwable error) {
+		return find(error, Pattern.compile("\\bEXECABORT\\b")) != null;
+	}
+
+	/**
+	 * Return whether this user may not run a command, or Redis does not have it.
+	 * @param error what the driver threw
+	 * @return whether it is refused for good
+	 */
+	public static boolean isForbidden(Throwable error) {
+		return find(error, NO_RIGHT) != null || find(error, NO_COMMAND) != null;
+	}
+
+	public static StoreCommandException closed() {
+		return new StoreCommandException("The store of the leases was closed", false, null);
+	}
+
+	/**
+	 * Return the failure to report.
+	 * @param error what the driver threw
+	 * @param what the key in Redis that it was about, or what was tried
+	 * @return the failure
+	 */
+	public static StoreCommandException of(Throwable error, String what) {
+		return (error instanceof StoreCommandException failure) ? failure : failure(withoutArguments(error), what);
+	}
+
+	private static StoreCommandException failure(Throwable error, String what) {
+		if (isWrongType(error)) {
+			return new StoreCommandException("Redis holds something else at '" + what
+					+ "' or at one of the keys beside it: use another key, or set"
+					+ " another holdfast.lock.key-prefix or holdfast.semaphore.key-prefix", false, error);
+		}
+		String text = find(error, NO_RIGHT);
+		if (text != null) {
+			// Redis does not always name the command.
+			return new StoreCommandException(
+					"Redis does not give the application's user a right that it needs for '" + what + "': " + text
+							+ " (the commands used are: " + COMMANDS + "; for those who watch the fleet also: "
+							+ FLEET_COMMANDS + "; with holdfast.redis.min-replicas also: " + REPLICA_COMMANDS + ")",
+					false, error);
+		}
+		text = find(error, NO_LOGIN);
+		if (text != null) {
+			return new StoreCommandException("Redis refuses the application's user or password: " + text, false, error);
+		}
+		text = find(error, Pattern.compile("\\bOOM\\b"));
+		if (text != null) {
+			// A waiter in the queue need not leave it.
+			return new StoreCommandException("Redis is out of memory (maxmemory) and grants nothing new: " + text, true,
+					error);
+		}
+		text = find(error, MOVING);
+		if (text != null) {
+			return StoreCommandException.notYet("Redis moves the slot of '" + what + "' to another node: " + text,
+					error);
+		}
+		text = find(error, TEMPORARY);
+		if (text != null) {
+			return new StoreCommandException("Redis cannot serve '" + what + "' now: " + text, true, error);
+		}
+		text = find(error, REFUSED);
+		if (text != null) {
+			return new StoreCommandException("Redis refused the command for '" + what + "': " + text, false, error);
+		}
+		return new StoreCommandException("Redis is not reached for '" + what + "': " + deepest(error), true, error);
+	}
+
+	private static @Nullable String find(Throwable error, Pattern pattern) {
+		for (Throwable cause = error; cause != null; cause = cause.getCause()) {
+			String message = cause.getMessage();
+			if (message != null) {
+				Matcher matcher = pattern.matcher(message);
+				if (matcher.find()) {
+					return withoutArguments(message).strip();
+				}
+			}
+		}
+		return null;
+	}
+
+	/**
+	 * Return what is behind an error, in the words of Redis or of the network.
+	 * @param error what the driver threw
+	 * @return its innermost cause's message
+	 */
+	public static String deepest(Throwable error) {
+		Throwable cause = error;
+		while (cause.getCause() != null) {
+			cause = cause.getCause();
+		}
+		if (cause instanceof CancellationException) {
+			return "its connection was closed";
+		}
+		return (cause.getMessage() != null) ? withoutArguments(cause.getMessage()) : cause.getClass().getSimpleName();
+	}
+
+}

@@ -1,0 +1,183 @@
+package io.holdfast.redis.script;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.engine.LeaseStore.AcquireReply;
+import io.holdfast.engine.LeaseStore.ReleaseReply;
+import io.holdfast.engine.Resource;
+import io.holdfast.redis.key.RedisStoreOptions;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads what scripts reply. Thread-safe.
+ */
+public final class ScriptReplies {
+
+	private static final Log logger = LogFactory.getLog(ScriptReplies.class);
+
+	private static final int KEYS_WARNED_OF = 1000;
+
+	/** One more digit behind it makes no number that is too large. */
+	private static final long MOST_BEFORE_A_DIGIT = Long.MAX_VALUE / 10 - 1;
+
+	private final RedisStoreOptions options;
+
+	/** By System.nanoTime(), 0 at first. Guarded by this. */
+	private long graceToldUntil;
+
+	private final Set<String> keysWithoutEnd = Collections
+		.synchronizedSet(Collections.newSetFromMap(new LinkedHashMap<String, Boolean>() {
+
+			private static final long serialVersionUID = 1L;
+
+			@Override
+			protected boolean removeEldestEntry(Map.Entry<String, Boolean> eldest) {
+				return size() > KEYS_WARNED_OF;
+			}
+
+		}));
+
+	public ScriptReplies(RedisStoreOptions options) {
+		this.options = options;
+	}
+
+	/**
+	 * Return what became of a token that asks. Warns, once per key, of an owner without
+	 * end.
+	 * @param resource what it asks for
+	 * @param reply the script's reply
+	 * @param from where in it this begins: 1 if it was granted, 0 if not, or -1 if it
+	 * never can be
+	 * @return the reply
+	 */
+	public AcquireReply acquired(Resource resource, List<?> reply, int from) {
+		long outcome = number(reply.get(from));
+		if (outcome == 1) {
+			long fence = number(reply.get(from + 1));
+			long ttl = number(reply.get(from + 2));
+			return (reply.size() > from + 3) ? new AcquireReply.Granted(fence, ttl, (int) number(reply.get(from + 3)))
+					: new AcquireReply.Granted(fence, ttl);
+		}
+		if (outcome == -1) {
+			return new AcquireReply.Rejected((int) number(reply.get(from + 1)));
+		}
+		long ttl = number(reply.get(from + 1));
+		if (ttl == -1) {
+			tellOfMissingEnd(this.options.keyOf(resource));
+		}
+		tellOfGrace(number(reply.get(from + 4)));
+		return new AcquireReply.Busy(ttl, number(reply.get(from + 2)), number(reply.get(from + 3)) == 1);
+	}
+
+	/**
+	 * Return what became of a token that a release brings in.
+	 * @param resource what it asks for
+	 * @param reply the script's reply
+	 * @param from where in it this begins
+	 * @return the reply; {@code null} for a grant that replicas are to confirm: it is to
+	 * ask by itself, as the release must not wait for them
+	 */
+	public @Nullable AcquireReply followed(Resource resource, List<?> reply, int from) {
+		AcquireReply next = acquired(resource, reply, from);
+		return (this.options.replicas() != null && next instanceof AcquireReply.Granted) ? null : next;
+	}
+
+	private void tellOfMissingEnd(String key) {
+		if (this.keysWithoutEnd.add(key)) {
+			logger.warn("The lock key '" + key + "' has no expiry, so it stays locked until it is deleted; set"
+					+ " holdfast.lock.heal-missing-ttl to give such keys one");
+		}
+	}
+
+	private void tellOfGrace(long millis) {
+		if (millis == 0) {
+			return;
+		}
+		synchronized (this) {
+			long now = System.nanoTime();
+			if (this.graceToldUntil != 0 && now - this.graceToldUntil < 0) {
+				return;
+			}
+			this.graceToldUntil = now + TimeUnit.MILLISECONDS.toNanos(millis);
+		}
+		logger.warn(
+				"Redis was restarted, or another server took over: for " + millis + " ms nothing new is granted, while"
+						+ " holders have their leases written down there again (holdfast.redis.fail-over-grace)");
+	}
+
+	public static long number(@Nullable Object value) {
+		if (value instanceof Number number) {
+			return number.longValue();
+		}
+		if (value instanceof byte[] digits) {
+			return number(digits);
+		}
+		throw new IllegalStateException("A number was expected in the reply of a script");
+	}
+
+	/** Without a text in between: each grant has a fence. */
+	private static long number(byte[] digits) {
+		long number = 0;
+		for (byte digit : digits) {
+			if (digit < '0' || digit > '9' || number > MOST_BEFORE_A_DIGIT) {
+				// A sign, or nothing that scripts say.
+				return Long.parseLong(text(digits));
+			}
+			number = 10 * number + digit - '0';
+		}
+		return (digits.length > 0) ? number : Long.parseLong(text(digits));
+	}
+
+	/**
+	 * Return which of several leases were renewed.
+	 * @param reply how many there are, and at which places, from 1 on, those are that
+	 * were not
+	 * @param count how many were to be renewed
+	 * @return for each whether it was
+	 */
+	public static List<Boolean> kept(List<?> reply, int count) {
+		if (number(reply.get(0)) != count) {
+			throw new IllegalStateException("The answer for " + count + " leases is for " + reply.get(0));
+		}
+		Boolean[] kept = new Boolean[count];
+		Arrays.fill(kept, true);
+		for (int i = 1; i < reply.size(); i++) {
+			kept[(int) number(reply.get(i)) - 1] = false;
+		}
+		return List.of(kept);
+	}
+
+	/**
+	 * Return what became of a token that was ended.
+	 * @param outcome 1 if it held anything, 0 if not, 2 if not and that says nothing, as
+	 * during a grace
+	 * @param next what became of the one who takes its place, or {@code null}
+	 * @param repeated whether the command may have run before
+	 * @return the reply
+	 */
+	public static ReleaseReply released(@Nullable Object outcome, @Nullable AcquireReply next, boolean repeated) {
+		long found = number(outcome);
+		return new ReleaseReply(found == 1, next, found == 1 || found == 0 && !repeated);
+	}
+
+	public static boolean flag(@Nullable Object value) {
+		return number(value) == 1;
+	}
+
+	public static String text(@Nullable Object value) {
+		if (value instanceof byte[] bytes) {
+			return new String(bytes, StandardCharsets.UTF_8);
+		}
+		throw new IllegalStateException("A text was expected in the reply of a script");
+	}
+
+}

@@ -1,0 +1,46 @@
+package io.holdfast.redis.script;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.output.CommandOutput;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The reply of a script as Lettuce reads it: an array of numbers and texts with no
+ * further array in it.
+ */
+public final class ScriptReply extends CommandOutput<byte[], byte[], List<@Nullable Object>> {
+
+	public ScriptReply() {
+		super(ByteArrayCodec.INSTANCE, List.of());
+	}
+
+	/** The array begins, or begins again on another connection. */
+	@Override
+	public void multi(int count) {
+		this.output = new ArrayList<>(Math.max(count, 0));
+	}
+
+	@Override
+	public void set(long number) {
+		this.output.add(number);
+	}
+
+	@Override
+	public void set(@Nullable ByteBuffer text) {
+		this.output.add((text != null) ? this.codec.decodeValue(text) : null);
+	}
+
+	/** The driver makes an exception of it, which goes to logs as it is. */
+	@Override
+	public void setError(ByteBuffer error) {
+		super.setError(error);
+		if (hasError()) {
+			super.setError(RedisFailures.withoutArguments(getError()));
+		}
+	}
+
+}

@@ -1,0 +1,306 @@
+package io.holdfast.optimistic;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Properties;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.LeaseStoreException;
+import io.holdfast.OptimisticTransactionException;
+import io.holdfast.optimistic.OptimisticTransactions.Options;
+import io.holdfast.testing.FaultProxy;
+import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import io.lettuce.core.ReadFrom;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.dao.DataAccessException;
+import org.springframework.data.redis.connection.RedisClusterConfiguration;
+import org.springframework.data.redis.connection.RedisConfiguration;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.RedisStaticMasterReplicaConfiguration;
+import org.springframework.data.redis.connection.lettuce.LettuceClientConfiguration;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.data.redis.core.RedisCallback;
+import org.springframework.data.redis.core.StringRedisTemplate;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Optimistic transactions over Lettuce, and the connections that it has for them.
+ */
+@WithRedis
+class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
+
+	/** How many connections wait for further transactions. */
+	private static final int IDLE = 8;
+
+	private final List<LettuceConnectionFactory> factories = new ArrayList<>();
+
+	LettuceOptimisticTransactionTests(TestRedis redis) {
+		super(redis);
+	}
+
+	@Override
+	RedisConnectionFactory connect(String host, int port) {
+		return this.redis.connectionFactory(host, port);
+	}
+
+	@Override
+	RedisConnectionFactory cluster(RedisClusterConfiguration configuration) {
+		return new LettuceConnectionFactory(configuration);
+	}
+
+	@AfterEach
+	void closeFactories() {
+		this.factories.forEach(LettuceConnectionFactory::destroy);
+	}
+
+	private LettuceConnectionFactory connect(RedisConfiguration server, LettuceClientConfiguration client) {
+		LettuceConnectionFactory connections = new LettuceConnectionFactory(server, client);
+		this.factories.add(connections);
+		connections.afterPropertiesSet();
+		connections.start();
+		return connections;
+	}
+
+	private void increment(OptimisticTransactions transactions) {
+		transactions.execute(List.of(this.a), (tx) -> {
+			String before = tx.read().opsForValue().get(this.a);
+			tx.write((writer) -> writer.opsForValue()
+				.set(this.a, String.valueOf((before != null) ? Integer.parseInt(before) + 1 : 1)));
+			return null;
+		});
+	}
+
+	private static long info(StringRedisTemplate observer, String section, String figure) {
+		Properties info = observer
+			.execute((RedisCallback<Properties>) (connection) -> connection.serverCommands().info(section));
+		return Long.parseLong(info.getProperty(figure));
+	}
+
+	private static long connectionsMade(StringRedisTemplate observer) {
+		return info(observer, "stats", "total_connections_received");
+	}
+
+	private static long connections(StringRedisTemplate observer) {
+		return info(observer, "clients", "connected_clients");
+	}
+
+	@Test
+	@DisplayName("S8 thousands of transactions, one after the other, on one connection")
+	void reusesConnection() {
+		RedisServer server = this.redis.startServer();
+		StringRedisTemplate observer = new StringRedisTemplate(connect(server.host(), server.port()));
+		OptimisticTransactions through = new OptimisticTransactions(connect(server.host(), server.port()));
+		long before = connectionsMade(observer);
+		for (int i = 0; i < 3000; i++) {
+			increment(through);
+		}
+		assertThat(observer.opsForValue().get(this.a)).isEqualTo("3000");
+		assertThat(connectionsMade(observer) - before).isEqualTo(1);
+	}
+
+	@Test
+	@DisplayName("S8 thousands of transactions of many threads, failing ones too, leave a few connections for the next")
+	void leavesFewConnections() {
+		RedisServer server = this.redis.startServer();
+		StringRedisTemplate observer = new StringRedisTemplate(connect(server.host(), server.port()));
+		OptimisticTransactions through = new OptimisticTransactions(connect(server.host(), server.port()),
+				new Options(1000, Duration.ofMinutes(1), Duration.ofMillis(1)));
+		long before = connections(observer);
+		List<CompletableFuture<Void>> threads = new ArrayList<>();
+		for (int i = 0; i < 20; i++) {
+			threads.add(CompletableFuture.runAsync(() -> {
+				for (int j = 0; j < 50; j++) {
+					increment(through);
+					assertThatExceptionOfType(IllegalStateException.class)
+						.isThrownBy(() -> through.execute(List.of(this.b), (tx) -> {
+							throw new IllegalStateException("in vain");
+						}));
+				}
+			}, (task) -> new Thread(task).start()));
+		}
+		assertThat(CompletableFuture.allOf(threads.toArray(CompletableFuture[]::new)))
+			.succeedsWithin(SOON.multipliedBy(2));
+		assertThat(observer.opsForValue().get(this.a)).isEqualTo("1000");
+		await("few connections").atMost(SOON).until(() -> connections(observer) - before <= IDLE);
+	}
+
+	@Test
+	@DisplayName("F16 thousands of interrupts at any moment: nothing is written in part or left, no connection lost")
+	void interrupts() {
+		RedisServer server = this.redis.startServer();
+		StringRedisTemplate observer = new StringRedisTemplate(connect(server.host(), server.port()));
+		OptimisticTransactions through = new OptimisticTransactions(connect(server.host(), server.port()));
+		long before = connections(observer);
+		AtomicBoolean enough = new AtomicBoolean();
+		AtomicInteger written = new AtomicInteger();
+		AtomicInteger unknown = new AtomicInteger();
+		List<Thread> workers = new ArrayList<>();
+		List<CompletableFuture<Void>> ends = new ArrayList<>();
+		for (int i = 0; i < 3; i++) {
+			ends.add(CompletableFuture.runAsync(() -> {
+				while (!enough.get()) {
+					countInterrupted(through, written, unknown);
+				}
+			}, (task) -> {
+				Thread worker = new Thread(task, "worker");
+				workers.add(worker);
+				worker.start();
+			}));
+		}
+		for (int i = 0; i < 3000; i++) {
+			LockSupport.parkNanos(ThreadLocalRandom.current().nextInt(2_000_000));
+			workers.get(i % workers.size()).interrupt();
+		}
+		// On a busy machine, none may get through between two interrupts.
+		await("something written").atMost(SOON).until(() -> written.get() > 0);
+		enough.set(true);
+		assertThat(CompletableFuture.allOf(ends.toArray(CompletableFuture[]::new))).succeedsWithin(SOON);
+		assertThat(written).hasPositiveValue();
+		assertThat(Integer.parseInt(observer.opsForValue().get(this.a))).isBetween(written.get(),
+				written.get() + unknown.get());
+		assertThat(observer.opsForValue().get(this.b)).isEqualTo(observer.opsForValue().get(this.a));
+		await("few connections").atMost(SOON).until(() -> connections(observer) - before <= IDLE);
+	}
+
+	private void countInterrupted(OptimisticTransactions through, AtomicInteger written, AtomicInteger unknown) {
+		try {
+			through.execute(List.of(this.a, this.b), (tx) -> {
+				List<String> read = tx.read().opsForValue().multiGet(List.of(this.a, this.b));
+				assertThat(read.get(0)).isEqualTo(read.get(1));
+				String next = String.valueOf((read.get(0) != null) ? Integer.parseInt(read.get(0)) + 1 : 1);
+				tx.write((writer) -> writer.opsForValue().set(this.a, next));
+				tx.write((writer) -> writer.opsForValue().set(this.b, next));
+				return null;
+			});
+			written.incrementAndGet();
+		}
+		catch (HoldfastException | DataAccessException ex) {
+			assertThat(Thread.currentThread().isInterrupted()).as("flag").isTrue();
+			if (ex.getMessage().contains("it is not known whether it was run")) {
+				unknown.incrementAndGet();
+			}
+		}
+		Thread.interrupted();
+	}
+
+	@Test
+	@DisplayName("F9 Redis is silent: over after the driver's time for one command")
+	void redisIsSilent() {
+		try (FaultProxy proxy = FaultProxy.to(this.redis.host(), this.redis.port())) {
+			OptimisticTransactions through = new OptimisticTransactions(
+					connect(new RedisStandaloneConfiguration(proxy.host(), proxy.port()),
+							LettuceClientConfiguration.builder().commandTimeout(Duration.ofSeconds(3)).build()));
+			increment(through);
+			long start = System.nanoTime();
+			assertThatExceptionOfType(LeaseStoreException.class)
+				.isThrownBy(() -> through.execute(List.of(this.a), (tx) -> {
+					proxy.blackHole();
+					tx.write((writer) -> writer.opsForValue().set(this.a, "lost"));
+					return null;
+				}))
+				.withMessageContaining("was not run, and nothing written: Command timed out after 3 second(s)");
+			assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofMillis(5900));
+			proxy.pass();
+			increment(through);
+			assertThat(this.values.get(this.a)).isEqualTo("2");
+		}
+	}
+
+	@Test
+	@DisplayName("A factory that is stopped and started is used anew")
+	void survivesRestartedFactory() {
+		increment(this.transactions);
+		((LettuceConnectionFactory) this.factory).stop();
+		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> increment(this.transactions))
+			.withMessageContaining("was not begun");
+		((LettuceConnectionFactory) this.factory).start();
+		increment(this.transactions);
+		assertThat(this.values.get(this.a)).isEqualTo("2");
+	}
+
+	@Test
+	@DisplayName("S8 it reads from the master, whatever reads are configured to do")
+	void readsFromMaster() {
+		RedisServer master = this.redis.startServer("--repl-diskless-sync-delay", "0");
+		RedisServer replica = this.redis.startServer("--replicaof", master.host(), Integer.toString(master.port()));
+		StringRedisTemplate observer = new StringRedisTemplate(connect(replica.host(), replica.port()));
+		await("replication").atMost(SOON)
+			.until(() -> observer
+				.execute((RedisCallback<Properties>) (connection) -> connection.serverCommands().info("replication"))
+				.getProperty("master_link_status")
+				.equals("up"));
+		OptimisticTransactions through = new OptimisticTransactions(
+				connect(new RedisStandaloneConfiguration(master.host(), master.port()),
+						LettuceClientConfiguration.builder().readFrom(ReadFrom.REPLICA).build()));
+		replica.freeze();
+		increment(through);
+		increment(through);
+		assertThat(new StringRedisTemplate(connect(master.host(), master.port())).opsForValue().get(this.a))
+			.isEqualTo("2");
+	}
+
+	@Test
+	@DisplayName("A configuration that names master and replicas one by one is told not to do")
+	void refusesStaticMasterReplica() {
+		OptimisticTransactions through = new OptimisticTransactions(
+				connect(new RedisStaticMasterReplicaConfiguration(this.redis.host(), this.redis.port()),
+						LettuceClientConfiguration.defaultConfiguration()));
+		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> increment(through))
+			.withMessageContaining("was not begun: Lettuce has no address of the master");
+	}
+
+	@Test
+	@DisplayName("It works in the configured database, and as the configured user; what that one may not is told")
+	void databaseAndRights() {
+		RedisServer server = this.redis.startServer();
+		StringRedisTemplate admin = new StringRedisTemplate(connect(server.host(), server.port()));
+		acl(admin, "SETUSER", "app", "on", ">secret", "~*", "+@all", "-eval", "-evalsha");
+		RedisStandaloneConfiguration configuration = new RedisStandaloneConfiguration(server.host(), server.port());
+		configuration.setDatabase(3);
+		configuration.setUsername("app");
+		configuration.setPassword("secret");
+		LettuceConnectionFactory connections = connect(configuration,
+				LettuceClientConfiguration.defaultConfiguration());
+		OptimisticTransactions through = new OptimisticTransactions(connections,
+				new Options(2, Duration.ofMinutes(1), Duration.ofMillis(1)));
+		StringRedisTemplate template = new StringRedisTemplate(connections);
+		increment(through);
+		assertThat(template.opsForValue().get(this.a)).isEqualTo("1");
+		assertThat(admin.hasKey(this.a)).as("in another database").isFalse();
+		assertThatExceptionOfType(OptimisticTransactionException.class)
+			.isThrownBy(() -> through.execute(List.of(this.a, this.b), (tx) -> {
+				template.opsForValue().append(this.a, "0");
+				tx.write((writer) -> writer.opsForValue().set(this.a, "lost"));
+				return null;
+			}))
+			.withMessageContaining("which one is not known");
+		acl(admin, "SETUSER", "app", "-watch");
+		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> increment(through))
+			.withMessageContainingAll("was not begun", "NOPERM", "watch");
+	}
+
+	private static void acl(StringRedisTemplate admin, String... words) {
+		byte[][] arguments = List.of(words)
+			.stream()
+			.map((word) -> word.getBytes(StandardCharsets.UTF_8))
+			.toArray(byte[][]::new);
+		admin.execute((RedisCallback<Object>) (connection) -> connection.execute("ACL", arguments));
+	}
+
+}

@@ -1,0 +1,289 @@
+package io.holdfast.optimistic;
+
+import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+import io.holdfast.OptimisticTransactionException;
+import io.holdfast.optimistic.OptimisticTransactions.Options;
+import io.holdfast.testing.TestRedis;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.core.RedisOperations;
+import org.springframework.data.redis.core.ValueOperations;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * What optimistic transactions promise while others change the same keys, whatever the
+ * driver. See {@link OptimisticTransactionContract}.
+ */
+abstract class OptimisticConflictContract {
+
+	static final Duration SOON = Duration.ofSeconds(20);
+
+	private static final Options PATIENT = new Options(1000, Duration.ofMinutes(1), Duration.ofMillis(1));
+
+	private static final Options THREE_ATTEMPTS = new Options(3, Duration.ofMinutes(1), Duration.ofMillis(1));
+
+	final TestRedis redis;
+
+	final ValueOperations<String, String> values;
+
+	final String a;
+
+	final String b;
+
+	RedisConnectionFactory factory;
+
+	OptimisticTransactions transactions;
+
+	OptimisticConflictContract(TestRedis redis) {
+		this.redis = redis;
+		this.values = redis.template().opsForValue();
+		this.a = redis.keyPrefix() + "a";
+		this.b = redis.keyPrefix() + "b";
+	}
+
+	/** Connections that are closed at the test's end. */
+	abstract RedisConnectionFactory connect(String host, int port);
+
+	@BeforeEach
+	void connect() {
+		this.factory = connect(this.redis.host(), this.redis.port());
+		this.transactions = new OptimisticTransactions(this.factory);
+	}
+
+	@AfterEach
+	void clearInterrupt() {
+		Thread.interrupted();
+	}
+
+	/** As another client. */
+	void change(String key) {
+		this.redis.template().opsForValue().append(key, "+");
+	}
+
+	private static int number(@Nullable String value) {
+		return (value != null) ? Integer.parseInt(value) : 0;
+	}
+
+	static void increment(OptimisticTransactions transactions, String key) {
+		transactions.execute(List.of(key), (tx) -> {
+			int before = number(tx.read().opsForValue().get(key));
+			tx.write((writer) -> writer.opsForValue().set(key, String.valueOf(before + 1)));
+			return before;
+		});
+	}
+
+	static Consumer<RedisOperations<String, String>> set(String key, String value) {
+		return (writer) -> writer.opsForValue().set(key, value);
+	}
+
+	private static CompletableFuture<Void> onThreads(int count, Runnable task) {
+		return CompletableFuture.allOf(IntStream.range(0, count).mapToObj((i) -> {
+			CompletableFuture<Void> end = new CompletableFuture<>();
+			Thread thread = new Thread(() -> {
+				try {
+					task.run();
+					end.complete(null);
+				}
+				catch (Throwable ex) {
+					end.completeExceptionally(ex);
+				}
+			}, "counter");
+			thread.setDaemon(true);
+			thread.start();
+			return end;
+		}).toArray(CompletableFuture[]::new));
+	}
+
+	@Test
+	@DisplayName("S8 threads of two instances that count up one key never lose an update")
+	void counter() {
+		OptimisticTransactions other = new OptimisticTransactions(connect(this.redis.host(), this.redis.port()));
+		CompletableFuture<Void> ours = onThreads(4, () -> countTo(100, this.transactions.with(PATIENT)));
+		CompletableFuture<Void> others = onThreads(4, () -> countTo(100, other.with(PATIENT)));
+		assertThat(CompletableFuture.allOf(ours, others)).succeedsWithin(SOON.multipliedBy(2));
+		assertThat(this.values.get(this.a)).isEqualTo("800");
+	}
+
+	private void countTo(int end, OptimisticTransactions transactions) {
+		for (int i = 0; i < end; i++) {
+			increment(transactions, this.a);
+		}
+	}
+
+	@Test
+	@DisplayName("S8 what is moved between several keys neither vanishes nor doubles")
+	void transfer() {
+		List<String> accounts = List.of(this.a, this.b, this.redis.keyPrefix() + "c");
+		accounts.forEach((account) -> this.values.set(account, "10"));
+		assertThat(onThreads(6, () -> {
+			for (int i = 0; i < 60; i++) {
+				int from = ThreadLocalRandom.current().nextInt(3);
+				move(accounts.get(from), accounts.get((from + 1 + ThreadLocalRandom.current().nextInt(2)) % 3));
+			}
+		})).succeedsWithin(SOON.multipliedBy(2));
+		List<Integer> balances = accounts.stream().map((account) -> number(this.values.get(account))).toList();
+		assertThat(balances).allMatch((balance) -> balance >= 0);
+		assertThat(balances.stream().mapToInt(Integer::intValue).sum()).isEqualTo(30);
+	}
+
+	private void move(String from, String to) {
+		this.transactions.with(PATIENT).execute(List.of(from, to), (tx) -> {
+			int source = number(tx.read().opsForValue().get(from));
+			int target = number(tx.read().opsForValue().get(to));
+			if (source > 0) {
+				tx.write(set(from, String.valueOf(source - 1)));
+				tx.write(set(to, String.valueOf(target + 1)));
+			}
+			return source;
+		});
+	}
+
+	@Test
+	@DisplayName("S8 a change by another client in between: tried again with what is there then")
+	void triesAgain() {
+		this.values.set(this.a, "1");
+		AtomicInteger attempts = new AtomicInteger();
+		String read = this.transactions.execute(List.of(this.a), (tx) -> {
+			String value = tx.read().opsForValue().get(this.a);
+			if (attempts.incrementAndGet() < 3) {
+				change(this.a);
+			}
+			tx.write(set(this.b, "from " + value));
+			return value;
+		});
+		assertThat(read).isEqualTo("1++");
+		assertThat(this.values.get(this.b)).isEqualTo("from 1++");
+		assertThat(attempts).hasValue(3);
+	}
+
+	@Test
+	@DisplayName("S8 a key that did not exist, or ceased to exist, counts as changed")
+	void comesAndGoes() {
+		AtomicInteger attempts = new AtomicInteger();
+		Boolean existed = this.transactions.execute(List.of(this.a), (tx) -> {
+			Boolean exists = tx.read().hasKey(this.a);
+			switch (attempts.incrementAndGet()) {
+				case 1 -> change(this.a);
+				case 2 -> this.redis.template().delete(this.a);
+			}
+			tx.write(set(this.b, "written"));
+			return exists;
+		});
+		assertThat(existed).isFalse();
+		assertThat(attempts).hasValue(3);
+	}
+
+	@Test
+	@DisplayName("S8 a hot key: given up, with the attempts, the time and the key that changed")
+	void givesUp() {
+		AtomicInteger attempts = new AtomicInteger();
+		Options bounds = new Options(4, Duration.ofMinutes(1), Duration.ofMillis(20));
+		long start = System.nanoTime();
+		assertThatExceptionOfType(OptimisticTransactionException.class)
+			.isThrownBy(() -> this.transactions.with(bounds).execute(List.of(this.a, this.b), (tx) -> {
+				attempts.incrementAndGet();
+				change(this.b);
+				tx.write(set(this.a, "lost"));
+				return null;
+			}))
+			.satisfies((ex) -> {
+				assertThat(ex.getKeys()).containsExactly(this.a, this.b);
+				assertThat(ex.getAttempts()).isEqualTo(4);
+				assertThat(ex.getElapsed()).isBetween(Duration.ofMillis(60),
+						Duration.ofNanos(System.nanoTime() - start));
+				assertThat(ex.getChangedKeys()).containsExactly(this.b);
+				assertThat(ex).hasNoCause()
+					.hasMessage("The optimistic transaction on [%s, %s] wrote nothing and was given up after 4 attempts"
+							+ " in %s ms: each time others changed a watched key (seen to change: [%s]). Allow more"
+							+ " attempts or time (holdfast.optimistic.max-attempts, holdfast.optimistic.max-time),"
+							+ " or use a lock where many write to the same keys (@DistributedLock)", this.a, this.b,
+							ex.getElapsed().toMillis(), this.b);
+			});
+		assertThat(attempts).hasValue(4);
+		assertThat(this.values.get(this.a)).isNull();
+	}
+
+	@Test
+	@DisplayName("S8 the longest time ends the attempts, however many are allowed")
+	void givesUpInTime() {
+		Options bounds = new Options(500, Duration.ofSeconds(1), Duration.ofMillis(10));
+		increment(this.transactions, this.a);
+		assertThatExceptionOfType(OptimisticTransactionException.class)
+			.isThrownBy(() -> this.transactions.with(bounds).execute(List.of(this.a), (tx) -> {
+				change(this.a);
+				tx.write(set(this.b, "lost"));
+				return null;
+			}))
+			.satisfies((ex) -> {
+				assertThat(ex.getAttempts()).isBetween(2, 499);
+				assertThat(ex.getElapsed()).isBetween(Duration.ofMillis(790), Duration.ofSeconds(10));
+			});
+		assertThat(this.values.get(this.b)).isNull();
+	}
+
+	private OptimisticTransactionException failWhile(Collection<String> keys, Runnable interference) {
+		AtomicReference<OptimisticTransactionException> failure = new AtomicReference<>();
+		assertThatExceptionOfType(OptimisticTransactionException.class)
+			.isThrownBy(() -> this.transactions.with(THREE_ATTEMPTS).execute(keys, (tx) -> {
+				interference.run();
+				tx.write(set(this.redis.keyPrefix() + "x", "lost"));
+				return null;
+			}))
+			.satisfies(failure::set);
+		return failure.get();
+	}
+
+	@Test
+	@DisplayName("A changed expiry is a change; all keys that were seen to change are named")
+	void namesAllChangedKeys() {
+		String big = this.redis.keyPrefix() + "big";
+		this.values.set(this.a, "1");
+		this.values.set(big, "x".repeat(1_000_000));
+		AtomicInteger seconds = new AtomicInteger(100);
+		List<String> keys = List.of(this.a, big, this.b);
+		assertThat(failWhile(keys,
+				() -> this.redis.template().expire(this.a, Duration.ofSeconds(seconds.incrementAndGet())))
+			.getChangedKeys()).containsExactly(this.a);
+		assertThat(failWhile(keys, () -> {
+			change(this.a);
+			change(big);
+			change(this.b);
+		}).getChangedKeys()).as("but for a big value").containsExactly(this.a, this.b);
+	}
+
+	@Test
+	@DisplayName("When it cannot be seen which key changed, it is said so")
+	void saysThatChangedKeyIsNotKnown() {
+		this.values.set(this.a, "same");
+		assertThat(failWhile(List.of(this.a, this.b), () -> this.values.set(this.a, "same")))
+			.hasMessageContaining("each time others changed a watched key (which one is not known)")
+			.satisfies((ex) -> assertThat(ex.getChangedKeys()).isEmpty());
+		assertThat(failWhile(List.of(this.a), () -> this.values.set(this.a, "same")).getChangedKeys()).as("of one key")
+			.containsExactly(this.a);
+	}
+
+	@Test
+	@DisplayName("A key that is named twice is watched once")
+	void namedTwice() {
+		assertThat(failWhile(Stream.of(this.a, this.a).toList(), () -> change(this.a)).getKeys())
+			.containsExactly(this.a);
+	}
+
+}

@@ -1,0 +1,26 @@
+package io.holdfast.optimistic;
+
+import io.holdfast.testing.Slow;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+
+import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
+
+/**
+ * Optimistic transactions over Jedis as Spring used it before Jedis 7: one connection of
+ * the pool for reading and writing.
+ */
+@WithRedis
+@Slow
+class PooledJedisOptimisticTransactionTests extends JedisOptimisticTransactionTests {
+
+	PooledJedisOptimisticTransactionTests(TestRedis redis) {
+		super(redis);
+	}
+
+	@Override
+	void customize(JedisConnectionFactory connections) {
+		connections.setUseUnifiedJedis(false);
+	}
+
+}

@@ -1,0 +1,303 @@
+package io.holdfast.redis.driver;
+
+import java.time.Duration;
+import java.util.stream.Stream;
+
+import javax.net.ssl.SSLSocketFactory;
+
+import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import io.lettuce.core.ClientOptions;
+import io.lettuce.core.ReadFrom;
+import io.lettuce.core.SocketOptions;
+import io.lettuce.core.SslVerifyMode;
+import io.lettuce.core.cluster.ClusterClientOptions;
+import io.lettuce.core.resource.ClientResources;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.aop.framework.ProxyFactory;
+import org.springframework.core.InfrastructureProxy;
+import org.springframework.data.redis.connection.RedisClusterConfiguration;
+import org.springframework.data.redis.connection.RedisConfiguration;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.RedisSentinelConfiguration;
+import org.springframework.data.redis.connection.RedisSocketConfiguration;
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.RedisStaticMasterReplicaConfiguration;
+import org.springframework.data.redis.connection.jedis.JedisClientConfiguration;
+import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettuceClientConfiguration;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.data.redis.core.RedisCallback;
+import org.springframework.data.redis.core.StringRedisTemplate;
+import org.springframework.test.util.ReflectionTestUtils;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.awaitility.Awaitility.await;
+import static org.mockito.BDDMockito.given;
+import static org.mockito.Mockito.mock;
+import static org.mockito.Mockito.withSettings;
+
+/**
+ * Where Holdfast's own connections lead, and what they have of the application's.
+ */
+@WithRedis
+class HoldfastConnectionFactoryTests {
+
+	private final TestRedis redis;
+
+	HoldfastConnectionFactoryTests(TestRedis redis) {
+		this.redis = redis;
+	}
+
+	private static RedisConfiguration configurationOf(RedisConnectionFactory application) {
+		HoldfastConnectionFactory own = HoldfastConnectionFactory.of(application);
+		try {
+			return (RedisConfiguration) ReflectionTestUtils.getField(own, LettuceConnectionFactory.class,
+					"configuration");
+		}
+		finally {
+			own.destroy();
+		}
+	}
+
+	static Stream<RedisConfiguration> configurations() {
+		RedisStandaloneConfiguration standalone = new RedisStandaloneConfiguration("redis.example", 6380);
+		standalone.setDatabase(3);
+		standalone.setUsername("app");
+		standalone.setPassword("secret");
+		return Stream.of(standalone, new RedisSocketConfiguration("/run/redis.sock"),
+				new RedisSentinelConfiguration().master("main").sentinel("redis.example", 26379),
+				new RedisClusterConfiguration().clusterNode("redis.example", 7000),
+				new RedisStaticMasterReplicaConfiguration("redis.example", 6380));
+	}
+
+	@ParameterizedTest
+	@MethodSource("configurations")
+	@DisplayName("Lettuce's configuration is used, of whatever kind it is")
+	void lettuce(RedisConfiguration configuration) {
+		assertThat(configurationOf(new LettuceConnectionFactory(configuration))).isSameAs(configuration);
+	}
+
+	@Test
+	@DisplayName("Lettuce's client options are used, but connecting is bounded, and always done again")
+	void clientOptions() {
+		ClientOptions options = ClientOptions.builder()
+			.autoReconnect(false)
+			.requestQueueSize(17)
+			.socketOptions(SocketOptions.builder().connectTimeout(Duration.ofSeconds(10)).keepAlive(true).build())
+			.build();
+		HoldfastConnectionFactory own = HoldfastConnectionFactory
+			.of(new LettuceConnectionFactory(new RedisStandaloneConfiguration(),
+					LettuceClientConfiguration.builder()
+						.clientOptions(options)
+						.clientName("shop")
+						.readFrom(ReadFrom.REPLICA_PREFERRED)
+						.commandTimeout(Duration.ofSeconds(7))
+						.useSsl()
+						.verifyPeer(SslVerifyMode.CA)
+						.startTls()
+						.build()));
+		try {
+			LettuceClientConfiguration client = own.getClientConfiguration();
+			assertThat(client.getClientOptions()).hasValueSatisfying((used) -> {
+				assertThat(used.isAutoReconnect()).isTrue();
+				assertThat(used.getRequestQueueSize()).isEqualTo(17);
+				assertThat(used.getSocketOptions().isKeepAlive()).isTrue();
+				assertThat(used.getSocketOptions().getConnectTimeout()).isEqualTo(Duration.ofSeconds(2));
+			});
+			assertThat(client.getClientName()).hasValue("shop");
+			assertThat(client.getReadFrom()).hasValue(ReadFrom.REPLICA_PREFERRED);
+			assertThat(client.getCommandTimeout()).isEqualTo(Duration.ofSeconds(7));
+			assertThat(client.isUseSsl()).isTrue();
+			assertThat(client.isStartTls()).isTrue();
+			assertThat(client.getVerifyMode()).isEqualTo(SslVerifyMode.CA);
+		}
+		finally {
+			own.destroy();
+		}
+	}
+
+	@Test
+	@DisplayName("The threads of the application are used, and go on when Holdfast's connections are destroyed")
+	void resources() {
+		ClientResources resources = ClientResources.create();
+		try {
+			LettuceConnectionFactory application = new LettuceConnectionFactory(
+					new RedisStandaloneConfiguration(this.redis.host(), this.redis.port()),
+					LettuceClientConfiguration.builder().clientResources(resources).build());
+			application.afterPropertiesSet();
+			HoldfastConnectionFactory own = HoldfastConnectionFactory.of(application);
+			assertThat(own.getClientConfiguration().getClientResources()).hasValueSatisfying(
+					(used) -> assertThat(used.eventLoopGroupProvider()).isSameAs(resources.eventLoopGroupProvider()));
+			assertThat(own.getConnection().ping()).isEqualTo("PONG");
+			own.destroy();
+			assertThat(application.getConnection().ping()).isEqualTo("PONG");
+			application.destroy();
+		}
+		finally {
+			resources.shutdown().awaitUninterruptibly();
+		}
+	}
+
+	@Test
+	@DisplayName("Nothing is connected before it is used, and what was stopped connects again")
+	void lazy() {
+		RedisServer server = this.redis.startServer();
+		StringRedisTemplate observer = new StringRedisTemplate(
+				this.redis.connectionFactory(server.host(), server.port()));
+		long before = connections(observer);
+		HoldfastConnectionFactory own = HoldfastConnectionFactory
+			.of(this.redis.connectionFactory(server.host(), server.port()));
+		try {
+			for (int i = 0; i < 2; i++) {
+				assertThat(connections(observer)).isEqualTo(before);
+				assertThat(own.getConnection().ping()).isEqualTo("PONG");
+				assertThat(connections(observer)).isEqualTo(before + 1);
+				own.stop();
+				await().until(() -> connections(observer) == before);
+			}
+		}
+		finally {
+			own.destroy();
+		}
+	}
+
+	private static long connections(StringRedisTemplate observer) {
+		return observer
+			.execute((RedisCallback<Integer>) (connection) -> connection.serverCommands().getClientList().size());
+	}
+
+	@ParameterizedTest
+	@ValueSource(longs = { 0, 1, 8, 9, 62, 63, 64, 1000, Long.MAX_VALUE })
+	@DisplayName("However often it failed, connecting is tried again within half a second or so")
+	void reconnectDelay(long attempt) {
+		Duration delay = new HoldfastConnectionFactory.ReconnectDelay().createDelay(attempt);
+		assertThat(delay).isBetween(Duration.ZERO, Duration.ofMillis(512));
+	}
+
+	@Test
+	@DisplayName("A proxy of Spring's is looked through")
+	void proxied() {
+		RedisClusterConfiguration cluster = new RedisClusterConfiguration().clusterNode("redis.example", 7000);
+		LettuceConnectionFactory factory = new LettuceConnectionFactory(cluster);
+		ProxyFactory byInterface = new ProxyFactory(factory);
+		byInterface.setInterfaces(RedisConnectionFactory.class);
+		ProxyFactory byClass = new ProxyFactory(byInterface.getProxy());
+		ProxyFactory ofClass = new ProxyFactory(factory);
+		ofClass.setProxyTargetClass(true);
+		Stream.of(byInterface, byClass, ofClass)
+			.map((proxy) -> (RedisConnectionFactory) proxy.getProxy())
+			.forEach((proxy) -> {
+				assertThat(proxy).isNotSameAs(factory);
+				assertThat(Drivers.isCluster(proxy)).isTrue();
+				assertThat(configurationOf(proxy)).isSameAs(cluster);
+			});
+	}
+
+	@Test
+	@DisplayName("What says what it wraps is looked through")
+	void wrapped() {
+		RedisConnectionFactory wrapper = mock(RedisConnectionFactory.class,
+				withSettings().extraInterfaces(InfrastructureProxy.class));
+		RedisClusterConfiguration cluster = new RedisClusterConfiguration().clusterNode("redis.example", 7000);
+		given(((InfrastructureProxy) wrapper).getWrappedObject()).willReturn(new JedisConnectionFactory(cluster));
+		assertThat(Drivers.isCluster(wrapper)).isTrue();
+		assertThat(configurationOf(wrapper)).isSameAs(cluster);
+	}
+
+	@Test
+	@DisplayName("A factory that does not tell where Redis is, is refused with its name and the bean to define")
+	void unknown() {
+		RedisConnectionFactory unknown = mock(RedisConnectionFactory.class);
+		assertThatIllegalStateException().isThrownBy(() -> HoldfastConnectionFactory.of(unknown))
+			.withMessageContaining(unknown.getClass().getName())
+			.withMessageContaining("@Bean LeaseEngine")
+			.withMessageContaining("holdfast.backend=memory");
+	}
+
+	static Stream<JedisConnectionFactory> jedis() {
+		return configurations().flatMap((configuration) -> {
+			if (configuration instanceof RedisStandaloneConfiguration standalone) {
+				return Stream.of(new JedisConnectionFactory(standalone));
+			}
+			if (configuration instanceof RedisSentinelConfiguration sentinel) {
+				return Stream.of(new JedisConnectionFactory(sentinel));
+			}
+			return (configuration instanceof RedisClusterConfiguration cluster)
+					? Stream.of(new JedisConnectionFactory(cluster)) : Stream.empty();
+		});
+	}
+
+	@ParameterizedTest
+	@MethodSource("jedis")
+	@DisplayName("Jedis's configuration is used, of whatever kind it is")
+	void jedisConfiguration(JedisConnectionFactory factory) {
+		RedisConfiguration configuration = configurationOf(factory);
+		assertThat(configuration).isIn(factory.getStandaloneConfiguration(), factory.getSentinelConfiguration(),
+				factory.getClusterConfiguration());
+		assertThat(RedisConfiguration.isClusterConfiguration(configuration)).isEqualTo(factory.isRedisClusterAware());
+		assertThat(RedisConfiguration.isSentinelConfiguration(configuration)).isEqualTo(factory.isRedisSentinelAware());
+	}
+
+	@Test
+	@DisplayName("Jedis's name and times are used, and in a cluster its nodes are looked for again and again")
+	void jedisClient() {
+		JedisClientConfiguration client = JedisClientConfiguration.builder()
+			.clientName("shop")
+			.readTimeout(Duration.ofSeconds(7))
+			.connectTimeout(Duration.ofMillis(700))
+			.build();
+		LettuceClientConfiguration converted = JedisToLettuceConverter
+			.convert(new JedisConnectionFactory(new RedisClusterConfiguration().clusterNode("redis.example", 7000),
+					client), null)
+			.getClientConfiguration();
+		assertThat(converted.getClientName()).hasValue("shop");
+		assertThat(converted.getCommandTimeout()).isEqualTo(Duration.ofSeconds(7));
+		assertThat(converted.isUseSsl()).isFalse();
+		assertThat(converted.getClientOptions()).hasValueSatisfying((options) -> {
+			assertThat(options.getSocketOptions().getConnectTimeout()).isEqualTo(Duration.ofMillis(700));
+			assertThat(options.getTimeoutOptions().isTimeoutCommands()).isTrue();
+			assertThat(((ClusterClientOptions) options).getTopologyRefreshOptions().isPeriodicRefreshEnabled())
+				.isTrue();
+		});
+	}
+
+	@Test
+	@DisplayName("An encrypted Jedis trusts whom the JVM trusts, and compares no names unless it is told to")
+	void jedisEncryption() {
+		JedisClientConfiguration client = JedisClientConfiguration.builder().useSsl().build();
+		JedisClientConfiguration strict = JedisClientConfiguration.builder()
+			.useSsl()
+			.hostnameVerifier((name, session) -> false)
+			.build();
+		assertThat(converted(client).isUseSsl()).isTrue();
+		assertThat(converted(client).getVerifyMode()).isEqualTo(SslVerifyMode.CA);
+		assertThat(converted(strict).getVerifyMode()).isEqualTo(SslVerifyMode.FULL);
+	}
+
+	private static LettuceClientConfiguration converted(JedisClientConfiguration client) {
+		return JedisToLettuceConverter
+			.convert(new JedisConnectionFactory(new RedisStandaloneConfiguration(), client), null)
+			.getClientConfiguration();
+	}
+
+	@Test
+	@DisplayName("An encrypted Jedis with a socket factory of its own is refused, with what to set")
+	void jedisSocketFactory() {
+		JedisClientConfiguration client = JedisClientConfiguration.builder()
+			.useSsl()
+			.sslSocketFactory((SSLSocketFactory) SSLSocketFactory.getDefault())
+			.build();
+		assertThatIllegalStateException().isThrownBy(() -> converted(client))
+			.withMessageContaining("spring.data.redis.ssl.bundle")
+			.withMessageContaining("@Bean LeaseEngine");
+	}
+
+}

@@ -1,0 +1,148 @@
+package io.holdfast.redis.key;
+
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.function.Function;
+
+import io.holdfast.engine.StoreCommandException;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.data.redis.connection.ClusterSlotHashUtil;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Where the companions of locks and semaphores are.
+ */
+class RedisKeysTests {
+
+	@ParameterizedTest
+	@CsvSource({ "lock:a, {lock:a}:queue", "lock:{a}b, lock:{a}b:queue", "lock:a{b, {lock:a{b}:queue",
+			"{a}{b, {a}{b:queue" })
+	@DisplayName("companions carry the tag of the lock key, or all of it as their tag")
+	void companions(String lock, String queue) {
+		assertThat(RedisKeys.of(lock, true).queue()).isEqualTo(queue);
+	}
+
+	@Test
+	@DisplayName("a semaphore has four keys, a read-write lock the lock key, that lock's queue and fence and two of its own")
+	void keysOfPermits() {
+		assertThat(PermitKeys.ofSemaphore("semaphore:a", true)).isEqualTo(new PermitKeys("{semaphore:a}:holders",
+				"{semaphore:a}:queue", "{semaphore:a}:state", "{semaphore:a}:limit", null));
+		assertThat(PermitKeys.ofSemaphore("semaphore:{a}b", true)).isEqualTo(new PermitKeys("semaphore:{a}b:holders",
+				"semaphore:{a}b:queue", "semaphore:{a}b:state", "semaphore:{a}b:limit", null));
+		assertThat(PermitKeys.ofReadWriteLock("lock:a", true)).isEqualTo(
+				new PermitKeys("lock:a", "{lock:a}:rw-queue", "{lock:a}:rw-state", "{lock:a}:fence", "{lock:a}:queue"));
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "lock:a}", "lock:{}a", "lock:{}{a}", "lock:a}b{c", "lock:a}{" })
+	@DisplayName("a key whose companions cannot be placed beside it is refused in a cluster, and only there")
+	void refusesInCluster(String lock) {
+		assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> RedisKeys.of(lock, true))
+			.withMessageContaining("'" + lock + "'")
+			.withMessageContaining("{stock}:SKU0001")
+			.matches((failure) -> !failure.isTemporary());
+		assertThat(RedisKeys.of(lock, false).queue()).isEqualTo("{" + lock + "}:queue");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "{a}:queue", "{a}:fence", "lock:{a}b:fence", "{a}", "{a}:rw-queue", "{a}b:rw-state",
+			"{a}:holders", "lock:{a}:state", "{a}:limit", "{a}b}", "{a}}", "}", "}a" })
+	@DisplayName("a lock key that is, or has, the companion of another one is refused")
+	void refusesWhatMeetsOtherCompanions(String lock) {
+		for (boolean cluster : new boolean[] { true, false }) {
+			assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> RedisKeys.of(lock, cluster))
+				.withMessageContaining("'" + lock + "'")
+				.matches((failure) -> !failure.isTemporary());
+			assertThatExceptionOfType(StoreCommandException.class)
+				.isThrownBy(() -> PermitKeys.ofSemaphore(lock, cluster));
+			assertThatExceptionOfType(StoreCommandException.class)
+				.isThrownBy(() -> PermitKeys.ofReadWriteLock(lock, cluster));
+		}
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@DisplayName("no two locks or two semaphores share a key, or one of them is refused")
+	void shareNoKey(boolean cluster) {
+		Map<String, String> owners = new HashMap<>();
+		Map<String, String> semaphores = new HashMap<>();
+		String letters = "a{}";
+		for (int length = 1; length <= 6; length++) {
+			for (int i = 0; i < Math.pow(letters.length(), length); i++) {
+				StringBuilder lock = new StringBuilder();
+				for (int j = 0, rest = i; j < length; j++, rest /= letters.length()) {
+					lock.append(letters.charAt(rest % letters.length()));
+				}
+				for (String suffix : List.of("", ":queue", ":fence", ":rw-queue", ":rw-state", ":holders", ":state",
+						":limit")) {
+					claim(owners, lock + suffix, (name) -> keysOfLock(name, cluster));
+					claim(semaphores, lock + suffix, (name) -> keysOfSemaphore(name, cluster));
+				}
+			}
+		}
+		assertThat(owners).hasSizeGreaterThan(1000);
+		assertThat(semaphores).hasSizeGreaterThan(1000);
+	}
+
+	/** Exclusive or not: locks of the same name exclude each other. */
+	private static Set<String> keysOfLock(String lock, boolean cluster) {
+		RedisKeys exclusive = RedisKeys.of(lock, cluster);
+		PermitKeys readWrite = PermitKeys.ofReadWriteLock(lock, cluster);
+		return Set.of(exclusive.lock(), exclusive.queue(), exclusive.fence(), readWrite.queue(), readWrite.state());
+	}
+
+	private static Set<String> keysOfSemaphore(String semaphore, boolean cluster) {
+		PermitKeys keys = PermitKeys.ofSemaphore(semaphore, cluster);
+		return Set.of(keys.holders(), keys.queue(), keys.state(), keys.own());
+	}
+
+	private static void claim(Map<String, String> owners, String name, Function<String, Set<String>> keysOf) {
+		Set<String> keys;
+		try {
+			keys = keysOf.apply(name);
+		}
+		catch (StoreCommandException ex) {
+			return;
+		}
+		for (String key : keys) {
+			assertThat(owners.put(key, name)).as(key + " of " + name).isNull();
+		}
+	}
+
+	@Test
+	@DisplayName("all keys of a lock are in one slot, whatever braces it has, or it is refused")
+	void shareOneSlot() {
+		Random random = new Random(42);
+		int placed = 0;
+		for (int i = 0; i < 20_000; i++) {
+			StringBuilder lock = new StringBuilder();
+			for (int j = random.nextInt(8); j >= 0; j--) {
+				lock.append("ab{}".charAt(random.nextInt(4)));
+			}
+			Set<String> keys = new HashSet<>();
+			try {
+				keys.addAll(keysOfLock(lock.toString(), true));
+				keys.addAll(keysOfSemaphore(lock.toString(), true));
+			}
+			catch (StoreCommandException ex) {
+				continue;
+			}
+			placed++;
+			int slot = ClusterSlotHashUtil.calculateSlot(lock.toString());
+			assertThat(keys).as(lock.toString()).allMatch((key) -> ClusterSlotHashUtil.calculateSlot(key) == slot);
+		}
+		assertThat(placed).isGreaterThan(9_000);
+	}
+
+}

@@ -1,0 +1,65 @@
+package io.holdfast.redis.notify;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+
+import io.holdfast.engine.StoreNotifications;
+import io.holdfast.redis.driver.ScriptExecutor;
+import io.holdfast.testing.Slow;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.data.redis.connection.RedisConnection;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+import static org.mockito.ArgumentMatchers.any;
+import static org.mockito.BDDMockito.given;
+import static org.mockito.BDDMockito.willAnswer;
+import static org.mockito.Mockito.mock;
+import static org.mockito.Mockito.verify;
+
+/**
+ * What is left of a listener that is closed while it connects.
+ */
+@Slow
+class NotificationListenerTests {
+
+	private final RedisConnectionFactory factory = mock(RedisConnectionFactory.class);
+
+	private final RedisConnection connection = mock(RedisConnection.class);
+
+	private final CompletableFuture<Boolean> connecting = new CompletableFuture<>();
+
+	private final CountDownLatch connected = new CountDownLatch(1);
+
+	private final NotificationListener listener = new NotificationListener(this.factory,
+			new ScriptExecutor(this.factory), "wake:", false);
+
+	private void startConnecting() {
+		given(this.factory.getConnection()).willReturn(this.connection);
+		// Where Lettuce connects.
+		willAnswer((invocation) -> {
+			this.connecting.complete(true);
+			this.connected.await();
+			return null;
+		}).given(this.connection).subscribe(any(), any(byte[].class));
+		this.listener.start("0123456789abcdef0123456789abcdef", mock(StoreNotifications.class));
+		this.connecting.join();
+	}
+
+	@Test
+	@DisplayName("a connection that is being opened is closed before the listener is")
+	void connectionIsClosed() throws Exception {
+		startConnecting();
+		Thread closer = new Thread(this.listener::close);
+		closer.start();
+		await().until(() -> closer.getState() == Thread.State.TIMED_WAITING || !closer.isAlive());
+		this.connected.countDown();
+		closer.join();
+		verify(this.connection).close();
+		assertThat(this.listener.isListening()).isFalse();
+	}
+
+}

@@ -1,0 +1,104 @@
+package io.holdfast.redis.script;
+
+import io.holdfast.engine.StoreCommandException;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.data.redis.RedisSystemException;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * What the words of Redis and its drivers mean.
+ */
+class RedisFailuresTests {
+
+	@ParameterizedTest
+	@ValueSource(strings = { "READONLY You can't write against a read only replica.",
+			"LOADING Redis is loading the dataset in memory", "MASTERDOWN Link with MASTER is down",
+			"CLUSTERDOWN The cluster is down", "MOVED 3999 127.0.0.1:6381", "ASK 3999 127.0.0.1:6381",
+			"BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
+			"NOREPLICAS Not enough good replicas to write.", "Command timed out after 1 second(s)",
+			"Connection is closed", "Connection refused: localhost/127.0.0.1:6379" })
+	@DisplayName("trouble that passes is temporary")
+	void temporary(String text) {
+		StoreCommandException failure = RedisFailures.of(wrapped(text), "lock:a");
+		assertThat(failure.isTemporary()).isTrue();
+		assertThat(failure.isWorthWaiting()).isFalse();
+		assertThat(failure).hasMessageContaining(text).hasMessageContaining("lock:a");
+	}
+
+	@Test
+	@DisplayName("a slot that moves is worth waiting for")
+	void movingSlot() {
+		String text = "TRYAGAIN Multiple keys request during rehashing of slot";
+		StoreCommandException failure = RedisFailures.of(wrapped(text), "lock:a");
+		assertThat(failure.isTemporary()).isTrue();
+		assertThat(failure.isWorthWaiting()).isTrue();
+		assertThat(failure).hasMessageContaining(text).hasMessageContaining("lock:a");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "NOPERM this user has no permissions to run the 'evalsha' command",
+			"ERR ACL failure in script: User app has no permissions to run the 'set' command",
+			"NOAUTH Authentication required.", "WRONGPASS invalid username-password pair or user is disabled.",
+			"ERR unknown command 'EVALSHA'", "CROSSSLOT Keys in request don't hash to the same slot" })
+	@DisplayName("trouble that needs an operator's help is not temporary, and tells what Redis said")
+	void lasting(String text) {
+		StoreCommandException failure = RedisFailures.of(wrapped(text), "lock:a");
+		assertThat(failure.isTemporary()).isFalse();
+		assertThat(failure).hasMessageContaining(text);
+	}
+
+	@Test
+	@DisplayName("memory that is full may be free again, and the message names the setting")
+	void outOfMemory() {
+		String text = "OOM command not allowed when used memory > 'maxmemory'.";
+		StoreCommandException failure = RedisFailures.of(wrapped(text), "lock:a");
+		assertThat(failure.isTemporary()).isTrue();
+		assertThat(failure).hasMessage("Redis is out of memory (maxmemory) and grants nothing new: " + text);
+	}
+
+	@Test
+	@DisplayName("a wrong type names the key and the cure")
+	void wrongType() {
+		StoreCommandException failure = RedisFailures
+			.of(wrapped("WRONGTYPE Operation against a key holding the wrong kind of value"), "lock:a");
+		assertThat(failure.isTemporary()).isFalse();
+		assertThat(failure).hasMessageContaining("'lock:a'").hasMessageContaining("holdfast.lock.key-prefix");
+	}
+
+	@ParameterizedTest
+	@ValueSource(
+			strings = { "ERR unknown command 'EVALSHA', with args beginning with: 'f3' '3' 'lock:a' '%1$s:7' '30000' ",
+					"ERR unknown command `EVALSHA`, with args beginning with: `f3`, `%2$s`, ",
+					"ERR Unknown command EVALSHA, args: f3 %1$s:W7", "ERR unknown subcommand '%2$s'. Try SCRIPT HELP.",
+					"ERR unknown command 'EVAL', with args beginning with: 'return redis.call('get', KEYS[1])' '0' ",
+					"NOPERM User app has no permissions to access the 'holdfast:wake:%1$s' channel",
+					"ERR value is not an integer: %1$s:7" })
+	@DisplayName("no text, nor any of its causes, tells a token, the id of an instance or a script")
+	void tellsNoArguments(String text) {
+		String id = "0123456789abcdef0123456789abcdef";
+		StoreCommandException failure = RedisFailures.of(wrapped(text.formatted(id, id.substring(0, 20))), "lock:a");
+		for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+			assertThat(cause.toString()).doesNotContain("0123456789abcdef").doesNotContain("redis.call");
+		}
+		assertThat(failure).hasCauseExactlyInstanceOf(IllegalStateException.class)
+			.hasRootCauseMessage(IllegalStateException.class.getName() + ": "
+					+ RedisFailures.withoutArguments(text.formatted(id, id.substring(0, 20))));
+	}
+
+	@Test
+	@DisplayName("an error that tells nothing is the cause as it is")
+	void keepsCause() {
+		Exception error = wrapped("LOADING Redis is loading the dataset in memory");
+		assertThat(RedisFailures.of(error, "lock:a")).cause().isSameAs(error);
+	}
+
+	private static Exception wrapped(String text) {
+		return new RedisSystemException("Error in execution", new IllegalStateException(text));
+	}
+
+}

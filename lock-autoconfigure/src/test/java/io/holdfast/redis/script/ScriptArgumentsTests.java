@@ -1,0 +1,61 @@
+package io.holdfast.redis.script;
+
+import java.nio.charset.StandardCharsets;
+
+import io.holdfast.redis.key.RedisKeys;
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.protocol.Command;
+import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.protocol.CommandType;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * What is sent to Redis for a script.
+ */
+class ScriptArgumentsTests {
+
+	private final byte[][] keys = RedisKeys.bytes("lock:ä", "second");
+
+	private final byte[][] args = RedisKeys.bytes("secret token", "", "x".repeat(12_345));
+
+	private final ScriptArguments arguments = new ScriptArguments(Script.ACQUIRE.digest(), this.keys, this.args);
+
+	@Test
+	@DisplayName("what is sent is what the driver would send")
+	void sameAsTheDriver() {
+		CommandArgs<byte[], byte[]> usual = new CommandArgs<>(ByteArrayCodec.INSTANCE).add(Script.ACQUIRE.digest())
+			.add(2)
+			.addKeys(this.keys)
+			.addValues(this.args);
+		assertThat(sent(this.arguments)).isEqualTo(sent(usual));
+		assertThat(this.arguments.getFirstEncodedKey()).isEqualTo(usual.getFirstEncodedKey());
+		assertThat(new ScriptArguments(Script.PING.digest(), new byte[0][], this.args).getFirstEncodedKey()).isNull();
+	}
+
+	@Test
+	@DisplayName("a command that is written without the driver's own is the same as the driver's")
+	void sameCommand() {
+		ByteBuf buffer = Unpooled.buffer();
+		ScriptArguments.writeCommand(buffer, Script.ACQUIRE.digest(), this.keys, this.args);
+		assertThat(buffer.toString(StandardCharsets.UTF_8)).isEqualTo(sent(this.arguments));
+	}
+
+	@Test
+	@DisplayName("logs and traces have the keys and no token")
+	void doesNotShowTokens() {
+		assertThat(this.arguments).asString().isEqualTo("lock:ä second").isEqualTo(this.arguments.toCommandString());
+	}
+
+	private static String sent(CommandArgs<byte[], byte[]> arguments) {
+		ByteBuf buffer = Unpooled.buffer();
+		new Command<byte[], byte[], @Nullable Object>(CommandType.EVALSHA, null, arguments).encode(buffer);
+		return buffer.toString(StandardCharsets.UTF_8);
+	}
+
+}
