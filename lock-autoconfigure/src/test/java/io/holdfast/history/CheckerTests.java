@@ -381,6 +381,21 @@ class CheckerTests {
 	}
 
 	@Test
+	@DisplayName("8: what comes late out of one trouble may meet the next, and be stored after that")
+	void troublesInSequence() {
+		String[] before = { "0 ASKED by=b id=1 mode=EXCLUSIVE key=k lease=100", "1 GRANTED id=1 fence=1 until=101",
+				"20 RELEASING id=1", "21 RELEASED id=1 why=RELEASED",
+				"5000 ASKED by=a id=2 mode=EXCLUSIVE key=k lease=100 why=NOT_WAITING",
+				"5001 REFUSED id=2 why=TIMED_OUT" };
+		String first = "10 TROUBLE by=b until=2000";
+		String next = "1990 OUTAGE by=b until=4990";
+		refuses(8, before);
+		refuses(8, and(before, first));
+		refuses(8, and(before, next));
+		accepts(and(before, first, next));
+	}
+
+	@Test
 	@DisplayName("8: a refusal for a reason that was not is refused")
 	void reasons() {
 		String asked = "10 ASKED by=a id=1 mode=EXCLUSIVE key=k user=u until=500";

@@ -103,12 +103,23 @@ final class ReasonChecker {
 		long end = Math.min(
 				(request.granted != null) ? Math.max(request.root.holdEnd, request.retainedUntil) : request.answeredAt,
 				Request.NEVER);
+		long arrival = troubleOver(request.asked.by(), end);
+		// What comes out of one trouble may come into the next.
+		for (long before = end; arrival != before;) {
+			before = arrival;
+			arrival = troubleOver(request.asked.by(), before);
+		}
+		return arrival;
+	}
+
+	/** When all troubles of an instance that began before a time are over. */
+	private long troubleOver(String instance, long at) {
 		return Stream.of(Type.OUTAGE, Type.TROUBLE)
 			.flatMap((type) -> this.history.all(type).stream())
-			.filter((trouble) -> trouble.by().equals(request.asked.by()) && trouble.at() <= end)
-			.mapToLong((trouble) -> Math.max(trouble.until(), end))
+			.filter((trouble) -> trouble.by().equals(instance) && trouble.at() <= at)
+			.mapToLong((trouble) -> Math.max(trouble.until(), at))
 			.max()
-			.orElse(end);
+			.orElse(at);
 	}
 
 	/** A request that is told that others have it must have met others, not silence. */
