@@ -41,7 +41,7 @@ final class Barging {
 
 	/** Return how many permits are offered. */
 	int offered() {
-		return (this.offered != null) ? this.offered.permits : 0;
+		return (this.offered != null) ? this.offered.permits() : 0;
 	}
 
 	/**

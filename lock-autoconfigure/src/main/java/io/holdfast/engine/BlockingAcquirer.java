@@ -31,9 +31,9 @@ class BlockingAcquirer<R, L extends Lease> {
 	/** How much later than its deadline a blocked call looks after itself. */
 	private static final long SLACK = TimeUnit.MILLISECONDS.toNanos(150);
 
-	private final LeaseEngine engine;
-
 	private final EngineContext context;
+
+	private final AcquisitionStarter starter;
 
 	private final Function<R, List<ResolvedRequest>> resolver;
 
@@ -43,16 +43,17 @@ class BlockingAcquirer<R, L extends Lease> {
 
 	/**
 	 * Create an acquirer.
-	 * @param engine grants the leases
+	 * @param context the surroundings of the engine
+	 * @param starter starts the acquisitions
 	 * @param resolver returns what a request asks for
 	 * @param contexts returns the leases under which it asks, or {@code null} if it does
 	 * not say
 	 * @param type the type of the leases
 	 */
-	private BlockingAcquirer(LeaseEngine engine, Function<R, List<ResolvedRequest>> resolver,
-			Function<R, @Nullable LeaseContext> contexts, Class<L> type) {
-		this.engine = engine;
-		this.context = engine.context;
+	private BlockingAcquirer(EngineContext context, AcquisitionStarter starter,
+			Function<R, List<ResolvedRequest>> resolver, Function<R, @Nullable LeaseContext> contexts, Class<L> type) {
+		this.context = context;
+		this.starter = starter;
 		this.resolver = resolver;
 		this.contexts = contexts;
 		this.type = type;
@@ -60,19 +61,20 @@ class BlockingAcquirer<R, L extends Lease> {
 
 	/** Create an acquirer like another one. */
 	BlockingAcquirer(BlockingAcquirer<R, L> other) {
-		this(other.engine, other.resolver, other.contexts, other.type);
+		this(other.context, other.starter, other.resolver, other.contexts, other.type);
 	}
 
 	/** Create what acquires locks. */
-	static BlockingAcquirer<LockRequest, LockLease> ofLocks(LeaseEngine engine) {
-		return new BlockingAcquirer<>(engine, (request) -> ResolvedRequest.of(request, engine.context.settings),
+	static BlockingAcquirer<LockRequest, LockLease> ofLocks(EngineContext context, AcquisitionStarter starter) {
+		return new BlockingAcquirer<>(context, starter, (request) -> ResolvedRequest.of(request, context.settings),
 				LockRequest::context, LockLease.class);
 	}
 
 	/** Create what acquires permits. */
-	static BlockingAcquirer<SemaphoreRequest, PermitLease> ofPermits(LeaseEngine engine) {
-		return new BlockingAcquirer<>(engine,
-				(request) -> List.of(ResolvedRequest.of(request, engine.context.settings)), (request) -> null,
+	static BlockingAcquirer<SemaphoreRequest, PermitLease> ofPermits(EngineContext context,
+			AcquisitionStarter starter) {
+		return new BlockingAcquirer<>(context, starter,
+				(request) -> List.of(ResolvedRequest.of(request, context.settings)), (request) -> null,
 				PermitLease.class);
 	}
 
@@ -151,7 +153,7 @@ class BlockingAcquirer<R, L extends Lease> {
 
 	private PendingAcquisition start(R request) {
 		LeaseContext context = this.contexts.apply(request);
-		return this.engine.acquire(this.resolver.apply(request), Thread.currentThread(),
+		return this.starter.acquire(this.resolver.apply(request), Thread.currentThread(),
 				(context != null) ? context : LeaseContext.current());
 	}
 
@@ -207,7 +209,7 @@ class BlockingAcquirer<R, L extends Lease> {
 	private <T> CompletableFuture<T> start(R request, Function<Lease, T> success,
 			Function<Throwable, @Nullable T> instead) {
 		LeaseContext context = this.contexts.apply(request);
-		PendingAcquisition acquisition = this.engine.acquire(this.resolver.apply(request), null,
+		PendingAcquisition acquisition = this.starter.acquire(this.resolver.apply(request), null,
 				(context != null) ? context : LeaseContext.empty());
 		CompletableFuture<T> face = new CompletableFuture<>();
 		acquisition.result().whenCompleteAsync((lease, error) -> {
@@ -229,6 +231,21 @@ class BlockingAcquirer<R, L extends Lease> {
 			}
 		});
 		return face;
+	}
+
+	/** Starts acquisitions. Does not block. */
+	@FunctionalInterface
+	interface AcquisitionStarter {
+
+		/**
+		 * Start to acquire a lease on everything that is asked for at once.
+		 * @param requests what is asked for, at least one
+		 * @param thread whose lease it becomes, for re-entry; {@code null} if no thread's
+		 * @param context the leases under which it is asked for
+		 * @return the acquisition
+		 */
+		PendingAcquisition acquire(List<ResolvedRequest> requests, @Nullable Thread thread, LeaseContext context);
+
 	}
 
 }

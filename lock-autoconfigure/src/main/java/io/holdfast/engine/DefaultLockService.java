@@ -43,7 +43,7 @@ public class DefaultLockService implements LockService {
 	 * @param engine what grants the leases, which is not closed with this service
 	 */
 	public DefaultLockService(LeaseEngine engine) {
-		this(engine, BlockingAcquirer.ofLocks(engine));
+		this(engine, BlockingAcquirer.ofLocks(engine.context, engine::acquire));
 	}
 
 	DefaultLockService(LeaseEngine engine, BlockingAcquirer<LockRequest, LockLease> acquirer) {

@@ -36,7 +36,7 @@ public class DefaultSemaphoreService implements SemaphoreService {
 	 * @param engine what grants the leases, which is not closed with this service
 	 */
 	public DefaultSemaphoreService(LeaseEngine engine) {
-		this(engine, BlockingAcquirer.ofPermits(engine));
+		this(engine, BlockingAcquirer.ofPermits(engine.context, engine::acquire));
 	}
 
 	DefaultSemaphoreService(LeaseEngine engine, BlockingAcquirer<SemaphoreRequest, PermitLease> acquirer) {

@@ -37,10 +37,10 @@ final class Hold {
 	/**
 	 * Fewer than were granted if some were given back. Changed by the coordinator only.
 	 */
-	volatile int permits;
+	private volatile int permits;
 
 	/** When it was granted or, of several together, when the last of them was. */
-	volatile long grantedAt;
+	private volatile long grantedAt;
 
 	/**
 	 * One of several of which some are still waited for. Until then it is renewed,
@@ -257,6 +257,16 @@ final class Hold {
 	/** Return what lengthens it. */
 	Renewal renewalCommand(long millis) {
 		return new Renewal(resource(), this.token, this.permits, millis);
+	}
+
+	/** Return how many permits it still has. */
+	int permits() {
+		return this.permits;
+	}
+
+	/** Return when it was granted or, of several together, when the last of them was. */
+	long grantedAt() {
+		return this.grantedAt;
 	}
 
 	Resource resource() {

@@ -85,7 +85,7 @@ final class HoldLosses {
 	void ranOut(Hold hold) {
 		String why = "the work took longer than the lease time of " + hold.request.leaseMillis() + " ms";
 		logger.warn("The lease of " + hold.description() + hold.purpose() + " was over before it was released, after "
-				+ TimeUnit.NANOSECONDS.toMillis(this.context.now() - hold.grantedAt) + " ms: " + why);
+				+ TimeUnit.NANOSECONDS.toMillis(this.context.now() - hold.grantedAt()) + " ms: " + why);
 		tell(hold, why);
 	}
 
@@ -97,7 +97,7 @@ final class HoldLosses {
 		this.context.observers.lost(hold.resource(), hold.request.name());
 		boolean semaphore = hold.resource().kind() == Kind.SEMAPHORE;
 		LeaseLostEvent event = new LeaseLostEvent(hold.resource().key(), hold.request.name(),
-				semaphore ? hold.permits : 0, hold.heldFor(this.context.now()), why);
+				semaphore ? hold.permits() : 0, hold.heldFor(this.context.now()), why);
 		this.context.call(() -> this.listener.accept(event));
 	}
 

@@ -258,7 +258,7 @@ abstract class LeaseHandle implements EngineLease, LeaseTerms {
 
 		@Override
 		public int permits() {
-			return this.hold.permits;
+			return this.hold.permits();
 		}
 
 		/** Give some back, and keep the others. Blocks until the store answers. */

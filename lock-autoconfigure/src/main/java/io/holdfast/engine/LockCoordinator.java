@@ -67,7 +67,7 @@ final class LockCoordinator extends ResourceCoordinator {
 		}
 		else if (this.queue.isEmpty() && admits(waiter)) {
 			contend(waiter);
-			waiter.contender.sendAcquire();
+			waiter.contender().sendAcquire();
 		}
 		else if (waiter.request.waits()) {
 			standInLine(waiter);
@@ -102,7 +102,7 @@ final class LockCoordinator extends ResourceCoordinator {
 		else {
 			releaseKept();
 			contend(waiter);
-			waiter.contender.sendAcquire();
+			waiter.contender().sendAcquire();
 		}
 	}
 

@@ -72,7 +72,7 @@ class PermitCoordinator extends ResourceCoordinator {
 		}
 		if (first && (!request.waits() || admits(waiter) || mayPass())) {
 			contend(waiter);
-			waiter.contender.sendAcquire();
+			waiter.contender().sendAcquire();
 		}
 		else if (request.waits()) {
 			standInLine(waiter);
@@ -92,7 +92,7 @@ class PermitCoordinator extends ResourceCoordinator {
 		Waiter head = head();
 		if (head != null && handsOver(head.request) && this.contending.size() < MAX_CONTENDERS) {
 			contend(head);
-			head.contender.sendAcquire();
+			head.contender().sendAcquire();
 		}
 	}
 
@@ -139,7 +139,7 @@ class PermitCoordinator extends ResourceCoordinator {
 	 */
 	private boolean isToAsk(Waiter waiter) {
 		return !waiter.request.fair() || this.heard >= waiter.behind() || this.contending.isEmpty()
-				|| !this.contending.get(0).contender.isBusy();
+				|| !this.contending.get(0).contender().isBusy();
 	}
 
 	/**
@@ -226,14 +226,14 @@ class PermitCoordinator extends ResourceCoordinator {
 		ResolvedRequest request = waiter.request;
 		boolean quiet = this.remoteWaiters != null && this.remoteWaiters.isQuiet(now);
 		// What some was given back of may not be known as that to the store.
-		return handsOver(request) && hold.permits == hold.request.permits() && hold.permits == request.permits()
+		return handsOver(request) && hold.permits() == hold.request.permits() && hold.permits() == request.permits()
 				&& hold.request.limit() == request.limit() && rules().canTakeOver(hold, request, quiet, now);
 	}
 
 	private void probeRemoteWaiters(ResolvedRequest request, long now) {
 		int standing = 0;
 		for (Waiter waiter : this.contending) {
-			if (!waiter.contender.isBusy()) {
+			if (!waiter.contender().isBusy()) {
 				// Whether it stands in the queue is not known.
 				return;
 			}

@@ -62,7 +62,7 @@ final class PermitShrinking {
 
 	private void repeat(int kept) {
 		this.context.scheduler.schedule(() -> this.hold.owner.execute(() -> {
-			if (this.hold.permits == kept && this.hold.isHeld(this.context.now())) {
+			if (this.hold.permits() == kept && this.hold.isHeld(this.context.now())) {
 				keep(kept);
 			}
 		}), this.context.retryDelay());

@@ -44,9 +44,9 @@ final class ReadWriteCoordinator extends PermitCoordinator {
 		else if (written != null) {
 			// What is granted beside it may last longer, and has a higher fence.
 			written.onAskedBeside();
-			waiter.contender.sendAcquireUnder(written.token);
+			waiter.contender().sendAcquireUnder(written.token);
 			contend(waiter);
-			waiter.contender.sendAcquire();
+			waiter.contender().sendAcquire();
 		}
 		else if (!own.isEmpty()) {
 			fail(waiter, waiter.notAcquired(Reason.SELF_BLOCKED));
@@ -73,7 +73,7 @@ final class ReadWriteCoordinator extends PermitCoordinator {
 	}
 
 	private static @Nullable Hold find(List<Hold> holds, int permits) {
-		return holds.stream().filter((hold) -> hold.permits == permits).findFirst().orElse(null);
+		return holds.stream().filter((hold) -> hold.permits() == permits).findFirst().orElse(null);
 	}
 
 	/**

@@ -75,12 +75,12 @@ final class Reporter {
 	}
 
 	private static Entry entry(Hold hold, long now) {
-		return entry(hold.token, hold.request, hold.permits, hold.thread, hold.heldFor(now).toMillis(),
+		return entry(hold.token, hold.request, hold.permits(), hold.thread, hold.heldFor(now).toMillis(),
 				TimeUnit.NANOSECONDS.toMillis(hold.validUntil() - now), hold.fence);
 	}
 
 	private static Entry entry(Waiter waiter) {
-		return entry(waiter.contender.token, waiter.request, waiter.request.permits(), waiter.thread,
+		return entry(waiter.contender().token, waiter.request, waiter.request.permits(), waiter.thread,
 				TimeUnit.NANOSECONDS.toMillis(waiter.waitedNanos()), 0, 0);
 	}
 

@@ -206,7 +206,7 @@ abstract class ResourceCoordinator implements Waiter.WaiterHost, BargingHost {
 		this.contending.add(waiter);
 		// Before anything names its token: a wake-up may be faster than this thread.
 		waiter.begin(hasWaited);
-		this.parts.registry().contends(waiter.contender);
+		this.parts.registry().contends(waiter.contender());
 	}
 
 	final void standInLine(Waiter waiter) {
@@ -250,7 +250,7 @@ abstract class ResourceCoordinator implements Waiter.WaiterHost, BargingHost {
 		began(hold);
 		LeaseHandle lease = open(waiter, hold);
 		renewer().keep(hold);
-		this.parts.registry().contendsNoMore(waiter.contender.token);
+		this.parts.registry().contendsNoMore(waiter.contender().token);
 		deliver(waiter, lease);
 		advance();
 	}
@@ -266,7 +266,7 @@ abstract class ResourceCoordinator implements Waiter.WaiterHost, BargingHost {
 		deliver(heir, lease);
 		detach(hold);
 		if (isToEnd) {
-			Contender contender = heir.contender;
+			Contender contender = heir.contender();
 			this.parts.registry().contendsNoMore(contender.token);
 			this.parts.releases().release(this.resource, contender.command, contender.doubtSince(), null);
 		}
@@ -342,9 +342,9 @@ abstract class ResourceCoordinator implements Waiter.WaiterHost, BargingHost {
 	@Override
 	public final void refuse(Waiter waiter, RuntimeException exception) {
 		tellFailed(waiter, exception);
-		if (waiter.contender.isDoubtful()) {
+		if (waiter.contender().isDoubtful()) {
 			// It asked more than once, and may be granted it yet.
-			withdraw(waiter, waiter.contender.isStoreSilent(this.context.now()));
+			withdraw(waiter, waiter.contender().isStoreSilent(this.context.now()));
 			return;
 		}
 		// The store has not queued it: there is nothing to release.
@@ -357,8 +357,8 @@ abstract class ResourceCoordinator implements Waiter.WaiterHost, BargingHost {
 		boolean contends = waiter.is(Waiter.WaitState.CONTENDING) || this.contending.isEmpty();
 		Waiter asking = contends ? waiter : this.contending.get(0);
 		boolean alone = waiter.is(Waiter.WaitState.CONTENDING) && !waiter.hasMetOthers();
-		fail(waiter, (alone || asking.contender.isStoreSilent(this.context.now()))
-				? waiter.storeTrouble(asking.contender.trouble()) : waiter.notAcquired(Reason.TIMED_OUT));
+		fail(waiter, (alone || asking.contender().isStoreSilent(this.context.now()))
+				? waiter.storeTrouble(asking.contender().trouble()) : waiter.notAcquired(Reason.TIMED_OUT));
 	}
 
 	@Override
@@ -384,7 +384,7 @@ abstract class ResourceCoordinator implements Waiter.WaiterHost, BargingHost {
 			advance();
 		}
 		else if (waiter.is(Waiter.WaitState.CONTENDING)) {
-			Contender contender = waiter.contender;
+			Contender contender = waiter.contender();
 			boolean silent = contender.isStoreSilent(this.context.now());
 			if (!silent && contender.isBusy() && leavesPlace(waiter.request) && tryPassPlace(waiter)) {
 				end(waiter);
@@ -401,12 +401,12 @@ abstract class ResourceCoordinator implements Waiter.WaiterHost, BargingHost {
 	}
 
 	private void withdraw(Waiter waiter, boolean silent) {
-		Contender contender = waiter.contender;
+		Contender contender = waiter.contender();
 		end(waiter);
 		release(contender.command, contender.doubtSince(), 0);
 		if (silent) {
 			this.contending.stream()
-				.map((next) -> next.contender)
+				.map((next) -> next.contender())
 				.filter(Contender::isUnheard)
 				.forEach((next) -> next.inheritSilence(contender));
 		}
@@ -415,7 +415,7 @@ abstract class ResourceCoordinator implements Waiter.WaiterHost, BargingHost {
 	private void end(Waiter waiter) {
 		this.contending.remove(waiter);
 		waiter.over();
-		this.parts.registry().contendsNoMore(waiter.contender.token);
+		this.parts.registry().contendsNoMore(waiter.contender().token);
 		this.parts.registry().leave(this);
 	}
 
@@ -428,9 +428,9 @@ abstract class ResourceCoordinator implements Waiter.WaiterHost, BargingHost {
 		}
 		long sentAt = this.context.now();
 		CompletableFuture<ReleaseReply> outcome = this.parts.releases()
-			.release(this.resource, ended, doubtSince, (next != null) ? next.contender.command : null);
+			.release(this.resource, ended, doubtSince, (next != null) ? next.contender().command : null);
 		if (next != null) {
-			outcome = next.contender.follow(outcome, sentAt);
+			outcome = next.contender().follow(outcome, sentAt);
 		}
 		advance();
 		return outcome;
@@ -442,7 +442,7 @@ abstract class ResourceCoordinator implements Waiter.WaiterHost, BargingHost {
 			this.barging.discardIfWaiterGone();
 		}
 		for (Waiter next = promote(); next != null; next = promote()) {
-			next.contender.sendAcquire();
+			next.contender().sendAcquire();
 		}
 	}
 
@@ -636,14 +636,14 @@ abstract class ResourceCoordinator implements Waiter.WaiterHost, BargingHost {
 	 * @param spared which contenders go on all the same
 	 */
 	final void close(Predicate<Contender> spared) {
-		List<Waiter> waiters = this.queue.stream().filter((waiter) -> !spared.test(waiter.contender)).toList();
+		List<Waiter> waiters = this.queue.stream().filter((waiter) -> !spared.test(waiter.contender())).toList();
 		waiters.forEach(this::leaveLine);
 		waiters.forEach((waiter) -> {
 			tellFailed(waiter, waiter.notAcquired(Reason.SHUTDOWN));
 			end(waiter);
 		});
 		for (Waiter waiter : List.copyOf(this.contending)) {
-			if (!spared.test(waiter.contender)) {
+			if (!spared.test(waiter.contender())) {
 				fail(waiter, waiter.notAcquired(Reason.SHUTDOWN));
 			}
 		}

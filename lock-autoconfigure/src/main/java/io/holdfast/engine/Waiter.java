@@ -29,7 +29,7 @@ final class Waiter implements PendingAcquisition, ContenderParty, Hold.HoldReque
 	final ResolvedRequest request;
 
 	/** What the store knows of it, if it contends. Changed by the coordinator only. */
-	volatile Contender contender;
+	private volatile Contender contender;
 
 	final @Nullable Thread thread;
 
@@ -80,6 +80,11 @@ final class Waiter implements PendingAcquisition, ContenderParty, Hold.HoldReque
 		this.whole = whole;
 		this.observation = observation;
 		this.startedAt = (whole != null) ? whole.startedAt() : this.context.now();
+	}
+
+	/** Return what the store knows of it, if it contends. */
+	Contender contender() {
+		return this.contender;
 	}
 
 	// Exceptions for its caller

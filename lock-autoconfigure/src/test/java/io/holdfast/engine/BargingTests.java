@@ -291,7 +291,7 @@ class BargingTests extends ScriptedEngine {
 	void aThreadThatIsBlockedComesByItself() throws Exception {
 		List<PermitLease> held = both();
 		CompletableFuture<PermitLease> answer = CompletableFuture.supplyAsync(() -> this.semaphores.acquire(UNFAIR));
-		await().until(() -> this.engine.coordinators.waiters().join().stream().anyMatch(Waiter::isBlocked));
+		await().until(() -> coordinators().waiters().join().stream().anyMatch(Waiter::isBlocked));
 		held.get(0).release();
 		assertThat(answer.get(10, TimeUnit.SECONDS).isHeld()).isTrue();
 	}
@@ -301,13 +301,13 @@ class BargingTests extends ScriptedEngine {
 		List<PermitLease> held = both();
 		CompletableFuture<Boolean> kept = new CompletableFuture<>();
 		Thread thread = new Thread(() -> {
-			BlockingAcquirer.ofPermits(this.engine).awaitUninterruptibly(UNFAIR);
+			BlockingAcquirer.ofPermits(context(), this.engine::acquire).awaitUninterruptibly(UNFAIR);
 			kept.complete(Thread.interrupted());
 		});
 		this.store.answerAtOnce("acquire 3", (command) -> command.busy(30_000, 15));
 		thread.setDaemon(true);
 		thread.start();
-		await().until(() -> !this.engine.coordinators.waiters().join().isEmpty());
+		await().until(() -> !coordinators().waiters().join().isEmpty());
 		thread.interrupt();
 		held.get(0).release();
 		assertThat(kept.get(10, TimeUnit.SECONDS)).isTrue();
@@ -343,7 +343,7 @@ class BargingTests extends ScriptedEngine {
 		this.store.last("release 1").released(true);
 		this.store.last("release 2").released(true);
 		this.store.last("release 3").released(true);
-		assertThat(this.engine.isIdle()).isTrue();
+		assertThat(isIdle()).isTrue();
 	}
 
 	@Test
@@ -425,8 +425,7 @@ class BargingTests extends ScriptedEngine {
 		PendingAcquisition waiting = blocked(UNFAIR);
 		this.store.last("acquire 3").busy(30_000, 15);
 		this.store.sent();
-		CompletableFuture<Void> renewal = this.engine.renewer.renewNow(List.of(((LeaseHandle) held.get(0)).hold),
-				30_000);
+		CompletableFuture<Void> renewal = renewer().renewNow(List.of(((LeaseHandle) held.get(0)).hold), 30_000);
 		held.get(0).release();
 		this.store.last("renew 1").renewed(false);
 		assertThat(renewal).isCompleted();

@@ -178,7 +178,7 @@ class GateRulesTests extends ScriptedEngine {
 	void aLeaseThatRanOutAndIsNeverReleasedKeepsNothing() {
 		LockLease ranOut = granted(REQUEST.renewal(false), 10);
 		this.store.elapse(29_698);
-		assertThat(this.engine.isIdle()).isTrue();
+		assertThat(isIdle()).isTrue();
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 2").granted(20, 30_000);
 		this.store.sent();
@@ -186,9 +186,9 @@ class GateRulesTests extends ScriptedEngine {
 		this.store.last("release 1").released(false);
 		assertThat(late).isCompletedWithValue(ReleaseResult.LOST);
 		assertThat(second.join().isHeld()).isTrue();
-		assertThat(this.engine.isIdle()).isFalse();
+		assertThat(isIdle()).isFalse();
 		second.join().releaseAsync();
-		assertThat(this.engine.isIdle()).isTrue();
+		assertThat(isIdle()).isTrue();
 	}
 
 	@Test
@@ -216,9 +216,9 @@ class GateRulesTests extends ScriptedEngine {
 	@Test
 	void anIdleGateIsForgotten() {
 		LockLease lease = granted(REQUEST, 10);
-		assertThat(this.engine.isIdle()).isFalse();
+		assertThat(isIdle()).isFalse();
 		lease.releaseAsync();
-		assertThat(this.engine.isIdle()).isTrue();
+		assertThat(isIdle()).isTrue();
 	}
 
 }

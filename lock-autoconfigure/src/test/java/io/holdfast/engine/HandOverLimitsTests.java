@@ -147,7 +147,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 		this.store.last("acquire 1").granted(100, 3000);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(brief);
 		this.store.elapse(4);
-		this.engine.renewer.renewNow(this.engine.renewer.holds(), 3000);
+		renewer().renewNow(renewer().holds(), 3000);
 		answer.join().release();
 		this.store.last("renew 1").renewed(true);
 		assertThat(second.join().remaining()).isGreaterThan(Duration.ofMillis(2967));
@@ -157,7 +157,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 	void aLossThatIsToldAfterThePassingOnIsThatOfTheNext() {
 		LockLease lease = granted(REQUEST, 100);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
-		this.engine.renewer.renewNow(this.engine.renewer.holds(), 30_000);
+		renewer().renewNow(renewer().holds(), 30_000);
 		lease.release();
 		this.store.last("renew 1").renewed(false);
 		assertThat(second.join().isHeld()).isFalse();
@@ -191,7 +191,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 	void whatWasRenewedByHandForLongerThanALeaseIsNotPassedOn() {
 		LockLease lease = granted(REQUEST, 100);
 		this.service.acquireAsync(REQUEST);
-		this.engine.renewer.renewNow(this.engine.renewer.holds(), TimeUnit.HOURS.toMillis(1));
+		renewer().renewNow(renewer().holds(), TimeUnit.HOURS.toMillis(1));
 		this.store.last("renew 1").renewed(true);
 		lease.releaseAsync();
 		// Or others would wait for an hour if the next holder died.
@@ -201,7 +201,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 	@Test
 	void whatWasLostIsNotPassedOn() {
 		LockLease lease = granted(REQUEST, 100);
-		this.engine.renewer.renewNow(this.engine.renewer.holds(), 30_000);
+		renewer().renewNow(renewer().holds(), 30_000);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
 		this.store.last("renew 1").renewed(false);
 		lease.releaseAsync();
@@ -261,7 +261,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 		lease.release();
 		second.join().releaseAsync();
 		this.store.last("release 1").released(true);
-		assertThat(this.engine.isIdle()).isTrue();
+		assertThat(isIdle()).isTrue();
 		this.store.sent();
 		this.store.elapse(TimeUnit.MINUTES.toMillis(1));
 		assertThat(this.store.sent()).isEmpty();
@@ -281,7 +281,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 		LockLease lease = granted(REQUEST, 100);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
 		lease.release();
-		assertThat(this.engine.renewer.holds()).singleElement()
+		assertThat(renewer().holds()).singleElement()
 			.satisfies((hold) -> assertThat(hold.fence).isEqualTo(second.join().fence()));
 	}
 

@@ -81,7 +81,7 @@ class JointRulesTests extends ScriptedEngine {
 		assertThat(this.store.asked).doesNotContain("c");
 		this.store.last("release 1").released(true);
 		this.store.last("release 2").released(false);
-		assertThat(this.engine.isIdle()).isTrue();
+		assertThat(isIdle()).isTrue();
 	}
 
 	@Test
@@ -98,7 +98,7 @@ class JointRulesTests extends ScriptedEngine {
 		this.store.whileLookingAtTheClock = () -> this.store.last("acquire 3").granted(10, 30_000);
 		late.cancel(false);
 		assertThat(this.store.sent()).containsExactlyInAnyOrder("acquire 3", "acquire 4", "release 3", "release 4");
-		assertThat(this.engine.isIdle()).isTrue();
+		assertThat(isIdle()).isTrue();
 	}
 
 	@Test
@@ -134,7 +134,7 @@ class JointRulesTests extends ScriptedEngine {
 		this.store.elapse(1);
 		assertThat(answer.join().isHeld()).isFalse();
 		assertThat(this.store.sent()).isEmpty();
-		assertThat(this.engine.isIdle()).isTrue();
+		assertThat(isIdle()).isTrue();
 	}
 
 	@Test
@@ -227,7 +227,7 @@ class JointRulesTests extends ScriptedEngine {
 		thread.interrupt();
 		assertThat(interrupted).succeedsWithin(Duration.ofSeconds(10)).isEqualTo(true);
 		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "release 1", "release 2");
-		assertThat(this.engine.isIdle()).isTrue();
+		assertThat(isIdle()).isTrue();
 	}
 
 	@Test

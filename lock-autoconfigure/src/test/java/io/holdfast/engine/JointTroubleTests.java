@@ -36,7 +36,7 @@ class JointTroubleTests extends ScriptedEngine {
 		this.store.last("renew 1").renewed(false);
 		lost(answer);
 		assertThat(this.store.sent()).contains("release 1", "release 2");
-		assertThat(this.engine.isIdle()).isTrue();
+		assertThat(isIdle()).isTrue();
 	}
 
 	@Test
@@ -48,7 +48,7 @@ class JointTroubleTests extends ScriptedEngine {
 		this.store.last("renew 1 for 30000 2 for 30000").renewed(false, true);
 		lost(answer);
 		assertThat(this.store.sent()).contains("release 1", "release 2");
-		assertThat(this.engine.isIdle()).isTrue();
+		assertThat(isIdle()).isTrue();
 	}
 
 	@Test

@@ -59,7 +59,7 @@ class KeepWarmTests extends ScriptedEngine {
 		this.store.elapse(1);
 		assertThat(this.store.sent()).containsExactly("release 1");
 		this.store.last("release 1").released(true);
-		assertThat(this.engine.isIdle()).isTrue();
+		assertThat(isIdle()).isTrue();
 		this.store.elapse(TimeUnit.MINUTES.toMillis(1));
 		assertThat(this.store.sent()).isEmpty();
 	}
@@ -219,7 +219,7 @@ class KeepWarmTests extends ScriptedEngine {
 	@Test
 	void whatWasRenewedByHandForLongerThanALeaseIsNotKept() {
 		LockLease lease = granted(REQUEST, 100);
-		this.engine.renewer.renewNow(this.engine.renewer.holds(), TimeUnit.HOURS.toMillis(1));
+		renewer().renewNow(renewer().holds(), TimeUnit.HOURS.toMillis(1));
 		this.store.last("renew 1").renewed(true);
 		lease.releaseAsync();
 		assertThat(this.store.sent()).contains("release 1");
@@ -228,7 +228,7 @@ class KeepWarmTests extends ScriptedEngine {
 	@Test
 	void whatWasLostWhileItWasKeptIsNotGivenToAnybody() {
 		LockLease lease = granted(REQUEST, 100);
-		this.engine.renewer.renewNow(this.engine.renewer.holds(), 30_000);
+		renewer().renewNow(renewer().holds(), 30_000);
 		lease.release();
 		this.store.last("renew 1").renewed(false);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
@@ -250,7 +250,7 @@ class KeepWarmTests extends ScriptedEngine {
 	@Test
 	void aLossThatIsToldWhenItIsTakenAgainIsThatOfTheNext() {
 		LockLease lease = granted(REQUEST, 100);
-		this.engine.renewer.renewNow(this.engine.renewer.holds(), 30_000);
+		renewer().renewNow(renewer().holds(), 30_000);
 		lease.release();
 		LockLease second = this.service.acquire(REQUEST);
 		this.store.last("renew 1").renewed(false);
@@ -313,7 +313,7 @@ class KeepWarmTests extends ScriptedEngine {
 	@Test
 	void whoLooksSeesThatItHasNoHolder() {
 		kept();
-		assertThat(this.engine.renewer.holds()).isEmpty();
+		assertThat(renewer().holds()).isEmpty();
 		assertThat(this.engine.condition().held()).isZero();
 	}
 

@@ -245,7 +245,7 @@ class LockBargingTests extends ScriptedEngine {
 	void aThreadThatIsBlockedComesByItself() throws Exception {
 		LockLease held = granted(UNFAIR, 100);
 		CompletableFuture<LockLease> answer = CompletableFuture.supplyAsync(() -> this.service.acquire(UNFAIR));
-		await().until(() -> this.engine.coordinators.waiters().join().stream().anyMatch(Waiter::isBlocked));
+		await().until(() -> coordinators().waiters().join().stream().anyMatch(Waiter::isBlocked));
 		held.release();
 		assertThat(answer.get(10, TimeUnit.SECONDS).isHeld()).isTrue();
 	}
@@ -274,7 +274,7 @@ class LockBargingTests extends ScriptedEngine {
 		assertThat(this.store.sent()).containsExactly("release 1");
 		waiting.come();
 		this.store.last("release 1").released(true);
-		assertThat(this.engine.isIdle()).isTrue();
+		assertThat(isIdle()).isTrue();
 	}
 
 	@Test
@@ -307,7 +307,7 @@ class LockBargingTests extends ScriptedEngine {
 	void whatIsOfferedAndGoneInTheStoreIsNotPassedOn() {
 		LockLease held = granted(UNFAIR, 100);
 		PendingAcquisition waiting = blocked(UNFAIR);
-		CompletableFuture<Void> renewal = this.engine.renewer.renewNow(this.engine.renewer.holds(), 30_000);
+		CompletableFuture<Void> renewal = renewer().renewNow(renewer().holds(), 30_000);
 		held.release();
 		this.store.last("renew 1").renewed(false);
 		assertThat(renewal).isCompleted();

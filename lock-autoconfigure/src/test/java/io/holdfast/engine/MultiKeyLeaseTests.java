@@ -135,7 +135,7 @@ class MultiKeyLeaseTests extends ScriptedEngine {
 		assertThat(lease.releaseAsync()).isCompletedWithValue(ReleaseResult.ALREADY_RELEASED);
 		lease.close();
 		assertThat(this.store.sent()).isEmpty();
-		assertThat(this.engine.isIdle()).isTrue();
+		assertThat(isIdle()).isTrue();
 	}
 
 	@Test

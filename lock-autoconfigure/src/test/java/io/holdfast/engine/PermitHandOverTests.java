@@ -113,7 +113,7 @@ class PermitHandOverTests extends ScriptedPermits {
 		all(ONE);
 		ask(2, ONE);
 		this.store.sent();
-		this.engine.renewer.renewNow(this.engine.renewer.holds().subList(0, 2), 30_000);
+		renewer().renewNow(renewer().holds().subList(0, 2), 30_000);
 		this.store.last("renew").renewed(false, false);
 		assertThat(this.store.sent()).contains("acquire 5");
 	}
@@ -337,11 +337,11 @@ class PermitHandOverTests extends ScriptedPermits {
 		List<PermitLease> held = all(ONE);
 		CompletableFuture<PermitLease> next = ask(ONE);
 		this.store.elapse(4);
-		this.engine.renewer.renewNow(List.of(((PermitHandle) held.get(0)).hold), 60_000);
+		renewer().renewNow(List.of(((PermitHandle) held.get(0)).hold), 60_000);
 		held.get(0).release();
 		this.store.last("renew 1").renewed(true);
 		assertThat(next.join().remaining()).isGreaterThan(Duration.ofSeconds(59));
-		this.engine.renewer.renewNow(List.of(((PermitHandle) next.join()).hold), 30_000);
+		renewer().renewNow(List.of(((PermitHandle) next.join()).hold), 30_000);
 		this.store.last("renew 1").renewed(false);
 		assertThat(next.join().isHeld()).isFalse();
 	}
@@ -389,8 +389,7 @@ class PermitHandOverTests extends ScriptedPermits {
 		this.store.last("acquire 1").granted(10, 30_000);
 		CompletableFuture<PermitLease> next = ask(ONE);
 		PermitHandle lease = (PermitHandle) two.join();
-		lease.hold.owner
-			.execute(() -> new PermitShrinking(this.engine.context, this.engine.renewer, lease.hold).keep(1));
+		lease.hold.owner.execute(() -> new PermitShrinking(context(), renewer(), lease.hold).keep(1));
 		lease.releaseAsync();
 		assertThat(next).isNotDone();
 		assertThat(this.store.sent()).contains("shrink 1 to 1", "release 1");
@@ -426,7 +425,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	void whatWasLostIsNotPassedOn() {
 		List<PermitLease> held = all(ONE);
 		CompletableFuture<PermitLease> next = ask(ONE);
-		this.engine.renewer.renewNow(List.of(((PermitHandle) held.get(0)).hold), 30_000);
+		renewer().renewNow(List.of(((PermitHandle) held.get(0)).hold), 30_000);
 		this.store.last("renew 1").renewed(false);
 		held.get(0).releaseAsync();
 		assertThat(next).isNotDone();
@@ -472,7 +471,7 @@ class PermitHandOverTests extends ScriptedPermits {
 		for (int number = 1; number <= 4; number++) {
 			this.store.last("release " + number).released(true);
 		}
-		assertThat(this.engine.isIdle()).isTrue();
+		assertThat(isIdle()).isTrue();
 		this.store.sent();
 		this.store.elapse(TimeUnit.MINUTES.toMillis(1));
 		assertThat(this.store.sent()).isEmpty();

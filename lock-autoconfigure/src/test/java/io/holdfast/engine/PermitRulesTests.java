@@ -193,7 +193,7 @@ class PermitRulesTests extends ScriptedEngine {
 			assertThat(cause).hasMessageContaining("3 permits of semaphore 'k' (limit 2)");
 		});
 		assertThat(this.store.sent()).containsExactly("acquire 1");
-		assertThat(this.engine.isIdle()).isTrue();
+		assertThat(isIdle()).isTrue();
 	}
 
 	@Test
@@ -262,7 +262,7 @@ class PermitRulesTests extends ScriptedEngine {
 		CompletableFuture<ReleaseResult> released = lease.releaseAsync();
 		this.store.last("release 1").released(false);
 		assertThat(released).isCompletedWithValue(ReleaseResult.LOST);
-		assertThat(this.engine.isIdle()).isTrue();
+		assertThat(isIdle()).isTrue();
 	}
 
 	private List<CompletableFuture<PermitLease>> acquire(SemaphoreRequest request, int times) {

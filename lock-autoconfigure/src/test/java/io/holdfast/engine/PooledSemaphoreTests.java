@@ -58,7 +58,7 @@ class PooledSemaphoreTests extends ScriptedEngine {
 		assertThat(this.store.sent()).containsExactly("release 1", "shrink 2 to 2");
 		this.semaphore.release(2);
 		assertThat(this.store.sent()).containsExactly("release 2");
-		assertThat(this.engine.isIdle()).isTrue();
+		assertThat(isIdle()).isTrue();
 	}
 
 	@Test
@@ -211,7 +211,7 @@ class PooledSemaphoreTests extends ScriptedEngine {
 		// It came after the release.
 		this.store.last("shrink 1 to 1").shrunk(false);
 		assertThat(part).succeedsWithin(Duration.ofSeconds(5));
-		assertThat(this.engine.isIdle()).isTrue();
+		assertThat(isIdle()).isTrue();
 	}
 
 	@Test

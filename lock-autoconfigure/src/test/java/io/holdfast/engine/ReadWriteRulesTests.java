@@ -70,7 +70,7 @@ class ReadWriteRulesTests extends ScriptedEngine {
 		assertThat(this.store.sent()).containsExactly("release 2");
 		this.store.last("release 1").released(true);
 		this.store.last("release 2").released(true);
-		assertThat(this.engine.isIdle()).isTrue();
+		assertThat(isIdle()).isTrue();
 	}
 
 	@Test
@@ -223,14 +223,14 @@ class ReadWriteRulesTests extends ScriptedEngine {
 		LockLease exclusive = granted(REQUEST, "acquire 1", 10);
 		List<Waiter> reading = new ArrayList<>();
 		// As if another thread was busy there: the release comes after that.
-		this.engine.coordinators.find(Locks.lock("k")).execute(() -> {
+		coordinators().find(Locks.lock("k")).execute(() -> {
 			exclusive.releaseAsync();
 			reading.add(ask(READ));
 		});
 		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "release 1");
 		this.store.last("acquire 2").granted(20, 30_000);
 		LeaseHandle read = reading.get(0).result.join();
-		this.engine.coordinators.find(new Resource(Resource.Kind.READ_WRITE, "k")).execute(() -> {
+		coordinators().find(new Resource(Resource.Kind.READ_WRITE, "k")).execute(() -> {
 			read.releaseAsync();
 			reading.add(ask(REQUEST));
 		});
@@ -239,7 +239,7 @@ class ReadWriteRulesTests extends ScriptedEngine {
 	}
 
 	private Waiter ask(LockRequest request) {
-		return this.engine.coordinators.acquire(ResolvedRequest.of(request, settings()).get(0), Thread.currentThread(),
+		return coordinators().acquire(ResolvedRequest.of(request, settings()).get(0), Thread.currentThread(),
 				LeaseContext.empty(), null, null);
 	}
 

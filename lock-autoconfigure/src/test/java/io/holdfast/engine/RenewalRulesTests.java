@@ -188,7 +188,7 @@ class RenewalRulesTests extends ScriptedEngine {
 		this.store.elapse(1000);
 		assertThat(inner.isHeld()).isFalse();
 		assertThat(this.store.sent()).isEmpty();
-		assertThat(this.engine.isIdle()).isTrue();
+		assertThat(isIdle()).isTrue();
 	}
 
 	@Test

@@ -46,11 +46,11 @@ class RetentionRulesTests extends ScriptedEngine {
 		assertThat(lease.releaseAsync()).isCompletedWithValue(ReleaseResult.ALREADY_RELEASED);
 		this.store.elapse(14_999);
 		assertThat(this.store.sent()).as("not renewed either").isEmpty();
-		assertThat(this.engine.isIdle()).isFalse();
+		assertThat(isIdle()).isFalse();
 		this.store.elapse(1);
 		assertThat(this.store.sent()).containsExactly("release 1");
 		this.store.last("release 1").released(true);
-		assertThat(this.engine.isIdle()).isTrue();
+		assertThat(isIdle()).isTrue();
 		assertThat(this.store.plannedCount()).isZero();
 	}
 
@@ -254,7 +254,7 @@ class RetentionRulesTests extends ScriptedEngine {
 		assertThat(this.store.sent()).isEmpty();
 		this.store.elapse(19_000);
 		assertThat(this.store.sent()).containsExactly("release 1");
-		assertThat(this.engine.isIdle()).isTrue();
+		assertThat(isIdle()).isTrue();
 	}
 
 	@Test

@@ -37,6 +37,23 @@ abstract class ScriptedEngine {
 		return EngineSettings.defaults().localHandOver(HandOverLimits.NONE);
 	}
 
+	/** For the tests of the rooms below. */
+	EngineContext context() {
+		return this.engine.context;
+	}
+
+	CoordinatorRegistry coordinators() {
+		return this.engine.coordinators;
+	}
+
+	LeaseRenewer renewer() {
+		return this.engine.renewer;
+	}
+
+	boolean isIdle() {
+		return this.engine.isIdle();
+	}
+
 	LockLease granted(LockRequest request, long fence) {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(request);
 		this.store.last("acquire 1").granted(fence, 30_000);

@@ -9,20 +9,21 @@ import io.holdfast.LockRequest;
 final class SimulatedLocks extends DefaultLockService {
 
 	SimulatedLocks(SimulatedInstance instance) {
-		super(instance.engine, new BlockingAcquirer<>(BlockingAcquirer.ofLocks(instance.engine)) {
+		super(instance.engine,
+				new BlockingAcquirer<>(BlockingAcquirer.ofLocks(instance.engine.context, instance.engine::acquire)) {
 
-			@Override
-			LockLease await(LockRequest request) throws InterruptedException {
-				return ViewUse.current().ask(request(request), () -> super.await(request));
-			}
+					@Override
+					LockLease await(LockRequest request) throws InterruptedException {
+						return ViewUse.current().ask(request(request), () -> super.await(request));
+					}
 
-			@Override
-			LockLease awaitUninterruptibly(LockRequest request) {
-				return ViewUse.current()
-					.askUninterruptibly(request(request), () -> super.awaitUninterruptibly(request));
-			}
+					@Override
+					LockLease awaitUninterruptibly(LockRequest request) {
+						return ViewUse.current()
+							.askUninterruptibly(request(request), () -> super.awaitUninterruptibly(request));
+					}
 
-		});
+				});
 	}
 
 	private static ResolvedRequest request(LockRequest request) {

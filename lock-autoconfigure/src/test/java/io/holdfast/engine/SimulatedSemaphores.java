@@ -24,21 +24,24 @@ final class SimulatedSemaphores extends DefaultSemaphoreService {
 	}
 
 	private SimulatedSemaphores(SimulatedInstance instance, Map<String, Deque<Part>> parts) {
-		super(instance.engine, new BlockingAcquirer<>(BlockingAcquirer.ofPermits(instance.engine)) {
+		super(instance.engine,
+				new BlockingAcquirer<>(BlockingAcquirer.ofPermits(instance.engine.context, instance.engine::acquire)) {
 
-			@Override
-			PermitLease await(SemaphoreRequest request) throws InterruptedException {
-				return added(ViewUse.current().ask(request(request), () -> (PermitHandle) super.await(request)), parts);
-			}
+					@Override
+					PermitLease await(SemaphoreRequest request) throws InterruptedException {
+						return added(ViewUse.current().ask(request(request), () -> (PermitHandle) super.await(request)),
+								parts);
+					}
 
-			@Override
-			PermitLease awaitUninterruptibly(SemaphoreRequest request) {
-				return added(ViewUse.current()
-					.askUninterruptibly(request(request), () -> (PermitHandle) super.awaitUninterruptibly(request)),
-						parts);
-			}
+					@Override
+					PermitLease awaitUninterruptibly(SemaphoreRequest request) {
+						return added(ViewUse.current()
+							.askUninterruptibly(request(request),
+									() -> (PermitHandle) super.awaitUninterruptibly(request)),
+								parts);
+					}
 
-		});
+				});
 		this.parts = parts;
 	}
 

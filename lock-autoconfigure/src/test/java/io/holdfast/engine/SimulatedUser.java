@@ -217,7 +217,7 @@ final class SimulatedUser {
 		lease.onLost(() -> {
 			this.simulation.lost++;
 			long renewable = hold.request.maxHoldNanos() - hold.request.leaseMillis() * Simulation.MILLI;
-			boolean renewed = lease.isRenewed() && hold.validUntil() - hold.grantedAt < renewable;
+			boolean renewed = lease.isRenewed() && hold.validUntil() - hold.grantedAt() < renewable;
 			record(Type.LOST, id, (event) -> event.until(at.end(lease)).why(renewed ? "RENEWED" : ""));
 		});
 	}
@@ -330,7 +330,7 @@ final class SimulatedUser {
 	 * store said so before the lease would have ended anyway.
 	 */
 	private void retained(Hold hold, String id, long releasedAt, long localTime) {
-		long kept = hold.grantedAt + hold.request.minHoldNanos() - localTime;
+		long kept = hold.grantedAt() + hold.request.minHoldNanos() - localTime;
 		if (kept > 0 && hold.validUntil() - this.instance.nanoTime() > 0) {
 			long until = releasedAt + kept * 98 / 100;
 			record(Type.RETAINED, id, (event) -> event.until(until));

@@ -194,7 +194,7 @@ class WaitingRulesTests extends ScriptedEngine {
 		this.store.last("release 1").released(false);
 		this.store.elapse(100_000);
 		assertThat(this.store.sent()).isEmpty();
-		assertThat(this.engine.isIdle()).isTrue();
+		assertThat(isIdle()).isTrue();
 	}
 
 	@Test

@@ -132,7 +132,7 @@ class WriterHandOverTests extends ScriptedEngine {
 	void whatWasLostIsNotPassedOnAndTheNextOneAsks() {
 		LockLease first = granted(WRITE, 100);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(WRITE);
-		this.engine.renewer.renewNow(this.engine.renewer.holds(), 30_000);
+		renewer().renewNow(renewer().holds(), 30_000);
 		this.store.sent();
 		this.store.last("renew 1").renewed(false);
 		assertThat(this.store.sent()).containsExactly("acquire 2");
