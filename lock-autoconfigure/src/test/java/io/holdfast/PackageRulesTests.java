@@ -72,13 +72,17 @@ class PackageRulesTests {
 
 	/** The rooms of a package from top to bottom; "" is the package itself. */
 	private static final Map<String, List<String>> ROOMS = Map.of( //
+			"io.holdfast.engine",
+			List.of("", "fleet", "view", "queue", "handover", "release", "lease", "context", "observe", "request",
+					"store"), //
 			"io.holdfast.redis", List.of("", "fleet", "diagnostics", "notify", "replica", "driver", "script", "key"), //
 			"io.holdfast.aop", List.of("aot", "", "metadata", "outcome", "invoke", "observe", "expression", "method"));
 
 	/** The rooms that other packages may use, beside those without a room. */
-	private static final Set<String> OPEN = Set.of("io.holdfast.aop", "io.holdfast.aop.observe",
-			"io.holdfast.aop.method", "io.holdfast.redis", "io.holdfast.redis.driver", "io.holdfast.redis.script",
-			"io.holdfast.redis.key");
+	private static final Set<String> OPEN = Set.of("io.holdfast.engine", "io.holdfast.engine.fleet",
+			"io.holdfast.engine.observe", "io.holdfast.engine.request", "io.holdfast.engine.store", "io.holdfast.aop",
+			"io.holdfast.aop.observe", "io.holdfast.aop.method", "io.holdfast.redis", "io.holdfast.redis.driver",
+			"io.holdfast.redis.script", "io.holdfast.redis.key");
 
 	private static final int MOST_FILES = 15;
 

@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.function.Supplier;
 
 import io.holdfast.LeaseStoreException;
-import io.holdfast.engine.Fleet;
-import io.holdfast.engine.InstanceInfo;
+import io.holdfast.engine.fleet.Fleet;
+import io.holdfast.engine.store.InstanceInfo;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;

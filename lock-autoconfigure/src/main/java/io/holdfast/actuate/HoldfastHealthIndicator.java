@@ -4,8 +4,8 @@ import java.time.Duration;
 import java.util.List;
 
 import io.holdfast.engine.EngineStatus;
-import io.holdfast.engine.StoreDiagnostic;
 import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.store.StoreDiagnostic;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.health.contributor.AbstractHealthIndicator;

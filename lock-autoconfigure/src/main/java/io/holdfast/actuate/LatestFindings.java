@@ -10,7 +10,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
-import io.holdfast.engine.StoreDiagnostic;
+import io.holdfast.engine.store.StoreDiagnostic;
 import org.jspecify.annotations.Nullable;
 
 /**

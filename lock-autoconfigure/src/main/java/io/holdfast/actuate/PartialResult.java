@@ -3,9 +3,9 @@ package io.holdfast.actuate;
 import java.util.function.Supplier;
 
 import io.holdfast.LeaseStoreException;
-import io.holdfast.engine.Fleet;
-import io.holdfast.engine.InstanceReport;
-import io.holdfast.engine.StoreCommandException;
+import io.holdfast.engine.fleet.Fleet;
+import io.holdfast.engine.fleet.InstanceReport;
+import io.holdfast.engine.store.StoreCommandException;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -3,10 +3,10 @@ package io.holdfast.actuate;
 import java.time.Instant;
 import java.util.List;
 
-import io.holdfast.engine.FleetStore.Place;
-import io.holdfast.engine.FleetStore.Standing;
-import io.holdfast.engine.InstanceReport.Entry;
-import io.holdfast.engine.FleetReport;
+import io.holdfast.engine.fleet.FleetReport;
+import io.holdfast.engine.fleet.InstanceReport.Entry;
+import io.holdfast.engine.store.FleetStore.Place;
+import io.holdfast.engine.store.FleetStore.Standing;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -1,7 +1,7 @@
 package io.holdfast.autoconfigure;
 
-import io.holdfast.engine.EngineObserver;
 import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.observe.EngineObserver;
 
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanPostProcessor;

@@ -6,8 +6,8 @@ import io.holdfast.LockService;
 import io.holdfast.SemaphoreService;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.DefaultSemaphoreService;
-import io.holdfast.engine.EngineObserver;
 import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.observe.EngineObserver;
 
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;

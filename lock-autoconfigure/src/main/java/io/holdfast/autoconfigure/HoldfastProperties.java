@@ -2,8 +2,8 @@ package io.holdfast.autoconfigure;
 
 import java.time.Duration;
 
-import io.holdfast.engine.EngineSettings;
-import io.holdfast.engine.HandOverLimits;
+import io.holdfast.engine.request.EngineSettings;
+import io.holdfast.engine.store.HandOverLimits;
 import io.holdfast.memory.MemoryLeases;
 import io.holdfast.optimistic.OptimisticTransactions;
 import io.holdfast.redis.key.RedisStoreOptions;

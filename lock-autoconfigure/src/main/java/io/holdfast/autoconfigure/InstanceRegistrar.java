@@ -3,8 +3,8 @@ package io.holdfast.autoconfigure;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 
-import io.holdfast.engine.InstanceInfo;
 import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.store.InstanceInfo;
 
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.core.env.Environment;

@@ -1,7 +1,7 @@
 package io.holdfast.autoconfigure;
 
-import io.holdfast.engine.StoreDiagnostic;
 import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.store.StoreDiagnostic;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 

@@ -10,6 +10,16 @@ import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
+import io.holdfast.engine.context.EngineContext;
+import io.holdfast.engine.fleet.Fleet;
+import io.holdfast.engine.lease.Hold;
+import io.holdfast.engine.lease.LeaseRenewer;
+import io.holdfast.engine.queue.Contender;
+import io.holdfast.engine.queue.CoordinatorRegistry;
+import io.holdfast.engine.queue.Waiter;
+import io.holdfast.engine.release.TokenReleases;
+import io.holdfast.engine.store.StoreNotifications;
+import io.holdfast.engine.store.Tokens;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;

@@ -11,15 +11,36 @@ import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
 
+import io.holdfast.LeaseContext;
+import io.holdfast.LeaseLostEvent;
+import io.holdfast.engine.context.EngineContext;
+import io.holdfast.engine.context.Futures;
+import io.holdfast.engine.context.Scheduler;
+import io.holdfast.engine.context.ThreadScheduler;
+import io.holdfast.engine.fleet.Fleet;
+import io.holdfast.engine.fleet.Reporter;
+import io.holdfast.engine.lease.Hold;
+import io.holdfast.engine.lease.HoldLosses;
+import io.holdfast.engine.lease.LeaseRenewer;
+import io.holdfast.engine.observe.EngineObserver;
+import io.holdfast.engine.observe.EngineObserver.Command;
+import io.holdfast.engine.observe.ObservedEngine;
+import io.holdfast.engine.observe.RequestObservation;
+import io.holdfast.engine.queue.CoordinatorRegistry;
+import io.holdfast.engine.queue.MultiKeyAcquisition;
+import io.holdfast.engine.queue.PendingAcquisition;
+import io.holdfast.engine.release.TokenReleases;
+import io.holdfast.engine.request.EngineSettings;
+import io.holdfast.engine.request.ResolvedRequest;
+import io.holdfast.engine.store.LeaseStore;
+import io.holdfast.engine.store.LeaseStore.PermitState;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
+import io.holdfast.engine.store.StoreCommandException;
+import io.holdfast.engine.store.StoreDiagnostic;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
-
-import io.holdfast.LeaseContext;
-import io.holdfast.LeaseLostEvent;
-import io.holdfast.engine.EngineObserver.Command;
-import io.holdfast.engine.LeaseStore.PermitState;
-import io.holdfast.engine.Resource.Kind;
 
 /**
  * One <em>instance</em> in the sense of the protocol, with an id of its own: what its
@@ -155,7 +176,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	 * @param context the leases under which it asks
 	 * @return the wait
 	 */
-	PendingAcquisition acquire(List<ResolvedRequest> requests, @Nullable Thread thread, LeaseContext context) {
+	public PendingAcquisition acquire(List<ResolvedRequest> requests, @Nullable Thread thread, LeaseContext context) {
 		RequestObservation observation = this.context.observers.watch(this, requests);
 		return (requests.size() == 1) ? this.coordinators.acquire(requests.get(0), thread, context, null, observation)
 				: new MultiKeyAcquisition(this.context, this.coordinators, this.renewer, requests, thread, context,

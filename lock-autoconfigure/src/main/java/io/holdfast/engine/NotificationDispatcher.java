@@ -1,6 +1,16 @@
 package io.holdfast.engine;
 
-import io.holdfast.engine.LeaseStore.AcquireCommand;
+import io.holdfast.engine.context.EngineContext;
+import io.holdfast.engine.fleet.Fleet;
+import io.holdfast.engine.lease.Hold;
+import io.holdfast.engine.lease.LeaseRenewer;
+import io.holdfast.engine.queue.Contender;
+import io.holdfast.engine.queue.CoordinatorRegistry;
+import io.holdfast.engine.queue.ResourceCoordinator;
+import io.holdfast.engine.release.TokenReleases;
+import io.holdfast.engine.store.LeaseStore.AcquireCommand;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.StoreNotifications;
 
 /**
  * The way of what the store tells without being asked to those whom it concerns: above a
@@ -59,7 +69,7 @@ final class NotificationDispatcher implements StoreNotifications {
 	private void contendsNoMore(Resource resource, String token, long fence, boolean granted) {
 		if (this.releases.isOver(token)) {
 			// Its waiter gave up: others must not wait for the claim's end.
-			this.releases.release(resource, unknown(token), ReleaseCommand.NO_DOUBT, null);
+			this.releases.release(resource, unknown(token), Hold.NO_DOUBT, null);
 		}
 		else if (granted) {
 			heldAnew(resource, token, fence);
@@ -75,7 +85,7 @@ final class NotificationDispatcher implements StoreNotifications {
 		Hold hold = this.renewer.find(token);
 		if (hold != null && fence > hold.fence) {
 			this.renewer.gone(token, "the store let go of it and has granted it anew");
-			this.releases.release(resource, unknown(token), ReleaseCommand.NO_DOUBT, null);
+			this.releases.release(resource, unknown(token), Hold.NO_DOUBT, null);
 		}
 	}
 

@@ -1,6 +1,6 @@
 /**
  * How a lease is queued for, granted, kept, passed on and lost, over any
- * {@link io.holdfast.engine.LeaseStore}.
+ * {@link io.holdfast.engine.store.LeaseStore}.
  */
 @NullMarked
 package io.holdfast.engine;

@@ -1,7 +1,7 @@
 package io.holdfast.memory;
 
+import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import org.jspecify.annotations.Nullable;
-import io.holdfast.engine.LeaseStore.AcquireCommand;
 
 /** The exclusive lock of the same key. */
 interface ExclusiveLock {

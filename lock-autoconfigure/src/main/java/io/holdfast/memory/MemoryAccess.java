@@ -3,7 +3,7 @@ package io.holdfast.memory;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 
-import io.holdfast.engine.StoreCommandException;
+import io.holdfast.engine.store.StoreCommandException;
 
 /**
  * The access of one instance to {@link MemoryLeases}, until it is closed. Thread-safe.

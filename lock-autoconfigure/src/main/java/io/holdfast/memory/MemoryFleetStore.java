@@ -6,11 +6,10 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.regex.Pattern;
 
+import io.holdfast.engine.store.FleetStore;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
-
-import io.holdfast.engine.FleetStore;
-import io.holdfast.engine.Resource;
-import io.holdfast.engine.Resource.Kind;
 
 /**
  * View of operators of all that {@link MemoryLeases} keep. Every command is answered at

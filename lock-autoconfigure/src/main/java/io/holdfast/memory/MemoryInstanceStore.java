@@ -5,10 +5,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
+import io.holdfast.engine.store.InstanceInfo;
+import io.holdfast.engine.store.InstanceStore;
 import org.jspecify.annotations.Nullable;
-
-import io.holdfast.engine.InstanceInfo;
-import io.holdfast.engine.InstanceStore;
 
 /**
  * The instances that share {@link MemoryLeases}. Every command is answered at once.

@@ -7,7 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-import io.holdfast.engine.InstanceStore.Member;
+import io.holdfast.engine.store.InstanceStore.Member;
 
 /**
  * The instances that share {@link MemoryLeases}, and what they report. Thread-safe.

@@ -4,14 +4,13 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 
+import io.holdfast.engine.store.FleetStore;
+import io.holdfast.engine.store.InstanceStore;
+import io.holdfast.engine.store.LeaseStore;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
+import io.holdfast.engine.store.StoreNotifications;
 import org.jspecify.annotations.Nullable;
-
-import io.holdfast.engine.FleetStore;
-import io.holdfast.engine.InstanceStore;
-import io.holdfast.engine.LeaseStore;
-import io.holdfast.engine.Resource;
-import io.holdfast.engine.Resource.Kind;
-import io.holdfast.engine.StoreNotifications;
 
 /**
  * A {@link LeaseStore} inside the JVM: one instance's access to {@link MemoryLeases} that

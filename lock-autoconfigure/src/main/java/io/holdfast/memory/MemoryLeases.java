@@ -8,9 +8,9 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
-import io.holdfast.engine.FleetStore.Family;
-import io.holdfast.engine.Resource;
-import io.holdfast.engine.Resource.Kind;
+import io.holdfast.engine.store.FleetStore.Family;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
 
 /**
  * The leases that {@link MemoryLeaseStore}s of one JVM share: what the scripts do in

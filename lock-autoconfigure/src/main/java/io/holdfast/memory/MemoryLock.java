@@ -6,19 +6,18 @@ import java.util.Objects;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
+import io.holdfast.engine.store.FleetStore.Place;
+import io.holdfast.engine.store.FleetStore.Standing;
+import io.holdfast.engine.store.HandOverLimits;
+import io.holdfast.engine.store.LeaseStore.AcquireCommand;
+import io.holdfast.engine.store.LeaseStore.AcquireReply;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
+import io.holdfast.engine.store.LeaseStore.KeyState;
+import io.holdfast.engine.store.LeaseStore.ReleaseReply;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
-
-import io.holdfast.engine.FleetStore.Place;
-import io.holdfast.engine.FleetStore.Standing;
-import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
-import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
-import io.holdfast.engine.LeaseStore.AcquireReply;
-import io.holdfast.engine.LeaseStore.AcquireCommand;
-import io.holdfast.engine.LeaseStore.KeyState;
-import io.holdfast.engine.LeaseStore.ReleaseReply;
-import io.holdfast.engine.HandOverLimits;
-import io.holdfast.engine.Resource.Kind;
-import io.holdfast.engine.Resource;
 
 /**
  * A key of locks: who has it exclusively, and its readers and writers, of whom there are

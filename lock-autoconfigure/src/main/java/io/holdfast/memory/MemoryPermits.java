@@ -7,20 +7,19 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
 
+import io.holdfast.engine.store.FleetStore.Place;
+import io.holdfast.engine.store.FleetStore.Standing;
+import io.holdfast.engine.store.LeaseStore.AcquireCommand;
+import io.holdfast.engine.store.LeaseStore.AcquireReply;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Rejected;
+import io.holdfast.engine.store.LeaseStore.PermitHolder;
+import io.holdfast.engine.store.LeaseStore.PermitState;
+import io.holdfast.engine.store.LeaseStore.ReleaseReply;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
-
-import io.holdfast.engine.FleetStore.Place;
-import io.holdfast.engine.FleetStore.Standing;
-import io.holdfast.engine.LeaseStore.AcquireReply;
-import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
-import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
-import io.holdfast.engine.LeaseStore.AcquireReply.Rejected;
-import io.holdfast.engine.LeaseStore.AcquireCommand;
-import io.holdfast.engine.LeaseStore.PermitHolder;
-import io.holdfast.engine.LeaseStore.PermitState;
-import io.holdfast.engine.LeaseStore.ReleaseReply;
-import io.holdfast.engine.Resource;
-import io.holdfast.engine.Resource.Kind;
 
 /**
  * The permits of one semaphore, or those of which a reader takes one and a writer all.

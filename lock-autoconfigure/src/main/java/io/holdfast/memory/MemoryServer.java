@@ -8,8 +8,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 
-import io.holdfast.engine.StoreNotifications;
-import io.holdfast.engine.Resource;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.StoreNotifications;
 import org.jspecify.annotations.Nullable;
 
 /**

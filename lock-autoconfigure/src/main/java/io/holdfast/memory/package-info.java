@@ -1,6 +1,6 @@
 /**
- * The {@link io.holdfast.engine.LeaseStore} inside this JVM, with the behaviour of the
- * one in Redis.
+ * The {@link io.holdfast.engine.store.LeaseStore} inside this JVM, with the behaviour of
+ * the one in Redis.
  */
 @NullMarked
 package io.holdfast.memory;

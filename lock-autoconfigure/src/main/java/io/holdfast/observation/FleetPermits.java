@@ -6,10 +6,10 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.ToDoubleFunction;
 
-import io.holdfast.engine.LeaseStore.PermitState;
-import io.holdfast.engine.ObservedEngine;
-import io.holdfast.engine.ObservedRequest;
-import io.holdfast.engine.Resource.Kind;
+import io.holdfast.engine.observe.ObservedEngine;
+import io.holdfast.engine.observe.ObservedRequest;
+import io.holdfast.engine.store.LeaseStore.PermitState;
+import io.holdfast.engine.store.Resource.Kind;
 import io.micrometer.core.instrument.Clock;
 import io.micrometer.core.instrument.Gauge;
 import org.jspecify.annotations.Nullable;

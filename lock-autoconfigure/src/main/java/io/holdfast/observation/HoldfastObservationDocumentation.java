@@ -1,6 +1,6 @@
 package io.holdfast.observation;
 
-import io.holdfast.engine.Resource.Kind;
+import io.holdfast.engine.store.Resource.Kind;
 import io.micrometer.common.docs.KeyName;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationConvention;

@@ -4,8 +4,8 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 
-import io.holdfast.engine.Resource;
-import io.holdfast.engine.StoreCommandException;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.redis.key.FailOverGrace;
 import io.holdfast.redis.key.RedisKeyCache;

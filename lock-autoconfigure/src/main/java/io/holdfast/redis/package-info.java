@@ -1,5 +1,5 @@
 /**
- * The {@link io.holdfast.engine.LeaseStore} in Redis.
+ * The {@link io.holdfast.engine.store.LeaseStore} in Redis.
  */
 @NullMarked
 package io.holdfast.redis;

@@ -3,9 +3,9 @@ package io.holdfast.autoconfigure;
 import java.time.Duration;
 import java.util.List;
 
-import io.holdfast.engine.Fleet;
-import io.holdfast.engine.InstanceStore.Member;
 import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.fleet.Fleet;
+import io.holdfast.engine.store.InstanceStore.Member;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;

@@ -22,15 +22,15 @@ import java.util.stream.Stream;
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import io.holdfast.chaos.Fault.Kind;
-import io.holdfast.engine.HandOverLimits;
+import io.holdfast.engine.store.HandOverLimits;
 import io.holdfast.history.Checker;
 import io.holdfast.history.Event;
 import io.holdfast.history.Event.Type;
 import io.holdfast.history.HistoryFile;
 import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.RedisServer;
-
 import org.slf4j.LoggerFactory;
+
 import org.springframework.util.FileSystemUtils;
 
 /**

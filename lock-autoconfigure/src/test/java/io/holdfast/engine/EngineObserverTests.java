@@ -13,7 +13,12 @@ import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreRequest;
-import io.holdfast.engine.Resource.Kind;
+import io.holdfast.engine.lease.Hold;
+import io.holdfast.engine.lease.LeaseHandle;
+import io.holdfast.engine.observe.EngineObserver;
+import io.holdfast.engine.observe.ObservedRequest;
+import io.holdfast.engine.observe.RecordingObserver;
+import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -103,7 +108,7 @@ class EngineObserverTests extends ScriptedEngine {
 		List<String> order = new ArrayList<>();
 		RecordingObserver noting = new RecordingObserver() {
 			@Override
-			void tell(String line) {
+			protected void tell(String line) {
 				order.add(line);
 			}
 		};

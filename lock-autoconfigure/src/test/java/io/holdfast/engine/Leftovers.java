@@ -4,7 +4,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-import io.holdfast.engine.Resource.Kind;
+import io.holdfast.engine.store.LeaseStore;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.history.Event;
 import io.holdfast.history.Event.Type;
 

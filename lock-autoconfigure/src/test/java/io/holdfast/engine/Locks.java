@@ -1,7 +1,9 @@
 package io.holdfast.engine;
 
-import io.holdfast.engine.LeaseStore.Renewal;
-import io.holdfast.engine.Resource.Kind;
+import io.holdfast.engine.store.LeaseStore;
+import io.holdfast.engine.store.LeaseStore.Renewal;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
 
 /**
  * Exclusive locks as a {@link LeaseStore} knows them.

@@ -13,13 +13,14 @@ import io.holdfast.engine.Step.Crash;
 import io.holdfast.engine.Step.DataLoss;
 import io.holdfast.engine.Step.Deaf;
 import io.holdfast.engine.Step.Extra;
-import io.holdfast.engine.Step.FailOver;
 import io.holdfast.engine.Step.Face;
+import io.holdfast.engine.Step.FailOver;
 import io.holdfast.engine.Step.Fate;
 import io.holdfast.engine.Step.Force;
 import io.holdfast.engine.Step.ForceBy;
 import io.holdfast.engine.Step.Foreign;
 import io.holdfast.engine.Step.Full;
+import io.holdfast.engine.Step.GracefulShutdown;
 import io.holdfast.engine.Step.Inquire;
 import io.holdfast.engine.Step.Known;
 import io.holdfast.engine.Step.Limit;
@@ -28,11 +29,11 @@ import io.holdfast.engine.Step.Outage;
 import io.holdfast.engine.Step.Pause;
 import io.holdfast.engine.Step.Restart;
 import io.holdfast.engine.Step.Setup;
-import io.holdfast.engine.Step.GracefulShutdown;
 import io.holdfast.engine.Step.Uncounted;
 import io.holdfast.engine.Step.Use;
 import io.holdfast.engine.Step.WakeUp;
 import io.holdfast.engine.Step.What;
+import io.holdfast.engine.store.HandOverLimits;
 
 /**
  * All that is to happen in a {@link Simulation}, whose outcome it determines.

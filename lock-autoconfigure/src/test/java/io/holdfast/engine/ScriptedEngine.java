@@ -1,10 +1,20 @@
 package io.holdfast.engine;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
+import io.holdfast.LeaseContext;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
+import io.holdfast.engine.context.EngineContext;
+import io.holdfast.engine.lease.LeaseRenewer;
+import io.holdfast.engine.queue.CoordinatorRegistry;
+import io.holdfast.engine.queue.PendingAcquisition;
+import io.holdfast.engine.request.EngineSettings;
+import io.holdfast.engine.request.ResolvedRequest;
+import io.holdfast.engine.store.HandOverLimits;
+import org.jspecify.annotations.Nullable;
 
 import static io.holdfast.engine.Locks.lock;
 
@@ -12,59 +22,69 @@ import static io.holdfast.engine.Locks.lock;
  * An engine on a store and a clock that do just what a test says. Tokens are 1, 2, … in
  * the order of the requests.
  */
-abstract class ScriptedEngine {
+public abstract class ScriptedEngine {
 
-	static final String ID = "0123456789abcdef0123456789abcdef";
+	protected static final String ID = "0123456789abcdef0123456789abcdef";
 
-	static final LockRequest REQUEST = LockRequest.of("k")
+	protected static final LockRequest REQUEST = LockRequest.of("k")
 		.waitTime(Duration.ofSeconds(10))
 		.leaseTime(Duration.ofSeconds(30));
 
-	final ScriptedStore store = new ScriptedStore();
+	protected final ScriptedStore store = new ScriptedStore();
 
-	final LeaseEngine engine = new LeaseEngine(this.store, settings(), this.store, Runnable::run, () -> ID, () -> 1.0);
+	protected final LeaseEngine engine = new LeaseEngine(this.store, settings(), this.store, Runnable::run, () -> ID,
+			() -> 1.0);
 
 	{
 		this.engine.resume();
 	}
 
-	final DefaultLockService service = new DefaultLockService(this.engine);
+	protected final DefaultLockService service = new DefaultLockService(this.engine);
 
-	final DefaultSemaphoreService semaphores = new DefaultSemaphoreService(this.engine);
+	protected final DefaultSemaphoreService semaphores = new DefaultSemaphoreService(this.engine);
 
 	/** The defaults, but that nothing is passed on here. */
-	EngineSettings settings() {
+	protected EngineSettings settings() {
 		return EngineSettings.defaults().localHandOver(HandOverLimits.NONE);
 	}
 
 	/** For the tests of the rooms below. */
-	EngineContext context() {
+	protected EngineContext context() {
 		return this.engine.context;
 	}
 
-	CoordinatorRegistry coordinators() {
+	protected CoordinatorRegistry coordinators() {
 		return this.engine.coordinators;
 	}
 
-	LeaseRenewer renewer() {
+	protected LeaseRenewer renewer() {
 		return this.engine.renewer;
 	}
 
-	boolean isIdle() {
-		return this.engine.isIdle();
+	protected boolean isIdle() {
+		return isIdle(this.engine);
 	}
 
-	LockLease granted(LockRequest request, long fence) {
+	protected static boolean isIdle(LeaseEngine engine) {
+		return engine.isIdle();
+	}
+
+	protected static PendingAcquisition acquire(LeaseEngine engine, List<ResolvedRequest> requests,
+			@Nullable Thread thread, LeaseContext context) {
+		return engine.acquire(requests, thread, context);
+	}
+
+	protected LockLease granted(LockRequest request, long fence) {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(request);
 		this.store.last("acquire 1").granted(fence, 30_000);
 		return answer.join();
 	}
 
-	void handOver(int number, long fence, long ttlMillis) {
+	protected void handOver(int number, long fence, long ttlMillis) {
 		handOver("k", number, fence, ttlMillis);
 	}
 
-	void handOver(String key, int number, long fence, long ttlMillis) {
+	protected void handOver(String key, int number, long fence, long ttlMillis) {
 		this.store.wakeUps.granted(lock(key), ID + ":" + number, fence, ttlMillis);
 	}
 

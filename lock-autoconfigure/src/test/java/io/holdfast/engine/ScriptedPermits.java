@@ -7,29 +7,32 @@ import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreRequest;
-import io.holdfast.engine.Resource.Kind;
+import io.holdfast.engine.request.EngineSettings;
+import io.holdfast.engine.store.HandOverLimits;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
 
 /**
  * A scripted engine that passes permits of a semaphore on.
  */
-abstract class ScriptedPermits extends ScriptedEngine {
+public abstract class ScriptedPermits extends ScriptedEngine {
 
-	static final int COUNT = 3;
+	protected static final int COUNT = 3;
 
-	static final int LIMIT = 3;
+	protected static final int LIMIT = 3;
 
-	static final SemaphoreRequest ONE = SemaphoreRequest.of("k", LIMIT)
+	protected static final SemaphoreRequest ONE = SemaphoreRequest.of("k", LIMIT)
 		.waitTime(Duration.ofSeconds(10))
 		.leaseTime(Duration.ofSeconds(30));
 
-	static final Resource SEMAPHORE = new Resource(Kind.SEMAPHORE, "k");
+	protected static final Resource SEMAPHORE = new Resource(Kind.SEMAPHORE, "k");
 
 	@Override
-	EngineSettings settings() {
+	protected EngineSettings settings() {
 		return EngineSettings.defaults().localHandOver(new HandOverLimits(COUNT, Duration.ofMillis(5)));
 	}
 
-	List<CompletableFuture<PermitLease>> ask(int times, SemaphoreRequest request) {
+	protected List<CompletableFuture<PermitLease>> ask(int times, SemaphoreRequest request) {
 		List<CompletableFuture<PermitLease>> answers = new ArrayList<>();
 		for (int i = 0; i < times; i++) {
 			answers.add(this.semaphores.acquireAsync(request));
@@ -37,12 +40,12 @@ abstract class ScriptedPermits extends ScriptedEngine {
 		return answers;
 	}
 
-	CompletableFuture<PermitLease> ask(SemaphoreRequest request) {
+	protected CompletableFuture<PermitLease> ask(SemaphoreRequest request) {
 		return this.semaphores.acquireAsync(request);
 	}
 
 	/** All permits are held here: those of the tokens 1 to 3. */
-	List<PermitLease> all(SemaphoreRequest request) {
+	protected List<PermitLease> all(SemaphoreRequest request) {
 		List<CompletableFuture<PermitLease>> answers = ask(LIMIT, request);
 		for (int number = 1; number <= LIMIT; number++) {
 			this.store.last("acquire " + number).granted(10 + number, 30_000);

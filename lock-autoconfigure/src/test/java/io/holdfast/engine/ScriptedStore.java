@@ -12,9 +12,18 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
-import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
-import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
-import io.holdfast.engine.LeaseStore.AcquireReply.Rejected;
+import io.holdfast.engine.context.Scheduler;
+import io.holdfast.engine.store.FleetStore;
+import io.holdfast.engine.store.InstanceInfo;
+import io.holdfast.engine.store.InstanceStore;
+import io.holdfast.engine.store.LeaseStore;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Rejected;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.StoreCommandException;
+import io.holdfast.engine.store.StoreNotifications;
+import io.holdfast.engine.store.Tokens;
 import org.jspecify.annotations.Nullable;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -24,7 +33,7 @@ import static org.awaitility.Awaitility.await;
  * A store, and a clock, that do what a test says: each command is noted and stays
  * unanswered until the test answers it.
  */
-final class ScriptedStore implements LeaseStore, Scheduler {
+public final class ScriptedStore implements LeaseStore, Scheduler {
 
 	private final List<Command> commands = new CopyOnWriteArrayList<>();
 
@@ -36,29 +45,29 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 	private long now = 1_000_000_000_000L;
 
 	/** What others do while a command is on its way. */
-	Consumer<String> whileSending = (line) -> {
+	public Consumer<String> whileSending = (line) -> {
 	};
 
 	/** What happens, once, while a caller looks at the clock. */
-	Runnable whileLookingAtTheClock = () -> {
+	public Runnable whileLookingAtTheClock = () -> {
 	};
 
 	/** The keys that were asked for, as often as they were. */
-	final List<String> asked = new CopyOnWriteArrayList<>();
+	public final List<String> asked = new CopyOnWriteArrayList<>();
 
-	boolean listening = true;
+	public boolean listening = true;
 
-	long reconnects;
+	public long reconnects;
 
-	boolean reached = true;
+	public boolean reached = true;
 
 	/** Where keys are kept, if not in part 0. */
-	final Map<String, Integer> parts = new HashMap<>();
+	public final Map<String, Integer> parts = new HashMap<>();
 
-	@Nullable StoreNotifications wakeUps;
+	public @Nullable StoreNotifications wakeUps;
 
 	/** The commands since the last call, each as one line. */
-	List<String> sent() {
+	public List<String> sent() {
 		List<String> lines = this.commands.stream().filter((command) -> !command.seen).map((command) -> {
 			command.seen = true;
 			return command.line;
@@ -67,7 +76,7 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 	}
 
 	/** The latest command that begins with these words. */
-	Command last(String beginning) {
+	public Command last(String beginning) {
 		Command found = null;
 		for (Command command : this.commands) {
 			if (command.line.equals(beginning) || command.line.startsWith(beginning + " ")) {
@@ -78,7 +87,7 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 		return found;
 	}
 
-	void elapse(long millis) {
+	public void elapse(long millis) {
 		long until = this.now + TimeUnit.MILLISECONDS.toNanos(millis);
 		while (!this.planned.isEmpty() && this.planned.peek().at - until <= 0) {
 			Planned next = this.planned.remove();
@@ -89,28 +98,28 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 	}
 
 	/** Let time pass without running what was due: the process stood still. */
-	void pause(long millis) {
+	public void pause(long millis) {
 		this.now += TimeUnit.MILLISECONDS.toNanos(millis);
 	}
 
 	/** Run what blocks until the store has granted a command that it sends. */
-	<T> T answering(String line, long fence, Supplier<T> blocking) {
+	public <T> T answering(String line, long fence, Supplier<T> blocking) {
 		this.answers.put(line, (command) -> command.granted(fence, 30_000));
 		return blocking.get();
 	}
 
 	/** Answer each such command at once. */
-	void answerAtOnce(String line, Consumer<Command> answer) {
+	public void answerAtOnce(String line, Consumer<Command> answer) {
 		this.answers.put(line, answer);
 	}
 
 	/** How many actions are to run later. */
-	int plannedCount() {
+	public int plannedCount() {
 		return this.planned.size();
 	}
 
 	/** Answer a renewal that another thread is about to send. */
-	void answerNext(String line) {
+	public void answerNext(String line) {
 		await().until(() -> this.commands.stream().anyMatch((command) -> command.line.equals(line)));
 		last(line).renewed(true);
 	}
@@ -271,7 +280,7 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 		return () -> this.planned.remove(plan);
 	}
 
-	static final class Command {
+	public static final class Command {
 
 		private final String line;
 
@@ -283,58 +292,58 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 			this.line = line;
 		}
 
-		boolean isGivenUp() {
+		public boolean isGivenUp() {
 			return this.answer.isCancelled();
 		}
 
-		void granted(long fence, long ttlMillis) {
+		public void granted(long fence, long ttlMillis) {
 			Granted granted = new Granted(fence, ttlMillis);
 			this.answer.complete(this.line.startsWith("release") ? new ReleaseReply(true, granted) : granted);
 		}
 
-		void granted(long fence, long ttlMillis, int fences) {
+		public void granted(long fence, long ttlMillis, int fences) {
 			this.answer.complete(new Granted(fence, ttlMillis, fences));
 		}
 
-		void busy(long ownerTtlMillis, long fence) {
+		public void busy(long ownerTtlMillis, long fence) {
 			busy(ownerTtlMillis, fence, false);
 		}
 
-		void busy(long ownerTtlMillis, long fence, boolean foreign) {
+		public void busy(long ownerTtlMillis, long fence, boolean foreign) {
 			Busy busy = new Busy(ownerTtlMillis, fence, foreign);
 			this.answer.complete(this.line.startsWith("release") ? new ReleaseReply(true, busy) : busy);
 		}
 
-		void owned(String owner) {
+		public void owned(String owner) {
 			this.answer.complete(new KeyState(owner, false, 1000, 1, 0));
 		}
 
-		void permits(@Nullable Integer limit, int used) {
+		public void permits(@Nullable Integer limit, int used) {
 			permits(limit, used, 0);
 		}
 
-		void permits(@Nullable Integer limit, int used, int waiting) {
+		public void permits(@Nullable Integer limit, int used, int waiting) {
 			this.answer.complete(new PermitState(limit, 0, used, 0, List.of(), waiting));
 		}
 
-		void released(boolean released) {
+		public void released(boolean released) {
 			this.answer.complete(new ReleaseReply(released, null));
 		}
 
 		/** As an answer that may be to a copy of the command. */
-		void releasedOrRepeated() {
+		public void releasedOrRepeated() {
 			this.answer.complete(new ReleaseReply(false, null).uncertain());
 		}
 
-		void rejected(int limit) {
+		public void rejected(int limit) {
 			this.answer.complete(new Rejected(limit));
 		}
 
-		void shrunk(boolean held) {
+		public void shrunk(boolean held) {
 			this.answer.complete(held);
 		}
 
-		void renewed(boolean... owned) {
+		public void renewed(boolean... owned) {
 			List<Boolean> answers = new ArrayList<>();
 			for (boolean one : owned) {
 				answers.add(one);
@@ -342,23 +351,23 @@ final class ScriptedStore implements LeaseStore, Scheduler {
 			this.answer.complete(answers);
 		}
 
-		void retained(boolean held) {
+		public void retained(boolean held) {
 			released(held);
 		}
 
-		void done(@Nullable Object answer) {
+		public void done(@Nullable Object answer) {
 			this.answer.complete(answer);
 		}
 
-		void unconfirmed() {
+		public void unconfirmed() {
 			this.answer.completeExceptionally(StoreCommandException.unconfirmed("few replicas"));
 		}
 
-		void notYet() {
+		public void notYet() {
 			this.answer.completeExceptionally(StoreCommandException.notYet("moving", new IllegalStateException()));
 		}
 
-		void fail(boolean temporary) {
+		public void fail(boolean temporary) {
 			this.answer.completeExceptionally(new StoreCommandException("trouble", temporary, null));
 		}
 

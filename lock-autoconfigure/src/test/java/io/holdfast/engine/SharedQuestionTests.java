@@ -8,7 +8,12 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
-import io.holdfast.engine.InstanceStore.Asked;
+import io.holdfast.engine.fleet.FleetReport;
+import io.holdfast.engine.request.EngineSettings;
+import io.holdfast.engine.store.InstanceStore;
+import io.holdfast.engine.store.InstanceStore.Asked;
+import io.holdfast.engine.store.LeaseStore;
+import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.memory.MemoryLeases;
 import org.junit.jupiter.api.AfterEach;

@@ -11,9 +11,14 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import io.holdfast.LeaseStoreException;
-import io.holdfast.engine.InstanceReport.Entry;
 import io.holdfast.engine.Step.ForceBy;
 import io.holdfast.engine.Step.Known;
+import io.holdfast.engine.fleet.InstanceRegistration;
+import io.holdfast.engine.fleet.InstanceReport;
+import io.holdfast.engine.fleet.InstanceReport.Entry;
+import io.holdfast.engine.store.InstanceInfo;
+import io.holdfast.engine.store.InstanceStore;
+import io.holdfast.engine.store.Tokens;
 import io.holdfast.history.Event;
 import io.holdfast.history.Event.Type;
 

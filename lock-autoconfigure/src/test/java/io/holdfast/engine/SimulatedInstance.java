@@ -10,6 +10,10 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
 
 import io.holdfast.engine.Step.Clock;
+import io.holdfast.engine.context.Scheduler;
+import io.holdfast.engine.lease.LeaseHandle;
+import io.holdfast.engine.request.EngineSettings;
+import io.holdfast.engine.store.HandOverLimits;
 import io.holdfast.history.Event;
 import io.holdfast.history.Event.Type;
 import io.holdfast.reactive.ReactiveLockService;

@@ -2,6 +2,8 @@ package io.holdfast.engine;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
+import io.holdfast.engine.request.ResolvedRequest;
+import io.holdfast.engine.view.BlockingAcquirer;
 
 /**
  * The locks of a {@link SimulatedInstance}: what views ask for is written down.
@@ -13,12 +15,12 @@ final class SimulatedLocks extends DefaultLockService {
 				new BlockingAcquirer<>(BlockingAcquirer.ofLocks(instance.engine.context, instance.engine::acquire)) {
 
 					@Override
-					LockLease await(LockRequest request) throws InterruptedException {
+					protected LockLease await(LockRequest request) throws InterruptedException {
 						return ViewUse.current().ask(request(request), () -> super.await(request));
 					}
 
 					@Override
-					LockLease awaitUninterruptibly(LockRequest request) {
+					public LockLease awaitUninterruptibly(LockRequest request) {
 						return ViewUse.current()
 							.askUninterruptibly(request(request), () -> super.awaitUninterruptibly(request));
 					}

@@ -2,6 +2,8 @@ package io.holdfast.engine;
 
 import java.time.Duration;
 
+import io.holdfast.engine.store.LeaseStore;
+import io.holdfast.engine.store.ModeOrderContract;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -2,8 +2,11 @@ package io.holdfast.engine;
 
 import java.util.concurrent.CompletableFuture;
 
-import io.holdfast.engine.LeaseStore.AcquireReply;
-import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
+import io.holdfast.engine.context.Scheduler;
+import io.holdfast.engine.store.LeaseStore.AcquireReply;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.StoreCommandException;
 
 /**
  * The replicas of a {@link Simulation}'s store: a grant is held back until they have it,

@@ -9,7 +9,9 @@ import java.util.Map;
 
 import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreRequest;
-import io.holdfast.engine.LeaseHandle.PermitHandle;
+import io.holdfast.engine.lease.LeaseHandle.PermitHandle;
+import io.holdfast.engine.request.ResolvedRequest;
+import io.holdfast.engine.view.BlockingAcquirer;
 
 /**
  * The semaphores of a {@link SimulatedInstance}: what views ask for is written down, and
@@ -28,13 +30,13 @@ final class SimulatedSemaphores extends DefaultSemaphoreService {
 				new BlockingAcquirer<>(BlockingAcquirer.ofPermits(instance.engine.context, instance.engine::acquire)) {
 
 					@Override
-					PermitLease await(SemaphoreRequest request) throws InterruptedException {
+					protected PermitLease await(SemaphoreRequest request) throws InterruptedException {
 						return added(ViewUse.current().ask(request(request), () -> (PermitHandle) super.await(request)),
 								parts);
 					}
 
 					@Override
-					PermitLease awaitUninterruptibly(SemaphoreRequest request) {
+					public PermitLease awaitUninterruptibly(SemaphoreRequest request) {
 						return added(ViewUse.current()
 							.askUninterruptibly(request(request),
 									() -> (PermitHandle) super.awaitUninterruptibly(request)),

@@ -4,6 +4,7 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 
+import io.holdfast.engine.store.LeaseStore;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -7,6 +7,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
 
+import io.holdfast.engine.context.Scheduler;
 import org.jspecify.annotations.Nullable;
 
 /**

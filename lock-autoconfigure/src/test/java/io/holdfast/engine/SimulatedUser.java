@@ -8,11 +8,16 @@ import java.util.function.UnaryOperator;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
-import io.holdfast.engine.Resource.Kind;
 import io.holdfast.engine.Step.Extra;
 import io.holdfast.engine.Step.Face;
 import io.holdfast.engine.Step.Use;
 import io.holdfast.engine.Step.What;
+import io.holdfast.engine.lease.Hold;
+import io.holdfast.engine.lease.LeaseHandle;
+import io.holdfast.engine.lease.MultiKeyLease;
+import io.holdfast.engine.lease.PermitShrinking;
+import io.holdfast.engine.request.ResolvedRequest;
+import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.history.Event;
 import io.holdfast.history.Event.Type;
 import org.jspecify.annotations.Nullable;

@@ -2,7 +2,7 @@ package io.holdfast.engine;
 
 import java.util.PriorityQueue;
 
-import io.holdfast.engine.Scheduler.Timer;
+import io.holdfast.engine.context.Scheduler.Timer;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -4,7 +4,7 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 
-import io.holdfast.engine.Resource;
+import io.holdfast.engine.store.Resource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -10,7 +10,7 @@ import io.holdfast.LockLease;
 import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
-import io.holdfast.engine.Resource;
+import io.holdfast.engine.store.Resource;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;

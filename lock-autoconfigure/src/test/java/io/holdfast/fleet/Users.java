@@ -20,7 +20,7 @@ import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
-import io.holdfast.engine.Resource;
+import io.holdfast.engine.store.Resource;
 
 /**
  * What many threads do at the same time: acquire, hold for a moment and release, again

@@ -3,8 +3,8 @@ package io.holdfast.memory;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 
-import io.holdfast.engine.FailOverGraceContract;
-import io.holdfast.engine.LeaseStore;
+import io.holdfast.engine.store.FailOverGraceContract;
+import io.holdfast.engine.store.LeaseStore;
 import org.jspecify.annotations.Nullable;
 
 /**

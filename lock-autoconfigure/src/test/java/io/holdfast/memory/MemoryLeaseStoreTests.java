@@ -3,11 +3,11 @@ package io.holdfast.memory;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 
-import io.holdfast.engine.LeaseStore;
-import io.holdfast.engine.LeaseStore.AcquireCommand;
-import io.holdfast.engine.LeaseStore.KeyState;
-import io.holdfast.engine.LeaseStoreContract;
-import io.holdfast.engine.Resource;
+import io.holdfast.engine.store.LeaseStore;
+import io.holdfast.engine.store.LeaseStore.AcquireCommand;
+import io.holdfast.engine.store.LeaseStore.KeyState;
+import io.holdfast.engine.store.LeaseStoreContract;
+import io.holdfast.engine.store.Resource;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;

@@ -3,10 +3,10 @@ package io.holdfast.memory;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 
-import io.holdfast.engine.LeaseStore;
-import io.holdfast.engine.ModeOrderContract;
-import io.holdfast.engine.Resource;
-import io.holdfast.engine.Resource.Kind;
+import io.holdfast.engine.store.LeaseStore;
+import io.holdfast.engine.store.ModeOrderContract;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;

@@ -8,10 +8,10 @@ import java.util.function.Supplier;
 
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.DefaultSemaphoreService;
-import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.LeaseEngine;
-import io.holdfast.engine.LeaseStore;
-import io.holdfast.engine.StoreCommandException;
+import io.holdfast.engine.request.EngineSettings;
+import io.holdfast.engine.store.LeaseStore;
+import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.memory.MemoryLeases;
 

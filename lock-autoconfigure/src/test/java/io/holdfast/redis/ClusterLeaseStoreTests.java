@@ -2,8 +2,8 @@ package io.holdfast.redis;
 
 import java.time.Duration;
 
-import io.holdfast.engine.LeaseStore;
-import io.holdfast.engine.LeaseStoreContract;
+import io.holdfast.engine.store.LeaseStore;
+import io.holdfast.engine.store.LeaseStoreContract;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.jspecify.annotations.Nullable;

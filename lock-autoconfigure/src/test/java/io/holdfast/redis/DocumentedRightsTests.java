@@ -7,9 +7,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-import io.holdfast.engine.Resource;
-import io.holdfast.engine.StoreDiagnostic;
-import io.holdfast.engine.StoreNotifications;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.StoreDiagnostic;
+import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.testing.DocumentedRights;
 import io.holdfast.testing.RedisServer;

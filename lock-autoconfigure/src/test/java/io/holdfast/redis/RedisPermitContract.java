@@ -2,11 +2,11 @@ package io.holdfast.redis;
 
 import java.time.Duration;
 
-import io.holdfast.engine.LeaseStore;
-import io.holdfast.engine.LeaseStore.AcquireCommand;
-import io.holdfast.engine.ModeOrderContract;
-import io.holdfast.engine.Resource;
-import io.holdfast.engine.Resource.Kind;
+import io.holdfast.engine.store.LeaseStore;
+import io.holdfast.engine.store.LeaseStore.AcquireCommand;
+import io.holdfast.engine.store.ModeOrderContract;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;

@@ -7,10 +7,10 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
-import io.holdfast.engine.LeaseStore;
-import io.holdfast.engine.LeaseStore.AcquireCommand;
-import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
-import io.holdfast.engine.Resource;
+import io.holdfast.engine.store.LeaseStore;
+import io.holdfast.engine.store.LeaseStore.AcquireCommand;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
+import io.holdfast.engine.store.Resource;
 import io.holdfast.redis.key.PermitKeys;
 import io.holdfast.testing.TestRedis;
 import org.junit.jupiter.api.DisplayName;

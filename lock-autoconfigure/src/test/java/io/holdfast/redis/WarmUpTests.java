@@ -2,9 +2,9 @@ package io.holdfast.redis;
 
 import java.nio.charset.StandardCharsets;
 
-import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.LeaseEngine;
-import io.holdfast.engine.StoreNotifications;
+import io.holdfast.engine.request.EngineSettings;
+import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.script.Script;
 import io.holdfast.testing.RedisServer;

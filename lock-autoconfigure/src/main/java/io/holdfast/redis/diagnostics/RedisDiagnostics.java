@@ -12,8 +12,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.Stream;
 
-import io.holdfast.engine.StoreCommandException;
-import io.holdfast.engine.StoreDiagnostic;
+import io.holdfast.engine.store.StoreCommandException;
+import io.holdfast.engine.store.StoreDiagnostic;
 import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.key.RedisStoreOptions;

@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.Properties;
 import java.util.TreeMap;
 
-import io.holdfast.engine.StoreDiagnostic;
+import io.holdfast.engine.store.StoreDiagnostic;
 import io.holdfast.redis.script.RedisFailures;
 import org.jspecify.annotations.Nullable;
 

@@ -13,7 +13,7 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
-import io.holdfast.engine.StoreCommandException;
+import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.redis.script.RedisFailures;
 import io.holdfast.redis.script.Script;
 import io.holdfast.redis.script.ScriptCall;
@@ -101,7 +101,7 @@ public final class ScriptExecutor implements AutoCloseable {
 
 	/**
 	 * Return how often the connection was opened again; see
-	 * {@link io.holdfast.engine.LeaseStore#reconnects}.
+	 * {@link io.holdfast.engine.store.LeaseStore#reconnects}.
 	 * @return the count
 	 */
 	public long reconnects() {
@@ -111,7 +111,7 @@ public final class ScriptExecutor implements AutoCloseable {
 
 	/**
 	 * Return whether commands are sent at once; see
-	 * {@link io.holdfast.engine.LeaseStore#isReached}.
+	 * {@link io.holdfast.engine.store.LeaseStore#isReached}.
 	 * @return {@code false} while the connection is lost
 	 */
 	public boolean isReached() {

@@ -5,9 +5,9 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
-import io.holdfast.engine.FleetStore;
-import io.holdfast.engine.Resource;
-import io.holdfast.engine.Resource.Kind;
+import io.holdfast.engine.store.FleetStore;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.redis.driver.ClusterNodes;
 import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.redis.key.PermitKeys;

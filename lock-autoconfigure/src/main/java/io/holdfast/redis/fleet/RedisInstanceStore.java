@@ -13,8 +13,8 @@ import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-import io.holdfast.engine.InstanceInfo;
-import io.holdfast.engine.InstanceStore;
+import io.holdfast.engine.store.InstanceInfo;
+import io.holdfast.engine.store.InstanceStore;
 import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.key.RedisStoreOptions;

@@ -6,11 +6,11 @@ import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-import io.holdfast.engine.FleetStore.Place;
-import io.holdfast.engine.FleetStore.Standing;
-import io.holdfast.engine.LeaseStore.PermitHolder;
-import io.holdfast.engine.Resource;
-import io.holdfast.engine.Resource.Kind;
+import io.holdfast.engine.store.FleetStore.Place;
+import io.holdfast.engine.store.FleetStore.Standing;
+import io.holdfast.engine.store.LeaseStore.PermitHolder;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.redis.script.ScriptReplies;
 import org.jspecify.annotations.Nullable;
 

@@ -1,11 +1,11 @@
 package io.holdfast.redis.fleet;
 
-import io.holdfast.engine.FleetStore.Family;
-import io.holdfast.engine.FleetStore.Find;
-import io.holdfast.engine.FleetStore.Trace;
-import io.holdfast.engine.Resource;
-import io.holdfast.engine.Resource.Kind;
-import io.holdfast.engine.StoreCommandException;
+import io.holdfast.engine.store.FleetStore.Family;
+import io.holdfast.engine.store.FleetStore.Find;
+import io.holdfast.engine.store.FleetStore.Trace;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
+import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.redis.key.PermitKeys;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.key.RedisStoreOptions;

@@ -1,7 +1,7 @@
 package io.holdfast.redis.key;
 
-import io.holdfast.engine.Resource.Kind;
-import io.holdfast.engine.StoreCommandException;
+import io.holdfast.engine.store.Resource.Kind;
+import io.holdfast.engine.store.StoreCommandException;
 import org.jspecify.annotations.Nullable;
 
 /**

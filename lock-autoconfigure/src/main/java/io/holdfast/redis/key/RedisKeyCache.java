@@ -2,9 +2,9 @@ package io.holdfast.redis.key;
 
 import java.util.concurrent.atomic.AtomicReferenceArray;
 
-import io.holdfast.engine.Resource;
-import io.holdfast.engine.Resource.Kind;
-import io.holdfast.engine.StoreCommandException;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
+import io.holdfast.engine.store.StoreCommandException;
 
 /**
  * Maps resources to Redis keys. Caches recently used ones, as what is acquired is mostly

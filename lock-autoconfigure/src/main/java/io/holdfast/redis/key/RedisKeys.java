@@ -3,7 +3,7 @@ package io.holdfast.redis.key;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 
-import io.holdfast.engine.StoreCommandException;
+import io.holdfast.engine.store.StoreCommandException;
 import org.jspecify.annotations.Nullable;
 
 /**

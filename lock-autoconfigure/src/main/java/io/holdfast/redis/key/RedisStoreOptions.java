@@ -2,9 +2,9 @@ package io.holdfast.redis.key;
 
 import java.time.Duration;
 
-import io.holdfast.engine.Resource;
-import io.holdfast.engine.Resource.Kind;
-import io.holdfast.engine.StoreCommandException;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
+import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.redis.RedisLeaseStore;
 import org.jspecify.annotations.Nullable;
 

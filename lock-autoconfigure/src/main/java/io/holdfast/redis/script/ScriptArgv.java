@@ -4,7 +4,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 
-import io.holdfast.engine.LeaseStore.Renewal;
+import io.holdfast.engine.store.LeaseStore.Renewal;
 import io.holdfast.redis.key.RedisKeys;
 
 /**

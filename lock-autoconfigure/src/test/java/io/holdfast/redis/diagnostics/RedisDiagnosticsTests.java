@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
-import io.holdfast.engine.StoreCommandException;
-import io.holdfast.engine.StoreDiagnostic;
+import io.holdfast.engine.store.StoreCommandException;
+import io.holdfast.engine.store.StoreDiagnostic;
 import io.holdfast.redis.OneNodeCluster;
 import io.holdfast.redis.RedisLeaseStore;
 import io.holdfast.redis.key.RedisStoreOptions;

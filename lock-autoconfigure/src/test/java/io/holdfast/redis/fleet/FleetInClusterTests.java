@@ -6,10 +6,10 @@ import java.util.List;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 
-import io.holdfast.engine.FleetStore.Family;
-import io.holdfast.engine.FleetStore.Page;
-import io.holdfast.engine.LeaseStore;
-import io.holdfast.engine.LeaseStore.AcquireCommand;
+import io.holdfast.engine.store.FleetStore.Family;
+import io.holdfast.engine.store.FleetStore.Page;
+import io.holdfast.engine.store.LeaseStore;
+import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.redis.RedisLeaseStore;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.testing.RedisCluster;

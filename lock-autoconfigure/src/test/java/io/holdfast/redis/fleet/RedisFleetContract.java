@@ -2,8 +2,8 @@ package io.holdfast.redis.fleet;
 
 import java.time.Duration;
 
-import io.holdfast.engine.InstanceStoreContract;
-import io.holdfast.engine.LeaseStore;
+import io.holdfast.engine.store.InstanceStoreContract;
+import io.holdfast.engine.store.LeaseStore;
 import io.holdfast.redis.TestStores;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;

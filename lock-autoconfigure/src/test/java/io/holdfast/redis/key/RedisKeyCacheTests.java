@@ -3,8 +3,8 @@ package io.holdfast.redis.key;
 import java.time.Duration;
 import java.util.List;
 
-import io.holdfast.engine.Resource;
-import io.holdfast.engine.Resource.Kind;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.redis.script.ScriptReplies;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;

@@ -8,7 +8,7 @@ import java.util.Random;
 import java.util.Set;
 import java.util.function.Function;
 
-import io.holdfast.engine.StoreCommandException;
+import io.holdfast.engine.store.StoreCommandException;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

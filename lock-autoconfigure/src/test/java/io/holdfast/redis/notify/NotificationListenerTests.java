@@ -3,7 +3,7 @@ package io.holdfast.redis.notify;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 
-import io.holdfast.engine.StoreNotifications;
+import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.testing.Slow;
 import org.junit.jupiter.api.DisplayName;

@@ -11,10 +11,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-import io.holdfast.engine.LeaseStore.AcquireReply;
-import io.holdfast.engine.LeaseStore.AcquireReply.Busy;
-import io.holdfast.engine.LeaseStore.AcquireReply.Granted;
-import io.holdfast.engine.StoreCommandException;
+import io.holdfast.engine.store.LeaseStore.AcquireReply;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
+import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.redis.key.RedisStoreOptions.Replicas;
 import io.holdfast.redis.script.ScriptReplies;
 import org.junit.jupiter.api.AfterEach;

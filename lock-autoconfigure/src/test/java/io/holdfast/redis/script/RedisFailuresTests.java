@@ -1,6 +1,6 @@
 package io.holdfast.redis.script;
 
-import io.holdfast.engine.StoreCommandException;
+import io.holdfast.engine.store.StoreCommandException;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

@@ -3,9 +3,9 @@ package io.holdfast.redis.script;
 import java.time.Duration;
 import java.util.List;
 
-import io.holdfast.engine.LeaseStore.Renewal;
-import io.holdfast.engine.Resource;
-import io.holdfast.engine.Resource.Kind;
+import io.holdfast.engine.store.LeaseStore.Renewal;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.redis.key.RedisKeys;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;

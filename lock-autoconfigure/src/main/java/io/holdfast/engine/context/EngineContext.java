@@ -1,0 +1,235 @@
+package io.holdfast.engine.context;
+
+import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.DoubleSupplier;
+import java.util.function.Supplier;
+
+import io.holdfast.engine.observe.CompositeObserver;
+import io.holdfast.engine.observe.EngineObserver.Command;
+import io.holdfast.engine.request.EngineExceptions;
+import io.holdfast.engine.request.EngineSettings;
+import io.holdfast.engine.store.LeaseStore;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.StoreCommandException;
+import io.holdfast.engine.store.StoreNotifications;
+import io.holdfast.engine.store.Tokens;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The surroundings that all parts of one engine share: the store and how commands are
+ * sent to it, the clock, the threads for callbacks, settings, observers, jitter, and the
+ * identity of the instance. Each part takes this instead of the engine. Thread-safe.
+ */
+public final class EngineContext {
+
+	private static final Log logger = LogFactory.getLog(EngineContext.class);
+
+	/**
+	 * The time that the store has for its first answer, also if the wait is shorter.
+	 */
+	public static final long FIRST_ANSWER_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+
+	public final LeaseStore store;
+
+	public final Scheduler scheduler;
+
+	public final Executor callbacks;
+
+	public final EngineSettings settings;
+
+	public final CompositeObserver observers = new CompositeObserver();
+
+	private final DoubleSupplier random;
+
+	private final Supplier<String> instanceIds;
+
+	private final Runnable start;
+
+	/** Drawn at each start; {@code null} before the first one. */
+	private volatile @Nullable String instanceId;
+
+	/** Whether nothing new is granted. */
+	private volatile boolean closed;
+
+	/**
+	 * Create a context.
+	 * @param store where the leases are kept
+	 * @param settings defaults and times
+	 * @param scheduler the clock
+	 * @param callbacks runs listeners and continuations of users
+	 * @param random gives numbers from 0 to 1, for jitter
+	 * @param instanceIds gives ids that no other instance has
+	 * @param start starts the engine, which then has an identity
+	 */
+	public EngineContext(LeaseStore store, EngineSettings settings, Scheduler scheduler, Executor callbacks,
+			DoubleSupplier random, Supplier<String> instanceIds, Runnable start) {
+		this.store = store;
+		this.settings = settings;
+		this.scheduler = scheduler;
+		this.callbacks = callbacks;
+		this.random = random;
+		this.instanceIds = instanceIds;
+		this.start = start;
+	}
+
+	// Identity
+
+	/** Return the id of this instance, which is started if it was not. */
+	public String instanceId() {
+		String id = this.instanceId;
+		if (id == null) {
+			this.start.run();
+			id = Objects.requireNonNull(this.instanceId);
+		}
+		return id;
+	}
+
+	/**
+	 * Become another instance, by a new id: the process may be a copy of another one.
+	 * @param listener what the store is to tell from now on of what others do for this
+	 * instance, or want of it; {@code null} if nothing
+	 */
+	public void renewIdentity(@Nullable StoreNotifications listener) {
+		String id = this.instanceIds.get();
+		if (listener != null) {
+			this.store.start(id, listener);
+		}
+		this.instanceId = id;
+	}
+
+	public boolean isStarted() {
+		return this.instanceId != null;
+	}
+
+	public boolean isOwn(String token) {
+		return isStarted() && Tokens.isOf(token, instanceId());
+	}
+
+	/** Return whether nothing new is granted, as the instance shuts down or has. */
+	public boolean isClosed() {
+		return this.closed;
+	}
+
+	/** Grant nothing new any more, or grant again. */
+	public void setClosed(boolean closed) {
+		this.closed = closed;
+	}
+
+	// Commands
+
+	/**
+	 * Send a command. A store throws nothing, but the stack may end or memory be full on
+	 * the way to it; the sender must learn of that as of any other failure.
+	 */
+	public <T> CompletableFuture<T> send(Command command, Supplier<CompletableFuture<T>> way) {
+		instanceId();
+		return this.observers.follow(command, sent(way));
+	}
+
+	/**
+	 * Send a command that is given up if it is not answered within the command timeout.
+	 * It may be executed all the same.
+	 */
+	public <T> CompletableFuture<T> sendInTime(Command command, Supplier<CompletableFuture<T>> way) {
+		instanceId();
+		CompletableFuture<T> sent = sent(way);
+		if (sent.isDone()) {
+			return this.observers.follow(command, sent);
+		}
+		CompletableFuture<T> answer = new CompletableFuture<>();
+		Scheduler.Timer silence = this.scheduler.schedule(() -> {
+			answer.completeExceptionally(
+					StoreCommandException.silence(this.settings.commandTimeout(), new TimeoutException()));
+			sent.cancel(true);
+		}, commandTimeoutNanos());
+		sent.whenComplete((reply, error) -> {
+			silence.cancel();
+			if (error != null) {
+				answer.completeExceptionally(error);
+			}
+			else {
+				answer.complete(reply);
+			}
+		});
+		return this.observers.follow(command, answer);
+	}
+
+	/** Send a command of which the sender tells the observers itself. */
+	public static <T> CompletableFuture<T> sent(Supplier<CompletableFuture<T>> way) {
+		try {
+			return way.get();
+		}
+		catch (RuntimeException | Error ex) {
+			return CompletableFuture.failedFuture(ex);
+		}
+	}
+
+	/** Wait for the answer to a command that a user asked for. */
+	public <T> T answer(CompletableFuture<T> command, Resource resource, String what) {
+		return Futures.await(this.scheduler, command, this.settings.commandTimeout(),
+				(error) -> EngineExceptions.storeTrouble(resource, what, error));
+	}
+
+	// Callbacks
+
+	/**
+	 * Run an action on a thread that may block. If no thread is left it runs on this one:
+	 * an action that waits for it may have a lease that would be renewed for ever.
+	 */
+	public void execute(Runnable action) {
+		try {
+			this.callbacks.execute(action);
+		}
+		catch (OutOfMemoryError | RejectedExecutionException ex) {
+			action.run();
+		}
+	}
+
+	/** Run an action of a user. */
+	public void call(Runnable action) {
+		execute(() -> {
+			try {
+				action.run();
+			}
+			catch (RuntimeException | Error ex) {
+				logger.error("A callback failed", ex);
+			}
+		});
+	}
+
+	// Time
+
+	public long now() {
+		return this.scheduler.nanoTime();
+	}
+
+	/** Return a time with jitter that only shortens. */
+	public long downwards(long nanos) {
+		return (long) (nanos * (0.8 + 0.2 * this.random.getAsDouble()));
+	}
+
+	public long retryDelay() {
+		return (long) (this.settings.retryInterval().toNanos() * (0.75 + 0.5 * this.random.getAsDouble()));
+	}
+
+	/**
+	 * Return how long to wait for a release, which answers for itself within the command
+	 * timeout: a backstop.
+	 */
+	public Duration releasePatience() {
+		return this.settings.commandTimeout().plusSeconds(1);
+	}
+
+	public long commandTimeoutNanos() {
+		return this.settings.commandTimeout().toNanos();
+	}
+
+}

@@ -1,0 +1,57 @@
+package io.holdfast.engine.context;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * Time as the engine sees it: a monotonic clock, actions at a later time, and threads
+ * that wait. Replaced in simulations.
+ */
+public interface Scheduler {
+
+	/**
+	 * Return the monotonic clock, as {@link System#nanoTime()}.
+	 * @return nanoseconds since some moment
+	 */
+	long nanoTime();
+
+	/**
+	 * Run an action once, later. It runs on a thread that it must not block.
+	 * @param action what to run
+	 * @param delayNanos after how many nanoseconds; zero or less for as soon as possible
+	 * @return to cancel it
+	 */
+	Timer schedule(Runnable action, long delayNanos);
+
+	/**
+	 * Keep the current thread waiting, as {@link CompletableFuture#get(long, TimeUnit)}
+	 * does.
+	 * @param <T> what it waits for
+	 * @param future where that comes
+	 * @param nanos for how many nanoseconds at most
+	 * @return what has come
+	 * @throws InterruptedException if the thread is interrupted, before or while it waits
+	 * @throws ExecutionException if it failed
+	 * @throws TimeoutException if it did not come in time
+	 */
+	default <T> T waitFor(CompletableFuture<T> future, long nanos)
+			throws InterruptedException, ExecutionException, TimeoutException {
+		return future.get(nanos, TimeUnit.NANOSECONDS);
+	}
+
+	/**
+	 * An action that has yet to run.
+	 */
+	@FunctionalInterface
+	interface Timer {
+
+		/**
+		 * Keep the action from running if it has not begun.
+		 */
+		void cancel();
+
+	}
+
+}

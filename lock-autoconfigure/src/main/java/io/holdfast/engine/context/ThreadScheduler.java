@@ -1,0 +1,93 @@
+package io.holdfast.engine.context;
+
+import java.util.concurrent.Executor;
+import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Real time, on one daemon thread, and threads for callbacks that may block; they are
+ * there only while something is to be done.
+ */
+public final class ThreadScheduler implements Scheduler, AutoCloseable {
+
+	private static final Timer NEVER = () -> {
+	};
+
+	/** How long an action that does nothing stays in front of the others. */
+	private static final long IN_FRONT_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+	private static final Runnable NOTHING = () -> {
+	};
+
+	private final ScheduledThreadPoolExecutor executor;
+
+	/** Until when there is one. */
+	private volatile long inFrontUntil = System.nanoTime();
+
+	/**
+	 * Not the common pool: its threads have no application class loader in an executable
+	 * jar, and users may block in continuations.
+	 */
+	private final ThreadPoolExecutor callbacks;
+
+	public ThreadScheduler() {
+		this.executor = new ScheduledThreadPoolExecutor(1, (task) -> daemon(task, "holdfast-timer"));
+		this.callbacks = new ThreadPoolExecutor(0, Integer.MAX_VALUE, 10, TimeUnit.SECONDS, new SynchronousQueue<>(),
+				(task) -> daemon(task, "holdfast-callback"), (task, pool) -> daemon(task, "holdfast-late").start());
+		this.executor.setRemoveOnCancelPolicy(true);
+		this.executor.setKeepAliveTime(10, TimeUnit.SECONDS);
+		this.executor.allowCoreThreadTimeOut(true);
+	}
+
+	private static Thread daemon(Runnable task, String name) {
+		Thread thread = new Thread(task, name);
+		thread.setDaemon(true);
+		return thread;
+	}
+
+	public Executor callbacks() {
+		return this.callbacks;
+	}
+
+	@Override
+	public long nanoTime() {
+		return System.nanoTime();
+	}
+
+	@Override
+	public Timer schedule(Runnable action, long delayNanos) {
+		try {
+			keepOneInFront(delayNanos);
+			Future<?> task = this.executor.schedule(action, delayNanos, TimeUnit.NANOSECONDS);
+			return () -> task.cancel(false);
+		}
+		catch (RejectedExecutionException ex) {
+			// Closed: nothing is left to be done later.
+			return NEVER;
+		}
+	}
+
+	/**
+	 * An action that is the first one wakes up the thread, only to wait for it; and as
+	 * most actions are cancelled, each next one would be the first again. Behind one that
+	 * does nothing they wake up no thread. Two at the same time do no harm.
+	 */
+	private void keepOneInFront(long delayNanos) {
+		long now = System.nanoTime();
+		if (delayNanos > IN_FRONT_NANOS && this.inFrontUntil - now <= 0) {
+			this.inFrontUntil = now + IN_FRONT_NANOS;
+			this.executor.schedule(NOTHING, IN_FRONT_NANOS, TimeUnit.NANOSECONDS);
+		}
+	}
+
+	@Override
+	public void close() {
+		this.executor.shutdownNow();
+		this.callbacks.shutdown();
+	}
+
+}

@@ -1,0 +1,8 @@
+/**
+ * The surroundings that all parts of an engine share: store, clock, threads, settings,\n
+ * * observers.
+ */
+@NullMarked
+package io.holdfast.engine.context;
+
+import org.jspecify.annotations.NullMarked;

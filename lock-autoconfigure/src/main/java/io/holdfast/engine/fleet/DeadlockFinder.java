@@ -1,0 +1,140 @@
+package io.holdfast.engine.fleet;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+
+import io.holdfast.engine.fleet.InstanceReport.Entry;
+import io.holdfast.engine.fleet.ThreadWait.WaitingThread;
+import io.holdfast.engine.store.Resource.Kind;
+
+/**
+ * Finds threads that wait for each other's locks in a circle. A thread that waits for a
+ * lock waits for all who hold it; what belongs to no thread waits for no other.
+ *
+ * <p>
+ * The graph of who waits for whom: R. C. Holt, <em>Some Deadlock Properties of Computer
+ * Systems</em>, ACM Computing Surveys 4 (1972).
+ */
+final class DeadlockFinder {
+
+	/** Where there are so many deadlocks, more examples do not help. */
+	private static final int MOST = 100;
+
+	/** From threads to the keys that they wait for, and from these to their holders. */
+	private final Map<Object, Set<Object>> ways = new LinkedHashMap<>();
+
+	/** The same from the other end. */
+	private final Map<Object, Set<Object>> reversed = new HashMap<>();
+
+	private DeadlockFinder(Collection<InstanceReport> reports) {
+		for (InstanceReport report : reports) {
+			report.waits().stream().filter(DeadlockFinder::counts).forEach((wait) -> {
+				way(actor(report, wait), wait.resource().key());
+			});
+			report.holds().stream().filter(DeadlockFinder::counts).forEach((hold) -> {
+				way(hold.resource().key(), actor(report, hold));
+			});
+		}
+	}
+
+	private static boolean counts(Entry entry) {
+		return entry.threadId() != 0 && entry.resource().kind() != Kind.SEMAPHORE;
+	}
+
+	private void way(Object from, Object to) {
+		this.ways.computeIfAbsent(from, (k) -> new LinkedHashSet<>()).add(to);
+		this.reversed.computeIfAbsent(to, (k) -> new LinkedHashSet<>()).add(from);
+	}
+
+	/**
+	 * Find cycles.
+	 * @param reports of all instances
+	 * @return cycles, of which no two have a thread or a key in common
+	 */
+	static List<List<ThreadWait>> find(Collection<InstanceReport> reports) {
+		return new DeadlockFinder(reports).find();
+	}
+
+	private List<List<ThreadWait>> find() {
+		List<List<ThreadWait>> cycles = new ArrayList<>();
+		remove(this.reversed.keySet().stream().filter((node) -> !this.ways.containsKey(node)).toList());
+		while (!this.ways.isEmpty() && cycles.size() < MOST) {
+			List<ThreadWait> cycle = shortestOf(threadOfCycle());
+			cycles.add(cycle);
+			remove(cycle.stream().<Object>mapMulti((wait, nodes) -> {
+				nodes.accept(wait.actor());
+				nodes.accept(wait.key());
+			}).toList());
+		}
+		return cycles;
+	}
+
+	/** Remove nodes, and with them those that lead nowhere else. */
+	private void remove(Collection<?> nodes) {
+		Deque<Object> next = new ArrayDeque<>(nodes);
+		while (!next.isEmpty()) {
+			Object node = next.remove();
+			this.ways.remove(node);
+			Set<Object> before = this.reversed.remove(node);
+			if (before != null) {
+				for (Object from : before) {
+					Set<Object> left = this.ways.get(from);
+					if (left != null && left.remove(node) && left.isEmpty()) {
+						next.add(from);
+					}
+				}
+			}
+		}
+	}
+
+	/**
+	 * Follow the ways, of which each node that is left has one, until one comes again.
+	 */
+	private Object threadOfCycle() {
+		Set<Object> seen = new HashSet<>();
+		Object node = this.ways.keySet().iterator().next();
+		while (!(node instanceof WaitingThread) || seen.add(node)) {
+			node = Objects.requireNonNull(this.ways.get(node)).iterator().next();
+		}
+		return node;
+	}
+
+	/** Return the shortest way from a thread back to itself, breadth first. */
+	private List<ThreadWait> shortestOf(Object start) {
+		Map<Object, Object> cameFrom = new HashMap<>();
+		Deque<Object> next = new ArrayDeque<>(List.of(start));
+		while (!cameFrom.containsKey(start)) {
+			Object from = next.remove();
+			for (Object to : Objects.requireNonNull(this.ways.get(from))) {
+				if (cameFrom.putIfAbsent(to, from) == null) {
+					next.add(to);
+				}
+			}
+		}
+		Deque<ThreadWait> cycle = new ArrayDeque<>();
+		Object holder = start;
+		do {
+			Object key = Objects.requireNonNull(cameFrom.get(holder));
+			Object waiter = Objects.requireNonNull(cameFrom.get(key));
+			cycle.push(new ThreadWait((WaitingThread) waiter, (String) key, (WaitingThread) holder));
+			holder = waiter;
+		}
+		while (!holder.equals(start));
+		return List.copyOf(cycle);
+	}
+
+	private static WaitingThread actor(InstanceReport report, Entry entry) {
+		return new WaitingThread(report.instance(), entry.threadId(), String.valueOf(entry.thread()));
+	}
+
+}

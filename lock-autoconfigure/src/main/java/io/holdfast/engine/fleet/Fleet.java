@@ -1,0 +1,284 @@
+package io.holdfast.engine.fleet;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+
+import io.holdfast.LeaseStoreException;
+import io.holdfast.engine.context.EngineContext;
+import io.holdfast.engine.context.Futures;
+import io.holdfast.engine.observe.EngineObserver.Command;
+import io.holdfast.engine.request.EngineExceptions;
+import io.holdfast.engine.store.FleetStore;
+import io.holdfast.engine.store.FleetStore.Family;
+import io.holdfast.engine.store.FleetStore.Find;
+import io.holdfast.engine.store.FleetStore.Page;
+import io.holdfast.engine.store.FleetStore.Standing;
+import io.holdfast.engine.store.InstanceInfo;
+import io.holdfast.engine.store.InstanceStore.Member;
+import io.holdfast.engine.store.Tokens;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * View of holders and waiters in all instances that share an engine's store: for those
+ * who watch. Nothing here contains a token or an instance's id. Its methods block until
+ * the store has answered, and throw {@link LeaseStoreException} if it fails. Thread-safe.
+ */
+public final class Fleet {
+
+	/** How many holders and how many of a queue are named in a list. */
+	public static final int MOST_IN_LIST = 100;
+
+	/** How many holders and how many of a queue are named of one key. */
+	public static final int MOST_OF_ONE = 1000;
+
+	/** How many questions of others are answered at a time. */
+	private static final int MOST_ANSWERS = 8;
+
+	/** How long a page is looked for; then it is as long as it is. */
+	private static final long PAGE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+	private final EngineContext context;
+
+	private final Reporter reporter;
+
+	private final AtomicInteger answering = new AtomicInteger();
+
+	private volatile @Nullable InstanceRegistration membership;
+
+	private final Object asking = new Object();
+
+	/** The question that is not answered yet; guarded by {@link #asking}. */
+	private @Nullable CompletableFuture<FleetReport> question;
+
+	private long askedAt;
+
+	private final long startedAt;
+
+	public Fleet(EngineContext context, Reporter reporter) {
+		this.context = context;
+		this.startedAt = context.now();
+		this.reporter = reporter;
+	}
+
+	/**
+	 * Have this instance known to those who watch, from its engine's start on until that
+	 * is shut down. Done in the background; trouble with it is logged once, and harms
+	 * nothing.
+	 * @param info tells of this instance, once; may block
+	 */
+	public void introduce(Supplier<InstanceInfo> info) {
+		InstanceRegistration known = new InstanceRegistration(this.context, this::age, info);
+		this.membership = known;
+		if (this.context.isStarted()) {
+			known.join();
+		}
+	}
+
+	public void join() {
+		InstanceRegistration known = this.membership;
+		if (known != null) {
+			known.join();
+		}
+	}
+
+	public CompletableFuture<@Nullable Void> leave() {
+		InstanceRegistration known = this.membership;
+		return (known != null) ? known.leave() : CompletableFuture.completedFuture(null);
+	}
+
+	/** Another instance wants this one's report. */
+	public void answer(String name) {
+		// An instance that floods this one with questions gets no more answers.
+		if (this.answering.incrementAndGet() > MOST_ANSWERS) {
+			this.answering.decrementAndGet();
+			return;
+		}
+		this.context.call(() -> this.reporter.report()
+			.thenCompose((report) -> this.context.sendInTime(Command.FLEET,
+					() -> this.context.store.instances().answer(name, ReportCodec.of(report))))
+			.whenComplete((done, error) -> this.answering.decrementAndGet()));
+	}
+
+	/**
+	 * By what this instance is known to others.
+	 * @return eight hexadecimal digits, from which its id cannot be told
+	 */
+	public String instance() {
+		return Tokens.shown(this.context.instanceId());
+	}
+
+	/**
+	 * Return what is told of this instance.
+	 * @return its application and so on, or {@code null} if that is not known (yet)
+	 */
+	public @Nullable InstanceInfo info() {
+		InstanceRegistration known = this.membership;
+		return (known != null) ? known.info() : null;
+	}
+
+	/**
+	 * Return the instances that share the store, as far as they are known.
+	 * @return those that said last that they are there, the latest first
+	 */
+	public List<Member> members() {
+		return answer(
+				this.context.send(Command.FLEET,
+						() -> this.context.store.instances().members(InstanceRegistration.RETENTION, MOST_OF_ONE)),
+				"The look for instances");
+	}
+
+	/**
+	 * Return how long this instance is there.
+	 * @return since its engine was created
+	 */
+	public Duration age() {
+		return Duration.ofNanos(this.context.now() - this.startedAt);
+	}
+
+	/**
+	 * Return what this instance itself holds and waits for. Asks no store, but fails in
+	 * the same way if what is under way does not come back.
+	 * @return its report
+	 */
+	public InstanceReport report() {
+		return answer(this.reporter.report(), "The look at this instance");
+	}
+
+	/**
+	 * Return what this instance itself holds. Does not wait.
+	 * @return its report without what it waits for, as one that is cut
+	 */
+	public InstanceReport holds() {
+		return this.reporter.holds();
+	}
+
+	/**
+	 * Return what all instances hold and wait for, as they know it themselves. They are
+	 * asked, and have a second to answer; who does not receive wake-ups is silent. Who
+	 * asks while a question is under way gets its answers.
+	 * @return their reports
+	 */
+	public FleetReport reports() {
+		InstanceReport own = report();
+		Duration patience = this.context.settings.commandTimeout().plusNanos(ReportCollector.PATIENCE);
+		return Futures.await(this.context.scheduler, question(own, patience), patience,
+				(error) -> EngineExceptions.storeTrouble("The question to all instances", error));
+	}
+
+	/** Many questions at a time would not be answered, and the living seem silent. */
+	private CompletableFuture<FleetReport> question(InstanceReport own, Duration patience) {
+		synchronized (this.asking) {
+			CompletableFuture<FleetReport> current = this.question;
+			// One that has no end is not waited for by all who come later.
+			if (current != null && !current.isDone() && this.context.now() - this.askedAt < patience.toNanos()) {
+				return current;
+			}
+			CompletableFuture<FleetReport> next = new ReportCollector(this.context, own).ask(this.context.instanceId());
+			this.question = next;
+			this.askedAt = this.context.now();
+			next.whenComplete((reports, error) -> forget(next));
+			return next;
+		}
+	}
+
+	private void forget(CompletableFuture<FleetReport> answered) {
+		synchronized (this.asking) {
+			if (this.question == answered) {
+				this.question = null;
+			}
+		}
+	}
+
+	/**
+	 * Threads that wait for each other's locks in a circle: none of them goes on before
+	 * one of them gives up. If there seem to be any the instances are asked again, so
+	 * that waits which ended in between are not taken for a circle.
+	 * @param reports what the instances have reported
+	 * @return the circles; in each one, each waits for who is the next one's waiter
+	 */
+	public List<List<ThreadWait>> cycles(FleetReport reports) {
+		return DeadlockFinder.find(reports.reports()).isEmpty() ? List.of()
+				: DeadlockFinder.find(reports.lasting(reports()).reports());
+	}
+
+	/**
+	 * Some of all that is held or waited for, or has a limit, in no order.
+	 * @param family of what
+	 * @param cursor where the page before ended, or {@code null} to begin
+	 * @param wanted how many are enough, at least 1; there may be a few more, or fewer if
+	 * they are far between in the store
+	 * @return a page
+	 * @throws IllegalArgumentException if no page ends like that
+	 */
+	public Standings page(Family family, @Nullable String cursor, int wanted) {
+		long until = this.context.now() + PAGE_NANOS;
+		String what = family.name().toLowerCase(Locale.ROOT);
+		List<Standing> found = new ArrayList<>();
+		String at = cursor;
+		do {
+			Page page = scan(family, at, wanted - found.size(), "The look for " + what);
+			found.addAll(answer(lookAt(family, page.finds()), "The look at " + what));
+			at = page.cursor();
+		}
+		while (at != null && found.size() < wanted && this.context.now() - until < 0);
+		return new Standings(found, at);
+	}
+
+	private Page scan(Family family, @Nullable String cursor, int wanted, String what) {
+		FleetStore store = this.context.store.fleet();
+		// Not inside of send(..), where what the caller did wrong would be a failure.
+		CompletableFuture<Page> page = store.scan(family, cursor, wanted);
+		return answer(this.context.send(Command.INSPECT, () -> page), what);
+	}
+
+	private CompletableFuture<List<Standing>> lookAt(Family family, List<Find> finds) {
+		List<CompletableFuture<Standing>> looks = finds.stream()
+			.map((find) -> lookAt(family, find.key(), MOST_IN_LIST))
+			.toList();
+		return CompletableFuture.allOf(looks.toArray(CompletableFuture[]::new)).thenApply((done) -> {
+			List<Standing> standings = new ArrayList<>();
+			for (int i = 0; i < looks.size(); i++) {
+				Standing standing = looks.get(i).join();
+				if (finds.get(i).counts(standing)) {
+					standings.add(standing);
+				}
+			}
+			return standings;
+		});
+	}
+
+	/**
+	 * Look at one thing.
+	 * @param family what it is
+	 * @param key its key, as its user named it
+	 * @return what is there
+	 */
+	public Standing look(Family family, String key) {
+		return answer(lookAt(family, key, MOST_OF_ONE), "The look at '" + key + "'");
+	}
+
+	private CompletableFuture<Standing> lookAt(Family family, String key, int most) {
+		return this.context.send(Command.INSPECT, () -> this.context.store.fleet().look(family, key, most));
+	}
+
+	private <T> T answer(CompletableFuture<T> command, String what) {
+		return Futures.await(this.context.scheduler, command, this.context.settings.commandTimeout(),
+				(error) -> EngineExceptions.storeTrouble(what, error));
+	}
+
+	/**
+	 * A page of what there is.
+	 *
+	 * @param standings what was found
+	 * @param cursor where the next page begins, or {@code null} if there is none
+	 */
+	public record Standings(List<Standing> standings, @Nullable String cursor) {
+	}
+
+}

@@ -1,0 +1,95 @@
+package io.holdfast.engine.fleet;
+
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Stream;
+
+import io.holdfast.engine.fleet.InstanceReport.Entry;
+import io.holdfast.engine.store.FleetStore.Place;
+import io.holdfast.engine.store.FleetStore.Standing;
+import io.holdfast.engine.store.Resource.Kind;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The reports of the instances of a fleet. Their reports are of slightly different
+ * moments.
+ *
+ * @param reports what was reported, that of the instance which asked first
+ * @param silent the instances that did not report in time
+ */
+public record FleetReport(List<InstanceReport> reports, List<String> silent) {
+
+	/**
+	 * Return what was reported of a holder or a waiter.
+	 * @param place who
+	 * @return the entry, or {@code null} if nothing was reported of it
+	 */
+	public @Nullable Entry find(Place place) {
+		return of(place.instance()).flatMap((report) -> Stream.concat(report.holds().stream(), report.waits().stream()))
+			.filter((entry) -> entry.number() == place.number())
+			.findFirst()
+			.orElse(null);
+	}
+
+	/**
+	 * Return the waits inside of instances, without a place in the store.
+	 * @param standing what the store tells of it
+	 * @return the waits, in the order of the instances and their own
+	 */
+	public Stream<InstanceWait> inside(Standing standing) {
+		boolean semaphore = standing.resource().kind() == Kind.SEMAPHORE;
+		return this.reports.stream()
+			.flatMap((report) -> report.waits().stream().map((wait) -> new InstanceWait(report.instance(), wait)))
+			.filter((waiting) -> waiting.entry().resource().key().equals(standing.resource().key())
+					&& (waiting.entry().resource().kind() == Kind.SEMAPHORE) == semaphore)
+			.filter((waiting) -> standing.queue()
+				.stream()
+				.noneMatch((place) -> place.number() == waiting.entry().number()
+						&& waiting.instance().equals(place.instance())));
+	}
+
+	private Stream<InstanceReport> of(@Nullable String instance) {
+		return this.reports.stream().filter((report) -> report.instance().equals(instance));
+	}
+
+	/**
+	 * Return what was the same when the instances were asked again: between the two times
+	 * all of it was so at once. A number alone does not tell, since one thread may go on
+	 * with that of another.
+	 * @param later what they reported then
+	 * @return what is in both
+	 */
+	FleetReport lasting(FleetReport later) {
+		return new FleetReport(this.reports.stream().map((report) -> {
+			Set<Same> holds = new HashSet<>();
+			Set<Same> waits = new HashSet<>();
+			later.of(report.instance()).forEach((then) -> {
+				then.holds().forEach((hold) -> holds.add(Same.of(hold)));
+				then.waits().forEach((wait) -> waits.add(Same.of(wait)));
+			});
+			return new InstanceReport(report.instance(),
+					report.holds().stream().filter((hold) -> holds.contains(Same.of(hold))).toList(),
+					report.waits().stream().filter((wait) -> waits.contains(Same.of(wait))).toList(), report.cut());
+		}).toList(), this.silent);
+	}
+
+	/** The part of a hold, or of the wait of a thread, that does not change. */
+	private record Same(long number, long threadId, long fence) {
+
+		static Same of(Entry entry) {
+			return new Same(entry.number(), entry.threadId(), entry.fence());
+		}
+
+	}
+
+	/**
+	 * A wait of an instance.
+	 *
+	 * @param instance which instance
+	 * @param entry what it reported of it
+	 */
+	public record InstanceWait(String instance, Entry entry) {
+	}
+
+}

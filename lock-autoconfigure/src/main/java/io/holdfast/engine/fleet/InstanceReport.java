@@ -1,0 +1,66 @@
+package io.holdfast.engine.fleet;
+
+import java.util.List;
+
+import io.holdfast.LockMode;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Report of what one instance holds and waits for, as it knows itself: by name and
+ * thread.
+ *
+ * @param instance by what the instance is known to others
+ * @param holds what it holds, the oldest first
+ * @param waits what its callers wait for, the oldest first
+ * @param cut whether there was more than a report may have
+ */
+public record InstanceReport(String instance, List<Entry> holds, List<Entry> waits, boolean cut) {
+
+	/** How many holds, and how many waits, a report has at most. */
+	public static final int MOST = 1000;
+
+	/**
+	 * A hold, or a wait.
+	 *
+	 * @param number which of its instance's requests it is
+	 * @param resource what is held or waited for
+	 * @param permits how many permits
+	 * @param name the request's name, or {@code null}
+	 * @param thread the name of the thread that asked, or {@code null} if it was asked
+	 * for asynchronously
+	 * @param threadId which thread, 0 if there is none
+	 * @param millis for how long by now
+	 * @param ttlMillis how long it is held from now if it is not renewed, as its holder
+	 * sees it; 0 for a wait
+	 * @param fence the fencing token of a hold, 0 for a wait
+	 */
+	public record Entry(long number, Resource resource, int permits, @Nullable String name, @Nullable String thread,
+			long threadId, long millis, long ttlMillis, long fence) {
+
+		/**
+		 * Return how a lock is asked for.
+		 * @return the mode, or {@code null} for a semaphore
+		 */
+		public @Nullable LockMode mode() {
+			return InstanceReport.mode(this.resource.kind(), this.permits);
+		}
+
+	}
+
+	/**
+	 * Return how a lock is asked for.
+	 * @param kind as what
+	 * @param permits how many of them
+	 * @return the mode, or {@code null} for a semaphore
+	 */
+	public static @Nullable LockMode mode(Kind kind, int permits) {
+		return switch (kind) {
+			case LOCK -> LockMode.EXCLUSIVE;
+			case READ_WRITE -> (permits == Resource.ALL) ? LockMode.WRITE : LockMode.READ;
+			case SEMAPHORE -> null;
+		};
+	}
+
+}

@@ -1,0 +1,91 @@
+package io.holdfast.engine.fleet;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+import io.holdfast.engine.fleet.InstanceReport.Entry;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A report as text on its way between instances, perhaps of different versions: lines of
+ * fields, separated by the control characters that ASCII has for that. A version may add
+ * fields behind the others.
+ */
+public final class ReportCodec {
+
+	private static final String LINE = "\u001e";
+
+	private static final String FIELD = "\u001f";
+
+	private static final int MAX_LENGTH = 200;
+
+	private static final int FIELDS = 11;
+
+	private ReportCodec() {
+	}
+
+	public static String of(InstanceReport report) {
+		String head = String.join(FIELD, report.instance(), report.cut() ? "1" : "0");
+		return Stream
+			.of(Stream.of(head), report.holds().stream().map((hold) -> line("H", hold)),
+					report.waits().stream().map((wait) -> line("W", wait)))
+			.flatMap((lines) -> lines)
+			.collect(Collectors.joining(LINE));
+	}
+
+	private static String line(String what, Entry entry) {
+		return Stream
+			.of(what, entry.number(), entry.resource().kind(), entry.permits(), entry.threadId(), entry.millis(),
+					entry.ttlMillis(), entry.fence(), entry.resource().key(), shown(entry.name()),
+					shown(entry.thread()))
+			.map(String::valueOf)
+			.collect(Collectors.joining(FIELD));
+	}
+
+	/** Users name requests and threads as they like. */
+	private static String shown(@Nullable String text) {
+		String shown = (text != null) ? text.replaceAll("\\p{Cntrl}", "?") : "";
+		return (shown.length() <= MAX_LENGTH) ? shown : shown.substring(0, MAX_LENGTH);
+	}
+
+	/**
+	 * Read a report.
+	 * @param text the text
+	 * @return the report, or {@code null} if the text is none
+	 */
+	static public @Nullable InstanceReport read(String text) {
+		try {
+			List<String> lines = Arrays.asList(text.split(LINE, -1));
+			String[] head = lines.get(0).split(FIELD, -1);
+			List<Entry> holds = new ArrayList<>();
+			List<Entry> waits = new ArrayList<>();
+			for (String line : lines.subList(1, Math.min(lines.size(), 1 + 2 * InstanceReport.MOST))) {
+				String[] fields = line.split(FIELD, -1);
+				(fields[0].equals("H") ? holds : waits).add(entry(fields));
+			}
+			return head[0].matches("[0-9a-f]{8}") ? new InstanceReport(head[0], holds, waits, head[1].equals("1"))
+					: null;
+		}
+		catch (IllegalArgumentException | IndexOutOfBoundsException ex) {
+			// Not with its text, which may be anything.
+			return null;
+		}
+	}
+
+	private static Entry entry(String[] fields) {
+		if (fields.length < FIELDS) {
+			throw new IllegalArgumentException("Fields are missing");
+		}
+		long threadId = Long.parseLong(fields[4]);
+		Resource resource = new Resource(Kind.valueOf(fields[2]), fields[8]);
+		return new Entry(Long.parseLong(fields[1]), resource, Integer.parseInt(fields[3]),
+				fields[9].isEmpty() ? null : fields[9], (threadId != 0) ? fields[10] : null, threadId,
+				Long.parseLong(fields[5]), Long.parseLong(fields[6]), Long.parseLong(fields[7]));
+	}
+
+}

@@ -1,0 +1,110 @@
+package io.holdfast.engine.fleet;
+
+import java.security.SecureRandom;
+import java.util.HexFormat;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+import io.holdfast.engine.context.EngineContext;
+import io.holdfast.engine.observe.EngineObserver.Command;
+import io.holdfast.engine.store.InstanceStore;
+import io.holdfast.engine.store.InstanceStore.Asked;
+
+/**
+ * One question to all instances for what they hold and wait for. Does not block.
+ */
+final class ReportCollector {
+
+	/** How long the instances have to answer. */
+	static final long PATIENCE = TimeUnit.SECONDS.toNanos(1);
+
+	private static final long FIRST_LOOK = TimeUnit.MILLISECONDS.toNanos(5);
+
+	private static final long LONGEST_PAUSE = TimeUnit.MILLISECONDS.toNanos(50);
+
+	private static final SecureRandom random = new SecureRandom();
+
+	private final EngineContext context;
+
+	private final InstanceStore store;
+
+	private final InstanceReport own;
+
+	private final String name;
+
+	private final long until;
+
+	/**
+	 * Create a question.
+	 * @param context the surroundings of who asks
+	 * @param own its own report
+	 */
+	ReportCollector(EngineContext context, InstanceReport own) {
+		this.context = context;
+		this.store = context.store.instances();
+		this.own = own;
+		byte[] bytes = new byte[16];
+		random.nextBytes(bytes);
+		this.name = HexFormat.of().formatHex(bytes);
+		this.until = context.now() + PATIENCE;
+	}
+
+	/**
+	 * Ask.
+	 * @param instanceId the id of who asks
+	 * @return what was reported until all had answered, or the time was over
+	 */
+	CompletableFuture<FleetReport> ask(String instanceId) {
+		return this.context.send(Command.FLEET, () -> this.store.ask(instanceId, this.name))
+			.thenCompose((asked) -> collect(asked, List.of(), FIRST_LOOK));
+	}
+
+	/** Wait for those who have not answered yet: an answer may have come twice. */
+	private CompletableFuture<FleetReport> collect(Asked asked, List<InstanceReport> answers, long pause) {
+		List<String> silent = without(asked.present(), answers);
+		if (silent.isEmpty()) {
+			return CompletableFuture.completedFuture(reports(asked, answers));
+		}
+		long left = this.until - this.context.now();
+		CompletableFuture<List<String>> later = new CompletableFuture<>();
+		this.context.scheduler.schedule(() -> later.complete(List.of()), Math.min(pause, left));
+		return later.thenCompose((nothing) -> look((left > pause) ? silent.size() : 0)).thenCompose((texts) -> {
+			List<InstanceReport> more = with(answers, texts);
+			return (left > pause) ? collect(asked, more, Math.min(2 * pause, LONGEST_PAUSE))
+					: CompletableFuture.completedFuture(reports(asked, more));
+		});
+	}
+
+	private CompletableFuture<List<String>> look(int enough) {
+		return this.context.send(Command.FLEET, () -> this.store.collect(this.name, enough));
+	}
+
+	/** One of each instance. */
+	private static List<InstanceReport> with(List<InstanceReport> answers, List<String> texts) {
+		Map<String, InstanceReport> all = new LinkedHashMap<>();
+		answers.forEach((report) -> all.put(report.instance(), report));
+		for (String text : texts) {
+			InstanceReport report = ReportCodec.read(text);
+			if (report != null) {
+				all.putIfAbsent(report.instance(), report);
+			}
+		}
+		return List.copyOf(all.values());
+	}
+
+	private static List<String> without(List<String> instances, List<InstanceReport> answers) {
+		return instances.stream()
+			.filter((instance) -> answers.stream().noneMatch((report) -> report.instance().equals(instance)))
+			.toList();
+	}
+
+	private FleetReport reports(Asked asked, List<InstanceReport> answers) {
+		return new FleetReport(Stream.concat(Stream.of(this.own), answers.stream()).toList(),
+				Stream.concat(asked.absent().stream(), without(asked.present(), answers).stream()).toList());
+	}
+
+}

@@ -1,0 +1,99 @@
+package io.holdfast.engine.fleet;
+
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+
+import io.holdfast.engine.context.EngineContext;
+import io.holdfast.engine.fleet.InstanceReport.Entry;
+import io.holdfast.engine.lease.Hold;
+import io.holdfast.engine.lease.LeaseRenewer;
+import io.holdfast.engine.queue.Waiter;
+import io.holdfast.engine.request.ResolvedRequest;
+import io.holdfast.engine.store.Tokens;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Writes the report of its instance when it is asked for, so that it costs nothing
+ * otherwise. Thread-safe.
+ */
+public final class Reporter {
+
+	private final EngineContext context;
+
+	private final LeaseRenewer renewer;
+
+	private final Supplier<CompletableFuture<List<Waiter>>> waiters;
+
+	/**
+	 * Create a reporter.
+	 * @param context the surroundings of this instance
+	 * @param renewer knows what is held
+	 * @param waiters tells who waits
+	 */
+	public Reporter(EngineContext context, LeaseRenewer renewer, Supplier<CompletableFuture<List<Waiter>>> waiters) {
+		this.context = context;
+		this.renewer = renewer;
+		this.waiters = waiters;
+	}
+
+	/**
+	 * Look at all holds and waits.
+	 * @return the report; its parts are of slightly different moments
+	 */
+	CompletableFuture<InstanceReport> report() {
+		return this.waiters.get().thenApply((waiters) -> {
+			List<Entry> holds = entries();
+			List<Entry> waits = waiters.stream()
+				.filter((waiter) -> waiter.request.waits() && !waiter.result.isDone())
+				.map(Reporter::entry)
+				.toList();
+			boolean cut = Math.max(holds.size(), waits.size()) > InstanceReport.MOST;
+			return new InstanceReport(Tokens.shown(this.context.instanceId()), oldest(holds), oldest(waits), cut);
+		});
+	}
+
+	/**
+	 * Look at all holds, without asking a coordinator.
+	 * @return a report that says that there may be more
+	 */
+	InstanceReport holds() {
+		return new InstanceReport(Tokens.shown(this.context.instanceId()), oldest(entries()), List.of(), true);
+	}
+
+	private List<Entry> entries() {
+		long now = this.context.now();
+		return this.renewer.holds()
+			.stream()
+			.filter((hold) -> hold.isHeld(now))
+			.map((hold) -> entry(hold, now))
+			.toList();
+	}
+
+	private static List<Entry> oldest(List<Entry> entries) {
+		return entries.stream()
+			.sorted(Comparator.comparingLong(Entry::millis).reversed().thenComparingLong(Entry::number))
+			.limit(InstanceReport.MOST)
+			.toList();
+	}
+
+	private static Entry entry(Hold hold, long now) {
+		return entry(hold.token, hold.request, hold.permits(), hold.thread, hold.heldFor(now).toMillis(),
+				TimeUnit.NANOSECONDS.toMillis(hold.validUntil() - now), hold.fence);
+	}
+
+	private static Entry entry(Waiter waiter) {
+		return entry(waiter.contender().token, waiter.request, waiter.request.permits(), waiter.thread,
+				TimeUnit.NANOSECONDS.toMillis(waiter.waitedNanos()), 0, 0);
+	}
+
+	private static Entry entry(String token, ResolvedRequest request, int permits, @Nullable Thread owner, long millis,
+			long ttlMillis, long fence) {
+		return new Entry(Tokens.number(token), request.resource(), permits, request.name(),
+				(owner != null) ? owner.getName() : null, (owner != null) ? owner.getId() : 0, millis, ttlMillis,
+				fence);
+	}
+
+}

@@ -1,0 +1,105 @@
+package io.holdfast.engine.handover;
+
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.engine.context.EngineContext;
+import io.holdfast.engine.lease.Hold;
+import io.holdfast.engine.request.EngineSettings;
+import io.holdfast.engine.request.ResolvedRequest;
+import io.holdfast.engine.store.HandOverLimits;
+import io.holdfast.engine.store.Resource.Kind;
+import io.holdfast.engine.store.Tokens;
+
+/**
+ * Decides what becomes of a released hold: whether the next waiter of this instance may
+ * take it over, whether it is kept warm for a request that may come, or whether it goes
+ * back to the store. Changes nothing. Called in events of the hold's owner.
+ */
+public final class HandOverRules {
+
+	private final EngineContext context;
+
+	public HandOverRules(EngineContext context) {
+		this.context = context;
+	}
+
+	/**
+	 * Return whether a request can take over a released hold: renewal on, the same lease
+	 * time, enough validity left, no failing renewal, an unused fencing token, and either
+	 * the turn of this instance not over or no other instance waiting.
+	 * @param hold the hold
+	 * @param next what the request asks for
+	 * @param quiet whether no other instance waited a moment ago
+	 * @param now the time
+	 */
+	public boolean canTakeOver(Hold hold, ResolvedRequest next, boolean quiet, long now) {
+		HandOverLimits limits = limits(hold);
+		boolean isTurn = hold.turns.turns() < limits.maxCount()
+				&& now - hold.turns.storedAt() < limits.maxTime().toNanos() && hasFence(hold);
+		return (isTurn || limits.isOn() && (isWantedHereOnly(hold, now) || quiet && mayStay(hold, now)))
+				&& isSound(hold, now) && isLike(hold, next);
+	}
+
+	/**
+	 * Return whether at least half of the time or of the count of this instance's turn is
+	 * over.
+	 */
+	public boolean isLate(Hold hold, long now) {
+		HandOverLimits limits = limits(hold);
+		return 2 * hold.turns.turns() >= limits.maxCount()
+				|| 2 * (now - hold.turns.storedAt()) >= limits.maxTime().toNanos();
+	}
+
+	/** Return whether a released hold is worth keeping for a request that may come. */
+	public boolean canKeepWarm(Hold hold, long now) {
+		return isWantedHereOnly(hold, now) && hold.renewal.at() - now > 0 && isSound(hold, now);
+	}
+
+	/** Return from when on no request can take over a hold that is kept warm. */
+	public long warmUntil(Hold hold) {
+		long end = hold.turns.storedAt() + EngineSettings.LONGEST_KEPT.toNanos();
+		return (hold.renewal.at() - end < 0) ? hold.renewal.at() : end;
+	}
+
+	/** Return whether a request can take over a hold that was kept warm. */
+	public boolean canTakeOverKept(Hold hold, ResolvedRequest next, long now) {
+		return canKeepWarm(hold, now) && isLike(hold, next);
+	}
+
+	private HandOverLimits limits(Hold hold) {
+		return this.context.settings.localHandOver(hold.resource().kind());
+	}
+
+	/**
+	 * Return whether no other instance wants the hold, as far as the store has told,
+	 * which it can while messages are received. Not for long: a message may be lost.
+	 */
+	private boolean isWantedHereOnly(Hold hold, long now) {
+		return !hold.isWanted() && Tokens.isTold(hold.token) && this.context.store.isListening() && mayStay(hold, now);
+	}
+
+	/** Return whether it may stay for longer than a turn if no other instance waits. */
+	private static boolean mayStay(Hold hold, long now) {
+		return hasFence(hold) && now - hold.turns.storedAt() < EngineSettings.LONGEST_KEPT.toNanos();
+	}
+
+	/** Return whether a fence is left for the next one. Permits have no stride. */
+	private static boolean hasFence(Hold hold) {
+		return hold.resource().kind() == Kind.SEMAPHORE || hold.turns.passes() < hold.turns.fences() - 1;
+	}
+
+	private static boolean isLike(Hold hold, ResolvedRequest other) {
+		return other.renewal() && other.leaseMillis() == hold.request.leaseMillis();
+	}
+
+	/**
+	 * Return whether a hold lasts for long enough. Nor for longer than its lease time, as
+	 * after a renewal by hand: others would wait that long if the next holder died.
+	 */
+	private static boolean isSound(Hold hold, long now) {
+		long left = TimeUnit.NANOSECONDS.toMillis(hold.validUntil() - now);
+		return hold.request.renewal() && !hold.renewal.isFailing() && left > hold.request.claimMillis() / 2
+				&& left <= hold.request.leaseMillis();
+	}
+
+}

@@ -1,0 +1,517 @@
+package io.holdfast.engine.lease;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.ReleaseResult;
+import io.holdfast.engine.context.EngineContext;
+import io.holdfast.engine.observe.EngineObserver.HandOver;
+import io.holdfast.engine.observe.EngineObserver.HoldEnd;
+import io.holdfast.engine.observe.RequestObservation;
+import io.holdfast.engine.request.ResolvedRequest;
+import io.holdfast.engine.store.LeaseStore.AcquireCommand;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
+import io.holdfast.engine.store.LeaseStore.Renewal;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One grant of a key to this instance, as its holder sees it: by the monotonic clock,
+ * counted from before the request was sent. Shared by a lease and those nested in it.
+ */
+public final class Hold {
+
+	/** All commands that named the token are answered. */
+	public static final long NO_DOUBT = -1;
+
+	public final HoldOwner owner;
+
+	public final String token;
+
+	public final long fence;
+
+	/** Whose thread asked, for re-entry; {@code null} for asynchronous requests. */
+	final public @Nullable Thread thread;
+
+	public final ResolvedRequest request;
+
+	/** Observes the request that it was granted to, or {@code null}. */
+	final @Nullable RequestObservation observation;
+
+	/**
+	 * Fewer than were granted if some were given back. Changed by the coordinator only.
+	 */
+	private volatile int permits;
+
+	/** When it was granted or, of several together, when the last of them was. */
+	private volatile long grantedAt;
+
+	/**
+	 * One of several of which some are still waited for. Until then it is renewed,
+	 * whatever is to become of it afterwards.
+	 */
+	private volatile boolean partial;
+
+	/**
+	 * Since which reconnect a command that named the token may run late, or
+	 * {@link #NO_DOUBT}.
+	 */
+	public final long doubtSince;
+
+	public final OpenLeases leases = new OpenLeases();
+
+	public final RenewalState renewal;
+
+	/** Whether a lease on it reached its user. Changed by the coordinator only. */
+	private volatile boolean used;
+
+	/** Whether it is one of the coordinator's users. Confined to the coordinator. */
+	private boolean attached = true;
+
+	/** Whether something was asked for beside it. Confined to the coordinator. */
+	private boolean beside;
+
+	/** How it came from the grant by the store to this hold. */
+	public final LocalTurns turns;
+
+	/**
+	 * Whether others want it, as far as the store has told. Confined to the coordinator.
+	 */
+	private boolean wanted;
+
+	private volatile HoldState state = HoldState.HELD;
+
+	private volatile long validUntil;
+
+	private final LossActions lossActions = new LossActions();
+
+	/** Why it was lost, in words. */
+	private volatile @Nullable String loss;
+
+	private boolean told;
+
+	/**
+	 * Create a hold that the store has granted.
+	 * @param requester the request that it is granted to
+	 * @param token by which the store knows it
+	 * @param doubtSince since which reconnect a command that named the token may run
+	 * late, or {@link #NO_DOUBT}
+	 * @param wanted whether others want it, as far as the store has told
+	 * @param granted the store's answer
+	 * @param sentAt when the command was sent
+	 * @param now the time
+	 */
+	public Hold(HoldRequester requester, String token, long doubtSince, boolean wanted, Granted granted, long sentAt,
+			long now) {
+		long ttlMillis = granted.ttlMillis();
+		this.owner = requester.owner();
+		this.token = token;
+		this.fence = granted.fence();
+		this.thread = requester.thread();
+		this.request = requester.request();
+		this.observation = requester.watch();
+		this.permits = this.request.permits();
+		this.grantedAt = now;
+		this.partial = requester.isPart();
+		this.doubtSince = doubtSince;
+		this.turns = LocalTurns.granted(granted, now);
+		this.wanted = wanted;
+		this.validUntil = sentAt + validity(ttlMillis);
+		this.renewal = new RenewalState(ttlMillis < this.request.leaseMillis(),
+				sentAt + TimeUnit.MILLISECONDS.toNanos(ttlMillis) / 3);
+	}
+
+	/** Go on with what another one has released here, and the store knows nothing of. */
+	public Hold(HoldRequester requester, Hold before, HandOver way, long now) {
+		this.owner = requester.owner();
+		this.token = before.token;
+		// Those of permits have no stride, and reach no user.
+		this.fence = (before.resource().kind() == Kind.SEMAPHORE) ? before.fence : before.fence + 1;
+		this.thread = requester.thread();
+		this.request = requester.request();
+		this.observation = requester.watch();
+		this.permits = before.permits;
+		this.grantedAt = now;
+		this.partial = requester.isPart();
+		this.doubtSince = before.doubtSince;
+		this.turns = before.turns.next(way);
+		this.wanted = before.wanted;
+		this.validUntil = before.validUntil;
+		this.renewal = new RenewalState(before.renewal.isClaimed(), before.renewal.at());
+	}
+
+	/**
+	 * Return how long a holder may rely on a lease: less 1 % + 2 ms, for clocks that run
+	 * at different speeds and are read in milliseconds.
+	 */
+	public static long validity(long ttlMillis) {
+		return TimeUnit.MILLISECONDS.toNanos(ttlMillis) * 99 / 100 - TimeUnit.MILLISECONDS.toNanos(2);
+	}
+
+	public boolean isHeld(long now) {
+		return this.state == HoldState.HELD && this.validUntil - now > 0;
+	}
+
+	/** All that it is a part of is there: its user's time begins. */
+	void begin(long now) {
+		if (this.partial) {
+			this.grantedAt = now;
+			this.partial = false;
+		}
+	}
+
+	public boolean isPartial() {
+		return this.partial;
+	}
+
+	/** Return whether any of its leases is to be renewed, or was until its maxHold. */
+	public boolean isRenewed() {
+		return this.leases.isRenewed();
+	}
+
+	/**
+	 * Open a lease on it, which reaches its user later. What was granted for less than
+	 * this one is to last is renewed at once.
+	 */
+	public void open(LeaseTerms lease, long now) {
+		boolean longer = this.leases.count() > 0 && lease.leaseMillis() > this.leases.longestRenewed(now)
+				&& this.validUntil - lease.validIfGranted() < 0;
+		this.leases.add(lease);
+		if (longer) {
+			this.renewal.scheduleInFull(!lease.isRenewed(), now);
+		}
+	}
+
+	/**
+	 * Close a lease. What others are left for may have been renewed by its terms only.
+	 */
+	public void close(LeaseTerms lease, boolean used, long now) {
+		this.leases.remove(lease);
+		this.used |= used;
+		if (this.leases.count() == 0) {
+			return;
+		}
+		this.lossActions.forget(lease);
+		if (this.leases.isAnyCutShort(this.validUntil, now)) {
+			this.renewal.scheduleInFull(true, now);
+		}
+	}
+
+	/** Return whether a thread has a lease of its own on it, for re-entry. */
+	public boolean isOf(@Nullable Thread thread) {
+		return thread != null && this.thread == thread && this.leases.isAnyOwn();
+	}
+
+	/**
+	 * Return whether its thread still counts on it although it has ended, and must be
+	 * told so when it asks for the key again. Not if it was to end by itself: then
+	 * perhaps no release comes.
+	 */
+	public boolean isMissed() {
+		return this.leases.isAnyOwn() && isRenewed();
+	}
+
+	/**
+	 * Return whether its time is over as a lease's without renewal may be meant to be,
+	 * whatever had ended it before.
+	 */
+	public boolean hasRunOut(long now) {
+		return !isRenewed() && this.validUntil - now <= 0;
+	}
+
+	/**
+	 * Return why its validity has come to its end, in words.
+	 */
+	public String whyOver(long now) {
+		if (!isRenewed()) {
+			return "its lease time was over";
+		}
+		return (this.leases.longestRenewed(now) > 0) ? "it was not renewed in time"
+				: "it was held for longer than its maxHold";
+	}
+
+	/**
+	 * Return why it is not held although it was not released, in words. It may be over
+	 * before anything has noticed that.
+	 */
+	public String whyNotHeld(long now) {
+		String known = this.loss;
+		return (known != null) ? known : whyOver(now);
+	}
+
+	boolean isLost() {
+		return this.loss != null;
+	}
+
+	public long validUntil() {
+		return this.validUntil;
+	}
+
+	/**
+	 * Return what the store knows it by, and how long at most: it may have been renewed
+	 * by hand for longer than its lease time.
+	 */
+	public AcquireCommand toCommand(long now) {
+		long millis = Math.max(this.request.leaseMillis(),
+				TimeUnit.NANOSECONDS.toMillis(this.validUntil - now) * 100 / 98);
+		return new AcquireCommand(this.token, this.permits, this.request.limit(), this.request.fair(), null, millis,
+				this.request.claimMillis());
+	}
+
+	/** Return what lengthens it. */
+	public Renewal renewalCommand(long millis) {
+		return new Renewal(resource(), this.token, this.permits, millis);
+	}
+
+	/** Return how many permits it still has. */
+	public int permits() {
+		return this.permits;
+	}
+
+	/** Return when it was granted or, of several together, when the last of them was. */
+	public long grantedAt() {
+		return this.grantedAt;
+	}
+
+	public Resource resource() {
+		return this.request.resource();
+	}
+
+	/** Return what is held, for messages. */
+	public String description() {
+		return (resource().kind() == Kind.SEMAPHORE)
+				? ((this.permits == 1) ? "a permit" : this.permits + " permits") + " of " + resource()
+				: resource() + " (fence " + this.fence + ")";
+	}
+
+	/** Return what it is for, as a part of messages: an annotated method has a name. */
+	String purpose() {
+		return (this.request.name() != null) ? ", for " + this.request.name() + "," : "";
+	}
+
+	/**
+	 * Return for how long others are to be kept out of it yet; not if it reached no user.
+	 */
+	public long keptFor(long now) {
+		return this.partial ? 0 : this.grantedAt + this.request.minHoldNanos() - now;
+	}
+
+	/** Return how long it is to be renewed for at a time, 0 if it is not (any more). */
+	long renewalMillis(long now) {
+		long renewed = this.leases.longestRenewed(now);
+		return this.renewal.isClaimed() ? Math.max(renewed, this.leases.longestLeft(now)) : renewed;
+	}
+
+	/** Return the lease time that the rate of renewals depends on. */
+	long periodMillis(long now) {
+		long longest = this.leases.longestRenewed(now);
+		return (longest > 0) ? longest : this.request.leaseMillis();
+	}
+
+	/** Return when it is to be renewed, or is over if it is not. */
+	long dueAt(long now) {
+		long end = this.validUntil;
+		long at = this.renewal.at();
+		return (renewalMillis(now) > 0 && at - end < 0) ? at : end;
+	}
+
+	/** Return whether a lease on it reached its user. */
+	public boolean isUsed() {
+		return this.used;
+	}
+
+	/** Note that others want it. */
+	public void onWanted() {
+		this.wanted = true;
+	}
+
+	public boolean isWanted() {
+		return this.wanted;
+	}
+
+	/** Note that something is asked for beside it. */
+	public void onAskedBeside() {
+		this.beside = true;
+	}
+
+	public boolean wasAskedBeside() {
+		return this.beside;
+	}
+
+	/**
+	 * Be no user of the coordinator any more.
+	 * @return whether it was one
+	 */
+	public boolean detach() {
+		boolean was = this.attached;
+		this.attached = false;
+		return was;
+	}
+
+	/** Return whether it was released or lost. */
+	boolean hasEnded() {
+		return this.state != HoldState.HELD;
+	}
+
+	/**
+	 * Note that the store lengthened the lease. Validity only grows, and what has ended
+	 * stays so: a user may have seen it.
+	 * @return whether the lease is still held
+	 */
+	synchronized boolean extend(long until, long now) {
+		if (!isHeld(now)) {
+			return false;
+		}
+		if (until - this.validUntil > 0) {
+			this.validUntil = until;
+		}
+		return true;
+	}
+
+	/**
+	 * End by release, or by loss if validity is over.
+	 * @return whether it was held until now
+	 */
+	public synchronized boolean release(long now) {
+		if (!isHeld(now)) {
+			return false;
+		}
+		this.state = HoldState.RELEASED;
+		return true;
+	}
+
+	/**
+	 * End by loss.
+	 * @param why in words
+	 * @return what is to run because of that, or {@code null} if it had ended before
+	 */
+	synchronized @Nullable List<Runnable> lose(String why) {
+		if (this.state != HoldState.HELD) {
+			return null;
+		}
+		return foundLost(why);
+	}
+
+	/**
+	 * End by loss, also if it was released: the store did not have it any more.
+	 * @param why in words
+	 * @return what is to run because of that
+	 */
+	synchronized List<Runnable> foundLost(String why) {
+		this.loss = why;
+		this.state = HoldState.LOST;
+		return this.lossActions.take();
+	}
+
+	/** Tell the observers of its end, once the event that runs is over. */
+	public void tellEnded(HoldEnd end) {
+		RequestObservation observing = this.observation;
+		if (observing != null) {
+			this.owner.later(() -> observing.ended(end));
+		}
+	}
+
+	/**
+	 * Give back permits, which the observers are told of once the event that runs is
+	 * over.
+	 * @param most how many to keep
+	 * @return how many are kept: fewer, if a thread that began later was faster
+	 */
+	int keep(int most) {
+		int kept = Math.min(most, this.permits);
+		this.permits = kept;
+		RequestObservation observing = this.observation;
+		if (observing != null) {
+			this.owner.later(() -> observing.kept(kept));
+		}
+		return kept;
+	}
+
+	/**
+	 * Note what is to run on loss, unless the lease is released before.
+	 * @return {@code false} if it is lost already, so that the caller has to run it
+	 */
+	synchronized boolean onLost(LeaseTerms lease, Runnable action) {
+		if (this.state == HoldState.LOST) {
+			return false;
+		}
+		if (this.state == HoldState.HELD && !lease.isReleased()) {
+			this.lossActions.add(lease, action);
+		}
+		return true;
+	}
+
+	/**
+	 * Note that its loss is told.
+	 * @return whether it was not before
+	 */
+	synchronized boolean markTold() {
+		boolean news = !this.told;
+		this.told = true;
+		return news;
+	}
+
+	/** Return how long it was held, by the time when that is asked. */
+	public Duration heldFor(long now) {
+		return Duration.ofNanos(Math.min(0, this.validUntil - now) + now - this.grantedAt);
+	}
+
+	private enum HoldState {
+
+		HELD, RELEASED, LOST
+
+	}
+
+	/** Serializes what happens to holds of one resource in this instance. */
+	public interface HoldOwner {
+
+		EngineContext context();
+
+		/** Run an event: now, or after the one that runs. */
+		void execute(Runnable event);
+
+		/** Run something when the event that runs is over. */
+		void later(Runnable action);
+
+		/**
+		 * Release one lease, in an event; with the last of them the hold ends.
+		 * @param hold the hold that it is open on
+		 * @param handle the lease
+		 * @param used whether it reached its user
+		 * @param result completed by what became of it
+		 */
+		void release(Hold hold, LeaseTerms handle, boolean used, CompletableFuture<ReleaseResult> result);
+
+		/**
+		 * Note, in an event, that a hold was lost: those that wait for its thread need
+		 * not any more.
+		 */
+		void lost(Hold hold);
+
+		/** Release in the store what is kept or offered here, if anything is. */
+		void releaseKept();
+
+	}
+
+	/** The request that a hold is granted to. */
+	public interface HoldRequester {
+
+		Hold.HoldOwner owner();
+
+		ResolvedRequest request();
+
+		/** Return the thread that asks, or {@code null} if it is asynchronous. */
+		@Nullable Thread thread();
+
+		/** Return what observes the request, or {@code null}. */
+		@Nullable RequestObservation watch();
+
+		/** Return whether others are waited for, so that a grant is not the end of it. */
+		boolean isPart();
+
+	}
+
+}

@@ -1,0 +1,105 @@
+package io.holdfast.engine.lease;
+
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+import io.holdfast.LeaseLostEvent;
+import io.holdfast.ReleaseResult;
+import io.holdfast.engine.context.EngineContext;
+import io.holdfast.engine.observe.EngineObserver.HoldEnd;
+import io.holdfast.engine.store.LeaseStore.ReleaseReply;
+import io.holdfast.engine.store.Resource.Kind;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+
+/**
+ * The reports of holds that were lost: to the log, the listener, the observers, the
+ * actions of users, and the coordinator. Thread-safe.
+ */
+public final class HoldLosses {
+
+	static final String OTHER_OWNER = "the store says that it has another owner, or none";
+
+	private static final Log logger = LogFactory.getLog(HoldLosses.class);
+
+	private final EngineContext context;
+
+	private volatile Consumer<LeaseLostEvent> listener = (event) -> {
+	};
+
+	public HoldLosses(EngineContext context) {
+		this.context = context;
+	}
+
+	/** Set the listener, which is called on a thread that may block. */
+	public void onLost(Consumer<LeaseLostEvent> listener) {
+		this.listener = listener;
+	}
+
+	/**
+	 * Report a hold that was just lost.
+	 * @param hold the hold
+	 * @param why the reason, in words
+	 * @param actions what users want to be run
+	 */
+	void lost(Hold hold, String why, List<Runnable> actions) {
+		long now = this.context.now();
+		String message = "The lease of " + hold.description() + hold.purpose() + " was lost after "
+				+ hold.heldFor(now).toMillis() + " ms: " + why + ". Another owner may hold it now";
+		if (hold.hasRunOut(now)) {
+			// Perhaps as it was meant to: only its late release is warned of.
+			logger.debug(message);
+		}
+		else {
+			logger.warn(message);
+			tell(hold, why);
+		}
+		HoldEnd end = hold.hasRunOut(now) ? HoldEnd.EXPIRED : HoldEnd.LOST;
+		actions.forEach(this.context::call);
+		hold.owner.execute(() -> {
+			hold.tellEnded(end);
+			hold.owner.lost(hold);
+		});
+	}
+
+	/**
+	 * Return what a release found, by the store's answer to it. That the token held
+	 * nothing is a loss which was not noticed before; unless its time may have been over
+	 * when the command ran, or the answer may be that to a copy of the command.
+	 */
+	public ReleaseResult released(Hold hold, ReleaseReply reply) {
+		long now = this.context.now();
+		if (!reply.foundNothing() || !hold.isUsed() || hold.validUntil() - now <= 0) {
+			return ReleaseResult.RELEASED;
+		}
+		String why = OTHER_OWNER;
+		List<Runnable> actions = hold.foundLost(why);
+		logger.warn("The lease of " + hold.description() + hold.purpose() + " was lost before it was released, after "
+				+ hold.heldFor(now).toMillis() + " ms: " + why + ". Another owner may have held it before");
+		tell(hold, why);
+		actions.forEach(this.context::call);
+		return ReleaseResult.LOST;
+	}
+
+	/** Report a hold that nothing renews, and whose time was over before its release. */
+	public void ranOut(Hold hold) {
+		String why = "the work took longer than the lease time of " + hold.request.leaseMillis() + " ms";
+		logger.warn("The lease of " + hold.description() + hold.purpose() + " was over before it was released, after "
+				+ TimeUnit.NANOSECONDS.toMillis(this.context.now() - hold.grantedAt()) + " ms: " + why);
+		tell(hold, why);
+	}
+
+	/** Tell the listener of a loss, once. */
+	private void tell(Hold hold, String why) {
+		if (!hold.markTold()) {
+			return;
+		}
+		this.context.observers.lost(hold.resource(), hold.request.name());
+		boolean semaphore = hold.resource().kind() == Kind.SEMAPHORE;
+		LeaseLostEvent event = new LeaseLostEvent(hold.resource().key(), hold.request.name(),
+				semaphore ? hold.permits() : 0, hold.heldFor(this.context.now()), why);
+		this.context.call(() -> this.listener.accept(event));
+	}
+
+}

@@ -1,0 +1,283 @@
+package io.holdfast.engine.lease;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
+
+import io.holdfast.LeaseLostException;
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockLease;
+import io.holdfast.PermitLease;
+import io.holdfast.ReleaseResult;
+import io.holdfast.engine.context.EngineContext;
+import io.holdfast.engine.context.Futures;
+import io.holdfast.engine.request.EngineExceptions;
+import io.holdfast.engine.request.ResolvedRequest;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A lease as its user has it: one of those open on a {@link Hold}.
+ */
+public abstract class LeaseHandle implements EngineLease, LeaseTerms {
+
+	private static final Log logger = LogFactory.getLog(LeaseHandle.class);
+
+	private static final Duration MIN_RENEWAL = Duration.ofMillis(1);
+
+	private static final Duration MAX_RENEWAL = Duration.ofDays(365);
+
+	final EngineContext context;
+
+	final LeaseRenewer renewer;
+
+	public final Hold hold;
+
+	/** What its release came to, once it has begun; {@code null} before. */
+	private final AtomicReference<@Nullable CompletableFuture<ReleaseResult>> ending = new AtomicReference<>();
+
+	/** Whether the thread of the hold asked for it. */
+	private final boolean own;
+
+	/** What it was asked for by: its terms may be others than those of its hold. */
+	private final ResolvedRequest request;
+
+	/** When it was granted or, of several together, when the last of them was. */
+	private volatile long openedAt;
+
+	/** One of several of which some are still waited for: it is renewed until then. */
+	private volatile boolean partial;
+
+	private LeaseHandle(Hold hold, Hold.HoldRequester requester, LeaseRenewer renewer) {
+		this.context = hold.owner.context();
+		this.renewer = renewer;
+		this.hold = hold;
+		this.own = requester.thread() != null && requester.thread() == hold.thread;
+		this.request = requester.request();
+		this.openedAt = this.context.now();
+		this.partial = requester.isPart();
+	}
+
+	public static LeaseHandle of(Hold hold, Hold.HoldRequester requester, LeaseRenewer renewer) {
+		return (hold.resource().kind() == Kind.SEMAPHORE) ? new PermitHandle(hold, requester, renewer)
+				: new LockHandle(hold, requester, renewer);
+	}
+
+	// Its terms
+
+	/** All that it is a part of is there: its user's time begins. */
+	public final void begin(long now) {
+		if (this.partial) {
+			this.openedAt = now;
+			this.partial = false;
+		}
+		this.hold.begin(now);
+	}
+
+	@Override
+	public final boolean isRenewed() {
+		return this.partial || this.request.renewal();
+	}
+
+	@Override
+	public final boolean isRenewed(long now) {
+		return this.partial || this.request.renewal() && now - this.openedAt < this.request.maxHoldNanos();
+	}
+
+	@Override
+	public final long leaseMillis() {
+		return this.request.leaseMillis();
+	}
+
+	@Override
+	public final long leftMillis(long now) {
+		return this.request.leaseMillis() - TimeUnit.NANOSECONDS.toMillis(now - this.openedAt);
+	}
+
+	@Override
+	public final long validIfGranted() {
+		return this.openedAt + Hold.validity(this.request.leaseMillis());
+	}
+
+	@Override
+	public final boolean isOwn() {
+		return this.own;
+	}
+
+	@Override
+	public Stream<Hold> open() {
+		return isReleased() ? Stream.empty() : Stream.of(this.hold);
+	}
+
+	@Override
+	public CompletableFuture<ReleaseResult> discardAsync() {
+		return answered(end(false));
+	}
+
+	@Override
+	public String key() {
+		return this.hold.resource().key();
+	}
+
+	@Override
+	public boolean isHeld() {
+		return !isReleased() && this.hold.isHeld(this.context.now());
+	}
+
+	@Override
+	public final boolean isReleased() {
+		return this.ending.get() != null;
+	}
+
+	@Override
+	public Duration remaining() {
+		return isHeld() ? Duration.ofNanos(Math.max(0, this.hold.validUntil() - this.context.now())) : Duration.ZERO;
+	}
+
+	@Override
+	public void ensureHeld() {
+		if (!isHeld()) {
+			throw new LeaseLostException(key(), "The lease of " + this.hold.description() + " is not held any more: it "
+					+ (isReleasedOnly() ? "was released" : "was lost, because " + whyNotHeld()));
+		}
+	}
+
+	/** Return whether it was released, and is not known to have been lost before. */
+	private boolean isReleasedOnly() {
+		CompletableFuture<ReleaseResult> end = this.ending.get();
+		if (end == null) {
+			return false;
+		}
+		// Not by the hold if that can be helped, which others may have open for longer.
+		return (end.isDone() && !end.isCompletedExceptionally()) ? end.join() != ReleaseResult.LOST
+				: !this.hold.isLost();
+	}
+
+	public final String whyNotHeld() {
+		return this.hold.whyNotHeld(this.context.now());
+	}
+
+	@Override
+	public void renew(Duration leaseTime) {
+		checkRenewal(leaseTime, this.hold.resource());
+		ensureHeld();
+		this.context.answer(this.renewer.renewNow(List.of(this.hold), leaseTime.toMillis()), this.hold.resource(),
+				"The renewal");
+		ensureHeld();
+	}
+
+	static void checkRenewal(Duration leaseTime, Resource resource) {
+		if (leaseTime.compareTo(MIN_RENEWAL) < 0 || leaseTime.compareTo(MAX_RENEWAL) > 0) {
+			throw new IllegalArgumentException("leaseTime of " + resource + " is " + leaseTime
+					+ ": a lease is renewed for 1 ms at least and 365 days at most");
+		}
+	}
+
+	@Override
+	public void onLost(Runnable action) {
+		if (!this.hold.onLost(this, action) && !isReleased()) {
+			this.context.call(action);
+		}
+	}
+
+	@Override
+	public ReleaseResult release() {
+		return Futures.await(this.context.scheduler, end(), this.context.releasePatience(),
+				(error) -> (error instanceof LeaseStoreException trouble) ? trouble
+						: EngineExceptions.releaseTrouble(this.hold.resource(), error));
+	}
+
+	@Override
+	public CompletableFuture<ReleaseResult> releaseAsync() {
+		return answered(end());
+	}
+
+	private CompletableFuture<ReleaseResult> answered(CompletableFuture<ReleaseResult> end) {
+		return end.whenCompleteAsync((result, error) -> {
+		}, this.context::execute);
+	}
+
+	final CompletableFuture<ReleaseResult> end() {
+		return end(true);
+	}
+
+	private CompletableFuture<ReleaseResult> end(boolean used) {
+		CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
+		if (!this.ending.compareAndSet(null, result)) {
+			return CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
+		}
+		this.hold.owner.execute(() -> this.hold.owner.release(this.hold, this, used, result));
+		return result;
+	}
+
+	/** End it within an event of its coordinator, as it reached no user. */
+	public final void discard() {
+		CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
+		if (this.ending.compareAndSet(null, result)) {
+			this.hold.owner.release(this.hold, this, false, result);
+		}
+	}
+
+	@Override
+	public void close() {
+		try {
+			release();
+		}
+		catch (LeaseStoreException ex) {
+			logger.warn(ex.getMessage());
+		}
+	}
+
+	@Override
+	public String toString() {
+		return getClass().getSimpleName() + "Lease[" + this.hold.description() + ", "
+				+ (isHeld() ? remaining().toMillis() + " ms left" : "not held") + "]";
+	}
+
+	/** The lease of a lock, exclusive or not. */
+	private static final class LockHandle extends LeaseHandle implements LockLease {
+
+		LockHandle(Hold hold, Hold.HoldRequester requester, LeaseRenewer renewer) {
+			super(hold, requester, renewer);
+		}
+
+		@Override
+		public long fence() {
+			return this.hold.fence;
+		}
+
+	}
+
+	/** The lease of permits. */
+	public static final class PermitHandle extends LeaseHandle implements PermitLease {
+
+		PermitHandle(Hold hold, Hold.HoldRequester requester, LeaseRenewer renewer) {
+			super(hold, requester, renewer);
+		}
+
+		@Override
+		public int permits() {
+			return this.hold.permits();
+		}
+
+		/** Give some back, and keep the others. Blocks until the store answers. */
+		public void shrink(int kept) {
+			PermitShrinking shrinking = new PermitShrinking(this.context, this.renewer, this.hold);
+			this.hold.owner.execute(() -> shrinking.keep(kept));
+			this.context.answer(shrinking.answer(), this.hold.resource(), "The release of some permits");
+			boolean held = this.hold.isHeld(this.context.now());
+			// In this order: another thread may release the rest at the same time.
+			if (!held && !isReleased()) {
+				ensureHeld();
+			}
+		}
+
+	}
+
+}

@@ -1,0 +1,304 @@
+package io.holdfast.engine.lease;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.engine.context.EngineContext;
+import io.holdfast.engine.context.Scheduler;
+import io.holdfast.engine.observe.EngineObserver.Command;
+import io.holdfast.engine.observe.EngineObserver.RenewalOutcome;
+import io.holdfast.engine.store.LeaseStore.Renewal;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Renews what this instance holds, in batches, at about a third of each lease, and
+ * notices what was lost. One timer in all, for the earliest thing to do; none while
+ * nothing is held. Thread-safe.
+ */
+public final class LeaseRenewer {
+
+	/** So that one call does not keep the store from serving others for a millisecond. */
+	private static final int BATCH = 430;
+
+	private static final Log logger = LogFactory.getLog(LeaseRenewer.class);
+
+	private final EngineContext context;
+
+	private final HoldLosses losses;
+
+	private final Map<String, Hold> holds = new ConcurrentHashMap<>();
+
+	private final RenewalQueue upcoming = new RenewalQueue(this.holds, BATCH);
+
+	/** A shut-down waits for the last hold to end. */
+	private @Nullable CompletableFuture<@Nullable Void> drained;
+
+	private Scheduler.@Nullable Timer timer;
+
+	private volatile long wakeAt;
+
+	private volatile boolean armed;
+
+	public LeaseRenewer(EngineContext context, HoldLosses losses) {
+		this.context = context;
+		this.losses = losses;
+	}
+
+	public void keep(Hold hold) {
+		// Spread, so that what was granted together is not renewed together for ever.
+		hold.renewal.schedule(this.context.downwards(hold.renewal.at() - this.context.now()) + this.context.now());
+		this.holds.put(hold.token, hold);
+		wakeFor(hold);
+	}
+
+	/** Its leases are others than before. */
+	public void changed(Hold hold) {
+		wakeFor(hold);
+	}
+
+	/** The one goes on with the other's token. */
+	public void replace(Hold before, Hold next) {
+		this.holds.put(before.token, next);
+		wakeFor(next);
+	}
+
+	public void forget(Hold hold) {
+		this.holds.remove(hold.token, hold);
+		synchronized (this) {
+			if (this.drained != null && this.holds.isEmpty()) {
+				this.drained.complete(null);
+			}
+		}
+	}
+
+	/**
+	 * End a hold by loss, unless it has ended.
+	 * @param hold the hold
+	 * @param why the reason, in words
+	 * @return whether it had not ended
+	 */
+	public boolean lose(Hold hold, String why) {
+		List<Runnable> actions = hold.lose(why);
+		if (actions == null) {
+			return false;
+		}
+		forget(hold);
+		this.losses.lost(hold, why, actions);
+		return true;
+	}
+
+	public @Nullable Hold find(String token) {
+		return this.holds.get(token);
+	}
+
+	/**
+	 * Wait until nothing is held any more. Does not block.
+	 * @return completed by the release or loss of the last hold
+	 */
+	public synchronized CompletableFuture<@Nullable Void> drained() {
+		if (this.drained == null || this.drained.isDone()) {
+			this.drained = new CompletableFuture<>();
+		}
+		if (this.holds.isEmpty()) {
+			this.drained.complete(null);
+		}
+		return this.drained;
+	}
+
+	/** All but those that are over here, and only kept for the next request. */
+	public List<Hold> holds() {
+		return this.holds.values().stream().filter((hold) -> !hold.hasEnded()).toList();
+	}
+
+	private void wakeFor(Hold hold) {
+		long due = hold.dueAt(this.context.now());
+		this.upcoming.changed(due);
+		wakeBy(due);
+	}
+
+	private void wakeBy(long due) {
+		if (this.armed && this.wakeAt - due <= 0) {
+			return;
+		}
+		synchronized (this) {
+			if (this.armed && this.wakeAt - due <= 0) {
+				return;
+			}
+			if (this.timer != null) {
+				this.timer.cancel();
+			}
+			this.wakeAt = due;
+			this.armed = true;
+			this.timer = this.context.scheduler.schedule(this::wake, due - this.context.now());
+		}
+	}
+
+	private void wake() {
+		this.armed = false;
+		long now = this.context.now();
+		List<Hold> due = this.upcoming.due(now, (hold) -> lose(hold, hold.whyOver(now)));
+		boolean silent = false;
+		for (Hold hold : due) {
+			if (hold.renewal.onSent()) {
+				silent = true;
+				this.context.observers.renewed(hold.resource(), RenewalOutcome.FAILED);
+			}
+			// Again then if this renewal is not answered.
+			hold.renewal.schedule(now + patience(hold, now));
+			this.upcoming.again(hold, now);
+		}
+		if (silent) {
+			this.context.observers.failed(Command.RENEW);
+		}
+		batches(due).forEach((batch) -> renew(batch, now));
+		this.upcoming.next(now).ifPresent(this::wakeBy);
+	}
+
+	/**
+	 * Return when to ask again without an answer: in time, but not in vain many times.
+	 */
+	private long patience(Hold hold, long now) {
+		long soon = Math.max((hold.validUntil() - now) / 2, this.context.settings.retryInterval().toNanos());
+		return Math.min(TimeUnit.MILLISECONDS.toNanos(hold.periodMillis(now)) / 6, soon);
+	}
+
+	/** Return what may be renewed by one command each. */
+	private List<List<Hold>> batches(List<Hold> holds) {
+		if (holds.size() == 1) {
+			return List.of(holds);
+		}
+		Map<Integer, List<Hold>> parts = new HashMap<>();
+		int last = 0;
+		List<Hold> same = null;
+		for (Hold hold : holds) {
+			int part = this.context.store.partOf(hold.resource());
+			if (same == null || part != last) {
+				// Seldom: mostly all are in one part.
+				same = parts.computeIfAbsent(part, (number) -> new ArrayList<>(holds.size()));
+				last = part;
+			}
+			same.add(hold);
+		}
+		List<List<Hold>> batches = new ArrayList<>();
+		for (List<Hold> part : parts.values()) {
+			for (int from = 0; from < part.size(); from += BATCH) {
+				batches.add(part.subList(from, Math.min(from + BATCH, part.size())));
+			}
+		}
+		return batches;
+	}
+
+	/**
+	 * Renew by hand.
+	 * @param holds what to renew
+	 * @param millis for how long
+	 * @return completed when all was answered; fails if the store did
+	 */
+	public CompletableFuture<Void> renewNow(List<Hold> holds, long millis) {
+		long sentAt = this.context.now();
+		return CompletableFuture.allOf(batches(holds).stream().map((batch) -> {
+			List<Renewal> renewals = batch.stream().map((hold) -> hold.renewalCommand(millis)).toList();
+			return this.context.send(Command.RENEW, () -> this.context.store.renew(renewals)).thenAccept((owned) -> {
+				for (int i = 0; i < batch.size(); i++) {
+					renewed(batch.get(i), owned.get(i), sentAt, millis);
+				}
+			});
+		}).toArray(CompletableFuture[]::new));
+	}
+
+	private void renew(List<Hold> batch, long sentAt) {
+		List<Renewal> renewals = batch.stream().map((hold) -> hold.renewalCommand(hold.renewalMillis(sentAt))).toList();
+		this.context.send(Command.RENEW, () -> this.context.store.renew(renewals)).whenComplete((owned, error) -> {
+			for (int i = 0; i < batch.size(); i++) {
+				if (error == null) {
+					renewed(batch.get(i), owned.get(i), sentAt, renewals.get(i).leaseMillis());
+				}
+				else {
+					failed(batch.get(i), error);
+				}
+			}
+		});
+	}
+
+	/** A renewal was answered. */
+	void renewed(Hold renewed, boolean owned, long sentAt, long millis) {
+		Hold hold = current(renewed);
+		if (hold.hasEnded()) {
+			// Its release may have been faster, or an earlier answer.
+			if (!owned) {
+				gone(hold.token, HoldLosses.OTHER_OWNER);
+			}
+			return;
+		}
+		if (!owned) {
+			this.context.observers.renewed(hold.resource(), RenewalOutcome.LOST);
+			gone(hold.token, HoldLosses.OTHER_OWNER);
+			return;
+		}
+		hold.renewal.onEnded(false);
+		long now = this.context.now();
+		if (millis >= hold.renewalMillis(sentAt)) {
+			// Not after a shorter one by hand: it must not put off what keeps the lease.
+			// A quarter of the jitter: they are spread already by their first renewals.
+			long part = TimeUnit.MILLISECONDS.toNanos(hold.periodMillis(now)) / 12;
+			hold.renewal.onRenewedInFull(sentAt + 3 * part + this.context.downwards(part));
+		}
+		if (hold.extend(sentAt + Hold.validity(millis), now)) {
+			this.context.observers.renewed(hold.resource(), RenewalOutcome.RENEWED);
+		}
+		else {
+			this.context.observers.renewed(hold.resource(), RenewalOutcome.LOST);
+			lose(hold, "its renewal was answered too late");
+		}
+	}
+
+	/**
+	 * A token has nothing in the store any more: its hold here is lost.
+	 * @param token the token
+	 * @param why in words
+	 */
+	public void gone(String token, String why) {
+		Hold hold = this.holds.get(token);
+		if (hold == null) {
+			return;
+		}
+		lose(hold, why);
+		hold.owner.execute(() -> {
+			// Just passed on, or kept for the next request.
+			Hold next = this.holds.get(token);
+			if (next != null && next.hasEnded()) {
+				hold.owner.releaseKept();
+			}
+			else if (next != null) {
+				lose(next, why);
+			}
+		});
+	}
+
+	/** Return the hold that goes on with its token by now. */
+	private Hold current(Hold hold) {
+		return hold.hasEnded() ? this.holds.getOrDefault(hold.token, hold) : hold;
+	}
+
+	private void failed(Hold renewed, Throwable error) {
+		Hold hold = current(renewed);
+		long now = this.context.now();
+		if (hold.isHeld(now)) {
+			hold.renewal.onEnded(true);
+			this.context.observers.renewed(hold.resource(), RenewalOutcome.FAILED);
+			logger.debug("The renewal of " + hold.description() + " failed, and is tried again", error);
+			long soon = Math.min(this.context.retryDelay(),
+					TimeUnit.MILLISECONDS.toNanos(hold.request.leaseMillis()) / 6);
+			hold.renewal.schedule(now + soon);
+			wakeFor(hold);
+		}
+	}
+
+}

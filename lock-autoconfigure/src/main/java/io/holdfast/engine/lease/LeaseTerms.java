@@ -1,0 +1,24 @@
+package io.holdfast.engine.lease;
+
+/** A lease that is open on a hold, with terms of its own. */
+public interface LeaseTerms {
+
+	/** Return whether it is to be renewed, or was until its maxHold. */
+	boolean isRenewed();
+
+	boolean isRenewed(long now);
+
+	long leaseMillis();
+
+	/** Return how much is left of its time if nothing lengthens it. */
+	long leftMillis(long now);
+
+	/** Return the end of its validity had it been granted when it was asked for. */
+	long validIfGranted();
+
+	/** Return whether the thread of the hold asked for it. */
+	boolean isOwn();
+
+	boolean isReleased();
+
+}

@@ -1,0 +1,183 @@
+package io.holdfast.engine.lease;
+
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
+import java.util.stream.Stream;
+
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.ReleaseResult;
+import io.holdfast.engine.context.EngineContext;
+import io.holdfast.engine.context.Futures;
+import io.holdfast.engine.request.EngineExceptions;
+import io.holdfast.engine.store.Resource;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+
+/**
+ * The leases of several locks as one, which is held as long as all of them are.
+ */
+public final class MultiKeyLease implements EngineLease, LockLease {
+
+	private static final Log logger = LogFactory.getLog(MultiKeyLease.class);
+
+	private final EngineContext context;
+
+	private final LeaseRenewer renewer;
+
+	private final List<LeaseHandle> parts;
+
+	private final List<String> keys;
+
+	/** All of it, for messages. */
+	private final Resource resource;
+
+	private final AtomicBoolean released = new AtomicBoolean();
+
+	public MultiKeyLease(EngineContext context, LeaseRenewer renewer, List<LeaseHandle> parts) {
+		this.context = context;
+		this.renewer = renewer;
+		this.parts = List.copyOf(parts);
+		this.keys = parts.stream().map(LeaseHandle::key).toList();
+		this.resource = new Resource(parts.get(0).hold.resource().kind(), LockRequest.ofAll(this.keys).key());
+	}
+
+	public List<LeaseHandle> parts() {
+		return this.parts;
+	}
+
+	/** It is all there from now on. */
+	public void begin(long now) {
+		this.parts.forEach((part) -> part.begin(now));
+	}
+
+	@Override
+	public Stream<Hold> open() {
+		return this.parts.stream().flatMap(LeaseHandle::open);
+	}
+
+	@Override
+	public CompletableFuture<ReleaseResult> discardAsync() {
+		return end(LeaseHandle::discardAsync);
+	}
+
+	@Override
+	public String key() {
+		return this.resource.key();
+	}
+
+	@Override
+	public List<String> keys() {
+		return this.keys;
+	}
+
+	@Override
+	public long fence() {
+		throw new IllegalStateException("A lease of several locks has a fence for each of them: use fence(key)");
+	}
+
+	@Override
+	public long fence(String key) {
+		return this.parts.stream()
+			.filter((part) -> part.key().equals(key))
+			.mapToLong((part) -> part.hold.fence)
+			.findFirst()
+			.orElseThrow(() -> new IllegalArgumentException(
+					"'" + key + "' is none of the keys of this lease, which are " + key()));
+	}
+
+	@Override
+	public boolean isHeld() {
+		return this.parts.stream().allMatch(LeaseHandle::isHeld);
+	}
+
+	@Override
+	public Duration remaining() {
+		return this.parts.stream().map(LeaseHandle::remaining).min(Comparator.naturalOrder()).orElseThrow();
+	}
+
+	@Override
+	public void ensureHeld() {
+		this.parts.forEach(LeaseHandle::ensureHeld);
+	}
+
+	@Override
+	public void renew(Duration leaseTime) {
+		LeaseHandle.checkRenewal(leaseTime, this.resource);
+		ensureHeld();
+		this.context.answer(renewAsync(leaseTime.toMillis()), this.resource, "The renewal");
+		ensureHeld();
+	}
+
+	/** Renew all parts, those together that the store keeps together. */
+	public CompletableFuture<Void> renewAsync(long millis) {
+		List<Hold> holds = this.parts.stream().map((part) -> part.hold).toList();
+		return this.renewer.renewNow(holds, millis);
+	}
+
+	@Override
+	public void onLost(Runnable action) {
+		AtomicBoolean first = new AtomicBoolean(true);
+		Runnable once = () -> {
+			if (first.getAndSet(false)) {
+				action.run();
+			}
+		};
+		this.parts.forEach((part) -> part.onLost(once));
+	}
+
+	@Override
+	public ReleaseResult release() {
+		return Futures.await(this.context.scheduler, end(LeaseHandle::end), this.context.releasePatience(),
+				(error) -> (error instanceof LeaseStoreException trouble) ? trouble
+						: EngineExceptions.releaseTrouble(this.resource, error));
+	}
+
+	@Override
+	public CompletableFuture<ReleaseResult> releaseAsync() {
+		return end(LeaseHandle::end).whenCompleteAsync((result, error) -> {
+		}, this.context::execute);
+	}
+
+	/** All at once: the order only matters for acquiring. */
+	private CompletableFuture<ReleaseResult> end(Function<LeaseHandle, CompletableFuture<ReleaseResult>> way) {
+		if (!this.released.compareAndSet(false, true)) {
+			return CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
+		}
+		List<CompletableFuture<ReleaseResult>> ends = this.parts.stream().map(way).toList();
+		CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
+		CompletableFuture.allOf(ends.toArray(CompletableFuture[]::new)).whenComplete((done, error) -> {
+			if (error != null) {
+				boolean wrapped = error instanceof CompletionException && error.getCause() != null;
+				result.completeExceptionally(wrapped ? error.getCause() : error);
+			}
+			else {
+				boolean lost = ends.stream().map(CompletableFuture::join).anyMatch(ReleaseResult.LOST::equals);
+				result.complete(lost ? ReleaseResult.LOST : ReleaseResult.RELEASED);
+			}
+		});
+		return result;
+	}
+
+	@Override
+	public void close() {
+		try {
+			release();
+		}
+		catch (LeaseStoreException ex) {
+			logger.warn(ex.getMessage());
+		}
+	}
+
+	@Override
+	public String toString() {
+		return "MultiKeyLease[" + key() + ", " + (isHeld() ? remaining().toMillis() + " ms left" : "not held") + "]";
+	}
+
+}

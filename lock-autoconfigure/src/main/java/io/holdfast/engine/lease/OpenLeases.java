@@ -1,0 +1,95 @@
+package io.holdfast.engine.lease;
+
+import java.util.List;
+import java.util.stream.Stream;
+
+/**
+ * The leases that are open on a hold, whose longest terms count; the last of them also
+ * once it is closed. Changed by the coordinator only, and read by any thread.
+ */
+public final class OpenLeases {
+
+	private volatile List<LeaseTerms> leases = List.of();
+
+	/** How many are open. Confined to the coordinator. */
+	private int count;
+
+	public int count() {
+		return this.count;
+	}
+
+	void add(LeaseTerms lease) {
+		this.leases = (this.count == 0) ? List.of(lease)
+				: Stream.concat(this.leases.stream(), Stream.of(lease)).toList();
+		this.count++;
+	}
+
+	void remove(LeaseTerms lease) {
+		this.count--;
+		if (this.count > 0) {
+			this.leases = this.leases.stream().filter((other) -> other != lease).toList();
+		}
+	}
+
+	/** Return whether any is to be renewed, or was until its maxHold. */
+	boolean isRenewed() {
+		for (LeaseTerms lease : this.leases) {
+			if (lease.isRenewed()) {
+				return true;
+			}
+		}
+		return false;
+	}
+
+	/** Return the longest lease time of those renewed, 0 if none is (any more). */
+	long longestRenewed(long now) {
+		long longest = 0;
+		for (LeaseTerms lease : this.leases) {
+			if (lease.isRenewed(now)) {
+				longest = Math.max(longest, lease.leaseMillis());
+			}
+		}
+		return longest;
+	}
+
+	/** Return the most that is left of the time of those not renewed, 0 without any. */
+	long longestLeft(long now) {
+		long millis = 0;
+		for (LeaseTerms lease : this.leases) {
+			if (!lease.isRenewed()) {
+				millis = Math.max(millis, lease.leftMillis(now));
+			}
+		}
+		return millis;
+	}
+
+	/**
+	 * Return whether one that is not renewed is to last for longer than the store has
+	 * been told.
+	 * @param validUntil the end of the hold's validity
+	 */
+	boolean isAnyCutShort(long validUntil, long now) {
+		long longest = longestRenewed(now);
+		for (LeaseTerms lease : this.leases) {
+			if (!lease.isRenewed() && lease.leaseMillis() > longest && validUntil - lease.validIfGranted() < 0) {
+				return true;
+			}
+		}
+		return false;
+	}
+
+	/**
+	 * Return whether the thread of the hold has asked for one that is open; others enter
+	 * by a context. One whose release has begun does not count, though the coordinator
+	 * may not know of it.
+	 */
+	boolean isAnyOwn() {
+		for (LeaseTerms lease : this.leases) {
+			if (lease.isOwn() && !lease.isReleased()) {
+				return true;
+			}
+		}
+		return false;
+	}
+
+}

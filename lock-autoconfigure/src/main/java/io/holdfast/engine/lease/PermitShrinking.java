@@ -1,0 +1,72 @@
+package io.holdfast.engine.lease;
+
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.engine.context.EngineContext;
+import io.holdfast.engine.observe.EngineObserver.Command;
+import io.holdfast.engine.store.LeaseStore.AcquireCommand;
+
+/**
+ * The release of some permits of a hold, whose others are kept. A command that is not
+ * confirmed is sent again for as long as they are held; the store finds the token
+ * whatever it has. Confined to the owner of the hold.
+ */
+public final class PermitShrinking {
+
+	private final EngineContext context;
+
+	private final LeaseRenewer renewer;
+
+	private final Hold hold;
+
+	private final CompletableFuture<Boolean> answer = new CompletableFuture<>();
+
+	public PermitShrinking(EngineContext context, LeaseRenewer renewer, Hold hold) {
+		this.context = context;
+		this.renewer = renewer;
+		this.hold = hold;
+	}
+
+	/**
+	 * Return the answer to the first command.
+	 * @return whether the rest is still held; fails if the command does
+	 */
+	CompletableFuture<Boolean> answer() {
+		return this.answer;
+	}
+
+	/**
+	 * Release all permits but some, in an event of the owner.
+	 * @param most how many to keep; fewer are kept if some were released before
+	 */
+	public void keep(int most) {
+		if (this.hold.leases.count() == 0) {
+			// Another thread has given back all of it, with which others may go on.
+			this.answer.complete(true);
+			return;
+		}
+		AcquireCommand before = this.hold.toCommand(this.context.now());
+		int kept = this.hold.keep(most);
+		this.context.send(Command.SHRINK, () -> this.context.store.shrink(this.hold.resource(), before, kept))
+			.whenComplete((held, error) -> {
+				if (error != null) {
+					this.answer.completeExceptionally(error);
+					repeat(kept);
+					return;
+				}
+				if (!held) {
+					this.renewer.lose(this.hold, "the store says that nothing of it is left");
+				}
+				this.answer.complete(held);
+			});
+	}
+
+	private void repeat(int kept) {
+		this.context.scheduler.schedule(() -> this.hold.owner.execute(() -> {
+			if (this.hold.permits() == kept && this.hold.isHeld(this.context.now())) {
+				keep(kept);
+			}
+		}), this.context.retryDelay());
+	}
+
+}

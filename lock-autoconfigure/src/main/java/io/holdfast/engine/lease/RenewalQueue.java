@@ -1,0 +1,166 @@
+package io.holdfast.engine.lease;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.PriorityQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/**
+ * Finds the holds that are to be renewed next. At all that is held, which may be very
+ * much, it looks now and then; in between only at what was due soon by then. Confined to
+ * the renewer's timer but for {@link #changed}.
+ */
+final class RenewalQueue {
+
+	/** What is due within this time is renewed together. */
+	private static final long WINDOW = TimeUnit.MILLISECONDS.toNanos(100);
+
+	/** What is due later than that is not looked at before that. */
+	private static final long AHEAD = 20 * WINDOW;
+
+	/** Longer than any lease. */
+	private static final long NEVER = Long.MAX_VALUE / 2;
+
+	private final Map<String, Hold> holds;
+
+	/** How many are renewed by one command. */
+	private final int batch;
+
+	/**
+	 * What was due soon when all was looked at. What ends, or is put off, is in here
+	 * until then; so there are never more than were held at once.
+	 */
+	private PriorityQueue<Due> soon = new PriorityQueue<>();
+
+	/** When the first of the others was due. */
+	private volatile long othersAt;
+
+	/** Whether something is due before that which may not have been there yet. */
+	private volatile boolean incomplete = true;
+
+	RenewalQueue(Map<String, Hold> holds, int batch) {
+		this.holds = holds;
+		this.batch = batch;
+	}
+
+	/**
+	 * A hold is new, or due sooner than before. Called by any thread, after it is in the
+	 * map.
+	 */
+	void changed(long due) {
+		if (due - this.othersAt < 0) {
+			this.incomplete = true;
+		}
+	}
+
+	/**
+	 * Return what is to be renewed now: what is due, and of what is early no more than
+	 * fills the commands that those need; the others are early enough with the next.
+	 * @param over what to do with holds whose validity is over
+	 */
+	List<Hold> due(long now, Consumer<Hold> over) {
+		if (this.incomplete || this.othersAt - now <= WINDOW) {
+			lookAtAll(now);
+		}
+		List<Hold> due = new ArrayList<>(this.batch);
+		List<Hold> left = new ArrayList<>();
+		Due next = this.soon.peek();
+		while (next != null && (next.at() - now <= 0 || next.at() - now <= WINDOW && !isFull(due))) {
+			this.soon.remove();
+			Hold hold = next.hold();
+			if (hold.hasEnded()) {
+				// Nothing to do.
+			}
+			else if (!hold.isHeld(now)) {
+				over.accept(hold);
+			}
+			else if (isDue(hold, now)) {
+				due.add(hold);
+			}
+			else {
+				left.add(hold);
+			}
+			next = this.soon.peek();
+		}
+		left.forEach((hold) -> again(hold, now));
+		return due;
+	}
+
+	private boolean isFull(List<Hold> due) {
+		return !due.isEmpty() && due.size() % this.batch == 0;
+	}
+
+	private static boolean isDue(Hold hold, long now) {
+		long left = hold.renewal.at() - now;
+		return left <= WINDOW && hold.renewalMillis(now) > 0
+				&& left <= TimeUnit.MILLISECONDS.toNanos(hold.request.leaseMillis()) / 10;
+	}
+
+	/** It is due at another time than before. */
+	void again(Hold hold, long now) {
+		long at = hold.dueAt(now);
+		if (at - this.othersAt < 0) {
+			this.soon.add(new Due(hold, at));
+		}
+	}
+
+	private void lookAtAll(long now) {
+		// In this order: a hold that is added now counts as not seen.
+		this.incomplete = false;
+		this.othersAt = now + NEVER;
+		long others = now + NEVER;
+		List<Due> soon = new ArrayList<>();
+		for (Hold hold : this.holds.values()) {
+			// Sooner than it is due if it is not renewed; mostly that is enough to know.
+			long at = earlier(hold.renewal.at(), hold.validUntil());
+			if (at - now <= AHEAD) {
+				at = hold.dueAt(now);
+			}
+			if (at - now <= AHEAD) {
+				soon.add(new Due(hold, at));
+			}
+			else {
+				others = earlier(others, at);
+			}
+		}
+		this.soon = new PriorityQueue<>(soon);
+		this.othersAt = others;
+	}
+
+	/**
+	 * Return when something is due again.
+	 * @return when, or nothing if nothing is to come
+	 */
+	OptionalLong next(long now) {
+		Due first = this.soon.peek();
+		while (first != null && first.hold().hasEnded()) {
+			this.soon.remove();
+			first = this.soon.peek();
+		}
+		long next = (first != null) ? earlier(this.othersAt, first.at()) : this.othersAt;
+		return (next - now < NEVER / 2) ? OptionalLong.of(next) : OptionalLong.empty();
+	}
+
+	private static long earlier(long left, long right) {
+		return (left - right < 0) ? left : right;
+	}
+
+	/**
+	 * A hold that is to be renewed.
+	 *
+	 * @param hold what
+	 * @param at when, as it was known
+	 */
+	private record Due(Hold hold, long at) implements Comparable<Due> {
+
+		@Override
+		public int compareTo(Due other) {
+			return Long.signum(this.at - other.at);
+		}
+
+	}
+
+}

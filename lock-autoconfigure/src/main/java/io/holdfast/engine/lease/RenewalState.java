@@ -1,0 +1,82 @@
+package io.holdfast.engine.lease;
+
+/**
+ * The renewal of a hold: when it is due, and how the last one went. Thread-safe.
+ */
+public final class RenewalState {
+
+	/** On the monotonic clock. */
+	private volatile long at;
+
+	/** Granted for less than the lease that was asked for. */
+	private volatile boolean claimed;
+
+	private volatile boolean open;
+
+	private volatile boolean failing;
+
+	/**
+	 * Create the state of a hold that was not renewed yet.
+	 * @param claimed whether it was granted for less than the lease that was asked for
+	 * @param at when it is to be renewed, on the monotonic clock
+	 */
+	RenewalState(boolean claimed, long at) {
+		this.claimed = claimed;
+		this.at = at;
+	}
+
+	/** Return when it is to be renewed, on the monotonic clock. */
+	public long at() {
+		return this.at;
+	}
+
+	/**
+	 * Return whether it lasts for less than its leases ask for, also those that are not
+	 * to be renewed, until it is renewed in full.
+	 */
+	boolean isClaimed() {
+		return this.claimed;
+	}
+
+	/** Renew it at a time, on the monotonic clock. */
+	void schedule(long at) {
+		this.at = at;
+	}
+
+	/**
+	 * Renew it at once, for what its leases ask for.
+	 * @param claimed whether one of them is not to be renewed after that
+	 */
+	void scheduleInFull(boolean claimed, long now) {
+		this.claimed |= claimed;
+		this.at = now;
+	}
+
+	/**
+	 * Note that a renewal is sent.
+	 * @return whether the one before was not answered, and so has failed
+	 */
+	boolean onSent() {
+		boolean silent = this.open;
+		this.open = true;
+		this.failing |= silent;
+		return silent;
+	}
+
+	public void onEnded(boolean failed) {
+		this.open = false;
+		this.failing = failed;
+	}
+
+	/** Note that the store lengthened it by all that its leases ask for. */
+	void onRenewedInFull(long nextAt) {
+		this.claimed = false;
+		this.at = nextAt;
+	}
+
+	/** Return whether the last one failed, or was not answered before the next one. */
+	public boolean isFailing() {
+		return this.failing;
+	}
+
+}

@@ -1,0 +1,199 @@
+package io.holdfast.engine.observe;
+
+import java.util.List;
+
+import io.holdfast.engine.store.Resource.Kind;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Is told what happens in engines, of which it may observe several. Its methods are
+ * called on whatever thread something happens, so they have to be thread-safe, must not
+ * block and must not use the engine. What they throw is logged, the first time as a
+ * warning, and changes nothing.
+ */
+public interface EngineObserver {
+
+	/**
+	 * A request is about to begin: note what belongs to the thread that asks. It is the
+	 * only method that is always called on that thread.
+	 * @return what {@link #began} is to get, or {@code null}
+	 */
+	default @Nullable Object capture() {
+		return null;
+	}
+
+	/**
+	 * A request has begun. Requests for nested leases do not: they have what they ask
+	 * for.
+	 * @param request what is asked for
+	 * @param captured what {@link #capture()} returned
+	 * @return what is told the outcome, or {@code null} for nothing
+	 */
+	default @Nullable RequestObserver began(ObservedRequest request, @Nullable Object captured) {
+		return null;
+	}
+
+	/**
+	 * A lease was lost, or the work took longer than it lasted: once for each
+	 * {@link io.holdfast.LeaseLostEvent}.
+	 * @param kind of what
+	 * @param name the name that the request gave, or {@code null}
+	 */
+	default void lost(Kind kind, @Nullable String name) {
+	}
+
+	/**
+	 * A renewal was answered, or failed.
+	 * @param kind of what
+	 * @param outcome what became of it
+	 */
+	default void renewed(Kind kind, RenewalOutcome outcome) {
+	}
+
+	/**
+	 * A waiter was granted what others had.
+	 * @param kind of what
+	 * @param way how it learned of that
+	 */
+	default void handedOver(Kind kind, HandOver way) {
+	}
+
+	/**
+	 * A command to the store failed, or was not answered in time.
+	 * @param command which
+	 */
+	default void failed(Command command) {
+	}
+
+	/**
+	 * Is told what becomes of one request, one method after the other: that it failed; or
+	 * that it was granted and, later, that what was granted has ended.
+	 */
+	interface RequestObserver {
+
+		/**
+		 * Note that what was asked for is held from now on. Called before its user has
+		 * it.
+		 * @param fences the fencing tokens, in the order of the keys
+		 */
+		default void granted(List<Long> fences) {
+		}
+
+		/**
+		 * It is not granted. Called before its user is told.
+		 * @param why what its user is told
+		 */
+		default void failed(RuntimeException why) {
+		}
+
+		/**
+		 * Some of the permits were given back.
+		 * @param permits how many are left, at least 1
+		 */
+		default void kept(int permits) {
+		}
+
+		/**
+		 * It is not held any more.
+		 * @param end how that came
+		 */
+		default void ended(HoldEnd end) {
+		}
+
+	}
+
+	/**
+	 * The outcome of a renewal.
+	 */
+	enum RenewalOutcome {
+
+		/** The lease lasts longer now. */
+		RENEWED,
+
+		/** The store says that the lease is gone, or said too late that it is not. */
+		LOST,
+
+		/** The store failed; it is tried again. */
+		FAILED
+
+	}
+
+	/**
+	 * The way in which a waiter learns that it was granted what others had.
+	 */
+	enum HandOver {
+
+		/** Without any command, within this instance. */
+		LOCAL,
+
+		/**
+		 * Without any command, within this instance, before a thread that wakes up for
+		 * it.
+		 */
+		BARGED,
+
+		/** Without any command: it had been kept here since its last release. */
+		KEPT,
+
+		/** One and the same command gave it back and took it, within this instance. */
+		PASSED_ON,
+
+		/**
+		 * By a grant notification: another command, mostly another instance's, granted
+		 * it.
+		 */
+		WOKEN_UP,
+
+		/** By asking again: a lease had ended by itself, or a wake-up did not arrive. */
+		ASKED_AGAIN
+
+	}
+
+	/**
+	 * The end of a hold.
+	 */
+	enum HoldEnd {
+
+		/** Its user released it. */
+		RELEASED,
+
+		/** It was lost. */
+		LOST,
+
+		/** It was not to be renewed, and its time was over. */
+		EXPIRED
+
+	}
+
+	/**
+	 * The kinds of commands to the store.
+	 */
+	enum Command {
+
+		/** To ask for something. */
+		ACQUIRE,
+
+		/** To give it back, or to wait no more. */
+		RELEASE,
+
+		/** To give some permits back. */
+		SHRINK,
+
+		/** To lengthen leases. */
+		RENEW,
+
+		/** To keep others out for a while yet. */
+		RETAIN,
+
+		/** To look. */
+		INSPECT,
+
+		/** To set a limit. */
+		LIMIT,
+
+		/** To know of other instances, and be known to them. */
+		FLEET
+
+	}
+
+}

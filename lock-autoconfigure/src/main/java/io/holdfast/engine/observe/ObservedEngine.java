@@ -1,0 +1,19 @@
+package io.holdfast.engine.observe;
+
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.engine.store.LeaseStore.PermitState;
+
+/**
+ * The engine of an observed request, as far as observers may use it.
+ */
+public interface ObservedEngine {
+
+	/**
+	 * Ask the store for the permits of a semaphore. Does not block.
+	 * @param key the semaphore
+	 * @return the permits; fails if the store cannot be asked
+	 */
+	CompletableFuture<PermitState> inspectPermits(String key);
+
+}

@@ -1,0 +1,40 @@
+package io.holdfast.engine.observe;
+
+import java.util.List;
+
+import io.holdfast.LockMode;
+import io.holdfast.engine.request.ResolvedRequest;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request as observers see it, whether it is for one key or for several together.
+ *
+ * @param engine the engine that was asked
+ * @param kind of what
+ * @param keys the keys, in the order in which they are acquired
+ * @param mode how locks are asked for; {@code null} for semaphores
+ * @param permits how many permits; 0 for locks
+ * @param name what kind of thing it is, as the request says; or {@code null}
+ */
+public record ObservedRequest(ObservedEngine engine, Kind kind, List<String> keys, @Nullable LockMode mode, int permits,
+		@Nullable String name) {
+
+	static ObservedRequest of(ObservedEngine engine, List<ResolvedRequest> requests) {
+		ResolvedRequest first = requests.get(0);
+		Kind kind = first.resource().kind();
+		List<String> keys = requests.stream().map((request) -> request.resource().key()).toList();
+		return new ObservedRequest(engine, kind, keys, mode(first), (kind == Kind.SEMAPHORE) ? first.permits() : 0,
+				first.name());
+	}
+
+	private static @Nullable LockMode mode(ResolvedRequest request) {
+		return switch (request.resource().kind()) {
+			case LOCK -> LockMode.EXCLUSIVE;
+			case READ_WRITE -> (request.permits() == Resource.ALL) ? LockMode.WRITE : LockMode.READ;
+			case SEMAPHORE -> null;
+		};
+	}
+
+}

@@ -1,0 +1,43 @@
+package io.holdfast.engine.observe;
+
+import java.util.concurrent.atomic.AtomicBoolean;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+
+/**
+ * Runs observers, and keeps from the engine what they throw. Thread-safe.
+ */
+final class ObserverGuard {
+
+	private static final Log logger = LogFactory.getLog(EngineObserver.class);
+
+	private final AtomicBoolean warned = new AtomicBoolean();
+
+	/** Run something for observers. Does not throw. */
+	void run(Runnable event) {
+		try {
+			event.run();
+		}
+		catch (RuntimeException | Error ex) {
+			warn(ex);
+		}
+	}
+
+	/** Log the failure of an observer: the first as a warning. */
+	void warn(Throwable ex) {
+		try {
+			if (this.warned.compareAndSet(false, true)) {
+				logger.warn("An observer of leases failed; the leases are not affected. "
+						+ "Further failures are logged as DEBUG", ex);
+			}
+			else {
+				logger.debug("An observer of leases failed", ex);
+			}
+		}
+		catch (StackOverflowError again) {
+			// Logging takes more stack than is left after an overflow.
+		}
+	}
+
+}

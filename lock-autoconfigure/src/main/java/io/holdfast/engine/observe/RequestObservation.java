@@ -1,0 +1,196 @@
+package io.holdfast.engine.observe;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+
+import io.holdfast.engine.observe.EngineObserver.HoldEnd;
+import io.holdfast.engine.observe.EngineObserver.RequestObserver;
+import io.holdfast.engine.request.ResolvedRequest;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request of a user's, for those who observe it: told in order and once, whichever
+ * threads things happen on. One that is nested from beginning to end is not told at all.
+ * Thread-safe.
+ */
+public final class RequestObservation {
+
+	private final ObserverGuard guard;
+
+	private final EngineObserver[] observers;
+
+	private final ObservedEngine engine;
+
+	private final List<ResolvedRequest> requests;
+
+	/** What each observer has noted of the thread that asks. */
+	private final @Nullable Object[] captured;
+
+	/** Whether it is decided what becomes of the request. */
+	private final AtomicBoolean settled = new AtomicBoolean();
+
+	private final List<RequestObserver> told = new ArrayList<>(2);
+
+	/** Whether it is known not to be nested. */
+	private volatile boolean beginning;
+
+	private RequestState state = RequestState.NEW;
+
+	/** It was over before it was known to be held. */
+	private @Nullable HoldEnd early;
+
+	RequestObservation(ObserverGuard guard, EngineObserver[] observers, ObservedEngine engine,
+			List<ResolvedRequest> requests) {
+		this.guard = guard;
+		this.observers = observers;
+		this.engine = engine;
+		this.requests = requests;
+		this.captured = new Object[observers.length];
+		for (int i = 0; i < observers.length; i++) {
+			try {
+				this.captured[i] = observers[i].capture();
+			}
+			catch (RuntimeException | Error ex) {
+				guard.warn(ex);
+			}
+		}
+	}
+
+	/**
+	 * Complete a request by its lease: for its observers first, so that its user finds it
+	 * observed. No other code is called in between that could wait for this thread.
+	 * @param observation the observation, or {@code null} if there is no observer
+	 * @return whether it was not completed before
+	 */
+	public static <L extends Fenced> boolean grant(@Nullable RequestObservation observation,
+			CompletableFuture<L> result, L lease) {
+		if (observation == null) {
+			return result.complete(lease);
+		}
+		if (!observation.settled.compareAndSet(false, true)) {
+			return false;
+		}
+		observation.guard.run(() -> observation.granted(lease.fences()));
+		return result.complete(lease);
+	}
+
+	/**
+	 * Complete a request without a lease, as {@link #grant} does with one.
+	 */
+	public static boolean fail(@Nullable RequestObservation observation, CompletableFuture<?> result, Throwable why) {
+		if (observation == null) {
+			return result.completeExceptionally(why);
+		}
+		if (!observation.settled.compareAndSet(false, true)) {
+			return false;
+		}
+		observation.guard
+			.run(() -> observation.failed((why instanceof RuntimeException ex) ? ex : new IllegalStateException(why)));
+		return result.completeExceptionally(why);
+	}
+
+	/**
+	 * It, or one of its parts, has to be asked for. Observers are told by
+	 * {@link #begin()} or before whatever else they are told: not in an event of a
+	 * coordinator, which they would hold up.
+	 */
+	public void beginning() {
+		this.beginning = true;
+	}
+
+	/** Tell that it has begun. */
+	public void begin() {
+		this.guard.run(this::began);
+	}
+
+	private synchronized void began() {
+		if (this.state != RequestState.NEW) {
+			return;
+		}
+		this.state = RequestState.BEGUN;
+		ObservedRequest request = ObservedRequest.of(this.engine, this.requests);
+		for (int i = 0; i < this.observers.length; i++) {
+			try {
+				RequestObserver observer = this.observers[i].began(request, this.captured[i]);
+				if (observer != null) {
+					this.told.add(observer);
+				}
+			}
+			catch (RuntimeException | Error ex) {
+				this.guard.warn(ex);
+			}
+		}
+	}
+
+	private synchronized void granted(List<Long> fences) {
+		if (this.beginning) {
+			began();
+		}
+		if (this.state != RequestState.BEGUN) {
+			// All of it is nested.
+			this.state = RequestState.OVER;
+			return;
+		}
+		this.state = RequestState.GRANTED;
+		tell((observer) -> observer.granted(fences));
+		if (this.early != null) {
+			over(this.early);
+		}
+	}
+
+	private synchronized void failed(RuntimeException why) {
+		began();
+		this.state = RequestState.OVER;
+		tell((observer) -> observer.failed(why));
+	}
+
+	/** Some of its permits were given back. */
+	public void kept(int permits) {
+		this.guard.run(() -> left(permits));
+	}
+
+	private synchronized void left(int permits) {
+		if (this.state == RequestState.GRANTED) {
+			tell((observer) -> observer.kept(permits));
+		}
+	}
+
+	/** One of its holds has ended, and with it the whole. */
+	public void ended(HoldEnd end) {
+		this.guard.run(() -> over(end));
+	}
+
+	private synchronized void over(HoldEnd end) {
+		if (this.state == RequestState.GRANTED) {
+			this.state = RequestState.OVER;
+			tell((observer) -> observer.ended(end));
+		}
+		else if (this.early == null) {
+			this.early = end;
+		}
+	}
+
+	private void tell(Consumer<RequestObserver> event) {
+		for (RequestObserver observer : this.told) {
+			this.guard.run(() -> event.accept(observer));
+		}
+	}
+
+	/** A lease, or several together. */
+	public interface Fenced {
+
+		/** Return the fence of each of its holds. */
+		List<Long> fences();
+
+	}
+
+	private enum RequestState {
+
+		NEW, BEGUN, GRANTED, OVER
+
+	}
+
+}

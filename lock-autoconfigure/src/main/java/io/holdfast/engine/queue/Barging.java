@@ -1,0 +1,127 @@
+package io.holdfast.engine.queue;
+
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.engine.lease.Hold;
+import io.holdfast.engine.observe.EngineObserver.HandOver;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Lets requests that are not fair barge. Waking a thread takes longer than a short
+ * critical section, so a released hold is offered to any such request that arrives first
+ * while the next waiter wakes up. A waiter that loses this race gets the next release.
+ * Confined to the coordinator.
+ *
+ * <p>
+ * As Java's own locks do that are not fair (Doug Lea, <cite>The java.util.concurrent
+ * Synchronizer Framework</cite>, 2005, on fairness); but no waiter loses twice.
+ */
+final class Barging {
+
+	/** For how long others may go before a thread that is called. */
+	private static final long LONGEST_CALL = TimeUnit.MILLISECONDS.toNanos(1);
+
+	private final BargingHost host;
+
+	/** Whose thread is called, and has not come yet. One at a time. */
+	private @Nullable Waiter called;
+
+	private long calledAt;
+
+	/** What is there for it, unless others were faster. */
+	private @Nullable Hold offered;
+
+	Barging(BargingHost host) {
+		this.host = host;
+	}
+
+	@Nullable Waiter called() {
+		return this.called;
+	}
+
+	/** Return how many permits are offered. */
+	int offered() {
+		return (this.offered != null) ? this.offered.permits() : 0;
+	}
+
+	/**
+	 * Offer what was released, if a thread comes for it.
+	 * @param next the waiter that is to have it otherwise
+	 * @return whether it is offered
+	 */
+	boolean tryOffer(Hold hold, Waiter next, long now) {
+		if (this.offered != null || !tryCall(next, now)) {
+			return false;
+		}
+		this.offered = hold;
+		return true;
+	}
+
+	private boolean tryCall(Waiter next, long now) {
+		if (this.called != null) {
+			// Others whose threads are blocked are called another time.
+			return next == this.called || next.isBlocked();
+		}
+		if (!next.tryWake()) {
+			return false;
+		}
+		this.called = next;
+		this.calledAt = now;
+		return true;
+	}
+
+	/** Let a request that has just arrived take what is offered, if it may barge. */
+	boolean tryBarge(Waiter waiter, long now) {
+		Hold hold = this.offered;
+		if (hold == null || waiter.request.fair() || now - this.calledAt >= LONGEST_CALL
+				|| !this.host.canTakeOver(hold, waiter, now)) {
+			return false;
+		}
+		this.offered = null;
+		this.host.handOver(hold, waiter, now, HandOver.BARGED);
+		return true;
+	}
+
+	/** A thread has come, for what is left of what was offered. */
+	void claimOffer(Waiter waiter) {
+		if (this.called != waiter) {
+			return;
+		}
+		this.called = null;
+		Hold hold = take();
+		long now = this.host.context().now();
+		if (hold != null && !this.host.context().isClosed() && this.host.canTakeOver(hold, waiter, now)) {
+			this.host.handOver(hold, waiter, now, HandOver.LOCAL);
+		}
+		else if (hold != null) {
+			this.host.end(hold);
+		}
+	}
+
+	/** Pass on what is offered, if the wait of the called waiter has ended. */
+	void discardIfWaiterGone() {
+		if (this.called == null || this.called.isWaiting()) {
+			return;
+		}
+		this.called = null;
+		Hold hold = take();
+		if (hold != null && !this.host.tryHandOver(hold, this.host.context().now())) {
+			this.host.end(hold);
+		}
+	}
+
+	/** Release in the store what is offered. */
+	void releaseOffered() {
+		Hold hold = take();
+		if (hold != null) {
+			this.host.end(hold);
+		}
+	}
+
+	private @Nullable Hold take() {
+		Hold hold = this.offered;
+		this.offered = null;
+		return hold;
+	}
+
+}

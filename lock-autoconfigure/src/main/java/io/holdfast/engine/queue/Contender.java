@@ -1,0 +1,438 @@
+package io.holdfast.engine.queue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.engine.context.EngineContext;
+import io.holdfast.engine.context.Scheduler;
+import io.holdfast.engine.lease.Hold;
+import io.holdfast.engine.observe.EngineObserver.Command;
+import io.holdfast.engine.observe.EngineObserver.HandOver;
+import io.holdfast.engine.store.HandOverLimits;
+import io.holdfast.engine.store.LeaseStore.AcquireCommand;
+import io.holdfast.engine.store.LeaseStore.AcquireReply;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Rejected;
+import io.holdfast.engine.store.LeaseStore.ReleaseReply;
+import io.holdfast.engine.store.StoreCommandException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One contender at a hold, which the store knows by its token: the commands that name it,
+ * and what was answered to them. It is that of one waiter, and may become that of another
+ * one which asks for the same. Confined to the coordinator.
+ */
+public final class Contender {
+
+	private final EngineContext context;
+
+	public final ContenderHost host;
+
+	public final String token;
+
+	/** Whose it is by now. */
+	private ContenderParty waiter;
+
+	/** What it asks the store for. */
+	AcquireCommand command;
+
+	/** Commands that named the token and are not answered. */
+	private final List<Sent> unanswered = new ArrayList<>(1);
+
+	/** When the first command that named the token was sent. */
+	private long firstSentAt;
+
+	/** When the last request was sent that was answered BUSY. */
+	private long busySentAt;
+
+	private boolean busy;
+
+	/** The last fence that a BUSY told; only grants above it are news. */
+	private long busyFence;
+
+	private @Nullable Throwable trouble;
+
+	/** The store was silent to the one before, and has said nothing since. */
+	private boolean silent;
+
+	/** Whether a command that named the token failed, and may have run all the same. */
+	private boolean doubtful;
+
+	/** The store's count of reconnects before the first command. */
+	private final long reconnects;
+
+	/** Others want what it has just been granted, as far as the store has told. */
+	private boolean wanted;
+
+	/** When it is to ask again. */
+	private long askAt;
+
+	/** Stays with it, whose ever it is: to set a timer costs more than the passing on. */
+	private Scheduler.@Nullable Timer timer;
+
+	Contender(ContenderHost host, String token, ContenderParty waiter) {
+		this.context = host.context();
+		this.host = host;
+		this.token = token;
+		this.waiter = waiter;
+		this.command = waiter.request().toCommand(token, null);
+		this.reconnects = this.context.store.reconnects();
+	}
+
+	/** Ask beside a token of the same thread that holds all there is. */
+	void sendAcquireUnder(String writer) {
+		this.command = this.waiter.request().toCommand(this.token, writer);
+	}
+
+	/**
+	 * Return whether it asks so, and as far as is known may have what it asks for: then
+	 * it is a part of the work in flight.
+	 */
+	public boolean isInFlight() {
+		return this.command.under() != null && !this.busy;
+	}
+
+	/**
+	 * Become that of a waiter which asks for the same.
+	 */
+	void standFor(ContenderParty other) {
+		this.waiter = other;
+		if (this.timer != null && isOpen() && !other.isTimed()) {
+			arm();
+		}
+	}
+
+	boolean isDoubtful() {
+		return this.doubtful || !this.unanswered.isEmpty();
+	}
+
+	/**
+	 * Return since which reconnect a command that named the token may run late.
+	 * @return the count of reconnects, or {@link Hold#NO_DOUBT}
+	 */
+	long doubtSince() {
+		return isDoubtful() ? this.reconnects : Hold.NO_DOUBT;
+	}
+
+	private void askBy(long at) {
+		this.askAt = at;
+		arm();
+	}
+
+	private void arm() {
+		disarm();
+		long deadline = this.waiter.deadline();
+		long due = (this.waiter.isTimed() || this.askAt - deadline < 0) ? this.askAt : deadline;
+		this.timer = this.context.scheduler.schedule(() -> this.host.execute(this::due), due - this.context.now());
+	}
+
+	private void disarm() {
+		if (this.timer != null) {
+			this.timer.cancel();
+			this.timer = null;
+		}
+	}
+
+	private void due() {
+		long now = this.context.now();
+		if (!isOpen()) {
+			return;
+		}
+		if (now - this.waiter.deadline() >= 0) {
+			this.waiter.timedOut();
+			if (isOpen()) {
+				// It is another one's by now, whose wait goes on.
+				arm();
+			}
+		}
+		else if (now - this.askAt < 0) {
+			arm();
+		}
+		else if (isKeptBack()) {
+			StoreCommandException outage = StoreCommandException.unreached(this.context.settings.outagePatience());
+			if (this.waiter.isWorthWaiting(outage)) {
+				sendAcquire();
+			}
+			else {
+				this.waiter.failed(outage);
+			}
+		}
+		else {
+			sendAcquire();
+		}
+	}
+
+	/**
+	 * Return whether its commands wait for a connection, and it has heard nothing before.
+	 */
+	private boolean isKeptBack() {
+		return this.waiter.request().waits() && isUnheard() && !this.context.store.isReached();
+	}
+
+	/**
+	 * Be brought in by the end of another one.
+	 * @return the outcome of that, once this has seen it: who goes on is to be woken up
+	 * before who is done
+	 */
+	CompletableFuture<ReleaseReply> follow(CompletableFuture<ReleaseReply> outcome, long sentAt) {
+		// Its own: giving up this wait must not take back the other one's release.
+		CompletableFuture<ReleaseReply> release = new CompletableFuture<>();
+		Sent sent = sent(release, sentAt);
+		long number = this.host.onRequestSent();
+		release.whenComplete((reply, error) -> this.host.execute(() -> {
+			this.unanswered.remove(sent);
+			if (error != null) {
+				failed(error, sentAt);
+			}
+			else if (reply.next() != null) {
+				answered(reply.next(), sentAt, HandOver.PASSED_ON);
+			}
+			else if (isOpen()) {
+				sendAcquire();
+			}
+			this.host.onReply(number);
+		}));
+		return outcome.whenComplete((reply, error) -> {
+			if (error != null) {
+				release.completeExceptionally(error);
+			}
+			else if (!release.complete(reply) && (reply.next() instanceof Granted || reply.next() instanceof Busy)) {
+				// Brought in after its wait had ended.
+				this.host.releaseIfOver(this.command);
+			}
+		});
+	}
+
+	private boolean isOpen() {
+		return this.waiter.isContending();
+	}
+
+	private Sent sent(CompletableFuture<?> command, long sentAt) {
+		if (this.firstSentAt == 0) {
+			this.firstSentAt = sentAt;
+		}
+		Sent sent = new Sent(command, sentAt);
+		this.unanswered.add(sent);
+		long askAt = sentAt + resendNanos();
+		long patientUntil = this.firstSentAt + this.context.settings.outagePatience().toNanos();
+		askBy(isKeptBack() && patientUntil - sentAt > 0 ? Math.min(askAt, patientUntil) : askAt);
+		return sent;
+	}
+
+	private long resendNanos() {
+		return this.context.downwards(TimeUnit.MILLISECONDS.toNanos(this.command.claimMillis()) / 2);
+	}
+
+	/**
+	 * Send ACQUIRE. Earlier ones without an answer are not given up: whichever is
+	 * answered first counts, or a store that is slower than the re-send time would never
+	 * be heard.
+	 */
+	void sendAcquire() {
+		long sentAt = this.context.now();
+		boolean enqueue = this.waiter.request().waits();
+		CompletableFuture<AcquireReply> command = this.context.send(Command.ACQUIRE,
+				() -> this.context.store.acquire(this.host.resource(), this.command, enqueue));
+		Sent sent = sent(command, sentAt);
+		long number = this.host.onRequestSent();
+		command.whenComplete((reply, error) -> this.host.execute(() -> {
+			this.unanswered.remove(sent);
+			if (error != null) {
+				failed(error, sentAt);
+			}
+			else {
+				answered(reply, sentAt, HandOver.ASKED_AGAIN);
+			}
+			this.host.onReply(number);
+		}));
+	}
+
+	private void answered(AcquireReply reply, long sentAt, HandOver way) {
+		// After the wait's end nothing is to be done: its RELEASE was sent after this
+		// command.
+		if (!isOpen()) {
+			return;
+		}
+		this.trouble = null;
+		this.silent = false;
+		if (reply instanceof Granted granted) {
+			granted(granted, sentAt, way);
+		}
+		else if (reply instanceof Rejected rejected) {
+			this.waiter.exceeds(rejected.limit());
+		}
+		else {
+			busy((Busy) reply, sentAt);
+		}
+	}
+
+	/** Others want what its token holds, whether or not it knows of its grant. */
+	void wanted() {
+		this.wanted = true;
+	}
+
+	boolean isWanted() {
+		return this.wanted;
+	}
+
+	private void granted(Granted granted, long sentAt, HandOver way) {
+		if (sentAt + Hold.validity(granted.ttlMillis()) - this.context.now() > 0) {
+			grant(granted, sentAt, way);
+		}
+		else {
+			sendAcquire();
+		}
+	}
+
+	private void busy(Busy reply, long sentAt) {
+		if (!this.busy || sentAt - this.busySentAt > 0) {
+			this.busySentAt = sentAt;
+		}
+		this.busy = true;
+		this.busyFence = Math.max(this.busyFence, reply.fence());
+		if (!this.waiter.request().waits()) {
+			this.waiter.refused();
+			return;
+		}
+		if (this.context.isClosed()) {
+			// As work in flight it was let through, but whom it asked under is gone.
+			this.waiter.shutDown();
+			return;
+		}
+		this.host.onBusy(reply);
+		long delay = resendNanos();
+		if (reply.foreign() || !this.context.store.isListening()) {
+			delay = Math.min(delay, this.context.retryDelay());
+		}
+		if (reply.ownerTtlMillis() >= 0) {
+			// One more, as the store counts whole milliseconds: it is over by then.
+			delay = Math.min(delay, TimeUnit.MILLISECONDS.toNanos(reply.ownerTtlMillis() + 1));
+		}
+		askBy(this.context.now() + delay);
+	}
+
+	private void failed(Throwable error, long sentAt) {
+		this.doubtful = true;
+		if (!isOpen() || isOld(sentAt)) {
+			return;
+		}
+		this.trouble = error;
+		if (!this.waiter.isWorthWaiting(error)) {
+			this.waiter.failed(error);
+		}
+		else {
+			askBy(this.context.now() + this.context.retryDelay());
+		}
+	}
+
+	/** Return whether the store may still fail without ending the wait. */
+	boolean isPatient() {
+		return this.context.now() - this.firstSentAt < this.context.settings.outagePatience().toNanos();
+	}
+
+	/**
+	 * Take a grant that another script has made.
+	 * @param ttlMillis for how long, or 0 if there is none, or it is not confirmed
+	 * @return false if nothing waits by this any more
+	 */
+	public boolean onNotified(long fence, long ttlMillis) {
+		if (!isOpen()) {
+			return false;
+		}
+		if (this.busy && fence <= this.busyFence) {
+			return true;
+		}
+		// The grant came after whatever was answered BUSY, so it lasts from then at
+		// least.
+		long since = this.busy ? this.busySentAt : this.firstSentAt;
+		long left = since + Hold.validity(ttlMillis) - this.context.now();
+		if (left > TimeUnit.MILLISECONDS.toNanos(ttlMillis) / 3) {
+			grant(new Granted(fence, ttlMillis), since, HandOver.WOKEN_UP);
+		}
+		else {
+			sendAcquire();
+		}
+		return true;
+	}
+
+	/** Give the grant to the first waiter here that asks for the same. */
+	private void grant(Granted granted, long sentAt, HandOver way) {
+		// Behind a waiter that had to wait others may wait, of whom no notification tells
+		// any more.
+		this.wanted |= granted.fences() <= HandOverLimits.STRIDE && (this.busy || way != HandOver.ASKED_AGAIN);
+		this.waiter.granted(granted, sentAt, way);
+	}
+
+	/** Wake-ups may have been missed. */
+	public void listening() {
+		if (isOpen()) {
+			sendAcquire();
+		}
+	}
+
+	/** It is over, with a grant or without: no answer to any command counts any more. */
+	void end() {
+		disarm();
+		if (!this.unanswered.isEmpty()) {
+			this.doubtful = true;
+			// Cancelling completes them, and so takes them out of the list.
+			List.copyOf(this.unanswered).forEach((sent) -> sent.command().cancel(true));
+		}
+	}
+
+	/**
+	 * Return whether the store, not another holder, is what this waits for: it failed
+	 * last, or has left the last question open for longer than an answer may take.
+	 */
+	boolean isStoreSilent(long now) {
+		if (this.trouble != null || this.silent || isUnheard() && !this.context.store.isReached()) {
+			return true;
+		}
+		long wait = Math.max(this.waiter.request().waitNanos(), EngineContext.FIRST_ANSWER_NANOS);
+		long patience = Math.min(this.context.commandTimeoutNanos(), wait) / 2;
+		return this.unanswered.stream().anyMatch((sent) -> !isOld(sent.at()) && now - sent.at() > patience);
+	}
+
+	/**
+	 * Return whether a later question was answered: what becomes of this one tells
+	 * nothing of the store.
+	 */
+	private boolean isOld(long sentAt) {
+		return this.busy && sentAt - this.busySentAt < 0;
+	}
+
+	boolean isBusy() {
+		return this.busy;
+	}
+
+	/** Return whether the store has not said anything to it yet. */
+	boolean isUnheard() {
+		return !this.busy && this.trouble == null;
+	}
+
+	/**
+	 * Take the place of one that the store was silent to. Those whose wait ends before it
+	 * speaks again have waited for the store too, however short this one has asked.
+	 */
+	void inheritSilence(Contender last) {
+		this.silent = true;
+		this.trouble = last.trouble;
+	}
+
+	@Nullable Throwable trouble() {
+		return this.trouble;
+	}
+
+	/**
+	 * A command on its way.
+	 *
+	 * @param command completed by its answer
+	 * @param at when it was sent
+	 */
+	private record Sent(CompletableFuture<?> command, long at) {
+	}
+
+}

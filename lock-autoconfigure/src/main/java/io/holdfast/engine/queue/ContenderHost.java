@@ -1,0 +1,33 @@
+package io.holdfast.engine.queue;
+
+import io.holdfast.engine.context.EngineContext;
+import io.holdfast.engine.store.LeaseStore.AcquireCommand;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
+import io.holdfast.engine.store.Resource;
+
+/** The coordinator of a contender. */
+public interface ContenderHost {
+
+	EngineContext context();
+
+	Resource resource();
+
+	/** Run an event: now, or after the one that runs. */
+	void execute(Runnable event);
+
+	/**
+	 * Note a command that asks, which is about to be sent.
+	 * @return its number
+	 */
+	long onRequestSent();
+
+	/** Note that the command with a number is over. */
+	void onReply(long number);
+
+	/** Note that others hold the resource. */
+	void onBusy(Busy busy);
+
+	/** Release a token whose wait is over, as the store may have granted it since. */
+	void releaseIfOver(AcquireCommand ended);
+
+}

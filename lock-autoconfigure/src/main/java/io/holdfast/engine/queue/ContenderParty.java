@@ -1,0 +1,47 @@
+package io.holdfast.engine.queue;
+
+import io.holdfast.engine.observe.EngineObserver.HandOver;
+import io.holdfast.engine.request.ResolvedRequest;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
+
+/** The waiter that a contender is for. */
+interface ContenderParty {
+
+	ResolvedRequest request();
+
+	/** Return whether it still waits, for what the store says to its contender. */
+	boolean isContending();
+
+	/** Return when the caller is to be told that there is no lease. */
+	long deadline();
+
+	/**
+	 * Return whether it looks at its deadline itself; if not, its contender has to.
+	 */
+	boolean isTimed();
+
+	/**
+	 * Return whether a failure of the store need not end the wait: others are waited for,
+	 * or the store may be there again soon.
+	 */
+	boolean isWorthWaiting(Throwable error);
+
+	/** End the wait, as its time is over. */
+	void timedOut();
+
+	/** End the wait, as the store cannot be asked. */
+	void failed(Throwable error);
+
+	/** End a wait of no time, as others hold it. */
+	void refused();
+
+	/** End the wait, as more is asked for than there is. */
+	void exceeds(int limit);
+
+	/** End the wait, as the instance shuts down. */
+	void shutDown();
+
+	/** Begin a hold, of this waiter or of one before it that asks for the same. */
+	void granted(Granted granted, long sentAt, HandOver way);
+
+}

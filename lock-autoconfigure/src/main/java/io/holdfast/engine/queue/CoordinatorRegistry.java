@@ -1,0 +1,208 @@
+package io.holdfast.engine.queue;
+
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+
+import io.holdfast.LeaseContext;
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.engine.context.EngineContext;
+import io.holdfast.engine.handover.HandOverRules;
+import io.holdfast.engine.lease.HoldLosses;
+import io.holdfast.engine.lease.LeaseRenewer;
+import io.holdfast.engine.observe.RequestObservation;
+import io.holdfast.engine.release.TokenReleases;
+import io.holdfast.engine.request.ResolvedRequest;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
+import io.holdfast.engine.store.Tokens;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The coordinators of an instance, each for as long as something needs it, and what waits
+ * at them. A request enters by {@link #acquire}. Thread-safe.
+ */
+public final class CoordinatorRegistry implements ResourceCoordinator.Registry {
+
+	private final EngineContext context;
+
+	private final ResourceCoordinator.Parts parts;
+
+	private final Map<Resource, ResourceCoordinator> coordinators = new ConcurrentHashMap<>();
+
+	/** What stands in the store for this instance, by token. */
+	private final Map<String, Contender> contenders = new ConcurrentHashMap<>();
+
+	/** How many more wait behind them. */
+	private final AtomicInteger queued = new AtomicInteger();
+
+	/** The number of the last request. */
+	public final AtomicLong tokens = new AtomicLong();
+
+	/**
+	 * Create the registry of an instance.
+	 * @param context the surroundings of the instance
+	 * @param losses reports lost holds
+	 * @param renewer renews what is held
+	 * @param releases ends tokens in the store
+	 */
+	public CoordinatorRegistry(EngineContext context, HoldLosses losses, LeaseRenewer renewer, TokenReleases releases) {
+		this.context = context;
+		this.parts = new ResourceCoordinator.Parts(context, losses, renewer, releases, this,
+				new HandOverRules(context));
+	}
+
+	/**
+	 * Begin to wait for a resource.
+	 * @param request what is asked for
+	 * @param thread the thread that asks, or {@code null} if it is asynchronous
+	 * @param context the leases under which it asks
+	 * @param whole what it is a part of, or {@code null}
+	 * @param observation what observes it, or {@code null}
+	 * @return the waiter
+	 */
+	public Waiter acquire(ResolvedRequest request, @Nullable Thread thread, LeaseContext context,
+			Waiter.@Nullable WaiterWhole whole, @Nullable RequestObservation observation) {
+		ResourceCoordinator coordinator = enter(request.resource());
+		String instanceId = this.context.instanceId();
+		String token = Tokens.of(instanceId, this.tokens.incrementAndGet(), isToBeTold(request));
+		Waiter waiter = new Waiter(coordinator, token, request, thread, context, whole, observation);
+		if (whole != null) {
+			whole.waitFor(waiter);
+		}
+		if (request.resource().kind() == Kind.READ_WRITE && !this.context.settings.keepWarm().isZero()) {
+			releaseKept(request.resource().key());
+		}
+		if (request.reentrant() && isHeldOtherwise(waiter)) {
+			coordinator.execute(() -> coordinator.fail(waiter, waiter.notAcquired(Reason.SELF_BLOCKED)));
+		}
+		else {
+			coordinator.execute(() -> {
+				if (!instanceId.equals(this.context.instanceId())) {
+					// Another copy of this process may have the same token.
+					coordinator.fail(waiter, waiter.notAcquired(Reason.SHUTDOWN));
+				}
+				// A part may be given up before it comes.
+				else if (waiter.isWaiting()) {
+					coordinator.arrive(waiter);
+				}
+			});
+		}
+		return waiter;
+	}
+
+	private ResourceCoordinator enter(Resource entered) {
+		return this.coordinators.compute(entered, (resource, existing) -> {
+			ResourceCoordinator coordinator = (existing != null) ? existing : create(resource);
+			coordinator.users++;
+			return coordinator;
+		});
+	}
+
+	private ResourceCoordinator create(Resource resource) {
+		return switch (resource.kind()) {
+			case LOCK -> new LockCoordinator(this.parts, resource);
+			case READ_WRITE -> new ReadWriteCoordinator(this.parts, resource);
+			case SEMAPHORE -> new PermitCoordinator(this.parts, resource);
+		};
+	}
+
+	/**
+	 * Return whether the store is to tell when other instances want what is granted,
+	 * which may stay here until then.
+	 */
+	private boolean isToBeTold(ResolvedRequest request) {
+		return (!this.context.settings.keepWarm().isZero() || this.context.settings.lockHandOver().isOn())
+				&& request.resource().kind() == Kind.LOCK && request.renewal();
+	}
+
+	/** Release what is kept of a key: it excludes a request of another kind. */
+	private void releaseKept(String key) {
+		ResourceCoordinator coordinator = find(new Resource(Kind.LOCK, key));
+		if (coordinator != null) {
+			coordinator.execute(coordinator::releaseKept);
+		}
+	}
+
+	/**
+	 * Return whether the requester holds the key in the way that excludes its request.
+	 */
+	private boolean isHeldOtherwise(Waiter waiter) {
+		Resource resource = waiter.request.resource();
+		Kind otherKind = switch (resource.kind()) {
+			case LOCK -> Kind.READ_WRITE;
+			case READ_WRITE -> Kind.LOCK;
+			case SEMAPHORE -> null;
+		};
+		if (otherKind == null) {
+			return false;
+		}
+		Resource other = new Resource(otherKind, resource.key());
+		ResourceCoordinator coordinator = find(other);
+		return coordinator != null && waiter.thread != null && coordinator.isHeldBy(waiter.thread)
+				|| waiter.isUnder(other);
+	}
+
+	public @Nullable ResourceCoordinator find(Resource resource) {
+		return this.coordinators.get(resource);
+	}
+
+	public Collection<ResourceCoordinator> coordinators() {
+		return this.coordinators.values();
+	}
+
+	/** Return the waiters at all coordinators, when each coordinator has answered. */
+	public CompletableFuture<List<Waiter>> waiters() {
+		List<CompletableFuture<List<Waiter>>> answers = this.coordinators.values()
+			.stream()
+			.map(ResourceCoordinator::waiters)
+			.toList();
+		return CompletableFuture.allOf(answers.toArray(CompletableFuture[]::new))
+			.thenApply((done) -> answers.stream().map(CompletableFuture::join).flatMap(List::stream).toList());
+	}
+
+	/** Return whether nothing is held or waited for, as far as coordinators know. */
+	public boolean isEmpty() {
+		return this.coordinators.isEmpty() && this.contenders.isEmpty();
+	}
+
+	public Collection<Contender> contenders() {
+		return this.contenders.values();
+	}
+
+	@Override
+	public @Nullable Contender contender(String token) {
+		return this.contenders.get(token);
+	}
+
+	@Override
+	public void contends(Contender contender) {
+		this.contenders.put(contender.token, contender);
+	}
+
+	@Override
+	public void contendsNoMore(String token) {
+		this.contenders.remove(token);
+	}
+
+	@Override
+	public void queued(int more) {
+		this.queued.addAndGet(more);
+	}
+
+	@Override
+	public int waiting() {
+		return this.queued.get() + this.contenders.size();
+	}
+
+	@Override
+	public void leave(ResourceCoordinator coordinator) {
+		this.coordinators.computeIfPresent(coordinator.resource,
+				(k, existing) -> (--existing.users == 0) ? null : existing);
+	}
+
+}

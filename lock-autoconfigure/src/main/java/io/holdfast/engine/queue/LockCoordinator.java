@@ -1,0 +1,217 @@
+package io.holdfast.engine.queue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.engine.lease.Hold;
+import io.holdfast.engine.observe.EngineObserver.HandOver;
+import io.holdfast.engine.request.EngineExceptions;
+import io.holdfast.engine.store.Resource;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The coordinator of an exclusive lock: one waiter at a time contends; granted, its hold
+ * is the <em>holder</em>. Whenever a request waits here, there is a contender or a valid
+ * holder, or what was released is offered.
+ */
+final class LockCoordinator extends ResourceCoordinator {
+
+	/** Written by events only; read by threads that look for a hold of their own. */
+	private volatile @Nullable Hold holder;
+
+	/** Released here but not in the store: the next one here may go on with it. */
+	private @Nullable Hold kept;
+
+	/** Until when it is kept. */
+	private long keptUntil;
+
+	/** Whether the end of something kept is being waited for. */
+	private boolean watched;
+
+	/** Lost, but not released yet by their holders. Mostly none is. */
+	private List<Hold> lost = List.of();
+
+	LockCoordinator(Parts parts, Resource resource) {
+		super(parts, resource);
+	}
+
+	@Override
+	void arrive(Waiter waiter) {
+		dropInvalidHolder();
+		Thread owner = waiter.reentrantOwner();
+		List<Hold> around = waiter.around();
+		Hold current = this.holder;
+		boolean isOwn = current != null && (current.isOf(owner) || around.contains(current));
+		boolean lostByOwner = hasLost(owner, around);
+		if (isOwn && !lostByOwner) {
+			// Also during a shut-down: it is part of the work in flight.
+			nest(waiter, Objects.requireNonNull(current));
+		}
+		else if (this.context.isClosed()) {
+			fail(waiter, waiter.notAcquired(Reason.SHUTDOWN));
+		}
+		else if (lostByOwner) {
+			fail(waiter, EngineExceptions.lostBefore(this.resource));
+		}
+		else if (!tryBarge(waiter)) {
+			waitOrAsk(waiter);
+		}
+	}
+
+	private void waitOrAsk(Waiter waiter) {
+		if (this.kept != null) {
+			goOn(waiter, this.kept);
+		}
+		else if (waiter.request.waits() && isFull()) {
+			fail(waiter, waiter.notAcquired(Reason.TOO_MANY_WAITERS));
+		}
+		else if (this.queue.isEmpty() && admits(waiter)) {
+			contend(waiter);
+			waiter.contender().sendAcquire();
+		}
+		else if (waiter.request.waits()) {
+			standInLine(waiter);
+		}
+		else {
+			// Another request is before it; perhaps only because the store is silent.
+			timedOut(waiter);
+		}
+	}
+
+	private boolean hasLost(@Nullable Thread owner, List<Hold> around) {
+		for (Hold hold : this.lost) {
+			if (hold.isOf(owner)) {
+				return true;
+			}
+		}
+		for (Hold hold : around) {
+			if (hold != this.holder && hold.isRenewed()) {
+				return true;
+			}
+		}
+		return false;
+	}
+
+	/** No waiter is before it here: otherwise nothing would be kept. */
+	private void goOn(Waiter waiter, Hold hold) {
+		long now = this.context.now();
+		if (rules().canTakeOverKept(hold, waiter.request, now)) {
+			this.kept = null;
+			handOver(hold, waiter, now, HandOver.KEPT);
+		}
+		else {
+			releaseKept();
+			contend(waiter);
+			waiter.contender().sendAcquire();
+		}
+	}
+
+	@Override
+	boolean canKeepWarm(Hold hold, long now) {
+		return !this.context.settings.keepWarm().isZero() && this.queue.isEmpty() && this.contending.isEmpty()
+				&& this.holder == null && rules().canKeepWarm(hold, now);
+	}
+
+	@Override
+	void keepWarm(Hold hold, long now) {
+		this.kept = hold;
+		this.keptUntil = now + Math.min(this.context.settings.keepWarm().toNanos(), rules().warmUntil(hold) - now);
+		if (!this.watched) {
+			this.watched = true;
+			watch(this.keptUntil - now);
+		}
+	}
+
+	/** One timer for all that are kept one after the other. */
+	private void watch(long nanos) {
+		this.context.scheduler.schedule(() -> execute(() -> {
+			long left = this.keptUntil - this.context.now();
+			if (this.kept != null && left > 0) {
+				watch(left);
+				return;
+			}
+			this.watched = false;
+			endKept();
+		}), nanos);
+	}
+
+	@Override
+	public void releaseKept() {
+		super.releaseKept();
+		endKept();
+	}
+
+	private void endKept() {
+		Hold hold = this.kept;
+		if (hold != null) {
+			this.kept = null;
+			end(hold);
+		}
+	}
+
+	@Override
+	boolean admits(Waiter waiter) {
+		return this.contending.isEmpty() && this.holder == null && offered() == 0;
+	}
+
+	@Override
+	void began(Hold hold) {
+		this.holder = hold;
+	}
+
+	@Override
+	void ended(Hold hold) {
+		if (this.holder == hold) {
+			this.holder = null;
+		}
+		if (!this.lost.isEmpty()) {
+			this.lost.remove(hold);
+		}
+	}
+
+	@Override
+	@Nullable Waiter nextEligibleWaiter(Hold hold, long now) {
+		Waiter head = head();
+		return (head != null && admits(head) && canTakeOver(hold, head, now)) ? head : null;
+	}
+
+	@Override
+	public boolean canTakeOver(Hold hold, Waiter waiter, long now) {
+		return rules().canTakeOver(hold, waiter.request, false, now);
+	}
+
+	@Override
+	boolean isHeldBy(Thread owner) {
+		Hold current = this.holder;
+		return current != null && current.isOf(owner) && current.isHeld(this.context.now());
+	}
+
+	@Override
+	public void lost(Hold hold) {
+		if (this.holder == hold) {
+			this.holder = null;
+			if (hold.isMissed()) {
+				if (this.lost.isEmpty()) {
+					this.lost = new ArrayList<>(1);
+				}
+				this.lost.add(hold);
+			}
+			else {
+				// Perhaps it is never released: the coordinator must not wait for that.
+				detach(hold);
+			}
+			advance();
+		}
+	}
+
+	private void dropInvalidHolder() {
+		Hold hold = this.holder;
+		if (hold != null && !hold.isHeld(this.context.now())) {
+			renewer().lose(hold, hold.whyOver(this.context.now()));
+			lost(hold);
+		}
+	}
+
+}

@@ -1,0 +1,230 @@
+package io.holdfast.engine.queue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.LeaseContext;
+import io.holdfast.LeaseLostException;
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.engine.context.EngineContext;
+import io.holdfast.engine.context.Scheduler;
+import io.holdfast.engine.lease.Hold;
+import io.holdfast.engine.lease.LeaseHandle;
+import io.holdfast.engine.lease.LeaseRenewer;
+import io.holdfast.engine.lease.MultiKeyLease;
+import io.holdfast.engine.observe.RequestObservation;
+import io.holdfast.engine.request.EngineExceptions;
+import io.holdfast.engine.request.ResolvedRequest;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One wait for several locks, one after the other in the order that all keep, so that no
+ * two can wait for each other: all or none of them, until one deadline. Thread-safe.
+ *
+ * <p>
+ * The order of resources against deadlock: E. G. Coffman, M. Elphick, A. Shoshani,
+ * <em>System Deadlocks</em>, ACM Computing Surveys 3 (1971), after J. W. Havender.
+ */
+public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.WaiterWhole {
+
+	private final EngineContext context;
+
+	private final CoordinatorRegistry coordinators;
+
+	private final LeaseRenewer renewer;
+
+	private final List<ResolvedRequest> requests;
+
+	private final @Nullable Thread owner;
+
+	private final LeaseContext leaseContext;
+
+	/** Observes it, or {@code null}. */
+	private final @Nullable RequestObservation observation;
+
+	private final long startedAt;
+
+	private final CompletableFuture<MultiKeyLease> result = new CompletableFuture<>();
+
+	/** What it has by now. Guarded by this, and not changed once it is settled. */
+	private final List<LeaseHandle> leases;
+
+	/** Whether it is decided what becomes of it. Guarded by this. */
+	private boolean settled;
+
+	/** It had to wait for others, not only for the store. */
+	private volatile boolean metOthers;
+
+	/** What it waits for now. */
+	private volatile @Nullable Waiter current;
+
+	public MultiKeyAcquisition(EngineContext context, CoordinatorRegistry coordinators, LeaseRenewer renewer,
+			List<ResolvedRequest> requests, @Nullable Thread owner, LeaseContext leaseContext,
+			@Nullable RequestObservation observation) {
+		this.context = context;
+		this.coordinators = coordinators;
+		this.renewer = renewer;
+		this.requests = requests;
+		this.owner = owner;
+		this.leaseContext = leaseContext;
+		this.observation = observation;
+		this.startedAt = context.now();
+		this.leases = new ArrayList<>(requests.size());
+	}
+
+	public MultiKeyAcquisition start() {
+		acquire(0);
+		return this;
+	}
+
+	private void acquire(int had) {
+		ResolvedRequest request = this.requests.get(had);
+		Waiter waiter = this.coordinators.acquire(request, this.owner, this.leaseContext, this, this.observation);
+		// On another thread: a store that answers at once would end the stack.
+		waiter.result.whenCompleteAsync((lease, error) -> {
+			if (error != null) {
+				end(error);
+			}
+			else if (!isSettled()) {
+				watch(lease);
+				this.metOthers = waiter.hasMetOthers();
+				if (had + 1 < this.requests.size()) {
+					acquire(had + 1);
+				}
+				else {
+					complete();
+				}
+			}
+		}, this.context::execute);
+	}
+
+	@Override
+	public long startedAt() {
+		return this.startedAt;
+	}
+
+	@Override
+	public void waitFor(Waiter next) {
+		this.current = next;
+		if (isSettled()) {
+			// By a thread that did not see it yet.
+			next.interrupt(null);
+		}
+	}
+
+	@Override
+	public boolean hasMetOthers() {
+		return this.metOthers;
+	}
+
+	@Override
+	public synchronized boolean add(LeaseHandle lease) {
+		return !this.settled && this.leases.add(lease);
+	}
+
+	private synchronized boolean isSettled() {
+		return this.settled;
+	}
+
+	/** Settle it, and return whether that was not done before. */
+	private synchronized boolean settle() {
+		boolean first = !this.settled;
+		this.settled = true;
+		return first;
+	}
+
+	/**
+	 * Give up when a lease is lost, which keeps the others from being of use: they are
+	 * not waited for.
+	 */
+	private void watch(LeaseHandle lease) {
+		if (lease.hold.isPartial()) {
+			lease.onLost(() -> end(lostWhileWaiting(lease.hold)));
+		}
+	}
+
+	/**
+	 * Renew what was acquired first, as it has aged by now. Where nothing renews it from
+	 * now on, this does; but if the store does not, what is left has to do.
+	 */
+	private void complete() {
+		MultiKeyLease lease = new MultiKeyLease(this.context, this.renewer, this.leases);
+		lease.begin(this.context.now());
+		if (this.requests.get(0).renewal()) {
+			deliver(lease);
+		}
+		else {
+			CompletableFuture<Void> renewal = lease.renewAsync(this.requests.get(0).leaseMillis());
+			Scheduler.Timer timer = this.context.scheduler.schedule(() -> renewal.cancel(true),
+					Math.min(leftNanos(), this.context.commandTimeoutNanos()));
+			renewal.whenComplete((renewed, error) -> {
+				timer.cancel();
+				deliver(lease);
+			});
+		}
+	}
+
+	private void deliver(MultiKeyLease lease) {
+		Optional<LeaseHandle> lost = lease.parts().stream().filter((part) -> !part.isHeld()).findFirst();
+		if (lost.isPresent()) {
+			end(lostWhileWaiting(lost.get().hold));
+		}
+		else if (settle()) {
+			RequestObservation.grant(this.observation, this.result, lease);
+		}
+	}
+
+	@Override
+	public CompletableFuture<MultiKeyLease> result() {
+		return this.result;
+	}
+
+	@Override
+	public long leftNanos() {
+		return Math.max(this.requests.get(0).waitNanos(), EngineContext.FIRST_ANSWER_NANOS)
+				- (this.context.now() - this.startedAt);
+	}
+
+	@Override
+	public void interrupt(@Nullable InterruptedException cause) {
+		end(current().notAcquired(Reason.INTERRUPTED, cause));
+	}
+
+	@Override
+	public void overdue() {
+		end(current().storeTrouble(null));
+	}
+
+	/**
+	 * End it unless it is settled. All that it has and waits for is given up before its
+	 * caller knows: the thread would enter by it if it asks again.
+	 */
+	private void end(Throwable why) {
+		if (settle()) {
+			try {
+				this.leases.forEach((lease) -> {
+					lease.begin(this.context.now());
+					lease.discardAsync();
+				});
+				current().interrupt(null);
+			}
+			finally {
+				// Nothing else would, if the stack ends on the way.
+				RequestObservation.fail(this.observation, this.result, why);
+			}
+		}
+	}
+
+	private Waiter current() {
+		return Objects.requireNonNull(this.current, "not started");
+	}
+
+	private LeaseLostException lostWhileWaiting(Hold hold) {
+		return EngineExceptions.lostWhileWaiting(hold.resource(), hold.description(),
+				hold.whyNotHeld(this.context.now()));
+	}
+
+}

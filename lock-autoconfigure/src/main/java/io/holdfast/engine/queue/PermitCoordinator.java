@@ -1,0 +1,296 @@
+package io.holdfast.engine.queue;
+
+import java.util.HashSet;
+import java.util.Set;
+
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.engine.handover.RemoteWaiterProbe;
+import io.holdfast.engine.lease.Hold;
+import io.holdfast.engine.request.ResolvedRequest;
+import io.holdfast.engine.store.HandOverLimits;
+import io.holdfast.engine.store.Resource;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The coordinator of permits. Waiters contend as they come, so that the store's queue has
+ * those of all instances in their order; only so many, though, since each of them asks
+ * again now and then. Only the store knows what others hold.
+ *
+ * <p>
+ * With local hand-over, of those that ask for the same only so many contend as could be
+ * granted it together, by what is held here; the others follow one by one. At least one
+ * contends, so that whatever is free is taken.
+ */
+public class PermitCoordinator extends ResourceCoordinator {
+
+	/** How many waiters contend at a time; the others wait here. */
+	public static final int MAX_CONTENDERS = 200;
+
+	private final HandOverLimits handOver;
+
+	private final Set<Hold> holds = new HashSet<>();
+
+	/** How many permits they were granted. */
+	private long held;
+
+	/** The number of the last ACQUIRE that was sent from here. */
+	private long asked;
+
+	/** The highest number of those that are over. */
+	private long heard;
+
+	private @Nullable RemoteWaiterProbe remoteWaiters;
+
+	/** Who came last to wait here. */
+	private @Nullable Waiter last;
+
+	PermitCoordinator(Parts parts, Resource resource) {
+		super(parts, resource);
+		this.handOver = this.context.settings.localHandOver(resource.kind());
+	}
+
+	@Override
+	void arrive(Waiter waiter) {
+		ResolvedRequest request = waiter.request;
+		waiter.standBehind(this.asked);
+		if (this.context.isClosed()) {
+			fail(waiter, waiter.notAcquired(Reason.SHUTDOWN));
+		}
+		else if (!tryBarge(waiter)) {
+			waitOrAsk(waiter);
+		}
+	}
+
+	private void waitOrAsk(Waiter waiter) {
+		ResolvedRequest request = waiter.request;
+		if (request.waits() && isFull()) {
+			fail(waiter, waiter.notAcquired(Reason.TOO_MANY_WAITERS));
+			return;
+		}
+		if (!request.fair()) {
+			forgetLastIfGone();
+		}
+		boolean first = isFirst(request);
+		if (first && request.waits() && request.permits() <= request.limit()) {
+			askForHead();
+		}
+		if (first && (!request.waits() || admits(waiter) || mayPass())) {
+			contend(waiter);
+			waiter.contender().sendAcquire();
+		}
+		else if (request.waits()) {
+			standInLine(waiter);
+			this.last = waiter;
+		}
+		else {
+			// Others wait here already.
+			timedOut(waiter);
+		}
+	}
+
+	/**
+	 * Have the first waiter in the queue ask before a request that passes the queue: it
+	 * contends only when there are less of its like, and might be passed for ever.
+	 */
+	private void askForHead() {
+		Waiter head = head();
+		if (head != null && handsOver(head.request) && this.contending.size() < MAX_CONTENDERS) {
+			contend(head);
+			head.contender().sendAcquire();
+		}
+	}
+
+	/** Return whether no waiter here comes before it. */
+	private boolean isFirst(ResolvedRequest request) {
+		return this.queue.isEmpty() || request.permits() > request.limit()
+				|| !request.fair() && !(handsOver(request) && isLikeTheLast(request));
+	}
+
+	/**
+	 * Return whether what is not fair asks at once, as it would not be seen behind
+	 * others.
+	 */
+	private boolean mayPass() {
+		return !this.queue.isEmpty() && this.contending.size() < MAX_CONTENDERS;
+	}
+
+	/**
+	 * Return whether those who wait for the same here are before it even if it is not
+	 * fair: whatever is free for it is so for them, too.
+	 */
+	private boolean isLikeTheLast(ResolvedRequest request) {
+		return this.last != null && this.last.request.isLike(request);
+	}
+
+	private void forgetLastIfGone() {
+		if (this.last != null && !this.queue.contains(this.last)) {
+			this.last = this.queue.stream().reduce((one, next) -> next).orElse(null);
+		}
+	}
+
+	@Override
+	boolean admits(Waiter waiter) {
+		ResolvedRequest request = waiter.request;
+		// What cannot be had need not wait for being refused.
+		return request.permits() > request.limit() || this.contending.size() < MAX_CONTENDERS
+				&& (handsOver(request) ? !maySucceed(request, 0) : isToAsk(waiter));
+	}
+
+	/**
+	 * Return whether it asks by itself. Not while others of this instance stand in the
+	 * queue before it, whom it may not pass, and the last one here that asked has no
+	 * answer: until then a release may bring it in.
+	 */
+	private boolean isToAsk(Waiter waiter) {
+		return !waiter.request.fair() || this.heard >= waiter.behind() || this.contending.isEmpty()
+				|| !this.contending.get(0).contender().isBusy();
+	}
+
+	/**
+	 * Return whether others here may go on with what such a request was granted, and it
+	 * with theirs. A request that asks otherwise has a place of its own in the store.
+	 */
+	boolean handsOver(ResolvedRequest request) {
+		return this.handOver.isOn() && request.waits() && request.renewal();
+	}
+
+	/**
+	 * Return whether it is enough that others contend, whom one follows who asks for the
+	 * same.
+	 */
+	boolean maySucceed(ResolvedRequest request, int released) {
+		long wanted = this.held + offered() - released + request.permits();
+		boolean follows = false;
+		for (Waiter waiter : this.contending) {
+			if (waiter.request.isLike(request)) {
+				follows = true;
+				wanted += request.permits();
+			}
+		}
+		return follows && wanted > request.limit();
+	}
+
+	/**
+	 * A request that goes on with what is released counts as its former holder: no more
+	 * contend than before.
+	 */
+	@Override
+	boolean mayFollow(Waiter waiter, int released) {
+		ResolvedRequest request = waiter.request;
+		return this.contending.size() < MAX_CONTENDERS && !(handsOver(request) && maySucceed(request, released));
+	}
+
+	@Override
+	public long onRequestSent() {
+		return ++this.asked;
+	}
+
+	@Override
+	public void onReply(long number) {
+		this.heard = Math.max(this.heard, number);
+		advance();
+	}
+
+	@Override
+	void began(Hold hold) {
+		this.holds.add(hold);
+		this.held += hold.request.permits();
+	}
+
+	@Override
+	void ended(Hold hold) {
+		discount(hold);
+	}
+
+	final void discount(Hold hold) {
+		if (this.holds.remove(hold)) {
+			this.held -= hold.request.permits();
+		}
+	}
+
+	final long held() {
+		return this.held;
+	}
+
+	@Override
+	@Nullable Waiter nextEligibleWaiter(Hold hold, long now) {
+		Waiter first = first();
+		return (first != null && canTakeOver(hold, first, now)) ? first : null;
+	}
+
+	@Override
+	void onHandOver(Hold hold, Waiter next, long now) {
+		if (rules().isLate(hold, now)) {
+			probeRemoteWaiters(next.request, now);
+		}
+	}
+
+	@Override
+	public boolean canTakeOver(Hold hold, Waiter waiter, long now) {
+		ResolvedRequest request = waiter.request;
+		boolean quiet = this.remoteWaiters != null && this.remoteWaiters.isQuiet(now);
+		// What some was given back of may not be known as that to the store.
+		return handsOver(request) && hold.permits() == hold.request.permits() && hold.permits() == request.permits()
+				&& hold.request.limit() == request.limit() && rules().canTakeOver(hold, request, quiet, now);
+	}
+
+	private void probeRemoteWaiters(ResolvedRequest request, long now) {
+		int standing = 0;
+		for (Waiter waiter : this.contending) {
+			if (!waiter.contender().isBusy()) {
+				// Whether it stands in the queue is not known.
+				return;
+			}
+			standing++;
+		}
+		if (this.remoteWaiters == null) {
+			this.remoteWaiters = new RemoteWaiterProbe(this.context, this.resource, this::execute, this.handOver, now);
+		}
+		this.remoteWaiters.look(standing, request.limit(), now);
+	}
+
+	/**
+	 * Return the waiter that asked first; one that is called, and so comes by itself,
+	 * only if there is no other.
+	 */
+	private @Nullable Waiter first() {
+		Waiter called = called();
+		for (Waiter waiter : this.contending) {
+			if (waiter.request.waits() && waiter != called) {
+				return waiter;
+			}
+		}
+		Waiter head = head();
+		return (head != null) ? head : called;
+	}
+
+	@Override
+	boolean leavesPlace(ResolvedRequest request) {
+		return handsOver(request);
+	}
+
+	@Override
+	public Waiter firstLike(Waiter waiter) {
+		if (handsOver(waiter.request)) {
+			for (Waiter first : this.contending) {
+				if (first.request.isLike(waiter.request)) {
+					return first;
+				}
+			}
+		}
+		return waiter;
+	}
+
+	@Override
+	boolean isHeldBy(Thread owner) {
+		return false;
+	}
+
+	@Override
+	public void lost(Hold hold) {
+		discount(hold);
+		detach(hold);
+		advance();
+	}
+
+}

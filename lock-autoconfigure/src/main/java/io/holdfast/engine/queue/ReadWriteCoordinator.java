@@ -1,0 +1,136 @@
+package io.holdfast.engine.queue;
+
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.Stream;
+
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.engine.lease.Hold;
+import io.holdfast.engine.request.EngineExceptions;
+import io.holdfast.engine.request.ResolvedRequest;
+import io.holdfast.engine.store.Resource;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The coordinator of a read-write lock: permits of which a reader takes one and a writer
+ * all. It knows what each thread holds, for re-entry.
+ */
+final class ReadWriteCoordinator extends PermitCoordinator {
+
+	/**
+	 * By thread: at most one hold for reading and one for writing, and some lost, or left
+	 * to those who entered by a context. Written by events only; read by threads that
+	 * look for holds of their own.
+	 */
+	private final Map<Thread, List<Hold>> holds = new ConcurrentHashMap<>();
+
+	ReadWriteCoordinator(Parts parts, Resource resource) {
+		super(parts, resource);
+	}
+
+	@Override
+	void arrive(Waiter waiter) {
+		// Looked at once: what ends from here on has not ended yet.
+		long now = this.context.now();
+		List<Hold> own = holdsOf(waiter, now);
+		int permits = waiter.request.permits();
+		Hold same = find(own, permits);
+		Hold written = find(own, Resource.ALL);
+		if (own.stream().anyMatch((hold) -> !hold.isHeld(now))) {
+			fail(waiter, EngineExceptions.lostBefore(this.resource));
+		}
+		else if (same != null) {
+			// Also during a shut-down: it is part of the work in flight.
+			nest(waiter, same);
+		}
+		else if (written != null) {
+			// What is granted beside it may last longer, and has a higher fence.
+			written.onAskedBeside();
+			waiter.contender().sendAcquireUnder(written.token);
+			contend(waiter);
+			waiter.contender().sendAcquire();
+		}
+		else if (!own.isEmpty()) {
+			fail(waiter, waiter.notAcquired(Reason.SELF_BLOCKED));
+		}
+		else {
+			super.arrive(waiter);
+		}
+	}
+
+	/** Return what the thread of a waiter holds, or has lost and still counts on. */
+	private List<Hold> holdsOf(Waiter waiter, long now) {
+		Thread owner = waiter.reentrantOwner();
+		heldBy(owner).filter((hold) -> !hold.isHeld(now)).forEach((hold) -> {
+			renewer().lose(hold, hold.whyOver(now));
+			lost(hold);
+		});
+		Stream<Hold> around = waiter.around().stream().filter((hold) -> hold.isHeld(now) || hold.isRenewed());
+		return Stream.concat(heldBy(owner), around).distinct().toList();
+	}
+
+	private Stream<Hold> heldBy(@Nullable Thread owner) {
+		List<Hold> holds = (owner != null) ? this.holds.getOrDefault(owner, List.of()) : List.of();
+		return holds.stream().filter((hold) -> hold.isOf(owner));
+	}
+
+	private static @Nullable Hold find(List<Hold> holds, int permits) {
+		return holds.stream().filter((hold) -> hold.permits() == permits).findFirst().orElse(null);
+	}
+
+	/**
+	 * Those who read have their places in the store, where they may be let in together.
+	 */
+	@Override
+	boolean handsOver(ResolvedRequest request) {
+		return request.permits() == Resource.ALL && super.handsOver(request);
+	}
+
+	/** A writer here is followed by the next one here. */
+	@Override
+	boolean maySucceed(ResolvedRequest request, int released) {
+		return held() >= Resource.ALL || super.maySucceed(request, released);
+	}
+
+	@Override
+	@Nullable Waiter nextEligibleWaiter(Hold hold, long now) {
+		return hold.wasAskedBeside() ? null : super.nextEligibleWaiter(hold, now);
+	}
+
+	@Override
+	void began(Hold hold) {
+		super.began(hold);
+		if (hold.thread != null) {
+			this.holds.computeIfAbsent(hold.thread, (thread) -> new CopyOnWriteArrayList<>()).add(hold);
+		}
+	}
+
+	@Override
+	void ended(Hold hold) {
+		super.ended(hold);
+		if (hold.thread != null) {
+			this.holds.computeIfPresent(hold.thread, (thread, own) -> {
+				own.remove(hold);
+				return own.isEmpty() ? null : own;
+			});
+		}
+	}
+
+	@Override
+	boolean isHeldBy(Thread owner) {
+		return heldBy(owner).anyMatch((hold) -> hold.isHeld(this.context.now()));
+	}
+
+	@Override
+	public void lost(Hold hold) {
+		discount(hold);
+		if (!hold.isMissed()) {
+			ended(hold);
+			detach(hold);
+		}
+		advance();
+	}
+
+}

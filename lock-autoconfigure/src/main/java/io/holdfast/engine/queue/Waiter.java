@@ -1,0 +1,527 @@
+package io.holdfast.engine.queue;
+
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
+
+import io.holdfast.Lease;
+import io.holdfast.LeaseContext;
+import io.holdfast.LeaseStoreException;
+import io.holdfast.NotAcquiredException;
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.engine.context.EngineContext;
+import io.holdfast.engine.context.Scheduler;
+import io.holdfast.engine.lease.EngineLease;
+import io.holdfast.engine.lease.Hold;
+import io.holdfast.engine.lease.LeaseHandle;
+import io.holdfast.engine.observe.EngineObserver.Command;
+import io.holdfast.engine.observe.EngineObserver.HandOver;
+import io.holdfast.engine.observe.RequestObservation;
+import io.holdfast.engine.request.EngineExceptions;
+import io.holdfast.engine.request.ResolvedRequest;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
+import io.holdfast.engine.store.Resource;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request on its way: in the local queue of its coordinator, then contending in the
+ * store, then granted or over. All but the constructor and the result is confined to the
+ * coordinator.
+ */
+public final class Waiter implements PendingAcquisition, ContenderParty, Hold.HoldRequester {
+
+	final EngineContext context;
+
+	private final WaiterHost host;
+
+	public final ResolvedRequest request;
+
+	/** What the store knows of it, if it contends. Changed by the coordinator only. */
+	private volatile Contender contender;
+
+	final public @Nullable Thread thread;
+
+	/** Under which leases it asks. */
+	private final LeaseContext leaseContext;
+
+	/** What it is a part of. */
+	private final @Nullable WaiterWhole whole;
+
+	/** Observes the request that it belongs to, or {@code null}. */
+	final @Nullable RequestObservation observation;
+
+	private final long startedAt;
+
+	/** The lease, or why there is none. Completed by the first outcome. */
+	public final CompletableFuture<LeaseHandle> result = new CompletableFuture<>();
+
+	/** Completed when its thread is called, if that waits. */
+	private volatile @Nullable CompletableFuture<@Nullable Void> turn;
+
+	/** Whether its thread was called: once only. Confined to the coordinator. */
+	private boolean called;
+
+	/** What was granted to it, whether or not its caller is still there. */
+	private @Nullable LeaseHandle lease;
+
+	private WaitState state = WaitState.QUEUED;
+
+	private Scheduler.@Nullable Timer timer;
+
+	/**
+	 * The number of the last command by which others asked before it came. Confined to
+	 * the coordinator.
+	 */
+	private long behind;
+
+	/** It has waited here before: one failure does not end its wait. */
+	private boolean promoted;
+
+	Waiter(WaiterHost host, String token, ResolvedRequest request, @Nullable Thread thread, LeaseContext leaseContext,
+			@Nullable WaiterWhole whole, @Nullable RequestObservation observation) {
+		this.context = host.context();
+		this.host = host;
+		this.request = request;
+		this.thread = thread;
+		this.leaseContext = leaseContext;
+		this.contender = new Contender(host, token, this);
+		this.whole = whole;
+		this.observation = observation;
+		this.startedAt = (whole != null) ? whole.startedAt() : this.context.now();
+	}
+
+	/** Return what the store knows of it, if it contends. */
+	public Contender contender() {
+		return this.contender;
+	}
+
+	// Exceptions for its caller
+
+	NotAcquiredException notAcquired(Reason reason) {
+		return notAcquired(reason, null);
+	}
+
+	NotAcquiredException notAcquired(Reason reason, @Nullable Throwable cause) {
+		return EngineExceptions.notAcquired(this.request, reason, waitedNanos(), cause);
+	}
+
+	LeaseStoreException storeTrouble(@Nullable Throwable error) {
+		return EngineExceptions.storeTrouble(this.host.resource(), waitedNanos(), error);
+	}
+
+	// As the request that a hold is granted to
+
+	@Override
+	public Hold.HoldOwner owner() {
+		return this.host;
+	}
+
+	@Override
+	public ResolvedRequest request() {
+		return this.request;
+	}
+
+	@Override
+	public @Nullable Thread thread() {
+		return this.thread;
+	}
+
+	@Override
+	public @Nullable RequestObservation watch() {
+		return this.observation;
+	}
+
+	@Override
+	public boolean isPart() {
+		return this.whole != null;
+	}
+
+	/** Return the thread that asks, if that matters. */
+	@Nullable Thread reentrantOwner() {
+		return this.request.reentrant() ? this.thread : null;
+	}
+
+	/**
+	 * Return the holds on the key that it asks under: they have open leases in its
+	 * context.
+	 */
+	List<Hold> around() {
+		if (!this.request.reentrant() || this.leaseContext.leases().isEmpty()) {
+			return List.of();
+		}
+		return this.leaseContext.leases()
+			.stream()
+			.flatMap(Waiter::open)
+			.filter((hold) -> hold.owner.context() == this.context && hold.resource().equals(this.host.resource()))
+			.distinct()
+			.toList();
+	}
+
+	private static Stream<Hold> open(Lease lease) {
+		return (lease instanceof EngineLease own) ? own.open() : Stream.empty();
+	}
+
+	/** Return whether it asks under a lease of the same key that is of another kind. */
+	boolean isUnder(Resource other) {
+		return this.request.reentrant() && !this.leaseContext.leases().isEmpty()
+				&& this.leaseContext.leases()
+					.stream()
+					.flatMap(Waiter::open)
+					.anyMatch((hold) -> hold.owner.context() == this.context && hold.resource().equals(other)
+							&& hold.isHeld(this.context.now()));
+	}
+
+	/** Note the lease that was opened for it. */
+	void opened(LeaseHandle lease) {
+		this.lease = lease;
+	}
+
+	@Nullable LeaseHandle lease() {
+		return this.lease;
+	}
+
+	/** Note the number of the last command by which others asked before it came. */
+	void standBehind(long number) {
+		this.behind = number;
+	}
+
+	long behind() {
+		return this.behind;
+	}
+
+	boolean is(WaitState state) {
+		return this.state == state;
+	}
+
+	boolean isWaiting() {
+		return this.state == WaitState.QUEUED || this.state == WaitState.CONTENDING;
+	}
+
+	/**
+	 * Return whether its thread waits, which can be called then to come for something.
+	 */
+	boolean isBlocked() {
+		return this.turn != null;
+	}
+
+	/**
+	 * Call its thread, once the event that runs is over.
+	 * @return whether it comes
+	 */
+	boolean tryWake() {
+		CompletableFuture<@Nullable Void> waiting = this.turn;
+		if (waiting == null || this.called) {
+			return false;
+		}
+		this.called = true;
+		this.host.later(() -> waiting.complete(null));
+		return true;
+	}
+
+	/** Wait in the local queue. */
+	void queue() {
+		observed();
+		arm();
+	}
+
+	/** It is none that is nested in another. */
+	private void observed() {
+		RequestObservation observing = this.observation;
+		if (observing != null) {
+			observing.beginning();
+			this.host.later(observing::begin);
+		}
+	}
+
+	/** Begin to stand for this instance in the store. */
+	void begin(boolean hasWaited) {
+		observed();
+		this.promoted = hasWaited;
+		this.state = WaitState.CONTENDING;
+	}
+
+	/**
+	 * Contend by the contender of another one, which need not any more.
+	 */
+	void succeed(Waiter last) {
+		this.promoted = true;
+		this.state = WaitState.CONTENDING;
+		exchange(last);
+	}
+
+	/** Each goes on with the other's contender, as both ask for the same. */
+	void exchange(Waiter other) {
+		if (other != this) {
+			Contender own = this.contender;
+			this.contender = other.contender;
+			other.contender = own;
+			this.contender.standFor(this);
+			own.standFor(other);
+		}
+	}
+
+	@Override
+	public boolean isWorthWaiting(Throwable error) {
+		return EngineExceptions.isTemporary(error) && (this.contender.isBusy() || this.promoted
+				|| this.request.waits() && (EngineExceptions.isWorthWaiting(error) || this.contender.isPatient()));
+	}
+
+	// As the party of a contender
+
+	@Override
+	public boolean isContending() {
+		return this.state == WaitState.CONTENDING;
+	}
+
+	@Override
+	public void timedOut() {
+		this.host.timedOut(this);
+	}
+
+	@Override
+	public void failed(Throwable error) {
+		this.host.fail(this, storeTrouble(error));
+	}
+
+	@Override
+	public void refused() {
+		this.host.refuse(this, notAcquired(Reason.TIMED_OUT));
+	}
+
+	@Override
+	public void exceeds(int limit) {
+		this.host.refuse(this, EngineExceptions.exceedsLimit(this.request, limit, waitedNanos()));
+	}
+
+	@Override
+	public void shutDown() {
+		this.host.fail(this, notAcquired(Reason.SHUTDOWN));
+	}
+
+	@Override
+	public void granted(Granted granted, long sentAt, HandOver way) {
+		Waiter first = this.host.firstLike(this);
+		first.exchange(this);
+		first.grant(granted, sentAt, way);
+	}
+
+	private void grant(Granted granted, long sentAt, HandOver way) {
+		Contender own = this.contender;
+		Hold hold = new Hold(this, own.token, own.doubtSince(), own.isWanted(), granted, sentAt, this.context.now());
+		if (way != HandOver.ASKED_AGAIN || this.contender.isBusy() || this.promoted) {
+			this.context.observers.handedOver(this.host.resource(), way);
+		}
+		this.state = WaitState.GRANTED;
+		disarm();
+		this.contender.end();
+		this.host.granted(this, hold);
+	}
+
+	/** The wait is over without a grant. */
+	void over() {
+		if (this.state == WaitState.CONTENDING) {
+			if (this.contender.trouble() == null && this.contender.isStoreSilent(this.context.now())) {
+				this.context.observers.failed(Command.ACQUIRE);
+			}
+			this.contender.end();
+		}
+		this.state = WaitState.OVER;
+		disarm();
+	}
+
+	/** Go on with what another one here has released: nothing to ask for. */
+	Hold inherit(Hold before, long now, HandOver way) {
+		observed();
+		disarm();
+		if (this.state == WaitState.CONTENDING) {
+			this.contender.end();
+		}
+		this.promoted = true;
+		this.state = WaitState.GRANTED;
+		this.context.observers.handedOver(this.host.resource(), way);
+		return new Hold(this, before, way, now);
+	}
+
+	/** Nested in a hold of the same thread: nothing to ask for. */
+	void nested() {
+		this.state = WaitState.GRANTED;
+	}
+
+	/**
+	 * Return whether others were before it, or before what it is a part of. A waiter that
+	 * waited for an answer only has waited for the store.
+	 */
+	boolean hasMetOthers() {
+		return this.contender.isBusy() || this.promoted || this.whole != null && this.whole.hasMetOthers();
+	}
+
+	/** End the wait with a lease, unless it has ended. */
+	boolean complete(LeaseHandle lease) {
+		return (this.whole == null || this.whole.add(lease))
+				&& RequestObservation.grant(ownWatch(), this.result, lease);
+	}
+
+	/** End the wait in vain, unless it has ended. */
+	boolean fail(RuntimeException why) {
+		return RequestObservation.fail(ownWatch(), this.result, why);
+	}
+
+	/** Return what observes it; not of a part, whose outcome is not that of the whole. */
+	private @Nullable RequestObservation ownWatch() {
+		return isPart() ? null : this.observation;
+	}
+
+	public long waitedNanos() {
+		return this.context.now() - this.startedAt;
+	}
+
+	// As a user's call sees it
+
+	@Override
+	public CompletableFuture<LeaseHandle> result() {
+		return this.result;
+	}
+
+	@Override
+	public CompletableFuture<?> turn() {
+		CompletableFuture<@Nullable Void> waiting = this.turn;
+		if (waiting == null) {
+			if (this.request.fair() || this.result.isDone()) {
+				return this.result;
+			}
+			CompletableFuture<@Nullable Void> made = new CompletableFuture<>();
+			this.result.whenComplete((lease, error) -> made.complete(null));
+			this.turn = made;
+			waiting = made;
+		}
+		return waiting;
+	}
+
+	@Override
+	public void come() {
+		this.host.execute(() -> this.host.claimOffer(this));
+	}
+
+	@Override
+	public long leftNanos() {
+		return Math.max(this.request.waitNanos(), EngineContext.FIRST_ANSWER_NANOS) - waitedNanos();
+	}
+
+	@Override
+	public void interrupt(@Nullable InterruptedException cause) {
+		abandon(notAcquired(Reason.INTERRUPTED, cause));
+	}
+
+	@Override
+	public void overdue() {
+		abandon(storeTrouble(null));
+	}
+
+	/** End the wait from outside, unless it has ended already. */
+	private void abandon(RuntimeException why) {
+		if (fail(why)) {
+			this.host.execute(() -> this.host.giveUp(this));
+		}
+	}
+
+	@Override
+	public long deadline() {
+		// A wait may be shorter than any answer takes. Without one, nothing is known.
+		boolean unheard = this.state == WaitState.CONTENDING && this.contender.isUnheard();
+		long wait = this.request.waitNanos();
+		return this.startedAt + (unheard ? Math.max(wait, EngineContext.FIRST_ANSWER_NANOS) : wait);
+	}
+
+	@Override
+	public boolean isTimed() {
+		return this.timer != null;
+	}
+
+	private void arm() {
+		this.timer = this.context.scheduler.schedule(() -> this.host.execute(this::due),
+				deadline() - this.context.now());
+	}
+
+	private void disarm() {
+		if (this.timer != null) {
+			this.timer.cancel();
+			this.timer = null;
+		}
+	}
+
+	private void due() {
+		if (this.state == WaitState.QUEUED || this.state == WaitState.CONTENDING) {
+			if (this.context.now() - deadline() >= 0) {
+				this.host.timedOut(this);
+			}
+			else {
+				arm();
+			}
+		}
+	}
+
+	enum WaitState {
+
+		QUEUED, CONTENDING, GRANTED, OVER
+
+	}
+
+	/** The coordinator that a waiter waits at. Its methods are called in its events. */
+	interface WaiterHost extends ContenderHost, Hold.HoldOwner {
+
+		@Override
+		EngineContext context();
+
+		@Override
+		void execute(Runnable event);
+
+		/**
+		 * Return which waiter is to have what the store grants to a contender: the first
+		 * of those that ask for the same.
+		 */
+		Waiter firstLike(Waiter contender);
+
+		/** Note that a waiter was granted a hold by the store. */
+		void granted(Waiter waiter, Hold hold);
+
+		/** Have a thread that was called come for what is offered. */
+		void claimOffer(Waiter waiter);
+
+		/** End a wait, as its caller does not wait any more. */
+		void giveUp(Waiter waiter);
+
+		/** End a wait whose time is over. */
+		void timedOut(Waiter waiter);
+
+		/** End a wait in vain. */
+		void fail(Waiter waiter, RuntimeException exception);
+
+		/** End a wait that the store has said no to, and that is not queued there. */
+		void refuse(Waiter waiter, RuntimeException exception);
+
+	}
+
+	/** The acquisition that a waiter may be one part of. */
+	interface WaiterWhole {
+
+		/** Return when the wait for the first part began. */
+		long startedAt();
+
+		/** Return whether a part that was granted had to wait for others. */
+		boolean hasMetOthers();
+
+		/**
+		 * Wait for one more part, which its coordinator does not know of yet: what ends
+		 * the whole gives that up before it can be granted anything.
+		 */
+		void waitFor(Waiter next);
+
+		/**
+		 * Add a part that was granted.
+		 * @return false if it came too late, and is to be given back
+		 */
+		boolean add(LeaseHandle lease);
+
+	}
+
+}

@@ -1,0 +1,65 @@
+package io.holdfast.engine.release;
+
+import java.util.List;
+
+import io.holdfast.engine.context.EngineContext;
+import io.holdfast.engine.lease.LeaseRenewer;
+import io.holdfast.engine.observe.EngineObserver.Command;
+import io.holdfast.engine.store.LeaseStore.AcquireCommand;
+import io.holdfast.engine.store.LeaseStore.PermitHolder;
+import io.holdfast.engine.store.Resource;
+
+/**
+ * Releases what others hold, in their names. Blocks until the store answers. Thread-safe.
+ */
+public final class ForcedRelease {
+
+	/** How many are released before it is looked for more. */
+	private static final int HOLDERS = 1000;
+
+	private final EngineContext context;
+
+	private final LeaseRenewer renewer;
+
+	public ForcedRelease(EngineContext context, LeaseRenewer renewer) {
+		this.context = context;
+		this.renewer = renewer;
+	}
+
+	/**
+	 * Release all permits of a semaphore, or all readers and writers of a lock.
+	 * @return how many holders they had
+	 */
+	public int releaseAll(Resource resource) {
+		int all = 0;
+		List<PermitHolder> holders;
+		do {
+			holders = this.context
+				.answer(this.context.send(Command.INSPECT, () -> this.context.store.inspectPermits(resource, HOLDERS)),
+						resource, "The inspection")
+				.holders();
+			for (PermitHolder holder : holders) {
+				all += release(resource, holder.token(), holder.permits()) ? 1 : 0;
+			}
+		}
+		while (holders.size() == HOLDERS);
+		return all;
+	}
+
+	/**
+	 * Release what one token holds.
+	 * @return whether it held anything
+	 */
+	public boolean release(Resource resource, String owner, int permits) {
+		AcquireCommand ended = new AcquireCommand(owner, permits, permits, true, null, 0, 0);
+		boolean released = this.context
+			.answer(this.context.send(Command.RELEASE, () -> this.context.store.release(resource, ended, null)),
+					resource, "The forced release")
+			.released();
+		if (released) {
+			this.renewer.gone(owner, "it was released by force");
+		}
+		return released;
+	}
+
+}

@@ -1,0 +1,155 @@
+package io.holdfast.engine.release;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+import io.holdfast.engine.context.EngineContext;
+import io.holdfast.engine.context.Scheduler;
+import io.holdfast.engine.lease.Hold;
+import io.holdfast.engine.observe.EngineObserver.Command;
+import io.holdfast.engine.store.LeaseStore.AcquireCommand;
+import io.holdfast.engine.store.LeaseStore.ReleaseReply;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.StoreCommandException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The end of a token: its RELEASE, repeated until it is answered or the store has
+ * forgotten the token by itself. Thread-safe.
+ */
+final class ReleaseCommand {
+
+	private final EngineContext context;
+
+	private final ReleaseOwner owner;
+
+	private final Resource resource;
+
+	private final AcquireCommand ended;
+
+	/** What the first command came to; fails if it failed or was not answered in time. */
+	private final CompletableFuture<ReleaseReply> outcome = new CompletableFuture<>();
+
+	private final long pointlessAt;
+
+	/**
+	 * The store's count of reconnects from before a command that named the token and may
+	 * not have run yet, or {@link Hold#NO_DOUBT}.
+	 */
+	private long doubtSince;
+
+	/** Whether none comes after it, even if it is not answered. */
+	private boolean last;
+
+	private boolean done;
+
+	private int attempts;
+
+	private Scheduler.@Nullable Timer timer;
+
+	ReleaseCommand(EngineContext context, ReleaseOwner owner, Resource resource, AcquireCommand ended,
+			long doubtSince) {
+		this.context = context;
+		this.owner = owner;
+		this.resource = resource;
+		this.ended = ended;
+		this.doubtSince = doubtSince;
+		this.pointlessAt = context.now() + TimeUnit.MILLISECONDS.toNanos(ended.leaseMillis() + ended.claimMillis());
+	}
+
+	CompletableFuture<ReleaseReply> start(@Nullable AcquireCommand next) {
+		this.owner.began(this.ended.token(), this.outcome);
+		send(next);
+		return this.outcome;
+	}
+
+	private synchronized void send(@Nullable AcquireCommand next) {
+		if (this.done) {
+			return;
+		}
+		int attempt = ++this.attempts;
+		AtomicBoolean told = new AtomicBoolean();
+		CompletableFuture<ReleaseReply> command = EngineContext
+			.sent(() -> this.context.store.release(this.resource, this.ended, next));
+		if (!command.isDone()) {
+			this.timer = this.context.scheduler.schedule(() -> {
+				tell(told);
+				failed(attempt,
+						StoreCommandException.silence(this.context.settings.commandTimeout(), new TimeoutException()));
+			}, this.context.commandTimeoutNanos());
+		}
+		command.whenComplete((reply, error) -> {
+			if (error == null) {
+				answered(reply);
+			}
+			else {
+				tell(told);
+				failed(attempt, error);
+			}
+		});
+	}
+
+	/** A command whose caller waits no more fails once. */
+	private void tell(AtomicBoolean told) {
+		if (told.compareAndSet(false, true)) {
+			this.context.observers.failed(Command.RELEASE);
+		}
+	}
+
+	private void answered(ReleaseReply reply) {
+		synchronized (this) {
+			if (this.done) {
+				return;
+			}
+			end();
+			disarm();
+			if (this.doubtSince != Hold.NO_DOUBT && !this.last && this.context.store.reconnects() != this.doubtSince) {
+				// Once more, so late that whatever was under way has run or is gone.
+				this.context.scheduler.schedule(this::repeat, TimeUnit.MILLISECONDS.toNanos(this.ended.claimMillis()));
+			}
+		}
+		this.outcome.complete(reply);
+		this.owner.answered(this.outcome);
+	}
+
+	private void repeat() {
+		ReleaseCommand repeated = new ReleaseCommand(this.context, this.owner, this.resource, this.ended,
+				Hold.NO_DOUBT);
+		// Late copies of it do no harm: it brings in no other token.
+		repeated.last = true;
+		repeated.start(null);
+	}
+
+	private void end() {
+		this.done = true;
+		this.owner.ended(this.ended.token());
+	}
+
+	private void failed(int attempt, Throwable error) {
+		synchronized (this) {
+			if (this.done || attempt != this.attempts) {
+				return;
+			}
+			disarm();
+			long delay = this.context.retryDelay() << Math.min(attempt - 1, 5);
+			if (this.context.now() + delay - this.pointlessAt < 0) {
+				this.timer = this.context.scheduler.schedule(() -> send(null), delay);
+			}
+			else {
+				end();
+			}
+		}
+		this.outcome.completeExceptionally(error);
+		this.owner.answered(this.outcome);
+	}
+
+	private void disarm() {
+		if (this.timer != null) {
+			this.timer.cancel();
+			this.timer = null;
+		}
+	}
+
+}

@@ -1,0 +1,147 @@
+package io.holdfast.engine.release;
+
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
+
+import io.holdfast.ReleaseResult;
+import io.holdfast.engine.context.EngineContext;
+import io.holdfast.engine.lease.Hold;
+import io.holdfast.engine.lease.HoldLosses;
+import io.holdfast.engine.store.LeaseStore.AcquireCommand;
+import io.holdfast.engine.store.LeaseStore.ReleaseReply;
+import io.holdfast.engine.store.Resource;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The ends of tokens in the store: the releases that have no answer yet, and the tokens
+ * that are to keep others out for a while. Thread-safe.
+ */
+public final class TokenReleases implements ReleaseOwner {
+
+	private final EngineContext context;
+
+	private final HoldLosses losses;
+
+	private final Predicate<String> inUse;
+
+	/** Without an answer: a shut-down must not close the store before them. */
+	private final Set<CompletableFuture<?>> unanswered = ConcurrentHashMap.newKeySet();
+
+	/** Tokens whose releases are not answered yet. */
+	private final Set<String> releasing = ConcurrentHashMap.newKeySet();
+
+	/** Tokens that are over here, but keep others out for a while. */
+	private final Set<String> retained = ConcurrentHashMap.newKeySet();
+
+	/**
+	 * Create the releases of an instance.
+	 * @param context the surroundings of the instance
+	 * @param losses reports what a release found to be lost
+	 * @param inUse tells whether a token of this instance contends or holds
+	 */
+	public TokenReleases(EngineContext context, HoldLosses losses, Predicate<String> inUse) {
+		this.context = context;
+		this.losses = losses;
+		this.inUse = inUse;
+	}
+
+	/**
+	 * Release a token.
+	 * @param resource of what
+	 * @param ended the token, by what was asked with it
+	 * @param doubtSince since which reconnect a command that named the token may run
+	 * late, or {@link Hold#NO_DOUBT}
+	 * @param next what the same command asks for, or {@code null}
+	 * @return completed by the answer to the first command; fails if that fails or is
+	 * late, after which the release is repeated
+	 */
+	public CompletableFuture<ReleaseReply> release(Resource resource, AcquireCommand ended, long doubtSince,
+			@Nullable AcquireCommand next) {
+		return new ReleaseCommand(this.context, this, resource, ended, doubtSince).start(next);
+	}
+
+	/**
+	 * Release a token that the store tells of, unless it is in use here or its release is
+	 * under way: a command may have run late, behind the one that ended the token.
+	 */
+	public void releaseIfOver(Resource resource, AcquireCommand ended) {
+		String token = ended.token();
+		if (isOver(token) && !this.releasing.contains(token)) {
+			release(resource, ended, Hold.NO_DOUBT, null);
+		}
+	}
+
+	/**
+	 * Return whether a token is one of this instance that nothing here needs any more.
+	 */
+	public boolean isOver(String token) {
+		return this.context.isOwn(token) && !this.inUse.test(token) && !isRetained(token);
+	}
+
+	/** Return whether a token is over here, but is not to be released yet. */
+	public boolean isRetained(String token) {
+		return this.retained.contains(token);
+	}
+
+	/** Return whether no token is to be released later. */
+	public boolean isEmpty() {
+		return this.retained.isEmpty();
+	}
+
+	/**
+	 * Keep others out of what its holder has released, for a while.
+	 * @param hold the hold, which is over here
+	 * @param nanos for how long
+	 * @param result completed by the store's answer; fails if that fails or is late
+	 */
+	public void retain(Hold hold, long nanos, CompletableFuture<ReleaseResult> result) {
+		long endsAt = this.context.now() + nanos;
+		this.retained.add(hold.token);
+		awaitAnswer(result);
+		// First, or another thread may send the release of a very short one before it.
+		new MinHoldRelease(this.context, this.losses, hold, endsAt, result).send();
+		this.context.scheduler.schedule(() -> {
+			this.retained.remove(hold.token);
+			release(hold.resource(), hold.toCommand(this.context.now()), hold.doubtSince, null);
+		}, endsAt - this.context.now());
+	}
+
+	private void awaitAnswer(CompletableFuture<?> outcome) {
+		if (!outcome.isDone()) {
+			this.unanswered.add(outcome);
+			outcome.whenComplete((reply, error) -> this.unanswered.remove(outcome));
+		}
+	}
+
+	/**
+	 * Wait for the releases that are on their way. Does not block.
+	 * @return completed by the last of them, whether or not they succeeded
+	 */
+	public CompletableFuture<@Nullable Void> answered() {
+		return CompletableFuture.allOf(this.unanswered.toArray(CompletableFuture[]::new)).handle((done, error) -> null);
+	}
+
+	/** Leave the tokens that keep others out to the store, where they end in time. */
+	public void clear() {
+		this.retained.clear();
+	}
+
+	@Override
+	public void began(String token, CompletableFuture<?> outcome) {
+		this.unanswered.add(outcome);
+		this.releasing.add(token);
+	}
+
+	@Override
+	public void answered(CompletableFuture<?> outcome) {
+		this.unanswered.remove(outcome);
+	}
+
+	@Override
+	public void ended(String token) {
+		this.releasing.remove(token);
+	}
+
+}

@@ -1,0 +1,109 @@
+package io.holdfast.engine.request;
+
+import java.time.Duration;
+import java.util.concurrent.CompletionException;
+
+import io.holdfast.LeaseLostException;
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.NotAcquiredException;
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.PermitNotAcquiredException;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
+import io.holdfast.engine.store.StoreCommandException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Creates the exceptions of requests and releases that fail.
+ */
+public final class EngineExceptions {
+
+	private EngineExceptions() {
+	}
+
+	public static NotAcquiredException notAcquired(ResolvedRequest request, Reason reason, long waitedNanos,
+			@Nullable Throwable cause) {
+		return notAcquired(request, request.limit(), reason, waitedNanos, cause);
+	}
+
+	public static NotAcquiredException exceedsLimit(ResolvedRequest request, int limit, long waitedNanos) {
+		return notAcquired(request, limit, Reason.EXCEEDS_LIMIT, waitedNanos, null);
+	}
+
+	private static NotAcquiredException notAcquired(ResolvedRequest request, int limit, Reason reason, long waitedNanos,
+			@Nullable Throwable cause) {
+		String key = request.resource().key();
+		Duration waited = Duration.ofNanos(waitedNanos);
+		return (request.resource().kind() == Kind.SEMAPHORE)
+				? new PermitNotAcquiredException(key, request.permits(), limit, reason, waited, cause)
+				: new LockNotAcquiredException(key, reason, waited, cause);
+	}
+
+	public static LeaseLostException lostBefore(Resource resource) {
+		return new LeaseLostException(resource.key(), upper(resource)
+				+ " was not acquired again: this thread holds it by a lease that was lost; release that first");
+	}
+
+	public static LeaseLostException lostWhileWaiting(Resource resource, String description, String why) {
+		return new LeaseLostException(resource.key(), "The lease of " + description
+				+ " was lost while other keys of the same request were waited for, because " + why);
+	}
+
+	public static LeaseStoreException storeTrouble(Resource resource, long waitedNanos, @Nullable Throwable error) {
+		Throwable cause = (error != null) ? cause(error) : null;
+		return new LeaseStoreException(resource.key(),
+				upper(resource) + " was not acquired after " + Duration.ofNanos(waitedNanos).toMillis() + " ms: "
+						+ ((cause != null) ? text(cause) : "the store (Redis) did not answer"),
+				cause);
+	}
+
+	public static LeaseStoreException releaseTrouble(Resource resource, Throwable error) {
+		Throwable cause = cause(error);
+		return new LeaseStoreException(resource.key(), "The release of " + resource + " is not confirmed yet: "
+				+ text(cause)
+				+ ". The release is repeated in the background; the lease ends with its lease time at the latest",
+				cause);
+	}
+
+	public static LeaseStoreException retentionTrouble(Resource resource, Throwable error) {
+		Throwable cause = cause(error);
+		return new LeaseStoreException(
+				resource.key(), "That others are kept out of " + resource + " for its minHold is not confirmed yet: "
+						+ text(cause) + ". It is repeated in the background; in vain, they get it when its lease ends",
+				cause);
+	}
+
+	public static LeaseStoreException storeTrouble(Resource resource, String what, Throwable error) {
+		Throwable cause = cause(error);
+		return new LeaseStoreException(resource.key(), what + " of " + resource + " failed: " + text(cause), cause);
+	}
+
+	/** Return what is about no key in particular. */
+	public static LeaseStoreException storeTrouble(String what, Throwable error) {
+		Throwable cause = cause(error);
+		return new LeaseStoreException("*", what + " failed: " + text(cause), cause);
+	}
+
+	public static boolean isTemporary(Throwable error) {
+		return cause(error) instanceof StoreCommandException failure && failure.isTemporary();
+	}
+
+	public static boolean isWorthWaiting(Throwable error) {
+		return cause(error) instanceof StoreCommandException failure && failure.isWorthWaiting();
+	}
+
+	private static Throwable cause(Throwable error) {
+		return (error instanceof CompletionException && error.getCause() != null) ? error.getCause() : error;
+	}
+
+	public static String text(Throwable cause) {
+		return (cause.getMessage() != null) ? cause.getMessage() : cause.toString();
+	}
+
+	private static String upper(Resource resource) {
+		String text = resource.toString();
+		return Character.toUpperCase(text.charAt(0)) + text.substring(1);
+	}
+
+}

@@ -1,0 +1,98 @@
+package io.holdfast.engine.request;
+
+import java.time.Duration;
+import java.util.List;
+
+import io.holdfast.LockMode;
+import io.holdfast.LockRequest;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.engine.store.LeaseStore.AcquireCommand;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A request with its gaps filled from the settings, in the units that the engine and the
+ * store count in.
+ *
+ * @param resource of what
+ * @param permits how many permits
+ * @param limit how many there are in all, as far as the request knows
+ * @param fair whether those who wait come first
+ * @param waits whether to queue for it; if not, one answer decides
+ * @param waitNanos how long until the caller is answered, whatever happens
+ * @param leaseMillis how long a lease lasts when it is not renewed
+ * @param claimMillis how long a hand-off is granted at first
+ * @param renewal whether the lease is renewed
+ * @param maxHoldNanos how long it is renewed in all
+ * @param reentrant whether a thread that holds it gets a nested lease
+ * @param minHoldNanos how long others are kept out at least
+ * @param name what kind of thing it is, for events, or {@code null}
+ */
+public record ResolvedRequest(Resource resource, int permits, int limit, boolean fair, boolean waits, long waitNanos,
+		long leaseMillis, long claimMillis, boolean renewal, long maxHoldNanos, boolean reentrant, long minHoldNanos,
+		@Nullable String name) {
+
+	private static final long FOREVER = Long.MAX_VALUE / 4;
+
+	/** One for each key, in the order of the keys. */
+	public static List<ResolvedRequest> of(LockRequest request, EngineSettings settings) {
+		List<String> keys = request.keys();
+		if (keys.size() == 1) {
+			return List.of(of(request, keys.get(0), settings));
+		}
+		return keys.stream().map((key) -> of(request, key, settings)).toList();
+	}
+
+	private static ResolvedRequest of(LockRequest request, String key, EngineSettings settings) {
+		LockMode mode = request.mode();
+		Resource resource = new Resource((mode == LockMode.EXCLUSIVE) ? Kind.LOCK : Kind.READ_WRITE, key);
+		int permits = (mode == LockMode.WRITE) ? Resource.ALL : 1;
+		boolean fair = mode != LockMode.EXCLUSIVE || or(request.fair(), settings.lockFair());
+		Duration maxHold = (request.maxHold() != null) ? request.maxHold() : settings.maxHold();
+		return of(resource, permits, (mode == LockMode.EXCLUSIVE) ? 1 : Resource.ALL, fair,
+				or(request.waitTime(), settings.waitTime()),
+				or(request.leaseTime(), within(settings.leaseTime(), request.maxHold())), request.isRenewal(), maxHold,
+				request.isReentrant(), request.minHold(), request.name(), settings);
+	}
+
+	public static ResolvedRequest of(SemaphoreRequest request, EngineSettings settings) {
+		return of(new Resource(Kind.SEMAPHORE, request.key()), request.permits(), request.limit(),
+				or(request.fair(), settings.semaphoreFair()), or(request.waitTime(), settings.semaphoreWaitTime()),
+				or(request.leaseTime(), within(settings.semaphoreLeaseTime(), request.maxHold())), request.isRenewal(),
+				request.maxHold(), false, request.minHold(), request.name(), settings);
+	}
+
+	private static ResolvedRequest of(Resource resource, int permits, int limit, boolean fair, Duration wait,
+			Duration lease, boolean renewal, @Nullable Duration maxHold, boolean reentrant, Duration minHold,
+			@Nullable String name, EngineSettings settings) {
+		long leaseMillis = lease.toMillis();
+		long waitNanos = wait.isZero() ? settings.commandTimeout().toNanos() : wait.toNanos();
+		return new ResolvedRequest(resource, permits, limit, fair, !wait.isZero(),
+				wait.isNegative() ? FOREVER : waitNanos, leaseMillis,
+				Math.min(leaseMillis, settings.handoffTimeout().toMillis()), renewal,
+				(maxHold != null) ? maxHold.toNanos() : FOREVER, reentrant, minHold.toNanos(), name);
+	}
+
+	/** A default lease time above the maxHold of a request would outlast it. */
+	private static Duration within(Duration leaseTime, @Nullable Duration maxHold) {
+		return (maxHold != null && maxHold.compareTo(leaseTime) < 0) ? maxHold : leaseTime;
+	}
+
+	private static <T> T or(@Nullable T value, T defaultValue) {
+		return (value != null) ? value : defaultValue;
+	}
+
+	/** Return whether the store is asked the same for both. */
+	public boolean isLike(ResolvedRequest other) {
+		return this.permits == other.permits && this.limit == other.limit && this.fair == other.fair
+				&& this.waits == other.waits && this.leaseMillis == other.leaseMillis
+				&& this.claimMillis == other.claimMillis && this.renewal == other.renewal;
+	}
+
+	public AcquireCommand toCommand(String token, @Nullable String under) {
+		return new AcquireCommand(token, this.permits, this.limit, this.fair, under, this.leaseMillis,
+				this.claimMillis);
+	}
+
+}

@@ -1,0 +1,8 @@
+/**
+ * What a caller wants, with all defaults filled in, and what tells a caller that it\n *
+ * cannot be had.
+ */
+@NullMarked
+package io.holdfast.engine.request;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,161 @@
+package io.holdfast.engine.store;
+
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.engine.store.Resource.Kind;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * View of operators of all that a {@link LeaseStore} keeps. Nothing of it changes a
+ * lease, and no answer contains a token or an instance's id.
+ *
+ * <p>
+ * No method blocks; futures fail as those of {@link LeaseStore} do. Thread-safe.
+ */
+public interface FleetStore {
+
+	/**
+	 * Look for a part of what is stored, in no order. Bounded in work, not in finds: a
+	 * page may be empty although others follow, and have a few more than were wanted.
+	 * What is there from the first page to the last is found; what comes or goes in
+	 * between may be.
+	 * @param family what to look for
+	 * @param cursor where the page before ended, or {@code null} to begin
+	 * @param wanted how many finds are enough, at least 1
+	 * @return a page
+	 * @throws IllegalArgumentException if no page ends like that
+	 */
+	CompletableFuture<Page> scan(Family family, @Nullable String cursor, int wanted);
+
+	/**
+	 * Look at one thing, at one moment.
+	 * @param family what it is
+	 * @param key its key, as its user named it
+	 * @param most how many holders, and how many of each queue, to name at most
+	 * @return what is there
+	 */
+	CompletableFuture<Standing> look(Family family, String key, int most);
+
+	/**
+	 * The families of keys.
+	 */
+	enum Family {
+
+		/** Locks, exclusive or of readers and writers. */
+		LOCKS,
+
+		/** Semaphores. */
+		SEMAPHORES
+
+	}
+
+	/**
+	 * The finds of one step.
+	 *
+	 * @param finds what was found
+	 * @param cursor where to go on, or {@code null} if that was all
+	 */
+	record Page(List<Find> finds, @Nullable String cursor) {
+	}
+
+	/**
+	 * A trace of something. It may have several, on several pages; by the one that counts
+	 * it is told once.
+	 *
+	 * @param key its key, as its user named it
+	 * @param trace what was found of it
+	 */
+	record Find(String key, Trace trace) {
+
+		/**
+		 * Return whether this is the trace that counts.
+		 * @param standing what is there
+		 * @return whether to tell of it because of this find
+		 */
+		public boolean counts(Standing standing) {
+			return switch (this.trace) {
+				case HOLDERS -> standing.holderCount() > 0;
+				case LIMIT -> standing.holderCount() == 0 && standing.limit() != null;
+				case QUEUE -> standing.holderCount() == 0 && standing.limit() == null && standing.waiting() > 0;
+			};
+		}
+
+	}
+
+	/**
+	 * The traces of use that may be found.
+	 */
+	enum Trace {
+
+		/** It has a holder, or had one. */
+		HOLDERS,
+
+		/** An operator has set its limit. */
+		LIMIT,
+
+		/** It has a waiter, or had one. */
+		QUEUE
+
+	}
+
+	/**
+	 * The holders and the queue of a resource.
+	 *
+	 * @param resource what; a lock that is free counts as exclusive unless only readers
+	 * or writers wait for it
+	 * @param fence a lock's last fencing token, 0 if none is remembered
+	 * @param limit a semaphore's limit that an operator has set, or {@code null}
+	 * @param asked a semaphore's limit that the last request said, 0 if none is
+	 * remembered
+	 * @param used how many permits are held
+	 * @param holderCount how many hold it
+	 * @param holders some of them
+	 * @param waiting how many stand in its queues
+	 * @param queue the first of them, in their order; exclusive ones before readers and
+	 * writers, between whom there is none
+	 */
+	record Standing(Resource resource, long fence, @Nullable Integer limit, int asked, int used, int holderCount,
+			List<Place> holders, int waiting, List<Place> queue) {
+
+		/**
+		 * Return whether it is neither held nor waited for, and has no limit set.
+		 * @return whether there is nothing to tell
+		 */
+		public boolean isEmpty() {
+			return this.holderCount == 0 && this.waiting == 0 && this.limit == null;
+		}
+
+	}
+
+	/**
+	 * A holder, or a place in a queue.
+	 *
+	 * @param instance by what an instance is known to others, or {@code null} if it is no
+	 * instance of this project
+	 * @param number which of its requests this is
+	 * @param kind what it is asked for as: a lock may be waited for in either way
+	 * @param permits how many permits
+	 * @param ttlMillis how long it is held from now if it is not renewed, -1 for no end;
+	 * 0 for those who wait
+	 */
+	record Place(@Nullable String instance, long number, Kind kind, int permits, long ttlMillis) {
+
+		/**
+		 * Return the place that a token has.
+		 * @param token the token or, of a foreign owner, whatever it wrote, which is not
+		 * kept
+		 * @param kind what it is asked for as
+		 * @param permits how many permits
+		 * @param ttlMillis how long it is held
+		 * @return the place
+		 */
+		public static Place of(String token, Kind kind, int permits, long ttlMillis) {
+			return Tokens.isToken(token)
+					? new Place(Tokens.shownInstance(token), Tokens.number(token), kind, permits, ttlMillis)
+					: new Place(null, 0, kind, permits, ttlMillis);
+		}
+
+	}
+
+}

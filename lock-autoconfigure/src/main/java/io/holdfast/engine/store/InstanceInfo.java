@@ -1,0 +1,30 @@
+package io.holdfast.engine.store;
+
+/**
+ * Description of an instance for operators.
+ *
+ * @param application the name of its application
+ * @param host the host that it runs on
+ * @param process its process there
+ */
+public record InstanceInfo(String application, String host, long process) {
+
+	private static final int MAX_LENGTH = 100;
+
+	/**
+	 * Keep what can be shown: no control characters, and not too much.
+	 * @param application the name of its application
+	 * @param host the host that it runs on
+	 * @param process its process there
+	 */
+	public InstanceInfo {
+		application = shown(application);
+		host = shown(host);
+	}
+
+	private static String shown(String text) {
+		String shown = text.replaceAll("\\p{Cntrl}", "?");
+		return (shown.length() <= MAX_LENGTH) ? shown : shown.substring(0, MAX_LENGTH);
+	}
+
+}

@@ -1,0 +1,99 @@
+package io.holdfast.engine.store;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The instances that share a store, and their reports to each other. Nothing of it
+ * matters to leases, and no answer contains an instance's id.
+ *
+ * <p>
+ * No method blocks; futures fail as those of {@link LeaseStore} do. Thread-safe.
+ */
+public interface InstanceStore {
+
+	/**
+	 * Say that an instance is there, for the first time or again, and forget those that
+	 * have not said so for long.
+	 * @param instanceId the instance
+	 * @param info what is told of it
+	 * @param age how long it is there
+	 * @param retention after what time an instance that says nothing is forgotten
+	 * @return completed by the store's answer
+	 */
+	CompletableFuture<@Nullable Void> join(String instanceId, InstanceInfo info, Duration age, Duration retention);
+
+	/**
+	 * Say that an instance is there no longer.
+	 * @param instanceId the instance
+	 * @return completed by the store's answer
+	 */
+	CompletableFuture<@Nullable Void> leave(String instanceId);
+
+	/**
+	 * Return the instances that share what is stored.
+	 * @param retention after what time an instance that says nothing is not told any more
+	 * @param most how many to tell at most
+	 * @return those that said last that they are there, the latest first
+	 */
+	CompletableFuture<List<Member>> members(Duration retention, int most);
+
+	/**
+	 * Ask all instances but one for a report.
+	 * @param instanceId the one that asks
+	 * @param report a name for the report, 32 hexadecimal digits that no other report has
+	 * @return who was asked
+	 */
+	CompletableFuture<Asked> ask(String instanceId, String report);
+
+	/**
+	 * Answer with a report; it is there for some seconds.
+	 * @param report its name
+	 * @param text what is reported
+	 * @return completed by the store's answer
+	 */
+	CompletableFuture<@Nullable Void> answer(String report, String text);
+
+	/**
+	 * Take the answers if they are enough.
+	 * @param report the report's name
+	 * @param enough how many there must be; 0 for as many as there are
+	 * @return the answers, or none yet
+	 */
+	CompletableFuture<List<String>> collect(String report, int enough);
+
+	/**
+	 * Return what may be shown of an instance: with its id one could guess its tokens,
+	 * and release what it holds.
+	 * @param instanceId the instance
+	 * @return by what it is known to others, 8 hexadecimal digits
+	 */
+	static String shown(String instanceId) {
+		return Tokens.shown(instanceId);
+	}
+
+	/**
+	 * An instance that said that it is there.
+	 *
+	 * @param instance by what it is known to others
+	 * @param info what is told of it
+	 * @param startedMillis since when it is there, by the store's clock in milliseconds
+	 * since 1970
+	 * @param seenMillis when it said last that it is there, in the same way
+	 */
+	record Member(String instance, InstanceInfo info, long startedMillis, long seenMillis) {
+	}
+
+	/**
+	 * The instances that were asked for a report, each by what it is known to others.
+	 *
+	 * @param present who may have heard that
+	 * @param absent who has certainly not heard it
+	 */
+	record Asked(List<String> present, List<String> absent) {
+	}
+
+}

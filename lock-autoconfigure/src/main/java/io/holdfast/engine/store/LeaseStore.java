@@ -1,0 +1,367 @@
+package io.holdfast.engine.store;
+
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The place where leases are kept: the few commands of the protocol, each atomic and
+ * idempotent per token. See {@code docs/protocol.md} for what they do.
+ *
+ * <p>
+ * No method blocks. A future fails with {@link StoreCommandException} if the store
+ * refused the command or could not be reached; it may stay open for as long as the store
+ * is silent. Cancelling a future gives its command up: it is not sent if it was not sent
+ * yet, and may run all the same otherwise. Replies may be completed on any thread, which
+ * must not be blocked.
+ */
+public interface LeaseStore extends AutoCloseable {
+
+	/**
+	 * Begin to receive wake-ups for tokens of an instance, and to keep receiving them
+	 * whatever happens to the connection. Called before any command, and again after
+	 * {@link #stop()}.
+	 * @param instanceId the first part of all its tokens, 32 hexadecimal digits
+	 * @param notifications where they go
+	 */
+	void start(String instanceId, StoreNotifications notifications);
+
+	/**
+	 * Receive no more wake-ups, and give back what was used for that. May block for as
+	 * long as the store takes. Commands are still possible.
+	 */
+	void stop();
+
+	/**
+	 * Return whether wake-ups reach this instance now, as far as is known. If not,
+	 * waiters poll.
+	 * @return whether wake-ups are received
+	 */
+	boolean isListening();
+
+	/**
+	 * Return whether wake-ups are not meant to reach this instance, because it is
+	 * configured so.
+	 * @return whether waiters ask at intervals at all times
+	 */
+	default boolean isPolling() {
+		return false;
+	}
+
+	/**
+	 * Return why wake-ups do not reach this instance now.
+	 * @return the reason, or {@code null} if they do or it is not known
+	 */
+	default @Nullable String whyNotListening() {
+		return null;
+	}
+
+	/**
+	 * Look for what may harm leases here: how the store is configured, and what this
+	 * application may do. Changes nothing.
+	 * @return what was found; fails if the store cannot be asked now
+	 */
+	default CompletableFuture<List<StoreDiagnostic>> examine() {
+		return CompletableFuture.completedFuture(List.of());
+	}
+
+	/**
+	 * Return how often this instance had to connect again. Between two reconnects
+	 * commands run in the order in which they were given; what was not answered before a
+	 * reconnect may run behind newer commands. So a token that an unanswered command
+	 * named by then is released once more.
+	 * @return a number that grows with each reconnect, and with each call where commands
+	 * may overtake each other at any time
+	 */
+	long reconnects();
+
+	/**
+	 * Return whether commands are sent at once. While the connection is lost they are
+	 * kept for the next one, and so do not fail by themselves. Does not block.
+	 * @return {@code false} if it is certain that the store is not reached now
+	 */
+	default boolean isReached() {
+		return true;
+	}
+
+	/**
+	 * Grant what is asked for if it is free and no one waits before this token; whatever
+	 * is free for those who do passes on to them.
+	 * @param resource of what
+	 * @param command who asks, for what
+	 * @param enqueue whether to stand in the queue if it is not to be had now
+	 * @return the reply
+	 */
+	CompletableFuture<AcquireReply> acquire(Resource resource, AcquireCommand command, boolean enqueue);
+
+	/**
+	 * End a token, whether it holds or waits: the last command that names it. What it
+	 * held passes to those who wait.
+	 * @param resource of what
+	 * @param ended whose part ends: what it last asked
+	 * @param next who takes its place, or {@code null}: of an exclusive lock at its place
+	 * in the queue if it had one, of permits behind all who wait there already. Not
+	 * brought in if the token neither held nor waited
+	 * @return the reply
+	 */
+	CompletableFuture<ReleaseReply> release(Resource resource, AcquireCommand ended, @Nullable AcquireCommand next);
+
+	/**
+	 * Give back some of the permits that a token holds, and keep the others.
+	 * @param resource of what
+	 * @param held what it holds, or held before this command was given the first time
+	 * @param kept how many it is to hold from now on, at least 1; more than it holds
+	 * changes nothing
+	 * @return whether the token holds any
+	 */
+	CompletableFuture<Boolean> shrink(Resource resource, AcquireCommand held, int kept);
+
+	/**
+	 * In which part of the store something is kept, and how. What fails in one part, or
+	 * is slow, must not matter to the others; so what is renewed together must be in one
+	 * part.
+	 * @param resource the resource
+	 * @return the part's number
+	 */
+	int partOf(Resource resource);
+
+	/**
+	 * Lengthen leases, never shorten them.
+	 * @param renewals what to renew, all in one part
+	 * @return for each, in order, whether its token still holds
+	 */
+	CompletableFuture<List<Boolean>> renew(List<Renewal> renewals);
+
+	/**
+	 * Have a lease end at a given time by itself, sooner or later than it would: its
+	 * holder is through with it, but others are to be kept out until then.
+	 * @param lease the lease, and how long it is to last from now
+	 * @return whether its token held it, without a next
+	 */
+	CompletableFuture<ReleaseReply> retain(Renewal lease);
+
+	/**
+	 * Look at an exclusive lock, without changing anything.
+	 * @param resource the lock
+	 * @return its state
+	 */
+	CompletableFuture<KeyState> inspect(Resource resource);
+
+	/**
+	 * Look at a semaphore or a read-write lock, without changing anything.
+	 * @param resource the semaphore or lock
+	 * @param maxHolders how many holders to name at most
+	 * @return its state
+	 */
+	CompletableFuture<PermitState> inspectPermits(Resource resource, int maxHolders);
+
+	/**
+	 * Set or remove the limit of a semaphore that comes before what requests say. Who
+	 * waits and fits is granted what it waits for.
+	 * @param resource the semaphore
+	 * @param limit the limit, or {@code null} to remove it
+	 * @return whether there was one before
+	 */
+	CompletableFuture<Boolean> limit(Resource resource, @Nullable Integer limit);
+
+	/**
+	 * Return the view of operators: what all instances hold and wait for.
+	 * @return what this store tells of the fleet
+	 */
+	FleetStore fleet();
+
+	/**
+	 * Return the view of operators: which instances there are.
+	 * @return where instances say that they are there
+	 */
+	InstanceStore instances();
+
+	/**
+	 * Stop receiving wake-ups and free what this store opened. Commands fail afterwards.
+	 */
+	@Override
+	void close();
+
+	/**
+	 * A command that acquires permits for a token. A command that ends a token names it
+	 * by the same terms.
+	 *
+	 * @param token the token
+	 * @param permits how many permits; 1 for an exclusive lock, 0 where a token ends
+	 * whose number is not known
+	 * @param limit how many permits there are in all, unless an operator has set that
+	 * @param fair whether those who wait before it come first
+	 * @param under a token of the same thread that holds all permits, beside which this
+	 * one is granted its own at once; or {@code null}
+	 * @param leaseMillis how long the lease is to last
+	 * @param claimMillis how long a later hand-off is to last at first
+	 */
+	record AcquireCommand(String token, int permits, int limit, boolean fair, @Nullable String under, long leaseMillis,
+			long claimMillis) {
+
+		/**
+		 * Return the command that acquires an exclusive lock.
+		 * @param token the token
+		 * @param leaseMillis how long the lease is to last
+		 * @param claimMillis how long a later hand-off is to last at first
+		 * @return the command
+		 */
+		public static AcquireCommand forLock(String token, long leaseMillis, long claimMillis) {
+			return new AcquireCommand(token, 1, 1, true, null, leaseMillis, claimMillis);
+		}
+
+		/**
+		 * Return the command for the end of a token of which nothing else is known.
+		 * @param token the token
+		 * @param millis how long it may live on
+		 * @return the command
+		 */
+		public static AcquireCommand unknown(String token, long millis) {
+			return new AcquireCommand(token, 0, 0, true, null, millis, millis);
+		}
+
+	}
+
+	/**
+	 * A lease to lengthen.
+	 *
+	 * @param resource of what
+	 * @param token its owner
+	 * @param permits how many permits it is for
+	 * @param leaseMillis how long it is to last from now, at least
+	 */
+	record Renewal(Resource resource, String token, int permits, long leaseMillis) {
+	}
+
+	/**
+	 * Answer to a token that asks.
+	 */
+	sealed interface AcquireReply {
+
+		/**
+		 * The token holds what it asked for.
+		 *
+		 * @param fence the fencing token of this grant
+		 * @param ttlMillis how long it holds it from now
+		 * @param fences how many fencing tokens, from that one on, are lower than that of
+		 * any later grant
+		 */
+		record Granted(long fence, long ttlMillis, int fences) implements AcquireReply {
+
+			/**
+			 * A grant with room for as many fencing tokens as all of exclusive locks
+			 * have.
+			 * @param fence the fencing token of this grant
+			 * @param ttlMillis how long the token holds it from now
+			 */
+			public Granted(long fence, long ttlMillis) {
+				this(fence, ttlMillis, HandOverLimits.STRIDE);
+			}
+
+		}
+
+		/**
+		 * Others hold it, or come first.
+		 *
+		 * @param ownerTtlMillis how long from now until the first of them ends if it is
+		 * not renewed, -1 for no end
+		 * @param fence the last fencing token given; if none is remembered, a number that
+		 * all earlier ones were not above, and all later ones will be
+		 * @param foreign whether who holds it does not hand it over: not an instance of
+		 * this project, or one that locks the key in another way
+		 */
+		record Busy(long ownerTtlMillis, long fence, boolean foreign) implements AcquireReply {
+		}
+
+		/**
+		 * More permits were asked for than there are in all. The token is not in the
+		 * queue.
+		 *
+		 * @param limit how many there are
+		 */
+		record Rejected(int limit) implements AcquireReply {
+		}
+
+	}
+
+	/**
+	 * Answer to a release, or to a retention.
+	 *
+	 * @param released whether the token held anything
+	 * @param next what became of the one who takes its place; {@code null} if there was
+	 * none, or if it was not put into the queue and has to ask by itself
+	 * @param certain whether a token that held nothing had lost it before. It may not
+	 * have, if the driver may have sent the command more than once, or out of order: then
+	 * this may be the answer to a copy. Nor during a fail-over grace, as no other token
+	 * was granted anything
+	 */
+	record ReleaseReply(boolean released, @Nullable AcquireReply next, boolean certain) {
+
+		/**
+		 * An answer to a command that was sent once.
+		 * @param released whether the token held anything
+		 * @param next what became of the one who takes its place, or {@code null}
+		 */
+		public ReleaseReply(boolean released, @Nullable AcquireReply next) {
+			this(released, next, true);
+		}
+
+		/**
+		 * Return this answer as one that may be that to a copy of the command.
+		 * @return the same, but not certain
+		 */
+		public ReleaseReply uncertain() {
+			return new ReleaseReply(this.released, this.next, false);
+		}
+
+		/**
+		 * Return whether the token had certainly lost what it held.
+		 * @return whether nothing was found that a release could end
+		 */
+		public boolean foundNothing() {
+			return !this.released && this.certain;
+		}
+
+	}
+
+	/**
+	 * The stored state of an exclusive lock.
+	 *
+	 * @param owner the owner's token or, if foreign, whatever it wrote; {@code null} if
+	 * the key is free
+	 * @param shared whether readers or a writer of a read-write lock have the key; then
+	 * the owner is empty
+	 * @param ttlMillis how long the owner has it from now, -1 for no end, 0 if it is free
+	 * @param fence the last fencing token given, 0 if none is remembered
+	 * @param waiting how many instances stand in the queue
+	 */
+	record KeyState(@Nullable String owner, boolean shared, long ttlMillis, long fence, int waiting) {
+	}
+
+	/**
+	 * The stored state of a semaphore or a read-write lock.
+	 *
+	 * @param limit what an operator has set, or {@code null}
+	 * @param asked the limit that the last request said, 0 if none is remembered
+	 * @param used how many permits are held
+	 * @param holderCount how many tokens hold them
+	 * @param holders some of those, in the order in which their leases end
+	 * @param waiting how many tokens stand in the queue; of a read-write lock also how
+	 * many instances wait for its key exclusively
+	 */
+	record PermitState(@Nullable Integer limit, int asked, int used, int holderCount, List<PermitHolder> holders,
+			int waiting) {
+	}
+
+	/**
+	 * A holder of permits.
+	 *
+	 * @param token its token
+	 * @param permits how many
+	 * @param ttlMillis how long from now
+	 */
+	record PermitHolder(String token, int permits, long ttlMillis) {
+	}
+
+}

@@ -1,0 +1,55 @@
+package io.holdfast.engine.store;
+
+/**
+ * A resource that leases are taken of: a key, and what it is the key of.
+ *
+ * @param kind what it is
+ * @param key its key, as its user named it
+ */
+public record Resource(Kind kind, String key) {
+
+	/**
+	 * How many permits a writer takes of a read-write lock, which is all of them; a
+	 * reader takes one.
+	 */
+	public static final int ALL = 1_000_000_000;
+
+	/**
+	 * Return the same in every JVM, so that whatever depends on it can be repeated in
+	 * another.
+	 * @return a hash code
+	 */
+	@Override
+	public int hashCode() {
+		return 31 * this.kind.ordinal() + this.key.hashCode();
+	}
+
+	/**
+	 * In words, for messages.
+	 * @return what it is, and its key
+	 */
+	@Override
+	public String toString() {
+		return ((this.kind == Kind.SEMAPHORE) ? "semaphore '" : "lock '") + this.key + "'";
+	}
+
+	/**
+	 * Kinds of resources.
+	 */
+	public enum Kind {
+
+		/** A lock with one holder. */
+		LOCK,
+
+		/**
+		 * A lock with many readers or one writer. Its key is in the same namespace as
+		 * those of exclusive locks, and excludes them.
+		 */
+		READ_WRITE,
+
+		/** A semaphore. */
+		SEMAPHORE
+
+	}
+
+}

@@ -1,0 +1,86 @@
+package io.holdfast.engine.store;
+
+import java.time.Duration;
+import java.util.concurrent.TimeoutException;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Thrown when a command of a {@link LeaseStore} fails.
+ */
+public final class StoreCommandException extends RuntimeException {
+
+	private static final long serialVersionUID = 1L;
+
+	private final boolean temporary;
+
+	private final boolean worthWaiting;
+
+	/**
+	 * Create the failure.
+	 * @param message what went wrong and, where it can be known, what to do about it
+	 * @param temporary whether the same command may succeed later by itself: a lost
+	 * connection, a fail-over under way; not a missing right or a wrong type
+	 * @param cause the driver's error, or {@code null}
+	 */
+	public StoreCommandException(String message, boolean temporary, @Nullable Throwable cause) {
+		this(message, temporary, false, cause);
+	}
+
+	private StoreCommandException(String message, boolean temporary, boolean worthWaiting, @Nullable Throwable cause) {
+		super(message, cause);
+		this.temporary = temporary;
+		this.worthWaiting = worthWaiting;
+	}
+
+	/**
+	 * Return the failure of a grant that is not as safe as it is to be. Its token keeps
+	 * it until it is released, or has lost it again.
+	 * @param message what is missing
+	 * @return the failure
+	 */
+	public static StoreCommandException unconfirmed(String message) {
+		return new StoreCommandException(message, true, true, null);
+	}
+
+	/**
+	 * The store is there, but has to finish something before it can do what it was asked.
+	 * @param message what it has to finish
+	 * @param cause the driver's error
+	 * @return the failure
+	 */
+	public static StoreCommandException notYet(String message, Throwable cause) {
+		return new StoreCommandException(message, true, true, cause);
+	}
+
+	public static StoreCommandException silence(Duration patience, TimeoutException cause) {
+		return new StoreCommandException("the store (Redis) did not answer within " + patience.toMillis() + " ms", true,
+				cause);
+	}
+
+	public static StoreCommandException unreached(Duration patience) {
+		return new StoreCommandException(
+				"the store (Redis) is not reached: the connection was lost, and none could be opened" + " within "
+						+ patience.toMillis() + " ms (holdfast.redis.outage-patience)",
+				true, null);
+	}
+
+	/**
+	 * Return whether the same command may succeed later by itself.
+	 * @return whether to try again
+	 */
+	public boolean isTemporary() {
+		return this.temporary;
+	}
+
+	/**
+	 * Return whether the store is there, and by itself will be able to give the same
+	 * token what it asks for. So it is worth to ask again for as long as one waits, where
+	 * other failures end a wait that has met no other holder.
+	 * @return whether it is {@link #unconfirmed} or {@link #notYet} possible
+	 */
+	public boolean isWorthWaiting() {
+		return this.worthWaiting;
+	}
+
+}

@@ -1,0 +1,11 @@
+package io.holdfast.engine.store;
+
+/**
+ * Something about a store that may harm leases.
+ *
+ * @param certain whether it is so; if not, that could not be found out
+ * @param text what it is, and what to do about it: one sentence or more, without the last
+ * full stop
+ */
+public record StoreDiagnostic(boolean certain, String text) {
+}

@@ -1,0 +1,52 @@
+package io.holdfast.engine.store;
+
+/**
+ * Listener that a store tells of grants by the commands of other waiters and holders.
+ * Called on any thread, which must not be blocked.
+ */
+public interface StoreNotifications {
+
+	/**
+	 * The store granted what a token of this instance waits for.
+	 * @param resource what
+	 * @param token the token that was granted
+	 * @param fence the fencing token of the grant
+	 * @param ttlMillis how long the grant lasts from when it was made; 0 if there was
+	 * none, but the token was taken out of the queue and should ask again to learn why
+	 */
+	void granted(Resource resource, String token, long fence, long ttlMillis);
+
+	/**
+	 * The store granted what a token of this instance waits for, but the grant is not
+	 * confirmed yet: it counts only once the token has asked again.
+	 * @param resource what
+	 * @param token the token that was granted
+	 * @param fence the fencing token of the grant
+	 */
+	default void grantedUnconfirmed(Resource resource, String token, long fence) {
+		throw new UnsupportedOperationException("This store confirms what it grants");
+	}
+
+	/**
+	 * Others want what a token of this instance holds. Told of tokens with a number that
+	 * begins with 0 only, and whenever the first waiter asks.
+	 * @param resource what
+	 * @param token the token that holds it
+	 */
+	default void wanted(Resource resource, String token) {
+	}
+
+	/**
+	 * A report of what this instance holds and waits for is wanted; see
+	 * {@link InstanceStore#ask}.
+	 * @param report names the report
+	 */
+	default void reportWanted(String report) {
+	}
+
+	/**
+	 * Wake-ups are received from now on, perhaps after a time in which some were missed.
+	 */
+	void listening();
+
+}

@@ -1,0 +1,255 @@
+package io.holdfast.engine.view;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
+
+import io.holdfast.Lease;
+import io.holdfast.LeaseContext;
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.NotAcquiredException;
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.PermitLease;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.engine.context.EngineContext;
+import io.holdfast.engine.queue.PendingAcquisition;
+import io.holdfast.engine.request.EngineExceptions;
+import io.holdfast.engine.request.ResolvedRequest;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The blocking and the asynchronous way to a lease, the same for locks and permits.
+ * Thread-safe.
+ *
+ * @param <R> the type of the requests
+ * @param <L> the type of the leases, as their users know them
+ */
+public class BlockingAcquirer<R, L extends Lease> {
+
+	/** How much later than its deadline a blocked call looks after itself. */
+	private static final long SLACK = TimeUnit.MILLISECONDS.toNanos(150);
+
+	private final EngineContext context;
+
+	private final AcquisitionStarter starter;
+
+	private final Function<R, List<ResolvedRequest>> resolver;
+
+	private final Function<R, @Nullable LeaseContext> contexts;
+
+	private final Class<L> type;
+
+	/**
+	 * Create an acquirer.
+	 * @param context the surroundings of the engine
+	 * @param starter starts the acquisitions
+	 * @param resolver returns what a request asks for
+	 * @param contexts returns the leases under which it asks, or {@code null} if it does
+	 * not say
+	 * @param type the type of the leases
+	 */
+	private BlockingAcquirer(EngineContext context, AcquisitionStarter starter,
+			Function<R, List<ResolvedRequest>> resolver, Function<R, @Nullable LeaseContext> contexts, Class<L> type) {
+		this.context = context;
+		this.starter = starter;
+		this.resolver = resolver;
+		this.contexts = contexts;
+		this.type = type;
+	}
+
+	/** Create an acquirer like another one. */
+	public BlockingAcquirer(BlockingAcquirer<R, L> other) {
+		this(other.context, other.starter, other.resolver, other.contexts, other.type);
+	}
+
+	/** Create what acquires locks. */
+	public static BlockingAcquirer<LockRequest, LockLease> ofLocks(EngineContext context, AcquisitionStarter starter) {
+		return new BlockingAcquirer<>(context, starter, (request) -> ResolvedRequest.of(request, context.settings),
+				LockRequest::context, LockLease.class);
+	}
+
+	/** Create what acquires permits. */
+	public static BlockingAcquirer<SemaphoreRequest, PermitLease> ofPermits(EngineContext context,
+			AcquisitionStarter starter) {
+		return new BlockingAcquirer<>(context, starter,
+				(request) -> List.of(ResolvedRequest.of(request, context.settings)), (request) -> null,
+				PermitLease.class);
+	}
+
+	/** Acquire for the current thread; an interrupt ends the wait by an exception. */
+	public L acquire(R request) {
+		long startedAt = this.context.now();
+		try {
+			return startAndAwait(request);
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+			throw EngineExceptions.notAcquired(this.resolver.apply(request).get(0), Reason.INTERRUPTED,
+					this.context.now() - startedAt, ex);
+		}
+	}
+
+	/** Acquire as {@link #acquire} does; empty if others held it for too long. */
+	public Optional<L> tryAcquire(R request) {
+		try {
+			return Optional.of(acquire(request));
+		}
+		catch (NotAcquiredException ex) {
+			if (ex.getReason() == Reason.TIMED_OUT) {
+				return Optional.empty();
+			}
+			throw ex;
+		}
+	}
+
+	/** Acquire for the current thread, in which an interrupt ends the wait. */
+	protected L await(R request) throws InterruptedException {
+		return startAndAwait(request);
+	}
+
+	private L startAndAwait(R request) throws InterruptedException {
+		if (Thread.interrupted()) {
+			throw new InterruptedException();
+		}
+		PendingAcquisition acquisition = start(request);
+		try {
+			return await(acquisition);
+		}
+		catch (InterruptedException ex) {
+			acquisition.interrupt(ex);
+			if (acquisition.result().handle((lease, error) -> error != null).join()) {
+				throw ex;
+			}
+			// Granted just before: the caller has the lease, and still its flag.
+			Thread.currentThread().interrupt();
+			return this.type.cast(acquisition.result().join());
+		}
+	}
+
+	/**
+	 * Acquire for the current thread, whatever its interrupt flag says, which is kept.
+	 */
+	public L awaitUninterruptibly(R request) {
+		boolean interrupted = Thread.interrupted();
+		try {
+			PendingAcquisition acquisition = start(request);
+			while (true) {
+				try {
+					return await(acquisition);
+				}
+				catch (InterruptedException ex) {
+					interrupted = true;
+				}
+			}
+		}
+		finally {
+			if (interrupted) {
+				Thread.currentThread().interrupt();
+			}
+		}
+	}
+
+	private PendingAcquisition start(R request) {
+		LeaseContext context = this.contexts.apply(request);
+		return this.starter.acquire(this.resolver.apply(request), Thread.currentThread(),
+				(context != null) ? context : LeaseContext.current());
+	}
+
+	private L await(PendingAcquisition acquisition) throws InterruptedException {
+		try {
+			this.context.scheduler.waitFor(acquisition.turn(), acquisition.leftNanos() + SLACK);
+			if (!acquisition.result().isDone()) {
+				acquisition.come();
+			}
+			return this.type
+				.cast(this.context.scheduler.waitFor(acquisition.result(), acquisition.leftNanos() + SLACK));
+		}
+		catch (ExecutionException ex) {
+			throw rethrown(ex);
+		}
+		catch (TimeoutException ex) {
+			// The engine's own timer is late: this thread is not.
+			acquisition.overdue();
+			try {
+				return this.type.cast(acquisition.result().join());
+			}
+			catch (CompletionException failure) {
+				throw rethrown(failure);
+			}
+		}
+	}
+
+	/**
+	 * Return the engine's exception, with the stack of the thread that it is thrown in.
+	 */
+	private static RuntimeException rethrown(Exception ex) {
+		if (ex.getCause() instanceof RuntimeException cause) {
+			cause.setStackTrace(new Throwable().getStackTrace());
+			return cause;
+		}
+		return new IllegalStateException(ex);
+	}
+
+	public CompletableFuture<L> acquireAsync(R request) {
+		return start(request, this.type::cast, (error) -> null);
+	}
+
+	public CompletableFuture<Optional<L>> tryAcquireAsync(R request) {
+		return start(request, (lease) -> Optional.of(this.type.cast(lease)),
+				(error) -> (error instanceof NotAcquiredException ex && ex.getReason() == Reason.TIMED_OUT)
+						? Optional.empty() : null);
+	}
+
+	/**
+	 * A future for users: what they do to it ends the wait, and what comes too late is
+	 * released.
+	 */
+	private <T> CompletableFuture<T> start(R request, Function<Lease, T> success,
+			Function<Throwable, @Nullable T> instead) {
+		LeaseContext context = this.contexts.apply(request);
+		PendingAcquisition acquisition = this.starter.acquire(this.resolver.apply(request), null,
+				(context != null) ? context : LeaseContext.empty());
+		CompletableFuture<T> face = new CompletableFuture<>();
+		acquisition.result().whenCompleteAsync((lease, error) -> {
+			T failed = (error != null) ? instead.apply(error) : null;
+			if (failed != null) {
+				face.complete(failed);
+			}
+			else if (error != null) {
+				face.completeExceptionally(error);
+			}
+			else if (!face.complete(success.apply(lease))) {
+				lease.discardAsync();
+			}
+		}, this.context::execute);
+		face.whenComplete((result, error) -> {
+			if (!acquisition.result().isDone()) {
+				// Cancelled, or completed by its user.
+				acquisition.interrupt(null);
+			}
+		});
+		return face;
+	}
+
+	/** Starts acquisitions. Does not block. */
+	@FunctionalInterface
+	public interface AcquisitionStarter {
+
+		/**
+		 * Start to acquire a lease on everything that is asked for at once.
+		 * @param requests what is asked for, at least one
+		 * @param thread whose lease it becomes, for re-entry; {@code null} if no thread's
+		 * @param context the leases under which it is asked for
+		 * @return the acquisition
+		 */
+		PendingAcquisition acquire(List<ResolvedRequest> requests, @Nullable Thread thread, LeaseContext context);
+
+	}
+
+}

@@ -1,0 +1,168 @@
+package io.holdfast.engine.view;
+
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+
+import io.holdfast.LeaseLostException;
+import io.holdfast.LeaseStoreException;
+import io.holdfast.NotAcquiredException;
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.PermitLease;
+import io.holdfast.ReleaseResult;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreStatus;
+import io.holdfast.SemaphoreView;
+import io.holdfast.engine.lease.LeaseHandle.PermitHandle;
+import io.holdfast.engine.view.SemaphoreViewPermits.Portion;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+
+/**
+ * A semaphore whose permits belong to no thread: what was acquired is kept in a pool of
+ * the service.
+ */
+public final class PooledSemaphore implements SemaphoreView {
+
+	private static final Log logger = LogFactory.getLog(PooledSemaphore.class);
+
+	private final SemaphoreRequest request;
+
+	private final BlockingAcquirer<SemaphoreRequest, PermitLease> acquirer;
+
+	private final Function<String, SemaphoreStatus> status;
+
+	private final SemaphoreViewPermits pools;
+
+	public PooledSemaphore(SemaphoreRequest request, BlockingAcquirer<SemaphoreRequest, PermitLease> acquirer,
+			Function<String, SemaphoreStatus> status, SemaphoreViewPermits pools) {
+		this.request = request;
+		this.acquirer = acquirer;
+		this.status = status;
+		this.pools = pools;
+	}
+
+	@Override
+	public void acquire(int permits) throws InterruptedException {
+		keep(this.acquirer.await(this.request.permits(permits).waitForever()));
+	}
+
+	@Override
+	public void acquireUninterruptibly(int permits) {
+		keep(this.acquirer.awaitUninterruptibly(this.request.permits(permits).waitForever()));
+	}
+
+	@Override
+	public boolean tryAcquire(int permits) {
+		return tryAcquire(this.request, permits);
+	}
+
+	private boolean tryAcquire(SemaphoreRequest base, int permits) {
+		try {
+			keep(this.acquirer.awaitUninterruptibly(base.permits(permits).waitTime(Duration.ZERO)));
+			return true;
+		}
+		catch (NotAcquiredException ex) {
+			return falseIfTimedOut(ex);
+		}
+	}
+
+	@Override
+	public boolean tryAcquire(int permits, long time, TimeUnit unit) throws InterruptedException {
+		// Not Duration.of, which overflows where this ends at the longest wait.
+		Duration wait = Duration.ofNanos(unit.toNanos(Math.max(0, time)));
+		try {
+			keep(this.acquirer.await(this.request.permits(permits).waitTime(wait)));
+			return true;
+		}
+		catch (NotAcquiredException ex) {
+			return falseIfTimedOut(ex);
+		}
+	}
+
+	private void keep(PermitLease lease) {
+		this.pools.add((PermitHandle) lease);
+	}
+
+	private static boolean falseIfTimedOut(NotAcquiredException ex) {
+		if (ex.getReason() == Reason.TIMED_OUT) {
+			return false;
+		}
+		throw ex;
+	}
+
+	@Override
+	public void release(int permits) {
+		this.request.permits(permits);
+		LeaseLostException lost = null;
+		for (Portion portion : this.pools.take(this.request.key(), permits)) {
+			try {
+				release(portion);
+			}
+			catch (LeaseLostException ex) {
+				lost = ex;
+			}
+			catch (LeaseStoreException ex) {
+				logger.warn(ex.getMessage());
+			}
+		}
+		if (lost != null) {
+			throw lost;
+		}
+	}
+
+	private static void release(Portion portion) {
+		if (portion.kept() > 0) {
+			portion.lease().shrink(portion.kept());
+		}
+		else if (portion.lease().release() == ReleaseResult.LOST) {
+			throw new LeaseLostException(portion.lease().key(),
+					"The lease of " + portion.permits() + " permits of semaphore '" + portion.lease().key()
+							+ "' was lost before they were released, because " + portion.lease().whyNotHeld());
+		}
+	}
+
+	@Override
+	public int availablePermits() {
+		SemaphoreStatus status = this.status.apply(this.request.key());
+		Integer limit = status.limitSet() ? status.limit() : Integer.valueOf(this.request.limit());
+		return (limit != null) ? Math.max(0, limit - status.used()) : 0;
+	}
+
+	@Override
+	public int drainPermits() {
+		int refused = 0;
+		while (true) {
+			int free = availablePermits();
+			// Others may be faster: then there are fewer the next time. If there are not,
+			// nothing is granted now, as for a while after a fail-over.
+			if (free == 0 || free == refused) {
+				return 0;
+			}
+			if (tryDrain(free)) {
+				return free;
+			}
+			refused = free;
+		}
+	}
+
+	private boolean tryDrain(int permits) {
+		try {
+			// Behind those who wait for more than is free, what is free is not to be had.
+			return tryAcquire(this.request.fair(false), permits);
+		}
+		catch (NotAcquiredException ex) {
+			if (ex.getReason() == Reason.EXCEEDS_LIMIT) {
+				// It was lowered just now.
+				return false;
+			}
+			throw ex;
+		}
+	}
+
+	@Override
+	public String toString() {
+		return "semaphore '" + this.request.key() + "'";
+	}
+
+}

@@ -1,0 +1,141 @@
+package io.holdfast.engine.view;
+
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.function.Function;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockLease;
+import io.holdfast.LockMode;
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.LockRequest;
+import io.holdfast.LockStatus;
+import io.holdfast.LockView;
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.ReleaseResult;
+
+/**
+ * A key as a lock that threads own: it keeps, for each thread, the leases that an unlock
+ * has to release.
+ */
+public final class ThreadLock implements LockView {
+
+	private static final Log logger = LogFactory.getLog(ThreadLock.class);
+
+	private final LockRequest request;
+
+	private final BlockingAcquirer<LockRequest, LockLease> acquirer;
+
+	private final Function<String, LockStatus> status;
+
+	private final ThreadHolds holds;
+
+	public ThreadLock(LockRequest request, BlockingAcquirer<LockRequest, LockLease> acquirer,
+			Function<String, LockStatus> status, ThreadHolds holds) {
+		this.request = request;
+		this.acquirer = acquirer;
+		this.status = status;
+		this.holds = holds;
+	}
+
+	@Override
+	public void lock() {
+		this.holds.push(this.request, this.acquirer.awaitUninterruptibly(this.request.waitForever()));
+	}
+
+	@Override
+	public void lockInterruptibly() throws InterruptedException {
+		this.holds.push(this.request, this.acquirer.await(this.request.waitForever()));
+	}
+
+	@Override
+	public boolean tryLock() {
+		try {
+			this.holds.push(this.request, this.acquirer.awaitUninterruptibly(this.request.waitTime(Duration.ZERO)));
+			return true;
+		}
+		catch (LockNotAcquiredException ex) {
+			return falseIfTimedOut(ex);
+		}
+	}
+
+	@Override
+	public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
+		// Not Duration.of, which overflows where this ends at the longest wait.
+		Duration wait = Duration.ofNanos(unit.toNanos(Math.max(0, time)));
+		try {
+			this.holds.push(this.request, this.acquirer.await(this.request.waitTime(wait)));
+			return true;
+		}
+		catch (LockNotAcquiredException ex) {
+			return falseIfTimedOut(ex);
+		}
+	}
+
+	private static boolean falseIfTimedOut(LockNotAcquiredException ex) {
+		if (ex.getReason() == Reason.TIMED_OUT) {
+			return false;
+		}
+		throw ex;
+	}
+
+	@Override
+	public void unlock() {
+		LockLease lease = this.holds.pop(this.request);
+		if (lease == null) {
+			throw new IllegalMonitorStateException(
+					"Thread '" + Thread.currentThread().getName() + "' does not hold " + this);
+		}
+		// A loss is known here, whether or not the store can be asked.
+		boolean held = lease.isHeld();
+		try {
+			held &= lease.release() != ReleaseResult.LOST;
+		}
+		catch (LeaseStoreException ex) {
+			logger.warn(ex.getMessage());
+		}
+		if (!held) {
+			throw new IllegalMonitorStateException("Thread '" + Thread.currentThread().getName() + "' does not hold "
+					+ this + " any more: its lease was lost");
+		}
+	}
+
+	@Override
+	public Condition newCondition() {
+		throw new UnsupportedOperationException("A distributed lock has no conditions");
+	}
+
+	@Override
+	public boolean isLocked() {
+		return this.status.apply(this.request.key()).isLocked();
+	}
+
+	@Override
+	public boolean isHeldByCurrentThread() {
+		LockLease lease = this.holds.peek(this.request);
+		return lease != null && lease.isHeld();
+	}
+
+	@Override
+	public int getHoldCount() {
+		return this.holds.count(this.request);
+	}
+
+	@Override
+	public @Nullable Duration remaining() {
+		LockStatus status = this.status.apply(this.request.key());
+		return status.isLocked() ? status.remaining() : Duration.ZERO;
+	}
+
+	@Override
+	public String toString() {
+		String mode = (this.request.mode() == LockMode.EXCLUSIVE) ? "" : this.request.mode() + " ";
+		return mode + "lock '" + this.request.key() + "'";
+	}
+
+}

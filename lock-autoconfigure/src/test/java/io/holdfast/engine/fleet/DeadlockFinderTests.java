@@ -1,0 +1,210 @@
+package io.holdfast.engine.fleet;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+import io.holdfast.engine.fleet.InstanceReport.Entry;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Who waits for whom in a circle.
+ */
+class DeadlockFinderTests {
+
+	/** By instance: what its threads hold and wait for. */
+	private final Map<String, List<Entry>> holds = new LinkedHashMap<>();
+
+	private final Map<String, List<Entry>> waits = new LinkedHashMap<>();
+
+	private int number;
+
+	private void holds(String thread, String key) {
+		add(this.holds, thread, Kind.LOCK, key);
+	}
+
+	private void reads(String thread, String key) {
+		add(this.holds, thread, Kind.READ_WRITE, key);
+	}
+
+	private void waits(String thread, String key) {
+		add(this.waits, thread, Kind.LOCK, key);
+	}
+
+	/** Threads are called by the letter of their instance and a number; 0 is none. */
+	private void add(Map<String, List<Entry>> where, String thread, Kind kind, String key) {
+		long threadId = Long.parseLong(thread.substring(1));
+		where.computeIfAbsent(thread.substring(0, 1), (k) -> new ArrayList<>())
+			.add(new Entry(++this.number, new Resource(kind, key), 1, null, (threadId != 0) ? thread : null, threadId,
+					0, 0, 0));
+	}
+
+	private List<InstanceReport> reports() {
+		List<InstanceReport> reports = new ArrayList<>();
+		for (String instance : new String[] { "A", "B", "C" }) {
+			reports.add(new InstanceReport(instance, this.holds.getOrDefault(instance, List.of()),
+					this.waits.getOrDefault(instance, List.of()), false));
+		}
+		return reports;
+	}
+
+	private List<String> cycles() {
+		return DeadlockFinder.find(reports()).stream().map(DeadlockFinderTests::text).sorted().toList();
+	}
+
+	/** Beginning with the first of its instances. */
+	private static String text(List<ThreadWait> found) {
+		List<ThreadWait> cycle = new ArrayList<>(found);
+		Collections.rotate(cycle, -cycle
+			.indexOf(cycle.stream().min(Comparator.comparing((wait) -> wait.actor().instance())).orElseThrow()));
+		StringBuilder text = new StringBuilder();
+		for (int i = 0; i < cycle.size(); i++) {
+			ThreadWait wait = cycle.get(i);
+			assertThat(wait.holder()).isEqualTo(cycle.get((i + 1) % cycle.size()).actor());
+			text.append(wait.actor().instance())
+				.append(wait.actor().thread())
+				.append(" ")
+				.append(wait.key())
+				.append(" ");
+		}
+		return text.toString().strip();
+	}
+
+	@Test
+	@DisplayName("two threads that wait for each other are a cycle, in one instance or in two")
+	void findsTwo() {
+		holds("A1", "x");
+		waits("A1", "y");
+		holds("B1", "y");
+		waits("B1", "x");
+		holds("C1", "p");
+		waits("C1", "q");
+		holds("C2", "q");
+		waits("C2", "p");
+		assertThat(cycles()).containsExactly("AA1 y BB1 x", "CC1 q CC2 p");
+	}
+
+	@Test
+	@DisplayName("a chain is no cycle, nor is a thread that holds what no thread waits for")
+	void findsNoneInChain() {
+		holds("A1", "x");
+		waits("A1", "y");
+		holds("B1", "y");
+		waits("B1", "z");
+		holds("C1", "z");
+		waits("C2", "x");
+		assertThat(cycles()).isEmpty();
+		waits("C1", "x");
+		assertThat(cycles()).containsExactly("AA1 y BB1 z CC1 x");
+	}
+
+	@Test
+	@DisplayName("threads of the same number in two instances are two threads")
+	void tellsThreadsOfInstancesApart() {
+		holds("A1", "x");
+		waits("B1", "x");
+		holds("B2", "y");
+		waits("A1", "y");
+		assertThat(cycles()).isEmpty();
+	}
+
+	@Test
+	@DisplayName("a thread that waits for a lock waits for all of its readers")
+	void waitsForAllReaders() {
+		reads("A1", "x");
+		reads("B1", "x");
+		reads("C1", "x");
+		waits("C2", "x");
+		assertThat(cycles()).isEmpty();
+		holds("C2", "y");
+		waits("B1", "y");
+		assertThat(cycles()).containsExactly("BB1 y CC2 x");
+	}
+
+	@Test
+	@DisplayName("a thread that waits for what it holds itself waits for ever")
+	void findsOne() {
+		holds("A1", "x");
+		waits("A1", "x");
+		assertThat(cycles()).containsExactly("AA1 x");
+	}
+
+	@Test
+	@DisplayName("what belongs to no thread, and semaphores, are in no cycle")
+	void leavesOutWhatHasNoThread() {
+		holds("A0", "x");
+		waits("A0", "y");
+		holds("B1", "y");
+		waits("B1", "x");
+		add(this.holds, "C1", Kind.SEMAPHORE, "s");
+		add(this.waits, "C2", Kind.SEMAPHORE, "s");
+		holds("C2", "z");
+		waits("C1", "z");
+		assertThat(cycles()).isEmpty();
+	}
+
+	@Test
+	@DisplayName("of threads that are entangled in several cycles one is told")
+	void tellsOneOfEntangled() {
+		reads("A1", "x");
+		reads("B1", "x");
+		waits("C1", "x");
+		holds("C1", "y");
+		waits("A1", "y");
+		waits("B1", "z");
+		holds("C2", "z");
+		waits("C2", "y");
+		assertThat(cycles()).singleElement().asString().contains("CC1 x");
+	}
+
+	@Test
+	@DisplayName("a thread that only waits for entangled ones is not one of them")
+	void leavesOutBystanders() {
+		holds("A1", "x");
+		waits("A1", "y");
+		holds("B1", "y");
+		waits("B1", "x");
+		waits("C1", "x");
+		holds("C1", "z");
+		waits("C2", "z");
+		assertThat(cycles()).containsExactly("AA1 y BB1 x");
+	}
+
+	@Test
+	@DisplayName("many threads and keys are no trouble")
+	void findsAmongMany() {
+		for (int i = 1; i <= 20_000; i++) {
+			holds("A" + i, "key" + i);
+			waits("A" + i, "key" + (i + 1));
+		}
+		assertThat(cycles()).isEmpty();
+		waits("B1", "key1");
+		holds("B1", "key20001");
+		assertThat(DeadlockFinder.find(reports())).singleElement()
+			.satisfies((cycle) -> assertThat(cycle).hasSize(20_001));
+	}
+
+	@Test
+	@DisplayName("what was not the same twice is left out: it may have passed before the other was there")
+	void keepsWhatLasts() {
+		holds("A1", "x");
+		waits("A1", "y");
+		holds("B1", "y");
+		waits("B1", "x");
+		FleetReport first = new FleetReport(reports(), List.of());
+		assertThat(DeadlockFinder.find(first.lasting(first).reports())).hasSize(1);
+		this.waits.remove("B");
+		waits("B1", "x");
+		assertThat(cycles()).hasSize(1);
+		assertThat(DeadlockFinder.find(first.lasting(new FleetReport(reports(), List.of())).reports())).isEmpty();
+	}
+
+}

@@ -1,0 +1,46 @@
+package io.holdfast.engine.fleet;
+
+import java.util.List;
+
+import io.holdfast.engine.fleet.InstanceReport.Entry;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static io.holdfast.engine.Locks.lock;
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * What two reports of an instance have in common.
+ */
+class FleetReportTests {
+
+	private static Entry entry(long number, long thread, long fence) {
+		return new Entry(number, lock("k"), 1, null, "t" + thread, thread, 0, 0, fence);
+	}
+
+	private static FleetReport holds(Entry entry) {
+		return new FleetReport(List.of(new InstanceReport("a", List.of(entry), List.of(), false)), List.of());
+	}
+
+	private static FleetReport waits(Entry entry) {
+		return new FleetReport(List.of(new InstanceReport("a", List.of(), List.of(entry), false)), List.of());
+	}
+
+	@Test
+	@DisplayName("what the same thread holds or waits for is the same")
+	void lasts() {
+		assertThat(holds(entry(1, 7, 100)).lasting(holds(entry(1, 7, 100)))).isEqualTo(holds(entry(1, 7, 100)));
+		assertThat(waits(entry(1, 7, 0)).lasting(waits(entry(1, 7, 0)))).isEqualTo(waits(entry(1, 7, 0)));
+	}
+
+	@Test
+	@DisplayName("what was passed on in between, to another thread or back, is not the same")
+	void passedOn() {
+		FleetReport before = holds(entry(1, 7, 100));
+		assertThat(before.lasting(holds(entry(1, 8, 101))).reports().get(0).holds()).isEmpty();
+		assertThat(before.lasting(holds(entry(1, 7, 102))).reports().get(0).holds()).isEmpty();
+		assertThat(waits(entry(1, 7, 0)).lasting(waits(entry(1, 8, 0))).reports().get(0).waits()).isEmpty();
+		assertThat(before.lasting(waits(entry(1, 7, 100))).reports().get(0).holds()).isEmpty();
+	}
+
+}

@@ -1,0 +1,201 @@
+package io.holdfast.engine.fleet;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.engine.ScriptedEngine;
+import io.holdfast.engine.ScriptedStore;
+import io.holdfast.engine.request.EngineSettings;
+import io.holdfast.engine.store.InstanceInfo;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * How an instance is known to those who watch.
+ */
+@ExtendWith(OutputCaptureExtension.class)
+class InstanceRegistrationTests extends ScriptedEngine {
+
+	private static final long REFRESH = TimeUnit.MINUTES.toMillis(1);
+
+	private static final long RETRY = TimeUnit.SECONDS.toMillis(10);
+
+	private static final String WARNING = "This instance is not known to those who watch the fleet";
+
+	private void introduce() {
+		this.engine.fleet().introduce(() -> new InstanceInfo("shop", "host", 1));
+		this.store.elapse(0);
+	}
+
+	private void answer() {
+		this.store.last("join").done(null);
+	}
+
+	private void fail(boolean temporary) {
+		this.store.last("join").fail(temporary);
+	}
+
+	@Test
+	@DisplayName("an instance says that it is there at once, and again every minute")
+	void joinsAndRefreshes() {
+		assertThat(this.engine.fleet().info()).isNull();
+		introduce();
+		assertThat(this.store.sent()).containsExactly("join shop after 0");
+		answer();
+		this.store.elapse(REFRESH - 1);
+		assertThat(this.store.sent()).isEmpty();
+		this.store.elapse(1);
+		assertThat(this.store.sent()).containsExactly("join shop after " + REFRESH);
+		answer();
+		this.store.elapse(REFRESH);
+		assertThat(this.store.sent()).containsExactly("join shop after " + 2 * REFRESH);
+		assertThat(this.engine.fleet().info()).isEqualTo(new InstanceInfo("shop", "host", 1));
+	}
+
+	@Test
+	@DisplayName("trouble with that is warned of once, not at a first failure that may pass, and it is tried again")
+	void warnsOnce(CapturedOutput output) {
+		introduce();
+		fail(true);
+		assertThat(output).doesNotContain(WARNING);
+		this.store.elapse(RETRY);
+		fail(true);
+		assertThat(output).containsOnlyOnce(WARNING);
+		this.store.elapse(RETRY);
+		answer();
+		this.store.elapse(REFRESH);
+		fail(false);
+		this.store.elapse(RETRY);
+		assertThat(this.store.sent()).hasSize(5);
+		assertThat(output).containsOnlyOnce(WARNING);
+		assertThat(output).doesNotContain(ID);
+	}
+
+	@Test
+	@DisplayName("a store that does not answer is told again, and once it answers as often as any other")
+	void joinsAgainAfterSilence() {
+		introduce();
+		ScriptedStore.Command first = this.store.last("join");
+		this.store.sent();
+		this.store.elapse(EngineSettings.defaults().commandTimeout().toMillis() + RETRY - 1);
+		assertThat(this.store.sent()).isEmpty();
+		this.store.elapse(1);
+		assertThat(this.store.sent()).hasSize(1);
+		first.done(null);
+		this.store.elapse(0);
+		assertThat(this.store.sent()).isEmpty();
+		answer();
+		this.store.elapse(REFRESH);
+		assertThat(this.store.sent()).hasSize(1);
+	}
+
+	@Test
+	@DisplayName("an instance that leaves before it was known is not warned, as after a start that failed")
+	void leavesInSilence(CapturedOutput output) {
+		introduce();
+		this.engine.shutDown(Duration.ofSeconds(1));
+		fail(false);
+		assertThat(output).doesNotContain(WARNING);
+	}
+
+	@Test
+	@DisplayName("a right that is missing is warned of at once")
+	void warnsOfWhatDoesNotPass(CapturedOutput output) {
+		introduce();
+		fail(false);
+		assertThat(output).containsOnlyOnce(WARNING + "; leases do not depend on that: trouble");
+	}
+
+	@Test
+	@DisplayName("who does not know itself is no trouble for anybody")
+	void survivesItsSource(CapturedOutput output) {
+		this.engine.fleet().introduce(() -> {
+			throw new IllegalStateException("no name");
+		});
+		this.store.elapse(0);
+		assertThat(this.store.sent()).isEmpty();
+		assertThat(output).contains("no name");
+	}
+
+	@Test
+	@DisplayName("at its shut-down an instance says that it leaves, and nothing any more")
+	void leaves() {
+		introduce();
+		answer();
+		this.store.sent();
+		CompletableFuture<?> over = this.engine.shutDown(Duration.ofSeconds(10));
+		assertThat(this.store.sent()).containsExactly("leave");
+		assertThat(over).isNotDone();
+		this.store.last("leave").done(null);
+		assertThat(over).isCompleted();
+		this.store.elapse(2 * REFRESH);
+		assertThat(this.store.sent()).isEmpty();
+		assertThat(this.engine.shutDown(Duration.ZERO)).isCompleted();
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+	@Test
+	@DisplayName("it does not leave before it has joined, or it would stay")
+	void leavesAfterJoining() {
+		introduce();
+		this.store.sent();
+		this.engine.shutDown(Duration.ZERO);
+		this.store.elapse(0);
+		assertThat(this.store.sent()).isEmpty();
+		answer();
+		assertThat(this.store.sent()).containsExactly("leave");
+	}
+
+	@Test
+	@DisplayName("a store that does not answer keeps no instance from shutting down")
+	void leavesASilentStore() {
+		introduce();
+		answer();
+		CompletableFuture<?> over = this.engine.shutDown(Duration.ZERO);
+		this.store.elapse(249);
+		assertThat(over).isNotDone();
+		this.store.elapse(1);
+		assertThat(over).isCompleted();
+	}
+
+	@Test
+	@DisplayName("an instance that goes on after a shut-down says so")
+	void joinsAgain() {
+		introduce();
+		answer();
+		this.engine.shutDown(Duration.ZERO);
+		this.store.elapse(0);
+		this.store.last("leave").done(null);
+		this.store.sent();
+		this.engine.resume();
+		this.store.elapse(0);
+		assertThat(this.store.sent()).singleElement().asString().startsWith("join shop");
+	}
+
+	@Test
+	@DisplayName("one that goes on while its last word is not answered says so once in a minute, as before")
+	void joinsAgainBeforeTheAnswer() {
+		introduce();
+		ScriptedStore.Command first = this.store.last("join");
+		this.engine.shutDown(Duration.ZERO);
+		this.engine.resume();
+		this.store.elapse(0);
+		answer();
+		first.done(null);
+		this.store.elapse(0);
+		this.store.sent();
+		this.store.elapse(REFRESH);
+		assertThat(this.store.sent()).hasSize(1);
+		answer();
+		this.store.elapse(REFRESH);
+		assertThat(this.store.sent()).hasSize(1);
+	}
+
+}

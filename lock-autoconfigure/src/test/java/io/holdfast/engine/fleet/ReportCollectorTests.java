@@ -1,0 +1,120 @@
+package io.holdfast.engine.fleet;
+
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.engine.ScriptedEngine;
+import io.holdfast.engine.request.EngineSettings;
+import io.holdfast.engine.store.InstanceStore.Asked;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * How instances are asked for reports, and answer.
+ */
+class ReportCollectorTests extends ScriptedEngine {
+
+	private static final InstanceReport OWN = new InstanceReport("00000000", List.of(), List.of(), false);
+
+	private static final InstanceReport FIRST = new InstanceReport("00000001", List.of(), List.of(), false);
+
+	private static final InstanceReport SECOND = new InstanceReport("00000002", List.of(), List.of(), true);
+
+	private CompletableFuture<FleetReport> ask(List<String> present, List<String> absent) {
+		CompletableFuture<FleetReport> reports = new ReportCollector(context(), OWN).ask(ID);
+		this.store.last("ask").done(new Asked(present, absent));
+		return reports;
+	}
+
+	@Test
+	@DisplayName("where no other instance is, there is no wait")
+	void waitsForNoInstance() {
+		assertThat(ask(List.of(), List.of("00000009")))
+			.isCompletedWithValue(new FleetReport(List.of(OWN), List.of("00000009")));
+		assertThat(this.store.plannedCount()).isZero();
+	}
+
+	@Test
+	@DisplayName("the answers are looked for again and again, until they are enough")
+	void collects() {
+		CompletableFuture<FleetReport> reports = ask(List.of("00000001", "00000002"), List.of("00000009"));
+		this.store.sent();
+		this.store.elapse(5);
+		assertThat(this.store.sent()).containsExactly("collect 2");
+		this.store.last("collect 2").done(List.of());
+		this.store.elapse(10);
+		assertThat(this.store.sent()).containsExactly("collect 2");
+		this.store.last("collect 2").done(List.of(ReportCodec.of(SECOND), ReportCodec.of(FIRST)));
+		assertThat(reports).isCompletedWithValue(new FleetReport(List.of(OWN, SECOND, FIRST), List.of("00000009")));
+	}
+
+	@Test
+	@DisplayName("an answer that was repeated is one, and the others are waited for")
+	void countsInstances() {
+		CompletableFuture<FleetReport> reports = ask(List.of("00000001", "00000002"), List.of());
+		this.store.elapse(5);
+		this.store.last("collect 2").done(List.of(ReportCodec.of(FIRST), ReportCodec.of(FIRST)));
+		assertThat(reports).isNotDone();
+		this.store.sent();
+		this.store.elapse(10);
+		assertThat(this.store.sent()).containsExactly("collect 1");
+		this.store.last("collect 1").done(List.of(ReportCodec.of(FIRST)));
+		this.store.elapse(20);
+		this.store.last("collect 1").done(List.of(ReportCodec.of(SECOND)));
+		assertThat(reports).isCompletedWithValue(new FleetReport(List.of(OWN, FIRST, SECOND), List.of()));
+	}
+
+	@Test
+	@DisplayName("after a second what is there has to do, and who has not answered is silent; what is no report is none")
+	void givesUp() {
+		CompletableFuture<FleetReport> reports = ask(List.of("00000001", "00000002"), List.of());
+		this.store.answerAtOnce("collect 2", (command) -> command.done(List.of()));
+		this.store.elapse(999);
+		assertThat(this.store.sent()).hasSizeBetween(10, 30).doesNotContain("collect 0");
+		assertThat(reports).isNotDone();
+		this.store.elapse(1);
+		assertThat(this.store.sent()).containsExactly("collect 0");
+		this.store.last("collect 0").done(List.of("whatever", ReportCodec.of(FIRST)));
+		assertThat(reports).isCompletedWithValue(new FleetReport(List.of(OWN, FIRST), List.of("00000002")));
+		assertThat(this.store.plannedCount()).isZero();
+	}
+
+	@Test
+	@DisplayName("a question is answered by what this instance holds")
+	void answers() {
+		granted(REQUEST, 7);
+		this.store.sent();
+		this.store.wakeUps.reportWanted(ID);
+		assertThat(this.store.sent()).containsExactly("answer " + ID);
+	}
+
+	@Test
+	@DisplayName("who floods an instance with questions gets no more answers until those before have come")
+	void answersSoManyAtATime() {
+		for (int i = 0; i < 100; i++) {
+			this.store.wakeUps.reportWanted(ID);
+		}
+		assertThat(this.store.sent()).hasSize(8).contains("answer " + ID);
+		this.store.last("answer").fail(true);
+		this.store.wakeUps.reportWanted(ID);
+		assertThat(this.store.sent()).containsExactly("answer " + ID);
+		this.store.wakeUps.reportWanted(ID);
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+	@Test
+	@DisplayName("an answer that the store does not take up is no reason to give no more answers")
+	void answersAfterSilence() {
+		for (int i = 0; i < 8; i++) {
+			this.store.wakeUps.reportWanted(ID);
+		}
+		this.store.elapse(EngineSettings.defaults().commandTimeout().toMillis());
+		this.store.sent();
+		this.store.wakeUps.reportWanted(ID);
+		assertThat(this.store.sent()).containsExactly("answer " + ID);
+		assertThat(this.store.plannedCount()).isEqualTo(1);
+	}
+
+}

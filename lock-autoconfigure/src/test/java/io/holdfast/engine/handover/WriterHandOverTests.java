@@ -1,0 +1,164 @@
+package io.holdfast.engine.handover;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.LeaseContext;
+import io.holdfast.LockLease;
+import io.holdfast.LockMode;
+import io.holdfast.LockRequest;
+import io.holdfast.engine.ScriptedEngine;
+import io.holdfast.engine.request.EngineSettings;
+import io.holdfast.engine.store.HandOverLimits;
+import io.holdfast.engine.store.Resource;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * The rules of passing a read-write lock on from writer to writer within an instance,
+ * without the store.
+ */
+class WriterHandOverTests extends ScriptedEngine {
+
+	private static final LockRequest READ = REQUEST.mode(LockMode.READ);
+
+	private static final LockRequest WRITE = REQUEST.mode(LockMode.WRITE);
+
+	@Override
+	protected EngineSettings settings() {
+		return EngineSettings.defaults().localHandOver(new HandOverLimits(3, Duration.ofMillis(5)));
+	}
+
+	@Test
+	void theNextWriterHereGoesOnWithTheTokenAndAHigherFence() {
+		LockLease first = granted(WRITE, 100);
+		CompletableFuture<LockLease> second = this.service.acquireAsync(WRITE);
+		first.release();
+		assertThat(second.join().fence()).isEqualTo(101);
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+		second.join().releaseAsync();
+		assertThat(this.store.sent()).containsExactly("release 1");
+	}
+
+	@Test
+	void oneWriterContendsAtATime() {
+		CompletableFuture<LockLease> first = this.service.acquireAsync(WRITE);
+		CompletableFuture<LockLease> second = this.service.acquireAsync(WRITE);
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+		first.cancel(false);
+		assertThat(this.store.sent()).containsExactly("release 1 next 2");
+		this.store.last("release 1").granted(100, 30_000);
+		assertThat(second).isCompleted();
+	}
+
+	@Test
+	void aWaiterOfAnotherInstanceHasATurnAfterSomeTime() {
+		LockLease first = granted(WRITE, 100);
+		this.service.acquireAsync(WRITE);
+		this.store.elapse(5);
+		first.releaseAsync();
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 2");
+	}
+
+	@Test
+	void ifNoOtherInstanceWaitsWritersFollowForAsLongAsThereAreFences() {
+		this.store.answerAtOnce("inspect permits", (command) -> command.permits(null, Resource.ALL, 0));
+		LockLease last = granted(WRITE, 100);
+		List<CompletableFuture<LockLease>> waiting = new ArrayList<>();
+		for (int i = 0; i < 2 * HandOverLimits.STRIDE; i++) {
+			waiting.add(this.service.acquireAsync(WRITE));
+		}
+		for (int i = 0; i < HandOverLimits.STRIDE - 1; i++) {
+			last.release();
+			last = waiting.get(i).join();
+		}
+		assertThat(last.fence()).isEqualTo(100 + HandOverLimits.STRIDE - 1);
+		last.releaseAsync();
+		assertThat(waiting.get(HandOverLimits.STRIDE - 1)).isNotDone();
+		assertThat(this.store.sent()).contains("release 1 next " + (HandOverLimits.STRIDE + 1));
+	}
+
+	@Test
+	void aWriterDoesNotWaitForThoseWhoReadHere() {
+		granted(READ, 100);
+		this.service.acquireAsync(WRITE);
+		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2");
+	}
+
+	@Test
+	void readersContendAsTheyComeAndAreNotPassedByWriters() {
+		LockLease first = granted(WRITE, 100);
+		this.service.acquireAsync(READ);
+		this.service.acquireAsync(READ);
+		CompletableFuture<LockLease> writer = this.service.acquireAsync(WRITE);
+		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "acquire 3");
+		first.releaseAsync();
+		assertThat(writer).isNotDone();
+		assertThat(this.store.sent()).containsExactly("release 1 next 4");
+	}
+
+	@Test
+	void aReaderBehindAWriterContendsWhenThatGoesOn() {
+		LockLease first = granted(WRITE, 100);
+		CompletableFuture<LockLease> writer = this.service.acquireAsync(WRITE);
+		this.service.acquireAsync(READ);
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+		first.release();
+		assertThat(writer).isCompleted();
+		assertThat(this.store.sent()).containsExactly("acquire 3");
+		writer.join().releaseAsync();
+		assertThat(this.store.sent()).containsExactly("release 1");
+	}
+
+	@Test
+	void whatAReaderIsNotToBeIsPassedOn() {
+		LockLease first = granted(READ, 100);
+		this.service.acquireAsync(READ);
+		first.releaseAsync();
+		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "release 1");
+	}
+
+	@Test
+	void noWriterGoesOnBesideWhatTheLastWriterReads() {
+		LockLease first = granted(WRITE, 100);
+		CompletableFuture<LockLease> reading = this.service.acquireAsync(READ.within(LeaseContext.empty().with(first)));
+		CompletableFuture<LockLease> writer = this.service.acquireAsync(WRITE);
+		first.releaseAsync();
+		assertThat(writer).isNotDone();
+		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2 under 1", "release 1 next 3");
+		assertThat(reading).isNotDone();
+	}
+
+	@Test
+	void whatWasLostIsNotPassedOnAndTheNextOneAsks() {
+		LockLease first = granted(WRITE, 100);
+		CompletableFuture<LockLease> second = this.service.acquireAsync(WRITE);
+		renewer().renewNow(renewer().holds(), 30_000);
+		this.store.sent();
+		this.store.last("renew 1").renewed(false);
+		assertThat(this.store.sent()).containsExactly("acquire 2");
+		first.releaseAsync();
+		assertThat(second).isNotDone();
+	}
+
+	@Test
+	void noWriterGoesOnWithALeaseWithoutRenewal() {
+		LockLease first = granted(WRITE, 100);
+		CompletableFuture<LockLease> second = this.service.acquireAsync(WRITE.renewal(false));
+		first.releaseAsync();
+		assertThat(second).isNotDone();
+	}
+
+	@Test
+	void whatKeepsOthersOutIsNotPassedOn() {
+		LockLease first = granted(WRITE.minHold(Duration.ofMillis(100)), 100);
+		CompletableFuture<LockLease> second = this.service.acquireAsync(WRITE);
+		first.releaseAsync();
+		assertThat(second).isNotDone();
+		assertThat(this.store.sent()).contains("retain 1 for 100", "acquire 2");
+	}
+
+}

@@ -1,0 +1,273 @@
+package io.holdfast.engine.store;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeSet;
+import java.util.stream.IntStream;
+
+import io.holdfast.engine.store.FleetStore.Family;
+import io.holdfast.engine.store.FleetStore.Find;
+import io.holdfast.engine.store.FleetStore.Page;
+import io.holdfast.engine.store.FleetStore.Place;
+import io.holdfast.engine.store.FleetStore.Standing;
+import io.holdfast.engine.store.LeaseStore.AcquireCommand;
+import io.holdfast.engine.store.LeaseStore.AcquireReply;
+import io.holdfast.engine.store.Resource.Kind;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static io.holdfast.engine.Locks.lock;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+/**
+ * What every {@link FleetStore} must tell of what is held and waited for.
+ */
+public abstract class FleetStoreContract extends StoreContract {
+
+	protected static final Resource SEMAPHORE = new Resource(Kind.SEMAPHORE, KEY);
+
+	private static final Resource READ_WRITE = new Resource(Kind.READ_WRITE, KEY);
+
+	private static final int LIMIT = 5;
+
+	private static AcquireCommand ask(Instance instance, String n, int permits) {
+		return ask(instance, n, permits, LIMIT);
+	}
+
+	private static AcquireCommand ask(Instance instance, String n, int permits, int limit) {
+		return PermitHoldingContract.ask(instance, n, permits, limit);
+	}
+
+	private static AcquireReply acquire(Instance instance, String n, int permits) {
+		return PermitHoldingContract.acquire(instance, n, permits);
+	}
+
+	/** As long as it takes to look at much on a busy machine. */
+	private static AcquireCommand lasting(AcquireCommand ask) {
+		return new AcquireCommand(ask.token(), ask.permits(), ask.limit(), ask.fair(), ask.under(), 20 * LEASE,
+				ask.claimMillis());
+	}
+
+	private static AcquireCommand reader(Instance instance, String n) {
+		return ask(instance, n, 1, Resource.ALL);
+	}
+
+	private static AcquireCommand writer(Instance instance, String n) {
+		return ask(instance, n, Resource.ALL, Resource.ALL);
+	}
+
+	protected final Standing look(Family family, String key) {
+		Standing standing = get(this.c.store.fleet().look(family, key, 10));
+		// It goes to people who must not be able to release anything.
+		assertThat(standing.toString()).doesNotContain(this.a.id, this.b.id, this.c.id);
+		return standing;
+	}
+
+	/** All that is told, as often as it is. */
+	protected final List<String> walk(Family family, int wanted) {
+		List<String> keys = new ArrayList<>();
+		String cursor = null;
+		do {
+			Page page = get(this.c.store.fleet().scan(family, cursor, wanted));
+			for (Find find : page.finds()) {
+				if (find.counts(look(family, find.key()))) {
+					keys.add(find.key());
+				}
+			}
+			cursor = page.cursor();
+		}
+		while (cursor != null);
+		return keys;
+	}
+
+	private static List<String> places(List<Place> places, Instance... instances) {
+		return places.stream().map((place) -> {
+			String who = "?";
+			for (Instance instance : instances) {
+				who = Tokens.shown(instance.id).equals(place.instance()) ? instance.id : who;
+			}
+			return who + ":" + place.number() + " " + place.kind() + " " + place.permits();
+		}).toList();
+	}
+
+	@Test
+	@DisplayName("all locks and all semaphores are found once, on as many pages as it takes")
+	void findsAllOnce() {
+		TreeSet<String> locks = new TreeSet<>();
+		TreeSet<String> semaphores = new TreeSet<>();
+		for (int i = 0; i < 40; i++) {
+			granted(this.a.acquire(lock("stock:" + i),
+					lasting(AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM))));
+			busy(this.b.acquire(lock("stock:" + i), AcquireCommand.forLock(this.b.token("1"), LEASE, CLAIM)));
+			granted(this.a.acquire(new Resource(Kind.READ_WRITE, "price {" + i + "}:x"), lasting(reader(this.a, "1"))));
+			busy(this.b.acquire(new Resource(Kind.READ_WRITE, "price {" + i + "}:x"), writer(this.b, "1")));
+			locks.addAll(List.of("stock:" + i, "price {" + i + "}:x"));
+			granted(this.a.acquire(new Resource(Kind.SEMAPHORE, "call:" + i), lasting(ask(this.a, "1", LIMIT))));
+			busy(this.b.acquire(new Resource(Kind.SEMAPHORE, "call:" + i), ask(this.b, "1", 1)));
+			get(this.a.store.limit(new Resource(Kind.SEMAPHORE, "{limited:" + i + "}:queue:"), 3));
+			semaphores.addAll(List.of("call:" + i, "{limited:" + i + "}:queue:"));
+		}
+		for (int wanted : new int[] { 1, 7, 80, 1000 }) {
+			assertThat(walk(Family.LOCKS, wanted)).as("locks by " + wanted).containsExactlyInAnyOrderElementsOf(locks);
+			assertThat(walk(Family.SEMAPHORES, wanted)).as("semaphores by " + wanted)
+				.containsExactlyInAnyOrderElementsOf(semaphores);
+		}
+		Page first = get(this.c.store.fleet().scan(Family.LOCKS, null, 7));
+		assertThat(first.finds()).hasSizeLessThan(40);
+		assertThat(first.cursor()).isNotNull();
+	}
+
+	@Test
+	@DisplayName("an exclusive lock is told with its owner, its fence and those who wait, in their order")
+	void tellsOfLock() {
+		long fence = granted(this.a.acquire("11")).fence();
+		busy(this.b.acquire("12"));
+		busy(this.c.acquire("13"));
+		Standing standing = look(Family.LOCKS, KEY);
+		assertThat(standing.resource()).isEqualTo(lock(KEY));
+		assertThat(standing.fence()).isEqualTo(fence);
+		assertThat(places(standing.holders(), this.a)).containsExactly(this.a.token("11") + " LOCK 1");
+		assertThat(standing.holders().get(0).ttlMillis()).isBetween(LEASE - 5000, LEASE);
+		assertThat(places(standing.queue(), this.b, this.c)).containsExactly(this.b.token("12") + " LOCK 1",
+				this.c.token("13") + " LOCK 1");
+		assertThat(standing).extracting(Standing::holderCount, Standing::waiting).containsExactly(1, 2);
+	}
+
+	@Test
+	@DisplayName("readers and writers are told, and who waits to read or to write")
+	void tellsOfReadersAndWriters() {
+		granted(this.a.acquire(READ_WRITE, reader(this.a, "1")));
+		long fence = granted(this.b.acquire(READ_WRITE, reader(this.b, "2"))).fence();
+		busy(this.c.acquire(READ_WRITE, writer(this.c, "3")));
+		busy(this.a.acquire(READ_WRITE, reader(this.a, "4")));
+		Standing standing = look(Family.LOCKS, KEY);
+		assertThat(standing.resource()).isEqualTo(READ_WRITE);
+		assertThat(standing.fence()).isEqualTo(fence);
+		assertThat(places(standing.holders(), this.a, this.b))
+			.containsExactlyInAnyOrder(this.a.token("1") + " READ_WRITE 1", this.b.token("2") + " READ_WRITE 1");
+		assertThat(standing.holders()).extracting(Place::ttlMillis)
+			.allSatisfy((ttl) -> assertThat(ttl).isBetween(LEASE - 5000, LEASE));
+		assertThat(places(standing.queue(), this.a, this.c))
+			.containsExactly(this.c.token("3") + " READ_WRITE " + Resource.ALL, this.a.token("4") + " READ_WRITE 1");
+	}
+
+	@Test
+	@DisplayName("a key for which some wait exclusively and some to read is told with both")
+	void tellsOfBothQueues() {
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire(READ_WRITE, reader(this.b, "2")));
+		busy(this.c.acquire("3"));
+		Standing standing = look(Family.LOCKS, KEY);
+		assertThat(standing.resource()).isEqualTo(lock(KEY));
+		assertThat(places(standing.queue(), this.b, this.c)).containsExactly(this.c.token("3") + " LOCK 1",
+				this.b.token("2") + " READ_WRITE 1");
+		assertThat(standing.waiting()).isEqualTo(2);
+		this.a.release("1");
+		// The key is kept for the reader, who asks again.
+		this.b.awaitWakeUp();
+		Standing kept = look(Family.LOCKS, KEY);
+		assertThat(kept.holderCount()).isZero();
+		assertThat(kept.waiting()).isEqualTo(2);
+		this.c.release(lock(KEY), AcquireCommand.forLock(this.c.token("3"), LEASE, CLAIM));
+		assertThat(look(Family.LOCKS, KEY).resource().kind()).isEqualTo(Kind.READ_WRITE);
+		assertThat(walk(Family.LOCKS, 10)).containsExactly(KEY);
+	}
+
+	@Test
+	@DisplayName("a foreign owner is told as such, without what it wrote")
+	void tellsOfForeignOwner() {
+		putForeign(KEY, "a secret", null);
+		Standing standing = look(Family.LOCKS, KEY);
+		assertThat(standing.holders()).containsExactly(new Place(null, 0, Kind.LOCK, 1, -1));
+		assertThat(standing.toString()).doesNotContain("secret");
+		assertThat(walk(Family.LOCKS, 10)).containsExactly(KEY);
+	}
+
+	@Test
+	@DisplayName("a semaphore is told with its limit, its holders and those who wait, in their order")
+	void tellsOfSemaphore() {
+		granted(acquire(this.a, "1", 3));
+		granted(acquire(this.b, "2", 1));
+		busy(acquire(this.c, "3", 2));
+		busy(acquire(this.a, "4", 1));
+		Standing standing = look(Family.SEMAPHORES, KEY);
+		assertThat(places(standing.holders(), this.a, this.b))
+			.containsExactlyInAnyOrder(this.a.token("1") + " SEMAPHORE 3", this.b.token("2") + " SEMAPHORE 1");
+		assertThat(places(standing.queue(), this.a, this.c)).containsExactly(this.c.token("3") + " SEMAPHORE 2",
+				this.a.token("4") + " SEMAPHORE 1");
+		assertThat(standing).extracting(Standing::limit, Standing::asked, Standing::used, Standing::waiting)
+			.containsExactly(null, LIMIT, 4, 2);
+		get(this.a.store.limit(SEMAPHORE, 2));
+		assertThat(look(Family.SEMAPHORES, KEY)).extracting(Standing::limit, Standing::used).containsExactly(2, 4);
+		assertThat(look(Family.LOCKS, KEY).isEmpty()).isTrue();
+		assertThat(walk(Family.LOCKS, 10)).isEmpty();
+	}
+
+	@Test
+	@DisplayName("no more are named than asked for, but all are counted")
+	void namesNoMoreThanAskedFor() {
+		IntStream.range(0, LIMIT).forEach((i) -> granted(acquire(this.a, "" + i, 1)));
+		IntStream.range(0, 4).forEach((i) -> busy(acquire(this.b, "" + i, 1)));
+		Standing standing = get(this.c.store.fleet().look(Family.SEMAPHORES, KEY, 2));
+		assertThat(standing).extracting(Standing::holderCount, Standing::waiting).containsExactly(LIMIT, 4);
+		assertThat(standing.holders()).hasSize(2);
+		assertThat(places(standing.queue(), this.b)).containsExactly(this.b.token("0") + " SEMAPHORE 1",
+				this.b.token("1") + " SEMAPHORE 1");
+		IntStream.range(0, 4).forEach((i) -> granted(this.a.acquire(READ_WRITE, reader(this.a, "" + i))));
+		IntStream.range(4, 8).forEach((i) -> busy(this.b.acquire(READ_WRITE, writer(this.b, "" + i))));
+		standing = get(this.c.store.fleet().look(Family.LOCKS, KEY, 3));
+		assertThat(standing).extracting(Standing::holderCount, Standing::waiting).containsExactly(4, 4);
+		assertThat(standing.holders()).hasSize(3);
+		assertThat(standing.queue()).hasSize(3);
+		IntStream.range(0, 5)
+			.forEach(
+					(i) -> this.b.acquire(lock("another"), AcquireCommand.forLock(this.b.token("" + i), LEASE, CLAIM)));
+		standing = get(this.c.store.fleet().look(Family.LOCKS, "another", 3));
+		assertThat(standing).extracting(Standing::holderCount, Standing::waiting).containsExactly(1, 4);
+		assertThat(standing.queue()).hasSize(3);
+	}
+
+	@Test
+	@DisplayName("what has ended by time is not told, but who waits for it is")
+	void forgetsWhatHasEnded() {
+		granted(this.a.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), SHORT, SHORT)));
+		granted(this.a.acquire(SEMAPHORE, PermitHoldingContract.brief(ask(this.a, "2", LIMIT))));
+		granted(this.a.acquire(new Resource(Kind.READ_WRITE, "another"),
+				PermitHoldingContract.brief(writer(this.a, "3"))));
+		busy(this.b.acquire("4"));
+		elapse(Duration.ofMillis(SHORT + 20));
+		Standing standing = look(Family.LOCKS, KEY);
+		assertThat(standing.holders()).isEmpty();
+		assertThat(places(standing.queue(), this.b)).containsExactly(this.b.token("4") + " LOCK 1");
+		assertThat(walk(Family.LOCKS, 10)).containsExactly(KEY);
+		assertThat(look(Family.LOCKS, "another").isEmpty()).isTrue();
+		assertThat(look(Family.SEMAPHORES, KEY).isEmpty()).isTrue();
+		assertThat(walk(Family.SEMAPHORES, 10)).isEmpty();
+	}
+
+	@Test
+	@DisplayName("looking changes nothing")
+	void changesNothing() {
+		assertThat(look(Family.LOCKS, KEY).isEmpty()).isTrue();
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire("1"));
+		look(Family.LOCKS, KEY);
+		walk(Family.LOCKS, 10);
+		this.a.release("1");
+		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
+	}
+
+	@Test
+	@DisplayName("what is no cursor is refused, without repeating it")
+	void refusesOtherCursors() {
+		for (String text : new String[] { "x", "", "0-1\r\nKEYS *", "-1", "1-", "99999999999999999999-1", "16384-0",
+				"0-18446744073709551616" }) {
+			assertThatIllegalArgumentException().as(text)
+				.isThrownBy(() -> this.a.store.fleet().scan(Family.LOCKS, text, 10))
+				.withMessageStartingWith("The cursor is none that a page ended with");
+		}
+	}
+
+}

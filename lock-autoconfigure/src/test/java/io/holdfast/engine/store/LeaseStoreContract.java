@@ -1,0 +1,565 @@
+package io.holdfast.engine.store;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+
+import io.holdfast.engine.store.LeaseStore.AcquireCommand;
+import io.holdfast.engine.store.LeaseStore.AcquireReply;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
+import io.holdfast.engine.store.LeaseStore.KeyState;
+import io.holdfast.engine.store.LeaseStore.ReleaseReply;
+import io.holdfast.engine.store.LeaseStore.Renewal;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static io.holdfast.engine.Locks.lock;
+import static io.holdfast.engine.Locks.renewal;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+/**
+ * What every {@link LeaseStore} must do with exclusive locks.
+ */
+public abstract class LeaseStoreContract extends StoreContract {
+
+	@Test
+	@DisplayName("a free key is granted for the lease time, with a fence")
+	void grantsFreeKey() {
+		Granted granted = granted(this.a.acquire("1"));
+		assertThat(granted.fence()).isPositive();
+		assertThat(granted.ttlMillis()).isBetween(LEASE - 1000, LEASE);
+		KeyState state = this.b.inspect();
+		assertThat(state.owner()).isEqualTo(this.a.token("1"));
+		assertThat(state.ttlMillis()).isBetween(LEASE - 5000, LEASE);
+		assertThat(state.fence()).isEqualTo(granted.fence());
+		assertThat(state.waiting()).isZero();
+	}
+
+	@Test
+	@DisplayName("acquiring again by the same token is the same grant")
+	void acquireIsIdempotent() {
+		Granted first = granted(this.a.acquire("1"));
+		Granted second = granted(this.a.acquire("1"));
+		assertThat(second.fence()).isEqualTo(first.fence());
+		assertThat(this.a.release("1").released()).isTrue();
+		assertThat(this.b.inspect().owner()).isNull();
+	}
+
+	@Test
+	@DisplayName("acquiring again never shortens the lease")
+	void acquireNeverShortens() {
+		granted(this.a.acquire("1"));
+		Granted again = granted(
+				get(this.a.store.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), SHORT, SHORT), true)));
+		assertThat(again.ttlMillis()).isGreaterThan(SHORT);
+		assertThat(this.a.inspect().ttlMillis()).isGreaterThan(SHORT);
+	}
+
+	@Test
+	@DisplayName("fences grow with each grant, by more than what is given out inside one instance")
+	void fencesGrow() {
+		long last = 0;
+		for (int i = 0; i < 20; i++) {
+			Instance instance = (i % 2 == 0) ? this.a : this.b;
+			Granted granted = granted(instance.acquire("" + i));
+			assertThat(granted.fence()).isGreaterThanOrEqualTo(last + 64);
+			last = granted.fence();
+			instance.release("" + i);
+		}
+	}
+
+	@Test
+	@DisplayName("who may keep a lock without waiters has more fences to give, whatever is answered when")
+	void leavesFencesForThoseWhoKeepIt() {
+		Granted first = granted(this.a.acquire("01"));
+		assertThat(first.fences()).isEqualTo(1024);
+		assertThat(granted(this.a.acquire("01"))).extracting(Granted::fence, Granted::fences)
+			.containsExactly(first.fence(), 1024);
+		assertThat(this.b.inspect().fence()).isEqualTo(first.fence());
+		this.a.release("01");
+		Granted next = granted(this.b.acquire("1"));
+		assertThat(next.fence()).isGreaterThanOrEqualTo(first.fence() + first.fences());
+		assertThat(next.fences()).isEqualTo(64);
+	}
+
+	@Test
+	@DisplayName("however often in a row, fences do not get ahead of the clock by more than 64 with each grant")
+	void fencesStayNearTheClock() {
+		int count = 200;
+		Granted first = granted(this.a.acquire("01"));
+		this.a.release("01");
+		List<CompletableFuture<AcquireReply>> answers = new ArrayList<>();
+		// Without waiting for answers, so that the clock gets on by less than 1,024 each.
+		for (int i = 2; i < count; i++) {
+			AcquireCommand ask = AcquireCommand.forLock(this.a.token("0" + i), LEASE, CLAIM);
+			answers.add(this.a.store.acquire(lock(KEY), ask, true));
+			this.a.store.release(lock(KEY), ask, null);
+		}
+		List<Granted> grants = answers.stream().map((answer) -> granted(get(answer))).toList();
+		long clock = granted(this.a.acquire(lock("another"), AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM)))
+			.fence();
+		long last = first.fence() + first.fences() - 1;
+		for (Granted grant : grants) {
+			assertThat(grant.fence()).isGreaterThan(last);
+			last = grant.fence() + grant.fences() - 1;
+		}
+		assertThat(last).isLessThan(clock + 64 * count + 2 * 1024);
+	}
+
+	@Test
+	@DisplayName("who follows within an instance has more fences to give as long as no other instance waits")
+	void leavesFencesForThoseWhoFollow() {
+		Granted first = granted(this.a.acquire("1"));
+		// So that the clock is ahead of the first one's fences.
+		elapse(Duration.ofMillis(2));
+		Granted second = granted(this.a.release("1", "02").next());
+		assertThat(second.fence()).isGreaterThanOrEqualTo(first.fence() + first.fences());
+		assertThat(second.fences()).isEqualTo(1024);
+		Granted third = granted(this.a.release("02", "3").next());
+		assertThat(third.fence()).isGreaterThanOrEqualTo(second.fence() + second.fences());
+		assertThat(third.fences()).isEqualTo(64);
+		busy(this.b.acquire("1"));
+		busy(this.a.release("3", "04").next());
+		this.b.release("1");
+		assertThat(granted(this.a.acquire("04")).fences()).isEqualTo(64);
+	}
+
+	@Test
+	@DisplayName("who has waited for a lock has as many fences as all, as others may wait behind")
+	void leavesFewFencesForThoseWhoWaited() {
+		Granted first = granted(this.a.acquire("1"));
+		busy(this.b.acquire("01"));
+		this.a.release("1");
+		WakeUp wakeUp = this.b.awaitWakeUp();
+		assertThat(wakeUp.fence()).isGreaterThanOrEqualTo(first.fence() + first.fences());
+		Granted asked = granted(this.b.acquire("01"));
+		assertThat(asked.fence()).isEqualTo(wakeUp.fence());
+		assertThat(asked.fences()).isEqualTo(64);
+		this.b.release("01");
+		assertThat(granted(this.a.acquire("2")).fence()).isGreaterThanOrEqualTo(wakeUp.fence() + 64);
+	}
+
+	@Test
+	@DisplayName("who waits for a lock that was kept until its lease ended has as many fences as all")
+	void leavesFewFencesBehindThoseWhoKeptIt() {
+		Granted kept = granted(
+				get(this.a.store.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("01"), SHORT, SHORT), true)));
+		assertThat(kept.fences()).isEqualTo(1024);
+		busy(this.b.acquire("01"));
+		elapse(Duration.ofMillis(SHORT + 20));
+		Granted next = granted(this.b.acquire("01"));
+		assertThat(next.fence()).isGreaterThanOrEqualTo(kept.fence() + kept.fences());
+		assertThat(next.fences()).isEqualTo(64);
+	}
+
+	@Test
+	@DisplayName("the second request learns the owner's time and fence")
+	void tellsBusy() {
+		Granted granted = granted(this.a.acquire("1"));
+		Busy busy = busy(this.b.acquire("1"));
+		assertThat(busy.ownerTtlMillis()).isBetween(LEASE - 5000, LEASE);
+		assertThat(busy.fence()).isEqualTo(granted.fence());
+		assertThat(busy.foreign()).isFalse();
+	}
+
+	@Test
+	@DisplayName("an owner that wants to be told learns that others want the key, from the first of them")
+	void tellsOwnerThatOthersWantIt() {
+		granted(this.a.acquire("01"));
+		busy(this.b.attempt(lock(KEY), AcquireCommand.forLock(this.b.token("1"), LEASE, CLAIM)));
+		await().until(() -> this.a.wanted.size() == 1);
+		busy(this.b.acquire("2"));
+		await().until(() -> this.a.wanted.size() == 2);
+		// Who is behind another does not tell it, the first does each time.
+		busy(this.b.acquire("3"));
+		busy(this.b.acquire("2"));
+		busy(this.b.acquire("2"));
+		await().until(() -> this.a.wanted.size() == 4);
+		assertThat(this.a.wanted).containsOnly(KEY + " " + this.a.token("01"));
+		this.a.release("01");
+		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("2"));
+	}
+
+	@Test
+	@DisplayName("an owner that does not want to be told is not, nor is one that is no instance")
+	void tellsNoOtherOwnerThatOthersWantIt() {
+		granted(this.a.acquire("10"));
+		busy(this.b.acquire("1"));
+		this.b.release("1");
+		this.a.release("10");
+		putForeign("foreign", "0123:01", Duration.ofMillis(LEASE));
+		AcquireCommand another = AcquireCommand.forLock(this.b.token("2"), LEASE, CLAIM);
+		assertThat(busy(this.b.acquire(lock("foreign"), another)).foreign()).isTrue();
+		granted(this.a.acquire("01"));
+		busy(this.b.acquire("3"));
+		await().until(() -> !this.a.wanted.isEmpty());
+		assertThat(this.a.wanted).containsOnly(KEY + " " + this.a.token("01"));
+	}
+
+	@Test
+	@DisplayName("two keys do not matter to each other")
+	void keysAreIndependent() {
+		granted(this.a.acquire("1"));
+		granted(get(
+				this.b.store.acquire(lock("another"), AcquireCommand.forLock(this.b.token("1"), LEASE, CLAIM), true)));
+	}
+
+	@Test
+	@DisplayName("a foreign owner is told as such, and excludes until it ends")
+	void respectsForeignOwner() {
+		putForeign(KEY, "stranger", Duration.ofMillis(SHORT));
+		Busy busy = busy(this.a.acquire("1"));
+		assertThat(busy.foreign()).isTrue();
+		assertThat(busy.ownerTtlMillis()).isBetween(0L, SHORT);
+		assertThat(this.a.inspect().owner()).isEqualTo("stranger");
+		elapse(Duration.ofMillis(SHORT + 20));
+		granted(this.a.acquire("1"));
+	}
+
+	@Test
+	@DisplayName("the second request can tell old hand-offs by the fence, also behind a foreign owner")
+	void tellsAFenceBehindForeignOwner() {
+		Granted before = granted(this.a.acquire("1"));
+		this.a.release("1");
+		elapse(Duration.ofMillis(5));
+		putForeign(KEY, "stranger", Duration.ofMillis(SHORT));
+		Busy busy = busy(this.b.acquire("1"));
+		assertThat(busy.fence()).isGreaterThanOrEqualTo(before.fence());
+		elapse(Duration.ofMillis(SHORT + 20));
+		assertThat(granted(this.b.acquire("1")).fence()).isGreaterThan(busy.fence());
+	}
+
+	@Test
+	@DisplayName("S2 a foreign owner without end is told as such and left alone")
+	void leavesOwnerWithoutEndAlone() {
+		putForeign(KEY, this.a.id.substring(1) + "x:1", null);
+		Busy busy = busy(this.a.acquire("1"));
+		assertThat(busy.foreign()).isTrue();
+		assertThat(busy.ownerTtlMillis()).isEqualTo(-1);
+		assertThat(this.a.release("1").released()).isFalse();
+		assertThat(this.a.inspect().ttlMillis()).isEqualTo(-1);
+	}
+
+	@Test
+	@DisplayName("F43 a lease that ended is not renewed, and its release leaves the next owner alone")
+	void endsByTime() {
+		Granted first = granted(
+				get(this.a.store.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), SHORT, SHORT), true)));
+		elapse(Duration.ofMillis(SHORT + 20));
+		assertThat(this.a.inspect().owner()).isNull();
+		assertThat(this.a.inspect().ttlMillis()).isZero();
+		Granted second = granted(this.b.acquire("1"));
+		assertThat(second.fence()).isGreaterThan(first.fence());
+		assertThat(this.a.renew("1", LEASE)).isFalse();
+		assertThat(this.a.release("1").released()).isFalse();
+		assertThat(this.a.inspect().owner()).isEqualTo(this.b.token("1"));
+	}
+
+	@Test
+	@DisplayName("a release is true once")
+	void releasesOnce() {
+		granted(this.a.acquire("1"));
+		assertThat(this.a.release("1")).isEqualTo(new ReleaseReply(true, null));
+		assertThat(this.a.release("1")).isEqualTo(new ReleaseReply(false, null));
+		assertThat(this.b.release("1").released()).isFalse();
+	}
+
+	@Test
+	@DisplayName("a released key goes to those who wait, in their order, for a claim")
+	void handsOverInOrder() {
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire("1"));
+		busy(this.c.acquire("1"));
+		// Asking again keeps the place.
+		Busy last = busy(this.b.acquire("1"));
+		assertThat(this.a.inspect().waiting()).isEqualTo(2);
+		this.a.release("1");
+		WakeUp first = this.b.awaitWakeUp();
+		assertThat(first.resource()).isEqualTo(lock(KEY));
+		assertThat(first.token()).isEqualTo(this.b.token("1"));
+		assertThat(first.fence()).isGreaterThan(last.fence());
+		assertThat(first.ttlMillis()).isEqualTo(CLAIM);
+		assertThat(this.a.inspect().ttlMillis()).isBetween(1L, CLAIM);
+		assertThat(busy(this.c.acquire("1")).fence()).isEqualTo(first.fence());
+		this.b.release("1");
+		assertThat(this.c.awaitWakeUp().fence()).isGreaterThan(first.fence());
+		assertThat(this.b.wakeUps).hasSize(1);
+	}
+
+	@Test
+	@DisplayName("a hand-off becomes a full lease of the same fence when its token asks")
+	void handOffBecomesLease() {
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire("1"));
+		this.a.release("1");
+		WakeUp wakeUp = this.b.awaitWakeUp();
+		Granted granted = granted(this.b.acquire("1"));
+		assertThat(granted.fence()).isEqualTo(wakeUp.fence());
+		assertThat(granted.ttlMillis()).isGreaterThan(CLAIM);
+		assertThat(this.b.inspect().ttlMillis()).isGreaterThan(CLAIM);
+	}
+
+	@Test
+	@DisplayName("who does not want to wait is not handed anything")
+	void doesNotQueueUnasked() {
+		granted(this.a.acquire("1"));
+		busy(get(this.b.store.acquire(lock(KEY), AcquireCommand.forLock(this.b.token("1"), LEASE, CLAIM), false)));
+		assertThat(this.a.inspect().waiting()).isZero();
+		this.a.release("1");
+		assertThat(this.a.inspect().owner()).isNull();
+	}
+
+	@Test
+	@DisplayName("who comes to a free key passes it on to the one who waited before")
+	void passesOnToHeadOfQueue() {
+		granted(get(this.a.store.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), SHORT, SHORT), true)));
+		busy(this.b.acquire("1"));
+		elapse(Duration.ofMillis(SHORT + 20));
+		busy(this.c.acquire("1"));
+		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
+		assertThat(this.a.inspect().owner()).isEqualTo(this.b.token("1"));
+	}
+
+	@Test
+	@DisplayName("who gave up waiting is not handed anything")
+	void cancelsWait() {
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire("1"));
+		busy(this.c.acquire("1"));
+		assertThat(this.b.release("1").released()).isFalse();
+		this.a.release("1");
+		this.c.awaitWakeUp();
+		assertThat(this.b.wakeUps).isEmpty();
+	}
+
+	@Test
+	@DisplayName("the next of an instance gets the key with the release, if no waiter is before it")
+	void releasesToNext() {
+		Granted first = granted(this.a.acquire("1"));
+		ReleaseReply reply = this.a.release("1", "2");
+		assertThat(reply.released()).isTrue();
+		Granted next = granted(reply.next());
+		assertThat(next.fence()).isGreaterThan(first.fence());
+		assertThat(next.ttlMillis()).isBetween(LEASE - 1000, LEASE);
+		assertThat(this.a.inspect().owner()).isEqualTo(this.a.token("2"));
+	}
+
+	@Test
+	@DisplayName("the next of an instance goes behind those who wait already")
+	void queuesNextAtTail() {
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire("1"));
+		ReleaseReply reply = this.a.release("1", "2");
+		assertThat(reply.released()).isTrue();
+		Busy next = busy(reply.next());
+		assertThat(next.fence()).isEqualTo(this.b.awaitWakeUp().fence());
+		assertThat(next.ownerTtlMillis()).isBetween(1L, CLAIM);
+		assertThat(next.foreign()).isFalse();
+		this.b.release("1");
+		assertThat(this.a.awaitWakeUp().token()).isEqualTo(this.a.token("2"));
+	}
+
+	@Test
+	@DisplayName("the next of a waiter that gives up takes its place in the queue")
+	void nextKeepsPlace() {
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire("1"));
+		busy(this.c.acquire("1"));
+		ReleaseReply reply = this.b.release("1", "2");
+		assertThat(reply.released()).isFalse();
+		busy(reply.next());
+		this.a.release("1");
+		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("2"));
+		assertThat(this.c.wakeUps).isEmpty();
+	}
+
+	@Test
+	@DisplayName("a next that waits already, in another way, gets the key and waits no more")
+	void nextThatWaitsAlready() {
+		LeaseStore polling = newPollingStore();
+		granted(this.a.acquire("1"));
+		busy(this.a.acquire("2"));
+		granted(get(polling.release(lock(KEY), AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM),
+				AcquireCommand.forLock(this.a.token("2"), LEASE, CLAIM)))
+			.next());
+		assertThat(this.a.inspect().waiting()).isZero();
+		polling.close();
+	}
+
+	@Test
+	@DisplayName("a late copy of a release does not revive a next that is over")
+	void lateReleaseDoesNotReviveNext() {
+		granted(this.a.acquire("1"));
+		granted(this.a.release("1", "2").next());
+		this.a.release("2");
+		assertThat(this.a.release("1", "2")).isEqualTo(new ReleaseReply(false, null));
+		KeyState state = this.a.inspect();
+		assertThat(state.owner()).isNull();
+		assertThat(state.waiting()).isZero();
+	}
+
+	@Test
+	@DisplayName("a copy of a release tells again what became of next")
+	void repeatedReleaseTellsNext() {
+		granted(this.a.acquire("1"));
+		Granted first = granted(this.a.release("1", "2").next());
+		ReleaseReply again = this.a.release("1", "2");
+		assertThat(again.released()).isFalse();
+		assertThat(granted(again.next()).fence()).isEqualTo(first.fence());
+	}
+
+	@Test
+	@DisplayName("a token that neither held nor waited brings in no other token")
+	void strangerBringsInNoOther() {
+		granted(this.b.acquire("1"));
+		assertThat(this.a.release("1", "2")).isEqualTo(new ReleaseReply(false, null));
+		assertThat(this.b.inspect().waiting()).isZero();
+	}
+
+	@Test
+	@DisplayName("a lease is renewed by lengthening, never by shortening")
+	void renewsByLengthening() {
+		granted(this.a.acquire("1"));
+		assertThat(this.a.renew("1", 2 * LEASE)).isTrue();
+		assertThat(this.a.inspect().ttlMillis()).isGreaterThan(LEASE);
+		assertThat(this.a.renew("1", SHORT)).isTrue();
+		assertThat(this.a.inspect().ttlMillis()).isGreaterThan(LEASE);
+	}
+
+	@Test
+	@DisplayName("a lease that is retained ends at the given time, sooner or later than it would")
+	void retains() {
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire("1"));
+		assertThat(this.b.retain(lock(KEY), "1", 1, SHORT)).isFalse();
+		assertThat(this.a.retain(lock(KEY), "1", 1, 2 * LEASE)).isTrue();
+		assertThat(this.a.inspect().ttlMillis()).isGreaterThan(LEASE);
+		assertThat(this.a.retain(lock(KEY), "1", 1, SHORT)).isTrue();
+		assertThat(this.a.inspect().ttlMillis()).isLessThanOrEqualTo(SHORT);
+		elapse(Duration.ofMillis(SHORT + 20));
+		assertThat(this.a.retain(lock(KEY), "1", 1, LEASE)).isFalse();
+		granted(this.b.acquire("1"));
+	}
+
+	@Test
+	@DisplayName("many renewals are answered in their order, the lost among the kept")
+	void renewsManyInOrder() {
+		List<CompletableFuture<AcquireReply>> acquired = new ArrayList<>();
+		List<Renewal> renewals = new ArrayList<>();
+		List<Boolean> expected = new ArrayList<>();
+		for (int i = 0; i < 1100; i++) {
+			boolean kept = i % 7 != 0;
+			if (kept) {
+				acquired.add(this.a.store.acquire(lock("many" + i),
+						AcquireCommand.forLock(this.a.token("" + i), LEASE, CLAIM), true));
+			}
+			renewals.add(renewal("many" + i, this.a.token("" + i), LEASE));
+			expected.add(kept);
+		}
+		acquired.forEach(LeaseStoreContract::get);
+		assertThat(this.a.renew(renewals)).isEqualTo(expected);
+	}
+
+	@Test
+	@DisplayName("no renewals are no trouble")
+	void renewsNothing() {
+		assertThat(get(this.a.store.renew(List.of()))).isEmpty();
+	}
+
+	@Test
+	@DisplayName("a waiter whose instance is gone is passed over")
+	void passesOverInstanceThatIsGone() {
+		assumeTrue(seesWhoIsGone());
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire("1"));
+		busy(this.c.acquire("1"));
+		leave(this.b);
+		this.a.release("1");
+		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("1"));
+	}
+
+	@Test
+	@DisplayName("who comes to a free key has it, if all that waited are gone")
+	void comesAfterInstancesThatAreGone() {
+		assumeTrue(seesWhoIsGone());
+		granted(get(this.a.store.acquire(lock(KEY), AcquireCommand.forLock(this.a.token("1"), SHORT, SHORT), true)));
+		busy(this.b.acquire("1"));
+		leave(this.b);
+		elapse(Duration.ofMillis(SHORT + 20));
+		granted(this.c.acquire("1"));
+		assertThat(this.c.inspect().owner()).isEqualTo(this.c.token("1"));
+	}
+
+	@Test
+	@DisplayName("the next of an instance gets the key with the release, if all that waited before it are gone")
+	void passesOnBehindInstancesThatAreGone() {
+		assumeTrue(seesWhoIsGone());
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire("1"));
+		leave(this.b);
+		granted(this.a.release("1", "2").next());
+		assertThat(this.a.inspect()).extracting(KeyState::owner, KeyState::waiting)
+			.containsExactly(this.a.token("2"), 0);
+	}
+
+	@Test
+	@DisplayName("the key is free if all that waited are gone")
+	void freesKeyIfAllAreGone() {
+		assumeTrue(seesWhoIsGone());
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire("1"));
+		leave(this.b);
+		this.a.release("1");
+		assertThat(this.a.inspect()).extracting(KeyState::owner, KeyState::waiting).containsExactly(null, 0);
+	}
+
+	@Test
+	@DisplayName("a waiter that polls is never taken for gone, also if it did not poll at first, and keeps its place")
+	void neverPassesOverPollingWaiter() {
+		LeaseStore polling = newPollingStore();
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire("1"));
+		busy(this.c.acquire("1"));
+		busy(get(polling.acquire(lock(KEY), AcquireCommand.forLock(this.b.token("1"), LEASE, CLAIM), true)));
+		assertThat(polling.isListening()).isFalse();
+		assertThat(this.a.inspect().waiting()).isEqualTo(2);
+		leave(this.b);
+		this.a.release("1");
+		assertThat(this.a.inspect().owner()).isEqualTo(this.b.token("1"));
+		assertThat(this.c.wakeUps).isEmpty();
+		polling.close();
+	}
+
+	@Test
+	@DisplayName("a stopped store receives no wake-ups, until it is started again")
+	void stopsAndStartsAgain() {
+		granted(this.a.acquire("1"));
+		this.b.store.stop();
+		assertThat(this.b.store.isListening()).isFalse();
+		busy(this.c.acquire("1"));
+		this.a.release("1");
+		assertThat(this.c.inspect().owner()).isEqualTo(this.c.token("1"));
+		this.b.store.start(this.b.id, this.b);
+		await().until(this.b.store::isListening);
+		busy(this.b.acquire("2"));
+		this.c.release("1");
+		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("2"));
+	}
+
+	@Test
+	@DisplayName("a closed store fails commands")
+	void failsWhenClosed() {
+		this.a.store.close();
+		CompletableFuture<AcquireReply> reply = this.a.store.acquire(lock(KEY),
+				AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM), true);
+		assertThat(reply).failsWithin(Duration.ofSeconds(5))
+			.withThrowableOfType(ExecutionException.class)
+			.withCauseInstanceOf(StoreCommandException.class);
+	}
+
+}

@@ -1,0 +1,386 @@
+package io.holdfast.engine.store;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+
+import io.holdfast.engine.store.LeaseStore.AcquireCommand;
+import io.holdfast.engine.store.LeaseStore.AcquireReply;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Rejected;
+import io.holdfast.engine.store.LeaseStore.PermitHolder;
+import io.holdfast.engine.store.LeaseStore.PermitState;
+import io.holdfast.engine.store.LeaseStore.Renewal;
+import io.holdfast.engine.store.Resource.Kind;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * What every {@link LeaseStore} must do with the permits of a semaphore while they are
+ * held. See {@link PermitStoreContract}.
+ */
+abstract class PermitHoldingContract extends StoreContract {
+
+	protected static final Resource SEMAPHORE = new Resource(Kind.SEMAPHORE, KEY);
+
+	/** What requests say of the limit unless a test is about that. */
+	protected static final int LIMIT = 5;
+
+	/** For tests that let a lease end. */
+	protected static final Duration MORE_THAN_SHORT = Duration.ofMillis(SHORT + 20);
+
+	protected static AcquireCommand ask(Instance instance, String n, int permits) {
+		return ask(instance, n, permits, LIMIT);
+	}
+
+	protected static AcquireCommand ask(Instance instance, String n, int permits, int limit) {
+		return new AcquireCommand(instance.token(n), permits, limit, true, null, LEASE, CLAIM);
+	}
+
+	protected static AcquireCommand unfair(AcquireCommand ask) {
+		return new AcquireCommand(ask.token(), ask.permits(), ask.limit(), false, null, ask.leaseMillis(),
+				ask.claimMillis());
+	}
+
+	/** The same for a short time. */
+	protected static AcquireCommand brief(AcquireCommand ask) {
+		return new AcquireCommand(ask.token(), ask.permits(), ask.limit(), ask.fair(), ask.under(), SHORT, SHORT);
+	}
+
+	protected static AcquireReply acquire(Instance instance, String n, int permits) {
+		return instance.acquire(SEMAPHORE, ask(instance, n, permits));
+	}
+
+	protected static boolean release(Instance instance, String n, int permits) {
+		return instance.release(SEMAPHORE, ask(instance, n, permits));
+	}
+
+	protected static boolean renew(Instance instance, Resource resource, String n, int permits, long leaseMillis) {
+		Renewal renewal = new Renewal(resource, instance.token(n), permits, leaseMillis);
+		return get(instance.store.renew(List.of(renewal))).get(0);
+	}
+
+	protected static boolean shrink(Instance instance, String n, int held, int kept) {
+		return get(instance.store.shrink(SEMAPHORE, ask(instance, n, held), kept));
+	}
+
+	protected PermitState state() {
+		return this.a.permits(SEMAPHORE);
+	}
+
+	/** Who holds permits, and how many each. */
+	protected List<String> holders(Resource resource) {
+		return this.a.permits(resource)
+			.holders()
+			.stream()
+			.map((holder) -> holder.token() + " " + holder.permits())
+			.sorted()
+			.toList();
+	}
+
+	@Test
+	@DisplayName("S10 permits are granted as long as there are enough, for the lease time, with growing fences")
+	void grantsWhatIsFree() {
+		Granted first = granted(acquire(this.a, "1", 2));
+		Granted second = granted(acquire(this.b, "1", 3));
+		assertThat(first.fence()).isPositive();
+		assertThat(first.ttlMillis()).isBetween(LEASE - 1000, LEASE);
+		assertThat(second.fence()).isGreaterThan(first.fence());
+		Busy busy = busy(acquire(this.c, "1", 1));
+		assertThat(busy.ownerTtlMillis()).isBetween(LEASE - 5000, LEASE);
+		assertThat(busy.fence()).isEqualTo(second.fence());
+		assertThat(busy.foreign()).isFalse();
+		assertThat(state().used()).isEqualTo(5);
+	}
+
+	@Test
+	@DisplayName("a request that is too late learns which lease ends first")
+	void tellsFirstEnd() {
+		granted(acquire(this.a, "1", 2));
+		granted(this.b.acquire(SEMAPHORE, new AcquireCommand(this.b.token("1"), 3, LIMIT, true, null, 10_000, CLAIM)));
+		assertThat(busy(acquire(this.c, "1", 1)).ownerTtlMillis()).isBetween(1L, 10_000L);
+	}
+
+	@Test
+	@DisplayName("a request that is too late does not learn of leases that have ended")
+	void tellsNoPastEnd() {
+		granted(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", 1))));
+		granted(acquire(this.a, "1", 4));
+		elapse(MORE_THAN_SHORT);
+		assertThat(busy(acquire(this.c, "1", 2)).ownerTtlMillis()).isBetween(LEASE - 5000, LEASE);
+	}
+
+	@Test
+	@DisplayName("acquiring again by the same token is the same grant, and never shortens it")
+	void acquireIsIdempotent() {
+		Granted first = granted(acquire(this.a, "1", 2));
+		Granted second = granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", 2))));
+		assertThat(second.fence()).isGreaterThanOrEqualTo(first.fence());
+		assertThat(second.ttlMillis()).isGreaterThan(SHORT);
+		assertThat(state().used()).isEqualTo(2);
+		granted(this.a.acquire(SEMAPHORE,
+				new AcquireCommand(this.a.token("1"), 2, LIMIT, true, null, 2 * LEASE, CLAIM)));
+		assertThat(state().holders().get(0).ttlMillis()).isGreaterThan(LEASE);
+		assertThat(release(this.a, "1", 2)).isTrue();
+		assertThat(state().used()).isZero();
+	}
+
+	@Test
+	@DisplayName("two semaphores do not matter to each other, nor does a lock of the same name")
+	void keysAreIndependent() {
+		granted(acquire(this.a, "1", LIMIT));
+		granted(this.b.acquire(new Resource(Kind.SEMAPHORE, "another"), ask(this.b, "1", LIMIT)));
+		granted(this.c.acquire("1"));
+		granted(this.b.acquire(new Resource(Kind.READ_WRITE, "another"), ask(this.b, "2", 1)));
+	}
+
+	@Test
+	@DisplayName("who asks for more than there are is refused and told the limit")
+	void refusesTooMany() {
+		assertThat(acquire(this.a, "1", LIMIT + 1)).isEqualTo(new Rejected(LIMIT));
+		assertThat(this.a.attempt(SEMAPHORE, ask(this.a, "1", LIMIT + 1))).isEqualTo(new Rejected(LIMIT));
+		assertThat(state()).isEqualTo(new PermitState(null, 0, 0, 0, List.of(), 0));
+	}
+
+	@Test
+	@DisplayName("S11, S13 a lease ends by the store's time alone; then its permits are free for anybody")
+	void endsByTime() {
+		Granted first = granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", LIMIT))));
+		elapse(MORE_THAN_SHORT);
+		assertThat(renew(this.a, SEMAPHORE, "1", LIMIT, LEASE)).isFalse();
+		assertThat(state()).extracting(PermitState::used, PermitState::holderCount).containsExactly(0, 0);
+		assertThat(shrink(this.a, "1", LIMIT, 1)).isFalse();
+		Granted second = granted(acquire(this.b, "1", LIMIT));
+		assertThat(second.fence()).isGreaterThan(first.fence());
+		assertThat(holders(SEMAPHORE)).containsExactly(this.b.token("1") + " 5");
+	}
+
+	@Test
+	@DisplayName("F43 double, foreign and late releases never make permits")
+	void releasesOnce() {
+		granted(acquire(this.a, "1", 3));
+		granted(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", 2))));
+		assertThat(release(this.c, "1", 3)).isFalse();
+		assertThat(state().used()).isEqualTo(5);
+		assertThat(release(this.a, "1", 3)).isTrue();
+		assertThat(release(this.a, "1", 3)).isFalse();
+		elapse(MORE_THAN_SHORT);
+		granted(acquire(this.c, "1", 4));
+		assertThat(release(this.b, "1", 2)).isFalse();
+		assertThat(state().used()).isEqualTo(4);
+		busy(acquire(this.a, "2", 2));
+	}
+
+	@Test
+	@DisplayName("a token can be ended by a caller that does not know how many permits it is for")
+	void endsUnknown() {
+		granted(acquire(this.a, "1", 4));
+		busy(acquire(this.b, "1", 3));
+		assertThat(this.c.release(SEMAPHORE, AcquireCommand.unknown(this.b.token("1"), LEASE))).isFalse();
+		assertThat(state().waiting()).isZero();
+		assertThat(this.c.release(SEMAPHORE, AcquireCommand.unknown(this.a.token("1"), LEASE))).isTrue();
+		assertThat(this.c.release(SEMAPHORE, AcquireCommand.unknown(this.a.token("1"), LEASE))).isFalse();
+		assertThat(state()).isEqualTo(new PermitState(null, 0, 0, 0, List.of(), 0));
+	}
+
+	@Test
+	@DisplayName("S12 leases are renewed by lengthening, never by shortening")
+	void renewsByLengthening() {
+		granted(acquire(this.a, "1", 2));
+		assertThat(renew(this.a, SEMAPHORE, "1", 2, 2 * LEASE)).isTrue();
+		assertThat(state().holders().get(0).ttlMillis()).isGreaterThan(LEASE);
+		assertThat(renew(this.a, SEMAPHORE, "1", 2, SHORT)).isTrue();
+		assertThat(state().holders().get(0).ttlMillis()).isGreaterThan(LEASE);
+		assertThat(renew(this.b, SEMAPHORE, "1", 2, LEASE)).isFalse();
+		busy(acquire(this.b, "2", 4));
+		assertThat(renew(this.b, SEMAPHORE, "2", 4, LEASE)).isFalse();
+		assertThat(state().used()).isEqualTo(2);
+	}
+
+	@ParameterizedTest
+	@EnumSource(value = Kind.class, names = { "SEMAPHORE", "READ_WRITE" })
+	@DisplayName("what is retained ends at the given time, sooner or later than it would")
+	void retains(Kind kind) {
+		Resource resource = new Resource(kind, "retained");
+		granted(this.a.acquire(resource, ask(this.a, "1", LIMIT)));
+		busy(this.b.acquire(resource, ask(this.b, "1", 1)));
+		assertThat(this.b.retain(resource, "1", 1, SHORT)).isFalse();
+		assertThat(this.a.retain(resource, "1", LIMIT, 2 * LEASE)).isTrue();
+		assertThat(this.a.permits(resource).holders().get(0).ttlMillis()).isGreaterThan(LEASE);
+		assertThat(this.a.retain(resource, "1", LIMIT, SHORT)).isTrue();
+		assertThat(this.a.permits(resource).holders().get(0).ttlMillis()).isLessThanOrEqualTo(SHORT);
+		elapse(MORE_THAN_SHORT);
+		assertThat(this.a.retain(resource, "1", LIMIT, LEASE)).isFalse();
+		granted(this.b.acquire(resource, ask(this.b, "1", 1)));
+	}
+
+	@Test
+	@DisplayName("what is renewed outlives the time that it was granted for")
+	void renewedOutlivesGrant() {
+		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", 2))));
+		assertThat(renew(this.a, SEMAPHORE, "1", 2, LEASE)).isTrue();
+		elapse(MORE_THAN_SHORT.plus(MORE_THAN_SHORT));
+		assertThat(holders(SEMAPHORE)).containsExactly(this.a.token("1") + " 2");
+		assertThat(release(this.a, "1", 2)).isTrue();
+	}
+
+	@Test
+	@DisplayName("each of several is renewed for its own time")
+	void renewsEachForItsOwnTime() {
+		Resource other = new Resource(Kind.SEMAPHORE, "other");
+		granted(acquire(this.a, "1", 2));
+		granted(this.a.acquire(other, ask(this.a, "2", 1)));
+		assertThat(this.a.renew(List.of(new Renewal(SEMAPHORE, this.a.token("1"), 2, 2 * LEASE),
+				new Renewal(other, this.a.token("2"), 1, 4 * LEASE))))
+			.containsExactly(true, true);
+		assertThat(state().holders().get(0).ttlMillis()).isBetween(LEASE + 1L, 2L * LEASE);
+		assertThat(this.b.permits(other).holders().get(0).ttlMillis()).isBetween(2L * LEASE + 1, 4L * LEASE);
+	}
+
+	@Test
+	@DisplayName("many renewals are answered in their order, the lost among the kept, some of one semaphore")
+	void renewsManyInOrder() {
+		List<Renewal> renewals = new ArrayList<>();
+		List<Boolean> expected = new ArrayList<>();
+		for (int i = 0; i < 300; i++) {
+			Resource resource = new Resource(Kind.SEMAPHORE, "many" + i / 3);
+			boolean kept = i % 7 != 0;
+			if (kept) {
+				granted(this.a.acquire(resource, ask(this.a, "" + i, 1)));
+			}
+			renewals.add(new Renewal(resource, this.a.token("" + i), 1, 2 * LEASE));
+			expected.add(kept);
+		}
+		assertThat(this.a.renew(renewals)).isEqualTo(expected);
+		PermitState state = this.b.permits(new Resource(Kind.SEMAPHORE, "many1"));
+		assertThat(state.holders()).hasSize(3).allMatch((holder) -> holder.ttlMillis() > LEASE);
+		assertThat(get(this.a.store.renew(List.of()))).isEmpty();
+	}
+
+	@Test
+	@DisplayName("a lease can be shrunk, once, for as long as it had")
+	void shrinks() {
+		granted(acquire(this.a, "1", 5));
+		assertThat(shrink(this.a, "1", 5, 2)).isTrue();
+		assertThat(state().used()).isEqualTo(2);
+		assertThat(shrink(this.a, "1", 5, 2)).isTrue();
+		assertThat(state().used()).isEqualTo(2);
+		assertThat(state().holders().get(0).ttlMillis()).isBetween(LEASE - 5000, LEASE);
+		assertThat(shrink(this.a, "1", 2, 4)).isTrue();
+		assertThat(holders(SEMAPHORE)).containsExactly(this.a.token("1") + " 2");
+		assertThat(shrink(this.b, "1", 5, 2)).isFalse();
+		assertThat(release(this.a, "1", 2)).isTrue();
+		assertThat(shrink(this.a, "1", 2, 1)).isFalse();
+		assertThat(state()).isEqualTo(new PermitState(null, 0, 0, 0, List.of(), 0));
+	}
+
+	@Test
+	@DisplayName("late copies of earlier shrinks change nothing")
+	void lateShrinksChangeNothing() {
+		granted(acquire(this.a, "1", 5));
+		assertThat(shrink(this.a, "1", 5, 3)).isTrue();
+		assertThat(shrink(this.a, "1", 3, 1)).isTrue();
+		assertThat(shrink(this.a, "1", 5, 3)).isTrue();
+		assertThat(shrink(this.a, "1", 3, 1)).isTrue();
+		assertThat(holders(SEMAPHORE)).containsExactly(this.a.token("1") + " 1");
+		assertThat(state().used()).isEqualTo(1);
+	}
+
+	@Test
+	@DisplayName("a token whose shrink was not answered is still known by the count that it had")
+	void countIsAHint() {
+		granted(acquire(this.a, "1", 5));
+		shrink(this.a, "1", 5, 2);
+		granted(acquire(this.a, "1", 5));
+		assertThat(renew(this.a, SEMAPHORE, "1", 5, 2 * LEASE)).isTrue();
+		assertThat(state().used()).isEqualTo(2);
+		assertThat(state().holders()).singleElement()
+			.matches((holder) -> holder.permits() == 2 && holder.ttlMillis() > LEASE);
+		shrink(this.a, "1", 2, 1);
+		assertThat(renew(this.a, SEMAPHORE, "1", 5, 2 * LEASE)).isTrue();
+		assertThat(state().used()).isEqualTo(1);
+		assertThat(release(this.a, "1", 5)).isTrue();
+		assertThat(state().used()).isZero();
+	}
+
+	@Test
+	@DisplayName("looking at a semaphore tells what is so now, and changes nothing")
+	void inspects() {
+		assertThat(state()).isEqualTo(new PermitState(null, 0, 0, 0, List.of(), 0));
+		granted(acquire(this.a, "1", 2));
+		granted(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", 3))));
+		granted(this.c.acquire(SEMAPHORE, new AcquireCommand(this.c.token("1"), 1, 8, true, null, 10_000, CLAIM)));
+		busy(this.c.acquire(SEMAPHORE, ask(this.c, "2", 7, 8)));
+		elapse(MORE_THAN_SHORT);
+		PermitState state = state();
+		assertThat(state)
+			.extracting(PermitState::limit, PermitState::asked, PermitState::used, PermitState::holderCount,
+					PermitState::waiting)
+			.containsExactly(null, 8, 3, 2, 1);
+		assertThat(state.holders()).extracting(PermitHolder::token)
+			.containsExactly(this.c.token("1"), this.a.token("1"));
+		assertThat(state.holders()).extracting(PermitHolder::permits).containsExactly(1, 2);
+		assertThat(state.holders().get(0).ttlMillis()).isBetween(1L, 10_000L);
+		assertThat(state.holders().get(1).ttlMillis()).isBetween(10_001L, LEASE);
+		PermitState first = get(this.b.store.inspectPermits(SEMAPHORE, 1));
+		assertThat(first.holderCount()).isEqualTo(2);
+		assertThat(first.holders()).extracting(PermitHolder::token).containsExactly(this.c.token("1"));
+		assertThat(get(this.b.store.inspectPermits(SEMAPHORE, 0)).holders()).isEmpty();
+	}
+
+	@Test
+	@DisplayName("limits and requests may be large")
+	void countsLargeNumbers() {
+		for (int i = 0; i < 20; i++) {
+			granted(this.a.acquire(SEMAPHORE, ask(this.a, "" + i, 5_000, 100_000)));
+		}
+		busy(this.b.acquire(SEMAPHORE, ask(this.b, "1", 5_000, 100_000)));
+		assertThat(this.b.acquire(SEMAPHORE, ask(this.b, "2", 100_001, 100_000))).isEqualTo(new Rejected(100_000));
+		assertThat(state()).extracting(PermitState::used, PermitState::holderCount, PermitState::waiting)
+			.containsExactly(100_000, 20, 1);
+		assertThat(shrink(this.a, "7", 5_000, 4_999)).isTrue();
+		assertThat(state().waiting()).isEqualTo(1);
+		assertThat(release(this.a, "8", 5_000)).isTrue();
+		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
+		assertThat(state().used()).isEqualTo(99_999);
+	}
+
+	@Test
+	@DisplayName("F43 whatever was done in whatever order, no permit is made or lost")
+	void conservesPermits() {
+		Random random = new Random(20_240_731);
+		List<Instance> all = List.of(this.a, this.b, this.c);
+		for (int i = 0; i < 400; i++) {
+			Instance instance = all.get(random.nextInt(3));
+			String n = "" + (1 + random.nextInt(4));
+			// Always the same count for a token, as it is with users.
+			int permits = 1 + n.hashCode() % LIMIT;
+			AcquireCommand ask = ask(instance, n, permits);
+			switch (random.nextInt(6)) {
+				case 0 -> release(instance, n, permits);
+				case 1 -> instance.attempt(SEMAPHORE, unfair(ask));
+				case 2 -> instance.acquire(SEMAPHORE, (i % 50 == 0) ? brief(ask) : ask);
+				case 3 -> shrink(instance, n, permits, 1);
+				case 4 -> renew(instance, SEMAPHORE, n, permits, LEASE);
+				default -> instance.release(SEMAPHORE, AcquireCommand.unknown(instance.token(n), LEASE));
+			}
+			if (i % 100 == 99) {
+				elapse(MORE_THAN_SHORT);
+			}
+			PermitState state = get(instance.store.inspectPermits(SEMAPHORE, 100));
+			assertThat(state.used()).as("step %d", i)
+				.isEqualTo(state.holders().stream().mapToInt(PermitHolder::permits).sum())
+				.isBetween(0, LIMIT);
+		}
+		all.forEach((instance) -> List.of("1", "2", "3", "4")
+			.forEach((n) -> instance.release(SEMAPHORE, AcquireCommand.unknown(instance.token(n), LEASE))));
+		assertThat(state()).isEqualTo(new PermitState(null, 0, 0, 0, List.of(), 0));
+	}
+
+}

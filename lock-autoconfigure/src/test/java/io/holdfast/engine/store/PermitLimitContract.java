@@ -1,0 +1,166 @@
+package io.holdfast.engine.store;
+
+import java.util.List;
+
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Rejected;
+import io.holdfast.engine.store.LeaseStore.PermitState;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * What every {@link LeaseStore} must do with the limits of semaphores: those that
+ * requests bring, and that of an operator. See {@link PermitStoreContract}.
+ */
+abstract class PermitLimitContract extends PermitQueueContract {
+
+	@Test
+	@DisplayName("each request is judged by the limit that it brings, first come first served")
+	void judgesByOwnLimit() {
+		granted(acquire(this.a, "1", 4));
+		granted(this.b.acquire(SEMAPHORE, ask(this.b, "1", 4, 10)));
+		assertThat(state()).extracting(PermitState::asked, PermitState::used).containsExactly(10, 8);
+		busy(acquire(this.a, "2", 2));
+		busy(this.b.acquire(SEMAPHORE, ask(this.b, "2", 2, 10)));
+		assertThat(acquire(this.c, "1", 6)).isEqualTo(new Rejected(5));
+		assertThat(release(this.a, "1", 4)).isTrue();
+		// For the first there is one too few; the other would fit, but is behind it.
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(4, 2);
+		assertThat(shrink(this.b, "1", 4, 3)).isTrue();
+		assertThat(this.a.awaitWakeUp().token()).isEqualTo(this.a.token("2"));
+		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("2"));
+		assertThat(state().used()).isEqualTo(7);
+	}
+
+	@Test
+	@DisplayName("a limit that an operator sets comes before what requests say, until it is removed")
+	void operatorLimitComesFirst() {
+		assertThat(limit(3)).isFalse();
+		assertThat(state()).isEqualTo(new PermitState(3, 0, 0, 0, List.of(), 0));
+		assertThat(acquire(this.b, "1", 4)).isEqualTo(new Rejected(3));
+		granted(acquire(this.b, "2", 3));
+		busy(this.c.attempt(SEMAPHORE, ask(this.c, "1", 1)));
+		assertThat(limit(8)).isTrue();
+		granted(this.c.acquire(SEMAPHORE, ask(this.c, "2", 5)));
+		assertThat(state().used()).isEqualTo(8);
+		assertThat(limit(null)).isTrue();
+		assertThat(limit(null)).isFalse();
+		assertThat(acquire(this.b, "3", 6)).isEqualTo(new Rejected(5));
+		busy(acquire(this.b, "4", 1));
+		limit(Resource.ALL);
+		assertThat(state().limit()).isEqualTo(Resource.ALL);
+		granted(acquire(this.b, "5", 100));
+	}
+
+	@Test
+	@DisplayName("a limit of 0 lets no request in, and stays when the semaphore is not used")
+	void limitMayBeZero() {
+		granted(acquire(this.a, "1", 2));
+		limit(0);
+		assertThat(acquire(this.b, "1", 1)).isEqualTo(new Rejected(0));
+		assertThat(renew(this.a, SEMAPHORE, "1", 2, LEASE)).isTrue();
+		granted(acquire(this.a, "1", 2));
+		assertThat(release(this.a, "1", 2)).isTrue();
+		assertThat(state()).isEqualTo(new PermitState(0, 0, 0, 0, List.of(), 0));
+		assertThat(acquire(this.a, "2", 1)).isEqualTo(new Rejected(0));
+	}
+
+	@Test
+	@DisplayName("a limit that is raised or removed lets those in who wait and now fit")
+	void raisedLimitWakesUp() {
+		limit(2);
+		granted(acquire(this.a, "1", 2));
+		busy(acquire(this.b, "1", 1));
+		busy(acquire(this.c, "1", 1));
+		limit(3);
+		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(3, 1);
+		limit(null);
+		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("1"));
+		assertThat(state().used()).isEqualTo(4);
+	}
+
+	@Test
+	@DisplayName("setting a limit lets those in who wait for what has ended")
+	void limitNoticesEnd() {
+		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", LIMIT))));
+		busy(acquire(this.b, "1", 1));
+		elapse(MORE_THAN_SHORT);
+		limit(LIMIT);
+		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
+		assertThat(state().used()).isEqualTo(1);
+	}
+
+	@Test
+	@DisplayName("a limit that is lowered revokes nothing, and lets go only as permits come back")
+	void loweredLimitLetsGo() {
+		granted(acquire(this.a, "1", 3));
+		granted(acquire(this.a, "2", 2));
+		busy(acquire(this.b, "1", 1));
+		limit(2);
+		assertThat(state()).extracting(PermitState::limit, PermitState::used).containsExactly(2, 5);
+		assertThat(renew(this.a, SEMAPHORE, "1", 3, LEASE)).isTrue();
+		granted(acquire(this.a, "1", 3));
+		assertThat(release(this.a, "1", 3)).isTrue();
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(2, 1);
+		assertThat(shrink(this.a, "2", 2, 1)).isTrue();
+		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(2, 0);
+	}
+
+	@Test
+	@DisplayName("who waits for more than a lowered limit is told to ask again, and then why")
+	void loweredLimitRefuses() {
+		granted(acquire(this.a, "1", 4));
+		long last = busy(acquire(this.b, "1", 4)).fence();
+		busy(acquire(this.c, "1", 2));
+		busy(acquire(this.b, "2", 5));
+		limit(3);
+		WakeUp told = this.b.awaitWakeUp();
+		assertThat(told.resource()).isEqualTo(SEMAPHORE);
+		assertThat(told.token()).isEqualTo(this.b.token("1"));
+		assertThat(told.ttlMillis()).isZero();
+		assertThat(told.fence()).isGreaterThan(last);
+		assertThat(state().waiting()).isEqualTo(2);
+		assertThat(acquire(this.b, "1", 4)).isEqualTo(new Rejected(3));
+		// The other is told when it gets to the head.
+		release(this.a, "1", 4);
+		assertThat(this.c.awaitWakeUp().ttlMillis()).isEqualTo(CLAIM);
+		assertThat(this.b.awaitWakeUp(2).token()).isEqualTo(this.b.token("2"));
+		assertThat(this.b.wakeUps.get(1).ttlMillis()).isZero();
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(2, 0);
+	}
+
+	@Test
+	@DisplayName("who waits and is refused when it asks again is no longer in the way")
+	void refusedLeavesQueue() {
+		granted(acquire(this.a, "1", 4));
+		busy(acquire(this.b, "1", 2));
+		busy(acquire(this.b, "2", 5));
+		busy(acquire(this.c, "1", 1));
+		limit(4);
+		assertThat(acquire(this.b, "2", 5)).isEqualTo(new Rejected(4));
+		assertThat(state().waiting()).isEqualTo(2);
+		release(this.a, "1", 4);
+		this.c.awaitWakeUp();
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(3, 0);
+	}
+
+	@Test
+	@DisplayName("a first in the queue that now brings a limit below its request makes way for those behind it")
+	void refusedHeadLetsOthersIn() {
+		granted(acquire(this.a, "1", 3));
+		busy(acquire(this.b, "1", 5));
+		busy(acquire(this.c, "1", 2));
+		assertThat(this.b.acquire(SEMAPHORE, ask(this.b, "1", 5, 4))).isEqualTo(new Rejected(4));
+		this.c.awaitWakeUp();
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(5, 0);
+	}
+
+	private boolean limit(@Nullable Integer limit) {
+		return get(this.a.store.limit(SEMAPHORE, limit));
+	}
+
+}

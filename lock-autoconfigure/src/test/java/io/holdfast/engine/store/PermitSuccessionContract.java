@@ -1,0 +1,203 @@
+package io.holdfast.engine.store;
+
+import java.util.List;
+
+import io.holdfast.engine.store.LeaseStore.AcquireCommand;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Rejected;
+import io.holdfast.engine.store.LeaseStore.PermitState;
+import io.holdfast.engine.store.LeaseStore.ReleaseReply;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * What a store must do for permits: who is brought in by the end of another.
+ */
+abstract class PermitSuccessionContract extends PermitLimitContract {
+
+	/** Who holds everything ends, and brings in the next one. */
+	private ReleaseReply succeed(Instance instance, String n, AcquireCommand next) {
+		return instance.release(SEMAPHORE, ask(instance, n, LIMIT), next);
+	}
+
+	@Test
+	@DisplayName("the next of an instance is granted what comes back with the release, if no other waits")
+	void grantsNext() {
+		Granted first = granted(acquire(this.a, "1", LIMIT));
+		ReleaseReply reply = succeed(this.a, "1", ask(this.a, "2", 2));
+		assertThat(reply.released()).isTrue();
+		Granted second = granted(reply.next());
+		assertThat(second.fence()).isGreaterThan(first.fence());
+		assertThat(second.ttlMillis()).isBetween(LEASE - 1000, LEASE);
+		assertThat(holders(SEMAPHORE)).containsExactly(this.a.token("2") + " 2");
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(2, 0);
+		assertThat(this.a.wakeUps).isEmpty();
+	}
+
+	@Test
+	@DisplayName("the next goes behind those who wait already, who are served first")
+	void nextGoesBehind() {
+		granted(acquire(this.a, "1", LIMIT));
+		busy(acquire(this.b, "1", 4));
+		busy(acquire(this.c, "1", 4));
+		ReleaseReply reply = succeed(this.a, "1", ask(this.a, "2", 1));
+		assertThat(reply.released()).isTrue();
+		Busy busy = busy(reply.next());
+		assertThat(busy.fence()).isEqualTo(this.b.awaitWakeUp().fence());
+		assertThat(busy.ownerTtlMillis()).isBetween(1L, CLAIM);
+		assertThat(busy.foreign()).isFalse();
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(4, 2);
+		release(this.b, "1", 4);
+		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("1"));
+		assertThat(this.a.awaitWakeUp().token()).isEqualTo(this.a.token("2"));
+	}
+
+	@Test
+	@DisplayName("the next that asks unfairly passes those who wait, if what came back is enough for it only")
+	void unfairNextPasses() {
+		granted(acquire(this.a, "1", 3));
+		granted(acquire(this.a, "2", 2));
+		busy(acquire(this.b, "1", 4));
+		granted(this.a.release(SEMAPHORE, ask(this.a, "1", 3), unfair(ask(this.a, "3", 3))).next());
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(5, 1);
+		busy(this.a.release(SEMAPHORE, ask(this.a, "2", 2), ask(this.a, "4", 2)).next());
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(3, 2);
+	}
+
+	@Test
+	@DisplayName("those of the instance that a release grants permits before the next are told so")
+	void tellsOthersBeforeNext() {
+		granted(acquire(this.a, "1", LIMIT));
+		busy(acquire(this.a, "2", 2));
+		busy(acquire(this.a, "3", 3));
+		busy(succeed(this.a, "1", ask(this.a, "4", 1)).next());
+		assertThat(this.a.awaitWakeUp(2).token()).isEqualTo(this.a.token("3"));
+		assertThat(this.a.wakeUps.get(0).token()).isEqualTo(this.a.token("2"));
+		assertThat(this.a.wakeUps).allMatch((told) -> told.ttlMillis() == CLAIM).hasSize(2);
+		assertThat(holders(SEMAPHORE)).containsExactlyInAnyOrder(this.a.token("2") + " 2", this.a.token("3") + " 3");
+	}
+
+	@Test
+	@DisplayName("a next one that is refused learns when the first lease of those that are left ends")
+	void tellsFirstEndOfThoseLeft() {
+		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 1, LIMIT, true, null, 10_000, CLAIM)));
+		granted(acquire(this.a, "2", 4));
+		busy(acquire(this.b, "1", 2));
+		Busy busy = busy(this.a.release(SEMAPHORE, ask(this.a, "1", 1), ask(this.a, "3", 1)).next());
+		assertThat(busy.ownerTtlMillis()).isBetween(10_001L, LEASE);
+	}
+
+	@Test
+	@DisplayName("the next is judged by the limit that it brings or an operator has set, and does not stay if it is above")
+	void refusesNext() {
+		granted(acquire(this.a, "1", LIMIT));
+		busy(acquire(this.b, "1", 1));
+		assertThat(succeed(this.a, "1", ask(this.a, "2", 7, 6))).isEqualTo(new ReleaseReply(true, new Rejected(6)));
+		this.b.awaitWakeUp();
+		assertThat(state()).extracting(PermitState::asked, PermitState::used, PermitState::waiting)
+			.containsExactly(6, 1, 0);
+		get(this.a.store.limit(SEMAPHORE, 3));
+		assertThat(this.b.release(SEMAPHORE, ask(this.b, "1", 1), ask(this.b, "2", 4)).next())
+			.isEqualTo(new Rejected(3));
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(0, 0);
+	}
+
+	@Test
+	@DisplayName("who gives up waiting brings in the next, at the end of the queue")
+	void whoGivesUpBringsInNext() {
+		granted(acquire(this.a, "1", LIMIT));
+		busy(acquire(this.b, "1", 1));
+		busy(acquire(this.c, "1", LIMIT));
+		ReleaseReply reply = this.b.release(SEMAPHORE, ask(this.b, "1", 1), ask(this.b, "2", 1));
+		assertThat(reply.released()).isFalse();
+		busy(reply.next());
+		assertThat(state().waiting()).isEqualTo(2);
+		release(this.a, "1", LIMIT);
+		assertThat(holders(SEMAPHORE)).containsExactly(this.c.token("1") + " 5");
+		assertThat(this.b.wakeUps).isEmpty();
+	}
+
+	@Test
+	@DisplayName("a late copy of a release does not revive a next that is over")
+	void lateReleaseDoesNotReviveNext() {
+		granted(acquire(this.a, "1", LIMIT));
+		granted(succeed(this.a, "1", ask(this.a, "2", 1)).next());
+		release(this.a, "2", 1);
+		assertThat(succeed(this.a, "1", ask(this.a, "2", 1))).isEqualTo(new ReleaseReply(false, null));
+		assertThat(state()).isEqualTo(new PermitState(null, 0, 0, 0, List.of(), 0));
+	}
+
+	@Test
+	@DisplayName("a copy of a release tells again what became of next, and leaves it its place")
+	void repeatedReleaseTellsNext() {
+		granted(acquire(this.a, "1", LIMIT));
+		Granted first = granted(succeed(this.a, "1", ask(this.a, "2", 3)).next());
+		ReleaseReply again = succeed(this.a, "1", ask(this.a, "2", 3));
+		assertThat(again.released()).isFalse();
+		assertThat(granted(again.next()).fence()).isEqualTo(first.fence());
+		assertThat(state().used()).isEqualTo(3);
+		busy(acquire(this.b, "1", LIMIT));
+		busy(this.a.release(SEMAPHORE, ask(this.a, "2", 3), ask(this.a, "3", 1)).next());
+		busy(acquire(this.c, "1", 1));
+		busy(this.a.release(SEMAPHORE, ask(this.a, "2", 3), ask(this.a, "3", 1)).next());
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(5, 2);
+		release(this.b, "1", LIMIT);
+		assertThat(this.c.awaitWakeUp().fence()).isGreaterThan(this.a.awaitWakeUp().fence());
+	}
+
+	@Test
+	@DisplayName("a next that has asked already is neither queued nor granted twice")
+	void nextThatHasAskedIsNotCountedTwice() {
+		granted(acquire(this.a, "1", 2));
+		granted(acquire(this.a, "2", 2));
+		granted(this.a.release(SEMAPHORE, ask(this.a, "1", 2), ask(this.a, "2", 2)).next());
+		assertThat(holders(SEMAPHORE)).containsExactly(this.a.token("2") + " 2");
+		granted(acquire(this.a, "3", 3));
+		busy(acquire(this.a, "4", 4));
+		busy(acquire(this.b, "1", 1));
+		busy(this.a.release(SEMAPHORE, ask(this.a, "2", 2), ask(this.a, "4", 4)).next());
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(3, 2);
+		Granted served = granted(this.a.release(SEMAPHORE, ask(this.a, "3", 3), ask(this.a, "4", 4)).next());
+		assertThat(served.ttlMillis()).isGreaterThan(CLAIM);
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(5, 0);
+	}
+
+	@Test
+	@DisplayName("what comes back while next has permits already goes to those who wait")
+	void lateReleaseLetsInThoseWhoWait() {
+		granted(acquire(this.a, "1", 3));
+		granted(acquire(this.a, "2", 2));
+		busy(acquire(this.b, "1", 3));
+		granted(this.a.release(SEMAPHORE, ask(this.a, "1", 3), ask(this.a, "2", 2)).next());
+		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(5, 0);
+	}
+
+	@Test
+	@DisplayName("a token that neither held nor waited, or no longer, brings in no other, but lets those in who wait")
+	void strangerBringsInNoOther() {
+		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", LIMIT))));
+		busy(acquire(this.b, "1", 1));
+		assertThat(succeed(this.a, "9", ask(this.a, "2", 1))).isEqualTo(new ReleaseReply(false, null));
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(5, 1);
+		elapse(MORE_THAN_SHORT);
+		assertThat(succeed(this.a, "1", ask(this.a, "2", 1))).isEqualTo(new ReleaseReply(false, null));
+		this.b.awaitWakeUp();
+		assertThat(holders(SEMAPHORE)).containsExactly(this.b.token("1") + " 1");
+	}
+
+	@Test
+	@DisplayName("a waiter learns the end of the first lease also when others were let in by its own question")
+	void tellsFirstEndAfterOthersWereLetIn() {
+		granted(acquire(this.a, "1", 3));
+		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", LIMIT))));
+		busy(acquire(this.c, "1", 2));
+		elapse(STALE);
+		assertThat(busy(acquire(this.a, "2", 1)).ownerTtlMillis()).isBetween(1L, CLAIM);
+		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("1"));
+	}
+
+}

@@ -1,0 +1,284 @@
+package io.holdfast.engine.store;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
+
+import io.holdfast.engine.store.LeaseStore.AcquireCommand;
+import io.holdfast.engine.store.LeaseStore.AcquireReply;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
+import io.holdfast.engine.store.LeaseStore.KeyState;
+import io.holdfast.engine.store.LeaseStore.PermitState;
+import io.holdfast.engine.store.LeaseStore.ReleaseReply;
+import io.holdfast.engine.store.LeaseStore.Renewal;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+
+import static io.holdfast.engine.Locks.lock;
+import static io.holdfast.engine.Locks.renewal;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Several instances on one shared store, for the contracts that every {@link LeaseStore}
+ * keeps.
+ */
+public abstract class StoreContract {
+
+	protected static final String KEY = "stock:SKU 0001";
+
+	protected static final long LEASE = 30_000;
+
+	protected static final long CLAIM = 5_000;
+
+	/** Long enough not to end while a test looks at it, short enough to wait for. */
+	protected static final long SHORT = 300;
+
+	private final List<Instance> instances = new ArrayList<>();
+
+	protected Instance a;
+
+	protected Instance b;
+
+	protected Instance c;
+
+	/**
+	 * The store of a further instance, sharing its content with the others.
+	 * @return a store that was not started
+	 */
+	protected abstract LeaseStore newStore();
+
+	/**
+	 * The store of an instance whose waiters poll, sharing its content with the others.
+	 * @return a store that needs not be started
+	 */
+	protected abstract LeaseStore newPollingStore();
+
+	/**
+	 * Let an instance be gone: close its store, and return when the others see that its
+	 * wake-ups have no receiver.
+	 * @param instance the instance
+	 */
+	protected abstract void leave(Instance instance);
+
+	/**
+	 * Whether it can be seen that an instance is gone.
+	 * @return {@code false} for a cluster
+	 */
+	protected boolean seesWhoIsGone() {
+		return true;
+	}
+
+	/**
+	 * Let time pass, really or virtually.
+	 * @param time how much
+	 */
+	protected abstract void elapse(Duration time);
+
+	/**
+	 * Let a client other than Holdfast own a key.
+	 * @param key the key as users name it
+	 * @param value what it writes
+	 * @param ttl how long, or {@code null} for no end
+	 */
+	protected abstract void putForeign(String key, String value, @Nullable Duration ttl);
+
+	@BeforeEach
+	void startInstances() {
+		this.a = newInstance();
+		this.b = newInstance();
+		this.c = newInstance();
+	}
+
+	@AfterEach
+	void closeInstances() {
+		this.instances.forEach((instance) -> instance.store.close());
+	}
+
+	protected Instance newInstance() {
+		Instance instance = new Instance(newStore());
+		this.instances.add(instance);
+		instance.store.start(instance.id, instance);
+		await().pollDelay(Duration.ZERO).until(instance::isReady);
+		return instance;
+	}
+
+	protected Instance newPollingInstance() {
+		Instance instance = new Instance(newPollingStore());
+		this.instances.add(instance);
+		instance.store.start(instance.id, instance);
+		return instance;
+	}
+
+	protected static Granted granted(@Nullable AcquireReply reply) {
+		assertThat(reply).isInstanceOf(Granted.class);
+		return (Granted) reply;
+	}
+
+	protected static Busy busy(@Nullable AcquireReply reply) {
+		assertThat(reply).isInstanceOf(Busy.class);
+		return (Busy) reply;
+	}
+
+	protected static <T> T get(CompletableFuture<T> reply) {
+		try {
+			return reply.get(10, TimeUnit.SECONDS);
+		}
+		catch (ExecutionException ex) {
+			if (ex.getCause() instanceof StoreCommandException failure) {
+				throw failure;
+			}
+			throw new IllegalStateException(ex.getCause());
+		}
+		catch (InterruptedException | TimeoutException ex) {
+			throw new IllegalStateException(ex);
+		}
+	}
+
+	/**
+	 * An instance, as the engine would be one.
+	 */
+	public static final class Instance implements StoreNotifications {
+
+		public final String id = UUID.randomUUID().toString().replace("-", "");
+
+		public final LeaseStore store;
+
+		public final List<WakeUp> wakeUps = new CopyOnWriteArrayList<>();
+
+		/** Keys and tokens that others want what they hold. */
+		public final List<String> wanted = new CopyOnWriteArrayList<>();
+
+		public final List<String> reportsWanted = new CopyOnWriteArrayList<>();
+
+		public final AtomicInteger listenings = new AtomicInteger();
+
+		Instance(LeaseStore store) {
+			this.store = store;
+		}
+
+		private boolean isReady() {
+			return this.store.isListening() && this.listenings.get() > 0;
+		}
+
+		public String token(String n) {
+			return this.id + ":" + n;
+		}
+
+		public AcquireReply acquire(String n) {
+			return acquire(lock(KEY), AcquireCommand.forLock(token(n), LEASE, CLAIM));
+		}
+
+		public AcquireReply acquire(Resource resource, AcquireCommand ask) {
+			return get(this.store.acquire(resource, ask, true));
+		}
+
+		public AcquireReply attempt(Resource resource, AcquireCommand ask) {
+			return get(this.store.acquire(resource, ask, false));
+		}
+
+		public ReleaseReply release(String n) {
+			return get(this.store.release(lock(KEY), AcquireCommand.forLock(token(n), LEASE, CLAIM), null));
+		}
+
+		public boolean release(Resource resource, AcquireCommand ended) {
+			return get(this.store.release(resource, ended, null)).released();
+		}
+
+		public ReleaseReply release(Resource resource, AcquireCommand ended, AcquireCommand next) {
+			return get(this.store.release(resource, ended, next));
+		}
+
+		public ReleaseReply release(String n, String next) {
+			return get(this.store.release(lock(KEY), AcquireCommand.forLock(token(n), LEASE, CLAIM),
+					AcquireCommand.forLock(token(next), LEASE, CLAIM)));
+		}
+
+		public boolean renew(String n, long leaseMillis) {
+			return get(this.store.renew(List.of(renewal(KEY, token(n), leaseMillis)))).get(0);
+		}
+
+		/**
+		 * Renew much, in as few commands as the store lets them be.
+		 */
+		public List<Boolean> renew(List<Renewal> renewals) {
+			Map<Integer, List<Renewal>> byPart = renewals.stream()
+				.collect(Collectors.groupingBy((renewal) -> this.store.partOf(renewal.resource())));
+			Map<Renewal, Boolean> kept = new HashMap<>();
+			byPart.values().forEach((part) -> {
+				List<Boolean> answers = get(this.store.renew(part));
+				assertThat(answers).hasSameSizeAs(part);
+				for (int i = 0; i < part.size(); i++) {
+					kept.put(part.get(i), answers.get(i));
+				}
+			});
+			return renewals.stream().map(kept::get).toList();
+		}
+
+		public boolean retain(Resource resource, String n, int permits, long millis) {
+			return get(this.store.retain(new Renewal(resource, token(n), permits, millis))).released();
+		}
+
+		public KeyState inspect() {
+			return get(this.store.inspect(lock(KEY)));
+		}
+
+		public PermitState permits(Resource resource) {
+			return get(this.store.inspectPermits(resource, 10));
+		}
+
+		public WakeUp awaitWakeUp() {
+			return awaitWakeUp(1);
+		}
+
+		public WakeUp awaitWakeUp(int count) {
+			await().pollDelay(Duration.ZERO).until(() -> this.wakeUps.size() >= count);
+			return this.wakeUps.get(count - 1);
+		}
+
+		@Override
+		public void granted(Resource resource, String token, long fence, long ttlMillis) {
+			this.wakeUps.add(new WakeUp(resource, token, fence, ttlMillis));
+		}
+
+		@Override
+		public void wanted(Resource resource, String token) {
+			this.wanted.add(resource.key() + " " + token);
+		}
+
+		@Override
+		public void reportWanted(String report) {
+			this.reportsWanted.add(report);
+		}
+
+		@Override
+		public void listening() {
+			this.listenings.incrementAndGet();
+		}
+
+	}
+
+	/**
+	 * A wake-up that came.
+	 *
+	 * @param resource what
+	 * @param token who was granted it
+	 * @param fence the fence of the grant
+	 * @param ttlMillis how long it lasts
+	 */
+	protected record WakeUp(Resource resource, String token, long fence, long ttlMillis) {
+	}
+
+}
