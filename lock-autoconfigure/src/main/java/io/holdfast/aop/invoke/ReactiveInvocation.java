@@ -57,7 +57,7 @@ public final class ReactiveInvocation {
 	 * @param value what a single value is when it is empty, or {@code null}
 	 * @return makes them, or {@code null} if the type has none
 	 */
-	static public @Nullable Supplier<@Nullable Object> empty(Class<?> type, @Nullable Object value) {
+	public static @Nullable Supplier<@Nullable Object> empty(Class<?> type, @Nullable Object value) {
 		ReactiveAdapter adapter = adapter(type);
 		if (value != null && !adapter.isMultiValue()) {
 			return () -> adapter.fromPublisher(Mono.just(value));

@@ -58,7 +58,7 @@ public final class ReportCodec {
 	 * @param text the text
 	 * @return the report, or {@code null} if the text is none
 	 */
-	static public @Nullable InstanceReport read(String text) {
+	public static @Nullable InstanceReport read(String text) {
 		try {
 			List<String> lines = Arrays.asList(text.split(LINE, -1));
 			String[] head = lines.get(0).split(FIELD, -1);

@@ -34,7 +34,7 @@ public final class Hold {
 	public final long fence;
 
 	/** Whose thread asked, for re-entry; {@code null} for asynchronous requests. */
-	final public @Nullable Thread thread;
+	public final @Nullable Thread thread;
 
 	public final ResolvedRequest request;
 

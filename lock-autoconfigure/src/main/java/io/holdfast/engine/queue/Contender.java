@@ -1,7 +1,5 @@
 package io.holdfast.engine.queue;
 
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
@@ -18,12 +16,12 @@ import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Rejected;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.StoreCommandException;
+import io.holdfast.engine.queue.StoreAnswers.SentCommand;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One contender at a hold, which the store knows by its token: the commands that name it,
- * and what was answered to them. It is that of one waiter, and may become that of another
- * one which asks for the same. Confined to the coordinator.
+ * The presence of one waiter in the store: a token, and the commands that name it. It may
+ * become that of another waiter which asks for the same. Confined to the coordinator.
  */
 public final class Contender {
 
@@ -39,30 +37,7 @@ public final class Contender {
 	/** What it asks the store for. */
 	AcquireCommand command;
 
-	/** Commands that named the token and are not answered. */
-	private final List<Sent> unanswered = new ArrayList<>(1);
-
-	/** When the first command that named the token was sent. */
-	private long firstSentAt;
-
-	/** When the last request was sent that was answered BUSY. */
-	private long busySentAt;
-
-	private boolean busy;
-
-	/** The last fence that a BUSY told; only grants above it are news. */
-	private long busyFence;
-
-	private @Nullable Throwable trouble;
-
-	/** The store was silent to the one before, and has said nothing since. */
-	private boolean silent;
-
-	/** Whether a command that named the token failed, and may have run all the same. */
-	private boolean doubtful;
-
-	/** The store's count of reconnects before the first command. */
-	private final long reconnects;
+	private final StoreAnswers answers;
 
 	/** Others want what it has just been granted, as far as the store has told. */
 	private boolean wanted;
@@ -79,7 +54,7 @@ public final class Contender {
 		this.token = token;
 		this.waiter = waiter;
 		this.command = waiter.request().toCommand(token, null);
-		this.reconnects = this.context.store.reconnects();
+		this.answers = new StoreAnswers(this.context);
 	}
 
 	/** Ask beside a token of the same thread that holds all there is. */
@@ -92,7 +67,7 @@ public final class Contender {
 	 * it is a part of the work in flight.
 	 */
 	public boolean isInFlight() {
-		return this.command.under() != null && !this.busy;
+		return this.command.under() != null && !this.answers.isBusy();
 	}
 
 	/**
@@ -103,18 +78,6 @@ public final class Contender {
 		if (this.timer != null && isOpen() && !other.isTimed()) {
 			arm();
 		}
-	}
-
-	boolean isDoubtful() {
-		return this.doubtful || !this.unanswered.isEmpty();
-	}
-
-	/**
-	 * Return since which reconnect a command that named the token may run late.
-	 * @return the count of reconnects, or {@link Hold#NO_DOUBT}
-	 */
-	long doubtSince() {
-		return isDoubtful() ? this.reconnects : Hold.NO_DOUBT;
 	}
 
 	private void askBy(long at) {
@@ -169,7 +132,7 @@ public final class Contender {
 	 * Return whether its commands wait for a connection, and it has heard nothing before.
 	 */
 	private boolean isKeptBack() {
-		return this.waiter.request().waits() && isUnheard() && !this.context.store.isReached();
+		return this.waiter.request().waits() && this.answers.isUnheard() && !this.context.store.isReached();
 	}
 
 	/**
@@ -180,10 +143,10 @@ public final class Contender {
 	CompletableFuture<ReleaseReply> follow(CompletableFuture<ReleaseReply> outcome, long sentAt) {
 		// Its own: giving up this wait must not take back the other one's release.
 		CompletableFuture<ReleaseReply> release = new CompletableFuture<>();
-		Sent sent = sent(release, sentAt);
+		SentCommand sent = sent(release, sentAt);
 		long number = this.host.onRequestSent();
 		release.whenComplete((reply, error) -> this.host.execute(() -> {
-			this.unanswered.remove(sent);
+			this.answers.over(sent);
 			if (error != null) {
 				failed(error, sentAt);
 			}
@@ -210,14 +173,10 @@ public final class Contender {
 		return this.waiter.isContending();
 	}
 
-	private Sent sent(CompletableFuture<?> command, long sentAt) {
-		if (this.firstSentAt == 0) {
-			this.firstSentAt = sentAt;
-		}
-		Sent sent = new Sent(command, sentAt);
-		this.unanswered.add(sent);
+	private SentCommand sent(CompletableFuture<?> command, long sentAt) {
+		SentCommand sent = this.answers.sent(command, sentAt);
 		long askAt = sentAt + resendNanos();
-		long patientUntil = this.firstSentAt + this.context.settings.outagePatience().toNanos();
+		long patientUntil = this.answers.patientUntil();
 		askBy(isKeptBack() && patientUntil - sentAt > 0 ? Math.min(askAt, patientUntil) : askAt);
 		return sent;
 	}
@@ -236,10 +195,10 @@ public final class Contender {
 		boolean enqueue = this.waiter.request().waits();
 		CompletableFuture<AcquireReply> command = this.context.send(Command.ACQUIRE,
 				() -> this.context.store.acquire(this.host.resource(), this.command, enqueue));
-		Sent sent = sent(command, sentAt);
+		SentCommand sent = sent(command, sentAt);
 		long number = this.host.onRequestSent();
 		command.whenComplete((reply, error) -> this.host.execute(() -> {
-			this.unanswered.remove(sent);
+			this.answers.over(sent);
 			if (error != null) {
 				failed(error, sentAt);
 			}
@@ -256,8 +215,7 @@ public final class Contender {
 		if (!isOpen()) {
 			return;
 		}
-		this.trouble = null;
-		this.silent = false;
+		this.answers.onAnswer();
 		if (reply instanceof Granted granted) {
 			granted(granted, sentAt, way);
 		}
@@ -288,11 +246,7 @@ public final class Contender {
 	}
 
 	private void busy(Busy reply, long sentAt) {
-		if (!this.busy || sentAt - this.busySentAt > 0) {
-			this.busySentAt = sentAt;
-		}
-		this.busy = true;
-		this.busyFence = Math.max(this.busyFence, reply.fence());
+		this.answers.onBusy(sentAt, reply.fence());
 		if (!this.waiter.request().waits()) {
 			this.waiter.refused();
 			return;
@@ -315,22 +269,17 @@ public final class Contender {
 	}
 
 	private void failed(Throwable error, long sentAt) {
-		this.doubtful = true;
-		if (!isOpen() || isOld(sentAt)) {
+		this.answers.onFailure();
+		if (!isOpen() || this.answers.isOld(sentAt)) {
 			return;
 		}
-		this.trouble = error;
+		this.answers.onTrouble(error);
 		if (!this.waiter.isWorthWaiting(error)) {
 			this.waiter.failed(error);
 		}
 		else {
 			askBy(this.context.now() + this.context.retryDelay());
 		}
-	}
-
-	/** Return whether the store may still fail without ending the wait. */
-	boolean isPatient() {
-		return this.context.now() - this.firstSentAt < this.context.settings.outagePatience().toNanos();
 	}
 
 	/**
@@ -342,12 +291,12 @@ public final class Contender {
 		if (!isOpen()) {
 			return false;
 		}
-		if (this.busy && fence <= this.busyFence) {
+		if (this.answers.isOldNews(fence)) {
 			return true;
 		}
 		// The grant came after whatever was answered BUSY, so it lasts from then at
 		// least.
-		long since = this.busy ? this.busySentAt : this.firstSentAt;
+		long since = this.answers.grantedSince();
 		long left = since + Hold.validity(ttlMillis) - this.context.now();
 		if (left > TimeUnit.MILLISECONDS.toNanos(ttlMillis) / 3) {
 			grant(new Granted(fence, ttlMillis), since, HandOver.WOKEN_UP);
@@ -362,7 +311,8 @@ public final class Contender {
 	private void grant(Granted granted, long sentAt, HandOver way) {
 		// Behind a waiter that had to wait others may wait, of whom no notification tells
 		// any more.
-		this.wanted |= granted.fences() <= HandOverLimits.STRIDE && (this.busy || way != HandOver.ASKED_AGAIN);
+		this.wanted |= granted.fences() <= HandOverLimits.STRIDE
+				&& (this.answers.isBusy() || way != HandOver.ASKED_AGAIN);
 		this.waiter.granted(granted, sentAt, way);
 	}
 
@@ -376,63 +326,28 @@ public final class Contender {
 	/** It is over, with a grant or without: no answer to any command counts any more. */
 	void end() {
 		disarm();
-		if (!this.unanswered.isEmpty()) {
-			this.doubtful = true;
-			// Cancelling completes them, and so takes them out of the list.
-			List.copyOf(this.unanswered).forEach((sent) -> sent.command().cancel(true));
-		}
+		this.answers.cancel();
+	}
+
+	/** Return what the store has answered. */
+	StoreAnswers answers() {
+		return this.answers;
+	}
+
+	/** Return whether the store may still fail without ending the wait. */
+	boolean isPatient() {
+		return this.context.now() - this.answers.patientUntil() < 0;
 	}
 
 	/**
-	 * Return whether the store, not another holder, is what this waits for: it failed
-	 * last, or has left the last question open for longer than an answer may take.
+	 * Return whether the store, not another holder, is what this waits for.
 	 */
 	boolean isStoreSilent(long now) {
-		if (this.trouble != null || this.silent || isUnheard() && !this.context.store.isReached()) {
-			return true;
-		}
-		long wait = Math.max(this.waiter.request().waitNanos(), EngineContext.FIRST_ANSWER_NANOS);
-		long patience = Math.min(this.context.commandTimeoutNanos(), wait) / 2;
-		return this.unanswered.stream().anyMatch((sent) -> !isOld(sent.at()) && now - sent.at() > patience);
-	}
-
-	/**
-	 * Return whether a later question was answered: what becomes of this one tells
-	 * nothing of the store.
-	 */
-	private boolean isOld(long sentAt) {
-		return this.busy && sentAt - this.busySentAt < 0;
+		return this.answers.isStoreSilent(now, this.waiter.request().waitNanos());
 	}
 
 	boolean isBusy() {
-		return this.busy;
-	}
-
-	/** Return whether the store has not said anything to it yet. */
-	boolean isUnheard() {
-		return !this.busy && this.trouble == null;
-	}
-
-	/**
-	 * Take the place of one that the store was silent to. Those whose wait ends before it
-	 * speaks again have waited for the store too, however short this one has asked.
-	 */
-	void inheritSilence(Contender last) {
-		this.silent = true;
-		this.trouble = last.trouble;
-	}
-
-	@Nullable Throwable trouble() {
-		return this.trouble;
-	}
-
-	/**
-	 * A command on its way.
-	 *
-	 * @param command completed by its answer
-	 * @param at when it was sent
-	 */
-	private record Sent(CompletableFuture<?> command, long at) {
+		return this.answers.isBusy();
 	}
 
 }

@@ -26,11 +26,11 @@ import org.jspecify.annotations.Nullable;
  * The coordinators of an instance, each for as long as something needs it, and what waits
  * at them. A request enters by {@link #acquire}. Thread-safe.
  */
-public final class CoordinatorRegistry implements ResourceCoordinator.Registry {
+public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 
 	private final EngineContext context;
 
-	private final ResourceCoordinator.Parts parts;
+	private final CoordinatorParts parts;
 
 	private final Map<Resource, ResourceCoordinator> coordinators = new ConcurrentHashMap<>();
 
@@ -52,8 +52,7 @@ public final class CoordinatorRegistry implements ResourceCoordinator.Registry {
 	 */
 	public CoordinatorRegistry(EngineContext context, HoldLosses losses, LeaseRenewer renewer, TokenReleases releases) {
 		this.context = context;
-		this.parts = new ResourceCoordinator.Parts(context, losses, renewer, releases, this,
-				new HandOverRules(context));
+		this.parts = new CoordinatorParts(context, losses, renewer, releases, this, new HandOverRules(context));
 	}
 
 	/**
@@ -98,7 +97,7 @@ public final class CoordinatorRegistry implements ResourceCoordinator.Registry {
 	private ResourceCoordinator enter(Resource entered) {
 		return this.coordinators.compute(entered, (resource, existing) -> {
 			ResourceCoordinator coordinator = (existing != null) ? existing : create(resource);
-			coordinator.users++;
+			coordinator.enter();
 			return coordinator;
 		});
 	}
@@ -200,9 +199,8 @@ public final class CoordinatorRegistry implements ResourceCoordinator.Registry {
 	}
 
 	@Override
-	public void leave(ResourceCoordinator coordinator) {
-		this.coordinators.computeIfPresent(coordinator.resource,
-				(k, existing) -> (--existing.users == 0) ? null : existing);
+	public void leave(Resource resource) {
+		this.coordinators.computeIfPresent(resource, (key, coordinator) -> coordinator.leave() ? null : coordinator);
 	}
 
 }

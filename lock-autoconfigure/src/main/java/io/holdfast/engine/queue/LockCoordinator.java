@@ -33,7 +33,7 @@ final class LockCoordinator extends ResourceCoordinator {
 	/** Lost, but not released yet by their holders. Mostly none is. */
 	private List<Hold> lost = List.of();
 
-	LockCoordinator(Parts parts, Resource resource) {
+	LockCoordinator(CoordinatorParts parts, Resource resource) {
 		super(parts, resource);
 	}
 

@@ -44,7 +44,7 @@ public class PermitCoordinator extends ResourceCoordinator {
 	/** Who came last to wait here. */
 	private @Nullable Waiter last;
 
-	PermitCoordinator(Parts parts, Resource resource) {
+	PermitCoordinator(CoordinatorParts parts, Resource resource) {
 		super(parts, resource);
 		this.handOver = this.context.settings.localHandOver(resource.kind());
 	}

@@ -26,7 +26,7 @@ final class ReadWriteCoordinator extends PermitCoordinator {
 	 */
 	private final Map<Thread, List<Hold>> holds = new ConcurrentHashMap<>();
 
-	ReadWriteCoordinator(Parts parts, Resource resource) {
+	ReadWriteCoordinator(CoordinatorParts parts, Resource resource) {
 		super(parts, resource);
 	}
 

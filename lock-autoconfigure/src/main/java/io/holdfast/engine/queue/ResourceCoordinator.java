@@ -1,35 +1,19 @@
 package io.holdfast.engine.queue;
 
-import java.util.ArrayList;
-import java.util.LinkedHashSet;
-import java.util.List;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
-import java.util.stream.Stream;
 
-import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.ReleaseResult;
-import io.holdfast.engine.context.EngineContext;
-import io.holdfast.engine.context.SerialExecutor;
 import io.holdfast.engine.handover.HandOverRules;
 import io.holdfast.engine.lease.Hold;
-import io.holdfast.engine.lease.HoldLosses;
 import io.holdfast.engine.lease.LeaseHandle;
 import io.holdfast.engine.lease.LeaseRenewer;
 import io.holdfast.engine.lease.LeaseTerms;
 import io.holdfast.engine.observe.EngineObserver.HandOver;
 import io.holdfast.engine.observe.EngineObserver.HoldEnd;
-import io.holdfast.engine.release.TokenReleases;
 import io.holdfast.engine.request.EngineExceptions;
-import io.holdfast.engine.request.ResolvedRequest;
-import io.holdfast.engine.store.LeaseStore.AcquireCommand;
-import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.Resource;
-import org.apache.commons.logging.Log;
-import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -77,89 +61,19 @@ import org.jspecify.annotations.Nullable;
  * {@link CoordinatorRegistry} makes and forgets it. Only {@link #execute},
  * {@link #waiters} and {@link #isHeldBy} may be called from outside of its events.
  */
-public abstract class ResourceCoordinator implements Waiter.WaiterHost, BargingHost {
-
-	private static final Log logger = LogFactory.getLog(ResourceCoordinator.class);
-
-	private static final Set<Waiter> NO_WAITERS = Set.of();
-
-	final EngineContext context;
-
-	private final Parts parts;
-
-	final Resource resource;
-
-	/** How many waiters and holds need this coordinator. Guarded by the engine's map. */
-	int users;
-
-	/** Made for the first waiter: mostly there is none. */
-	Set<Waiter> queue = NO_WAITERS;
-
-	/** Few: a list is small. */
-	final List<Waiter> contending = new ArrayList<>(1);
-
-	/** Since when others have it who do not hand it over. Confined to events. */
-	private long strangersSince;
-
-	private boolean strangers;
-
-	private boolean warned;
+public abstract class ResourceCoordinator extends WaiterQueue implements BargingHost {
 
 	/** Made when a thread is called for the first time: mostly none is. */
 	private @Nullable Barging barging;
 
-	private final SerialExecutor events;
-
-	ResourceCoordinator(Parts parts, Resource resource) {
-		this.context = parts.context();
-		this.parts = parts;
-		this.resource = resource;
-		this.events = new SerialExecutor(resource, this.context.callbacks);
-	}
-
-	@Override
-	public final Resource resource() {
-		return this.resource;
-	}
-
-	@Override
-	public final EngineContext context() {
-		return this.context;
-	}
-
-	@Override
-	public final void execute(Runnable event) {
-		this.events.execute(event);
+	ResourceCoordinator(CoordinatorParts parts, Resource resource) {
+		super(parts, resource);
 	}
 
 	// What differs
 
 	/** A request begins. */
 	abstract void arrive(Waiter waiter);
-
-	/** Return whether a waiter may stand in the store beside those who do already. */
-	abstract boolean admits(Waiter waiter);
-
-	/**
-	 * Return whether one that waits here may stand in the store as from the end of
-	 * another, brought in by the same command.
-	 * @param waiter the first in line
-	 * @param released how many permits were held by the one that ends, which are not
-	 * counted any more
-	 */
-	boolean mayFollow(Waiter waiter, int released) {
-		return admits(waiter);
-	}
-
-	@Override
-	public long onRequestSent() {
-		return 0;
-	}
-
-	@Override
-	public void onReply(long number) {
-		// It made no difference to who waits here.
-	}
 
 	abstract void began(Hold hold);
 
@@ -194,62 +108,22 @@ public abstract class ResourceCoordinator implements Waiter.WaiterHost, BargingH
 	}
 
 	/**
-	 * Return whether the next one here takes the place in the store's queue of one that
-	 * gives up, as others of this instance have no places of their own.
-	 */
-	boolean leavesPlace(ResolvedRequest request) {
-		return false;
-	}
-
-	@Override
-	public Waiter firstLike(Waiter waiter) {
-		return waiter;
-	}
-
-	/**
 	 * Return whether a thread has a hold here. May be called by that thread, too.
 	 */
 	abstract boolean isHeldBy(Thread owner);
 
+	@Override
+	final void beforeAdvance() {
+		if (this.barging != null) {
+			this.barging.discardIfWaiterGone();
+		}
+	}
+
 	// Events, and what they consist of
-
-	final void contend(Waiter waiter) {
-		boolean hasWaited = leaveLine(waiter);
-		this.contending.add(waiter);
-		// Before anything names its token: a wake-up may be faster than this thread.
-		waiter.begin(hasWaited);
-		this.parts.registry().contends(waiter.contender());
-	}
-
-	final void standInLine(Waiter waiter) {
-		if (this.queue == NO_WAITERS) {
-			this.queue = new LinkedHashSet<>();
-		}
-		this.queue.add(waiter);
-		this.parts.registry().queued(1);
-		waiter.queue();
-	}
-
-	private boolean leaveLine(Waiter waiter) {
-		boolean stood = !this.queue.isEmpty() && this.queue.remove(waiter);
-		if (stood) {
-			this.parts.registry().queued(-1);
-		}
-		return stood;
-	}
-
-	/**
-	 * Return whether one more may not wait. Each has memory and perhaps a thread, so it
-	 * is better to refuse some than to go down with all.
-	 */
-	final boolean isFull() {
-		return this.queue.size() + this.contending.size() >= this.context.settings.maxWaitersPerKey()
-				|| this.parts.registry().waiting() >= this.context.settings.maxWaiters();
-	}
 
 	final void nest(Waiter waiter, Hold hold) {
 		waiter.nested();
-		this.parts.registry().leave(this);
+		this.parts.registry().leave(this.resource);
 		LeaseHandle lease = open(waiter, hold);
 		renewer().changed(hold);
 		deliver(waiter, lease);
@@ -258,7 +132,7 @@ public abstract class ResourceCoordinator implements Waiter.WaiterHost, BargingH
 	@Override
 	public final void granted(Waiter waiter, Hold hold) {
 		this.contending.remove(waiter);
-		this.strangers = false;
+		onGrant();
 		began(hold);
 		LeaseHandle lease = open(waiter, hold);
 		renewer().keep(hold);
@@ -280,30 +154,10 @@ public abstract class ResourceCoordinator implements Waiter.WaiterHost, BargingH
 		if (isToEnd) {
 			Contender contender = heir.contender();
 			this.parts.registry().contendsNoMore(contender.token);
-			this.parts.releases().release(this.resource, contender.command, contender.doubtSince(), null);
+			this.parts.releases().release(this.resource, contender.command, contender.answers().doubtSince(), null);
 		}
 		// The waiter that is the first in line now may have to ask by itself.
 		advance();
-	}
-
-	/**
-	 * Pass the place of a contender in the store to the next waiter here, if it asks
-	 * alike.
-	 */
-	private boolean tryPassPlace(Waiter leaving) {
-		Waiter head = head();
-		if (head == null || !head.request.isLike(leaving.request)) {
-			return false;
-		}
-		leaveLine(head);
-		this.contending.add(head);
-		head.succeed(leaving);
-		return true;
-	}
-
-	@Override
-	public final void later(Runnable action) {
-		this.events.later(action);
 	}
 
 	private LeaseHandle open(Waiter waiter, Hold hold) {
@@ -315,160 +169,13 @@ public abstract class ResourceCoordinator implements Waiter.WaiterHost, BargingH
 
 	private void deliver(Waiter waiter, LeaseHandle lease) {
 		// To wake up a thread takes longer than all else: others are not to wait for it.
-		this.events.later(() -> {
+		later(() -> {
 			if (!waiter.complete(lease)) {
 				// Its caller has cancelled. On another thread: the next caller may have
 				// cancelled too, and releasing here would recurse.
 				this.context.call(lease::discardAsync);
 			}
 		});
-	}
-
-	/**
-	 * Warn, once, if holders that hand nothing over have had the resource for longer than
-	 * a lease time: nothing tells a waiter when they release it.
-	 */
-	@Override
-	public final void onBusy(Busy busy) {
-		long now = this.context.now();
-		if (!busy.foreign()) {
-			this.strangers = false;
-		}
-		else if (!this.strangers) {
-			this.strangers = true;
-			this.strangersSince = now;
-		}
-		long millis = TimeUnit.NANOSECONDS.toMillis(now - this.strangersSince);
-		// Of keys without end the store warns at once.
-		if (this.strangers && !this.warned && busy.ownerTtlMillis() >= 0
-				&& millis >= this.context.settings.leaseTime().toMillis()) {
-			this.warned = true;
-			logger.warn("For " + millis + " ms, " + this.resource
-					+ " has been held by a client other than Holdfast, or in another mode; "
-					+ (this.queue.size() + this.contending.size()) + " requests wait for it here. It ends in "
-					+ busy.ownerTtlMillis()
-					+ " ms if it is not renewed; find out who holds it, or release it by force");
-		}
-	}
-
-	@Override
-	public final void refuse(Waiter waiter, RuntimeException exception) {
-		tellFailed(waiter, exception);
-		if (waiter.contender().isDoubtful()) {
-			// It asked more than once, and may be granted it yet.
-			withdraw(waiter, waiter.contender().isStoreSilent(this.context.now()));
-			return;
-		}
-		// The store has not queued it: there is nothing to release.
-		end(waiter);
-		advance();
-	}
-
-	@Override
-	public final void timedOut(Waiter waiter) {
-		boolean contends = waiter.is(Waiter.WaitState.CONTENDING) || this.contending.isEmpty();
-		Waiter asking = contends ? waiter : this.contending.get(0);
-		boolean alone = waiter.is(Waiter.WaitState.CONTENDING) && !waiter.hasMetOthers();
-		fail(waiter, (alone || asking.contender().isStoreSilent(this.context.now()))
-				? waiter.storeTrouble(asking.contender().trouble()) : waiter.notAcquired(Reason.TIMED_OUT));
-	}
-
-	@Override
-	public final void fail(Waiter waiter, RuntimeException exception) {
-		tellFailed(waiter, exception);
-		giveUp(waiter);
-	}
-
-	/**
-	 * After the event, as observers may take their time, and to wake up a thread does.
-	 */
-	private void tellFailed(Waiter waiter, RuntimeException exception) {
-		later(() -> waiter.fail(exception));
-	}
-
-	@Override
-	public final void giveUp(Waiter waiter) {
-		LeaseHandle lease = waiter.lease();
-		if (waiter.is(Waiter.WaitState.QUEUED)) {
-			leaveLine(waiter);
-			end(waiter);
-			// Others may have waited for no more than to come before it.
-			advance();
-		}
-		else if (waiter.is(Waiter.WaitState.CONTENDING)) {
-			Contender contender = waiter.contender();
-			boolean silent = contender.isStoreSilent(this.context.now());
-			if (!silent && contender.isBusy() && leavesPlace(waiter.request) && tryPassPlace(waiter)) {
-				end(waiter);
-				advance();
-			}
-			else {
-				withdraw(waiter, silent);
-			}
-		}
-		else if (lease != null) {
-			// It was granted. Now, or its thread would enter by it if it asks again.
-			lease.discard();
-		}
-	}
-
-	private void withdraw(Waiter waiter, boolean silent) {
-		Contender contender = waiter.contender();
-		end(waiter);
-		release(contender.command, contender.doubtSince(), 0);
-		if (silent) {
-			this.contending.stream()
-				.map((next) -> next.contender())
-				.filter(Contender::isUnheard)
-				.forEach((next) -> next.inheritSilence(contender));
-		}
-	}
-
-	private void end(Waiter waiter) {
-		this.contending.remove(waiter);
-		waiter.over();
-		this.parts.registry().contendsNoMore(waiter.contender().token);
-		this.parts.registry().leave(this);
-	}
-
-	/** End a token in the store, which brings in the next one here, if that may be. */
-	private CompletableFuture<ReleaseReply> release(AcquireCommand ended, long doubtSince, int released) {
-		Waiter head = head();
-		Waiter next = (head != null && mayFollow(head, released)) ? head : null;
-		if (next != null) {
-			contend(next);
-		}
-		long sentAt = this.context.now();
-		CompletableFuture<ReleaseReply> outcome = this.parts.releases()
-			.release(this.resource, ended, doubtSince, (next != null) ? next.contender().command : null);
-		if (next != null) {
-			outcome = next.contender().follow(outcome, sentAt);
-		}
-		advance();
-		return outcome;
-	}
-
-	/** Let the waiters contend that may. */
-	final void advance() {
-		if (this.barging != null) {
-			this.barging.discardIfWaiterGone();
-		}
-		for (Waiter next = promote(); next != null; next = promote()) {
-			next.contender().sendAcquire();
-		}
-	}
-
-	private @Nullable Waiter promote() {
-		Waiter head = head();
-		if (head == null || !admits(head)) {
-			return null;
-		}
-		contend(head);
-		return head;
-	}
-
-	final @Nullable Waiter head() {
-		return this.queue.isEmpty() ? null : this.queue.iterator().next();
 	}
 
 	@Override
@@ -609,16 +316,6 @@ public abstract class ResourceCoordinator implements Waiter.WaiterHost, BargingH
 		return outcome;
 	}
 
-	/**
-	 * Return the waiters here, for the store's answer or for a turn.
-	 * @return completed when events before it have run
-	 */
-	final CompletableFuture<List<Waiter>> waiters() {
-		CompletableFuture<List<Waiter>> answer = new CompletableFuture<>();
-		execute(() -> answer.complete(Stream.concat(this.contending.stream(), this.queue.stream()).toList()));
-		return answer;
-	}
-
 	/** Others want what a token of this instance holds. */
 	public final void wanted(String token) {
 		Hold hold = renewer().find(token);
@@ -632,14 +329,9 @@ public abstract class ResourceCoordinator implements Waiter.WaiterHost, BargingH
 		}
 	}
 
-	@Override
-	public final void releaseIfOver(AcquireCommand ended) {
-		this.parts.releases().releaseIfOver(this.resource, ended);
-	}
-
 	final void detach(Hold hold) {
 		if (hold.detach()) {
-			this.parts.registry().leave(this);
+			this.parts.registry().leave(this.resource);
 		}
 	}
 
@@ -648,17 +340,7 @@ public abstract class ResourceCoordinator implements Waiter.WaiterHost, BargingH
 	 * @param spared which contenders go on all the same
 	 */
 	public final void close(Predicate<Contender> spared) {
-		List<Waiter> waiters = this.queue.stream().filter((waiter) -> !spared.test(waiter.contender())).toList();
-		waiters.forEach(this::leaveLine);
-		waiters.forEach((waiter) -> {
-			tellFailed(waiter, waiter.notAcquired(Reason.SHUTDOWN));
-			end(waiter);
-		});
-		for (Waiter waiter : List.copyOf(this.contending)) {
-			if (!spared.test(waiter.contender())) {
-				fail(waiter, waiter.notAcquired(Reason.SHUTDOWN));
-			}
-		}
+		endWaits(spared);
 		// Behind those who wait, whom it would bring in.
 		releaseKept();
 	}
@@ -680,46 +362,6 @@ public abstract class ResourceCoordinator implements Waiter.WaiterHost, BargingH
 
 		/** It goes back to the store, which brings in the next waiter. */
 		RELEASE
-
-	}
-
-	/**
-	 * The parts of an instance that its coordinators share.
-	 *
-	 * @param context the surroundings of the instance
-	 * @param losses reports lost holds
-	 * @param renewer renews what is held
-	 * @param releases ends tokens in the store
-	 * @param registry keeps account of coordinators and waiters
-	 * @param rules decide which released holds stay in the instance
-	 */
-	record Parts(EngineContext context, HoldLosses losses, LeaseRenewer renewer, TokenReleases releases,
-			Registry registry, HandOverRules rules) {
-	}
-
-	/** Keeps account of the coordinators of an instance, and of what waits at them. */
-	interface Registry {
-
-		/** Return what contends by a token, or {@code null}. */
-		@Nullable Contender contender(String token);
-
-		/** Note a contender that is about to name its token. */
-		void contends(Contender contender);
-
-		/** Note that a token is not contended for any more. */
-		void contendsNoMore(String token);
-
-		/** Note that more waiters, or less, stand in a queue of this instance. */
-		void queued(int more);
-
-		/** Return how many requests wait at all coordinators. */
-		int waiting();
-
-		/**
-		 * Note that one user of a coordinator needs it no more; with the last one it
-		 * goes.
-		 */
-		void leave(ResourceCoordinator coordinator);
 
 	}
 

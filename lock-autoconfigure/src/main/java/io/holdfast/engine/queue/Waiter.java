@@ -1,13 +1,10 @@
 package io.holdfast.engine.queue;
 
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
-import io.holdfast.LeaseStoreException;
-import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.context.Scheduler;
@@ -28,38 +25,18 @@ import org.jspecify.annotations.Nullable;
  * store, then granted or over. All but the constructor and the result is confined to the
  * coordinator.
  */
-public final class Waiter implements PendingAcquisition, ContenderParty, Hold.HoldRequester {
-
-	final EngineContext context;
+public final class Waiter extends RequestWait implements ContenderParty, Hold.HoldRequester {
 
 	private final WaiterHost host;
 
-	public final ResolvedRequest request;
-
 	/** What the store knows of it, if it contends. Changed by the coordinator only. */
 	private volatile Contender contender;
-
-	final public @Nullable Thread thread;
 
 	/** Under which leases it asks. */
 	private final LeaseContext leaseContext;
 
 	/** What it is a part of. */
 	private final @Nullable WaiterWhole whole;
-
-	/** Observes the request that it belongs to, or {@code null}. */
-	final @Nullable RequestObservation observation;
-
-	private final long startedAt;
-
-	/** The lease, or why there is none. Completed by the first outcome. */
-	public final CompletableFuture<LeaseHandle> result = new CompletableFuture<>();
-
-	/** Completed when its thread is called, if that waits. */
-	private volatile @Nullable CompletableFuture<@Nullable Void> turn;
-
-	/** Whether its thread was called: once only. Confined to the coordinator. */
-	private boolean called;
 
 	/** What was granted to it, whether or not its caller is still there. */
 	private @Nullable LeaseHandle lease;
@@ -79,15 +56,11 @@ public final class Waiter implements PendingAcquisition, ContenderParty, Hold.Ho
 
 	Waiter(WaiterHost host, String token, ResolvedRequest request, @Nullable Thread thread, LeaseContext leaseContext,
 			@Nullable WaiterWhole whole, @Nullable RequestObservation observation) {
-		this.context = host.context();
+		super(host.context(), request, thread, observation, (whole != null) ? whole.startedAt() : host.context().now());
 		this.host = host;
-		this.request = request;
-		this.thread = thread;
 		this.leaseContext = leaseContext;
-		this.contender = new Contender(host, token, this);
 		this.whole = whole;
-		this.observation = observation;
-		this.startedAt = (whole != null) ? whole.startedAt() : this.context.now();
+		this.contender = new Contender(host, token, this);
 	}
 
 	/** Return what the store knows of it, if it contends. */
@@ -95,18 +68,14 @@ public final class Waiter implements PendingAcquisition, ContenderParty, Hold.Ho
 		return this.contender;
 	}
 
-	// Exceptions for its caller
-
-	NotAcquiredException notAcquired(Reason reason) {
-		return notAcquired(reason, null);
+	@Override
+	void later(Runnable action) {
+		this.host.later(action);
 	}
 
-	NotAcquiredException notAcquired(Reason reason, @Nullable Throwable cause) {
-		return EngineExceptions.notAcquired(this.request, reason, waitedNanos(), cause);
-	}
-
-	LeaseStoreException storeTrouble(@Nullable Throwable error) {
-		return EngineExceptions.storeTrouble(this.host.resource(), waitedNanos(), error);
+	@Override
+	void giveUp() {
+		this.host.execute(() -> this.host.giveUp(this));
 	}
 
 	// As the request that a hold is granted to
@@ -117,28 +86,8 @@ public final class Waiter implements PendingAcquisition, ContenderParty, Hold.Ho
 	}
 
 	@Override
-	public ResolvedRequest request() {
-		return this.request;
-	}
-
-	@Override
-	public @Nullable Thread thread() {
-		return this.thread;
-	}
-
-	@Override
-	public @Nullable RequestObservation watch() {
-		return this.observation;
-	}
-
-	@Override
 	public boolean isPart() {
 		return this.whole != null;
-	}
-
-	/** Return the thread that asks, if that matters. */
-	@Nullable Thread reentrantOwner() {
-		return this.request.reentrant() ? this.thread : null;
 	}
 
 	/**
@@ -197,40 +146,10 @@ public final class Waiter implements PendingAcquisition, ContenderParty, Hold.Ho
 		return this.state == WaitState.QUEUED || this.state == WaitState.CONTENDING;
 	}
 
-	/**
-	 * Return whether its thread waits, which can be called then to come for something.
-	 */
-	boolean isBlocked() {
-		return this.turn != null;
-	}
-
-	/**
-	 * Call its thread, once the event that runs is over.
-	 * @return whether it comes
-	 */
-	boolean tryWake() {
-		CompletableFuture<@Nullable Void> waiting = this.turn;
-		if (waiting == null || this.called) {
-			return false;
-		}
-		this.called = true;
-		this.host.later(() -> waiting.complete(null));
-		return true;
-	}
-
 	/** Wait in the local queue. */
 	void queue() {
 		observed();
 		arm();
-	}
-
-	/** It is none that is nested in another. */
-	private void observed() {
-		RequestObservation observing = this.observation;
-		if (observing != null) {
-			observing.beginning();
-			this.host.later(observing::begin);
-		}
 	}
 
 	/** Begin to stand for this instance in the store. */
@@ -307,7 +226,8 @@ public final class Waiter implements PendingAcquisition, ContenderParty, Hold.Ho
 
 	private void grant(Granted granted, long sentAt, HandOver way) {
 		Contender own = this.contender;
-		Hold hold = new Hold(this, own.token, own.doubtSince(), own.isWanted(), granted, sentAt, this.context.now());
+		Hold hold = new Hold(this, own.token, own.answers().doubtSince(), own.isWanted(), granted, sentAt,
+				this.context.now());
 		if (way != HandOver.ASKED_AGAIN || this.contender.isBusy() || this.promoted) {
 			this.context.observers.handedOver(this.host.resource(), way);
 		}
@@ -320,7 +240,7 @@ public final class Waiter implements PendingAcquisition, ContenderParty, Hold.Ho
 	/** The wait is over without a grant. */
 	void over() {
 		if (this.state == WaitState.CONTENDING) {
-			if (this.contender.trouble() == null && this.contender.isStoreSilent(this.context.now())) {
+			if (this.contender.answers().trouble() == null && this.contender.isStoreSilent(this.context.now())) {
 				this.context.observers.failed(Command.ACQUIRE);
 			}
 			this.contender.end();
@@ -361,75 +281,17 @@ public final class Waiter implements PendingAcquisition, ContenderParty, Hold.Ho
 				&& RequestObservation.grant(ownWatch(), this.result, lease);
 	}
 
-	/** End the wait in vain, unless it has ended. */
-	boolean fail(RuntimeException why) {
-		return RequestObservation.fail(ownWatch(), this.result, why);
-	}
-
-	/** Return what observes it; not of a part, whose outcome is not that of the whole. */
-	private @Nullable RequestObservation ownWatch() {
-		return isPart() ? null : this.observation;
-	}
-
-	public long waitedNanos() {
-		return this.context.now() - this.startedAt;
-	}
-
-	// As a user's call sees it
-
-	@Override
-	public CompletableFuture<LeaseHandle> result() {
-		return this.result;
-	}
-
-	@Override
-	public CompletableFuture<?> turn() {
-		CompletableFuture<@Nullable Void> waiting = this.turn;
-		if (waiting == null) {
-			if (this.request.fair() || this.result.isDone()) {
-				return this.result;
-			}
-			CompletableFuture<@Nullable Void> made = new CompletableFuture<>();
-			this.result.whenComplete((lease, error) -> made.complete(null));
-			this.turn = made;
-			waiting = made;
-		}
-		return waiting;
-	}
-
 	@Override
 	public void come() {
 		this.host.execute(() -> this.host.claimOffer(this));
 	}
 
 	@Override
-	public long leftNanos() {
-		return Math.max(this.request.waitNanos(), EngineContext.FIRST_ANSWER_NANOS) - waitedNanos();
-	}
-
-	@Override
-	public void interrupt(@Nullable InterruptedException cause) {
-		abandon(notAcquired(Reason.INTERRUPTED, cause));
-	}
-
-	@Override
-	public void overdue() {
-		abandon(storeTrouble(null));
-	}
-
-	/** End the wait from outside, unless it has ended already. */
-	private void abandon(RuntimeException why) {
-		if (fail(why)) {
-			this.host.execute(() -> this.host.giveUp(this));
-		}
-	}
-
-	@Override
 	public long deadline() {
 		// A wait may be shorter than any answer takes. Without one, nothing is known.
-		boolean unheard = this.state == WaitState.CONTENDING && this.contender.isUnheard();
+		boolean unheard = this.state == WaitState.CONTENDING && this.contender.answers().isUnheard();
 		long wait = this.request.waitNanos();
-		return this.startedAt + (unheard ? Math.max(wait, EngineContext.FIRST_ANSWER_NANOS) : wait);
+		return startedAt() + (unheard ? Math.max(wait, EngineContext.FIRST_ANSWER_NANOS) : wait);
 	}
 
 	@Override

@@ -95,7 +95,7 @@ public final class StandingReplies {
 	 * @return the holder, or {@code null} if another program wrote the entry or damaged
 	 * it
 	 */
-	static public @Nullable PermitHolder holder(Object entry, Kind kind, long ttlMillis) {
+	public static @Nullable PermitHolder holder(Object entry, Kind kind, long ttlMillis) {
 		Matcher matcher = ENTRY.matcher(ScriptReplies.text(entry));
 		if (!matcher.matches()) {
 			return null;

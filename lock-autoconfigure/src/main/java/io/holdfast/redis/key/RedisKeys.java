@@ -113,7 +113,7 @@ public record RedisKeys(String lock, String queue, String fence) {
 	 * @param companion the ending of what it may be
 	 * @return the key that it would be beside, or {@code null} if there can be none
 	 */
-	static public @Nullable String besideWhat(String stored, String companion) {
+	public static @Nullable String besideWhat(String stored, String companion) {
 		if (!stored.endsWith(companion) || !hasHashTag(stored)) {
 			return null;
 		}

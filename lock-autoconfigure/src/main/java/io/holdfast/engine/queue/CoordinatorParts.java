@@ -1,0 +1,50 @@
+package io.holdfast.engine.queue;
+
+import io.holdfast.engine.context.EngineContext;
+import io.holdfast.engine.handover.HandOverRules;
+import io.holdfast.engine.lease.HoldLosses;
+import io.holdfast.engine.lease.LeaseRenewer;
+import io.holdfast.engine.release.TokenReleases;
+import io.holdfast.engine.store.Resource;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The parts of an instance that its coordinators share.
+ *
+ * @param context the surroundings of the instance
+ * @param losses reports lost holds
+ * @param renewer renews what is held
+ * @param releases ends tokens in the store
+ * @param registry keeps account of coordinators and waiters
+ * @param rules decide which released holds stay in the instance
+ */
+record CoordinatorParts(EngineContext context, HoldLosses losses, LeaseRenewer renewer, TokenReleases releases,
+		Registry registry, HandOverRules rules) {
+
+	/** Keeps account of the coordinators of an instance, and of what waits at them. */
+	interface Registry {
+
+		/** Return what contends by a token, or {@code null}. */
+		@Nullable Contender contender(String token);
+
+		/** Note a contender that is about to name its token. */
+		void contends(Contender contender);
+
+		/** Note that a token is not contended for any more. */
+		void contendsNoMore(String token);
+
+		/** Note that more waiters, or less, stand in a queue of this instance. */
+		void queued(int more);
+
+		/** Return how many requests wait at all coordinators. */
+		int waiting();
+
+		/**
+		 * Note that one user of a coordinator needs it no more; with the last one it
+		 * goes.
+		 */
+		void leave(Resource resource);
+
+	}
+
+}

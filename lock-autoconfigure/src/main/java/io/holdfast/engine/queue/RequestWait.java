@@ -1,0 +1,187 @@
+package io.holdfast.engine.queue;
+
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.LeaseStoreException;
+import io.holdfast.NotAcquiredException;
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.engine.context.EngineContext;
+import io.holdfast.engine.lease.LeaseHandle;
+import io.holdfast.engine.observe.RequestObservation;
+import io.holdfast.engine.request.EngineExceptions;
+import io.holdfast.engine.request.ResolvedRequest;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The wait of one request as its caller sees it: the result, the thread that waits for
+ * it, and the ends that come from outside. Its public methods are thread-safe.
+ */
+abstract class RequestWait implements PendingAcquisition {
+
+	final EngineContext context;
+
+	public final ResolvedRequest request;
+
+	public final @Nullable Thread thread;
+
+	/** Observes the request that it belongs to, or {@code null}. */
+	final @Nullable RequestObservation observation;
+
+	private final long startedAt;
+
+	/** The lease, or why there is none. Completed by the first outcome. */
+	public final CompletableFuture<LeaseHandle> result = new CompletableFuture<>();
+
+	/** Completed when its thread is called, if that waits. */
+	private volatile @Nullable CompletableFuture<@Nullable Void> turn;
+
+	/** Whether its thread was called: once only. Confined to the coordinator. */
+	private boolean called;
+
+	/**
+	 * Create the wait of a request.
+	 * @param context the surroundings of the instance
+	 * @param request what is asked for
+	 * @param thread the thread that asks, or {@code null} if it is asynchronous
+	 * @param observation observes the request, or {@code null}
+	 * @param startedAt when the wait began
+	 */
+	RequestWait(EngineContext context, ResolvedRequest request, @Nullable Thread thread,
+			@Nullable RequestObservation observation, long startedAt) {
+		this.context = context;
+		this.request = request;
+		this.thread = thread;
+		this.observation = observation;
+		this.startedAt = startedAt;
+	}
+
+	/** Return whether it is one part of an acquisition, which has the observation. */
+	public abstract boolean isPart();
+
+	/** Run an action once the event of the coordinator is over. */
+	abstract void later(Runnable action);
+
+	/** Have the coordinator end the wait, as its caller does not wait any more. */
+	abstract void giveUp();
+
+	NotAcquiredException notAcquired(Reason reason) {
+		return notAcquired(reason, null);
+	}
+
+	NotAcquiredException notAcquired(Reason reason, @Nullable Throwable cause) {
+		return EngineExceptions.notAcquired(this.request, reason, waitedNanos(), cause);
+	}
+
+	LeaseStoreException storeTrouble(@Nullable Throwable error) {
+		return EngineExceptions.storeTrouble(this.request.resource(), waitedNanos(), error);
+	}
+
+	public final ResolvedRequest request() {
+		return this.request;
+	}
+
+	public final @Nullable Thread thread() {
+		return this.thread;
+	}
+
+	public final @Nullable RequestObservation watch() {
+		return this.observation;
+	}
+
+	/** Return the thread that asks, if that matters. */
+	@Nullable Thread reentrantOwner() {
+		return this.request.reentrant() ? this.thread : null;
+	}
+
+	/**
+	 * Return whether its thread waits, which can be called then to come for something.
+	 */
+	boolean isBlocked() {
+		return this.turn != null;
+	}
+
+	/**
+	 * Call its thread, once the event that runs is over.
+	 * @return whether it comes
+	 */
+	boolean tryWake() {
+		CompletableFuture<@Nullable Void> waiting = this.turn;
+		if (waiting == null || this.called) {
+			return false;
+		}
+		this.called = true;
+		later(() -> waiting.complete(null));
+		return true;
+	}
+
+	/** It is none that is nested in another. */
+	final void observed() {
+		RequestObservation observing = this.observation;
+		if (observing != null) {
+			observing.beginning();
+			later(observing::begin);
+		}
+	}
+
+	/** End the wait in vain, unless it has ended. */
+	boolean fail(RuntimeException why) {
+		return RequestObservation.fail(ownWatch(), this.result, why);
+	}
+
+	/** Return what observes it; not of a part, whose outcome is not that of the whole. */
+	final @Nullable RequestObservation ownWatch() {
+		return isPart() ? null : this.observation;
+	}
+
+	public final long waitedNanos() {
+		return this.context.now() - this.startedAt;
+	}
+
+	@Override
+	public CompletableFuture<LeaseHandle> result() {
+		return this.result;
+	}
+
+	@Override
+	public CompletableFuture<?> turn() {
+		CompletableFuture<@Nullable Void> waiting = this.turn;
+		if (waiting == null) {
+			if (this.request.fair() || this.result.isDone()) {
+				return this.result;
+			}
+			CompletableFuture<@Nullable Void> made = new CompletableFuture<>();
+			this.result.whenComplete((lease, error) -> made.complete(null));
+			this.turn = made;
+			waiting = made;
+		}
+		return waiting;
+	}
+
+	@Override
+	public long leftNanos() {
+		return Math.max(this.request.waitNanos(), EngineContext.FIRST_ANSWER_NANOS) - waitedNanos();
+	}
+
+	@Override
+	public void interrupt(@Nullable InterruptedException cause) {
+		abandon(notAcquired(Reason.INTERRUPTED, cause));
+	}
+
+	@Override
+	public void overdue() {
+		abandon(storeTrouble(null));
+	}
+
+	/** End the wait from outside, unless it has ended already. */
+	private void abandon(RuntimeException why) {
+		if (fail(why)) {
+			giveUp();
+		}
+	}
+
+	/** Return when the wait began. */
+	final long startedAt() {
+		return this.startedAt;
+	}
+
+}

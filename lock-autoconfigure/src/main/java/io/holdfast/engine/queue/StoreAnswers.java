@@ -1,0 +1,183 @@
+package io.holdfast.engine.queue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.engine.context.EngineContext;
+import io.holdfast.engine.lease.Hold;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The store's answers to the commands of one token, and the commands that it has left
+ * without one. Confined to the coordinator.
+ */
+final class StoreAnswers {
+
+	private final EngineContext context;
+
+	/** Commands that named the token and are not answered. */
+	private final List<SentCommand> unanswered = new ArrayList<>(1);
+
+	/** When the first command that named the token was sent. */
+	private long firstSentAt;
+
+	/** When the last request was sent that was answered BUSY. */
+	private long busySentAt;
+
+	private boolean busy;
+
+	/** The last fence that a BUSY told; only grants above it are news. */
+	private long busyFence;
+
+	private @Nullable Throwable trouble;
+
+	/** The store was silent to the one before, and has said nothing since. */
+	private boolean silent;
+
+	/** Whether a command that named the token failed, and may have run all the same. */
+	private boolean doubtful;
+
+	/** The store's count of reconnects before the first command. */
+	private final long reconnects;
+
+	StoreAnswers(EngineContext context) {
+		this.context = context;
+		this.reconnects = context.store.reconnects();
+	}
+
+	/** Note that a command leaves that names the token. */
+	SentCommand sent(CompletableFuture<?> command, long sentAt) {
+		if (this.firstSentAt == 0) {
+			this.firstSentAt = sentAt;
+		}
+		SentCommand sent = new SentCommand(command, sentAt);
+		this.unanswered.add(sent);
+		return sent;
+	}
+
+	/** Note that a command is over, with an answer or without. */
+	void over(SentCommand sent) {
+		this.unanswered.remove(sent);
+	}
+
+	/** Note that the store has answered. */
+	void onAnswer() {
+		this.trouble = null;
+		this.silent = false;
+	}
+
+	/** Note that a command was answered BUSY. */
+	void onBusy(long sentAt, long fence) {
+		if (!this.busy || sentAt - this.busySentAt > 0) {
+			this.busySentAt = sentAt;
+		}
+		this.busy = true;
+		this.busyFence = Math.max(this.busyFence, fence);
+	}
+
+	/** Note that a command failed, which may have run all the same. */
+	void onFailure() {
+		this.doubtful = true;
+	}
+
+	/** Note why the last command failed. */
+	void onTrouble(Throwable error) {
+		this.trouble = error;
+	}
+
+	/** Give up all commands without an answer. */
+	void cancel() {
+		if (!this.unanswered.isEmpty()) {
+			this.doubtful = true;
+			// Cancelling completes them, and so takes them out of the list.
+			List.copyOf(this.unanswered).forEach((sent) -> sent.command().cancel(true));
+		}
+	}
+
+	/**
+	 * Take the place of one that the store was silent to. Those whose wait ends before it
+	 * speaks again have waited for the store too, however short this one has asked.
+	 */
+	void inheritSilence(StoreAnswers last) {
+		this.silent = true;
+		this.trouble = last.trouble;
+	}
+
+	/** Return whether others have it, as far as the store has told. */
+	boolean isBusy() {
+		return this.busy;
+	}
+
+	/** Return whether the store has not said anything to it yet. */
+	boolean isUnheard() {
+		return !this.busy && this.trouble == null;
+	}
+
+	@Nullable Throwable trouble() {
+		return this.trouble;
+	}
+
+	/** Return whether the store has told of a grant of this fence, or a later one. */
+	boolean isOldNews(long fence) {
+		return this.busy && fence <= this.busyFence;
+	}
+
+	/**
+	 * Return since when, at the latest, a grant lasts that came after all answers.
+	 */
+	long grantedSince() {
+		return this.busy ? this.busySentAt : this.firstSentAt;
+	}
+
+	/** Return until when the store may fail without ending the wait. */
+	long patientUntil() {
+		return this.firstSentAt + this.context.settings.outagePatience().toNanos();
+	}
+
+	/** Return whether a command may still run that named the token. */
+	boolean isDoubtful() {
+		return this.doubtful || !this.unanswered.isEmpty();
+	}
+
+	/**
+	 * Return since which reconnect a command that named the token may run late.
+	 * @return the count of reconnects, or {@link Hold#NO_DOUBT}
+	 */
+	long doubtSince() {
+		return isDoubtful() ? this.reconnects : Hold.NO_DOUBT;
+	}
+
+	/**
+	 * Return whether the store, not another holder, is what the token waits for: it
+	 * failed last, or has left the last question open for longer than an answer may take.
+	 * @param now the time
+	 * @param waitNanos how long the waiter waits
+	 */
+	boolean isStoreSilent(long now, long waitNanos) {
+		if (this.trouble != null || this.silent || isUnheard() && !this.context.store.isReached()) {
+			return true;
+		}
+		long wait = Math.max(waitNanos, EngineContext.FIRST_ANSWER_NANOS);
+		long patience = Math.min(this.context.commandTimeoutNanos(), wait) / 2;
+		return this.unanswered.stream().anyMatch((sent) -> !isOld(sent.at()) && now - sent.at() > patience);
+	}
+
+	/**
+	 * Return whether a later question was answered: what becomes of this one tells
+	 * nothing of the store.
+	 */
+	boolean isOld(long sentAt) {
+		return this.busy && sentAt - this.busySentAt < 0;
+	}
+
+	/**
+	 * A command on its way.
+	 *
+	 * @param command completed by its answer
+	 * @param at when it was sent
+	 */
+	record SentCommand(CompletableFuture<?> command, long at) {
+	}
+
+}

@@ -1,0 +1,375 @@
+package io.holdfast.engine.queue;
+
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
+
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.engine.context.EngineContext;
+import io.holdfast.engine.context.SerialExecutor;
+import io.holdfast.engine.lease.LeaseHandle;
+import io.holdfast.engine.request.ResolvedRequest;
+import io.holdfast.engine.store.LeaseStore.AcquireCommand;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
+import io.holdfast.engine.store.LeaseStore.ReleaseReply;
+import io.holdfast.engine.store.Resource;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The waiters of one resource in this instance: those that stand in the queue, and those
+ * that contend in the store. Confined to the events of the coordinator, but for
+ * {@link #execute} and {@link #waiters}.
+ */
+abstract class WaiterQueue implements Waiter.WaiterHost {
+
+	private static final Log logger = LogFactory.getLog(ResourceCoordinator.class);
+
+	private static final Set<Waiter> NO_WAITERS = Set.of();
+
+	final EngineContext context;
+
+	final CoordinatorParts parts;
+
+	final Resource resource;
+
+	/** Made for the first waiter: mostly there is none. */
+	Set<Waiter> queue = NO_WAITERS;
+
+	/** Few: a list is small. */
+	final List<Waiter> contending = new ArrayList<>(1);
+
+	/** Since when others have it who do not hand it over. Confined to events. */
+	private long strangersSince;
+
+	private boolean strangers;
+
+	private boolean warned;
+
+	private final SerialExecutor events;
+
+	/** How many waiters and holds need it. Guarded by the map of the coordinators. */
+	private int users;
+
+	WaiterQueue(CoordinatorParts parts, Resource resource) {
+		this.context = parts.context();
+		this.parts = parts;
+		this.resource = resource;
+		this.events = new SerialExecutor(resource, this.context.callbacks);
+	}
+
+	@Override
+	public final Resource resource() {
+		return this.resource;
+	}
+
+	@Override
+	public final EngineContext context() {
+		return this.context;
+	}
+
+	@Override
+	public final void execute(Runnable event) {
+		this.events.execute(event);
+	}
+
+	@Override
+	public final void later(Runnable action) {
+		this.events.later(action);
+	}
+
+	/** Note that one more waiter needs it. */
+	final void enter() {
+		this.users++;
+	}
+
+	/** Note that a waiter or a hold needs it no more; return whether nothing does. */
+	final boolean leave() {
+		return --this.users == 0;
+	}
+
+	// What differs
+
+	/** Return whether a waiter may stand in the store beside those who do already. */
+	abstract boolean admits(Waiter waiter);
+
+	/**
+	 * Return whether one that waits here may stand in the store as from the end of
+	 * another, brought in by the same command.
+	 * @param waiter the first in line
+	 * @param released how many permits were held by the one that ends, which are not
+	 * counted any more
+	 */
+	boolean mayFollow(Waiter waiter, int released) {
+		return admits(waiter);
+	}
+
+	/**
+	 * Return whether the next one here takes the place in the store's queue of one that
+	 * gives up, as others of this instance have no places of their own.
+	 */
+	boolean leavesPlace(ResolvedRequest request) {
+		return false;
+	}
+
+	@Override
+	public Waiter firstLike(Waiter waiter) {
+		return waiter;
+	}
+
+	@Override
+	public long onRequestSent() {
+		return 0;
+	}
+
+	@Override
+	public void onReply(long number) {
+		// It made no difference to who waits here.
+	}
+
+	/** Look after waiters that were called, before others are let contend. */
+	abstract void beforeAdvance();
+
+	// Waiting and contending
+
+	final void contend(Waiter waiter) {
+		boolean hasWaited = leaveLine(waiter);
+		this.contending.add(waiter);
+		// Before anything names its token: a wake-up may be faster than this thread.
+		waiter.begin(hasWaited);
+		this.parts.registry().contends(waiter.contender());
+	}
+
+	final void standInLine(Waiter waiter) {
+		if (this.queue == NO_WAITERS) {
+			this.queue = new LinkedHashSet<>();
+		}
+		this.queue.add(waiter);
+		this.parts.registry().queued(1);
+		waiter.queue();
+	}
+
+	final boolean leaveLine(Waiter waiter) {
+		boolean stood = !this.queue.isEmpty() && this.queue.remove(waiter);
+		if (stood) {
+			this.parts.registry().queued(-1);
+		}
+		return stood;
+	}
+
+	/**
+	 * Return whether one more may not wait. Each has memory and perhaps a thread, so it
+	 * is better to refuse some than to go down with all.
+	 */
+	final boolean isFull() {
+		return this.queue.size() + this.contending.size() >= this.context.settings.maxWaitersPerKey()
+				|| this.parts.registry().waiting() >= this.context.settings.maxWaiters();
+	}
+
+	final @Nullable Waiter head() {
+		return this.queue.isEmpty() ? null : this.queue.iterator().next();
+	}
+
+	/**
+	 * Pass the place of a contender in the store to the next waiter here, if it asks
+	 * alike.
+	 */
+	final boolean tryPassPlace(Waiter leaving) {
+		Waiter head = head();
+		if (head == null || !head.request.isLike(leaving.request)) {
+			return false;
+		}
+		leaveLine(head);
+		this.contending.add(head);
+		head.succeed(leaving);
+		return true;
+	}
+
+	/** Let the waiters contend that may. */
+	final void advance() {
+		beforeAdvance();
+		for (Waiter next = promote(); next != null; next = promote()) {
+			next.contender().sendAcquire();
+		}
+	}
+
+	private @Nullable Waiter promote() {
+		Waiter head = head();
+		if (head == null || !admits(head)) {
+			return null;
+		}
+		contend(head);
+		return head;
+	}
+
+	/**
+	 * Warn, once, if holders that hand nothing over have had the resource for longer than
+	 * a lease time: nothing tells a waiter when they release it.
+	 */
+	@Override
+	public final void onBusy(Busy busy) {
+		long now = this.context.now();
+		if (!busy.foreign()) {
+			this.strangers = false;
+		}
+		else if (!this.strangers) {
+			this.strangers = true;
+			this.strangersSince = now;
+		}
+		long millis = TimeUnit.NANOSECONDS.toMillis(now - this.strangersSince);
+		// Of keys without end the store warns at once.
+		if (this.strangers && !this.warned && busy.ownerTtlMillis() >= 0
+				&& millis >= this.context.settings.leaseTime().toMillis()) {
+			this.warned = true;
+			logger.warn("For " + millis + " ms, " + this.resource
+					+ " has been held by a client other than Holdfast, or in another mode; "
+					+ (this.queue.size() + this.contending.size()) + " requests wait for it here. It ends in "
+					+ busy.ownerTtlMillis()
+					+ " ms if it is not renewed; find out who holds it, or release it by force");
+		}
+	}
+
+	/** Note that the store has granted something: no stranger has it. */
+	final void onGrant() {
+		this.strangers = false;
+	}
+
+	// Ends without a grant
+
+	@Override
+	public final void refuse(Waiter waiter, RuntimeException exception) {
+		tellFailed(waiter, exception);
+		if (waiter.contender().answers().isDoubtful()) {
+			// It asked more than once, and may be granted it yet.
+			withdraw(waiter, waiter.contender().isStoreSilent(this.context.now()));
+			return;
+		}
+		// The store has not queued it: there is nothing to release.
+		end(waiter);
+		advance();
+	}
+
+	@Override
+	public final void timedOut(Waiter waiter) {
+		boolean contends = waiter.is(Waiter.WaitState.CONTENDING) || this.contending.isEmpty();
+		Waiter asking = contends ? waiter : this.contending.get(0);
+		boolean alone = waiter.is(Waiter.WaitState.CONTENDING) && !waiter.hasMetOthers();
+		fail(waiter, (alone || asking.contender().isStoreSilent(this.context.now()))
+				? waiter.storeTrouble(asking.contender().answers().trouble()) : waiter.notAcquired(Reason.TIMED_OUT));
+	}
+
+	@Override
+	public final void fail(Waiter waiter, RuntimeException exception) {
+		tellFailed(waiter, exception);
+		giveUp(waiter);
+	}
+
+	/**
+	 * After the event, as observers may take their time, and to wake up a thread does.
+	 */
+	private void tellFailed(Waiter waiter, RuntimeException exception) {
+		later(() -> waiter.fail(exception));
+	}
+
+	@Override
+	public final void giveUp(Waiter waiter) {
+		LeaseHandle lease = waiter.lease();
+		if (waiter.is(Waiter.WaitState.QUEUED)) {
+			leaveLine(waiter);
+			end(waiter);
+			// Others may have waited for no more than to come before it.
+			advance();
+		}
+		else if (waiter.is(Waiter.WaitState.CONTENDING)) {
+			Contender contender = waiter.contender();
+			boolean silent = contender.isStoreSilent(this.context.now());
+			if (!silent && contender.isBusy() && leavesPlace(waiter.request) && tryPassPlace(waiter)) {
+				end(waiter);
+				advance();
+			}
+			else {
+				withdraw(waiter, silent);
+			}
+		}
+		else if (lease != null) {
+			// It was granted. Now, or its thread would enter by it if it asks again.
+			lease.discard();
+		}
+	}
+
+	private void withdraw(Waiter waiter, boolean silent) {
+		Contender contender = waiter.contender();
+		end(waiter);
+		release(contender.command, contender.answers().doubtSince(), 0);
+		if (silent) {
+			this.contending.stream()
+				.map((next) -> next.contender())
+				.filter((next) -> next.answers().isUnheard())
+				.forEach((next) -> next.answers().inheritSilence(contender.answers()));
+		}
+	}
+
+	private void end(Waiter waiter) {
+		this.contending.remove(waiter);
+		waiter.over();
+		this.parts.registry().contendsNoMore(waiter.contender().token);
+		this.parts.registry().leave(this.resource);
+	}
+
+	/** End a token in the store, which brings in the next one here, if that may be. */
+	final CompletableFuture<ReleaseReply> release(AcquireCommand ended, long doubtSince, int released) {
+		Waiter head = head();
+		Waiter next = (head != null && mayFollow(head, released)) ? head : null;
+		if (next != null) {
+			contend(next);
+		}
+		long sentAt = this.context.now();
+		CompletableFuture<ReleaseReply> outcome = this.parts.releases()
+			.release(this.resource, ended, doubtSince, (next != null) ? next.contender().command : null);
+		if (next != null) {
+			outcome = next.contender().follow(outcome, sentAt);
+		}
+		advance();
+		return outcome;
+	}
+
+	/**
+	 * Return the waiters here, for the store's answer or for a turn.
+	 * @return completed when events before it have run
+	 */
+	final CompletableFuture<List<Waiter>> waiters() {
+		CompletableFuture<List<Waiter>> answer = new CompletableFuture<>();
+		execute(() -> answer.complete(Stream.concat(this.contending.stream(), this.queue.stream()).toList()));
+		return answer;
+	}
+
+	@Override
+	public final void releaseIfOver(AcquireCommand ended) {
+		this.parts.releases().releaseIfOver(this.resource, ended);
+	}
+
+	/**
+	 * End all waits, as nothing is granted any more.
+	 * @param spared which contenders go on all the same
+	 */
+	final void endWaits(Predicate<Contender> spared) {
+		List<Waiter> waiters = this.queue.stream().filter((waiter) -> !spared.test(waiter.contender())).toList();
+		waiters.forEach(this::leaveLine);
+		waiters.forEach((waiter) -> {
+			tellFailed(waiter, waiter.notAcquired(Reason.SHUTDOWN));
+			end(waiter);
+		});
+		for (Waiter waiter : List.copyOf(this.contending)) {
+			if (!spared.test(waiter.contender())) {
+				fail(waiter, waiter.notAcquired(Reason.SHUTDOWN));
+			}
+		}
+	}
+
+}
