@@ -1,6 +1,5 @@
 package io.holdfast.engine.lease;
 
-import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -11,10 +10,7 @@ import io.holdfast.engine.observe.EngineObserver.HandOver;
 import io.holdfast.engine.observe.EngineObserver.HoldEnd;
 import io.holdfast.engine.observe.RequestObservation;
 import io.holdfast.engine.request.ResolvedRequest;
-import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
-import io.holdfast.engine.store.LeaseStore.Renewal;
-import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
@@ -22,44 +18,9 @@ import org.jspecify.annotations.Nullable;
  * One grant of a key to this instance, as its holder sees it: by the monotonic clock,
  * counted from before the request was sent. Shared by a lease and those nested in it.
  */
-public final class Hold {
-
-	/** All commands that named the token are answered. */
-	public static final long NO_DOUBT = -1;
+public final class Hold extends TokenGrant {
 
 	public final HoldOwner owner;
-
-	public final String token;
-
-	public final long fence;
-
-	/** Whose thread asked, for re-entry; {@code null} for asynchronous requests. */
-	public final @Nullable Thread thread;
-
-	public final ResolvedRequest request;
-
-	/** Observes the request that it was granted to, or {@code null}. */
-	final @Nullable RequestObservation observation;
-
-	/**
-	 * Fewer than were granted if some were given back. Changed by the coordinator only.
-	 */
-	private volatile int permits;
-
-	/** When it was granted or, of several together, when the last of them was. */
-	private volatile long grantedAt;
-
-	/**
-	 * One of several of which some are still waited for. Until then it is renewed,
-	 * whatever is to become of it afterwards.
-	 */
-	private volatile boolean partial;
-
-	/**
-	 * Since which reconnect a command that named the token may run late, or
-	 * {@link #NO_DOUBT}.
-	 */
-	public final long doubtSince;
 
 	public final OpenLeases leases = new OpenLeases();
 
@@ -73,9 +34,6 @@ public final class Hold {
 
 	/** Whether something was asked for beside it. Confined to the coordinator. */
 	private boolean beside;
-
-	/** How it came from the grant by the store to this hold. */
-	public final LocalTurns turns;
 
 	/**
 	 * Whether others want it, as far as the store has told. Confined to the coordinator.
@@ -106,18 +64,10 @@ public final class Hold {
 	 */
 	public Hold(HoldRequester requester, String token, long doubtSince, boolean wanted, Granted granted, long sentAt,
 			long now) {
+		super(token, granted.fence(), requester.thread(), requester.request(), requester.watch(), requester.isPart(),
+				requester.request().permits(), doubtSince, LocalTurns.granted(granted, now), now);
 		long ttlMillis = granted.ttlMillis();
 		this.owner = requester.owner();
-		this.token = token;
-		this.fence = granted.fence();
-		this.thread = requester.thread();
-		this.request = requester.request();
-		this.observation = requester.watch();
-		this.permits = this.request.permits();
-		this.grantedAt = now;
-		this.partial = requester.isPart();
-		this.doubtSince = doubtSince;
-		this.turns = LocalTurns.granted(granted, now);
 		this.wanted = wanted;
 		this.validUntil = sentAt + validity(ttlMillis);
 		this.renewal = new RenewalState(ttlMillis < this.request.leaseMillis(),
@@ -126,18 +76,11 @@ public final class Hold {
 
 	/** Go on with what another one has released here, and the store knows nothing of. */
 	public Hold(HoldRequester requester, Hold before, HandOver way, long now) {
+		// Fences of permits have no stride, and reach no user.
+		super(before.token, (before.resource().kind() == Kind.SEMAPHORE) ? before.fence : before.fence + 1,
+				requester.thread(), requester.request(), requester.watch(), requester.isPart(), before.permits(),
+				before.doubtSince, before.turns.next(way), now);
 		this.owner = requester.owner();
-		this.token = before.token;
-		// Those of permits have no stride, and reach no user.
-		this.fence = (before.resource().kind() == Kind.SEMAPHORE) ? before.fence : before.fence + 1;
-		this.thread = requester.thread();
-		this.request = requester.request();
-		this.observation = requester.watch();
-		this.permits = before.permits;
-		this.grantedAt = now;
-		this.partial = requester.isPart();
-		this.doubtSince = before.doubtSince;
-		this.turns = before.turns.next(way);
 		this.wanted = before.wanted;
 		this.validUntil = before.validUntil;
 		this.renewal = new RenewalState(before.renewal.isClaimed(), before.renewal.at());
@@ -153,18 +96,6 @@ public final class Hold {
 
 	public boolean isHeld(long now) {
 		return this.state == HoldState.HELD && this.validUntil - now > 0;
-	}
-
-	/** All that it is a part of is there: its user's time begins. */
-	void begin(long now) {
-		if (this.partial) {
-			this.grantedAt = now;
-			this.partial = false;
-		}
-	}
-
-	public boolean isPartial() {
-		return this.partial;
 	}
 
 	/** Return whether any of its leases is to be renewed, or was until its maxHold. */
@@ -248,55 +179,6 @@ public final class Hold {
 
 	public long validUntil() {
 		return this.validUntil;
-	}
-
-	/**
-	 * Return what the store knows it by, and how long at most: it may have been renewed
-	 * by hand for longer than its lease time.
-	 */
-	public AcquireCommand toCommand(long now) {
-		long millis = Math.max(this.request.leaseMillis(),
-				TimeUnit.NANOSECONDS.toMillis(this.validUntil - now) * 100 / 98);
-		return new AcquireCommand(this.token, this.permits, this.request.limit(), this.request.fair(), null, millis,
-				this.request.claimMillis());
-	}
-
-	/** Return what lengthens it. */
-	public Renewal renewalCommand(long millis) {
-		return new Renewal(resource(), this.token, this.permits, millis);
-	}
-
-	/** Return how many permits it still has. */
-	public int permits() {
-		return this.permits;
-	}
-
-	/** Return when it was granted or, of several together, when the last of them was. */
-	public long grantedAt() {
-		return this.grantedAt;
-	}
-
-	public Resource resource() {
-		return this.request.resource();
-	}
-
-	/** Return what is held, for messages. */
-	public String description() {
-		return (resource().kind() == Kind.SEMAPHORE)
-				? ((this.permits == 1) ? "a permit" : this.permits + " permits") + " of " + resource()
-				: resource() + " (fence " + this.fence + ")";
-	}
-
-	/** Return what it is for, as a part of messages: an annotated method has a name. */
-	String purpose() {
-		return (this.request.name() != null) ? ", for " + this.request.name() + "," : "";
-	}
-
-	/**
-	 * Return for how long others are to be kept out of it yet; not if it reached no user.
-	 */
-	public long keptFor(long now) {
-		return this.partial ? 0 : this.grantedAt + this.request.minHoldNanos() - now;
 	}
 
 	/** Return how long it is to be renewed for at a time, 0 if it is not (any more). */
@@ -421,8 +303,7 @@ public final class Hold {
 	 * @return how many are kept: fewer, if a thread that began later was faster
 	 */
 	int keep(int most) {
-		int kept = Math.min(most, this.permits);
-		this.permits = kept;
+		int kept = keepAtMost(most);
 		RequestObservation observing = this.observation;
 		if (observing != null) {
 			this.owner.later(() -> observing.kept(kept));
@@ -452,11 +333,6 @@ public final class Hold {
 		boolean news = !this.told;
 		this.told = true;
 		return news;
-	}
-
-	/** Return how long it was held, by the time when that is asked. */
-	public Duration heldFor(long now) {
-		return Duration.ofNanos(Math.min(0, this.validUntil - now) + now - this.grantedAt);
 	}
 
 	private enum HoldState {

@@ -1,0 +1,166 @@
+package io.holdfast.engine.lease;
+
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.engine.observe.RequestObservation;
+import io.holdfast.engine.request.ResolvedRequest;
+import io.holdfast.engine.store.LeaseStore.AcquireCommand;
+import io.holdfast.engine.store.LeaseStore.Renewal;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the store has granted to a token: how much, to which request, with which fence.
+ */
+abstract class TokenGrant {
+
+	/** All commands that named the token are answered. */
+	public static final long NO_DOUBT = -1;
+
+	public final String token;
+
+	public final long fence;
+
+	/** Whose thread asked, for re-entry; {@code null} for asynchronous requests. */
+	public final @Nullable Thread thread;
+
+	public final ResolvedRequest request;
+
+	/** Observes the request that it was granted to, or {@code null}. */
+	final @Nullable RequestObservation observation;
+
+	/**
+	 * Fewer than were granted if some were given back. Changed by the coordinator only.
+	 */
+	private volatile int permits;
+
+	/** When it was granted or, of several together, when the last of them was. */
+	private volatile long grantedAt;
+
+	/**
+	 * One of several of which some are still waited for. Until then it is renewed,
+	 * whatever is to become of it afterwards.
+	 */
+	private volatile boolean partial;
+
+	/**
+	 * Since which reconnect a command that named the token may run late, or
+	 * {@link #NO_DOUBT}.
+	 */
+	public final long doubtSince;
+
+	/** How it came from the grant by the store to this hold. */
+	public final LocalTurns turns;
+
+	/**
+	 * Create what was granted to a request.
+	 * @param token by which the store knows it
+	 * @param fence the fencing token
+	 * @param thread the thread that asked, or {@code null}
+	 * @param request what was asked for
+	 * @param observation observes the request, or {@code null}
+	 * @param partial whether others are waited for before it counts
+	 * @param permits how many permits there are
+	 * @param doubtSince since which reconnect a command that named the token may run
+	 * late, or {@link #NO_DOUBT}
+	 * @param turns how it came from the grant by the store
+	 * @param now the time
+	 */
+	TokenGrant(String token, long fence, @Nullable Thread thread, ResolvedRequest request,
+			@Nullable RequestObservation observation, boolean partial, int permits, long doubtSince, LocalTurns turns,
+			long now) {
+		this.token = token;
+		this.fence = fence;
+		this.thread = thread;
+		this.request = request;
+		this.observation = observation;
+		this.partial = partial;
+		this.permits = permits;
+		this.doubtSince = doubtSince;
+		this.turns = turns;
+		this.grantedAt = now;
+	}
+
+	/** Return until when the grant may be relied on. */
+	public abstract long validUntil();
+
+	/** All that it is a part of is there: its user's time begins. */
+	final void begin(long now) {
+		if (this.partial) {
+			this.grantedAt = now;
+			this.partial = false;
+		}
+	}
+
+	public final boolean isPartial() {
+		return this.partial;
+	}
+
+	/**
+	 * Return what the store knows it by, and how long at most: it may have been renewed
+	 * by hand for longer than its lease time.
+	 */
+	public final AcquireCommand toCommand(long now) {
+		long millis = Math.max(this.request.leaseMillis(),
+				TimeUnit.NANOSECONDS.toMillis(validUntil() - now) * 100 / 98);
+		return new AcquireCommand(this.token, this.permits, this.request.limit(), this.request.fair(), null, millis,
+				this.request.claimMillis());
+	}
+
+	/** Return what lengthens it. */
+	public final Renewal renewalCommand(long millis) {
+		return new Renewal(resource(), this.token, this.permits, millis);
+	}
+
+	/** Return how many permits it still has. */
+	public final int permits() {
+		return this.permits;
+	}
+
+	/** Return when it was granted or, of several together, when the last of them was. */
+	public final long grantedAt() {
+		return this.grantedAt;
+	}
+
+	public final Resource resource() {
+		return this.request.resource();
+	}
+
+	/** Return what is held, for messages. */
+	public final String description() {
+		return (resource().kind() == Kind.SEMAPHORE)
+				? ((this.permits == 1) ? "a permit" : this.permits + " permits") + " of " + resource()
+				: resource() + " (fence " + this.fence + ")";
+	}
+
+	/** Return what it is for, as a part of messages: an annotated method has a name. */
+	final String purpose() {
+		return (this.request.name() != null) ? ", for " + this.request.name() + "," : "";
+	}
+
+	/**
+	 * Return for how long others are to be kept out of it yet; not if it reached no user.
+	 */
+	public final long keptFor(long now) {
+		return this.partial ? 0 : this.grantedAt + this.request.minHoldNanos() - now;
+	}
+
+	/** Return how long it was held, by the time when that is asked. */
+	public final Duration heldFor(long now) {
+		return Duration.ofNanos(Math.min(0, validUntil() - now) + now - this.grantedAt);
+	}
+
+	/**
+	 * Give back permits.
+	 * @param most how many to keep
+	 * @return how many are kept: fewer, if fewer were left
+	 */
+	final int keepAtMost(int most) {
+		int kept = Math.min(most, this.permits);
+		this.permits = kept;
+		return kept;
+	}
+
+}
