@@ -73,8 +73,8 @@ class PackageRulesTests {
 	/** The rooms of a package from top to bottom; "" is the package itself. */
 	private static final Map<String, List<String>> ROOMS = Map.of( //
 			"io.holdfast.engine",
-			List.of("", "fleet", "view", "queue", "handover", "release", "lease", "context", "observe", "request",
-					"store"), //
+			List.of("", "fleet", "view", "multikey", "queue", "handover", "release", "lease", "context", "observe",
+					"request", "store"), //
 			"io.holdfast.redis", List.of("", "fleet", "diagnostics", "notify", "replica", "driver", "script", "key"), //
 			"io.holdfast.aop", List.of("aot", "", "metadata", "outcome", "invoke", "observe", "expression", "method"));
 

@@ -20,7 +20,7 @@ import io.holdfast.engine.Step.Face;
 import io.holdfast.engine.Step.Use;
 import io.holdfast.engine.Step.What;
 import io.holdfast.engine.context.Scheduler;
-import io.holdfast.engine.queue.PendingAcquisition;
+import io.holdfast.engine.lease.PendingAcquisition;
 import io.holdfast.engine.request.ResolvedRequest;
 import org.jspecify.annotations.Nullable;
 import reactor.core.Disposable;

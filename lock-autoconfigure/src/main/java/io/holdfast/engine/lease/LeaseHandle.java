@@ -172,7 +172,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 		ensureHeld();
 	}
 
-	static void checkRenewal(Duration leaseTime, Resource resource) {
+	public static void checkRenewal(Duration leaseTime, Resource resource) {
 		if (leaseTime.compareTo(MIN_RENEWAL) < 0 || leaseTime.compareTo(MAX_RENEWAL) > 0) {
 			throw new IllegalArgumentException("leaseTime of " + resource + " is " + leaseTime
 					+ ": a lease is renewed for 1 ms at least and 365 days at most");
@@ -203,7 +203,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 		}, this.context::execute);
 	}
 
-	final CompletableFuture<ReleaseResult> end() {
+	public final CompletableFuture<ReleaseResult> end() {
 		return end(true);
 	}
 

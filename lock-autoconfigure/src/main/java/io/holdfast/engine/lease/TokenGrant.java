@@ -12,7 +12,7 @@ import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the store has granted to a token: how much, to which request, with which fence.
+ * The grant of the store to a token: how much, to which request, with which fence.
  */
 abstract class TokenGrant {
 

@@ -7,6 +7,7 @@ import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.lease.LeaseHandle;
+import io.holdfast.engine.lease.PendingAcquisition;
 import io.holdfast.engine.observe.RequestObservation;
 import io.holdfast.engine.request.EngineExceptions;
 import io.holdfast.engine.request.ResolvedRequest;
@@ -68,11 +69,11 @@ abstract class RequestWait implements PendingAcquisition {
 		return notAcquired(reason, null);
 	}
 
-	NotAcquiredException notAcquired(Reason reason, @Nullable Throwable cause) {
+	public NotAcquiredException notAcquired(Reason reason, @Nullable Throwable cause) {
 		return EngineExceptions.notAcquired(this.request, reason, waitedNanos(), cause);
 	}
 
-	LeaseStoreException storeTrouble(@Nullable Throwable error) {
+	public LeaseStoreException storeTrouble(@Nullable Throwable error) {
 		return EngineExceptions.storeTrouble(this.request.resource(), waitedNanos(), error);
 	}
 

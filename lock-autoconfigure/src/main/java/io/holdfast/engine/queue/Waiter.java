@@ -271,7 +271,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 	 * Return whether others were before it, or before what it is a part of. A waiter that
 	 * waited for an answer only has waited for the store.
 	 */
-	boolean hasMetOthers() {
+	public boolean hasMetOthers() {
 		return this.contender.isBusy() || this.promoted || this.whole != null && this.whole.hasMetOthers();
 	}
 
@@ -364,7 +364,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 	}
 
 	/** The acquisition that a waiter may be one part of. */
-	interface WaiterWhole {
+	public interface WaiterWhole {
 
 		/** Return when the wait for the first part began. */
 		long startedAt();

@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  */
 abstract class WaiterQueue implements Waiter.WaiterHost {
 
-	private static final Log logger = LogFactory.getLog(ResourceCoordinator.class);
+	private static final Log logger = LogFactory.getLog(WaiterQueue.class);
 
 	private static final Set<Waiter> NO_WAITERS = Set.of();
 

@@ -18,7 +18,7 @@ import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.engine.context.EngineContext;
-import io.holdfast.engine.queue.PendingAcquisition;
+import io.holdfast.engine.lease.PendingAcquisition;
 import io.holdfast.engine.request.EngineExceptions;
 import io.holdfast.engine.request.ResolvedRequest;
 import org.jspecify.annotations.Nullable;

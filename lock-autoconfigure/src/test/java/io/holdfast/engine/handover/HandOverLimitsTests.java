@@ -12,7 +12,7 @@ import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.ScriptedEngine;
-import io.holdfast.engine.queue.PendingAcquisition;
+import io.holdfast.engine.lease.PendingAcquisition;
 import io.holdfast.engine.request.EngineSettings;
 import io.holdfast.engine.request.ResolvedRequest;
 import io.holdfast.engine.store.HandOverLimits;

@@ -15,7 +15,6 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.ScriptedEngine;
-import io.holdfast.engine.queue.PendingAcquisition;
 import io.holdfast.engine.request.ResolvedRequest;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;

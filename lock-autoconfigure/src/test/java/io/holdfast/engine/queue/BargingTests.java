@@ -11,6 +11,7 @@ import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.engine.ScriptedEngine;
 import io.holdfast.engine.lease.LeaseHandle;
+import io.holdfast.engine.lease.PendingAcquisition;
 import io.holdfast.engine.observe.RecordingObserver;
 import io.holdfast.engine.request.EngineSettings;
 import io.holdfast.engine.request.ResolvedRequest;

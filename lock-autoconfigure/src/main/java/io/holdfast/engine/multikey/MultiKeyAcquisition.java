@@ -1,4 +1,4 @@
-package io.holdfast.engine.queue;
+package io.holdfast.engine.multikey;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -14,8 +14,10 @@ import io.holdfast.engine.context.Scheduler;
 import io.holdfast.engine.lease.Hold;
 import io.holdfast.engine.lease.LeaseHandle;
 import io.holdfast.engine.lease.LeaseRenewer;
-import io.holdfast.engine.lease.MultiKeyLease;
+import io.holdfast.engine.lease.PendingAcquisition;
 import io.holdfast.engine.observe.RequestObservation;
+import io.holdfast.engine.queue.CoordinatorRegistry;
+import io.holdfast.engine.queue.Waiter;
 import io.holdfast.engine.request.EngineExceptions;
 import io.holdfast.engine.request.ResolvedRequest;
 import org.jspecify.annotations.Nullable;

@@ -1,8 +1,7 @@
-package io.holdfast.engine.queue;
+package io.holdfast.engine.lease;
 
 import java.util.concurrent.CompletableFuture;
 
-import io.holdfast.engine.lease.EngineLease;
 import org.jspecify.annotations.Nullable;
 
 /**

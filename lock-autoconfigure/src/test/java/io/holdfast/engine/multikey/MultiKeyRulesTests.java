@@ -1,4 +1,4 @@
-package io.holdfast.engine.queue;
+package io.holdfast.engine.multikey;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -29,7 +29,7 @@ import static org.awaitility.Awaitility.await;
  * The rules of waiting for several keys: one after the other in their order, all or none,
  * until one deadline.
  */
-class JointRulesTests extends ScriptedEngine {
+class MultiKeyRulesTests extends ScriptedEngine {
 
 	private static final LockRequest SEVERAL = LockRequest.ofAll(List.of("c", "a", "b", "a", "c"))
 		.waitTime(Duration.ofSeconds(10))
@@ -62,7 +62,7 @@ class JointRulesTests extends ScriptedEngine {
 		assertThat(answer.join().fence()).isEqualTo(10);
 	}
 
-	static Stream<Consumer<JointRulesTests>> waysOut() {
+	static Stream<Consumer<MultiKeyRulesTests>> waysOut() {
 		return Stream.of((test) -> test.store.elapse(10_001), (test) -> test.store.last("acquire 2").fail(false),
 				(test) -> test.store.last("acquire 2").fail(false), (test) -> test.answer.cancel(false),
 				(test) -> test.answer.complete(null), (test) -> test.engine.shutDown(Duration.ofSeconds(1)));
@@ -72,7 +72,7 @@ class JointRulesTests extends ScriptedEngine {
 
 	@ParameterizedTest
 	@MethodSource("waysOut")
-	void everyWayOutGivesBackAtOnceWhatIsHad(Consumer<JointRulesTests> wayOut) {
+	void everyWayOutGivesBackAtOnceWhatIsHad(Consumer<MultiKeyRulesTests> wayOut) {
 		this.answer = this.service.acquireAsync(SEVERAL);
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.store.sent();

@@ -1,4 +1,4 @@
-package io.holdfast.engine.queue;
+package io.holdfast.engine.multikey;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -15,6 +15,7 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.ScriptedEngine;
+import io.holdfast.engine.lease.PendingAcquisition;
 import io.holdfast.engine.request.ResolvedRequest;
 import org.junit.jupiter.api.Test;
 
@@ -24,7 +25,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 /**
  * What those who wait for several keys are told of losses and of the store's trouble.
  */
-class JointTroubleTests extends ScriptedEngine {
+class MultiKeyTroubleTests extends ScriptedEngine {
 
 	private static final LockRequest BOTH = LockRequest.ofAll(List.of("a", "b"))
 		.waitTime(Duration.ofSeconds(20))

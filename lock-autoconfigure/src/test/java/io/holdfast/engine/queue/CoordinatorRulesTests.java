@@ -23,7 +23,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 /**
  * The rules of the coordinator: who stands for the instance, and who is next.
  */
-class GateRulesTests extends ScriptedEngine {
+class CoordinatorRulesTests extends ScriptedEngine {
 
 	@Test
 	void onlyOneWaiterStandsInTheStore() {

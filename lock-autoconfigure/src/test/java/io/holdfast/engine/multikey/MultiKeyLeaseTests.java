@@ -1,4 +1,4 @@
-package io.holdfast.engine.lease;
+package io.holdfast.engine.multikey;
 
 import java.time.Duration;
 import java.util.ArrayList;

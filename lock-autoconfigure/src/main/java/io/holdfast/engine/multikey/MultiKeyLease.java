@@ -1,4 +1,4 @@
-package io.holdfast.engine.lease;
+package io.holdfast.engine.multikey;
 
 import java.time.Duration;
 import java.util.Comparator;
@@ -15,6 +15,10 @@ import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.context.Futures;
+import io.holdfast.engine.lease.EngineLease;
+import io.holdfast.engine.lease.Hold;
+import io.holdfast.engine.lease.LeaseHandle;
+import io.holdfast.engine.lease.LeaseRenewer;
 import io.holdfast.engine.request.EngineExceptions;
 import io.holdfast.engine.store.Resource;
 import org.apache.commons.logging.Log;
