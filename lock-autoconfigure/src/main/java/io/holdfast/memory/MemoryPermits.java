@@ -1,11 +1,8 @@
 package io.holdfast.memory;
 
-import java.util.Comparator;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeSet;
 
 import io.holdfast.engine.store.FleetStore.Place;
 import io.holdfast.engine.store.FleetStore.Standing;
@@ -19,6 +16,7 @@ import io.holdfast.engine.store.LeaseStore.PermitState;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
+import io.holdfast.memory.StoredPermits.StoredHolder;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,16 +34,10 @@ final class MemoryPermits {
 	/** The exclusive lock of the same key, if these are of readers and writers. */
 	private final @Nullable ExclusiveLock lock;
 
-	private final Map<String, StoredHolder> holders = new HashMap<>();
-
-	private final TreeSet<StoredHolder> byEnd = new TreeSet<>(
-			Comparator.comparingLong(StoredHolder::expiresAt).thenComparing(StoredHolder::token));
+	private final StoredPermits holders = new StoredPermits();
 
 	/** By token, in the order of arrival. */
 	private final Map<String, QueuedPermits> queue = new LinkedHashMap<>();
-
-	/** Of all holders together. */
-	private long used;
 
 	/** What the last request said of the limit. */
 	private int asked;
@@ -53,7 +45,7 @@ final class MemoryPermits {
 	/** What an operator says of it. */
 	private @Nullable Integer limit;
 
-	/** When every lease has ended, and all that still wait have asked again. */
+	/** When all that still wait have asked again. */
 	private long until;
 
 	MemoryPermits(MemoryServer server, Resource resource, MemoryFence fence, @Nullable ExclusiveLock lock) {
@@ -65,7 +57,7 @@ final class MemoryPermits {
 
 	/** Be the same as others, which are not changed by what happens to these. */
 	void take(MemoryPermits others) {
-		others.holders.values().forEach(this::put);
+		this.holders.take(others.holders);
 		this.queue.putAll(others.queue);
 		this.asked = others.asked;
 		this.limit = others.limit;
@@ -95,10 +87,10 @@ final class MemoryPermits {
 			return busy(token);
 		}
 		boolean open = this.server.grace() == 0;
-		if (open && !this.holders.containsKey(token) && isUnderWriter(command)) {
+		if (open && !this.holders.contains(token) && isUnderWriter(command)) {
 			hold(command, command.leaseMillis());
 		}
-		if (!this.holders.containsKey(token)) {
+		if (!this.holders.contains(token)) {
 			int all = limitOf(command);
 			if (command.permits() > all) {
 				leave(token);
@@ -108,7 +100,7 @@ final class MemoryPermits {
 			}
 			settle(token);
 			boolean mayPass = (this.queue.isEmpty() || !command.fair()) && !isWanted(Long.MAX_VALUE) && !isLocked();
-			if (open && !this.holders.containsKey(token) && mayPass && this.used + command.permits() <= all) {
+			if (open && !this.holders.contains(token) && mayPass && this.holders.used() + command.permits() <= all) {
 				hold(command, command.leaseMillis());
 			}
 		}
@@ -130,10 +122,10 @@ final class MemoryPermits {
 	ReleaseReply release(String token, @Nullable AcquireCommand next, boolean nextPolls) {
 		begin();
 		boolean waited = leave(token);
-		boolean released = remove(token) != null;
+		boolean released = this.holders.remove(token) != null;
 		boolean certain = released || this.server.grace() == 0;
 		if (next != null && (released || waited || this.queue.containsKey(next.token())
-				|| this.holders.containsKey(next.token()))) {
+				|| this.holders.contains(next.token()))) {
 			return new ReleaseReply(released, acquire(next, nextPolls, true), certain);
 		}
 		settle("");
@@ -143,9 +135,9 @@ final class MemoryPermits {
 
 	boolean shrink(String token, int kept) {
 		begin();
-		StoredHolder held = this.holders.get(token);
+		StoredHolder held = this.holders.find(token);
 		if (held != null && held.permits() > kept) {
-			put(new StoredHolder(token, kept, held.expiresAt()));
+			this.holders.put(new StoredHolder(token, kept, held.expiresAt()));
 		}
 		settle("");
 		return held != null || this.server.grace() > 0;
@@ -156,19 +148,19 @@ final class MemoryPermits {
 			this.lock.endReservation();
 		}
 		drop();
-		if (this.server.grace() > 0 && !this.holders.containsKey(token) && !isLocked()) {
+		if (this.server.grace() > 0 && !this.holders.contains(token) && !isLocked()) {
 			// It went with the server before, and no other token has got anything yet.
 			this.queue.remove(token);
-			put(new StoredHolder(token, permits, this.server.after(leaseMillis)));
+			this.holders.put(new StoredHolder(token, permits, this.server.after(leaseMillis)));
 		}
 		return lengthen(token, leaseMillis) != null;
 	}
 
 	ReleaseReply retain(String token, long millis) {
 		drop();
-		StoredHolder held = this.holders.get(token);
+		StoredHolder held = this.holders.find(token);
 		if (held != null) {
-			put(new StoredHolder(token, held.permits(), this.server.after(millis)));
+			this.holders.put(new StoredHolder(token, held.permits(), this.server.after(millis)));
 		}
 		return new ReleaseReply(held != null, null, held != null || this.server.grace() == 0);
 	}
@@ -183,19 +175,17 @@ final class MemoryPermits {
 
 	PermitState inspect(int maxHolders) {
 		drop();
-		List<PermitHolder> first = this.byEnd.stream()
-			.limit(maxHolders)
+		List<PermitHolder> first = this.holders.first(maxHolders)
 			.map((held) -> new PermitHolder(held.token(), held.permits(), this.server.millisUntil(held.expiresAt())))
 			.toList();
-		return new PermitState(this.limit, isIdle() ? 0 : this.asked, (int) this.used, this.holders.size(), first,
-				this.queue.size() + ((this.lock != null) ? this.lock.waiting() : 0));
+		return new PermitState(this.limit, isIdle() ? 0 : this.asked, (int) this.holders.used(), this.holders.size(),
+				first, this.queue.size() + ((this.lock != null) ? this.lock.waiting() : 0));
 	}
 
 	Standing look(int most) {
 		drop();
 		Kind kind = this.resource.kind();
-		List<Place> held = this.byEnd.stream()
-			.limit(most)
+		List<Place> held = this.holders.first(most)
 			.map((one) -> Place.of(one.token(), kind, one.permits(), this.server.millisUntil(one.expiresAt())))
 			.toList();
 		List<Place> queued = this.queue.values()
@@ -203,7 +193,7 @@ final class MemoryPermits {
 			.limit(most)
 			.map((one) -> Place.of(one.command().token(), kind, one.command().permits(), 0))
 			.toList();
-		return new Standing(this.resource, 0, this.limit, isIdle() ? 0 : this.asked, (int) this.used,
+		return new Standing(this.resource, 0, this.limit, isIdle() ? 0 : this.asked, (int) this.holders.used(),
 				this.holders.size(), held, this.queue.size(), queued);
 	}
 
@@ -214,7 +204,7 @@ final class MemoryPermits {
 
 	/** Return how long until all leases have ended. */
 	long lastTtl() {
-		return isHeld() ? this.server.millisUntil(this.byEnd.last().expiresAt()) : 0;
+		return isHeld() ? this.server.millisUntil(this.holders.lastToEnd().expiresAt()) : 0;
 	}
 
 	boolean isIdle() {
@@ -230,7 +220,7 @@ final class MemoryPermits {
 	}
 
 	private boolean isUnderWriter(AcquireCommand command) {
-		StoredHolder writer = (command.under() != null) ? this.holders.get(command.under()) : null;
+		StoredHolder writer = (command.under() != null) ? this.holders.find(command.under()) : null;
 		return writer != null && writer.permits() == Resource.ALL;
 	}
 
@@ -290,7 +280,7 @@ final class MemoryPermits {
 		if (this.server.grace() > 0) {
 			return new Busy(this.server.grace(), last, false);
 		}
-		long ttl = isHeld() ? this.server.millisUntil(this.byEnd.first().expiresAt()) : 1000;
+		long ttl = isHeld() ? this.server.millisUntil(this.holders.firstToEnd().expiresAt()) : 1000;
 		// No message comes when those that wait for the key exclusively give up.
 		return new Busy(ttl, last, isWanted(Long.MAX_VALUE));
 	}
@@ -319,7 +309,7 @@ final class MemoryPermits {
 			AcquireCommand command = head.command();
 			int all = limitOf(command);
 			boolean present = isPresent(head);
-			if (present && command.permits() <= all && this.used + command.permits() > all) {
+			if (present && command.permits() <= all && this.holders.used() + command.permits() > all) {
 				return;
 			}
 			leave(command.token());
@@ -331,39 +321,22 @@ final class MemoryPermits {
 				if (!command.token().equals(candidate)
 						&& !this.server.tell(this.resource, command.token(), this.fence.last(), command.claimMillis())
 						&& !head.polls()) {
-					remove(command.token());
+					this.holders.remove(command.token());
 				}
 			}
 		}
 	}
 
 	private void hold(AcquireCommand command, long millis) {
-		put(new StoredHolder(command.token(), command.permits(), this.server.after(millis)));
+		this.holders.put(new StoredHolder(command.token(), command.permits(), this.server.after(millis)));
 		this.fence.advance(this.server.now());
 	}
 
 	private @Nullable StoredHolder lengthen(String token, long millis) {
-		StoredHolder held = this.holders.get(token);
+		StoredHolder held = this.holders.find(token);
 		if (held != null) {
 			held = new StoredHolder(token, held.permits(), Math.max(held.expiresAt(), this.server.after(millis)));
-			put(held);
-		}
-		return held;
-	}
-
-	private void put(StoredHolder held) {
-		remove(held.token());
-		this.holders.put(held.token(), held);
-		this.byEnd.add(held);
-		this.used += held.permits();
-		this.until = Math.max(this.until, held.expiresAt());
-	}
-
-	private @Nullable StoredHolder remove(String token) {
-		StoredHolder held = this.holders.remove(token);
-		if (held != null) {
-			this.byEnd.remove(held);
-			this.used -= held.permits();
+			this.holders.put(held);
 		}
 		return held;
 	}
@@ -389,15 +362,10 @@ final class MemoryPermits {
 
 	/** Forgets what is over. */
 	private void drop() {
-		while (!this.byEnd.isEmpty() && this.byEnd.first().expiresAt() <= this.server.now()) {
-			remove(this.byEnd.first().token());
-		}
-		if (this.until <= this.server.now()) {
+		this.holders.removeUntil(this.server.now());
+		if (Math.max(this.until, this.holders.until()) <= this.server.now()) {
 			this.queue.clear();
 		}
-	}
-
-	private record StoredHolder(String token, int permits, long expiresAt) {
 	}
 
 	private record QueuedPermits(AcquireCommand command, boolean polls, long stampedAt, long arrival) {

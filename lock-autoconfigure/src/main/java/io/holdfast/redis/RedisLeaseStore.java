@@ -22,11 +22,11 @@ import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.redis.fleet.RedisFleetStore;
 import io.holdfast.redis.fleet.RedisInstanceStore;
 import io.holdfast.redis.key.FailOverGrace;
-import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.notify.NotificationListener;
 import io.holdfast.redis.replica.LettuceConfirmingConnection;
 import io.holdfast.redis.replica.ReplicaConfirmations;
+import io.holdfast.redis.replica.UnconfirmedNotifications;
 import io.holdfast.redis.script.Script;
 import io.holdfast.redis.script.ScriptArgv;
 import io.holdfast.redis.script.ScriptCall.ReplyReader;
@@ -71,11 +71,9 @@ public final class RedisLeaseStore implements LeaseStore {
 
 	private volatile @Nullable StoreNotifications notifications;
 
-	private final ScriptReplies replies;
-
 	private final FailOverGrace grace;
 
-	private final ResourceScripts scripts;
+	private final LockCommands locks;
 
 	private final PermitCommands permits;
 
@@ -120,9 +118,10 @@ public final class RedisLeaseStore implements LeaseStore {
 				: new NotificationListener(this.connections, this.executor, options.channelPrefix(), this.cluster);
 		this.confirmations = (options.replicas() == null) ? null
 				: new ReplicaConfirmations(() -> new LettuceConfirmingConnection(this.connections), options.replicas());
-		this.replies = new ScriptReplies(options);
-		this.scripts = new ResourceScripts(options, this.cluster, this.executor);
-		this.permits = new PermitCommands(options, this.cluster, this.executor, this.replies, this.scripts);
+		ScriptReplies replies = new ScriptReplies(options);
+		ResourceScripts scripts = new ResourceScripts(options, this.cluster, this.executor);
+		this.locks = new LockCommands(options, this.cluster, this.executor, replies, scripts);
+		this.permits = new PermitCommands(options, this.cluster, this.executor, replies, scripts);
 		this.examination = new RedisDiagnostics(own, this.executor, options);
 		this.fleet = new RedisFleetStore(options, this.executor, this.cluster ? new ClusterNodes(own) : null);
 		this.instances = new RedisInstanceStore(options, this.executor, this.cluster);
@@ -148,7 +147,7 @@ public final class RedisLeaseStore implements LeaseStore {
 			this.confirmations.prepare();
 		}
 		this.instanceId = instanceId;
-		this.notifications = (this.confirmations != null) ? new Unconfirmed(notifications) : notifications;
+		this.notifications = (this.confirmations != null) ? new UnconfirmedNotifications(notifications) : notifications;
 		if (this.listener != null) {
 			this.listener.start(instanceId, this.notifications);
 		}
@@ -217,7 +216,7 @@ public final class RedisLeaseStore implements LeaseStore {
 	public CompletableFuture<AcquireReply> acquire(Resource resource, AcquireCommand command, boolean enqueue) {
 		boolean lock = resource.kind() == Kind.LOCK;
 		CompletableFuture<AcquireReply> reply = lock
-				? acquireLock(resource, command, enqueue ? mode() : ScriptArgv.NOTHING)
+				? this.locks.acquire(resource, command, enqueue ? mode() : ScriptArgv.NOTHING)
 				: this.permits.acquire(resource, command, mode(), enqueue);
 		// A key that is refused has no place to look at.
 		if (this.confirmations == null || reply.isCompletedExceptionally()) {
@@ -228,32 +227,13 @@ public final class RedisLeaseStore implements LeaseStore {
 						command.token() + ":" + command.permits());
 	}
 
-	private CompletableFuture<AcquireReply> acquireLock(Resource resource, AcquireCommand command, byte[] mode) {
-		return this.scripts.send(Script.ACQUIRE, resource, command.leaseMillis(),
-				(reply) -> this.replies.acquired(resource, reply, 0), RedisKeys.bytes(command.token()),
-				ScriptArgv.number(command.leaseMillis()), ScriptArgv.number(command.claimMillis()), mode,
-				this.scripts.settings());
-	}
-
 	@Override
 	public CompletableFuture<ReleaseReply> release(Resource resource, AcquireCommand ended,
 			@Nullable AcquireCommand next) {
 		// Who asks for too long a lease is told so by its own request, not by a release.
 		AcquireCommand allowed = (next != null && this.grace.allows(next.leaseMillis())) ? next : null;
-		return (resource.kind() == Kind.LOCK) ? releaseLock(resource, ended, allowed)
+		return (resource.kind() == Kind.LOCK) ? this.locks.release(resource, ended, allowed, mode())
 				: this.permits.release(resource, ended, allowed, mode(), wakeUpsOf(ended.token()));
-	}
-
-	private CompletableFuture<ReleaseReply> releaseLock(Resource resource, AcquireCommand ended,
-			@Nullable AcquireCommand next) {
-		ReplyReader<ReleaseReply> reply = (array, repeated, late) -> released(resource, array, repeated);
-		byte[] token = RedisKeys.bytes(ended.token());
-		if (next == null) {
-			return this.scripts.send(Script.RELEASE, resource, 0, reply, token, this.scripts.settings());
-		}
-		return this.scripts.send(Script.RELEASE, resource, next.leaseMillis(), reply, token,
-				RedisKeys.bytes(next.token()), ScriptArgv.number(next.leaseMillis()),
-				ScriptArgv.number(next.claimMillis()), mode(), this.scripts.settings());
 	}
 
 	@Override
@@ -293,31 +273,12 @@ public final class RedisLeaseStore implements LeaseStore {
 		if (!renewals.isEmpty() && renewals.get(0).resource().kind() != Kind.LOCK) {
 			return this.permits.renew(renewals, what, reply);
 		}
-		byte[][] args = ScriptArgv.ofRenewals(renewals, false, this.scripts.settings());
-		return this.executor.execute(Script.RENEW, () -> this.grace.keys(keys(renewals)), args, what, reply);
-	}
-
-	private byte[][] keys(List<Renewal> renewals) {
-		byte[][] keys = new byte[renewals.size()][];
-		for (int i = 0; i < keys.length; i++) {
-			this.grace.check(renewals.get(i).leaseMillis());
-			keys[i] = RedisKeys.bytes(this.options.keyOf(renewals.get(i).resource()));
-		}
-		return keys;
+		return this.locks.renew(renewals, what, reply);
 	}
 
 	@Override
 	public CompletableFuture<KeyState> inspect(Resource resource) {
-		String key = this.options.keyOf(resource);
-		return this.executor.execute(Script.INSPECT, () -> {
-			this.options.check(resource);
-			return RedisKeys.of(key, this.cluster).toBytes();
-		}, ScriptArgv.of(), key, (reply) -> {
-			Object owner = reply.get(0);
-			return new KeyState((owner != null) ? ScriptReplies.text(owner) : null, ScriptReplies.flag(reply.get(4)),
-					ScriptReplies.number(reply.get(1)), ScriptReplies.number(reply.get(2)),
-					(int) ScriptReplies.number(reply.get(3)));
-		});
+		return this.locks.inspect(resource);
 	}
 
 	@Override
@@ -352,53 +313,12 @@ public final class RedisLeaseStore implements LeaseStore {
 		this.connections.destroy();
 	}
 
-	private ReleaseReply released(Resource lock, List<?> reply, boolean repeated) {
-		boolean noNext = ScriptReplies.number(reply.get(1)) == -1;
-		AcquireReply next = noNext ? null : this.replies.followed(lock, reply, 1);
-		return ScriptReplies.released(reply.get(0), next, repeated);
-	}
-
 	/**
 	 * Return how a waiter says that it waits. One whose subscription is away is not
 	 * reached by a wake-up, and must not be taken for gone because of that.
 	 */
 	private byte[] mode() {
 		return isListening() ? SUBSCRIBED : POLLING;
-	}
-
-	/**
-	 * Listener where grants are to be confirmed: a waiter that is told asks by itself,
-	 * and the answer to that is confirmed as any other.
-	 *
-	 * @param notifications where they would go
-	 */
-	private record Unconfirmed(StoreNotifications notifications) implements StoreNotifications {
-
-		@Override
-		public void granted(Resource resource, String token, long fence, long ttlMillis) {
-			if (ttlMillis > 0) {
-				this.notifications.grantedUnconfirmed(resource, token, fence);
-			}
-			else {
-				this.notifications.granted(resource, token, fence, ttlMillis);
-			}
-		}
-
-		@Override
-		public void wanted(Resource resource, String token) {
-			this.notifications.wanted(resource, token);
-		}
-
-		@Override
-		public void reportWanted(String report) {
-			this.notifications.reportWanted(report);
-		}
-
-		@Override
-		public void listening() {
-			this.notifications.listening();
-		}
-
 	}
 
 }

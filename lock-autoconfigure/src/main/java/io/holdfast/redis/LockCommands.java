@@ -1,0 +1,111 @@
+package io.holdfast.redis;
+
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+
+import io.holdfast.engine.store.LeaseStore.AcquireCommand;
+import io.holdfast.engine.store.LeaseStore.AcquireReply;
+import io.holdfast.engine.store.LeaseStore.KeyState;
+import io.holdfast.engine.store.LeaseStore.ReleaseReply;
+import io.holdfast.engine.store.LeaseStore.Renewal;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.redis.driver.ScriptExecutor;
+import io.holdfast.redis.key.FailOverGrace;
+import io.holdfast.redis.key.RedisKeys;
+import io.holdfast.redis.key.RedisStoreOptions;
+import io.holdfast.redis.script.Script;
+import io.holdfast.redis.script.ScriptArgv;
+import io.holdfast.redis.script.ScriptCall.ReplyReader;
+import io.holdfast.redis.script.ScriptReplies;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The commands of exclusive locks. Thread-safe.
+ */
+final class LockCommands {
+
+	private final RedisStoreOptions options;
+
+	private final boolean cluster;
+
+	private final ScriptExecutor executor;
+
+	private final ScriptReplies replies;
+
+	private final FailOverGrace grace;
+
+	private final ResourceScripts scripts;
+
+	LockCommands(RedisStoreOptions options, boolean cluster, ScriptExecutor executor, ScriptReplies replies,
+			ResourceScripts scripts) {
+		this.options = options;
+		this.cluster = cluster;
+		this.executor = executor;
+		this.replies = replies;
+		this.grace = options.grace();
+		this.scripts = scripts;
+	}
+
+	/**
+	 * Ask for a lock.
+	 * @param mode how a waiter says that it waits; nothing if it does not
+	 */
+	CompletableFuture<AcquireReply> acquire(Resource lock, AcquireCommand command, byte[] mode) {
+		return this.scripts.send(Script.ACQUIRE, lock, command.leaseMillis(),
+				(reply) -> this.replies.acquired(lock, reply, 0), RedisKeys.bytes(command.token()),
+				ScriptArgv.number(command.leaseMillis()), ScriptArgv.number(command.claimMillis()), mode,
+				this.scripts.settings());
+	}
+
+	/**
+	 * End a token.
+	 * @param next who is brought in, or {@code null}
+	 * @param mode how that one waits
+	 */
+	CompletableFuture<ReleaseReply> release(Resource lock, AcquireCommand ended, @Nullable AcquireCommand next,
+			byte[] mode) {
+		ReplyReader<ReleaseReply> reply = (array, repeated, late) -> released(lock, array, repeated);
+		byte[] token = RedisKeys.bytes(ended.token());
+		if (next == null) {
+			return this.scripts.send(Script.RELEASE, lock, 0, reply, token, this.scripts.settings());
+		}
+		return this.scripts.send(Script.RELEASE, lock, next.leaseMillis(), reply, token, RedisKeys.bytes(next.token()),
+				ScriptArgv.number(next.leaseMillis()), ScriptArgv.number(next.claimMillis()), mode,
+				this.scripts.settings());
+	}
+
+	private ReleaseReply released(Resource lock, List<?> reply, boolean repeated) {
+		boolean noNext = ScriptReplies.number(reply.get(1)) == -1;
+		AcquireReply next = noNext ? null : this.replies.followed(lock, reply, 1);
+		return ScriptReplies.released(reply.get(0), next, repeated);
+	}
+
+	<T> CompletableFuture<T> renew(List<Renewal> renewals, String what, Function<List<?>, T> reply) {
+		byte[][] args = ScriptArgv.ofRenewals(renewals, false, this.scripts.settings());
+		return this.executor.execute(Script.RENEW, () -> this.grace.keys(keys(renewals)), args, what, reply);
+	}
+
+	private byte[][] keys(List<Renewal> renewals) {
+		byte[][] keys = new byte[renewals.size()][];
+		for (int i = 0; i < keys.length; i++) {
+			this.grace.check(renewals.get(i).leaseMillis());
+			keys[i] = RedisKeys.bytes(this.options.keyOf(renewals.get(i).resource()));
+		}
+		return keys;
+	}
+
+	CompletableFuture<KeyState> inspect(Resource lock) {
+		String key = this.options.keyOf(lock);
+		return this.executor.execute(Script.INSPECT, () -> {
+			this.options.check(lock);
+			return RedisKeys.of(key, this.cluster).toBytes();
+		}, ScriptArgv.of(), key, (reply) -> {
+			Object owner = reply.get(0);
+			return new KeyState((owner != null) ? ScriptReplies.text(owner) : null, ScriptReplies.flag(reply.get(4)),
+					ScriptReplies.number(reply.get(1)), ScriptReplies.number(reply.get(2)),
+					(int) ScriptReplies.number(reply.get(3)));
+		});
+	}
+
+}
