@@ -1,5 +1,8 @@
 package io.holdfast;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -85,6 +88,8 @@ class PackageRulesTests {
 			"io.holdfast.redis.script", "io.holdfast.redis.key");
 
 	private static final int MOST_FILES = 15;
+
+	private static final int MOST_LINES = 400;
 
 	static Stream<String> packages() {
 		return ALLOWED.keySet().stream();
@@ -172,6 +177,14 @@ class PackageRulesTests {
 			return packageName.equals(root) || packageName.startsWith(root + ".") || root.isEmpty();
 		}
 		return packageName.equals(entry);
+	}
+
+	@Test
+	void noFileIsLong() throws IOException {
+		try (Stream<Path> files = Files.walk(Path.of("src/main/java"))) {
+			assertThat(files.filter((file) -> file.toString().endsWith(".java")))
+				.allSatisfy((file) -> assertThat(Files.readAllLines(file)).hasSizeLessThanOrEqualTo(MOST_LINES));
+		}
 	}
 
 	@Test

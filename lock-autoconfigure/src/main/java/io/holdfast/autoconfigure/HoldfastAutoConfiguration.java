@@ -48,24 +48,15 @@ public final class HoldfastAutoConfiguration {
 	}
 
 	@Bean
-	static LeaseLostEventPublisher holdfastLossEvents(ApplicationEventPublisher publisher) {
-		return new LeaseLostEventPublisher(publisher);
+	static LeaseEngineConfigurer holdfastLeaseEngineConfigurer(ObjectProvider<EngineObserver> observers,
+			ApplicationEventPublisher publisher, Environment environment) {
+		return new LeaseEngineConfigurer(observers, publisher, environment);
 	}
 
 	@Bean
 	StartupDiagnostics holdfastStartUpExamination(ConfigurableListableBeanFactory context,
 			HoldfastProperties properties) {
 		return new StartupDiagnostics(context, properties.redis().checks());
-	}
-
-	@Bean
-	static EngineObservers holdfastEngineObservers(ObjectProvider<EngineObserver> observers) {
-		return new EngineObservers(observers);
-	}
-
-	@Bean
-	static InstanceRegistrar holdfastIntroduction(Environment environment) {
-		return new InstanceRegistrar(environment);
 	}
 
 	// One in each context, for its own engines: those of a parent do not end with it.

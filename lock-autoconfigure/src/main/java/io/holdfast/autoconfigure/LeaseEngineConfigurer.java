@@ -1,28 +1,82 @@
 package io.holdfast.autoconfigure;
 
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+
+import io.holdfast.LeaseLostEvent;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.observe.EngineObserver;
+import io.holdfast.engine.store.InstanceInfo;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.context.ApplicationEventPublisher;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.core.env.Environment;
 
 /**
- * Has every engine of the context tell all observers that are beans.
+ * Connects every engine of the context with the application: observers that are beans are
+ * told what happens, lost leases are published as events, and the instance has a name for
+ * those who watch the fleet.
  */
-final class EngineObservers implements BeanPostProcessor {
+final class LeaseEngineConfigurer implements BeanPostProcessor {
+
+	private static final Log logger = LogFactory.getLog(LeaseEngineConfigurer.class);
+
+	private static final String UNKNOWN = "unknown";
 
 	private final ObjectProvider<EngineObserver> observers;
 
-	EngineObservers(ObjectProvider<EngineObserver> observers) {
+	private final ApplicationEventPublisher publisher;
+
+	private final Environment environment;
+
+	LeaseEngineConfigurer(ObjectProvider<EngineObserver> observers, ApplicationEventPublisher publisher,
+			Environment environment) {
 		this.observers = observers;
+		this.publisher = publisher;
+		this.environment = environment;
 	}
 
 	@Override
 	public Object postProcessAfterInitialization(Object bean, String beanName) {
 		if (bean instanceof LeaseEngine engine) {
+			engine.onLost(this::publish);
 			this.observers.orderedStream().forEach(engine::observe);
+			engine.fleet().introduce(this::info);
 		}
 		return bean;
+	}
+
+	private void publish(LeaseLostEvent event) {
+		try {
+			this.publisher.publishEvent(event);
+		}
+		catch (IllegalStateException ex) {
+			if (!(this.publisher instanceof ConfigurableApplicationContext context && context.isClosed())) {
+				// That of a listener.
+				throw ex;
+			}
+			// There is no listener any more.
+			logger.debug("The loss of '" + event.key() + "' was not published", ex);
+		}
+	}
+
+	private InstanceInfo info() {
+		return new InstanceInfo(this.environment.getProperty("spring.application.name", UNKNOWN), host(),
+				ProcessHandle.current().pid());
+	}
+
+	/** Return the name of this host. Blocks for as long as name services take. */
+	private static String host() {
+		try {
+			return InetAddress.getLocalHost().getHostName();
+		}
+		catch (UnknownHostException ex) {
+			return UNKNOWN;
+		}
 	}
 
 }

@@ -21,11 +21,11 @@ import static org.awaitility.Awaitility.await;
  * Instances that are known to each other.
  */
 @WithRedis
-class InstanceRegistrarTests {
+class IntroductionTests {
 
 	private final TestRedis redis;
 
-	InstanceRegistrarTests(TestRedis redis) {
+	IntroductionTests(TestRedis redis) {
 		this.redis = redis;
 	}
 
