@@ -1,12 +1,14 @@
 package io.holdfast.aop;
 
 import java.lang.annotation.Annotation;
+import java.lang.reflect.Method;
 import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
 import io.holdfast.NotAcquiredException;
 import io.holdfast.annotation.ReleaseAfter;
+import io.holdfast.aop.expression.Condition;
 import io.holdfast.aop.invoke.HeldMethodLease;
 import io.holdfast.aop.invoke.MethodLease;
 import io.holdfast.aop.invoke.TransactionReleases;
@@ -72,21 +74,59 @@ final class LeaseAnnotationHandler<A extends Annotation, R, S> {
 	}
 
 	/**
-	 * Return what the annotation asks for around a call.
-	 * @param invocation the call
-	 * @param targetClass the class of the object that is called
-	 * @return the lease, or {@code null} if the call needs nothing
-	 * @throws IllegalArgumentException if the call yields no key, or a condition that is
-	 * neither true nor false
+	 * Return what the annotation asks for around the calls of a method. Searches each
+	 * time.
+	 * @param method the method as it was called
+	 * @param targetClass the class of the object it was called on
+	 * @return what it asks for, or {@code null} if the method has no such annotation
+	 * @throws InvalidDeclarationException if it cannot be applied
 	 */
-	@Nullable MethodLease methodLease(MethodInvocation invocation, Class<?> targetClass) {
-		LeaseOperation<R> operation = this.operations.find(invocation.getMethod(), targetClass);
-		if (operation == null || (operation.condition() != null
-				&& !operation.condition().holds(invocation.getThis(), invocation.getArguments()))) {
-			return null;
+	@Nullable MethodOperation find(Method method, Class<?> targetClass) {
+		LeaseOperation<R> operation = this.operations.find(method, targetClass);
+		return (operation != null) ? new HandledOperation(operation) : null;
+	}
+
+	/** An annotation of one method, and who grants what it asks for. Thread-safe. */
+	interface MethodOperation {
+
+		/** Return what the annotation says. */
+		LeaseOperation<?> operation();
+
+		/**
+		 * Return what is to be acquired for a call.
+		 * @param invocation the call
+		 * @return the lease, or {@code null} if the call needs nothing
+		 * @throws IllegalArgumentException if the call yields no key, or a condition that
+		 * is neither true nor false
+		 */
+		@Nullable MethodLease lease(MethodInvocation invocation);
+
+	}
+
+	private final class HandledOperation implements MethodOperation {
+
+		private final LeaseOperation<R> operation;
+
+		HandledOperation(LeaseOperation<R> operation) {
+			this.operation = operation;
 		}
-		R request = operation.requests().request(invocation.getThis(), invocation.getArguments());
-		return new CallLease(invocation, operation, request, this.services.get(operation));
+
+		@Override
+		public LeaseOperation<?> operation() {
+			return this.operation;
+		}
+
+		@Override
+		public @Nullable MethodLease lease(MethodInvocation invocation) {
+			Condition condition = this.operation.condition();
+			if (condition != null && !condition.holds(invocation.getThis(), invocation.getArguments())) {
+				return null;
+			}
+			R request = this.operation.requests().request(invocation.getThis(), invocation.getArguments());
+			return new CallLease(invocation, this.operation, request,
+					LeaseAnnotationHandler.this.services.get(this.operation));
+		}
+
 	}
 
 	/**

@@ -1,12 +1,17 @@
 package io.holdfast.aop;
 
+import java.lang.reflect.Method;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
+import io.holdfast.aop.LeaseAnnotationHandler.MethodOperation;
 import io.holdfast.aop.invoke.CompletionStageInvocation;
 import io.holdfast.aop.invoke.MethodLease;
 import io.holdfast.aop.invoke.NestedProxy;
@@ -21,6 +26,7 @@ import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.support.AopUtils;
+import org.springframework.core.MethodClassKey;
 
 /**
  * Holds around the invocation of a method all that its annotations ask for: acquired in
@@ -33,6 +39,9 @@ final class LeaseInterceptor implements MethodInterceptor {
 	private final Supplier<@Nullable MethodObserver> observer;
 
 	private final AtomicBoolean observerFailed = new AtomicBoolean();
+
+	/** What the methods that pass an advised proxy declare, by method and class. */
+	private final Map<MethodClassKey, List<MethodOperation>> operations = new ConcurrentHashMap<>();
 
 	LeaseInterceptor(List<LeaseAnnotationHandler<?, ?, ?>> handlers, Supplier<@Nullable MethodObserver> observer) {
 		this.handlers = handlers;
@@ -47,25 +56,38 @@ final class LeaseInterceptor implements MethodInterceptor {
 		Object target = invocation.getThis();
 		Class<?> targetClass = (target != null) ? AopUtils.getTargetClass(target)
 				: invocation.getMethod().getDeclaringClass();
-		for (LeaseAnnotationHandler<?, ?, ?> handler : this.handlers) {
-			LeaseOperation<?> operation = handler.operations().find(invocation.getMethod(), targetClass);
-			if (operation != null) {
-				return invoke(invocation, targetClass, operation);
+		List<MethodOperation> operations = operations(invocation.getMethod(), targetClass);
+		return operations.isEmpty() ? invocation.proceed() : invoke(invocation, targetClass, operations);
+	}
+
+	private List<MethodOperation> operations(Method method, Class<?> targetClass) {
+		MethodClassKey key = new MethodClassKey(method, targetClass);
+		List<MethodOperation> known = this.operations.get(key);
+		if (known == null) {
+			List<MethodOperation> found = new ArrayList<>();
+			for (LeaseAnnotationHandler<?, ?, ?> handler : this.handlers) {
+				MethodOperation operation = handler.find(method, targetClass);
+				if (operation != null) {
+					found.add(operation);
+				}
 			}
+			known = List.copyOf(found);
+			this.operations.put(key, known);
 		}
-		return invocation.proceed();
+		return known;
 	}
 
 	/**
 	 * Call a method.
-	 * @param operation what one of its annotations says: the kind of result is the same
-	 * for all of them
+	 * @param operations what its annotations say: the kind of result is the same for all
+	 * of them
 	 */
-	private @Nullable Object invoke(MethodInvocation invocation, Class<?> targetClass, LeaseOperation<?> operation)
+	private @Nullable Object invoke(MethodInvocation invocation, Class<?> targetClass, List<MethodOperation> operations)
 			throws Throwable {
+		LeaseOperation<?> operation = operations.get(0).operation();
 		List<MethodLease> methodLeases;
 		try {
-			methodLeases = methodLeases(invocation, targetClass);
+			methodLeases = methodLeases(invocation, operations);
 		}
 		catch (RuntimeException ex) {
 			return switch (operation.returnKind()) {
@@ -102,11 +124,11 @@ final class LeaseInterceptor implements MethodInterceptor {
 	 * All expressions are evaluated before anything is acquired, for the caller, whose
 	 * thread this is.
 	 */
-	private List<MethodLease> methodLeases(MethodInvocation invocation, Class<?> targetClass) {
+	private static List<MethodLease> methodLeases(MethodInvocation invocation, List<MethodOperation> operations) {
 		// Mostly there is one, for which a list that can grow would be much.
 		List<MethodLease> methodLeases = List.of();
-		for (LeaseAnnotationHandler<?, ?, ?> handler : this.handlers) {
-			MethodLease methodLease = handler.methodLease(invocation, targetClass);
+		for (MethodOperation operation : operations) {
+			MethodLease methodLease = operation.lease(invocation);
 			if (methodLease != null) {
 				methodLeases = methodLeases.isEmpty() ? List.of(methodLease)
 						: Stream.concat(methodLeases.stream(), Stream.of(methodLease)).toList();

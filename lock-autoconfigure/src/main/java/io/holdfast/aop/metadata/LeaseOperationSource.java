@@ -8,7 +8,6 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 
@@ -18,7 +17,6 @@ import io.holdfast.aop.method.ReturnKind;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.support.AopUtils;
-import org.springframework.core.MethodClassKey;
 import org.springframework.core.MethodIntrospector;
 import org.springframework.core.MethodIntrospector.MetadataLookup;
 import org.springframework.core.annotation.AnnotationUtils;
@@ -30,7 +28,7 @@ import org.springframework.util.ReflectionUtils;
 
 /**
  * Finds the methods to which an annotation applies, refuses those that it cannot be
- * applied to, and keeps what was parsed from it. Thread-safe.
+ * applied to, and has it parsed. Thread-safe.
  *
  * @param <A> the annotation's type
  * @param <T> what is parsed from it
@@ -40,9 +38,6 @@ public final class LeaseOperationSource<A extends Annotation, T> {
 	private final Class<A> annotationType;
 
 	private final Function<AnnotatedMethod<A>, T> parser;
-
-	/** What the methods that pass an advised proxy declare, by method and class. */
-	private final Map<MethodClassKey, Optional<T>> parsed = new ConcurrentHashMap<>();
 
 	/** What types have themselves: asked for with each of their methods. */
 	private final Map<Class<?>, MergedAnnotation<A>> ofTypes = new ConcurrentHashMap<>();
@@ -71,19 +66,15 @@ public final class LeaseOperationSource<A extends Annotation, T> {
 	}
 
 	/**
-	 * Return what applies to a method.
+	 * Parse what applies to a method. Searches each time.
 	 * @param method the method as it was called
 	 * @param targetClass the class of the object it was called on
 	 * @return what was parsed, or {@code null} if the method has no such annotation
+	 * @throws InvalidDeclarationException if it cannot be applied
 	 */
 	public @Nullable T find(Method method, Class<?> targetClass) {
-		MethodClassKey key = new MethodClassKey(method, targetClass);
-		Optional<T> known = this.parsed.get(key);
-		if (known == null) {
-			known = Optional.ofNullable(locate(method, ClassUtils.getUserClass(targetClass))).map(this.parser);
-			this.parsed.put(key, known);
-		}
-		return known.orElse(null);
+		AnnotatedMethod<A> annotatedMethod = locate(method, ClassUtils.getUserClass(targetClass));
+		return (annotatedMethod != null) ? this.parser.apply(annotatedMethod) : null;
 	}
 
 	/**
