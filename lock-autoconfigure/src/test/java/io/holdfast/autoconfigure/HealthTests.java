@@ -10,6 +10,7 @@ import io.holdfast.LockService;
 import io.holdfast.actuate.HoldfastHealthIndicator;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.assertj.core.api.InstanceOfAssertFactories;
@@ -159,6 +160,7 @@ class HealthTests {
 		});
 	}
 
+	@Slow
 	@Test
 	@DisplayName("While Redis is silent it is degraded, though nothing is held")
 	void silent() {

@@ -68,7 +68,7 @@ class MinReplicasTests {
 
 	MinReplicasTests(TestRedis redis) {
 		this.redis = redis;
-		this.master = redis.startServer("--repl-diskless-sync-delay", "0");
+		this.master = redis.startServer();
 		this.link = FaultProxy.to(this.master.host(), this.master.port());
 		this.replica = redis.startServer("--replicaof", this.link.host(), Integer.toString(this.link.port()));
 		this.fleet = Fleet.on(redis, this.master);

@@ -36,7 +36,7 @@ class MassTests {
 
 	private static final int THREADS = 64;
 
-	private static final Duration DURATION = Duration.ofSeconds(4);
+	private static final Duration DURATION = Duration.ofSeconds(3);
 
 	/** Generous, as many more threads than processors take part. */
 	private static final Duration LATE = Duration.ofSeconds(2);

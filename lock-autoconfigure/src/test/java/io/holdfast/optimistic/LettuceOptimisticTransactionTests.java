@@ -237,7 +237,7 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 	@Test
 	@DisplayName("S8 it reads from the master, whatever reads are configured to do")
 	void readsFromMaster() {
-		RedisServer master = this.redis.startServer("--repl-diskless-sync-delay", "0");
+		RedisServer master = this.redis.startServer();
 		RedisServer replica = this.redis.startServer("--replicaof", master.host(), Integer.toString(master.port()));
 		StringRedisTemplate observer = new StringRedisTemplate(connect(replica.host(), replica.port()));
 		await("replication").atMost(SOON)

@@ -61,7 +61,7 @@ public final class RedisCluster implements AutoCloseable {
 
 	private RedisServer startNode() {
 		// Otherwise a master waits for further replicas before it sends anything.
-		RedisServer node = this.redis.startServer("--cluster-enabled", "yes", "--repl-diskless-sync-delay", "0");
+		RedisServer node = this.redis.startServer("--cluster-enabled", "yes");
 		this.nodes.add(node);
 		return node;
 	}

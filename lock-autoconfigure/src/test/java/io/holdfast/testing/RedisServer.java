@@ -153,6 +153,8 @@ public final class RedisServer implements AutoCloseable {
 		List<String> command = new ArrayList<>(List.of(RedisBinary.get().toString(),
 				this.directory.resolve("redis.conf").toString(), "--port", Integer.toString(this.port), "--bind",
 				host(), "--dir", this.directory.toString(), "--save", "", "--appendonly", "no",
+				// Otherwise a master waits for further replicas before it sends anything.
+				"--repl-diskless-sync-delay", "0",
 				// The default of 7.0 and newer.
 				"--acl-pubsub-default", "resetchannels"));
 		command.addAll(this.extraConfig);

@@ -6,7 +6,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
-import java.util.stream.Stream;
 
 import io.lettuce.core.KillArgs;
 import io.lettuce.core.RedisClient;
@@ -67,11 +66,8 @@ public final class SentinelRedis implements AutoCloseable {
 
 	SentinelRedis(TestRedis redis, int replicas, String... config) {
 		this.client = RedisClient.create(TestRedis.RESOURCES);
-		// Otherwise a master waits for further replicas before it sends anything.
-		String[] options = Stream.concat(Stream.of("--repl-diskless-sync-delay", "0"), Stream.of(config))
-			.toArray(String[]::new);
 		for (int i = 0; i <= replicas; i++) {
-			this.servers.add(redis.startServer(options));
+			this.servers.add(redis.startServer(config));
 		}
 		RedisServer master = this.servers.get(0);
 		for (RedisServer replica : this.servers.subList(1, this.servers.size())) {

@@ -7,10 +7,10 @@ import java.net.ServerSocket;
 import io.holdfast.sample.Instances.Instance;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
@@ -47,11 +47,20 @@ class EndpointsWithoutRedisTests {
 		}
 	}
 
-	@ParameterizedTest
-	@ValueSource(booleans = { false, true })
-	@DisplayName("lists tell of the problem, and all else is answered with 503 and why, without a stack trace")
-	void unavailable(boolean silent, CapturedOutput output) {
-		int redis = silent ? SILENT.getLocalPort() : Instances.freePort();
+	@Test
+	@DisplayName("while Redis is down, lists tell of the problem, and all else is answered with 503 and why, without a stack trace")
+	void down(CapturedOutput output) {
+		assertUnavailable(Instances.freePort(), output);
+	}
+
+	@Tag("slow")
+	@Test
+	@DisplayName("while Redis is silent, too")
+	void silent(CapturedOutput output) {
+		assertUnavailable(SILENT.getLocalPort(), output);
+	}
+
+	private void assertUnavailable(int redis, CapturedOutput output) {
 		try (ConfigurableApplicationContext context = new SpringApplicationBuilder(Bare.class).run("--server.port=0",
 				"--spring.data.redis.port=" + redis, "--holdfast.redis.command-timeout=500ms",
 				"--spring.web.error.include-message=always", "--spring.mvc.problemdetails.enabled=false")) {

@@ -178,8 +178,7 @@ class RedisDiagnosticsTests {
 	}
 
 	private RedisServer startReplica(RedisServer master) {
-		RedisServer replica = this.redis.startServer("--replicaof", master.host(), Integer.toString(master.port()),
-				"--repl-diskless-sync-delay", "0");
+		RedisServer replica = this.redis.startServer("--replicaof", master.host(), Integer.toString(master.port()));
 		StringRedisTemplate observer = observer(master);
 		await("replica").atMost(Duration.ofSeconds(20))
 			.until(() -> observer.<String>execute(

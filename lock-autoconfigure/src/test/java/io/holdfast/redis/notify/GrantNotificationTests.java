@@ -64,7 +64,7 @@ class GrantNotificationTests {
 
 	GrantNotificationTests(TestRedis redis) {
 		this.redis = redis;
-		this.master = redis.startServer("--repl-diskless-sync-delay", "0");
+		this.master = redis.startServer();
 		this.template = new StringRedisTemplate(redis.connectionFactory(this.master.host(), this.master.port()));
 		this.store = new RedisLeaseStore(this.template, RedisStoreOptions.defaults());
 		this.store.start(HERE, new StoreNotifications() {
