@@ -2,6 +2,8 @@ package io.holdfast.actuate;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
+import java.util.stream.Stream;
 
 import io.holdfast.engine.EngineStatus;
 import io.holdfast.engine.LeaseEngine;
@@ -15,15 +17,16 @@ import org.springframework.boot.health.contributor.Status;
 
 /**
  * {@link HealthIndicator} of one {@link LeaseEngine}: {@code DOWN} while renewals fail,
- * {@link #DEGRADED} while wake-ups are not received or the store does not answer,
- * otherwise {@code UP}, whatever it has to warn of. Blocks for the given patience at
- * most, and only while the store has not answered. Thread-safe.
+ * {@link #DEGRADED} while wake-ups are not received, or the store does not answer, or
+ * refuses requests for want of a right, otherwise {@code UP}, whatever it has to warn of.
+ * Blocks for the given patience at most, and only while the store has not answered.
+ * Thread-safe.
  */
 public final class HoldfastHealthIndicator extends AbstractHealthIndicator {
 
 	/**
 	 * Waiters ask at intervals instead of being woken up, so that they take over later;
-	 * or the store does not answer, so that nothing new is granted.
+	 * or the store does not answer, or refuses, so that nothing new is granted.
 	 */
 	public static final Status DEGRADED = new Status("DEGRADED");
 
@@ -57,7 +60,10 @@ public final class HoldfastHealthIndicator extends AbstractHealthIndicator {
 		EngineStatus condition = this.engine.condition();
 		List<StoreDiagnostic> findings = (this.latest != null) ? this.latest.get() : List.of();
 		String silence = (this.latest != null) ? this.latest.trouble() : null;
-		String trouble = (condition.trouble() != null) ? condition.trouble() : silence;
+		String trouble = Stream.of(condition.refusal(), condition.trouble(), silence)
+			.filter(Objects::nonNull)
+			.findFirst()
+			.orElse(null);
 		builder.status(status(condition, silence != null))
 			.withDetail("wakeUps", wakeUps(condition))
 			.withDetail("held", condition.held())
@@ -75,7 +81,7 @@ public final class HoldfastHealthIndicator extends AbstractHealthIndicator {
 		if (condition.failingRenewals() > 0) {
 			return Status.DOWN;
 		}
-		boolean reached = (condition.listening() || condition.polling()) && !silent;
+		boolean reached = (condition.listening() || condition.polling()) && !silent && condition.refusal() == null;
 		return reached ? Status.UP : DEGRADED;
 	}
 

@@ -150,7 +150,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	public EngineStatus condition() {
 		List<Hold> holds = this.renewer.holds();
 		return new EngineStatus(this.context.store.isPolling(), this.context.store.isListening(),
-				this.context.store.whyNotListening(), holds.size(), this.coordinators.waiting(),
+				this.context.store.whyNotListening(), this.context.refusal(), holds.size(), this.coordinators.waiting(),
 				(int) holds.stream().filter((hold) -> hold.renewal.isFailing()).count());
 	}
 

@@ -69,7 +69,7 @@ end
 result[7] = read(0, 'ZCARD', KEYS[4])
 result[8] = #holders / 2
 append(holders)
-table.insert(result, math.min(#queue, ARGV[1]))
+table.insert(result, math.min(#queue, tonumber(ARGV[1])))
 append({ unpack(queue, 1, ARGV[1]) })
 append(read({}, 'ZRANGE', KEYS[4], 0, ARGV[1] - 1))
 return result

@@ -5,6 +5,8 @@ local queue = waiting > 0 and redis.call('ZRANGE', queueKey, 0, -1, 'WITHSCORES'
 -- See grace.lua.
 local handoffTimeout, heal, cluster, prefixLength, channelPrefix =
     string.match(ARGV[#ARGV], '^%d+ %d+ (%d+) (%d+) (%d) (%d+) (.*)$')
+-- Newer versions of Lua compare texts as texts.
+handoffTimeout = tonumber(handoffTimeout)
 
 -- How long readers or a writer of a read-write lock have the key, which then is a sorted set of them by the ends of their
 -- leases. To this script they are a foreign owner without a name, until all are over. Any other type is an error, as is a sorted set of another program.
@@ -79,7 +81,7 @@ local function enqueue(token, claim, mode, score)
     table.insert(queue, i, member)
   end
   -- Four times the longest time after which a waiter asks again.
-  local queueTtl = 2 * math.max(claim, handoffTimeout)
+  local queueTtl = 2 * math.max(tonumber(claim), handoffTimeout)
   if redis.call('PTTL', queueKey) < queueTtl then
     redis.call('PEXPIRE', queueKey, integer(queueTtl))
   end

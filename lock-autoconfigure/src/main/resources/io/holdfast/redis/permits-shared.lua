@@ -10,6 +10,8 @@ local holdersKey, queueKey, stateKey = KEYS[1], KEYS[2], KEYS[3]
 local isLock, userKey = ARGV[1] == 'R', ARGV[2]
 local retention, handoffTimeout, heal, cluster, channelPrefix =
     string.match(ARGV[#ARGV], '^%d+ (%d+) (%d+) (%d+) (%d) %d+ (.*)$')
+-- Newer versions of Lua compare texts as texts.
+handoffTimeout = tonumber(handoffTimeout)
 
 -- The holders of a read-write lock are at the lock key. An exclusive lock's owner there, a string, is left alone, unless it
 -- only keeps the key for the first of this queue.
@@ -236,7 +238,7 @@ end
 -- How long a waiter counts as alive without asking again, and its keys are kept for it: four times the longest time after
 -- which it asks.
 local function patience(claim)
-  return 2 * math.max(claim, handoffTimeout)
+  return 2 * math.max(tonumber(claim), handoffTimeout)
 end
 
 -- Whether the instance of one in the queue is gone, as it has not asked for long.

@@ -14,7 +14,7 @@ local function try(command, ...)
 	local problem = type(reply) == 'table' and reply.err
 	if problem and (problem:find('NOPERM', 1, true) or problem:find('ACL failure', 1, true)
 			or problem:find("The user executing the script can't", 1, true)
-			or problem:find('nknown Redis command', 1, true)) then
+			or problem:lower():find('unknown .-command')) then
 		missing[#missing + 1] = command
 	end
 end

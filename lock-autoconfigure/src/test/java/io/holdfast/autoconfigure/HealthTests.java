@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 
+import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
@@ -46,6 +47,7 @@ import org.springframework.data.redis.core.RedisCallback;
 import org.springframework.data.redis.core.StringRedisTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -205,6 +207,27 @@ class HealthTests {
 			});
 		assertThat(output.toString()).containsPattern("INFO .*ask for its settings")
 			.doesNotContainPattern("WARN .*ask for its settings");
+	}
+
+	@Test
+	@DisplayName("While Redis refuses requests for locks it is degraded and tells why, until one is answered")
+	void refused() {
+		RedisServer server = this.redis.startServer();
+		acl(server, "SETUSER", "app", "on", ">secret", "~*", "&*", "+@all", "-time");
+		on(server).withPropertyValues("spring.data.redis.username=app", "spring.data.redis.password=secret")
+			.run((context) -> {
+				LockService locks = context.getBean(LockService.class);
+				await().atMost(SOON).until(() -> health(context).getStatus().equals(Status.UP));
+				assertThat(health(context).getDetails()).extractingByKey("warnings")
+					.asString()
+					.contains("allow it the commands time");
+				assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> locks.acquire("a"));
+				assertThat(health(context).getStatus()).isEqualTo(HoldfastHealthIndicator.DEGRADED);
+				assertThat(health(context).getDetails()).extractingByKey("trouble").asString().contains("a right");
+				acl(server, "SETUSER", "app", "+time");
+				locks.acquire("a").close();
+				assertThat(health(context).getStatus()).isEqualTo(Status.UP);
+			});
 	}
 
 	@Test

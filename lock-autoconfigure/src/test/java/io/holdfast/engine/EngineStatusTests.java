@@ -1,6 +1,10 @@
 package io.holdfast.engine;
 
+import java.util.concurrent.CompletableFuture;
+
 import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.engine.store.StoreCommandException;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -18,16 +22,32 @@ class EngineStatusTests extends ScriptedEngine {
 	@Test
 	@DisplayName("It counts what is held and who waits, here or in the store")
 	void counts() {
-		assertThat(this.engine.condition()).isEqualTo(new EngineStatus(false, true, null, 0, 0, 0));
+		assertThat(this.engine.condition()).isEqualTo(new EngineStatus(false, true, null, null, 0, 0, 0));
 		LockLease lease = granted(REQUEST, 10);
 		this.service.acquireAsync(REQUEST);
 		this.service.acquireAsync(REQUEST);
-		assertThat(this.engine.condition()).isEqualTo(new EngineStatus(false, true, null, 1, 2, 0));
+		assertThat(this.engine.condition()).isEqualTo(new EngineStatus(false, true, null, null, 1, 2, 0));
 		lease.releaseAsync();
 		this.store.last("release 1 next 2").granted(11, 30_000);
-		assertThat(this.engine.condition()).isEqualTo(new EngineStatus(false, true, null, 1, 1, 0));
+		assertThat(this.engine.condition()).isEqualTo(new EngineStatus(false, true, null, null, 1, 1, 0));
 		this.store.listening = false;
 		assertThat(this.engine.condition().listening()).isFalse();
+	}
+
+	@Test
+	@DisplayName("A refusal for want of a right is told until a request is answered")
+	void refusal() {
+		StoreCommandException refusal = StoreCommandException.forbidden("no right to it", new IllegalStateException());
+		CompletableFuture<LockLease> refused = this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 1").fail(refusal);
+		assertThat(refused).isCompletedExceptionally();
+		assertThat(this.engine.condition().refusal()).isEqualTo("no right to it");
+		this.service.acquireAsync(LockRequest.of("other"));
+		this.store.last("acquire 2").fail(false);
+		assertThat(this.engine.condition().refusal()).as("after another failure").isEqualTo("no right to it");
+		this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 3").granted(10, 30_000);
+		assertThat(this.engine.condition().refusal()).isNull();
 	}
 
 	@Test
@@ -63,7 +83,7 @@ class EngineStatusTests extends ScriptedEngine {
 		this.store.elapse(10_000);
 		this.store.last("renew 1").fail(true);
 		lease.releaseAsync();
-		assertThat(this.engine.condition()).isEqualTo(new EngineStatus(false, true, null, 0, 0, 0));
+		assertThat(this.engine.condition()).isEqualTo(new EngineStatus(false, true, null, null, 0, 0, 0));
 	}
 
 }

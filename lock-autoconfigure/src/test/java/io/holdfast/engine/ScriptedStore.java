@@ -368,7 +368,11 @@ public final class ScriptedStore implements LeaseStore, Scheduler {
 		}
 
 		public void fail(boolean temporary) {
-			this.answer.completeExceptionally(new StoreCommandException("trouble", temporary, null));
+			fail(new StoreCommandException("trouble", temporary, null));
+		}
+
+		public void fail(StoreCommandException failure) {
+			this.answer.completeExceptionally(failure);
 		}
 
 	}

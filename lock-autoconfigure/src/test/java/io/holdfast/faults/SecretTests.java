@@ -40,7 +40,7 @@ class SecretTests {
 	@ValueSource(strings = { "EVALSHA", "EVAL", "SUBSCRIBE", "INFO" })
 	@DisplayName("Neither exceptions nor logs nor health tell what Redis quotes of a command that it does not have")
 	void notTold(String command) {
-		RedisServer server = this.redis.startServer("--rename-command", command, "\"\"");
+		RedisServer server = this.redis.startServer("--rename-command", command, "not-" + command);
 		List<String> told = new ArrayList<>();
 		try (Fleet fleet = Fleet.on(this.redis, server); LogLines lines = new LogLines()) {
 			Instance instance = fleet.start();

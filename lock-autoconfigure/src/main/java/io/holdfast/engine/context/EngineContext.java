@@ -59,6 +59,9 @@ public final class EngineContext {
 	/** Whether nothing new is granted. */
 	private volatile boolean closed;
 
+	/** Why the store refuses requests for leases, as far as the last of them tell. */
+	private volatile @Nullable String refusal;
+
 	/**
 	 * Create a context.
 	 * @param store where the leases are kept
@@ -121,6 +124,29 @@ public final class EngineContext {
 	/** Grant nothing new any more, or grant again. */
 	public void setClosed(boolean closed) {
 		this.closed = closed;
+	}
+
+	/** Note that the store has answered a request for a lease. */
+	public void onAcquireAnswered() {
+		if (this.refusal != null) {
+			this.refusal = null;
+		}
+	}
+
+	/** Note that a request for a lease has failed. */
+	public void onAcquireFailed(Throwable error) {
+		String refused = EngineExceptions.refusal(error);
+		if (refused != null) {
+			this.refusal = refused;
+		}
+	}
+
+	/**
+	 * Return why the store refuses requests for leases, or {@code null} if it has
+	 * answered one since, or has not refused any.
+	 */
+	public @Nullable String refusal() {
+		return this.refusal;
 	}
 
 	// Commands

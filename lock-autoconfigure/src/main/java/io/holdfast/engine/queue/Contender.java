@@ -210,6 +210,7 @@ public final class Contender {
 	}
 
 	private void answered(AcquireReply reply, long sentAt, HandOver way) {
+		this.context.onAcquireAnswered();
 		// After the wait's end nothing is to be done: its RELEASE was sent after this
 		// command.
 		if (!isOpen()) {
@@ -269,6 +270,7 @@ public final class Contender {
 	}
 
 	private void failed(Throwable error, long sentAt) {
+		this.context.onAcquireFailed(error);
 		this.answers.onFailure();
 		if (!isOpen() || this.answers.isOld(sentAt)) {
 			return;

@@ -93,6 +93,15 @@ public final class EngineExceptions {
 		return cause(error) instanceof StoreCommandException failure && failure.isWorthWaiting();
 	}
 
+	/**
+	 * Return what the store does not let this application do, in words, or {@code null}
+	 * if an error is another one.
+	 */
+	public static @Nullable String refusal(Throwable error) {
+		return (cause(error) instanceof StoreCommandException failure && failure.isForbidden()) ? failure.getMessage()
+				: null;
+	}
+
 	private static Throwable cause(Throwable error) {
 		return (error instanceof CompletionException && error.getCause() != null) ? error.getCause() : error;
 	}

@@ -16,6 +16,8 @@ public final class StoreCommandException extends RuntimeException {
 
 	private final boolean worthWaiting;
 
+	private final boolean forbidden;
+
 	/**
 	 * Create the failure.
 	 * @param message what went wrong and, where it can be known, what to do about it
@@ -24,13 +26,15 @@ public final class StoreCommandException extends RuntimeException {
 	 * @param cause the driver's error, or {@code null}
 	 */
 	public StoreCommandException(String message, boolean temporary, @Nullable Throwable cause) {
-		this(message, temporary, false, cause);
+		this(message, temporary, false, false, cause);
 	}
 
-	private StoreCommandException(String message, boolean temporary, boolean worthWaiting, @Nullable Throwable cause) {
+	private StoreCommandException(String message, boolean temporary, boolean worthWaiting, boolean forbidden,
+			@Nullable Throwable cause) {
 		super(message, cause);
 		this.temporary = temporary;
 		this.worthWaiting = worthWaiting;
+		this.forbidden = forbidden;
 	}
 
 	/**
@@ -40,7 +44,7 @@ public final class StoreCommandException extends RuntimeException {
 	 * @return the failure
 	 */
 	public static StoreCommandException unconfirmed(String message) {
-		return new StoreCommandException(message, true, true, null);
+		return new StoreCommandException(message, true, true, false, null);
 	}
 
 	/**
@@ -50,7 +54,18 @@ public final class StoreCommandException extends RuntimeException {
 	 * @return the failure
 	 */
 	public static StoreCommandException notYet(String message, Throwable cause) {
-		return new StoreCommandException(message, true, true, cause);
+		return new StoreCommandException(message, true, true, false, cause);
+	}
+
+	/**
+	 * Return the failure of a command that the store does not let this application run,
+	 * or does not have.
+	 * @param message what is missing
+	 * @param cause the driver's error
+	 * @return the failure
+	 */
+	public static StoreCommandException forbidden(String message, Throwable cause) {
+		return new StoreCommandException(message, false, false, true, cause);
 	}
 
 	public static StoreCommandException silence(Duration patience, TimeoutException cause) {
@@ -71,6 +86,15 @@ public final class StoreCommandException extends RuntimeException {
 	 */
 	public boolean isTemporary() {
 		return this.temporary;
+	}
+
+	/**
+	 * Return whether the store does not let this application do what it was asked for,
+	 * whatever the key.
+	 * @return whether it is {@link #forbidden}
+	 */
+	public boolean isForbidden() {
+		return this.forbidden;
 	}
 
 	/**

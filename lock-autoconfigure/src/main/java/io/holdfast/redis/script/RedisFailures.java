@@ -129,12 +129,12 @@ public final class RedisFailures {
 		}
 		String text = find(error, NO_RIGHT);
 		if (text != null) {
-			// Redis does not always name the command.
-			return new StoreCommandException(
-					"Redis does not give the application's user a right that it needs for '" + what + "': " + text
-							+ " (the commands used are: " + COMMANDS + "; for those who watch the fleet also: "
-							+ FLEET_COMMANDS + "; with holdfast.redis.min-replicas also: " + REPLICA_COMMANDS + ")",
-					false, error);
+			return forbidden("Redis does not give the application's user a right that it needs for '", what, text,
+					error);
+		}
+		text = find(error, NO_COMMAND);
+		if (text != null) {
+			return forbidden("Redis does not have a command that is needed for '", what, text, error);
 		}
 		text = find(error, NO_LOGIN);
 		if (text != null) {
@@ -160,6 +160,13 @@ public final class RedisFailures {
 			return new StoreCommandException("Redis refused the command for '" + what + "': " + text, false, error);
 		}
 		return new StoreCommandException("Redis is not reached for '" + what + "': " + deepest(error), true, error);
+	}
+
+	/** Names all commands, as Redis does not always name the one that it refused. */
+	private static StoreCommandException forbidden(String problem, String what, String text, Throwable error) {
+		return StoreCommandException.forbidden(problem + what + "': " + text + " (the commands used are: " + COMMANDS
+				+ "; for those who watch the fleet also: " + FLEET_COMMANDS
+				+ "; with holdfast.redis.min-replicas also: " + REPLICA_COMMANDS + ")", error);
 	}
 
 	private static @Nullable String find(Throwable error, Pattern pattern) {

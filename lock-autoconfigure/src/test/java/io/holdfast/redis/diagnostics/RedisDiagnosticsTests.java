@@ -315,6 +315,15 @@ class RedisDiagnosticsTests {
 		assertThat(examine(new RedisLeaseStore(new StringRedisTemplate(connect(user(server))), grace))).isEmpty();
 	}
 
+	@ParameterizedTest
+	@ValueSource(strings = { "pexpireat", "time", "hgetall" })
+	@DisplayName("A command that the server does not have is named, in whatever words it says so")
+	void unknownCommand(String command) {
+		RedisServer server = this.redis.startServer("--rename-command", command, "not-" + command);
+		assertThat(examine(server)).singleElement()
+			.satisfies((finding) -> assertThat(finding.text()).endsWith("allow it the commands " + command));
+	}
+
 	@Test
 	@DisplayName("What may not be asked for is said to be unknown")
 	void unknown() {

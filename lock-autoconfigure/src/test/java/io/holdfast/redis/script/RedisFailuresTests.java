@@ -4,6 +4,7 @@ import io.holdfast.engine.store.StoreCommandException;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.data.redis.RedisSystemException;
@@ -50,6 +51,21 @@ class RedisFailuresTests {
 		StoreCommandException failure = RedisFailures.of(wrapped(text), "lock:a");
 		assertThat(failure.isTemporary()).isFalse();
 		assertThat(failure).hasMessageContaining(text);
+	}
+
+	@ParameterizedTest
+	@CsvSource(delimiter = '|', textBlock = """
+			NOPERM this user has no permissions to run the 'evalsha' command               | true
+			ERR unknown command 'EVALSHA'                                                  | true
+			ERR Unknown Redis command called from script script: f3, on @user_script:7.    | true
+			ERR Unknown command called from script script: f3, on @user_script:7.          | true
+			WRONGTYPE Operation against a key holding the wrong kind of value              | false
+			CROSSSLOT Keys in request don't hash to the same slot                          | false
+			OOM command not allowed when used memory > 'maxmemory'.                        | false
+			""")
+	@DisplayName("a missing right or command is told from other refusals")
+	void forbidden(String text, boolean forbidden) {
+		assertThat(RedisFailures.of(wrapped(text), "lock:a").isForbidden()).isEqualTo(forbidden);
 	}
 
 	@Test
