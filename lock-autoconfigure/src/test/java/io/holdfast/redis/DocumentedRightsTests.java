@@ -137,6 +137,17 @@ class DocumentedRightsTests {
 	}
 
 	@Test
+	@DisplayName("the line to copy is accepted as it stands, also where new users may use all channels, as by default before 7.0")
+	void lineToCopy(TestRedis redis) {
+		RedisServer old = redis.startServer("--acl-pubsub-default", "allchannels");
+		StringRedisTemplate administrator = new StringRedisTemplate(redis.connectionFactory(old.host(), old.port()));
+		List<String> words = DocumentedRights.lineToCopy();
+		Object answer = administrator.execute((RedisCallback<@Nullable Object>) (connection) -> connection
+			.execute(words.get(0), words.stream().skip(1).map(String::getBytes).toArray(byte[][]::new)));
+		assertThat(answer).isNotNull();
+	}
+
+	@Test
 	@DisplayName("F35 with all of them, and without the one that only ends a subscription, there is nothing to tell")
 	void nothingMissing() {
 		for (DocumentedRights rights : List.of(DocumentedRights.ofLeases(),

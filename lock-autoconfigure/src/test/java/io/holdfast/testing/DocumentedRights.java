@@ -51,8 +51,19 @@ public record DocumentedRights(List<String> rights) {
 	 * @return the rights
 	 */
 	public static DocumentedRights inOneLine() {
-		String line = page().lines().filter((text) -> text.startsWith("ACL SETUSER ")).findFirst().orElseThrow();
-		return new DocumentedRights(Stream.of(line.split(" ")).filter((word) -> word.matches("[~&+].*")).toList());
+		return new DocumentedRights(lineToCopy().stream().filter((word) -> word.matches("[~&+].*")).toList());
+	}
+
+	/**
+	 * The command that gives them all.
+	 * @return its words, the user's name the third of them
+	 */
+	public static List<String> lineToCopy() {
+		return page().lines()
+			.filter((text) -> text.startsWith("ACL SETUSER "))
+			.findFirst()
+			.map((line) -> List.of(line.split(" ")))
+			.orElseThrow();
 	}
 
 	private static String page() {

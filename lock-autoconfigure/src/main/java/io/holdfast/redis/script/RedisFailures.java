@@ -19,8 +19,8 @@ public final class RedisFailures {
 	private static final Pattern TEMPORARY = Pattern
 		.compile("\\b(READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|MOVED|ASK|BUSY|NOREPLICAS|MISCONF|UNBLOCKED)\\b");
 
-	/** Until all keys of a script have moved with their slot. */
-	private static final Pattern MOVING = Pattern.compile("\\bTRYAGAIN\\b");
+	/** Until all keys of a script have moved with their slot, or the node knows that. */
+	private static final Pattern MOVING = Pattern.compile("\\bTRYAGAIN\\b|\\bnon local key in a cluster node\\b");
 
 	/** All that the scripts use, and what runs them. */
 	private static final String COMMANDS = "eval evalsha get set del pttl pexpire pexpireat zadd zrem zcard zcount"

@@ -31,10 +31,11 @@ class RedisFailuresTests {
 		assertThat(failure).hasMessageContaining(text).hasMessageContaining("lock:a");
 	}
 
-	@Test
+	@ParameterizedTest
+	@ValueSource(strings = { "TRYAGAIN Multiple keys request during rehashing of slot",
+			"ERR Script attempted to access a non local key in a cluster node script: f3, on @user_script:7." })
 	@DisplayName("a slot that moves is worth waiting for")
-	void movingSlot() {
-		String text = "TRYAGAIN Multiple keys request during rehashing of slot";
+	void movingSlot(String text) {
 		StoreCommandException failure = RedisFailures.of(wrapped(text), "lock:a");
 		assertThat(failure.isTemporary()).isTrue();
 		assertThat(failure.isWorthWaiting()).isTrue();
