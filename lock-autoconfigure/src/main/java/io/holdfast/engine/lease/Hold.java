@@ -15,8 +15,15 @@ import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One grant of a key to this instance, as its holder sees it: by the monotonic clock,
- * counted from before the request was sent. Shared by a lease and those nested in it.
+ * A grant of the store, as its holder sees it: held, then released or lost. One of the
+ * seven concepts of the engine.
+ *
+ * <p>
+ * It owns its validity, by the monotonic clock and counted from before the request was
+ * sent; the leases that are open on it, of which nested ones share it; and what is to run
+ * on its loss. The coordinator of the resource opens, closes and releases it in its
+ * events, the {@link LeaseRenewer} extends it and finds it lost. What others ask of it is
+ * thread-safe.
  */
 public final class Hold extends TokenGrant {
 

@@ -19,8 +19,12 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Renews what this instance holds, in batches, at about a third of each lease, and
- * notices what was lost. One timer in all, for the earliest thing to do; none while
- * nothing is held. Thread-safe.
+ * notices what was lost. One of the seven concepts of the engine.
+ *
+ * <p>
+ * It owns the register of all holds of the instance, and one timer in all, for the
+ * earliest thing to do; none while nothing is held. Coordinators give holds to it and
+ * take them back. Thread-safe.
  */
 public final class LeaseRenewer {
 

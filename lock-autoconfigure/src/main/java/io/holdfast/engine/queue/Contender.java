@@ -20,8 +20,14 @@ import io.holdfast.engine.queue.StoreAnswers.SentCommand;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The presence of one waiter in the store: a token, and the commands that name it. It may
- * become that of another waiter which asks for the same. Confined to the coordinator.
+ * The presence of one waiter in the store: a token, and the commands that name it. One of
+ * the seven concepts of the engine.
+ *
+ * <p>
+ * It owns the token, its {@link StoreAnswers}, and the time at which it asks again. It
+ * may become that of another waiter which asks for the same. Its waiter and the
+ * coordinator call it, and the notifications that name its token; all in events of the
+ * coordinator.
  */
 public final class Contender {
 

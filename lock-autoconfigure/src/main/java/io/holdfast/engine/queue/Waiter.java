@@ -22,8 +22,12 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One request on its way: in the local queue of its coordinator, then contending in the
- * store, then granted or over. All but the constructor and the result is confined to the
- * coordinator.
+ * store, then granted or over.
+ *
+ * <p>
+ * It owns its {@link Contender}, the timer of its wait while it is in the queue, and the
+ * handle that it was granted. All but the constructor and what {@link RequestWait} has is
+ * confined to the coordinator.
  */
 public final class Waiter extends RequestWait implements ContenderParty, Hold.HoldRequester {
 

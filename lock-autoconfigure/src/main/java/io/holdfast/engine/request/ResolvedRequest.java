@@ -13,7 +13,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A request with its gaps filled from the settings, in the units that the engine and the
- * store count in.
+ * store count in. One of the seven concepts of the engine; a value. The services make one
+ * of each request, or several of a request for several keys, before anything is decided.
  *
  * @param resource of what
  * @param permits how many permits

@@ -1,7 +1,8 @@
 package io.holdfast.engine.store;
 
 /**
- * A resource that leases are taken of: a key, and what it is the key of.
+ * A resource that leases are taken of: a key, and what it is the key of. One of the seven
+ * concepts of the engine; a value, which everything below and above may use.
  *
  * @param kind what it is
  * @param key its key, as its user named it
