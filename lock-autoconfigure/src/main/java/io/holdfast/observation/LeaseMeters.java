@@ -54,12 +54,12 @@ public final class LeaseMeters implements EngineObserver, AutoCloseable {
 	}
 
 	private Counter renewals(Kind kind, RenewalOutcome outcome) {
-		return counter(prefix(kind) + "renewal", "Renewals of leases", "outcome", outcome);
+		return counter(LeaseNumbers.prefix(kind) + "renewal", "Renewals of leases", "outcome", outcome);
 	}
 
 	private Counter handOvers(Kind kind, HandOver way) {
-		return counter(prefix(kind) + "hand.over", "Grants to those who waited for others, or without asking Redis",
-				"kind", way);
+		return counter(LeaseNumbers.prefix(kind) + "hand.over",
+				"Grants to those who waited for others, or without asking Redis", "kind", way);
 	}
 
 	private Counter errors(Command command) {
@@ -72,10 +72,6 @@ public final class LeaseMeters implements EngineObserver, AutoCloseable {
 			.description(description)
 			.tag(tag, value.name().toLowerCase(Locale.ROOT))
 			.register(this.registry);
-	}
-
-	static String prefix(Kind kind) {
-		return (kind == Kind.SEMAPHORE) ? "holdfast.semaphore." : "holdfast.lock.";
 	}
 
 	private LeaseNumbers numbers(Kind kind, @Nullable String name) {

@@ -22,7 +22,7 @@ final class LeaseNumbers {
 	private final Counter lost;
 
 	LeaseNumbers(Gauges gauges, Kind kind, String name) {
-		String prefix = LeaseMeters.prefix(kind);
+		String prefix = prefix(kind);
 		boolean semaphore = kind == Kind.SEMAPHORE;
 		gauges.register(Gauge.builder(prefix + "waiting", this.waiting, AtomicInteger::get)
 			.description("Requests of this instance that are not answered yet")
@@ -34,6 +34,11 @@ final class LeaseNumbers {
 			.description("Leases that were lost, or over before they were released")
 			.tag("name", name)
 			.register(gauges.registry);
+	}
+
+	/** Return what the names of the meters of a kind begin with. */
+	static String prefix(Kind kind) {
+		return (kind == Kind.SEMAPHORE) ? "holdfast.semaphore." : "holdfast.lock.";
 	}
 
 	void lost() {
