@@ -1,4 +1,4 @@
-package io.holdfast.autoconfigure;
+package io.holdfast.autoconfigure.engine;
 
 import io.holdfast.redis.driver.JedisToLettuceConverter;
 import io.lettuce.core.SslOptions;
@@ -15,7 +15,7 @@ import org.springframework.util.ClassUtils;
  * The keys and certificates of Spring Boot's Jedis connections, for Lettuce: the socket
  * factory that Jedis has does not give them away.
  */
-final class JedisEncryption {
+public final class JedisEncryption {
 
 	private static final boolean POSSIBLE = ClassUtils.isPresent("io.lettuce.core.RedisClient",
 			JedisEncryption.class.getClassLoader())
@@ -33,7 +33,7 @@ final class JedisEncryption {
 	 * @return connections by Lettuce to the same Redis, or what was given if there is no
 	 * bundle to apply
 	 */
-	static RedisConnectionFactory applied(RedisConnectionFactory application, BeanFactory beans) {
+	public static RedisConnectionFactory applied(RedisConnectionFactory application, BeanFactory beans) {
 		return POSSIBLE ? Bundle.applied(application, beans) : application;
 	}
 

@@ -1,4 +1,4 @@
-package io.holdfast.autoconfigure;
+package io.holdfast.autoconfigure.engine;
 
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.store.StoreDiagnostic;
@@ -13,7 +13,7 @@ import org.springframework.context.event.ContextRefreshedEvent;
  * Has the stores of a context examined once, in the background, when it has started, and
  * warns of what is found. Not before: engines open no connection until they are started.
  */
-final class StartupDiagnostics implements ApplicationListener<ContextRefreshedEvent> {
+public final class StartupDiagnostics implements ApplicationListener<ContextRefreshedEvent> {
 
 	private static final Log logger = LogFactory.getLog(StartupDiagnostics.class);
 
@@ -21,7 +21,7 @@ final class StartupDiagnostics implements ApplicationListener<ContextRefreshedEv
 
 	private final boolean wanted;
 
-	StartupDiagnostics(ConfigurableListableBeanFactory context, boolean wanted) {
+	public StartupDiagnostics(ConfigurableListableBeanFactory context, boolean wanted) {
 		this.context = context;
 		this.wanted = wanted;
 	}

@@ -1,4 +1,4 @@
-package io.holdfast.autoconfigure;
+package io.holdfast.autoconfigure.engine;
 
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -14,7 +14,7 @@ import org.springframework.context.SmartLifecycle;
  * the web server has drained and executors have ended, before Redis is disconnected.
  * Those of its parent go on. Each start after a stop makes them other instances.
  */
-final class LeaseEngineLifecycle implements SmartLifecycle {
+public final class LeaseEngineLifecycle implements SmartLifecycle {
 
 	/**
 	 * Higher phases stop first. Those of servers and listeners are near the highest,
@@ -29,7 +29,7 @@ final class LeaseEngineLifecycle implements SmartLifecycle {
 
 	private volatile boolean running;
 
-	LeaseEngineLifecycle(ConfigurableListableBeanFactory context, Duration patience) {
+	public LeaseEngineLifecycle(ConfigurableListableBeanFactory context, Duration patience) {
 		this.context = context;
 		this.patience = patience;
 	}

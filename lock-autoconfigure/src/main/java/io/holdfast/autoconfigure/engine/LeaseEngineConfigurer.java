@@ -1,4 +1,4 @@
-package io.holdfast.autoconfigure;
+package io.holdfast.autoconfigure.engine;
 
 import java.net.InetAddress;
 import java.net.UnknownHostException;
@@ -21,7 +21,7 @@ import org.springframework.core.env.Environment;
  * told what happens, lost leases are published as events, and the instance has a name for
  * those who watch the fleet.
  */
-final class LeaseEngineConfigurer implements BeanPostProcessor {
+public final class LeaseEngineConfigurer implements BeanPostProcessor {
 
 	private static final Log logger = LogFactory.getLog(LeaseEngineConfigurer.class);
 
@@ -33,7 +33,7 @@ final class LeaseEngineConfigurer implements BeanPostProcessor {
 
 	private final Environment environment;
 
-	LeaseEngineConfigurer(ObjectProvider<EngineObserver> observers, ApplicationEventPublisher publisher,
+	public LeaseEngineConfigurer(ObjectProvider<EngineObserver> observers, ApplicationEventPublisher publisher,
 			Environment environment) {
 		this.observers = observers;
 		this.publisher = publisher;

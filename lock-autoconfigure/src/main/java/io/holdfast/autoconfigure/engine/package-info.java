@@ -1,0 +1,8 @@
+/**
+ * Beans around engines: what connects them with the application, and starts, examines
+ * and\n * stops them.
+ */
+@NullMarked
+package io.holdfast.autoconfigure.engine;
+
+import org.jspecify.annotations.NullMarked;
