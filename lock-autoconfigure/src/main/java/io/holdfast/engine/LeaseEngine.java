@@ -176,7 +176,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	 * @param context the leases under which it asks
 	 * @return the wait
 	 */
-	public PendingAcquisition acquire(List<ResolvedRequest> requests, @Nullable Thread thread, LeaseContext context) {
+	PendingAcquisition acquire(List<ResolvedRequest> requests, @Nullable Thread thread, LeaseContext context) {
 		RequestObservation observation = this.context.observers.watch(this, requests);
 		return (requests.size() == 1) ? this.coordinators.acquire(requests.get(0), thread, context, null, observation)
 				: new MultiKeyAcquisition(this.context, this.coordinators, this.renewer, requests, thread, context,

@@ -30,22 +30,33 @@ public abstract class ScriptedEngine {
 		.waitTime(Duration.ofSeconds(10))
 		.leaseTime(Duration.ofSeconds(30));
 
+	/** The defaults, but that nothing is passed on here. */
+	protected static final EngineSettings STRICT = EngineSettings.defaults().localHandOver(HandOverLimits.NONE);
+
 	protected final ScriptedStore store = new ScriptedStore();
 
-	protected final LeaseEngine engine = new LeaseEngine(this.store, settings(), this.store, Runnable::run, () -> ID,
-			() -> 1.0);
+	private final EngineSettings settings;
 
-	{
-		this.engine.resume();
+	protected final LeaseEngine engine;
+
+	protected final DefaultLockService service;
+
+	protected final DefaultSemaphoreService semaphores;
+
+	protected ScriptedEngine() {
+		this(STRICT);
 	}
 
-	protected final DefaultLockService service = new DefaultLockService(this.engine);
+	protected ScriptedEngine(EngineSettings settings) {
+		this.settings = settings;
+		this.engine = new LeaseEngine(this.store, settings, this.store, Runnable::run, () -> ID, () -> 1.0);
+		this.engine.resume();
+		this.service = new DefaultLockService(this.engine);
+		this.semaphores = new DefaultSemaphoreService(this.engine);
+	}
 
-	protected final DefaultSemaphoreService semaphores = new DefaultSemaphoreService(this.engine);
-
-	/** The defaults, but that nothing is passed on here. */
-	protected EngineSettings settings() {
-		return EngineSettings.defaults().localHandOver(HandOverLimits.NONE);
+	protected final EngineSettings settings() {
+		return this.settings;
 	}
 
 	/** For the tests of the rooms below. */

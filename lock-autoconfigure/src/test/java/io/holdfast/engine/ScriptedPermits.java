@@ -27,9 +27,8 @@ public abstract class ScriptedPermits extends ScriptedEngine {
 
 	protected static final Resource SEMAPHORE = new Resource(Kind.SEMAPHORE, "k");
 
-	@Override
-	protected EngineSettings settings() {
-		return EngineSettings.defaults().localHandOver(new HandOverLimits(COUNT, Duration.ofMillis(5)));
+	protected ScriptedPermits() {
+		super(EngineSettings.defaults().localHandOver(new HandOverLimits(COUNT, Duration.ofMillis(5))));
 	}
 
 	protected List<CompletableFuture<PermitLease>> ask(int times, SemaphoreRequest request) {

@@ -46,6 +46,7 @@ public final class CompletionStageInvocation {
 	/** What is to be cancelled if the caller gives up. */
 	private volatile @Nullable CompletableFuture<?> pending;
 
+	/** Create the invocation of a method that returns a stage. */
 	public CompletionStageInvocation(MethodInvocation invocation, List<MethodLease> methodLeases,
 			MethodCallObservation observation) {
 		this.invocation = invocation;

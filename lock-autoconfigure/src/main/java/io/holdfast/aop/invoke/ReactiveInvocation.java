@@ -38,6 +38,7 @@ public final class ReactiveInvocation {
 	/** The leases under which the method was called. */
 	private final Set<Lease> used = ConcurrentHashMap.newKeySet();
 
+	/** Create the invocation of a method that returns a publisher. */
 	public ReactiveInvocation(MethodInvocation invocation, Class<?> returnType) {
 		this.invocation = invocation;
 		this.adapter = adapter(returnType);

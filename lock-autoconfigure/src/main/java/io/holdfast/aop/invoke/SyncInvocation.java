@@ -22,6 +22,7 @@ public final class SyncInvocation {
 
 	private int acquired;
 
+	/** Create the invocation of a method that returns when its work is done. */
 	public SyncInvocation(MethodInvocation invocation, List<MethodLease> methodLeases) {
 		this.invocation = invocation;
 		this.methodLeases = methodLeases;

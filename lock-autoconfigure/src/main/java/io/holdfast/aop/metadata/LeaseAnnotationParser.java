@@ -63,6 +63,10 @@ public final class LeaseAnnotationParser {
 		this.longestLease = longestLease;
 	}
 
+	/**
+	 * Parse the annotation for a lock; throws {@link InvalidDeclarationException} if it
+	 * cannot be applied.
+	 */
 	public LeaseOperation<LockRequest> lock(AnnotatedMethod<DistributedLock> annotatedMethod) {
 		AnnotationValues attributes = new AnnotationValues(annotatedMethod, this.resolver);
 		LeaseTimes times = LeaseTimes.of(attributes, this.longestLease);
@@ -75,6 +79,10 @@ public final class LeaseAnnotationParser {
 				(keys) -> terms.apply(LockRequest.ofAll(keys)));
 	}
 
+	/**
+	 * Parse the annotation for permits; throws {@link InvalidDeclarationException} if it
+	 * cannot be applied.
+	 */
 	public LeaseOperation<SemaphoreRequest> semaphore(AnnotatedMethod<Semaphore> annotatedMethod) {
 		AnnotationValues attributes = new AnnotationValues(annotatedMethod, this.resolver);
 		int limit = limit(attributes);

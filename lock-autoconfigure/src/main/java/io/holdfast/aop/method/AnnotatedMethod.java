@@ -43,15 +43,18 @@ public record AnnotatedMethod<A extends Annotation>(MergedAnnotation<A> annotati
 		return ResolvableType.forMethodReturnType(this.method, this.targetClass);
 	}
 
+	/** Return the exception for a declaration that cannot be applied. */
 	public InvalidDeclarationException invalid(String problem, String cure, @Nullable Throwable cause) {
 		return new InvalidDeclarationException(this + " " + problem, cure, cause);
 	}
 
+	/** Return the exception for an attribute that cannot be applied. */
 	public InvalidDeclarationException invalid(String attribute, Object value, String problem, String cure,
 			@Nullable Throwable cause) {
 		return new InvalidDeclarationException(describe(attribute, value) + " " + problem, cure, cause);
 	}
 
+	/** Return an attribute and its value as messages name them. */
 	public String describe(String attribute, Object value) {
 		return this + ": " + attribute + " = " + ((value instanceof String) ? "\"" + value + "\"" : value);
 	}

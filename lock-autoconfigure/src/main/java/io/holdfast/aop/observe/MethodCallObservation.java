@@ -111,6 +111,7 @@ public final class MethodCallObservation {
 		}
 	}
 
+	/** Tell the observer that the call is over. */
 	public void ended(@Nullable Throwable failure) {
 		Call observed = this.call;
 		if (observed != null && !this.ended.getAndSet(true)) {

@@ -33,6 +33,7 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor {
 
 	private final Environment environment;
 
+	/** Create the configurer of the engines of a context. */
 	public LeaseEngineConfigurer(ObjectProvider<EngineObserver> observers, ApplicationEventPublisher publisher,
 			Environment environment) {
 		this.observers = observers;

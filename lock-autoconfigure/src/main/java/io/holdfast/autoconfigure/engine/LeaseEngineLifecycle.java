@@ -29,6 +29,10 @@ public final class LeaseEngineLifecycle implements SmartLifecycle {
 
 	private volatile boolean running;
 
+	/**
+	 * Create the lifecycle of the engines of a context, with the time that a shut-down
+	 * may take.
+	 */
 	public LeaseEngineLifecycle(ConfigurableListableBeanFactory context, Duration patience) {
 		this.context = context;
 		this.patience = patience;

@@ -21,6 +21,7 @@ public final class StartupDiagnostics implements ApplicationListener<ContextRefr
 
 	private final boolean wanted;
 
+	/** Create the diagnostics of the engines of a context, if they are wanted. */
 	public StartupDiagnostics(ConfigurableListableBeanFactory context, boolean wanted) {
 		this.context = context;
 		this.wanted = wanted;

@@ -108,10 +108,12 @@ public final class EngineContext {
 		this.instanceId = id;
 	}
 
+	/** Return whether the instance has an id. */
 	public boolean isStarted() {
 		return this.instanceId != null;
 	}
 
+	/** Return whether a token is of this instance, as it is called now. */
 	public boolean isOwn(String token) {
 		return isStarted() && Tokens.isOf(token, instanceId());
 	}
@@ -233,6 +235,7 @@ public final class EngineContext {
 
 	// Time
 
+	/** Return the time, in nanoseconds of a monotonic clock. */
 	public long now() {
 		return this.scheduler.nanoTime();
 	}
@@ -242,6 +245,7 @@ public final class EngineContext {
 		return (long) (nanos * (0.8 + 0.2 * this.random.getAsDouble()));
 	}
 
+	/** Return how long to wait before a failed command is sent again, in nanoseconds. */
 	public long retryDelay() {
 		return (long) (this.settings.retryInterval().toNanos() * (0.75 + 0.5 * this.random.getAsDouble()));
 	}
@@ -254,6 +258,7 @@ public final class EngineContext {
 		return this.settings.commandTimeout().plusSeconds(1);
 	}
 
+	/** Return how long an answer may take, in nanoseconds. */
 	public long commandTimeoutNanos() {
 		return this.settings.commandTimeout().toNanos();
 	}

@@ -50,6 +50,7 @@ public final class SerialExecutor {
 		this.others = others;
 	}
 
+	/** Run an event now, or after those that run or wait. May be called by any thread. */
 	public void execute(Runnable event) {
 		// Mostly nothing else is going on, and there is no need for a queue.
 		if (isEmpty() && RUNNING.compareAndSet(this, 0, 1)) {

@@ -34,6 +34,7 @@ public final class ThreadScheduler implements Scheduler, AutoCloseable {
 	 */
 	private final ThreadPoolExecutor callbacks;
 
+	/** Create a scheduler, which starts its threads when it needs them. */
 	public ThreadScheduler() {
 		this.executor = new ScheduledThreadPoolExecutor(1, (task) -> daemon(task, "holdfast-timer"));
 		this.callbacks = new ThreadPoolExecutor(0, Integer.MAX_VALUE, 10, TimeUnit.SECONDS, new SynchronousQueue<>(),
@@ -49,6 +50,7 @@ public final class ThreadScheduler implements Scheduler, AutoCloseable {
 		return thread;
 	}
 
+	/** Return what runs listeners and continuations of users. */
 	public Executor callbacks() {
 		return this.callbacks;
 	}

@@ -60,6 +60,7 @@ public final class Fleet {
 
 	private final long startedAt;
 
+	/** Create the fleet as one instance sees it. */
 	public Fleet(EngineContext context, Reporter reporter) {
 		this.context = context;
 		this.startedAt = context.now();
@@ -80,6 +81,7 @@ public final class Fleet {
 		}
 	}
 
+	/** Have this instance known to the others, from now on. */
 	public void join() {
 		InstanceRegistration known = this.membership;
 		if (known != null) {
@@ -87,6 +89,7 @@ public final class Fleet {
 		}
 	}
 
+	/** Have this instance forgotten; the future is completed when the store knows. */
 	public CompletableFuture<@Nullable Void> leave() {
 		InstanceRegistration known = this.membership;
 		return (known != null) ? known.leave() : CompletableFuture.completedFuture(null);

@@ -29,6 +29,7 @@ public final class ReportCodec {
 	private ReportCodec() {
 	}
 
+	/** Return a report as the text that goes through the store. */
 	public static String of(InstanceReport report) {
 		String head = String.join(FIELD, report.instance(), report.cut() ? "1" : "0");
 		return Stream

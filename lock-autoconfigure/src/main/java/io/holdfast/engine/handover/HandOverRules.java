@@ -19,6 +19,7 @@ public final class HandOverRules {
 
 	private final EngineContext context;
 
+	/** Create the rules of an instance. */
 	public HandOverRules(EngineContext context) {
 		this.context = context;
 	}

@@ -93,14 +93,7 @@ public final class Hold extends TokenGrant {
 		this.renewal = new RenewalState(before.renewal.isClaimed(), before.renewal.at());
 	}
 
-	/**
-	 * Return how long a holder may rely on a lease: less 1 % + 2 ms, for clocks that run
-	 * at different speeds and are read in milliseconds.
-	 */
-	public static long validity(long ttlMillis) {
-		return TimeUnit.MILLISECONDS.toNanos(ttlMillis) * 99 / 100 - TimeUnit.MILLISECONDS.toNanos(2);
-	}
-
+	/** Return whether it may be relied on at a time. */
 	public boolean isHeld(long now) {
 		return this.state == HoldState.HELD && this.validUntil - now > 0;
 	}
@@ -217,6 +210,7 @@ public final class Hold extends TokenGrant {
 		this.wanted = true;
 	}
 
+	/** Return whether others want it, as far as the store has told. */
 	public boolean isWanted() {
 		return this.wanted;
 	}
@@ -226,6 +220,7 @@ public final class Hold extends TokenGrant {
 		this.beside = true;
 	}
 
+	/** Return whether something was asked for beside it. */
 	public boolean wasAskedBeside() {
 		return this.beside;
 	}

@@ -28,6 +28,7 @@ public final class HoldLosses {
 	private volatile Consumer<LeaseLostEvent> listener = (event) -> {
 	};
 
+	/** Create the reports of an instance. */
 	public HoldLosses(EngineContext context) {
 		this.context = context;
 	}

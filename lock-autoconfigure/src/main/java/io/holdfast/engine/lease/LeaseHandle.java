@@ -64,6 +64,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 		this.partial = requester.isPart();
 	}
 
+	/** Return a handle on a hold: of a lock, or of permits. */
 	public static LeaseHandle of(Hold hold, Hold.HoldRequester requester, LeaseRenewer renewer) {
 		return (hold.resource().kind() == Kind.SEMAPHORE) ? new PermitHandle(hold, requester, renewer)
 				: new LockHandle(hold, requester, renewer);
@@ -159,6 +160,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 				: !this.hold.isLost();
 	}
 
+	/** Return why it is not held, in words. */
 	public final String whyNotHeld() {
 		return this.hold.whyNotHeld(this.context.now());
 	}
@@ -172,6 +174,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 		ensureHeld();
 	}
 
+	/** Refuse a lease time that a renewal by hand cannot have. */
 	public static void checkRenewal(Duration leaseTime, Resource resource) {
 		if (leaseTime.compareTo(MIN_RENEWAL) < 0 || leaseTime.compareTo(MAX_RENEWAL) > 0) {
 			throw new IllegalArgumentException("leaseTime of " + resource + " is " + leaseTime
@@ -203,6 +206,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 		}, this.context::execute);
 	}
 
+	/** Release it; completed by what became of it. Does not block. */
 	public final CompletableFuture<ReleaseResult> end() {
 		return end(true);
 	}

@@ -50,11 +50,13 @@ public final class LeaseRenewer {
 
 	private volatile boolean armed;
 
+	/** Create the renewer of an instance. */
 	public LeaseRenewer(EngineContext context, HoldLosses losses) {
 		this.context = context;
 		this.losses = losses;
 	}
 
+	/** Renew a hold from now on. */
 	public void keep(Hold hold) {
 		// Spread, so that what was granted together is not renewed together for ever.
 		hold.renewal.schedule(this.context.downwards(hold.renewal.at() - this.context.now()) + this.context.now());
@@ -73,6 +75,7 @@ public final class LeaseRenewer {
 		wakeFor(next);
 	}
 
+	/** Renew a hold no more. */
 	public void forget(Hold hold) {
 		this.holds.remove(hold.token, hold);
 		synchronized (this) {
@@ -98,6 +101,7 @@ public final class LeaseRenewer {
 		return true;
 	}
 
+	/** Return the hold of a token, or {@code null} if there is none. */
 	public @Nullable Hold find(String token) {
 		return this.holds.get(token);
 	}

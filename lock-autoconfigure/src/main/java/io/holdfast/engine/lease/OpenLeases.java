@@ -14,6 +14,7 @@ public final class OpenLeases {
 	/** How many are open. Confined to the coordinator. */
 	private int count;
 
+	/** Return how many leases are open. */
 	public int count() {
 		return this.count;
 	}

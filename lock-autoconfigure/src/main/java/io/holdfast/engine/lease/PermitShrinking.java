@@ -21,6 +21,7 @@ public final class PermitShrinking {
 
 	private final CompletableFuture<Boolean> answer = new CompletableFuture<>();
 
+	/** Create what gives back permits of a hold. */
 	public PermitShrinking(EngineContext context, LeaseRenewer renewer, Hold hold) {
 		this.context = context;
 		this.renewer = renewer;

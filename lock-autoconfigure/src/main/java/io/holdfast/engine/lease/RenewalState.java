@@ -63,6 +63,7 @@ public final class RenewalState {
 		return silent;
 	}
 
+	/** Note that a renewal is over. */
 	public void onEnded(boolean failed) {
 		this.open = false;
 		this.failing = failed;

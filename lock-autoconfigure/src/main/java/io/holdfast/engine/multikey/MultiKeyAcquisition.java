@@ -63,6 +63,7 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Wai
 	/** What it waits for now. */
 	private volatile @Nullable Waiter current;
 
+	/** Create the acquisition of several keys for one caller. */
 	public MultiKeyAcquisition(EngineContext context, CoordinatorRegistry coordinators, LeaseRenewer renewer,
 			List<ResolvedRequest> requests, @Nullable Thread owner, LeaseContext leaseContext,
 			@Nullable RequestObservation observation) {
@@ -77,6 +78,7 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Wai
 		this.leases = new ArrayList<>(requests.size());
 	}
 
+	/** Begin to wait for the first key. */
 	public MultiKeyAcquisition start() {
 		acquire(0);
 		return this;

@@ -44,6 +44,7 @@ public final class MultiKeyLease implements EngineLease, LockLease {
 
 	private final AtomicBoolean released = new AtomicBoolean();
 
+	/** Create the lease of several keys. */
 	public MultiKeyLease(EngineContext context, LeaseRenewer renewer, List<LeaseHandle> parts) {
 		this.context = context;
 		this.renewer = renewer;
@@ -52,6 +53,7 @@ public final class MultiKeyLease implements EngineLease, LockLease {
 		this.resource = new Resource(parts.get(0).hold.resource().kind(), LockRequest.ofAll(this.keys).key());
 	}
 
+	/** Return the leases of the keys, in their order. */
 	public List<LeaseHandle> parts() {
 		return this.parts;
 	}

@@ -24,6 +24,7 @@ public final class CompositeObserver {
 
 	private final ObserverGuard guard = new ObserverGuard();
 
+	/** Add an observer, which is told of all that begins from now on. */
 	public synchronized void add(EngineObserver observer) {
 		EngineObserver[] more = Arrays.copyOf(this.observers, this.observers.length + 1);
 		more[more.length - 1] = observer;
@@ -39,24 +40,28 @@ public final class CompositeObserver {
 		return (observers.length > 0) ? new RequestObservation(this.guard, observers, engine, requests) : null;
 	}
 
+	/** Tell of a lease that was lost. */
 	public void lost(Resource resource, @Nullable String name) {
 		for (EngineObserver observer : this.observers) {
 			this.guard.run(() -> observer.lost(resource.kind(), name));
 		}
 	}
 
+	/** Tell of a renewal. */
 	public void renewed(Resource resource, RenewalOutcome outcome) {
 		for (EngineObserver observer : this.observers) {
 			this.guard.run(() -> observer.renewed(resource.kind(), outcome));
 		}
 	}
 
+	/** Tell of a grant to a waiter. */
 	public void handedOver(Resource resource, HandOver way) {
 		for (EngineObserver observer : this.observers) {
 			this.guard.run(() -> observer.handedOver(resource.kind(), way));
 		}
 	}
 
+	/** Tell of a command that failed, or was not answered in time. */
 	public void failed(Command command) {
 		for (EngineObserver observer : this.observers) {
 			this.guard.run(() -> observer.failed(command));

@@ -146,10 +146,12 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 				|| waiter.isUnder(other);
 	}
 
+	/** Return the coordinator of a resource, or {@code null} if nothing needs one. */
 	public @Nullable ResourceCoordinator find(Resource resource) {
 		return this.coordinators.get(resource);
 	}
 
+	/** Return the coordinators that there are. */
 	public Collection<ResourceCoordinator> coordinators() {
 		return this.coordinators.values();
 	}
@@ -169,6 +171,7 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 		return this.coordinators.isEmpty() && this.contenders.isEmpty();
 	}
 
+	/** Return what contends for this instance in the store. */
 	public Collection<Contender> contenders() {
 		return this.contenders.values();
 	}

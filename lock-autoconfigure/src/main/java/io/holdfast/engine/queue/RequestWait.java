@@ -69,22 +69,27 @@ abstract class RequestWait implements PendingAcquisition {
 		return notAcquired(reason, null);
 	}
 
+	/** Return the exception for a wait in vain. */
 	public NotAcquiredException notAcquired(Reason reason, @Nullable Throwable cause) {
 		return EngineExceptions.notAcquired(this.request, reason, waitedNanos(), cause);
 	}
 
+	/** Return the exception for trouble with the store. */
 	public LeaseStoreException storeTrouble(@Nullable Throwable error) {
 		return EngineExceptions.storeTrouble(this.request.resource(), waitedNanos(), error);
 	}
 
+	/** Return what is asked for. */
 	public final ResolvedRequest request() {
 		return this.request;
 	}
 
+	/** Return the thread that asks, or {@code null} if it is asynchronous. */
 	public final @Nullable Thread thread() {
 		return this.thread;
 	}
 
+	/** Return what observes the request, or {@code null}. */
 	public final @Nullable RequestObservation watch() {
 		return this.observation;
 	}
@@ -134,6 +139,7 @@ abstract class RequestWait implements PendingAcquisition {
 		return isPart() ? null : this.observation;
 	}
 
+	/** Return for how long it has waited, in nanoseconds. */
 	public final long waitedNanos() {
 		return this.context.now() - this.startedAt;
 	}

@@ -21,6 +21,7 @@ public final class ForcedRelease {
 
 	private final LeaseRenewer renewer;
 
+	/** Create the forced releases of an instance. */
 	public ForcedRelease(EngineContext context, LeaseRenewer renewer) {
 		this.context = context;
 		this.renewer = renewer;

@@ -22,11 +22,13 @@ public final class EngineExceptions {
 	private EngineExceptions() {
 	}
 
+	/** Return the exception for a wait in vain. */
 	public static NotAcquiredException notAcquired(ResolvedRequest request, Reason reason, long waitedNanos,
 			@Nullable Throwable cause) {
 		return notAcquired(request, request.limit(), reason, waitedNanos, cause);
 	}
 
+	/** Return the exception for a request for more permits than there are. */
 	public static NotAcquiredException exceedsLimit(ResolvedRequest request, int limit, long waitedNanos) {
 		return notAcquired(request, limit, Reason.EXCEEDS_LIMIT, waitedNanos, null);
 	}
@@ -40,16 +42,19 @@ public final class EngineExceptions {
 				: new LockNotAcquiredException(key, reason, waited, cause);
 	}
 
+	/** Return the exception for a request under a lease that is lost. */
 	public static LeaseLostException lostBefore(Resource resource) {
 		return new LeaseLostException(resource.key(), upper(resource)
 				+ " was not acquired again: this thread holds it by a lease that was lost; release that first");
 	}
 
+	/** Return the exception for a part that was lost while others were waited for. */
 	public static LeaseLostException lostWhileWaiting(Resource resource, String description, String why) {
 		return new LeaseLostException(resource.key(), "The lease of " + description
 				+ " was lost while other keys of the same request were waited for, because " + why);
 	}
 
+	/** Return the exception for a wait that the store has ended. */
 	public static LeaseStoreException storeTrouble(Resource resource, long waitedNanos, @Nullable Throwable error) {
 		Throwable cause = (error != null) ? cause(error) : null;
 		return new LeaseStoreException(resource.key(),
@@ -58,6 +63,7 @@ public final class EngineExceptions {
 				cause);
 	}
 
+	/** Return the exception for a release without an answer. */
 	public static LeaseStoreException releaseTrouble(Resource resource, Throwable error) {
 		Throwable cause = cause(error);
 		return new LeaseStoreException(resource.key(), "The release of " + resource + " is not confirmed yet: "
@@ -66,6 +72,9 @@ public final class EngineExceptions {
 				cause);
 	}
 
+	/**
+	 * Return the exception for a release whose least time the store has not confirmed.
+	 */
 	public static LeaseStoreException retentionTrouble(Resource resource, Throwable error) {
 		Throwable cause = cause(error);
 		return new LeaseStoreException(
@@ -74,6 +83,7 @@ public final class EngineExceptions {
 				cause);
 	}
 
+	/** Return the exception for a command on a resource that failed. */
 	public static LeaseStoreException storeTrouble(Resource resource, String what, Throwable error) {
 		Throwable cause = cause(error);
 		return new LeaseStoreException(resource.key(), what + " of " + resource + " failed: " + text(cause), cause);
@@ -85,10 +95,12 @@ public final class EngineExceptions {
 		return new LeaseStoreException("*", what + " failed: " + text(cause), cause);
 	}
 
+	/** Return whether the same command may succeed later by itself. */
 	public static boolean isTemporary(Throwable error) {
 		return cause(error) instanceof StoreCommandException failure && failure.isTemporary();
 	}
 
+	/** Return whether the store will be able to give what it was asked for by itself. */
 	public static boolean isWorthWaiting(Throwable error) {
 		return cause(error) instanceof StoreCommandException failure && failure.isWorthWaiting();
 	}
@@ -106,6 +118,7 @@ public final class EngineExceptions {
 		return (error instanceof CompletionException && error.getCause() != null) ? error.getCause() : error;
 	}
 
+	/** Return an error in words. */
 	public static String text(Throwable cause) {
 		return (cause.getMessage() != null) ? cause.getMessage() : cause.toString();
 	}

@@ -81,6 +81,7 @@ public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Du
 				this.semaphoreHandOver, keepWarm);
 	}
 
+	/** Return how much may be handed over within an instance. */
 	public HandOverLimits localHandOver(Kind kind) {
 		return (kind == Kind.SEMAPHORE) ? this.semaphoreHandOver : this.lockHandOver;
 	}

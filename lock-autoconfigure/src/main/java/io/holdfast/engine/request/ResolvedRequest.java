@@ -57,6 +57,7 @@ public record ResolvedRequest(Resource resource, int permits, int limit, boolean
 				request.isReentrant(), request.minHold(), request.name(), settings);
 	}
 
+	/** Resolve a request for permits. */
 	public static ResolvedRequest of(SemaphoreRequest request, EngineSettings settings) {
 		return of(new Resource(Kind.SEMAPHORE, request.key()), request.permits(), request.limit(),
 				or(request.fair(), settings.semaphoreFair()), or(request.waitTime(), settings.semaphoreWaitTime()),
@@ -91,6 +92,7 @@ public record ResolvedRequest(Resource resource, int permits, int limit, boolean
 				&& this.claimMillis == other.claimMillis && this.renewal == other.renewal;
 	}
 
+	/** Return the command that asks the store for it. */
 	public AcquireCommand toCommand(String token, @Nullable String under) {
 		return new AcquireCommand(token, this.permits, this.limit, this.fair, under, this.leaseMillis,
 				this.claimMillis);

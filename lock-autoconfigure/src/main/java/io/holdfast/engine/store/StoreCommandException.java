@@ -68,11 +68,13 @@ public final class StoreCommandException extends RuntimeException {
 		return new StoreCommandException(message, false, false, true, cause);
 	}
 
+	/** Return the failure of a command without an answer. */
 	public static StoreCommandException silence(Duration patience, TimeoutException cause) {
 		return new StoreCommandException("the store (Redis) did not answer within " + patience.toMillis() + " ms", true,
 				cause);
 	}
 
+	/** Return the failure of a wait for a connection. */
 	public static StoreCommandException unreached(Duration patience) {
 		return new StoreCommandException(
 				"the store (Redis) is not reached: the connection was lost, and none could be opened" + " within "

@@ -40,6 +40,7 @@ public final class Tokens {
 		return token.charAt(ID_LENGTH + 1) == TOLD;
 	}
 
+	/** Return whether an owner's text is a token of some instance. */
 	public static boolean isToken(String owner) {
 		return TOKEN.matcher(owner).matches();
 	}

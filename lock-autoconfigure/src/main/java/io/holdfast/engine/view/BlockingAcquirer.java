@@ -196,10 +196,12 @@ public class BlockingAcquirer<R, L extends Lease> {
 		return new IllegalStateException(ex);
 	}
 
+	/** Acquire without blocking; cancelling the future ends the wait. */
 	public CompletableFuture<L> acquireAsync(R request) {
 		return start(request, this.type::cast, (error) -> null);
 	}
 
+	/** Acquire without blocking; empty if others held it for too long. */
 	public CompletableFuture<Optional<L>> tryAcquireAsync(R request) {
 		return start(request, (lease) -> Optional.of(this.type.cast(lease)),
 				(error) -> (error instanceof NotAcquiredException ex && ex.getReason() == Reason.TIMED_OUT)

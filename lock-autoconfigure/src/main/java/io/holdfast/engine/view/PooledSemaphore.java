@@ -34,6 +34,7 @@ public final class PooledSemaphore implements SemaphoreView {
 
 	private final SemaphoreViewPermits pools;
 
+	/** Create the view of a semaphore. */
 	public PooledSemaphore(SemaphoreRequest request, BlockingAcquirer<SemaphoreRequest, PermitLease> acquirer,
 			Function<String, SemaphoreStatus> status, SemaphoreViewPermits pools) {
 		this.request = request;

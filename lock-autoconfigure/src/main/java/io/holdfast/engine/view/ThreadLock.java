@@ -35,6 +35,7 @@ public final class ThreadLock implements LockView {
 
 	private final ThreadHolds holds;
 
+	/** Create the view of a lock. */
 	public ThreadLock(LockRequest request, BlockingAcquirer<LockRequest, LockLease> acquirer,
 			Function<String, LockStatus> status, ThreadHolds holds) {
 		this.request = request;

@@ -47,6 +47,7 @@ public final class RedisDiagnostics {
 
 	private final RedisStoreOptions options;
 
+	/** Create the diagnostics of the servers behind a store. */
 	public RedisDiagnostics(RedisTemplate<String, String> template, ScriptExecutor executor,
 			RedisStoreOptions options) {
 		this.template = template;

@@ -27,6 +27,7 @@ public final class ClusterNodes {
 
 	private final RedisTemplate<String, String> template;
 
+	/** Create the view of the cluster behind a template. */
 	public ClusterNodes(RedisTemplate<String, String> template) {
 		this.template = template;
 	}

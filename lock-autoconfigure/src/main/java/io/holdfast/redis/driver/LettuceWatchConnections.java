@@ -109,6 +109,7 @@ public final class LettuceWatchConnections {
 		return connect(this.factory, "give OptimisticTransactions a connection factory of their own, for the master");
 	}
 
+	/** Close a connection. */
 	public static void close(StatefulConnection<?, ?> connection) {
 		close((RedisChannelHandler<?, ?>) connection);
 	}

@@ -21,6 +21,7 @@ public final class UnboundConnections implements RedisConnectionFactory {
 
 	private final Supplier<RedisConnection> connector;
 
+	/** Create a factory like another one, whose connections come from another place. */
 	public UnboundConnections(RedisConnectionFactory factory, Supplier<RedisConnection> connector) {
 		this.factory = factory;
 		this.connector = connector;

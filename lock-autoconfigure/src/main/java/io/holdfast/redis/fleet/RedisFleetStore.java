@@ -37,6 +37,7 @@ public final class RedisFleetStore implements FleetStore {
 
 	private final @Nullable ClusterNodes nodes;
 
+	/** Create the store; the nodes are {@code null} outside of a cluster. */
 	public RedisFleetStore(RedisStoreOptions options, ScriptExecutor executor, @Nullable ClusterNodes nodes) {
 		this.options = options;
 		this.cluster = nodes != null;

@@ -50,6 +50,7 @@ public final class RedisInstanceStore implements InstanceStore {
 	/** Instances with other prefixes have nothing to do with this one. */
 	private final String shared;
 
+	/** Create the register of instances. */
 	public RedisInstanceStore(RedisStoreOptions options, ScriptExecutor executor, boolean cluster) {
 		this.options = options;
 		this.executor = executor;

@@ -23,6 +23,7 @@ public final class RedisKeyCache {
 
 	private final AtomicReferenceArray<Name> known = new AtomicReferenceArray<>(KNOWN);
 
+	/** Create an empty cache. */
 	public RedisKeyCache(RedisStoreOptions options, boolean cluster) {
 		this.options = options;
 		this.cluster = cluster;

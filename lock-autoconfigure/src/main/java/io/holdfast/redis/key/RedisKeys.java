@@ -124,6 +124,7 @@ public record RedisKeys(String lock, String queue, String fence) {
 		return (isTag && !hasHashTag(inside)) ? inside : beside;
 	}
 
+	/** Return whether a key has a part by which Redis finds its slot. */
 	public static boolean hasHashTag(String key) {
 		int open = key.indexOf('{');
 		return open >= 0 && key.indexOf('}', open) > open + 1;
@@ -137,10 +138,12 @@ public record RedisKeys(String lock, String queue, String fence) {
 		return bytes(this.lock, this.queue, this.fence);
 	}
 
+	/** Return a text as Redis gets it. */
 	public static byte[] bytes(String text) {
 		return text.getBytes(StandardCharsets.UTF_8);
 	}
 
+	/** Return texts as Redis gets them. */
 	public static byte[][] bytes(String... texts) {
 		byte[][] bytes = new byte[texts.length][];
 		for (int i = 0; i < texts.length; i++) {

@@ -78,6 +78,7 @@ public record RedisStoreOptions(String lockPrefix, String semaphorePrefix, Strin
 		return (time != null) ? time.toMillis() : 0;
 	}
 
+	/** Return what is to be done about fail-overs. */
 	public FailOverGrace grace() {
 		return new FailOverGrace(this.longestLease, this.fleetKey + ":server");
 	}

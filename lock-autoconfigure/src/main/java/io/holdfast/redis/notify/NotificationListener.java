@@ -103,11 +103,13 @@ public final class NotificationListener implements AutoCloseable, NotificationSu
 
 	private long echoedPing;
 
+	/** Create a listener, which listens once it is started. */
 	public NotificationListener(RedisConnectionFactory factory, ScriptExecutor executor, String channelPrefix,
 			boolean cluster) {
 		this(factory, executor, channelPrefix, cluster, PING_MILLIS);
 	}
 
+	/** Create a listener, which listens once it is started. */
 	public NotificationListener(RedisConnectionFactory factory, ScriptExecutor executor, String channelPrefix,
 			boolean cluster, long pingMillis) {
 		this.pingMillis = pingMillis;
@@ -134,6 +136,7 @@ public final class NotificationListener implements AutoCloseable, NotificationSu
 		inThread(this::subscribe);
 	}
 
+	/** Return whether grant notifications are received, as far as is known. */
 	public boolean isListening() {
 		return this.listening;
 	}

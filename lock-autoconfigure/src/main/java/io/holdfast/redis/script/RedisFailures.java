@@ -80,10 +80,12 @@ public final class RedisFailures {
 		return copy;
 	}
 
+	/** Return whether Redis does not know a script by its digest. */
 	public static boolean isUnknownScript(Throwable error) {
 		return find(error, Pattern.compile("\\bNOSCRIPT\\b")) != null;
 	}
 
+	/** Return whether something else is stored where a command looked. */
 	public static boolean isWrongType(Throwable error) {
 		return find(error, WRONG_TYPE) != null;
 	}
@@ -107,6 +109,7 @@ public final class RedisFailures {
 		return find(error, NO_RIGHT) != null || find(error, NO_COMMAND) != null;
 	}
 
+	/** Return the failure of a command that came after the end. */
 	public static StoreCommandException closed() {
 		return new StoreCommandException("The store of the leases was closed", false, null);
 	}

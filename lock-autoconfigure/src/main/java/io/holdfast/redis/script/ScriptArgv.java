@@ -81,6 +81,7 @@ public final class ScriptArgv {
 		return RedisKeys.bytes(value.toString());
 	}
 
+	/** Return a flag as scripts get it. */
 	public static byte[] flag(boolean flag) {
 		return flag ? YES : NO;
 	}

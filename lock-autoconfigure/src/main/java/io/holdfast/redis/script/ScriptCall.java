@@ -55,14 +55,17 @@ public final class ScriptCall<T> extends CompletableFuture<T> {
 		this.failure = failure;
 	}
 
+	/** Return what is run. */
 	public Script script() {
 		return this.script;
 	}
 
+	/** Return the keys, not to be changed. */
 	public byte[][] keys() {
 		return this.keys;
 	}
 
+	/** Return the arguments, not to be changed. */
 	public byte[][] args() {
 		return this.args;
 	}
@@ -127,6 +130,7 @@ public final class ScriptCall<T> extends CompletableFuture<T> {
 		this.late = true;
 	}
 
+	/** Complete it by Redis' reply. */
 	public void succeed(List<?> array) {
 		T result;
 		try {
@@ -140,6 +144,7 @@ public final class ScriptCall<T> extends CompletableFuture<T> {
 		complete(result);
 	}
 
+	/** Complete it by the driver's error. */
 	public void fail(Throwable error) {
 		synchronized (this) {
 			if (this.givenUp) {

@@ -50,12 +50,14 @@ public final class ScriptCommand implements RedisCommand<byte[], byte[], List<@N
 
 	private @Nullable Throwable error;
 
+	/** Create the command that runs a call. */
 	public ScriptCommand(ScriptCall<?> call, Wire sender, @Nullable TraceContext traceContext) {
 		this.call = call;
 		this.sender = sender;
 		this.traceContext = traceContext;
 	}
 
+	/** Return what is run. */
 	public ScriptCall<?> call() {
 		return this.call;
 	}
@@ -65,6 +67,7 @@ public final class ScriptCommand implements RedisCommand<byte[], byte[], List<@N
 		return (this.traceContext != null) ? new TracedCommand<>(this, this.traceContext) : this;
 	}
 
+	/** Note when it was given to the driver. */
 	public void givenAt(long now) {
 		this.givenAt = now;
 	}

@@ -46,6 +46,7 @@ public final class ScriptReplies {
 
 		}));
 
+	/** Create the reader of replies to a store's scripts. */
 	public ScriptReplies(RedisStoreOptions options) {
 		this.options = options;
 	}
@@ -114,6 +115,7 @@ public final class ScriptReplies {
 						+ " holders have their leases written down there again (holdfast.redis.fail-over-grace)");
 	}
 
+	/** Return a number of a reply. */
 	public static long number(@Nullable Object value) {
 		if (value instanceof Number number) {
 			return number.longValue();
@@ -169,10 +171,12 @@ public final class ScriptReplies {
 		return new ReleaseReply(found == 1, next, found == 1 || found == 0 && !repeated);
 	}
 
+	/** Return a flag of a reply. */
 	public static boolean flag(@Nullable Object value) {
 		return number(value) == 1;
 	}
 
+	/** Return a text of a reply. */
 	public static String text(@Nullable Object value) {
 		if (value instanceof byte[] bytes) {
 			return new String(bytes, StandardCharsets.UTF_8);

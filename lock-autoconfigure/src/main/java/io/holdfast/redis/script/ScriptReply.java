@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ScriptReply extends CommandOutput<byte[], byte[], List<@Nullable Object>> {
 
+	/** Create an empty reply. */
 	public ScriptReply() {
 		super(ByteArrayCodec.INSTANCE, List.of());
 	}

@@ -29,9 +29,8 @@ class HandOverLimitsTests extends ScriptedEngine {
 
 	private static final int COUNT = 3;
 
-	@Override
-	protected EngineSettings settings() {
-		return EngineSettings.defaults().localHandOver(new HandOverLimits(COUNT, Duration.ofMillis(5)));
+	HandOverLimitsTests() {
+		super(EngineSettings.defaults().localHandOver(new HandOverLimits(COUNT, Duration.ofMillis(5))));
 	}
 
 	private List<CompletableFuture<LockLease>> waiting(int count, LockRequest request) {
@@ -238,14 +237,14 @@ class HandOverLimitsTests extends ScriptedEngine {
 		List<Runnable> queued = new ArrayList<>();
 		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, queued::add, () -> ID, () -> 1.0);
 		List<ResolvedRequest> request = ResolvedRequest.of(REQUEST, settings());
-		PendingAcquisition first = busy.acquire(request, null, LeaseContext.empty());
+		PendingAcquisition first = acquire(busy, request, null, LeaseContext.empty());
 		this.store.last("acquire 1").granted(100, 30_000);
 		Thread thread = new Thread();
-		PendingAcquisition interrupted = busy.acquire(request, thread, LeaseContext.empty());
+		PendingAcquisition interrupted = acquire(busy, request, thread, LeaseContext.empty());
 		interrupted.result().whenComplete((lease, error) -> ((LockLease) first.result().join()).releaseAsync());
 		interrupted.interrupt(new InterruptedException());
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1");
-		PendingAcquisition again = busy.acquire(request, thread, LeaseContext.empty());
+		PendingAcquisition again = acquire(busy, request, thread, LeaseContext.empty());
 		assertThat(again.result()).isNotDone();
 		List.copyOf(queued).forEach(Runnable::run);
 		assertThat(this.store.sent()).containsExactly("acquire 3");

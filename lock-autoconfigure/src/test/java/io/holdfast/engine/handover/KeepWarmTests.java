@@ -9,7 +9,6 @@ import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
 import io.holdfast.engine.ScriptedEngine;
-import io.holdfast.engine.request.EngineSettings;
 import org.junit.jupiter.api.Test;
 
 import static io.holdfast.engine.Locks.lock;
@@ -22,9 +21,8 @@ class KeepWarmTests extends ScriptedEngine {
 
 	private static final LockRequest ATTEMPT = REQUEST.waitTime(Duration.ZERO);
 
-	@Override
-	protected EngineSettings settings() {
-		return super.settings().keepWarm(Duration.ofMillis(50));
+	KeepWarmTests() {
+		super(STRICT.keepWarm(Duration.ofMillis(50)));
 	}
 
 	private LockLease kept() {

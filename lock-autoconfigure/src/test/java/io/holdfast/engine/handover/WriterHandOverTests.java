@@ -27,9 +27,8 @@ class WriterHandOverTests extends ScriptedEngine {
 
 	private static final LockRequest WRITE = REQUEST.mode(LockMode.WRITE);
 
-	@Override
-	protected EngineSettings settings() {
-		return EngineSettings.defaults().localHandOver(new HandOverLimits(3, Duration.ofMillis(5)));
+	WriterHandOverTests() {
+		super(EngineSettings.defaults().localHandOver(new HandOverLimits(3, Duration.ofMillis(5))));
 	}
 
 	@Test

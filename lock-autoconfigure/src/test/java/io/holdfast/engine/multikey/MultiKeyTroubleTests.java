@@ -82,13 +82,13 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 	void whoGaveUpDoesNotEnterWhatIsGivenBackWhenItAsksAgain() {
 		Thread thread = new Thread();
 		List<ResolvedRequest> requests = ResolvedRequest.of(BOTH, settings());
-		PendingAcquisition first = this.engine.acquire(requests, thread, LeaseContext.empty());
+		PendingAcquisition first = acquire(this.engine, requests, thread, LeaseContext.empty());
 		this.store.last("acquire 1").granted(10, 30_000);
 		CompletableFuture<PendingAcquisition> second = new CompletableFuture<>();
 		// As soon as it can know of it.
 		first.result()
 			.whenComplete(
-					(lease, error) -> second.complete(this.engine.acquire(requests, thread, LeaseContext.empty())));
+					(lease, error) -> second.complete(acquire(this.engine, requests, thread, LeaseContext.empty())));
 		this.store.elapse(20_000);
 		assertThat(this.store.sent()).contains("release 1", "acquire 3");
 		this.store.last("acquire 3").granted(20, 30_000);
@@ -102,10 +102,10 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, queued::add, () -> ID, () -> 1.0);
 		Thread thread = new Thread();
 		List<ResolvedRequest> requests = ResolvedRequest.of(BOTH, settings());
-		PendingAcquisition first = busy.acquire(requests, thread, LeaseContext.empty());
+		PendingAcquisition first = acquire(busy, requests, thread, LeaseContext.empty());
 		this.store.last("acquire 1").granted(10, 30_000);
 		first.interrupt(null);
-		PendingAcquisition second = busy.acquire(requests, thread, LeaseContext.empty());
+		PendingAcquisition second = acquire(busy, requests, thread, LeaseContext.empty());
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1", "acquire 2");
 		List.copyOf(queued).forEach(Runnable::run);
 		assertThat(this.store.sent()).isEmpty();
@@ -122,12 +122,12 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 			queued.add(action);
 			// As soon as it can know of it.
 			if (asked.size() == 1 && asked.get(0).result().isDone()) {
-				asked.add(engines.get(0)
-					.acquire(ResolvedRequest.of(REQUEST.only("b"), settings()), thread, LeaseContext.empty()));
+				asked.add(acquire(engines.get(0), ResolvedRequest.of(REQUEST.only("b"), settings()), thread,
+						LeaseContext.empty()));
 			}
 		}, () -> ID, () -> 1.0);
 		engines.add(busy);
-		asked.add(busy.acquire(ResolvedRequest.of(BOTH, settings()), thread, LeaseContext.empty()));
+		asked.add(acquire(busy, ResolvedRequest.of(BOTH, settings()), thread, LeaseContext.empty()));
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.store.answerAtOnce("acquire 2", (command) -> command.granted(20, 30_000));
 		this.store.whileSending = (line) -> {
@@ -152,7 +152,7 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 				queued.add(action);
 			}
 		}, () -> ID, () -> 1.0);
-		PendingAcquisition acquisition = busy.acquire(ResolvedRequest.of(BOTH, settings()), new Thread(),
+		PendingAcquisition acquisition = acquire(busy, ResolvedRequest.of(BOTH, settings()), new Thread(),
 				LeaseContext.empty());
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.store.elapse(10_000);
@@ -170,14 +170,14 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 		List<Runnable> queued = new ArrayList<>();
 		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, queued::add, () -> ID, () -> 1.0);
 		Thread thread = new Thread();
-		PendingAcquisition first = busy.acquire(ResolvedRequest.of(BOTH, settings()), thread, LeaseContext.empty());
+		PendingAcquisition first = acquire(busy, ResolvedRequest.of(BOTH, settings()), thread, LeaseContext.empty());
 		this.store.last("acquire 1").granted(10, 30_000);
 		runAll(queued);
 		this.store.elapse(10_000);
 		CompletableFuture<PendingAcquisition> second = new CompletableFuture<>();
 		first.result()
 			.whenComplete((lease, error) -> second.complete(
-					busy.acquire(ResolvedRequest.of(REQUEST.only("b"), settings()), thread, LeaseContext.empty())));
+					acquire(busy, ResolvedRequest.of(REQUEST.only("b"), settings()), thread, LeaseContext.empty())));
 		this.store.last("renew 1").renewed(false);
 		this.store.last("acquire 2").granted(20, 30_000);
 		this.store.sent();
@@ -223,7 +223,7 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 
 	@Test
 	void whoGaveUpIsToldSoEvenIfTheStackEndsAtTheSameTime() {
-		PendingAcquisition acquisition = this.engine.acquire(ResolvedRequest.of(BOTH, settings()), new Thread(),
+		PendingAcquisition acquisition = acquire(this.engine, ResolvedRequest.of(BOTH, settings()), new Thread(),
 				LeaseContext.empty());
 		this.store.last("acquire 1").granted(10, 30_000);
 		// First for the message, then as it gives back what it has.

@@ -37,9 +37,8 @@ class BargingTests extends ScriptedEngine {
 
 	private static final Resource SEMAPHORE = new Resource(Kind.SEMAPHORE, "k");
 
-	@Override
-	protected EngineSettings settings() {
-		return EngineSettings.defaults().localHandOver(new HandOverLimits(16, Duration.ofMillis(5)));
+	BargingTests() {
+		super(EngineSettings.defaults().localHandOver(new HandOverLimits(16, Duration.ofMillis(5))));
 	}
 
 	/** Both permits are held here. */
@@ -56,7 +55,7 @@ class BargingTests extends ScriptedEngine {
 
 	/** A thread asks, and waits. */
 	private PendingAcquisition blocked(SemaphoreRequest request) {
-		PendingAcquisition acquisition = this.engine.acquire(List.of(ResolvedRequest.of(request, settings())),
+		PendingAcquisition acquisition = acquire(this.engine, List.of(ResolvedRequest.of(request, settings())),
 				new Thread(), LeaseContext.empty());
 		acquisition.turn();
 		return acquisition;

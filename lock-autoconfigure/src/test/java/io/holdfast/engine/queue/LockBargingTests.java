@@ -29,9 +29,8 @@ class LockBargingTests extends ScriptedEngine {
 
 	private static final LockRequest UNFAIR = REQUEST.fair(false);
 
-	@Override
-	protected EngineSettings settings() {
-		return EngineSettings.defaults().localHandOver(new HandOverLimits(16, Duration.ofMillis(5)));
+	LockBargingTests() {
+		super(EngineSettings.defaults().localHandOver(new HandOverLimits(16, Duration.ofMillis(5))));
 	}
 
 	private LockLease wanted(LockLease lease) {
@@ -41,7 +40,7 @@ class LockBargingTests extends ScriptedEngine {
 
 	/** A thread asks, and waits. */
 	private PendingAcquisition blocked(LockRequest request) {
-		PendingAcquisition acquisition = this.engine.acquire(ResolvedRequest.of(request, settings()), new Thread(),
+		PendingAcquisition acquisition = acquire(this.engine, ResolvedRequest.of(request, settings()), new Thread(),
 				LeaseContext.empty());
 		acquisition.turn();
 		return acquisition;
@@ -215,7 +214,7 @@ class LockBargingTests extends ScriptedEngine {
 		DefaultLockService service = new DefaultLockService(strict);
 		CompletableFuture<LockLease> held = service.acquireAsync(UNFAIR);
 		this.store.last("acquire 1").granted(100, 30_000);
-		PendingAcquisition waiting = strict.acquire(ResolvedRequest.of(UNFAIR, settings()), new Thread(),
+		PendingAcquisition waiting = acquire(strict, ResolvedRequest.of(UNFAIR, settings()), new Thread(),
 				LeaseContext.empty());
 		waiting.turn();
 		held.join().releaseAsync();
@@ -332,7 +331,7 @@ class LockBargingTests extends ScriptedEngine {
 		this.store.last("acquire 1").granted(100, 30_000);
 		kept.join().releaseAsync();
 		LockLease held = service.acquireAsync(UNFAIR).join();
-		PendingAcquisition waiting = warm.acquire(ResolvedRequest.of(UNFAIR, settings()), new Thread(),
+		PendingAcquisition waiting = acquire(warm, ResolvedRequest.of(UNFAIR, settings()), new Thread(),
 				LeaseContext.empty());
 		waiting.turn();
 		this.store.elapse(49);
