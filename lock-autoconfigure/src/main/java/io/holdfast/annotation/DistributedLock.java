@@ -24,7 +24,7 @@ import org.springframework.aot.hint.annotation.Reflective;
  * If the lock is not acquired within the {@link #waitTime() wait time}, the method is not
  * run and its caller gets a {@link io.holdfast.LockNotAcquiredException}, unless
  * {@link #onTimeout()} or {@link #fallback()} says otherwise. If the lease is lost while
- * the method runs, a warning is logged after it, and {@link #onLoss()} may do more. While
+ * the method runs, a warning is logged at once, and {@link #onLoss()} may do more. While
  * it runs, {@link io.holdfast.LockLease#current()} is its lease. A call from within a
  * locked method for the same key and mode, on the same thread, is let through at once.
  *

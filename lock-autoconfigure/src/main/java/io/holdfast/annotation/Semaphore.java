@@ -23,7 +23,7 @@ import org.springframework.aot.hint.annotation.Reflective;
  * <em>none</em> unless it is declared or configured, the method is not run and its caller
  * gets a {@link io.holdfast.PermitNotAcquiredException}, unless {@link #onTimeout()} or
  * {@link #fallback()} says otherwise. If the lease is lost while the method runs, a
- * warning is logged after it, and {@link #onLoss()} may do more. While it runs,
+ * warning is logged at once, and {@link #onLoss()} may do more. While it runs,
  * {@link io.holdfast.PermitLease#current()} is its lease.
  *
  * <p>

@@ -171,7 +171,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 
 	/**
 	 * Begin to wait for one resource, or for several together.
-	 * @param demands what is asked for, in the order of resources that all keep
+	 * @param requests what is asked for, in the order of resources that all keep
 	 * @param thread the thread that asks, or {@code null} if it is asynchronous
 	 * @param context the leases under which it asks
 	 * @return the wait

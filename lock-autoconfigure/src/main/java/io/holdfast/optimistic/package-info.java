@@ -1,5 +1,5 @@
 /**
- * Optimistic transactions on an application's own keys, by Redis' WATCH. They have\n *
+ * Optimistic transactions on an application's own keys, by Redis' WATCH. They have
  * nothing to do with leases.
  */
 @NullMarked

@@ -35,9 +35,10 @@ class EngineStatusTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("A refusal for want of a right is told until a request is answered")
+	@DisplayName("A refusal for want of a right is told until a lease is granted, for a minute at most")
 	void refusal() {
-		StoreCommandException refusal = StoreCommandException.forbidden("no right to it", new IllegalStateException());
+		StoreCommandException refusal = StoreCommandException.forbidden("for 'k': no right to it", "no right to it",
+				new IllegalStateException());
 		CompletableFuture<LockLease> refused = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").fail(refusal);
 		assertThat(refused).isCompletedExceptionally();
@@ -45,9 +46,16 @@ class EngineStatusTests extends ScriptedEngine {
 		this.service.acquireAsync(LockRequest.of("other"));
 		this.store.last("acquire 2").fail(false);
 		assertThat(this.engine.condition().refusal()).as("after another failure").isEqualTo("no right to it");
+		this.store.elapse(59_000);
+		assertThat(this.engine.condition().refusal()).as("after less than a minute").isEqualTo("no right to it");
+		this.store.elapse(1000);
+		assertThat(this.engine.condition().refusal()).as("after a minute").isNull();
 		this.service.acquireAsync(REQUEST);
-		this.store.last("acquire 3").granted(10, 30_000);
-		assertThat(this.engine.condition().refusal()).isNull();
+		this.store.last("acquire 3").fail(refusal);
+		assertThat(this.engine.condition().refusal()).as("refused again").isEqualTo("no right to it");
+		this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 4").granted(10, 30_000);
+		assertThat(this.engine.condition().refusal()).as("after a grant").isNull();
 	}
 
 	@Test

@@ -213,7 +213,7 @@ sealed interface Step {
 		return List.of();
 	}
 
-	/** Read a line as {@link #toString()} writes it. */
+	/** Read a line as {@code toString} writes it. */
 	static Step parse(String line) {
 		Matcher matcher = Text.LINE.matcher(line.strip());
 		if (!matcher.matches()) {

@@ -1,5 +1,5 @@
 /**
- * Invocations under leases: of synchronous, asynchronous and reactive methods, and of\n *
+ * Invocations under leases: of synchronous, asynchronous and reactive methods, and of
  * methods in transactions.
  */
 @NullMarked

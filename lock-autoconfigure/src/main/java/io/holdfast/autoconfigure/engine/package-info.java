@@ -1,6 +1,6 @@
 /**
- * Beans around engines: what connects them with the application, and starts, examines
- * and\n * stops them.
+ * Beans around engines: what connects them with the application, and starts, examines and
+ * stops them.
  */
 @NullMarked
 package io.holdfast.autoconfigure.engine;

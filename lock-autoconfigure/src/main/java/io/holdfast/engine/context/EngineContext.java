@@ -59,8 +59,11 @@ public final class EngineContext {
 	/** Whether nothing new is granted. */
 	private volatile boolean closed;
 
-	/** Why the store refuses requests for leases, as far as the last of them tell. */
-	private volatile @Nullable String refusal;
+	/** For how long a refusal tells of the store, in nanoseconds. */
+	private static final long REFUSAL_NANOS = TimeUnit.MINUTES.toNanos(1);
+
+	/** The last request for a lease that the store refused. */
+	private volatile @Nullable Refusal refusal;
 
 	/**
 	 * Create a context.
@@ -106,6 +109,7 @@ public final class EngineContext {
 			this.store.start(id, listener);
 		}
 		this.instanceId = id;
+		this.refusal = null;
 	}
 
 	/** Return whether the instance has an id. */
@@ -128,8 +132,8 @@ public final class EngineContext {
 		this.closed = closed;
 	}
 
-	/** Note that the store has answered a request for a lease. */
-	public void onAcquireAnswered() {
+	/** Note that the store has granted a lease. */
+	public void onAcquired() {
 		if (this.refusal != null) {
 			this.refusal = null;
 		}
@@ -139,16 +143,18 @@ public final class EngineContext {
 	public void onAcquireFailed(Throwable error) {
 		String refused = EngineExceptions.refusal(error);
 		if (refused != null) {
-			this.refusal = refused;
+			this.refusal = new Refusal(refused, now());
 		}
 	}
 
 	/**
-	 * Return why the store refuses requests for leases, or {@code null} if it has
-	 * answered one since, or has not refused any.
+	 * Return which right or command is missing, for want of which the store refused a
+	 * request for a lease in the last minute, and has granted none since.
+	 * @return what is missing, or {@code null}
 	 */
 	public @Nullable String refusal() {
-		return this.refusal;
+		Refusal last = this.refusal;
+		return (last != null && now() - last.at() < REFUSAL_NANOS) ? last.text() : null;
 	}
 
 	// Commands
@@ -261,6 +267,9 @@ public final class EngineContext {
 	/** Return how long an answer may take, in nanoseconds. */
 	public long commandTimeoutNanos() {
 		return this.settings.commandTimeout().toNanos();
+	}
+
+	private record Refusal(String text, long at) {
 	}
 
 }

@@ -1,6 +1,6 @@
 /**
- * The surroundings that all parts of an engine share: store, clock, threads, settings,\n
- * * observers.
+ * The surroundings that all parts of an engine share: store, clock, threads, settings,
+ * observers.
  */
 @NullMarked
 package io.holdfast.engine.context;

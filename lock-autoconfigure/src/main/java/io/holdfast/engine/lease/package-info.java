@@ -1,5 +1,5 @@
 /**
- * Holds: what the store has granted, the leases that are open on it, and how it is\n *
+ * Holds: what the store has granted, the leases that are open on it, and how it is
  * renewed and lost.
  */
 @NullMarked

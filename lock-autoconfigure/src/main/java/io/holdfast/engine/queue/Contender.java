@@ -216,7 +216,6 @@ public final class Contender {
 	}
 
 	private void answered(AcquireReply reply, long sentAt, HandOver way) {
-		this.context.onAcquireAnswered();
 		// After the wait's end nothing is to be done: its RELEASE was sent after this
 		// command.
 		if (!isOpen()) {
@@ -224,6 +223,7 @@ public final class Contender {
 		}
 		this.answers.onAnswer();
 		if (reply instanceof Granted granted) {
+			this.context.onAcquired();
 			granted(granted, sentAt, way);
 		}
 		else if (reply instanceof Rejected rejected) {

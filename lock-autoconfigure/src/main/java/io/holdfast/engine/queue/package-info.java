@@ -1,6 +1,6 @@
 /**
- * Waiting: which request of this instance is next, which one contends in the store,\n *
- * which one holds.
+ * Waiting: which request of this instance is next, which one contends in the store, which
+ * one holds.
  */
 @NullMarked
 package io.holdfast.engine.queue;

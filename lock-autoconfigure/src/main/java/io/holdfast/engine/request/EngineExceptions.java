@@ -110,8 +110,7 @@ public final class EngineExceptions {
 	 * if an error is another one.
 	 */
 	public static @Nullable String refusal(Throwable error) {
-		return (cause(error) instanceof StoreCommandException failure && failure.isForbidden()) ? failure.getMessage()
-				: null;
+		return (cause(error) instanceof StoreCommandException failure) ? failure.refusal() : null;
 	}
 
 	private static Throwable cause(Throwable error) {

@@ -1,5 +1,5 @@
 /**
- * What a caller wants, with all defaults filled in, and what tells a caller that it\n *
+ * What a caller wants, with all defaults filled in, and what tells a caller that it
  * cannot be had.
  */
 @NullMarked

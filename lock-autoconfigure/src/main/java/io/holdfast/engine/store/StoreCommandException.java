@@ -16,7 +16,7 @@ public final class StoreCommandException extends RuntimeException {
 
 	private final boolean worthWaiting;
 
-	private final boolean forbidden;
+	private final @Nullable String refusal;
 
 	/**
 	 * Create the failure.
@@ -26,15 +26,15 @@ public final class StoreCommandException extends RuntimeException {
 	 * @param cause the driver's error, or {@code null}
 	 */
 	public StoreCommandException(String message, boolean temporary, @Nullable Throwable cause) {
-		this(message, temporary, false, false, cause);
+		this(message, temporary, false, null, cause);
 	}
 
-	private StoreCommandException(String message, boolean temporary, boolean worthWaiting, boolean forbidden,
+	private StoreCommandException(String message, boolean temporary, boolean worthWaiting, @Nullable String refusal,
 			@Nullable Throwable cause) {
 		super(message, cause);
 		this.temporary = temporary;
 		this.worthWaiting = worthWaiting;
-		this.forbidden = forbidden;
+		this.refusal = refusal;
 	}
 
 	/**
@@ -44,7 +44,7 @@ public final class StoreCommandException extends RuntimeException {
 	 * @return the failure
 	 */
 	public static StoreCommandException unconfirmed(String message) {
-		return new StoreCommandException(message, true, true, false, null);
+		return new StoreCommandException(message, true, true, null, null);
 	}
 
 	/**
@@ -54,18 +54,19 @@ public final class StoreCommandException extends RuntimeException {
 	 * @return the failure
 	 */
 	public static StoreCommandException notYet(String message, Throwable cause) {
-		return new StoreCommandException(message, true, true, false, cause);
+		return new StoreCommandException(message, true, true, null, cause);
 	}
 
 	/**
 	 * Return the failure of a command that the store does not let this application run,
 	 * or does not have.
-	 * @param message what is missing
+	 * @param message what was tried, and what is missing
+	 * @param refusal what is missing, without keys
 	 * @param cause the driver's error
 	 * @return the failure
 	 */
-	public static StoreCommandException forbidden(String message, Throwable cause) {
-		return new StoreCommandException(message, false, false, true, cause);
+	public static StoreCommandException forbidden(String message, String refusal, Throwable cause) {
+		return new StoreCommandException(message, false, false, refusal, cause);
 	}
 
 	/** Return the failure of a command without an answer. */
@@ -91,12 +92,12 @@ public final class StoreCommandException extends RuntimeException {
 	}
 
 	/**
-	 * Return whether the store does not let this application do what it was asked for,
-	 * whatever the key.
-	 * @return whether it is {@link #forbidden}
+	 * Return what the store does not let this application do, whatever the key, or does
+	 * not have.
+	 * @return what is missing, or {@code null} if it is not {@link #forbidden}
 	 */
-	public boolean isForbidden() {
-		return this.forbidden;
+	public @Nullable String refusal() {
+		return this.refusal;
 	}
 
 	/**

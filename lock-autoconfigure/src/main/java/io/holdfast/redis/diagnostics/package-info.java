@@ -1,5 +1,5 @@
 /**
- * Diagnostics of the server: its version, settings and rights.
+ * Diagnostics of the server: its settings, replicas and rights.
  */
 @NullMarked
 package io.holdfast.redis.diagnostics;

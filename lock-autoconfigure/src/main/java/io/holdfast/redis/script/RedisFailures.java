@@ -23,7 +23,7 @@ public final class RedisFailures {
 	private static final Pattern MOVING = Pattern.compile("\\bTRYAGAIN\\b|\\bnon local key in a cluster node\\b");
 
 	/** All that the scripts use, and what runs them. */
-	private static final String COMMANDS = "eval evalsha get set del pttl pexpire pexpireat zadd zrem zcard zcount"
+	private static final String COMMANDS = "eval evalsha get mget set del pttl pexpire pexpireat zadd zrem zcard zcount"
 			+ " zscore zrange zrangebyscore zremrangebyscore hget hmget hset hdel time publish pubsub subscribe unsubscribe";
 
 	/** Needed by the views of the fleet only. */
@@ -36,6 +36,10 @@ public final class RedisFailures {
 
 	/** Also said by those who run Redis for others, and leave commands out. */
 	private static final Pattern NO_COMMAND = Pattern.compile("(?i)\\bunknown (redis )?(sub)?command\\b");
+
+	/** What is missing is a command, or the right to it, whatever the key. */
+	private static final Pattern OF_COMMANDS = Pattern
+		.compile("permissions to run |can't run |(?i)\\bunknown (redis )?(sub)?command\\b");
 
 	private static final Pattern NO_LOGIN = Pattern.compile("\\b(NOAUTH|WRONGPASS)\\b|\\binvalid password\\b");
 
@@ -132,12 +136,11 @@ public final class RedisFailures {
 		}
 		String text = find(error, NO_RIGHT);
 		if (text != null) {
-			return forbidden("Redis does not give the application's user a right that it needs for '", what, text,
-					error);
+			return forbidden("Redis does not give the application's user a right that it needs", what, text, error);
 		}
 		text = find(error, NO_COMMAND);
 		if (text != null) {
-			return forbidden("Redis does not have a command that is needed for '", what, text, error);
+			return forbidden("Redis does not have a command that is needed", what, text, error);
 		}
 		text = find(error, NO_LOGIN);
 		if (text != null) {
@@ -167,9 +170,12 @@ public final class RedisFailures {
 
 	/** Names all commands, as Redis does not always name the one that it refused. */
 	private static StoreCommandException forbidden(String problem, String what, String text, Throwable error) {
-		return StoreCommandException.forbidden(problem + what + "': " + text + " (the commands used are: " + COMMANDS
+		String message = problem + " for '" + what + "': " + text + " (the commands used are: " + COMMANDS
 				+ "; for those who watch the fleet also: " + FLEET_COMMANDS
-				+ "; with holdfast.redis.min-replicas also: " + REPLICA_COMMANDS + ")", error);
+				+ "; with holdfast.redis.min-replicas also: " + REPLICA_COMMANDS + ")";
+		// Rights to keys and channels are some keys' and channels' trouble only.
+		return OF_COMMANDS.matcher(text).find() ? StoreCommandException.forbidden(message, problem + ": " + text, error)
+				: new StoreCommandException(message, false, error);
 	}
 
 	private static @Nullable String find(Throwable error, Pattern pattern) {
