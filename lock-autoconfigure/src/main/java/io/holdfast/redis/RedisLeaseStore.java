@@ -53,6 +53,9 @@ public final class RedisLeaseStore implements LeaseStore {
 	/** For how long a start may be held up by a Redis that is silent. */
 	private static final long WARM_UP_MILLIS = 1000;
 
+	/** Named by what goes to the own channel in a cluster, and never there. */
+	private static final String PING_KEY = "holdfast-ping";
+
 	private static final byte[] SUBSCRIBED = { 's' };
 
 	private static final byte[] POLLING = { 'p' };
@@ -114,8 +117,8 @@ public final class RedisLeaseStore implements LeaseStore {
 		this.connections = HoldfastConnectionFactory.of(application);
 		StringRedisTemplate own = new StringRedisTemplate(this.connections);
 		this.executor = new ScriptExecutor(this.connections);
-		this.listener = options.polling() ? null
-				: new NotificationListener(this.connections, this.executor, options.channelPrefix(), this.cluster);
+		this.listener = options.polling() ? null : new NotificationListener(this.connections, this.executor,
+				options.channelPrefix(), this.cluster ? options.lockPrefix() + PING_KEY : null);
 		this.confirmations = (options.replicas() == null) ? null
 				: new ReplicaConfirmations(() -> new LettuceConfirmingConnection(this.connections), options.replicas());
 		ScriptReplies replies = new ScriptReplies(options);

@@ -9,8 +9,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-import io.holdfast.engine.store.Resource;
-import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.driver.ScriptExecutor;
@@ -47,15 +45,8 @@ public final class NotificationListener implements AutoCloseable, NotificationSu
 
 	private static final Pattern ECHO = Pattern.compile(PING + "(\\d{1,18})");
 
-	/** Kind, fence, time, token and key, which comes last since it may contain blanks. */
-	private static final Pattern WAKE_UP = Pattern.compile("([LRS]) (\\d{1,18}) (\\d{1,18}) (\\S+) (.+)",
-			Pattern.DOTALL);
-
-	/** That others want what a token holds, and its key. */
-	private static final Pattern WANTED = Pattern.compile("W (\\S+) (.+)", Pattern.DOTALL);
-
-	/** What another instance wants to have answered, by the name of the answer. */
-	private static final Pattern REPORT = Pattern.compile("report ([0-9a-f]{32})");
+	/** Said by services that divide their channels among the nodes of a cluster. */
+	private static final String OTHER_SLOT = "do not hash to the same slot";
 
 	private static final long FIRST_RETRY_MILLIS = 250;
 
@@ -75,7 +66,8 @@ public final class NotificationListener implements AutoCloseable, NotificationSu
 
 	private final String channelPrefix;
 
-	private final boolean cluster;
+	/** In a cluster a key of another slot than the channel's, which is not used. */
+	private final @Nullable String clusterKey;
 
 	private final long pingMillis;
 
@@ -105,18 +97,18 @@ public final class NotificationListener implements AutoCloseable, NotificationSu
 
 	/** Create a listener, which listens once it is started. */
 	public NotificationListener(RedisConnectionFactory factory, ScriptExecutor executor, String channelPrefix,
-			boolean cluster) {
-		this(factory, executor, channelPrefix, cluster, PING_MILLIS);
+			@Nullable String clusterKey) {
+		this(factory, executor, channelPrefix, clusterKey, PING_MILLIS);
 	}
 
 	/** Create a listener, which listens once it is started. */
 	public NotificationListener(RedisConnectionFactory factory, ScriptExecutor executor, String channelPrefix,
-			boolean cluster, long pingMillis) {
+			@Nullable String clusterKey, long pingMillis) {
 		this.pingMillis = pingMillis;
 		this.factory = factory;
 		this.executor = executor;
 		this.channelPrefix = channelPrefix;
-		this.cluster = cluster;
+		this.clusterKey = clusterKey;
 		this.thread = new ScheduledThreadPoolExecutor(1, (task) -> {
 			Thread daemon = new Thread(task, "holdfast-wake-up");
 			daemon.setDaemon(true);
@@ -207,7 +199,7 @@ public final class NotificationListener implements AutoCloseable, NotificationSu
 
 	private void ping(NotificationSubscription which) {
 		long number = ++this.pings;
-		ScriptCall<Long> call = new ScriptCall<>(Script.PING, new byte[0][],
+		ScriptCall<Long> call = new ScriptCall<>(Script.PING, keys(),
 				new byte[][] { RedisKeys.bytes(this.channel), RedisKeys.bytes(PING + number) },
 				(reply) -> (Long) reply.get(0), (error) -> RedisFailures.of(error, this.channelPrefix + "*"));
 		later(() -> judge(which, number, call), this.pingMillis / 3);
@@ -215,9 +207,9 @@ public final class NotificationListener implements AutoCloseable, NotificationSu
 		call.whenComplete((receivers, error) -> inThread(() -> {
 			if (error instanceof StoreCommandException failure && !failure.isTemporary()) {
 				this.listening = false;
-				warn(failure.getMessage());
+				warn(cure(failure));
 			}
-			else if (error == null && receivers == 0 && !this.cluster) {
+			else if (error == null && receivers == 0 && this.clusterKey == null) {
 				lost(which, null);
 			}
 			else if (error == null) {
@@ -225,6 +217,22 @@ public final class NotificationListener implements AutoCloseable, NotificationSu
 				confirm(which);
 			}
 		}));
+	}
+
+	/**
+	 * Return the keys of a message to the own channel: it goes the way of a grant
+	 * notification, whose script has the key of a lock.
+	 */
+	private byte[][] keys() {
+		return (this.clusterKey != null) ? new byte[][] { RedisKeys.bytes(this.clusterKey) } : new byte[0][];
+	}
+
+	private static @Nullable String cure(StoreCommandException failure) {
+		String message = failure.getMessage();
+		return (message != null && message.contains(OTHER_SLOT))
+				? "Redis lets a script publish to channels in the slot of its keys only; set holdfast.wake-up.mode to"
+						+ " polling: " + message
+				: message;
 	}
 
 	private void judge(NotificationSubscription which, long number, ScriptCall<Long> call) {
@@ -269,39 +277,22 @@ public final class NotificationListener implements AutoCloseable, NotificationSu
 	@Override
 	public void onMessage(NotificationSubscription which, byte[] body) {
 		String text = new String(body, StandardCharsets.UTF_8);
-		Matcher wakeUp = WAKE_UP.matcher(text);
 		Matcher echo = ECHO.matcher(text);
-		Matcher report = REPORT.matcher(text);
-		Matcher wanted = WANTED.matcher(text);
-		if (wakeUp.matches()) {
-			Kind kind = switch (wakeUp.group(1)) {
-				case "R" -> Kind.READ_WRITE;
-				case "S" -> Kind.SEMAPHORE;
-				default -> Kind.LOCK;
-			};
-			long fence = Long.parseLong(wakeUp.group(2));
-			long ttlMillis = Long.parseLong(wakeUp.group(3));
-			// The driver's thread must not end by what is thrown there.
-			guarded(() -> wakeUps().granted(new Resource(kind, wakeUp.group(5)), wakeUp.group(4), fence, ttlMillis))
-				.run();
-		}
-		else if (echo.matches()) {
+		if (echo.matches()) {
 			long number = Long.parseLong(echo.group(1));
 			inThread(() -> {
 				this.echoedPing = number;
 				confirm(which);
 			});
+			return;
 		}
-		else if (wanted.matches()) {
-			guarded(() -> wakeUps().wanted(new Resource(Kind.LOCK, wanted.group(2)), wanted.group(1))).run();
-		}
-		else if (report.matches()) {
-			guarded(() -> wakeUps().reportWanted(report.group(1))).run();
-		}
-		else {
-			// Not with its text, which may contain a token.
-			logger.debug("A message on the wake-up channel was not understood");
-		}
+		// The driver's thread must not end by what is thrown there.
+		guarded(() -> {
+			if (!NotificationText.tell(text, wakeUps())) {
+				// Not with its text, which may contain a token.
+				logger.debug("A message on the wake-up channel was not understood");
+			}
+		}).run();
 	}
 
 	/**

@@ -1,0 +1,71 @@
+package io.holdfast.redis.notify;
+
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
+import io.holdfast.engine.store.StoreNotifications;
+
+/**
+ * The text of a message on a wake-up channel.
+ */
+final class NotificationText {
+
+	/** Kind, fence, time, token and key, which comes last since it may contain blanks. */
+	private static final Pattern GRANT = Pattern.compile("([LRS]) (\\d{1,18}) (\\d{1,18}) (\\S+) (.+)", Pattern.DOTALL);
+
+	/** That others want what a token holds, and its key. */
+	private static final Pattern WANTED = Pattern.compile("W (\\S+) (.+)", Pattern.DOTALL);
+
+	/** What another instance wants to have answered, by the name of the answer. */
+	private static final Pattern REPORT = Pattern.compile("report ([0-9a-f]{32})");
+
+	private NotificationText() {
+	}
+
+	/**
+	 * Tell what a text says.
+	 * @param text the text of a message
+	 * @param notifications where it goes
+	 * @return whether it was understood
+	 */
+	static boolean tell(String text, StoreNotifications notifications) {
+		return switch (text.isEmpty() ? ' ' : text.charAt(0)) {
+			case 'L' -> tellGrant(text, Kind.LOCK, notifications);
+			case 'R' -> tellGrant(text, Kind.READ_WRITE, notifications);
+			case 'S' -> tellGrant(text, Kind.SEMAPHORE, notifications);
+			case 'W' -> tellWanted(text, notifications);
+			default -> tellReport(text, notifications);
+		};
+	}
+
+	private static boolean tellGrant(String text, Kind kind, StoreNotifications notifications) {
+		Matcher grant = GRANT.matcher(text);
+		if (!grant.matches()) {
+			return false;
+		}
+		notifications.granted(new Resource(kind, grant.group(5)), grant.group(4), Long.parseLong(grant.group(2)),
+				Long.parseLong(grant.group(3)));
+		return true;
+	}
+
+	private static boolean tellWanted(String text, StoreNotifications notifications) {
+		Matcher wanted = WANTED.matcher(text);
+		if (!wanted.matches()) {
+			return false;
+		}
+		notifications.wanted(new Resource(Kind.LOCK, wanted.group(2)), wanted.group(1));
+		return true;
+	}
+
+	private static boolean tellReport(String text, StoreNotifications notifications) {
+		Matcher report = REPORT.matcher(text);
+		if (!report.matches()) {
+			return false;
+		}
+		notifications.reportWanted(report.group(1));
+		return true;
+	}
+
+}

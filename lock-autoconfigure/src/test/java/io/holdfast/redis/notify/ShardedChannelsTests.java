@@ -1,0 +1,87 @@
+package io.holdfast.redis.notify;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.testing.RedisCluster;
+import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.TestApplication;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.data.redis.core.RedisCallback;
+import org.springframework.data.redis.core.StringRedisTemplate;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * A service whose cluster divides channels among its nodes, so that a script cannot
+ * publish to those in other slots than its keys'.
+ */
+@WithRedis
+@ExtendWith(OutputCaptureExtension.class)
+class ShardedChannelsTests {
+
+	private static final Duration SOON = Duration.ofSeconds(20);
+
+	private final TestRedis redis;
+
+	ShardedChannelsTests(TestRedis redis) {
+		this.redis = redis;
+	}
+
+	@Test
+	@DisplayName("It is told with a cure, and waiters ask at intervals")
+	void polls(CapturedOutput output) throws IOException {
+		RedisCluster cluster = this.redis.startCluster(1);
+		RedisServer node = cluster.nodes().get(0);
+		String prefix = this.redis.keyPrefix();
+		try (ShardedChannels service = new ShardedChannels(node.host(), node.port(),
+				TestApplication.channelPrefix(prefix))) {
+			announce(node, service.port());
+			List<String> properties = List.of("spring.data.redis.cluster.nodes=" + node.host() + ":" + service.port(),
+					"holdfast.wake-up.handoff-timeout=60s");
+			try (ConfigurableApplicationContext first = TestApplication.start(node.host(), service.port(), prefix,
+					properties);
+					ConfigurableApplicationContext second = TestApplication.start(node.host(), service.port(), prefix,
+							properties)) {
+				LeaseEngine engine = second.getBean(LeaseEngine.class);
+				await("word of it").atMost(SOON).until(() -> engine.condition().trouble() != null);
+				assertThat(engine.condition().trouble()).contains("set holdfast.wake-up.mode to polling");
+				assertThat(engine.condition().listening()).isFalse();
+				LockLease held = first.getBean(LockService.class).acquire("a");
+				CompletableFuture<LockLease> next = second.getBean(LockService.class)
+					.acquireAsync(LockRequest.of("a").waitTime(Duration.ofMinutes(1)));
+				await("a place in the queue").atMost(SOON)
+					.until(() -> second.getBean(LockService.class).status("a").waiting() == 1);
+				held.release();
+				assertThat(next).succeedsWithin(SOON).satisfies(LockLease::close);
+			}
+		}
+		assertThat(output).contains("WARN").contains("Wake-ups are not received from Redis");
+	}
+
+	private void announce(RedisServer node, int port) {
+		StringRedisTemplate administrator = new StringRedisTemplate(
+				this.redis.connectionFactory(node.host(), node.port()));
+		administrator.execute((RedisCallback<@Nullable Object>) (connection) -> {
+			connection.serverCommands().setConfig("cluster-announce-port", String.valueOf(port));
+			return null;
+		});
+	}
+
+}
