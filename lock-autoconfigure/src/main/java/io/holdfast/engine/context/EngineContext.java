@@ -37,6 +37,9 @@ public final class EngineContext {
 	 */
 	public static final long FIRST_ANSWER_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
+	/** For how long a refusal tells of the store, in nanoseconds. */
+	private static final long REFUSAL_NANOS = TimeUnit.MINUTES.toNanos(1);
+
 	public final LeaseStore store;
 
 	public final Scheduler scheduler;
@@ -58,9 +61,6 @@ public final class EngineContext {
 
 	/** Whether nothing new is granted. */
 	private volatile boolean closed;
-
-	/** For how long a refusal tells of the store, in nanoseconds. */
-	private static final long REFUSAL_NANOS = TimeUnit.MINUTES.toNanos(1);
 
 	/** The last request for a lease that the store refused. */
 	private volatile @Nullable Refusal refusal;

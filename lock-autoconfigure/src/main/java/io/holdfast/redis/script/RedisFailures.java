@@ -39,7 +39,7 @@ public final class RedisFailures {
 
 	/** What is missing is a command, or the right to it, whatever the key. */
 	private static final Pattern OF_COMMANDS = Pattern
-		.compile("permissions to run |can't run |(?i)\\bunknown (redis )?(sub)?command\\b");
+		.compile("permissions to run |can't run |" + NO_COMMAND.pattern());
 
 	private static final Pattern NO_LOGIN = Pattern.compile("\\b(NOAUTH|WRONGPASS)\\b|\\binvalid password\\b");
 
