@@ -35,16 +35,16 @@ final class LockCommands {
 
 	private final FailOverGrace grace;
 
-	private final ResourceScripts scripts;
+	private final ResourceScripts resources;
 
 	LockCommands(RedisStoreOptions options, boolean cluster, ScriptExecutor executor, ScriptReplies replies,
-			ResourceScripts scripts) {
+			ResourceScripts resources) {
 		this.options = options;
 		this.cluster = cluster;
 		this.executor = executor;
 		this.replies = replies;
 		this.grace = options.grace();
-		this.scripts = scripts;
+		this.resources = resources;
 	}
 
 	/**
@@ -52,10 +52,9 @@ final class LockCommands {
 	 * @param mode how a waiter says that it waits; nothing if it does not
 	 */
 	CompletableFuture<AcquireReply> acquire(Resource lock, AcquireCommand command, byte[] mode) {
-		return this.scripts.send(Script.ACQUIRE, lock, command.leaseMillis(),
-				(reply) -> this.replies.acquired(lock, reply, 0), RedisKeys.bytes(command.token()),
-				ScriptArgv.number(command.leaseMillis()), ScriptArgv.number(command.claimMillis()), mode,
-				this.scripts.settings());
+		return this.resources.send(this.resources.scripts().acquire(), lock, command.leaseMillis(),
+				(reply) -> this.replies.acquired(lock, reply, command.leaseMillis()), RedisKeys.bytes(command.token()),
+				ScriptArgv.number(command.leaseMillis()), ScriptArgv.number(command.claimMillis()), mode);
 	}
 
 	/**
@@ -67,23 +66,24 @@ final class LockCommands {
 			byte[] mode) {
 		ReplyReader<ReleaseReply> reply = (array, repeated, late) -> released(lock, array, repeated);
 		byte[] token = RedisKeys.bytes(ended.token());
+		Script release = this.resources.scripts().release();
 		if (next == null) {
-			return this.scripts.send(Script.RELEASE, lock, 0, reply, token, this.scripts.settings());
+			return this.resources.send(release, lock, 0, reply, token);
 		}
-		return this.scripts.send(Script.RELEASE, lock, next.leaseMillis(), reply, token, RedisKeys.bytes(next.token()),
-				ScriptArgv.number(next.leaseMillis()), ScriptArgv.number(next.claimMillis()), mode,
-				this.scripts.settings());
+		return this.resources.send(release, lock, next.leaseMillis(), reply, token, RedisKeys.bytes(next.token()),
+				ScriptArgv.number(next.leaseMillis()), ScriptArgv.number(next.claimMillis()), mode);
 	}
 
 	private ReleaseReply released(Resource lock, List<?> reply, boolean repeated) {
-		boolean noNext = ScriptReplies.number(reply.get(1)) == -1;
+		boolean noNext = reply.size() == 1 || ScriptReplies.number(reply.get(1)) == -1;
 		AcquireReply next = noNext ? null : this.replies.followed(lock, reply, 1);
 		return ScriptReplies.released(reply.get(0), next, repeated);
 	}
 
 	<T> CompletableFuture<T> renew(List<Renewal> renewals, String what, Function<List<?>, T> reply) {
-		byte[][] args = ScriptArgv.ofRenewals(renewals, false, this.scripts.settings());
-		return this.executor.execute(Script.RENEW, () -> this.grace.keys(keys(renewals)), args, what, reply);
+		byte[][] args = ScriptArgv.ofRenewals(renewals, false);
+		return this.executor.execute(this.resources.scripts().renew(), () -> this.grace.keys(keys(renewals)), args,
+				what, reply);
 	}
 
 	private byte[][] keys(List<Renewal> renewals) {

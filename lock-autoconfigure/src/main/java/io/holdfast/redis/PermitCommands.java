@@ -46,21 +46,22 @@ final class PermitCommands {
 
 	private final FailOverGrace grace;
 
-	private final ResourceScripts scripts;
+	private final ResourceScripts resources;
 
 	PermitCommands(RedisStoreOptions options, boolean cluster, ScriptExecutor executor, ScriptReplies replies,
-			ResourceScripts scripts) {
+			ResourceScripts resources) {
 		this.options = options;
 		this.cluster = cluster;
 		this.executor = executor;
 		this.replies = replies;
 		this.grace = options.grace();
-		this.scripts = scripts;
+		this.resources = resources;
 	}
 
 	CompletableFuture<AcquireReply> acquire(Resource resource, AcquireCommand command, byte[] mode, boolean enqueue) {
-		return change(Script.PERMITS_ACQUIRE, resource, command.leaseMillis(),
-				(reply) -> this.replies.acquired(resource, reply, 0), arguments(command, mode, enqueue));
+		return change(this.resources.scripts().acquirePermits(), resource, command.leaseMillis(),
+				(reply) -> this.replies.acquired(resource, reply, command.leaseMillis()),
+				arguments(command, mode, enqueue));
 	}
 
 	/** As permits-ask.lua takes them. */
@@ -89,11 +90,15 @@ final class PermitCommands {
 		args[1] = ScriptArgv.flag(notifications != null);
 		System.arraycopy(asks, 0, args, 2, asks.length);
 		ReplyReader<ReleaseReply> reply = (array, repeated, late) -> released(resource, array, repeated, notifications);
-		return change(Script.PERMITS_RELEASE, resource, (next != null) ? next.leaseMillis() : 0, reply, args);
+		return change(this.resources.scripts().releasePermits(), resource, (next != null) ? next.leaseMillis() : 0,
+				reply, args);
 	}
 
 	private ReleaseReply released(Resource resource, List<?> reply, boolean repeated,
 			@Nullable StoreNotifications notifications) {
+		if (reply.size() == 1) {
+			return ScriptReplies.released(reply.get(0), null, repeated);
+		}
 		int told = 2 + (int) ScriptReplies.number(reply.get(1));
 		AcquireReply next = (told > 2) ? this.replies.followed(resource, reply.subList(2, told), 0) : null;
 		if (notifications != null) {
@@ -106,28 +111,28 @@ final class PermitCommands {
 	}
 
 	CompletableFuture<Boolean> shrink(Resource resource, AcquireCommand held, int kept) {
-		return change(Script.PERMITS_SHRINK, resource, 0, (reply) -> ScriptReplies.flag(reply.get(0)),
-				RedisKeys.bytes(held.token()), ScriptArgv.number(kept));
+		return change(this.resources.scripts().shrinkPermits(), resource, 0,
+				(reply) -> ScriptReplies.flag(reply.get(0)), RedisKeys.bytes(held.token()), ScriptArgv.number(kept));
 	}
 
 	CompletableFuture<Boolean> limit(Resource resource, @Nullable Integer limit) {
-		return change(Script.PERMITS_LIMIT, resource, 0, (reply) -> ScriptReplies.flag(reply.get(0)),
+		return change(this.resources.scripts().limitPermits(), resource, 0, (reply) -> ScriptReplies.flag(reply.get(0)),
 				(limit != null) ? ScriptArgv.number(limit) : ScriptArgv.NOTHING);
 	}
 
 	private <T> CompletableFuture<T> change(Script script, Resource resource, long leaseMillis,
 			Function<List<?>, T> reply, byte[]... own) {
-		byte[][] args = new byte[own.length + 3][];
+		byte[][] args = new byte[own.length + 2][];
 		args[0] = letter(resource);
 		args[1] = RedisKeys.bytes(resource.key());
 		System.arraycopy(own, 0, args, 2, own.length);
-		args[own.length + 2] = this.scripts.settings();
-		return this.scripts.send(script, resource, leaseMillis, reply, args);
+		return this.resources.send(script, resource, leaseMillis, reply, args);
 	}
 
 	<T> CompletableFuture<T> renew(List<Renewal> renewals, String what, Function<List<?>, T> reply) {
-		byte[][] args = ScriptArgv.ofRenewals(renewals, true, this.scripts.settings());
-		return this.executor.execute(Script.PERMITS_RENEW, () -> this.grace.keys(keys(renewals)), args, what, reply);
+		byte[][] args = ScriptArgv.ofRenewals(renewals, true);
+		return this.executor.execute(this.resources.scripts().renewPermits(), () -> this.grace.keys(keys(renewals)),
+				args, what, reply);
 	}
 
 	private byte[][] keys(List<Renewal> renewals) {

@@ -100,7 +100,6 @@ public final class RedisLeaseStore implements LeaseStore {
 	 * {@link #obstacleToReplicas obstacle} to waiting for replicas
 	 */
 	public RedisLeaseStore(StringRedisTemplate template, RedisStoreOptions options) {
-		Script.load();
 		Drivers.requireLettuce();
 		RedisConnectionFactory application = template.getRequiredConnectionFactory();
 		this.options = options;

@@ -12,6 +12,7 @@ import io.holdfast.redis.key.RedisKeyCache;
 import io.holdfast.redis.key.RedisKeyCache.Name;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.script.Script;
+import io.holdfast.redis.script.StoreScripts;
 
 /**
  * Sends the scripts that change what is held of one resource or waited for. Thread-safe.
@@ -24,18 +25,17 @@ final class ResourceScripts {
 
 	private final FailOverGrace grace;
 
-	/** What is the same in each command: the last of ARGV. */
-	private final byte[] settings;
+	private final StoreScripts scripts;
 
 	ResourceScripts(RedisStoreOptions options, boolean cluster, ScriptExecutor executor) {
 		this.executor = executor;
 		this.names = new RedisKeyCache(options, cluster);
 		this.grace = options.grace();
-		this.settings = options.settings(cluster);
+		this.scripts = StoreScripts.of(options, cluster);
 	}
 
-	byte[] settings() {
-		return this.settings;
+	StoreScripts scripts() {
+		return this.scripts;
 	}
 
 	/**
@@ -45,7 +45,7 @@ final class ResourceScripts {
 	 * @param resource what it changes
 	 * @param leaseMillis the lease that is asked for
 	 * @param reply turns the reply into a result
-	 * @param args its ARGV, with {@link #settings()} for the last
+	 * @param args its ARGV
 	 * @return the call; has failed if the resource or the lease is refused
 	 */
 	<T> CompletableFuture<T> send(Script script, Resource resource, long leaseMillis, Function<List<?>, T> reply,

@@ -1,8 +1,25 @@
--- The usual case of lock-acquire.lua, before functions are made that it does not need: the lock has neither owner nor waiter.
+-- The usual case of lock-acquire.lua, before anything is done that it does not need: the lock has neither owner nor waiter,
+-- and the last fence is one that these scripts have written.
+--
+-- Returns a number: the fence, negative if no more than a stride are lower than the next.
 
-if not owner and waiting == 0 and grace == 0 then
-  local fences = string.find(ARGV[1], ':0', 1, true) and toldFences or nil
-  grant(ARGV[1], ARGV[2], fences)
-  return { 1, integer(fence), tonumber(ARGV[2]), fences }
+if grace == 0 and waiting == 0 then
+  -- What the next fence must not be lower than; see lock-grant.lua.
+  local least = not last and 0 or #last == 16 and (tonumber(last) or 1e16) + 64
+      or string.find(last, '^%d+ 1024$') and tonumber(string.sub(last, 1, -6)) + 1024 or 1e16
+  if least < 1e16 then
+    local value, life, answer = now, retention, -now
+    if least > now then
+      value, life, answer = least, retention + math.ceil((least - now) / 1000), -least
+    elseif string.find(ARGV[1], ':0', 1, true) then
+      value, answer = string.format('%.0f 1024', now), now
+    end
+    if redis.call('SET', lockKey, ARGV[1], 'NX', 'PX', ARGV[2]) then
+      redis.call('SET', fenceKey, value, 'PX', life)
+      return answer
+    end
+  end
 end
+
+local owner = redis.pcall('GET', lockKey)
 

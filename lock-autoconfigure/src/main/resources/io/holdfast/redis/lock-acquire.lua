@@ -1,7 +1,6 @@
 -- Takes the lock for a token if it has no owner and no waiter before it.
 --
--- ARGV: token, lease, claim, and its mode if it is to wait in the queue, else ''; times in milliseconds. See grace.lua for
--- the last.
+-- ARGV: token, lease, claim, and its mode if it is to wait in the queue, else ''; times in milliseconds.
 -- Returns {1, fence, ttl, room for fences if that is not the stride} if the token owns the lock, else {0, the owner's ttl, last fence, owner is foreign (0 or 1),
 -- what is left of the grace}.
 
@@ -11,7 +10,7 @@ if not owner then
   settle(token)
 end
 if not owner and grace == 0 then
-  grant(token, integer(lease))
+  grant(token, lease)
 end
 
 if owner == token then
@@ -20,13 +19,13 @@ if owner == token then
     redis.call('ZREM', queueKey, queue[i])
   end
   local ttl = lengthen(lease)
-  return { 1, integer(fence), ttl, tonumber(room) }
+  return { 1, fence, ttl, tonumber(room) }
 end
 
 local ttl = ownerTtl()
-if ttl == -1 and heal ~= '0' then
+if ttl == -1 and heal > 0 then
   redis.call('PEXPIRE', lockKey, heal)
-  ttl = tonumber(heal)
+  ttl = heal
 end
 -- Who is behind others in the queue need not have the owner told, as they have done it.
 local told = owner and string.find(owner, ':0', 1, true) and instanceOf(owner)
@@ -37,4 +36,4 @@ end
 if mode ~= '' then
   enqueue(token, claim, mode)
 end
-return { 0, ttl, integer(lastFence()), isForeign(owner) and 1 or 0, grace }
+return { 0, ttl, lastFence(), isForeign(owner) and 1 or 0, grace }

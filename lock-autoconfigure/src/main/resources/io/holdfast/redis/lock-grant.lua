@@ -2,13 +2,8 @@
 -- that are less usual are in lock-shared.lua.
 
 -- The last fence; and how many from that one on are lower than the next, if that is not the stride.
-local last, room = string.match(redis.call('GET', fenceKey) or '', '^(%d+) ?(%d*)$')
-local fence = tonumber(last) or 0
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
-
--- See grace.lua.
-local retention = string.match(ARGV[#ARGV], '^%d+ (%d+)')
+local digits, room = string.match(last or '', '^(%d+) ?(%d*)$')
+local fence = tonumber(digits) or 0
 
 -- Fences between two grants in Redis; as many, less one, may be given inside the instance that was granted the first.
 local STRIDE = 64
@@ -17,6 +12,7 @@ local STRIDE = 64
 -- next fence is ahead of the clock: it would be more so with each grant, and the fences go back if they were forgotten.
 local toldFences = fence + (tonumber(room) or STRIDE) <= now and 1024 or nil
 
+-- All digits, in a text: alone, Redis takes a number in all of its digits.
 local function integer(number)
   return string.format('%.0f', number)
 end
@@ -26,8 +22,8 @@ end
 local function advanceFence(fences)
   fence = math.max(fence + (tonumber(room) or STRIDE), now)
   room = fences
-  local value = fences and integer(fence) .. ' ' .. fences or integer(fence)
-  redis.call('SET', fenceKey, value, 'PX', integer(retention + math.max(0, math.ceil((fence - now) / 1000))))
+  local value = fences and integer(fence) .. ' ' .. fences or fence
+  redis.call('SET', fenceKey, value, 'PX', retention + math.max(0, math.ceil((fence - now) / 1000)))
 end
 
 local function grant(token, millis, fences)

@@ -1,10 +1,9 @@
 -- What every script of the exclusive lock that grants it looks at first; put before each of them.
 --
 -- KEYS: the lock, its queue, its fence. Only the server's time decides anything here.
--- These reads, and those that follow, come before every write: a key of a wrong type ends the script before it has changed
+-- This read, and those that follow, come before every write: a key of a wrong type ends the script before it has changed
 -- anything.
 
 local lockKey, queueKey, fenceKey = KEYS[1], KEYS[2], KEYS[3]
-local owner = redis.pcall('GET', lockKey)
 local waiting = redis.call('ZCARD', queueKey)
 

@@ -1,11 +1,10 @@
 -- Ends a token, whether it holds the lock or waits for it, and may put another of its instance in its place.
 --
--- ARGV: token and, if another is to follow, next, its lease, its claim, its mode; times in milliseconds. See grace.lua for
--- the last.
+-- ARGV: token and, if another is to follow, next, its lease, its claim, its mode; times in milliseconds.
 -- Returns {released (0 or 1; 2 if not, during a grace)} and, if next owns the lock, 1, fence, ttl; if it is in the queue, 0, the owner's ttl, last
 -- fence, owner is foreign (0 or 1), what is left of the grace; else -1.
 
-local token, nextToken, lease, claim, mode = ARGV[1], ARGV[5] and ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
+local token, nextToken, lease, claim, mode = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
 
 -- The first write, whether or not there is anything to remove: Redis allows it when its memory is full, and then the
 -- rest of the script as well.
@@ -33,9 +32,9 @@ end
 local result = { released and 1 or grace > 0 and 2 or 0 }
 if nextToken and owner == nextToken then
   local ttl = lengthen(lease)
-  result[2], result[3], result[4], result[5] = 1, integer(fence), ttl, tonumber(room)
+  result[2], result[3], result[4], result[5] = 1, fence, ttl, tonumber(room)
 elseif nextToken and find(nextToken) then
-  result[2], result[3], result[4] = 0, ownerTtl(), integer(lastFence())
+  result[2], result[3], result[4] = 0, ownerTtl(), lastFence()
   result[5], result[6] = isForeign(owner) and 1 or 0, grace
 else
   result[2] = -1

@@ -2,12 +2,6 @@
 
 local queue = waiting > 0 and redis.call('ZRANGE', queueKey, 0, -1, 'WITHSCORES') or {}
 
--- See grace.lua.
-local handoffTimeout, heal, cluster, prefixLength, channelPrefix =
-    string.match(ARGV[#ARGV], '^%d+ %d+ (%d+) (%d+) (%d) (%d+) (.*)$')
--- Newer versions of Lua compare texts as texts.
-handoffTimeout = tonumber(handoffTimeout)
-
 -- How long readers or a writer of a read-write lock have the key, which then is a sorted set of them by the ends of their
 -- leases. To this script they are a foreign owner without a name, until all are over. Any other type is an error, as is a sorted set of another program.
 local sharedTtl
@@ -71,10 +65,10 @@ local function enqueue(token, claim, mode, score)
     queue[i] = member
   elseif not i then
     local tail = tonumber(queue[#queue]) or 0
-    score = integer(score or math.max(now, tail + 1))
+    score = score or math.max(now, tail + 1)
     redis.call('ZADD', queueKey, score, member)
     i = 1
-    while queue[i] and tonumber(queue[i + 1]) <= tonumber(score) do
+    while queue[i] and tonumber(queue[i + 1]) <= score do
       i = i + 2
     end
     table.insert(queue, i, score)
@@ -83,7 +77,7 @@ local function enqueue(token, claim, mode, score)
   -- Four times the longest time after which a waiter asks again.
   local queueTtl = 2 * math.max(tonumber(claim), handoffTimeout)
   if redis.call('PTTL', queueKey) < queueTtl then
-    redis.call('PEXPIRE', queueKey, integer(queueTtl))
+    redis.call('PEXPIRE', queueKey, queueTtl)
   end
 end
 
@@ -91,7 +85,7 @@ end
 -- hear what is published, too, and a grant that is taken back must reach no subscriber there.
 local function wakeUp(kind, token, millis, mode)
   local channel = channelPrefix .. instanceOf(token)
-  if mode ~= 'p' and cluster ~= '1' then
+  if mode ~= 'p' and not cluster then
     -- Without patterns, by which a tool may listen to everything. An error counts as present.
     local subscribers = redis.pcall('PUBSUB', 'NUMSUB', channel)
     if subscribers[2] == 0 then
@@ -128,7 +122,7 @@ end
 local function lengthen(millis)
   local ttl = redis.call('PTTL', lockKey)
   if ttl < millis then
-    redis.call('PEXPIRE', lockKey, integer(millis))
+    redis.call('PEXPIRE', lockKey, millis)
     ttl = millis
   end
   if fence == 0 then

@@ -99,9 +99,9 @@ local function ask(said, token, permits, limit, fair, under, lease, claim, mode,
       redis.pcall('PUBLISH', channelPrefix .. string.match(owner, '^%x+'), 'W ' .. owner .. ' ' .. userKey)
     end
     local ttl = redis.call('PTTL', holdersKey)
-    if ttl == -1 and heal ~= '0' then
+    if ttl == -1 and heal > 0 then
       redis.call('PEXPIRE', holdersKey, heal)
-      ttl = tonumber(heal)
+      ttl = heal
     end
     return { 0, ttl, lastFence, 1, grace }
   end

@@ -6,7 +6,7 @@
 -- of each token of that instance which was granted permits by this, or has to ask again: the token, the fence, how long it
 -- has them or 0.
 
-local token, nextToken = ARGV[3], ARGV[6] and ARGV[5]
+local token, nextToken = ARGV[3], ARGV[5]
 if ARGV[4] == '1' then
   reader = string.match(token, '^%x+:')
 end

@@ -2,7 +2,7 @@
 --
 -- KEYS: for each of them holders, queue, state. ARGV: for each of them the token; for each of them its permits as far as it
 -- knows; for each of them, or once for all, how many milliseconds its lease is to last from now, at least; negative, if it
--- is to last no longer, either. See grace.lua for what comes last.
+-- is to last no longer, either.
 -- Returns how many there are, and at which places those are whose tokens hold no permits.
 
 local time = redis.call('TIME')
@@ -32,7 +32,7 @@ local function holdAgain(holders, queue, state, token, permits)
 end
 
 local count = keyCount / 3
-local each = #ARGV > 2 * count + 2
+local each = #ARGV > 2 * count + 1
 local answer = { count }
 for i = 1, count do
   local holders, queue, state = KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i]

@@ -1,7 +1,7 @@
 -- Lengthens the leases of many keys, and never shortens one; or has them end at a given time.
 --
 -- KEYS: keys. ARGV: for each of them the token; for each of them, or once for all, how many milliseconds its lease is to
--- last from now, at least; negative, if it is to last no longer, either. See grace.lua for what comes last.
+-- last from now, at least; negative, if it is to last no longer, either.
 -- Returns how many there are, and at which places those are that their tokens do not own.
 
 -- Since Redis 7, to lengthen and to find out whether that shortens is one command.
@@ -16,7 +16,7 @@ local function isReserved(value)
   return type(value) == 'string' and string.find(value, '^%x+:%d+:r$') and string.find(value, ':', 1, true) == 33
 end
 
-local each = #ARGV > keyCount + 2
+local each = #ARGV > keyCount + 1
 -- As it was sent: there are many in a call, and making a text of a number takes time.
 local text = ARGV[keyCount + 1]
 local lease = tonumber(text)

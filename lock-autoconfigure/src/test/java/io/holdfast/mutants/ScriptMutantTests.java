@@ -18,6 +18,9 @@ import java.util.Set;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.Stream;
 
+import io.holdfast.redis.key.RedisStoreOptions;
+import io.holdfast.redis.script.Script;
+import io.holdfast.redis.script.StoreScripts;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -75,12 +78,13 @@ class ScriptMutantTests {
 
 	private final TestRedis redis;
 
-	private final Map<Object, String> scripts = new HashMap<>();
+	private final Map<Script, String> scripts = new HashMap<>();
 
 	ScriptMutantTests(TestRedis redis) throws ReflectiveOperationException {
 		this.redis = redis;
-		for (Object script : Class.forName("io.holdfast.redis.script.Script").getEnumConstants()) {
-			this.scripts.put(script, new String((byte[]) field(script, "text").get(script), StandardCharsets.UTF_8));
+		for (Field constant : Script.class.getFields()) {
+			Script script = (Script) constant.get(null);
+			this.scripts.put(script, new String(script.text(), StandardCharsets.UTF_8));
 		}
 	}
 
@@ -93,11 +97,13 @@ class ScriptMutantTests {
 				"redis.notify.GrantNotificationTests");
 		List<String> fleet = List.of("redis.fleet.RedisFleetStoreTests", "redis.fleet.ClusterFleetStoreTests");
 		Map<String, List<String>> tests = new HashMap<>();
-		List.of("reads", "grant", "shared", "acquire-free", "acquire", "release-free", "release-next", "release")
+		List.of("reads", "clock", "grant", "shared", "acquire-free", "acquire", "release-free", "release-next",
+				"release")
 			.forEach((file) -> tests.put("lock-" + file, locks));
 		tests.put("renew", List.of("redis.RedisLeaseStoreTests", "redis.RenewScriptTests", "redis.RedisFaultTests",
 				"redis.RedisFailOverGraceTests", "redis.ClusterLeaseStoreTests"));
-		List.of("shared", "ask", "acquire", "release", "shrink", "limit", "renew")
+		List.of("reads", "shared", "ask", "acquire-free", "acquire", "release-free", "release", "shrink", "limit",
+				"renew")
 			.forEach((file) -> tests.put("permits-" + file, permits));
 		tests.put("grace",
 				List.of("redis.RedisFailOverGraceTests", "redis.RedisLeaseStoreTests", "redis.RedisFaultTests"));
@@ -146,6 +152,7 @@ class ScriptMutantTests {
 	@AfterEach
 	void restoreScripts() {
 		this.scripts.forEach(ScriptMutantTests::replace);
+		files().clear();
 	}
 
 	@TestFactory
@@ -185,38 +192,56 @@ class ScriptMutantTests {
 		return outcome;
 	}
 
-	/** All scripts that a file is part of, with its change. */
-	private Map<Object, String> changed(Mutant mutant) {
+	/** Have all scripts that a file is part of run with its change. */
+	private void apply(Mutant mutant) {
 		String original = text(file(mutant));
-		Map<Object, String> changed = new HashMap<>();
 		this.scripts.forEach((script, text) -> {
-			if (text.contains(original)) {
-				changed.put(script, text.replace(original, mutant.text()));
+			if (text.equals(original)) {
+				replace(script, mutant.text());
 			}
 		});
-		assertThat(changed).as("scripts with " + mutant.file()).isNotEmpty();
-		return changed;
+		files().put(mutant.file(), mutant.text());
+	}
+
+	private Stream<Script> all() {
+		RedisStoreOptions plain = RedisStoreOptions.defaults();
+		RedisStoreOptions grace = new RedisStoreOptions(plain.lockPrefix(), plain.semaphorePrefix(),
+				plain.channelPrefix(), null, plain.fenceRetention(), plain.handoffTimeout(), false, plain.fleetKey(),
+				Duration.ofSeconds(60), null);
+		return Stream.concat(this.scripts.keySet().stream(), Stream.of(plain, grace).flatMap((options) -> {
+			StoreScripts scripts = StoreScripts.of(options, false);
+			return Stream.of(scripts.acquire(), scripts.release(), scripts.renew(), scripts.acquirePermits(),
+					scripts.releasePermits(), scripts.shrinkPermits(), scripts.limitPermits(), scripts.renewPermits());
+		}));
 	}
 
 	/** Changes after which a script does not even begin to run are none. */
 	private boolean isValid(Mutant mutant) {
-		return changed(mutant).values().stream().allMatch((text) -> {
-			try {
-				this.redis.template()
-					.execute((RedisCallback<@Nullable String>) (connection) -> connection.scriptingCommands()
-						.scriptLoad(text.getBytes(StandardCharsets.UTF_8)));
-				return true;
-			}
-			catch (DataAccessException ex) {
-				assertThat(ex).hasStackTraceContaining("Error compiling script");
-				return false;
-			}
-		});
+		apply(mutant);
+		try {
+			return all().allMatch(this::compiles);
+		}
+		finally {
+			restoreScripts();
+		}
+	}
+
+	private boolean compiles(Script script) {
+		try {
+			this.redis.template()
+				.execute((RedisCallback<@Nullable String>) (connection) -> connection.scriptingCommands()
+					.scriptLoad(script.text()));
+			return true;
+		}
+		catch (DataAccessException ex) {
+			assertThat(ex).hasStackTraceContaining("Error compiling script");
+			return false;
+		}
 	}
 
 	/** The first test that fails with a mutant. */
 	private @Nullable String failure(Mutant mutant) throws Exception {
-		changed(mutant).forEach(ScriptMutantTests::replace);
+		apply(mutant);
 		try {
 			for (String test : TESTS.get(file(mutant))) {
 				String failure = failure(test);
@@ -299,21 +324,33 @@ class ScriptMutantTests {
 		}
 	}
 
-	private static Field field(Object script, String name) throws ReflectiveOperationException {
-		Field field = script.getClass().getDeclaredField(name);
+	@SuppressWarnings("unchecked")
+	private static Map<String, String> files() {
+		try {
+			Field files = Script.class.getDeclaredField("FILES");
+			files.setAccessible(true);
+			return (Map<String, String>) files.get(null);
+		}
+		catch (ReflectiveOperationException ex) {
+			throw new IllegalStateException(ex);
+		}
+	}
+
+	private static Field field(Script script, String name) throws ReflectiveOperationException {
+		Field field = Script.class.getDeclaredField(name);
 		field.setAccessible(true);
 		return field;
 	}
 
 	/** As if the script's file said something else. */
-	private static void replace(Object script, String text) {
+	private static void replace(Script script, String text) {
 		try {
 			byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
-			var sha1 = script.getClass().getDeclaredMethod("sha1", byte[].class);
+			var sha1 = Script.class.getDeclaredMethod("sha1", byte[].class);
 			sha1.setAccessible(true);
 			field(script, "text").set(script, bytes);
 			field(script, "digest").set(script, sha1.invoke(null, (Object) bytes));
-			if (script.toString().equals("FINGERPRINTS")) {
+			if (script == Script.FINGERPRINTS) {
 				// The only one that is run by Spring.
 				Field springs = Class.forName("io.holdfast.optimistic.WatchSession").getDeclaredField("FINGERPRINTS");
 				springs.setAccessible(true);

@@ -5,10 +5,12 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-import io.holdfast.redis.script.Script;
+import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.script.ScriptReplies;
+import io.holdfast.redis.script.StoreScripts;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -29,8 +31,6 @@ class RenewScriptTests {
 
 	private static final String VERSION = "redis.REDIS_VERSION_NUM";
 
-	private static final String SETTINGS = "0 0 0 0 0 0 ";
-
 	private static final String TOKEN = "00000000000000000000000000000001:1";
 
 	private final StringRedisTemplate redis;
@@ -47,12 +47,19 @@ class RenewScriptTests {
 		this.redis.opsForValue().set(this.key, TOKEN, Duration.ofSeconds(60));
 	}
 
+	private static String text(@Nullable Duration longestLease) {
+		RedisStoreOptions defaults = RedisStoreOptions.defaults();
+		RedisStoreOptions options = new RedisStoreOptions(defaults.lockPrefix(), defaults.semaphorePrefix(),
+				defaults.channelPrefix(), null, defaults.fenceRetention(), defaults.handoffTimeout(), false,
+				defaults.fleetKey(), longestLease, null);
+		return new String(StoreScripts.of(options, false).renew().text(), StandardCharsets.UTF_8);
+	}
+
 	private boolean renew(boolean tellsVersion, String token, String lease) {
-		String text = new String(Script.RENEW.text(), StandardCharsets.UTF_8);
+		String text = text(null);
 		assertThat(text).contains(VERSION);
 		RedisScript<?> script = RedisScript.of(tellsVersion ? text : text.replace(VERSION, "nil"), List.class);
-		return ScriptReplies.kept((List<?>) this.redis.execute(script, List.of(this.key), token, lease, SETTINGS), 1)
-			.get(0);
+		return ScriptReplies.kept((List<?>) this.redis.execute(script, List.of(this.key), token, lease), 1).get(0);
 	}
 
 	private Long millis() {
@@ -109,10 +116,10 @@ class RenewScriptTests {
 		String others = this.key + ":others";
 		this.redis.opsForList().leftPush(list, TOKEN);
 		this.redis.opsForValue().set(others, TOKEN + "0", Duration.ofSeconds(60));
-		String text = new String(Script.RENEW.text(), StandardCharsets.UTF_8);
+		String text = text(null);
 		assertThat(text).contains("'MGET'");
 		List<?> kept = (List<?>) this.redis.execute(RedisScript.of(text.replace("'MGET'", command), List.class),
-				List.of(gone, list, this.key, others), TOKEN, TOKEN, TOKEN, TOKEN, "120000", SETTINGS);
+				List.of(gone, list, this.key, others), TOKEN, TOKEN, TOKEN, TOKEN, "120000");
 		assertThat(ScriptReplies.kept(kept, 4)).containsExactly(false, false, true, false);
 		assertThat(millis()).isBetween(100_000L, 120_000L);
 		assertThat(this.redis.getExpire(others, TimeUnit.MILLISECONDS)).isBetween(1L, 60_000L);
@@ -126,9 +133,9 @@ class RenewScriptTests {
 		String exact = this.key + ":exact";
 		this.redis.opsForValue().set(longer, TOKEN, Duration.ofSeconds(60));
 		this.redis.opsForValue().set(exact, TOKEN, Duration.ofSeconds(60));
-		RedisScript<?> script = RedisScript.of(new String(Script.RENEW.text(), StandardCharsets.UTF_8), List.class);
+		RedisScript<?> script = RedisScript.of(text(null), List.class);
 		List<?> kept = (List<?>) this.redis.execute(script, List.of(this.key, longer, exact), TOKEN, TOKEN, TOKEN,
-				"120000", "240000", "-20000", SETTINGS);
+				"120000", "240000", "-20000");
 		assertThat(ScriptReplies.kept(kept, 3)).containsExactly(true, true, true);
 		assertThat(millis()).isBetween(100_000L, 120_000L);
 		assertThat(this.redis.getExpire(longer, TimeUnit.MILLISECONDS)).isBetween(200_000L, 240_000L);
@@ -141,9 +148,9 @@ class RenewScriptTests {
 		String list = this.key + ":list";
 		this.redis.opsForList().leftPush(list, TOKEN);
 		this.redis.delete(this.key);
-		RedisScript<?> script = RedisScript.of(new String(Script.RENEW.text(), StandardCharsets.UTF_8), List.class);
+		RedisScript<?> script = RedisScript.of(text(Duration.ofSeconds(60)), List.class);
 		List<?> kept = (List<?>) this.redis.execute(script, List.of(list, this.key, this.key + ":server"), TOKEN, TOKEN,
-				"120000", "60000 0 0 0 0 0 ");
+				"120000");
 		assertThat(ScriptReplies.kept(kept, 2)).containsExactly(false, true);
 		assertThat(this.redis.opsForList().size(list)).isEqualTo(1);
 		assertThat(this.redis.opsForValue().get(this.key)).isEqualTo(TOKEN);
@@ -155,10 +162,11 @@ class RenewScriptTests {
 	void takesOverReservations(int graceMillis) {
 		String reserved = TOKEN.replace("1:1", "2:7") + ":r";
 		this.redis.opsForValue().set(this.key, reserved, Duration.ofSeconds(60));
-		RedisScript<?> script = RedisScript.of(new String(Script.RENEW.text(), StandardCharsets.UTF_8), List.class);
+		RedisScript<?> script = RedisScript.of(text((graceMillis > 0) ? Duration.ofMillis(graceMillis) : null),
+				List.class);
 		boolean grace = graceMillis > 0;
 		List<String> keys = grace ? List.of(this.key, this.key + ":server") : List.of(this.key);
-		List<?> kept = (List<?>) this.redis.execute(script, keys, TOKEN, "120000", graceMillis + " 0 0 0 0 0 ");
+		List<?> kept = (List<?>) this.redis.execute(script, keys, TOKEN, "120000");
 		assertThat(ScriptReplies.kept(kept, 1)).containsExactly(grace);
 		assertThat(this.redis.opsForValue().get(this.key)).isEqualTo(grace ? TOKEN : reserved);
 	}

@@ -83,9 +83,12 @@ class ScriptSender {
 	}
 
 	private CompletableFuture<List<@Nullable Object>> dispatch(CommandType type, byte[] script, ScriptCall<?> call) {
-		return this.commands
-			.dispatch(type, new ScriptReply(), new ScriptArguments(script, call.keys(), call.args(), call::written))
-			.toCompletableFuture();
+		ScriptReply reply = new ScriptReply();
+		ScriptArguments arguments = new ScriptArguments(script, call.keys(), call.args(), () -> {
+			reply.clear();
+			call.written();
+		});
+		return this.commands.dispatch(type, reply, arguments).toCompletableFuture();
 	}
 
 }

@@ -63,21 +63,6 @@ public record RedisStoreOptions(String lockPrefix, String semaphorePrefix, Strin
 				Duration.ofSeconds(5), false, "holdfast:fleet");
 	}
 
-	/**
-	 * Return what is the same in each command, as grace.lua reads it.
-	 * @param cluster whether Redis is a cluster
-	 * @return the last of ARGV
-	 */
-	public byte[] settings(boolean cluster) {
-		return RedisKeys.bytes(millis(this.longestLease) + " " + this.fenceRetention.toMillis() + " "
-				+ this.handoffTimeout.toMillis() + " " + millis(this.healMissingTtl) + " " + (cluster ? 1 : 0) + " "
-				+ RedisKeys.bytes(this.lockPrefix).length + " " + this.channelPrefix);
-	}
-
-	private static long millis(@Nullable Duration time) {
-		return (time != null) ? time.toMillis() : 0;
-	}
-
 	/** Return what is to be done about fail-overs. */
 	public FailOverGrace grace() {
 		return new FailOverGrace(this.longestLease, this.fleetKey + ":server");

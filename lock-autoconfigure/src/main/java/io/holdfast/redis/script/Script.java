@@ -7,79 +7,86 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * The Lua scripts: constants, read once.
+ * A Lua script. Those that are the same for all instances are constants; those with an
+ * instance's settings in their text are {@link StoreScripts}. Immutable.
  */
-public enum Script {
-
-	ACQUIRE("grace.lua", "lock-reads.lua", "lock-grant.lua", "lock-acquire-free.lua", "lock-shared.lua",
-			"lock-acquire.lua"),
-
-	RELEASE("grace.lua", "lock-reads.lua", "lock-release-free.lua", "lock-grant.lua", "lock-release-next.lua",
-			"lock-shared.lua", "lock-release.lua"),
-
-	RENEW("grace.lua", "renew.lua"),
-
-	INSPECT("lock-inspect.lua"),
-
-	PERMITS_ACQUIRE("grace.lua", "permits-shared.lua", "permits-ask.lua", "permits-acquire.lua"),
-
-	PERMITS_RELEASE("grace.lua", "permits-shared.lua", "permits-ask.lua", "permits-release.lua"),
-
-	PERMITS_SHRINK("grace.lua", "permits-shared.lua", "permits-shrink.lua"),
-
-	PERMITS_LIMIT("grace.lua", "permits-shared.lua", "permits-limit.lua"),
-
-	PERMITS_RENEW("grace.lua", "permits-renew.lua"),
-
-	PERMITS_INSPECT("permits-inspect.lua"),
-
-	CONFIRM("confirm.lua"),
-
-	SCAN("scan.lua"),
-
-	FLEET_JOIN("fleet-join.lua"),
-
-	FLEET_LEAVE("fleet-leave.lua"),
-
-	FLEET_MEMBERS("fleet-members.lua"),
-
-	FLEET_ASK("fleet-ask.lua"),
-
-	FLEET_ANSWER("fleet-answer.lua"),
-
-	FLEET_COLLECT("fleet-collect.lua"),
-
-	FINGERPRINTS("fingerprints.lua"),
-
-	RIGHTS("rights.lua"),
-
-	FLEET_RIGHTS("fleet-rights.lua"),
-
-	PING("ping.lua");
+public final class Script {
 
 	private static final String FOLDER = "/io/holdfast/redis/";
+
+	/** The texts of the files that were read. */
+	private static final Map<String, String> FILES = new ConcurrentHashMap<>();
+
+	/** Look at an exclusive lock. */
+	public static final Script INSPECT = of("lock-inspect.lua");
+
+	/** Look at a semaphore or a read-write lock. */
+	public static final Script PERMITS_INSPECT = of("permits-inspect.lua");
+
+	/** Confirm that replicas have a grant. */
+	public static final Script CONFIRM = of("confirm.lua");
+
+	/** Search for keys. */
+	public static final Script SCAN = of("scan.lua");
+
+	/** Add an instance to the fleet. */
+	public static final Script FLEET_JOIN = of("fleet-join.lua");
+
+	/** Remove an instance from the fleet. */
+	public static final Script FLEET_LEAVE = of("fleet-leave.lua");
+
+	/** List the instances of the fleet. */
+	public static final Script FLEET_MEMBERS = of("fleet-members.lua");
+
+	/** Ask the instances of the fleet for a report. */
+	public static final Script FLEET_ASK = of("fleet-ask.lua");
+
+	/** Hand in an instance's report. */
+	public static final Script FLEET_ANSWER = of("fleet-answer.lua");
+
+	/** Collect the reports. */
+	public static final Script FLEET_COLLECT = of("fleet-collect.lua");
+
+	/** Compare the keys of an optimistic transaction. */
+	public static final Script FINGERPRINTS = of("fingerprints.lua");
+
+	/** Try the commands that locks and permits need. */
+	public static final Script RIGHTS = of("rights.lua");
+
+	/** Try the commands that the fleet needs. */
+	public static final Script FLEET_RIGHTS = of("fleet-rights.lua");
+
+	/** Send a message to the instance that runs it. */
+	public static final Script PING = of("ping.lua");
 
 	private final byte[] text;
 
 	private final byte[] digest;
 
-	Script(String... files) {
-		StringBuilder joined = new StringBuilder();
-		for (String file : files) {
-			joined.append(read(file));
-		}
-		this.text = joined.toString().getBytes(StandardCharsets.UTF_8);
+	private Script(String text) {
+		this.text = text.getBytes(StandardCharsets.UTF_8);
 		this.digest = sha1(this.text);
 	}
 
+	private static Script of(String file) {
+		return of("", file);
+	}
+
 	/**
-	 * Read all scripts, if that was not done before: the thread of the first command may
-	 * be one that must not read files.
+	 * Put a script together.
+	 * @param beginning what comes before the files
+	 * @param files their names, in order
 	 */
-	public static void load() {
-		// Done by the initialization of this class.
+	static Script of(String beginning, String... files) {
+		StringBuilder text = new StringBuilder(beginning);
+		for (String file : files) {
+			text.append(FILES.computeIfAbsent(file, Script::read));
+		}
+		return new Script(text.toString());
 	}
 
 	/**

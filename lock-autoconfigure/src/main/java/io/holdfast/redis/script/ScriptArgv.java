@@ -43,15 +43,14 @@ public final class ScriptArgv {
 	 * which is said once then: there are many in a command.
 	 * @param renewals the leases
 	 * @param permits whether to say how many permits each has
-	 * @param settings what comes last
 	 * @return the arguments
 	 */
-	public static byte[][] ofRenewals(List<Renewal> renewals, boolean permits, byte[] settings) {
+	public static byte[][] ofRenewals(List<Renewal> renewals, boolean permits) {
 		int count = renewals.size();
 		boolean alike = count > 0
 				&& renewals.stream().allMatch((renewal) -> renewal.leaseMillis() == renewals.get(0).leaseMillis());
 		List<Renewal> leases = alike ? renewals.subList(0, 1) : renewals;
-		byte[][] args = new byte[(permits ? 2 : 1) * count + leases.size() + 1][];
+		byte[][] args = new byte[(permits ? 2 : 1) * count + leases.size()][];
 		int i = 0;
 		for (Renewal renewal : renewals) {
 			args[i++] = RedisKeys.bytes(renewal.token());
@@ -64,7 +63,6 @@ public final class ScriptArgv {
 		for (Renewal renewal : leases) {
 			args[i++] = number(renewal.leaseMillis());
 		}
-		args[i] = settings;
 		return args;
 	}
 

@@ -81,6 +81,9 @@ public final class ScriptCommand implements RedisCommand<byte[], byte[], List<@N
 	@Override
 	public void encode(ByteBuf buffer) {
 		this.call.written();
+		if (this.output instanceof ScriptReply read) {
+			read.clear();
+		}
 		ScriptArguments.writeCommand(buffer, this.call.script().digest(), this.call.keys(), this.call.args());
 		if (markWritten()) {
 			this.sender.written(Thread.currentThread());

@@ -29,6 +29,9 @@ public final class ScriptReplies {
 	/** One more digit behind it makes no number that is too large. */
 	private static final long MOST_BEFORE_A_DIGIT = Long.MAX_VALUE / 10 - 1;
 
+	/** As lock-grant.lua has it for instances that are told when others want a lock. */
+	private static final int MANY_FENCES = 1024;
+
 	private final RedisStoreOptions options;
 
 	/** By System.nanoTime(), 0 at first. Guarded by this. */
@@ -52,6 +55,23 @@ public final class ScriptReplies {
 	}
 
 	/**
+	 * Return what became of a token that asked by a command of its own.
+	 * @param resource what it asked for
+	 * @param reply the script's reply; in the usual case the fence of its grant alone,
+	 * negative if no more than the usual number of fences are below the next
+	 * @param leaseMillis the lease that it asked for
+	 * @return the reply
+	 */
+	public AcquireReply acquired(Resource resource, List<?> reply, long leaseMillis) {
+		if (reply.size() > 1) {
+			return acquired(resource, reply, 0);
+		}
+		long fence = number(reply.get(0));
+		return (fence < 0) ? new AcquireReply.Granted(-fence, leaseMillis)
+				: new AcquireReply.Granted(fence, leaseMillis, MANY_FENCES);
+	}
+
+	/**
 	 * Return what became of a token that asks. Warns, once per key, of an owner without
 	 * end.
 	 * @param resource what it asks for
@@ -60,7 +80,7 @@ public final class ScriptReplies {
 	 * never can be
 	 * @return the reply
 	 */
-	public AcquireReply acquired(Resource resource, List<?> reply, int from) {
+	private AcquireReply acquired(Resource resource, List<?> reply, int from) {
 		long outcome = number(reply.get(from));
 		if (outcome == 1) {
 			long fence = number(reply.get(from + 1));

@@ -10,24 +10,40 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The reply of a script as Lettuce reads it: an array of numbers and texts with no
- * further array in it.
+ * further array in it, or a number alone, which is read as an array of one.
  */
 public final class ScriptReply extends CommandOutput<byte[], byte[], List<@Nullable Object>> {
+
+	private boolean array;
 
 	/** Create an empty reply. */
 	public ScriptReply() {
 		super(ByteArrayCodec.INSTANCE, List.of());
 	}
 
-	/** The array begins, or begins again on another connection. */
+	/**
+	 * Forget what was read, as the command is written: perhaps again, to another
+	 * connection.
+	 */
+	public void clear() {
+		this.output = List.of();
+		this.array = false;
+	}
+
 	@Override
 	public void multi(int count) {
 		this.output = new ArrayList<>(Math.max(count, 0));
+		this.array = true;
 	}
 
 	@Override
 	public void set(long number) {
-		this.output.add(number);
+		if (this.array) {
+			this.output.add(number);
+		}
+		else {
+			this.output = List.of(number);
+		}
 	}
 
 	@Override

@@ -24,12 +24,12 @@ class ScriptArgumentsTests {
 
 	private final byte[][] args = RedisKeys.bytes("secret token", "", "x".repeat(12_345));
 
-	private final ScriptArguments arguments = new ScriptArguments(Script.ACQUIRE.digest(), this.keys, this.args);
+	private final ScriptArguments arguments = new ScriptArguments(Script.INSPECT.digest(), this.keys, this.args);
 
 	@Test
 	@DisplayName("what is sent is what the driver would send")
 	void sameAsTheDriver() {
-		CommandArgs<byte[], byte[]> usual = new CommandArgs<>(ByteArrayCodec.INSTANCE).add(Script.ACQUIRE.digest())
+		CommandArgs<byte[], byte[]> usual = new CommandArgs<>(ByteArrayCodec.INSTANCE).add(Script.INSPECT.digest())
 			.add(2)
 			.addKeys(this.keys)
 			.addValues(this.args);
@@ -42,7 +42,7 @@ class ScriptArgumentsTests {
 	@DisplayName("a command that is written without the driver's own is the same as the driver's")
 	void sameCommand() {
 		ByteBuf buffer = Unpooled.buffer();
-		ScriptArguments.writeCommand(buffer, Script.ACQUIRE.digest(), this.keys, this.args);
+		ScriptArguments.writeCommand(buffer, Script.INSPECT.digest(), this.keys, this.args);
 		assertThat(buffer.toString(StandardCharsets.UTF_8)).isEqualTo(sent(this.arguments));
 	}
 

@@ -19,8 +19,6 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class ScriptArgvTests {
 
-	private static final byte[] SETTINGS = { '0' };
-
 	@ParameterizedTest
 	@ValueSource(longs = { 0, 1, 9, 10, 99, 100, 30_000, Long.MAX_VALUE, -1, -10, -30_000, Long.MIN_VALUE })
 	@DisplayName("a number is its decimal digits")
@@ -42,17 +40,13 @@ class ScriptArgvTests {
 	void renewals() {
 		Resource lock = new Resource(Kind.LOCK, "k");
 		List<Renewal> alike = List.of(new Renewal(lock, "a", 1, 30), new Renewal(lock, "b", 2, 30));
-		assertThat(ScriptArgv.ofRenewals(alike, false, SETTINGS)).isDeepEqualTo(ScriptArgv.of("a", "b", 30, SETTINGS));
-		assertThat(ScriptArgv.ofRenewals(alike, true, SETTINGS))
-			.isDeepEqualTo(ScriptArgv.of("a", "b", 1, 2, 30, SETTINGS));
+		assertThat(ScriptArgv.ofRenewals(alike, false)).isDeepEqualTo(ScriptArgv.of("a", "b", 30));
+		assertThat(ScriptArgv.ofRenewals(alike, true)).isDeepEqualTo(ScriptArgv.of("a", "b", 1, 2, 30));
 		List<Renewal> others = List.of(new Renewal(lock, "a", 1, 30), new Renewal(lock, "b", 2, -30));
-		assertThat(ScriptArgv.ofRenewals(others, false, SETTINGS))
-			.isDeepEqualTo(ScriptArgv.of("a", "b", 30, -30, SETTINGS));
-		assertThat(ScriptArgv.ofRenewals(others, true, SETTINGS))
-			.isDeepEqualTo(ScriptArgv.of("a", "b", 1, 2, 30, -30, SETTINGS));
-		assertThat(ScriptArgv.ofRenewals(alike.subList(0, 1), true, SETTINGS))
-			.isDeepEqualTo(ScriptArgv.of("a", 1, 30, SETTINGS));
-		assertThat(ScriptArgv.ofRenewals(List.of(), true, SETTINGS)).isDeepEqualTo(new byte[][] { SETTINGS });
+		assertThat(ScriptArgv.ofRenewals(others, false)).isDeepEqualTo(ScriptArgv.of("a", "b", 30, -30));
+		assertThat(ScriptArgv.ofRenewals(others, true)).isDeepEqualTo(ScriptArgv.of("a", "b", 1, 2, 30, -30));
+		assertThat(ScriptArgv.ofRenewals(alike.subList(0, 1), true)).isDeepEqualTo(ScriptArgv.of("a", 1, 30));
+		assertThat(ScriptArgv.ofRenewals(List.of(), true)).isEmpty();
 	}
 
 }

@@ -3,6 +3,10 @@ package io.holdfast.redis.script;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
+import io.holdfast.redis.key.RedisStoreOptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -45,6 +49,30 @@ class ScriptRepliesTests {
 	void anAnswerForOtherRenewalsIsRefused() {
 		assertThatIllegalStateException().isThrownBy(() -> ScriptReplies.kept(List.of(2L), 3))
 			.withMessageContaining("3");
+	}
+
+	@Test
+	void aNumberAloneIsTheFenceOfAGrantForTheWholeLease() {
+		Resource lock = new Resource(Kind.LOCK, "k");
+		ScriptReplies replies = new ScriptReplies(RedisStoreOptions.defaults());
+		assertThat(replies.acquired(lock, List.of(-7L), 500L)).isEqualTo(new Granted(7, 500));
+		assertThat(replies.acquired(lock, List.of(7L), 500L)).isEqualTo(new Granted(7, 500, 1024));
+		assertThat(replies.acquired(lock, List.of(1L, 7L, 400L), 500L)).isEqualTo(new Granted(7, 400));
+	}
+
+	@Test
+	void whatWasReadBeforeTheCommandIsWrittenAgainDoesNotCount() {
+		ScriptReply reply = new ScriptReply();
+		reply.multi(2);
+		reply.set(1);
+		reply.clear();
+		reply.set(7);
+		assertThat(reply.get()).containsExactly(7L);
+		reply.clear();
+		reply.multi(2);
+		reply.set(1);
+		reply.set(2);
+		assertThat(reply.get()).containsExactly(1L, 2L);
 	}
 
 	private static byte[] bytes(String text) {
