@@ -21,6 +21,7 @@ import io.holdfast.aop.metadata.LeaseOperation;
 import io.holdfast.aop.observe.MethodCallObservation;
 import io.holdfast.aop.observe.MethodObserver;
 import io.holdfast.aop.observe.ReactiveObservation;
+import io.micrometer.observation.Observation;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
@@ -101,10 +102,10 @@ final class LeaseInterceptor implements MethodInterceptor {
 			return invocation.proceed();
 		}
 		MethodObserver observer = this.observer.get();
-		Function<@Nullable Object, MethodCallObservation> observation = (
+		Function<@Nullable Observation, MethodCallObservation> observation = (
 				parent) -> (observer != null)
 						? MethodCallObservation.of(this.observerFailed,
-								() -> observer.began(invocation.getMethod(), targetClass, parent))
+								() -> observer.start(invocation.getMethod(), targetClass, parent))
 						: MethodCallObservation.NONE;
 		return switch (operation.returnKind()) {
 			case PLAIN -> new SyncInvocation(invocation, methodLeases).run(observation.apply(null));
@@ -113,9 +114,8 @@ final class LeaseInterceptor implements MethodInterceptor {
 						observation.apply(null));
 				yield OtherAdvice.isAsyncAround(invocation, targetClass, this) ? call.startHere() : call.start();
 			}
-			case REACTIVE ->
-				new ReactiveInvocation(invocation, operation.annotatedMethod().returned().toClass()).under(methodLeases,
-						(observer != null) ? new ReactiveObservation(observer.contextKey(), observation) : null);
+			case REACTIVE -> new ReactiveInvocation(invocation, operation.annotatedMethod().returned().toClass())
+				.under(methodLeases, (observer != null) ? new ReactiveObservation(observation) : null);
 			case UNSUPPORTED -> throw new IllegalStateException("Refused at start-up");
 		};
 	}

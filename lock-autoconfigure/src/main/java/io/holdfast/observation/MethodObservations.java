@@ -6,7 +6,6 @@ import io.holdfast.aop.observe.MethodObserver;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationConvention;
 import io.micrometer.observation.ObservationRegistry;
-import io.micrometer.observation.contextpropagation.ObservationThreadLocalAccessor;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,39 +34,11 @@ public final class MethodObservations implements MethodObserver {
 	}
 
 	@Override
-	public Object contextKey() {
-		return ObservationThreadLocalAccessor.KEY;
-	}
-
-	@Override
-	public Call began(Method method, Class<?> targetClass, @Nullable Object parent) {
+	public Observation start(Method method, Class<?> targetClass, @Nullable Observation parent) {
 		MethodObservationContext context = new MethodObservationContext(method, targetClass);
-		Observation outer = (parent instanceof Observation known) ? known : this.registry.getCurrentObservation();
-		Observation observation = this.children.start(outer, true, () -> HoldfastObservationDocumentation.METHOD
+		Observation outer = (parent != null) ? parent : this.registry.getCurrentObservation();
+		return this.children.start(outer, true, () -> HoldfastObservationDocumentation.METHOD
 			.observation(this.convention, DEFAULT, () -> context, this.registry));
-		return new ObservedCall(observation);
-	}
-
-	private record ObservedCall(Observation observation) implements Call {
-
-		@Override
-		public ObservationScope open() {
-			return this.observation.openScope()::close;
-		}
-
-		@Override
-		public Object contextValue() {
-			return this.observation;
-		}
-
-		@Override
-		public void ended(@Nullable Throwable failure) {
-			if (failure != null) {
-				this.observation.error(failure);
-			}
-			this.observation.stop();
-		}
-
 	}
 
 }

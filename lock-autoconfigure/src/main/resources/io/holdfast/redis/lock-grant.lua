@@ -26,8 +26,12 @@ local function advanceFence(fences)
   redis.call('SET', fenceKey, value, 'PX', retention + math.max(0, math.ceil((fence - now) / 1000)))
 end
 
+-- What is left of a lease that this script has granted.
+local granted
+
 local function grant(token, millis, fences)
   redis.call('SET', lockKey, token, 'PX', millis)
+  granted = tonumber(millis)
   advanceFence(fences)
   owner = token
 end

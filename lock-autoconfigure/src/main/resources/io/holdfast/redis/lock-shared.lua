@@ -28,7 +28,7 @@ end
 
 -- How long the owner has the key from now, -1 for no end; or it is kept for one that is not known here.
 local function ownerTtl()
-  return owner and (sharedTtl or redis.call('PTTL', lockKey)) or grace
+  return owner and (sharedTtl or granted or redis.call('PTTL', lockKey)) or grace
 end
 
 local function userKey()
@@ -74,10 +74,11 @@ local function enqueue(token, claim, mode, score)
     table.insert(queue, i, score)
     table.insert(queue, i, member)
   end
-  -- Four times the longest time after which a waiter asks again.
+  -- At least four times the longest time after which a waiter asks again. Twice as long again, so that most who come need
+  -- not set it.
   local queueTtl = 2 * math.max(tonumber(claim), handoffTimeout)
   if redis.call('PTTL', queueKey) < queueTtl then
-    redis.call('PEXPIRE', queueKey, queueTtl)
+    redis.call('PEXPIRE', queueKey, 2 * queueTtl)
   end
 end
 

@@ -136,8 +136,8 @@ class PermitReplayTests {
 		List<List<String>> commands = new ArrayList<>();
 		for (Object command : this.fleet.observer().execute(SLOW_LOG, List.of())) {
 			List<String> words = ((List<?>) command).stream().map(String::valueOf).toList();
-			// Only they say how they wait, before whether they do and the grace.
-			boolean acquire = words.get(words.size() - 3).matches("[sp]");
+			// Only they say how they wait, before whether they do.
+			boolean acquire = words.get(words.size() - 2).matches("[sp]");
 			if (!acquire && words.stream().anyMatch((word) -> word.contains(KEY))) {
 				commands.add(words);
 			}

@@ -21,6 +21,7 @@ import io.holdfast.autoconfigure.HoldfastAutoConfiguration;
 import io.holdfast.autoconfigure.HoldfastObservationAutoConfiguration;
 import io.micrometer.common.KeyValues;
 import io.micrometer.observation.Observation;
+import io.micrometer.observation.ObservationHandler;
 import io.micrometer.observation.ObservationRegistry;
 import io.micrometer.observation.contextpropagation.ObservationThreadLocalAccessor;
 import io.micrometer.tracing.handler.DefaultTracingObservationHandler;
@@ -293,7 +294,7 @@ class MethodObservationsTests {
 	@Test
 	@DisplayName("An observer that throws, be it an error, disturbs no call")
 	void failing(CapturedOutput output) {
-		for (String place : List.of("began", "open", "close", "ended", "value")) {
+		for (String place : List.of("start", "open", "close", "stop")) {
 			failing(place, new IllegalStateException("in " + place));
 			failing(place, new NoClassDefFoundError("in " + place));
 			assertThat(output).contains("IllegalStateException: in " + place)
@@ -370,8 +371,9 @@ class MethodObservationsTests {
 
 	}
 
-	/** Throws in one place, and gives {@code null} nowhere. */
-	private record FailingObserver(String place, Throwable failure) implements MethodObserver {
+	/** Throws in one place, itself or by the handlers of what it starts. */
+	private record FailingObserver(String place,
+			Throwable failure) implements MethodObserver, ObservationHandler<Observation.Context> {
 
 		private void pass(String at) {
 			if (at.equals(this.place)) {
@@ -380,33 +382,31 @@ class MethodObservationsTests {
 		}
 
 		@Override
-		public Object contextKey() {
-			return "key";
+		public Observation start(Method method, Class<?> targetClass, @Nullable Observation parent) {
+			pass("start");
+			ObservationRegistry registry = ObservationRegistry.create();
+			registry.observationConfig().observationHandler(this);
+			return Observation.start("call", registry);
 		}
 
 		@Override
-		public Call began(Method method, Class<?> targetClass, @Nullable Object parent) {
-			pass("began");
-			return new Call() {
+		public boolean supportsContext(Observation.Context context) {
+			return true;
+		}
 
-				@Override
-				public ObservationScope open() {
-					pass("open");
-					return () -> pass("close");
-				}
+		@Override
+		public void onScopeOpened(Observation.Context context) {
+			pass("open");
+		}
 
-				@Override
-				public Object contextValue() {
-					pass("value");
-					return "value";
-				}
+		@Override
+		public void onScopeClosed(Observation.Context context) {
+			pass("close");
+		}
 
-				@Override
-				public void ended(@Nullable Throwable failure) {
-					pass("ended");
-				}
-
-			};
+		@Override
+		public void onStop(Observation.Context context) {
+			pass("stop");
 		}
 
 	}

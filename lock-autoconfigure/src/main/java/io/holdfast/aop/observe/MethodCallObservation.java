@@ -3,8 +3,7 @@ package io.holdfast.aop.observe;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 
-import io.holdfast.aop.observe.MethodObserver.Call;
-import io.holdfast.aop.observe.MethodObserver.ObservationScope;
+import io.micrometer.observation.Observation;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -16,34 +15,31 @@ import org.jspecify.annotations.Nullable;
 public final class MethodCallObservation {
 
 	/** Of calls without an observer. */
-	public static final MethodCallObservation NONE = new MethodCallObservation(null, new AtomicBoolean());
+	public static final MethodCallObservation NONE = new MethodCallObservation(Observation.NOOP, new AtomicBoolean());
 
 	private static final Log logger = LogFactory.getLog(MethodObserver.class);
 
-	private static final ObservationScope NO_SCOPE = () -> {
-	};
-
-	private final @Nullable Call call;
+	private final Observation observation;
 
 	/** Whether the observer's first failure was logged. */
 	private final AtomicBoolean warned;
 
 	private final AtomicBoolean ended = new AtomicBoolean();
 
-	private MethodCallObservation(@Nullable Call call, AtomicBoolean warned) {
-		this.call = call;
+	private MethodCallObservation(Observation observation, AtomicBoolean warned) {
+		this.observation = observation;
 		this.warned = warned;
 	}
 
 	/**
-	 * A call begins.
+	 * Start to observe a call.
 	 * @param warned whether it was logged before that the observer failed
-	 * @param began tells the observer
-	 * @return the watch
+	 * @param start starts the observation
+	 * @return the call's observation
 	 */
-	public static MethodCallObservation of(AtomicBoolean warned, Supplier<Call> began) {
+	public static MethodCallObservation of(AtomicBoolean warned, Supplier<Observation> start) {
 		try {
-			return new MethodCallObservation(began.get(), warned);
+			return new MethodCallObservation(start.get(), warned);
 		}
 		catch (RuntimeException | Error ex) {
 			warn(warned, ex);
@@ -51,32 +47,26 @@ public final class MethodCallObservation {
 		}
 	}
 
-	/**
-	 * Return what Reactor's context is to have of it.
-	 * @return the value, or {@code null} if there is no observer
-	 */
-	@Nullable Object contextValue() {
-		try {
-			return (this.call != null) ? this.call.contextValue() : null;
-		}
-		catch (RuntimeException | Error ex) {
-			warn(this.warned, ex);
-			return null;
-		}
+	boolean isObserved() {
+		return this != NONE;
+	}
+
+	Observation observation() {
+		return this.observation;
 	}
 
 	/**
-	 * Ask for something on the current thread, which observes the call until then. @param
-	 * question asks
+	 * Ask for something on the current thread, which observes the call until then.
+	 * @param question asks
 	 * @return what that returns
 	 */
 	public <T> T ask(Supplier<T> question) {
-		ObservationScope scope = open();
+		Observation.Scope scope = open();
 		try {
 			return question.get();
 		}
 		finally {
-			scope.close();
+			close(scope);
 		}
 	}
 
@@ -88,40 +78,44 @@ public final class MethodCallObservation {
 	 * @throws Throwable what that throws
 	 */
 	public @Nullable Object run(Body body) throws Throwable {
-		ObservationScope scope = open();
+		Observation.Scope scope = open();
 		try {
 			return body.run();
 		}
 		finally {
-			scope.close();
+			close(scope);
 		}
 	}
 
-	private ObservationScope open() {
-		if (this.call == null) {
-			return NO_SCOPE;
-		}
+	private Observation.Scope open() {
 		try {
-			ObservationScope scope = this.call.open();
-			return () -> handler(() -> scope.close());
+			return this.observation.openScope();
 		}
 		catch (RuntimeException | Error ex) {
 			warn(this.warned, ex);
-			return NO_SCOPE;
+			return Observation.Scope.NOOP;
+		}
+	}
+
+	private void close(Observation.Scope scope) {
+		try {
+			scope.close();
+		}
+		catch (RuntimeException | Error ex) {
+			warn(this.warned, ex);
 		}
 	}
 
 	/** Tell the observer that the call is over. */
 	public void ended(@Nullable Throwable failure) {
-		Call observed = this.call;
-		if (observed != null && !this.ended.getAndSet(true)) {
-			handler(() -> observed.ended(failure));
+		if (!isObserved() || this.ended.getAndSet(true)) {
+			return;
 		}
-	}
-
-	private void handler(Runnable action) {
 		try {
-			action.run();
+			if (failure != null) {
+				this.observation.error(failure);
+			}
+			this.observation.stop();
 		}
 		catch (RuntimeException | Error ex) {
 			warn(this.warned, ex);

@@ -2,6 +2,8 @@ package io.holdfast.aop.observe;
 
 import java.util.function.Function;
 
+import io.micrometer.observation.Observation;
+import io.micrometer.observation.contextpropagation.ObservationThreadLocalAccessor;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Flux;
 
@@ -9,10 +11,12 @@ import reactor.core.publisher.Flux;
  * Has each subscription to a chain observed: as a child of what the subscriber's context
  * says, and as what the chain's own context says.
  *
- * @param contextKey where Reactor's context has that
- * @param observation begins to observe, given what the subscriber's context has
+ * @param observation starts to observe, given what the subscriber's context has
  */
-public record ReactiveObservation(Object contextKey, Function<@Nullable Object, MethodCallObservation> observation) {
+public record ReactiveObservation(Function<@Nullable Observation, MethodCallObservation> observation) {
+
+	/** Where the context of Reactor has an observation. */
+	private static final String KEY = ObservationThreadLocalAccessor.KEY;
 
 	/**
 	 * Put this around a chain.
@@ -21,13 +25,14 @@ public record ReactiveObservation(Object contextKey, Function<@Nullable Object, 
 	 */
 	public <T> Flux<T> around(Function<MethodCallObservation, Flux<T>> chain) {
 		return Flux.deferContextual((view) -> {
-			MethodCallObservation begun = this.observation.apply(view.getOrDefault(this.contextKey, null));
-			Object value = begun.contextValue();
+			MethodCallObservation begun = this.observation
+				.apply((view.getOrDefault(KEY, null) instanceof Observation parent) ? parent : null);
 			Flux<T> observed = chain.apply(begun)
 				.doOnComplete(() -> begun.ended(null))
 				.doOnError(begun::ended)
 				.doOnCancel(() -> begun.ended(null));
-			return (value != null) ? observed.contextWrite((outer) -> outer.put(this.contextKey, value)) : observed;
+			return begun.isObserved() ? observed.contextWrite((outer) -> outer.put(KEY, begun.observation()))
+					: observed;
 		});
 	}
 
