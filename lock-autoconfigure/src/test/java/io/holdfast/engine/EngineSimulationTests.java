@@ -30,8 +30,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * Histories of the engine in virtual time, each made from a number. One that fails is
- * shortened and printed; see {@code docs/development.md} for how to run it again, and for
- * how to run more.
+ * shortened and printed; see {@code docs/internals/development.md} for how to run it
+ * again, and for how to run more.
  */
 class EngineSimulationTests {
 

@@ -7,10 +7,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The place where leases are kept: the few commands of the protocol, each atomic and
- * idempotent per token. See {@code docs/protocol.md} for what they do. One of the seven
- * concepts of the engine. It owns the connections to what keeps the leases, and knows
- * nothing of callers, threads or queues in this instance. The engine calls it; stores in
- * Redis and in memory implement it.
+ * idempotent per token. See {@code docs/internals/protocol.md} for what they do. One of
+ * the seven concepts of the engine. It owns the connections to what keeps the leases, and
+ * knows nothing of callers, threads or queues in this instance. The engine calls it;
+ * stores in Redis and in memory implement it.
  *
  * <p>
  * No method blocks. A future fails with {@link StoreCommandException} if the store
