@@ -27,7 +27,7 @@ public record DocumentedRights(List<String> rights) {
 	 * @return the rights, of which none can be left out
 	 */
 	public static DocumentedRights ofLeases() {
-		return between("## Rights of a narrow user", "Without the right to channels");
+		return of("locks and semaphores");
 	}
 
 	/**
@@ -35,7 +35,7 @@ public record DocumentedRights(List<String> rights) {
 	 * @return the rights
 	 */
 	public static DocumentedRights ofWatching() {
-		return between("That instances are known", "(as ").and(between("says), commands", "Without them"));
+		return of("the fleet, for endpoints");
 	}
 
 	/**
@@ -43,7 +43,7 @@ public record DocumentedRights(List<String> rights) {
 	 * @return the rights
 	 */
 	public static DocumentedRights inCluster() {
-		return ofLeases().and(between("In a cluster Lettuce needs more: ", "."));
+		return ofLeases().and(of("a cluster"));
 	}
 
 	/**
@@ -75,15 +75,14 @@ public record DocumentedRights(List<String> rights) {
 		}
 	}
 
-	private static DocumentedRights between(String from, String until) {
-		String page = page();
-		int begin = page.indexOf(from);
-		int end = page.indexOf(until, begin);
-		if (begin < 0 || end < 0) {
-			throw new IllegalStateException("Nothing from '" + from + "' until '" + until + "' in " + PAGE);
-		}
+	/** What stands in the row of the table that begins so. */
+	private static DocumentedRights of(String purpose) {
+		String row = page().lines()
+			.filter((line) -> line.startsWith("| " + purpose + " |"))
+			.findFirst()
+			.orElseThrow(() -> new IllegalStateException("No row for '" + purpose + "' in " + PAGE));
 		List<String> rights = new ArrayList<>();
-		Matcher quoted = QUOTED.matcher(page.substring(begin + from.length(), end));
+		Matcher quoted = QUOTED.matcher(row.replace("\\|", "|"));
 		while (quoted.find()) {
 			for (String word : quoted.group(1).split("\\s+")) {
 				rights.add((word.startsWith("~") || word.startsWith("&")) ? word : "+" + word);
