@@ -1,0 +1,223 @@
+package io.holdfast;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.reflect.RecordComponent;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+import io.holdfast.autoconfigure.HoldfastProperties;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Holds the guides to their size, to short sentences, and to what is there: pages,
+ * headings, log lines and properties.
+ */
+class GuideTests {
+
+	private static final Path ROOT = Path.of("..");
+
+	private static final Path README = ROOT.resolve("README.md");
+
+	private static final Path DOCS = ROOT.resolve("docs");
+
+	/** Reference that is made from the code. */
+	private static final Set<String> GENERATED = Set.of("properties.md", "metrics.md");
+
+	private static final int README_LINES = 150;
+
+	private static final int GUIDE_WORDS = 15_000;
+
+	private static final int SENTENCE_WORDS = 30;
+
+	private static final Pattern CODE_BLOCK = Pattern.compile("^```.*?^```", Pattern.DOTALL | Pattern.MULTILINE);
+
+	private static final Pattern LINK = Pattern.compile("\\]\\(([^)\\s]+)\\)");
+
+	private static final Pattern HEADING = Pattern.compile("^#+\\s+(.*)$", Pattern.MULTILINE);
+
+	private static final Pattern SENTENCE_END = Pattern.compile("(?<=[.!?])[\"*)\\]]*\\s+");
+
+	private static final Pattern WORD = Pattern.compile("\\S*\\w\\S*");
+
+	private static final Pattern QUOTED = Pattern.compile("`([^`]+)`");
+
+	private static final Pattern PROPERTY = Pattern.compile("holdfast(\\.[a-z]+(-[a-z]+)*)+");
+
+	private static final Pattern METER_PREFIX = Pattern.compile("holdfast\\.(lock|semaphore)\\.(permits\\.)?");
+
+	private static Stream<Path> guides() {
+		return Stream.concat(Stream.of(README, ROOT.resolve("sample-app/README.md")), files(DOCS, 1));
+	}
+
+	private static boolean isWritten(Path file) {
+		return !GENERATED.contains(file.getFileName().toString());
+	}
+
+	private static Stream<Path> files(Path folder, int depth) {
+		try (Stream<Path> paths = Files.walk(folder, depth)) {
+			return paths.filter((path) -> path.toString().endsWith(".md")).sorted().toList().stream();
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+	}
+
+	private static String text(Path file) {
+		try {
+			return Files.readString(file);
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+	}
+
+	private static String prose(Path file) {
+		return CODE_BLOCK.matcher(text(file)).replaceAll("\n");
+	}
+
+	private static long words(String text) {
+		return WORD.matcher(text).results().count();
+	}
+
+	@Test
+	@DisplayName("README is one page, and the guides together can be read in an hour")
+	void size() {
+		assertThat(text(README).lines().count()).as("lines of README.md").isLessThanOrEqualTo(README_LINES);
+		assertThat(files(DOCS, 1).filter(GuideTests::isWritten)
+			.mapToLong((file) -> words(prose(file)))
+			.sum()).as("words of docs/*.md without blocks of code").isLessThanOrEqualTo(GUIDE_WORDS);
+	}
+
+	@Test
+	@DisplayName("No sentence is longer than thirty words")
+	void sentences() {
+		List<String> found = new ArrayList<>();
+		guides().filter(GuideTests::isWritten)
+			.forEach((file) -> blocks(prose(file)).stream()
+				.flatMap((block) -> SENTENCE_END.splitAsStream(block))
+				.filter((sentence) -> words(sentence) > SENTENCE_WORDS)
+				.map((sentence) -> file + ": " + sentence.strip())
+				.forEach(found::add));
+		assertThat(found).isEmpty();
+	}
+
+	/**
+	 * Paragraphs, items of lists and cells of tables. What is quoted is one word, and a
+	 * link has no address.
+	 */
+	private static List<String> blocks(String prose) {
+		List<String> blocks = new ArrayList<>();
+		StringBuilder block = new StringBuilder();
+		Stream<String> lines = QUOTED.matcher(prose).replaceAll("X").replaceAll("\\]\\([^)]*\\)", "]").lines();
+		lines.map(String::strip).forEach((line) -> {
+			if (line.isEmpty() || line.matches("([-*|#]|\\d+\\.).*")) {
+				blocks.add(block.toString());
+				block.setLength(0);
+			}
+			if (line.startsWith("|")) {
+				blocks.addAll(List.of(line.split("\\|")));
+			}
+			else {
+				block.append(line).append(' ');
+			}
+		});
+		blocks.add(block.toString());
+		return blocks;
+	}
+
+	@Test
+	@DisplayName("Links lead to files and headings that are there")
+	void links() {
+		List<String> broken = new ArrayList<>();
+		Stream.concat(files(ROOT, 1), Stream.concat(files(ROOT.resolve("sample-app"), 1), files(DOCS, 2)))
+			.forEach((file) -> LINK.matcher(prose(file))
+				.results()
+				.map((link) -> link.group(1))
+				.filter((link) -> !link.matches("[a-z]+:.*") && !leadsTo(file, link))
+				.map((link) -> file + ": " + link)
+				.forEach(broken::add));
+		assertThat(broken).isEmpty();
+	}
+
+	private static boolean leadsTo(Path file, String link) {
+		String[] parts = link.split("#", 2);
+		Path target = parts[0].isEmpty() ? file : file.resolveSibling(parts[0]);
+		return Files.exists(target) && (parts.length == 1 || HEADING.matcher(prose(target))
+			.results()
+			.anyMatch((heading) -> anchor(heading.group(1)).equals(parts[1])));
+	}
+
+	private static String anchor(String heading) {
+		return heading.strip().toLowerCase(Locale.ROOT).replaceAll("[^\\w\\- ]", "").replace(' ', '-');
+	}
+
+	@Test
+	@DisplayName("Troubleshooting quotes messages as the code has them")
+	void messages() {
+		String code = code().replaceAll("\"\\s*\\+\\s*\"", "");
+		List<String> unknown = new ArrayList<>();
+		prose(DOCS.resolve("troubleshooting.md")).lines()
+			.filter((line) -> line.startsWith("|"))
+			.flatMap((line) -> QUOTED.matcher(line.split("\\|")[1]).results())
+			.map((quote) -> quote.group(1))
+			.filter((quote) -> quote.contains(" "))
+			.filter((quote) -> !Stream.of(quote.split("…")).allMatch((part) -> code.contains(part.strip())))
+			.forEach(unknown::add);
+		assertThat(unknown).isEmpty();
+	}
+
+	@Test
+	@DisplayName("Properties and meters that guides name are there")
+	void properties() {
+		String code = code();
+		Set<String> properties = properties("holdfast", HoldfastProperties.class).collect(Collectors.toSet());
+		Set<String> unknown = new TreeSet<>();
+		guides().forEach((file) -> QUOTED.matcher(prose(file))
+			.results()
+			.flatMap((quote) -> PROPERTY.matcher(quote.group(1)).results())
+			.map((name) -> name.group())
+			.filter((name) -> !name.matches("holdfast\\.(benchmark|sample|test)\\b.*"))
+			.filter((name) -> !properties.contains(name) && !code.contains(name))
+			.filter((name) -> !code.contains('"' + METER_PREFIX.matcher(name).replaceFirst("") + '"'))
+			.forEach(unknown::add));
+		assertThat(unknown).isEmpty();
+	}
+
+	private static Stream<String> properties(String prefix, Class<?> type) {
+		if (!type.isRecord()) {
+			return Stream.of(prefix);
+		}
+		return Stream.concat(Stream.of(prefix), Stream.of(type.getRecordComponents())
+			.flatMap((component) -> properties(prefix + "." + kebab(component), component.getType())));
+	}
+
+	private static String kebab(RecordComponent component) {
+		Matcher capital = Pattern.compile("[A-Z]").matcher(component.getName());
+		return capital.replaceAll((letter) -> "-" + letter.group().toLowerCase(Locale.ROOT));
+	}
+
+	private static String code() {
+		try (Stream<Path> paths = Files.walk(Path.of("src/main"))) {
+			return paths.filter((path) -> path.toString().endsWith(".java"))
+				.map(GuideTests::text)
+				.collect(Collectors.joining());
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+	}
+
+}
