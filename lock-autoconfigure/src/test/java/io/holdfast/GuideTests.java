@@ -96,9 +96,9 @@ class GuideTests {
 	@DisplayName("README is one page, and the guides together can be read in an hour")
 	void size() {
 		assertThat(text(README).lines().count()).as("lines of README.md").isLessThanOrEqualTo(README_LINES);
-		assertThat(files(DOCS, 1).filter(GuideTests::isWritten)
-			.mapToLong((file) -> words(prose(file)))
-			.sum()).as("words of docs/*.md without blocks of code").isLessThanOrEqualTo(GUIDE_WORDS);
+		assertThat(files(DOCS, 1).filter(GuideTests::isWritten).mapToLong((file) -> words(prose(file))).sum())
+			.as("words of docs/*.md without blocks of code")
+			.isLessThanOrEqualTo(GUIDE_WORDS);
 	}
 
 	@Test
