@@ -64,7 +64,7 @@ class MethodObservationsTests {
 	private final ApplicationContextRunner runner = new ApplicationContextRunner()
 		.withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class,
 				HoldfastObservationAutoConfiguration.class))
-		.withPropertyValues("holdfast.backend=memory", "holdfast.lock.wait-time=100ms")
+		.withPropertyValues("holdfast.backend=memory", "holdfast.lock.wait-time=1s")
 		.withBean(ObservationRegistry.class, () -> this.registry)
 		.withBean(Shop.class)
 		.withBean(AsyncShop.class)
