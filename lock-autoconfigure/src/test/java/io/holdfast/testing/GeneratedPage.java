@@ -1,0 +1,68 @@
+package io.holdfast.testing;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * A page of {@code docs} that is generated from the code, so that nothing of it is typed
+ * twice.
+ */
+public final class GeneratedPage {
+
+	private static final String PROPERTY = "holdfast.test.write-pages";
+
+	private final Path file;
+
+	private final String command;
+
+	private final StringBuilder text = new StringBuilder();
+
+	/**
+	 * Begin a page.
+	 * @param name the name of the file in {@code docs}
+	 * @param title its title
+	 * @param source what it is made from
+	 * @param test the test that makes it
+	 */
+	public GeneratedPage(String name, String title, String source, Class<?> test) {
+		this.file = Path.of("../docs", name);
+		this.command = "./mvnw -pl lock-autoconfigure test -Dtest=" + test.getSimpleName() + " -D" + PROPERTY + "=true";
+		line("# " + title);
+		line("");
+		line("<!-- Generated from " + source + ". Do not edit: " + this.command + " -->");
+	}
+
+	/**
+	 * Add a line.
+	 * @param line the line, without its end
+	 */
+	public void line(String line) {
+		this.text.append(line).append('\n');
+	}
+
+	/**
+	 * Add a row of a table.
+	 * @param cells what is in it
+	 */
+	public void row(String... cells) {
+		line("| " + String.join(" | ", cells).replaceAll(" +", " ") + " |");
+	}
+
+	/**
+	 * Check that the file is like this; or write it, if the command line says so.
+	 * @throws IOException if it cannot be read or written
+	 */
+	public void check() throws IOException {
+		if (Boolean.getBoolean(PROPERTY)) {
+			Files.writeString(this.file, this.text);
+		}
+		assertThat(this.file).exists();
+		assertThat(Files.readString(this.file))
+			.as("docs/%s does not say what the code says. Write it again: %s", this.file.getFileName(), this.command)
+			.isEqualTo(this.text.toString());
+	}
+
+}
