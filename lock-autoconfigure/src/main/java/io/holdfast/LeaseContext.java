@@ -6,9 +6,10 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The leases under which code runs, innermost first. Annotated methods have theirs added
- * to it: on the thread that runs the method, and in the context of a reactive chain.
- * Immutable and thread-safe.
+ * The leases under which code runs, innermost first. Annotated methods, and code that a
+ * service {@linkplain LockService#withLock(String, LeasedCall) runs with a lease}, have
+ * theirs added to it: on the thread that runs them, and in the context of a reactive
+ * chain. Immutable and thread-safe.
  *
  * <p>
  * A request for a lock within a context that has a lease of it gets a nested lease at
@@ -41,7 +42,7 @@ public final class LeaseContext {
 
 	/**
 	 * The context of the current thread.
-	 * @return the context, empty if no annotated method is running on this thread and
+	 * @return the context, empty if no code with a lease is running on this thread and
 	 * none was {@linkplain #open() opened}
 	 */
 	public static LeaseContext current() {
@@ -90,8 +91,8 @@ public final class LeaseContext {
 				return type.cast(lease);
 			}
 		}
-		throw new IllegalStateException("There is no lease of a " + what + " here: this code does not run inside of a"
-				+ " method with " + annotation + " that was called through its bean, or runs on another thread");
+		throw new IllegalStateException("There is no lease of a " + what + " here: on this thread runs no method with "
+				+ annotation + " that was called through its bean, and no code that a service runs with a lease");
 	}
 
 	/**

@@ -8,10 +8,11 @@ import java.util.List;
 public interface LockLease extends Lease {
 
 	/**
-	 * The innermost lock of the annotated method that the current thread runs. Reactive
-	 * chains have theirs in their {@link LeaseContext}.
+	 * The innermost lock of the annotated method, or of the code
+	 * {@linkplain LockService#withLock(LockRequest, LeasedCall) with a lock}, that the
+	 * current thread runs. Reactive chains have theirs in their {@link LeaseContext}.
 	 * @return the lease
-	 * @throws IllegalStateException if this thread does not run such a method
+	 * @throws IllegalStateException if this thread does not run such code
 	 */
 	static LockLease current() {
 		return LeaseContext.current().lock();

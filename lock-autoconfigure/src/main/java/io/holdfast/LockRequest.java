@@ -211,6 +211,12 @@ public final class LockRequest {
 		return new LockRequest(this.keys, this.mode, this.options, this.reentrant, context);
 	}
 
+	/** Ask within the current context, as asynchronous calls do not by themselves. */
+	LockRequest withinCurrent() {
+		LeaseContext current = LeaseContext.current();
+		return (this.context != null || current.leases().isEmpty()) ? this : within(current);
+	}
+
 	/**
 	 * Return what to lock.
 	 * @return the key; of several, all of them in one text for messages

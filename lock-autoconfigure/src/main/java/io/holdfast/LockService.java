@@ -3,6 +3,10 @@ package io.holdfast;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
+
+import org.jspecify.annotations.Nullable;
 
 /**
  * Grants leased locks on keys, exclusive or for readers and writers, over all instances
@@ -103,6 +107,185 @@ public interface LockService {
 	 * over; fails as {@link #tryAcquire(LockRequest)} throws
 	 */
 	CompletableFuture<Optional<LockLease>> tryAcquireAsync(LockRequest request);
+
+	/**
+	 * Run code with a lock, with the defaults. See
+	 * {@link #withLock(LockRequest, LeasedCall)}.
+	 * @param <T> the type of the code's value
+	 * @param <E> the type of what the code throws
+	 * @param key what to lock
+	 * @param call the code
+	 * @return the code's value
+	 * @throws E what the code throws
+	 * @throws IllegalArgumentException if the key is not allowed
+	 */
+	default <T extends @Nullable Object, E extends Throwable> T withLock(String key, LeasedCall<T, E> call) throws E {
+		return withLock(LockRequest.of(key), call);
+	}
+
+	/**
+	 * Run code that returns nothing with a lock, with the defaults. See
+	 * {@link #withLock(LockRequest, LeasedCall)}.
+	 * @param <E> the type of what the code throws
+	 * @param key what to lock
+	 * @param action the code
+	 * @throws E what the code throws
+	 * @throws IllegalArgumentException if the key is not allowed
+	 */
+	default <E extends Throwable> void withLock(String key, LeasedAction<E> action) throws E {
+		withLock(LockRequest.of(key), action);
+	}
+
+	/**
+	 * Run code with a lock: acquire it, run the code on this thread, and release the
+	 * lock, however the code ends. Inside of a Spring transaction the lock is held until
+	 * the transaction is completed, by commit or rollback, as others would not see before
+	 * what was written under it. Blocks for the request's wait time at most, and for the
+	 * code.
+	 * <p>
+	 * While the code runs, {@link LockLease#current()} is its lease. If that is lost, a
+	 * warning is logged and a {@link LeaseLostEvent} published; the code goes on, and its
+	 * value is the caller's. To notice it, call {@link LockLease#ensureHeld()}. A release
+	 * that fails is logged only: the lease ends by itself.
+	 * @param <T> the type of the code's value
+	 * @param <E> the type of what the code throws
+	 * @param request what to lock, and how
+	 * @param call the code
+	 * @return the code's value
+	 * @throws E what the code throws
+	 * @throws LockNotAcquiredException if the lock was not acquired; the code has not run
+	 * @throws LeaseLostException if this thread holds a lease of the key that was lost
+	 * @throws LeaseStoreException if the store failed; the code has not run
+	 */
+	default <T extends @Nullable Object, E extends Throwable> T withLock(LockRequest request, LeasedCall<T, E> call)
+			throws E {
+		return LeasedCalls.call(acquire(request), true, call);
+	}
+
+	/**
+	 * Run code that returns nothing with a lock. Otherwise as
+	 * {@link #withLock(LockRequest, LeasedCall)}.
+	 * @param <E> the type of what the code throws
+	 * @param request what to lock, and how
+	 * @param action the code
+	 * @throws E what the code throws
+	 */
+	default <E extends Throwable> void withLock(LockRequest request, LeasedAction<E> action) throws E {
+		LeasedCalls.run(acquire(request), true, action);
+	}
+
+	/**
+	 * Run code with a lock if no other owner holds the key now. See
+	 * {@link #tryWithLock(LockRequest, LeasedCall)}.
+	 * @param <T> the type of the code's value
+	 * @param <E> the type of what the code throws
+	 * @param key what to lock
+	 * @param call the code
+	 * @return the code's value, or that it has not run
+	 * @throws E what the code throws
+	 * @throws IllegalArgumentException if the key is not allowed
+	 */
+	default <T extends @Nullable Object, E extends Throwable> LeasedResult<T> tryWithLock(String key,
+			LeasedCall<T, E> call) throws E {
+		return tryWithLock(LockRequest.of(key).waitTime(Duration.ZERO), call);
+	}
+
+	/**
+	 * Run code that returns nothing with a lock if no other owner holds the key now. See
+	 * {@link #tryWithLock(LockRequest, LeasedCall)}.
+	 * @param <E> the type of what the code throws
+	 * @param key what to lock
+	 * @param action the code
+	 * @return whether the code has run
+	 * @throws E what the code throws
+	 * @throws IllegalArgumentException if the key is not allowed
+	 */
+	default <E extends Throwable> boolean tryWithLock(String key, LeasedAction<E> action) throws E {
+		return tryWithLock(LockRequest.of(key).waitTime(Duration.ZERO), action);
+	}
+
+	/**
+	 * Run code with a lock if that can be acquired as {@link #tryAcquire(LockRequest)}
+	 * does. Otherwise as {@link #withLock(LockRequest, LeasedCall)}.
+	 * @param <T> the type of the code's value
+	 * @param <E> the type of what the code throws
+	 * @param request what to lock, and how
+	 * @param call the code
+	 * @return the code's value, or that it has not run because others held the key
+	 * @throws E what the code throws
+	 * @throws LockNotAcquiredException if this thread was interrupted, or this instance
+	 * is shutting down; the code has not run
+	 * @throws LeaseStoreException if the store failed; the code has not run
+	 */
+	default <T extends @Nullable Object, E extends Throwable> LeasedResult<T> tryWithLock(LockRequest request,
+			LeasedCall<T, E> call) throws E {
+		Optional<LockLease> lease = tryAcquire(request);
+		return lease.isPresent() ? LeasedResult.of(LeasedCalls.call(lease.get(), true, call))
+				: LeasedResult.notAcquired();
+	}
+
+	/**
+	 * Run code that returns nothing with a lock if that can be acquired. Otherwise as
+	 * {@link #tryWithLock(LockRequest, LeasedCall)}.
+	 * @param <E> the type of what the code throws
+	 * @param request what to lock, and how
+	 * @param action the code
+	 * @return whether the code has run
+	 * @throws E what the code throws
+	 */
+	default <E extends Throwable> boolean tryWithLock(LockRequest request, LeasedAction<E> action) throws E {
+		Optional<LockLease> lease = tryAcquire(request);
+		if (lease.isPresent()) {
+			LeasedCalls.run(lease.get(), true, action);
+		}
+		return lease.isPresent();
+	}
+
+	/**
+	 * Run asynchronous code with a lock, with the defaults. See
+	 * {@link #withLockAsync(LockRequest, Supplier)}.
+	 * @param <T> the type of the code's value
+	 * @param key what to lock
+	 * @param code the code
+	 * @return the code's value to come
+	 * @throws IllegalArgumentException if the key is not allowed
+	 */
+	default <T extends @Nullable Object> CompletableFuture<T> withLockAsync(String key,
+			Supplier<? extends CompletionStage<T>> code) {
+		return withLockAsync(LockRequest.of(key), code);
+	}
+
+	/**
+	 * Run asynchronous code with a lock, which is held until the code's stage is
+	 * completed, and inside of a Spring transaction of the caller until that is, too.
+	 * Does not block. The code is called on a thread of Holdfast's that may block, within
+	 * the caller's {@link LeaseContext} and the lease. Cancelling the future, or
+	 * completing it otherwise, ends the wait, or cancels the code's stage.
+	 * @param <T> the type of the code's value
+	 * @param request what to lock, and how
+	 * @param code the code
+	 * @return the code's value to come, when the release was answered; fails as the code
+	 * does, or as {@link #acquire(LockRequest)} throws
+	 */
+	default <T extends @Nullable Object> CompletableFuture<T> withLockAsync(LockRequest request,
+			Supplier<? extends CompletionStage<T>> code) {
+		return AsyncLeasedCall.always(code, true, acquireAsync(request.withinCurrent()));
+	}
+
+	/**
+	 * Run asynchronous code with a lock if that can be acquired as
+	 * {@link #tryAcquire(LockRequest)} does. Otherwise as
+	 * {@link #withLockAsync(LockRequest, Supplier)}.
+	 * @param <T> the type of the code's value
+	 * @param request what to lock, and how
+	 * @param code the code
+	 * @return the code's value to come, or that it has not run because others held the
+	 * key
+	 */
+	default <T extends @Nullable Object> CompletableFuture<LeasedResult<T>> tryWithLockAsync(LockRequest request,
+			Supplier<? extends CompletionStage<T>> code) {
+		return AsyncLeasedCall.ifAcquired(code, true, tryAcquireAsync(request.withinCurrent()));
+	}
 
 	/**
 	 * A view of a key as a {@link java.util.concurrent.locks.Lock}, with the default

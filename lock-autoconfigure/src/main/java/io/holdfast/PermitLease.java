@@ -7,10 +7,12 @@ package io.holdfast;
 public interface PermitLease extends Lease {
 
 	/**
-	 * The innermost permits of the annotated method that the current thread runs.
-	 * Reactive chains have theirs in their {@link LeaseContext}.
+	 * The innermost permits of the annotated method, or of the code
+	 * {@linkplain SemaphoreService#withPermits(SemaphoreRequest, LeasedCall) with
+	 * permits}, that the current thread runs. Reactive chains have theirs in their
+	 * {@link LeaseContext}.
 	 * @return the lease
-	 * @throws IllegalStateException if this thread does not run such a method
+	 * @throws IllegalStateException if this thread does not run such code
 	 */
 	static PermitLease current() {
 		return LeaseContext.current().permits();

@@ -3,6 +3,10 @@ package io.holdfast;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
+
+import org.jspecify.annotations.Nullable;
 
 /**
  * Grants leased permits of counting semaphores, over all instances that share a store: at
@@ -93,6 +97,110 @@ public interface SemaphoreService {
 	 * time was over; otherwise as {@link #acquireAsync(SemaphoreRequest)}
 	 */
 	CompletableFuture<Optional<PermitLease>> tryAcquireAsync(SemaphoreRequest request);
+
+	/**
+	 * Run code with permits: acquire them, run the code on this thread, and release them,
+	 * however the code ends, also inside of a transaction. Blocks for the request's wait
+	 * time at most, and for the code.
+	 * <p>
+	 * While the code runs, {@link PermitLease#current()} is its lease. If that is lost, a
+	 * warning is logged and a {@link LeaseLostEvent} published; the code goes on, and its
+	 * value is the caller's. To notice it, call {@link PermitLease#ensureHeld()}. A
+	 * release that fails is logged only: the lease ends by itself.
+	 * @param <T> the type of the code's value
+	 * @param <E> the type of what the code throws
+	 * @param request which, how many, and how
+	 * @param call the code
+	 * @return the code's value
+	 * @throws E what the code throws
+	 * @throws PermitNotAcquiredException if they were not acquired; the code has not run
+	 * @throws LeaseStoreException if the store failed; the code has not run
+	 */
+	default <T extends @Nullable Object, E extends Throwable> T withPermits(SemaphoreRequest request,
+			LeasedCall<T, E> call) throws E {
+		return LeasedCalls.call(acquire(request), false, call);
+	}
+
+	/**
+	 * Run code that returns nothing with permits. Otherwise as
+	 * {@link #withPermits(SemaphoreRequest, LeasedCall)}.
+	 * @param <E> the type of what the code throws
+	 * @param request which, how many, and how
+	 * @param action the code
+	 * @throws E what the code throws
+	 */
+	default <E extends Throwable> void withPermits(SemaphoreRequest request, LeasedAction<E> action) throws E {
+		LeasedCalls.run(acquire(request), false, action);
+	}
+
+	/**
+	 * Run code with permits if they can be acquired as
+	 * {@link #tryAcquire(SemaphoreRequest)} does. Otherwise as
+	 * {@link #withPermits(SemaphoreRequest, LeasedCall)}.
+	 * @param <T> the type of the code's value
+	 * @param <E> the type of what the code throws
+	 * @param request which, how many, and how
+	 * @param call the code
+	 * @return the code's value, or that it has not run because not enough were free
+	 * @throws E what the code throws
+	 * @throws PermitNotAcquiredException if this thread was interrupted, this instance is
+	 * shutting down, or more permits were asked for than there are; the code has not run
+	 * @throws LeaseStoreException if the store failed; the code has not run
+	 */
+	default <T extends @Nullable Object, E extends Throwable> LeasedResult<T> tryWithPermits(SemaphoreRequest request,
+			LeasedCall<T, E> call) throws E {
+		Optional<PermitLease> lease = tryAcquire(request);
+		return lease.isPresent() ? LeasedResult.of(LeasedCalls.call(lease.get(), false, call))
+				: LeasedResult.notAcquired();
+	}
+
+	/**
+	 * Run code that returns nothing with permits if they can be acquired. Otherwise as
+	 * {@link #tryWithPermits(SemaphoreRequest, LeasedCall)}.
+	 * @param <E> the type of what the code throws
+	 * @param request which, how many, and how
+	 * @param action the code
+	 * @return whether the code has run
+	 * @throws E what the code throws
+	 */
+	default <E extends Throwable> boolean tryWithPermits(SemaphoreRequest request, LeasedAction<E> action) throws E {
+		Optional<PermitLease> lease = tryAcquire(request);
+		if (lease.isPresent()) {
+			LeasedCalls.run(lease.get(), false, action);
+		}
+		return lease.isPresent();
+	}
+
+	/**
+	 * Run asynchronous code with permits, which are held until the code's stage is
+	 * completed. Does not block. The code is called on a thread of Holdfast's that may
+	 * block, within the caller's {@link LeaseContext} and the lease. Cancelling the
+	 * future, or completing it otherwise, ends the wait, or cancels the code's stage.
+	 * @param <T> the type of the code's value
+	 * @param request which, how many, and how
+	 * @param code the code
+	 * @return the code's value to come, when the release was answered; fails as the code
+	 * does, or as {@link #acquire(SemaphoreRequest)} throws
+	 */
+	default <T extends @Nullable Object> CompletableFuture<T> withPermitsAsync(SemaphoreRequest request,
+			Supplier<? extends CompletionStage<T>> code) {
+		return AsyncLeasedCall.always(code, false, acquireAsync(request));
+	}
+
+	/**
+	 * Run asynchronous code with permits if they can be acquired as
+	 * {@link #tryAcquire(SemaphoreRequest)} does. Otherwise as
+	 * {@link #withPermitsAsync(SemaphoreRequest, Supplier)}.
+	 * @param <T> the type of the code's value
+	 * @param request which, how many, and how
+	 * @param code the code
+	 * @return the code's value to come, or that it has not run because not enough permits
+	 * were free
+	 */
+	default <T extends @Nullable Object> CompletableFuture<LeasedResult<T>> tryWithPermitsAsync(
+			SemaphoreRequest request, Supplier<? extends CompletionStage<T>> code) {
+		return AsyncLeasedCall.ifAcquired(code, false, tryAcquireAsync(request));
+	}
 
 	/**
 	 * A semaphore as code that knows {@link java.util.concurrent.Semaphore} expects it.

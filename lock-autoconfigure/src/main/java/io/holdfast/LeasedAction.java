@@ -1,0 +1,17 @@
+package io.holdfast;
+
+/**
+ * Code that runs under a lease and returns nothing.
+ *
+ * @param <E> the type of the checked exceptions that it throws
+ */
+@FunctionalInterface
+public interface LeasedAction<E extends Throwable> {
+
+	/**
+	 * Run the code.
+	 * @throws E what it throws, which its caller gets unchanged
+	 */
+	void run() throws E;
+
+}

@@ -1,0 +1,21 @@
+package io.holdfast;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Code that runs under a lease and returns a value.
+ *
+ * @param <T> the type of the value
+ * @param <E> the type of the checked exceptions that it throws
+ */
+@FunctionalInterface
+public interface LeasedCall<T extends @Nullable Object, E extends Throwable> {
+
+	/**
+	 * Run the code.
+	 * @return its value
+	 * @throws E what it throws, which its caller gets unchanged
+	 */
+	T call() throws E;
+
+}
