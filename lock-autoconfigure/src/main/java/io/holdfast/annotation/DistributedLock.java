@@ -180,8 +180,8 @@ public @interface DistributedLock {
 	/**
 	 * The outcome of a call when the lock is not to be had within the {@link #waitTime()
 	 * wait time}, or because the application is shutting down. Trouble with the store is
-	 * an exception always, and so is what the method throws itself: that of a lock inside
-	 * of it, too.
+	 * a matter of {@link #onStoreFailure()}. What the method throws itself is the
+	 * caller's: that of a lock inside of it, too.
 	 * @return what happens; not {@link OnTimeout#SKIP SKIP} for methods that return a
 	 * primitive type, which has no empty value
 	 */
@@ -189,13 +189,23 @@ public @interface DistributedLock {
 
 	/**
 	 * The name of a method of the same class that is called instead of this one in the
-	 * cases of {@link #onTimeout()}. It has the same parameters, or one more at the end
-	 * for the {@link io.holdfast.LockNotAcquiredException} or a supertype of it, and a
-	 * return type that fits. It may be private, static or inherited; it is called on the
-	 * object itself, past the bean's proxy. What it throws is the caller's.
+	 * cases of {@link #onTimeout()}, and of {@link #onStoreFailure()} if that says so. It
+	 * has the same parameters, or one more at the end for the
+	 * {@link io.holdfast.LockNotAcquiredException} or a supertype of it, and a return
+	 * type that fits. It may be private, static or inherited; it is called on the object
+	 * itself, past the bean's proxy. What it throws is the caller's.
 	 * @return the method's name, or empty for none
 	 */
 	String fallback() default "";
+
+	/**
+	 * The outcome of a call when the lock cannot be asked for, because the store fails or
+	 * does not answer within {@code holdfast.redis.outage-patience} and the
+	 * {@link #waitTime() wait time}.
+	 * @return what happens; not {@link OnStoreFailure#PROCEED PROCEED}, as a method never
+	 * runs without its lock
+	 */
+	OnStoreFailure onStoreFailure() default OnStoreFailure.DEFAULT;
 
 	/**
 	 * The outcome of a call when the lease is lost while the method runs.

@@ -180,8 +180,8 @@ public @interface Semaphore {
 	 * The outcome of a call when the permits are not to be had within the
 	 * {@link #waitTime() wait time}, or because the application is shutting down, or
 	 * because an operator has set a limit below what the call needs. Trouble with the
-	 * store is an exception always, and so is what the method throws itself: that of a
-	 * lock inside of it, too.
+	 * store is a matter of {@link #onStoreFailure()}. What the method throws itself is
+	 * the caller's: that of a lock inside of it, too.
 	 * @return what happens; not {@link OnTimeout#SKIP SKIP} for methods that return a
 	 * primitive type, which has no empty value
 	 */
@@ -189,13 +189,23 @@ public @interface Semaphore {
 
 	/**
 	 * The name of a method of the same class that is called instead of this one in the
-	 * cases of {@link #onTimeout()}. It has the same parameters, or one more at the end
-	 * for the {@link io.holdfast.PermitNotAcquiredException} or a supertype of it, and a
-	 * return type that fits. It may be private, static or inherited; it is called on the
-	 * object itself, past the bean's proxy. What it throws is the caller's.
+	 * cases of {@link #onTimeout()}, and of {@link #onStoreFailure()} if that says so. It
+	 * has the same parameters, or one more at the end for the
+	 * {@link io.holdfast.PermitNotAcquiredException} or a supertype of it, and a return
+	 * type that fits. It may be private, static or inherited; it is called on the object
+	 * itself, past the bean's proxy. What it throws is the caller's.
 	 * @return the method's name, or empty for none
 	 */
 	String fallback() default "";
+
+	/**
+	 * The outcome of a call when the permits cannot be asked for, because the store fails
+	 * or does not answer within {@code holdfast.redis.outage-patience} and the
+	 * {@link #waitTime() wait time}. A guard of a downstream service may be
+	 * {@linkplain OnStoreFailure#PROCEED open} then.
+	 * @return what happens
+	 */
+	OnStoreFailure onStoreFailure() default OnStoreFailure.DEFAULT;
 
 	/**
 	 * The outcome of a call when the lease is lost while the method runs.

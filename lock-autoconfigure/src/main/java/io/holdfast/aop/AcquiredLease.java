@@ -56,6 +56,11 @@ final class AcquiredLease implements HeldMethodLease, TransactionReleases.Part {
 	}
 
 	@Override
+	public boolean isUnguarded() {
+		return this.lease instanceof UnguardedPermits;
+	}
+
+	@Override
 	public boolean endsOnLoss() {
 		return this.operation.onLoss() == OnLoss.INTERRUPT;
 	}

@@ -2,11 +2,17 @@ package io.holdfast.aop;
 
 import java.lang.annotation.Annotation;
 import java.lang.reflect.Method;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
 
+import io.holdfast.HoldfastException;
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
+import io.holdfast.LeaseStoreException;
 import io.holdfast.NotAcquiredException;
+import io.holdfast.annotation.OnStoreFailure;
 import io.holdfast.annotation.ReleaseAfter;
 import io.holdfast.aop.expression.Condition;
 import io.holdfast.aop.invoke.HeldMethodLease;
@@ -17,6 +23,8 @@ import io.holdfast.aop.metadata.LeaseOperation;
 import io.holdfast.aop.metadata.LeaseOperationSource;
 import io.holdfast.aop.method.InvalidDeclarationException;
 import org.aopalliance.intercept.MethodInvocation;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.util.ClassUtils;
@@ -31,6 +39,8 @@ import org.springframework.util.ClassUtils;
  */
 final class LeaseAnnotationHandler<A extends Annotation, R, S> {
 
+	private static final Log logger = LogFactory.getLog(LeaseAnnotationHandler.class);
+
 	/** Applications without transactions need no spring-tx. */
 	private static final boolean TRANSACTIONS = ClassUtils.isPresent(
 			"org.springframework.transaction.support.TransactionSynchronizationManager",
@@ -41,6 +51,11 @@ final class LeaseAnnotationHandler<A extends Annotation, R, S> {
 	private final LeaseServiceResolver<S> services;
 
 	private final LeaseSource<S, R> source;
+
+	/**
+	 * The services that failed when they were asked last, of which a warning was logged.
+	 */
+	private final Set<S> failing = ConcurrentHashMap.newKeySet();
 
 	/**
 	 * Create the handler.
@@ -156,13 +171,42 @@ final class LeaseAnnotationHandler<A extends Annotation, R, S> {
 
 		@Override
 		public HeldMethodLease acquire() {
-			Lease lease = LeaseAnnotationHandler.this.source.acquire(this.service, this.request);
+			Lease lease = lease();
 			boolean inTransaction = releasesAfterTransaction() && TransactionReleases.arePossible();
 			AcquiredLease held = held(lease, inTransaction);
 			if (inTransaction) {
 				TransactionReleases.add(held);
 			}
 			return held;
+		}
+
+		private Lease lease() {
+			try {
+				return answered(LeaseAnnotationHandler.this.source.acquire(this.service, this.request));
+			}
+			catch (LeaseStoreException ex) {
+				return proceeding(ex);
+			}
+		}
+
+		private <L extends @Nullable Lease> L answered(L lease) {
+			if (!LeaseAnnotationHandler.this.failing.isEmpty()) {
+				LeaseAnnotationHandler.this.failing.remove(this.service);
+			}
+			return lease;
+		}
+
+		private Lease proceeding(LeaseStoreException ex) {
+			if (this.operation.onStoreFailure() != OnStoreFailure.PROCEED) {
+				throw ex;
+			}
+			Lease lease = LeaseAnnotationHandler.this.source.unguarded(this.request, ex);
+			if (LeaseAnnotationHandler.this.failing.add(this.service)) {
+				logger.warn(this.operation.annotatedMethod()
+						+ " lets the method run without a permit, as onStoreFailure is PROCEED; so do others until "
+						+ "the store answers again, of which no more is logged. " + ex.getMessage());
+			}
+			return lease;
 		}
 
 		@Override
@@ -176,15 +220,11 @@ final class LeaseAnnotationHandler<A extends Annotation, R, S> {
 			}
 			CompletableFuture<HeldMethodLease> result = new CompletableFuture<>();
 			granted.whenComplete((lease, failure) -> {
-				if (failure != null) {
-					result.completeExceptionally(failure);
-					return;
-				}
 				HeldMethodLease alone;
 				try {
-					alone = held(lease, false);
+					alone = held((failure != null) ? proceeding(failure) : answered(lease), false);
 				}
-				catch (IllegalStateException ex) {
+				catch (Throwable ex) {
 					result.completeExceptionally(ex);
 					return;
 				}
@@ -202,6 +242,15 @@ final class LeaseAnnotationHandler<A extends Annotation, R, S> {
 			return result;
 		}
 
+		private Lease proceeding(Throwable failure) throws Throwable {
+			boolean wrapped = failure instanceof CompletionException && failure.getCause() != null;
+			Throwable cause = wrapped ? failure.getCause() : failure;
+			if (cause instanceof LeaseStoreException ex) {
+				return proceeding(ex);
+			}
+			throw cause;
+		}
+
 		private AcquiredLease held(@Nullable Lease lease, boolean inTransaction) {
 			if (lease == null) {
 				throw new IllegalStateException(
@@ -211,12 +260,21 @@ final class LeaseAnnotationHandler<A extends Annotation, R, S> {
 		}
 
 		@Override
-		public @Nullable Object instead(NotAcquiredException ex) throws Throwable {
-			return switch (ex.getReason()) {
-				case TIMED_OUT, SHUTDOWN, EXCEEDS_LIMIT, TOO_MANY_WAITERS ->
-					this.operation.notAcquiredHandler().take(this.invocation, ex);
-				case INTERRUPTED, SELF_BLOCKED -> throw ex;
-			};
+		public @Nullable Object instead(HoldfastException ex) throws Throwable {
+			if (isHandled(ex)) {
+				return this.operation.notAcquiredHandler().take(this.invocation, ex);
+			}
+			throw ex;
+		}
+
+		private boolean isHandled(HoldfastException ex) {
+			if (ex instanceof NotAcquiredException notAcquired) {
+				return switch (notAcquired.getReason()) {
+					case TIMED_OUT, SHUTDOWN, EXCEEDS_LIMIT, TOO_MANY_WAITERS -> true;
+					case INTERRUPTED, SELF_BLOCKED -> false;
+				};
+			}
+			return ex instanceof LeaseStoreException && this.operation.onStoreFailure() == OnStoreFailure.FALLBACK;
 		}
 
 	}

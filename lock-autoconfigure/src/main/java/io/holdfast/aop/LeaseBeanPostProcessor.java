@@ -4,6 +4,8 @@ import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
@@ -13,6 +15,7 @@ import io.holdfast.LockService;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.OnStoreFailure;
 import io.holdfast.annotation.Semaphore;
 import io.holdfast.aop.metadata.LeaseAnnotationParser;
 import io.holdfast.aop.metadata.LeaseOperation;
@@ -51,6 +54,7 @@ import org.springframework.core.Ordered;
 import org.springframework.core.annotation.AnnotationAwareOrderComparator;
 import org.springframework.expression.spel.support.StandardEvaluationContext;
 import org.springframework.expression.spel.support.StandardTypeLocator;
+import org.springframework.util.Assert;
 import org.springframework.util.StringValueResolver;
 
 /**
@@ -102,6 +106,8 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 
 	private Supplier<@Nullable Duration> longestLease = () -> null;
 
+	private final Map<Class<?>, OnStoreFailure> onStoreFailure = new ConcurrentHashMap<>();
+
 	private volatile boolean orderChecked;
 
 	private final AtomicBoolean transactionWarned = new AtomicBoolean();
@@ -114,7 +120,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	 */
 	public LeaseBeanPostProcessor(Supplier<LockService> locks, Supplier<SemaphoreService> semaphores) {
 		LeaseAnnotationParser parser = new LeaseAnnotationParser((text) -> this.resolver.resolveStringValue(text),
-				this.delegates, () -> this.longestLease.get());
+				this.delegates, () -> this.longestLease.get(), this.onStoreFailure);
 		LeaseOperationSource<Semaphore, LeaseOperation<SemaphoreRequest>> limited = new LeaseOperationSource<>(
 				Semaphore.class, parser::semaphore);
 		LeaseOperationSource<DistributedLock, LeaseOperation<LockRequest>> locked = new LeaseOperationSource<>(
@@ -152,6 +158,18 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	 */
 	public void setLongestLease(Supplier<@Nullable Duration> longestLease) {
 		this.longestLease = longestLease;
+	}
+
+	/**
+	 * Set what becomes of calls whose lock or permits cannot be asked for, where the
+	 * annotation says nothing; {@link OnStoreFailure#THROW THROW} by default.
+	 * @param lock {@code THROW} or {@code FALLBACK}
+	 * @param semaphore {@code THROW}, {@code FALLBACK} or {@code PROCEED}
+	 */
+	public void setOnStoreFailure(OnStoreFailure lock, OnStoreFailure semaphore) {
+		Assert.isTrue(lock == OnStoreFailure.THROW || lock == OnStoreFailure.FALLBACK, "Not for locks: " + lock);
+		Assert.isTrue(semaphore != OnStoreFailure.DEFAULT, "Not for semaphores: DEFAULT");
+		this.onStoreFailure.putAll(Map.of(DistributedLock.class, lock, Semaphore.class, semaphore));
 	}
 
 	@Override

@@ -4,6 +4,7 @@ import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
+import io.holdfast.LeaseStoreException;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreRequest;
@@ -35,6 +36,14 @@ interface LeaseSource<S, R> {
 	CompletableFuture<? extends Lease> acquireAsync(S service, R request, LeaseContext context);
 
 	/**
+	 * Return the lease of a call that runs all the same, although the store failed.
+	 * @param request what was asked for
+	 * @param failure the failure of the store
+	 * @return a lease that is not held
+	 */
+	Lease unguarded(R request, LeaseStoreException failure);
+
+	/**
 	 * Return what is held, for messages: the key follows.
 	 * @return the noun
 	 */
@@ -54,6 +63,12 @@ interface LeaseSource<S, R> {
 		public CompletableFuture<? extends Lease> acquireAsync(LockService service, LockRequest request,
 				LeaseContext context) {
 			return service.acquireAsync(request.within(context));
+		}
+
+		@Override
+		public Lease unguarded(LockRequest request, LeaseStoreException failure) {
+			// Refused when the annotation was read.
+			throw failure;
 		}
 
 		@Override
@@ -77,6 +92,11 @@ interface LeaseSource<S, R> {
 		public CompletableFuture<? extends Lease> acquireAsync(SemaphoreService service, SemaphoreRequest request,
 				LeaseContext context) {
 			return service.acquireAsync(request);
+		}
+
+		@Override
+		public Lease unguarded(SemaphoreRequest request, LeaseStoreException failure) {
+			return new UnguardedPermits(request, failure);
 		}
 
 		@Override

@@ -4,6 +4,7 @@ import java.util.Optional;
 
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreService;
+import io.holdfast.annotation.OnStoreFailure;
 import io.holdfast.aop.LeaseBeanPostProcessor;
 import io.holdfast.aop.ValidationAdvicePostProcessor;
 import io.holdfast.aop.observe.MethodObserver;
@@ -49,6 +50,7 @@ public final class HoldfastAopAutoConfiguration {
 		processor.setOrder(Binder.get(environment)
 			.bind("holdfast.aop.order", Integer.class)
 			.orElse(LeaseBeanPostProcessor.DEFAULT_ORDER));
+		processor.setOnStoreFailure(onStoreFailure(environment, "lock"), onStoreFailure(environment, "semaphore"));
 		return processor;
 	}
 
@@ -56,6 +58,16 @@ public final class HoldfastAopAutoConfiguration {
 	@ConditionalOnMissingBean(search = SearchStrategy.CURRENT)
 	static ValidationAdvicePostProcessor holdfastValidationAdvicePostProcessor() {
 		return new ValidationAdvicePostProcessor();
+	}
+
+	/** A value that makes no sense is refused with the other properties. */
+	private static OnStoreFailure onStoreFailure(Environment environment, String kind) {
+		OnStoreFailure value = Binder.get(environment)
+			.bind("holdfast." + kind + ".on-store-failure", OnStoreFailure.class)
+			.orElse(OnStoreFailure.THROW);
+		boolean lock = kind.equals("lock");
+		return (value == OnStoreFailure.DEFAULT || (lock && value == OnStoreFailure.PROCEED)) ? OnStoreFailure.THROW
+				: value;
 	}
 
 	private static <S> S required(ObjectProvider<S> services, Class<S> type) {

@@ -2,6 +2,8 @@ package io.holdfast.autoconfigure;
 
 import java.time.Duration;
 
+import io.holdfast.annotation.OnStoreFailure;
+import io.holdfast.autoconfigure.engine.PropertyBounds;
 import io.holdfast.engine.request.EngineSettings;
 import io.holdfast.engine.store.HandOverLimits;
 import io.holdfast.memory.MemoryLeases;
@@ -39,17 +41,15 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 
 	private static final Duration MIN_LEASE = Duration.ofMillis(100);
 
-	private static final Duration MAX = Duration.ofDays(365);
-
 	/**
 	 * Refuse what was bound but makes no sense. Not done while binding, where Spring Boot
 	 * would not tell the property's origin.
 	 * @throws InvalidConfigurationPropertyValueException naming the property
 	 */
 	void check() {
-		checkWait("lock.wait-time", this.lock.waitTime());
-		checkWait("semaphore.wait-time", this.semaphore.waitTime());
-		checkBounds(MIN_LEASE, "semaphore.lease-time", this.semaphore.leaseTime());
+		PropertyBounds.checkWait("lock.wait-time", this.lock.waitTime());
+		PropertyBounds.checkWait("semaphore.wait-time", this.semaphore.waitTime());
+		PropertyBounds.checkBounds(MIN_LEASE, "semaphore.lease-time", this.semaphore.leaseTime());
 		if (this.semaphore.keyPrefix().equals(this.lock.keyPrefix())) {
 			throw new InvalidConfigurationPropertyValueException("holdfast.semaphore.key-prefix",
 					this.semaphore.keyPrefix(), "it must not be the same as holdfast.lock.key-prefix");
@@ -58,22 +58,22 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 			throw new InvalidConfigurationPropertyValueException("holdfast.optimistic.max-attempts",
 					this.optimistic.maxAttempts(), "it must be at least 1");
 		}
-		checkBounds(Duration.ofMillis(1), "optimistic.max-time", this.optimistic.maxTime());
-		checkBounds(Duration.ofMillis(1), "optimistic.back-off", this.optimistic.backOff());
-		checkBounds(MIN_LEASE, "lock.lease-time", this.lock.leaseTime());
-		checkBounds(MIN_LEASE, "lock.max-hold", this.lock.maxHold());
+		PropertyBounds.checkBounds(Duration.ofMillis(1), "optimistic.max-time", this.optimistic.maxTime());
+		PropertyBounds.checkBounds(Duration.ofMillis(1), "optimistic.back-off", this.optimistic.backOff());
+		PropertyBounds.checkBounds(MIN_LEASE, "lock.lease-time", this.lock.leaseTime());
+		PropertyBounds.checkBounds(MIN_LEASE, "lock.max-hold", this.lock.maxHold());
 		if (this.lock.maxHold() != null && this.lock.maxHold().compareTo(this.lock.leaseTime()) < 0) {
 			throw new InvalidConfigurationPropertyValueException("holdfast.lock.max-hold", this.lock.maxHold(),
 					"it must not be shorter than holdfast.lock.lease-time (" + this.lock.leaseTime().toMillis()
 							+ "ms), for which a lease lasts without any renewal");
 		}
-		checkBounds(MIN_LEASE, "lock.heal-missing-ttl", this.lock.healMissingTtl());
-		checkBounds(Duration.ofSeconds(1), "lock.fence-retention", this.lock.fenceRetention());
-		checkBounds(Duration.ofMillis(10), "wake-up.retry-interval", this.wakeUp.retryInterval());
-		checkBounds(MIN_LEASE, "wake-up.handoff-timeout", this.wakeUp.handoffTimeout());
-		checkBounds(Duration.ofMillis(50), "redis.command-timeout", this.redis.commandTimeout());
-		checkBounds(Duration.ZERO, "redis.outage-patience", this.redis.outagePatience());
-		checkBounds(MIN_LEASE, "redis.longest-lease", this.redis.longestLease());
+		PropertyBounds.checkBounds(MIN_LEASE, "lock.heal-missing-ttl", this.lock.healMissingTtl());
+		PropertyBounds.checkBounds(Duration.ofSeconds(1), "lock.fence-retention", this.lock.fenceRetention());
+		PropertyBounds.checkBounds(Duration.ofMillis(10), "wake-up.retry-interval", this.wakeUp.retryInterval());
+		PropertyBounds.checkBounds(MIN_LEASE, "wake-up.handoff-timeout", this.wakeUp.handoffTimeout());
+		PropertyBounds.checkBounds(Duration.ofMillis(50), "redis.command-timeout", this.redis.commandTimeout());
+		PropertyBounds.checkBounds(Duration.ZERO, "redis.outage-patience", this.redis.outagePatience());
+		PropertyBounds.checkBounds(MIN_LEASE, "redis.longest-lease", this.redis.longestLease());
 		if (this.redis.failOverGrace()) {
 			checkLongest("lock.lease-time", this.lock.leaseTime());
 			checkLongest("semaphore.lease-time", this.semaphore.leaseTime());
@@ -81,8 +81,14 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		checkHandOver("lock", this.lock.localHandOver().maxCount(), this.lock.localHandOver().maxTime());
 		checkHandOver("semaphore", this.semaphore.localHandOver().maxCount(), this.semaphore.localHandOver().maxTime());
 		checkKeepWarm();
-		checkLimit("limits.waiters", this.limits.waiters());
-		checkLimit("limits.waiters-per-key", this.limits.waitersPerKey());
+		if (this.lock.onStoreFailure() == OnStoreFailure.PROCEED) {
+			throw new InvalidConfigurationPropertyValueException("holdfast.lock.on-store-failure",
+					this.lock.onStoreFailure(), "it must be throw or fallback: no method runs without its lock");
+		}
+		checkNotDefault("lock", this.lock.onStoreFailure());
+		checkNotDefault("semaphore", this.semaphore.onStoreFailure());
+		PropertyBounds.checkLimit("limits.waiters", this.limits.waiters());
+		PropertyBounds.checkLimit("limits.waiters-per-key", this.limits.waitersPerKey());
 		checkReplicas();
 		if (this.fleet.key().isBlank()) {
 			throw new InvalidConfigurationPropertyValueException("holdfast.fleet.key", this.fleet.key(),
@@ -96,7 +102,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 					maxCount, "it must be at least 0, and at most " + (HandOverLimits.STRIDE - 1)
 							+ ("lock".equals(kind) ? ", or fencing tokens would be given twice" : ""));
 		}
-		checkBounds(Duration.ZERO, kind + ".local-hand-over.max-time", maxTime);
+		PropertyBounds.checkBounds(Duration.ZERO, kind + ".local-hand-over.max-time", maxTime);
 	}
 
 	private void checkLongest(String property, Duration leaseTime) {
@@ -109,7 +115,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 
 	private void checkKeepWarm() {
 		Duration keepWarm = this.lock.keepWarm();
-		checkBounds(Duration.ZERO, "lock.keep-warm", keepWarm);
+		PropertyBounds.checkBounds(Duration.ZERO, "lock.keep-warm", keepWarm);
 		if (keepWarm.compareTo(EngineSettings.LONGEST_KEPT) > 0) {
 			throw new InvalidConfigurationPropertyValueException("holdfast.lock.keep-warm", keepWarm,
 					"it must be at most " + EngineSettings.LONGEST_KEPT.toMillis()
@@ -117,10 +123,10 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		}
 	}
 
-	private static void checkLimit(String property, int limit) {
-		if (limit < 1) {
-			throw new InvalidConfigurationPropertyValueException("holdfast." + property, limit,
-					"it must be at least 1");
+	private static void checkNotDefault(String kind, OnStoreFailure onStoreFailure) {
+		if (onStoreFailure == OnStoreFailure.DEFAULT) {
+			throw new InvalidConfigurationPropertyValueException("holdfast." + kind + ".on-store-failure",
+					onStoreFailure, "it is the default itself");
 		}
 	}
 
@@ -130,7 +136,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 					"it must be at least 0, which stands for not waiting for replicas");
 		}
 		Duration timeout = this.redis.replicaTimeout();
-		checkBounds(Duration.ofMillis(1), "redis.replica-timeout", timeout);
+		PropertyBounds.checkBounds(Duration.ofMillis(1), "redis.replica-timeout", timeout);
 		Duration lease = (this.lock.leaseTime().compareTo(this.semaphore.leaseTime()) < 0) ? this.lock.leaseTime()
 				: this.semaphore.leaseTime();
 		// Who comes while others wait for replicas waits for up to twice as long.
@@ -138,27 +144,6 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 			throw new InvalidConfigurationPropertyValueException("holdfast.redis.replica-timeout", timeout,
 					"it must be at most a third of holdfast.lock.lease-time and holdfast.semaphore.lease-time, or leases"
 							+ " would be over before they are confirmed");
-		}
-	}
-
-	private static void checkWait(String property, Duration waitTime) {
-		if (!waitTime.isNegative()) {
-			checkBounds(Duration.ZERO, property, waitTime);
-		}
-		else if (!waitTime.equals(Duration.ofMillis(-1))) {
-			throw new InvalidConfigurationPropertyValueException("holdfast." + property, waitTime,
-					"it must be at least 0, or -1 to wait without limit");
-		}
-	}
-
-	private static void checkBounds(Duration min, String property, @Nullable Duration value) {
-		if (value != null && value.compareTo(min) < 0) {
-			throw new InvalidConfigurationPropertyValueException("holdfast." + property, value,
-					"it must be at least " + min.toMillis() + "ms");
-		}
-		if (value != null && value.compareTo(MAX) > 0) {
-			throw new InvalidConfigurationPropertyValueException("holdfast." + property, value,
-					"it must be at most " + MAX.toDays() + "d");
 		}
 	}
 
@@ -244,11 +229,14 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * after its release, so that taking it again in this instance needs no Redis; until
 	 * then an attempt of another instance that does not wait is refused; 0 gives it back
 	 * at once
+	 * @param onStoreFailure What becomes of calls of annotated methods whose lock cannot
+	 * be asked for: throw, or fallback for methods that have one which takes it
 	 */
 	public record Lock(@DefaultValue("lock:") String keyPrefix, @DefaultValue("10s") Duration waitTime,
 			@DefaultValue("30s") Duration leaseTime, @Nullable Duration maxHold, @DefaultValue("true") boolean fair,
 			@Nullable Duration healMissingTtl, @DefaultValue("24h") Duration fenceRetention,
-			@DefaultValue HandOverLimits localHandOver, @DefaultValue("0ms") Duration keepWarm) {
+			@DefaultValue HandOverLimits localHandOver, @DefaultValue("0ms") Duration keepWarm,
+			@DefaultValue("throw") OnStoreFailure onStoreFailure) {
 
 		/**
 		 * Limits within which a lock is passed on in one instance while others wait for
@@ -276,10 +264,13 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * @param fair Whether requests for permits stand in line; if not, one that fits may
 	 * pass those that wait
 	 * @param localHandOver How long a permit stays within one instance
+	 * @param onStoreFailure What becomes of calls of annotated methods whose permits
+	 * cannot be asked for: throw, fallback for methods that have one which takes it, or
+	 * proceed without permits
 	 */
 	public record Semaphore(@DefaultValue("semaphore:") String keyPrefix, @DefaultValue("0") Duration waitTime,
 			@DefaultValue("30s") Duration leaseTime, @DefaultValue("true") boolean fair,
-			@DefaultValue HandOverLimits localHandOver) {
+			@DefaultValue HandOverLimits localHandOver, @DefaultValue("throw") OnStoreFailure onStoreFailure) {
 
 		/**
 		 * Limits within which a permit is passed on in one instance while others wait for

@@ -21,7 +21,8 @@ public class DefaultMethodObservationConvention implements MethodObservationConv
 	@Override
 	public KeyValues getLowCardinalityKeyValues(MethodObservationContext context) {
 		return KeyValues.of(MethodTag.CLASS.withValue(context.getTargetClass().getName()),
-				MethodTag.METHOD.withValue(context.getMethod().getName()));
+				MethodTag.METHOD.withValue(context.getMethod().getName()),
+				MethodTag.UNGUARDED.withValue(Boolean.toString(context.isUnguarded())));
 	}
 
 }

@@ -124,7 +124,13 @@ public enum HoldfastObservationDocumentation implements ObservationDocumentation
 		CLASS("class"),
 
 		/** The name of the method. */
-		METHOD("method");
+		METHOD("method"),
+
+		/**
+		 * Tells whether the method ran without its permits, as the store failed:
+		 * {@code true} or {@code false}.
+		 */
+		UNGUARDED("unguarded");
 
 		private final String key;
 

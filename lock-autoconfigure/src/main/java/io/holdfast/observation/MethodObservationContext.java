@@ -2,6 +2,7 @@ package io.holdfast.observation;
 
 import java.lang.reflect.Method;
 
+import io.holdfast.aop.observe.MethodCallObservation;
 import io.micrometer.observation.Observation;
 
 /**
@@ -32,6 +33,14 @@ public final class MethodObservationContext extends Observation.Context {
 	 */
 	public Class<?> getTargetClass() {
 		return this.targetClass;
+	}
+
+	/**
+	 * Return whether the method runs without its permits, as the store failed.
+	 * @return whether it does; known when the call is over
+	 */
+	public boolean isUnguarded() {
+		return Boolean.TRUE.equals(get(MethodCallObservation.UNGUARDED));
 	}
 
 }

@@ -7,6 +7,7 @@ import java.util.stream.Stream;
 import io.holdfast.LockNotAcquiredException;
 import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.OnStoreFailure;
 import io.holdfast.annotation.OnTimeout;
 import io.holdfast.annotation.Semaphore;
 import io.holdfast.aop.method.InvalidDeclarationException;
@@ -72,7 +73,14 @@ class InvalidWayOutTests {
 				Arguments.of(PermitMissing.class, "fallback = \"other\"", "is no method of the class",
 						"Write a method other(String)"),
 				Arguments.of(PermitAndSkip.class, "fallback = \"other\"", "and onTimeout = SKIP", "Leave one"),
-				Arguments.of(PermitSkipLong.class, "onTimeout = SKIP", "returns long", "Optional"));
+				Arguments.of(PermitSkipLong.class, "onTimeout = SKIP", "returns long", "Optional"),
+				Arguments.of(UnlockedWithoutStore.class, "onStoreFailure = PROCEED",
+						"is not possible, as a method never runs without its lock", "Write FALLBACK"),
+				Arguments.of(NoWayOutOfStoreFailure.class, "onStoreFailure = FALLBACK", "has no fallback",
+						"by the attribute fallback"),
+				Arguments.of(NarrowForStoreFailure.class, "fallback = \"other\"",
+						"has other parameters: other(String, LockNotAcquiredException)",
+						"Write a method other(String) or other(String, HoldfastException)"));
 	}
 
 	@ParameterizedTest
@@ -83,6 +91,33 @@ class InvalidWayOutTests {
 		assertThat(failure.getProblem()).contains(" on " + type.getName() + ".sell(String): " + value)
 			.contains(problem);
 		assertThat(failure.getCure()).contains(cure);
+	}
+
+	static class UnlockedWithoutStore {
+
+		@DistributedLock(onStoreFailure = OnStoreFailure.PROCEED)
+		public void sell(String sku) {
+		}
+
+	}
+
+	static class NoWayOutOfStoreFailure {
+
+		@Semaphore(limit = 1, onStoreFailure = OnStoreFailure.FALLBACK)
+		public void sell(String sku) {
+		}
+
+	}
+
+	static class NarrowForStoreFailure {
+
+		@DistributedLock(onStoreFailure = OnStoreFailure.FALLBACK, fallback = "other")
+		public void sell(String sku) {
+		}
+
+		void other(String sku, LockNotAcquiredException failure) {
+		}
+
 	}
 
 	static class Missing {

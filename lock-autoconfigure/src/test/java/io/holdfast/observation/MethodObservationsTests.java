@@ -112,7 +112,8 @@ class MethodObservationsTests {
 		hasChildren("Shop#sell", "semaphore acquire", "semaphore hold", "lock acquire", "lock hold", "body");
 		assertThat(span("Shop#sell").getTags()).containsEntry("class", Shop.class.getName())
 			.containsEntry("method", "sell")
-			.hasSize(2);
+			.containsEntry("unguarded", "false")
+			.hasSize(3);
 		assertThat(span("lock hold").getTags()).containsEntry("holdfast.key", "SKU1");
 	}
 

@@ -8,8 +8,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 
+import io.holdfast.HoldfastException;
 import io.holdfast.LeaseContext;
-import io.holdfast.NotAcquiredException;
 import io.holdfast.aop.observe.MethodCallObservation;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
@@ -98,7 +98,7 @@ public final class CompletionStageInvocation {
 			try {
 				acquired(methodLease.acquire());
 			}
-			catch (NotAcquiredException ex) {
+			catch (HoldfastException ex) {
 				this.held.forEach((each) -> each.discardAsync().join());
 				return observed(methodLease.instead(ex));
 			}
@@ -167,12 +167,13 @@ public final class CompletionStageInvocation {
 
 	private void acquired(HeldMethodLease granted) {
 		this.held.push(granted);
+		this.observation.acquired(granted.isUnguarded());
 		this.context = this.context.with(granted.lease());
 	}
 
 	private void notAcquired(MethodLease methodLease, Throwable failure) {
 		discard(() -> {
-			if (failure instanceof NotAcquiredException ex && !this.result.isDone()) {
+			if (failure instanceof HoldfastException ex && !this.result.isDone()) {
 				instead(methodLease, ex);
 			}
 			else {
@@ -181,7 +182,7 @@ public final class CompletionStageInvocation {
 		});
 	}
 
-	private void instead(MethodLease methodLease, NotAcquiredException ex) {
+	private void instead(MethodLease methodLease, HoldfastException ex) {
 		try {
 			CompletionStage<?> stage = stage(this.observation.run(() -> methodLease.instead(ex)), "The fallback of ");
 			await(stage);

@@ -13,6 +13,13 @@ public interface HeldMethodLease {
 	Lease lease();
 
 	/**
+	 * Return whether nothing is held, as the store failed and the method is to run all
+	 * the same.
+	 * @return whether it is so
+	 */
+	boolean isUnguarded();
+
+	/**
 	 * Return whether the method is to end at once if the lease is lost.
 	 * @return whether it is
 	 */

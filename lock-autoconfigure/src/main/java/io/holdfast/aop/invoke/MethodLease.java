@@ -2,6 +2,7 @@ package io.holdfast.aop.invoke;
 
 import java.util.concurrent.CompletableFuture;
 
+import io.holdfast.HoldfastException;
 import io.holdfast.LeaseContext;
 import io.holdfast.NotAcquiredException;
 import org.jspecify.annotations.Nullable;
@@ -39,11 +40,11 @@ public interface MethodLease {
 
 	/**
 	 * Return what the caller gets instead of the method's result.
-	 * @param ex why it was not acquired
+	 * @param ex why it was not acquired, or that the store failed
 	 * @return the result of the fallback, or the empty one; of the method's return type
 	 * @throws Throwable the given exception if that is the declared way, or what the
 	 * fallback throws
 	 */
-	@Nullable Object instead(NotAcquiredException ex) throws Throwable;
+	@Nullable Object instead(HoldfastException ex) throws Throwable;
 
 }

@@ -7,9 +7,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 
+import io.holdfast.HoldfastException;
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
-import io.holdfast.NotAcquiredException;
 import io.holdfast.aop.observe.MethodCallObservation;
 import io.holdfast.aop.observe.ReactiveObservation;
 import io.holdfast.reactive.Holding;
@@ -161,7 +161,7 @@ public final class ReactiveInvocation {
 
 		@Override
 		protected <T> Publisher<T> instead(Throwable failure) {
-			if (!(failure instanceof NotAcquiredException ex)) {
+			if (!(failure instanceof HoldfastException ex)) {
 				return Mono.error(failure);
 			}
 			try {
@@ -184,6 +184,7 @@ public final class ReactiveInvocation {
 
 		@Override
 		protected CompletableFuture<@Nullable Throwable> end(HeldMethodLease held, @Nullable Throwable failure) {
+			this.observation.acquired(held.isUnguarded());
 			// Perhaps a lease inside of it came to nothing, and the method was not
 			// called.
 			return ReactiveInvocation.this.used.remove(held.lease()) ? held.endAsync(failure)

@@ -2,8 +2,8 @@ package io.holdfast.aop.invoke;
 
 import java.util.List;
 
+import io.holdfast.HoldfastException;
 import io.holdfast.LeaseContext;
-import io.holdfast.NotAcquiredException;
 import io.holdfast.aop.observe.MethodCallObservation;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
@@ -38,7 +38,7 @@ public final class SyncInvocation {
 	public @Nullable Object run(MethodCallObservation observation) throws Throwable {
 		Throwable failure = null;
 		try {
-			return observation.run(this::run);
+			return observation.run(() -> runObserved(observation));
 		}
 		catch (Throwable ex) {
 			failure = ex;
@@ -49,14 +49,15 @@ public final class SyncInvocation {
 		}
 	}
 
-	private @Nullable Object run() throws Throwable {
+	private @Nullable Object runObserved(MethodCallObservation observation) throws Throwable {
 		while (this.acquired < this.held.length) {
 			MethodLease methodLease = this.methodLeases.get(this.acquired);
 			try {
-				this.held[this.acquired] = methodLease.acquire();
-				this.acquired++;
+				HeldMethodLease acquired = methodLease.acquire();
+				this.held[this.acquired++] = acquired;
+				observation.acquired(acquired.isUnguarded());
 			}
-			catch (NotAcquiredException ex) {
+			catch (HoldfastException ex) {
 				discard();
 				return methodLease.instead(ex);
 			}

@@ -105,6 +105,11 @@ public final class TransactionShare implements TransactionReleases.Part {
 		}
 
 		@Override
+		public boolean isUnguarded() {
+			return this.held.isUnguarded();
+		}
+
+		@Override
 		public boolean endsOnLoss() {
 			return this.held.endsOnLoss();
 		}

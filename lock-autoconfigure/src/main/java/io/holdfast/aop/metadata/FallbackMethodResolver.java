@@ -7,7 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-import io.holdfast.NotAcquiredException;
+import io.holdfast.HoldfastException;
 import io.holdfast.aop.method.AnnotatedMethod;
 import io.holdfast.aop.method.AnnotationValues;
 import io.holdfast.aop.method.InvalidDeclarationException;
@@ -29,7 +29,7 @@ final class FallbackMethodResolver {
 
 	private final String name;
 
-	private final Class<? extends NotAcquiredException> failure;
+	private final Class<? extends HoldfastException> failure;
 
 	private final List<Class<?>> parameters;
 
@@ -39,7 +39,7 @@ final class FallbackMethodResolver {
 	 * @param name the method's name
 	 * @param failure the exception that it may take
 	 */
-	FallbackMethodResolver(AnnotationValues attributes, String name, Class<? extends NotAcquiredException> failure) {
+	FallbackMethodResolver(AnnotationValues attributes, String name, Class<? extends HoldfastException> failure) {
 		this.attributes = attributes;
 		this.annotatedMethod = attributes.annotatedMethod();
 		this.name = name;

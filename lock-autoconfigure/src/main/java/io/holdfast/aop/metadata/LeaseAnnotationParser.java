@@ -2,17 +2,20 @@ package io.holdfast.aop.metadata;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
+import io.holdfast.HoldfastException;
+import io.holdfast.LeaseStoreException;
 import io.holdfast.LockMode;
 import io.holdfast.LockNotAcquiredException;
 import io.holdfast.LockRequest;
-import io.holdfast.NotAcquiredException;
 import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnLoss;
+import io.holdfast.annotation.OnStoreFailure;
 import io.holdfast.annotation.OnTimeout;
 import io.holdfast.annotation.ReleaseAfter;
 import io.holdfast.annotation.Semaphore;
@@ -24,6 +27,7 @@ import io.holdfast.aop.method.AnnotatedMethod;
 import io.holdfast.aop.method.AnnotationValues;
 import io.holdfast.aop.method.InvalidDeclarationException;
 import io.holdfast.aop.method.ReturnKind;
+import io.holdfast.aop.outcome.FallbackHandler;
 import io.holdfast.aop.outcome.NotAcquiredHandler;
 import io.holdfast.aop.outcome.SkipHandler;
 import org.jspecify.annotations.Nullable;
@@ -49,18 +53,22 @@ public final class LeaseAnnotationParser {
 
 	private final Supplier<@Nullable Duration> longestLease;
 
+	private final Map<Class<?>, OnStoreFailure> onStoreFailure;
+
 	/**
 	 * Create the reader.
 	 * @param resolver resolves placeholders
 	 * @param delegates how expressions find beans and types
 	 * @param longestLease gives the longest lease that will be granted, {@code null} if
 	 * there is no such bound
+	 * @param onStoreFailure the default of the application for each type of annotation
 	 */
 	public LeaseAnnotationParser(StringValueResolver resolver, EvaluationContext delegates,
-			Supplier<@Nullable Duration> longestLease) {
+			Supplier<@Nullable Duration> longestLease, Map<Class<?>, OnStoreFailure> onStoreFailure) {
 		this.resolver = resolver;
 		this.delegates = delegates;
 		this.longestLease = longestLease;
+		this.onStoreFailure = onStoreFailure;
 	}
 
 	/**
@@ -137,13 +145,35 @@ public final class LeaseAnnotationParser {
 		return name.isEmpty() ? attributes.annotatedMethod().qualifiedMethodName() : name;
 	}
 
-	private <R> LeaseOperation<R> operation(AnnotationValues attributes, Class<? extends NotAcquiredException> failure,
+	private <R> LeaseOperation<R> operation(AnnotationValues attributes, Class<? extends HoldfastException> failure,
 			boolean severalKeys, Function<String, R> one, Function<List<String>, R> all) {
 		AnnotatedMethod<?> annotatedMethod = attributes.annotatedMethod();
+		OnStoreFailure onStoreFailure = attributes.plain().getEnum("onStoreFailure", OnStoreFailure.class);
+		NotAcquiredHandler handler = notAcquiredHandler(attributes,
+				(onStoreFailure == OnStoreFailure.FALLBACK) ? HoldfastException.class : failure);
 		return new LeaseOperation<>(annotatedMethod, ReturnKind.of(annotatedMethod), condition(attributes),
-				requests(attributes, severalKeys, one, all), notAcquiredHandler(attributes, failure),
-				attributes.plain().getEnum("onLoss", OnLoss.class), releaseAfter(attributes),
-				attributes.text("service"));
+				requests(attributes, severalKeys, one, all), handler,
+				onStoreFailure(attributes, onStoreFailure, handler), attributes.plain().getEnum("onLoss", OnLoss.class),
+				releaseAfter(attributes), attributes.text("service"));
+	}
+
+	private OnStoreFailure onStoreFailure(AnnotationValues attributes, OnStoreFailure declared,
+			NotAcquiredHandler handler) {
+		Class<?> type = attributes.plain().getType();
+		if (declared == OnStoreFailure.PROCEED && type == DistributedLock.class) {
+			throw attributes.invalid("onStoreFailure", "is not possible, as a method never runs without its lock",
+					"Write FALLBACK and name a fallback, or leave it out to throw", null);
+		}
+		if (declared == OnStoreFailure.FALLBACK && !(handler instanceof FallbackHandler)) {
+			throw attributes.invalid("onStoreFailure", "has no fallback", "Name one by the attribute fallback", null);
+		}
+		if (declared != OnStoreFailure.DEFAULT) {
+			return declared;
+		}
+		OnStoreFailure usual = this.onStoreFailure.getOrDefault(type, OnStoreFailure.THROW);
+		boolean possible = usual != OnStoreFailure.FALLBACK
+				|| (handler instanceof FallbackHandler fallback && fallback.handles(LeaseStoreException.class));
+		return possible ? usual : OnStoreFailure.THROW;
 	}
 
 	private static ReleaseAfter releaseAfter(AnnotationValues attributes) {
@@ -158,7 +188,7 @@ public final class LeaseAnnotationParser {
 	}
 
 	private static NotAcquiredHandler notAcquiredHandler(AnnotationValues attributes,
-			Class<? extends NotAcquiredException> failure) {
+			Class<? extends HoldfastException> failure) {
 		boolean skip = attributes.plain().getEnum("onTimeout", OnTimeout.class) == OnTimeout.SKIP;
 		String fallback = attributes.text("fallback");
 		if (fallback.isEmpty()) {

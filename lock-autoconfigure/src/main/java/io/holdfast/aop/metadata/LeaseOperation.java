@@ -1,6 +1,7 @@
 package io.holdfast.aop.metadata;
 
 import io.holdfast.annotation.OnLoss;
+import io.holdfast.annotation.OnStoreFailure;
 import io.holdfast.annotation.ReleaseAfter;
 import io.holdfast.aop.expression.Condition;
 import io.holdfast.aop.method.AnnotatedMethod;
@@ -17,12 +18,14 @@ import org.jspecify.annotations.Nullable;
  * @param condition tells which calls need it, or {@code null} if all do
  * @param requests what is asked for
  * @param notAcquiredHandler what becomes of calls that cannot have it
+ * @param onStoreFailure what becomes of calls whose lease cannot be asked for: with
+ * {@code FALLBACK} that is left to the handler; never {@code DEFAULT}
  * @param onLoss what becomes of calls that lose it
  * @param releaseAfter when it is released
  * @param service the name of the bean that grants it, or empty
  */
 public record LeaseOperation<R>(AnnotatedMethod<?> annotatedMethod, ReturnKind returnKind,
-		@Nullable Condition condition, RequestFactory<R> requests, NotAcquiredHandler notAcquiredHandler, OnLoss onLoss,
-		ReleaseAfter releaseAfter, String service) {
+		@Nullable Condition condition, RequestFactory<R> requests, NotAcquiredHandler notAcquiredHandler,
+		OnStoreFailure onStoreFailure, OnLoss onLoss, ReleaseAfter releaseAfter, String service) {
 
 }

@@ -17,6 +17,9 @@ public final class MethodCallObservation {
 	/** Of calls without an observer. */
 	public static final MethodCallObservation NONE = new MethodCallObservation(Observation.NOOP, new AtomicBoolean());
 
+	/** What the context of an observation has if the method runs without its permits. */
+	public static final String UNGUARDED = "io.holdfast.unguarded";
+
 	private static final Log logger = LogFactory.getLog(MethodObserver.class);
 
 	private final Observation observation;
@@ -103,6 +106,16 @@ public final class MethodCallObservation {
 		}
 		catch (RuntimeException | Error ex) {
 			warn(this.warned, ex);
+		}
+	}
+
+	/**
+	 * Tell the observer that the call has got what it needs, or goes on without.
+	 * @param unguarded whether the store failed, and the method runs all the same
+	 */
+	public void acquired(boolean unguarded) {
+		if (unguarded && isObserved()) {
+			this.observation.getContext().put(UNGUARDED, Boolean.TRUE);
 		}
 	}
 

@@ -4,7 +4,7 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.util.Arrays;
 
-import io.holdfast.NotAcquiredException;
+import io.holdfast.HoldfastException;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
@@ -19,8 +19,18 @@ import org.springframework.aop.framework.AopProxyUtils;
  */
 public record FallbackHandler(Method method, boolean withException) implements NotAcquiredHandler {
 
+	/**
+	 * Return whether the method can be called for a kind of exception.
+	 * @param failure the type of the exception
+	 * @return whether it takes none, or one of that type
+	 */
+	public boolean handles(Class<? extends HoldfastException> failure) {
+		int parameters = this.method.getParameterCount();
+		return !this.withException || this.method.getParameterTypes()[parameters - 1].isAssignableFrom(failure);
+	}
+
 	@Override
-	public @Nullable Object take(MethodInvocation call, NotAcquiredException ex) throws Throwable {
+	public @Nullable Object take(MethodInvocation call, HoldfastException ex) throws Throwable {
 		@Nullable Object[] arguments = call.getArguments();
 		if (this.withException) {
 			arguments = Arrays.copyOf(arguments, arguments.length + 1);

@@ -1,6 +1,6 @@
 package io.holdfast.aop.outcome;
 
-import io.holdfast.NotAcquiredException;
+import io.holdfast.HoldfastException;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
@@ -21,6 +21,6 @@ public interface NotAcquiredHandler {
 	 * @return the result for the caller
 	 * @throws Throwable what the caller gets instead of a result
 	 */
-	@Nullable Object take(MethodInvocation call, NotAcquiredException ex) throws Throwable;
+	@Nullable Object take(MethodInvocation call, HoldfastException ex) throws Throwable;
 
 }

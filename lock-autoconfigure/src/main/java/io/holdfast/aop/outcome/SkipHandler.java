@@ -8,7 +8,7 @@ import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 
-import io.holdfast.NotAcquiredException;
+import io.holdfast.HoldfastException;
 import io.holdfast.aop.invoke.ReactiveInvocation;
 import io.holdfast.aop.method.AnnotationValues;
 import io.holdfast.aop.method.InvalidDeclarationException;
@@ -71,7 +71,7 @@ public record SkipHandler(Supplier<@Nullable Object> results) implements NotAcqu
 	}
 
 	@Override
-	public @Nullable Object take(MethodInvocation call, NotAcquiredException ex) {
+	public @Nullable Object take(MethodInvocation call, HoldfastException ex) {
 		return this.results.get();
 	}
 

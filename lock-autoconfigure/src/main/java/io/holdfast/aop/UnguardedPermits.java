@@ -1,0 +1,73 @@
+package io.holdfast.aop;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+
+import io.holdfast.LeaseLostException;
+import io.holdfast.LeaseStoreException;
+import io.holdfast.PermitLease;
+import io.holdfast.ReleaseResult;
+import io.holdfast.SemaphoreRequest;
+
+/**
+ * The lease of a call that runs without its permits, as the store failed. It is not held,
+ * and was never lost.
+ *
+ * @param request the permits that could not be asked for
+ * @param failure the failure of the store
+ */
+record UnguardedPermits(SemaphoreRequest request, LeaseStoreException failure) implements PermitLease {
+
+	@Override
+	public String key() {
+		return this.request.key();
+	}
+
+	@Override
+	public int permits() {
+		return this.request.permits();
+	}
+
+	@Override
+	public boolean isHeld() {
+		return false;
+	}
+
+	@Override
+	public Duration remaining() {
+		return Duration.ZERO;
+	}
+
+	@Override
+	public void renew(Duration leaseTime) {
+		ensureHeld();
+	}
+
+	@Override
+	public void onLost(Runnable action) {
+		// What was not acquired is not lost.
+	}
+
+	@Override
+	public void ensureHeld() {
+		throw new LeaseLostException(key(),
+				"Semaphore '" + key() + "' was not acquired: the store failed, and the method runs without a permit",
+				this.failure);
+	}
+
+	@Override
+	public ReleaseResult release() {
+		return ReleaseResult.RELEASED;
+	}
+
+	@Override
+	public CompletableFuture<ReleaseResult> releaseAsync() {
+		return CompletableFuture.completedFuture(ReleaseResult.RELEASED);
+	}
+
+	@Override
+	public void close() {
+		// There is nothing to release.
+	}
+
+}

@@ -1,0 +1,50 @@
+package io.holdfast.autoconfigure.engine;
+
+import java.time.Duration;
+
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
+
+/**
+ * Bounds of the values of properties. Names of properties are without {@code holdfast.}
+ */
+public final class PropertyBounds {
+
+	private static final Duration MAX = Duration.ofDays(365);
+
+	private PropertyBounds() {
+	}
+
+	/** Refuse a number below 1. */
+	public static void checkLimit(String property, int limit) {
+		if (limit < 1) {
+			throw new InvalidConfigurationPropertyValueException("holdfast." + property, limit,
+					"it must be at least 1");
+		}
+	}
+
+	/** Refuse a negative time other than -1, which waits without limit. */
+	public static void checkWait(String property, Duration waitTime) {
+		if (!waitTime.isNegative()) {
+			checkBounds(Duration.ZERO, property, waitTime);
+		}
+		else if (!waitTime.equals(Duration.ofMillis(-1))) {
+			throw new InvalidConfigurationPropertyValueException("holdfast." + property, waitTime,
+					"it must be at least 0, or -1 to wait without limit");
+		}
+	}
+
+	/** Refuse a time that is shorter than the given one, or longer than a year. */
+	public static void checkBounds(Duration min, String property, @Nullable Duration value) {
+		if (value != null && value.compareTo(min) < 0) {
+			throw new InvalidConfigurationPropertyValueException("holdfast." + property, value,
+					"it must be at least " + min.toMillis() + "ms");
+		}
+		if (value != null && value.compareTo(MAX) > 0) {
+			throw new InvalidConfigurationPropertyValueException("holdfast." + property, value,
+					"it must be at most " + MAX.toDays() + "d");
+		}
+	}
+
+}
