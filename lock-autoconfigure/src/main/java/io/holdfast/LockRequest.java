@@ -93,7 +93,8 @@ public final class LockRequest {
 	}
 
 	/**
-	 * Set how long to wait for the lock.
+	 * Set how long to wait for the lock. If nothing is said, calls that {@code try} do
+	 * not wait, and all others wait for {@code holdfast.lock.wait-time}, 10 s by default.
 	 * @param waitTime the longest wait; zero tries once
 	 * @return the changed request
 	 * @throws IllegalArgumentException if it is negative

@@ -13,9 +13,10 @@ import org.jspecify.annotations.Nullable;
  * that share a store. Thread-safe.
  *
  * <p>
- * {@code acquire} throws if the lock was not acquired; {@code tryAcquire} returns an
- * empty {@link Optional} if others held the key until the wait time was over. Trouble
- * with the store is a {@link LeaseStoreException} in both, never "it is held by another
+ * {@code acquire} waits, for the request's wait time or the default one, and throws if
+ * the lock was not acquired. {@code tryAcquire} waits only if the request has a wait time
+ * of its own, and returns an empty {@link Optional} if others held the key. Trouble with
+ * the store is a {@link LeaseStoreException} in both, never "it is held by another
  * owner". No call blocks past its wait time, also when the store does not answer; a call
  * that does not wait, or for less than 250 ms, allows the store a bounded time for its
  * first answer.
@@ -80,7 +81,8 @@ public interface LockService {
 	}
 
 	/**
-	 * Try to acquire a lock. Blocks for the request's wait time at most.
+	 * Try to acquire a lock. Blocks for the request's wait time at most; if that has
+	 * none, tries once, whatever the default wait time is.
 	 * @param request what to lock, and how
 	 * @return the lease, or empty if others held the key until the wait time was over
 	 * @throws LockNotAcquiredException if this thread was interrupted, or this instance
@@ -101,7 +103,8 @@ public interface LockService {
 	CompletableFuture<LockLease> acquireAsync(LockRequest request);
 
 	/**
-	 * Try to acquire a lock without blocking, as {@link #acquireAsync(LockRequest)}.
+	 * Try to acquire a lock without blocking, as {@link #acquireAsync(LockRequest)};
+	 * once, if the request has no wait time.
 	 * @param request what to lock, and how
 	 * @return the lease to come, or empty if others held the key until the wait time was
 	 * over; fails as {@link #tryAcquire(LockRequest)} throws

@@ -65,8 +65,8 @@ public final class SemaphoreRequest {
 	}
 
 	/**
-	 * Set how long to wait for the permits. By default
-	 * ({@code holdfast.semaphore.wait-time}) there is no waiting.
+	 * Set how long to wait for the permits. If nothing is said, calls that {@code try} do
+	 * not wait, nor do the others, unless {@code holdfast.semaphore.wait-time} is set.
 	 * @param waitTime the longest wait; zero tries once
 	 * @return the changed request
 	 * @throws IllegalArgumentException if it is negative

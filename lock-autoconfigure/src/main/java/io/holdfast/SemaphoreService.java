@@ -1,6 +1,5 @@
 package io.holdfast;
 
-import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -35,19 +34,6 @@ import org.jspecify.annotations.Nullable;
 public interface SemaphoreService {
 
 	/**
-	 * Acquire one permit with the defaults, which do not wait.
-	 * @param key which semaphore
-	 * @param limit how many permits it has, at least 1
-	 * @return the lease
-	 * @throws IllegalArgumentException if the key or the limit is not allowed
-	 * @throws PermitNotAcquiredException if it was not acquired
-	 * @throws LeaseStoreException if the store failed
-	 */
-	default PermitLease acquire(String key, int limit) {
-		return acquire(SemaphoreRequest.of(key, limit));
-	}
-
-	/**
 	 * Acquire permits. Blocks for the request's wait time at most.
 	 * @param request which, how many, and how
 	 * @return the lease of all of them
@@ -57,21 +43,8 @@ public interface SemaphoreService {
 	PermitLease acquire(SemaphoreRequest request);
 
 	/**
-	 * Try once to acquire one permit, without waiting for others.
-	 * @param key which semaphore
-	 * @param limit how many permits it has, at least 1
-	 * @return the lease, or empty if none is free
-	 * @throws IllegalArgumentException if the key or the limit is not allowed
-	 * @throws PermitNotAcquiredException if this thread was interrupted, this instance is
-	 * shutting down, or an operator has set the limit to 0
-	 * @throws LeaseStoreException if the store failed
-	 */
-	default Optional<PermitLease> tryAcquire(String key, int limit) {
-		return tryAcquire(SemaphoreRequest.of(key, limit).waitTime(Duration.ZERO));
-	}
-
-	/**
-	 * Try to acquire permits. Blocks for the request's wait time at most.
+	 * Try to acquire permits. Blocks for the request's wait time at most; if that has
+	 * none, tries once, whatever the default wait time is.
 	 * @param request which, how many, and how
 	 * @return the lease of all of them, or empty if not enough were free until the wait
 	 * time was over
@@ -91,7 +64,7 @@ public interface SemaphoreService {
 	CompletableFuture<PermitLease> acquireAsync(SemaphoreRequest request);
 
 	/**
-	 * Try to acquire permits without blocking.
+	 * Try to acquire permits without blocking; once, if the request has no wait time.
 	 * @param request which, how many, and how
 	 * @return the lease to come, or empty if not enough permits were free until the wait
 	 * time was over; otherwise as {@link #acquireAsync(SemaphoreRequest)}

@@ -67,7 +67,7 @@ public class DefaultLockService implements LockService {
 
 	@Override
 	public Optional<LockLease> tryAcquire(LockRequest request) {
-		return this.acquirer.tryAcquire(request);
+		return this.acquirer.tryAcquire(onceByDefault(request));
 	}
 
 	@Override
@@ -77,7 +77,12 @@ public class DefaultLockService implements LockService {
 
 	@Override
 	public CompletableFuture<Optional<LockLease>> tryAcquireAsync(LockRequest request) {
-		return this.acquirer.tryAcquireAsync(request);
+		return this.acquirer.tryAcquireAsync(onceByDefault(request));
+	}
+
+	/** What is only tried does not wait for the default wait time. */
+	private static LockRequest onceByDefault(LockRequest request) {
+		return (request.waitTime() != null) ? request : request.waitTime(Duration.ZERO);
 	}
 
 	@Override

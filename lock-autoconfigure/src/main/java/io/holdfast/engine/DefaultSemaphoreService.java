@@ -1,5 +1,6 @@
 package io.holdfast.engine;
 
+import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
@@ -58,7 +59,7 @@ public class DefaultSemaphoreService implements SemaphoreService {
 
 	@Override
 	public Optional<PermitLease> tryAcquire(SemaphoreRequest request) {
-		return this.acquirer.tryAcquire(request);
+		return this.acquirer.tryAcquire(onceByDefault(request));
 	}
 
 	@Override
@@ -68,7 +69,12 @@ public class DefaultSemaphoreService implements SemaphoreService {
 
 	@Override
 	public CompletableFuture<Optional<PermitLease>> tryAcquireAsync(SemaphoreRequest request) {
-		return this.acquirer.tryAcquireAsync(request);
+		return this.acquirer.tryAcquireAsync(onceByDefault(request));
+	}
+
+	/** What is only tried does not wait for the default wait time. */
+	private static SemaphoreRequest onceByDefault(SemaphoreRequest request) {
+		return (request.waitTime() != null) ? request : request.waitTime(Duration.ZERO);
 	}
 
 	@Override

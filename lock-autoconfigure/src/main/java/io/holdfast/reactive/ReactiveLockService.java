@@ -131,13 +131,14 @@ public final class ReactiveLockService {
 	}
 
 	/**
-	 * Try to acquire a lock.
+	 * Try to acquire a lock; once, if the request has no wait time.
 	 * @param request what to lock, and how
 	 * @return the lease, to be released as that of {@link #acquire(LockRequest)}; empty
 	 * if others held the key until the wait time was over
 	 */
 	public Mono<LockLease> tryAcquire(LockRequest request) {
-		return acquire(request).onErrorResume(NotAcquiredException.class,
+		LockRequest once = (request.waitTime() != null) ? request : request.waitTime(Duration.ZERO);
+		return acquire(once).onErrorResume(NotAcquiredException.class,
 				(ex) -> (ex.getReason() == Reason.TIMED_OUT) ? Mono.empty() : Mono.error(ex));
 	}
 

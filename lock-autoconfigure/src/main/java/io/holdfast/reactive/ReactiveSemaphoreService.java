@@ -40,19 +40,6 @@ public final class ReactiveSemaphoreService {
 	}
 
 	/**
-	 * Run a chain with one permit, with the defaults, which do not wait.
-	 * @param <T> the type of its value
-	 * @param key which semaphore
-	 * @param limit how many permits it has, at least 1
-	 * @param chain what to do
-	 * @return the chain with its permit, see {@link #withPermits(SemaphoreRequest, Mono)}
-	 * @throws IllegalArgumentException if the key or the limit is not allowed
-	 */
-	public <T> Mono<T> withPermits(String key, int limit, Mono<T> chain) {
-		return withPermits(SemaphoreRequest.of(key, limit), chain);
-	}
-
-	/**
 	 * Run a chain with permits: acquired at subscription, kept until the chain completes,
 	 * fails or is cancelled, and released then, once. The value and the end of the chain
 	 * are passed on when the release was answered. A release that fails is logged only:
@@ -71,19 +58,6 @@ public final class ReactiveSemaphoreService {
 	}
 
 	/**
-	 * Run a chain of many values with one permit, with the defaults, which do not wait.
-	 * @param <T> the type of its values
-	 * @param key which semaphore
-	 * @param limit how many permits it has, at least 1
-	 * @param chain what to do
-	 * @return the chain with its permit, see {@link #withPermits(SemaphoreRequest, Flux)}
-	 * @throws IllegalArgumentException if the key or the limit is not allowed
-	 */
-	public <T> Flux<T> withPermits(String key, int limit, Flux<T> chain) {
-		return withPermits(SemaphoreRequest.of(key, limit), chain);
-	}
-
-	/**
 	 * Run a chain of many values with permits, as
 	 * {@link #withPermits(SemaphoreRequest, Mono)} does. Values and demand are passed on
 	 * at once, completion and error after the release. The permits are kept for as long
@@ -98,17 +72,6 @@ public final class ReactiveSemaphoreService {
 	}
 
 	/**
-	 * Acquire one permit, with the defaults, which do not wait.
-	 * @param key which semaphore
-	 * @param limit how many permits it has, at least 1
-	 * @return the lease, see {@link #acquire(SemaphoreRequest)}
-	 * @throws IllegalArgumentException if the key or the limit is not allowed
-	 */
-	public Mono<PermitLease> acquire(String key, int limit) {
-		return acquire(SemaphoreRequest.of(key, limit));
-	}
-
-	/**
 	 * Acquire permits, to be released by the subscriber, whatever becomes of the chain
 	 * then. Prefer {@link #withPermits(SemaphoreRequest, Mono) withPermits}, which does
 	 * that. A lease that was granted in the moment of cancellation is released.
@@ -120,25 +83,14 @@ public final class ReactiveSemaphoreService {
 	}
 
 	/**
-	 * Try once to acquire one permit, without waiting for others.
-	 * @param key which semaphore
-	 * @param limit how many permits it has, at least 1
-	 * @return the lease, to be released as that of {@link #acquire(SemaphoreRequest)};
-	 * empty if none is free
-	 * @throws IllegalArgumentException if the key or the limit is not allowed
-	 */
-	public Mono<PermitLease> tryAcquire(String key, int limit) {
-		return tryAcquire(SemaphoreRequest.of(key, limit).waitTime(Duration.ZERO));
-	}
-
-	/**
-	 * Try to acquire permits.
+	 * Try to acquire permits; once, if the request has no wait time.
 	 * @param request which, how many, and how
 	 * @return the lease, to be released as that of {@link #acquire(SemaphoreRequest)};
 	 * empty if not enough were free until the wait time was over
 	 */
 	public Mono<PermitLease> tryAcquire(SemaphoreRequest request) {
-		return acquire(request).onErrorResume(NotAcquiredException.class,
+		SemaphoreRequest once = (request.waitTime() != null) ? request : request.waitTime(Duration.ZERO);
+		return acquire(once).onErrorResume(NotAcquiredException.class,
 				(ex) -> (ex.getReason() == Reason.TIMED_OUT) ? Mono.empty() : Mono.error(ex));
 	}
 

@@ -126,7 +126,7 @@ final class EventLoopMain {
 				() -> Flux.range(1, 4)
 					.flatMap((i) -> this.reactiveLocks.withLock(PATIENT, Mono.delay(Duration.ofMillis(5))))
 					.count());
-		uses.put("permits", () -> this.reactiveSemaphores.withPermits("loop", 2, Mono.just(1)));
+		uses.put("permits", () -> this.reactiveSemaphores.withPermits(SemaphoreRequest.of("loop", 2), Mono.just(1)));
 		uses.put("permits that are waited for", () -> {
 			SemaphoreRequest patient = SemaphoreRequest.of("loop", 2).waitTime(Duration.ofMinutes(1));
 			return Flux.range(1, 6)

@@ -183,7 +183,7 @@ class MemoryBackendTests {
 			PermitLease two = semaphores.acquire(SemaphoreRequest.of("a", 3).permits(2));
 			SemaphoreView view = semaphores.asSemaphore("a", 3);
 			assertThat(view.tryAcquire()).isTrue();
-			assertThat(semaphores.tryAcquire("a", 3)).isEmpty();
+			assertThat(semaphores.tryAcquire(SemaphoreRequest.of("a", 3))).isEmpty();
 			CompletableFuture<PermitLease> waiting = semaphores
 				.acquireAsync(SemaphoreRequest.of("a", 3).waitTime(Duration.ofMinutes(1)));
 			await().atMost(SOON).until(() -> semaphores.status("a").waiting() == 1);
@@ -191,9 +191,9 @@ class MemoryBackendTests {
 			assertThat(waiting).succeedsWithin(SOON);
 			assertThat(semaphores.status("a")).isEqualTo(new SemaphoreStatus("a", 3, false, 3, 2, 0));
 			semaphores.setLimit("a", 4);
-			assertThat(semaphores.tryAcquire("a", 3)).hasValueSatisfying(PermitLease::close);
+			assertThat(semaphores.tryAcquire(SemaphoreRequest.of("a", 3))).hasValueSatisfying(PermitLease::close);
 			assertThat(semaphores.clearLimit("a")).isTrue();
-			assertThat(semaphores.tryAcquire("a", 3)).isEmpty();
+			assertThat(semaphores.tryAcquire(SemaphoreRequest.of("a", 3))).isEmpty();
 			two.close();
 			waiting.join().close();
 			assertThat(semaphores.status("a").used()).isZero();
@@ -254,7 +254,8 @@ class MemoryBackendTests {
 				.run((context) -> {
 					assertThat(context).hasSingleBean(RedisConnectionFactory.class);
 					context.getBean(LockService.class).acquire("a").close();
-					assertThat(onAnotherThread(() -> context.getBean(SemaphoreService.class).tryAcquire("a", 1)))
+					assertThat(onAnotherThread(
+							() -> context.getBean(SemaphoreService.class).tryAcquire(SemaphoreRequest.of("a", 1))))
 						.hasValueSatisfying(PermitLease::close);
 				});
 			silent.setSoTimeout(1);

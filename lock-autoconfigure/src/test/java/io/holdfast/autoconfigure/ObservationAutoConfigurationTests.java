@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 import io.holdfast.LockService;
+import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.LeaseEngine;
@@ -58,7 +59,7 @@ class ObservationAutoConfigurationTests {
 	void metersInRegistry() {
 		this.runner.run((context) -> {
 			use(context.getBean(LockService.class));
-			context.getBean(SemaphoreService.class).acquire("a", 1).release();
+			context.getBean(SemaphoreService.class).acquire(SemaphoreRequest.of("a", 1)).release();
 			MeterRegistry registry = context.getBean(MeterRegistry.class);
 			for (String kind : List.of("lock", "semaphore")) {
 				assertThat(registry.get("holdfast." + kind + ".acquire").tag("outcome", "granted").timer().count())

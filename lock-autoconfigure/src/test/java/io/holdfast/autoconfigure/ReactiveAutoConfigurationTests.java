@@ -4,6 +4,7 @@ import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockService;
+import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.reactive.ReactiveLockService;
 import io.holdfast.reactive.ReactiveSemaphoreService;
@@ -49,8 +50,9 @@ class ReactiveAutoConfigurationTests {
 				assertThat(context.getBean(ReactiveLockService.class).withLock("a", locked).block()).isTrue();
 				assertThat(locks.status("a").isLocked()).isFalse();
 				Mono<Integer> used = Mono.fromSupplier(() -> semaphores.status("a").used());
-				assertThat(context.getBean(ReactiveSemaphoreService.class).withPermits("a", 2, used).block())
-					.isEqualTo(1);
+				assertThat(context.getBean(ReactiveSemaphoreService.class)
+					.withPermits(SemaphoreRequest.of("a", 2), used)
+					.block()).isEqualTo(1);
 				assertThat(semaphores.status("a").used()).isZero();
 			});
 	}

@@ -14,6 +14,7 @@ import io.holdfast.LockService;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.PermitLease;
 import io.holdfast.ReleaseResult;
+import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
@@ -157,8 +158,8 @@ class SeveralRedisTests {
 			other.close();
 		});
 		assertThat(isLocked(this.second, "a")).isFalse();
-		PermitLease permit = context.getBean(SemaphoreService.class).acquire("a", 1);
-		assertThat(context.getBean("ordersSemaphores", SemaphoreService.class).tryAcquire("a", 1))
+		PermitLease permit = context.getBean(SemaphoreService.class).acquire(SemaphoreRequest.of("a", 1));
+		assertThat(context.getBean("ordersSemaphores", SemaphoreService.class).tryAcquire(SemaphoreRequest.of("a", 1)))
 			.hasValueSatisfying(PermitLease::close);
 		permit.close();
 	}

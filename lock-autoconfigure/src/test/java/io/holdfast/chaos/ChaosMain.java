@@ -19,6 +19,7 @@ import io.holdfast.HoldfastException;
 import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
+import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.engine.Idleness;
 import io.holdfast.engine.LeaseEngine;
@@ -124,7 +125,7 @@ final class ChaosMain {
 				for (LockMode mode : LockMode.values()) {
 					locks.acquire(LockRequest.of("warm-up").mode(mode)).close();
 				}
-				semaphores.acquire("warm-up", Wish.LIMIT).close();
+				semaphores.acquire(SemaphoreRequest.of("warm-up", Wish.LIMIT)).close();
 				warm = true;
 			}
 			catch (HoldfastException ex) {

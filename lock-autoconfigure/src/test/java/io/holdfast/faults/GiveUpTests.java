@@ -214,7 +214,7 @@ class GiveUpTests {
 		assertThat(got.times).as("attempts that were not given up").hasPositiveValue();
 		for (Instance instance : instances) {
 			assertThat(instance.tryAcquire(KEY)).hasValueSatisfying(LockLease::close);
-			assertThat(instance.semaphores().tryAcquire(KEY, 1)).hasValueSatisfying(Lease::close);
+			assertThat(instance.semaphores().tryAcquire(SemaphoreRequest.of(KEY, 1))).hasValueSatisfying(Lease::close);
 		}
 	}
 

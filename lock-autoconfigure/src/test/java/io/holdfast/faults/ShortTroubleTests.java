@@ -93,7 +93,7 @@ class ShortTroubleTests {
 		trouble.begin(this.fleet);
 		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> this.instance.tryAcquire("trouble"));
 		assertThatExceptionOfType(LeaseStoreException.class)
-			.isThrownBy(() -> this.instance.semaphores().tryAcquire("trouble", 1));
+			.isThrownBy(() -> this.instance.semaphores().tryAcquire(SemaphoreRequest.of("trouble", 1)));
 		List<CompletableFuture<? extends Lease>> waiting = List.of(this.instance.acquireInBackground(LOCK),
 				this.instance.acquireInBackground(PERMIT));
 		await("that they go on").during(Duration.ofMillis(500))

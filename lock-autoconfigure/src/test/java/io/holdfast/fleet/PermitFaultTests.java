@@ -103,7 +103,7 @@ class PermitFaultTests {
 		mortal.awaitGranted("held");
 		mortal.kill();
 		assertThat(first.status("alone").free()).as("free before the lease is over").isZero();
-		assertThat(second.tryAcquire("alone", 3)).isEmpty();
+		assertThat(second.tryAcquire(SemaphoreRequest.of("alone", 3))).isEmpty();
 		await("end of the lease").atMost(LEASE.plus(Fleet.PROMPT))
 			.pollInterval(Duration.ofMillis(10))
 			.until(() -> first.status("alone").used() == 0);
@@ -148,7 +148,7 @@ class PermitFaultTests {
 		steady.awaitLost("frozen");
 		assertThat(steady.release("frozen")).isEqualTo(ReleaseResult.LOST);
 		assertThat(second.status("frozen").used()).isEqualTo(2);
-		assertThat(second.tryAcquire("frozen", 2)).isEmpty();
+		assertThat(second.tryAcquire(SemaphoreRequest.of("frozen", 2))).isEmpty();
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 	}
 

@@ -139,7 +139,7 @@ class PermitQueueTests {
 		for (int back = 1; back <= 2; back++) {
 			leases.get(back).release();
 			// As long as it is not its turn, not even one without waiting comes first.
-			assertThat(contexts.get(2).tryAcquire(this.key, 4)).isEmpty();
+			assertThat(contexts.get(2).tryAcquire(SemaphoreRequest.of(this.key, 4))).isEmpty();
 			assertThat(List.of(big, small, another)).as("granted with %d free", back).noneMatch(Turn::isGranted);
 		}
 		leases.get(3).release();
@@ -165,7 +165,7 @@ class PermitQueueTests {
 			assertThat(semaphores.tryAcquire(unfair)).hasValueSatisfying(PermitLease::close);
 			assertThat(semaphores.tryAcquire(unfair.waitTime(Fleet.PATIENCE))).hasValueSatisfying(PermitLease::close);
 		}
-		assertThat(contexts.get(1).tryAcquire(this.key, 4)).as("a fair one").isEmpty();
+		assertThat(contexts.get(1).tryAcquire(SemaphoreRequest.of(this.key, 4))).as("a fair one").isEmpty();
 		Turn small = Turn.of(workers.get(0), "unfair", request(4, 1).fair(false));
 		small.awaitGranted();
 		leases.get(1).release();

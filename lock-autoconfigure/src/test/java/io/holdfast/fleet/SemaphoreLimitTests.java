@@ -172,13 +172,13 @@ class SemaphoreLimitTests {
 		assertThat(waiting.failure()).isInstanceOfSatisfying(PermitNotAcquiredException.class,
 				(ex) -> assertThat(ex.getReason()).isEqualTo(Reason.EXCEEDS_LIMIT));
 		assertThat(Duration.ofNanos(waiting.endedAt() - from)).isLessThan(Fleet.PROMPT);
-		assertRefused(() -> first.tryAcquire(this.key, 1));
+		assertRefused(() -> first.tryAcquire(SemaphoreRequest.of(this.key, 1)));
 		assertRefused(() -> second.acquire(request));
 		assertThat(lease.isHeld()).isTrue();
 		lease.release();
 		assertRefused(() -> first.acquire(request));
 		operator.setLimit(this.key, 1);
-		first.acquire(this.key, 1).release();
+		first.acquire(SemaphoreRequest.of(this.key, 1)).release();
 	}
 
 	@Test
@@ -228,12 +228,12 @@ class SemaphoreLimitTests {
 		for (int i = 0; i < 3; i++) {
 			leases.add(first.acquire(older));
 		}
-		assertThat(first.tryAcquire(this.key, 3)).isEmpty();
+		assertThat(first.tryAcquire(SemaphoreRequest.of(this.key, 3))).isEmpty();
 		leases.add(second.acquire(newer));
 		leases.add(second.acquire(newer));
-		assertThat(second.tryAcquire(this.key, 5)).isEmpty();
+		assertThat(second.tryAcquire(SemaphoreRequest.of(this.key, 5))).isEmpty();
 		assertThat(second.status(this.key)).isEqualTo(new SemaphoreStatus(this.key, 5, false, 5, 5, 0));
-		assertThat(first.tryAcquire(this.key, 3)).isEmpty();
+		assertThat(first.tryAcquire(SemaphoreRequest.of(this.key, 3))).isEmpty();
 		assertThat(first.status(this.key).free()).as("more used than the older limit").isZero();
 		assertRefused(() -> first.acquire(older.permits(4)));
 
@@ -261,7 +261,7 @@ class SemaphoreLimitTests {
 			leases.add(List.of(first, second, operator).get(i % 3).acquire(request));
 		}
 		assertThat(first.status(this.key)).isEqualTo(new SemaphoreStatus(this.key, limit, false, limit, 20, 0));
-		assertThat(second.tryAcquire(this.key, limit)).isEmpty();
+		assertThat(second.tryAcquire(SemaphoreRequest.of(this.key, limit))).isEmpty();
 		Attempt<PermitLease> all = Attempt.start(second, request.permits(limit));
 		fleet.awaitWaitingForPermits(this.key, 1);
 		Attempt<PermitLease> one = Attempt.start(first, request.permits(1));

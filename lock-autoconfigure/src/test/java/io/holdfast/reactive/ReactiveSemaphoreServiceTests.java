@@ -53,8 +53,11 @@ class ReactiveSemaphoreServiceTests {
 			assertThat(value).isEqualTo(22);
 			assertThat(used()).isZero();
 		}).verifyComplete();
-		StepVerifier.create(this.semaphores.withPermits("s", 1, inside)).expectNext(11).verifyComplete();
-		StepVerifier.create(this.semaphores.withPermits("s", 1, Flux.range(1, 3).concatWith(inside)))
+		StepVerifier.create(this.semaphores.withPermits(SemaphoreRequest.of("s", 1), inside))
+			.expectNext(11)
+			.verifyComplete();
+		StepVerifier
+			.create(this.semaphores.withPermits(SemaphoreRequest.of("s", 1), Flux.range(1, 3).concatWith(inside)))
 			.expectNext(1, 2, 3, 11)
 			.verifyComplete();
 	}
@@ -62,20 +65,22 @@ class ReactiveSemaphoreServiceTests {
 	@Test
 	@DisplayName("Permits are not nested: a chain in a chain takes its own")
 	void notNested() {
-		Mono<Integer> inner = this.semaphores.withPermits("s", 2, Mono.fromSupplier(this::used));
-		StepVerifier.create(this.semaphores.withPermits("s", 2, inner)).expectNext(2).verifyComplete();
+		Mono<Integer> inner = this.semaphores.withPermits(SemaphoreRequest.of("s", 2), Mono.fromSupplier(this::used));
+		StepVerifier.create(this.semaphores.withPermits(SemaphoreRequest.of("s", 2), inner))
+			.expectNext(2)
+			.verifyComplete();
 	}
 
 	@Test
 	@DisplayName("There is no waiting unless it is asked for; a chain that waits gets the permit of one that is cancelled")
 	void waiting() {
-		Disposable running = this.semaphores.withPermits("s", 1, Mono.never()).subscribe();
+		Disposable running = this.semaphores.withPermits(SemaphoreRequest.of("s", 1), Mono.never()).subscribe();
 		Awaitility.await().until(() -> used() == 1);
-		StepVerifier.create(this.semaphores.acquire("s", 1))
+		StepVerifier.create(this.semaphores.acquire(SemaphoreRequest.of("s", 1)))
 			.expectErrorSatisfies(
 					(ex) -> assertThat(((PermitNotAcquiredException) ex).getReason()).isEqualTo(Reason.TIMED_OUT))
 			.verify();
-		StepVerifier.create(this.semaphores.tryAcquire("s", 1)).verifyComplete();
+		StepVerifier.create(this.semaphores.tryAcquire(SemaphoreRequest.of("s", 1))).verifyComplete();
 		SemaphoreRequest patient = SemaphoreRequest.of("s", 1).waitTime(Duration.ofSeconds(10));
 		StepVerifier.create(this.semaphores.withPermits(patient, Mono.just("value")))
 			.then(() -> Awaitility.await().until(() -> this.service.status("s").waiting() == 1))
@@ -96,11 +101,11 @@ class ReactiveSemaphoreServiceTests {
 	@Test
 	@DisplayName("What was acquired by hand is released by hand")
 	void byHand() {
-		StepVerifier.create(this.semaphores.acquire("s", 1)).assertNext((lease) -> {
+		StepVerifier.create(this.semaphores.acquire(SemaphoreRequest.of("s", 1))).assertNext((lease) -> {
 			assertThat(used()).isEqualTo(1);
 			lease.release();
 		}).verifyComplete();
-		StepVerifier.create(this.semaphores.tryAcquire("s", 1)).assertNext((lease) -> {
+		StepVerifier.create(this.semaphores.tryAcquire(SemaphoreRequest.of("s", 1))).assertNext((lease) -> {
 			assertThat(used()).isEqualTo(1);
 			lease.release();
 		}).verifyComplete();
