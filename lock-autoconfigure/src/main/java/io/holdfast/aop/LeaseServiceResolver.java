@@ -11,13 +11,16 @@ import io.holdfast.aop.method.InvalidDeclarationException;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.BeanNotOfRequiredTypeException;
+import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.util.Assert;
 
 /**
  * The beans that grant what annotations ask for. They are looked up at the first call
  * that needs them, so that advised beans may be created before them; but names that mean
- * no such bean are refused when all beans are there. Thread-safe.
+ * no such bean are refused when all beans are there, and so is it if there is none.
+ * Thread-safe.
  *
  * @param <S> the type of the service
  */
@@ -81,11 +84,9 @@ final class LeaseServiceResolver<S> {
 	 * @throws InvalidDeclarationException if there is no such bean
 	 */
 	void expect(LeaseOperation<?> operation) {
-		if (!operation.service().isEmpty()) {
-			this.unchecked.add(operation);
-			if (this.complete) {
-				checkExpected();
-			}
+		this.unchecked.add(operation);
+		if (this.complete) {
+			checkExpected();
 		}
 	}
 
@@ -104,6 +105,10 @@ final class LeaseServiceResolver<S> {
 	/** Creates nothing: what can only be told from the bean itself is left for later. */
 	private void check(LeaseOperation<?> operation) {
 		String name = operation.service();
+		if (name.isEmpty()) {
+			checkUnnamed();
+			return;
+		}
 		if (!beans().containsBean(name)) {
 			throw operation.annotatedMethod()
 				.invalid("service", name, "is the name of no bean",
@@ -113,6 +118,14 @@ final class LeaseServiceResolver<S> {
 		Class<?> actual = beans().getType(name, false);
 		if (actual != null && !this.type.isAssignableFrom(actual) && !actual.isAssignableFrom(this.type)) {
 			throw notOfType(operation, actual);
+		}
+	}
+
+	/** Fail as each call would if there is no such bean. */
+	private void checkUnnamed() {
+		if (beans() instanceof ListableBeanFactory listable
+				&& BeanFactoryUtils.beanNamesForTypeIncludingAncestors(listable, this.type, true, false).length == 0) {
+			this.unnamed.get();
 		}
 	}
 

@@ -23,8 +23,8 @@ import org.springframework.util.function.SingletonSupplier;
 /**
  * {@link AutoConfiguration Auto-configuration} of the annotations. It does not depend on
  * Redis: an application that annotates methods and has no {@link LockService} or
- * {@link SemaphoreService} is told so when one is called, rather than running it without
- * a lock or permit.
+ * {@link SemaphoreService} does not start, rather than running them without a lock or
+ * permit.
  */
 @AutoConfiguration(after = HoldfastAutoConfiguration.class)
 @ConditionalOnBooleanProperty(name = { "holdfast.enabled", "holdfast.aop.enabled" }, matchIfMissing = true)

@@ -37,6 +37,10 @@ public final class HoldfastSwitchAutoConfiguration {
 			logger.warn("Holdfast is switched off (" + SWITCH + "=false): annotated methods run without locks and "
 					+ "permits, and there are no services");
 		}
+		else if (!aop) {
+			logger.warn("Annotations are switched off (" + AOP_SWITCH + "=false): annotated methods run without locks "
+					+ "and permits");
+		}
 	}
 
 	private static boolean isOn(Environment environment, String name) {

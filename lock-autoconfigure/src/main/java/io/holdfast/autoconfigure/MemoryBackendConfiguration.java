@@ -6,8 +6,6 @@ import io.holdfast.autoconfigure.HoldfastProperties.Backend;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.memory.MemoryLeases;
-import org.apache.commons.logging.Log;
-import org.apache.commons.logging.LogFactory;
 
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
@@ -21,8 +19,6 @@ import org.springframework.context.annotation.Configuration;
 @Configuration(proxyBeanMethods = false)
 @ConditionalOnBackend(Backend.MEMORY)
 class MemoryBackendConfiguration {
-
-	private static final Log logger = LogFactory.getLog(MemoryBackendConfiguration.class);
 
 	@Bean
 	@ConditionalOnMissingBean
@@ -40,8 +36,6 @@ class MemoryBackendConfiguration {
 					properties.backend().name().toLowerCase(Locale.ROOT),
 					"the application was processed ahead of time with memory: build it with the backend of the run");
 		}
-		logger.info("Locks and permits are kept in the memory of this JVM (holdfast.backend=memory): "
-				+ "they exclude no other process");
 		return new LeaseEngine(new MemoryLeaseStore(leases), properties.engineSettings());
 	}
 

@@ -22,7 +22,7 @@ import org.springframework.core.env.Environment;
 @Order(0)
 final class MissingServiceFailureAnalyzer extends AbstractInjectionFailureAnalyzer<NoSuchBeanDefinitionException> {
 
-	/** For annotated methods, too, which ask at their first call. */
+	/** For annotated methods, too. */
 	static final String CURE = "Holdfast defines one if there is a RedisConnectionFactory bean (add "
 			+ "spring-boot-starter-data-redis; of several, mark one as @Primary), or with holdfast.backend=memory, "
 			+ "which needs no Redis but excludes only inside this JVM";
@@ -52,7 +52,17 @@ final class MissingServiceFailureAnalyzer extends AbstractInjectionFailureAnalyz
 			return new FailureAnalysis(problem + ": holdfast.enabled is false.",
 					"Ask for it by an ObjectProvider, define a bean of that type, or remove the property.", cause);
 		}
-		return SERVICES.contains(type) ? new FailureAnalysis(problem + ".", CURE + ".", cause) : null;
+		return SERVICES.contains(type) ? new FailureAnalysis(problem + ".", cure() + ".", cause) : null;
+	}
+
+	/** In tests of slices there is no Holdfast, whatever else there is. */
+	private String cure() {
+		boolean configured = this.beanFactory.getBeanNamesForType(HoldfastAutoConfiguration.class, false,
+				false).length > 0;
+		return configured ? CURE
+				: "Holdfast's auto-configuration is no part of this context. In the test of a slice, such as @WebMvcTest, "
+						+ "replace the service by a @MockitoBean, or add @ImportAutoConfiguration("
+						+ "HoldfastAutoConfiguration.class) and holdfast.backend=memory; otherwise, do not exclude it";
 	}
 
 	/** Then why it is not the right one is a matter of qualifiers. */

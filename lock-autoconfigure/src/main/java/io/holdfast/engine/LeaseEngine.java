@@ -155,6 +155,14 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	}
 
 	/**
+	 * Return where the leases are kept, in words. Asks no store.
+	 * @return the place, such as {@code Redis at localhost:6379}
+	 */
+	public String place() {
+		return this.context.store.place();
+	}
+
+	/**
 	 * Look for what may harm leases in the store. Does not block.
 	 * @return what was found; fails with {@link StoreCommandException} if the store
 	 * cannot be asked now, and stays open for as long as it is silent

@@ -43,6 +43,11 @@ public final class MemoryLeaseStore implements LeaseStore {
 	}
 
 	@Override
+	public String place() {
+		return "the memory of this JVM (holdfast.backend=memory), where they exclude no other process";
+	}
+
+	@Override
 	public void start(String instanceId, StoreNotifications notifications) {
 		this.instanceId = instanceId;
 		this.listening = true;

@@ -143,6 +143,11 @@ public final class RedisLeaseStore implements LeaseStore {
 	 * far longer than those after it, which a caller may not have the time for.
 	 */
 	@Override
+	public String place() {
+		return "Redis at " + this.connections.address();
+	}
+
+	@Override
 	public void start(String instanceId, StoreNotifications notifications) {
 		CompletableFuture<KeyState> first = inspect(new Resource(Kind.LOCK, WARM_UP_KEY));
 		if (this.confirmations != null) {

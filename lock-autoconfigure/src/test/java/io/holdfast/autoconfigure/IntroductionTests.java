@@ -11,7 +11,10 @@ import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ConfigurableApplicationContext;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -36,6 +39,21 @@ class IntroductionTests {
 
 	private static Fleet fleet(ConfigurableApplicationContext context) {
 		return context.getBean(LeaseEngine.class).fleet();
+	}
+
+	@Test
+	@ExtendWith(OutputCaptureExtension.class)
+	@DisplayName("One line at the start tells where Redis is, and how waiters are woken")
+	void tellsWhereRedisIs(CapturedOutput output) {
+		start("shop").close();
+		String active = "Holdfast is active: locks and permits are kept in Redis at " + this.redis.host() + ":"
+				+ this.redis.port() + "; waiters ";
+		assertThat(output.toString()).containsOnlyOnce(active + "are woken by messages");
+		TestApplication
+			.start(this.redis.host(), this.redis.port(), this.redis.keyPrefix(),
+					List.of("holdfast.wake-up.mode=polling", "holdfast.redis.checks=false"))
+			.close();
+		assertThat(output.toString()).containsOnlyOnce(active + "ask at intervals");
 	}
 
 	@Test

@@ -2,6 +2,7 @@ package io.holdfast.autoconfigure;
 
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreService;
+import io.holdfast.annotation.DistributedLock;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -50,6 +51,24 @@ class MissingServiceFailureAnalyzerTests {
 	}
 
 	@Test
+	@DisplayName("In a slice without Holdfast it is told of that, and not of Redis")
+	void slice() {
+		failToStart(Slice.class);
+		assertThat(this.output)
+			.containsSubsequence(LockService.class.getName(), "Action:", "no part of this context", "@WebMvcTest",
+					"@MockitoBean", "@ImportAutoConfiguration")
+			.doesNotContain("spring-boot-starter-data-redis");
+	}
+
+	@Test
+	@DisplayName("With annotated methods alone it is told the same, at its start")
+	void annotated() {
+		failToStart(Annotated.class);
+		assertThat(this.output).containsSubsequence("required a bean of type", LockService.class.getName(), "Action:",
+				"spring-boot-starter-data-redis", "holdfast.backend=memory");
+	}
+
+	@Test
 	@DisplayName("With several Redis of which none is the primary one it is told so, too")
 	void severalRedis() {
 		failToStart(SeveralRedis.class);
@@ -88,6 +107,36 @@ class MissingServiceFailureAnalyzerTests {
 		@Bean
 		Object client(LockService locks) {
 			return locks;
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration(exclude = HoldfastAutoConfiguration.class)
+	static class Slice {
+
+		@Bean
+		Object client(LockService locks) {
+			return locks;
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration(exclude = DataRedisAutoConfiguration.class)
+	static class Annotated {
+
+		@Bean
+		Shop shop() {
+			return new Shop();
+		}
+
+		static class Shop {
+
+			@DistributedLock(name = "shop")
+			public void sell() {
+			}
+
 		}
 
 	}

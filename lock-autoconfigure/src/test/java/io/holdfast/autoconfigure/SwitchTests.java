@@ -2,6 +2,7 @@ package io.holdfast.autoconfigure;
 
 import java.util.Map;
 
+import io.holdfast.LockService;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -39,6 +40,15 @@ class SwitchTests {
 		this.runner.withPropertyValues("holdfast.enabled=false", "spring.main.lazy-initialization=true")
 			.run((context) -> assertThat(context).hasNotFailed());
 		assertThat(output.toString()).containsOnlyOnce("Holdfast is switched off (holdfast.enabled=false)");
+	}
+
+	@Test
+	@DisplayName("With the annotations switched off alone, it warns of that")
+	void annotationsOff(CapturedOutput output) {
+		this.runner.withPropertyValues("holdfast.aop.enabled=false")
+			.run((context) -> assertThat(context).hasSingleBean(LockService.class));
+		assertThat(output.toString()).containsOnlyOnce("Annotations are switched off (holdfast.aop.enabled=false)")
+			.doesNotContain("Holdfast is switched off");
 	}
 
 	@Test
@@ -90,7 +100,7 @@ class SwitchTests {
 	@DisplayName("Switched on, it says nothing of that; nor is it of interest how the word is written")
 	void on(CapturedOutput output) {
 		this.runner.run((context) -> assertThat(context).hasNotFailed());
-		this.runner.withPropertyValues("holdfast.enabled=TRUE", "holdfast.aop.enabled=False")
+		this.runner.withPropertyValues("holdfast.enabled=TRUE", "holdfast.aop.enabled=True")
 			.run((context) -> assertThat(context).hasNotFailed());
 		assertThat(output).doesNotContain("switched off");
 	}

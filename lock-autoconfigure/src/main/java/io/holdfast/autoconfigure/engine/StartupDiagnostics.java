@@ -10,8 +10,9 @@ import org.springframework.context.ApplicationListener;
 import org.springframework.context.event.ContextRefreshedEvent;
 
 /**
- * Has the stores of a context examined once, in the background, when it has started, and
- * warns of what is found. Not before: engines open no connection until they are started.
+ * Tells, when a context has started, where its leases are kept and how waiters are woken.
+ * Has the stores examined once, in the background, and warns of what is found; not
+ * before, as engines open no connection until they are started.
  */
 public final class StartupDiagnostics implements ApplicationListener<ContextRefreshedEvent> {
 
@@ -21,7 +22,10 @@ public final class StartupDiagnostics implements ApplicationListener<ContextRefr
 
 	private final boolean wanted;
 
-	/** Create the diagnostics of the engines of a context, if they are wanted. */
+	/**
+	 * Create the diagnostics of the engines of a context, which are examined if that is
+	 * wanted.
+	 */
 	public StartupDiagnostics(ConfigurableListableBeanFactory context, boolean wanted) {
 		this.context = context;
 		this.wanted = wanted;
@@ -30,9 +34,20 @@ public final class StartupDiagnostics implements ApplicationListener<ContextRefr
 	@Override
 	public void onApplicationEvent(ContextRefreshedEvent event) {
 		// Not that of a child.
-		if (this.wanted && event.getApplicationContext().getAutowireCapableBeanFactory() == this.context) {
-			LeaseEngineLifecycle.engines(this.context).forEach(StartupDiagnostics::examine);
+		if (event.getApplicationContext().getAutowireCapableBeanFactory() == this.context) {
+			LeaseEngineLifecycle.engines(this.context)
+				.map(StartupDiagnostics::describe)
+				.distinct()
+				.forEach(logger::info);
+			if (this.wanted) {
+				LeaseEngineLifecycle.engines(this.context).forEach(StartupDiagnostics::examine);
+			}
 		}
+	}
+
+	private static String describe(LeaseEngine engine) {
+		return "Holdfast is active: locks and permits are kept in " + engine.place() + "; waiters "
+				+ (engine.condition().polling() ? "ask at intervals" : "are woken by messages");
 	}
 
 	private static void examine(LeaseEngine engine) {

@@ -37,6 +37,14 @@ public interface LeaseStore extends AutoCloseable {
 	void stop();
 
 	/**
+	 * Return where the leases are kept, in words.
+	 * @return the place, such as {@code Redis at localhost:6379}
+	 */
+	default String place() {
+		return toString();
+	}
+
+	/**
 	 * Return whether wake-ups reach this instance now, as far as is known. If not,
 	 * waiters poll.
 	 * @return whether wake-ups are received

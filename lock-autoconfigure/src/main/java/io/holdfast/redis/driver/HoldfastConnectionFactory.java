@@ -35,10 +35,13 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 
 	private final ClientResources resources;
 
+	private final String address;
+
 	private HoldfastConnectionFactory(RedisConfiguration configuration, LettuceClientConfiguration client,
 			ClientResources resources) {
 		super(configuration, configure(client, resources));
 		this.resources = resources;
+		this.address = RedisAddress.describe(configuration);
 		afterPropertiesSet();
 	}
 
@@ -134,6 +137,14 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 				.connectTimeout((connect.compareTo(LONGEST_CONNECT) < 0) ? connect : LONGEST_CONNECT)
 				.build())
 			.build();
+	}
+
+	/**
+	 * Return where Redis is, for messages.
+	 * @return host and port, or what stands for them; without user and password
+	 */
+	public String address() {
+		return this.address;
 	}
 
 	@Override

@@ -1,0 +1,37 @@
+package io.holdfast.autoconfigure.start;
+
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.boot.SpringBootVersion;
+import org.springframework.context.ApplicationContextInitializer;
+import org.springframework.context.ConfigurableApplicationContext;
+
+/**
+ * Initializer of each context of an application, before its beans: refuses a Spring Boot
+ * that is too old, and has the context looked at for annotated methods that nothing
+ * guards.
+ */
+public final class StartInitializer implements ApplicationContextInitializer<ConfigurableApplicationContext> {
+
+	private static final int OLDEST_SPRING_BOOT = 4;
+
+	@Override
+	public void initialize(ConfigurableApplicationContext context) {
+		checkSpringBoot(SpringBootVersion.getVersion());
+		context.addApplicationListener(new UnguardedMethodsListener(context));
+	}
+
+	/**
+	 * Refuse a version that lacks classes which Holdfast uses.
+	 * @param version the version of Spring Boot, or {@code null} if it is not known
+	 */
+	static void checkSpringBoot(@Nullable String version) {
+		if (version != null && version.matches("\\d+\\..*")
+				&& Integer.parseInt(version.substring(0, version.indexOf('.'))) < OLDEST_SPRING_BOOT) {
+			throw new IllegalStateException(
+					"Holdfast needs Spring Boot " + OLDEST_SPRING_BOOT + ", and this application has Spring Boot "
+							+ version + ": upgrade Spring Boot, or remove Holdfast from the class path");
+		}
+	}
+
+}
