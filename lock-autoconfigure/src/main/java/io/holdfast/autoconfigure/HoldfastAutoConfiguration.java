@@ -11,6 +11,7 @@ import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.observe.EngineObserver;
+import io.holdfast.engine.observe.LeakDetector;
 
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -18,6 +19,7 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.context.ApplicationEventPublisher;
@@ -54,6 +56,12 @@ public final class HoldfastAutoConfiguration {
 	static LeaseEngineConfigurer holdfastLeaseEngineConfigurer(ObjectProvider<EngineObserver> observers,
 			ApplicationEventPublisher publisher, Environment environment) {
 		return new LeaseEngineConfigurer(observers, publisher, environment);
+	}
+
+	@Bean
+	@ConditionalOnProperty("holdfast.leak-detection-threshold")
+	LeakDetector holdfastLeakDetector(HoldfastProperties properties) {
+		return new LeakDetector(properties.leakDetectionThreshold());
 	}
 
 	@Bean

@@ -30,12 +30,14 @@ import org.springframework.boot.context.properties.source.InvalidConfigurationPr
  * @param aop How annotations are applied
  * @param fleet How instances know each other
  * @param limits What one instance bears at the same time
+ * @param leakDetectionThreshold How long a lease may be held before a warning names the
+ * place where it was acquired; 0 for no such warning
  */
 @ConfigurationProperties("holdfast")
 public record HoldfastProperties(@DefaultValue("true") boolean enabled, @DefaultValue("redis") Backend backend,
 		@DefaultValue Lock lock, @DefaultValue Semaphore semaphore, @DefaultValue Optimistic optimistic,
 		@DefaultValue WakeUp wakeUp, @DefaultValue Redis redis, @DefaultValue Aop aop, @DefaultValue Fleet fleet,
-		@DefaultValue Limits limits) {
+		@DefaultValue Limits limits, @DefaultValue("0s") Duration leakDetectionThreshold) {
 
 	static final String MIN_REPLICAS = "holdfast.redis.min-replicas";
 
@@ -70,6 +72,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		PropertyBounds.checkBounds(MIN_LEASE, "lock.heal-missing-ttl", this.lock.healMissingTtl());
 		PropertyBounds.checkBounds(Duration.ofSeconds(1), "lock.fence-retention", this.lock.fenceRetention());
 		PropertyBounds.checkBounds(Duration.ofMillis(10), "wake-up.retry-interval", this.wakeUp.retryInterval());
+		PropertyBounds.checkBounds(Duration.ZERO, "leak-detection-threshold", this.leakDetectionThreshold);
 		PropertyBounds.checkBounds(MIN_LEASE, "wake-up.handoff-timeout", this.wakeUp.handoffTimeout());
 		PropertyBounds.checkBounds(Duration.ofMillis(50), "redis.command-timeout", this.redis.commandTimeout());
 		PropertyBounds.checkBounds(Duration.ZERO, "redis.outage-patience", this.redis.outagePatience());

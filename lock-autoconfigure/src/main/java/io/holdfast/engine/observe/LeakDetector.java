@@ -1,0 +1,139 @@
+package io.holdfast.engine.observe;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+import io.holdfast.engine.store.Resource.Kind;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Warns of each lease that is held for longer than a time, and names the place where it
+ * was acquired: a lease that is never closed is renewed until the shut-down. Thread-safe.
+ */
+public final class LeakDetector implements EngineObserver, AutoCloseable {
+
+	private static final Log logger = LogFactory.getLog(LeakDetector.class);
+
+	/** The code between a user and the engine. */
+	private static final Pattern BETWEEN = Pattern
+		.compile("(java|jdk|javax|reactor|org\\.springframework|org\\.aopalliance)\\..*|.*\\$\\$.*"
+				+ "|io\\.holdfast\\.(engine|aop|reactive)\\..*|io\\.holdfast\\.\\w*(Service|Calls?)");
+
+	private final Duration threshold;
+
+	private final ScheduledThreadPoolExecutor timer;
+
+	/**
+	 * Create the detector.
+	 * @param threshold for how long a lease may be held without a warning; zero for no
+	 * warnings
+	 */
+	public LeakDetector(Duration threshold) {
+		this.threshold = threshold;
+		this.timer = new ScheduledThreadPoolExecutor(1, (task) -> {
+			Thread thread = new Thread(task, "holdfast-leaks");
+			thread.setDaemon(true);
+			return thread;
+		});
+		this.timer.setRemoveOnCancelPolicy(true);
+	}
+
+	@Override
+	public @Nullable Object capture() {
+		return this.threshold.isZero() ? null : new AcquirePlace();
+	}
+
+	@Override
+	public @Nullable RequestObserver began(ObservedRequest request, @Nullable Object captured) {
+		return (captured instanceof AcquirePlace place) ? new WatchedLease(request, place) : null;
+	}
+
+	@Override
+	public void close() {
+		this.timer.shutdownNow();
+	}
+
+	/** A lease, from its grant to its end. */
+	private final class WatchedLease implements RequestObserver {
+
+		private final ObservedRequest request;
+
+		private final AcquirePlace place;
+
+		private volatile @Nullable Future<?> warning;
+
+		private volatile boolean warned;
+
+		WatchedLease(ObservedRequest request, AcquirePlace place) {
+			this.request = request;
+			this.place = place;
+		}
+
+		@Override
+		public void granted(List<Long> fences) {
+			Duration threshold = LeakDetector.this.threshold;
+			if (!LeakDetector.this.timer.isShutdown()) {
+				this.warning = LeakDetector.this.timer.schedule(this::warn, threshold.toNanos(), TimeUnit.NANOSECONDS);
+			}
+		}
+
+		private void warn() {
+			this.warned = true;
+			logger.warn(describe() + " is still held after " + LeakDetector.this.threshold.toMillis()
+					+ " ms (holdfast.leak-detection-threshold). It was acquired by thread " + this.place.thread + " at "
+					+ this.place.user() + ". If it is never released, use try-with-resources or withLock there",
+					this.place);
+		}
+
+		@Override
+		public void ended(HoldEnd end) {
+			Future<?> pending = this.warning;
+			if (pending != null) {
+				pending.cancel(false);
+			}
+			if (this.warned) {
+				logger.info(describe() + ", which was still held after " + LeakDetector.this.threshold.toMillis()
+						+ " ms, has ended now");
+			}
+		}
+
+		private String describe() {
+			String name = this.request.name();
+			return ((this.request.kind() == Kind.SEMAPHORE) ? "A permit of semaphore '" : "Lock '")
+					+ String.join(", ", this.request.keys()) + "'" + ((name != null) ? " (" + name + ")" : "");
+		}
+
+	}
+
+	/** The place of an acquire, as a stack trace. */
+	private static final class AcquirePlace extends Exception {
+
+		private static final long serialVersionUID = 1L;
+
+		private final String thread = Thread.currentThread().getName();
+
+		AcquirePlace() {
+			super("The lease was acquired here");
+		}
+
+		/**
+		 * Return the innermost call that is neither Holdfast's nor of the code around it.
+		 */
+		String user() {
+			return Stream.of(getStackTrace())
+				.filter((frame) -> !BETWEEN.matcher(frame.getClassName()).matches())
+				.findFirst()
+				.map(StackTraceElement::toString)
+				.orElse("an unknown place");
+		}
+
+	}
+
+}

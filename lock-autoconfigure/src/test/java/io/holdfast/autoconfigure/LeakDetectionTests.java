@@ -1,0 +1,122 @@
+package io.holdfast.autoconfigure;
+
+import java.util.List;
+
+import io.holdfast.Lease;
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreService;
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.engine.observe.LeakDetector;
+import io.holdfast.testing.TestApplication;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Warnings of leases that are held for too long.
+ */
+@WithRedis
+@ExtendWith(OutputCaptureExtension.class)
+class LeakDetectionTests {
+
+	private final TestRedis redis;
+
+	LeakDetectionTests(TestRedis redis) {
+		this.redis = redis;
+	}
+
+	private ConfigurableApplicationContext start(String... properties) {
+		return TestApplication.start(Application.class, this.redis.host(), this.redis.port(), this.redis.keyPrefix(),
+				List.of(properties));
+	}
+
+	private static LockLease leak(LockService locks) {
+		return locks.acquire(LockRequest.of("leaked").name("report"));
+	}
+
+	@Test
+	@DisplayName("A lease that is held for longer than the threshold is warned of, with the place of its acquire, and its late end told")
+	void leaked(CapturedOutput output) {
+		try (ConfigurableApplicationContext context = start("holdfast.leak-detection-threshold=100ms")) {
+			LockService locks = context.getBean(LockService.class);
+			Lease lease = leak(locks);
+			await().until(() -> output.getOut().contains("Lock 'leaked' (report) is still held after 100 ms"));
+			assertThat(output).contains("by thread " + Thread.currentThread().getName() + " at "
+					+ LeakDetectionTests.class.getName() + ".leak(LeakDetectionTests.java:");
+			lease.close();
+			await().until(() -> output.getOut().contains("Lock 'leaked' (report), which was still held after 100 ms"));
+			Lease permit = context.getBean(SemaphoreService.class).acquire(SemaphoreRequest.of("permits", 1));
+			await().until(() -> output.getOut().contains("A permit of semaphore 'permits' is still held"));
+			permit.close();
+			assertThat(output).contains("at " + LeakDetectionTests.class.getName() + ".leaked(");
+		}
+	}
+
+	@Test
+	@DisplayName("The place of an annotated method's lock is its caller")
+	void annotated(CapturedOutput output) {
+		try (ConfigurableApplicationContext context = start("holdfast.leak-detection-threshold=100ms")) {
+			context.getBean(Shop.class)
+				.sell(() -> await().until(() -> output.getOut().contains("Lock 'shop' (shop) is still held")));
+			assertThat(output).contains("at " + LeakDetectionTests.class.getName() + ".annotated(");
+		}
+	}
+
+	@Test
+	@DisplayName("One that was released before is not")
+	void released(CapturedOutput output) {
+		try (ConfigurableApplicationContext context = start("holdfast.leak-detection-threshold=500ms")) {
+			LockService locks = context.getBean(LockService.class);
+			locks.acquire("released").close();
+			// Granted later, and so warned of later.
+			Lease lease = leak(locks);
+			await().until(() -> output.getOut().contains("Lock 'leaked' (report) is still held"));
+			lease.close();
+			assertThat(output).doesNotContain("'released'");
+		}
+	}
+
+	@Test
+	@DisplayName("Without a threshold, nothing is looked at")
+	void off() {
+		try (ConfigurableApplicationContext context = start()) {
+			assertThat(context.getBeanProvider(LeakDetector.class).stream()).isEmpty();
+		}
+	}
+
+	static class Shop {
+
+		@DistributedLock(name = "shop")
+		public void sell(Runnable work) {
+			work.run();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	static class Application {
+
+		@Bean
+		Shop shop() {
+			return new Shop();
+		}
+
+	}
+
+}
