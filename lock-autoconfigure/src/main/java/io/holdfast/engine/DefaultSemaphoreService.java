@@ -30,6 +30,8 @@ public class DefaultSemaphoreService implements SemaphoreService {
 
 	private static final Log logger = LogFactory.getLog(DefaultSemaphoreService.class);
 
+	private final LeaseEngine engine;
+
 	private final EngineContext context;
 
 	private final BlockingAcquirer<SemaphoreRequest, PermitLease> acquirer;
@@ -37,6 +39,8 @@ public class DefaultSemaphoreService implements SemaphoreService {
 	private final ForcedRelease forced;
 
 	private final SemaphoreViewPermits pools = new SemaphoreViewPermits();
+
+	private volatile @Nullable SemaphoreLimitComparison comparison;
 
 	/**
 	 * Create the service.
@@ -47,32 +51,51 @@ public class DefaultSemaphoreService implements SemaphoreService {
 	}
 
 	DefaultSemaphoreService(LeaseEngine engine, BlockingAcquirer<SemaphoreRequest, PermitLease> acquirer) {
+		this.engine = engine;
 		this.context = engine.context;
 		this.acquirer = acquirer;
 		this.forced = new ForcedRelease(engine.context, engine.renewer);
 	}
 
+	/**
+	 * Warn once of each semaphore that other instances ask for with another limit than
+	 * this one.
+	 * @param delay how long after a request the limit that was asked for last is looked
+	 * at
+	 */
+	public void compareLimits(Duration delay) {
+		this.comparison = new SemaphoreLimitComparison(this.engine, delay);
+	}
+
+	private SemaphoreRequest compared(SemaphoreRequest request) {
+		SemaphoreLimitComparison comparison = this.comparison;
+		if (comparison != null) {
+			comparison.asked(request.key(), request.limit());
+		}
+		return request;
+	}
+
 	@Override
 	public PermitLease acquire(SemaphoreRequest request) {
-		return this.acquirer.acquire(request);
+		return this.acquirer.acquire(compared(request));
 	}
 
 	@Override
 	public Optional<PermitLease> tryAcquire(SemaphoreRequest request) {
-		return this.acquirer.tryAcquire(onceByDefault(request));
+		return this.acquirer.tryAcquire(onceByDefault(compared(request)));
 	}
 
 	@Override
 	public CompletableFuture<PermitLease> acquireAsync(SemaphoreRequest request) {
-		return this.acquirer.acquireAsync(request);
+		return this.acquirer.acquireAsync(compared(request));
 	}
 
 	@Override
 	public CompletableFuture<Optional<PermitLease>> tryAcquireAsync(SemaphoreRequest request) {
-		return this.acquirer.tryAcquireAsync(onceByDefault(request));
+		return this.acquirer.tryAcquireAsync(onceByDefault(compared(request)));
 	}
 
-	/** What is only tried does not wait for the default wait time. */
+	/** Return a request that does not wait for the default wait time. */
 	private static SemaphoreRequest onceByDefault(SemaphoreRequest request) {
 		return (request.waitTime() != null) ? request : request.waitTime(Duration.ZERO);
 	}

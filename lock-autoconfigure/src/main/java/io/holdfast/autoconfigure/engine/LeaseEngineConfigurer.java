@@ -2,8 +2,10 @@ package io.holdfast.autoconfigure.engine;
 
 import java.net.InetAddress;
 import java.net.UnknownHostException;
+import java.time.Duration;
 
 import io.holdfast.LeaseLostEvent;
+import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.observe.EngineObserver;
 import io.holdfast.engine.store.InstanceInfo;
@@ -19,13 +21,17 @@ import org.springframework.core.env.Environment;
 /**
  * Connects every engine of the context with the application: observers that are beans are
  * told what happens, lost leases are published as events, and the instance has a name for
- * those who watch the fleet.
+ * those who watch the fleet. Has limits of semaphores compared with those of other
+ * instances.
  */
 public final class LeaseEngineConfigurer implements BeanPostProcessor {
 
 	private static final Log logger = LogFactory.getLog(LeaseEngineConfigurer.class);
 
 	private static final String UNKNOWN = "unknown";
+
+	/** Long enough for others to ask, and for short programs to be over. */
+	private static final Duration COMPARISON_DELAY = Duration.ofSeconds(10);
 
 	private final ObjectProvider<EngineObserver> observers;
 
@@ -47,6 +53,9 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor {
 			engine.onLost(this::publish);
 			this.observers.orderedStream().forEach(engine::observe);
 			engine.fleet().introduce(this::info);
+		}
+		else if (bean instanceof DefaultSemaphoreService semaphores) {
+			semaphores.compareLimits(COMPARISON_DELAY);
 		}
 		return bean;
 	}

@@ -1,0 +1,135 @@
+package io.holdfast.engine;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.engine.store.InstanceStore.Member;
+import io.holdfast.engine.store.LeaseStore.PermitState;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+
+/**
+ * Warns once of each semaphore that other instances ask for with another limit than this
+ * one. A while after a request it looks at the limit that was asked for last, and does so
+ * again from time to time while the semaphore is used. Thread-safe.
+ */
+final class SemaphoreLimitComparison {
+
+	private static final Log logger = LogFactory.getLog(SemaphoreLimitComparison.class);
+
+	/** How much rarer further looks at a semaphore are than the first one is late. */
+	private static final int RARER = 30;
+
+	/** Semaphores beyond these are not compared. */
+	private static final int MOST_KEYS = 1000;
+
+	private static final int MOST_NAMED = 3;
+
+	private final LeaseEngine engine;
+
+	private final long delayNanos;
+
+	private final Executor later;
+
+	private final Map<String, Comparison> comparisons = new ConcurrentHashMap<>();
+
+	SemaphoreLimitComparison(LeaseEngine engine, Duration delay) {
+		this.engine = engine;
+		this.delayNanos = delay.toNanos();
+		this.later = CompletableFuture.delayedExecutor(this.delayNanos, TimeUnit.NANOSECONDS);
+	}
+
+	/** Note a request. Does not block. */
+	void asked(String key, int limit) {
+		Comparison comparison = this.comparisons.get(key);
+		if (comparison == null && this.comparisons.size() < MOST_KEYS) {
+			comparison = this.comparisons.computeIfAbsent(key, Comparison::new);
+		}
+		if (comparison != null && comparison.isDue()) {
+			comparison.begin(limit);
+		}
+	}
+
+	/** One semaphore. */
+	private final class Comparison {
+
+		private final String key;
+
+		private volatile long dueAt = System.nanoTime();
+
+		private volatile boolean warned;
+
+		Comparison(String key) {
+			this.key = key;
+		}
+
+		boolean isDue() {
+			return !this.warned && System.nanoTime() - this.dueAt >= 0;
+		}
+
+		void begin(int limit) {
+			this.dueAt = System.nanoTime() + RARER * SemaphoreLimitComparison.this.delayNanos;
+			SemaphoreLimitComparison.this.later.execute(() -> look(limit));
+		}
+
+		private void look(int limit) {
+			if (SemaphoreLimitComparison.this.engine.isClosed()) {
+				return;
+			}
+			SemaphoreLimitComparison.this.engine.inspectPermits(this.key).thenAccept((state) -> {
+				if (differs(state, limit)) {
+					// Looking for the others blocks.
+					CompletableFuture.runAsync(() -> warn(state.asked(), limit));
+				}
+			});
+		}
+
+		/**
+		 * Return whether they differ, and no operator has set a limit, which comes before
+		 * both.
+		 */
+		private boolean differs(PermitState state, int limit) {
+			return state.limit() == null && state.asked() > 0 && state.asked() != limit;
+		}
+
+		private void warn(int asked, int limit) {
+			if (!this.warned) {
+				this.warned = true;
+				logger.warn("Semaphore '" + this.key + "' has a limit of " + limit + " in this instance, and " + asked
+						+ " in another one" + others()
+						+ ": each request is judged by its own. Give all the same limit, "
+						+ "or set one for all by SemaphoreService.setLimit");
+			}
+		}
+
+	}
+
+	/** Return who may have asked: the store does not tell which of them it was. */
+	private String others() {
+		try {
+			List<String> others = this.engine.fleet()
+				.members()
+				.stream()
+				.filter((member) -> !member.instance().equals(this.engine.fleet().instance()))
+				.map(SemaphoreLimitComparison::describe)
+				.toList();
+			int shown = Math.min(others.size(), MOST_NAMED);
+			return others.isEmpty() ? "" : " (there are " + String.join(", ", others.subList(0, shown))
+					+ ((others.size() > shown) ? " and " + (others.size() - shown) + " more" : "") + ")";
+		}
+		catch (RuntimeException ex) {
+			logger.debug("Other instances are not known", ex);
+			return "";
+		}
+	}
+
+	private static String describe(Member member) {
+		return member.info().application() + " on " + member.info().host() + ", process " + member.info().process();
+	}
+
+}

@@ -1,0 +1,95 @@
+package io.holdfast.autoconfigure.engine;
+
+import java.time.Duration;
+import java.util.List;
+
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreService;
+import io.holdfast.engine.DefaultSemaphoreService;
+import io.holdfast.testing.TestApplication;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.util.StringUtils;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Instances that give one semaphore different limits.
+ */
+@WithRedis
+@ExtendWith(OutputCaptureExtension.class)
+class SemaphoreLimitComparisonTests {
+
+	private final TestRedis redis;
+
+	private ConfigurableApplicationContext first;
+
+	private ConfigurableApplicationContext second;
+
+	SemaphoreLimitComparisonTests(TestRedis redis) {
+		this.redis = redis;
+	}
+
+	@BeforeEach
+	void start() {
+		this.first = instance("first");
+		this.second = instance("second");
+		this.first.getBean(DefaultSemaphoreService.class).compareLimits(Duration.ofMillis(50));
+	}
+
+	private ConfigurableApplicationContext instance(String name) {
+		return TestApplication.start(this.redis.host(), this.redis.port(), this.redis.keyPrefix(),
+				List.of("spring.application.name=" + name));
+	}
+
+	@AfterEach
+	void stop() {
+		this.second.close();
+		this.first.close();
+	}
+
+	private static void use(ConfigurableApplicationContext instance, String key, int limit) {
+		instance.getBean(SemaphoreService.class).acquire(SemaphoreRequest.of(key, limit)).close();
+	}
+
+	private boolean isWarnedOf(CapturedOutput output, String key) {
+		use(this.first, key, 3);
+		use(this.second, key, 5);
+		return output.getOut().contains("Semaphore '" + key + "' has a limit of 3 in this instance, and 5 in another");
+	}
+
+	@Test
+	@DisplayName("One warning names both limits, and the other instances")
+	void differentLimits(CapturedOutput output) {
+		await().until(() -> isWarnedOf(output, "different"));
+		assertThat(output).contains("another one (there are second on ")
+			.contains(", process " + ProcessHandle.current().pid() + "): each request is judged by its own");
+		await().until(() -> isWarnedOf(output, "another"));
+		assertThat(StringUtils.countOccurrencesOf(output.getOut(), "Semaphore 'different' has a limit")).isEqualTo(1);
+	}
+
+	@Test
+	@DisplayName("None comes where limits are the same, or an operator has set one")
+	void sameLimit(CapturedOutput output) {
+		use(this.second, "same", 3);
+		use(this.first, "same", 3);
+		this.first.getBean(SemaphoreService.class).setLimit("set", 4);
+		use(this.second, "set", 5);
+		use(this.first, "set", 3);
+		use(this.second, "set", 5);
+		// Looked at later than these.
+		await().until(() -> isWarnedOf(output, "different"));
+		assertThat(output).doesNotContain("Semaphore 'same' has").doesNotContain("Semaphore 'set' has");
+	}
+
+}
