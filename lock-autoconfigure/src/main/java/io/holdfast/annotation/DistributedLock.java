@@ -9,6 +9,7 @@ import java.lang.annotation.Target;
 import io.holdfast.LockMode;
 
 import org.springframework.aot.hint.annotation.Reflective;
+import org.springframework.core.annotation.AliasFor;
 
 /**
  * Runs a method under a lock that all instances of an application share: the lock is
@@ -79,6 +80,14 @@ import org.springframework.aot.hint.annotation.Reflective;
 public @interface DistributedLock {
 
 	/**
+	 * The {@link #key()}, for annotations that say nothing else:
+	 * {@code @DistributedLock("#sku")}.
+	 * @return the expression, or empty to lock the {@link #name()}
+	 */
+	@AliasFor("key")
+	String value() default "";
+
+	/**
 	 * The key to lock, as an expression of the Spring Expression Language.
 	 * <p>
 	 * It may use the parameters, by name ({@code #sku}; compile with {@code -parameters})
@@ -97,6 +106,7 @@ public @interface DistributedLock {
 	 * acquired in one order, all or none, as one lease; there must be 1 to 1,000 of them.
 	 * @return the expression, or empty to lock the {@link #name()}
 	 */
+	@AliasFor("value")
 	String key() default "";
 
 	/**

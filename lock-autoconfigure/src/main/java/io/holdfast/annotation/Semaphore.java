@@ -7,6 +7,7 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 import org.springframework.aot.hint.annotation.Reflective;
+import org.springframework.core.annotation.AliasFor;
 
 /**
  * Runs a method with permits of a semaphore that all instances of an application share,
@@ -106,11 +107,19 @@ public @interface Semaphore {
 	int permits() default 1;
 
 	/**
+	 * The {@link #key()}.
+	 * @return the expression, or empty for the semaphore of the {@link #name()}
+	 */
+	@AliasFor("key")
+	String value() default "";
+
+	/**
 	 * The key of the semaphore, as an expression of the Spring Expression Language, to
 	 * have one for each value: {@code #tenant}, {@code 'mail:' + #account.server}. It may
 	 * use and yield what {@link DistributedLock#key()} may, but not several values.
 	 * @return the expression, or empty for the semaphore of the {@link #name()}
 	 */
+	@AliasFor("value")
 	String key() default "";
 
 	/**

@@ -343,7 +343,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		catch (AopConfigException ex) {
 			throw notProxied(bean.getClass(), "because the bean cannot be proxied: " + ex.getMessage(),
 					"Make the class non-final (in Kotlin: open, or use the kotlin-spring plugin), or have it implement "
-							+ "an interface and proxy that",
+							+ "an interface and set spring.aop.proxy-target-class=false",
 					ex);
 		}
 		if (result == bean && AopUtils.isAopProxy(bean) && this.beanFactory != null) {

@@ -80,7 +80,7 @@ public class DefaultLockService implements LockService {
 		return this.acquirer.tryAcquireAsync(onceByDefault(request));
 	}
 
-	/** What is only tried does not wait for the default wait time. */
+	/** Return a request that does not wait for the default wait time. */
 	private static LockRequest onceByDefault(LockRequest request) {
 		return (request.waitTime() != null) ? request : request.waitTime(Duration.ZERO);
 	}
@@ -93,26 +93,7 @@ public class DefaultLockService implements LockService {
 	@Override
 	public ReadWriteLockView asReadWriteLock(String key) {
 		LockRequest request = LockRequest.of(key);
-		LockView reading = view(request.mode(LockMode.READ));
-		LockView writing = view(request.mode(LockMode.WRITE));
-		return new ReadWriteLockView() {
-
-			@Override
-			public LockView readLock() {
-				return reading;
-			}
-
-			@Override
-			public LockView writeLock() {
-				return writing;
-			}
-
-			@Override
-			public String toString() {
-				return "read-write lock '" + key + "'";
-			}
-
-		};
+		return new LockPair(key, view(request.mode(LockMode.READ)), view(request.mode(LockMode.WRITE)));
 	}
 
 	private LockView view(LockRequest request) {
@@ -182,6 +163,16 @@ public class DefaultLockService implements LockService {
 	/** Return whether nothing is held, waited for or remembered, also of semaphores. */
 	boolean isIdle() {
 		return this.engine.isIdle();
+	}
+
+	/** The locks of the readers and writers of a key. */
+	private record LockPair(String key, LockView readLock, LockView writeLock) implements ReadWriteLockView {
+
+		@Override
+		public String toString() {
+			return "read-write lock '" + this.key + "'";
+		}
+
 	}
 
 }

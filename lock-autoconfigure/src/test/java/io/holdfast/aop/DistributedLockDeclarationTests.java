@@ -29,6 +29,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 class DistributedLockDeclarationTests {
 
 	@Test
+	@DisplayName("An overload that Kotlin adds for default values is left alone: it calls the annotated method through the proxy")
+	void kotlinOverload() {
+		try (LockedContext context = LockedContext.withClassProxies(Overloaded.class)) {
+			context.bean(Overloaded.class).sell("a");
+			assertThat(context.locks().keys()).containsExactly("1");
+		}
+	}
+
+	@Test
 	void methodComesBeforeType() {
 		try (LockedContext context = LockedContext.of(OnType.class)) {
 			OnType bean = context.bean(OnType.class);
@@ -380,6 +389,24 @@ class DistributedLockDeclarationTests {
 		}
 
 		record User(OnType bean) {
+		}
+
+	}
+
+	/** What Kotlin makes of an open function with {@code @JvmOverloads}. */
+	static class Overloaded {
+
+		@DistributedLock(key = "#count")
+		public void sell(String sku, int count) {
+		}
+
+		@DistributedLock(key = "#count")
+		public final void sell(String sku) {
+			sell$default(this, sku, 0);
+		}
+
+		static void sell$default(Overloaded self, String sku, int count) {
+			self.sell(sku, 1);
 		}
 
 	}

@@ -57,6 +57,13 @@ class DistributedLockKeyTests {
 	}
 
 	@Test
+	@DisplayName("The key may be written alone, without its name")
+	void keyAsValue() {
+		this.shop.byValue("SKU1");
+		assertThat(key()).isEqualTo("stock:SKU1");
+	}
+
+	@Test
 	void keyFromParametersByPosition() {
 		this.shop.byPosition("SKU1", 7);
 		assertThat(key()).isEqualTo("SKU1-7");
@@ -250,6 +257,10 @@ class DistributedLockKeyTests {
 	}
 
 	static class Shop {
+
+		@DistributedLock("'stock:' + #sku")
+		public void byValue(String sku) {
+		}
 
 		@DistributedLock(key = "'stock:' + #sku")
 		void sell(@Nullable String sku, int count) {

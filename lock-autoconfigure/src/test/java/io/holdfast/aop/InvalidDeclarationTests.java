@@ -64,6 +64,8 @@ class InvalidDeclarationTests {
 				Arguments.of(FinalMethod.class, "sell(String)", "is final", "non-final"),
 				Arguments.of(FinalMethodOfType.class, "sell(String) (declared by", "is final", "non-final"),
 				Arguments.of(FinalClass.class, "sell(String)", "cannot be proxied", "class non-final"),
+				Arguments.of(FinalRecord.class, "sell(String)", "cannot be proxied",
+						"implement an interface and set spring.aop.proxy-target-class=false"),
 				Arguments.of(ReturnsFuture.class, "sell(String)", "returns java.util.concurrent.Future",
 						"Return the result"),
 				Arguments.of(ReturnsOwnFuture.class, "sell(String)", "$OwnFuture", "a CompletableFuture"),
@@ -369,6 +371,14 @@ class InvalidDeclarationTests {
 	static class FinalMethodOfType {
 
 		public final void sell(String sku) {
+		}
+
+	}
+
+	record FinalRecord() {
+
+		@DistributedLock
+		void sell(String sku) {
 		}
 
 	}

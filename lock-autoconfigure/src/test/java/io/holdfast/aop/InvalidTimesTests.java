@@ -18,7 +18,8 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class InvalidTimesTests {
 
-	private static final Map<String, Object> PROPERTIES = Map.of("long", "2h", "short", "5s", "text", "ages");
+	private static final Map<String, Object> PROPERTIES = Map.of("long", "2h", "short", "5s", "text", "ages", "brief",
+			"99ms");
 
 	static Stream<Arguments> invalid() {
 		return Stream.of(
@@ -27,6 +28,7 @@ class InvalidTimesTests {
 				Arguments.of(NegativeWait.class, "waitTime = \"-2s\"", "is negative", "-1 to wait without limit"),
 				Arguments.of(WrongLease.class, "leaseTime = \"1 parsec\"", "is not a duration", "10s"),
 				Arguments.of(ShortLease.class, "leaseTime = \"99ms\"", "is out of bounds", "default"),
+				Arguments.of(ResolvedLease.class, "leaseTime = \"${brief}\"", "(99ms) is out of bounds", "default"),
 				Arguments.of(LongLease.class, "leaseTime = \"366d\"", "is out of bounds", "default"),
 				Arguments.of(EndlessLease.class, "leaseTime = \"-1\"", "is negative", "10s"),
 				Arguments.of(ZeroLease.class, "leaseTime = \"0\"", "is out of bounds", "default"),
@@ -73,6 +75,14 @@ class InvalidTimesTests {
 		assertThat(LockedContext.failure(PROPERTIES, type))
 			.hasMessageStartingWith("@Semaphore on " + type.getName() + ".call(): " + value)
 			.hasMessageContaining(problem);
+	}
+
+	static class ResolvedLease {
+
+		@DistributedLock(leaseTime = "${brief}")
+		void sell(String sku) {
+		}
+
 	}
 
 	static class WrongWait {

@@ -121,6 +121,11 @@ class LockViewTests {
 	@DisplayName("is interchangeable with other views of its key")
 	void viewsAreInterchangeable() {
 		LockView twin = mine.asLock(this.key);
+		assertThat(twin).isEqualTo(this.lock).hasSameHashCodeAs(this.lock).isNotEqualTo(this.othersLock);
+		assertThat(mine.asLock("another")).isNotEqualTo(twin);
+		assertThat(mine.asReadWriteLock(this.key)).isEqualTo(mine.asReadWriteLock(this.key))
+			.isNotEqualTo(mine.asReadWriteLock("another"));
+		assertThat(mine.asReadWriteLock(this.key).readLock()).isNotEqualTo(mine.asReadWriteLock(this.key).writeLock());
 		this.lock.lock();
 		twin.lock();
 		assertThat(this.lock.getHoldCount()).isEqualTo(2);

@@ -76,6 +76,7 @@ class SemaphoreViewTests {
 		this.first.acquire(2);
 		assertThat(this.second.availablePermits()).isEqualTo(1);
 		SemaphoreView sameInstance = contexts.get(0).asSemaphore(this.key, LIMIT);
+		assertThat(sameInstance).isEqualTo(this.first).hasSameHashCodeAs(this.first).isNotEqualTo(this.second);
 		for (int left = 5; left > 0; left--) {
 			assertThat(this.second.availablePermits()).isEqualTo(LIMIT - left);
 			boolean byOtherThread = left % 2 == 0;

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
+import java.util.stream.Stream;
 
 import io.holdfast.aop.method.AnnotatedMethod;
 import io.holdfast.aop.method.InvalidDeclarationException;
@@ -104,6 +105,9 @@ public final class LeaseOperationSource<A extends Annotation, T> {
 	public List<T> check(Class<?> type, boolean classProxy) {
 		List<T> results = new ArrayList<>();
 		for (AnnotatedMethod<A> annotatedMethod : of(type)) {
+			if (isKotlinOverload(annotatedMethod.method())) {
+				continue;
+			}
 			checkMethod(annotatedMethod);
 			if (classProxy && Modifier.isFinal(annotatedMethod.method().getModifiers()) && isMeant(annotatedMethod)) {
 				throw annotatedMethod.invalid(
@@ -113,6 +117,21 @@ public final class LeaseOperationSource<A extends Annotation, T> {
 			results.add(this.parser.apply(annotatedMethod));
 		}
 		return results;
+	}
+
+	/**
+	 * Return whether a method only calls another one of its name with default values, as
+	 * Kotlin's {@code @JvmOverloads} adds it: final, with the same annotations, and past
+	 * no proxy, as the other one is called through that.
+	 */
+	private boolean isKotlinOverload(Method method) {
+		Method[] all = method.getDeclaringClass().getDeclaredMethods();
+		return Modifier.isFinal(method.getModifiers())
+				&& Stream.of(all).anyMatch((other) -> other.getName().equals(method.getName() + "$default"))
+				&& Stream.of(all)
+					.anyMatch((other) -> other.getName().equals(method.getName())
+							&& !Modifier.isFinal(other.getModifiers())
+							&& other.getParameterCount() > method.getParameterCount() && search(other).isPresent());
 	}
 
 	private void checkMethod(AnnotatedMethod<A> annotatedMethod) {

@@ -128,7 +128,8 @@ record LeaseTimes(@Nullable Duration waitTime, @Nullable Duration leaseTime, @Nu
 			return duration;
 		}
 		catch (IllegalArgumentException ex) {
-			throw attributes.invalid(attribute, "is out of bounds", cure, ex);
+			throw attributes.invalid(attribute,
+					attributes.standsFor(attribute, attributes.resolve(attribute)) + "is out of bounds", cure, ex);
 		}
 	}
 

@@ -17,6 +17,7 @@ import io.holdfast.engine.lease.LeaseHandle.PermitHandle;
 import io.holdfast.engine.view.SemaphoreViewPermits.Portion;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A semaphore whose permits belong to no thread: what was acquired is kept in a pool of
@@ -159,6 +160,16 @@ public final class PooledSemaphore implements SemaphoreView {
 			}
 			throw ex;
 		}
+	}
+
+	@Override
+	public boolean equals(@Nullable Object other) {
+		return other instanceof PooledSemaphore that && this.request.equals(that.request) && this.pools == that.pools;
+	}
+
+	@Override
+	public int hashCode() {
+		return this.request.hashCode();
 	}
 
 	@Override

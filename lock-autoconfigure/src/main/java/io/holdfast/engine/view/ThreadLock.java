@@ -134,6 +134,16 @@ public final class ThreadLock implements LockView {
 	}
 
 	@Override
+	public boolean equals(@Nullable Object other) {
+		return other instanceof ThreadLock that && this.request.equals(that.request) && this.holds == that.holds;
+	}
+
+	@Override
+	public int hashCode() {
+		return this.request.hashCode();
+	}
+
+	@Override
 	public String toString() {
 		String mode = (this.request.mode() == LockMode.EXCLUSIVE) ? "" : this.request.mode() + " ";
 		return mode + "lock '" + this.request.key() + "'";
