@@ -22,6 +22,11 @@ import org.jspecify.annotations.Nullable;
  * first answer.
  *
  * <p>
+ * Inside of a transaction, code that releases its lease by itself does so before the
+ * commit: others have the lock, and do not see yet what was written under it. Use
+ * {@link #withLock(LockRequest, LeasedCall) withLock} there, which waits for the commit.
+ *
+ * <p>
  * Locks are re-entrant by thread: a thread that asks again for a key that it holds gets a
  * nested lease at once, with the same fencing token; the key is released with the last of
  * them. If the lease it holds was lost although it was to be renewed, the attempt fails

@@ -11,6 +11,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 
+import io.holdfast.reactive.ReactiveLockService;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -144,6 +145,26 @@ class WithLockTests {
 			assertThat(run).isFalse();
 			assertThat(runs).hasValue(0);
 			assertThat(lease.isHeld()).isTrue();
+		}
+	}
+
+	@Test
+	@DisplayName("What is only tried does not wait, unless its request says so")
+	void triedOnce() throws Exception {
+		LockRequest request = LockRequest.of(this.key);
+		ReactiveLockService reactive = instance.getBean(ReactiveLockService.class);
+		try (LockLease lease = others.acquire(this.key)) {
+			long start = System.nanoTime();
+			assertThat(locks.tryAcquire(request)).isEmpty();
+			assertThat(locks.tryAcquireAsync(request).get(10, TimeUnit.SECONDS)).isEmpty();
+			assertThat(reactive.tryAcquire(request).blockOptional()).isEmpty();
+			assertThat(locks.tryWithLock(request, () -> 1).isAcquired()).isFalse();
+			assertThat(Duration.ofNanos(System.nanoTime() - start)).as("of a default wait time of 10 s")
+				.isLessThan(Duration.ofSeconds(8));
+			CompletableFuture<Optional<LockLease>> patient = locks
+				.tryAcquireAsync(request.waitTime(Duration.ofSeconds(30)));
+			lease.release();
+			assertThat(patient.get(10, TimeUnit.SECONDS)).hasValueSatisfying(Lease::close);
 		}
 	}
 
