@@ -15,15 +15,16 @@ import org.apache.commons.logging.LogFactory;
 
 /**
  * Warns once of each semaphore that other instances ask for with another limit than this
- * one. A while after a request it looks at the limit that was asked for last, and does so
- * again from time to time while the semaphore is used. Thread-safe.
+ * one. A while after a request it looks at the limit that was asked for last, which the
+ * store knows while permits are held or waited for, and does so again from time to time
+ * while the semaphore is used. Thread-safe.
  */
 final class SemaphoreLimitComparison {
 
 	private static final Log logger = LogFactory.getLog(SemaphoreLimitComparison.class);
 
 	/** How much rarer further looks at a semaphore are than the first one is late. */
-	private static final int RARER = 30;
+	private static final int RARER = 6;
 
 	/** Semaphores beyond these are not compared. */
 	private static final int MOST_KEYS = 1000;

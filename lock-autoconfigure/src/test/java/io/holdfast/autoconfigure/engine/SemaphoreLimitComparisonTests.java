@@ -3,6 +3,7 @@ package io.holdfast.autoconfigure.engine;
 import java.time.Duration;
 import java.util.List;
 
+import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.engine.DefaultSemaphoreService;
@@ -58,37 +59,45 @@ class SemaphoreLimitComparisonTests {
 		this.first.close();
 	}
 
-	private static void use(ConfigurableApplicationContext instance, String key, int limit) {
-		instance.getBean(SemaphoreService.class).acquire(SemaphoreRequest.of(key, limit)).close();
+	private static PermitLease acquire(ConfigurableApplicationContext instance, String key, int limit) {
+		return instance.getBean(SemaphoreService.class).acquire(SemaphoreRequest.of(key, limit));
 	}
 
-	private boolean isWarnedOf(CapturedOutput output, String key) {
-		use(this.first, key, 3);
-		use(this.second, key, 5);
-		return output.getOut().contains("Semaphore '" + key + "' has a limit of 3 in this instance, and 5 in another");
+	/** Use a semaphore in both instances, which Redis knows for as long as it is held. */
+	private void useUntilWarned(CapturedOutput output, String key) {
+		try (PermitLease held = acquire(this.second, key, 5)) {
+			await().until(() -> {
+				acquire(this.first, key, 3).close();
+				acquire(this.second, key, 5).close();
+				return output.getOut()
+					.contains("Semaphore '" + key + "' has a limit of 3 in this instance, and 5 in another");
+			});
+			assertThat(held.isHeld()).isTrue();
+		}
 	}
 
 	@Test
 	@DisplayName("One warning names both limits, and the other instances")
 	void differentLimits(CapturedOutput output) {
-		await().until(() -> isWarnedOf(output, "different"));
+		useUntilWarned(output, "different");
 		assertThat(output).contains("another one (there are second on ")
 			.contains(", process " + ProcessHandle.current().pid() + "): each request is judged by its own");
-		await().until(() -> isWarnedOf(output, "another"));
+		useUntilWarned(output, "another");
 		assertThat(StringUtils.countOccurrencesOf(output.getOut(), "Semaphore 'different' has a limit")).isEqualTo(1);
 	}
 
 	@Test
 	@DisplayName("None comes where limits are the same, or an operator has set one")
 	void sameLimit(CapturedOutput output) {
-		use(this.second, "same", 3);
-		use(this.first, "same", 3);
 		this.first.getBean(SemaphoreService.class).setLimit("set", 4);
-		use(this.second, "set", 5);
-		use(this.first, "set", 3);
-		use(this.second, "set", 5);
-		// Looked at later than these.
-		await().until(() -> isWarnedOf(output, "different"));
+		try (PermitLease same = acquire(this.second, "same", 3); PermitLease set = acquire(this.second, "set", 5)) {
+			acquire(this.first, "same", 3).close();
+			acquire(this.first, "set", 3).close();
+			acquire(this.second, "set", 5).close();
+			// Looked at later than these.
+			useUntilWarned(output, "different");
+			assertThat(same.isHeld() && set.isHeld()).isTrue();
+		}
 		assertThat(output).doesNotContain("Semaphore 'same' has").doesNotContain("Semaphore 'set' has");
 	}
 
