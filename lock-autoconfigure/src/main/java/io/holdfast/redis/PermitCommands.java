@@ -110,6 +110,12 @@ final class PermitCommands {
 		return ScriptReplies.released(reply.get(0), next, repeated);
 	}
 
+	CompletableFuture<List<Boolean>> releaseAll(Resource resource, List<PermitHolder> holders) {
+		return change(this.resources.scripts().endPermits(), resource, 0,
+				(reply) -> reply.stream().map(ScriptReplies::flag).toList(),
+				holders.stream().map((holder) -> RedisKeys.bytes(holder.token())).toArray(byte[][]::new));
+	}
+
 	CompletableFuture<Boolean> shrink(Resource resource, AcquireCommand held, int kept) {
 		return change(this.resources.scripts().shrinkPermits(), resource, 0,
 				(reply) -> ScriptReplies.flag(reply.get(0)), RedisKeys.bytes(held.token()), ScriptArgv.number(kept));

@@ -244,6 +244,11 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	@Override
+	public CompletableFuture<List<Boolean>> releaseAll(Resource resource, List<PermitHolder> holders) {
+		return this.permits.releaseAll(resource, holders);
+	}
+
+	@Override
 	public CompletableFuture<Boolean> shrink(Resource resource, AcquireCommand held, int kept) {
 		return this.permits.shrink(resource, held, kept);
 	}

@@ -244,4 +244,28 @@ class PermitReleaseTests {
 		}
 	}
 
+	@Test
+	@DisplayName("thousands of holders are released by force with a few commands")
+	void manyByForce(TestRedis redis) {
+		int holders = 2500;
+		try (Fleet own = Fleet.on(redis, redis.startServer())) {
+			Instance instance = own.start();
+			SemaphoreRequest request = SemaphoreRequest.of(KEY, holders)
+				.renewal(false)
+				.leaseTime(Duration.ofMinutes(5));
+			List<CompletableFuture<PermitLease>> leases = new ArrayList<>();
+			for (int i = 0; i < holders; i++) {
+				leases.add(instance.semaphores().acquireAsync(request));
+			}
+			CompletableFuture.allOf(leases.toArray(CompletableFuture[]::new)).join();
+			Instance operator = own.start();
+			operator.semaphores().status("warm-up");
+			long before = own.scripts();
+			assertThat(operator.semaphores().forceRelease(KEY)).isTrue();
+			// Some are of instances that say that they are there, or listen.
+			assertThat(own.scripts() - before).isLessThan(15);
+			assertThat(operator.semaphores().status(KEY).used()).isZero();
+		}
+	}
+
 }

@@ -39,12 +39,27 @@ public final class ForcedRelease {
 				.answer(this.context.send(Command.INSPECT, () -> this.context.store.inspectPermits(resource, HOLDERS)),
 						resource, "The inspection")
 				.holders();
-			for (PermitHolder holder : holders) {
-				all += release(resource, holder.token(), holder.permits()) ? 1 : 0;
-			}
+			all += release(resource, holders);
 		}
 		while (holders.size() == HOLDERS);
 		return all;
+	}
+
+	private int release(Resource resource, List<PermitHolder> holders) {
+		if (holders.isEmpty()) {
+			return 0;
+		}
+		List<Boolean> released = this.context.answer(
+				this.context.send(Command.RELEASE, () -> this.context.store.releaseAll(resource, holders)), resource,
+				"The forced release");
+		int count = 0;
+		for (int i = 0; i < holders.size(); i++) {
+			if (released.get(i)) {
+				this.renewer.gone(holders.get(i).token(), "it was released by force");
+				count++;
+			}
+		}
+		return count;
 	}
 
 	/**

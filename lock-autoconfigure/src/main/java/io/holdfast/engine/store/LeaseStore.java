@@ -119,6 +119,22 @@ public interface LeaseStore extends AutoCloseable {
 	CompletableFuture<ReleaseReply> release(Resource resource, AcquireCommand ended, @Nullable AcquireCommand next);
 
 	/**
+	 * End tokens that hold permits, in their names. What they held passes to those who
+	 * wait.
+	 * @param resource of what
+	 * @param holders the tokens, and what they hold
+	 * @return for each, in order, whether it held any
+	 */
+	default CompletableFuture<List<Boolean>> releaseAll(Resource resource, List<PermitHolder> holders) {
+		List<CompletableFuture<ReleaseReply>> releases = holders.stream()
+			.map((holder) -> release(resource,
+					new AcquireCommand(holder.token(), holder.permits(), holder.permits(), true, null, 0, 0), null))
+			.toList();
+		return CompletableFuture.allOf(releases.toArray(CompletableFuture[]::new))
+			.thenApply((done) -> releases.stream().map((release) -> release.join().released()).toList());
+	}
+
+	/**
 	 * Give back some of the permits that a token holds, and keep the others.
 	 * @param resource of what
 	 * @param held what it holds, or held before this command was given the first time

@@ -16,12 +16,13 @@ import org.jspecify.annotations.Nullable;
  * @param renew lengthens leases of exclusive locks
  * @param acquirePermits asks for permits
  * @param releasePermits ends a token that has or wants permits
+ * @param endPermits ends tokens that have permits
  * @param shrinkPermits gives back some permits of a token
  * @param limitPermits sets the limit of a semaphore
  * @param renewPermits lengthens leases of permits
  */
 public record StoreScripts(Script acquire, Script release, Script renew, Script acquirePermits, Script releasePermits,
-		Script shrinkPermits, Script limitPermits, Script renewPermits) {
+		Script endPermits, Script shrinkPermits, Script limitPermits, Script renewPermits) {
 
 	/**
 	 * What the scripts of an instance without a fail-over grace have instead of
@@ -48,6 +49,7 @@ public record StoreScripts(Script acquire, Script release, Script renew, Script 
 						"permits-ask.lua", "permits-acquire.lua"),
 				of(settings, grace, "permits-reads.lua", "permits-release-free.lua", "permits-shared.lua",
 						"permits-ask.lua", "permits-release.lua"),
+				of(settings, grace, "permits-reads.lua", "permits-shared.lua", "permits-end.lua"),
 				of(settings, grace, "permits-reads.lua", "permits-shared.lua", "permits-shrink.lua"),
 				of(settings, grace, "permits-reads.lua", "permits-shared.lua", "permits-limit.lua"),
 				of(settings, grace, "permits-renew.lua"));

@@ -6,6 +6,7 @@ import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Rejected;
+import io.holdfast.engine.store.LeaseStore.PermitHolder;
 import io.holdfast.engine.store.LeaseStore.PermitState;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import org.junit.jupiter.api.DisplayName;
@@ -198,6 +199,24 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 		elapse(STALE);
 		assertThat(busy(acquire(this.a, "2", 1)).ownerTtlMillis()).isBetween(1L, CLAIM);
 		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("1"));
+	}
+
+	@Test
+	@DisplayName("tokens that are ended together, of whichever instances, pass what they held to those who wait")
+	void endsTogether() {
+		granted(acquire(this.a, "1", 1));
+		granted(acquire(this.a, "2", 2));
+		granted(acquire(this.b, "1", 2));
+		busy(acquire(this.c, "1", 4));
+		busy(acquire(this.c, "2", 1));
+		List<PermitHolder> all = List.of(new PermitHolder(this.a.token("2"), 2, 0),
+				new PermitHolder(this.b.token("9"), 1, 0), new PermitHolder(this.b.token("1"), 2, 0));
+		assertThat(get(this.b.store.releaseAll(SEMAPHORE, all))).containsExactly(true, false, true);
+		assertThat(holders(SEMAPHORE)).containsExactlyInAnyOrder(this.a.token("1") + " 1", this.c.token("1") + " 4");
+		assertThat(state().waiting()).isEqualTo(1);
+		assertThat(get(this.b.store.releaseAll(SEMAPHORE, all))).containsExactly(false, false, false);
+		assertThat(release(this.a, "1", 1)).isTrue();
+		assertThat(state().used()).isEqualTo(5);
 	}
 
 }
