@@ -44,7 +44,11 @@ if ARGV[1] ~= '' then
 	try('pubsub', 'numsub', ARGV[1])
 end
 if ARGV[2] == '1' then
-	try('info', 'replication')
+	-- Some do not let scripts ask, or tell less.
+	local info = redis.pcall('info', 'replication')
+	if type(info) ~= 'string' or not info:find('master_replid:', 1, true) then
+		missing[#missing + 1] = 'info'
+	end
 end
 
 return missing

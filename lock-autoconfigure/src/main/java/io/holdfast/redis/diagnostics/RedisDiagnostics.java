@@ -116,8 +116,11 @@ public final class RedisDiagnostics {
 		if (!missing.isEmpty()) {
 			findings.add(new StoreDiagnostic(true,
 					"Redis does not give the application's user rights that locks or semaphores need: allow it the commands "
-							+ String.join(" ", missing) + (missing.contains("publish")
-									? " and the channels " + this.options.channelPrefix() + "*" : "")));
+							+ String.join(" ", missing)
+							+ (missing.contains("publish") ? " and the channels " + this.options.channelPrefix() + "*"
+									: "")
+							+ (missing.contains("info") ? ", or set holdfast.redis.fail-over-grace to false" : "")
+							+ (missing.contains("wait") ? ", or set holdfast.redis.min-replicas to 0" : "")));
 		}
 		findings.addAll(rightsToWatch(name));
 		return findings;

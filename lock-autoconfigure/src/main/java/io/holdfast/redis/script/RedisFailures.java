@@ -35,7 +35,16 @@ public final class RedisFailures {
 	private static final Pattern NO_RIGHT = Pattern.compile("\\bNOPERM\\b|ACL failure|can't (run|access|publish) ");
 
 	/** Also said by those who run Redis for others, and leave commands out. */
-	private static final Pattern NO_COMMAND = Pattern.compile("(?i)\\bunknown (redis )?(sub)?command\\b");
+	private static final Pattern NO_COMMAND = Pattern
+		.compile("(?i)\\bunknown (redis )?(sub)?command\\b|\\bcommand is not allowed from script\\b");
+
+	/** Said by those who leave scripts out. */
+	private static final Pattern NO_SCRIPTS = Pattern
+		.compile("(?i)\\bunknown command\\W{1,3}eval|\\bcommand eval(sha)? not support");
+
+	/** Said by those who read scripts before they run them. */
+	private static final Pattern OTHER_SCRIPTS = Pattern
+		.compile("(?i)\\bbad lua script\\b|\\beval/evalsha (number of|command) keys\\b");
 
 	/** What is missing is a command, or the right to it, whatever the key. */
 	private static final Pattern OF_COMMANDS = Pattern
@@ -111,6 +120,23 @@ public final class RedisFailures {
 	 */
 	public static boolean isForbidden(Throwable error) {
 		return find(error, NO_RIGHT) != null || find(error, NO_COMMAND) != null;
+	}
+
+	/**
+	 * Return why nothing can be had of this Redis, as it does not run the scripts.
+	 * @param error what the driver threw
+	 * @return the reason, with a cure, or {@code null} if it is another error
+	 */
+	public static @Nullable String whyNoScripts(Throwable error) {
+		String text = find(error, NO_SCRIPTS);
+		if (text != null) {
+			return "This Redis runs no Lua scripts, by which Holdfast does all it does: " + text
+					+ ". Use a Redis or a service that has the commands EVAL and EVALSHA";
+		}
+		text = find(error, OTHER_SCRIPTS);
+		return (text == null) ? null
+				: "This Redis looks at how Lua scripts are written, and refuses those of Holdfast: " + text
+						+ ". Have it run them as they are (with Tair: script_check_enable 0), or use another Redis";
 	}
 
 	/** Return the failure of a command that came after the end. */

@@ -1,4 +1,4 @@
-package io.holdfast.redis.notify;
+package io.holdfast.testing;
 
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
@@ -12,20 +12,16 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
-
-import io.lettuce.core.cluster.SlotHash;
+import java.util.function.UnaryOperator;
 
 /**
- * A proxy before the node of a cluster that refuses scripts whose channel is in another
- * slot than their keys, as services do that divide channels among their nodes. It looks
- * at channels that are an argument.
+ * A proxy before a server that gives it other commands than those that were sent, so that
+ * it answers as a service would. One character is one byte.
  */
-final class ShardedChannels implements AutoCloseable {
-
-	private static final String REFUSAL = "return redis.error_reply("
-			+ "'ERR Script attempted to access keys that do not hash to the same slot')";
+public final class CommandProxy implements AutoCloseable {
 
 	private final ServerSocket server;
 
@@ -33,14 +29,20 @@ final class ShardedChannels implements AutoCloseable {
 
 	private final int port;
 
-	private final String channelPrefix;
+	private final UnaryOperator<List<String>> rule;
 
 	private final Queue<Socket> sockets = new ConcurrentLinkedQueue<>();
 
-	ShardedChannels(String host, int port, String channelPrefix) {
+	/**
+	 * Start it.
+	 * @param host where the server is
+	 * @param port where the server is
+	 * @param rule gives the words of the command to send in place of a command
+	 */
+	public CommandProxy(String host, int port, UnaryOperator<List<String>> rule) {
 		this.host = host;
 		this.port = port;
-		this.channelPrefix = channelPrefix;
+		this.rule = rule;
 		try {
 			this.server = new ServerSocket(0, 50, InetAddress.getByName(host));
 		}
@@ -50,7 +52,29 @@ final class ShardedChannels implements AutoCloseable {
 		inBackground(this::accept);
 	}
 
-	int port() {
+	/**
+	 * Return a command that is answered by an error.
+	 * @param error what the server says
+	 */
+	public static List<String> error(String error) {
+		return List.of("EVAL", "return redis.error_reply(ARGV[1])", "0", error);
+	}
+
+	/**
+	 * Return a rule for scripts, whose text it always sees.
+	 * @param rule gives a command in place of one that runs a script, and leaves it as it
+	 * is if it is none of its business
+	 */
+	public static UnaryOperator<List<String>> ofScripts(UnaryOperator<List<String>> rule) {
+		return (words) -> switch (words.get(0).toUpperCase(Locale.ROOT)) {
+			case "EVALSHA" -> error("NOSCRIPT No matching script");
+			case "EVAL" -> rule.apply(words);
+			default -> words;
+		};
+	}
+
+	/** Return the port of the proxy, at the host of the server. */
+	public int port() {
 		return this.server.getLocalPort();
 	}
 
@@ -68,27 +92,17 @@ final class ShardedChannels implements AutoCloseable {
 	private void forward(InputStream from, OutputStream to) throws IOException {
 		DataInputStream in = new DataInputStream(from);
 		while (true) {
-			List<byte[]> words = new ArrayList<>();
+			List<String> words = new ArrayList<>();
 			int count = number(in);
 			for (int i = 0; i < count; i++) {
 				byte[] word = new byte[number(in)];
 				in.readFully(word);
 				in.skipNBytes(2);
-				words.add(word);
+				words.add(new String(word, StandardCharsets.ISO_8859_1));
 			}
-			to.write(command(isRefused(words) ? List.of(bytes("EVAL"), bytes(REFUSAL), bytes("0")) : words));
+			to.write(command(this.rule.apply(words)));
 			to.flush();
 		}
-	}
-
-	private boolean isRefused(List<byte[]> words) {
-		if (!text(words.get(0)).toUpperCase().startsWith("EVAL") || text(words.get(2)).equals("0")) {
-			return false;
-		}
-		int slot = SlotHash.getSlot(words.get(3));
-		return words.stream()
-			.skip(3)
-			.anyMatch((word) -> text(word).startsWith(this.channelPrefix) && SlotHash.getSlot(word) != slot);
 	}
 
 	/** Read a line such as {@code *3} or {@code $7}. */
@@ -102,23 +116,19 @@ final class ShardedChannels implements AutoCloseable {
 		return Integer.parseInt(line.toString());
 	}
 
-	private static byte[] command(List<byte[]> words) {
+	private static byte[] command(List<String> words) {
 		ByteArrayOutputStream command = new ByteArrayOutputStream();
 		command.writeBytes(bytes("*" + words.size() + "\r\n"));
-		for (byte[] word : words) {
-			command.writeBytes(bytes("$" + word.length + "\r\n"));
-			command.writeBytes(word);
+		for (String word : words) {
+			command.writeBytes(bytes("$" + word.length() + "\r\n"));
+			command.writeBytes(bytes(word));
 			command.writeBytes(bytes("\r\n"));
 		}
 		return command.toByteArray();
 	}
 
 	private static byte[] bytes(String text) {
-		return text.getBytes(StandardCharsets.UTF_8);
-	}
-
-	private static String text(byte[] word) {
-		return new String(word, StandardCharsets.UTF_8);
+		return text.getBytes(StandardCharsets.ISO_8859_1);
 	}
 
 	private static void inBackground(Piping piping) {
@@ -129,7 +139,7 @@ final class ShardedChannels implements AutoCloseable {
 			catch (IOException ex) {
 				// One of the two has closed its connection.
 			}
-		}, "sharded-channels");
+		}, "command-proxy");
 		thread.setDaemon(true);
 		thread.start();
 	}
