@@ -68,11 +68,10 @@ final class GracefulShutdown {
 			}
 			// If it is closed, only to refuse what is asked for.
 			this.context.renewIdentity(this.context.isClosed() ? null : this.notifications);
-			if (this.context.isClosed()) {
-				return;
+			if (!this.context.isClosed()) {
+				this.fleet.join();
 			}
 		}
-		this.fleet.join();
 	}
 
 	/**
@@ -216,9 +215,10 @@ final class GracefulShutdown {
 			leaveBehind();
 			this.context.renewIdentity(this.notifications);
 			this.resumed++;
+			// First, as what is asked for from then on waits for that.
+			this.fleet.join();
 			this.context.setClosed(false);
 		}
-		this.fleet.join();
 	}
 
 	/**

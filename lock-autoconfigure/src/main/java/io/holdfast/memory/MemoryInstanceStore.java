@@ -28,9 +28,10 @@ final class MemoryInstanceStore implements InstanceStore {
 	}
 
 	@Override
-	public CompletableFuture<@Nullable Void> join(String instanceId, InstanceInfo info, Duration age,
+	public CompletableFuture<@Nullable String> join(String instanceId, InstanceInfo info, Duration age,
 			Duration retention) {
-		return does(() -> {
+		// All are in one JVM, and so of one version.
+		return this.<@Nullable String>does(() -> {
 			long now = this.server.nowMillis();
 			Member member = new Member(InstanceStore.shown(instanceId), info, now - age.toMillis(), now);
 			this.instances.join(instanceId, member, retention.toMillis());
@@ -71,7 +72,7 @@ final class MemoryInstanceStore implements InstanceStore {
 		return this.access.answer(() -> this.instances.collect(report, enough));
 	}
 
-	private CompletableFuture<@Nullable Void> does(Runnable action) {
+	private <T> CompletableFuture<@Nullable T> does(Runnable action) {
 		return this.access.answer(() -> {
 			action.run();
 			return true;

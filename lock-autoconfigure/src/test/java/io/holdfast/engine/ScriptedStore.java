@@ -227,7 +227,7 @@ public final class ScriptedStore implements LeaseStore, Scheduler {
 		return new InstanceStore() {
 
 			@Override
-			public CompletableFuture<@Nullable Void> join(String instanceId, InstanceInfo info, Duration age,
+			public CompletableFuture<@Nullable String> join(String instanceId, InstanceInfo info, Duration age,
 					Duration retention) {
 				return send("join " + info.application() + " after " + age.toMillis());
 			}

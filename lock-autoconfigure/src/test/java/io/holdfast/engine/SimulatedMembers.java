@@ -31,7 +31,7 @@ final class SimulatedMembers implements InstanceStore {
 	}
 
 	@Override
-	public CompletableFuture<@Nullable Void> join(String instanceId, InstanceInfo info, Duration age,
+	public CompletableFuture<@Nullable String> join(String instanceId, InstanceInfo info, Duration age,
 			Duration retention) {
 		if (this.mutant == Mutant.SAID_ONCE && this.joined) {
 			return CompletableFuture.completedFuture(null);
@@ -76,7 +76,7 @@ final class SimulatedMembers implements InstanceStore {
 	}
 
 	/** With an answer, as one that is {@code null} would be none. */
-	private CompletableFuture<@Nullable Void> says(String what, Command command) {
+	private <T> CompletableFuture<@Nullable T> says(String what, Command command) {
 		return this.connection.send(what, "", null, () -> command.send().thenApply((done) -> true))
 			.thenApply((done) -> null);
 	}
@@ -86,7 +86,7 @@ final class SimulatedMembers implements InstanceStore {
 	 */
 	private interface Command {
 
-		CompletableFuture<@Nullable Void> send();
+		CompletableFuture<?> send();
 
 	}
 

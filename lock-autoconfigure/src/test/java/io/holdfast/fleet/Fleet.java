@@ -135,6 +135,16 @@ final class Fleet implements AutoCloseable {
 	}
 
 	/**
+	 * Start one more instance in a JVM of its own, of another version.
+	 * @param classPath the tests' class path with that version
+	 * @param properties its properties, {@code name=value}
+	 * @return the child
+	 */
+	Worker startOther(String classPath, String... properties) {
+		return add(Worker.of(classPath, this.redis, List.of(properties)));
+	}
+
+	/**
 	 * Start several instances in JVMs of their own, of which the first, the third and so
 	 * on pass on among their threads what they hold, and the others do not.
 	 * @param count how many

@@ -51,11 +51,21 @@ final class Worker implements AutoCloseable {
 	 */
 	Worker(TestRedis redis, @Nullable Duration clockShift, List<String> properties) {
 		List<String> options = (clockShift != null) ? List.of(ClockAgent.option(clockShift)) : List.of();
-		this.process = ChildJvm.start(options, WorkerMain.class,
-				Stream
-					.concat(Stream.of(redis.host(), Integer.toString(redis.port()), redis.keyPrefix()),
-							properties.stream())
-					.toArray(String[]::new));
+		this.process = ChildJvm.start(options, WorkerMain.class, arguments(redis, properties));
+	}
+
+	/**
+	 * Start it as an instance of another version.
+	 * @param classPath the tests' class path with that version
+	 */
+	static Worker of(String classPath, TestRedis redis, List<String> properties) {
+		return new Worker(ChildJvm.startWith(classPath, WorkerMain.class, arguments(redis, properties)));
+	}
+
+	private static String[] arguments(TestRedis redis, List<String> properties) {
+		return Stream
+			.concat(Stream.of(redis.host(), Integer.toString(redis.port()), redis.keyPrefix()), properties.stream())
+			.toArray(String[]::new);
 	}
 
 	Worker awaitReady() {

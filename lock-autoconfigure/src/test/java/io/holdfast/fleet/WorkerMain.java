@@ -166,7 +166,7 @@ final class WorkerMain {
 				? Users.of(this.locks, RequestLine.lock(request), rounds, diary)
 				: Users.of(this.semaphores, RequestLine.semaphore(request), rounds, diary);
 		try {
-			new Crowd().add(threads, user).run();
+			new Crowd().add(threads, user).run(Duration.ofMinutes(2));
 			say("used", name);
 		}
 		catch (Exception ex) {

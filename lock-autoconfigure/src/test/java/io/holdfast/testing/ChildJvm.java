@@ -51,6 +51,17 @@ public final class ChildJvm extends ChildProcess {
 		return start(List.of(), classPath, main, args);
 	}
 
+	/**
+	 * Start a main class with another class path than the tests have. Returns at once.
+	 * @param classPath the class path
+	 * @param main a class with a {@code main} method
+	 * @param args its arguments
+	 * @return the running child
+	 */
+	public static ChildJvm startWith(String classPath, Class<?> main, String... args) {
+		return start(List.of(), classPath, main, args);
+	}
+
 	private static ChildJvm start(List<String> options, String classPath, Class<?> main, String... args) {
 		String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
 		Stream<String> small = Stream.of(java, "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1");

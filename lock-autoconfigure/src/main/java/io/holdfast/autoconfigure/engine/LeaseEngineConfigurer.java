@@ -3,6 +3,8 @@ package io.holdfast.autoconfigure.engine;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 
 import io.holdfast.LeaseLostEvent;
 import io.holdfast.engine.DefaultSemaphoreService;
@@ -32,6 +34,9 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor {
 
 	/** Long enough for others to ask, and for short programs to be over. */
 	private static final Duration COMPARISON_DELAY = Duration.ofSeconds(10);
+
+	/** How long name services may take. */
+	private static final long NAME_MILLIS = 300;
 
 	private final ObjectProvider<EngineObserver> observers;
 
@@ -79,8 +84,14 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor {
 				ProcessHandle.current().pid());
 	}
 
-	/** Return the name of this host. Blocks for as long as name services take. */
+	/** Return the name of this host. First requests wait for it, but not for long. */
 	private static String host() {
+		return CompletableFuture.supplyAsync(LeaseEngineConfigurer::lookUpHost)
+			.completeOnTimeout(UNKNOWN, NAME_MILLIS, TimeUnit.MILLISECONDS)
+			.join();
+	}
+
+	private static String lookUpHost() {
 		try {
 			return InetAddress.getLocalHost().getHostName();
 		}

@@ -23,6 +23,9 @@ public final class LeaseEngineLifecycle implements SmartLifecycle {
 	 */
 	static final int PHASE = Integer.MAX_VALUE / 2 - 1024;
 
+	/** For how long a start may be held up by a store that is silent. */
+	private static final Duration FIRST_ANSWER = Duration.ofSeconds(1);
+
 	private final ConfigurableListableBeanFactory context;
 
 	private final Duration patience;
@@ -41,7 +44,18 @@ public final class LeaseEngineLifecycle implements SmartLifecycle {
 	@Override
 	public void start() {
 		engines(this.context).forEach(LeaseEngine::resume);
+		engines(this.context).forEach(LeaseEngineLifecycle::refuseMisfit);
 		this.running = true;
+	}
+
+	/**
+	 * Requests would be refused, too: but the application is to tell before any comes.
+	 */
+	private static void refuseMisfit(LeaseEngine engine) {
+		String misfit = engine.fleet().misfit(FIRST_ANSWER);
+		if (misfit != null) {
+			throw new IllegalStateException(misfit);
+		}
 	}
 
 	@Override

@@ -40,6 +40,8 @@ public final class EngineContext {
 	/** For how long a refusal tells of the store, in nanoseconds. */
 	private static final long REFUSAL_NANOS = TimeUnit.MINUTES.toNanos(1);
 
+	private static final CompletableFuture<@Nullable Void> OPEN = CompletableFuture.completedFuture(null);
+
 	public final LeaseStore store;
 
 	public final Scheduler scheduler;
@@ -55,6 +57,12 @@ public final class EngineContext {
 	private final Supplier<String> instanceIds;
 
 	private final Runnable start;
+
+	/** Done once leases may be asked for. */
+	private volatile Supplier<CompletableFuture<@Nullable Void>> admission = () -> OPEN;
+
+	/** Whether a lease was asked for since the last start. */
+	private volatile boolean hasAsked;
 
 	/** Drawn at each start; {@code null} before the first one. */
 	private volatile @Nullable String instanceId;
@@ -105,6 +113,7 @@ public final class EngineContext {
 	 */
 	public void renewIdentity(@Nullable StoreNotifications listener) {
 		String id = this.instanceIds.get();
+		this.hasAsked = false;
 		if (listener != null) {
 			this.store.start(id, listener);
 		}
@@ -130,6 +139,27 @@ public final class EngineContext {
 	/** Grant nothing new any more, or grant again. */
 	public void setClosed(boolean closed) {
 		this.closed = closed;
+	}
+
+	/**
+	 * Have requests for leases wait until they may be sent.
+	 * @param admission tells whether they may: a future that is done then, and fails if
+	 * they may not
+	 */
+	public void admitBy(Supplier<CompletableFuture<@Nullable Void>> admission) {
+		this.admission = admission;
+	}
+
+	/**
+	 * Return whether the store may have tokens of this instance. It has none while all
+	 * requests for leases still wait until they may be sent.
+	 */
+	public boolean mayHaveTokens() {
+		return this.hasAsked || isOpen(this.admission.get());
+	}
+
+	private static boolean isOpen(CompletableFuture<?> admission) {
+		return admission.isDone() && !admission.isCompletedExceptionally();
 	}
 
 	/** Note that the store has granted a lease. */
@@ -165,7 +195,31 @@ public final class EngineContext {
 	 */
 	public <T> CompletableFuture<T> send(Command command, Supplier<CompletableFuture<T>> way) {
 		instanceId();
-		return this.observers.follow(command, sent(way));
+		return this.observers.follow(command, (command == Command.ACQUIRE) ? admitted(way) : sent(way));
+	}
+
+	private <T> CompletableFuture<T> admitted(Supplier<CompletableFuture<T>> way) {
+		CompletableFuture<@Nullable Void> admission = this.admission.get();
+		if (isOpen(admission)) {
+			return asked(way);
+		}
+		WaitingCommand<T> command = new WaitingCommand<>();
+		admission.whenComplete((done, error) -> {
+			if (error != null) {
+				command.completeExceptionally(error);
+			}
+			else {
+				command.send(() -> asked(way));
+			}
+		});
+		return command;
+	}
+
+	private <T> CompletableFuture<T> asked(Supplier<CompletableFuture<T>> way) {
+		if (!this.hasAsked) {
+			this.hasAsked = true;
+		}
+		return sent(way);
 	}
 
 	/**
@@ -270,6 +324,37 @@ public final class EngineContext {
 	}
 
 	private record Refusal(String text, long at) {
+	}
+
+	/**
+	 * A command that has yet to be sent. Once it is cancelled it is not sent any more: a
+	 * RELEASE of its token must not come before it.
+	 */
+	private static final class WaitingCommand<T> extends CompletableFuture<T> {
+
+		void send(Supplier<CompletableFuture<T>> way) {
+			CompletableFuture<T> sent;
+			synchronized (this) {
+				if (isDone()) {
+					return;
+				}
+				sent = EngineContext.sent(way);
+			}
+			sent.whenComplete((reply, error) -> {
+				if (error != null) {
+					completeExceptionally(error);
+				}
+				else {
+					complete(reply);
+				}
+			});
+		}
+
+		@Override
+		public synchronized boolean cancel(boolean mayInterruptIfRunning) {
+			return super.cancel(mayInterruptIfRunning);
+		}
+
 	}
 
 }

@@ -5,7 +5,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
@@ -69,8 +71,8 @@ public final class Fleet {
 
 	/**
 	 * Have this instance known to those who watch, from its engine's start on until that
-	 * is shut down. Done in the background; trouble with it is logged once, and harms
-	 * nothing.
+	 * is shut down. Done in the background. It gets no leases if others do not fit it;
+	 * other trouble is logged once, and harms nothing.
 	 * @param info tells of this instance, once; may block
 	 */
 	public void introduce(Supplier<InstanceInfo> info) {
@@ -86,6 +88,34 @@ public final class Fleet {
 		InstanceRegistration known = this.membership;
 		if (known != null) {
 			known.join();
+		}
+	}
+
+	/**
+	 * Wait until it is known whether the other instances fit this one.
+	 * @param patience for how long at most
+	 * @return why this one gets no leases, with a cure; {@code null} if it does, or if
+	 * that is not known yet
+	 */
+	public @Nullable String misfit(Duration patience) {
+		InstanceRegistration known = this.membership;
+		if (known == null) {
+			return null;
+		}
+		try {
+			this.context.scheduler.waitFor(known.admission(), patience.toNanos());
+			return null;
+		}
+		catch (ExecutionException ex) {
+			// Without an answer, requests are told so.
+			return (ex.getCause() != null) ? EngineExceptions.refusal(ex.getCause()) : null;
+		}
+		catch (TimeoutException ex) {
+			return null;
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+			return null;
 		}
 	}
 

@@ -10,13 +10,15 @@ import io.holdfast.engine.context.Scheduler;
 import io.holdfast.engine.observe.EngineObserver.Command;
 import io.holdfast.engine.request.EngineExceptions;
 import io.holdfast.engine.store.InstanceInfo;
+import io.holdfast.engine.store.StoreCommandException;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps an instance among those that the store knows to be there, in the background. What
- * goes wrong with that matters to nothing else. Thread-safe.
+ * Keeps an instance among those that the store knows to be there, in the background. No
+ * lease is asked for before the store has said that the others which are there fit it.
+ * What else goes wrong with that matters to nothing else. Thread-safe.
  */
 public final class InstanceRegistration {
 
@@ -52,6 +54,15 @@ public final class InstanceRegistration {
 
 	private boolean warned;
 
+	/** Done once leases may be asked for; failed while they may not. */
+	private volatile CompletableFuture<@Nullable Void> admission = new CompletableFuture<>();
+
+	/** Until when the store counts this instance in, whatever becomes of it. */
+	private volatile long admittedUntil;
+
+	/** Whether others that are there do not fit this instance. */
+	private boolean keptOut;
+
 	/**
 	 * Create a membership.
 	 * @param context the surroundings of this instance
@@ -62,6 +73,30 @@ public final class InstanceRegistration {
 		this.context = context;
 		this.age = age;
 		this.source = source;
+		context.admitBy(this::admission);
+	}
+
+	/**
+	 * Return whether leases may be asked for. An instance that was silent for so long
+	 * that the store may have forgotten it has to join again first.
+	 * @return completed once they may be; fails if others do not fit this instance, or if
+	 * that cannot be found out now
+	 */
+	CompletableFuture<@Nullable Void> admission() {
+		CompletableFuture<@Nullable Void> current = this.admission;
+		return isOpen(current) ? current : readmission();
+	}
+
+	private boolean isOpen(CompletableFuture<?> current) {
+		return current.isDone() && !current.isCompletedExceptionally() && this.context.now() - this.admittedUntil < 0;
+	}
+
+	private synchronized CompletableFuture<@Nullable Void> readmission() {
+		if (this.joined && !this.keptOut && this.admission.isDone() && !isOpen(this.admission)) {
+			this.admission = new CompletableFuture<>();
+			refreshAfter(0);
+		}
+		return this.admission;
 	}
 
 	/** Return what is told of this instance, once it is known. */
@@ -86,7 +121,13 @@ public final class InstanceRegistration {
 	private void refresh() {
 		InstanceInfo current = this.info;
 		if (current == null) {
-			current = this.source.get();
+			try {
+				current = this.source.get();
+			}
+			catch (RuntimeException ex) {
+				answered(this.context.instanceId(), this.context.now(), null, ex);
+				return;
+			}
 			this.info = current;
 		}
 		tell(current);
@@ -94,15 +135,56 @@ public final class InstanceRegistration {
 
 	private synchronized void tell(InstanceInfo current) {
 		if (this.joined) {
+			String id = this.context.instanceId();
+			long sentAt = this.context.now();
 			this.told = this.context
 				.sendInTime(Command.FLEET,
-						() -> this.context.store.instances()
-							.join(this.context.instanceId(), current, this.age.get(), RETENTION))
-				.whenComplete((done, error) -> answered(error));
+						() -> this.context.store.instances().join(id, current, this.age.get(), RETENTION))
+				.whenComplete((misfit, error) -> answered(id, sentAt, misfit, error));
 		}
 	}
 
-	private synchronized void answered(@Nullable Throwable error) {
+	private void answered(String id, long sentAt, @Nullable String misfit, @Nullable Throwable error) {
+		Runnable admission = settle(id, sentAt, misfit, error);
+		goOn(misfit != null, error);
+		// Not under a lock: those that wait for it go on by that.
+		admission.run();
+	}
+
+	/** Return what tells those that wait for the admission. */
+	private synchronized Runnable settle(String id, long sentAt, @Nullable String misfit, @Nullable Throwable error) {
+		CompletableFuture<@Nullable Void> asked = this.admission;
+		if (!this.joined || !id.equals(this.context.instanceId())) {
+			return () -> {
+			};
+		}
+		if (error != null && EngineExceptions.isTemporary(error)) {
+			return () -> asked.completeExceptionally(error);
+		}
+		boolean wasKeptOut = this.keptOut;
+		this.keptOut = misfit != null;
+		if (misfit != null) {
+			if (!wasKeptOut) {
+				logger.error(misfit);
+			}
+			Throwable refusal = StoreCommandException.incompatible(misfit);
+			// So that health tells it, also if nothing is asked for.
+			this.context.onAcquireFailed(refusal);
+			if (asked.isDone()) {
+				this.admission = CompletableFuture.failedFuture(refusal);
+			}
+			return () -> asked.completeExceptionally(refusal);
+		}
+		// Also if that cannot be found out for want of a right: leases do not depend on
+		// it.
+		this.admittedUntil = sentAt + RETENTION.toNanos();
+		if (asked.isCompletedExceptionally()) {
+			this.admission = CompletableFuture.completedFuture(null);
+		}
+		return () -> asked.complete(null);
+	}
+
+	private synchronized void goOn(boolean misfit, @Nullable Throwable error) {
 		this.failures = (error != null) ? this.failures + 1 : 0;
 		// One failure alone may be a restart.
 		if (error != null && this.joined && !this.warned
@@ -112,7 +194,7 @@ public final class InstanceRegistration {
 					+ EngineExceptions.text(error));
 		}
 		if (this.joined) {
-			refreshAfter(this.context.downwards((error != null) ? RETRY : REFRESH));
+			refreshAfter(this.context.downwards((misfit || error != null) ? RETRY : REFRESH));
 		}
 	}
 
@@ -127,6 +209,11 @@ public final class InstanceRegistration {
 			return left;
 		}
 		this.joined = false;
+		this.keptOut = false;
+		if (this.admission.isDone()) {
+			// The one that comes after this one has to ask for itself.
+			this.admission = new CompletableFuture<>();
+		}
 		// It may be another one when this is sent.
 		String id = this.context.instanceId();
 		if (this.timer != null) {

@@ -60,6 +60,10 @@ final class ReleaseCommand {
 	}
 
 	CompletableFuture<ReleaseReply> start(@Nullable AcquireCommand next) {
+		if (!this.context.mayHaveTokens()) {
+			// An instance that does not fit others must not write to the store.
+			return CompletableFuture.completedFuture(new ReleaseReply(false, null));
+		}
 		this.owner.began(this.ended.token(), this.outcome);
 		send(next);
 		return this.outcome;

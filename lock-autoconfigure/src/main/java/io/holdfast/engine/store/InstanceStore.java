@@ -8,7 +8,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The instances that share a store, and their reports to each other. Nothing of it
- * matters to leases, and no answer contains an instance's id.
+ * matters to leases but whether an instance may join, and no answer contains an
+ * instance's id.
  *
  * <p>
  * No method blocks; futures fail as those of {@link LeaseStore} do. Thread-safe.
@@ -17,14 +18,16 @@ public interface InstanceStore {
 
 	/**
 	 * Say that an instance is there, for the first time or again, and forget those that
-	 * have not said so for long.
+	 * have not said so for long. An instance that does not speak the same protocol as
+	 * others that are there is kept out, and is not there by that.
 	 * @param instanceId the instance
 	 * @param info what is told of it
 	 * @param age how long it is there
 	 * @param retention after what time an instance that says nothing is forgotten
-	 * @return completed by the store's answer
+	 * @return why the instance must not use the store, with a cure, or {@code null} if it
+	 * is there now
 	 */
-	CompletableFuture<@Nullable Void> join(String instanceId, InstanceInfo info, Duration age, Duration retention);
+	CompletableFuture<@Nullable String> join(String instanceId, InstanceInfo info, Duration age, Duration retention);
 
 	/**
 	 * Say that an instance is there no longer.

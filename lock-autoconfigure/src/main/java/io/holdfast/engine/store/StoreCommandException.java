@@ -69,6 +69,16 @@ public final class StoreCommandException extends RuntimeException {
 		return new StoreCommandException(message, false, false, refusal, cause);
 	}
 
+	/**
+	 * Return the failure of a command that is not sent, as other instances that use the
+	 * store would not understand what it writes.
+	 * @param message which instance, and what to do
+	 * @return the failure
+	 */
+	public static StoreCommandException incompatible(String message) {
+		return new StoreCommandException(message, false, false, message, null);
+	}
+
 	/** Return the failure of a command without an answer. */
 	public static StoreCommandException silence(Duration patience, TimeoutException cause) {
 		return new StoreCommandException("the store (Redis) did not answer within " + patience.toMillis() + " ms", true,
@@ -94,7 +104,8 @@ public final class StoreCommandException extends RuntimeException {
 	/**
 	 * Return what the store does not let this application do, whatever the key, or does
 	 * not have.
-	 * @return what is missing, or {@code null} if it is not {@link #forbidden}
+	 * @return what is missing, or {@code null} if it is neither {@link #forbidden} nor
+	 * {@link #incompatible}
 	 */
 	public @Nullable String refusal() {
 		return this.refusal;

@@ -18,6 +18,7 @@ import io.holdfast.engine.store.InstanceStore;
 import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.key.RedisStoreOptions;
+import io.holdfast.redis.script.RedisFailures;
 import io.holdfast.redis.script.Script;
 import io.holdfast.redis.script.ScriptArgv;
 import io.holdfast.redis.script.ScriptReplies;
@@ -30,10 +31,23 @@ import org.jspecify.annotations.Nullable;
 public final class RedisInstanceStore implements InstanceStore {
 
 	/**
-	 * When it was seen, since when it is there, with whom it shares keys, and its info.
+	 * The version of all that instances share in Redis: scripts, keys, queue entries,
+	 * messages, and the hash of instances. What changes it is in UPGRADING.md.
+	 */
+	private static final int PROTOCOL = 1;
+
+	/** The oldest version that may be used beside {@link #PROTOCOL}. */
+	private static final int OLDEST_PROTOCOL = 0;
+
+	/**
+	 * When it was seen, since when it is there, with whom it shares keys, its info, the
+	 * version of its protocol, and the oldest one that fits it. Version 0 told none, and
+	 * later ones may tell more.
 	 */
 	private static final Pattern ENTRY = Pattern.compile(
-			"(\\d{1,15})\u001f(\\d{1,15})\u001f([0-9a-f]{16})\u001f([^\u001f]*)\u001f([^\u001f]*)\u001f(\\d{1,18})");
+			"(\\d{1,15})\u001f(\\d{1,15})\u001f([0-9a-f]{16})" + "\u001f([^\u001f]*)\u001f([^\u001f]*)\u001f(\\d{1,18})"
+					+ "(?:\u001f(\\d{1,9})\u001f(\\d{1,9})(?:\u001f.*)?)?",
+			Pattern.DOTALL);
 
 	private static final char SEPARATOR = '\u001f';
 
@@ -50,8 +64,19 @@ public final class RedisInstanceStore implements InstanceStore {
 	/** Instances with other prefixes have nothing to do with this one. */
 	private final String shared;
 
+	private final int protocol;
+
+	private final int oldest;
+
 	/** Create the register of instances. */
 	public RedisInstanceStore(RedisStoreOptions options, ScriptExecutor executor, boolean cluster) {
+		this(options, executor, cluster, PROTOCOL, OLDEST_PROTOCOL);
+	}
+
+	/** Create the register of instances that speak a version of the protocol. */
+	RedisInstanceStore(RedisStoreOptions options, ScriptExecutor executor, boolean cluster, int protocol, int oldest) {
+		this.protocol = protocol;
+		this.oldest = oldest;
 		this.options = options;
 		this.executor = executor;
 		this.cluster = cluster;
@@ -70,11 +95,37 @@ public final class RedisInstanceStore implements InstanceStore {
 	}
 
 	@Override
-	public CompletableFuture<@Nullable Void> join(String instanceId, InstanceInfo info, Duration age,
+	public CompletableFuture<@Nullable String> join(String instanceId, InstanceInfo info, Duration age,
 			Duration retention) {
 		String told = SEPARATOR + this.shared + SEPARATOR + info.application() + SEPARATOR + info.host() + SEPARATOR
-				+ info.process();
-		return execute(Script.FLEET_JOIN, (reply) -> null, instanceId, age, retention, told);
+				+ info.process() + SEPARATOR + this.protocol + SEPARATOR + this.oldest;
+		Function<List<?>, @Nullable String> reader = (reply) -> (ScriptReplies.number(reply.get(0)) == 1) ? null
+				: misfit(ScriptReplies.text(reply.get(1)), ScriptReplies.text(reply.get(2)), retention);
+		return execute(Script.FLEET_JOIN, reader, instanceId, age, retention, told).exceptionallyCompose((error) -> {
+			String reason = RedisFailures.whyNoScripts(error);
+			return (reason != null) ? CompletableFuture.completedFuture(reason) : CompletableFuture.failedFuture(error);
+		});
+	}
+
+	private String misfit(String id, String entry, Duration retention) {
+		Matcher other = ENTRY.matcher(entry);
+		boolean known = other.matches();
+		int version = known ? protocol(other.group(7)) : 0;
+		int oldestBesideIt = known ? protocol(other.group(8)) : 0;
+		String name = "instance " + InstanceStore.shown(id)
+				+ (known ? " (" + other.group(4) + ", process " + other.group(6) + " on " + other.group(5) + ")" : "");
+		String problem = "This instance and " + name + " cannot share locks and semaphores: that one speaks version "
+				+ version + " of the protocol in Redis";
+		return (this.protocol < oldestBesideIt)
+				? problem + ", which needs " + oldestBesideIt + " or newer, and this one speaks " + this.protocol
+						+ ". Start this application with a newer version of Holdfast; see UPGRADING.md"
+				: problem + ", and this one speaks " + this.protocol + ", which needs " + this.oldest
+						+ " or newer. Stop that instance, or restart it with a newer version of Holdfast; see"
+						+ " UPGRADING.md. One that was killed is forgotten after " + retention.toSeconds() + " s";
+	}
+
+	private static int protocol(@Nullable String told) {
+		return (told != null) ? Integer.parseInt(told) : 0;
 	}
 
 	@Override

@@ -2,8 +2,12 @@ package io.holdfast.engine.fleet;
 
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
 import io.holdfast.engine.ScriptedEngine;
 import io.holdfast.engine.ScriptedStore;
 import io.holdfast.engine.request.EngineSettings;
@@ -26,6 +30,8 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	private static final long REFRESH = TimeUnit.MINUTES.toMillis(1);
 
 	private static final long RETRY = TimeUnit.SECONDS.toMillis(10);
+
+	private static final String MISFIT = "others do not fit";
 
 	private static final String WARNING = "This instance is not known to those who watch the fleet";
 
@@ -114,7 +120,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("who does not know itself is no trouble for anybody")
+	@DisplayName("who does not know itself is no trouble for anybody, and gets leases")
 	void survivesItsSource(CapturedOutput output) {
 		this.engine.fleet().introduce(() -> {
 			throw new IllegalStateException("no name");
@@ -122,6 +128,8 @@ class InstanceRegistrationTests extends ScriptedEngine {
 		this.store.elapse(0);
 		assertThat(this.store.sent()).isEmpty();
 		assertThat(output).contains("no name");
+		this.service.acquireAsync(REQUEST);
+		assertThat(this.store.sent()).containsExactly("acquire 1");
 	}
 
 	@Test
@@ -196,6 +204,108 @@ class InstanceRegistrationTests extends ScriptedEngine {
 		answer();
 		this.store.elapse(REFRESH);
 		assertThat(this.store.sent()).hasSize(1);
+	}
+
+	@Test
+	@DisplayName("a lease is asked for when the store has said that the instances fit each other, and not before")
+	void asksWhenAdmitted() {
+		introduce();
+		CompletableFuture<LockLease> lease = this.service.acquireAsync(REQUEST);
+		assertThat(this.store.sent()).containsExactly("join shop after 0");
+		answer();
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+		this.store.last("acquire 1").granted(1, 30_000);
+		assertThat(lease).isCompleted();
+	}
+
+	@Test
+	@DisplayName("an instance that does not fit others gets no lease, is told why, and asks every ten seconds whether it does")
+	void keptOut(CapturedOutput output) {
+		introduce();
+		CompletableFuture<LockLease> early = this.service.acquireAsync(REQUEST);
+		this.store.last("join").done(MISFIT);
+		assertThat(early).failsWithin(Duration.ZERO)
+			.withThrowableOfType(ExecutionException.class)
+			.havingCause()
+			.isInstanceOf(LeaseStoreException.class)
+			.withMessageContaining(MISFIT);
+		assertThat(this.service.acquireAsync(REQUEST)).isCompletedExceptionally();
+		assertThat(this.engine.condition().refusal()).isEqualTo(MISFIT);
+		assertThat(this.engine.fleet().misfit(Duration.ZERO)).isEqualTo(MISFIT);
+		this.store.elapse(RETRY);
+		this.store.last("join").done(MISFIT);
+		this.store.elapse(RETRY);
+		assertThat(this.store.sent()).containsOnly("join shop after 0", "join shop after " + RETRY,
+				"join shop after " + 2 * RETRY);
+		answer();
+		assertThat(this.engine.fleet().misfit(Duration.ZERO)).isNull();
+		this.service.acquireAsync(REQUEST);
+		assertThat(this.store.sent()).singleElement().asString().startsWith("acquire");
+		assertThat(output).containsOnlyOnce(MISFIT);
+	}
+
+	@Test
+	@DisplayName("an instance that does not fit any more gets no further lease, and keeps what it has")
+	void keptOutLater() {
+		introduce();
+		answer();
+		granted(REQUEST, 1);
+		this.store.answerAtOnce("renew 1 for 30000", (command) -> command.renewed(true));
+		this.store.elapse(REFRESH);
+		this.store.last("join").done(MISFIT);
+		assertThat(this.engine.condition().refusal()).isEqualTo(MISFIT);
+		assertThat(this.service.acquireAsync(LockRequest.of("another"))).isCompletedExceptionally();
+		this.store.sent();
+		this.store.elapse(RETRY);
+		assertThat(this.store.sent()).anyMatch((line) -> line.startsWith("renew 1"));
+	}
+
+	@Test
+	@DisplayName("one that was silent for so long that it may be forgotten joins again before it asks for a lease")
+	void joinsBeforeItAsks() {
+		introduce();
+		answer();
+		this.store.sent();
+		this.store.pause(InstanceRegistration.RETENTION.toMillis());
+		this.service.acquireAsync(REQUEST);
+		this.store.elapse(0);
+		assertThat(this.store.sent()).isNotEmpty().allMatch((line) -> line.startsWith("join"));
+		answer();
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+	}
+
+	@Test
+	@DisplayName("what cannot be found out for good, or for want of a name, keeps no lease back")
+	void asksWithoutRights() {
+		introduce();
+		CompletableFuture<LockLease> lease = this.service.acquireAsync(REQUEST);
+		fail(false);
+		this.store.last("acquire 1").granted(1, 30_000);
+		assertThat(lease).isCompleted();
+	}
+
+	@Test
+	@DisplayName("a request that cannot be sent yet fails as one to a store that fails, and asks again for as long as it may")
+	void asksAgain() {
+		introduce();
+		CompletableFuture<LockLease> lease = this.service.acquireAsync(REQUEST);
+		fail(true);
+		assertThat(lease).isNotDone();
+		this.store.elapse(RETRY / 20);
+		assertThat(this.store.sent()).hasSizeGreaterThan(1).allMatch((line) -> line.startsWith("join"));
+		answer();
+		assertThat(this.store.sent()).contains("acquire 1");
+	}
+
+	@Test
+	@DisplayName("a request whose wait is over before it could be sent is not sent behind its release")
+	void asksNotAfterItsEnd() {
+		introduce();
+		CompletableFuture<LockLease> lease = this.service.acquireAsync(REQUEST.waitTime(Duration.ofMillis(300)));
+		this.store.elapse(400);
+		assertThat(lease).isCompletedExceptionally();
+		answer();
+		assertThat(this.store.sent()).noneMatch((line) -> line.startsWith("acquire"));
 	}
 
 }

@@ -2,6 +2,7 @@ package io.holdfast.redis.fleet;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.engine.store.FleetStore.Family;
 import io.holdfast.engine.store.FleetStore.Page;
@@ -15,13 +16,16 @@ import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.redis.RedisLeaseStore;
 import io.holdfast.redis.TestStores;
+import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.redis.key.PermitKeys;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -236,6 +240,51 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		get(this.b.store.instances().join(this.b.id, info, Duration.ZERO, Duration.ofMinutes(1)));
 		assertThat(this.redis.template().opsForHash().keys(key)).containsExactlyInAnyOrder(this.a.id, this.b.id);
 		other.close();
+	}
+
+	private static final InstanceInfo INFO = new InstanceInfo("shop", "host", 1);
+
+	private RedisInstanceStore speaking(String lockPrefix, int protocol, int oldest) {
+		return new RedisInstanceStore(
+				new RedisStoreOptions(lockPrefix, "semaphore:", "wake:", null, Duration.ofSeconds(20),
+						Duration.ofSeconds(5), true, this.redis.keyPrefix() + "protocol"),
+				new ScriptExecutor(this.redis.connectionFactory()), false, protocol, oldest);
+	}
+
+	private static @Nullable String join(InstanceStore store, String id) {
+		return get(store.join(id, INFO, Duration.ZERO, Duration.ofMinutes(1)));
+	}
+
+	@Test
+	@DisplayName("an instance is kept out by one that is there and does not fit it, whichever of them is newer")
+	void keepsMisfitsOut() {
+		InstanceStore old = speaking("lock:", 1, 0);
+		InstanceStore next = speaking("lock:", 3, 2);
+		assertThat(join(old, this.a.id)).isNull();
+		assertThat(join(next, this.b.id)).contains(
+				"instance " + InstanceStore.shown(this.a.id) + " (shop, process 1 on host)",
+				"speaks version 1 of the protocol in Redis, and this one speaks 3, which needs 2 or newer. Stop that"
+						+ " instance, or restart it with a newer version of Holdfast; see UPGRADING.md. One that was"
+						+ " killed is forgotten after 60 s");
+		assertThat(join(old, this.a.id)).as("the one that was there").isNull();
+		assertThat(get(old.members(Duration.ofMinutes(1), 10))).hasSize(1);
+		get(old.leave(this.a.id));
+		assertThat(join(next, this.b.id)).isNull();
+		assertThat(join(old, this.a.id))
+			.contains("speaks version 3 of the protocol in Redis, which needs 2 or newer, and"
+					+ " this one speaks 1. Start this application with a newer version of Holdfast");
+		assertThat(join(speaking("lock:", 2, 0), this.c.id)).as("one between them").isNull();
+		assertThat(join(speaking("other:", 1, 0), this.a.id)).as("one with other keys").isNull();
+	}
+
+	@RepeatedTest(10)
+	@DisplayName("of two that start at once and do not fit each other one is kept out")
+	void keepsOneOut() {
+		InstanceStore old = speaking("lock:", 1, 0);
+		InstanceStore next = speaking("lock:", 3, 2);
+		CompletableFuture<@Nullable String> first = old.join(this.a.id, INFO, Duration.ZERO, Duration.ofMinutes(1));
+		CompletableFuture<@Nullable String> second = next.join(this.b.id, INFO, Duration.ZERO, Duration.ofMinutes(1));
+		assertThat((get(first) != null) ^ (get(second) != null)).as("one of them: %s, %s", first, second).isTrue();
 	}
 
 	@Test

@@ -1,0 +1,105 @@
+package io.holdfast.fleet;
+
+import java.util.List;
+import java.util.Map;
+
+import io.holdfast.LockService;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.testing.TestApplication;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.context.ApplicationContextException;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.data.redis.core.HashOperations;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Instances whose versions of the protocol in Redis do not fit each other. The others are
+ * entries in the hash of instances.
+ */
+@WithRedis
+class ProtocolTests {
+
+	private static final String OTHER = "0123456789abcdef0123456789abcdef";
+
+	private static final String SEPARATOR = "\u001f";
+
+	private final TestRedis redis;
+
+	private final HashOperations<String, String, String> instances;
+
+	private final String fleetKey;
+
+	ProtocolTests(TestRedis redis) {
+		this.redis = redis;
+		this.instances = redis.template().opsForHash();
+		this.fleetKey = TestApplication.fleetKey(redis.keyPrefix());
+	}
+
+	private ConfigurableApplicationContext start() {
+		return TestApplication.start(this.redis.host(), this.redis.port(), this.redis.keyPrefix(),
+				List.of("spring.application.name=shop"));
+	}
+
+	/**
+	 * Have another instance there, which tells what this one does but for its version.
+	 */
+	private void tell(String version) {
+		this.redis.template().delete(this.fleetKey);
+		try (ConfigurableApplicationContext context = start()) {
+			assertThat(context.isActive()).isTrue();
+			String own = this.instances.values(this.fleetKey).get(0);
+			List<String> fields = List.of(own.split(SEPARATOR));
+			assertThat(fields).as("an entry").hasSize(8);
+			this.instances.put(this.fleetKey, OTHER, String.join(SEPARATOR, fields.subList(0, 6)) + version);
+		}
+		assertThat(this.instances.keys(this.fleetKey)).containsExactly(OTHER);
+	}
+
+	@Test
+	@DisplayName("one that needs a newer version keeps this one from starting, which names both, the instance and the cure")
+	void tooOld() {
+		tell(SEPARATOR + "7" + SEPARATOR + "5");
+		assertThatExceptionOfType(ApplicationContextException.class).isThrownBy(this::start)
+			.havingRootCause()
+			.withMessageContaining("cannot share locks and semaphores")
+			.withMessageContaining("(shop, process " + ProcessHandle.current().pid() + " on ")
+			.withMessageContaining("speaks version 7 of the protocol in Redis, which needs 5 or newer, and this one"
+					+ " speaks 1. Start this application with a newer version of Holdfast")
+			.withMessageNotContaining(OTHER);
+		assertThat(this.instances.keys(this.fleetKey)).as("instances").containsExactly(OTHER);
+	}
+
+	@Test
+	@DisplayName("one that is newer and works with this one's version is no obstacle, nor is one that told no version")
+	void fits() {
+		for (String version : List.of(SEPARATOR + "7" + SEPARATOR + "1" + SEPARATOR + "more", "")) {
+			tell(version);
+			try (ConfigurableApplicationContext context = start()) {
+				context.getBean(LockService.class).acquire("key").close();
+				await("both").until(() -> context.getBean(LeaseEngine.class).fleet().members().size() == 2);
+			}
+		}
+	}
+
+	@Test
+	@DisplayName("one that does not come back is forgotten, and then no obstacle")
+	void forgotten() {
+		tell(SEPARATOR + "7" + SEPARATOR + "5");
+		Map<String, String> entries = this.instances.entries(this.fleetKey);
+		long seen = Long.parseLong(entries.get(OTHER).split(SEPARATOR)[0]);
+		this.instances.put(this.fleetKey, OTHER,
+				entries.get(OTHER).replaceFirst(Long.toString(seen), Long.toString(seen - 200_000)));
+		try (ConfigurableApplicationContext context = start()) {
+			context.getBean(LockService.class).acquire("key").close();
+			assertThat(this.instances.hasKey(this.fleetKey, OTHER)).isFalse();
+		}
+	}
+
+}

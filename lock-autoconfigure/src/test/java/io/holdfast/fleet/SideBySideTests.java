@@ -1,0 +1,123 @@
+package io.holdfast.fleet;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockMode;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.testing.Order;
+import io.holdfast.testing.PreviousVersion;
+import io.holdfast.testing.Slow;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Instances of the previous version and of this one share a Redis, as they do while a
+ * deployment rolls, under load.
+ */
+@WithRedis
+@Slow
+class SideBySideTests {
+
+	private static final int ALIVE = 3;
+
+	private static final int THREADS = 3;
+
+	private static final int LIMIT = 3;
+
+	private static final Duration LEASE = Duration.ofSeconds(5);
+
+	private static final LockRequest LOCK = LockRequest.of("lock").leaseTime(LEASE).waitTime(Duration.ofMinutes(1));
+
+	private static final LockRequest READ = LockRequest.of("read-write")
+		.mode(LockMode.READ)
+		.leaseTime(LEASE)
+		.waitTime(Duration.ofMinutes(1));
+
+	private static final SemaphoreRequest PERMITS = SemaphoreRequest.of("permits", LIMIT)
+		.permits(2)
+		.leaseTime(LEASE)
+		.waitTime(Duration.ofMinutes(1));
+
+	private static final List<String> USES = List.of("lock", "read", "write", "permits");
+
+	/**
+	 * The way from one version to the other.
+	 */
+	enum Way {
+
+		UPGRADE, DOWNGRADE
+
+	}
+
+	@ParameterizedTest(name = "{0}")
+	@EnumSource
+	@DisplayName("one instance after the other is killed and replaced by one of the other version: never above the limit,"
+			+ " each goes on, nothing left")
+	void rolls(Way way, TestRedis redis) throws Exception {
+		String previous = PreviousVersion.classPath();
+		List<Worker> all = new ArrayList<>();
+		try (Fleet fleet = new Fleet(redis)) {
+			for (int i = 0; i < 2 * ALIVE; i++) {
+				String[] properties = Order.values()[i % 2].properties();
+				boolean old = (i < ALIVE) == (way == Way.UPGRADE);
+				all.add(old ? fleet.startOther(previous, properties) : fleet.startWorker(properties));
+			}
+			all.forEach(Worker::awaitReady);
+			all.subList(0, ALIVE).forEach(SideBySideTests::use);
+			for (int number = 0; number < ALIVE; number++) {
+				int i = number;
+				Worker next = all.get(ALIVE + i);
+				use(next);
+				USES.forEach(next::awaitUse);
+				long since = System.nanoTime();
+				await("uses by all").atMost(Fleet.PATIENCE)
+					.until(() -> all.subList(i, ALIVE + i + 1).stream().allMatch((worker) -> hasUsed(worker, since)));
+				all.get(i).kill();
+			}
+			all.subList(ALIVE, 2 * ALIVE).forEach(Worker::kill);
+			LockService locks = fleet.start();
+			try (LockLease lock = locks.acquire(LOCK.waitTime(Fleet.PATIENCE));
+					LockLease write = locks.acquire(READ.mode(LockMode.WRITE).waitTime(Fleet.PATIENCE))) {
+				assertThat(lock.isHeld() && write.isHeld()).isTrue();
+				fleet.semaphores(locks).acquire(PERMITS.permits(LIMIT).waitTime(Fleet.PATIENCE)).close();
+			}
+			fleet.awaitNothingLeft();
+		}
+		assertThat(all.stream().flatMap((worker) -> USES.stream().flatMap((name) -> worker.failures(name).stream())))
+			.as("failures")
+			.isEmpty();
+		Hold.assertExclusive(holds(all, "lock").toList());
+		assertThat(Overlaps.assertWithin(holds(all, "permits").toList(), LIMIT)).as("permits at one moment")
+			.isEqualTo(LIMIT);
+		Overlaps.assertWithin(Stream.concat(holds(all, "read"), holds(all, "write")).toList(), Resource.ALL);
+	}
+
+	private static boolean hasUsed(Worker worker, long since) {
+		return USES.stream().allMatch((name) -> worker.holds(name).stream().anyMatch((hold) -> hold.from() > since));
+	}
+
+	private static void use(Worker worker) {
+		worker.use("lock", LOCK, THREADS, Integer.MAX_VALUE);
+		worker.use("read", READ, THREADS, Integer.MAX_VALUE);
+		worker.use("write", READ.mode(LockMode.WRITE), 1, Integer.MAX_VALUE);
+		worker.use("permits", PERMITS, THREADS, Integer.MAX_VALUE);
+	}
+
+	private static Stream<Hold> holds(List<Worker> workers, String name) {
+		return workers.stream().flatMap((worker) -> worker.holds(name).stream());
+	}
+
+}

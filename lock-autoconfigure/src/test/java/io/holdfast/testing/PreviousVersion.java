@@ -1,0 +1,127 @@
+package io.holdfast.testing;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.StringWriter;
+import java.net.URISyntaxException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipInputStream;
+
+import javax.tools.JavaCompiler;
+import javax.tools.StandardJavaFileManager;
+import javax.tools.ToolProvider;
+
+import io.holdfast.LockService;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Assumptions;
+
+/**
+ * The version of Holdfast before this one, built from its commit. A test that needs it is
+ * skipped where the history is not there.
+ */
+public final class PreviousVersion {
+
+	/**
+	 * The last commit that speaks the version of the protocol before. Another one can be
+	 * named for the tests' JVM by {@code -Dholdfast.test.previous}.
+	 */
+	private static final String COMMIT = System.getProperty("holdfast.test.previous",
+			"32839209b017593b073dba228afe55c6d0851229");
+
+	private static final String MODULE = "lock-autoconfigure/src/main";
+
+	private PreviousVersion() {
+	}
+
+	/**
+	 * Return the class path of the tests, with the previous version in place of this one.
+	 * Builds it if that was not done before.
+	 */
+	public static synchronized String classPath() throws IOException, InterruptedException {
+		Path current;
+		try {
+			current = Path.of(LockService.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+		}
+		catch (URISyntaxException ex) {
+			throw new IOException(ex);
+		}
+		List<String> entries = Stream.of(System.getProperty("java.class.path").split(File.pathSeparator))
+			.filter((entry) -> !Path.of(entry).toAbsolutePath().equals(current))
+			.toList();
+		Path classes = Path.of("target", "previous-" + COMMIT).toAbsolutePath();
+		if (!Files.exists(classes.resolve("built"))) {
+			build(classes, String.join(File.pathSeparator, entries));
+			Files.createFile(classes.resolve("built"));
+		}
+		return Stream.concat(Stream.of(classes.toString()), entries.stream())
+			.collect(Collectors.joining(File.pathSeparator));
+	}
+
+	private static void build(Path classes, String libraries) throws IOException, InterruptedException {
+		Files.createDirectories(classes);
+		Path archive = classes.resolveSibling(classes.getFileName() + ".zip");
+		archive(archive);
+		List<Path> sources = new ArrayList<>();
+		try (ZipInputStream files = new ZipInputStream(Files.newInputStream(archive))) {
+			for (ZipEntry entry = files.getNextEntry(); entry != null; entry = files.getNextEntry()) {
+				if (!entry.isDirectory()) {
+					String kind = Path.of(MODULE).relativize(Path.of(entry.getName())).getName(0).toString();
+					Path target = classes.resolve(Path.of(MODULE, kind).relativize(Path.of(entry.getName())));
+					copy(files, target);
+					if (kind.equals("java")) {
+						sources.add(target);
+					}
+				}
+			}
+		}
+		JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
+		Assumptions.assumeTrue(compiler != null, "the tests run on a JRE, which cannot build the previous version");
+		StringWriter output = new StringWriter();
+		try (StandardJavaFileManager manager = compiler.getStandardFileManager(null, null, null)) {
+			boolean built = compiler
+				.getTask(output, manager, null,
+						List.of("-proc:none", "-nowarn", "-parameters", "-d", classes.toString(), "-classpath",
+								libraries),
+						null, manager.getJavaFileObjectsFromPaths(sources))
+				.call();
+			if (!built) {
+				throw new IOException("The previous version is not built: " + output);
+			}
+		}
+	}
+
+	private static void copy(InputStream file, Path target) throws IOException {
+		Files.createDirectories(target.getParent());
+		Files.write(target, file.readAllBytes());
+	}
+
+	private static void archive(Path archive) throws InterruptedException {
+		String trouble = git("archive", "--format=zip", "--output=" + archive, COMMIT, "--", MODULE);
+		Assumptions.assumeTrue(trouble == null, () -> "the previous version, commit " + COMMIT
+				+ ", is not there, as in a source archive or a shallow clone: " + trouble);
+	}
+
+	/** Return what was wrong, or {@code null}. */
+	private static @Nullable String git(String... arguments) throws InterruptedException {
+		try {
+			Process git = new ProcessBuilder(Stream.concat(Stream.of("git"), Stream.of(arguments)).toList())
+				// Paths are taken from there.
+				.directory(Path.of("..").toAbsolutePath().normalize().toFile())
+				.redirectErrorStream(true)
+				.start();
+			String said = new String(git.getInputStream().readAllBytes()).strip();
+			return (git.waitFor() == 0) ? null : said;
+		}
+		catch (IOException ex) {
+			return ex.getMessage();
+		}
+	}
+
+}
