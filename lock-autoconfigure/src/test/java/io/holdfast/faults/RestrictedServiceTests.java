@@ -1,0 +1,140 @@
+package io.holdfast.faults;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.UnaryOperator;
+import java.util.regex.Pattern;
+
+import io.holdfast.LeaseStoreException;
+import io.holdfast.actuate.HoldfastHealthIndicator;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.testing.CommandProxy;
+import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.ApplicationContextException;
+
+import static io.holdfast.faults.Fleet.SOON;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Services that give less than Redis does: what is missing is told at the start, with a
+ * cure, and nothing is done by halves.
+ */
+@WithRedis
+@ExtendWith(OutputCaptureExtension.class)
+class RestrictedServiceTests {
+
+	/** A call whose key is not written as an element of KEYS. */
+	private static final Pattern BY_NAME = Pattern.compile("redis\\.p?call\\('(?!TIME|PUBLISH)\\w+', (?!KEYS\\[)");
+
+	private final TestRedis redis;
+
+	RestrictedServiceTests(TestRedis redis) {
+		this.redis = redis;
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "", "renamed" })
+	@DisplayName("without EVAL an application does not start, and is told why")
+	void noScripts(String name) {
+		RedisServer server = this.redis.startServer("--rename-command", "EVAL", name, "--rename-command", "EVALSHA",
+				name.isEmpty() ? "" : name + "-too");
+		try (Fleet fleet = Fleet.on(this.redis, server)) {
+			assertThatExceptionOfType(ApplicationContextException.class).isThrownBy(fleet::start)
+				.havingRootCause()
+				.withMessageContaining("This Redis runs no Lua scripts")
+				.withMessageContainingAll("unknown command", "EVALSHA")
+				.withMessageContaining("Use a Redis or a service that has the commands EVAL and EVALSHA");
+			assertThat(fleet.observer().keys("*")).isEmpty();
+		}
+	}
+
+	@Test
+	@DisplayName("where scripts are to name their keys otherwise, an application does not start, and is told why")
+	void styleOfScripts() throws IOException {
+		RedisServer server = this.redis.startServer();
+		UnaryOperator<List<String>> rule = CommandProxy.ofScripts((words) -> {
+			if (words.get(2).equals("0")) {
+				return CommandProxy
+					.error("ERR for redis cluster, eval/evalsha number of keys can't be negative or zero");
+			}
+			return BY_NAME.matcher(words.get(1)).find() ? CommandProxy.error("ERR bad lua script for redis cluster, all"
+					+ " the keys that the script uses should be passed using the KEYS array") : words;
+		});
+		try (CommandProxy service = new CommandProxy(server.host(), server.port(), rule);
+				Fleet fleet = Fleet.on(this.redis, server)) {
+			assertThatExceptionOfType(ApplicationContextException.class)
+				.isThrownBy(() -> fleet.start("spring.data.redis.port=" + service.port()))
+				.havingRootCause()
+				.withMessageContaining("looks at how Lua scripts are written, and refuses those of Holdfast")
+				.withMessageContaining("bad lua script")
+				.withMessageContaining("script_check_enable 0");
+			assertThat(fleet.observer().keys("*")).isEmpty();
+		}
+	}
+
+	@Test
+	@DisplayName("where scripts may not ask for INFO, a fail-over grace is told to be impossible, and nothing is granted")
+	void noInfoInScripts(CapturedOutput output) throws IOException {
+		RedisServer server = this.redis.startServer();
+		// One that no server lets scripts run.
+		UnaryOperator<List<String>> rule = CommandProxy.ofScripts((words) -> {
+			List<String> changed = new ArrayList<>(words);
+			changed.set(1, words.get(1).replaceAll("(?i)call\\('info'", "call('subscribe'"));
+			return changed;
+		});
+		try (CommandProxy service = new CommandProxy(server.host(), server.port(), rule);
+				Fleet fleet = Fleet.on(this.redis, server)) {
+			String port = "spring.data.redis.port=" + service.port();
+			try (Instance without = fleet.start(port)) {
+				without.acquire("key").close();
+			}
+			Instance instance = fleet.start(port, "holdfast.redis.fail-over-grace=true",
+					"holdfast.redis.longest-lease=5s", "holdfast.lock.lease-time=5s",
+					"holdfast.semaphore.lease-time=5s");
+			await("a warning").atMost(SOON)
+				.until(() -> output.toString()
+					.contains("allow it the commands info, or set holdfast.redis.fail-over-grace to false"));
+			assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> instance.acquire("key"))
+				.withMessageContaining("not allowed from script");
+			assertThat(health(instance)).isEqualTo("DEGRADED");
+			assertThat(fleet.isLocked("key")).isFalse();
+		}
+	}
+
+	@Test
+	@DisplayName("without WAIT replicas cannot be waited for, which is told; nothing is granted, and all goes without them")
+	void noWait(CapturedOutput output) {
+		RedisServer server = this.redis.startServer("--rename-command", "WAIT", "");
+		try (Fleet fleet = Fleet.on(this.redis, server)) {
+			Instance instance = fleet.start("holdfast.redis.min-replicas=1");
+			await("a warning").atMost(SOON)
+				.until(() -> output.toString()
+					.contains("allow it the commands wait, or set holdfast.redis.min-replicas to 0"));
+			assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> instance.acquire("key"))
+				.withMessageContaining("unknown command");
+			assertThat(health(instance)).isEqualTo("DEGRADED");
+			await("nothing left of the grant").atMost(SOON).until(() -> !fleet.isLocked("key"));
+			fleet.start().acquire("key").close();
+		}
+	}
+
+	private static String health(Instance instance) {
+		return new HoldfastHealthIndicator(instance.context().getBean(LeaseEngine.class)).health()
+			.getStatus()
+			.getCode();
+	}
+
+}
