@@ -5,6 +5,7 @@ import java.util.List;
 import io.holdfast.LockMode;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnLoss;
+import io.holdfast.annotation.OnStoreFailure;
 import io.holdfast.annotation.OnTimeout;
 import io.holdfast.annotation.ReleaseAfter;
 import io.holdfast.annotation.Semaphore;
@@ -31,7 +32,7 @@ final class HoldfastRuntimeHints implements RuntimeHintsRegistrar {
 		hints.resources().registerPattern("io/holdfast/redis/*.lua");
 		List.of(DistributedLock.class, Semaphore.class)
 			.forEach((type) -> hints.reflection().registerType(type, MemberCategory.INVOKE_PUBLIC_METHODS));
-		List.of(LockMode.class, OnTimeout.class, OnLoss.class, ReleaseAfter.class)
+		List.of(LockMode.class, OnTimeout.class, OnLoss.class, OnStoreFailure.class, ReleaseAfter.class)
 			.forEach((type) -> hints.reflection().registerType(type, MemberCategory.ACCESS_PUBLIC_FIELDS));
 		OPTIONAL.forEach((name) -> hints.reflection().registerTypeIfPresent(classLoader, name));
 		// Its configuration is in a private field only.
