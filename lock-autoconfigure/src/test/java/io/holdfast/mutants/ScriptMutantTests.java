@@ -102,8 +102,8 @@ class ScriptMutantTests {
 			.forEach((file) -> tests.put("lock-" + file, locks));
 		tests.put("renew", List.of("redis.RedisLeaseStoreTests", "redis.RenewScriptTests", "redis.RedisFaultTests",
 				"redis.RedisFailOverGraceTests", "redis.ClusterLeaseStoreTests"));
-		List.of("reads", "shared", "ask", "acquire-free", "acquire", "release-free", "release", "shrink", "limit",
-				"renew")
+		List.of("reads", "shared", "ask", "acquire-free", "acquire", "release-free", "release", "end", "shrink",
+				"limit", "renew")
 			.forEach((file) -> tests.put("permits-" + file, permits));
 		tests.put("grace",
 				List.of("redis.RedisFailOverGraceTests", "redis.RedisLeaseStoreTests", "redis.RedisFaultTests"));
