@@ -125,13 +125,14 @@ class SemaphoreAutoConfigurationTests {
 	}
 
 	@Test
-	@DisplayName("A method that is to have a permit does not run where there is no service")
+	@DisplayName("Where there is no service for a method that is to have a permit, the application does not start")
 	void annotatedWithoutService() {
 		new ApplicationContextRunner().withConfiguration(AutoConfigurations.of(HoldfastAopAutoConfiguration.class))
 			.withUserConfiguration(Client.class)
-			.run((context) -> assertThatException().isThrownBy(() -> context.getBean(Client.class).call())
-				.withMessageContaining(SemaphoreService.class.getName())
-				.withMessageContaining("holdfast.backend=memory"));
+			.run((context) -> assertThat(context).hasFailed()
+				.getFailure()
+				.hasMessageContaining(SemaphoreService.class.getName())
+				.hasMessageContaining("holdfast.backend=memory"));
 	}
 
 	@Test

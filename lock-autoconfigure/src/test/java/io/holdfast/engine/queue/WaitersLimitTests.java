@@ -133,7 +133,8 @@ class WaitersLimitTests {
 		Stream.generate(() -> ask(Kind.EXCLUSIVE, "k")).limit(PER_KEY).forEach((request) -> {
 		});
 		this.locks.acquire("k").release();
-		CompletableFuture<?> stranger = CompletableFuture.supplyAsync(() -> this.locks.tryAcquire(LockRequest.of("k")));
+		CompletableFuture<?> stranger = CompletableFuture
+			.supplyAsync(() -> this.locks.tryAcquire(LockRequest.of("k").waitTime(SOON)));
 		assertThatExceptionOfType(CompletionException.class).as("which is not just held by others")
 			.isThrownBy(stranger::join)
 			.withCauseInstanceOf(NotAcquiredException.class);
