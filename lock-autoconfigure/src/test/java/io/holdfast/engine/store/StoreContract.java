@@ -44,7 +44,7 @@ public abstract class StoreContract {
 	protected static final long CLAIM = 5_000;
 
 	/** Long enough not to end while a test looks at it, short enough to wait for. */
-	protected static final long SHORT = 300;
+	protected static final long SHORT = 800;
 
 	private final List<Instance> instances = new ArrayList<>();
 
