@@ -236,7 +236,7 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 	void forgetsWhoWasQueuedByAnotherClock() {
 		granted(acquire(this.a, "1", 3));
 		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", LIMIT))));
-		this.redis.opsForZSet().add(keys(SEMAPHORE).queue(), this.b.token("1") + ":5:300:5:s", 8e15);
+		this.redis.opsForZSet().add(keys(SEMAPHORE).queue(), this.b.token("1") + ":5:" + SHORT + ":5:s", 8e15);
 		elapse(STALE);
 		granted(acquire(this.c, "1", 2));
 	}
