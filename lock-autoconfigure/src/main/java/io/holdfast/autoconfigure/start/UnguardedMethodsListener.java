@@ -11,6 +11,7 @@ import io.holdfast.annotation.Semaphore;
 import io.holdfast.aop.LeaseBeanPostProcessor;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.ApplicationListener;
@@ -68,14 +69,23 @@ final class UnguardedMethodsListener implements ApplicationListener<ContextRefre
 	private static List<String> unguardedMethods(ConfigurableListableBeanFactory beans) {
 		List<String> found = new ArrayList<>();
 		for (String name : beans.getBeanDefinitionNames()) {
-			Class<?> type = beans.getType(name, false);
-			Class<?> userClass = (type != null) ? ClassUtils.getUserClass(type) : Object.class;
-			if (!userClass.getName().startsWith("org.springframework.")
-					&& AnnotationUtils.isCandidateClass(userClass, ANNOTATIONS)) {
-				methods(userClass).map((method) -> userClass.getName() + "." + method.getName()).forEach(found::add);
+			try {
+				addUnguarded(beans.getType(name, false), found);
+			}
+			catch (RuntimeException | LinkageError ex) {
+				// Perhaps of a library that is not there: no reason not to start.
+				logger.debug("Bean '" + name + "' was not searched for annotated methods", ex);
 			}
 		}
 		return found;
+	}
+
+	private static void addUnguarded(@Nullable Class<?> type, List<String> found) {
+		Class<?> userClass = (type != null) ? ClassUtils.getUserClass(type) : Object.class;
+		if (!userClass.getName().startsWith("org.springframework.")
+				&& AnnotationUtils.isCandidateClass(userClass, ANNOTATIONS)) {
+			methods(userClass).map((method) -> userClass.getName() + "." + method.getName()).forEach(found::add);
+		}
 	}
 
 	private static Stream<Method> methods(Class<?> type) {

@@ -12,6 +12,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.NullSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
+import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
@@ -19,6 +20,8 @@ import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.event.ContextRefreshedEvent;
+import org.springframework.context.support.GenericApplicationContext;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
@@ -64,6 +67,21 @@ class StartInitializerTests {
 	void type(CapturedOutput output) {
 		run(WithoutHoldfast.class);
 		assertThat(output.toString()).containsOnlyOnce(WARNING).contains(Stock.class.getName() + ".count");
+	}
+
+	@Test
+	@DisplayName("A bean whose class cannot be loaded keeps others from being found no more than the application from starting")
+	void broken(CapturedOutput output) {
+		RootBeanDefinition broken = new RootBeanDefinition();
+		broken.setBeanClassName("com.example.NotThere");
+		broken.setLazyInit(true);
+		try (GenericApplicationContext context = new GenericApplicationContext()) {
+			context.refresh();
+			context.registerBeanDefinition("broken", broken);
+			context.registerBean(Shop.class);
+			new UnguardedMethodsListener(context).onApplicationEvent(new ContextRefreshedEvent(context));
+		}
+		assertThat(output.toString()).containsOnlyOnce(WARNING);
 	}
 
 	@ParameterizedTest
