@@ -1,6 +1,7 @@
 package io.holdfast.autoconfigure;
 
 import java.time.Duration;
+import java.util.Locale;
 
 import io.holdfast.annotation.OnStoreFailure;
 import io.holdfast.autoconfigure.engine.PropertyBounds;
@@ -84,12 +85,8 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		checkHandOver("lock", this.lock.localHandOver().maxCount(), this.lock.localHandOver().maxTime());
 		checkHandOver("semaphore", this.semaphore.localHandOver().maxCount(), this.semaphore.localHandOver().maxTime());
 		checkKeepWarm();
-		if (this.lock.onStoreFailure() == OnStoreFailure.PROCEED) {
-			throw new InvalidConfigurationPropertyValueException("holdfast.lock.on-store-failure",
-					this.lock.onStoreFailure(), "it must be throw or fallback: no method runs without its lock");
-		}
-		checkNotDefault("lock", this.lock.onStoreFailure());
-		checkNotDefault("semaphore", this.semaphore.onStoreFailure());
+		checkOnStoreFailure("lock", this.lock.onStoreFailure(), "throw or fallback: no method runs without its lock");
+		checkOnStoreFailure("semaphore", this.semaphore.onStoreFailure(), "throw, fallback or proceed");
 		PropertyBounds.checkLimit("limits.waiters", this.limits.waiters());
 		PropertyBounds.checkLimit("limits.waiters-per-key", this.limits.waitersPerKey());
 		checkReplicas();
@@ -126,10 +123,10 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		}
 	}
 
-	private static void checkNotDefault(String kind, OnStoreFailure onStoreFailure) {
-		if (onStoreFailure == OnStoreFailure.DEFAULT) {
+	private static void checkOnStoreFailure(String kind, OnStoreFailure value, String possible) {
+		if (value == OnStoreFailure.DEFAULT || (value == OnStoreFailure.PROCEED && kind.equals("lock"))) {
 			throw new InvalidConfigurationPropertyValueException("holdfast." + kind + ".on-store-failure",
-					onStoreFailure, "it is the default itself");
+					value.name().toLowerCase(Locale.ROOT), "it must be " + possible);
 		}
 	}
 
