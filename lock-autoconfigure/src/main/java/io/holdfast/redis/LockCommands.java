@@ -10,10 +10,7 @@ import io.holdfast.engine.store.LeaseStore.KeyState;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.LeaseStore.Renewal;
 import io.holdfast.engine.store.Resource;
-import io.holdfast.redis.driver.ScriptExecutor;
-import io.holdfast.redis.key.FailOverGrace;
 import io.holdfast.redis.key.RedisKeys;
-import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.script.Script;
 import io.holdfast.redis.script.ScriptArgv;
 import io.holdfast.redis.script.ScriptCall.ReplyReader;
@@ -25,25 +22,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class LockCommands {
 
-	private final RedisStoreOptions options;
-
-	private final boolean cluster;
-
-	private final ScriptExecutor executor;
-
-	private final ScriptReplies replies;
-
-	private final FailOverGrace grace;
-
 	private final ResourceScripts resources;
 
-	LockCommands(RedisStoreOptions options, boolean cluster, ScriptExecutor executor, ScriptReplies replies,
-			ResourceScripts resources) {
-		this.options = options;
-		this.cluster = cluster;
-		this.executor = executor;
-		this.replies = replies;
-		this.grace = options.grace();
+	LockCommands(ResourceScripts resources) {
 		this.resources = resources;
 	}
 
@@ -53,8 +34,9 @@ final class LockCommands {
 	 */
 	CompletableFuture<AcquireReply> acquire(Resource lock, AcquireCommand command, byte[] mode) {
 		return this.resources.send(this.resources.scripts().acquire(), lock, command.leaseMillis(),
-				(reply) -> this.replies.acquired(lock, reply, command.leaseMillis()), RedisKeys.bytes(command.token()),
-				ScriptArgv.number(command.leaseMillis()), ScriptArgv.number(command.claimMillis()), mode);
+				(reply) -> this.resources.replies().acquired(lock, reply, command.leaseMillis()),
+				RedisKeys.bytes(command.token()), ScriptArgv.number(command.leaseMillis()),
+				ScriptArgv.number(command.claimMillis()), mode);
 	}
 
 	/**
@@ -76,30 +58,31 @@ final class LockCommands {
 
 	private ReleaseReply released(Resource lock, List<?> reply, boolean repeated) {
 		boolean noNext = reply.size() == 1 || ScriptReplies.number(reply.get(1)) == -1;
-		AcquireReply next = noNext ? null : this.replies.followed(lock, reply, 1);
+		AcquireReply next = noNext ? null : this.resources.replies().followed(lock, reply, 1);
 		return ScriptReplies.released(reply.get(0), next, repeated);
 	}
 
 	<T> CompletableFuture<T> renew(List<Renewal> renewals, String what, Function<List<?>, T> reply) {
 		byte[][] args = ScriptArgv.ofRenewals(renewals, false);
-		return this.executor.execute(this.resources.scripts().renew(), () -> this.grace.keys(keys(renewals)), args,
-				what, reply);
+		return this.resources.executor()
+			.execute(this.resources.scripts().renew(), () -> this.resources.grace().keys(keys(renewals)), args, what,
+					reply);
 	}
 
 	private byte[][] keys(List<Renewal> renewals) {
 		byte[][] keys = new byte[renewals.size()][];
 		for (int i = 0; i < keys.length; i++) {
-			this.grace.check(renewals.get(i).leaseMillis());
-			keys[i] = RedisKeys.bytes(this.options.keyOf(renewals.get(i).resource()));
+			this.resources.grace().check(renewals.get(i).leaseMillis());
+			keys[i] = RedisKeys.bytes(this.resources.options().keyOf(renewals.get(i).resource()));
 		}
 		return keys;
 	}
 
 	CompletableFuture<KeyState> inspect(Resource lock) {
-		String key = this.options.keyOf(lock);
-		return this.executor.execute(Script.INSPECT, () -> {
-			this.options.check(lock);
-			return RedisKeys.of(key, this.cluster).toBytes();
+		String key = this.resources.options().keyOf(lock);
+		return this.resources.executor().execute(Script.INSPECT, () -> {
+			this.resources.options().check(lock);
+			return RedisKeys.of(key, this.resources.isCluster()).toBytes();
 		}, ScriptArgv.of(), key, (reply) -> {
 			Object owner = reply.get(0);
 			return new KeyState((owner != null) ? ScriptReplies.text(owner) : null, ScriptReplies.flag(reply.get(4)),

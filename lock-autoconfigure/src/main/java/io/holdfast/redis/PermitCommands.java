@@ -14,12 +14,9 @@ import io.holdfast.engine.store.LeaseStore.Renewal;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreNotifications;
-import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.redis.fleet.StandingReplies;
-import io.holdfast.redis.key.FailOverGrace;
 import io.holdfast.redis.key.PermitKeys;
 import io.holdfast.redis.key.RedisKeys;
-import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.script.Script;
 import io.holdfast.redis.script.ScriptArgv;
 import io.holdfast.redis.script.ScriptCall.ReplyReader;
@@ -36,31 +33,15 @@ final class PermitCommands {
 
 	private static final byte[] READ_WRITE = { 'R' };
 
-	private final RedisStoreOptions options;
-
-	private final boolean cluster;
-
-	private final ScriptExecutor executor;
-
-	private final ScriptReplies replies;
-
-	private final FailOverGrace grace;
-
 	private final ResourceScripts resources;
 
-	PermitCommands(RedisStoreOptions options, boolean cluster, ScriptExecutor executor, ScriptReplies replies,
-			ResourceScripts resources) {
-		this.options = options;
-		this.cluster = cluster;
-		this.executor = executor;
-		this.replies = replies;
-		this.grace = options.grace();
+	PermitCommands(ResourceScripts resources) {
 		this.resources = resources;
 	}
 
 	CompletableFuture<AcquireReply> acquire(Resource resource, AcquireCommand command, byte[] mode, boolean enqueue) {
 		return change(this.resources.scripts().acquirePermits(), resource, command.leaseMillis(),
-				(reply) -> this.replies.acquired(resource, reply, command.leaseMillis()),
+				(reply) -> this.resources.replies().acquired(resource, reply, command.leaseMillis()),
 				arguments(command, mode, enqueue));
 	}
 
@@ -100,7 +81,7 @@ final class PermitCommands {
 			return ScriptReplies.released(reply.get(0), null, repeated);
 		}
 		int told = 2 + (int) ScriptReplies.number(reply.get(1));
-		AcquireReply next = (told > 2) ? this.replies.followed(resource, reply.subList(2, told), 0) : null;
+		AcquireReply next = (told > 2) ? this.resources.replies().followed(resource, reply.subList(2, told), 0) : null;
 		if (notifications != null) {
 			for (int i = told; i < reply.size(); i += 3) {
 				notifications.granted(resource, ScriptReplies.text(reply.get(i)),
@@ -137,15 +118,16 @@ final class PermitCommands {
 
 	<T> CompletableFuture<T> renew(List<Renewal> renewals, String what, Function<List<?>, T> reply) {
 		byte[][] args = ScriptArgv.ofRenewals(renewals, true);
-		return this.executor.execute(this.resources.scripts().renewPermits(), () -> this.grace.keys(keys(renewals)),
-				args, what, reply);
+		return this.resources.executor()
+			.execute(this.resources.scripts().renewPermits(), () -> this.resources.grace().keys(keys(renewals)), args,
+					what, reply);
 	}
 
 	private byte[][] keys(List<Renewal> renewals) {
 		byte[][] names = new byte[3 * renewals.size()][];
 		int i = 0;
 		for (Renewal renewal : renewals) {
-			this.grace.check(renewal.leaseMillis());
+			this.resources.grace().check(renewal.leaseMillis());
 			PermitKeys keys = keys(renewal.resource());
 			names[i++] = RedisKeys.bytes(keys.holders());
 			names[i++] = RedisKeys.bytes(keys.queue());
@@ -155,8 +137,10 @@ final class PermitCommands {
 	}
 
 	CompletableFuture<PermitState> inspect(Resource resource, int maxHolders) {
-		return this.executor.execute(Script.PERMITS_INSPECT, () -> keys(resource).toBytes(),
-				ScriptArgv.of(letter(resource), maxHolders, 0), this.options.keyOf(resource), PermitCommands::state);
+		return this.resources.executor()
+			.execute(Script.PERMITS_INSPECT, () -> keys(resource).toBytes(),
+					ScriptArgv.of(letter(resource), maxHolders, 0), this.resources.options().keyOf(resource),
+					PermitCommands::state);
 	}
 
 	private static PermitState state(List<?> reply) {
@@ -177,8 +161,8 @@ final class PermitCommands {
 	}
 
 	PermitKeys keys(Resource resource) {
-		this.options.check(resource);
-		return PermitKeys.of(resource.kind(), this.options.keyOf(resource), this.cluster);
+		this.resources.options().check(resource);
+		return PermitKeys.of(resource.kind(), this.resources.options().keyOf(resource), this.resources.isCluster());
 	}
 
 	private static byte[] letter(Resource resource) {

@@ -27,7 +27,6 @@ import io.holdfast.redis.notify.NotificationListener;
 import io.holdfast.redis.replica.LettuceConfirmingConnection;
 import io.holdfast.redis.replica.ReplicaConfirmations;
 import io.holdfast.redis.replica.UnconfirmedNotifications;
-import io.holdfast.redis.script.Script;
 import io.holdfast.redis.script.ScriptArgv;
 import io.holdfast.redis.script.ScriptCall.ReplyReader;
 import io.holdfast.redis.script.ScriptReplies;
@@ -120,10 +119,9 @@ public final class RedisLeaseStore implements LeaseStore {
 				options.channelPrefix(), this.cluster ? options.lockPrefix() + PING_KEY : null);
 		this.confirmations = (options.replicas() == null) ? null
 				: new ReplicaConfirmations(() -> new LettuceConfirmingConnection(this.connections), options.replicas());
-		ScriptReplies replies = new ScriptReplies(options);
-		ResourceScripts scripts = new ResourceScripts(options, this.cluster, this.executor);
-		this.locks = new LockCommands(options, this.cluster, this.executor, replies, scripts);
-		this.permits = new PermitCommands(options, this.cluster, this.executor, replies, scripts);
+		ResourceScripts resources = new ResourceScripts(options, this.cluster, this.executor);
+		this.locks = new LockCommands(resources);
+		this.permits = new PermitCommands(resources);
 		this.examination = new RedisDiagnostics(own, this.executor, options);
 		this.fleet = new RedisFleetStore(options, this.executor, this.cluster ? new ClusterNodes(own) : null);
 		this.instances = new RedisInstanceStore(options, this.executor, this.cluster);

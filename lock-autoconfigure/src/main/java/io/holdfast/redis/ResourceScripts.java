@@ -12,30 +12,61 @@ import io.holdfast.redis.key.RedisKeyCache;
 import io.holdfast.redis.key.RedisKeyCache.Name;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.script.Script;
+import io.holdfast.redis.script.ScriptReplies;
 import io.holdfast.redis.script.StoreScripts;
 
 /**
- * Sends the scripts that change what is held of one resource or waited for. Thread-safe.
+ * What the commands on resources share: the scripts of a store, how they are sent, and
+ * how their replies are read. Thread-safe.
  */
 final class ResourceScripts {
 
+	private final RedisStoreOptions options;
+
+	private final boolean cluster;
+
 	private final ScriptExecutor executor;
+
+	private final ScriptReplies replies;
+
+	private final StoreScripts scripts;
 
 	private final RedisKeyCache names;
 
 	private final FailOverGrace grace;
 
-	private final StoreScripts scripts;
-
 	ResourceScripts(RedisStoreOptions options, boolean cluster, ScriptExecutor executor) {
+		this.options = options;
+		this.cluster = cluster;
 		this.executor = executor;
+		this.replies = new ScriptReplies(options);
+		this.scripts = StoreScripts.of(options, cluster);
 		this.names = new RedisKeyCache(options, cluster);
 		this.grace = options.grace();
-		this.scripts = StoreScripts.of(options, cluster);
+	}
+
+	RedisStoreOptions options() {
+		return this.options;
+	}
+
+	boolean isCluster() {
+		return this.cluster;
+	}
+
+	ScriptExecutor executor() {
+		return this.executor;
+	}
+
+	ScriptReplies replies() {
+		return this.replies;
 	}
 
 	StoreScripts scripts() {
 		return this.scripts;
+	}
+
+	FailOverGrace grace() {
+		return this.grace;
 	}
 
 	/**
