@@ -36,7 +36,7 @@ public final class RedisFailures {
 
 	/** Also said by those who run Redis for others, and leave commands out. */
 	private static final Pattern NO_COMMAND = Pattern
-		.compile("(?i)\\bunknown (redis )?(sub)?command\\b|\\bcommand is not allowed from script\\b");
+		.compile("(?i)\\bunknown (redis )?(sub)?command\\b|\\bcommand is not allowed from scripts?\\b");
 
 	/** Said by those who leave scripts out. */
 	private static final Pattern NO_SCRIPTS = Pattern

@@ -33,6 +33,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.core.HashOperations;
 import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.data.redis.core.script.RedisScript;
 
@@ -274,7 +275,14 @@ class RedisFleetStoreTests extends RedisFleetContract {
 			.contains("speaks version 3 of the protocol in Redis, which needs 2 or newer, and"
 					+ " this one speaks 1. Start this application with a newer version of Holdfast");
 		assertThat(join(speaking("lock:", 2, 0), this.c.id)).as("one between them").isNull();
-		assertThat(join(speaking("other:", 1, 0), this.a.id)).as("one with other keys").isNull();
+		HashOperations<String, String, String> instances = this.redis.template().opsForHash();
+		String key = this.redis.keyPrefix() + "protocol";
+		// One of the first version does not ask whether it fits.
+		instances.put(key, this.a.id,
+				String.valueOf(instances.get(key, this.b.id)).replaceFirst("\u001f3\u001f2$", ""));
+		assertThat(join(next, this.b.id)).as("the one that was there").isNull();
+		assertThat(join(next, "f".repeat(32))).contains("speaks version 0 of the protocol");
+		assertThat(join(speaking("other:", 1, 0), "e".repeat(32))).as("one with other keys").isNull();
 	}
 
 	@RepeatedTest(10)
