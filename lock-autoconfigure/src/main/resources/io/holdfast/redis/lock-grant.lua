@@ -22,7 +22,7 @@ end
 local function advanceFence(fences)
   fence = math.max(fence + (tonumber(room) or STRIDE), now)
   room = fences
-  local value = fences and integer(fence) .. ' ' .. fences or fence
+  local value = fences and integer(fence) .. ' ' .. fences or integer(fence)
   redis.call('SET', fenceKey, value, 'PX', retention + math.max(0, math.ceil((fence - now) / 1000)))
 end
 

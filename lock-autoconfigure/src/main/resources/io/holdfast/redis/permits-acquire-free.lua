@@ -4,11 +4,13 @@
 -- Returns a number: the fence, negative.
 
 if waiting == 0 and grace == 0 and not owner and not rival[1] and not said and ARGV[7] == ''
-    and (used and lastEnd or holders == 0) and not (first and tonumber(first[2]) <= now) then
+    and (used and lastEnd or holders == 0) and not (first and tonumber(first[2]) <= now) and fence < 1e16
+    and (ARGV[4] == '1' or holders == 0 or not redis.call('ZSCORE', holdersKey, ARGV[3] .. ':1')) then
   local permits, ends = ARGV[4], now + ARGV[8]
   local taken = (holders > 0 and used or 0) + permits
-  -- It may be known by its permits alone: see permits-shared.lua.
-  if taken <= (fixedLimit or tonumber(ARGV[5])) and redis.call('ZADD', holdersKey, 'NX', ends, ARGV[3] .. ':' .. permits) == 1 then
+  -- Nothing is said of a token that holds one permit: it has that already then. It fails where memory is full, or writes are
+  -- refused: see lock-acquire-free.lua.
+  if taken <= (fixedLimit or tonumber(ARGV[5])) and redis.pcall('ZADD', holdersKey, 'NX', ends, ARGV[3] .. ':' .. permits) == 1 then
     fence = math.max(fence + (isLock and 64 or 1), micros)
     local lasting = math.max(lastEnd or 0, ends)
     redis.call('HSET', stateKey, 'used', taken, 'until', lasting, 'asked', ARGV[5], isLock and 'used' or 'fence', isLock and taken or fence)

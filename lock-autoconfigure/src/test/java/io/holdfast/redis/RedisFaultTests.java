@@ -10,6 +10,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 
+import io.holdfast.engine.store.InstanceInfo;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
@@ -346,6 +347,12 @@ class RedisFaultTests {
 					() -> get(store.acquire(lock("new"), AcquireCommand.forLock(INSTANCE + ":9", LEASE, CLAIM), true)))
 			.withMessageContaining("out of memory")
 			.matches(StoreCommandException::isTemporary);
+		assertThat(get(store.acquire(lock("second"), AcquireCommand.forLock(OTHER + ":5", LEASE, CLAIM), false)))
+			.as("held by another one")
+			.isInstanceOf(Busy.class);
+		assertThat(get(store.acquire(lock("second"), AcquireCommand.forLock(INSTANCE + ":2", LEASE, CLAIM), true)))
+			.as("asked for again")
+			.isInstanceOf(Granted.class);
 		assertThat(get(store.renew(List.of(renewal("key", INSTANCE + ":1", 2 * LEASE))))).containsExactly(true);
 		assertThat(get(store.release(lock("second"), AcquireCommand.forLock(INSTANCE + ":2", LEASE, CLAIM),
 				AcquireCommand.forLock(INSTANCE + ":3", LEASE, CLAIM)))
@@ -353,8 +360,22 @@ class RedisFaultTests {
 		assertThat(
 				get(store.release(lock("key"), AcquireCommand.forLock(INSTANCE + ":1", LEASE, CLAIM), null)).released())
 			.isTrue();
+		assertThat(get(store.acquire(lock("key"), AcquireCommand.forLock(OTHER + ":1", LEASE, CLAIM), true)))
+			.as("handed over")
+			.isInstanceOf(Granted.class);
 		configure("maxmemory", "0");
 		assertThat(get(store.inspect(lock("key"))).owner()).isEqualTo(OTHER + ":1");
+	}
+
+	@Test
+	@DisplayName("F32 memory is full: instances are still among those that are there")
+	void joinsWithFullMemory() {
+		RedisLeaseStore store = store(factory(this.server.port()));
+		configure("maxmemory", "1");
+		assertThat(get(store.instances()
+			.join(INSTANCE, new InstanceInfo("shop", "host", 1), Duration.ZERO, Duration.ofMinutes(3)))).isNull();
+		configure("maxmemory", "0");
+		assertThat(get(store.instances().members(Duration.ofMinutes(3), 9))).hasSize(1);
 	}
 
 	@Test

@@ -184,6 +184,17 @@ class RedisLeaseStoreTests extends LeaseStoreContract {
 	}
 
 	@Test
+	@DisplayName("a fence that is far ahead of the clock still grows")
+	void fenceOfManyDigits() {
+		this.redis.template().opsForValue().set(fenceKey(), "99999999999999968");
+		long first = granted(this.a.acquire("1")).fence();
+		assertThat(first).isGreaterThan(99_999_999_999_999_968L);
+		this.a.release("1");
+		assertThat(granted(this.a.acquire("2")).fence()).isGreaterThan(first);
+		this.a.release("2");
+	}
+
+	@Test
 	@DisplayName("a fence that is gone is told as one that no earlier hand-off reached")
 	void tellsAFenceThatIsGone() {
 		Granted before = granted(this.a.acquire("1"));

@@ -158,6 +158,22 @@ class RedisPermitFaultTests {
 		configure("maxmemory", "0");
 	}
 
+	@ParameterizedTest
+	@EnumSource(value = Kind.class, names = { "SEMAPHORE", "READ_WRITE" })
+	@DisplayName("F32 memory is full: a waiter has its grant of one permit confirmed, as often as it asks")
+	void onePermitIsConfirmedWithFullMemory(Kind kind) {
+		Resource resource = new Resource(kind, "key");
+		RedisLeaseStore store = store(factory(this.server.port()));
+		assertThat(acquire(store, resource, INSTANCE + ":1", 5)).isInstanceOf(Granted.class);
+		assertThat(acquire(store, resource, OTHER + ":1", 1)).isInstanceOf(Busy.class);
+		configure("maxmemory", "1");
+		assertThat(get(store.release(resource, ask(INSTANCE + ":1", 5), null)).released()).isTrue();
+		assertThat(acquire(store, resource, OTHER + ":1", 1)).isInstanceOf(Granted.class);
+		assertThat(acquire(store, resource, OTHER + ":1", 1)).isInstanceOf(Granted.class);
+		assertThat(get(store.release(resource, ask(OTHER + ":1", 1), null)).released()).isTrue();
+		configure("maxmemory", "0");
+	}
+
 	@Test
 	@DisplayName("S2 a lock key without an expiry gets one when a reader or a writer asks, if heal-missing-ttl is set")
 	void healsMissingEnd() {

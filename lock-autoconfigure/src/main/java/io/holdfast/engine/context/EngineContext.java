@@ -151,11 +151,11 @@ public final class EngineContext {
 	}
 
 	/**
-	 * Return whether the store may have tokens of this instance. It has none while all
+	 * Return whether the store may have a token. It has none of this instance while all
 	 * requests for leases still wait until they may be sent.
 	 */
-	public boolean mayHaveTokens() {
-		return this.hasAsked || isOpen(this.admission.get());
+	public boolean mayBeKnown(String token) {
+		return this.hasAsked || !isOwn(token) || isOpen(this.admission.get());
 	}
 
 	private static boolean isOpen(CompletableFuture<?> admission) {
@@ -195,7 +195,8 @@ public final class EngineContext {
 	 */
 	public <T> CompletableFuture<T> send(Command command, Supplier<CompletableFuture<T>> way) {
 		instanceId();
-		return this.observers.follow(command, (command == Command.ACQUIRE) ? admitted(way) : sent(way));
+		return this.observers.follow(command,
+				(command == Command.ACQUIRE || command == Command.LIMIT) ? admitted(way) : sent(way));
 	}
 
 	private <T> CompletableFuture<T> admitted(Supplier<CompletableFuture<T>> way) {

@@ -60,6 +60,9 @@ public final class InstanceRegistration {
 	/** Until when the store counts this instance in, whatever becomes of it. */
 	private volatile long admittedUntil;
 
+	/** Whether the store has counted this instance in since it joined. */
+	private boolean admitted;
+
 	/** Whether others that are there do not fit this instance. */
 	private boolean keptOut;
 
@@ -145,10 +148,8 @@ public final class InstanceRegistration {
 	}
 
 	private void answered(String id, long sentAt, @Nullable String misfit, @Nullable Throwable error) {
-		Runnable admission = settle(id, sentAt, misfit, error);
-		goOn(misfit != null, error);
-		// Not under a lock: those that wait for it go on by that.
-		admission.run();
+		// Not under a lock: those that wait for the admission go on by that.
+		settle(id, sentAt, misfit, error).run();
 	}
 
 	/** Return what tells those that wait for the admission. */
@@ -158,11 +159,18 @@ public final class InstanceRegistration {
 			return () -> {
 			};
 		}
+		goOn(misfit != null, error);
 		if (error != null && EngineExceptions.isTemporary(error)) {
-			return () -> asked.completeExceptionally(error);
+			if (!this.admitted) {
+				return () -> asked.completeExceptionally(error);
+			}
+			// The key of the fleet may be away alone, as in a cluster.
+			this.admittedUntil = this.context.now() + this.context.downwards(RETRY);
+			return () -> asked.complete(null);
 		}
 		boolean wasKeptOut = this.keptOut;
 		this.keptOut = misfit != null;
+		this.admitted = misfit == null;
 		if (misfit != null) {
 			if (!wasKeptOut) {
 				logger.error(misfit);
@@ -184,18 +192,15 @@ public final class InstanceRegistration {
 		return () -> asked.complete(null);
 	}
 
-	private synchronized void goOn(boolean misfit, @Nullable Throwable error) {
+	private void goOn(boolean misfit, @Nullable Throwable error) {
 		this.failures = (error != null) ? this.failures + 1 : 0;
 		// One failure alone may be a restart.
-		if (error != null && this.joined && !this.warned
-				&& (this.failures > 1 || !EngineExceptions.isTemporary(error))) {
+		if (error != null && !this.warned && (this.failures > 1 || !EngineExceptions.isTemporary(error))) {
 			this.warned = true;
 			logger.warn("This instance is not known to those who watch the fleet; leases do not depend on that: "
 					+ EngineExceptions.text(error));
 		}
-		if (this.joined) {
-			refreshAfter(this.context.downwards((misfit || error != null) ? RETRY : REFRESH));
-		}
+		refreshAfter(this.context.downwards((misfit || error != null) ? RETRY : REFRESH));
 	}
 
 	/**
@@ -210,6 +215,7 @@ public final class InstanceRegistration {
 		}
 		this.joined = false;
 		this.keptOut = false;
+		this.admitted = false;
 		if (this.admission.isDone()) {
 			// The one that comes after this one has to ask for itself.
 			this.admission = new CompletableFuture<>();

@@ -4,10 +4,13 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
+import io.holdfast.engine.DefaultLockService;
+import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.ScriptedEngine;
 import io.holdfast.engine.ScriptedStore;
 import io.holdfast.engine.request.EngineSettings;
@@ -100,6 +103,67 @@ class InstanceRegistrationTests extends ScriptedEngine {
 		answer();
 		this.store.elapse(REFRESH);
 		assertThat(this.store.sent()).hasSize(1);
+	}
+
+	@Test
+	@DisplayName("leases go on where the key of the fleet alone is away for longer than an instance is remembered")
+	void fleetKeyAway() {
+		introduce();
+		answer();
+		for (int i = 0; i < 40; i++) {
+			this.store.elapse(5_000);
+			this.store.last("join").fail(true);
+		}
+		CompletableFuture<LockLease> lease = this.service.acquireAsync(REQUEST);
+		this.store.elapse(0);
+		this.store.last("join").fail(true);
+		this.store.last("acquire 1").granted(1, 30_000);
+		assertThat(lease).isCompleted();
+	}
+
+	/** An engine that gets another id with each start. */
+	private LeaseEngine engineOfManyIds() {
+		AtomicInteger ids = new AtomicInteger();
+		LeaseEngine engine = new LeaseEngine(this.store, settings(), this.store, Runnable::run,
+				() -> "0123456789abcdef0123456789abcde" + ids.incrementAndGet(), () -> 1.0);
+		engine.resume();
+		engine.fleet().introduce(() -> new InstanceInfo("cart", "host", 1));
+		this.store.elapse(0);
+		return engine;
+	}
+
+	@Test
+	@DisplayName("the answer to a join before a restart does not keep the instance from joining again")
+	void oldAnswer() {
+		LeaseEngine engine = engineOfManyIds();
+		ScriptedStore.Command first = this.store.last("join");
+		engine.shutDown(Duration.ZERO);
+		engine.resume();
+		this.store.sent();
+		first.done(null);
+		this.store.elapse(0);
+		assertThat(this.store.sent()).contains("join cart after 0");
+	}
+
+	@Test
+	@DisplayName("a doubtful token of the time before a restart is released again while the instance joins")
+	void releasesAgain() {
+		LeaseEngine engine = engineOfManyIds();
+		answer();
+		CompletableFuture<LockLease> lease = new DefaultLockService(engine).acquireAsync(REQUEST);
+		this.store.last("acquire 1").fail(true);
+		this.store.reconnects++;
+		this.store.elapse(1000);
+		this.store.last("acquire 1").granted(1, 30_000);
+		lease.join().releaseAsync();
+		this.store.last("release 1").released(true);
+		engine.shutDown(Duration.ZERO);
+		this.store.elapse(0);
+		this.store.last("leave").done(null);
+		engine.resume();
+		this.store.sent();
+		this.store.elapse(20_000);
+		assertThat(this.store.sent()).anyMatch((command) -> command.startsWith("release 1"));
 	}
 
 	@Test

@@ -293,6 +293,16 @@ abstract class PermitHoldingContract extends StoreContract {
 	}
 
 	@Test
+	@DisplayName("a late copy of an acquire adds nothing to the one permit that its token has kept")
+	void lateAcquireAfterShrink() {
+		granted(acquire(this.a, "1", 3));
+		assertThat(shrink(this.a, "1", 3, 1)).isTrue();
+		granted(acquire(this.a, "1", 3));
+		assertThat(holders(SEMAPHORE)).containsExactly(this.a.token("1") + " 1");
+		assertThat(state().used()).isEqualTo(1);
+	}
+
+	@Test
 	@DisplayName("a token whose shrink was not answered is still known by the count that it had")
 	void countIsAHint() {
 		granted(acquire(this.a, "1", 5));
