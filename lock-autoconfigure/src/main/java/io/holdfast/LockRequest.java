@@ -146,8 +146,8 @@ public final class LockRequest {
 
 	/**
 	 * Set whether a thread that holds the key already gets a nested lease at once. The
-	 * key is held until all of them are released, and renewed by the longest terms of
-	 * those that are open.
+	 * key is held until all of them are released, and renewed by the longest lease time
+	 * and {@code maxHold} of those that are open.
 	 * @param reentrant {@code true} (the default) for a nested lease, {@code false} to
 	 * wait like a stranger
 	 * @return the changed request

@@ -31,7 +31,8 @@ import org.jspecify.annotations.Nullable;
  * nested lease at once, with the same fencing token; the key is released with the last of
  * them. If the lease it holds was lost although it was to be renewed, the attempt fails
  * with {@link LeaseLostException} until that lease is released. Asynchronous requests
- * belong to no thread and are never nested.
+ * belong to no thread, and are nested only {@linkplain LockRequest#within within} a
+ * {@link LeaseContext}.
  *
  * <p>
  * By its {@linkplain LockRequest#mode(LockMode) mode} a key is locked exclusively, or by

@@ -50,7 +50,8 @@ public final class HoldfastAopAutoConfiguration {
 		processor.setOrder(Binder.get(environment)
 			.bind("holdfast.aop.order", Integer.class)
 			.orElse(LeaseBeanPostProcessor.DEFAULT_ORDER));
-		processor.setOnStoreFailure(onStoreFailure(environment, "lock"), onStoreFailure(environment, "semaphore"));
+		processor.setOnStoreFailure(onStoreFailure(environment, "lock", HoldfastProperties.Lock.OnStoreFailure.class),
+				onStoreFailure(environment, "semaphore", HoldfastProperties.Semaphore.OnStoreFailure.class));
 		return processor;
 	}
 
@@ -60,14 +61,12 @@ public final class HoldfastAopAutoConfiguration {
 		return new ValidationAdvicePostProcessor();
 	}
 
-	/** A value that makes no sense is refused with the other properties. */
-	private static OnStoreFailure onStoreFailure(Environment environment, String kind) {
-		OnStoreFailure value = Binder.get(environment)
-			.bind("holdfast." + kind + ".on-store-failure", OnStoreFailure.class)
+	private static <E extends Enum<E>> OnStoreFailure onStoreFailure(Environment environment, String kind,
+			Class<E> values) {
+		return Binder.get(environment)
+			.bind("holdfast." + kind + ".on-store-failure", values)
+			.map((value) -> OnStoreFailure.valueOf(value.name()))
 			.orElse(OnStoreFailure.THROW);
-		boolean lock = kind.equals("lock");
-		return (value == OnStoreFailure.DEFAULT || (lock && value == OnStoreFailure.PROCEED)) ? OnStoreFailure.THROW
-				: value;
 	}
 
 	private static <S> S required(ObjectProvider<S> services, Class<S> type) {

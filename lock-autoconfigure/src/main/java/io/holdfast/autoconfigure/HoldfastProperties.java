@@ -1,9 +1,7 @@
 package io.holdfast.autoconfigure;
 
 import java.time.Duration;
-import java.util.Locale;
 
-import io.holdfast.annotation.OnStoreFailure;
 import io.holdfast.autoconfigure.engine.PropertyBounds;
 import io.holdfast.engine.request.EngineSettings;
 import io.holdfast.engine.store.HandOverLimits;
@@ -85,8 +83,6 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		checkHandOver("lock", this.lock.localHandOver().maxCount(), this.lock.localHandOver().maxTime());
 		checkHandOver("semaphore", this.semaphore.localHandOver().maxCount(), this.semaphore.localHandOver().maxTime());
 		checkKeepWarm();
-		checkOnStoreFailure("lock", this.lock.onStoreFailure(), "throw or fallback: no method runs without its lock");
-		checkOnStoreFailure("semaphore", this.semaphore.onStoreFailure(), "throw, fallback or proceed");
 		PropertyBounds.checkLimit("limits.waiters", this.limits.waiters());
 		PropertyBounds.checkLimit("limits.waiters-per-key", this.limits.waitersPerKey());
 		checkReplicas();
@@ -120,13 +116,6 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 			throw new InvalidConfigurationPropertyValueException("holdfast.lock.keep-warm", keepWarm,
 					"it must be at most " + EngineSettings.LONGEST_KEPT.toMillis()
 							+ "ms, as waiters of other instances must not depend on a message");
-		}
-	}
-
-	private static void checkOnStoreFailure(String kind, OnStoreFailure value, String possible) {
-		if (value == OnStoreFailure.DEFAULT || (value == OnStoreFailure.PROCEED && kind.equals("lock"))) {
-			throw new InvalidConfigurationPropertyValueException("holdfast." + kind + ".on-store-failure",
-					value.name().toLowerCase(Locale.ROOT), "it must be " + possible);
 		}
 	}
 
@@ -214,16 +203,16 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * @param keyPrefix What the keys of locks begin with in Redis; all applications that
 	 * exclude one another must have the same
 	 * @param waitTime How long to wait for a lock; 0 tries once, -1 waits without limit
-	 * @param leaseTime How long a lock outlives its holder if that dies; while the holder
-	 * lives, it is renewed
+	 * @param leaseTime How long a lock outlives its holder if that dies, 100ms at least;
+	 * while the holder lives, it is renewed
 	 * @param maxHold How long a lock is renewed in all, as a guard against holders that
-	 * hang; without limit by default
+	 * hang, not shorter than the lease time; without limit by default
 	 * @param fair Whether those who wait for an exclusive lock in one instance are served
 	 * in their order; if not, others of the instance may go before a thread that wakes up
 	 * @param healMissingTtl Expiry to give to a lock key that another client left without
-	 * one; by default such keys are left alone
+	 * one, 100ms at least; by default such keys are left alone
 	 * @param fenceRetention How long the last fencing token of a key is remembered after
-	 * its use
+	 * its use, 1s at least
 	 * @param localHandOver How long a lock stays within one instance
 	 * @param keepWarm For how long, up to 1s, an exclusive lock without waiters is kept
 	 * after its release, so that taking it again in this instance needs no Redis; until
@@ -237,6 +226,17 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 			@Nullable Duration healMissingTtl, @DefaultValue("24h") Duration fenceRetention,
 			@DefaultValue HandOverLimits localHandOver, @DefaultValue("0ms") Duration keepWarm,
 			@DefaultValue("throw") OnStoreFailure onStoreFailure) {
+
+		/** Outcome of a call whose lock cannot be asked for. */
+		public enum OnStoreFailure {
+
+			/** The caller gets an exception. */
+			THROW,
+
+			/** The method's fallback is called, if it takes that exception. */
+			FALLBACK
+
+		}
 
 		/**
 		 * Limits within which a lock is passed on in one instance while others wait for
@@ -259,8 +259,8 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * @param keyPrefix What the keys of semaphores begin with in Redis; all applications
 	 * that share permits must have the same
 	 * @param waitTime How long to wait for permits; 0 tries once, -1 waits without limit
-	 * @param leaseTime How long permits outlive their holder if that dies; while the
-	 * holder lives, they are renewed
+	 * @param leaseTime How long permits outlive their holder if that dies, 100ms at
+	 * least; while the holder lives, they are renewed
 	 * @param fair Whether requests for permits stand in line; if not, one that fits may
 	 * pass those that wait
 	 * @param localHandOver How long a permit stays within one instance
@@ -271,6 +271,20 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	public record Semaphore(@DefaultValue("semaphore:") String keyPrefix, @DefaultValue("0") Duration waitTime,
 			@DefaultValue("30s") Duration leaseTime, @DefaultValue("true") boolean fair,
 			@DefaultValue HandOverLimits localHandOver, @DefaultValue("throw") OnStoreFailure onStoreFailure) {
+
+		/** Outcome of a call whose permits cannot be asked for. */
+		public enum OnStoreFailure {
+
+			/** The caller gets an exception. */
+			THROW,
+
+			/** The method's fallback is called, if it takes that exception. */
+			FALLBACK,
+
+			/** The method runs without permits. */
+			PROCEED
+
+		}
 
 		/**
 		 * Limits within which a permit is passed on in one instance while others wait for
@@ -297,7 +311,6 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 */
 	public record Optimistic(@DefaultValue("20") int maxAttempts, @DefaultValue("5s") Duration maxTime,
 			@DefaultValue("5ms") Duration backOff) {
-
 	}
 
 	/**
@@ -306,9 +319,9 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * @param mode By Pub/Sub, or by polling where Pub/Sub is not to be had
 	 * @param channelPrefix What the Pub/Sub channels begin with, one per instance
 	 * @param retryInterval How often to ask again for a lock whose owner is not an
-	 * instance of Holdfast, or while there is no Pub/Sub
+	 * instance of Holdfast, or while there is no Pub/Sub; 10ms at least
 	 * @param handoffTimeout How long a lock that was handed over waits for its new holder
-	 * to respond
+	 * to respond, 100ms at least
 	 */
 	public record WakeUp(@DefaultValue("pubsub") Mode mode, @DefaultValue("holdfast:wake:") String channelPrefix,
 			@DefaultValue("200ms") Duration retryInterval, @DefaultValue("5s") Duration handoffTimeout) {
@@ -332,25 +345,26 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * Settings of how Redis is used.
 	 *
 	 * @param commandTimeout How long to wait for the answer to a command that no wait
-	 * time bounds: a release, a renewal by hand, an attempt without waiting
+	 * time bounds: a release, a renewal by hand, an attempt without waiting; 50ms at
+	 * least
 	 * @param outagePatience How long a request that waits goes on asking while Redis
 	 * fails or is not reached, within its wait time; 0 fails at once
 	 * @param checks Whether Redis is asked, at the start and for the health endpoint, for
 	 * what may harm locks: an eviction policy, missing replicas, missing rights
 	 * @param minReplicas How many replicas must have a lock or permit before it is
 	 * acquired; 0 waits for none. Not in a cluster
-	 * @param replicaTimeout How long to wait for these replicas
-	 * @param failOverGrace Whether a server of Redis that was restarted, or has taken
-	 * over from another one, grants nothing new for as long as the longest lease, so that
-	 * holders get back what it does not know of. Not in a cluster
-	 * @param longestLease How long a lease may be at most with fail-over-grace; must be
-	 * the same for all applications that share locks or permits
+	 * @param replicaTimeout How long to wait for these replicas; with min-replicas, a
+	 * third of both lease times at most
+	 * @param failOverGrace Whether a Redis that was restarted, or has taken over, grants
+	 * nothing new for the longest lease. In that time, holders get back what it does not
+	 * know. Not in a cluster
+	 * @param longestLease How long a lease may be at most with fail-over-grace, 100ms at
+	 * least; must be the same for all applications that share locks or permits
 	 */
 	public record Redis(@DefaultValue("1s") Duration commandTimeout, @DefaultValue("3s") Duration outagePatience,
 			@DefaultValue("true") boolean checks, @DefaultValue("0") int minReplicas,
 			@DefaultValue("200ms") Duration replicaTimeout, @DefaultValue("false") boolean failOverGrace,
 			@DefaultValue("30s") Duration longestLease) {
-
 	}
 
 	/**

@@ -93,7 +93,10 @@ public enum HoldfastObservationDocumentation implements ObservationDocumentation
 	 */
 	public enum Tag implements KeyName {
 
-		/** The kind of thing, as the request's name says; else {@code none}. */
+		/**
+		 * The request's name: of an annotation without one, class and method;
+		 * {@code none} for other requests without one.
+		 */
 		NAME("name"),
 
 		/** The outcome, see {@link LeaseOutcome}; {@code none} until then. */

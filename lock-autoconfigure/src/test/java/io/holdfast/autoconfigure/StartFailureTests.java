@@ -103,8 +103,8 @@ class StartFailureTests {
 					holdfast.optimistic.max-attempts | many      | failed to convert java.lang.String to @org.springframework.boot.context.properties.bind.DefaultValue int
 					holdfast.backend             | disk          | The following values are valid:
 					holdfast.wake-up.mode        | telepathy     | The following values are valid:
-					holdfast.lock.on-store-failure | proceed     | it must be throw or fallback: no method runs without its lock
-					holdfast.semaphore.on-store-failure | default | it must be throw, fallback or proceed
+					holdfast.lock.on-store-failure | proceed     | The following values are valid:
+					holdfast.semaphore.on-store-failure | default | The following values are valid:
 					holdfast.semaphore.on-store-failure | retry  | The following values are valid:
 					holdfast.leak-detection-threshold | -1s      | it must be at least 0ms
 					holdfast.aop.order           | first         | failed to convert java.lang.String to
