@@ -2,6 +2,7 @@ package io.holdfast.sample;
 
 import java.time.Duration;
 
+import io.holdfast.LeaseStoreException;
 import io.holdfast.LockNotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.PermitNotAcquiredException;
@@ -86,21 +87,23 @@ class ShopControllerTests {
 					"PUT    /settings?editor="));
 	}
 
-	@Test
-	@DisplayName("Who does not get a lock, or a permit, is answered 503 and told why")
-	void tellsThatALockOrPermitWasNotToBeHad() {
-		RestTestClient http = RestTestClient.bindToController(new Unlucky())
+	@ParameterizedTest
+	@CsvSource({ "/lock, 409", "/permit, 429", "/closing, 503", "/outage, 503" })
+	@DisplayName("A caller without a lock or permit is told by the status why, and not which key it was")
+	void tellsThatALockOrPermitWasNotToBeHad(String uri, int status) {
+		RestTestClient.bindToController(new Unlucky())
 			.configureServer((server) -> server.setControllerAdvice(new ShopErrors()))
-			.build();
-		http.get().uri("/lock").exchange().expectStatus().isEqualTo(503);
-		http.get()
-			.uri("/permit")
+			.build()
+			.get()
+			.uri(uri)
 			.exchange()
 			.expectStatus()
-			.isEqualTo(503)
+			.isEqualTo(status)
+			.expectHeader()
+			.valueEquals("Retry-After", "1")
 			.expectBody()
 			.jsonPath("$.detail")
-			.value(String.class, (detail) -> assertThat(detail).contains("semaphore 'carrier'", "30000 ms"));
+			.isEqualTo("Please try again in a moment");
 	}
 
 	/** Not static, so that the shop does not take it for a bean. */
@@ -115,6 +118,16 @@ class ShopControllerTests {
 		@GetMapping("/permit")
 		void permit() {
 			throw new PermitNotAcquiredException("carrier", 1, 3, Reason.TIMED_OUT, Duration.ofSeconds(30), null);
+		}
+
+		@GetMapping("/closing")
+		void closing() {
+			throw new LockNotAcquiredException("stock:SKU0001", Reason.SHUTDOWN, Duration.ZERO, null);
+		}
+
+		@GetMapping("/outage")
+		void outage() {
+			throw new LeaseStoreException("stock:SKU0001", "Redis is away", null);
 		}
 
 	}
