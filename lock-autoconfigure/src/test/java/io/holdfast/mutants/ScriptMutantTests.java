@@ -113,6 +113,8 @@ class ScriptMutantTests {
 				"redis.RedisPermitFaultTests"));
 		List.of("scan", "fleet-join", "fleet-leave", "fleet-members", "fleet-ask", "fleet-answer", "fleet-collect")
 			.forEach((file) -> tests.put(file, fleet));
+		tests.put("fleet-join", List.of("redis.fleet.RedisFleetStoreTests", "redis.fleet.ClusterFleetStoreTests",
+				"redis.RedisFaultTests"));
 		List.of("rights", "fleet-rights")
 			.forEach((file) -> tests.put(file, List.of("redis.diagnostics.RedisDiagnosticsTests")));
 		tests.put("fingerprints", List.of("optimistic.LettuceOptimisticTransactionTests"));

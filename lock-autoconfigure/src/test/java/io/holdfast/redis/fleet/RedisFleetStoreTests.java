@@ -275,6 +275,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 			.contains("speaks version 3 of the protocol in Redis, which needs 2 or newer, and"
 					+ " this one speaks 1. Start this application with a newer version of Holdfast");
 		assertThat(join(speaking("lock:", 2, 0), this.c.id)).as("one between them").isNull();
+		assertThat(join(speaking("lock:", 4, 2), "d".repeat(32))).as("one that needs just that").isNull();
 		HashOperations<String, String, String> instances = this.redis.template().opsForHash();
 		String key = this.redis.keyPrefix() + "protocol";
 		// One of the first version does not ask whether it fits.
