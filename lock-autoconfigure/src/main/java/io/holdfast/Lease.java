@@ -60,7 +60,7 @@ public interface Lease extends AutoCloseable {
 	 * @throws LeaseStoreException if the store refused or did not answer in time; the
 	 * lease is then held for as long as it was before
 	 */
-	void renew(Duration leaseTime);
+	void extend(Duration leaseTime);
 
 	/**
 	 * Have an action run once if this lease is lost before it is released; at once if it

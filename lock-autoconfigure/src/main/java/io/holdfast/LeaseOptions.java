@@ -13,60 +13,60 @@ import org.jspecify.annotations.Nullable;
  * @param maxHold how long a lease is renewed in all, or {@code null} for the service's
  * default
  * @param minHold how long others are kept out at least
- * @param renewal whether the lease is renewed
+ * @param autoRenew whether the lease is renewed
  * @param name what kind of thing it is, for events, or {@code null}
  * @param fair whether those who wait come first, or {@code null} for the service's
  * default
  */
 record LeaseOptions(@Nullable Duration waitTime, @Nullable Duration leaseTime, @Nullable Duration maxHold,
-		Duration minHold, boolean renewal, @Nullable String name, @Nullable Boolean fair) {
+		Duration minHold, boolean autoRenew, @Nullable String name, @Nullable Boolean fair) {
 
 	static final LeaseOptions DEFAULTS = new LeaseOptions(null, null, null, Duration.ZERO, true, null, null);
 
 	LeaseOptions withWaitTime(String of, Duration waitTime) {
 		return new LeaseOptions(RequestChecks.checkWait("waitTime" + of, waitTime), this.leaseTime, this.maxHold,
-				this.minHold, this.renewal, this.name, this.fair);
+				this.minHold, this.autoRenew, this.name, this.fair);
 	}
 
 	LeaseOptions withLeaseTime(String of, Duration leaseTime) {
 		RequestChecks.checkBounds("leaseTime" + of, leaseTime, RequestChecks.MIN_LEASE, RequestChecks.MAX_LEASE);
-		return new LeaseOptions(this.waitTime, leaseTime, this.maxHold, this.minHold, this.renewal, this.name,
+		return new LeaseOptions(this.waitTime, leaseTime, this.maxHold, this.minHold, this.autoRenew, this.name,
 				this.fair);
 	}
 
 	LeaseOptions withMaxHold(String of, Duration maxHold) {
 		RequestChecks.checkBounds("maxHold" + of, maxHold, RequestChecks.MIN_LEASE, RequestChecks.FOREVER);
-		return new LeaseOptions(this.waitTime, this.leaseTime, maxHold, this.minHold, this.renewal, this.name,
+		return new LeaseOptions(this.waitTime, this.leaseTime, maxHold, this.minHold, this.autoRenew, this.name,
 				this.fair);
 	}
 
 	LeaseOptions withMinHold(String of, Duration minHold) {
 		RequestChecks.checkBounds("minHold" + of, minHold, Duration.ZERO, RequestChecks.MAX_LEASE);
-		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, minHold, this.renewal, this.name,
+		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, minHold, this.autoRenew, this.name,
 				this.fair);
 	}
 
-	LeaseOptions withRenewal(boolean renewal) {
-		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, renewal, this.name,
+	LeaseOptions withAutoRenew(boolean autoRenew) {
+		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, autoRenew, this.name,
 				this.fair);
 	}
 
 	LeaseOptions withName(String of, String name) {
 		RequestChecks.checkName("name" + of, name);
-		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, this.renewal, name,
+		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, this.autoRenew, name,
 				this.fair);
 	}
 
 	LeaseOptions withFair(boolean fair) {
-		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, this.renewal, this.name,
+		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, this.autoRenew, this.name,
 				fair);
 	}
 
 	@Override
 	public String toString() {
 		return "waitTime=" + (RequestChecks.FOREVER.equals(this.waitTime) ? "forever" : this.waitTime) + ", leaseTime="
-				+ this.leaseTime + ", maxHold=" + this.maxHold + ", minHold=" + this.minHold + ", renewal="
-				+ this.renewal + ((this.name != null) ? ", name=" + this.name : "") + ", fair=" + this.fair;
+				+ this.leaseTime + ", maxHold=" + this.maxHold + ", minHold=" + this.minHold + ", autoRenew="
+				+ this.autoRenew + ((this.name != null) ? ", name=" + this.name : "") + ", fair=" + this.fair;
 	}
 
 }

@@ -35,24 +35,24 @@ public interface LockLease extends Lease {
 	 * numbers in the same row.
 	 * @return the fencing token
 	 * @throws IllegalStateException if this is the lease of several keys, each of which
-	 * has {@linkplain #fence(String) its own}
+	 * has {@linkplain #fencingToken(String) its own}
 	 * @see <a href=
 	 * "https://martin.kleppmann.com/2016/02/08/how-to-do-distributed-locking.html">Martin
 	 * Kleppmann: How to do distributed locking</a>
 	 */
-	long fence();
+	long fencingToken();
 
 	/**
-	 * Return the {@linkplain #fence() fencing token} of one of the keys.
+	 * Return the {@linkplain #fencingToken() fencing token} of one of the keys.
 	 * @param key one of {@link #keys()}
 	 * @return the fencing token
 	 * @throws IllegalArgumentException if it is none of them
 	 */
-	default long fence(String key) {
+	default long fencingToken(String key) {
 		if (!key.equals(key())) {
 			throw new IllegalArgumentException("This is a lease of '" + key() + "', not of '" + key + "'");
 		}
-		return fence();
+		return fencingToken();
 	}
 
 }

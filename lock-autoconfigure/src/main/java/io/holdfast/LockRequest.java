@@ -124,12 +124,12 @@ public final class LockRequest {
 
 	/**
 	 * Set whether the lease is renewed while it is held.
-	 * @param renewal {@code true} (the default) to renew it until its release,
+	 * @param autoRenew {@code true} (the default) to renew it until its release,
 	 * {@code false} to let it end after its lease time
 	 * @return the changed request
 	 */
-	public LockRequest renewal(boolean renewal) {
-		return with(this.options.withRenewal(renewal));
+	public LockRequest autoRenew(boolean autoRenew) {
+		return with(this.options.withAutoRenew(autoRenew));
 	}
 
 	/**
@@ -270,8 +270,8 @@ public final class LockRequest {
 	 * Return whether the lease is renewed while it is held.
 	 * @return whether it is
 	 */
-	public boolean isRenewal() {
-		return this.options.renewal();
+	public boolean isAutoRenew() {
+		return this.options.autoRenew();
 	}
 
 	/**

@@ -326,15 +326,9 @@ public interface LockService {
 	LockStatus status(String key);
 
 	/**
-	 * Release a key in the name of its owner, and pass it to the next waiter; one that is
-	 * locked by readers in all their names. For administrators: it breaks the exclusion
-	 * until the owner notices, which is at its next renewal. Logged as a warning. Blocks
-	 * until the store answers.
-	 * @param key what to release
-	 * @return whether it had an owner
-	 * @throws IllegalArgumentException if the key is not allowed
-	 * @throws LeaseStoreException if the store failed
+	 * Return what administrators do with locks of this service.
+	 * @return the administrators' calls
 	 */
-	boolean forceRelease(String key);
+	LockAdmin admin();
 
 }

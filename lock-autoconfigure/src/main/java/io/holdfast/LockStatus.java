@@ -11,11 +11,11 @@ import org.jspecify.annotations.Nullable;
  * @param owner what kind of owner it has
  * @param remaining the time until it expires if it is not renewed; {@code null} if it has
  * no owner, or if its owner is foreign and gave it no end
- * @param fence the last fencing token given for it, 0 if none is remembered
+ * @param fencingToken the last fencing token given for it, 0 if none is remembered
  * @param waiting how many instances stand in its queue, or requests if readers or a
  * writer have the key; those who wait behind others of their instance are not among them
  */
-public record LockStatus(String key, Owner owner, @Nullable Duration remaining, long fence, int waiting) {
+public record LockStatus(String key, Owner owner, @Nullable Duration remaining, long fencingToken, int waiting) {
 
 	/**
 	 * Return whether the key has an owner.

@@ -96,12 +96,12 @@ public final class SemaphoreRequest {
 
 	/**
 	 * Set whether the lease is renewed while it is held.
-	 * @param renewal {@code true} (the default) to renew it until its release,
+	 * @param autoRenew {@code true} (the default) to renew it until its release,
 	 * {@code false} to let it end after its lease time
 	 * @return the changed request
 	 */
-	public SemaphoreRequest renewal(boolean renewal) {
-		return with(this.options.withRenewal(renewal));
+	public SemaphoreRequest autoRenew(boolean autoRenew) {
+		return with(this.options.withAutoRenew(autoRenew));
 	}
 
 	/**
@@ -213,8 +213,8 @@ public final class SemaphoreRequest {
 	 * Return whether the lease is renewed while it is held.
 	 * @return whether it is
 	 */
-	public boolean isRenewal() {
-		return this.options.renewal();
+	public boolean isAutoRenew() {
+		return this.options.autoRenew();
 	}
 
 	/**

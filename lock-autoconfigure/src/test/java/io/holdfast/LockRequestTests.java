@@ -44,7 +44,7 @@ class LockRequestTests {
 		assertThat(REQUEST.name()).isNull();
 		assertThat(REQUEST.context()).isNull();
 		assertThat(REQUEST.fair()).isNull();
-		assertThat(REQUEST.isRenewal()).isTrue();
+		assertThat(REQUEST.isAutoRenew()).isTrue();
 		assertThat(REQUEST.isReentrant()).isTrue();
 	}
 
@@ -53,7 +53,7 @@ class LockRequestTests {
 				Named.of("waitTime", (request) -> request.waitTime(Duration.ofSeconds(1))),
 				Named.of("waitForever", LockRequest::waitForever),
 				Named.of("leaseTime", (request) -> request.leaseTime(Duration.ofSeconds(2))),
-				Named.of("renewal", (request) -> request.renewal(false)),
+				Named.of("renewal", (request) -> request.autoRenew(false)),
 				Named.of("maxHold", (request) -> request.maxHold(Duration.ofSeconds(3))),
 				Named.of("minHold", (request) -> request.minHold(Duration.ofSeconds(4))),
 				Named.of("reentrant", (request) -> request.reentrant(false)),
@@ -80,7 +80,7 @@ class LockRequestTests {
 		return REQUEST.mode(LockMode.WRITE)
 			.waitTime(Duration.ofSeconds(10))
 			.leaseTime(Duration.ofSeconds(20))
-			.renewal(true)
+			.autoRenew(true)
 			.maxHold(Duration.ofSeconds(30))
 			.minHold(Duration.ofSeconds(40))
 			.name("full")
@@ -95,7 +95,7 @@ class LockRequestTests {
 	@Test
 	@DisplayName("What is said is there, and told in words, but for the context")
 	void said() {
-		LockRequest request = full().reentrant(false).renewal(false);
+		LockRequest request = full().reentrant(false).autoRenew(false);
 		assertThat(request.mode()).isEqualTo(LockMode.WRITE);
 		assertThat(request.waitTime()).hasSeconds(10);
 		assertThat(request.leaseTime()).hasSeconds(20);
@@ -104,7 +104,7 @@ class LockRequestTests {
 		assertThat(request.name()).isEqualTo("full");
 		assertThat(request.fair()).isFalse();
 		assertThat(request.context()).isSameAs(LeaseContext.empty());
-		assertThat(request.isRenewal()).isFalse();
+		assertThat(request.isAutoRenew()).isFalse();
 		assertThat(request.isReentrant()).isFalse();
 		assertThat(request).hasToString("LockRequest[stock:1, mode=WRITE, waitTime=PT10S, leaseTime=PT20S, "
 				+ "maxHold=PT30S, minHold=PT40S, renewal=false, name=full, fair=false, reentrant=false]");

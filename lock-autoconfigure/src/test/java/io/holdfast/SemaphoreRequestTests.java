@@ -35,7 +35,7 @@ class SemaphoreRequestTests {
 		assertThat(REQUEST.minHold()).isZero();
 		assertThat(REQUEST.name()).isNull();
 		assertThat(REQUEST.fair()).isNull();
-		assertThat(REQUEST.isRenewal()).isTrue();
+		assertThat(REQUEST.isAutoRenew()).isTrue();
 	}
 
 	@Test
@@ -48,7 +48,7 @@ class SemaphoreRequestTests {
 			.minHold(Duration.ofSeconds(40))
 			.name("calls")
 			.fair(false)
-			.renewal(false);
+			.autoRenew(false);
 		assertThat(request.permits()).isEqualTo(3);
 		assertThat(request.waitTime()).hasSeconds(10);
 		assertThat(request.leaseTime()).hasSeconds(20);
@@ -56,7 +56,7 @@ class SemaphoreRequestTests {
 		assertThat(request.minHold()).hasSeconds(40);
 		assertThat(request.name()).isEqualTo("calls");
 		assertThat(request.fair()).isFalse();
-		assertThat(request.isRenewal()).isFalse();
+		assertThat(request.isAutoRenew()).isFalse();
 		assertThat(request).hasToString("SemaphoreRequest[geocoder, limit=10, permits=3, waitTime=PT10S, "
 				+ "leaseTime=PT20S, maxHold=PT30S, minHold=PT40S, renewal=false, name=calls, fair=false]");
 	}
@@ -66,7 +66,7 @@ class SemaphoreRequestTests {
 				Named.of("waitTime", (request) -> request.waitTime(Duration.ofSeconds(1))),
 				Named.of("waitForever", SemaphoreRequest::waitForever),
 				Named.of("leaseTime", (request) -> request.leaseTime(Duration.ofSeconds(2))),
-				Named.of("renewal", (request) -> request.renewal(false)),
+				Named.of("renewal", (request) -> request.autoRenew(false)),
 				Named.of("maxHold", (request) -> request.maxHold(Duration.ofSeconds(3))),
 				Named.of("minHold", (request) -> request.minHold(Duration.ofSeconds(4))),
 				Named.of("name", (request) -> request.name("calls")),

@@ -111,7 +111,7 @@ export class FleetView {
 		node.classList.toggle("free", free);
 		const modes = lock.kind === "READ_WRITE" ? (holders[0]?.mode === "WRITE" ? "a writer" : "readers and writers")
 			: "exclusive";
-		text(node.querySelector(".what .note"), modes + " · fence " + lock.fence);
+		text(node.querySelector(".what .note"), modes + " · fence " + lock.fencingToken);
 		this.#chips(node.querySelector(".holders"), holders, (holder) => (holder.mode === "READ" ? "reads" : null),
 			gone ? 0 : lock.holderCount);
 		// Asked for at another moment than what the store knows, so perhaps of another holder.
@@ -287,7 +287,7 @@ export function place({ id, host, process }) {
 }
 
 function holdOf(lock, holder) {
-	return lock.fence + " " + (holder.instance ?? "") + " " + lock.key;
+	return lock.fencingToken + " " + (holder.instance ?? "") + " " + lock.key;
 }
 
 /** What is there by key, and what was there until a short time ago. */

@@ -14,7 +14,7 @@ import org.springframework.boot.actuate.endpoint.OperationResponseBody;
  * @param key its key, as its users name it
  * @param kind EXCLUSIVE or READ_WRITE: in which way it is held or, if it is not held,
  * waited for
- * @param fence its last fencing token, 0 if none is remembered
+ * @param fencingToken its last fencing token, 0 if none is remembered
  * @param holderCount how many hold it
  * @param holders some of them
  * @param queue the first of those who stand in its queue, in their order; exclusive ones
@@ -23,7 +23,7 @@ import org.springframework.boot.actuate.endpoint.OperationResponseBody;
  * @param inside of one key only: who waits inside of its instance for a turn
  * @param silent of one key only: the instances that did not say who of theirs this is
  */
-public record LockDescriptor(String key, String kind, long fence, int holderCount, List<LockHolder> holders,
+public record LockDescriptor(String key, String kind, long fencingToken, int holderCount, List<LockHolder> holders,
 		List<LockWaiter> queue, int queueLength, @Nullable List<LockWaiter> inside,
 		@Nullable List<String> silent) implements OperationResponseBody {
 

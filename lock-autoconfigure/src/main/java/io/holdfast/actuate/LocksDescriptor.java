@@ -29,10 +29,10 @@ public record LocksDescriptor(InstanceDescriptor instance, List<HeldLock> held, 
 	 * @param thread whose lease it is, absent if it was asked for asynchronously
 	 * @param since since when
 	 * @param ttlMillis how long from now if it is not renewed
-	 * @param fence its fencing token
+	 * @param fencingToken its fencing token
 	 */
 	public record HeldLock(String key, @Nullable LockMode mode, @Nullable String name, @Nullable String thread,
-			Instant since, long ttlMillis, long fence) {
+			Instant since, long ttlMillis, long fencingToken) {
 	}
 
 	/**

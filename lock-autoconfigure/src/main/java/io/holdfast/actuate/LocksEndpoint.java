@@ -99,13 +99,14 @@ public class LocksEndpoint {
 	}
 
 	/**
-	 * Release a lock in the name of its owner; see {@link LockService#forceRelease}.
+	 * Release a lock in the name of its owner; see
+	 * {@link io.holdfast.LockAdmin#forceRelease}.
 	 * @param key its key; no part of the path, which does not name every key faithfully
 	 * @return whether it had an owner
 	 */
 	@DeleteOperation
 	public ReleaseDescriptor release(String key) {
-		return Endpoints.answered(() -> new ReleaseDescriptor(this.locks.forceRelease(key)));
+		return Endpoints.answered(() -> new ReleaseDescriptor(this.locks.admin().forceRelease(key)));
 	}
 
 	private static boolean isLock(Entry entry) {

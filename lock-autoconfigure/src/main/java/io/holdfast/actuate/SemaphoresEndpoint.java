@@ -102,7 +102,7 @@ public class SemaphoresEndpoint {
 
 	/**
 	 * Set a limit that comes before those of all requests, or clear it; see
-	 * {@link SemaphoreService#setLimit}.
+	 * {@link io.holdfast.SemaphoreAdmin#setLimit}.
 	 * @param key which semaphore
 	 * @param limit the limit, from 0 to 1,000,000,000, or {@code null} if it is to be
 	 * cleared
@@ -119,22 +119,22 @@ public class SemaphoresEndpoint {
 		}
 		Endpoints.answered(() -> {
 			if (limit == null) {
-				return this.semaphores.clearLimit(key);
+				return this.semaphores.admin().clearLimit(key);
 			}
-			this.semaphores.setLimit(key, limit);
+			this.semaphores.admin().setLimit(key, limit);
 			return true;
 		});
 	}
 
 	/**
 	 * Release all permits of a semaphore in their holders' names; see
-	 * {@link SemaphoreService#forceRelease}.
+	 * {@link io.holdfast.SemaphoreAdmin#forceRelease}.
 	 * @param key which semaphore
 	 * @return whether there was a holder
 	 */
 	@DeleteOperation
 	public ReleaseDescriptor release(String key) {
-		return Endpoints.answered(() -> new ReleaseDescriptor(this.semaphores.forceRelease(key)));
+		return Endpoints.answered(() -> new ReleaseDescriptor(this.semaphores.admin().forceRelease(key)));
 	}
 
 	private static boolean isSemaphore(Entry entry) {

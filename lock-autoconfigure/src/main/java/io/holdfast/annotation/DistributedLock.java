@@ -149,27 +149,24 @@ public @interface DistributedLock {
 	 * ends with its {@link #leaseTime()} even if the method still runs.
 	 * @return whether to renew
 	 */
-	boolean renewal() default true;
+	boolean autoRenew() default true;
 
 	/**
 	 * Set whether waiters for an exclusive lock in the same instance are served in their
-	 * order: {@code true} to be, {@code false} to let others that are not fair go before
-	 * a blocked thread that wakes up to go on with what was released, for 1 ms at most,
-	 * and only as long as the turn of the instance lasts: see
+	 * order. {@link Fairness#UNFAIR} lets other calls that are not fair go before a
+	 * blocked thread that wakes up to go on with what was released, for 1 ms at most, and
+	 * only as long as the turn of the instance lasts: see
 	 * {@link io.holdfast.LockRequest#fair(boolean)}. It has no effect on readers and
 	 * writers, and in strict order; no call passes one with several keys.
-	 * <p>
-	 * This is text, because a {@code boolean} could not be left out.
-	 * @return {@code true}, {@code false}, or empty for the default of the lock service,
-	 * {@code holdfast.lock.fair}, which is fair unless it is set
+	 * @return the order
 	 */
-	String fair() default "";
+	Fairness fairness() default Fairness.DEFAULT;
 
 	/**
 	 * The longest time that a renewed lease may be held in all: after that its renewal
 	 * stops, and the lease ends with what is left of its lease time; a longer default
 	 * lease time is shortened to it. A guard against methods that hang. Written like
-	 * {@link #waitTime()}, at least {@code 100ms}; not with {@code renewal = false},
+	 * {@link #waitTime()}, at least {@code 100ms}; not with {@code autoRenew = false},
 	 * where there is nothing to stop.
 	 * @return the longest time, or empty for the default of the lock service,
 	 * {@code holdfast.lock.max-hold}

@@ -38,7 +38,7 @@ import org.springframework.core.annotation.AliasFor;
  * {@code com.acme.Places.locate}, whatever the proxies around it; overloaded methods then
  * share a semaphore. So do all methods with the same key, wherever they are; they should
  * declare the same limit, since each is judged by its own. A limit that an operator
- * {@linkplain io.holdfast.SemaphoreService#setLimit sets} comes before those declared.
+ * {@linkplain io.holdfast.SemaphoreAdmin#setLimit sets} comes before those declared.
  * Locks are apart: one of the same key has nothing to do with a semaphore.
  *
  * <h2>Where it is declared</h2>
@@ -150,25 +150,22 @@ public @interface Semaphore {
 	 * permits come back after the {@link #leaseTime()} even if the method still runs.
 	 * @return whether to renew
 	 */
-	boolean renewal() default true;
+	boolean autoRenew() default true;
 
 	/**
-	 * Set whether to stand in line: {@code true} to be granted permits only when no other
-	 * call waits before, where instances may take turns, {@code false} to pass all calls
-	 * that wait if enough permits are free for this call. Calls that need many permits
-	 * can starve while others pass them.
-	 * <p>
-	 * This is text, because a {@code boolean} could not be left out.
-	 * @return {@code true}, {@code false}, or empty for the default of the semaphore
-	 * service, {@code holdfast.semaphore.fair}, which is fair unless it is set
+	 * Set whether to stand in line. {@link Fairness#FAIR}: permits are granted only when
+	 * no other call waits before, where instances may take turns.
+	 * {@link Fairness#UNFAIR}: the call passes all that wait if enough permits are free
+	 * for it. Calls that need many permits can starve while others pass them.
+	 * @return the order
 	 */
-	String fair() default "";
+	Fairness fairness() default Fairness.DEFAULT;
 
 	/**
 	 * The longest time that a renewed lease may be held in all: after that its renewal
 	 * stops, and the lease ends with what is left of its lease time; a longer default
 	 * lease time is shortened to it. A guard against methods that hang. Written like
-	 * {@link #waitTime()}, at least {@code 100ms}; not with {@code renewal = false},
+	 * {@link #waitTime()}, at least {@code 100ms}; not with {@code autoRenew = false},
 	 * where there is nothing to stop.
 	 * @return the longest time, or empty for no limit
 	 */

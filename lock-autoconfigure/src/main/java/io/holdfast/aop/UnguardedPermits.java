@@ -39,7 +39,7 @@ record UnguardedPermits(SemaphoreRequest request, LeaseStoreException failure) i
 	}
 
 	@Override
-	public void renew(Duration leaseTime) {
+	public void extend(Duration leaseTime) {
 		ensureHeld();
 	}
 

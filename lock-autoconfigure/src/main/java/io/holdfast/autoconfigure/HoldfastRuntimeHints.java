@@ -4,6 +4,7 @@ import java.util.List;
 
 import io.holdfast.LockMode;
 import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.Fairness;
 import io.holdfast.annotation.OnLoss;
 import io.holdfast.annotation.OnStoreFailure;
 import io.holdfast.annotation.OnTimeout;
@@ -32,7 +33,7 @@ final class HoldfastRuntimeHints implements RuntimeHintsRegistrar {
 		hints.resources().registerPattern("io/holdfast/redis/*.lua");
 		List.of(DistributedLock.class, Semaphore.class)
 			.forEach((type) -> hints.reflection().registerType(type, MemberCategory.INVOKE_PUBLIC_METHODS));
-		List.of(LockMode.class, OnTimeout.class, OnLoss.class, OnStoreFailure.class, ReleaseAfter.class)
+		List.of(LockMode.class, Fairness.class, OnTimeout.class, OnLoss.class, OnStoreFailure.class, ReleaseAfter.class)
 			.forEach((type) -> hints.reflection().registerType(type, MemberCategory.ACCESS_PUBLIC_FIELDS));
 		OPTIONAL.forEach((name) -> hints.reflection().registerTypeIfPresent(classLoader, name));
 		// Its configuration is in a private field only.

@@ -7,6 +7,7 @@ import java.util.concurrent.CompletableFuture;
 import io.holdfast.LockLease;
 import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
+import io.holdfast.LockAdmin;
 import io.holdfast.LockService;
 import io.holdfast.LockStatus;
 import io.holdfast.LockStatus.Owner;
@@ -31,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * The {@link LockService} of a {@link LeaseEngine}. Thread-safe. Not final, so that
  * applications can put aspects around it.
  */
-public class DefaultLockService implements LockService {
+public class DefaultLockService implements LockService, LockAdmin {
 
 	private static final Log logger = LogFactory.getLog(DefaultLockService.class);
 
@@ -137,6 +138,11 @@ public class DefaultLockService implements LockService {
 		return this.context.answer(
 				this.context.send(Command.INSPECT, () -> this.context.store.inspectPermits(lock, maxHolders)), lock,
 				"The inspection");
+	}
+
+	@Override
+	public LockAdmin admin() {
+		return this;
 	}
 
 	@Override

@@ -6,6 +6,7 @@ import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreAdmin;
 import io.holdfast.SemaphoreService;
 import io.holdfast.SemaphoreStatus;
 import io.holdfast.SemaphoreView;
@@ -26,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * The {@link SemaphoreService} of a {@link LeaseEngine}. Thread-safe. Not final, so that
  * applications can put aspects around it.
  */
-public class DefaultSemaphoreService implements SemaphoreService {
+public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin {
 
 	private static final Log logger = LogFactory.getLog(DefaultSemaphoreService.class);
 
@@ -120,6 +121,11 @@ public class DefaultSemaphoreService implements SemaphoreService {
 
 	private static Resource semaphore(String key) {
 		return new Resource(Kind.SEMAPHORE, SemaphoreRequest.of(key, 1).key());
+	}
+
+	@Override
+	public SemaphoreAdmin admin() {
+		return this;
 	}
 
 	@Override

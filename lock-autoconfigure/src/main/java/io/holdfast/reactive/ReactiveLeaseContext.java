@@ -20,7 +20,7 @@ public final class ReactiveLeaseContext {
 	/**
 	 * Return the leases under which a chain runs: <pre class="code">
 	 * ReactiveLeaseContext.current()
-	 *     .flatMap((context) -&gt; rows.write(row, context.lock().fence()))</pre>
+	 *     .flatMap((context) -&gt; rows.write(row, context.lock().fencingToken()))</pre>
 	 * @return the context of the subscriber, empty if there is none; always a value
 	 */
 	public static Mono<LeaseContext> current() {

@@ -70,10 +70,11 @@ class LocksEndpointTests {
 		LocksDescriptor view = locks();
 		assertThat(view.cut()).isFalse();
 		assertThat(view.held())
-			.extracting(HeldLock::key, HeldLock::mode, HeldLock::name, HeldLock::thread, HeldLock::fence)
+			.extracting(HeldLock::key, HeldLock::mode, HeldLock::name, HeldLock::thread, HeldLock::fencingToken)
 			.containsExactly(
-					tuple("stock:1", LockMode.EXCLUSIVE, "stock", Thread.currentThread().getName(), lease.fence()),
-					tuple("price", LockMode.READ, null, Thread.currentThread().getName(), read.fence()));
+					tuple("stock:1", LockMode.EXCLUSIVE, "stock", Thread.currentThread().getName(),
+							lease.fencingToken()),
+					tuple("price", LockMode.READ, null, Thread.currentThread().getName(), read.fencingToken()));
 		assertThat(view.held()).allSatisfy((held) -> {
 			assertThat(held.since()).isBetween(before.minusMillis(1), Instant.now());
 			assertThat(held.ttlMillis()).isBetween(20_000L, 30_000L);
@@ -121,7 +122,7 @@ class LocksEndpointTests {
 		LockDescriptor third = view.fleet().locks().get(3);
 		assertThat(third.key()).isEqualTo("stock:3");
 		assertThat(third.kind()).isEqualTo("EXCLUSIVE");
-		assertThat(third.fence()).isEqualTo(leases.get(3).fence());
+		assertThat(third.fencingToken()).isEqualTo(leases.get(3).fencingToken());
 		assertThat(third.holders()).hasSize(1);
 		assertThat(third.holders().get(0).instance()).isEqualTo(otherId);
 		assertThat(third.holders().get(0).ttlMillis()).isBetween(20_000L, 30_000L);
@@ -158,7 +159,7 @@ class LocksEndpointTests {
 		assertThat(this.endpoint.release("a/b")).isEqualTo(new ReleaseDescriptor(false));
 		Optional<LockLease> next = this.ownLocks.tryAcquire("a/b");
 		assertThat(next).isPresent();
-		assertThat(next.get().fence()).isGreaterThan(lease.fence());
+		assertThat(next.get().fencingToken()).isGreaterThan(lease.fencingToken());
 	}
 
 	@ParameterizedTest

@@ -48,7 +48,7 @@ class CurrentLeaseTests {
 	void inside() {
 		this.shop.locked(() -> {
 			assertThat(LockLease.current().key()).isEqualTo("lock");
-			assertThat(LockLease.current().fence()).isEqualTo(1);
+			assertThat(LockLease.current().fencingToken()).isEqualTo(1);
 			assertThat(Lease.current()).isSameAs(LockLease.current());
 			LockLease.current().ensureHeld();
 		});

@@ -49,8 +49,6 @@ class InvalidDeclarationTests {
 				Arguments.of(NoParameter.class, "key = \"#sku\"", "#sku", "has no parameters"),
 				Arguments.of(ForgottenQuotes.class, "key = \"stock\"", "unknown name: stock", "put text into quotes"),
 				Arguments.of(ForgottenQuotesInText.class, "key = \"stock + #sku\"", "unknown name: stock", "quotes"),
-				Arguments.of(WrongFair.class, "fair = \"no\"", "is neither true nor false", "Write true or false"),
-				Arguments.of(FairPlaceholder.class, "fair = \"${fair}\"", "cannot be resolved", "default"),
 				Arguments.of(BlankName.class, "name = \" \"", "is blank", "leave the attribute out"),
 				Arguments.of(WrongName.class, "name = ", "control character", "Write another name"),
 				Arguments.of(ParameterInName.class, "name = \"#sku\"", "has a '#'", "Write key = \"#sku\""),
@@ -133,9 +131,6 @@ class InvalidDeclarationTests {
 		assertThatExceptionOfType(BeanCreationException.class)
 			.isThrownBy(() -> LockedContext.with(Map.of("wait", "long"), WaitPlaceholder.class))
 			.withMessageContaining("waitTime = \"${wait}\" (long) is not a duration");
-		assertThatExceptionOfType(BeanCreationException.class)
-			.isThrownBy(() -> LockedContext.with(Map.of("fair", "yes"), FairPlaceholder.class))
-			.withMessageContaining("fair = \"${fair}\" (yes) is neither true nor false");
 		assertThatExceptionOfType(BeanCreationException.class)
 			.isThrownBy(() -> LockedContext.with(Map.of("wait", ""), NamePlaceholder.class))
 			.withMessageContaining("name = \"${wait}\" is blank");
@@ -250,22 +245,6 @@ class InvalidDeclarationTests {
 	static class ForgottenQuotesInText {
 
 		@DistributedLock(key = "stock + #sku")
-		void sell(String sku) {
-		}
-
-	}
-
-	static class WrongFair {
-
-		@DistributedLock(fair = "no")
-		void sell(String sku) {
-		}
-
-	}
-
-	static class FairPlaceholder {
-
-		@DistributedLock(fair = "${fair}")
 		void sell(String sku) {
 		}
 

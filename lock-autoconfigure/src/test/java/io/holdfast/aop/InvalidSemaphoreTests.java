@@ -46,8 +46,6 @@ class InvalidSemaphoreTests {
 				Arguments.of(ZeroPermits.class, "permits = 0", "is not at least 1", "how many permits a call needs"),
 				Arguments.of(NegativePermits.class, "permits = -1", "is not at least 1", "how many permits"),
 				Arguments.of(ManyPermits.class, "permits = 11", "is more than the limit of 10", "Raise the limit"),
-				Arguments.of(WrongFair.class, "fair = \"no\"", "is neither true nor false", "Write true or false"),
-				Arguments.of(PropertyFair.class, "fair = \"${text}\"", "(many) is neither true nor false", "true"),
 				Arguments.of(BlankName.class, "name = \" \"", "is blank", "leave the attribute out"),
 				Arguments.of(WrongName.class, "name = ", "control character", "Write another name"),
 				Arguments.of(WrongKey.class, "key = \"#tenant +\"", "is no valid expression", "Write for example"),
@@ -213,22 +211,6 @@ class InvalidSemaphoreTests {
 	static class ManyPermits {
 
 		@Semaphore(limitString = "10", permits = 11)
-		void call(String name) {
-		}
-
-	}
-
-	static class WrongFair {
-
-		@Semaphore(limit = 10, fair = "no")
-		void call(String name) {
-		}
-
-	}
-
-	static class PropertyFair {
-
-		@Semaphore(limit = 10, fair = "${text}")
 		void call(String name) {
 		}
 

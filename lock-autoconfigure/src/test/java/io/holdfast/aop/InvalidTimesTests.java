@@ -38,14 +38,14 @@ class InvalidTimesTests {
 				Arguments.of(WrongMinHold.class, "minHold = \"once\"", "is not a duration", "10s"),
 				Arguments.of(LongMinHold.class, "minHold = \"366d\"", "is out of bounds", "up to 365d"),
 				Arguments.of(NegativeMinHold.class, "minHold = \"-1s\"", "is negative", "10s"),
-				Arguments.of(MaxHoldWithoutRenewal.class, "maxHold = \"5m\"", "has no effect, because renewal = false",
-						"Leave one of them out"),
+				Arguments.of(MaxHoldWithoutRenewal.class, "maxHold = \"5m\"",
+						"has no effect, because autoRenew = false", "Leave one of them out"),
 				Arguments.of(MaxBelowLease.class, "maxHold = \"${short}\"", "(5s) is shorter than leaseTime = \"6s\"",
 						"Lower leaseTime, or raise maxHold"),
 				Arguments.of(MinAboveMax.class, "minHold = \"${long}\"", "(2h) is longer than maxHold = \"1h\"",
 						"Lower minHold, or raise maxHold"),
 				Arguments.of(MinAboveLease.class, "minHold = \"1m\"",
-						"is longer than leaseTime = \"30s\", with which the lease ends, because renewal = false",
+						"is longer than leaseTime = \"30s\", with which the lease ends, because autoRenew = false",
 						"raise leaseTime"));
 	}
 
@@ -199,7 +199,7 @@ class InvalidTimesTests {
 
 	static class MaxHoldWithoutRenewal {
 
-		@DistributedLock(maxHold = "5m", renewal = false)
+		@DistributedLock(maxHold = "5m", autoRenew = false)
 		void sell(String sku) {
 		}
 
@@ -223,7 +223,7 @@ class InvalidTimesTests {
 
 	static class MinAboveLease {
 
-		@DistributedLock(minHold = "1m", leaseTime = "30s", renewal = false)
+		@DistributedLock(minHold = "1m", leaseTime = "30s", autoRenew = false)
 		void sell(String sku) {
 		}
 
@@ -271,7 +271,7 @@ class InvalidTimesTests {
 
 	static class SemaphoreWithoutRenewal {
 
-		@Semaphore(limit = 10, maxHold = "1s", renewal = false)
+		@Semaphore(limit = 10, maxHold = "1s", autoRenew = false)
 		void call() {
 		}
 

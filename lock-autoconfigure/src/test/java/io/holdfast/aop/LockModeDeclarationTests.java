@@ -10,6 +10,7 @@ import java.util.Map;
 import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.Fairness;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -33,7 +34,7 @@ class LockModeDeclarationTests {
 			settings.write("a");
 			LockRequest request = LockRequest.of("settings:a").name("settings");
 			assertThat(context.locks().requests()).containsExactly(request.only("settings"),
-					request.mode(LockMode.READ), request.mode(LockMode.WRITE).renewal(false));
+					request.mode(LockMode.READ), request.mode(LockMode.WRITE).autoRenew(false));
 		}
 	}
 
@@ -64,19 +65,18 @@ class LockModeDeclarationTests {
 	@Test
 	@DisplayName("Whether it is fair is in the request, also of several keys, and left to the service otherwise")
 	void fair() {
-		try (LockedContext context = LockedContext.with(Map.of("fair", "FALSE", "none", ""), Fairness.class)) {
-			Fairness fairness = context.bean(Fairness.class);
+		try (LockedContext context = LockedContext.of(FairnessBean.class)) {
+			FairnessBean fairness = context.bean(FairnessBean.class);
 			fairness.fair();
 			fairness.unfair();
-			fairness.property();
-			fairness.emptyProperty();
+			fairness.usual();
 			fairness.several(List.of("a", "b"));
 			fairness.composed();
 			fairness.composedUnfair();
 			LockRequest request = LockRequest.of("f").name("f");
-			assertThat(context.locks().requests()).containsExactly(request.fair(true), request.fair(false),
-					request.fair(false), request, LockRequest.ofAll(List.of("f:a", "f:b")).name("f").fair(false),
-					request.fair(true), request.fair(false));
+			assertThat(context.locks().requests()).containsExactly(request.fair(true), request.fair(false), request,
+					LockRequest.ofAll(List.of("f:a", "f:b")).name("f").fair(false), request.fair(true),
+					request.fair(false));
 		}
 	}
 
@@ -90,7 +90,7 @@ class LockModeDeclarationTests {
 		void read(String user) {
 		}
 
-		@DistributedLock(name = "settings", key = "#user", mode = LockMode.WRITE, renewal = false)
+		@DistributedLock(name = "settings", key = "#user", mode = LockMode.WRITE, autoRenew = false)
 		void write(String user) {
 		}
 
@@ -135,30 +135,26 @@ class LockModeDeclarationTests {
 	@DistributedLock(name = "f")
 	@interface FairLock {
 
-		@AliasFor(annotation = DistributedLock.class, attribute = "fair")
-		String value() default "true";
+		@AliasFor(annotation = DistributedLock.class, attribute = "fairness")
+		Fairness value() default Fairness.FAIR;
 
 	}
 
-	static class Fairness {
+	static class FairnessBean {
 
-		@DistributedLock(name = "f", fair = "true")
+		@DistributedLock(name = "f", fairness = Fairness.FAIR)
 		void fair() {
 		}
 
-		@DistributedLock(name = "f", fair = "false")
+		@DistributedLock(name = "f", fairness = Fairness.UNFAIR)
 		void unfair() {
 		}
 
-		@DistributedLock(name = "f", fair = "${fair}")
-		void property() {
+		@DistributedLock(name = "f")
+		void usual() {
 		}
 
-		@DistributedLock(name = "f", fair = "${none}")
-		void emptyProperty() {
-		}
-
-		@DistributedLock(name = "f", key = "#keys", fair = "false")
+		@DistributedLock(name = "f", key = "#keys", fairness = Fairness.UNFAIR)
 		void several(List<String> keys) {
 		}
 
@@ -166,7 +162,7 @@ class LockModeDeclarationTests {
 		void composed() {
 		}
 
-		@FairLock("${fair}")
+		@FairLock(Fairness.UNFAIR)
 		void composedUnfair() {
 		}
 

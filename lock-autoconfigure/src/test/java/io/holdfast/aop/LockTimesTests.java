@@ -37,14 +37,14 @@ class LockTimesTests {
 						request.waitTime(Duration.ofMinutes(2))
 							.maxHold(Duration.ofHours(1))
 							.minHold(Duration.ofSeconds(5))),
-				asks("without renewal", LeaseTimes::withoutRenewal, request.renewal(false)),
+				asks("without renewal", LeaseTimes::withoutRenewal, request.autoRenew(false)),
 				asks("longest hold", LeaseTimes::maxHold, request.maxHold(Duration.ofMillis(100))),
 				asks("shortest hold", LeaseTimes::minHold, request.minHold(Duration.ofDays(365))),
 				asks("no shortest hold", LeaseTimes::noMinHold, request.minHold(Duration.ZERO)),
 				asks("both holds", LeaseTimes::bothHolds,
 						request.minHold(Duration.ofMinutes(1)).maxHold(Duration.ofMinutes(1))),
 				asks("shortest hold without renewal", LeaseTimes::minHoldWithoutRenewal,
-						request.minHold(Duration.ofMinutes(1)).leaseTime(Duration.ofMinutes(1)).renewal(false)));
+						request.minHold(Duration.ofMinutes(1)).leaseTime(Duration.ofMinutes(1)).autoRenew(false)));
 	}
 
 	private static Arguments asks(String what, Consumer<LeaseTimes> call, LockRequest request) {
@@ -96,7 +96,7 @@ class LockTimesTests {
 		void placeholders() {
 		}
 
-		@DistributedLock(name = "t", renewal = false)
+		@DistributedLock(name = "t", autoRenew = false)
 		void withoutRenewal() {
 		}
 
@@ -116,7 +116,7 @@ class LockTimesTests {
 		void bothHolds() {
 		}
 
-		@DistributedLock(name = "t", minHold = "1m", leaseTime = "1m", renewal = false)
+		@DistributedLock(name = "t", minHold = "1m", leaseTime = "1m", autoRenew = false)
 		void minHoldWithoutRenewal() {
 		}
 

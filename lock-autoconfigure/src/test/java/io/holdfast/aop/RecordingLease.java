@@ -75,7 +75,7 @@ abstract class RecordingLease implements Lease {
 	}
 
 	@Override
-	public void renew(Duration leaseTime) {
+	public void extend(Duration leaseTime) {
 		throw new UnsupportedOperationException();
 	}
 

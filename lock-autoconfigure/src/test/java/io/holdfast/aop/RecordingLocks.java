@@ -11,6 +11,7 @@ import java.util.concurrent.Executor;
 import io.holdfast.LockLease;
 import io.holdfast.LockNotAcquiredException;
 import io.holdfast.LockRequest;
+import io.holdfast.LockAdmin;
 import io.holdfast.LockService;
 import io.holdfast.LockStatus;
 import io.holdfast.LockView;
@@ -174,7 +175,7 @@ class RecordingLocks implements LockService {
 	}
 
 	@Override
-	public boolean forceRelease(String key) {
+	public LockAdmin admin() {
 		throw new UnsupportedOperationException();
 	}
 
@@ -185,7 +186,7 @@ class RecordingLocks implements LockService {
 		}
 
 		@Override
-		public long fence() {
+		public long fencingToken() {
 			return 1;
 		}
 

@@ -12,6 +12,7 @@ import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.PermitLease;
 import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreAdmin;
 import io.holdfast.SemaphoreService;
 import io.holdfast.SemaphoreStatus;
 import io.holdfast.SemaphoreView;
@@ -135,17 +136,7 @@ class RecordingSemaphores implements SemaphoreService {
 	}
 
 	@Override
-	public void setLimit(String key, int limit) {
-		throw new UnsupportedOperationException();
-	}
-
-	@Override
-	public boolean clearLimit(String key) {
-		throw new UnsupportedOperationException();
-	}
-
-	@Override
-	public boolean forceRelease(String key) {
+	public SemaphoreAdmin admin() {
 		throw new UnsupportedOperationException();
 	}
 

@@ -10,6 +10,7 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 import io.holdfast.SemaphoreRequest;
+import io.holdfast.annotation.Fairness;
 import io.holdfast.annotation.Semaphore;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -28,8 +29,8 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
  */
 class SemaphoreDeclarationTests {
 
-	private static final Map<String, Object> PROPERTIES = Map.of("limit", "7", "wait", "2m", "lease", "", "fair",
-			"FALSE", "name", "berlin");
+	private static final Map<String, Object> PROPERTIES = Map.of("limit", "7", "wait", "2m", "lease", "", "name",
+			"berlin");
 
 	static Stream<Arguments> attributes() {
 		SemaphoreRequest request = limited(10);
@@ -44,7 +45,7 @@ class SemaphoreDeclarationTests {
 				asks("endless wait", AnnotationValues::forever, request.waitForever()),
 				asks("longest and shortest hold", AnnotationValues::holds,
 						request.maxHold(Duration.ofMinutes(5)).minHold(Duration.ofSeconds(10))),
-				asks("no renewal", AnnotationValues::withoutRenewal, request.renewal(false)),
+				asks("no renewal", AnnotationValues::withoutRenewal, request.autoRenew(false)),
 				asks("fair", AnnotationValues::fair, request.fair(true)),
 				asks("not fair", AnnotationValues::unfair, request.fair(false)),
 				asks("properties", AnnotationValues::properties,
@@ -199,20 +200,20 @@ class SemaphoreDeclarationTests {
 		void forever() {
 		}
 
-		@Semaphore(name = "s", limit = 10, renewal = false)
+		@Semaphore(name = "s", limit = 10, autoRenew = false)
 		void withoutRenewal() {
 		}
 
-		@Semaphore(name = "s", limit = 10, fair = "true")
+		@Semaphore(name = "s", limit = 10, fairness = Fairness.FAIR)
 		void fair() {
 		}
 
-		@Semaphore(name = "s", limit = 10, fair = "false")
+		@Semaphore(name = "s", limit = 10, fairness = Fairness.UNFAIR)
 		void unfair() {
 		}
 
 		@Semaphore(name = "${name}", key = "'${name}'", limitString = "${limit}", waitTime = "${wait}",
-				leaseTime = "${lease}", fair = "${fair}", maxHold = "${wait}", minHold = "${wait}")
+				leaseTime = "${lease}", fairness = Fairness.UNFAIR, maxHold = "${wait}", minHold = "${wait}")
 		void properties() {
 		}
 
@@ -319,8 +320,8 @@ class SemaphoreDeclarationTests {
 		@AliasFor(annotation = Semaphore.class, attribute = "permits")
 		int weight() default 1;
 
-		@AliasFor(annotation = Semaphore.class, attribute = "fair")
-		String fair() default "true";
+		@AliasFor(annotation = Semaphore.class, attribute = "fairness")
+		Fairness fairness() default Fairness.FAIR;
 
 	}
 
@@ -330,7 +331,7 @@ class SemaphoreDeclarationTests {
 		void usual(String name) {
 		}
 
-		@PartnerLimit(value = "${limit}", weight = 5, fair = "${fair}")
+		@PartnerLimit(value = "${limit}", weight = 5, fairness = Fairness.UNFAIR)
 		void changed(String name) {
 		}
 

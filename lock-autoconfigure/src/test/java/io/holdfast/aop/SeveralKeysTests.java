@@ -104,7 +104,7 @@ class SeveralKeysTests {
 			.name("d")
 			.mode(LockMode.READ)
 			.waitForever()
-			.renewal(false);
+			.autoRenew(false);
 		assertThat(this.context.locks().requests()).containsExactly(expected, expected.only("d:a"));
 	}
 
@@ -175,7 +175,7 @@ class SeveralKeysTests {
 		void transfer(String from, @Nullable String to) {
 		}
 
-		@DistributedLock(name = "d", key = "#values", mode = LockMode.READ, waitTime = "-1", renewal = false)
+		@DistributedLock(name = "d", key = "#values", mode = LockMode.READ, waitTime = "-1", autoRenew = false)
 		void declared(Collection<String> values) {
 		}
 

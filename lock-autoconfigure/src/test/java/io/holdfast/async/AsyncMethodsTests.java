@@ -138,14 +138,14 @@ class AsyncMethodsTests {
 	void reentrantChain() {
 		Shop shop = shop(this.first);
 		ReactiveLockService locks = this.first.getBean(ReactiveLockService.class);
-		Mono<Long> fence = ReactiveLeaseContext.current().map((context) -> context.lock().fence());
+		Mono<Long> fence = ReactiveLeaseContext.current().map((context) -> context.lock().fencingToken());
 		Mono<List<Long>> fences = shop
 			.mono(() -> Flux
 				.concat(fence, shop.mono(() -> fence), Mono.delay(Duration.ofMillis(1)).then(shop.mono(() -> fence)),
 						shop.flux(fence.flux()), locks.withLock("shop", fence),
 						// By the context of the thread that runs this.
-						Mono.fromFuture(
-								shop.future(() -> CompletableFuture.completedFuture(LockLease.current().fence()))))
+						Mono.fromFuture(shop
+							.future(() -> CompletableFuture.completedFuture(LockLease.current().fencingToken()))))
 				.collectList());
 		List<Long> all = fences.block(SOON);
 		assertThat(all).hasSize(6);
@@ -159,17 +159,17 @@ class AsyncMethodsTests {
 	void reentrantFuture() {
 		Shop shop = shop(this.first);
 		CompletableFuture<Boolean> result = shop.future(() -> {
-			long fence = LockLease.current().fence();
-			assertThat(shop.plain(() -> LockLease.current().fence())).isEqualTo(fence);
+			long fence = LockLease.current().fencingToken();
+			assertThat(shop.plain(() -> LockLease.current().fencingToken())).isEqualTo(fence);
 			CompletableFuture<Long> inner = shop
-				.future(() -> CompletableFuture.completedFuture(LockLease.current().fence()));
+				.future(() -> CompletableFuture.completedFuture(LockLease.current().fencingToken()));
 			assertThat(inner.orTimeout(10, TimeUnit.SECONDS).join()).isEqualTo(fence);
 			assertThat(shop.mono(() -> Mono.just("in")).block(SOON)).isEqualTo("in");
 			LeaseContext context = LeaseContext.current();
 			return CompletableFuture.supplyAsync(() -> {
 				LeaseContext.Scope scope = context.open();
 				try {
-					return shop.plain(() -> LockLease.current().fence() == fence);
+					return shop.plain(() -> LockLease.current().fencingToken() == fence);
 				}
 				finally {
 					scope.close();
@@ -202,19 +202,19 @@ class AsyncMethodsTests {
 	void loss() {
 		CompletableFuture<String> chain = shop(this.first).endless().toFuture();
 		awaitLocked("endless", true);
-		assertThat(locks().forceRelease("endless")).isTrue();
+		assertThat(locks().admin().forceRelease("endless")).isTrue();
 		assertThat(chain).failsWithin(SOON).withThrowableThat().havingCause().isInstanceOf(LeaseLostException.class);
 		CompletableFuture<String> work = new CompletableFuture<>();
 		CompletableFuture<String> future = shop(this.first).endlessFuture(work);
 		awaitLocked("endless", true);
-		locks().forceRelease("endless");
+		locks().admin().forceRelease("endless");
 		assertThat(future).failsWithin(SOON).withThrowableThat().havingCause().isInstanceOf(LeaseLostException.class);
 		assertThat(work).isCancelled();
 		CompletableFuture<Void> own = this.first.getBean(ReactiveLockService.class)
 			.withLock(LockRequest.of("endless").leaseTime(Duration.ofSeconds(1)), Mono.<Void>never())
 			.toFuture();
 		awaitLocked("endless", true);
-		locks().forceRelease("endless");
+		locks().admin().forceRelease("endless");
 		assertThat(own).failsWithin(SOON).withThrowableThat().havingCause().isInstanceOf(LeaseLostException.class);
 	}
 

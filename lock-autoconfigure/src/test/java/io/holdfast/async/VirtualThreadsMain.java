@@ -42,7 +42,7 @@ final class VirtualThreadsMain {
 					threads.add(startVirtual(() -> takeTurn(locks, ended)));
 				}
 				awaitWaiting(threads);
-				System.out.println("waiting: " + threads.size() + " under fence " + first.fence());
+				System.out.println("waiting: " + threads.size() + " under fence " + first.fencingToken());
 				CountDownLatch passed = new CountDownLatch(1);
 				startVirtual(passed::countDown);
 				System.out.println("carriers are free: " + passed.await(10, TimeUnit.SECONDS));

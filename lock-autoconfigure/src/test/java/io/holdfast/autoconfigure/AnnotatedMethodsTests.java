@@ -132,11 +132,11 @@ class AnnotatedMethodsTests {
 	@Test
 	@DisplayName("An operator's limit comes before the declared one")
 	void limitOfOperator() {
-		semaphores().setLimit("client", 1);
+		semaphores().admin().setLimit("client", 1);
 		Body one = enter(client(this.first)::limited);
 		assertThatExceptionOfType(PermitNotAcquiredException.class)
 			.isThrownBy(() -> client(this.second).limited(new Body()));
-		semaphores().clearLimit("client");
+		semaphores().admin().clearLimit("client");
 		Body two = enter(client(this.second)::limited);
 		one.end();
 		two.end();

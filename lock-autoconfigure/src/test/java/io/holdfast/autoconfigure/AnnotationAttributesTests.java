@@ -107,7 +107,7 @@ class AnnotationAttributesTests {
 	void severalKeys() {
 		shop(this.first).transfer(List.of("b", "a"), () -> {
 			assertThat(LockLease.current().keys()).containsExactly("account:a", "account:b");
-			assertThat(LockLease.current().fence("account:a")).isPositive();
+			assertThat(LockLease.current().fencingToken("account:a")).isPositive();
 			assertThat(isFree("account:a")).isFalse();
 			assertThat(isFree("account:b")).isFalse();
 		});
@@ -159,7 +159,7 @@ class AnnotationAttributesTests {
 	@DisplayName("A method whose lock is taken away is interrupted, and the application is told")
 	void interrupted() {
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> shop(this.first).interrupted(() -> {
-			assertThat(locks().forceRelease("taken")).isTrue();
+			assertThat(locks().admin().forceRelease("taken")).isTrue();
 			TimeUnit.MINUTES.sleep(1);
 			return "not reached";
 		})).withCauseInstanceOf(InterruptedException.class).withMessageContaining("Lock 'taken' was lost while");
@@ -186,7 +186,7 @@ class AnnotationAttributesTests {
 	@DisplayName("A method that loses its lock and does not notice gives its caller an exception")
 	void lostUnnoticed() {
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> shop(this.first).throwing(() -> {
-			assertThat(locks().forceRelease("taken")).isTrue();
+			assertThat(locks().admin().forceRelease("taken")).isTrue();
 			LockLease lease = LockLease.current();
 			Awaitility.await().until(() -> !lease.isHeld());
 			return "result";

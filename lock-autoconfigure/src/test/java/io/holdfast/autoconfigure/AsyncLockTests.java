@@ -131,7 +131,7 @@ class AsyncLockTests {
 
 			void end() {
 				this.work.running.decrementAndGet();
-				this.result.complete(this.lease.fence());
+				this.result.complete(this.lease.fencingToken());
 			}
 
 		}

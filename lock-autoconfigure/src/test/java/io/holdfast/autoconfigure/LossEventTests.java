@@ -46,7 +46,7 @@ class LossEventTests {
 	void annotated() {
 		this.runner.run((context) -> {
 			Application application = context.getBean(Application.class);
-			application.sell("SKU1", () -> context.getBean(LockService.class).forceRelease("stock:SKU1"));
+			application.sell("SKU1", () -> context.getBean(LockService.class).admin().forceRelease("stock:SKU1"));
 			LeaseLostEvent event = onlyEvent(application);
 			assertThat(event.key()).isEqualTo("stock:SKU1");
 			assertThat(event.name()).isEqualTo("stock");
@@ -62,7 +62,7 @@ class LossEventTests {
 		this.runner.withUserConfiguration(AnotherEngine.class).run((context) -> {
 			LockService others = context.getBean("otherLocks", LockService.class);
 			LockLease lease = others.acquire(LockRequest.of("other"));
-			others.forceRelease("other");
+			others.admin().forceRelease("other");
 			assertThat(lease.isHeld()).isFalse();
 			assertThat(onlyEvent(context.getBean(Application.class)).key()).isEqualTo("other");
 			assertThat(onlyEvent(context.getBean(Application.class)).name()).isNull();
@@ -81,7 +81,7 @@ class LossEventTests {
 		this.runner.withUserConfiguration(FailingListener.class).run((context) -> {
 			LockService locks = context.getBean(LockService.class);
 			locks.acquire("x");
-			locks.forceRelease("x");
+			locks.admin().forceRelease("x");
 			await().until(() -> output.getAll().contains("not ready for x"));
 		});
 	}

@@ -89,7 +89,7 @@ class MemoryBackendTests {
 			LockService locks = context.getBean(LockService.class);
 			LockLease lease = locks.acquire("a");
 			assertThat(locks.tryAcquire("a")).hasValueSatisfying((nested) -> {
-				assertThat(nested.fence()).isEqualTo(lease.fence());
+				assertThat(nested.fencingToken()).isEqualTo(lease.fencingToken());
 				nested.close();
 			});
 			assertThat(onAnotherThread(() -> locks.tryAcquire("a"))).isEmpty();
@@ -98,7 +98,7 @@ class MemoryBackendTests {
 			assertThat(asynchronous).isNotDone();
 			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 			assertThat(asynchronous).succeedsWithin(SOON)
-				.satisfies((next) -> assertThat(next.fence()).isGreaterThan(lease.fence()))
+				.satisfies((next) -> assertThat(next.fencingToken()).isGreaterThan(lease.fencingToken()))
 				.satisfies(LockLease::close);
 			assertThat(blocked).succeedsWithin(SOON);
 			assertThat(locks.status("a").isLocked()).isFalse();
@@ -110,7 +110,7 @@ class MemoryBackendTests {
 	void times() {
 		this.runner.run((context) -> {
 			LockService locks = context.getBean(LockService.class);
-			LockLease lease = locks.acquire(LockRequest.of("a").leaseTime(Duration.ofMillis(300)).renewal(false));
+			LockLease lease = locks.acquire(LockRequest.of("a").leaseTime(Duration.ofMillis(300)).autoRenew(false));
 			LockRequest brief = LockRequest.of("a").waitTime(Duration.ofMillis(50));
 			assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(() -> unwrapped(brief, locks))
 				.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo(Reason.TIMED_OUT));
@@ -167,10 +167,10 @@ class MemoryBackendTests {
 			assertThat(view.remaining()).isBetween(Duration.ofSeconds(20), Duration.ofSeconds(30));
 			assertThat(onAnotherThread(() -> locks.asLock("a").tryLock())).isFalse();
 			assertThat(locks.status("a").owner()).isEqualTo(Owner.THIS_INSTANCE);
-			assertThat(locks.forceRelease("a")).isTrue();
+			assertThat(locks.admin().forceRelease("a")).isTrue();
 			assertThat(view.isHeldByCurrentThread()).isFalse();
 			assertThatExceptionOfType(IllegalMonitorStateException.class).isThrownBy(view::unlock);
-			assertThat(locks.forceRelease("a")).isFalse();
+			assertThat(locks.admin().forceRelease("a")).isFalse();
 			assertThat(locks.status("a").owner()).isEqualTo(Owner.NONE);
 		});
 	}
@@ -190,9 +190,9 @@ class MemoryBackendTests {
 			view.release();
 			assertThat(waiting).succeedsWithin(SOON);
 			assertThat(semaphores.status("a")).isEqualTo(new SemaphoreStatus("a", 3, false, 3, 2, 0));
-			semaphores.setLimit("a", 4);
+			semaphores.admin().setLimit("a", 4);
 			assertThat(semaphores.tryAcquire(SemaphoreRequest.of("a", 3))).hasValueSatisfying(PermitLease::close);
-			assertThat(semaphores.clearLimit("a")).isTrue();
+			assertThat(semaphores.admin().clearLimit("a")).isTrue();
 			assertThat(semaphores.tryAcquire(SemaphoreRequest.of("a", 3))).isEmpty();
 			two.close();
 			waiting.join().close();

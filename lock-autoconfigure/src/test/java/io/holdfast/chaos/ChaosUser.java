@@ -207,7 +207,7 @@ final class ChaosUser implements Runnable {
 	}
 
 	private static long fence(Lease lease, String key) {
-		return (lease instanceof LockLease lock) ? lock.fence(key) : 0;
+		return (lease instanceof LockLease lock) ? lock.fencingToken(key) : 0;
 	}
 
 	private void hold(Wish wish, Grant grant) {

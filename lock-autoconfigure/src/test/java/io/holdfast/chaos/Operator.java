@@ -195,10 +195,10 @@ final class Operator implements AutoCloseable {
 
 	private void force(boolean lock, String key) {
 		if (lock) {
-			this.locks.forceRelease(key);
+			this.locks.admin().forceRelease(key);
 		}
 		else {
-			this.semaphores.forceRelease(key);
+			this.semaphores.admin().forceRelease(key);
 		}
 	}
 
@@ -206,10 +206,10 @@ final class Operator implements AutoCloseable {
 		long from = System.nanoTime();
 		try {
 			if (limit < 0) {
-				this.semaphores.clearLimit(key);
+				this.semaphores.admin().clearLimit(key);
 			}
 			else {
-				this.semaphores.setLimit(key, limit);
+				this.semaphores.admin().setLimit(key, limit);
 			}
 		}
 		finally {

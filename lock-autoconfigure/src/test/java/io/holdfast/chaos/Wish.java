@@ -98,7 +98,7 @@ record Wish(Mode mode, List<String> keys, int permits, boolean fair, Face face, 
 			.fair(this.fair)
 			.waitTime(Duration.ofMillis(this.waitMillis))
 			.leaseTime(Duration.ofMillis(this.leaseMillis))
-			.renewal(this.renewal);
+			.autoRenew(this.renewal);
 	}
 
 	SemaphoreRequest semaphore() {
@@ -107,7 +107,7 @@ record Wish(Mode mode, List<String> keys, int permits, boolean fair, Face face, 
 			.fair(this.fair)
 			.waitTime(Duration.ofMillis(this.waitMillis))
 			.leaseTime(Duration.ofMillis(this.leaseMillis))
-			.renewal(this.renewal);
+			.autoRenew(this.renewal);
 	}
 
 	/** By which calls something is acquired. */

@@ -71,7 +71,7 @@ final class Asking {
 			.mode(mode)
 			.minHold(Duration.ofMillis(use.minHold()))
 			.leaseTime(Duration.ofMillis(use.lease()))
-			.renewal(use.renewal())
+			.autoRenew(use.renewal())
 			.maxHold(MAX_HOLD)
 			.fair(use.fair())
 			.within(context);
@@ -83,7 +83,7 @@ final class Asking {
 			.permits(use.permits())
 			.minHold(Duration.ofMillis(use.minHold()))
 			.leaseTime(Duration.ofMillis(use.lease()))
-			.renewal(use.renewal())
+			.autoRenew(use.renewal())
 			.maxHold(MAX_HOLD)
 			.fair(use.fair());
 		return (use.waiting() < 0) ? request.waitForever() : request.waitTime(Duration.ofMillis(use.waiting()));

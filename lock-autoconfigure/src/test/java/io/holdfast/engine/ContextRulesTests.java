@@ -43,7 +43,7 @@ class ContextRulesTests extends ScriptedEngine {
 		LockLease outer = granted(REQUEST, 10);
 		LeaseContext context = within(outer);
 		CompletableFuture<LockLease> inner = this.service.acquireAsync(REQUEST.within(context));
-		assertThat(inner.join().fence()).isEqualTo(10);
+		assertThat(inner.join().fencingToken()).isEqualTo(10);
 		assertThat(this.service.tryAcquireAsync(ONCE.within(context)).join()).isPresent();
 		assertThat(this.store.sent()).containsExactly("acquire 1");
 	}
@@ -63,9 +63,9 @@ class ContextRulesTests extends ScriptedEngine {
 		LockLease outer = granted(REQUEST, 10);
 		LeaseContext context = within(outer);
 		LockLease inner = onAnotherThread(context, () -> this.service.acquire(REQUEST));
-		assertThat(inner.fence()).isEqualTo(10);
-		assertThat(onAnotherThread(LeaseContext.empty(), () -> this.service.acquire(REQUEST.within(context))).fence())
-			.isEqualTo(10);
+		assertThat(inner.fencingToken()).isEqualTo(10);
+		assertThat(onAnotherThread(LeaseContext.empty(), () -> this.service.acquire(REQUEST.within(context)))
+			.fencingToken()).isEqualTo(10);
 		assertThat(onAnotherThread(context, () -> this.service.tryAcquire(ONCE.within(LeaseContext.empty()))))
 			.isEmpty();
 		onAnotherThread(context, () -> {
@@ -146,7 +146,7 @@ class ContextRulesTests extends ScriptedEngine {
 
 	@Test
 	void whoseLeaseRanOutAsItWasMeantToIsAStranger() {
-		LeaseContext context = within(granted(REQUEST.renewal(false), 10));
+		LeaseContext context = within(granted(REQUEST.autoRenew(false), 10));
 		this.store.elapse(29_698);
 		this.store.sent();
 		this.service.acquireAsync(REQUEST.within(context));
@@ -182,7 +182,7 @@ class ContextRulesTests extends ScriptedEngine {
 		// Others who wait do not matter.
 		this.service.acquireAsync(WRITE);
 		this.store.sent();
-		assertThat(this.service.acquireAsync(REQUEST.mode(inner).within(context)).join().fence()).isEqualTo(10);
+		assertThat(this.service.acquireAsync(REQUEST.mode(inner).within(context)).join().fencingToken()).isEqualTo(10);
 		assertThat(this.store.sent()).isEmpty();
 	}
 
@@ -207,8 +207,8 @@ class ContextRulesTests extends ScriptedEngine {
 		CompletableFuture<LockLease> read = this.service.acquireAsync(READ.within(within(write)));
 		this.store.last("acquire 2 under 1").granted(20, 30_000);
 		LeaseContext both = within(write).with(read.join());
-		assertThat(this.service.acquireAsync(READ.within(both)).join().fence()).isEqualTo(20);
-		assertThat(this.service.acquireAsync(WRITE.within(both)).join().fence()).isEqualTo(10);
+		assertThat(this.service.acquireAsync(READ.within(both)).join().fencingToken()).isEqualTo(20);
+		assertThat(this.service.acquireAsync(WRITE.within(both)).join().fencingToken()).isEqualTo(10);
 	}
 
 	@Test
@@ -228,7 +228,7 @@ class ContextRulesTests extends ScriptedEngine {
 		this.service.acquireAsync(request.within(within(outer))).join();
 		LockLease nested = this.service.acquire(request);
 		outer.releaseAsync();
-		assertThat(this.service.acquire(request).fence()).isEqualTo(10);
+		assertThat(this.service.acquire(request).fencingToken()).isEqualTo(10);
 		assertThat(nested.isHeld()).isTrue();
 		assertThat(this.store.sent()).containsExactly("acquire 1");
 	}
@@ -254,7 +254,8 @@ class ContextRulesTests extends ScriptedEngine {
 		outer.releaseAsync();
 		this.store.elapse(10_000);
 		this.store.last("renew 1").renewed(false);
-		assertThat(this.store.answering("acquire 3", 20, () -> this.service.acquire(REQUEST)).fence()).isEqualTo(20);
+		assertThat(this.store.answering("acquire 3", 20, () -> this.service.acquire(REQUEST)).fencingToken())
+			.isEqualTo(20);
 		failed(this.service.acquireAsync(REQUEST.within(within(inner))), LeaseLostException.class, "'k'");
 	}
 
@@ -265,12 +266,12 @@ class ContextRulesTests extends ScriptedEngine {
 		this.store.last("acquire 2").granted(20, 30_000);
 		LeaseContext context = within(both.join());
 		this.store.sent();
-		assertThat(this.service.acquireAsync(REQUEST.only("b").within(context)).join().fence()).isEqualTo(20);
+		assertThat(this.service.acquireAsync(REQUEST.only("b").within(context)).join().fencingToken()).isEqualTo(20);
 		CompletableFuture<LockLease> more = this.service
 			.acquireAsync(LockRequest.ofAll(List.of("a", "b", "c")).within(context));
 		this.store.last("acquire 6").granted(30, 30_000);
-		assertThat(List.of(more.join().fence("a"), more.join().fence("b"), more.join().fence("c"))).containsExactly(10L,
-				20L, 30L);
+		assertThat(List.of(more.join().fencingToken("a"), more.join().fencingToken("b"), more.join().fencingToken("c")))
+			.containsExactly(10L, 20L, 30L);
 		both.join().releaseAsync();
 		more.join().releaseAsync();
 		assertThat(this.store.sent()).as("b is held by the first inner one").hasSize(3).doesNotContain("release 2");

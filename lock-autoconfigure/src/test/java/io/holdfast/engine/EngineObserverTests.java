@@ -142,7 +142,7 @@ class EngineObserverTests extends ScriptedEngine {
 		this.observer.told();
 		LockLease read = this.store.answering("acquire 2 under 1", 11,
 				() -> this.service.acquire(REQUEST.mode(LockMode.READ)));
-		assertThat(read.fence()).isEqualTo(11);
+		assertThat(read.fencingToken()).isEqualTo(11);
 		assertThat(lease.isHeld()).isTrue();
 		assertThat(this.observer.told()).containsExactly("k began", "k granted [11]");
 	}
@@ -289,7 +289,7 @@ class EngineObserverTests extends ScriptedEngine {
 
 	@Test
 	void whatIsNotRenewedExpiresAndIsLostOnlyIfItWasReleasedTooLate() {
-		LockLease lease = granted(REQUEST.renewal(false), 10);
+		LockLease lease = granted(REQUEST.autoRenew(false), 10);
 		this.observer.told();
 		this.store.elapse(30_000);
 		assertThat(this.observer.told()).containsExactly("k ended EXPIRED");

@@ -73,12 +73,12 @@ class EngineRobustnessTests {
 	@DisplayName("A wake-up with a newer fence than the hold's tells that others may have had the key")
 	void grantedAnew() {
 		LockLease lease = granted(REQUEST);
-		this.store.wakeUps.granted(lock("k"), ID + ":1", lease.fence(), 5000);
+		this.store.wakeUps.granted(lock("k"), ID + ":1", lease.fencingToken(), 5000);
 		assertThat(lease.isHeld()).as("a late message of the same grant").isTrue();
 		this.store.sent();
-		this.store.wakeUps.granted(lock("k"), ID + ":1", lease.fence() + 1, 0);
+		this.store.wakeUps.granted(lock("k"), ID + ":1", lease.fencingToken() + 1, 0);
 		assertThat(lease.isHeld()).as("a message that grants nothing").isTrue();
-		this.store.wakeUps.granted(lock("k"), ID + ":1", lease.fence() + 1, 5000);
+		this.store.wakeUps.granted(lock("k"), ID + ":1", lease.fencingToken() + 1, 5000);
 		assertThat(lease.isHeld()).isFalse();
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(lease::ensureHeld)
 			.withMessageContaining("granted it anew");
@@ -89,10 +89,10 @@ class EngineRobustnessTests {
 	@DisplayName("A grant with a newer fence is one that is to be confirmed: the hold was lost in between, too")
 	void grantedAnewUnconfirmed() {
 		LockLease lease = granted(REQUEST);
-		this.store.wakeUps.grantedUnconfirmed(lock("k"), ID + ":1", lease.fence());
+		this.store.wakeUps.grantedUnconfirmed(lock("k"), ID + ":1", lease.fencingToken());
 		assertThat(lease.isHeld()).as("a late message of the same grant").isTrue();
 		this.store.sent();
-		this.store.wakeUps.grantedUnconfirmed(lock("k"), ID + ":1", lease.fence() + 1);
+		this.store.wakeUps.grantedUnconfirmed(lock("k"), ID + ":1", lease.fencingToken() + 1);
 		assertThat(lease.isHeld()).isFalse();
 		assertThat(this.store.sent()).containsExactly("release 1");
 	}
@@ -269,7 +269,7 @@ class EngineRobustnessTests {
 		LockLease outer = this.service.acquire(REQUEST);
 		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ofSeconds(10));
 		LockLease inner = this.service.acquire(REQUEST);
-		assertThat(inner.fence()).isEqualTo(outer.fence());
+		assertThat(inner.fencingToken()).isEqualTo(outer.fencingToken());
 		assertThatExceptionOfType(LockNotAcquiredException.class)
 			.isThrownBy(() -> this.service.acquire(LockRequest.of("other")))
 			.matches((ex) -> ex.getReason() == Reason.SHUTDOWN);
@@ -310,7 +310,7 @@ class EngineRobustnessTests {
 	@Test
 	@DisplayName("A short renewal by hand does not end the lengthening of a claim to the lease")
 	void shortRenewalOfAClaim() {
-		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.renewal(false));
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.autoRenew(false));
 		this.store.last("acquire 1").busy(30_000, 10);
 		this.store.wakeUps.granted(lock("k"), ID + ":1", 20, 3000);
 		runCallbacks();
@@ -325,12 +325,12 @@ class EngineRobustnessTests {
 	@DisplayName("A lease is not renewed for a time that no lease can have")
 	void renewalOutOfBounds(Duration leaseTime) {
 		LockLease lease = granted(REQUEST);
-		assertThatIllegalArgumentException().isThrownBy(() -> lease.renew(leaseTime))
+		assertThatIllegalArgumentException().isThrownBy(() -> lease.extend(leaseTime))
 			.withMessageContaining(leaseTime.toString());
 	}
 
 	private void renewByHand(LockLease lease) {
-		CompletableFuture<Void> byHand = CompletableFuture.runAsync(() -> lease.renew(Duration.ofMillis(100)));
+		CompletableFuture<Void> byHand = CompletableFuture.runAsync(() -> lease.extend(Duration.ofMillis(100)));
 		this.store.answerNext("renew 1 for 100");
 		byHand.join();
 	}

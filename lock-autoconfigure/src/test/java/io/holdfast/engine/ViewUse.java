@@ -170,7 +170,7 @@ final class ViewUse {
 
 	private void renew(Lease lease) {
 		try {
-			lease.renew(Duration.ofMillis(this.use.lease()));
+			lease.extend(Duration.ofMillis(this.use.lease()));
 		}
 		catch (LeaseLostException | LeaseStoreException ex) {
 			// So it goes on without.

@@ -132,9 +132,9 @@ final class Claims {
 	private void assertGranted(int i) {
 		assertThat(this.waiting.get(i)).succeedsWithin(SOON).satisfies((next) -> {
 			if (this.held.get(i) instanceof LockLease before) {
-				assertThat(((LockLease) next).fence()).isGreaterThan(before.fence());
+				assertThat(((LockLease) next).fencingToken()).isGreaterThan(before.fencingToken());
 			}
-			next.renew(this.leaseTime.plusSeconds(1));
+			next.extend(this.leaseTime.plusSeconds(1));
 			assertThat(next.isHeld()).isTrue();
 			assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED);
 		});

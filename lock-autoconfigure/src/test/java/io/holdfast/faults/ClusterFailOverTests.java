@@ -125,7 +125,7 @@ class ClusterFailOverTests {
 	@DisplayName("A master dies with the time that a holder has, which is not renewed: over when it says so, and had by who waits")
 	void leaseEnds() {
 		LockRequest request = LockRequest.of(this.key).leaseTime(LEASE).waitTime(Duration.ofMinutes(2));
-		LockLease lease = start("lettuce").acquire(request.renewal(false));
+		LockLease lease = start("lettuce").acquire(request.autoRenew(false));
 		CompletableFuture<LockLease> next = start("lettuce").acquireInBackground(request);
 		CompletableFuture<Boolean> overlap = next.thenApply((granted) -> lease.isHeld());
 		this.fleet.awaitQueued(this.key);
@@ -133,7 +133,7 @@ class ClusterFailOverTests {
 		this.fleet.unobserved(() -> this.cluster.kill(this.master, this.replica));
 		assertThat(lease.isHeld()).isTrue();
 		assertThat(next).succeedsWithin(LEASE.plus(SOON)).satisfies((granted) -> {
-			assertThat(granted.fence()).isGreaterThan(lease.fence());
+			assertThat(granted.fencingToken()).isGreaterThan(lease.fencingToken());
 			granted.close();
 		});
 		assertThat(overlap).isCompletedWithValue(false);

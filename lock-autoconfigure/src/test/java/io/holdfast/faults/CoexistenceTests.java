@@ -71,9 +71,9 @@ class CoexistenceTests {
 	private void assertLocksAtOnce(Instance instance) {
 		LockLease lease = instance.acquire(LockRequest.of(KEY).waitTime(SOON));
 		assertThat(this.fleet.isLocked(KEY)).as("locked before the commit").isTrue();
-		assertThat(lease.fence()).isEqualTo(this.fleet.fence(KEY));
+		assertThat(lease.fencingToken()).isEqualTo(this.fleet.fence(KEY));
 		assertThat(instance.locks().status(KEY).isLocked()).isTrue();
-		lease.renew(Duration.ofSeconds(60));
+		lease.extend(Duration.ofSeconds(60));
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 		assertThat(this.fleet.isLocked(KEY)).as("locked after the release").isFalse();
 	}

@@ -51,7 +51,7 @@ class FailOverInShortTests {
 		assertThat(next).isNotDone();
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 		assertThat(next).succeedsWithin(SOON)
-			.satisfies((granted) -> assertThat(granted.fence()).isGreaterThan(lease.fence()))
+			.satisfies((granted) -> assertThat(granted.fencingToken()).isGreaterThan(lease.fencingToken()))
 			.satisfies((granted) -> assertThat(granted.release()).isEqualTo(ReleaseResult.RELEASED));
 		fleet.awaitNothingLeft();
 	}

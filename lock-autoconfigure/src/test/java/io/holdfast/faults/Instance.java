@@ -81,7 +81,7 @@ record Instance(ConfigurableApplicationContext context) implements AutoCloseable
 	 */
 	void warmUp() {
 		try (LockLease lease = acquire("warm-up")) {
-			lease.renew(Duration.ofSeconds(40));
+			lease.extend(Duration.ofSeconds(40));
 		}
 	}
 

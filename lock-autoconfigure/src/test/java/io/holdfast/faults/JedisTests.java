@@ -66,7 +66,7 @@ class JedisTests {
 		assertThat(waiting).isNotDone();
 		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
 		assertThat(waiting).succeedsWithin(SOON).satisfies((lease) -> {
-			assertThat(lease.fence()).isGreaterThan(held.fence());
+			assertThat(lease.fencingToken()).isGreaterThan(held.fencingToken());
 			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 		});
 	}
@@ -166,11 +166,11 @@ class JedisTests {
 		Instance instance = this.fleet.start(JEDIS);
 		Duration leaseTime = Duration.ofSeconds(1);
 		LockLease renewed = instance.acquire(LockRequest.of("renewed").leaseTime(leaseTime));
-		LockLease lease = instance.acquire(REQUEST.leaseTime(leaseTime).renewal(false));
+		LockLease lease = instance.acquire(REQUEST.leaseTime(leaseTime).autoRenew(false));
 		try (LockLease next = this.fleet.start(JEDIS).acquire(REQUEST)) {
 			assertThat(lease.isHeld()).isFalse();
 			assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
-			next.renew(Duration.ofMinutes(2));
+			next.extend(Duration.ofMinutes(2));
 		}
 		await("more than a lease").during(leaseTime).atMost(SOON).until(renewed::isHeld);
 		assertThat(renewed.release()).isEqualTo(ReleaseResult.RELEASED);

@@ -50,9 +50,9 @@ class KeptLockTests {
 		LockLease first = one.acquire(REQUEST);
 		first.close();
 		try (LockLease second = one.acquire(REQUEST)) {
-			assertThat(second.fence()).isEqualTo(first.fence() + 1);
+			assertThat(second.fencingToken()).isEqualTo(first.fencingToken() + 1);
 		}
-		assertThat(this.fleet.fence(KEY)).isEqualTo(first.fence());
+		assertThat(this.fleet.fence(KEY)).isEqualTo(first.fencingToken());
 		await().atMost(SOON).until(() -> !this.fleet.isLocked(KEY));
 	}
 
@@ -65,8 +65,8 @@ class KeptLockTests {
 		long fence = 0;
 		for (int i = 0; i < 10; i++) {
 			try (LockLease lease = ((i % 2 == 0) ? one : other).acquire(REQUEST)) {
-				assertThat(lease.fence()).isGreaterThan(fence);
-				fence = lease.fence();
+				assertThat(lease.fencingToken()).isGreaterThan(fence);
+				fence = lease.fencingToken();
 			}
 		}
 	}

@@ -89,7 +89,7 @@ class KeyTests {
 		assertThatIllegalArgumentException().isThrownBy(() -> locks.tryAcquire(key));
 		assertThatIllegalArgumentException().isThrownBy(() -> locks.asLock(key));
 		assertThatIllegalArgumentException().isThrownBy(() -> locks.status(key));
-		assertThatIllegalArgumentException().isThrownBy(() -> locks.forceRelease(key));
+		assertThatIllegalArgumentException().isThrownBy(() -> locks.admin().forceRelease(key));
 		assertThatIllegalArgumentException().isThrownBy(() -> LockRequest.of(key));
 	}
 

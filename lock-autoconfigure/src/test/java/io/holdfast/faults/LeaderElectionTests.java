@@ -126,7 +126,7 @@ class LeaderElectionTests {
 		awaitLeader(one);
 		Instance two = start(LONG_LEASE);
 		this.fleet.awaitQueued(KEY);
-		assertThat(one.locks().forceRelease(KEY)).isTrue();
+		assertThat(one.locks().admin().forceRelease(KEY)).isTrue();
 		await("the other one leads").atMost(SOON).until(() -> leads(two) && !leads(one));
 		assertStays(two, one);
 		two.close();
@@ -143,7 +143,7 @@ class LeaderElectionTests {
 		awaitLeader(one);
 		Instance two = start(SHORT_LEASE);
 		this.fleet.awaitQueued(KEY);
-		assertThat(two.locks().forceRelease(KEY)).isTrue();
+		assertThat(two.locks().admin().forceRelease(KEY)).isTrue();
 		await("the other one leads").atMost(SOON).until(() -> leads(two) && !leads(one));
 		this.fleet.observer().delete(this.fleet.lockKey(KEY));
 		await("it stepped down").atMost(SOON).until(() -> history(two).contains("revoked"));

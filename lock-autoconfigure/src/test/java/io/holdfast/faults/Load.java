@@ -103,8 +103,8 @@ final class Load {
 				assertThat(this.inside.incrementAndGet()).as("who have it").isEqualTo(1);
 				this.taken.incrementAndGet();
 				if (lease instanceof LockLease lock) {
-					assertThat(lock.fence()).isGreaterThan(this.fence);
-					this.fence = lock.fence();
+					assertThat(lock.fencingToken()).isGreaterThan(this.fence);
+					this.fence = lock.fencingToken();
 				}
 				assertThat(lease.isHeld()).isTrue();
 				this.inside.decrementAndGet();

@@ -148,7 +148,7 @@ class LogLineTests {
 	@Test
 	@DisplayName("A lease that outlives its time is one line when it is released, not when it ends")
 	void late() {
-		LockLease lease = this.instance.acquire(LOCK.renewal(false).name("import").leaseTime(Duration.ofMillis(100)));
+		LockLease lease = this.instance.acquire(LOCK.autoRenew(false).name("import").leaseTime(Duration.ofMillis(100)));
 		await("end").atMost(SOON).until(() -> !lease.isHeld());
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(lease::ensureHeld)
 			.withMessageContaining("it was lost, because its lease time was over");
@@ -175,9 +175,9 @@ class LogLineTests {
 	@DisplayName("A release by force is one line at the instance that did it, and one at the holder")
 	void forced() {
 		LockLease lease = this.instance.acquire(LOCK);
-		this.other.locks().forceRelease("a");
+		this.other.locks().admin().forceRelease("a");
 		await("loss").atMost(SOON).until(() -> !lease.isHeld());
-		assertThat(this.other.locks().forceRelease("a")).isFalse();
+		assertThat(this.other.locks().admin().forceRelease("a")).isFalse();
 		assertThat(this.lines.aboveDebug()).hasSize(2)
 			.anyMatch((line) -> line.startsWith("WARN Lock 'a' was released by force; its owner: "))
 			.anyMatch((line) -> line.startsWith("WARN The lease of lock 'a' (fence "));

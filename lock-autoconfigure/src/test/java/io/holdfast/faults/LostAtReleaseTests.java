@@ -84,9 +84,9 @@ class LostAtReleaseTests {
 			case DEL -> this.fleet.observer().delete(this.fleet.observer().keys("*" + KEY + "*"));
 			case FLUSHALL -> this.fleet.onServer((connection) -> connection.serverCommands().flushAll());
 			case FORCED -> {
-				this.operator.locks().forceRelease(KEY);
-				this.operator.locks().forceRelease(KEY + "2");
-				this.operator.semaphores().forceRelease(KEY);
+				this.operator.locks().admin().forceRelease(KEY);
+				this.operator.locks().admin().forceRelease(KEY + "2");
+				this.operator.semaphores().admin().forceRelease(KEY);
 			}
 			case RESTART -> {
 				this.server.restart();

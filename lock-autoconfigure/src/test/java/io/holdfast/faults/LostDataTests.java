@@ -67,7 +67,7 @@ class LostDataTests {
 		assertThat(this.fleet.isLocked(KEY)).isFalse();
 		assertThat(this.fleet.fence(KEY)).isZero();
 		assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
-		assertLocksAgain(instance, lease.fence());
+		assertLocksAgain(instance, lease.fencingToken());
 	}
 
 	@Test
@@ -79,9 +79,9 @@ class LostDataTests {
 		this.fleet.awaitQueued(KEY);
 		this.server.restart();
 		assertThat(waiting).succeedsWithin(SOON).satisfies((next) -> {
-			assertThat(next.fence()).isGreaterThan(lease.fence());
+			assertThat(next.fencingToken()).isGreaterThan(lease.fencingToken());
 			assertThat(lease.release()).isIn(ReleaseResult.LOST, ReleaseResult.RELEASED);
-			next.renew(Duration.ofSeconds(20));
+			next.extend(Duration.ofSeconds(20));
 			assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED);
 		});
 		this.fleet.awaitNothingLeft();
@@ -119,8 +119,8 @@ class LostDataTests {
 		lease.close();
 		// Whatever stands there now, and was never ours.
 		this.fleet.observer().delete(List.of(this.fleet.lockKey(KEY), this.fleet.lockKey(KEY) + "-moved"));
-		assertLocksAgain(this.fleet.start(), lease.fence());
-		assertLocksAgain(instance, lease.fence());
+		assertLocksAgain(this.fleet.start(), lease.fencingToken());
+		assertLocksAgain(instance, lease.fencingToken());
 	}
 
 	private static void assertLostSoon(LockLease lease, CountDownLatch lost) throws InterruptedException {
@@ -130,12 +130,12 @@ class LostDataTests {
 		assertThat(lost.await(time.toMillis(), TimeUnit.MILLISECONDS)).as("told of the loss in time").isTrue();
 		assertThat(lease.isHeld()).isFalse();
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(lease::ensureHeld).withMessageContaining(KEY);
-		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> lease.renew(Duration.ofSeconds(20)));
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> lease.extend(Duration.ofSeconds(20)));
 	}
 
 	private void assertLocksAgain(Instance instance, long fence) {
 		try (LockLease next = instance.acquire(REQUEST)) {
-			assertThat(next.fence()).isGreaterThan(fence);
+			assertThat(next.fencingToken()).isGreaterThan(fence);
 		}
 		this.fleet.awaitNothingLeft();
 	}

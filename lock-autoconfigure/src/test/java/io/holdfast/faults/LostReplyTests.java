@@ -68,13 +68,13 @@ class LostReplyTests {
 		this.proxy.swallowRepliesThenFin(KEY);
 		LockLease lease = this.instance.acquire(REQUEST);
 		assertCut();
-		assertThat(this.fleet.fence(KEY)).isEqualTo(lease.fence());
+		assertThat(this.fleet.fence(KEY)).isEqualTo(lease.fencingToken());
 		assertThat(this.fleet.queued(KEY)).isZero();
 		assertThat(this.other.tryAcquire(KEY)).isEmpty();
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 		this.fleet.awaitNothingLeft();
 		try (LockLease next = this.other.acquire(REQUEST)) {
-			assertThat(next.fence()).isGreaterThan(lease.fence());
+			assertThat(next.fencingToken()).isGreaterThan(lease.fencingToken());
 		}
 	}
 
@@ -89,7 +89,7 @@ class LostReplyTests {
 		assertThat(waiting).isNotDone();
 		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
 		assertThat(waiting).succeedsWithin(SOON).satisfies((lease) -> {
-			assertThat(lease.fence()).isGreaterThan(held.fence());
+			assertThat(lease.fencingToken()).isGreaterThan(held.fencingToken());
 			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 		});
 		this.fleet.awaitNothingLeft();
@@ -116,7 +116,7 @@ class LostReplyTests {
 		assertCut();
 		assertThat(waiting).succeedsWithin(SOON).satisfies((next) -> {
 			assertThat(this.instance.tryAcquire(KEY)).isEmpty();
-			next.renew(Duration.ofSeconds(20));
+			next.extend(Duration.ofSeconds(20));
 			assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED);
 		});
 		this.fleet.awaitNothingLeft();
@@ -135,7 +135,7 @@ class LostReplyTests {
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 		assertThat(waiting).succeedsWithin(SOON).satisfies((next) -> {
 			assertCut();
-			assertThat(next.fence()).isGreaterThan(lease.fence());
+			assertThat(next.fencingToken()).isGreaterThan(lease.fencingToken());
 			assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED);
 		});
 		this.fleet.awaitNothingLeft();
@@ -146,7 +146,7 @@ class LostReplyTests {
 	void renewRepeated() {
 		LockLease lease = this.instance.acquire(REQUEST);
 		this.proxy.swallowRepliesThenFin(KEY);
-		lease.renew(Duration.ofSeconds(60));
+		lease.extend(Duration.ofSeconds(60));
 		assertCut();
 		assertThat(lease.isHeld()).isTrue();
 		assertThat(this.fleet.timeToLive(KEY)).isGreaterThan(Duration.ofSeconds(40));
@@ -190,7 +190,7 @@ class LostReplyTests {
 		LockLease lease = this.instance.acquire(REQUEST);
 		this.proxy.swallowRepliesThenReset(KEY);
 		try {
-			lease.renew(Duration.ofSeconds(60));
+			lease.extend(Duration.ofSeconds(60));
 		}
 		catch (LeaseStoreException ex) {
 			assertThat(ex.getKey()).isEqualTo(KEY);

@@ -48,7 +48,7 @@ class LostWritesTests {
 
 	private static long fenceOf(Instance instance, String key) {
 		try (LockLease lease = instance.acquire(LockRequest.of(key).waitTime(SOON))) {
-			return lease.fence();
+			return lease.fencingToken();
 		}
 	}
 

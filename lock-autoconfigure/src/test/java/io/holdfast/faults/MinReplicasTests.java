@@ -329,7 +329,7 @@ class MinReplicasTests {
 		CompletableFuture<LockLease> waiting = instance.acquireInBackground(REQUEST.waitForever());
 		await("waited for").atMost(SOON).until(() -> blocked() == 1);
 		assertThat(released.release()).isEqualTo(ReleaseResult.RELEASED);
-		renewed.renew(Duration.ofSeconds(3));
+		renewed.extend(Duration.ofSeconds(3));
 		await("more than a lease").during(leaseTime.plusSeconds(2)).atMost(SOON).until(renewed::isHeld);
 		assertThat(waiting).isNotDone();
 		this.replica.thaw();

@@ -50,7 +50,7 @@ class NestedLeaseTests {
 	@EnumSource(names = { "EXCLUSIVE", "WRITE" })
 	void longInsideOfShort(LockMode mode) {
 		LockRequest request = request(mode);
-		LockLease outer = this.instance.acquire(request.leaseTime(Duration.ofSeconds(5)).renewal(false));
+		LockLease outer = this.instance.acquire(request.leaseTime(Duration.ofSeconds(5)).autoRenew(false));
 		LockLease inner = this.instance.acquire(request.leaseTime(Duration.ofMinutes(1)));
 		await("renewal").atMost(SOON).until(() -> inner.remaining().compareTo(Duration.ofSeconds(50)) > 0);
 		assertThat(outer.release()).isEqualTo(ReleaseResult.RELEASED);
@@ -65,7 +65,7 @@ class NestedLeaseTests {
 	void leftToRunOut(LockMode mode) {
 		LockRequest request = request(mode).leaseTime(Duration.ofMillis(1500));
 		LockLease outer = this.instance.acquire(request);
-		LockLease inner = this.instance.acquire(request.renewal(false));
+		LockLease inner = this.instance.acquire(request.autoRenew(false));
 		assertThat(outer.release()).isEqualTo(ReleaseResult.RELEASED);
 		await("the end of the lease").atMost(SOON).until(() -> !inner.isHeld());
 		this.other.acquire(request.waitTime(SOON)).release();

@@ -100,7 +100,7 @@ class OutageTests {
 		lease.onLost(losses::incrementAndGet);
 		CompletableFuture<LockLease> waiting = this.fleet.start().acquireInBackground(REQUEST);
 		this.fleet.awaitQueued(KEY);
-		lease.renew(leaseTime);
+		lease.extend(leaseTime);
 		this.proxy.down();
 		await("a time without renewals").atMost(SOON)
 			.until(() -> this.fleet.timeToLive(KEY).compareTo(leaseTime.minusMillis(1500)) < 0);
@@ -131,12 +131,12 @@ class OutageTests {
 		this.fleet.awaitQueued(KEY);
 		this.proxy.down();
 		assertThat(waiting).succeedsWithin(SOON).satisfies((next) -> {
-			assertThat(next.fence()).isGreaterThan(lease.fence());
+			assertThat(next.fencingToken()).isGreaterThan(lease.fencingToken());
 			await("loss told once").atMost(SOON).until(() -> losses.get() == 1);
 			this.proxy.up();
 			await("release of the lost lease").atMost(SOON).until(() -> isReleasedAsLost(lease));
 			assertThat(next.isHeld()).isTrue();
-			next.renew(Duration.ofSeconds(40));
+			next.extend(Duration.ofSeconds(40));
 			assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED);
 		});
 		this.fleet.awaitNothingLeft();

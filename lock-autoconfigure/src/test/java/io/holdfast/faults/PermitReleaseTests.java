@@ -107,7 +107,7 @@ class PermitReleaseTests {
 	@Test
 	@DisplayName("F43 released after its end, while others hold all permits: they keep them, and none is free")
 	void late() {
-		PermitLease late = this.semaphores.acquire(ONE.permits(2).leaseTime(BRIEF).renewal(false));
+		PermitLease late = this.semaphores.acquire(ONE.permits(2).leaseTime(BRIEF).autoRenew(false));
 		PermitLease all = this.others.acquire(ONE.permits(LIMIT).waitTime(SOON));
 		assertThat(late.isHeld()).isFalse();
 		assertThat(late.release()).isNotEqualTo(ReleaseResult.RELEASED);
@@ -170,7 +170,7 @@ class PermitReleaseTests {
 					assertThat(lease.release()).isNotNull();
 				}
 				case 1 -> {
-					PermitLease lease = this.semaphores.acquire(ONE.leaseTime(Duration.ofMillis(100)).renewal(false));
+					PermitLease lease = this.semaphores.acquire(ONE.leaseTime(Duration.ofMillis(100)).autoRenew(false));
 					await("end of the lease").atMost(SOON).until(() -> this.others.status(KEY).used() == 1);
 					lease.close();
 				}
@@ -218,7 +218,7 @@ class PermitReleaseTests {
 		SemaphoreRequest request = ONE.permits(permits).waitTime(SOON);
 		switch (way) {
 			case 0 -> {
-				PermitLease lease = semaphores.acquire(request.leaseTime(Duration.ofMillis(100)).renewal(false));
+				PermitLease lease = semaphores.acquire(request.leaseTime(Duration.ofMillis(100)).autoRenew(false));
 				// Not counted, as only the store knows when exactly it ends.
 				await().pollInterval(Duration.ofMillis(5)).until(() -> !lease.isHeld());
 				assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
@@ -251,7 +251,7 @@ class PermitReleaseTests {
 		try (Fleet own = Fleet.on(redis, redis.startServer())) {
 			Instance instance = own.start();
 			SemaphoreRequest request = SemaphoreRequest.of(KEY, holders)
-				.renewal(false)
+				.autoRenew(false)
 				.leaseTime(Duration.ofMinutes(5));
 			List<CompletableFuture<PermitLease>> leases = new ArrayList<>();
 			for (int i = 0; i < holders; i++) {
@@ -261,7 +261,7 @@ class PermitReleaseTests {
 			Instance operator = own.start();
 			operator.semaphores().status("warm-up");
 			long before = own.scripts();
-			assertThat(operator.semaphores().forceRelease(KEY)).isTrue();
+			assertThat(operator.semaphores().admin().forceRelease(KEY)).isTrue();
 			// Some are of instances that say that they are there, or listen.
 			assertThat(own.scripts() - before).isLessThan(15);
 			assertThat(operator.semaphores().status(KEY).used()).isZero();

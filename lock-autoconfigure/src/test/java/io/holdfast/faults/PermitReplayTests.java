@@ -100,7 +100,7 @@ class PermitReplayTests {
 
 	private void useUp(Pool pool, Instance instance, Instance other) {
 		Lease lease = request(pool).acquire(instance);
-		lease.renew(Duration.ofMinutes(2));
+		lease.extend(Duration.ofMinutes(2));
 		CompletableFuture<Lease> waiting = request(pool).all().acquireInBackground(other);
 		CompletableFuture<? extends Lease> cancelled = request(pool).all().acquireAsync(instance);
 		pool.awaitQueued(this.fleet, KEY, 2);

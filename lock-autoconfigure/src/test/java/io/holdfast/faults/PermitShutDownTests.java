@@ -158,7 +158,7 @@ class PermitShutDownTests {
 		this.instance.close();
 		assertThat(lease.isHeld()).isFalse();
 		assertThat(waiting).succeedsWithin(SOON).satisfies((next) -> {
-			assertThat(next.fence()).isGreaterThan(lease.fence());
+			assertThat(next.fencingToken()).isGreaterThan(lease.fencingToken());
 			assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED);
 		});
 		this.fleet.awaitNothingLeft();

@@ -95,18 +95,18 @@ class PermitWakeUpTests {
 		Instance instance = this.fleet.start(ASK_SELDOM);
 		Instance other = this.fleet.start(ASK_SELDOM);
 		this.fleet.awaitListening(2);
-		instance.semaphores().setLimit(KEY, 1);
+		instance.semaphores().admin().setLimit(KEY, 1);
 		PermitLease held = instance.acquire(ONE_OF_TWO);
 		CompletableFuture<PermitLease> second = other.acquireInBackground(ONE_OF_TWO);
 		awaitQueued(1);
 		CompletableFuture<PermitLease> third = instance.acquireInBackground(ONE_OF_TWO);
 		awaitQueued(2);
 		this.fleet.killSubscriptions();
-		instance.semaphores().setLimit(KEY, 3);
+		instance.semaphores().admin().setLimit(KEY, 3);
 		assertThat(second).succeedsWithin(SOON).satisfies(PermitLease::release);
 		assertThat(third).succeedsWithin(SOON).satisfies(PermitLease::release);
 		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
-		assertThat(instance.semaphores().clearLimit(KEY)).isTrue();
+		assertThat(instance.semaphores().admin().clearLimit(KEY)).isTrue();
 		this.fleet.awaitNothingLeft();
 	}
 

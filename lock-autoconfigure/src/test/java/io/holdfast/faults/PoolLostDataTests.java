@@ -103,7 +103,7 @@ class PoolLostDataTests {
 		assertThat(lost.await(time.toMillis(), TimeUnit.MILLISECONDS)).as("told of the loss in time").isTrue();
 		assertThat(lease.isHeld()).isFalse();
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(lease::ensureHeld).withMessageContaining(KEY);
-		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> lease.renew(LEASE));
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> lease.extend(LEASE));
 		if (loss == Loss.ANOTHER_TYPE) {
 			this.fleet.observer().delete(pool.holdersKey(this.fleet, KEY));
 		}
@@ -203,7 +203,7 @@ class PoolLostDataTests {
 		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> another.acquire(this.other))
 			.withMessageContaining("out of memory");
 		await("more than a lease").during(leaseTime.plusMillis(500)).atMost(SOON).until(lease::isHeld);
-		lease.renew(Duration.ofMinutes(1));
+		lease.extend(Duration.ofMinutes(1));
 		limitMemory("0");
 		CompletableFuture<Lease> waiting = request(pool).all()
 			.leaseTime(Duration.ofMinutes(1))

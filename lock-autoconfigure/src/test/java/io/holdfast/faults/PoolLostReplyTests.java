@@ -128,7 +128,7 @@ class PoolLostReplyTests {
 	void renewRepeated(Pool pool) {
 		Lease lease = request(pool).acquire(this.instance);
 		this.proxy.swallowRepliesThenFin(KEY);
-		lease.renew(Duration.ofMinutes(3));
+		lease.extend(Duration.ofMinutes(3));
 		assertCut();
 		assertThat(lease.isHeld()).isTrue();
 		assertThat(pool.leaseLeft(this.fleet, KEY)).isGreaterThan(Duration.ofMinutes(2));
@@ -201,7 +201,7 @@ class PoolLostReplyTests {
 		Lease lease = request(pool).acquire(this.instance);
 		this.proxy.swallowRepliesThenReset(KEY);
 		try {
-			lease.renew(Duration.ofMinutes(3));
+			lease.extend(Duration.ofMinutes(3));
 		}
 		catch (LeaseStoreException ex) {
 			assertThat(ex.getKey()).isEqualTo(KEY);

@@ -113,7 +113,7 @@ class PoolOutageTests {
 		Lease lease = request(pool).acquire(instance);
 		Lease second = request(pool).acquire(instance);
 		this.proxy.blackHole();
-		assertStoreTroubleWithin(HALF_A_SECOND, () -> lease.renew(Duration.ofMinutes(5)));
+		assertStoreTroubleWithin(HALF_A_SECOND, () -> lease.extend(Duration.ofMinutes(5)));
 		assertThat(lease.isHeld()).isTrue();
 		assertStoreTroubleWithin(HALF_A_SECOND, lease::release);
 		assertThat(lease.isHeld()).isFalse();
@@ -176,7 +176,7 @@ class PoolOutageTests {
 		lease.onLost(losses::incrementAndGet);
 		CompletableFuture<Lease> waiting = request(pool).all().acquireInBackground(other);
 		pool.awaitQueued(this.fleet, KEY, 1);
-		lease.renew(leaseTime);
+		lease.extend(leaseTime);
 		this.proxy.down();
 		await("a time without renewals").atMost(SOON)
 			.until(() -> pool.leaseLeft(this.fleet, KEY).compareTo(leaseTime.minusMillis(1500)) < 0);
@@ -286,8 +286,8 @@ class PoolOutageTests {
 		// At the same time, as each takes as long as it may.
 		Stream<ThrowingCallable> calls = Stream.of(view::tryAcquire,
 				() -> view.tryAcquire(2, HALF_A_SECOND.toMillis(), TimeUnit.MILLISECONDS), view::availablePermits,
-				view::drainPermits, () -> semaphores.status(KEY), () -> semaphores.setLimit(KEY, 9),
-				() -> semaphores.clearLimit(KEY));
+				view::drainPermits, () -> semaphores.status(KEY), () -> semaphores.admin().setLimit(KEY, 9),
+				() -> semaphores.admin().clearLimit(KEY));
 		List<CompletableFuture<Boolean>> told = calls.map((call) -> Instance.inBackground(() -> {
 			assertStoreTroubleWithin(HALF_A_SECOND, call);
 			return true;
@@ -296,7 +296,7 @@ class PoolOutageTests {
 		this.proxy.pass();
 		this.proxy.up();
 		await("an answer, after what may have been sent late").atMost(SOON).ignoreExceptions().until(() -> {
-			semaphores.clearLimit(KEY);
+			semaphores.admin().clearLimit(KEY);
 			return true;
 		});
 		Pool.SEMAPHORE.assertAllFree(this.fleet, KEY, this.fleet.start());

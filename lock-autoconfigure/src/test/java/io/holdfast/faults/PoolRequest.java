@@ -73,7 +73,7 @@ record PoolRequest(Pool pool, String key, boolean isAll, Duration waitTime, Dura
 	/** Send what each use sends, so that Redis knows the scripts. */
 	void warmUp(Instance instance) {
 		try (Lease lease = new PoolRequest(this.pool, "warm-up").acquire(instance)) {
-			lease.renew(Duration.ofMinutes(2));
+			lease.extend(Duration.ofMinutes(2));
 		}
 	}
 

@@ -102,7 +102,7 @@ class RenewalTests {
 	@DisplayName("A lease that expires during the work: noticed, and its release leaves the next owner alone")
 	void expiry() throws InterruptedException {
 		Instance instance = this.fleet.start();
-		LockLease lease = instance.acquire(REQUEST.leaseTime(Duration.ofMillis(500)).renewal(false));
+		LockLease lease = instance.acquire(REQUEST.leaseTime(Duration.ofMillis(500)).autoRenew(false));
 		CountDownLatch lost = new CountDownLatch(1);
 		lease.onLost(lost::countDown);
 		try (LockLease next = this.fleet.start().acquire(REQUEST)) {
@@ -111,12 +111,12 @@ class RenewalTests {
 			assertThat(lease.remaining()).isZero();
 			assertThatExceptionOfType(LeaseLostException.class).isThrownBy(lease::ensureHeld)
 				.withMessageContaining(KEY);
-			assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> lease.renew(Duration.ofSeconds(30)));
+			assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> lease.extend(Duration.ofSeconds(30)));
 			assertThat(instance.tryAcquire(KEY)).as("asked again by the same thread").isEmpty();
 			assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
 			assertThat(instance.tryAcquire(KEY)).as("the next owner's key").isEmpty();
-			next.renew(Duration.ofSeconds(40));
-			assertThat(next.fence()).isGreaterThan(lease.fence());
+			next.extend(Duration.ofSeconds(40));
+			assertThat(next.fencingToken()).isGreaterThan(lease.fencingToken());
 		}
 		this.fleet.awaitNothingLeft();
 	}
@@ -125,10 +125,10 @@ class RenewalTests {
 	@DisplayName("A lease without renewal passes to a waiter of the same instance when it expires")
 	void expiryInOneInstance() {
 		Instance instance = this.fleet.start();
-		LockLease lease = instance.acquire(REQUEST.leaseTime(Duration.ofMillis(500)).renewal(false));
+		LockLease lease = instance.acquire(REQUEST.leaseTime(Duration.ofMillis(500)).autoRenew(false));
 		assertThat(instance.acquireInBackground(REQUEST)).succeedsWithin(SOON).satisfies((next) -> {
 			assertThat(lease.isHeld()).isFalse();
-			assertThat(next.fence()).isGreaterThan(lease.fence());
+			assertThat(next.fencingToken()).isGreaterThan(lease.fencingToken());
 			assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
 			assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED);
 		});
@@ -153,7 +153,7 @@ class RenewalTests {
 	@Test
 	@DisplayName("A lease without renewal ends, and the log says so")
 	void withoutRenewal(CapturedOutput output) {
-		LockLease lease = this.fleet.start().acquire(REQUEST.leaseTime(Duration.ofMillis(500)).renewal(false));
+		LockLease lease = this.fleet.start().acquire(REQUEST.leaseTime(Duration.ofMillis(500)).autoRenew(false));
 		await("end of the lease").atMost(SOON).until(() -> !lease.isHeld());
 		assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
 		assertThat(output).contains("was over before it was released").doesNotContain("not renewed in time");
@@ -163,8 +163,8 @@ class RenewalTests {
 	@DisplayName("A lease without renewal that is taken away early is not said to have run out")
 	void takenAwayWithoutRenewal(CapturedOutput output) {
 		Instance instance = this.fleet.start();
-		LockLease lease = instance.acquire(REQUEST.renewal(false));
-		assertThat(instance.locks().forceRelease(KEY)).isTrue();
+		LockLease lease = instance.acquire(REQUEST.autoRenew(false));
+		assertThat(instance.locks().admin().forceRelease(KEY)).isTrue();
 		assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
 		assertThat(output).containsPattern("\\(fence \\d+\\) was lost after \\d+ ms: it was released by force")
 			.doesNotContain("took longer than its lease time");
@@ -173,15 +173,15 @@ class RenewalTests {
 	@Test
 	@DisplayName("renew lengthens a lease for once, and never shortens it")
 	void renew() {
-		LockLease lease = this.fleet.start().acquire(REQUEST.leaseTime(Duration.ofSeconds(2)).renewal(false));
-		lease.renew(Duration.ofSeconds(60));
+		LockLease lease = this.fleet.start().acquire(REQUEST.leaseTime(Duration.ofSeconds(2)).autoRenew(false));
+		lease.extend(Duration.ofSeconds(60));
 		assertThat(lease.remaining()).isBetween(Duration.ofSeconds(50), Duration.ofSeconds(60));
 		assertThat(this.fleet.timeToLive(KEY)).isBetween(Duration.ofSeconds(50), Duration.ofSeconds(60));
-		lease.renew(Duration.ofSeconds(1));
+		lease.extend(Duration.ofSeconds(1));
 		assertThat(lease.remaining()).isGreaterThan(Duration.ofSeconds(50));
 		assertThat(this.fleet.timeToLive(KEY)).isGreaterThan(Duration.ofSeconds(50));
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
-		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> lease.renew(Duration.ofSeconds(60)));
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> lease.extend(Duration.ofSeconds(60)));
 		this.fleet.awaitNothingLeft();
 	}
 

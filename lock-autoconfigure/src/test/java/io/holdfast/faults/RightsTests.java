@@ -111,12 +111,12 @@ class RightsTests {
 		}
 		// With a hash tag, its keys in Redis begin otherwise.
 		tell(failures, () -> instance.semaphores().acquire(SemaphoreRequest.of("{" + key + "}:tagged", 1)).close());
-		tell(failures, () -> instance.semaphores().setLimit(key, 4));
-		tell(failures, () -> instance.semaphores().clearLimit(key));
+		tell(failures, () -> instance.semaphores().admin().setLimit(key, 4));
+		tell(failures, () -> instance.semaphores().admin().clearLimit(key));
 		tell(failures, () -> shrink(instance.semaphores().asSemaphore(key + "-view", 5)));
 		tell(failures, () -> {
 			// What is over is taken out by the next one.
-			instance.semaphores().acquire(semaphore.leaseTime(Duration.ofMillis(100)).renewal(false));
+			instance.semaphores().acquire(semaphore.leaseTime(Duration.ofMillis(100)).autoRenew(false));
 			other.semaphores().acquire(semaphore.leaseTime(BRIEF)).close();
 			await().until(() -> other.semaphores().status(key).used() == 0);
 			other.semaphores().acquire(semaphore.permits(5)).close();
@@ -142,7 +142,7 @@ class RightsTests {
 			// Which commands are needed depends on which of both comes first.
 			await("the next one in the queue, or refused").atMost(SOON)
 				.until(() -> waiting.isDone() || !this.fleet.observer().keys("*" + lease.key() + "}:*queue").isEmpty());
-			lease.renew(Duration.ofSeconds(2));
+			lease.extend(Duration.ofSeconds(2));
 			lease.release();
 			get(waiting).release();
 		}

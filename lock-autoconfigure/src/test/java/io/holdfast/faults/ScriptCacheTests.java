@@ -104,10 +104,10 @@ class ScriptCacheTests {
 		for (int i = 0; i < ROUNDS; i++) {
 			LockLease lease = instance.acquire(LockRequest.of("scripts").waitForever());
 			int before = this.counter;
-			assertThat(lease.fence()).isGreaterThan(this.lastFence);
-			this.lastFence = lease.fence();
+			assertThat(lease.fencingToken()).isGreaterThan(this.lastFence);
+			this.lastFence = lease.fencingToken();
 			if (i % 10 == 0) {
-				lease.renew(SOON.multipliedBy(4));
+				lease.extend(SOON.multipliedBy(4));
 			}
 			this.counter = before + 1;
 			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
@@ -135,7 +135,7 @@ class ScriptCacheTests {
 
 	private static void use(Lease lease, int count, AtomicInteger inUse, int limit) {
 		assertThat(inUse.addAndGet(count)).isLessThanOrEqualTo(limit);
-		lease.renew(SOON.multipliedBy(4));
+		lease.extend(SOON.multipliedBy(4));
 		inUse.addAndGet(-count);
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 	}

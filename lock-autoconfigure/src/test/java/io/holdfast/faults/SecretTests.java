@@ -52,7 +52,7 @@ class SecretTests {
 				tell(told, () -> instance.locks().acquire(request).close());
 			}
 			tell(told, () -> instance.locks().status("a"));
-			tell(told, () -> instance.semaphores().setLimit("a", 3));
+			tell(told, () -> instance.semaphores().admin().setLimit("a", 3));
 			tell(told,
 					() -> engine.examine()
 						.orTimeout(10, TimeUnit.SECONDS)

@@ -149,7 +149,7 @@ class SecurityTests {
 		Instance other = this.fleet.start();
 		try (LockLease lease = this.instance.acquire("k");
 				PermitLease permit = this.instance.acquire(SemaphoreRequest.of("s", 1))) {
-			Stream<Object> values = Stream.of(lease, permit, lease.fence(), this.instance.locks().status("k"),
+			Stream<Object> values = Stream.of(lease, permit, lease.fencingToken(), this.instance.locks().status("k"),
 					this.instance.semaphores().status("s"), this.instance.locks(), this.instance.semaphores(),
 					LockRequest.of("k"));
 			values.map(Objects::toString).forEach(told::add);
@@ -158,9 +158,9 @@ class SecurityTests {
 			told.add(trace(() -> other.acquire(SemaphoreRequest.of("s", 1))));
 			told.add(trace(() -> other.acquire(SemaphoreRequest.of("s", 1).permits(2))));
 			told.add(trace(() -> other.acquireInBackground(now.mode(LockMode.READ)).join()));
-			this.instance.locks().forceRelease("k");
+			this.instance.locks().admin().forceRelease("k");
 			told.add(trace(lease::ensureHeld));
-			told.add(trace(() -> lease.renew(Duration.ofSeconds(1))));
+			told.add(trace(() -> lease.extend(Duration.ofSeconds(1))));
 			this.fleet.observer().opsForHash().put(this.fleet.lockKey("hash"), "a", "b");
 			told.add(trace(() -> this.instance.acquire("hash")));
 		}
@@ -184,7 +184,7 @@ class SecurityTests {
 		worker().locked("customer-4711");
 		CompletableFuture<LockLease> lost = this.instance.locks().acquireAsync(LockRequest.of("customer-4711"));
 		lost.join();
-		this.instance.locks().forceRelease("customer-4711");
+		this.instance.locks().admin().forceRelease("customer-4711");
 		this.instance.acquire(SemaphoreRequest.of("customer-4711", 5)).release();
 		SimpleMeterRegistry registry = this.instance.context().getBean(SimpleMeterRegistry.class);
 		List<Meter.Id> ids = registry.getMeters().stream().map(Meter::getId).toList();

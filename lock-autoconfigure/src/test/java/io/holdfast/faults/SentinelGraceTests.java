@@ -89,7 +89,7 @@ class SentinelGraceTests {
 		await("a renewal by the new master").atMost(SOON).until(() -> this.fleet.isLocked(KEY));
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 		LockLease next = (LockLease) CompletableFuture.anyOf(others.toArray(CompletableFuture[]::new)).join();
-		assertThat(next.fence()).isGreaterThan(lease.fence());
+		assertThat(next.fencingToken()).isGreaterThan(lease.fencingToken());
 		assertThat(others).filteredOn(CompletableFuture::isDone).hasSize(1);
 		assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED);
 		assertThat(others).allSatisfy((other) -> assertThat(other).succeedsWithin(SOON));

@@ -145,7 +145,7 @@ class SilentRedisTests {
 		Instance instance = startAndWarmUp();
 		LockLease lease = instance.acquire(REQUEST);
 		this.proxy.blackHole();
-		assertStoreTroubleWithin(HALF_A_SECOND, () -> lease.renew(Duration.ofSeconds(60)));
+		assertStoreTroubleWithin(HALF_A_SECOND, () -> lease.extend(Duration.ofSeconds(60)));
 		assertThat(lease.isHeld()).isTrue();
 		assertStoreTroubleWithin(HALF_A_SECOND, () -> instance.locks().status(KEY));
 	}

@@ -38,7 +38,7 @@ class SplitBrainTests {
 
 	private static long fenceOf(Instance instance, String key) {
 		try (LockLease lease = instance.acquire(LockRequest.of(key).waitTime(SOON))) {
-			return lease.fence();
+			return lease.fencingToken();
 		}
 	}
 
@@ -62,7 +62,7 @@ class SplitBrainTests {
 			long granted = System.nanoTime();
 			assertThat(lost).isCompleted();
 			assertThat(granted - lost.join()).isPositive();
-			assertThat(second.fence()).isGreaterThan(first.fence());
+			assertThat(second.fencingToken()).isGreaterThan(first.fencingToken());
 
 			old.thaw();
 			assertRefused(holder, "NOREPLICAS");
@@ -142,7 +142,7 @@ class SplitBrainTests {
 
 	private static void assertGrantedAfter(LockLease before, CompletableFuture<LockLease> waiting) {
 		assertThat(waiting).succeedsWithin(SOON)
-			.satisfies((next) -> assertThat(next.fence()).isGreaterThan(before.fence()))
+			.satisfies((next) -> assertThat(next.fencingToken()).isGreaterThan(before.fencingToken()))
 			.satisfies((next) -> assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED));
 	}
 

@@ -85,7 +85,7 @@ class WakeUpTests {
 		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
 		assertThat(from.tryAcquire(KEY)).as("free for others between the two").isEmpty();
 		assertThat(waiting).succeedsWithin(SOON).satisfies((lease) -> {
-			assertThat(lease.fence()).isGreaterThan(held.fence());
+			assertThat(lease.fencingToken()).isGreaterThan(held.fencingToken());
 			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 		});
 	}
@@ -140,7 +140,7 @@ class WakeUpTests {
 		Long fence = fleet.observer()
 			.execute(SILENT_HAND_OFF, List.of(lockKey, "{" + lockKey + "}:queue", "{" + lockKey + "}:fence"));
 		assertThat(waiting).succeedsWithin(SOON).satisfies((lease) -> {
-			assertThat(lease.fence()).isEqualTo(fence);
+			assertThat(lease.fencingToken()).isEqualTo(fence);
 			assertThat(fleet.timeToLive(KEY)).isGreaterThan(Duration.ofMinutes(4));
 			assertThat(held.release()).as("of a lease that was taken away").isNotNull();
 			assertThat(fleet.isLocked(KEY)).isTrue();

@@ -58,7 +58,7 @@ record Data(StringRedisTemplate template, String keyPrefix) {
 		try (LockLease lease = locks.acquire(request)) {
 			long from = System.nanoTime();
 			add(name, 1);
-			return new Hold(lease.fence(), from, System.nanoTime());
+			return new Hold(lease.fencingToken(), from, System.nanoTime());
 		}
 	}
 

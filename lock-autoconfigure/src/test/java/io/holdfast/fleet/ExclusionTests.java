@@ -132,7 +132,7 @@ class ExclusionTests {
 		lease.release();
 		try (LockLease next = inTime.lease()) {
 			assertThat(fleet.owner("limit")).isNotEqualTo(token).matches("[0-9a-f]{32}:[0-9]+");
-			assertThat(next.fence()).isGreaterThan(lease.fence());
+			assertThat(next.fencingToken()).isGreaterThan(lease.fencingToken());
 		}
 	}
 
@@ -147,7 +147,7 @@ class ExclusionTests {
 				assertThat(fleet.plainClient().tryLock(key, ttl)).isNotNull();
 			}
 			else {
-				left = contexts.get(0).tryAcquire(LockRequest.of(key).leaseTime(ttl).renewal(false));
+				left = contexts.get(0).tryAcquire(LockRequest.of(key).leaseTime(ttl).autoRenew(false));
 				assertThat(left).isPresent();
 			}
 			Collection<LockLease> winners = new ConcurrentLinkedQueue<>();

@@ -16,7 +16,7 @@ final class Limits {
 	/** Set the limit, and note when. Not to be called by several threads. */
 	void set(SemaphoreService semaphores, String key, int limit) {
 		long calledAt = System.nanoTime();
-		semaphores.setLimit(key, limit);
+		semaphores.admin().setLimit(key, limit);
 		add(limit, calledAt, System.nanoTime());
 	}
 

@@ -234,7 +234,7 @@ class LocalHandOverTests {
 		for (int i = 0; i < LIMIT * COUNT + 2 * COUNT; i++) {
 			waiting.add(semaphores.acquireAsync(one));
 		}
-		operator.setLimit(this.key, 1);
+		operator.admin().setLimit(this.key, 1);
 		int turns = 0;
 		while (held.size() > 1) {
 			held.remove().release();
@@ -251,7 +251,7 @@ class LocalHandOverTests {
 			assertThat(waiting).as("beside the only one").noneMatch(CompletableFuture::isDone);
 		}
 		held.remove().release();
-		operator.clearLimit(this.key);
+		operator.admin().clearLimit(this.key);
 	}
 
 	private void awaitInStore(Kind kind, int count) {

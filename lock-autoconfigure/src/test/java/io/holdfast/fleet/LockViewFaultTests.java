@@ -162,7 +162,7 @@ class LockViewFaultTests {
 
 	/** Let the other instance have the key, and this one notice. */
 	private LockLease takeAway() {
-		assertThat(this.other.forceRelease(KEY)).isTrue();
+		assertThat(this.other.admin().forceRelease(KEY)).isTrue();
 		LockLease next = this.other.acquire(KEY);
 		await("loss noticed").atMost(Fleet.PATIENCE).pollInSameThread().until(() -> !this.lock.isHeldByCurrentThread());
 		return next;

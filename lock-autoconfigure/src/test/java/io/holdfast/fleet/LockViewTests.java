@@ -86,13 +86,13 @@ class LockViewTests {
 	@DisplayName("S14 the thread that holds it locks again, with the same fence; the last unlock releases it")
 	void isReentrant() throws Exception {
 		this.lock.lock();
-		long fence = mine.status(this.key).fence();
+		long fence = mine.status(this.key).fencingToken();
 		String owner = fleet.owner(this.key);
 		this.lock.lockInterruptibly();
 		assertThat(this.lock.tryLock()).isTrue();
 		assertThat(this.lock.tryLock(1, TimeUnit.SECONDS)).isTrue();
 		assertThat(this.lock.getHoldCount()).isEqualTo(4);
-		assertThat(mine.status(this.key).fence()).isEqualTo(fence);
+		assertThat(mine.status(this.key).fencingToken()).isEqualTo(fence);
 		for (int left = 3; left >= 0; left--) {
 			assertThat(fleet.owner(this.key)).isEqualTo(owner);
 			assertThat(this.lock.isHeldByCurrentThread()).isTrue();

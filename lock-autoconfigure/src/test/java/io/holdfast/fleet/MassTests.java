@@ -226,10 +226,10 @@ class MassTests {
 
 		void visit(LockLease lease) {
 			visit(() -> {
-				if (lease.fence() <= this.lastFence) {
-					this.troubles.add("fence " + lease.fence() + " after " + this.lastFence);
+				if (lease.fencingToken() <= this.lastFence) {
+					this.troubles.add("fence " + lease.fencingToken() + " after " + this.lastFence);
 				}
-				this.lastFence = lease.fence();
+				this.lastFence = lease.fencingToken();
 				ReleaseResult result = lease.release();
 				if (result != ReleaseResult.RELEASED) {
 					this.troubles.add("release found " + result);

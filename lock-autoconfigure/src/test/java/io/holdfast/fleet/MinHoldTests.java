@@ -73,7 +73,7 @@ class MinHoldTests {
 		try (LockLease other = this.second.acquire(next.waitTime(Fleet.PATIENCE))) {
 			assertThat(since(from)).isGreaterThan(MIN_HOLD.minus(CLOCK));
 			assertThat(since(granted)).isLessThan(MIN_HOLD.plus(Fleet.PROMPT));
-			assertThat(other.fence()).isGreaterThan(lease.fence());
+			assertThat(other.fencingToken()).isGreaterThan(lease.fencingToken());
 		}
 	}
 

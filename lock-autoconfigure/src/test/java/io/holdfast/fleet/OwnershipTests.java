@@ -46,7 +46,7 @@ class OwnershipTests {
 		lease.release();
 		assertThat(fleet.owner("mine")).isEqualTo("stranger");
 		assertThat(services.get(1).tryAcquire("mine")).isEmpty();
-		assertThat(services.get(1).forceRelease("mine")).isTrue();
+		assertThat(services.get(1).admin().forceRelease("mine")).isTrue();
 		assertThat(fleet.owner("mine")).isNull();
 	}
 

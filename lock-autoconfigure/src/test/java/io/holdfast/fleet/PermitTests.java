@@ -143,10 +143,10 @@ class PermitTests {
 	@Test
 	@DisplayName("S12 permits are renewed by hand: they last for as long as that says, never shorter than before")
 	void renewedByHand() {
-		SemaphoreRequest request = SemaphoreRequest.of(this.key, 1).leaseTime(LEASE).renewal(false);
+		SemaphoreRequest request = SemaphoreRequest.of(this.key, 1).leaseTime(LEASE).autoRenew(false);
 		PermitLease lease = first.acquire(request);
-		lease.renew(LEASE.multipliedBy(2));
-		lease.renew(Duration.ofMillis(1));
+		lease.extend(LEASE.multipliedBy(2));
+		lease.extend(Duration.ofMillis(1));
 		assertThat(lease.remaining()).isGreaterThan(LEASE);
 		await("use for more than a lease").atMost(Fleet.PATIENCE)
 			.pollInterval(Duration.ofMillis(20))
@@ -157,7 +157,7 @@ class PermitTests {
 			});
 		PermitLease next = Attempt.start(second, request.waitTime(Fleet.PATIENCE)).lease();
 		assertThat(lease.isHeld()).as("held when another has it").isFalse();
-		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> lease.renew(LEASE));
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> lease.extend(LEASE));
 		assertThat(next.isHeld()).isTrue();
 		next.release();
 		lease.close();
@@ -167,7 +167,8 @@ class PermitTests {
 	@DisplayName("S12 a lease without renewal ends: a waiter has the permits by time alone, and a late release of the"
 			+ " first one does not take them")
 	void endsWithoutRenewal() {
-		PermitLease lease = first.acquire(SemaphoreRequest.of(this.key, 3).permits(2).leaseTime(LEASE).renewal(false));
+		PermitLease lease = first
+			.acquire(SemaphoreRequest.of(this.key, 3).permits(2).leaseTime(LEASE).autoRenew(false));
 		long grantedAt = System.nanoTime();
 		Attempt<PermitLease> attempt = Attempt.start(second,
 				SemaphoreRequest.of(this.key, 3).permits(3).waitTime(Fleet.PATIENCE));

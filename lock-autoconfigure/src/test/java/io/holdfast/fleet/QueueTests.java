@@ -99,7 +99,7 @@ class QueueTests {
 			LockLease lease = attempts.get(i).lease(Fleet.PROMPT);
 			assertThat(attempts.subList(i + 1, attempts.size())).as("those behind in %s", order)
 				.noneMatch(Attempt::isDone);
-			assertThat(lease.fence()).isGreaterThan(last.fence());
+			assertThat(lease.fencingToken()).isGreaterThan(last.fencingToken());
 			last = lease;
 		}
 		last.release();

@@ -251,7 +251,7 @@ class ReadWriteCrowdTests {
 		Duration left = Duration.ofMillis(fleet.firstLeaseLeft(fleet.lockKey("writer")));
 		assertThat(left).isPositive();
 		List<LockLease> leases = next.stream().map(Attempt::lease).toList();
-		assertThat(leases).allMatch(LockLease::isHeld).allMatch((lease) -> lease.fence() > fence);
+		assertThat(leases).allMatch(LockLease::isHeld).allMatch((lease) -> lease.fencingToken() > fence);
 		assertThat(next).allSatisfy((attempt) -> assertThat(Duration.ofNanos(attempt.endedAt() - killedAt))
 			.isBetween(left.minus(CLOCK), left.plus(Fleet.PROMPT)));
 		leases.forEach(LockLease::close);

@@ -127,7 +127,7 @@ class ReadWriteTests {
 		assertThat(third.tryAcquire(once(LockMode.READ))).isEmpty();
 		Turn behind = ask(third, read(), 2);
 		LockLease nested = first.acquire(read());
-		assertThat(nested.fence()).as("of one that reads already").isEqualTo(reader.fence());
+		assertThat(nested.fencingToken()).as("of one that reads already").isEqualTo(reader.fencingToken());
 		nested.release();
 		assertThat(List.of(writer, behind)).noneMatch(Turn::isGranted);
 		reader.release();
@@ -234,7 +234,7 @@ class ReadWriteTests {
 		assertThat(attempt.isDone()).as("%s beside %s", wanted, held).isFalse();
 		lease.release();
 		LockLease next = attempt.lease(Fleet.PROMPT);
-		assertThat(next.fence()).isGreaterThan(lease.fence());
+		assertThat(next.fencingToken()).isGreaterThan(lease.fencingToken());
 		next.release();
 	}
 
@@ -265,8 +265,8 @@ class ReadWriteTests {
 				LockMode.EXCLUSIVE, LockMode.WRITE)) {
 			for (LockService locks : List.of(first, second, third)) {
 				try (LockLease lease = locks.acquire(request(mode))) {
-					assertThat(lease.fence()).as("fence in mode %s", mode).isGreaterThan(last);
-					last = lease.fence();
+					assertThat(lease.fencingToken()).as("fence in mode %s", mode).isGreaterThan(last);
+					last = lease.fencingToken();
 				}
 			}
 		}
@@ -278,7 +278,7 @@ class ReadWriteTests {
 		LockRequest renewed = read().leaseTime(Duration.ofMillis(900));
 		List<LockLease> readers = List.of(first.acquire(renewed), second.acquire(renewed));
 		Turn writer = ask(second, write(), 1);
-		assertThat(third.forceRelease(this.key)).isTrue();
+		assertThat(third.admin().forceRelease(this.key)).isTrue();
 		writer.awaitGranted();
 		for (LockLease reader : readers) {
 			await("loss").atMost(Fleet.PATIENCE).until(() -> !reader.isHeld());
@@ -286,7 +286,7 @@ class ReadWriteTests {
 		}
 		assertThat(third.status(this.key).isLocked()).as("written after the late releases").isTrue();
 		writer.release();
-		assertThat(third.forceRelease(this.key)).isFalse();
+		assertThat(third.admin().forceRelease(this.key)).isFalse();
 	}
 
 	private LockRequest read() {

@@ -142,7 +142,7 @@ class ReleaseOnOtherThreadTests {
 	void nestedLeases() {
 		LockLease outer = locks.acquire(this.key);
 		LockLease inner = locks.acquire(LockRequest.of(this.key).waitTime(Duration.ZERO));
-		assertThat(inner.fence()).isEqualTo(outer.fence());
+		assertThat(inner.fencingToken()).isEqualTo(outer.fencingToken());
 		assertThat(outer.release()).as("the outer one, first").isEqualTo(ReleaseResult.RELEASED);
 		assertThat(outer.isHeld()).isFalse();
 		assertThat(inner.isHeld()).isTrue();
@@ -169,7 +169,7 @@ class ReleaseOnOtherThreadTests {
 		LockView view = locks.asLock(this.key);
 		assertThat(view.isHeldByCurrentThread()).as("held by a view").isFalse();
 		view.lock();
-		assertThat(locks.status(this.key).fence()).isEqualTo(lease.fence());
+		assertThat(locks.status(this.key).fencingToken()).isEqualTo(lease.fencingToken());
 		assertThat(view.isHeldByCurrentThread()).isTrue();
 		view.unlock();
 		assertThatExceptionOfType(IllegalMonitorStateException.class).isThrownBy(view::unlock);

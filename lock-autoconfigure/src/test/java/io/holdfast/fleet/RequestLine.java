@@ -21,13 +21,13 @@ final class RequestLine {
 
 	static String of(LockRequest request) {
 		return "lock %s %s %s %s %s %d %s".formatted(String.join(",", request.keys()), request.mode(),
-				millis(request.waitTime()), millis(request.leaseTime()), request.isRenewal(),
+				millis(request.waitTime()), millis(request.leaseTime()), request.isAutoRenew(),
 				request.minHold().toMillis(), fair(request.fair()));
 	}
 
 	static String of(SemaphoreRequest request) {
 		return "semaphore %s %d %d %s %s %s %s".formatted(request.key(), request.limit(), request.permits(),
-				fair(request.fair()), millis(request.waitTime()), millis(request.leaseTime()), request.isRenewal());
+				fair(request.fair()), millis(request.waitTime()), millis(request.leaseTime()), request.isAutoRenew());
 	}
 
 	private static String fair(@Nullable Boolean fair) {
@@ -45,7 +45,7 @@ final class RequestLine {
 	static LockRequest lock(List<String> words) {
 		LockRequest request = LockRequest.ofAll(List.of(words.get(1).split(",")))
 			.mode(LockMode.valueOf(words.get(2)))
-			.renewal(Boolean.parseBoolean(words.get(5)))
+			.autoRenew(Boolean.parseBoolean(words.get(5)))
 			.minHold(time(words.get(6)));
 		request = isSaid(words.get(7)) ? request.fair(Boolean.parseBoolean(words.get(7))) : request;
 		request = isSaid(words.get(3)) ? request.waitTime(time(words.get(3))) : request;
@@ -55,7 +55,7 @@ final class RequestLine {
 	static SemaphoreRequest semaphore(List<String> words) {
 		SemaphoreRequest request = SemaphoreRequest.of(words.get(1), Integer.parseInt(words.get(2)))
 			.permits(Integer.parseInt(words.get(3)))
-			.renewal(Boolean.parseBoolean(words.get(7)));
+			.autoRenew(Boolean.parseBoolean(words.get(7)));
 		request = isSaid(words.get(4)) ? request.fair(Boolean.parseBoolean(words.get(4))) : request;
 		request = isSaid(words.get(5)) ? request.waitTime(time(words.get(5))) : request;
 		return isSaid(words.get(6)) ? request.leaseTime(time(words.get(6))) : request;

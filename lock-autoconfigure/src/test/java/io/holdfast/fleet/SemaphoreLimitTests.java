@@ -67,7 +67,7 @@ class SemaphoreLimitTests {
 
 	@AfterEach
 	void nothingIsLeft() {
-		operator.clearLimit(this.key);
+		operator.admin().clearLimit(this.key);
 		fleet.awaitNothingLeft();
 		assertThat(fleet.keys()).as("what semaphores leave").isEmpty();
 	}
@@ -83,7 +83,7 @@ class SemaphoreLimitTests {
 			attempts.add(Attempt.start(semaphores, request));
 			fleet.awaitWaitingForPermits(this.key, attempts.size());
 		}
-		operator.setLimit(this.key, 4);
+		operator.admin().setLimit(this.key, 4);
 		leases.add(attempts.get(0).lease(Fleet.PROMPT));
 		leases.add(attempts.get(1).lease(Fleet.PROMPT));
 		assertThat(attempts.get(2).isDone()).isFalse();
@@ -101,7 +101,7 @@ class SemaphoreLimitTests {
 		List<CompletableFuture<PermitLease>> waiting = Stream.generate(() -> first.acquireAsync(request))
 			.limit(4)
 			.toList();
-		operator.setLimit(this.key, 5);
+		operator.admin().setLimit(this.key, 5);
 		for (CompletableFuture<PermitLease> one : waiting.subList(0, 3)) {
 			assertThat(one).succeedsWithin(Fleet.PROMPT);
 			leases.add(one.join());
@@ -120,7 +120,7 @@ class SemaphoreLimitTests {
 		for (int i = 0; i < 5; i++) {
 			leases.add(first.acquire(request));
 		}
-		operator.setLimit(this.key, 2);
+		operator.admin().setLimit(this.key, 2);
 		assertThat(leases).allMatch(PermitLease::isHeld);
 		assertThat(second.status(this.key)).isEqualTo(new SemaphoreStatus(this.key, 2, true, 5, 5, 0))
 			.satisfies((status) -> assertThat(status.free()).isZero());
@@ -141,8 +141,8 @@ class SemaphoreLimitTests {
 	@Test
 	@DisplayName("A limit that was set outlives idleness, and is cleared: then that of the requests counts again")
 	void cleared() {
-		assertThat(operator.clearLimit(this.key)).isFalse();
-		operator.setLimit(this.key, 1);
+		assertThat(operator.admin().clearLimit(this.key)).isFalse();
+		operator.admin().setLimit(this.key, 1);
 		SemaphoreRequest request = SemaphoreRequest.of(this.key, 3);
 		first.acquire(request).release();
 		assertThat(first.status(this.key)).isEqualTo(new SemaphoreStatus(this.key, 1, true, 0, 0, 0));
@@ -153,11 +153,11 @@ class SemaphoreLimitTests {
 		List<Attempt<PermitLease>> attempts = List.of(Attempt.start(second, request.waitTime(Fleet.PATIENCE)),
 				Attempt.start(first, request.waitTime(Fleet.PATIENCE)));
 		fleet.awaitWaitingForPermits(this.key, 2);
-		assertThat(operator.clearLimit(this.key)).isTrue();
+		assertThat(operator.admin().clearLimit(this.key)).isTrue();
 		attempts.forEach((attempt) -> attempt.lease(Fleet.PROMPT).close());
 		assertThat(first.status(this.key)).isEqualTo(new SemaphoreStatus(this.key, 3, false, 1, 1, 0));
 		lease.release();
-		assertThat(operator.clearLimit(this.key)).isFalse();
+		assertThat(operator.admin().clearLimit(this.key)).isFalse();
 	}
 
 	@Test
@@ -168,7 +168,7 @@ class SemaphoreLimitTests {
 		Attempt<PermitLease> waiting = Attempt.start(second, request);
 		fleet.awaitWaitingForPermits(this.key, 1);
 		long from = System.nanoTime();
-		operator.setLimit(this.key, 0);
+		operator.admin().setLimit(this.key, 0);
 		assertThat(waiting.failure()).isInstanceOfSatisfying(PermitNotAcquiredException.class,
 				(ex) -> assertThat(ex.getReason()).isEqualTo(Reason.EXCEEDS_LIMIT));
 		assertThat(Duration.ofNanos(waiting.endedAt() - from)).isLessThan(Fleet.PROMPT);
@@ -177,7 +177,7 @@ class SemaphoreLimitTests {
 		assertThat(lease.isHeld()).isTrue();
 		lease.release();
 		assertRefused(() -> first.acquire(request));
-		operator.setLimit(this.key, 1);
+		operator.admin().setLimit(this.key, 1);
 		first.acquire(SemaphoreRequest.of(this.key, 1)).release();
 	}
 
@@ -187,11 +187,11 @@ class SemaphoreLimitTests {
 		SemaphoreRequest six = SemaphoreRequest.of(this.key, 5).permits(6).waitTime(Fleet.PATIENCE);
 		assertRefused(() -> first.acquire(six));
 		assertRefused(() -> first.tryAcquire(six.waitTime(Duration.ZERO)));
-		operator.setLimit(this.key, 6);
+		operator.admin().setLimit(this.key, 6);
 		PermitLease lease = first.acquire(six);
 		assertThat(second.status(this.key).used()).isEqualTo(6);
 		assertRefused(() -> second.acquire(six.permits(7)));
-		operator.setLimit(this.key, 3);
+		operator.admin().setLimit(this.key, 3);
 		assertRefused(() -> second.acquire(six.permits(4)));
 		Attempt<PermitLease> fits = Attempt.start(second, six.permits(3));
 		fleet.awaitWaitingForPermits(this.key, 1);
@@ -208,7 +208,7 @@ class SemaphoreLimitTests {
 		fleet.awaitWaitingForPermits(this.key, 1);
 		Attempt<PermitLease> small = Attempt.start(second, SemaphoreRequest.of(this.key, 4).waitTime(Fleet.PATIENCE));
 		fleet.awaitWaitingForPermits(this.key, 2);
-		operator.setLimit(this.key, 3);
+		operator.admin().setLimit(this.key, 3);
 		small.lease(Fleet.PROMPT).close();
 		assertThat(big.failure()).isInstanceOfSatisfying(PermitNotAcquiredException.class,
 				(ex) -> assertThat(ex).hasMessageContaining("4 permits").hasMessageContaining("limit 3"));

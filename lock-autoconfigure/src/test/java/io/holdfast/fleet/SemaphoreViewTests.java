@@ -64,7 +64,7 @@ class SemaphoreViewTests {
 
 	@AfterEach
 	void nothingIsLeft() {
-		contexts.get(0).clearLimit(this.key);
+		contexts.get(0).admin().clearLimit(this.key);
 		fleet.awaitNothingLeft();
 		assertThat(fleet.keys()).as("what semaphores leave").isEmpty();
 	}
@@ -140,10 +140,10 @@ class SemaphoreViewTests {
 		assertThat(this.second.drainPermits()).isZero();
 		assertThat(this.first.tryAcquire()).isFalse();
 		assertThat(this.first.tryAcquire(1, 50, TimeUnit.MILLISECONDS)).isFalse();
-		contexts.get(0).setLimit(this.key, 8);
+		contexts.get(0).admin().setLimit(this.key, 8);
 		assertThat(this.first.availablePermits()).isEqualTo(2);
 		assertThat(this.first.drainPermits()).isEqualTo(2);
-		contexts.get(0).setLimit(this.key, 3);
+		contexts.get(0).admin().setLimit(this.key, 3);
 		assertThat(this.first.availablePermits()).isZero();
 		this.second.release(4);
 		this.first.release(4);

@@ -196,7 +196,7 @@ class SeveralKeysTests {
 		try (LockLease lease = contexts.get(0).acquire(request)) {
 			assertThat(fleet.owner("thousand:0")).isNotNull();
 			assertThat(fleet.owner("thousand:999")).isNotNull();
-			lease.renew(Duration.ofMinutes(10));
+			lease.extend(Duration.ofMinutes(10));
 			assertThat(lease.remaining()).isGreaterThan(Duration.ofMinutes(9));
 			assertThat(contexts.get(0).acquire(request).release()).as("of a nested lease")
 				.isEqualTo(ReleaseResult.RELEASED);

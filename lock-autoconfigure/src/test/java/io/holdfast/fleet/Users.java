@@ -47,7 +47,7 @@ final class Users {
 				Optional<LockLease> lease = locks.tryAcquire(request);
 				long from = System.nanoTime();
 				if (lease.isPresent()) {
-					hold(lease.get(), new Hold(permits, lease.get().fence(), asked, from, Long.MAX_VALUE), diary,
+					hold(lease.get(), new Hold(permits, lease.get().fencingToken(), asked, from, Long.MAX_VALUE), diary,
 							random);
 					i++;
 				}
@@ -84,8 +84,8 @@ final class Users {
 				}
 				int permits = (all.mode() == LockMode.WRITE) ? Resource.ALL : 1;
 				lease.keys()
-					.forEach(
-							(key) -> diaries.apply(key).ended(new Hold(permits, lease.fence(key), asked, from, until)));
+					.forEach((key) -> diaries.apply(key)
+						.ended(new Hold(permits, lease.fencingToken(key), asked, from, until)));
 			}
 		};
 	}

@@ -94,7 +94,7 @@ final class WorkerMain {
 	}
 
 	private static long fence(Lease lease) {
-		return (lease instanceof LockLease lock) ? lock.fence(lock.keys().get(0)) : 0;
+		return (lease instanceof LockLease lock) ? lock.fencingToken(lock.keys().get(0)) : 0;
 	}
 
 	private void acquire(String name, List<String> request) {
@@ -116,7 +116,7 @@ final class WorkerMain {
 	private void acquireBoth(String name, String first, String second) {
 		Thread.currentThread().setName(name);
 		try (LockLease lease = this.locks.acquire(first)) {
-			say("granted", name, lease.fence(), System.nanoTime());
+			say("granted", name, lease.fencingToken(), System.nanoTime());
 			this.locks.acquire(LockRequest.of(second).waitTime(Duration.ofMinutes(2))).close();
 			say("used", name);
 		}

@@ -261,7 +261,7 @@ class WrongClockTests {
 		}
 
 		private SemaphoreRequest permit(Duration wait, boolean renewal) {
-			return SemaphoreRequest.of(this.key, 1).waitTime(wait).leaseTime(LEASE).renewal(renewal);
+			return SemaphoreRequest.of(this.key, 1).waitTime(wait).leaseTime(LEASE).autoRenew(renewal);
 		}
 
 		private LockRequest lock(Duration wait, boolean renewal) {
@@ -269,7 +269,7 @@ class WrongClockTests {
 				.mode((this.what == What.LOCK) ? LockMode.EXCLUSIVE : LockMode.WRITE)
 				.waitTime(wait)
 				.leaseTime(LEASE)
-				.renewal(renewal);
+				.autoRenew(renewal);
 		}
 
 	}

@@ -124,14 +124,15 @@ class LeaseMetersTests {
 	@Test
 	void renewalsHandOversAndErrorsAreCounted() {
 		LockLease lease = this.instance.locks.acquire(STOCK);
-		lease.renew(Duration.ofSeconds(20));
+		lease.extend(Duration.ofSeconds(20));
 		assertThat(count("holdfast.lock.renewal", "outcome", "renewed")).isEqualTo(1);
 		CompletableFuture<LockLease> next = this.instance.locks.acquireAsync(STOCK);
 		lease.release();
 		next.join();
 		assertThat(count("holdfast.lock.hand.over", "kind", "local")).isEqualTo(1);
 		this.instance.failing = "renew";
-		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> next.join().renew(Duration.ofMinutes(1)));
+		assertThatExceptionOfType(LeaseStoreException.class)
+			.isThrownBy(() -> next.join().extend(Duration.ofMinutes(1)));
 		await().until(() -> count("holdfast.store.errors", "command", "renew") == 1);
 	}
 

@@ -77,7 +77,7 @@ class LeaseObservationsTests {
 			.hasLowCardinalityKeyValue("mode", "exclusive")
 			.hasLowCardinalityKeyValue("outcome", "granted")
 			.hasHighCardinalityKeyValue("holdfast.key", "stock:SKU1")
-			.hasHighCardinalityKeyValue("holdfast.fence", String.valueOf(lease.fence()))
+			.hasHighCardinalityKeyValue("holdfast.fence", String.valueOf(lease.fencingToken()))
 			.doesNotHaveError();
 		only("holdfast.lock.hold").hasContextualNameEqualTo("lock hold").hasLowCardinalityKeyValue("outcome", "none");
 		lease.release();
@@ -85,7 +85,7 @@ class LeaseObservationsTests {
 			.hasLowCardinalityKeyValue("name", "stock")
 			.hasLowCardinalityKeyValue("mode", "exclusive")
 			.hasLowCardinalityKeyValue("outcome", "released")
-			.hasHighCardinalityKeyValue("holdfast.fence", String.valueOf(lease.fence()))
+			.hasHighCardinalityKeyValue("holdfast.fence", String.valueOf(lease.fencingToken()))
 			.doesNotHaveError();
 	}
 
@@ -119,7 +119,7 @@ class LeaseObservationsTests {
 		for (String name : List.of("holdfast.lock.acquire", "holdfast.lock.hold")) {
 			only(name).hasLowCardinalityKeyValue("mode", "write")
 				.hasHighCardinalityKeyValue("holdfast.key", "a,b")
-				.hasHighCardinalityKeyValue("holdfast.fence", lease.fence("a") + "," + lease.fence("b"));
+				.hasHighCardinalityKeyValue("holdfast.fence", lease.fencingToken("a") + "," + lease.fencingToken("b"));
 		}
 	}
 

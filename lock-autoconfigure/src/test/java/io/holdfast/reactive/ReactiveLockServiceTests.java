@@ -176,7 +176,7 @@ class ReactiveLockServiceTests {
 	@DisplayName("Each subscription acquires and releases anew")
 	void anewForEachSubscription() {
 		Mono<Long> chain = this.locks.withLock(REQUEST,
-				ReactiveLeaseContext.current().map((context) -> context.lock().fence()));
+				ReactiveLeaseContext.current().map((context) -> context.lock().fencingToken()));
 		for (int i = 1; i <= 2; i++) {
 			this.lease = ScriptedLease.obliging();
 			this.grant = CompletableFuture.completedFuture(this.lease);

@@ -42,7 +42,7 @@ final class ScriptedLease implements LockLease {
 	}
 
 	@Override
-	public long fence() {
+	public long fencingToken() {
 		return 7;
 	}
 
@@ -57,7 +57,7 @@ final class ScriptedLease implements LockLease {
 	}
 
 	@Override
-	public void renew(Duration leaseTime) {
+	public void extend(Duration leaseTime) {
 		throw new UnsupportedOperationException();
 	}
 

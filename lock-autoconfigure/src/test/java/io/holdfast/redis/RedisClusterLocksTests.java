@@ -67,18 +67,18 @@ class RedisClusterLocksTests {
 		for (LockMode mode : LockMode.values()) {
 			LockRequest request = LockRequest.ofAll(KEYS).mode(mode).leaseTime(Duration.ofSeconds(2));
 			LockLease lease = locks.acquire(request);
-			assertThat(KEYS).allMatch((key) -> lease.fence(key) > 0);
+			assertThat(KEYS).allMatch((key) -> lease.fencingToken(key) > 0);
 			assertThat(others.tryAcquire("key7")).isEmpty();
 			await("more than the lease").during(Duration.ofMillis(2500)).atMost(PATIENCE).until(lease::isHeld);
-			lease.renew(Duration.ofMinutes(1));
+			lease.extend(Duration.ofMinutes(1));
 			assertThat(lease.remaining()).isGreaterThan(Duration.ofSeconds(50));
-			CompletableFuture<LockLease> next = others.acquireAsync(request.waitTime(PATIENCE).renewal(false));
+			CompletableFuture<LockLease> next = others.acquireAsync(request.waitTime(PATIENCE).autoRenew(false));
 			if (mode != LockMode.READ) {
 				assertThat(next).isNotDone();
 			}
 			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 			assertThat(next).succeedsWithin(PATIENCE).satisfies((later) -> {
-				assertThat(KEYS).allMatch((key) -> later.fence(key) > lease.fence(key));
+				assertThat(KEYS).allMatch((key) -> later.fencingToken(key) > lease.fencingToken(key));
 				assertThat(later.release()).isEqualTo(ReleaseResult.RELEASED);
 			});
 		}

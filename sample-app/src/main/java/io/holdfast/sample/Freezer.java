@@ -83,7 +83,7 @@ class Freezer {
 				.name(Ledger.LOCK)
 				.waitTime(WAIT_TIME)
 				.leaseTime(leaseTime)
-				.renewal(false)
+				.autoRenew(false)
 				.reentrant(false))
 			.orElseThrow(() -> new ResponseStatusException(HttpStatus.CONFLICT,
 					"The lock '" + Ledger.LOCK + "' was not to be had within " + WAIT_TIME.toSeconds() + " s"));
@@ -91,11 +91,11 @@ class Freezer {
 
 	/** Wakes up too late, and first of all does what it was about to do. */
 	private Thawed thaw(LockLease lease, CompletableFuture<Outcome> others) {
-		while (this.ledger.lastFence() <= lease.fence() && !others.isDone()) {
+		while (this.ledger.lastFence() <= lease.fencingToken() && !others.isDone()) {
 			LockSupport.parkNanos(LOOK.toNanos());
 		}
 		boolean noticed = !lease.isHeld();
-		return new Thawed(lease.fence(), noticed, this.ledger.write(lease.fence()));
+		return new Thawed(lease.fencingToken(), noticed, this.ledger.write(lease.fencingToken()));
 	}
 
 	private static Outcome result(CompletableFuture<Outcome> others) {

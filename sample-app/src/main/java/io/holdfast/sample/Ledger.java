@@ -50,7 +50,7 @@ class Ledger {
 	 */
 	@DistributedLock(name = LOCK, waitTime = "30s")
 	public boolean writeInTurn() {
-		return write(LockLease.current().fence()) == null;
+		return write(LockLease.current().fencingToken()) == null;
 	}
 
 	/**

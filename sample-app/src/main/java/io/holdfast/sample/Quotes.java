@@ -85,7 +85,7 @@ class Quotes {
 	 * @return the limit now
 	 */
 	Limit setLimit(int limit) {
-		this.semaphores.setLimit(CarrierClient.SEMAPHORE, limit);
+		this.semaphores.admin().setLimit(CarrierClient.SEMAPHORE, limit);
 		return limit();
 	}
 
@@ -94,7 +94,7 @@ class Quotes {
 	 * @return the limit now
 	 */
 	Limit clearLimit() {
-		this.semaphores.clearLimit(CarrierClient.SEMAPHORE);
+		this.semaphores.admin().clearLimit(CarrierClient.SEMAPHORE);
 		return limit();
 	}
 

@@ -78,14 +78,14 @@ class EndpointsTests {
 				.isEqualTo("WRITE")
 				.jsonPath("$.held[?(@.key=='a/b c')].name")
 				.isEqualTo("letters")
-				.jsonPath("$.held[?(@.key=='a/b c')].fence")
-				.isEqualTo(held.fence())
+				.jsonPath("$.held[?(@.key=='a/b c')].fencingToken")
+				.isEqualTo(held.fencingToken())
 				.jsonPath("$.held[0].since")
 				.value(String.class, (since) -> assertThat(since).matches("\\d{4}-\\d\\d-\\d\\dT[0-9:.]+Z"))
 				.jsonPath("$.waiting[?(@.key=='other')].mode")
 				.isEqualTo("EXCLUSIVE")
-				.jsonPath("$.fleet.locks[?(@.key=='other')].fence")
-				.isEqualTo(otherLock.fence())
+				.jsonPath("$.fleet.locks[?(@.key=='other')].fencingToken")
+				.isEqualTo(otherLock.fencingToken())
 				.jsonPath("$.fleet.cursor")
 				.doesNotExist()
 				.jsonPath("$.fleet.problem")
@@ -162,9 +162,9 @@ class EndpointsTests {
 		}
 		waiting.cancel(true);
 		second.cancel(true);
-		assertThat(locks(own).forceRelease("told")).isTrue();
-		assertThat(locks(own).forceRelease("read")).isTrue();
-		assertThat(semaphores(own).forceRelease("told")).isTrue();
+		assertThat(locks(own).admin().forceRelease("told")).isTrue();
+		assertThat(locks(own).admin().forceRelease("read")).isTrue();
+		assertThat(semaphores(own).admin().forceRelease("told")).isTrue();
 	}
 
 	@Test

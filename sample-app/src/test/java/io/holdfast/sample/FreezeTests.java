@@ -65,7 +65,7 @@ class FreezeTests {
 			LockStatus status = locks.status(Ledger.LOCK);
 			return status.isLocked() && status.waiting() > 0;
 		});
-		assertThat(locks.forceRelease(Ledger.LOCK)).isTrue();
+		assertThat(locks.admin().forceRelease(Ledger.LOCK)).isTrue();
 		FreezeResult freeze = freezing.get(60, TimeUnit.SECONDS);
 		assertThat(freeze.others().succeeded()).isEqualTo(4);
 		assertThat(freeze.noticed()).isFalse();
@@ -78,7 +78,7 @@ class FreezeTests {
 		Ledger ledger = second.context().getBean(Ledger.class);
 		long fence;
 		try (LockLease lease = first.context().getBean(LockService.class).acquire(Ledger.LOCK)) {
-			fence = lease.fence();
+			fence = lease.fencingToken();
 		}
 		assertThat(ledger.write(fence)).isNull();
 		assertThat(ledger.write(fence)).isNull();

@@ -6,6 +6,7 @@ import java.util.function.Supplier;
 
 import io.holdfast.LockRequest;
 import io.holdfast.SemaphoreRequest;
+import io.holdfast.annotation.Fairness;
 import io.holdfast.aop.method.AnnotationValues;
 import io.holdfast.aop.method.InvalidDeclarationException;
 import org.jspecify.annotations.Nullable;
@@ -20,11 +21,11 @@ import org.springframework.format.datetime.standard.DurationFormatterUtils;
  * @param leaseTime how long the lease lasts when it is not renewed
  * @param maxHold how long a renewed lease may be held in all
  * @param minHold how long others are kept out at least
- * @param renewal whether the lease is renewed
+ * @param autoRenew whether the lease is renewed
  * @param fair whether those who wait come first
  */
 record LeaseTimes(@Nullable Duration waitTime, @Nullable Duration leaseTime, @Nullable Duration maxHold,
-		@Nullable Duration minHold, boolean renewal, @Nullable Boolean fair) {
+		@Nullable Duration minHold, boolean autoRenew, @Nullable Boolean fair) {
 
 	/** Longer than any wait: a request takes it as without limit. */
 	private static final Duration FOREVER = Duration.ofSeconds(Long.MAX_VALUE);
@@ -49,7 +50,8 @@ record LeaseTimes(@Nullable Duration waitTime, @Nullable Duration leaseTime, @Nu
 		Duration minHold = bounded(attributes, "minHold", LockRequest::minHold,
 				"Write a time up to 365d, or leave it out for none");
 		LeaseTimes times = new LeaseTimes(wait(attributes), leaseTime, maxHold, minHold,
-				attributes.plain().getBoolean("renewal"), attributes.bool("fair"));
+				attributes.plain().getBoolean("autoRenew"),
+				fair(attributes.plain().getEnum("fairness", Fairness.class)));
 		times.check(attributes);
 		if (leaseTime != null) {
 			checkLongest(attributes, leaseTime, longestLease.get());
@@ -69,7 +71,7 @@ record LeaseTimes(@Nullable Duration waitTime, @Nullable Duration leaseTime, @Nu
 	}
 
 	LockRequest applyTo(LockRequest request) {
-		LockRequest result = request.renewal(this.renewal);
+		LockRequest result = request.autoRenew(this.autoRenew);
 		result = (this.waitTime != null) ? result.waitTime(this.waitTime) : result;
 		result = (this.leaseTime != null) ? result.leaseTime(this.leaseTime) : result;
 		result = (this.maxHold != null) ? result.maxHold(this.maxHold) : result;
@@ -78,7 +80,7 @@ record LeaseTimes(@Nullable Duration waitTime, @Nullable Duration leaseTime, @Nu
 	}
 
 	SemaphoreRequest applyTo(SemaphoreRequest request) {
-		SemaphoreRequest result = request.renewal(this.renewal);
+		SemaphoreRequest result = request.autoRenew(this.autoRenew);
 		result = (this.waitTime != null) ? result.waitTime(this.waitTime) : result;
 		result = (this.leaseTime != null) ? result.leaseTime(this.leaseTime) : result;
 		result = (this.maxHold != null) ? result.maxHold(this.maxHold) : result;
@@ -87,8 +89,8 @@ record LeaseTimes(@Nullable Duration waitTime, @Nullable Duration leaseTime, @Nu
 	}
 
 	private void check(AnnotationValues attributes) {
-		if (this.maxHold != null && !this.renewal) {
-			throw attributes.invalid("maxHold", "has no effect, because renewal = false: there is no renewal to stop",
+		if (this.maxHold != null && !this.autoRenew) {
+			throw attributes.invalid("maxHold", "has no effect, because autoRenew = false: there is no renewal to stop",
 					"Leave one of them out", null);
 		}
 		if (this.maxHold != null && this.leaseTime != null && this.maxHold.compareTo(this.leaseTime) < 0) {
@@ -98,9 +100,9 @@ record LeaseTimes(@Nullable Duration waitTime, @Nullable Duration leaseTime, @Nu
 					"Lower leaseTime, or raise maxHold", null);
 		}
 		checkMinHold(attributes, "maxHold", this.maxHold, "");
-		if (!this.renewal) {
+		if (!this.autoRenew) {
 			checkMinHold(attributes, "leaseTime", this.leaseTime,
-					", with which the lease ends, because renewal = false");
+					", with which the lease ends, because autoRenew = false");
 		}
 	}
 
@@ -111,6 +113,10 @@ record LeaseTimes(@Nullable Duration waitTime, @Nullable Duration leaseTime, @Nu
 							+ bound + " = \"" + attributes.resolve(bound) + "\"" + why,
 					"Lower minHold, or raise " + bound, null);
 		}
+	}
+
+	private static @Nullable Boolean fair(Fairness fairness) {
+		return (fairness != Fairness.DEFAULT) ? fairness == Fairness.FAIR : null;
 	}
 
 	private static @Nullable Duration wait(AnnotationValues attributes) {

@@ -94,22 +94,6 @@ public record AnnotationValues(AnnotatedMethod<?> annotatedMethod, StringValueRe
 	}
 
 	/**
-	 * A choice between yes and no that is given as text.
-	 * @param attribute the attribute's name
-	 * @return the choice, or {@code null} for the default
-	 */
-	public @Nullable Boolean bool(String attribute) {
-		String resolved = resolve(attribute).trim();
-		return switch (resolved.toLowerCase(Locale.ROOT)) {
-			case "" -> null;
-			case "true" -> Boolean.TRUE;
-			case "false" -> Boolean.FALSE;
-			default -> throw invalid(attribute, standsFor(attribute, resolved) + "is neither true nor false",
-					"Write true or false, or leave it out for the default", null);
-		};
-	}
-
-	/**
 	 * Return what a placeholder was replaced with, for messages that begin with the text.
 	 * @param attribute the attribute's name
 	 * @param resolved what is meant

@@ -166,7 +166,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 	}
 
 	@Override
-	public void renew(Duration leaseTime) {
+	public void extend(Duration leaseTime) {
 		checkRenewal(leaseTime, this.hold.resource());
 		ensureHeld();
 		this.context.answer(this.renewer.renewNow(List.of(this.hold), leaseTime.toMillis()), this.hold.resource(),
@@ -252,7 +252,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 		}
 
 		@Override
-		public long fence() {
+		public long fencingToken() {
 			return this.hold.fence;
 		}
 

@@ -84,12 +84,12 @@ public final class MultiKeyLease implements EngineLease, LockLease {
 	}
 
 	@Override
-	public long fence() {
+	public long fencingToken() {
 		throw new IllegalStateException("A lease of several locks has a fence for each of them: use fence(key)");
 	}
 
 	@Override
-	public long fence(String key) {
+	public long fencingToken(String key) {
 		return this.parts.stream()
 			.filter((part) -> part.key().equals(key))
 			.mapToLong((part) -> part.hold.fence)
@@ -114,7 +114,7 @@ public final class MultiKeyLease implements EngineLease, LockLease {
 	}
 
 	@Override
-	public void renew(Duration leaseTime) {
+	public void extend(Duration leaseTime) {
 		LeaseHandle.checkRenewal(leaseTime, this.resource);
 		ensureHeld();
 		this.context.answer(renewAsync(leaseTime.toMillis()), this.resource, "The renewal");

@@ -53,16 +53,16 @@ public record ResolvedRequest(Resource resource, int permits, int limit, boolean
 		Duration maxHold = (request.maxHold() != null) ? request.maxHold() : settings.maxHold();
 		return of(resource, permits, (mode == LockMode.EXCLUSIVE) ? 1 : Resource.ALL, fair,
 				or(request.waitTime(), settings.waitTime()),
-				or(request.leaseTime(), within(settings.leaseTime(), request.maxHold())), request.isRenewal(), maxHold,
-				request.isReentrant(), request.minHold(), request.name(), settings);
+				or(request.leaseTime(), within(settings.leaseTime(), request.maxHold())), request.isAutoRenew(),
+				maxHold, request.isReentrant(), request.minHold(), request.name(), settings);
 	}
 
 	/** Resolve a request for permits. */
 	public static ResolvedRequest of(SemaphoreRequest request, EngineSettings settings) {
 		return of(new Resource(Kind.SEMAPHORE, request.key()), request.permits(), request.limit(),
 				or(request.fair(), settings.semaphoreFair()), or(request.waitTime(), settings.semaphoreWaitTime()),
-				or(request.leaseTime(), within(settings.semaphoreLeaseTime(), request.maxHold())), request.isRenewal(),
-				request.maxHold(), false, request.minHold(), request.name(), settings);
+				or(request.leaseTime(), within(settings.semaphoreLeaseTime(), request.maxHold())),
+				request.isAutoRenew(), request.maxHold(), false, request.minHold(), request.name(), settings);
 	}
 
 	private static ResolvedRequest of(Resource resource, int permits, int limit, boolean fair, Duration wait,

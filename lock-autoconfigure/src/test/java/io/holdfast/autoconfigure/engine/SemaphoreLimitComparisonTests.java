@@ -89,7 +89,7 @@ class SemaphoreLimitComparisonTests {
 	@Test
 	@DisplayName("None comes where limits are the same, or an operator has set one")
 	void sameLimit(CapturedOutput output) {
-		this.first.getBean(SemaphoreService.class).setLimit("set", 4);
+		this.first.getBean(SemaphoreService.class).admin().setLimit("set", 4);
 		try (PermitLease same = acquire(this.second, "same", 3); PermitLease set = acquire(this.second, "set", 5)) {
 			acquire(this.first, "same", 3).close();
 			acquire(this.first, "set", 3).close();

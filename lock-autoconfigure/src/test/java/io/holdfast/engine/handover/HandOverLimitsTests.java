@@ -51,7 +51,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 		LockLease lease = granted(REQUEST, 100);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
-		assertThat(second.join().fence()).isEqualTo(101);
+		assertThat(second.join().fencingToken()).isEqualTo(101);
 		assertThat(lease.isHeld()).isFalse();
 		assertThat(second.join().isHeld()).isTrue();
 		assertThat(this.store.sent()).containsExactly("acquire 1");
@@ -66,13 +66,13 @@ class HandOverLimitsTests extends ScriptedEngine {
 		this.store.elapse(500);
 		first.release();
 		for (int i = 0; i < HandOverLimits.STRIDE - 1; i++) {
-			assertThat(waiting.get(i).join().fence()).isEqualTo(101 + i);
+			assertThat(waiting.get(i).join().fencingToken()).isEqualTo(101 + i);
 			waiting.get(i).join().releaseAsync();
 		}
 		// No fences are left.
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 65");
 		this.store.last("release 1 next 65").granted(164, 30_000);
-		assertThat(waiting.get(HandOverLimits.STRIDE - 1).join().fence()).isEqualTo(164);
+		assertThat(waiting.get(HandOverLimits.STRIDE - 1).join().fencingToken()).isEqualTo(164);
 	}
 
 	@Test
@@ -90,13 +90,13 @@ class HandOverLimitsTests extends ScriptedEngine {
 		List<CompletableFuture<LockLease>> waiting = waiting(COUNT + 1, REQUEST);
 		first.release();
 		for (int i = 0; i < COUNT; i++) {
-			assertThat(waiting.get(i).join().fence()).isEqualTo(101 + i);
+			assertThat(waiting.get(i).join().fencingToken()).isEqualTo(101 + i);
 			waiting.get(i).join().releaseAsync();
 		}
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 5");
 		assertThat(waiting.get(COUNT)).isNotDone();
 		this.store.last("release 1 next 5").granted(164, 30_000);
-		assertThat(waiting.get(COUNT).join().fence()).isEqualTo(164);
+		assertThat(waiting.get(COUNT).join().fencingToken()).isEqualTo(164);
 	}
 
 	@Test
@@ -129,7 +129,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 		lease.releaseAsync();
 		this.store.last("release 1 next 2").granted(164, 30_000);
 		waiting.get(0).join().release();
-		assertThat(waiting.get(1).join().fence()).isEqualTo(165);
+		assertThat(waiting.get(1).join().fencingToken()).isEqualTo(165);
 	}
 
 	@Test
@@ -170,7 +170,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 
 	@Test
 	void whatIsNotRenewedIsNotPassedOn() {
-		LockLease lease = granted(REQUEST.renewal(false), 100);
+		LockLease lease = granted(REQUEST.autoRenew(false), 100);
 		this.service.acquireAsync(REQUEST);
 		lease.releaseAsync();
 		assertThat(this.store.sent()).contains("release 1 next 2");
@@ -179,7 +179,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 	@Test
 	void noWaiterGoesOnWithALeaseWithoutRenewal() {
 		LockLease lease = granted(REQUEST, 100);
-		this.service.acquireAsync(REQUEST.renewal(false));
+		this.service.acquireAsync(REQUEST.autoRenew(false));
 		lease.releaseAsync();
 		assertThat(this.store.sent()).contains("release 1 next 2");
 	}
@@ -229,7 +229,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 		List<CompletableFuture<LockLease>> waiting = waiting(2, REQUEST);
 		waiting.get(0).cancel(false);
 		lease.release();
-		assertThat(waiting.get(1).join().fence()).isEqualTo(101);
+		assertThat(waiting.get(1).join().fencingToken()).isEqualTo(101);
 	}
 
 	@Test
@@ -287,7 +287,7 @@ class HandOverLimitsTests extends ScriptedEngine {
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
 		lease.release();
 		assertThat(renewer().holds()).singleElement()
-			.satisfies((hold) -> assertThat(hold.fence).isEqualTo(second.join().fence()));
+			.satisfies((hold) -> assertThat(hold.fence).isEqualTo(second.join().fencingToken()));
 	}
 
 }

@@ -40,12 +40,12 @@ class KeepWarmTests extends ScriptedEngine {
 	void whoAsksNextHereNeedsNoStore() {
 		LockLease first = kept();
 		LockLease second = this.service.acquire(REQUEST);
-		assertThat(second.fence()).isEqualTo(101);
+		assertThat(second.fencingToken()).isEqualTo(101);
 		assertThat(second.isHeld()).isTrue();
 		assertThat(first.isHeld()).isFalse();
 		second.release();
 		assertThat(this.service.tryAcquire(ATTEMPT)).get()
-			.satisfies((third) -> assertThat(third.fence()).isEqualTo(102));
+			.satisfies((third) -> assertThat(third.fencingToken()).isEqualTo(102));
 		assertThat(this.store.sent()).isEmpty();
 	}
 
@@ -132,7 +132,7 @@ class KeepWarmTests extends ScriptedEngine {
 		answer.join().release();
 		this.service.acquire(REQUEST).release();
 		LockLease last = this.service.acquire(REQUEST);
-		assertThat(last.fence()).isEqualTo(102);
+		assertThat(last.fencingToken()).isEqualTo(102);
 		assertThat(this.store.sent()).containsExactly("acquire 1");
 		last.releaseAsync();
 		assertThat(this.store.sent()).containsExactly("release 1");
@@ -195,13 +195,13 @@ class KeepWarmTests extends ScriptedEngine {
 	@Test
 	void noRequestGoesOnWithALeaseWithoutRenewal() {
 		kept();
-		this.service.acquireAsync(REQUEST.renewal(false));
+		this.service.acquireAsync(REQUEST.autoRenew(false));
 		assertThat(this.store.sent()).containsExactly("release 1", "acquire 2");
 	}
 
 	@Test
 	void whatIsNotRenewedIsNotKept() {
-		LockLease lease = granted(REQUEST.renewal(false), 100);
+		LockLease lease = granted(REQUEST.autoRenew(false), 100);
 		lease.releaseAsync();
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1");
 	}

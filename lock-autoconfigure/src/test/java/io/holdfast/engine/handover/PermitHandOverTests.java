@@ -91,7 +91,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	void thePlaceOfWhoGivesUpIsNotThatOfSomethingElse() {
 		all(ONE);
 		List<CompletableFuture<PermitLease>> waiting = ask(1, ONE);
-		ask(PermitCoordinator.MAX_CONTENDERS - 1, ONE.renewal(false));
+		ask(PermitCoordinator.MAX_CONTENDERS - 1, ONE.autoRenew(false));
 		ask(ONE.permits(2));
 		this.store.last("acquire 4").busy(30_000, 15);
 		this.store.sent();
@@ -104,7 +104,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	void whoGivesUpSomethingElseMakesNoRoomForAnother() {
 		all(ONE);
 		ask(ONE);
-		CompletableFuture<PermitLease> other = ask(ONE.renewal(false));
+		CompletableFuture<PermitLease> other = ask(ONE.autoRenew(false));
 		ask(ONE);
 		assertThat(this.store.sent()).containsExactly("acquire 4", "acquire 5");
 		other.cancel(false);
@@ -126,14 +126,14 @@ class PermitHandOverTests extends ScriptedPermits {
 		all(ONE);
 		ask(ONE);
 		ask(ONE.permits(2));
-		ask(ONE.renewal(false));
+		ask(ONE.autoRenew(false));
 		ask(ONE.leaseTime(Duration.ofSeconds(20)));
 		assertThat(this.store.sent()).containsExactly("acquire 4", "acquire 5", "acquire 6", "acquire 7");
 	}
 
 	@Test
 	void whatIsNotRenewedIsNotPassedOnSoItsWaitersContendAsTheyCome() {
-		ask(LIMIT + 2, ONE.renewal(false));
+		ask(LIMIT + 2, ONE.autoRenew(false));
 		assertThat(this.store.sent()).hasSize(LIMIT + 2);
 	}
 
@@ -281,7 +281,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	void thePlaceOfSomethingElseIsNotTaken() {
 		List<PermitLease> held = all(ONE);
 		CompletableFuture<PermitLease> first = ask(ONE);
-		ask(PermitCoordinator.MAX_CONTENDERS - 1, ONE.renewal(false));
+		ask(PermitCoordinator.MAX_CONTENDERS - 1, ONE.autoRenew(false));
 		CompletableFuture<PermitLease> behind = ask(ONE.permits(2));
 		this.store.sent();
 		held.get(0).release();
@@ -353,7 +353,7 @@ class PermitHandOverTests extends ScriptedPermits {
 
 	@Test
 	void noWaiterGoesOnWithOtherThanWasAskedFor() {
-		for (SemaphoreRequest other : List.of(ONE.permits(2), ONE.renewal(false),
+		for (SemaphoreRequest other : List.of(ONE.permits(2), ONE.autoRenew(false),
 				ONE.leaseTime(Duration.ofSeconds(20)))) {
 			CompletableFuture<PermitLease> answer = ask(ONE);
 			List<String> sent = this.store.sent();
@@ -380,7 +380,7 @@ class PermitHandOverTests extends ScriptedPermits {
 
 	@Test
 	void whatIsNotRenewedIsNotPassedOn() {
-		List<PermitLease> held = all(ONE.renewal(false));
+		List<PermitLease> held = all(ONE.autoRenew(false));
 		CompletableFuture<PermitLease> next = ask(ONE);
 		held.get(0).releaseAsync();
 		assertThat(next).isNotDone();

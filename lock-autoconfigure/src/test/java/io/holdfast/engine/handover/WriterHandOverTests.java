@@ -36,7 +36,7 @@ class WriterHandOverTests extends ScriptedEngine {
 		LockLease first = granted(WRITE, 100);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(WRITE);
 		first.release();
-		assertThat(second.join().fence()).isEqualTo(101);
+		assertThat(second.join().fencingToken()).isEqualTo(101);
 		assertThat(this.store.sent()).containsExactly("acquire 1");
 		second.join().releaseAsync();
 		assertThat(this.store.sent()).containsExactly("release 1");
@@ -74,7 +74,7 @@ class WriterHandOverTests extends ScriptedEngine {
 			last.release();
 			last = waiting.get(i).join();
 		}
-		assertThat(last.fence()).isEqualTo(100 + HandOverLimits.STRIDE - 1);
+		assertThat(last.fencingToken()).isEqualTo(100 + HandOverLimits.STRIDE - 1);
 		last.releaseAsync();
 		assertThat(waiting.get(HandOverLimits.STRIDE - 1)).isNotDone();
 		assertThat(this.store.sent()).contains("release 1 next " + (HandOverLimits.STRIDE + 1));
@@ -146,7 +146,7 @@ class WriterHandOverTests extends ScriptedEngine {
 	@Test
 	void noWriterGoesOnWithALeaseWithoutRenewal() {
 		LockLease first = granted(WRITE, 100);
-		CompletableFuture<LockLease> second = this.service.acquireAsync(WRITE.renewal(false));
+		CompletableFuture<LockLease> second = this.service.acquireAsync(WRITE.autoRenew(false));
 		first.releaseAsync();
 		assertThat(second).isNotDone();
 	}

@@ -82,7 +82,7 @@ class LossEventTests extends ScriptedEngine {
 
 	@Test
 	void aForcedReleaseIsALossAlsoOfALeaseWithoutRenewal() {
-		LockLease lease = granted(REQUEST.renewal(false), 10);
+		LockLease lease = granted(REQUEST.autoRenew(false), 10);
 		this.store.answerAtOnce("inspect", (command) -> command.owned(ID + ":1"));
 		this.store.answerAtOnce("release 1", (command) -> command.released(true));
 		assertThat(this.service.forceRelease("k")).isTrue();
@@ -95,7 +95,7 @@ class LossEventTests extends ScriptedEngine {
 
 	@Test
 	void whatAShutDownEndsIsLost() {
-		LockLease lease = granted(REQUEST.renewal(false), 10);
+		LockLease lease = granted(REQUEST.autoRenew(false), 10);
 		this.engine.shutDown(Duration.ofSeconds(2));
 		this.store.elapse(2000);
 		assertThat(this.events).containsExactly(new LeaseLostEvent("k", null, 0, Duration.ofSeconds(2),
@@ -107,7 +107,7 @@ class LossEventTests extends ScriptedEngine {
 
 	@Test
 	void aLeaseWithoutRenewalThatRunsOutIsLostOnlyIfItIsReleasedAfterwards() {
-		LockLease lease = granted(REQUEST.renewal(false), 10);
+		LockLease lease = granted(REQUEST.autoRenew(false), 10);
 		this.store.elapse(40_000);
 		assertThat(this.events).isEmpty();
 		lease.releaseAsync();
@@ -118,7 +118,7 @@ class LossEventTests extends ScriptedEngine {
 
 	@Test
 	void theSameIfItsEndWasNotNoticedBefore() {
-		LockLease lease = granted(REQUEST.renewal(false), 10);
+		LockLease lease = granted(REQUEST.autoRenew(false), 10);
 		this.store.pause(40_000);
 		lease.releaseAsync();
 		assertThat(this.events).extracting(LeaseLostEvent::reason).containsExactly(TOO_LONG);
@@ -214,7 +214,7 @@ class LossEventTests extends ScriptedEngine {
 
 	@Test
 	void whatTheReleaseDoesNotFindAfterItsTimeMayHaveBeenThereUntilThen() {
-		LockLease lease = granted(REQUEST.renewal(false), 10);
+		LockLease lease = granted(REQUEST.autoRenew(false), 10);
 		this.store.elapse(29_500);
 		CompletableFuture<ReleaseResult> result = lease.releaseAsync();
 		this.store.elapse(198);

@@ -79,7 +79,7 @@ class RenewalBatchTests extends ScriptedEngine {
 		hold(1);
 		this.store.elapse(LEASE.toMillis() / 3 - 950);
 		Duration lease = Duration.ofSeconds(1);
-		this.service.acquireAsync(LockRequest.of("other").leaseTime(lease).renewal(false));
+		this.service.acquireAsync(LockRequest.of("other").leaseTime(lease).autoRenew(false));
 		this.store.last("acquire 2").granted(200, lease.toMillis());
 		this.store.sent();
 		this.store.elapse(950);

@@ -85,7 +85,7 @@ class RenewalRulesTests extends ScriptedEngine {
 	@Test
 	void aRenewalNeverShortensValidity() {
 		LockLease lease = granted(REQUEST, 10);
-		CompletableFuture<Void> byHand = CompletableFuture.runAsync(() -> lease.renew(Duration.ofMillis(100)));
+		CompletableFuture<Void> byHand = CompletableFuture.runAsync(() -> lease.extend(Duration.ofMillis(100)));
 		this.store.answerNext("renew 1 for 100");
 		byHand.join();
 		assertThat(lease.remaining()).isGreaterThan(Duration.ofSeconds(29));
@@ -122,7 +122,7 @@ class RenewalRulesTests extends ScriptedEngine {
 
 	@Test
 	void aRenewedLeaseInsideOfOneThatIsNotIsRenewedUntilItIsReleased() {
-		LockLease outer = granted(REQUEST.renewal(false), 10);
+		LockLease outer = granted(REQUEST.autoRenew(false), 10);
 		this.store.elapse(20_000);
 		this.store.sent();
 		LockLease inner = nested(REQUEST.within(LeaseContext.empty().with(outer)));
@@ -142,7 +142,7 @@ class RenewalRulesTests extends ScriptedEngine {
 	void aLongLeaseInsideOfAShortOneLastsForItsTime() {
 		LockLease outer = shortLease(REQUEST.leaseTime(Duration.ofSeconds(1)));
 		LockLease inner = nested(
-				REQUEST.leaseTime(Duration.ofSeconds(60)).renewal(false).within(LeaseContext.empty().with(outer)));
+				REQUEST.leaseTime(Duration.ofSeconds(60)).autoRenew(false).within(LeaseContext.empty().with(outer)));
 		this.store.sent();
 		this.store.elapse(0);
 		assertThat(this.store.sent()).containsExactly("renew 1 for 60000");
@@ -157,7 +157,7 @@ class RenewalRulesTests extends ScriptedEngine {
 
 	@Test
 	void aLongLeaseInsideOfAShortOneIsRenewedByItsOwnTime() {
-		LockLease outer = shortLease(REQUEST.leaseTime(Duration.ofSeconds(1)).renewal(false));
+		LockLease outer = shortLease(REQUEST.leaseTime(Duration.ofSeconds(1)).autoRenew(false));
 		LockLease inner = nested(REQUEST.leaseTime(Duration.ofSeconds(60)).within(LeaseContext.empty().with(outer)));
 		this.store.sent();
 		this.store.elapse(0);
@@ -179,7 +179,7 @@ class RenewalRulesTests extends ScriptedEngine {
 	@Test
 	void aLeaseWithoutRenewalEndsByItselfIfTheRenewedOneAroundItIsReleased() {
 		LockLease outer = granted(REQUEST, 10);
-		LockLease inner = nested(REQUEST.renewal(false).within(LeaseContext.empty().with(outer)));
+		LockLease inner = nested(REQUEST.autoRenew(false).within(LeaseContext.empty().with(outer)));
 		this.store.elapse(10_000);
 		this.store.last("renew 1").renewed(true);
 		this.store.sent();
@@ -197,7 +197,7 @@ class RenewalRulesTests extends ScriptedEngine {
 	void whatIsLeftOfARenewedLeaseIsLengthenedForOneThatIsNot() {
 		LockLease outer = granted(REQUEST, 10);
 		this.store.elapse(9000);
-		LockLease inner = nested(REQUEST.renewal(false).within(LeaseContext.empty().with(outer)));
+		LockLease inner = nested(REQUEST.autoRenew(false).within(LeaseContext.empty().with(outer)));
 		outer.releaseAsync();
 		this.store.elapse(0);
 		assertThat(this.store.sent()).endsWith("renew 1 for 30000");
@@ -226,7 +226,7 @@ class RenewalRulesTests extends ScriptedEngine {
 	void aFailedReleaseIsRepeatedForAsLongAsItWasRenewedByHand() {
 		LockLease lease = granted(REQUEST, 100);
 		this.store.answerAtOnce("renew 1 for 3600000", (command) -> command.renewed(true));
-		lease.renew(Duration.ofHours(1));
+		lease.extend(Duration.ofHours(1));
 		this.store.answerAtOnce("release 1", (command) -> command.fail(true));
 		lease.releaseAsync();
 		this.store.elapse(1_800_000);

@@ -31,10 +31,10 @@ class MultiKeyLeaseTests extends ScriptedEngine {
 	@Test
 	void eachKeyHasAFenceOfItsOwnAndAllOfThemHaveNone() {
 		LockLease lease = grantedBoth(BOTH);
-		assertThat(lease.fence("a")).isEqualTo(10);
-		assertThat(lease.fence("b")).isEqualTo(20);
-		assertThatIllegalStateException().isThrownBy(lease::fence).withMessageContaining("fence(key)");
-		assertThatIllegalArgumentException().isThrownBy(() -> lease.fence("c"))
+		assertThat(lease.fencingToken("a")).isEqualTo(10);
+		assertThat(lease.fencingToken("b")).isEqualTo(20);
+		assertThatIllegalStateException().isThrownBy(lease::fencingToken).withMessageContaining("fence(key)");
+		assertThatIllegalArgumentException().isThrownBy(() -> lease.fencingToken("c"))
 			.withMessage("'c' is none of the keys of this lease, which are a, b");
 		assertThat(lease.key()).isEqualTo("a, b");
 		assertThat(lease).hasToString("MultiKeyLease[a, b, 29698 ms left]");
@@ -42,7 +42,7 @@ class MultiKeyLeaseTests extends ScriptedEngine {
 
 	@Test
 	void itIsHeldAsLongAsAllItsPartsAreAndHasTheTimeOfTheFirstToEnd() {
-		CompletableFuture<LockLease> answer = this.service.acquireAsync(BOTH.renewal(false));
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(BOTH.autoRenew(false));
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.store.elapse(1000);
 		this.store.last("acquire 2").granted(20, 30_000);
@@ -84,9 +84,9 @@ class MultiKeyLeaseTests extends ScriptedEngine {
 	void itIsRenewedByHandTogether() {
 		LockLease lease = grantedBoth(BOTH);
 		this.store.answerAtOnce("renew 1 for 60000 2 for 60000", (command) -> command.renewed(true, true));
-		lease.renew(Duration.ofMinutes(1));
+		lease.extend(Duration.ofMinutes(1));
 		assertThat(lease.remaining()).isEqualTo(Duration.ofMillis(59_398));
-		assertThatIllegalArgumentException().isThrownBy(() -> lease.renew(Duration.ZERO))
+		assertThatIllegalArgumentException().isThrownBy(() -> lease.extend(Duration.ZERO))
 			.withMessage("leaseTime of lock 'a, b' is PT0S: a lease is renewed for 1 ms at least and 365 days at most");
 	}
 
@@ -94,10 +94,10 @@ class MultiKeyLeaseTests extends ScriptedEngine {
 	void aRenewalByHandFindsOutThatAPartIsLost() {
 		LockLease lease = grantedBoth(BOTH);
 		this.store.answerAtOnce("renew 1 for 60000 2 for 60000", (command) -> command.renewed(false, true));
-		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> lease.renew(Duration.ofMinutes(1)))
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> lease.extend(Duration.ofMinutes(1)))
 			.withMessageContaining("'a'");
 		this.store.sent();
-		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> lease.renew(Duration.ofMinutes(1)));
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> lease.extend(Duration.ofMinutes(1)));
 		assertThat(this.store.sent()).isEmpty();
 	}
 
@@ -107,7 +107,7 @@ class MultiKeyLeaseTests extends ScriptedEngine {
 		LockLease lease = grantedBoth(BOTH);
 		this.store.answerAtOnce("renew 1 for 60000", (command) -> command.renewed(true));
 		this.store.answerAtOnce("renew 2 for 60000", (command) -> command.fail(true));
-		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> lease.renew(Duration.ofMinutes(1)))
+		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> lease.extend(Duration.ofMinutes(1)))
 			.withMessageContaining("The renewal of lock 'a, b' failed");
 		assertThat(lease.isHeld()).isTrue();
 		assertThat(lease.remaining()).isEqualTo(Duration.ofMillis(29_698));

@@ -59,7 +59,7 @@ class MultiKeyRulesTests extends ScriptedEngine {
 	void oneKeyIsOneKeyHoweverItIsAskedFor() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(LockRequest.ofAll(List.of("k", "k")));
 		this.store.last("acquire 1").granted(10, 30_000);
-		assertThat(answer.join().fence()).isEqualTo(10);
+		assertThat(answer.join().fencingToken()).isEqualTo(10);
 	}
 
 	static Stream<Consumer<MultiKeyRulesTests>> waysOut() {
@@ -121,7 +121,7 @@ class MultiKeyRulesTests extends ScriptedEngine {
 			.waitTime(Duration.ofMinutes(2))
 			.leaseTime(Duration.ofSeconds(30))
 			.maxHold(Duration.ofSeconds(10))
-			.renewal(false));
+			.autoRenew(false));
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.store.answerAtOnce("renew 1 for 30000", (command) -> command.renewed(true));
 		this.store.elapse(100_000);
@@ -159,7 +159,7 @@ class MultiKeyRulesTests extends ScriptedEngine {
 		List<CompletableFuture<LockLease>> answers = new ArrayList<>();
 		for (int i = 0; i < 2; i++) {
 			LockRequest request = LockRequest.ofAll(List.of("a" + i, "b" + i)).leaseTime(Duration.ofSeconds(30));
-			answers.add(this.service.acquireAsync(request.renewal(false)));
+			answers.add(this.service.acquireAsync(request.autoRenew(false)));
 			this.store.last("acquire " + (2 * i + 1)).granted(10, 30_000);
 		}
 		this.store.elapse(9000);
@@ -252,8 +252,9 @@ class MultiKeyRulesTests extends ScriptedEngine {
 		this.store.answerAtOnce("acquire 2", (command) -> command.granted(20, 30_000));
 		LockLease all = this.store.answering("acquire 4", 30, () -> this.service.acquire(SEVERAL));
 		assertThat(this.store.asked).containsExactly("b", "a", "c");
-		assertThat(List.of(all.fence("a"), all.fence("b"), all.fence("c"))).containsExactly(20L, 10L, 30L);
-		assertThat(this.service.acquire(SEVERAL).fence("c")).as("a third time").isEqualTo(30);
+		assertThat(List.of(all.fencingToken("a"), all.fencingToken("b"), all.fencingToken("c"))).containsExactly(20L,
+				10L, 30L);
+		assertThat(this.service.acquire(SEVERAL).fencingToken("c")).as("a third time").isEqualTo(30);
 		own.releaseAsync();
 		assertThat(all.isHeld()).isTrue();
 		this.store.sent();

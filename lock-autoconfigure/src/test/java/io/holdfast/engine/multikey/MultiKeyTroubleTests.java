@@ -45,7 +45,7 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 
 	@Test
 	void aKeyThatIsFoundLostByTheLastRenewalIsLost() {
-		CompletableFuture<LockLease> answer = this.service.acquireAsync(BOTH.renewal(false));
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(BOTH.autoRenew(false));
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.store.last("acquire 2").granted(20, 30_000);
 		this.store.sent();
@@ -242,7 +242,7 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 
 	private static List<Long> fences(PendingAcquisition acquisition) {
 		LockLease lease = (LockLease) acquisition.result().join();
-		return List.of(lease.fence("a"), lease.fence("b"));
+		return List.of(lease.fencingToken("a"), lease.fencingToken("b"));
 	}
 
 	private static void trouble(CompletableFuture<?> answer) {

@@ -254,7 +254,7 @@ class BargingTests extends ScriptedEngine {
 		held.get(0).release();
 		assertThat(this.semaphores.acquireAsync(UNFAIR.permits(2))).isNotDone();
 		assertThat(this.semaphores.acquireAsync(UNFAIR.leaseTime(Duration.ofSeconds(20)))).isNotDone();
-		assertThat(this.semaphores.acquireAsync(UNFAIR.renewal(false))).isNotDone();
+		assertThat(this.semaphores.acquireAsync(UNFAIR.autoRenew(false))).isNotDone();
 		assertThat(this.semaphores.acquireAsync(SemaphoreRequest.of("k", 3).fair(false).waitForever())).isNotDone();
 		waiting.come();
 		assertThat(waiting.result()).isCompleted();

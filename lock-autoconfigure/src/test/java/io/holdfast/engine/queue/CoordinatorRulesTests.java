@@ -50,7 +50,7 @@ class CoordinatorRulesTests extends ScriptedEngine {
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
 		lease.releaseAsync();
 		this.store.last("release 1 next 2").granted(20, 30_000);
-		assertThat(second.join().fence()).isEqualTo(20);
+		assertThat(second.join().fencingToken()).isEqualTo(20);
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 2");
 	}
 
@@ -125,7 +125,7 @@ class CoordinatorRulesTests extends ScriptedEngine {
 		assertThat(release.isGivenUp()).as("the release of another").isFalse();
 		release.granted(20, 30_000);
 		this.store.last("release 2 next 3").granted(30, 30_000);
-		assertThat(third.join().fence()).isEqualTo(30);
+		assertThat(third.join().fencingToken()).isEqualTo(30);
 	}
 
 	@Test
@@ -152,7 +152,7 @@ class CoordinatorRulesTests extends ScriptedEngine {
 
 	@Test
 	void theEndOfValidityPromotesTheNextWithoutRenewal() {
-		LockLease lease = granted(REQUEST.renewal(false), 10);
+		LockLease lease = granted(REQUEST.autoRenew(false), 10);
 		this.service.acquireAsync(REQUEST.waitTime(Duration.ofMinutes(1)));
 		this.store.sent();
 		this.store.elapse(29_697);
@@ -165,7 +165,7 @@ class CoordinatorRulesTests extends ScriptedEngine {
 
 	@Test
 	void aHolderThatWasReplacedReleasesOnlyItself() {
-		LockLease lost = granted(REQUEST.renewal(false), 10);
+		LockLease lost = granted(REQUEST.autoRenew(false), 10);
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST.waitTime(Duration.ofMinutes(1)));
 		this.service.acquireAsync(REQUEST.waitTime(Duration.ofMinutes(1)));
 		this.store.elapse(29_698);
@@ -181,7 +181,7 @@ class CoordinatorRulesTests extends ScriptedEngine {
 
 	@Test
 	void aLeaseThatRanOutAndIsNeverReleasedKeepsNothing() {
-		LockLease ranOut = granted(REQUEST.renewal(false), 10);
+		LockLease ranOut = granted(REQUEST.autoRenew(false), 10);
 		this.store.elapse(29_698);
 		assertThat(isIdle()).isTrue();
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
@@ -198,11 +198,11 @@ class CoordinatorRulesTests extends ScriptedEngine {
 
 	@Test
 	void aThreadMayLockAgainWhatRanOutAsItWasMeantTo() {
-		CompletableFuture<LockLease> first = CompletableFuture
-			.completedFuture(this.store.answering("acquire 1", 10, () -> this.service.acquire(REQUEST.renewal(false))));
+		CompletableFuture<LockLease> first = CompletableFuture.completedFuture(
+				this.store.answering("acquire 1", 10, () -> this.service.acquire(REQUEST.autoRenew(false))));
 		this.store.elapse(29_698);
 		LockLease again = this.store.answering("acquire 2", 20, () -> this.service.acquire(REQUEST));
-		assertThat(again.fence()).isEqualTo(20);
+		assertThat(again.fencingToken()).isEqualTo(20);
 		assertThat(first.join().isHeld()).isFalse();
 	}
 
@@ -215,7 +215,7 @@ class CoordinatorRulesTests extends ScriptedEngine {
 			.withMessageContaining("'k'");
 		lost.releaseAsync();
 		LockLease again = this.store.answering("acquire 3", 20, () -> this.service.acquire(REQUEST));
-		assertThat(again.fence()).isEqualTo(20);
+		assertThat(again.fencingToken()).isEqualTo(20);
 	}
 
 	@Test

@@ -66,7 +66,7 @@ class LockBargingTests extends ScriptedEngine {
 		held.release();
 		assertThat(isCalled(waiting)).isTrue();
 		waiting.come();
-		assertThat(lease(waiting).fence()).isEqualTo(101);
+		assertThat(lease(waiting).fencingToken()).isEqualTo(101);
 		lease(waiting).releaseAsync();
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1");
 	}
@@ -78,13 +78,13 @@ class LockBargingTests extends ScriptedEngine {
 		held.release();
 		for (int turn = 1; turn <= 10; turn++) {
 			LockLease before = ask();
-			assertThat(before.fence()).isEqualTo(100 + turn);
+			assertThat(before.fencingToken()).isEqualTo(100 + turn);
 			assertThat(before.isHeld()).isTrue();
 			before.release();
 			assertThat(before.isHeld()).isFalse();
 		}
 		waiting.come();
-		assertThat(lease(waiting).fence()).isEqualTo(111);
+		assertThat(lease(waiting).fencingToken()).isEqualTo(111);
 		assertThat(this.store.sent()).containsExactly("acquire 1");
 	}
 
@@ -115,7 +115,7 @@ class LockBargingTests extends ScriptedEngine {
 		LockLease before = ask();
 		waiting.come();
 		before.release();
-		assertThat(lease(waiting).fence()).isEqualTo(102);
+		assertThat(lease(waiting).fencingToken()).isEqualTo(102);
 	}
 
 	@Test
@@ -149,7 +149,7 @@ class LockBargingTests extends ScriptedEngine {
 		LockLease before = null;
 		for (int turn = 1; turn < HandOverLimits.STRIDE; turn++) {
 			before = ask();
-			assertThat(before.fence()).isEqualTo(100 + turn);
+			assertThat(before.fencingToken()).isEqualTo(100 + turn);
 			before.releaseAsync();
 		}
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 2");
@@ -157,7 +157,7 @@ class LockBargingTests extends ScriptedEngine {
 		waiting.come();
 		assertThat(waiting.result()).isNotDone();
 		this.store.last("release 1 next 2").granted(164, 30_000);
-		assertThat(lease(waiting).fence()).isEqualTo(164);
+		assertThat(lease(waiting).fencingToken()).isEqualTo(164);
 		assertThat(late).isNotDone();
 	}
 
@@ -170,7 +170,7 @@ class LockBargingTests extends ScriptedEngine {
 		assertThat(fair.turn()).isSameAs(fair.result());
 		waiting.come();
 		lease(waiting).release();
-		assertThat(lease(fair).fence()).isEqualTo(102);
+		assertThat(lease(fair).fencingToken()).isEqualTo(102);
 	}
 
 	@Test
@@ -189,7 +189,7 @@ class LockBargingTests extends ScriptedEngine {
 		PendingAcquisition waiting = blocked(UNFAIR);
 		held.release();
 		assertThat(this.service.acquireAsync(UNFAIR.leaseTime(Duration.ofSeconds(20)))).isNotDone();
-		assertThat(this.service.acquireAsync(UNFAIR.renewal(false))).isNotDone();
+		assertThat(this.service.acquireAsync(UNFAIR.autoRenew(false))).isNotDone();
 		waiting.come();
 		assertThat(waiting.result()).isCompleted();
 	}
@@ -293,7 +293,7 @@ class LockBargingTests extends ScriptedEngine {
 		assertThat(waiting.result()).isNotDone();
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 2");
 		this.store.last("release 1 next 2").granted(164, 30_000);
-		assertThat(lease(waiting).fence()).isEqualTo(164);
+		assertThat(lease(waiting).fencingToken()).isEqualTo(164);
 	}
 
 	@Test
@@ -339,7 +339,7 @@ class LockBargingTests extends ScriptedEngine {
 		this.store.elapse(1);
 		assertThat(this.store.sent()).containsExactly("acquire 1");
 		waiting.come();
-		assertThat(lease(waiting).fence()).isEqualTo(102);
+		assertThat(lease(waiting).fencingToken()).isEqualTo(102);
 	}
 
 	@Test
@@ -362,7 +362,7 @@ class LockBargingTests extends ScriptedEngine {
 		held.release();
 		LockLease before = this.service.acquire(UNFAIR);
 		LockLease nested = this.service.acquire(UNFAIR);
-		assertThat(nested.fence()).isEqualTo(before.fence()).isEqualTo(101);
+		assertThat(nested.fencingToken()).isEqualTo(before.fencingToken()).isEqualTo(101);
 		nested.release();
 		assertThat(before.isHeld()).isTrue();
 		assertThat(this.store.sent()).containsExactly("acquire 1");

@@ -46,7 +46,7 @@ class ReadWriteRulesTests extends ScriptedEngine {
 	void aThreadThatReadsGetsANestedLeaseToRead() {
 		LockLease outer = granted(READ, "acquire 1", 10);
 		LockLease inner = this.service.acquire(READ);
-		assertThat(inner.fence()).isEqualTo(10);
+		assertThat(inner.fencingToken()).isEqualTo(10);
 		inner.releaseAsync();
 		assertThat(outer.isHeld()).isTrue();
 		outer.releaseAsync();

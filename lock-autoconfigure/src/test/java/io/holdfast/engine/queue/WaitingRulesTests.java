@@ -34,7 +34,7 @@ class WaitingRulesTests extends ScriptedEngine {
 		this.store.elapse(600);
 		handOver(1, 20, 5000);
 		LockLease lease = answer.join();
-		assertThat(lease.fence()).isEqualTo(20);
+		assertThat(lease.fencingToken()).isEqualTo(20);
 		// 5 s less 1 % and 2 ms, counted from 1 s ago.
 		assertThat(lease.remaining()).isEqualTo(Duration.ofMillis(3948));
 	}
@@ -49,7 +49,7 @@ class WaitingRulesTests extends ScriptedEngine {
 		assertThat(answer).isNotDone();
 		assertThat(this.store.sent()).containsExactly("acquire 1");
 		this.store.last("acquire 1").granted(30, 30_000);
-		assertThat(answer.join().fence()).isEqualTo(30);
+		assertThat(answer.join().fencingToken()).isEqualTo(30);
 	}
 
 	@Test
@@ -98,7 +98,7 @@ class WaitingRulesTests extends ScriptedEngine {
 
 	@Test
 	void aClaimWithoutRenewalIsLengthenedOnceToTheLease() {
-		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.renewal(false));
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.autoRenew(false));
 		this.store.last("acquire 1").busy(30_000, 10);
 		handOver(1, 20, 3000);
 		this.store.elapse(1000);

@@ -157,7 +157,7 @@ class RetentionRulesTests extends ScriptedEngine {
 		this.store.sent();
 		lease.releaseAsync();
 		assertThat(this.store.sent()).containsExactly("release 1");
-		LockLease ranOut = granted("acquire 2", KEPT.only("other").minHold(Duration.ofHours(1)).renewal(false));
+		LockLease ranOut = granted("acquire 2", KEPT.only("other").minHold(Duration.ofHours(1)).autoRenew(false));
 		this.store.elapse(29_698);
 		ranOut.releaseAsync();
 		assertThat(this.store.sent()).endsWith("release 2").noneMatch((line) -> line.startsWith("retain"));

@@ -1,0 +1,21 @@
+package io.holdfast;
+
+/**
+ * Administrators' calls on locks, of a {@link LockService#admin() LockService}: they
+ * break what the service promises to its users. Thread-safe.
+ */
+public interface LockAdmin {
+
+	/**
+	 * Release a key in the name of its owner, and pass it to the next waiter; one that is
+	 * locked by readers in all their names. For administrators: it breaks the exclusion
+	 * until the owner notices, which is at its next renewal. Logged as a warning. Blocks
+	 * until the store answers.
+	 * @param key what to release
+	 * @return whether it had an owner
+	 * @throws IllegalArgumentException if the key is not allowed
+	 * @throws LeaseStoreException if the store failed
+	 */
+	boolean forceRelease(String key);
+
+}
