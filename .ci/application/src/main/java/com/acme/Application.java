@@ -38,7 +38,7 @@ public class Application {
 			sell(first.getBean(Shop.class), second.getBean(Shop.class));
 			try (LockLease lease = first.getBean(LockService.class).acquire("report")) {
 				require(second.getBean(LockService.class).tryAcquire("report").isEmpty(), "A lock was granted twice");
-				require(lease.fence() > 0 && lease.isHeld(), "The lock is not held");
+				require(lease.fencingToken() > 0 && lease.isHeld(), "The lock is not held");
 			}
 		}
 		finally {
