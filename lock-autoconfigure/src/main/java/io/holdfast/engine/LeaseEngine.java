@@ -11,8 +11,10 @@ import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
 
+import io.holdfast.HoldfastException;
 import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostEvent;
+import io.holdfast.SemaphoreRequest;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.context.Futures;
 import io.holdfast.engine.context.Scheduler;
@@ -38,6 +40,7 @@ import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.engine.store.StoreDiagnostic;
+import io.holdfast.engine.view.BlockingAcquirer;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -190,6 +193,28 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 				: new MultiKeyAcquisition(this.context, this.coordinators, this.renewer, requests, thread, context,
 						observation)
 					.start();
+	}
+
+	/**
+	 * Acquire and release a permit that no application uses, so that the first request
+	 * finds connection, scripts and classes loaded. Leaves nothing in the store, and is
+	 * not observed. Blocks until the store has answered, for 250 ms at most; a failure is
+	 * left to the first request.
+	 */
+	public void warmUp() {
+		SemaphoreRequest request = SemaphoreRequest.of("holdfast-start-" + this.context.instanceId(), 1)
+			.waitTime(Duration.ZERO);
+		try {
+			BlockingAcquirer
+				.ofPermits(this.context,
+						(requests, thread, context) -> this.coordinators.acquire(requests.get(0), thread, context, null,
+								null))
+				.acquire(request)
+				.release();
+		}
+		catch (HoldfastException ex) {
+			logger.debug("The warm-up failed", ex);
+		}
 	}
 
 	/**

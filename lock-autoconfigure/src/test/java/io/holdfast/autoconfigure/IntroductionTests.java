@@ -3,9 +3,12 @@ package io.holdfast.autoconfigure;
 import java.time.Duration;
 import java.util.List;
 
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreService;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.fleet.Fleet;
 import io.holdfast.engine.store.InstanceStore.Member;
+import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -16,6 +19,9 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.core.RedisCallback;
+import org.springframework.data.redis.core.StringRedisTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -54,6 +60,25 @@ class IntroductionTests {
 					List.of("holdfast.wake-up.mode=polling", "holdfast.redis.checks=false"))
 			.close();
 		assertThat(output.toString()).containsOnlyOnce(active + "ask at intervals");
+	}
+
+	@Test
+	@DisplayName("The start brings the scripts of a permit to Redis, and leaves no key there")
+	void warmUp() {
+		try (RedisServer server = this.redis.startServer();
+				ConfigurableApplicationContext context = TestApplication.start(server.host(), server.port(), "warm:",
+						List.of("holdfast.redis.checks=false"))) {
+			StringRedisTemplate redis = new StringRedisTemplate(context.getBean(RedisConnectionFactory.class));
+			String scripts = cachedScripts(redis);
+			assertThat(redis.keys("*")).containsExactly(TestApplication.fleetKey("warm:"));
+			context.getBean(SemaphoreService.class).acquire(SemaphoreRequest.of("k", 1)).close();
+			assertThat(cachedScripts(redis)).isEqualTo(scripts);
+		}
+	}
+
+	private static String cachedScripts(StringRedisTemplate redis) {
+		return redis.execute((RedisCallback<String>) (
+				connection) -> connection.serverCommands().info("memory").getProperty("number_of_cached_scripts"));
 	}
 
 	@Test

@@ -52,6 +52,15 @@ class EngineObserverTests extends ScriptedEngine {
 	}
 
 	@Test
+	void theWarmUpIsNotObserved() {
+		this.store.answerAtOnce("acquire 1 at once", (command) -> command.granted(1, 30_000));
+		this.store.answerAtOnce("release 1", (command) -> command.released(true));
+		this.engine.warmUp();
+		assertThat(this.store.sent()).containsExactly("acquire 1 at once", "release 1");
+		assertThat(this.observer.told()).isEmpty();
+	}
+
+	@Test
 	void whatIsAskedForIsSaidAsTheRequestSaysIt() {
 		List<ObservedRequest> requests = new ArrayList<>();
 		this.engine.observe(new EngineObserver() {

@@ -45,6 +45,7 @@ public final class LeaseEngineLifecycle implements SmartLifecycle {
 	public void start() {
 		engines(this.context).forEach(LeaseEngine::resume);
 		engines(this.context).forEach(LeaseEngineLifecycle::refuseMisfit);
+		engines(this.context).forEach(LeaseEngine::warmUp);
 		this.running = true;
 	}
 
