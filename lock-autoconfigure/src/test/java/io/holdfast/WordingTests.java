@@ -22,10 +22,11 @@ class WordingTests {
 
 	private static final Path MAIN = Path.of("src/main");
 
-	private static final Path SAMPLE = Path.of("../sample-app/src/main");
+	private static final List<Path> OTHER_MAIN = List.of(Path.of("../lock-starter-test/src/main"),
+			Path.of("../sample-app/src/main"));
 
 	private static final List<Path> TESTS = List.of(Path.of("src/test"), Path.of("src/jmh"),
-			Path.of("../sample-app/src/test"));
+			Path.of("../lock-starter-test/src/test"), Path.of("../sample-app/src/test"));
 
 	private static final Pattern PRIVATE_WORDS = Pattern
 		.compile("(?i)\\b(whoever|somebody|nobody|elsewhere|meanwhile|likewise)\\b");
@@ -59,12 +60,16 @@ class WordingTests {
 		}
 	}
 
+	private static Stream<Path> main() {
+		return Stream.concat(Stream.of(MAIN), OTHER_MAIN.stream());
+	}
+
 	@Test
 	@DisplayName("Code and guides name who is meant")
 	void privateWords() {
 		Stream<Path> guides = Stream.concat(Stream.of(Path.of("../README.md"), Path.of("../sample-app/README.md")),
 				files(Path.of("../docs"), ".md"));
-		Stream<Path> code = Stream.concat(Stream.of(MAIN, SAMPLE), TESTS.stream())
+		Stream<Path> code = Stream.concat(main(), TESTS.stream())
 			.flatMap((folder) -> files(folder, ".java", ".lua", ".js", ".html", ".css", ".yml"))
 			.filter((file) -> !file.endsWith("WordingTests.java"));
 		List<String> found = new ArrayList<>();
@@ -80,8 +85,7 @@ class WordingTests {
 	@DisplayName("The Javadoc of a type begins with a noun, that of a method with a verb")
 	void firstWords() {
 		List<String> found = new ArrayList<>();
-		Stream.of(MAIN, SAMPLE)
-			.flatMap((folder) -> files(folder, ".java"))
+		main().flatMap((folder) -> files(folder, ".java"))
 			.forEach((file) -> JAVADOC.matcher(text(file))
 				.results()
 				.filter((comment) -> isOfTypeOrMethod(comment.group(2)))

@@ -43,9 +43,8 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	private static final Duration MIN_LEASE = Duration.ofMillis(100);
 
 	/**
-	 * Refuse what was bound but makes no sense. Not done while binding, where Spring Boot
-	 * would not tell the property's origin.
-	 * @throws InvalidConfigurationPropertyValueException naming the property
+	 * Refuse what was bound but makes no sense, naming the property. Not done while
+	 * binding, where Spring Boot would not tell the property's origin.
 	 */
 	void check() {
 		PropertyBounds.checkWait("lock.wait-time", this.lock.waitTime());
@@ -146,7 +145,13 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 				+ "mode to pubsub, or remove holdfast.lock.keep-warm";
 	}
 
-	EngineSettings engineSettings() {
+	/**
+	 * Return the settings of an engine, by these properties.
+	 * @return the settings
+	 * @throws InvalidConfigurationPropertyValueException naming what makes no sense
+	 */
+	public EngineSettings engineSettings() {
+		check();
 		return new EngineSettings(this.lock.waitTime(), this.lock.leaseTime(), this.lock.maxHold(), this.lock.fair(),
 				this.semaphore.waitTime(), this.semaphore.leaseTime(), this.semaphore.fair(),
 				this.wakeUp.handoffTimeout(), this.wakeUp.retryInterval(), this.redis.commandTimeout(),
@@ -165,9 +170,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 				this.redis.failOverGrace() ? this.redis.longestLease() : null, replicas);
 	}
 
-	/**
-	 * Return the longest lease that will be granted; {@code null} if no lease is refused.
-	 */
+	/** Return the longest lease that is granted; {@code null} if none is refused. */
 	@Nullable Duration longestLease() {
 		return (this.backend == Backend.REDIS) ? storeOptions().longestLease() : null;
 	}
@@ -181,9 +184,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		return new MemoryLeases(System::nanoTime, this.wakeUp.handoffTimeout());
 	}
 
-	/**
-	 * The place where locks and permits are kept.
-	 */
+	/** The place where locks and permits are kept. */
 	public enum Backend {
 
 		/** In the application's Redis. */

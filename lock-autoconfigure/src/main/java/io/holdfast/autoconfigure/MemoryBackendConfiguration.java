@@ -29,7 +29,6 @@ class MemoryBackendConfiguration {
 	@Bean
 	@ConditionalOnMissingBean
 	LeaseEngine holdfastLeaseEngine(MemoryLeases leases, HoldfastProperties properties) {
-		properties.check();
 		if (properties.backend() != Backend.MEMORY) {
 			// Quietly, locks would exclude no other process.
 			throw new InvalidConfigurationPropertyValueException("holdfast.backend",

@@ -61,8 +61,8 @@ final class MissingServiceFailureAnalyzer extends AbstractInjectionFailureAnalyz
 				false).length > 0;
 		return configured ? CURE
 				: "Holdfast's auto-configuration is no part of this context. In the test of a slice, such as @WebMvcTest, "
-						+ "replace the service by a @MockitoBean, or add @ImportAutoConfiguration("
-						+ "HoldfastAutoConfiguration.class) and holdfast.backend=memory; otherwise, do not exclude it";
+						+ "add @AutoConfigureHoldfast of lock-starter-test, or replace the service by a @MockitoBean; "
+						+ "otherwise, do not exclude it";
 	}
 
 	/** Then why it is not the right one is a matter of qualifiers. */

@@ -56,7 +56,7 @@ class MissingServiceFailureAnalyzerTests {
 		failToStart(Slice.class);
 		assertThat(this.output)
 			.containsSubsequence(LockService.class.getName(), "Action:", "no part of this context", "@WebMvcTest",
-					"@MockitoBean", "@ImportAutoConfiguration")
+					"@AutoConfigureHoldfast", "@MockitoBean")
 			.doesNotContain("spring-boot-starter-data-redis");
 	}
 

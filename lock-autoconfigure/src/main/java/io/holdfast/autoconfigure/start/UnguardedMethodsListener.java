@@ -55,8 +55,8 @@ final class UnguardedMethodsListener implements ApplicationListener<ContextRefre
 			logger.warn("Annotated methods run without locks and permits, as Holdfast's auto-configuration is no part "
 					+ "of this context: " + unguarded.get(0)
 					+ ((unguarded.size() > 1) ? " and " + (unguarded.size() - 1) + " more" : "")
-					+ ". In the test of a slice, add @ImportAutoConfiguration({ HoldfastAutoConfiguration.class, "
-					+ "HoldfastAopAutoConfiguration.class }) and holdfast.backend=memory; otherwise, do not exclude them");
+					+ ". In the test of a slice, add @AutoConfigureHoldfast of lock-starter-test; otherwise, do not "
+					+ "exclude it");
 		}
 	}
 

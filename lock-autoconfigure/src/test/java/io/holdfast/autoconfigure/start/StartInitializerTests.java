@@ -49,7 +49,7 @@ class StartInitializerTests {
 		run(WithoutAop.class);
 		assertThat(output.toString()).containsOnlyOnce(WARNING)
 			.contains("no part of this context: " + Shop.class.getName())
-			.contains(" and 1 more. In the test of a slice, add @ImportAutoConfiguration");
+			.contains(" and 1 more. In the test of a slice, add @AutoConfigureHoldfast of lock-starter-test");
 	}
 
 	@Test

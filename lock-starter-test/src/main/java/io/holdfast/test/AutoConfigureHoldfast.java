@@ -1,0 +1,43 @@
+package io.holdfast.test;
+
+import java.lang.annotation.Documented;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Inherited;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+
+import io.holdfast.autoconfigure.HoldfastProperties.Backend;
+import io.holdfast.memory.MemoryLeases;
+
+import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
+import org.springframework.boot.test.context.PropertyMapping;
+
+/**
+ * Annotation for a test class that has Holdfast in the application context of the test:
+ * the services, and locks and permits for annotated methods. For slices such as
+ * {@code @WebMvcTest}, which leave Holdfast out otherwise, and for
+ * {@code @SpringBootTest}.
+ *
+ * <p>
+ * Leases are kept in the memory of this JVM by default, so no Redis is needed. The
+ * context then has a bean {@link HoldfastClock}, by which time passes at once, unless it
+ * defines {@link MemoryLeases} or an engine of its own.
+ */
+@Target(ElementType.TYPE)
+@Retention(RetentionPolicy.RUNTIME)
+@Documented
+@Inherited
+@ImportAutoConfiguration
+public @interface AutoConfigureHoldfast {
+
+	/**
+	 * Where leases are kept, as the property {@code holdfast.backend}, which it comes
+	 * before. {@link Backend#REDIS} needs the connection of the slice, as in
+	 * {@code @DataRedisTest}, or {@code @AutoConfigureDataRedis}.
+	 * @return the backend
+	 */
+	@PropertyMapping("holdfast.backend")
+	Backend backend() default Backend.MEMORY;
+
+}

@@ -1,0 +1,185 @@
+package io.holdfast.test;
+
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.engine.context.Scheduler;
+import io.holdfast.engine.context.ThreadScheduler;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The clock of locks and permits in memory, which a test can turn: leases, wait times and
+ * {@code minHold} end without waiting. It goes on by itself as well, and is no clock of
+ * the application's own code. A bean of tests with {@link AutoConfigureHoldfast}.
+ * Thread-safe.
+ */
+public final class HoldfastClock {
+
+	private static final Duration PATIENCE = Duration.ofMinutes(1);
+
+	private final ThreadScheduler threads = new ThreadScheduler();
+
+	private final Scheduler scheduler = new TurnedScheduler();
+
+	private final TreeSet<PendingAction> pending = new TreeSet<>(
+			Comparator.comparingLong(PendingAction::dueAt).thenComparingLong(PendingAction::number));
+
+	private final long startedAt = System.nanoTime();
+
+	/** How far it was turned. */
+	private volatile long turnedNanos;
+
+	private long numbers;
+
+	private Scheduler.@Nullable Timer wakeUp;
+
+	private boolean closed;
+
+	/** Create a clock that shows what the others of the JVM do, until it is turned. */
+	HoldfastClock() {
+	}
+
+	/**
+	 * Let time pass as it would by itself. What is held and renewed stays held; leases
+	 * without renewal, {@code maxHold}, {@code minHold} and wait times end when they are
+	 * due. Blocks until all that is done; listeners, and threads that are woken by it,
+	 * may run later.
+	 * @param time how much of it, not negative
+	 * @throws IllegalArgumentException if the time is negative
+	 * @throws IllegalStateException if the application context is closed
+	 */
+	public void advance(Duration time) {
+		long target = now() + nanos(time);
+		while (turnToFirstUntil(target)) {
+			runFirst();
+		}
+	}
+
+	/**
+	 * Let time pass at once, as if the whole JVM was paused: nothing is renewed. Leases
+	 * that end in that time are lost to their holders. Blocks until that is known;
+	 * listeners may be told later.
+	 * @param time how much of it, not negative
+	 * @throws IllegalArgumentException if the time is negative
+	 * @throws IllegalStateException if the application context is closed
+	 */
+	public void freeze(Duration time) {
+		long nanos = nanos(time);
+		synchronized (this) {
+			this.turnedNanos += nanos;
+		}
+		while (turnToFirstUntil(now())) {
+			runFirst();
+		}
+	}
+
+	private static long nanos(Duration time) {
+		if (time.isNegative()) {
+			throw new IllegalArgumentException("A clock cannot be turned back: " + time + " is negative");
+		}
+		return time.toNanos();
+	}
+
+	private long now() {
+		return System.nanoTime() - this.startedAt + this.turnedNanos;
+	}
+
+	/**
+	 * Turn the clock to the first action that is due until a time, or else to that time.
+	 * @return whether there is such an action
+	 */
+	private synchronized boolean turnToFirstUntil(long target) {
+		if (this.closed) {
+			throw new IllegalStateException("The clock cannot be turned: its application context is closed");
+		}
+		boolean found = !this.pending.isEmpty() && this.pending.first().dueAt() <= target;
+		this.turnedNanos += Math.max(0, (found ? this.pending.first().dueAt() : target) - now());
+		wakeUpForFirst();
+		return found;
+	}
+
+	/** Have the first action run by the thread of all timers, if it is due. */
+	private void runFirst() {
+		CompletableFuture<@Nullable Void> done = new CompletableFuture<>();
+		this.threads.schedule(() -> {
+			try {
+				runIfDue();
+			}
+			finally {
+				done.complete(null);
+			}
+		}, 0);
+		done.orTimeout(PATIENCE.toNanos(), TimeUnit.NANOSECONDS).join();
+	}
+
+	private void runIfDue() {
+		PendingAction first;
+		synchronized (this) {
+			first = (!this.pending.isEmpty() && this.pending.first().dueAt() <= now()) ? this.pending.pollFirst()
+					: null;
+			wakeUpForFirst();
+		}
+		if (first != null) {
+			first.action().run();
+		}
+	}
+
+	private synchronized void wakeUpForFirst() {
+		if (this.wakeUp != null) {
+			this.wakeUp.cancel();
+		}
+		this.wakeUp = this.pending.isEmpty() ? null
+				: this.threads.schedule(this::runIfDue, this.pending.first().dueAt() - now());
+	}
+
+	/** Return time as the engine is to see it. */
+	Scheduler scheduler() {
+		return this.scheduler;
+	}
+
+	/** Return what runs listeners and continuations of users. */
+	Executor callbacks() {
+		return this.threads.callbacks();
+	}
+
+	/** End its threads. */
+	synchronized void close() {
+		this.closed = true;
+		this.threads.close();
+	}
+
+	private record PendingAction(long dueAt, long number, Runnable action) {
+	}
+
+	private final class TurnedScheduler implements Scheduler {
+
+		@Override
+		public long nanoTime() {
+			return now();
+		}
+
+		@Override
+		public Timer schedule(Runnable action, long delayNanos) {
+			synchronized (HoldfastClock.this) {
+				// A time that is never reached, rather than one before now.
+				long delay = Math.min(Math.max(0, delayNanos), Long.MAX_VALUE / 2);
+				PendingAction added = new PendingAction(now() + delay, HoldfastClock.this.numbers++, action);
+				HoldfastClock.this.pending.add(added);
+				wakeUpForFirst();
+				return () -> cancel(added);
+			}
+		}
+
+		private void cancel(PendingAction action) {
+			synchronized (HoldfastClock.this) {
+				HoldfastClock.this.pending.remove(action);
+			}
+		}
+
+	}
+
+}

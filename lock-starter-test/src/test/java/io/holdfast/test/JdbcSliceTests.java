@@ -1,0 +1,47 @@
+package io.holdfast.test;
+
+import io.holdfast.LockService;
+import io.holdfast.memory.MemoryLeases;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.boot.jdbc.test.autoconfigure.JdbcTest;
+import org.springframework.context.annotation.Import;
+import org.springframework.test.context.transaction.AfterTransaction;
+import org.springframework.test.context.transaction.TestTransaction;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests in transactions, as those of JPA are, too.
+ */
+@JdbcTest
+@AutoConfigureHoldfast
+@Import(Shop.class)
+class JdbcSliceTests {
+
+	@Autowired
+	private Shop shop;
+
+	@Autowired
+	private LockService locks;
+
+	@Autowired
+	private MemoryLeases leases;
+
+	@AfterTransaction
+	void nothingIsHeld() {
+		assertThat(this.leases.isIdle()).isTrue();
+	}
+
+	@Test
+	@DisplayName("A lock is held until the transaction of the test is over")
+	void sells() {
+		assertThat(this.shop.sell("SKU0001", 3)).isEqualTo("sold");
+		assertThat(this.locks.status("stock:SKU0001").isLocked()).isTrue();
+		TestTransaction.end();
+		assertThat(this.locks.status("stock:SKU0001").isLocked()).isFalse();
+	}
+
+}

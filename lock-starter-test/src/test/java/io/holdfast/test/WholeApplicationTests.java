@@ -1,0 +1,93 @@
+package io.holdfast.test;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.memory.MemoryLeases;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.boot.test.context.SpringBootTest;
+import org.springframework.test.context.bean.override.mockito.MockitoBean;
+
+import static io.holdfast.test.LeaseAssertions.assertRunsWithLock;
+import static io.holdfast.test.LeaseAssertions.assertRunsWithPermits;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+import static org.mockito.BDDMockito.given;
+
+/**
+ * Tests of the whole application, with Holdfast in memory.
+ */
+@SpringBootTest
+@AutoConfigureHoldfast
+class WholeApplicationTests {
+
+	@Autowired
+	private Shop shop;
+
+	@Autowired
+	private LockService locks;
+
+	@Autowired
+	private LeaseEngine engine;
+
+	@Autowired
+	private MemoryLeases leases;
+
+	@Autowired
+	private HoldfastClock clock;
+
+	@MockitoBean
+	private Stock stock;
+
+	@AfterEach
+	void nothingIsHeld() {
+		assertThat(this.leases.isIdle()).isTrue();
+	}
+
+	@Test
+	@DisplayName("What an annotated method calls runs with its lock and permits")
+	void sells() {
+		given(this.stock.take("SKU0001", 3)).willAnswer((call) -> {
+			assertRunsWithLock("stock:SKU0001");
+			assertRunsWithPermits("warehouse", 2);
+			return true;
+		});
+		assertThat(this.shop.sell("SKU0001", 3)).isEqualTo("sold");
+	}
+
+	@Test
+	@DisplayName("A wait of a minute is over when the clock is turned by a minute")
+	void givesUp() {
+		try (LockLease other = this.locks.acquireAsync(LockRequest.of("stock:SKU0001")).join()) {
+			CompletableFuture<String> sale = CompletableFuture.supplyAsync(() -> this.shop.sell("SKU0001", 3));
+			await().until(() -> this.engine.condition().waiting() == 1);
+			this.clock.advance(Duration.ofMinutes(1));
+			assertThat(sale).failsWithin(10, TimeUnit.SECONDS)
+				.withThrowableThat()
+				.withCauseInstanceOf(LockNotAcquiredException.class);
+			assertThat(other.isHeld()).isTrue();
+		}
+	}
+
+	@Test
+	@DisplayName("A job is skipped until its minHold is over, which needs no waiting")
+	void runsTheJobOnce() {
+		assertThat(this.shop.report()).isEqualTo("written");
+		this.clock.advance(Duration.ofMinutes(9));
+		assertThat(this.shop.report()).isNull();
+		this.clock.advance(Duration.ofMinutes(1));
+		assertThat(this.shop.report()).isEqualTo("written");
+		this.clock.advance(Duration.ofMinutes(10));
+	}
+
+}
