@@ -45,7 +45,7 @@ public final class HoldfastClock {
 
 	/**
 	 * Let time pass as it would by itself. What is held and renewed stays held; leases
-	 * without renewal, {@code maxHold}, {@code minHold} and wait times end when they are
+	 * that are not renewed, {@code maxHold}, {@code minHold} and wait times end when they are
 	 * due. Blocks until all that is done; listeners, and threads that are woken by it,
 	 * may run later.
 	 * @param time how much of it, not negative

@@ -45,7 +45,7 @@ class HoldfastClockTests {
 		this.runner.run((context) -> {
 			LockService locks = context.getBean(LockService.class);
 			LockLease renewed = locks.acquire("renewed");
-			LockLease brief = locks.acquire(LockRequest.of("brief").leaseTime(Duration.ofMinutes(2)).renewal(false));
+			LockLease brief = locks.acquire(LockRequest.of("brief").leaseTime(Duration.ofMinutes(2)).autoRenew(false));
 			LockLease bounded = locks.acquire(LockRequest.of("bounded").maxHold(Duration.ofMinutes(4)));
 			clock(context).advance(Duration.ofSeconds(110));
 			assertThat(brief.isHeld()).isTrue();
@@ -75,7 +75,7 @@ class HoldfastClockTests {
 			assertThat(lease.isHeld()).isFalse();
 			assertThat(lost).succeedsWithin(SOON);
 			assertThat(next).succeedsWithin(SOON).satisfies((other) -> {
-				assertThat(other.fence()).isGreaterThan(lease.fence());
+				assertThat(other.fencingToken()).isGreaterThan(lease.fencingToken());
 				other.close();
 			});
 		});
