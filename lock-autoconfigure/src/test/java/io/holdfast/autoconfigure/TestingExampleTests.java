@@ -21,8 +21,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 /**
- * What {@code docs/testing.md} shows: an application's test of its annotated beans, with
- * neither Redis nor a mock.
+ * An application's test of its annotated beans, with neither Redis nor a mock, nor what
+ * {@code lock-starter-test} adds.
  */
 @SpringBootTest(properties = "holdfast.backend=memory")
 class TestingExampleTests {

@@ -32,9 +32,9 @@ import org.springframework.boot.test.context.PropertyMapping;
 public @interface AutoConfigureHoldfast {
 
 	/**
-	 * Where leases are kept, as the property {@code holdfast.backend}, which it comes
-	 * before. {@link Backend#REDIS} needs the connection of the slice, as in
-	 * {@code @DataRedisTest}, or {@code @AutoConfigureDataRedis}.
+	 * The place where leases are kept. It comes before the property
+	 * {@code holdfast.backend}. {@link Backend#REDIS} needs the connection of the slice,
+	 * as in {@code @DataRedisTest}, or {@code @AutoConfigureDataRedis}.
 	 * @return the backend
 	 */
 	@PropertyMapping("holdfast.backend")

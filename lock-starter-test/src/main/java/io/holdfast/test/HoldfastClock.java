@@ -45,9 +45,9 @@ public final class HoldfastClock {
 
 	/**
 	 * Let time pass as it would by itself. What is held and renewed stays held; leases
-	 * that are not renewed, {@code maxHold}, {@code minHold} and wait times end when they are
-	 * due. Blocks until all that is done; listeners, and threads that are woken by it,
-	 * may run later.
+	 * that are not renewed, {@code maxHold}, {@code minHold} and wait times end when they
+	 * are due. Blocks until all that is done; listeners, and threads that are woken by
+	 * it, may run later.
 	 * @param time how much of it, not negative
 	 * @throws IllegalArgumentException if the time is negative
 	 * @throws IllegalStateException if the application context is closed

@@ -18,7 +18,7 @@ public class Shop {
 		this.stock = stock;
 	}
 
-	@DistributedLock(key = "'stock:' + #sku", waitTime = "1m")
+	@DistributedLock(key = "'stock:' + #sku", waitTime = "100ms")
 	@Semaphore(name = "warehouse", limit = 10, permits = 2)
 	public String sell(String sku, int count) {
 		return this.stock.take(sku, count) ? "sold" : "sold out";

@@ -21,6 +21,7 @@ import org.springframework.test.context.bean.override.mockito.MockitoBean;
 import static io.holdfast.test.LeaseAssertions.assertRunsWithLock;
 import static io.holdfast.test.LeaseAssertions.assertRunsWithPermits;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 import static org.mockito.BDDMockito.given;
 
@@ -66,13 +67,23 @@ class WholeApplicationTests {
 	}
 
 	@Test
-	@DisplayName("A wait of a minute is over when the clock is turned by a minute")
-	void givesUp() {
+	@DisplayName("A call is refused while another instance has the lock")
+	void doesNotSellWhileAnotherInstanceDoes() {
 		try (LockLease other = this.locks.acquireAsync(LockRequest.of("stock:SKU0001")).join()) {
-			CompletableFuture<String> sale = CompletableFuture.supplyAsync(() -> this.shop.sell("SKU0001", 3));
+			assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(() -> this.shop.sell("SKU0001", 3));
+			assertThat(other.isHeld()).isTrue();
+		}
+	}
+
+	@Test
+	@DisplayName("A wait of an hour is over when the clock is turned by an hour")
+	void givesUp() {
+		LockRequest patient = LockRequest.of("stock:SKU0001").waitTime(Duration.ofHours(1));
+		try (LockLease other = this.locks.acquireAsync(patient).join()) {
+			CompletableFuture<LockLease> waiting = CompletableFuture.supplyAsync(() -> this.locks.acquire(patient));
 			await().until(() -> this.engine.condition().waiting() == 1);
-			this.clock.advance(Duration.ofMinutes(1));
-			assertThat(sale).failsWithin(10, TimeUnit.SECONDS)
+			this.clock.advance(Duration.ofHours(1));
+			assertThat(waiting).failsWithin(10, TimeUnit.SECONDS)
 				.withThrowableThat()
 				.withCauseInstanceOf(LockNotAcquiredException.class);
 			assertThat(other.isHeld()).isTrue();
