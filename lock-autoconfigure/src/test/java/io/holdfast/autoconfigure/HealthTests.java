@@ -217,7 +217,9 @@ class HealthTests {
 		on(server).withPropertyValues("spring.data.redis.username=app", "spring.data.redis.password=secret")
 			.run((context) -> {
 				LockService locks = context.getBean(LockService.class);
-				await().atMost(SOON).until(() -> health(context).getStatus().equals(Status.UP));
+				// By the start's own request for a permit.
+				await().atMost(SOON).until(() -> health(context).getStatus().equals(HoldfastHealthIndicator.DEGRADED));
+				await().atMost(SOON).until(() -> health(context).getDetails().containsKey("warnings"));
 				assertThat(health(context).getDetails()).extractingByKey("warnings")
 					.asString()
 					.contains("allow it the commands time");
