@@ -5,30 +5,55 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The state of a key in the store, at one moment.
- *
- * @param key the key as its user named it
- * @param owner what kind of owner it has
- * @param remaining the time until it expires if it is not renewed; {@code null} if it has
- * no owner, or if its owner is foreign and gave it no end
- * @param fencingToken the last fencing token given for it, 0 if none is remembered
- * @param waiting how many instances stand in its queue, or requests if readers or a
- * writer have the key; those who wait behind others of their instance are not among them
+ * The state of a key in the store, at one moment. Immutable.
  */
-public record LockStatus(String key, Owner owner, @Nullable Duration remaining, long fencingToken, int waiting) {
+public interface LockStatus {
+
+	/**
+	 * Return the key as its user named it.
+	 * @return the key
+	 */
+	String key();
+
+	/**
+	 * Return what kind of owner the key has.
+	 * @return the kind of owner
+	 */
+	Owner owner();
+
+	/**
+	 * Return the time until the key expires if it is not renewed.
+	 * @return the time left; {@code null} if the key has no owner, or if its owner is
+	 * foreign and gave it no end
+	 */
+	@Nullable Duration remaining();
+
+	/**
+	 * Return the last fencing token that was given for the key.
+	 * @return the fencing token, 0 if none is remembered
+	 */
+	long fencingToken();
+
+	/**
+	 * Return how many instances stand in the queue of the key, or requests if readers or
+	 * a writer have the key. Requests that wait behind others of their instance are not
+	 * among them.
+	 * @return the number of instances or requests
+	 */
+	int waiting();
 
 	/**
 	 * Return whether the key has an owner.
 	 * @return whether it is locked
 	 */
-	public boolean isLocked() {
-		return this.owner != Owner.NONE;
+	default boolean isLocked() {
+		return owner() != Owner.NONE;
 	}
 
 	/**
 	 * The kind of owner that a key has.
 	 */
-	public enum Owner {
+	enum Owner {
 
 		/** No owner: the key is free. */
 		NONE,

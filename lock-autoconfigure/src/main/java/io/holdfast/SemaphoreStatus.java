@@ -3,27 +3,56 @@ package io.holdfast;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The state of a semaphore in the store, at one moment.
- *
- * @param key the key as its user named it
- * @param limit how many permits there are in all: the operator's limit if there is one,
- * else what the last request said; {@code null} if the semaphore is not used and no
- * operator has set a limit
- * @param limitSet whether an operator has set the limit
- * @param used how many permits are held; more than the limit if that was lowered
- * @param holders how many leases hold them
- * @param waiting how many requests stand in its queue; those that wait inside an instance
- * for their turn to stand there are not among them
+ * The state of a semaphore in the store, at one moment. Immutable.
  */
-public record SemaphoreStatus(String key, @Nullable Integer limit, boolean limitSet, int used, int holders,
-		int waiting) {
+public interface SemaphoreStatus {
+
+	/**
+	 * Return the key as its user named it.
+	 * @return the key
+	 */
+	String key();
+
+	/**
+	 * Return how many permits there are in all: the operator's limit if there is one,
+	 * else what the last request said.
+	 * @return the limit; {@code null} if the semaphore is not used and no operator has
+	 * set a limit
+	 */
+	@Nullable Integer limit();
+
+	/**
+	 * Return whether an operator has set the limit.
+	 * @return whether it is the operator's
+	 */
+	boolean limitSet();
+
+	/**
+	 * Return how many permits are held.
+	 * @return the number of permits; more than the limit if that was lowered
+	 */
+	int used();
+
+	/**
+	 * Return how many leases hold permits.
+	 * @return the number of leases
+	 */
+	int holders();
+
+	/**
+	 * Return how many requests stand in the queue of the semaphore. Those that wait
+	 * inside an instance for their turn to stand there are not among them.
+	 * @return the number of requests
+	 */
+	int waiting();
 
 	/**
 	 * Return how many permits are free.
 	 * @return the number of permits, never negative; 0 if there is no limit
 	 */
-	public int free() {
-		return (this.limit != null) ? Math.max(0, this.limit - this.used) : 0;
+	default int free() {
+		Integer limit = limit();
+		return (limit != null) ? Math.max(0, limit - used()) : 0;
 	}
 
 }

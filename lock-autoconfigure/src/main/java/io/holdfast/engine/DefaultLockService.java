@@ -106,10 +106,10 @@ public class DefaultLockService implements LockService, LockAdmin {
 		KeyState state = inspect(lock(key));
 		String owner = state.owner();
 		if (owner == null) {
-			return new LockStatus(key, Owner.NONE, null, state.fence(), state.waiting());
+			return new StoredLockStatus(key, Owner.NONE, null, state.fence(), state.waiting());
 		}
 		int waiting = state.shared() ? inspectShared(key, 0).waiting() : state.waiting();
-		return new LockStatus(key, state.shared() ? Owner.READ_WRITE : kind(owner), ttl(state.ttlMillis()),
+		return new StoredLockStatus(key, state.shared() ? Owner.READ_WRITE : kind(owner), ttl(state.ttlMillis()),
 				state.fence(), waiting);
 	}
 
@@ -169,6 +169,11 @@ public class DefaultLockService implements LockService, LockAdmin {
 	/** Return whether nothing is held, waited for or remembered, also of semaphores. */
 	boolean isIdle() {
 		return this.engine.isIdle();
+	}
+
+	/** The state of a key, as the store told it. */
+	private record StoredLockStatus(String key, Owner owner, @Nullable Duration remaining, long fencingToken,
+			int waiting) implements LockStatus {
 	}
 
 	/** The locks of the readers and writers of a key. */

@@ -115,8 +115,8 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 				"The inspection");
 		Integer set = state.limit();
 		Integer asked = (state.asked() > 0) ? Integer.valueOf(state.asked()) : null;
-		return new SemaphoreStatus(key, (set != null) ? set : asked, set != null, state.used(), state.holderCount(),
-				state.waiting());
+		return new StoredSemaphoreStatus(key, (set != null) ? set : asked, set != null, state.used(),
+				state.holderCount(), state.waiting());
 	}
 
 	private static Resource semaphore(String key) {
@@ -161,6 +161,11 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 		Resource semaphore = semaphore(key);
 		return this.context.answer(this.context.send(Command.LIMIT, () -> this.context.store.limit(semaphore, limit)),
 				semaphore, "Setting the limit");
+	}
+
+	/** The state of a semaphore, as the store told it. */
+	private record StoredSemaphoreStatus(String key, @Nullable Integer limit, boolean limitSet, int used, int holders,
+			int waiting) implements SemaphoreStatus {
 	}
 
 }

@@ -18,8 +18,8 @@ import io.holdfast.PermitLease;
 import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
-import io.holdfast.SemaphoreStatus;
 import io.holdfast.testing.Order;
+import io.holdfast.testing.SemaphoreFigures;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -104,7 +104,8 @@ class CrashStormTests {
 						.acquire(SemaphoreRequest.of(key, LIMIT).permits(LIMIT).waitTime(Fleet.PATIENCE))) {
 				assertThat(Duration.ofNanos(System.nanoTime() - stormOver)).as("until all are free")
 					.isLessThan(LEASE.plus(Fleet.PROMPT));
-				assertThat(semaphores.status(key)).isEqualTo(new SemaphoreStatus(key, LIMIT, false, LIMIT, 1, 0));
+				assertThat(SemaphoreFigures.of(semaphores.status(key)))
+					.isEqualTo(new SemaphoreFigures(key, LIMIT, false, LIMIT, 1, 0));
 				assertThat(all.release()).isEqualTo(ReleaseResult.RELEASED);
 				assertThat(again.release()).isEqualTo(ReleaseResult.RELEASED);
 			}

@@ -12,7 +12,7 @@ import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
-import io.holdfast.SemaphoreStatus;
+import io.holdfast.testing.SemaphoreFigures;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterAll;
@@ -79,7 +79,8 @@ class PermitTests {
 		for (SemaphoreService semaphores : List.of(first, second, first)) {
 			leases.add(semaphores.acquire(request));
 		}
-		assertThat(second.status(this.key)).isEqualTo(new SemaphoreStatus(this.key, 3, false, 3, 3, 0));
+		assertThat(SemaphoreFigures.of(second.status(this.key)))
+			.isEqualTo(new SemaphoreFigures(this.key, 3, false, 3, 3, 0));
 		for (SemaphoreService semaphores : List.of(first, second)) {
 			long from = System.nanoTime();
 			assertThat(semaphores.tryAcquire(request)).isEmpty();
@@ -104,7 +105,8 @@ class PermitTests {
 		assertThat(second.tryAcquire(three)).isEmpty();
 		assertThat(second.status(this.key).used()).isEqualTo(3);
 		PermitLease rest = second.acquire(three.permits(2));
-		assertThat(first.status(this.key)).isEqualTo(new SemaphoreStatus(this.key, 5, false, 5, 2, 0));
+		assertThat(SemaphoreFigures.of(first.status(this.key)))
+			.isEqualTo(new SemaphoreFigures(this.key, 5, false, 5, 2, 0));
 		lease.release();
 		assertThat(first.status(this.key).free()).isEqualTo(3);
 		rest.release();
@@ -204,7 +206,8 @@ class PermitTests {
 		assertThat(first.status(this.key).free()).isEqualTo(1);
 		assertThat(first.status(this.key).holders()).isEqualTo(1);
 		other.release();
-		assertThat(first.status(this.key)).isEqualTo(new SemaphoreStatus(this.key, null, false, 0, 0, 0));
+		assertThat(SemaphoreFigures.of(first.status(this.key)))
+			.isEqualTo(new SemaphoreFigures(this.key, null, false, 0, 0, 0));
 	}
 
 	private static Callable<Boolean> elapsed(Duration time) {

@@ -11,8 +11,8 @@ import io.holdfast.PermitLease;
 import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
-import io.holdfast.SemaphoreStatus;
 import io.holdfast.testing.Order;
+import io.holdfast.testing.SemaphoreFigures;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -87,7 +87,8 @@ class SemaphoreLimitTests {
 		leases.add(attempts.get(0).lease(Fleet.PROMPT));
 		leases.add(attempts.get(1).lease(Fleet.PROMPT));
 		assertThat(attempts.get(2).isDone()).isFalse();
-		assertThat(first.status(this.key)).isEqualTo(new SemaphoreStatus(this.key, 4, true, 4, 4, 1));
+		assertThat(SemaphoreFigures.of(first.status(this.key)))
+			.isEqualTo(new SemaphoreFigures(this.key, 4, true, 4, 4, 1));
 		leases.get(0).release();
 		attempts.get(2).lease(Fleet.PROMPT).close();
 		leases.forEach(PermitLease::close);
@@ -122,8 +123,9 @@ class SemaphoreLimitTests {
 		}
 		operator.admin().setLimit(this.key, 2);
 		assertThat(leases).allMatch(PermitLease::isHeld);
-		assertThat(second.status(this.key)).isEqualTo(new SemaphoreStatus(this.key, 2, true, 5, 5, 0))
-			.satisfies((status) -> assertThat(status.free()).isZero());
+		assertThat(SemaphoreFigures.of(second.status(this.key)))
+			.isEqualTo(new SemaphoreFigures(this.key, 2, true, 5, 5, 0));
+		assertThat(second.status(this.key).free()).isZero();
 		Attempt<PermitLease> attempt = Attempt.start(second, request.waitTime(Fleet.PATIENCE));
 		fleet.awaitWaitingForPermits(this.key, 1);
 		for (int i = 0; i < 3; i++) {
@@ -133,7 +135,8 @@ class SemaphoreLimitTests {
 		}
 		leases.get(3).release();
 		PermitLease next = attempt.lease(Fleet.PROMPT);
-		assertThat(second.status(this.key)).isEqualTo(new SemaphoreStatus(this.key, 2, true, 2, 2, 0));
+		assertThat(SemaphoreFigures.of(second.status(this.key)))
+			.isEqualTo(new SemaphoreFigures(this.key, 2, true, 2, 2, 0));
 		leases.get(4).release();
 		next.release();
 	}
@@ -145,7 +148,8 @@ class SemaphoreLimitTests {
 		operator.admin().setLimit(this.key, 1);
 		SemaphoreRequest request = SemaphoreRequest.of(this.key, 3);
 		first.acquire(request).release();
-		assertThat(first.status(this.key)).isEqualTo(new SemaphoreStatus(this.key, 1, true, 0, 0, 0));
+		assertThat(SemaphoreFigures.of(first.status(this.key)))
+			.isEqualTo(new SemaphoreFigures(this.key, 1, true, 0, 0, 0));
 		assertThat(fleet.keys()).containsExactly(fleet.semaphoreKey(this.key, "limit"));
 		assertThat(fleet.template().getExpire(fleet.semaphoreKey(this.key, "limit"))).as("no expiry").isEqualTo(-1);
 		PermitLease lease = first.acquire(request);
@@ -155,7 +159,8 @@ class SemaphoreLimitTests {
 		fleet.awaitWaitingForPermits(this.key, 2);
 		assertThat(operator.admin().clearLimit(this.key)).isTrue();
 		attempts.forEach((attempt) -> attempt.lease(Fleet.PROMPT).close());
-		assertThat(first.status(this.key)).isEqualTo(new SemaphoreStatus(this.key, 3, false, 1, 1, 0));
+		assertThat(SemaphoreFigures.of(first.status(this.key)))
+			.isEqualTo(new SemaphoreFigures(this.key, 3, false, 1, 1, 0));
 		lease.release();
 		assertThat(operator.admin().clearLimit(this.key)).isFalse();
 	}
@@ -232,7 +237,8 @@ class SemaphoreLimitTests {
 		leases.add(second.acquire(newer));
 		leases.add(second.acquire(newer));
 		assertThat(second.tryAcquire(SemaphoreRequest.of(this.key, 5))).isEmpty();
-		assertThat(second.status(this.key)).isEqualTo(new SemaphoreStatus(this.key, 5, false, 5, 5, 0));
+		assertThat(SemaphoreFigures.of(second.status(this.key)))
+			.isEqualTo(new SemaphoreFigures(this.key, 5, false, 5, 5, 0));
 		assertThat(first.tryAcquire(SemaphoreRequest.of(this.key, 3))).isEmpty();
 		assertThat(first.status(this.key).free()).as("more used than the older limit").isZero();
 		assertRefused(() -> first.acquire(older.permits(4)));
@@ -260,7 +266,8 @@ class SemaphoreLimitTests {
 		for (int i = 0; i < 20; i++) {
 			leases.add(List.of(first, second, operator).get(i % 3).acquire(request));
 		}
-		assertThat(first.status(this.key)).isEqualTo(new SemaphoreStatus(this.key, limit, false, limit, 20, 0));
+		assertThat(SemaphoreFigures.of(first.status(this.key)))
+			.isEqualTo(new SemaphoreFigures(this.key, limit, false, limit, 20, 0));
 		assertThat(second.tryAcquire(SemaphoreRequest.of(this.key, limit))).isEmpty();
 		Attempt<PermitLease> all = Attempt.start(second, request.permits(limit));
 		fleet.awaitWaitingForPermits(this.key, 1);
@@ -269,7 +276,8 @@ class SemaphoreLimitTests {
 		leases.forEach(PermitLease::close);
 		PermitLease whole = all.lease(Fleet.PROMPT);
 		assertThat(one.isDone()).isFalse();
-		assertThat(first.status(this.key)).isEqualTo(new SemaphoreStatus(this.key, limit, false, limit, 1, 1));
+		assertThat(SemaphoreFigures.of(first.status(this.key)))
+			.isEqualTo(new SemaphoreFigures(this.key, limit, false, limit, 1, 1));
 		whole.release();
 		one.lease(Fleet.PROMPT).close();
 		assertRefused(() -> first.acquire(request.permits(limit + 1)));

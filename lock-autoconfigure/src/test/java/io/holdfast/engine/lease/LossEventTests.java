@@ -43,7 +43,8 @@ class LossEventTests extends ScriptedEngine {
 		LockLease lease = granted(REQUEST.name("stock"), 10);
 		this.store.elapse(10_000);
 		this.store.last("renew 1").renewed(false);
-		assertThat(this.events).containsExactly(new LeaseLostEvent("k", "stock", 0, Duration.ofSeconds(10), ANOTHER));
+		assertThat(this.events).usingRecursiveFieldByFieldElementComparator()
+			.containsExactly(new LeaseLostEvent("k", "stock", 0, Duration.ofSeconds(10), ANOTHER));
 		lease.releaseAsync();
 		assertThat(this.events).hasSize(1);
 	}
@@ -58,7 +59,7 @@ class LossEventTests extends ScriptedEngine {
 		lease.shrink(2);
 		this.store.elapse(10_000);
 		this.store.last("renew 1").renewed(false);
-		assertThat(this.events)
+		assertThat(this.events).usingRecursiveFieldByFieldElementComparator()
 			.containsExactly(new LeaseLostEvent("k", "geocoder", 2, Duration.ofSeconds(10), ANOTHER));
 	}
 
@@ -68,7 +69,7 @@ class LossEventTests extends ScriptedEngine {
 		// The whole process stands still.
 		this.store.pause(60_000);
 		this.store.elapse(1);
-		assertThat(this.events)
+		assertThat(this.events).usingRecursiveFieldByFieldElementComparator()
 			.containsExactly(new LeaseLostEvent("k", null, 0, Duration.ofMillis(29_698), "it was not renewed in time"));
 	}
 
@@ -76,8 +77,9 @@ class LossEventTests extends ScriptedEngine {
 	void theEndOfMaxHoldIsALoss() {
 		granted(REQUEST.maxHold(Duration.ofSeconds(5)), 10);
 		this.store.elapse(30_000);
-		assertThat(this.events).containsExactly(
-				new LeaseLostEvent("k", null, 0, Duration.ofMillis(29_698), "it was held for longer than its maxHold"));
+		assertThat(this.events).usingRecursiveFieldByFieldElementComparator()
+			.containsExactly(new LeaseLostEvent("k", null, 0, Duration.ofMillis(29_698),
+					"it was held for longer than its maxHold"));
 	}
 
 	@Test
@@ -86,7 +88,7 @@ class LossEventTests extends ScriptedEngine {
 		this.store.answerAtOnce("inspect", (command) -> command.owned(ID + ":1"));
 		this.store.answerAtOnce("release 1", (command) -> command.released(true));
 		assertThat(this.service.forceRelease("k")).isTrue();
-		assertThat(this.events)
+		assertThat(this.events).usingRecursiveFieldByFieldElementComparator()
 			.containsExactly(new LeaseLostEvent("k", null, 0, Duration.ZERO, "it was released by force"));
 		this.store.elapse(40_000);
 		lease.release();
@@ -98,8 +100,9 @@ class LossEventTests extends ScriptedEngine {
 		LockLease lease = granted(REQUEST.autoRenew(false), 10);
 		this.engine.shutDown(Duration.ofSeconds(2));
 		this.store.elapse(2000);
-		assertThat(this.events).containsExactly(new LeaseLostEvent("k", null, 0, Duration.ofSeconds(2),
-				"this instance shut down before it was released"));
+		assertThat(this.events).usingRecursiveFieldByFieldElementComparator()
+			.containsExactly(new LeaseLostEvent("k", null, 0, Duration.ofSeconds(2),
+					"this instance shut down before it was released"));
 		this.store.elapse(40_000);
 		lease.releaseAsync();
 		assertThat(this.events).hasSize(1);
@@ -111,7 +114,8 @@ class LossEventTests extends ScriptedEngine {
 		this.store.elapse(40_000);
 		assertThat(this.events).isEmpty();
 		lease.releaseAsync();
-		assertThat(this.events).containsExactly(new LeaseLostEvent("k", null, 0, Duration.ofMillis(29_698), TOO_LONG));
+		assertThat(this.events).usingRecursiveFieldByFieldElementComparator()
+			.containsExactly(new LeaseLostEvent("k", null, 0, Duration.ofMillis(29_698), TOO_LONG));
 		lease.releaseAsync();
 		assertThat(this.events).hasSize(1);
 	}
@@ -168,7 +172,8 @@ class LossEventTests extends ScriptedEngine {
 		CompletableFuture<ReleaseResult> result = lease.releaseAsync();
 		this.store.last("release 1").released(false);
 		assertThat(result).isCompletedWithValue(ReleaseResult.LOST);
-		assertThat(this.events).containsExactly(new LeaseLostEvent("k", "stock", 0, Duration.ofSeconds(2), ANOTHER));
+		assertThat(this.events).usingRecursiveFieldByFieldElementComparator()
+			.containsExactly(new LeaseLostEvent("k", "stock", 0, Duration.ofSeconds(2), ANOTHER));
 		assertThat(lost).containsExactly("lost");
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(lease::ensureHeld);
 	}
