@@ -18,4 +18,16 @@ public interface LockAdmin {
 	 */
 	boolean forceRelease(String key);
 
+	/**
+	 * Release only the leases of one mode, as {@link #forceRelease(String)} does: the
+	 * readers, the writer, or an exclusive owner. A thread that writes and reads keeps
+	 * the other of its leases. Blocks until the store answers.
+	 * @param key what to release
+	 * @param mode whose leases to release
+	 * @return whether there was such a lease
+	 * @throws IllegalArgumentException if the key is not allowed
+	 * @throws LeaseStoreException if the store failed
+	 */
+	boolean forceRelease(String key, LockMode mode);
+
 }

@@ -35,12 +35,34 @@ public interface LockStatus {
 	long fencingToken();
 
 	/**
-	 * Return how many instances stand in the queue of the key, or requests if readers or
-	 * a writer have the key. Requests that wait behind others of their instance are not
-	 * among them.
-	 * @return the number of instances or requests
+	 * Return how many leases for reading are held, in all instances. Nested ones are not
+	 * counted.
+	 * @return the number of readers; 0 unless {@link #owner()} is
+	 * {@link Owner#READ_WRITE}
+	 */
+	int readers();
+
+	/**
+	 * Return whether a lease for writing is held. Its thread may be a reader, too.
+	 * @return whether there is a writer; {@code false} unless {@link #owner()} is
+	 * {@link Owner#READ_WRITE}
+	 */
+	boolean isWriteLocked();
+
+	/**
+	 * Return how many entries the queue in the store has, over all instances and modes.
+	 * Requests that wait behind others of their instance have none: one entry stands for
+	 * all requests of an instance that want the key exclusively.
+	 * @return the length of the queue
 	 */
 	int waiting();
+
+	/**
+	 * Return how many requests of the service that was asked wait for the key, in all
+	 * modes, whether they stand in the store's queue or behind others of their instance.
+	 * @return the number of requests
+	 */
+	int waitingInThisInstance();
 
 	/**
 	 * Return whether the key has an owner.

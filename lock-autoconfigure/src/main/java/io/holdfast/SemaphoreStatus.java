@@ -47,6 +47,13 @@ public interface SemaphoreStatus {
 	int waiting();
 
 	/**
+	 * Return how many requests of the service that was asked wait for permits, whether
+	 * they stand in the store's queue or behind others of their instance.
+	 * @return the number of requests
+	 */
+	int waitingInThisInstance();
+
+	/**
 	 * Return how many permits are free.
 	 * @return the number of permits, never negative; 0 if there is no limit
 	 */

@@ -3,6 +3,7 @@ package io.holdfast.engine;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Predicate;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockMode;
@@ -17,6 +18,7 @@ import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.observe.EngineObserver.Command;
 import io.holdfast.engine.release.ForcedRelease;
 import io.holdfast.engine.store.LeaseStore.KeyState;
+import io.holdfast.engine.store.LeaseStore.PermitHolder;
 import io.holdfast.engine.store.LeaseStore.PermitState;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
@@ -103,14 +105,22 @@ public class DefaultLockService implements LockService, LockAdmin {
 
 	@Override
 	public LockStatus status(String key) {
-		KeyState state = inspect(lock(key));
+		Resource lock = lock(key);
+		Resource shared = shared(key);
+		// One tells of the owner, the other of readers, writer and queue.
+		CompletableFuture<KeyState> ownerAnswer = inspect(lock);
+		CompletableFuture<PermitState> sharedAnswer = this.context.send(Command.INSPECT,
+				() -> this.context.store.inspectPermits(shared, 0));
+		KeyState state = answer(ownerAnswer, lock);
+		PermitState readWrite = answer(sharedAnswer, shared);
 		String owner = state.owner();
-		if (owner == null) {
-			return new StoredLockStatus(key, Owner.NONE, null, state.fence(), state.waiting());
-		}
-		int waiting = state.shared() ? inspectShared(key, 0).waiting() : state.waiting();
-		return new StoredLockStatus(key, state.shared() ? Owner.READ_WRITE : kind(owner), ttl(state.ttlMillis()),
-				state.fence(), waiting);
+		// They may have gone between the two.
+		boolean isShared = state.shared() && readWrite.holderCount() > 0;
+		boolean isWritten = isShared && readWrite.used() >= Resource.ALL;
+		Owner kind = isShared ? Owner.READ_WRITE : (owner == null || state.shared()) ? Owner.NONE : kind(owner);
+		return new StoredLockStatus(key, kind, (kind != Owner.NONE) ? ttl(state.ttlMillis()) : null, state.fence(),
+				isShared ? readWrite.holderCount() - (isWritten ? 1 : 0) : 0, isWritten, readWrite.waiting(),
+				answer(this.engine.coordinators.waiting(lock, shared), lock));
 	}
 
 	private static @Nullable Duration ttl(long millis) {
@@ -128,16 +138,16 @@ public class DefaultLockService implements LockService, LockAdmin {
 		return new Resource(Kind.LOCK, LockRequest.of(key).key());
 	}
 
-	private KeyState inspect(Resource lock) {
-		return this.context.answer(this.context.send(Command.INSPECT, () -> this.context.store.inspect(lock)), lock,
-				"The inspection");
+	private static Resource shared(String key) {
+		return new Resource(Kind.READ_WRITE, key);
 	}
 
-	private PermitState inspectShared(String key, int maxHolders) {
-		Resource lock = new Resource(Kind.READ_WRITE, key);
-		return this.context.answer(
-				this.context.send(Command.INSPECT, () -> this.context.store.inspectPermits(lock, maxHolders)), lock,
-				"The inspection");
+	private CompletableFuture<KeyState> inspect(Resource lock) {
+		return this.context.send(Command.INSPECT, () -> this.context.store.inspect(lock));
+	}
+
+	private <T> T answer(CompletableFuture<T> inspection, Resource lock) {
+		return this.context.answer(inspection, lock, "The inspection");
 	}
 
 	@Override
@@ -148,18 +158,38 @@ public class DefaultLockService implements LockService, LockAdmin {
 	@Override
 	public boolean forceRelease(String key) {
 		Resource lock = lock(key);
-		KeyState state = inspect(lock);
-		if (state.shared()) {
-			int all = this.forced.releaseAll(new Resource(Kind.READ_WRITE, key));
-			logger.warn("Lock '" + key + "' was released by force in the names of its readers or writer: " + all);
-			return all > 0;
+		KeyState state = answer(inspect(lock), lock);
+		return state.shared() ? forceRelease(shared(key), "readers or writer", (holder) -> true)
+				: forceRelease(lock, state.owner());
+	}
+
+	@Override
+	public boolean forceRelease(String key, LockMode mode) {
+		Resource lock = lock(key);
+		return switch (mode) {
+			case EXCLUSIVE -> {
+				KeyState state = answer(inspect(lock), lock);
+				yield !state.shared() && forceRelease(lock, state.owner());
+			}
+			case READ -> forceRelease(shared(key), "readers", (holder) -> holder.permits() < Resource.ALL);
+			case WRITE -> forceRelease(shared(key), "writer", (holder) -> holder.permits() == Resource.ALL);
+		};
+	}
+
+	private boolean forceRelease(Resource shared, String whose, Predicate<PermitHolder> selection) {
+		int all = this.forced.releaseAll(shared, selection);
+		if (all > 0) {
+			logger.warn("Lock '" + shared.key() + "' was released by force in the names of its " + whose + ": " + all);
 		}
-		String owner = state.owner();
+		return all > 0;
+	}
+
+	private boolean forceRelease(Resource lock, @Nullable String owner) {
 		if (owner == null) {
 			return false;
 		}
 		boolean released = this.forced.release(lock, owner, 1);
-		logger.warn("Lock '" + key
+		logger.warn("Lock '" + lock.key()
 				+ (released ? "' was released by force; its owner: "
 						: "' was to be released by force, but has another owner by now; its owner was: ")
 				+ kind(owner));
@@ -173,7 +203,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 
 	/** The state of a key, as the store told it. */
 	private record StoredLockStatus(String key, Owner owner, @Nullable Duration remaining, long fencingToken,
-			int waiting) implements LockStatus {
+			int readers, boolean isWriteLocked, int waiting, int waitingInThisInstance) implements LockStatus {
 	}
 
 	/** The locks of the readers and writers of a key. */

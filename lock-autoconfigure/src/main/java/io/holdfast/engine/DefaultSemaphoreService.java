@@ -116,7 +116,8 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 		Integer set = state.limit();
 		Integer asked = (state.asked() > 0) ? Integer.valueOf(state.asked()) : null;
 		return new StoredSemaphoreStatus(key, (set != null) ? set : asked, set != null, state.used(),
-				state.holderCount(), state.waiting());
+				state.holderCount(), state.waiting(),
+				this.context.answer(this.engine.coordinators.waiting(semaphore), semaphore, "The inspection"));
 	}
 
 	private static Resource semaphore(String key) {
@@ -149,7 +150,7 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 
 	@Override
 	public boolean forceRelease(String key) {
-		int all = this.forced.releaseAll(semaphore(key));
+		int all = this.forced.releaseAll(semaphore(key), (holder) -> true);
 		if (all > 0) {
 			logger.warn("The permits of semaphore '" + key + "' were released by force in the names of their holders: "
 					+ all);
@@ -165,7 +166,7 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 
 	/** The state of a semaphore, as the store told it. */
 	private record StoredSemaphoreStatus(String key, @Nullable Integer limit, boolean limitSet, int used, int holders,
-			int waiting) implements SemaphoreStatus {
+			int waiting, int waitingInThisInstance) implements SemaphoreStatus {
 	}
 
 }

@@ -176,6 +176,28 @@ class MemoryBackendTests {
 	}
 
 	@Test
+	@DisplayName("The status tells readers from a writer, and either side can be released by force")
+	void readersAndWriter() {
+		this.runner.run((context) -> {
+			LockService locks = context.getBean(LockService.class);
+			LockLease writer = locks.acquire(LockRequest.of("a").mode(LockMode.WRITE));
+			LockLease reader = locks.acquire(LockRequest.of("a").mode(LockMode.READ));
+			assertThat(locks.status("a").readers()).isEqualTo(1);
+			assertThat(locks.status("a").isWriteLocked()).isTrue();
+			assertThat(locks.admin().forceRelease("a", LockMode.WRITE)).isTrue();
+			assertThat(writer.isHeld()).isFalse();
+			assertThat(reader.isHeld()).isTrue();
+			assertThat(locks.status("a").isWriteLocked()).isFalse();
+			assertThat(locks.admin().forceRelease("a", LockMode.EXCLUSIVE)).isFalse();
+			assertThat(locks.admin().forceRelease("a", LockMode.READ)).isTrue();
+			assertThat(reader.isHeld()).isFalse();
+			assertThat(locks.status("a").owner()).isEqualTo(Owner.NONE);
+			writer.close();
+			reader.close();
+		});
+	}
+
+	@Test
 	@DisplayName("Semaphores limit, by requests and views and by what an operator set")
 	void semaphores() {
 		this.runner.run((context) -> {
@@ -187,6 +209,7 @@ class MemoryBackendTests {
 			CompletableFuture<PermitLease> waiting = semaphores
 				.acquireAsync(SemaphoreRequest.of("a", 3).waitTime(Duration.ofMinutes(1)));
 			await().atMost(SOON).until(() -> semaphores.status("a").waiting() == 1);
+			assertThat(semaphores.status("a").waitingInThisInstance()).isEqualTo(1);
 			view.release();
 			assertThat(waiting).succeedsWithin(SOON);
 			assertThat(SemaphoreFigures.of(semaphores.status("a")))

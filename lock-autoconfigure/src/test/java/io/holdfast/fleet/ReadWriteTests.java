@@ -1,8 +1,12 @@
 package io.holdfast.fleet;
 
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 
+import io.holdfast.LeaseContext;
 import io.holdfast.LockLease;
 import io.holdfast.LockMode;
 import io.holdfast.LockNotAcquiredException;
@@ -83,10 +87,17 @@ class ReadWriteTests {
 		assertThat(second.status(this.key)).satisfies((status) -> {
 			assertThat(status.owner()).isEqualTo(Owner.READ_WRITE);
 			assertThat(status.remaining()).isPositive();
+			assertThat(status.readers()).isEqualTo(3);
+			assertThat(status.isWriteLocked()).isFalse();
 		});
 		readers.forEach((reader) -> assertThat(reader.release()).isEqualTo(ReleaseResult.RELEASED));
 		assertThat(second.status(this.key).isLocked()).isFalse();
 		LockLease writer = first.acquire(write());
+		assertThat(second.status(this.key)).satisfies((status) -> {
+			assertThat(status.owner()).isEqualTo(Owner.READ_WRITE);
+			assertThat(status.readers()).isZero();
+			assertThat(status.isWriteLocked()).isTrue();
+		});
 		for (LockService locks : List.of(second, third)) {
 			assertThat(locks.tryAcquire(once(LockMode.READ))).isEmpty();
 			assertThat(locks.tryAcquire(once(LockMode.WRITE))).isEmpty();
@@ -287,6 +298,78 @@ class ReadWriteTests {
 		assertThat(third.status(this.key).isLocked()).as("written after the late releases").isTrue();
 		writer.release();
 		assertThat(third.admin().forceRelease(this.key)).isFalse();
+	}
+
+	@Test
+	@DisplayName("One side is released by force: the readers or the writer, and the other stays")
+	void forcedReleaseOfOneSide() {
+		LockLease writer = first.acquire(write());
+		LockLease reader = first.acquire(read());
+		assertThat(second.status(this.key)).satisfies((status) -> {
+			assertThat(status.readers()).isEqualTo(1);
+			assertThat(status.isWriteLocked()).isTrue();
+		});
+		assertThat(third.admin().forceRelease(this.key, LockMode.EXCLUSIVE)).isFalse();
+		assertThat(first.admin().forceRelease(this.key, LockMode.WRITE)).isTrue();
+		assertThat(writer.isHeld()).isFalse();
+		assertThat(reader.isHeld()).isTrue();
+		assertThat(second.status(this.key).isWriteLocked()).isFalse();
+		assertThat(third.admin().forceRelease(this.key, LockMode.WRITE)).isFalse();
+		LockLease other = second.acquire(read());
+		assertThat(third.admin().forceRelease(this.key, LockMode.READ)).isTrue();
+		assertThat(third.admin().forceRelease(this.key, LockMode.READ)).isFalse();
+		assertThat(third.status(this.key).owner()).isEqualTo(Owner.NONE);
+		List.of(writer, reader, other).forEach((lease) -> assertThat(lease.release()).isEqualTo(ReleaseResult.LOST));
+		LockLease exclusive = first.acquire(request(LockMode.EXCLUSIVE));
+		assertThat(second.admin().forceRelease(this.key, LockMode.READ)).isFalse();
+		assertThat(second.admin().forceRelease(this.key, LockMode.WRITE)).isFalse();
+		assertThat(first.admin().forceRelease(this.key, LockMode.EXCLUSIVE)).isTrue();
+		assertThat(exclusive.release()).isEqualTo(ReleaseResult.LOST);
+	}
+
+	@Test
+	@DisplayName("A writer behind more than a thousand readers of its own is found, and they stay")
+	void forcedReleaseOfTheWriterOfMany() {
+		LockLease writer = first.acquire(write().leaseTime(Duration.ofMinutes(5)));
+		List<LockLease> readers = Stream
+			.generate(() -> first.acquireAsync(read().within(LeaseContext.current().with(writer))))
+			.limit(1500)
+			.toList()
+			.stream()
+			.map(CompletableFuture::join)
+			.toList();
+		assertThat(second.status(this.key).readers()).isEqualTo(1500);
+		assertThat(first.admin().forceRelease(this.key, LockMode.WRITE)).isTrue();
+		assertThat(writer.isHeld()).isFalse();
+		assertThat(readers).allMatch(LockLease::isHeld);
+		assertThat(first.admin().forceRelease(this.key, LockMode.READ)).isTrue();
+		assertThat(readers).noneMatch(LockLease::isHeld);
+		assertThat(second.status(this.key).isLocked()).isFalse();
+		assertThat(writer.release()).isEqualTo(ReleaseResult.LOST);
+		readers.forEach(LockLease::close);
+	}
+
+	@Test
+	@DisplayName("The status tells how long the queue is, and how many requests of this instance wait, in all modes")
+	void waitingByInstance() {
+		LockLease owner = first.acquire(request(LockMode.EXCLUSIVE));
+		List<Turn> turns = new ArrayList<>(List.of(ask(second, read(), 1), ask(second, read(), 2)));
+		turns.addAll(List.of(Turn.of(second, write()), Turn.of(second, write())));
+		await("requests of the second").until(() -> second.status(this.key).waitingInThisInstance() == 4);
+		for (int i = 0; i < 3; i++) {
+			turns.add(Turn.of(third, request(LockMode.EXCLUSIVE)));
+		}
+		await("requests of the third").until(() -> third.status(this.key).waitingInThisInstance() == 3);
+		assertThat(first.status(this.key).waitingInThisInstance()).isZero();
+		// Two readers, a writer that stands for both, and one that stands for three.
+		await("the queue").untilAsserted(() -> assertThat(first.status(this.key).waiting()).isEqualTo(4));
+		owner.release();
+		await("all turns").until(() -> {
+			turns.stream().filter(Turn::isGranted).forEach(Turn::release);
+			return first.status(this.key).waiting() == 0 && turns.stream().allMatch(Turn::isGranted);
+		});
+		assertThat(third.status(this.key).waitingInThisInstance()).isZero();
+		turns.forEach(Turn::release);
 	}
 
 	private LockRequest read() {

@@ -3,10 +3,12 @@ package io.holdfast.engine.queue;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
 
 import io.holdfast.LeaseContext;
 import io.holdfast.NotAcquiredException.Reason;
@@ -158,10 +160,22 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 
 	/** Return the waiters at all coordinators, when each coordinator has answered. */
 	public CompletableFuture<List<Waiter>> waiters() {
-		List<CompletableFuture<List<Waiter>>> answers = this.coordinators.values()
-			.stream()
-			.map(ResourceCoordinator::waiters)
-			.toList();
+		return waiters(this.coordinators.values().stream());
+	}
+
+	/**
+	 * Return how many requests wait for some resources, when each coordinator has
+	 * answered. Requests that try once are not counted.
+	 */
+	public CompletableFuture<Integer> waiting(Resource... resources) {
+		return waiters(Stream.of(resources).map(this::find).filter(Objects::nonNull))
+			.thenApply((waiters) -> (int) waiters.stream()
+				.filter((waiter) -> waiter.request.waits() && !waiter.result.isDone())
+				.count());
+	}
+
+	private static CompletableFuture<List<Waiter>> waiters(Stream<ResourceCoordinator> coordinators) {
+		List<CompletableFuture<List<Waiter>>> answers = coordinators.map(ResourceCoordinator::waiters).toList();
 		return CompletableFuture.allOf(answers.toArray(CompletableFuture[]::new))
 			.thenApply((done) -> answers.stream().map(CompletableFuture::join).flatMap(List::stream).toList());
 	}

@@ -1,6 +1,7 @@
 package io.holdfast.engine.release;
 
 import java.util.List;
+import java.util.function.Predicate;
 
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.lease.LeaseRenewer;
@@ -28,20 +29,28 @@ public final class ForcedRelease {
 	}
 
 	/**
-	 * Release all permits of a semaphore, or all readers and writers of a lock.
-	 * @return how many holders they had
+	 * Release holders of a semaphore or a read-write lock.
+	 * @param resource the semaphore or lock
+	 * @param selection which holders to release
+	 * @return how many were released
 	 */
-	public int releaseAll(Resource resource) {
+	public int releaseAll(Resource resource, Predicate<PermitHolder> selection) {
 		int all = 0;
-		List<PermitHolder> holders;
+		// Those that stay must not hide others.
+		int staying = 0;
+		boolean more;
 		do {
-			holders = this.context
-				.answer(this.context.send(Command.INSPECT, () -> this.context.store.inspectPermits(resource, HOLDERS)),
+			int most = HOLDERS + staying;
+			List<PermitHolder> holders = this.context
+				.answer(this.context.send(Command.INSPECT, () -> this.context.store.inspectPermits(resource, most)),
 						resource, "The inspection")
 				.holders();
-			all += release(resource, holders);
+			List<PermitHolder> selected = holders.stream().filter(selection).toList();
+			all += release(resource, selected);
+			staying = holders.size() - selected.size();
+			more = holders.size() == most;
 		}
-		while (holders.size() == HOLDERS);
+		while (more);
 		return all;
 	}
 
