@@ -38,7 +38,8 @@ public interface LockView extends Lock {
 	/**
 	 * Try once to lock, without waiting for others. Interrupts do not matter; the
 	 * thread's interrupt flag is kept.
-	 * @return whether this thread holds the key now
+	 * @return whether this thread holds the key now; {@code false} also if this thread
+	 * itself is in the way, as it only reads and asks to write
 	 */
 	@Override
 	boolean tryLock();

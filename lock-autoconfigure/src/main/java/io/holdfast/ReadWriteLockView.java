@@ -10,8 +10,9 @@ import java.util.concurrent.locks.ReadWriteLock;
  * A thread that holds the write lock may take the read lock, too, and keep it when it has
  * given up the write lock. A thread that holds the read lock only and asks for the write
  * lock gets a {@link LockNotAcquiredException} of reason
- * {@link NotAcquiredException.Reason#SELF_BLOCKED SELF_BLOCKED} at once, from every
- * method that locks, instead of waiting for itself.
+ * {@link NotAcquiredException.Reason#SELF_BLOCKED SELF_BLOCKED} at once, instead of
+ * waiting for itself; {@link LockView#tryLock() tryLock()}, which does not wait, answers
+ * {@code false}.
  */
 public interface ReadWriteLockView extends ReadWriteLock {
 

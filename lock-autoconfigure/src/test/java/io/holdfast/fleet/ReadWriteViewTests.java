@@ -184,13 +184,16 @@ class ReadWriteViewTests {
 		LockView reading = first.asReadWriteLock(this.key).readLock();
 		LockView writing = first.asReadWriteLock(this.key).writeLock();
 		reading.lock();
-		List<ThrowingCallable> ways = List.of(writing::lock, writing::lockInterruptibly, writing::tryLock,
+		List<ThrowingCallable> ways = List.of(writing::lock, writing::lockInterruptibly,
 				() -> writing.tryLock(10, TimeUnit.SECONDS));
 		for (ThrowingCallable way : ways) {
 			assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(way)
 				.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo(Reason.SELF_BLOCKED))
 				.satisfies((ex) -> assertThat(ex.getWaited()).isLessThan(Duration.ofMillis(1500)));
 		}
+		assertThat(writing.tryLock()).as("as java.util.concurrent says").isFalse();
+		assertThat(writing.getHoldCount()).isZero();
+		assertThat(first.asLock(this.key).tryLock()).as("exclusively").isFalse();
 		assertThat(reading.isHeldByCurrentThread()).isTrue();
 		reading.unlock();
 		assertThat(writing.tryLock()).isTrue();

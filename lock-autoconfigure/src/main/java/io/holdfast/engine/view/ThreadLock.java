@@ -61,7 +61,8 @@ public final class ThreadLock implements LockView {
 			return true;
 		}
 		catch (LockNotAcquiredException ex) {
-			return falseIfTimedOut(ex);
+			// It asks for now only: that its own thread is in the way is no error.
+			return ex.getReason() != Reason.SELF_BLOCKED && falseIfTimedOut(ex);
 		}
 	}
 
