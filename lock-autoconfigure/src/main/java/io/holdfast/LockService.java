@@ -297,24 +297,51 @@ public interface LockService {
 	}
 
 	/**
-	 * A view of a key as a {@link java.util.concurrent.locks.Lock}, with the default
-	 * lease time. Views of one key are interchangeable: they count the holds of a thread
-	 * together.
+	 * Return a view of a key as a {@link java.util.concurrent.locks.Lock}, with the
+	 * service's defaults.
 	 * @param key what to lock
 	 * @return the view
 	 * @throws IllegalArgumentException if the key is not allowed
+	 * @see #asLock(LockRequest)
 	 */
-	LockView asLock(String key);
+	default LockView asLock(String key) {
+		return asLock(LockRequest.of(key));
+	}
 
 	/**
-	 * A view of a key as a {@link java.util.concurrent.locks.ReadWriteLock}, with the
-	 * default lease time: its locks are those of the modes {@link LockMode#READ READ} and
-	 * {@link LockMode#WRITE WRITE}. Views of one key are interchangeable.
+	 * Return a view of a key as a {@link java.util.concurrent.locks.Lock}, with the terms
+	 * of a request: mode, lease time, renewal, fairness and the others. If it has a wait
+	 * time, {@link LockView#lock()} and {@link LockView#lockInterruptibly()} wait for
+	 * that time at most; else without limit. Views of one key and mode count the holds of
+	 * a thread together, whatever their terms; views of equal requests are equal.
+	 * @param request what to lock, and how: one key
+	 * @return the view
+	 * @throws IllegalArgumentException if the request is for several keys
+	 */
+	LockView asLock(LockRequest request);
+
+	/**
+	 * Return a view of a key as a {@link java.util.concurrent.locks.ReadWriteLock}, with
+	 * the service's defaults.
 	 * @param key what to lock
 	 * @return the view
 	 * @throws IllegalArgumentException if the key is not allowed
+	 * @see #asReadWriteLock(LockRequest)
 	 */
-	ReadWriteLockView asReadWriteLock(String key);
+	default ReadWriteLockView asReadWriteLock(String key) {
+		return asReadWriteLock(LockRequest.of(key));
+	}
+
+	/**
+	 * Return a view of a key as a {@link java.util.concurrent.locks.ReadWriteLock}, with
+	 * the terms of a request, as those of {@link #asLock(LockRequest)}: its locks are
+	 * those of the modes {@link LockMode#READ READ} and {@link LockMode#WRITE WRITE},
+	 * whatever mode the request has.
+	 * @param request what to lock, and how: one key
+	 * @return the view
+	 * @throws IllegalArgumentException if the request is for several keys
+	 */
+	ReadWriteLockView asReadWriteLock(LockRequest request);
 
 	/**
 	 * Ask the store about a key. Blocks until the store answers.

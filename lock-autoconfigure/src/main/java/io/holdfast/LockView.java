@@ -15,14 +15,15 @@ import org.jspecify.annotations.Nullable;
  * Every method that locks may throw {@link LeaseStoreException} if the store failed, and
  * {@link LeaseLostException} if this thread holds the key but has lost its lease. The
  * default wait time does not apply: {@link #lock()} and {@link #lockInterruptibly()} wait
- * without limit, {@link #tryLock()} tries once.
+ * for as long as the {@linkplain LockService#asLock(LockRequest) request} of this view
+ * says, or without limit if it says nothing; {@link #tryLock()} tries once.
  */
 public interface LockView extends Lock {
 
 	/**
-	 * Lock, waiting without limit. Interrupts do not end the wait; the thread's interrupt
-	 * flag is kept.
-	 * @throws LockNotAcquiredException if this instance is shutting down
+	 * Lock. Interrupts do not end the wait; the thread's interrupt flag is kept.
+	 * @throws LockNotAcquiredException if this instance is shutting down, or the wait
+	 * time of the request is over
 	 */
 	@Override
 	void lock();
@@ -30,7 +31,8 @@ public interface LockView extends Lock {
 	/**
 	 * Lock, waiting until interrupted.
 	 * @throws InterruptedException if the thread is interrupted, before or while it waits
-	 * @throws LockNotAcquiredException if this instance is shutting down
+	 * @throws LockNotAcquiredException if this instance is shutting down, or the wait
+	 * time of the request is over
 	 */
 	@Override
 	void lockInterruptibly() throws InterruptedException;
@@ -88,6 +90,15 @@ public interface LockView extends Lock {
 	 * @return the number of holds
 	 */
 	int getHoldCount();
+
+	/**
+	 * Return the lease of this thread's innermost lock by a view of this key and mode,
+	 * with its {@linkplain LockLease#fencingToken() fencing token}. It ends by
+	 * {@link #unlock()}: do not release it. Does not ask the store.
+	 * @return the lease, which may be lost
+	 * @throws IllegalMonitorStateException if this thread does not hold the key by a view
+	 */
+	LockLease lease();
 
 	/**
 	 * Return how long the key lives if it is not renewed. Asks the store, and blocks

@@ -12,7 +12,10 @@ import java.util.concurrent.TimeUnit;
  * can be released. Every method that asks the store may throw
  * {@link LeaseStoreException}, every one that acquires {@link PermitNotAcquiredException}
  * if this instance is shutting down or more permits are asked for than there are. The
- * default wait time does not apply.
+ * default wait time does not apply. What waits without a time of its own waits as long as
+ * the {@linkplain SemaphoreService#asSemaphore(SemaphoreRequest) request} of this view
+ * says, and throws {@link PermitNotAcquiredException} then; without limit if it says
+ * nothing.
  */
 public interface SemaphoreView {
 
@@ -33,16 +36,16 @@ public interface SemaphoreView {
 	void acquire(int permits) throws InterruptedException;
 
 	/**
-	 * Acquire a permit, waiting without limit. Interrupts do not end the wait; the
-	 * thread's interrupt flag is kept.
+	 * Acquire a permit. Interrupts do not end the wait; the thread's interrupt flag is
+	 * kept.
 	 */
 	default void acquireUninterruptibly() {
 		acquireUninterruptibly(1);
 	}
 
 	/**
-	 * Acquire permits, all at once, waiting without limit. Interrupts do not end the
-	 * wait; the thread's interrupt flag is kept.
+	 * Acquire permits, all at once. Interrupts do not end the wait; the thread's
+	 * interrupt flag is kept.
 	 * @param permits how many, at least 1
 	 * @throws IllegalArgumentException if the number is less than 1
 	 */

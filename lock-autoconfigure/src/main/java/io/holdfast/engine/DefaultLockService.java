@@ -89,18 +89,17 @@ public class DefaultLockService implements LockService, LockAdmin {
 	}
 
 	@Override
-	public LockView asLock(String key) {
-		return view(LockRequest.of(key));
+	public LockView asLock(LockRequest request) {
+		if (request.keys().size() > 1) {
+			throw new IllegalArgumentException("A view is of one key, but the request is for " + request.keys().size()
+					+ " keys (" + request.key() + "): use acquire(request), which returns one lease for all of them");
+		}
+		return new ThreadLock(request, this.acquirer, this::status, this.threadHolds);
 	}
 
 	@Override
-	public ReadWriteLockView asReadWriteLock(String key) {
-		LockRequest request = LockRequest.of(key);
-		return new LockPair(key, view(request.mode(LockMode.READ)), view(request.mode(LockMode.WRITE)));
-	}
-
-	private LockView view(LockRequest request) {
-		return new ThreadLock(request, this.acquirer, this::status, this.threadHolds);
+	public ReadWriteLockView asReadWriteLock(LockRequest request) {
+		return new LockPair(request.key(), asLock(request.mode(LockMode.READ)), asLock(request.mode(LockMode.WRITE)));
 	}
 
 	@Override

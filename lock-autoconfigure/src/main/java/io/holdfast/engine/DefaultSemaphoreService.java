@@ -102,8 +102,12 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 	}
 
 	@Override
-	public SemaphoreView asSemaphore(String key, int limit) {
-		SemaphoreRequest request = SemaphoreRequest.of(key, limit);
+	public SemaphoreView asSemaphore(SemaphoreRequest request) {
+		if (request.permits() != 1) {
+			throw new IllegalArgumentException("permits of semaphore '" + request.key() + "' is " + request.permits()
+					+ " in the request of a view: "
+					+ "leave it out, and tell it with each call of the view, as in acquire(" + request.permits() + ")");
+		}
 		return new PooledSemaphore(request, this.acquirer, this::status, this.pools);
 	}
 

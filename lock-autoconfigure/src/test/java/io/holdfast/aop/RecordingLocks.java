@@ -160,12 +160,12 @@ class RecordingLocks implements LockService {
 	}
 
 	@Override
-	public LockView asLock(String key) {
+	public LockView asLock(LockRequest request) {
 		throw new UnsupportedOperationException();
 	}
 
 	@Override
-	public ReadWriteLockView asReadWriteLock(String key) {
+	public ReadWriteLockView asReadWriteLock(LockRequest request) {
 		throw new UnsupportedOperationException();
 	}
 

@@ -126,7 +126,7 @@ class RecordingSemaphores implements SemaphoreService {
 	}
 
 	@Override
-	public SemaphoreView asSemaphore(String key, int limit) {
+	public SemaphoreView asSemaphore(SemaphoreRequest request) {
 		throw new UnsupportedOperationException();
 	}
 

@@ -29,6 +29,9 @@ public final class PooledSemaphore implements SemaphoreView {
 
 	private final SemaphoreRequest request;
 
+	/** What asks without a time of its own: it waits as the request says, or for ever. */
+	private final SemaphoreRequest patient;
+
 	private final BlockingAcquirer<SemaphoreRequest, PermitLease> acquirer;
 
 	private final Function<String, SemaphoreStatus> status;
@@ -39,6 +42,7 @@ public final class PooledSemaphore implements SemaphoreView {
 	public PooledSemaphore(SemaphoreRequest request, BlockingAcquirer<SemaphoreRequest, PermitLease> acquirer,
 			Function<String, SemaphoreStatus> status, SemaphoreViewPermits pools) {
 		this.request = request;
+		this.patient = (request.waitTime() != null) ? request : request.waitForever();
 		this.acquirer = acquirer;
 		this.status = status;
 		this.pools = pools;
@@ -46,12 +50,12 @@ public final class PooledSemaphore implements SemaphoreView {
 
 	@Override
 	public void acquire(int permits) throws InterruptedException {
-		keep(this.acquirer.await(this.request.permits(permits).waitForever()));
+		keep(this.acquirer.await(this.patient.permits(permits)));
 	}
 
 	@Override
 	public void acquireUninterruptibly(int permits) {
-		keep(this.acquirer.awaitUninterruptibly(this.request.permits(permits).waitForever()));
+		keep(this.acquirer.awaitUninterruptibly(this.patient.permits(permits)));
 	}
 
 	@Override

@@ -6,45 +6,47 @@ import java.util.HashMap;
 import java.util.Map;
 
 import io.holdfast.LockLease;
+import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The leases that the current thread has taken by views, by what was locked.
+ * The leases that the current thread has taken by views, by key and mode: views whose
+ * terms differ count the holds of a thread together.
  */
 public final class ThreadHolds {
 
-	private final ThreadLocal<Map<LockRequest, Deque<LockLease>>> leases = ThreadLocal.withInitial(HashMap::new);
+	private final ThreadLocal<Map<Lock, Deque<LockLease>>> leases = ThreadLocal.withInitial(HashMap::new);
 
-	void push(LockRequest lock, LockLease lease) {
-		this.leases.get().computeIfAbsent(lock, (key) -> new ArrayDeque<>(2)).push(lease);
+	void push(LockRequest request, LockLease lease) {
+		this.leases.get().computeIfAbsent(Lock.of(request), (lock) -> new ArrayDeque<>(2)).push(lease);
 	}
 
-	@Nullable LockLease peek(LockRequest lock) {
-		Deque<LockLease> held = get(lock);
+	@Nullable LockLease peek(LockRequest request) {
+		Deque<LockLease> held = get(request);
 		return (held != null) ? held.peek() : null;
 	}
 
-	int count(LockRequest lock) {
-		Deque<LockLease> held = get(lock);
+	int count(LockRequest request) {
+		Deque<LockLease> held = get(request);
 		return (held != null) ? held.size() : 0;
 	}
 
-	@Nullable LockLease pop(LockRequest lock) {
-		Deque<LockLease> held = get(lock);
+	@Nullable LockLease pop(LockRequest request) {
+		Deque<LockLease> held = get(request);
 		if (held == null) {
 			return null;
 		}
 		LockLease lease = held.pop();
 		if (held.isEmpty()) {
-			this.leases.get().remove(lock);
+			this.leases.get().remove(Lock.of(request));
 			removeIfEmpty();
 		}
 		return lease;
 	}
 
-	private @Nullable Deque<LockLease> get(LockRequest lock) {
-		Deque<LockLease> held = this.leases.get().get(lock);
+	private @Nullable Deque<LockLease> get(LockRequest request) {
+		Deque<LockLease> held = this.leases.get().get(Lock.of(request));
 		removeIfEmpty();
 		return held;
 	}
@@ -54,6 +56,15 @@ public final class ThreadHolds {
 		if (this.leases.get().isEmpty()) {
 			this.leases.remove();
 		}
+	}
+
+	/** The lock that a thread owns by views. */
+	private record Lock(String key, LockMode mode) {
+
+		static Lock of(LockRequest request) {
+			return new Lock(request.key(), request.mode());
+		}
+
 	}
 
 }

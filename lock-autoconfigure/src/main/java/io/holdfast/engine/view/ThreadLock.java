@@ -29,6 +29,9 @@ public final class ThreadLock implements LockView {
 
 	private final LockRequest request;
 
+	/** What asks without a time of its own: it waits as the request says, or for ever. */
+	private final LockRequest patient;
+
 	private final BlockingAcquirer<LockRequest, LockLease> acquirer;
 
 	private final Function<String, LockStatus> status;
@@ -39,6 +42,7 @@ public final class ThreadLock implements LockView {
 	public ThreadLock(LockRequest request, BlockingAcquirer<LockRequest, LockLease> acquirer,
 			Function<String, LockStatus> status, ThreadHolds holds) {
 		this.request = request;
+		this.patient = (request.waitTime() != null) ? request : request.waitForever();
 		this.acquirer = acquirer;
 		this.status = status;
 		this.holds = holds;
@@ -46,12 +50,12 @@ public final class ThreadLock implements LockView {
 
 	@Override
 	public void lock() {
-		this.holds.push(this.request, this.acquirer.awaitUninterruptibly(this.request.waitForever()));
+		this.holds.push(this.request, this.acquirer.awaitUninterruptibly(this.patient));
 	}
 
 	@Override
 	public void lockInterruptibly() throws InterruptedException {
-		this.holds.push(this.request, this.acquirer.await(this.request.waitForever()));
+		this.holds.push(this.request, this.acquirer.await(this.patient));
 	}
 
 	@Override
@@ -90,20 +94,22 @@ public final class ThreadLock implements LockView {
 	public void unlock() {
 		LockLease lease = this.holds.pop(this.request);
 		if (lease == null) {
-			throw new IllegalMonitorStateException(
-					"Thread '" + Thread.currentThread().getName() + "' does not hold " + this);
+			throw notOwner();
 		}
 		// A loss is known here, whether or not the store can be asked.
 		boolean held = lease.isHeld();
+		String over = "lost";
 		try {
-			held &= lease.release() != ReleaseResult.LOST;
+			ReleaseResult result = lease.release();
+			held &= result != ReleaseResult.LOST;
+			over = (result == ReleaseResult.ALREADY_RELEASED) ? "released by itself" : over;
 		}
 		catch (LeaseStoreException ex) {
 			logger.warn(ex.getMessage());
 		}
 		if (!held) {
 			throw new IllegalMonitorStateException("Thread '" + Thread.currentThread().getName() + "' does not hold "
-					+ this + " any more: its lease was lost");
+					+ this + " any more: its lease was " + over);
 		}
 	}
 
@@ -126,6 +132,20 @@ public final class ThreadLock implements LockView {
 	@Override
 	public int getHoldCount() {
 		return this.holds.count(this.request);
+	}
+
+	@Override
+	public LockLease lease() {
+		LockLease lease = this.holds.peek(this.request);
+		if (lease == null) {
+			throw notOwner();
+		}
+		return lease;
+	}
+
+	private IllegalMonitorStateException notOwner() {
+		return new IllegalMonitorStateException(
+				"Thread '" + Thread.currentThread().getName() + "' does not hold " + this);
 	}
 
 	@Override

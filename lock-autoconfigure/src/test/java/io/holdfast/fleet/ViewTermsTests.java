@@ -1,0 +1,211 @@
+package io.holdfast.fleet;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+import io.holdfast.LeaseLostException;
+import io.holdfast.LockLease;
+import io.holdfast.LockMode;
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.LockView;
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.PermitNotAcquiredException;
+import io.holdfast.ReadWriteLockView;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreService;
+import io.holdfast.SemaphoreView;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInfo;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Views with the terms of a request: what they heed, and what views of other terms share
+ * with them.
+ */
+@WithRedis
+class ViewTermsTests {
+
+	private static final Duration SHORT = Duration.ofMillis(700);
+
+	private static Fleet fleet;
+
+	private static LockService first;
+
+	private static LockService second;
+
+	private static SemaphoreService semaphores;
+
+	private static SemaphoreService others;
+
+	private String key = "";
+
+	@BeforeAll
+	static void start(TestRedis redis) {
+		fleet = new Fleet(redis);
+		first = fleet.start();
+		second = fleet.start();
+		semaphores = fleet.semaphores(first);
+		others = fleet.semaphores(second);
+	}
+
+	@AfterAll
+	static void stop() {
+		fleet.close();
+	}
+
+	@BeforeEach
+	void nameKey(TestInfo test) {
+		this.key = test.getTestMethod().orElseThrow().getName();
+	}
+
+	@AfterEach
+	void nothingIsLeft() {
+		fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("A lock has the lease time and renewal of the request; the view tells its lease and fencing token")
+	void lease() {
+		LockView view = first.asLock(LockRequest.of(this.key).leaseTime(SHORT).autoRenew(false));
+		assertThatExceptionOfType(IllegalMonitorStateException.class).isThrownBy(view::lease);
+		view.lock();
+		LockLease lease = view.lease();
+		assertThat(lease.key()).isEqualTo(this.key);
+		assertThat(lease.remaining()).isPositive().isLessThanOrEqualTo(SHORT);
+		assertThat(lease.fencingToken()).isEqualTo(second.status(this.key).fencingToken());
+		await("the end of a lease that is not renewed").atMost(Fleet.PATIENCE).until(() -> !lease.isHeld());
+		assertThat(view.isHeldByCurrentThread()).isFalse();
+		assertThat(view.lease()).as("until it is unlocked").isSameAs(lease);
+		assertThatExceptionOfType(IllegalMonitorStateException.class).isThrownBy(view::unlock)
+			.withMessageContaining("was lost");
+		assertThatExceptionOfType(IllegalMonitorStateException.class).isThrownBy(view::lease);
+	}
+
+	@Test
+	@DisplayName("Who releases the lease of a view by itself is told so by the unlock")
+	void releasedByItself() {
+		LockView view = first.asLock(this.key);
+		view.lock();
+		view.lease().close();
+		assertThatExceptionOfType(IllegalMonitorStateException.class).isThrownBy(view::unlock)
+			.withMessageContaining("was released by itself");
+		assertThat(view.getHoldCount()).isZero();
+	}
+
+	@Test
+	@DisplayName("Views with other terms count the holds of a thread together; the longest lease time counts")
+	void shared() throws Exception {
+		LockRequest brief = LockRequest.of(this.key).leaseTime(SHORT).autoRenew(false);
+		LockView terms = first.asLock(brief);
+		LockView defaults = first.asLock(this.key);
+		assertThat(terms).isEqualTo(first.asLock(brief)).hasSameHashCodeAs(first.asLock(brief)).isNotEqualTo(defaults);
+		assertThat(defaults).isEqualTo(first.asLock(LockRequest.of(this.key))).isNotEqualTo(second.asLock(this.key));
+		terms.lock();
+		long fence = terms.lease().fencingToken();
+		assertThat(defaults.isHeldByCurrentThread()).isTrue();
+		assertThat(defaults.tryLock()).isTrue();
+		for (LockView view : List.of(terms, defaults)) {
+			assertThat(view.getHoldCount()).isEqualTo(2);
+			assertThat(view.lease().fencingToken()).isEqualTo(fence);
+			assertThat(view.lease().remaining()).isGreaterThan(SHORT);
+		}
+		assertThat(Call.onAnotherThread(() -> terms.tryLock() || defaults.tryLock())).isFalse();
+		terms.unlock();
+		assertThat(second.asLock(this.key).tryLock()).isFalse();
+		assertThat(terms.getHoldCount()).isEqualTo(1);
+		defaults.unlock();
+		assertThat(second.asLock(this.key).isLocked()).isFalse();
+		for (LockView view : List.of(terms, defaults)) {
+			assertThatExceptionOfType(IllegalMonitorStateException.class).isThrownBy(view::unlock);
+		}
+	}
+
+	@Test
+	@DisplayName("A view with a wait time waits no longer; tries have a time of their own")
+	void waitTime() throws Exception {
+		LockView view = second.asLock(LockRequest.of(this.key).waitTime(Duration.ofMillis(100)));
+		first.asLock(this.key).lock();
+		assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(view::lock)
+			.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo(Reason.TIMED_OUT));
+		assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(view::lockInterruptibly);
+		assertThat(view.getHoldCount()).isZero();
+		assertThat(view.tryLock()).isFalse();
+		Call<Boolean> waiting = Call.start(() -> {
+			boolean locked = view.tryLock(10, TimeUnit.SECONDS);
+			view.unlock();
+			return locked;
+		});
+		fleet.awaitWaiting(this.key, 1);
+		first.asLock(this.key).unlock();
+		assertThat(waiting.get()).isTrue();
+	}
+
+	@Test
+	@DisplayName("Both locks of a read-write lock have the terms; a reader and a writer of one thread count apart")
+	void readersAndWriters() {
+		LockRequest request = LockRequest.of(this.key).leaseTime(Duration.ofMinutes(5));
+		ReadWriteLockView pair = first.asReadWriteLock(request);
+		assertThat(pair).isEqualTo(first.asReadWriteLock(request.mode(LockMode.READ)))
+			.isNotEqualTo(first.asReadWriteLock(this.key));
+		assertThat(pair.readLock()).isEqualTo(first.asLock(request.mode(LockMode.READ)));
+		pair.writeLock().lock();
+		assertThat(pair.writeLock().lease().remaining()).isGreaterThan(Duration.ofMinutes(4));
+		pair.readLock().lock();
+		assertThat(pair.readLock().getHoldCount()).isEqualTo(1);
+		assertThat(pair.readLock().lease().fencingToken()).isGreaterThan(pair.writeLock().lease().fencingToken());
+		pair.writeLock().unlock();
+		assertThat(first.asReadWriteLock(this.key).readLock().isHeldByCurrentThread()).isTrue();
+		assertThat(second.status(this.key).readers()).isEqualTo(1);
+		pair.readLock().unlock();
+	}
+
+	@Test
+	@DisplayName("Several keys, and permits in the request of a view, are refused with the cure")
+	void refused() {
+		LockRequest several = LockRequest.ofAll(List.of("a", "b"));
+		assertThatIllegalArgumentException().isThrownBy(() -> first.asLock(several))
+			.withMessageContaining("for 2 keys (a, b): use acquire(request)");
+		assertThatIllegalArgumentException().isThrownBy(() -> first.asReadWriteLock(several));
+		assertThatIllegalArgumentException()
+			.isThrownBy(() -> semaphores.asSemaphore(SemaphoreRequest.of(this.key, 5).permits(2)))
+			.withMessage("permits of semaphore 'refused' is 2 in the request of a view: leave it out, "
+					+ "and tell it with each call of the view, as in acquire(2)");
+	}
+
+	@Test
+	@DisplayName("A semaphore's view has the terms, and any view of its key releases what it has acquired")
+	void semaphore() throws Exception {
+		SemaphoreRequest request = SemaphoreRequest.of(this.key, 3);
+		SemaphoreView patient = semaphores.asSemaphore(this.key, 3);
+		assertThat(patient).isEqualTo(semaphores.asSemaphore(request));
+		SemaphoreView terms = semaphores.asSemaphore(request.waitTime(Duration.ofMillis(100)));
+		assertThat(terms).isNotEqualTo(patient)
+			.isEqualTo(semaphores.asSemaphore(request.waitTime(Duration.ofMillis(100))));
+		terms.acquire(2);
+		patient.acquire();
+		assertThatExceptionOfType(PermitNotAcquiredException.class).isThrownBy(terms::acquire)
+			.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo(Reason.TIMED_OUT));
+		assertThatExceptionOfType(PermitNotAcquiredException.class).isThrownBy(() -> terms.acquireUninterruptibly(2));
+		patient.release(3);
+		assertThat(others.status(this.key).used()).isZero();
+		SemaphoreView brief = semaphores.asSemaphore(request.leaseTime(SHORT).autoRenew(false));
+		brief.acquire(3);
+		await("permits that are not renewed").atMost(Fleet.PATIENCE).until(() -> others.status(this.key).used() == 0);
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> patient.release(3));
+	}
+
+}
