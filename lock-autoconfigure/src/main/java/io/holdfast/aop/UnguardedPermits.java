@@ -61,6 +61,11 @@ record UnguardedPermits(SemaphoreRequest request, LeaseStoreException failure) i
 	}
 
 	@Override
+	public ReleaseResult release(int permits) {
+		return ReleaseResult.RELEASED;
+	}
+
+	@Override
 	public CompletableFuture<ReleaseResult> releaseAsync() {
 		return CompletableFuture.completedFuture(ReleaseResult.RELEASED);
 	}

@@ -10,6 +10,7 @@ import java.util.concurrent.Executor;
 
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.PermitLease;
+import io.holdfast.ReleaseResult;
 import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreAdmin;
@@ -153,6 +154,11 @@ class RecordingSemaphores implements SemaphoreService {
 		@Override
 		public int permits() {
 			return this.permits;
+		}
+
+		@Override
+		public ReleaseResult release(int permits) {
+			throw new UnsupportedOperationException();
 		}
 
 	}

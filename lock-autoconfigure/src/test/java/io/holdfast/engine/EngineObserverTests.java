@@ -14,7 +14,6 @@ import io.holdfast.LockRequest;
 import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.engine.lease.Hold;
-import io.holdfast.engine.lease.LeaseHandle;
 import io.holdfast.engine.observe.EngineObserver;
 import io.holdfast.engine.observe.ObservedRequest;
 import io.holdfast.engine.observe.RecordingObserver;
@@ -396,7 +395,7 @@ class EngineObserverTests extends ScriptedEngine {
 		CompletableFuture<PermitLease> lease = this.semaphores.acquireAsync(SemaphoreRequest.of("s", 5).permits(3));
 		this.store.last("acquire 1").granted(0, 30_000);
 		this.observer.told();
-		((LeaseHandle.PermitHandle) lease.join()).shrink(2);
+		lease.join().release(1);
 		assertThat(this.observer.told()).containsExactly("s kept 2");
 	}
 

@@ -97,6 +97,30 @@ class PermitTests {
 	}
 
 	@Test
+	@DisplayName("Some permits of a lease come back, and the others are renewed until they are released")
+	void someOfThem() {
+		SemaphoreRequest request = SemaphoreRequest.of(this.key, 5);
+		PermitLease lease = first.acquire(request.permits(5).leaseTime(Duration.ofMillis(600)));
+		Attempt<PermitLease> next = Attempt.start(second, request.permits(2).waitTime(Fleet.PATIENCE));
+		fleet.awaitWaitingForPermits(this.key, 1);
+		assertThat(lease.release(1)).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(second.status(this.key).free()).isEqualTo(1);
+		assertThat(next.isDone()).as("two are wanted").isFalse();
+		assertThat(lease.release(2)).isEqualTo(ReleaseResult.RELEASED);
+		PermitLease granted = next.lease(Fleet.PROMPT);
+		assertThat(lease.permits()).isEqualTo(2);
+		assertThat(SemaphoreFigures.of(second.status(this.key)))
+			.isEqualTo(new SemaphoreFigures(this.key, 5, false, 4, 2, 0));
+		Duration left = lease.remaining();
+		await("a renewal of the rest").atMost(Fleet.PATIENCE).until(() -> lease.remaining().compareTo(left) > 0);
+		assertThat(second.status(this.key).used()).isEqualTo(4);
+		assertThat(lease.release(2)).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(lease.release(1)).isEqualTo(ReleaseResult.ALREADY_RELEASED);
+		granted.release();
+		assertThat(first.status(this.key).used()).isZero();
+	}
+
+	@Test
 	@DisplayName("S10 several permits are had all at once or not at all")
 	void allOrNothing() {
 		SemaphoreRequest three = SemaphoreRequest.of(this.key, 5).permits(3);

@@ -191,9 +191,17 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 
 	@Override
 	public ReleaseResult release() {
-		return Futures.await(this.context.scheduler, end(), this.context.releasePatience(),
-				(error) -> (error instanceof LeaseStoreException trouble) ? trouble
-						: EngineExceptions.releaseTrouble(this.hold.resource(), error));
+		return released(end());
+	}
+
+	/** Wait for what a release finds. */
+	final ReleaseResult released(CompletableFuture<ReleaseResult> end) {
+		return Futures.await(this.context.scheduler, end, this.context.releasePatience(), this::trouble);
+	}
+
+	private RuntimeException trouble(Throwable error) {
+		return (error instanceof LeaseStoreException || error instanceof IllegalArgumentException)
+				? (RuntimeException) error : EngineExceptions.releaseTrouble(this.hold.resource(), error);
 	}
 
 	@Override
@@ -270,16 +278,52 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 			return this.hold.permits();
 		}
 
-		/** Give some back, and keep the others. Blocks until the store answers. */
-		public void shrink(int kept) {
-			PermitShrinking shrinking = new PermitShrinking(this.context, this.renewer, this.hold);
-			this.hold.owner.execute(() -> shrinking.keep(kept));
-			this.context.answer(shrinking.answer(), this.hold.resource(), "The release of some permits");
-			boolean held = this.hold.isHeld(this.context.now());
-			// In this order: another thread may release the rest at the same time.
-			if (!held && !isReleased()) {
-				ensureHeld();
+		@Override
+		public ReleaseResult release(int permits) {
+			if (permits < 1) {
+				throw tooManyOrFew(permits);
 			}
+			CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
+			this.hold.owner.execute(() -> releaseSome(permits, result));
+			return released(result);
+		}
+
+		/** Within an event of the owner, so that what several threads release adds up. */
+		private void releaseSome(int permits, CompletableFuture<ReleaseResult> result) {
+			int kept = permits() - permits;
+			if (isReleased()) {
+				result.complete(ReleaseResult.ALREADY_RELEASED);
+			}
+			else if (kept < 0) {
+				result.completeExceptionally(tooManyOrFew(permits));
+			}
+			else if (kept == 0) {
+				end().whenComplete((end, error) -> complete(result, end, error));
+			}
+			else {
+				PermitShrinking shrinking = new PermitShrinking(this.context, this.renewer, this.hold);
+				// In this order: another thread may release the rest at the same time.
+				shrinking.answer()
+					.thenApply((held) -> held && this.hold.isHeld(this.context.now()) || isReleased()
+							? ReleaseResult.RELEASED : ReleaseResult.LOST)
+					.whenComplete((end, error) -> complete(result, end, error));
+				shrinking.keep(kept);
+			}
+		}
+
+		private static void complete(CompletableFuture<ReleaseResult> result, @Nullable ReleaseResult end,
+				@Nullable Throwable error) {
+			if (error != null) {
+				result.completeExceptionally(error);
+			}
+			else {
+				result.complete(end);
+			}
+		}
+
+		private IllegalArgumentException tooManyOrFew(int permits) {
+			return new IllegalArgumentException("permits to release of " + this.hold.resource() + " is " + permits
+					+ ", which is not from 1 to " + permits() + ", what this lease has");
 		}
 
 	}

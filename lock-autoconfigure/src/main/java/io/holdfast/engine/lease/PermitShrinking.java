@@ -30,7 +30,8 @@ public final class PermitShrinking {
 
 	/**
 	 * Return the answer to the first command.
-	 * @return whether the rest is still held; fails if the command does
+	 * @return whether the rest is still held, or is to be kept for a least time; fails if
+	 * the command does
 	 */
 	CompletableFuture<Boolean> answer() {
 		return this.answer;
@@ -46,13 +47,21 @@ public final class PermitShrinking {
 			this.answer.complete(true);
 			return;
 		}
-		AcquireCommand before = this.hold.toCommand(this.context.now());
+		long now = this.context.now();
+		AcquireCommand before = this.hold.toCommand(now);
 		int kept = this.hold.keep(most);
+		if (this.hold.keptFor(now) > 0) {
+			// Others are kept out of them until then, but the user does not wait for
+			// that.
+			this.answer.complete(true);
+			again(kept, this.hold.keptFor(now));
+			return;
+		}
 		this.context.send(Command.SHRINK, () -> this.context.store.shrink(this.hold.resource(), before, kept))
 			.whenComplete((held, error) -> {
 				if (error != null) {
 					this.answer.completeExceptionally(error);
-					repeat(kept);
+					again(kept, this.context.retryDelay());
 					return;
 				}
 				if (!held) {
@@ -62,12 +71,12 @@ public final class PermitShrinking {
 			});
 	}
 
-	private void repeat(int kept) {
+	private void again(int kept, long delay) {
 		this.context.scheduler.schedule(() -> this.hold.owner.execute(() -> {
 			if (this.hold.permits() == kept && this.hold.isHeld(this.context.now())) {
 				keep(kept);
 			}
-		}), this.context.retryDelay());
+		}), delay);
 	}
 
 }

@@ -118,10 +118,7 @@ public final class PooledSemaphore implements SemaphoreView {
 	}
 
 	private static void release(Portion portion) {
-		if (portion.kept() > 0) {
-			portion.lease().shrink(portion.kept());
-		}
-		else if (portion.lease().release() == ReleaseResult.LOST) {
+		if (portion.lease().release(portion.permits()) == ReleaseResult.LOST) {
 			throw new LeaseLostException(portion.lease().key(),
 					"The lease of " + portion.permits() + " permits of semaphore '" + portion.lease().key()
 							+ "' was lost before they were released, because " + portion.lease().whyNotHeld());

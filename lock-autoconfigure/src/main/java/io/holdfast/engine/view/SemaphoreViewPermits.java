@@ -18,8 +18,7 @@ public final class SemaphoreViewPermits {
 	private final Map<String, Deque<Portion>> pools = new HashMap<>();
 
 	synchronized void add(PermitHandle lease) {
-		this.pools.computeIfAbsent(lease.key(), (key) -> new ArrayDeque<>(2))
-			.add(new Portion(lease, lease.permits(), 0));
+		this.pools.computeIfAbsent(lease.key(), (key) -> new ArrayDeque<>(2)).add(new Portion(lease, lease.permits()));
 	}
 
 	/**
@@ -42,9 +41,9 @@ public final class SemaphoreViewPermits {
 			Portion first = pool.removeFirst();
 			int kept = Math.max(0, first.permits - left);
 			if (kept > 0) {
-				pool.addFirst(new Portion(first.lease, kept, 0));
+				pool.addFirst(new Portion(first.lease, kept));
 			}
-			taken.add(new Portion(first.lease, first.permits - kept, kept));
+			taken.add(new Portion(first.lease, first.permits - kept));
 			left -= first.permits - kept;
 		}
 		if (pool.isEmpty()) {
@@ -58,9 +57,8 @@ public final class SemaphoreViewPermits {
 	 *
 	 * @param lease their lease
 	 * @param permits how many
-	 * @param kept how many others of that lease are kept
 	 */
-	record Portion(PermitHandle lease, int permits, int kept) {
+	record Portion(PermitHandle lease, int permits) {
 	}
 
 }

@@ -54,9 +54,9 @@ class LossEventTests extends ScriptedEngine {
 		CompletableFuture<PermitLease> answer = this.semaphores
 			.acquireAsync(SemaphoreRequest.of("k", 5).permits(3).name("geocoder"));
 		this.store.last("acquire 1").granted(0, 30_000);
-		LeaseHandle.PermitHandle lease = (LeaseHandle.PermitHandle) answer.join();
+		PermitLease lease = answer.join();
 		this.store.answerAtOnce("shrink 1 to 2", (command) -> command.shrunk(true));
-		lease.shrink(2);
+		lease.release(1);
 		this.store.elapse(10_000);
 		this.store.last("renew 1").renewed(false);
 		assertThat(this.events).usingRecursiveFieldByFieldElementComparator()

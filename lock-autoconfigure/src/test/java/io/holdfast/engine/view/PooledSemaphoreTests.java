@@ -217,17 +217,6 @@ class PooledSemaphoreTests extends ScriptedEngine {
 	}
 
 	@Test
-	void partialReleasesThatOvertakeOneAnotherNeverTakePermitsBack() {
-		PermitHandle lease = (PermitHandle) this.semaphores.acquire(SemaphoreRequest.of("k", 10).permits(3));
-		this.store.answerAtOnce("shrink 1 to 1", (command) -> command.fail(true));
-		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> lease.shrink(1));
-		this.store.answerAtOnce("shrink 1 to 1", (command) -> command.shrunk(true));
-		lease.shrink(2);
-		assertThat(lease.permits()).isEqualTo(1);
-		assertThat(this.store.sent()).containsExactly("acquire 1 at once", "shrink 1 to 1", "shrink 1 to 1");
-	}
-
-	@Test
 	void manyLostPermitsCanAllBeReleased() {
 		SemaphoreView big = this.semaphores.asSemaphore("k", Resource.ALL);
 		for (int i = 1; i <= 3; i++) {
