@@ -13,6 +13,8 @@ public final class SemaphoreRequest {
 
 	private static final int MAX_LIMIT = 1_000_000_000;
 
+	private static final int OPERATORS_LIMIT = 0;
+
 	private final String key;
 
 	private final int limit;
@@ -40,6 +42,19 @@ public final class SemaphoreRequest {
 		RequestChecks.check("semaphore", key);
 		RequestChecks.checkCount("limit of semaphore '" + key + "'", limit, 1, MAX_LIMIT);
 		return new SemaphoreRequest(key, limit, 1, LeaseOptions.DEFAULTS);
+	}
+
+	/**
+	 * Return a request for one permit of a semaphore whose limit an operator
+	 * {@linkplain SemaphoreAdmin#setLimit has set}, with the service's defaults. While
+	 * none is set, it is refused at once as
+	 * {@link NotAcquiredException.Reason#EXCEEDS_LIMIT EXCEEDS_LIMIT}.
+	 * @param key which semaphore; not blank, without control characters
+	 * @return the request
+	 * @throws IllegalArgumentException if the key is not allowed
+	 */
+	public static SemaphoreRequest of(String key) {
+		return new SemaphoreRequest(RequestChecks.check("semaphore", key), OPERATORS_LIMIT, 1, LeaseOptions.DEFAULTS);
 	}
 
 	/**
@@ -171,7 +186,7 @@ public final class SemaphoreRequest {
 
 	/**
 	 * Return how many permits it has in all, unless an operator has set another limit.
-	 * @return the limit
+	 * @return the limit; 0 if only an operator's counts
 	 */
 	public int limit() {
 		return this.limit;
@@ -254,7 +269,8 @@ public final class SemaphoreRequest {
 
 	@Override
 	public String toString() {
-		return "SemaphoreRequest[" + this.key + ", limit=" + this.limit + ", permits=" + this.permits + ", "
+		return "SemaphoreRequest[" + this.key + ", limit="
+				+ ((this.limit != OPERATORS_LIMIT) ? this.limit : "operator's") + ", permits=" + this.permits + ", "
 				+ this.options + "]";
 	}
 

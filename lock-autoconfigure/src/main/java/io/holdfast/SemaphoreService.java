@@ -189,6 +189,18 @@ public interface SemaphoreService {
 	}
 
 	/**
+	 * Return a semaphore whose limit an operator has set as code that knows
+	 * {@link java.util.concurrent.Semaphore} expects it, with the service's defaults.
+	 * @param key which semaphore
+	 * @return a view of it, which costs nothing while it is not used
+	 * @throws IllegalArgumentException if the key is not allowed
+	 * @see SemaphoreRequest#of(String)
+	 */
+	default SemaphoreView asSemaphore(String key) {
+		return asSemaphore(SemaphoreRequest.of(key));
+	}
+
+	/**
 	 * Return a semaphore as code that knows {@link java.util.concurrent.Semaphore}
 	 * expects it, with the terms of a request: lease time, renewal, fairness and the
 	 * others. If it has a wait time, {@link SemaphoreView#acquire()} and

@@ -39,6 +39,19 @@ class SemaphoreRequestTests {
 	}
 
 	@Test
+	@DisplayName("The limit may be left to the operator")
+	void operatorsLimit() {
+		SemaphoreRequest request = SemaphoreRequest.of("geocoder").permits(3);
+		assertThat(request.limit()).isZero();
+		assertThat(request.only("maps")).isEqualTo(SemaphoreRequest.of("maps").permits(3))
+			.asString()
+			.startsWith("SemaphoreRequest[maps, limit=operator's, permits=3, ");
+		assertThat(request).isNotEqualTo(REQUEST.permits(3));
+		assertThatIllegalArgumentException().isThrownBy(() -> SemaphoreRequest.of(" "));
+		assertThatIllegalArgumentException().isThrownBy(() -> SemaphoreRequest.of("geocoder", 0));
+	}
+
+	@Test
 	@DisplayName("What is said is there, and told in words")
 	void said() {
 		SemaphoreRequest request = REQUEST.permits(3)
@@ -58,7 +71,7 @@ class SemaphoreRequestTests {
 		assertThat(request.fair()).isFalse();
 		assertThat(request.isAutoRenew()).isFalse();
 		assertThat(request).hasToString("SemaphoreRequest[geocoder, limit=10, permits=3, waitTime=PT10S, "
-				+ "leaseTime=PT20S, maxHold=PT30S, minHold=PT40S, renewal=false, name=calls, fair=false]");
+				+ "leaseTime=PT20S, maxHold=PT30S, minHold=PT40S, autoRenew=false, name=calls, fair=false]");
 	}
 
 	static Stream<Named<UnaryOperator<SemaphoreRequest>>> changes() {

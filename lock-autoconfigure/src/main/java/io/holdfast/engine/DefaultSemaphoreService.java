@@ -70,7 +70,7 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 
 	private SemaphoreRequest compared(SemaphoreRequest request) {
 		SemaphoreLimitComparison comparison = this.comparison;
-		if (comparison != null) {
+		if (comparison != null && request.limit() > 0) {
 			comparison.asked(request.key(), request.limit());
 		}
 		return request;

@@ -54,7 +54,7 @@ final class Asking {
 		this.use = use;
 		this.context = context;
 		this.locks = locks(use, context);
-		this.permits = permits(use);
+		this.permits = permits(use, instance.simulation.plan);
 		this.requests = (use.mode() == What.PERMITS)
 				? List.of(ResolvedRequest.of(this.permits, SimulatedInstance.SETTINGS))
 				: ResolvedRequest.of(this.locks, SimulatedInstance.SETTINGS);
@@ -78,8 +78,8 @@ final class Asking {
 		return (use.waiting() < 0) ? request.waitForever() : request.waitTime(Duration.ofMillis(use.waiting()));
 	}
 
-	private static SemaphoreRequest permits(Use use) {
-		SemaphoreRequest request = SemaphoreRequest.of("k" + Math.max(0, use.key()), Plan.LIMIT)
+	private static SemaphoreRequest permits(Use use, Plan plan) {
+		SemaphoreRequest request = plan.permit("k" + Math.max(0, use.key()))
 			.permits(use.permits())
 			.minHold(Duration.ofMillis(use.minHold()))
 			.leaseTime(Duration.ofMillis(use.lease()))

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.stream.Collectors;
 
+import io.holdfast.SemaphoreRequest;
 import io.holdfast.engine.Step.Clock;
 import io.holdfast.engine.Step.Command;
 import io.holdfast.engine.Step.Confirm;
@@ -63,6 +64,18 @@ record Plan(Setup setup, List<Step> steps) {
 	/** Make one up. */
 	static Plan of(long seed) {
 		return new Author(seed).plan();
+	}
+
+	/**
+	 * Return the limit that requests name: in some plans none, as an operator has set it.
+	 */
+	int limit() {
+		return (Math.floorMod(this.setup.seed() / 5, 4L) == 1) ? 0 : LIMIT;
+	}
+
+	/** Return a request for a permit. */
+	SemaphoreRequest permit(String key) {
+		return (limit() > 0) ? SemaphoreRequest.of(key, limit()) : SemaphoreRequest.of(key);
 	}
 
 	/** Read one as {@link #toString()} writes it. */

@@ -175,7 +175,7 @@ final class SimulatedUser {
 		boolean permits = use.mode() == What.PERMITS;
 		String why = (together > 1) ? "PART" : (use.waiting() == 0) ? "NOT_WAITING" : "";
 		return event.of(SimulatedStore.mode(request.resource(), request.permits()), request.resource().key())
-			.permits(permits ? use.permits() : 0, permits ? Plan.LIMIT : 0)
+			.permits(permits ? use.permits() : 0, permits ? request.limit() : 0)
 			.user(user)
 			.until((use.waiting() < 0) ? 0 : this.simulation.now() + request.waitNanos())
 			.lease(use.lease() * Simulation.MILLI)

@@ -169,6 +169,7 @@ final class Simulation {
 			this.instances.add(new SimulatedInstance(this, i, clocks.get(i)));
 		}
 		this.instances.forEach(this.fleet::introduce);
+		setLimits((this.plan.limit() == 0) ? Plan.LIMIT : -1);
 		this.plan.steps().forEach(this::expect);
 		Map<Hold, String> holds = new IdentityHashMap<>();
 		uses.values()
@@ -180,10 +181,11 @@ final class Simulation {
 			this.plan.steps()
 				.stream()
 				.filter(Limit.class::isInstance)
-				.forEach((step) -> limit("k" + ((Limit) step).key(), -1));
+				.forEach((step) -> limit("k" + ((Limit) step).key(), (this.plan.limit() == 0) ? Plan.LIMIT : -1));
 			record(Event.of(now(), Type.FAULTS_OVER, ""));
 		});
 		this.time.drain();
+		setLimits(-1);
 		record(Event.of(now(), Type.QUIET, ""));
 		this.fleet.look();
 		// What dead instances left goes by itself.
@@ -339,6 +341,13 @@ final class Simulation {
 			long until = now() + millis * MILLI;
 			record(Event.of(now(), Type.ASKED, "stranger").id(id).of(Mode.EXCLUSIVE, key).lease(until - now()));
 			record(Event.of(now(), Type.GRANTED, "stranger").id(id).until(until));
+		}
+	}
+
+	/** As an operator, where requests name no limit. */
+	private void setLimits(int limit) {
+		for (int i = 0; i < this.plan.setup().keys() && this.plan.limit() == 0; i++) {
+			limit("k" + i, limit);
 		}
 	}
 

@@ -74,7 +74,7 @@ final class ViewUse {
 	void run() {
 		this.thread.use = this;
 		if (this.use.mode() == What.PERMITS) {
-			usePermits(this.instance.semaphores.asSemaphore(this.key, Plan.LIMIT));
+			usePermits(this.instance.semaphores.asSemaphore(this.instance.simulation.plan.permit(this.key)));
 		}
 		else {
 			useLock(view(this.use.mode()));

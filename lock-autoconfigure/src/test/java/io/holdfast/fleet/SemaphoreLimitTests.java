@@ -4,13 +4,16 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.PermitLease;
 import io.holdfast.PermitNotAcquiredException;
+import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
+import io.holdfast.SemaphoreView;
 import io.holdfast.testing.Order;
 import io.holdfast.testing.SemaphoreFigures;
 import io.holdfast.testing.TestRedis;
@@ -288,6 +291,85 @@ class SemaphoreLimitTests {
 		assertThatExceptionOfType(PermitNotAcquiredException.class).isThrownBy(call)
 			.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo(Reason.EXCEEDS_LIMIT));
 		assertThat(Duration.ofNanos(System.nanoTime() - from)).isLessThan(AT_ONCE);
+	}
+
+	@Test
+	@DisplayName("A request may leave the limit to the operator: without one it is refused at once, with the cure")
+	void leftToTheOperator() {
+		SemaphoreRequest request = SemaphoreRequest.of(this.key).waitForever();
+		for (ThrowingCallable way : List.<ThrowingCallable>of(() -> first.acquire(request),
+				() -> first.tryAcquire(SemaphoreRequest.of(this.key)), () -> second.asSemaphore(this.key).acquire(),
+				() -> second.asSemaphore(this.key).tryAcquire())) {
+			assertThatExceptionOfType(PermitNotAcquiredException.class).isThrownBy(way)
+				.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo(Reason.EXCEEDS_LIMIT))
+				.withMessageContaining("no operator has set a limit above 0, and only that counts (set one by"
+						+ " SemaphoreService.admin().setLimit, or name one by SemaphoreRequest.of(key, limit)");
+		}
+		operator.admin().setLimit(this.key, 2);
+		SemaphoreView view = second.asSemaphore(this.key);
+		List<PermitLease> leases = new ArrayList<>(List.of(first.acquire(request)));
+		assertThat(view.availablePermits()).isEqualTo(1);
+		assertThat(view.tryAcquire()).isTrue();
+		assertThat(first.tryAcquire(request.waitTime(Duration.ZERO))).isEmpty();
+		assertThatExceptionOfType(PermitNotAcquiredException.class)
+			.isThrownBy(() -> first.acquire(request.waitTime(Duration.ofMillis(50))))
+			.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo(Reason.TIMED_OUT))
+			.withMessageContaining("(the operator's limit)");
+		Attempt<PermitLease> attempt = Attempt.start(second, request);
+		fleet.awaitWaitingForPermits(this.key, 1);
+		operator.admin().setLimit(this.key, 3);
+		leases.add(attempt.lease(Fleet.PROMPT));
+		assertThat(view.availablePermits()).isZero();
+		view.release();
+		leases.forEach((lease) -> assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED));
+	}
+
+	@Test
+	@DisplayName("Requests that wait for the operator's limit are all refused when it is cleared, those of one instance too")
+	void clearedWhileOthersWait() {
+		operator.admin().setLimit(this.key, 1);
+		SemaphoreRequest request = SemaphoreRequest.of(this.key).waitForever();
+		PermitLease lease = first.acquire(request);
+		List<CompletableFuture<PermitLease>> waiting = new ArrayList<>();
+		for (SemaphoreService semaphores : List.of(first, second)) {
+			// More than stand in the queue in Redis.
+			waiting.addAll(Stream.generate(() -> semaphores.acquireAsync(request)).limit(250).toList());
+		}
+		fleet.awaitWaitingForPermits(this.key, 400);
+		operator.admin().clearLimit(this.key);
+		for (CompletableFuture<PermitLease> one : waiting) {
+			assertThat(one).failsWithin(Fleet.PATIENCE)
+				.withThrowableThat()
+				.withCauseInstanceOf(PermitNotAcquiredException.class)
+				.withMessageContaining("no operator has set a limit above 0");
+		}
+		assertThat(lease.isHeld()).isTrue();
+		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+	}
+
+	@Test
+	@DisplayName("Many threads of two instances share the operator's limit, with local hand-over")
+	void sharedByMany() throws Exception {
+		operator.admin().setLimit(this.key, 3);
+		SemaphoreRequest request = SemaphoreRequest.of(this.key).waitForever();
+		AtomicInteger inside = new AtomicInteger();
+		AtomicInteger most = new AtomicInteger();
+		AtomicInteger done = new AtomicInteger();
+		Crowd crowd = new Crowd();
+		for (SemaphoreService semaphores : List.of(first, second)) {
+			crowd.add(8, () -> {
+				for (int i = 0; i < 50; i++) {
+					try (PermitLease lease = semaphores.acquire(request)) {
+						most.accumulateAndGet(inside.incrementAndGet(), Math::max);
+						done.addAndGet(lease.permits());
+						inside.decrementAndGet();
+					}
+				}
+			});
+		}
+		crowd.run();
+		assertThat(done).hasValue(2 * 8 * 50);
+		assertThat(most.get()).isLessThanOrEqualTo(3);
 	}
 
 }

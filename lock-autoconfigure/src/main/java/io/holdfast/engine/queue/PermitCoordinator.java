@@ -71,7 +71,7 @@ public class PermitCoordinator extends ResourceCoordinator {
 			forgetLastIfGone();
 		}
 		boolean first = isFirst(request);
-		if (first && request.waits() && request.permits() <= request.limit()) {
+		if (first && request.waits() && !request.isAboveLimit(request.permits())) {
 			askForHead();
 		}
 		if (first && (!request.waits() || admits(waiter) || mayPass())) {
@@ -102,7 +102,7 @@ public class PermitCoordinator extends ResourceCoordinator {
 
 	/** Return whether no waiter here comes before it. */
 	private boolean isFirst(ResolvedRequest request) {
-		return this.queue.isEmpty() || request.permits() > request.limit()
+		return this.queue.isEmpty() || request.isAboveLimit(request.permits())
 				|| !request.fair() && !(handsOver(request) && isLikeTheLast(request));
 	}
 
@@ -132,7 +132,7 @@ public class PermitCoordinator extends ResourceCoordinator {
 	boolean admits(Waiter waiter) {
 		ResolvedRequest request = waiter.request;
 		// What cannot be had need not wait for being refused.
-		return request.permits() > request.limit() || this.contending.size() < MAX_CONTENDERS
+		return request.isAboveLimit(request.permits()) || this.contending.size() < MAX_CONTENDERS
 				&& (handsOver(request) ? !maySucceed(request, 0) : isToAsk(waiter));
 	}
 
@@ -167,7 +167,7 @@ public class PermitCoordinator extends ResourceCoordinator {
 				wanted += request.permits();
 			}
 		}
-		return follows && wanted > request.limit();
+		return follows && request.isAboveLimit(wanted);
 	}
 
 	/**

@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param resource of what
  * @param permits how many permits
- * @param limit how many there are in all, as far as the request knows
+ * @param limit how many there are in all, as far as the request knows; 0 if only an
+ * operator's limit counts
  * @param fair whether those who wait come first
  * @param waits whether to queue for it; if not, one answer decides
  * @param waitNanos how long until the caller is answered, whatever happens
@@ -90,6 +91,13 @@ public record ResolvedRequest(Resource resource, int permits, int limit, boolean
 		return this.permits == other.permits && this.limit == other.limit && this.fair == other.fair
 				&& this.waits == other.waits && this.leaseMillis == other.leaseMillis
 				&& this.claimMillis == other.claimMillis && this.renewal == other.renewal;
+	}
+
+	/**
+	 * Return whether a number of permits is more than the limit that the request knows.
+	 */
+	public boolean isAboveLimit(long wanted) {
+		return this.limit > 0 && wanted > this.limit;
 	}
 
 	/** Return the command that asks the store for it. */

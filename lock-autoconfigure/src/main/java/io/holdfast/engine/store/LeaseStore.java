@@ -217,7 +217,8 @@ public interface LeaseStore extends AutoCloseable {
 	 * @param token the token
 	 * @param permits how many permits; 1 for an exclusive lock, 0 where a token ends
 	 * whose number is not known
-	 * @param limit how many permits there are in all, unless an operator has set that
+	 * @param limit how many permits there are in all, unless an operator has set that; 0
+	 * if nothing is to be granted without an operator's limit
 	 * @param fair whether those who wait before it come first
 	 * @param under a token of the same thread that holds all permits, beside which this
 	 * one is granted its own at once; or {@code null}

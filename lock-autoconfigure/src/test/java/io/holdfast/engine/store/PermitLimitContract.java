@@ -159,6 +159,29 @@ abstract class PermitLimitContract extends PermitQueueContract {
 		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(5, 0);
 	}
 
+	@Test
+	@DisplayName("a request may leave the limit to an operator: without one it is refused, also when it waits already")
+	void limitIsLeftToTheOperator() {
+		assertThat(this.a.acquire(SEMAPHORE, ask(this.a, "1", 1, 0))).isEqualTo(new Rejected(0));
+		assertThat(state()).isEqualTo(new PermitState(null, 0, 0, 0, List.of(), 0));
+		limit(2);
+		granted(this.a.acquire(SEMAPHORE, ask(this.a, "2", 2, 0)));
+		busy(this.b.acquire(SEMAPHORE, ask(this.b, "1", 1, 0)));
+		assertThat(this.b.acquire(SEMAPHORE, ask(this.b, "2", 3, 0))).isEqualTo(new Rejected(2));
+		limit(3);
+		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
+		busy(this.c.acquire(SEMAPHORE, ask(this.c, "1", 1, 0)));
+		busy(acquire(this.c, "2", 2));
+		limit(null);
+		WakeUp told = this.c.awaitWakeUp();
+		assertThat(told.token()).isEqualTo(this.c.token("1"));
+		assertThat(told.ttlMillis()).isZero();
+		assertThat(this.c.acquire(SEMAPHORE, ask(this.c, "1", 1, 0))).isEqualTo(new Rejected(0));
+		assertThat(this.c.awaitWakeUp(2).token()).as("who names a limit").isEqualTo(this.c.token("2"));
+		assertThat(renew(this.a, SEMAPHORE, "2", 2, LEASE)).isTrue();
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(5, 0);
+	}
+
 	private boolean limit(@Nullable Integer limit) {
 		return get(this.a.store.limit(SEMAPHORE, limit));
 	}
