@@ -107,7 +107,7 @@ class LockRequestTests {
 		assertThat(request.isAutoRenew()).isFalse();
 		assertThat(request.isReentrant()).isFalse();
 		assertThat(request).hasToString("LockRequest[stock:1, mode=WRITE, waitTime=PT10S, leaseTime=PT20S, "
-				+ "maxHold=PT30S, minHold=PT40S, renewal=false, name=full, fair=false, reentrant=false]");
+				+ "maxHold=PT30S, minHold=PT40S, autoRenew=false, name=full, fair=false, reentrant=false]");
 		assertThat(REQUEST.waitForever()).hasToString("LockRequest[stock:1, mode=EXCLUSIVE, waitTime=forever, "
 				+ "leaseTime=null, maxHold=null, minHold=PT0S, renewal=true, fair=null, reentrant=true]");
 	}
