@@ -1,5 +1,7 @@
 package io.holdfast;
 
+import java.util.concurrent.CompletableFuture;
+
 /**
  * The {@link Lease} of permits of a semaphore: all of them are renewed or lost together.
  */
@@ -38,5 +40,15 @@ public interface PermitLease extends Lease {
 	 * while the lease goes on, and they come back at the latest when it ends
 	 */
 	ReleaseResult release(int permits);
+
+	/**
+	 * Release some of the permits, as {@link #release(int)} does, without waiting for the
+	 * store.
+	 * @param permits how many to release, from 1 to {@link #permits()}
+	 * @return the result to come; fails with {@link LeaseStoreException}, or with
+	 * {@link IllegalArgumentException}. Continuations run on a thread of Holdfast's that
+	 * may block
+	 */
+	CompletableFuture<ReleaseResult> releaseAsync(int permits);
 
 }

@@ -71,6 +71,11 @@ record UnguardedPermits(SemaphoreRequest request, LeaseStoreException failure) i
 	}
 
 	@Override
+	public CompletableFuture<ReleaseResult> releaseAsync(int permits) {
+		return releaseAsync();
+	}
+
+	@Override
 	public void close() {
 		// There is nothing to release.
 	}

@@ -161,6 +161,11 @@ class RecordingSemaphores implements SemaphoreService {
 			throw new UnsupportedOperationException();
 		}
 
+		@Override
+		public CompletableFuture<ReleaseResult> releaseAsync(int permits) {
+			throw new UnsupportedOperationException();
+		}
+
 	}
 
 }

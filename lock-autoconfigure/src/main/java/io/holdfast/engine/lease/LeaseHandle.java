@@ -199,7 +199,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 		return Futures.await(this.context.scheduler, end, this.context.releasePatience(), this::trouble);
 	}
 
-	private RuntimeException trouble(Throwable error) {
+	final RuntimeException trouble(Throwable error) {
 		return (error instanceof LeaseStoreException || error instanceof IllegalArgumentException)
 				? (RuntimeException) error : EngineExceptions.releaseTrouble(this.hold.resource(), error);
 	}
@@ -209,7 +209,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 		return answered(end());
 	}
 
-	private CompletableFuture<ReleaseResult> answered(CompletableFuture<ReleaseResult> end) {
+	final CompletableFuture<ReleaseResult> answered(CompletableFuture<ReleaseResult> end) {
 		return end.whenCompleteAsync((result, error) -> {
 		}, this.context::execute);
 	}
@@ -280,12 +280,18 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 
 		@Override
 		public ReleaseResult release(int permits) {
-			if (permits < 1) {
-				throw tooManyOrFew(permits);
-			}
+			return released(end(permits));
+		}
+
+		@Override
+		public CompletableFuture<ReleaseResult> releaseAsync(int permits) {
+			return answered(end(permits));
+		}
+
+		private CompletableFuture<ReleaseResult> end(int permits) {
 			CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
 			this.hold.owner.execute(() -> releaseSome(permits, result));
-			return released(result);
+			return result;
 		}
 
 		/** Within an event of the owner, so that what several threads release adds up. */
@@ -294,7 +300,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 			if (isReleased()) {
 				result.complete(ReleaseResult.ALREADY_RELEASED);
 			}
-			else if (kept < 0) {
+			else if (permits < 1 || kept < 0) {
 				result.completeExceptionally(tooManyOrFew(permits));
 			}
 			else if (kept == 0) {
@@ -311,10 +317,10 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 			}
 		}
 
-		private static void complete(CompletableFuture<ReleaseResult> result, @Nullable ReleaseResult end,
+		private void complete(CompletableFuture<ReleaseResult> result, @Nullable ReleaseResult end,
 				@Nullable Throwable error) {
 			if (error != null) {
-				result.completeExceptionally(error);
+				result.completeExceptionally(trouble(error));
 			}
 			else {
 				result.complete(end);

@@ -57,7 +57,7 @@ public final class PermitShrinking {
 			again(kept, this.hold.keptFor(now));
 			return;
 		}
-		this.context.send(Command.SHRINK, () -> this.context.store.shrink(this.hold.resource(), before, kept))
+		this.context.sendInTime(Command.SHRINK, () -> this.context.store.shrink(this.hold.resource(), before, kept))
 			.whenComplete((held, error) -> {
 				if (error != null) {
 					this.answer.completeExceptionally(error);

@@ -2,6 +2,7 @@ package io.holdfast.engine.lease;
 
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 
 import io.holdfast.LeaseStoreException;
 import io.holdfast.PermitLease;
@@ -76,6 +77,36 @@ class PartialReleaseTests extends ScriptedEngine {
 		this.store.elapse(1000);
 		assertThat(this.store.sent()).as("without the one that a later one has overtaken")
 			.containsExactly("shrink 1 to 3", "shrink 1 to 1");
+	}
+
+	@Test
+	void whatIsNotAnsweredInTimeIsToldAndRepeated() {
+		PermitLease lease = acquire(FIVE);
+		CompletableFuture<ReleaseResult> result = lease.releaseAsync(1);
+		this.store.elapse(this.settings().commandTimeout().toMillis());
+		assertThat(result).isCompletedExceptionally();
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(result::join)
+			.withCauseInstanceOf(LeaseStoreException.class);
+		shrinks(4);
+		this.store.elapse(1000);
+		assertThat(this.store.sent()).containsExactly("shrink 1 to 4", "shrink 1 to 4");
+		this.store.elapse(1000);
+		assertThat(this.store.sent()).isEmpty();
+	}
+
+	@Test
+	void anAsynchronousReleaseIsAnsweredByTheStore() {
+		PermitLease lease = acquire(FIVE);
+		CompletableFuture<ReleaseResult> result = lease.releaseAsync(2);
+		assertThat(lease.permits()).isEqualTo(3);
+		assertThat(result).isNotDone();
+		this.store.last("shrink 1 to 3").shrunk(true);
+		assertThat(result).isCompletedWithValue(ReleaseResult.RELEASED);
+		assertThat(lease.releaseAsync(4)).isCompletedExceptionally();
+		assertThat(lease.releaseAsync(0)).isCompletedExceptionally();
+		CompletableFuture<ReleaseResult> last = lease.releaseAsync(3);
+		this.store.last("release 1").released(true);
+		assertThat(last).isCompletedWithValue(ReleaseResult.RELEASED);
 	}
 
 	@Test
