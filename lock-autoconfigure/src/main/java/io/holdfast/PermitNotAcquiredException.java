@@ -20,8 +20,8 @@ public class PermitNotAcquiredException extends NotAcquiredException {
 	 * Create the exception.
 	 * @param key the semaphore's key as its user named it
 	 * @param permits how many permits were asked for
-	 * @param limit how many permits the semaphore has in all, as far as is known; 0 if an
-	 * operator says so, or neither the request nor an operator says anything
+	 * @param limit how many permits the semaphore has in all, as far as is known; -1 if
+	 * the request leaves that to an operator, and it is not known
 	 * @param reason why they were not acquired
 	 * @param waited how long the caller waited
 	 * @param cause what interrupted the wait, or {@code null}
@@ -29,7 +29,7 @@ public class PermitNotAcquiredException extends NotAcquiredException {
 	public PermitNotAcquiredException(String key, int permits, int limit, Reason reason, Duration waited,
 			@Nullable Throwable cause) {
 		super(key, ((permits == 1) ? "A permit" : permits + " permits") + " of semaphore '" + key + "' ("
-				+ ((limit > 0) ? "limit " + limit : "the operator's limit") + ") " + ((permits == 1) ? "was" : "were")
+				+ ((limit >= 0) ? "limit " + limit : "the operator's limit") + ") " + ((permits == 1) ? "was" : "were")
 				+ " not acquired after " + waited.toMillis() + " ms: " + text(reason, limit), reason, waited, cause);
 		this.permits = permits;
 	}
@@ -39,7 +39,7 @@ public class PermitNotAcquiredException extends NotAcquiredException {
 			case TIMED_OUT -> "not enough of them were free, or others came first";
 			case INTERRUPTED -> "interrupted";
 			case SHUTDOWN -> "this instance is shutting down";
-			case EXCEEDS_LIMIT -> (limit == 0)
+			case EXCEEDS_LIMIT -> (limit < 0)
 					? "no operator has set a limit above 0, and only that counts (set one by"
 							+ " SemaphoreService.admin().setLimit, or name one by SemaphoreRequest.of(key, limit);"
 							+ " a limit of 0 stops all requests)"

@@ -182,6 +182,9 @@ class SemaphoreLimitTests {
 		assertThat(Duration.ofNanos(waiting.endedAt() - from)).isLessThan(Fleet.PROMPT);
 		assertRefused(() -> first.tryAcquire(SemaphoreRequest.of(this.key, 1)));
 		assertRefused(() -> second.acquire(request));
+		assertThatExceptionOfType(PermitNotAcquiredException.class).isThrownBy(() -> second.acquire(request))
+			.withMessageContaining("(limit 0) was not acquired")
+			.withMessageContaining("see setLimit and clearLimit");
 		assertThat(lease.isHeld()).isTrue();
 		lease.release();
 		assertRefused(() -> first.acquire(request));

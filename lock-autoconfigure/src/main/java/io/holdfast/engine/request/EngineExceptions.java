@@ -25,12 +25,13 @@ public final class EngineExceptions {
 	/** Return the exception for a wait in vain. */
 	public static NotAcquiredException notAcquired(ResolvedRequest request, Reason reason, long waitedNanos,
 			@Nullable Throwable cause) {
-		return notAcquired(request, request.limit(), reason, waitedNanos, cause);
+		return notAcquired(request, (request.limit() > 0) ? request.limit() : -1, reason, waitedNanos, cause);
 	}
 
 	/** Return the exception for a request for more permits than there are. */
 	public static NotAcquiredException exceedsLimit(ResolvedRequest request, int limit, long waitedNanos) {
-		return notAcquired(request, limit, Reason.EXCEEDS_LIMIT, waitedNanos, null);
+		boolean unknown = limit == 0 && request.limit() == 0;
+		return notAcquired(request, unknown ? -1 : limit, Reason.EXCEEDS_LIMIT, waitedNanos, null);
 	}
 
 	private static NotAcquiredException notAcquired(ResolvedRequest request, int limit, Reason reason, long waitedNanos,
