@@ -109,7 +109,7 @@ class LockRequestTests {
 		assertThat(request).hasToString("LockRequest[stock:1, mode=WRITE, waitTime=PT10S, leaseTime=PT20S, "
 				+ "maxHold=PT30S, minHold=PT40S, autoRenew=false, name=full, fair=false, reentrant=false]");
 		assertThat(REQUEST.waitForever()).hasToString("LockRequest[stock:1, mode=EXCLUSIVE, waitTime=forever, "
-				+ "leaseTime=null, maxHold=null, minHold=PT0S, renewal=true, fair=null, reentrant=true]");
+				+ "leaseTime=null, maxHold=null, minHold=PT0S, autoRenew=true, fair=null, reentrant=true]");
 	}
 
 	static Stream<Arguments> bounds() {
