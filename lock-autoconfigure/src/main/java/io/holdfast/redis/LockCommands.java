@@ -15,6 +15,7 @@ import io.holdfast.redis.script.Script;
 import io.holdfast.redis.script.ScriptArgv;
 import io.holdfast.redis.script.ScriptCall.ReplyReader;
 import io.holdfast.redis.script.ScriptReplies;
+import io.holdfast.redis.script.StoreScripts;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,7 +34,7 @@ final class LockCommands {
 	 * @param mode how a waiter says that it waits; nothing if it does not
 	 */
 	CompletableFuture<AcquireReply> acquire(Resource lock, AcquireCommand command, byte[] mode) {
-		return this.resources.send(this.resources.scripts().acquire(), lock, command.leaseMillis(),
+		return this.resources.send(StoreScripts::acquire, lock, command.leaseMillis(),
 				(reply) -> this.resources.replies().acquired(lock, reply, command.leaseMillis()),
 				RedisKeys.bytes(command.token()), ScriptArgv.number(command.leaseMillis()),
 				ScriptArgv.number(command.claimMillis()), mode);
@@ -48,11 +49,10 @@ final class LockCommands {
 			byte[] mode) {
 		ReplyReader<ReleaseReply> reply = (array, repeated, late) -> released(lock, array, repeated);
 		byte[] token = RedisKeys.bytes(ended.token());
-		Script release = this.resources.scripts().release();
 		if (next == null) {
-			return this.resources.send(release, lock, 0, reply, token);
+			return this.resources.send(StoreScripts::release, lock, 0, reply, token);
 		}
-		return this.resources.send(release, lock, next.leaseMillis(), reply, token, RedisKeys.bytes(next.token()),
+		return this.resources.send(StoreScripts::release, lock, next.leaseMillis(), reply, token, RedisKeys.bytes(next.token()),
 				ScriptArgv.number(next.leaseMillis()), ScriptArgv.number(next.claimMillis()), mode);
 	}
 

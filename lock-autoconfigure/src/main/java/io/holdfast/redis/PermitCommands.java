@@ -21,6 +21,7 @@ import io.holdfast.redis.script.Script;
 import io.holdfast.redis.script.ScriptArgv;
 import io.holdfast.redis.script.ScriptCall.ReplyReader;
 import io.holdfast.redis.script.ScriptReplies;
+import io.holdfast.redis.script.StoreScripts;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,7 +41,7 @@ final class PermitCommands {
 	}
 
 	CompletableFuture<AcquireReply> acquire(Resource resource, AcquireCommand command, byte[] mode, boolean enqueue) {
-		return change(this.resources.scripts().acquirePermits(), resource, command.leaseMillis(),
+		return change(StoreScripts::acquirePermits, resource, command.leaseMillis(),
 				(reply) -> this.resources.replies().acquired(resource, reply, command.leaseMillis()),
 				arguments(command, mode, enqueue));
 	}
@@ -71,7 +72,7 @@ final class PermitCommands {
 		args[1] = ScriptArgv.flag(notifications != null);
 		System.arraycopy(asks, 0, args, 2, asks.length);
 		ReplyReader<ReleaseReply> reply = (array, repeated, late) -> released(resource, array, repeated, notifications);
-		return change(this.resources.scripts().releasePermits(), resource, (next != null) ? next.leaseMillis() : 0,
+		return change(StoreScripts::releasePermits, resource, (next != null) ? next.leaseMillis() : 0,
 				reply, args);
 	}
 
@@ -92,22 +93,22 @@ final class PermitCommands {
 	}
 
 	CompletableFuture<List<Boolean>> releaseAll(Resource resource, List<PermitHolder> holders) {
-		return change(this.resources.scripts().endPermits(), resource, 0,
+		return change(StoreScripts::endPermits, resource, 0,
 				(reply) -> reply.stream().map(ScriptReplies::flag).toList(),
 				holders.stream().map((holder) -> RedisKeys.bytes(holder.token())).toArray(byte[][]::new));
 	}
 
 	CompletableFuture<Boolean> shrink(Resource resource, AcquireCommand held, int kept) {
-		return change(this.resources.scripts().shrinkPermits(), resource, 0,
+		return change(StoreScripts::shrinkPermits, resource, 0,
 				(reply) -> ScriptReplies.flag(reply.get(0)), RedisKeys.bytes(held.token()), ScriptArgv.number(kept));
 	}
 
 	CompletableFuture<Boolean> limit(Resource resource, @Nullable Integer limit) {
-		return change(this.resources.scripts().limitPermits(), resource, 0, (reply) -> ScriptReplies.flag(reply.get(0)),
+		return change(StoreScripts::limitPermits, resource, 0, (reply) -> ScriptReplies.flag(reply.get(0)),
 				(limit != null) ? ScriptArgv.number(limit) : ScriptArgv.NOTHING);
 	}
 
-	private <T> CompletableFuture<T> change(Script script, Resource resource, long leaseMillis,
+	private <T> CompletableFuture<T> change(Function<StoreScripts, Script> script, Resource resource, long leaseMillis,
 			Function<List<?>, T> reply, byte[]... own) {
 		byte[][] args = new byte[own.length + 2][];
 		args[0] = letter(resource);

@@ -15,6 +15,7 @@ import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreDiagnostic;
 import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.diagnostics.RedisDiagnostics;
+import io.holdfast.redis.driver.ClusterMasters;
 import io.holdfast.redis.driver.ClusterNodes;
 import io.holdfast.redis.driver.Drivers;
 import io.holdfast.redis.driver.HoldfastConnectionFactory;
@@ -24,6 +25,7 @@ import io.holdfast.redis.fleet.RedisInstanceStore;
 import io.holdfast.redis.key.FailOverGrace;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.notify.NotificationListener;
+import io.holdfast.redis.notify.ShardedChannels;
 import io.holdfast.redis.replica.LettuceConfirmingConnection;
 import io.holdfast.redis.replica.ReplicaConfirmations;
 import io.holdfast.redis.replica.UnconfirmedNotifications;
@@ -115,11 +117,15 @@ public final class RedisLeaseStore implements LeaseStore {
 		this.connections = HoldfastConnectionFactory.of(application);
 		StringRedisTemplate own = new StringRedisTemplate(this.connections);
 		this.executor = new ScriptExecutor(this.connections);
+		String pingKey = this.cluster ? options.lockPrefix() + PING_KEY : null;
+		ShardedChannels shards = (pingKey == null || options.polling()) ? null
+				: new ShardedChannels(new ClusterMasters(this.connections), this.executor, options, pingKey);
 		this.listener = options.polling() ? null : new NotificationListener(this.connections, this.executor,
-				options.channelPrefix(), this.cluster ? options.lockPrefix() + PING_KEY : null);
+				options.channelPrefix(), pingKey, shards);
 		this.confirmations = (options.replicas() == null) ? null
 				: new ReplicaConfirmations(() -> new LettuceConfirmingConnection(this.connections), options.replicas());
-		ResourceScripts resources = new ResourceScripts(options, this.cluster, this.executor);
+		ResourceScripts resources = new ResourceScripts(options, this.cluster, this.executor,
+				(slot) -> (shards != null) ? shards.at(slot) : null);
 		this.locks = new LockCommands(resources);
 		this.permits = new PermitCommands(resources);
 		this.examination = new RedisDiagnostics(own, this.executor, options);

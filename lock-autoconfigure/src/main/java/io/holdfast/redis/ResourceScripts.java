@@ -3,6 +3,7 @@ package io.holdfast.redis;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
+import java.util.function.IntFunction;
 
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.StoreCommandException;
@@ -14,6 +15,7 @@ import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.script.Script;
 import io.holdfast.redis.script.ScriptReplies;
 import io.holdfast.redis.script.StoreScripts;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The common part of all commands on resources: the scripts of a store, their way to
@@ -35,7 +37,12 @@ final class ResourceScripts {
 
 	private final FailOverGrace grace;
 
-	ResourceScripts(RedisStoreOptions options, boolean cluster, ScriptExecutor executor) {
+	/** By slot of the key. */
+	private final IntFunction<@Nullable StoreScripts> shards;
+
+	ResourceScripts(RedisStoreOptions options, boolean cluster, ScriptExecutor executor,
+			IntFunction<@Nullable StoreScripts> shards) {
+		this.shards = shards;
 		this.options = options;
 		this.cluster = cluster;
 		this.executor = executor;
@@ -72,14 +79,14 @@ final class ResourceScripts {
 	/**
 	 * Send a script.
 	 * @param <T> what the reply is turned into
-	 * @param script the script
+	 * @param script chooses the script
 	 * @param resource what it changes
 	 * @param leaseMillis the lease that is asked for
 	 * @param reply turns the reply into a result
 	 * @param args its ARGV
 	 * @return the call; has failed if the resource or the lease is refused
 	 */
-	<T> CompletableFuture<T> send(Script script, Resource resource, long leaseMillis, Function<List<?>, T> reply,
+	<T> CompletableFuture<T> send(Function<StoreScripts, Script> script, Resource resource, long leaseMillis, Function<List<?>, T> reply,
 			byte[]... args) {
 		Name name;
 		try {
@@ -89,7 +96,9 @@ final class ResourceScripts {
 		catch (StoreCommandException ex) {
 			return CompletableFuture.failedFuture(ex);
 		}
-		return this.executor.execute(script, name.keys(), args, name.key(), reply);
+		StoreScripts shard = this.cluster ? this.shards.apply(name.slot()) : null;
+		return this.executor.execute(script.apply((shard != null) ? shard : this.scripts), name.keys(), args,
+				name.key(), reply);
 	}
 
 }

@@ -31,7 +31,7 @@ end
 local told = owner and string.find(owner, ':0', 1, true) and instanceOf(owner)
 if told and (#queue == 0 or find(token) == 1) then
   -- Its instance may keep the lock without a holder. It hears of this later, too, when a waiter asks again.
-  redis.pcall('PUBLISH', channelPrefix .. told, 'W ' .. owner .. ' ' .. userKey())
+  send(told, 'W ' .. owner .. ' ' .. userKey())
 end
 if mode ~= '' then
   enqueue(token, claim, mode)

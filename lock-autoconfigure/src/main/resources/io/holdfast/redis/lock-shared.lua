@@ -85,16 +85,15 @@ end
 -- Tells an instance of its grant. False, and nothing is sent, if its subscription is certainly not at this server: replicas
 -- hear what is published, too, and a grant that is taken back must reach no subscriber there.
 local function wakeUp(kind, token, millis, mode)
-  local channel = channelPrefix .. instanceOf(token)
+  local instance = instanceOf(token)
   if mode ~= 'p' and not cluster then
     -- Without patterns, by which a tool may listen to everything. An error counts as present.
-    local subscribers = redis.pcall('PUBSUB', 'NUMSUB', channel)
+    local subscribers = redis.pcall('PUBSUB', 'NUMSUB', channelPrefix .. instance)
     if subscribers[2] == 0 then
       return false
     end
   end
-  -- A user without the right to publish must still be able to release.
-  redis.pcall('PUBLISH', channel, kind .. ' ' .. integer(fence) .. ' ' .. millis .. ' ' .. token .. ' ' .. userKey())
+  send(instance, kind .. ' ' .. integer(fence) .. ' ' .. millis .. ' ' .. token .. ' ' .. userKey())
   return true
 end
 

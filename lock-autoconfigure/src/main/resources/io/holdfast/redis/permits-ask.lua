@@ -96,7 +96,7 @@ local function ask(said, token, permits, limit, fair, under, lease, claim, mode,
   if excluded then
     if string.find(owner, '^%x+:0') and (waiting == 0 or marked == entry) then
       -- Its instance may keep the lock without a holder: see lock-acquire.lua.
-      redis.pcall('PUBLISH', channelPrefix .. string.match(owner, '^%x+'), 'W ' .. owner .. ' ' .. userKey)
+      send(string.match(owner, '^%x+'), 'W ' .. owner .. ' ' .. userKey)
     end
     local ttl = redis.call('PTTL', holdersKey)
     if ttl == -1 and heal > 0 then

@@ -174,10 +174,7 @@ local function wakeUp(kind, token, millis, mode)
   if isAbsent(token, mode) then
     return false
   end
-  local channel = channelPrefix .. string.match(token, '^%x+')
-  local message = kind .. ' ' .. integer(fence) .. ' ' .. millis .. ' ' .. token .. ' ' .. userKey
-  -- A user without the right to publish must still be able to release.
-  redis.pcall('PUBLISH', channel, message)
+  send(string.match(token, '^%x+'), kind .. ' ' .. integer(fence) .. ' ' .. millis .. ' ' .. token .. ' ' .. userKey)
   return true
 end
 

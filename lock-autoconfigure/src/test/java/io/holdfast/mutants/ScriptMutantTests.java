@@ -119,6 +119,8 @@ class ScriptMutantTests {
 			.forEach((file) -> tests.put(file, List.of("redis.diagnostics.RedisDiagnosticsTests")));
 		tests.put("fingerprints", List.of("optimistic.LettuceOptimisticTransactionTests"));
 		tests.put("confirm", List.of("redis.replica.LettuceConfirmingConnectionTests"));
+		tests.put("notify", List.of("faults.ShardedWakeUpTests", "redis.notify.GrantNotificationTests"));
+		tests.put("ping-shard", List.of("faults.ShardedWakeUpTests"));
 		tests.put("ping", List.of("redis.notify.NotificationListenerTests", "redis.RedisFaultTests",
 				"redis.notify.GrantNotificationTests"));
 		return tests;

@@ -6,6 +6,8 @@ import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreCommandException;
 
+import org.springframework.data.redis.connection.ClusterSlotHashUtil;
+
 /**
  * Maps resources to Redis keys. Caches recently used ones, as what is acquired is mostly
  * released soon. Thread-safe.
@@ -47,7 +49,8 @@ public final class RedisKeyCache {
 		String key = this.options.keyOf(resource);
 		byte[][] keys = (resource.kind() == Kind.LOCK) ? RedisKeys.of(key, this.cluster).toBytes()
 				: PermitKeys.of(resource.kind(), key, this.cluster).toBytes();
-		Name name = new Name(resource, key, this.grace.keys(keys));
+		int slot = this.cluster ? ClusterSlotHashUtil.calculateSlot(key) : 0;
+		Name name = new Name(resource, key, this.grace.keys(keys), slot);
 		this.known.set(place, name);
 		return name;
 	}
@@ -58,8 +61,9 @@ public final class RedisKeyCache {
 	 * @param resource the resource
 	 * @param key its key with its prefix
 	 * @param keys the KEYS of the scripts that change it; not to be changed
+	 * @param slot the slot of all of them, 0 outside of a cluster
 	 */
-	public record Name(Resource resource, String key, byte[][] keys) {
+	public record Name(Resource resource, String key, byte[][] keys, int slot) {
 	}
 
 }

@@ -63,6 +63,9 @@ public final class Script {
 	/** Send a message to the instance that runs it. */
 	public static final Script PING = of("ping.lua");
 
+	/** Send a message to the instance that runs it, by one master of a cluster. */
+	public static final Script PING_SHARD = of("ping-shard.lua");
+
 	private final byte[] text;
 
 	private final byte[] digest;

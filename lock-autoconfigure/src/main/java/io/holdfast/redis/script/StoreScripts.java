@@ -37,21 +37,36 @@ public record StoreScripts(Script acquire, Script release, Script renew, Script 
 	 * @return the scripts
 	 */
 	public static StoreScripts of(RedisStoreOptions options, boolean cluster) {
-		String settings = settings(options, cluster) + NO_GRACE;
+		return of(options, cluster, null);
+	}
+
+	/**
+	 * Put the scripts of a store together for one master of a cluster.
+	 * @param options its settings
+	 * @param shard what the channels end with that are in a slot of that master
+	 * @return the scripts
+	 */
+	public static StoreScripts ofShard(RedisStoreOptions options, String shard) {
+		return of(options, true, shard);
+	}
+
+	private static StoreScripts of(RedisStoreOptions options, boolean cluster, @Nullable String shard) {
+		String settings = settings(options, cluster) + "local shard = " + ((shard != null) ? literal(shard) : "nil")
+				+ "\n" + NO_GRACE;
 		String[] grace = (options.longestLease() != null) ? new String[] { "grace.lua" } : new String[0];
 		return new StoreScripts(
 				of(settings, grace, "lock-reads.lua", "lock-clock.lua", "lock-acquire-free.lua", "lock-grant.lua",
-						"lock-shared.lua", "lock-acquire.lua"),
+						"notify.lua", "lock-shared.lua", "lock-acquire.lua"),
 				of(settings, grace, "lock-reads.lua", "lock-release-free.lua", "lock-clock.lua", "lock-grant.lua",
-						"lock-release-next.lua", "lock-shared.lua", "lock-release.lua"),
+						"lock-release-next.lua", "notify.lua", "lock-shared.lua", "lock-release.lua"),
 				of(settings, grace, "renew.lua"),
-				of(settings, grace, "permits-reads.lua", "permits-acquire-free.lua", "permits-shared.lua",
+				of(settings, grace, "permits-reads.lua", "permits-acquire-free.lua", "notify.lua", "permits-shared.lua",
 						"permits-ask.lua", "permits-acquire.lua"),
-				of(settings, grace, "permits-reads.lua", "permits-release-free.lua", "permits-shared.lua",
+				of(settings, grace, "permits-reads.lua", "permits-release-free.lua", "notify.lua", "permits-shared.lua",
 						"permits-ask.lua", "permits-release.lua"),
-				of(settings, grace, "permits-reads.lua", "permits-shared.lua", "permits-end.lua"),
-				of(settings, grace, "permits-reads.lua", "permits-shared.lua", "permits-shrink.lua"),
-				of(settings, grace, "permits-reads.lua", "permits-shared.lua", "permits-limit.lua"),
+				of(settings, grace, "permits-reads.lua", "notify.lua", "permits-shared.lua", "permits-end.lua"),
+				of(settings, grace, "permits-reads.lua", "notify.lua", "permits-shared.lua", "permits-shrink.lua"),
+				of(settings, grace, "permits-reads.lua", "notify.lua", "permits-shared.lua", "permits-limit.lua"),
 				of(settings, grace, "permits-renew.lua"));
 	}
 

@@ -1,0 +1,119 @@
+package io.holdfast.redis.driver;
+
+import java.time.Duration;
+import java.util.BitSet;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.cluster.ClusterClientOptions;
+import io.lettuce.core.cluster.RedisClusterClient;
+import io.lettuce.core.cluster.models.partitions.Partitions;
+import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The masters of a cluster as the driver knows them, and subscriptions at each of them.
+ * Thread-safe.
+ *
+ * <p>
+ * Lettuce has connections to the nodes of a cluster of its own. But it does not subscribe
+ * again where a slot has gone when a channel moves with it.
+ */
+public final class ClusterMasters {
+
+	private static final Duration END = Duration.ofMillis(500);
+
+	private final HoldfastConnectionFactory factory;
+
+	private @Nullable RedisClient client;
+
+	/** Create the view of the cluster that a factory connects to. */
+	public ClusterMasters(HoldfastConnectionFactory factory) {
+		this.factory = factory;
+	}
+
+	private RedisClusterClient cluster() {
+		return (RedisClusterClient) this.factory.getRequiredNativeClient();
+	}
+
+	/**
+	 * Return the masters that have slots. Blocks if the driver has never connected.
+	 * @return the masters, in the order of their first slots
+	 */
+	public Collection<Master> masters() {
+		Partitions partitions = cluster().getPartitions();
+		Map<String, Master> masters = new LinkedHashMap<>();
+		for (int slot = 0; slot <= ClusterNodes.LAST_SLOT; slot++) {
+			RedisClusterNode node = partitions.getPartitionBySlot(slot);
+			if (node != null) {
+				masters
+					.computeIfAbsent(node.getNodeId(),
+							(id) -> new Master(id, node.getUri(), new BitSet(ClusterNodes.LAST_SLOT + 1)))
+					.slots()
+					.set(slot);
+			}
+		}
+		return masters.values();
+	}
+
+	/** Have the driver look at the cluster anew, in the background. */
+	public void refresh() {
+		cluster().refreshPartitionsAsync();
+	}
+
+	/**
+	 * Open a connection that stays broken when it breaks. Blocks.
+	 * @param master where to
+	 * @return the connection
+	 */
+	public StatefulRedisPubSubConnection<byte[], byte[]> connect(Master master) {
+		return client().connectPubSub(ByteArrayCodec.INSTANCE, master.uri());
+	}
+
+	private synchronized RedisClient client() {
+		RedisClient open = this.client;
+		if (open == null) {
+			RedisClusterClient cluster = cluster();
+			open = RedisClient.create(cluster.getResources());
+			open.setOptions(((ClusterClientOptions) cluster.getOptions()).mutate().autoReconnect(false).build());
+			this.client = open;
+		}
+		return open;
+	}
+
+	/** Close the connections. The next one can still be opened. Blocks shortly. */
+	public synchronized void stop() {
+		RedisClient open = this.client;
+		this.client = null;
+		if (open != null) {
+			open.shutdown(Duration.ZERO, END);
+		}
+	}
+
+	/**
+	 * A master.
+	 *
+	 * @param id its name in the cluster
+	 * @param uri where it is
+	 * @param slots its slots, at least one
+	 */
+	public record Master(String id, RedisURI uri, BitSet slots) {
+
+		/** Return the first of its slots. */
+		public int firstSlot() {
+			return this.slots.nextSetBit(0);
+		}
+
+		/** Return the last of its slots. */
+		public int lastSlot() {
+			return this.slots.length() - 1;
+		}
+
+	}
+
+}

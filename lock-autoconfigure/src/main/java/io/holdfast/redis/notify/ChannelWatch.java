@@ -1,0 +1,277 @@
+package io.holdfast.redis.notify;
+
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.Future;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+import io.holdfast.engine.store.StoreCommandException;
+import io.holdfast.redis.script.ScriptCall;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Watch over the subscription to one channel, which is opened again whenever it breaks.
+ *
+ * <p>
+ * All its state belongs to one thread; subscribing, which blocks, is left to a thread of
+ * its own per attempt. An attempt that fails is followed by another, later and later. A
+ * subscription that stands is watched by messages to its own channel, which go the way of
+ * a hand-off: they must have a receiver, where that can be counted, and come back. Only
+ * so are a connection noticed that is half open, and one to a replica after a fail-over.
+ */
+final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
+
+	private static final String PING = "ping ";
+
+	private static final Pattern ECHO = Pattern.compile(PING + "(\\d{1,18})");
+
+	private static final long FIRST_RETRY_MILLIS = 250;
+
+	private static final long LAST_RETRY_MILLIS = 5_000;
+
+	/** Longer than drivers take by default to give up connecting. */
+	private static final long ATTEMPT_MILLIS = 15_000;
+
+	/** What drivers that connect again by themselves get before it is done for them. */
+	private static final long RECONNECT_MILLIS = 1_000;
+
+	private final NotificationThread thread;
+
+	private final Channel channel;
+
+	private final long pingMillis;
+
+	private volatile boolean listening;
+
+	/** Whether messages may get lost: it broke, and no attempt has ended since. */
+	private volatile boolean inDoubt;
+
+	private volatile @Nullable NotificationSubscription subscription;
+
+	private @Nullable Future<?> timer;
+
+	private int failures;
+
+	private long pings;
+
+	private long receivedPing;
+
+	private long echoedPing;
+
+	ChannelWatch(NotificationThread thread, Channel channel, long pingMillis) {
+		this.thread = thread;
+		this.channel = channel;
+		this.pingMillis = pingMillis;
+	}
+
+	/** Return whether messages to the channel are received, as far as is known. */
+	boolean isListening() {
+		return this.listening;
+	}
+
+	/** Return whether some may be sent to it that are not received. */
+	boolean isInDoubt() {
+		return this.inDoubt;
+	}
+
+	void subscribe() {
+		NotificationSubscription next = this.channel.subscription(this);
+		this.subscription = next;
+		if (this.thread.isClosed()) {
+			// Closed by now, perhaps without seeing this one.
+			next.close();
+		}
+		NotificationThread.inBackground(next);
+		later(() -> lost(next, null), ATTEMPT_MILLIS);
+	}
+
+	@Override
+	public void onSubscribed(NotificationSubscription which) {
+		this.thread.execute(() -> {
+			if (which == this.subscription) {
+				this.listening = false;
+				this.channel.onChange();
+				ping(which);
+			}
+		});
+	}
+
+	@Override
+	public void onDisconnected(NotificationSubscription which) {
+		if (which == this.subscription) {
+			this.listening = false;
+		}
+		this.thread.execute(() -> {
+			if (which == this.subscription && !this.listening) {
+				this.channel.onChange();
+				later(() -> lost(which, null), RECONNECT_MILLIS);
+			}
+		});
+	}
+
+	@Override
+	public void onLost(NotificationSubscription which, @Nullable Throwable error) {
+		this.thread.execute(() -> lost(which, error));
+	}
+
+	private void lost(NotificationSubscription which, @Nullable Throwable error) {
+		if (which != this.subscription) {
+			return;
+		}
+		// What it still says from now on does not matter.
+		this.subscription = null;
+		this.inDoubt = this.listening;
+		this.listening = false;
+		NotificationThread.inBackground(which::close);
+		this.failures++;
+		StoreCommandException failure = (error != null) ? this.channel.failure(error) : null;
+		boolean refused = failure != null && !failure.isTemporary();
+		// One failure alone may be a restart.
+		if (this.failures > 1 || refused) {
+			this.channel.onTrouble((failure != null) ? failure.getMessage() : "The subscription does not answer",
+					refused);
+		}
+		this.channel.onChange();
+		long pause = Math.min(FIRST_RETRY_MILLIS << Math.min(this.failures - 1, 10), LAST_RETRY_MILLIS);
+		later(this::subscribe, refused ? Math.max(pause, this.channel.refusalMillis()) : pause);
+	}
+
+	private void ping(NotificationSubscription which) {
+		long number = ++this.pings;
+		ScriptCall<Long> call = this.channel.ping(PING + number);
+		later(() -> judge(which, number, call), this.pingMillis / 3);
+		call.whenComplete((receivers, error) -> this.thread.execute(() -> {
+			if (error instanceof StoreCommandException failure && !failure.isTemporary()) {
+				refused(which, failure);
+			}
+			else if (error == null && receivers == 0 && this.channel.countsReceivers()) {
+				lost(which, null);
+			}
+			else if (error == null) {
+				this.receivedPing = number;
+				confirm(which);
+			}
+		}));
+	}
+
+	private void refused(NotificationSubscription which, StoreCommandException failure) {
+		if (this.channel.refusalMillis() > 0) {
+			lost(which, failure);
+			return;
+		}
+		this.listening = false;
+		this.channel.onTrouble(failure.getMessage(), true);
+		this.channel.onChange();
+	}
+
+	private void judge(NotificationSubscription which, long number, ScriptCall<Long> call) {
+		boolean published = call.isDone() && !call.isCompletedExceptionally();
+		if (this.echoedPing < number && published) {
+			lost(which, null);
+			return;
+		}
+		// What could not be published says nothing about the subscription.
+		call.cancel(true);
+		long pause = this.pingMillis - this.pingMillis / 3;
+		later(() -> ping(which), this.listening ? pause : Math.min(pause, RECONNECT_MILLIS));
+	}
+
+	private void confirm(NotificationSubscription which) {
+		// A subscription to a replica has its echo too, but no hand-off counts on it.
+		boolean confirmed = this.receivedPing == this.pings && this.echoedPing == this.pings;
+		if (which != this.subscription || !confirmed) {
+			return;
+		}
+		this.failures = 0;
+		if (this.listening) {
+			return;
+		}
+		this.listening = true;
+		this.inDoubt = false;
+		this.channel.onChange();
+	}
+
+	@Override
+	public void onMessage(NotificationSubscription which, byte[] body) {
+		String text = new String(body, StandardCharsets.UTF_8);
+		Matcher echo = ECHO.matcher(text);
+		if (echo.matches()) {
+			long number = Long.parseLong(echo.group(1));
+			this.thread.execute(() -> {
+				this.echoedPing = number;
+				confirm(which);
+			});
+			return;
+		}
+		// The driver's thread must not end by what is thrown there.
+		NotificationThread.guarded(() -> this.channel.onText(text)).run();
+	}
+
+	/**
+	 * Watch no more, in the thread or when that has ended.
+	 * @return what is still to be closed
+	 */
+	@Nullable NotificationSubscription end() {
+		if (this.timer != null) {
+			this.timer.cancel(false);
+		}
+		this.listening = false;
+		this.inDoubt = false;
+		NotificationSubscription last = this.subscription;
+		this.subscription = null;
+		return last;
+	}
+
+	/**
+	 * Plan the one thing that comes next, instead of what was planned before.
+	 */
+	private void later(Runnable action, long millis) {
+		if (this.timer != null) {
+			this.timer.cancel(false);
+		}
+		this.timer = this.thread.later(action, millis);
+	}
+
+	/**
+	 * The channel that is watched, and its owner. Called in the thread, but for messages.
+	 */
+	interface Channel {
+
+		/** Return a subscription to it, to be run. */
+		NotificationSubscription subscription(NotificationSubscription.SubscriptionOwner owner);
+
+		/**
+		 * Send a message to it, the way that a grant notification takes.
+		 * @param message the message
+		 * @return the call, whose result is the number of those who receive it
+		 */
+		ScriptCall<Long> ping(String message);
+
+		/** Return whether a message that has no receiver was certainly lost. */
+		boolean countsReceivers();
+
+		/** Return what an error means. */
+		StoreCommandException failure(Throwable error);
+
+		/**
+		 * Return for how long not to try again what Redis has refused for good, or 0 to
+		 * go on with a subscription that stands.
+		 */
+		long refusalMillis();
+
+		/** Note that its state has changed. */
+		void onChange();
+
+		/**
+		 * Note that it does not work.
+		 * @param reason why not, if that is known
+		 * @param refused whether Redis has refused it
+		 */
+		void onTrouble(@Nullable String reason, boolean refused);
+
+		/** Take a message, on any thread. */
+		void onText(String text);
+
+	}
+
+}

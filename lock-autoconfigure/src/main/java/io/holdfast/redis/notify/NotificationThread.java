@@ -1,0 +1,80 @@
+package io.holdfast.redis.notify;
+
+import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The one thread that all state of the subscriptions of an instance belongs to.
+ * Thread-safe.
+ */
+final class NotificationThread {
+
+	private static final Log logger = LogFactory.getLog(NotificationThread.class);
+
+	private final ScheduledThreadPoolExecutor executor;
+
+	NotificationThread() {
+		this.executor = new ScheduledThreadPoolExecutor(1, (task) -> {
+			Thread daemon = new Thread(task, "holdfast-wake-up");
+			daemon.setDaemon(true);
+			return daemon;
+		});
+		this.executor.setRemoveOnCancelPolicy(true);
+	}
+
+	/** Run an action, unless this is closed. */
+	void execute(Runnable action) {
+		try {
+			this.executor.execute(guarded(action));
+		}
+		catch (RejectedExecutionException ex) {
+			// Closed.
+		}
+	}
+
+	/** Run an action later, unless this is closed by then, or now: {@code null}. */
+	@Nullable Future<?> later(Runnable action, long millis) {
+		try {
+			return this.executor.schedule(guarded(action), millis, TimeUnit.MILLISECONDS);
+		}
+		catch (RejectedExecutionException ex) {
+			return null;
+		}
+	}
+
+	boolean isClosed() {
+		return this.executor.isShutdown();
+	}
+
+	void close() {
+		this.executor.shutdownNow();
+	}
+
+	/**
+	 * Run what may block for as long as a driver likes.
+	 */
+	static void inBackground(Runnable action) {
+		Thread background = new Thread(action, "holdfast-subscription");
+		background.setDaemon(true);
+		background.start();
+	}
+
+	/** Log what an action throws: a driver's thread, for one, must not end by it. */
+	static Runnable guarded(Runnable action) {
+		return () -> {
+			try {
+				action.run();
+			}
+			catch (RuntimeException ex) {
+				logger.warn("Handling a wake-up failed", ex);
+			}
+		};
+	}
+
+}

@@ -1,0 +1,274 @@
+package io.holdfast.redis.notify;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+
+import io.holdfast.engine.store.StoreCommandException;
+import io.holdfast.redis.driver.ClusterMasters;
+import io.holdfast.redis.driver.ClusterMasters.Master;
+import io.holdfast.redis.driver.ClusterNodes;
+import io.holdfast.redis.driver.ScriptExecutor;
+import io.holdfast.redis.key.RedisKeys;
+import io.holdfast.redis.key.RedisStoreOptions;
+import io.holdfast.redis.script.RedisFailures;
+import io.holdfast.redis.script.Script;
+import io.holdfast.redis.script.ScriptCall;
+import io.holdfast.redis.script.StoreScripts;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.data.redis.connection.ClusterSlotHashUtil;
+
+/**
+ * Channels of an instance at the masters of a cluster, one at each, in that master's
+ * first slot. What is published there goes to no other master. All but {@link #at} is
+ * called in the thread of the subscriptions.
+ *
+ * <p>
+ * Whether an instance has such a channel need not be known to others: where a message has
+ * no receiver, or is refused, it is published for all of the cluster.
+ */
+public final class ShardedChannels {
+
+	private static final Log logger = LogFactory.getLog(ShardedChannels.class);
+
+	/** What Redis refuses, it will refuse until somebody changes its users or version. */
+	private static final long REFUSAL_MILLIS = 300_000;
+
+	private final ClusterMasters masters;
+
+	private final ScriptExecutor executor;
+
+	private final RedisStoreOptions options;
+
+	private final String keyPrefix;
+
+	private final Map<String, Shard> shards = new HashMap<>();
+
+	/** By slot, for the masters whose channel works. */
+	private volatile @Nullable StoreScripts[] scripts = new StoreScripts[0];
+
+	private boolean told;
+
+	/**
+	 * Create the channels, which are used once the instance has started.
+	 * @param keyPrefix what a key begins with that is never there
+	 */
+	public ShardedChannels(ClusterMasters masters, ScriptExecutor executor, RedisStoreOptions options,
+			String keyPrefix) {
+		this.masters = masters;
+		this.executor = executor;
+		this.options = options;
+		this.keyPrefix = keyPrefix;
+	}
+
+	/**
+	 * Return the scripts for the keys of a slot, by which grants are told to channels of
+	 * its master. Thread-safe.
+	 * @param slot the slot
+	 * @return the scripts, or {@code null} for those that tell all of the cluster
+	 */
+	public @Nullable StoreScripts at(int slot) {
+		@Nullable StoreScripts[] known = this.scripts;
+		return (slot < known.length) ? known[slot] : null;
+	}
+
+	/** Return whether something may be published that this instance does not receive. */
+	boolean isInDoubt() {
+		return this.shards.values().stream().anyMatch((shard) -> shard.watch.isInDoubt());
+	}
+
+	/** Have a channel at each of the masters of now, and no others. */
+	void follow(String channel, ShardedChannelOwner host) {
+		Map<String, Shard> before = new HashMap<>(this.shards);
+		for (Master master : this.masters.masters()) {
+			Shard known = before.get(master.id());
+			int channelSlot = slotAt(master, channel, master.firstSlot());
+			int keySlot = slotAt(master, this.keyPrefix, master.lastSlot());
+			if (!master.slots().get(channelSlot) || !master.slots().get(keySlot)) {
+				continue;
+			}
+			if (known != null && known.isAt(master, channelSlot)) {
+				before.remove(master.id());
+				known.update(master, keySlot);
+			}
+			else {
+				Shard shard = new Shard(master, channelSlot, keySlot, channel, host);
+				this.shards.put(master.id(), shard);
+				shard.watch.subscribe();
+			}
+		}
+		before.forEach((id, shard) -> {
+			this.shards.remove(id, shard);
+			NotificationSubscription last = shard.watch.end();
+			if (last != null) {
+				NotificationThread.inBackground(last::close);
+			}
+		});
+		publish();
+		if (this.shards.values().stream().anyMatch((shard) -> !shard.watch.isListening() && !shard.refused)) {
+			// Its slot or its master may have gone, which the driver is not told of.
+			this.masters.refresh();
+		}
+	}
+
+	/** Return the slot of what begins so: by its tag, if it has one. */
+	private static int slotAt(Master master, String prefix, int chosen) {
+		return RedisKeys.hasHashTag(prefix) ? ClusterSlotHashUtil.calculateSlot(prefix) : chosen;
+	}
+
+	private void publish() {
+		StoreScripts[] table = new StoreScripts[ClusterNodes.LAST_SLOT + 1];
+		this.shards.values()
+			.stream()
+			.filter((shard) -> shard.watch.isListening())
+			.forEach((shard) -> shard.master.slots().stream().forEach((slot) -> table[slot] = shard.scripts()));
+		this.scripts = table;
+	}
+
+	/** Use none of them any more; return what is still to be closed. */
+	List<NotificationSubscription> end() {
+		this.scripts = new StoreScripts[0];
+		List<NotificationSubscription> open = new ArrayList<>();
+		this.shards.values().stream().map((shard) -> shard.watch.end()).filter(Objects::nonNull).forEach(open::add);
+		this.shards.clear();
+		return open;
+	}
+
+	/** Close the connections. Blocks shortly. */
+	void stop() {
+		this.masters.stop();
+	}
+
+	/** The instance that has the channels; called in the thread, but for messages. */
+	interface ShardedChannelOwner {
+
+		NotificationThread thread();
+
+		long pingMillis();
+
+		void onChange();
+
+		void onText(String text);
+
+	}
+
+	/** The channel at one master. */
+	private final class Shard implements ChannelWatch.Channel {
+
+		private final int slot;
+
+		private final String channel;
+
+		private final String suffix;
+
+		private final ShardedChannelOwner host;
+
+		private final ChannelWatch watch;
+
+		private Master master;
+
+		private int keySlot;
+
+		/** Of another slot than the channel, as those of locks are. */
+		private byte[] key;
+
+		private @Nullable StoreScripts scripts;
+
+		private boolean refused;
+
+		Shard(Master master, int slot, int keySlot, String channel, ShardedChannelOwner host) {
+			this.master = master;
+			this.slot = slot;
+			this.keySlot = keySlot;
+			this.key = keyAt(keySlot);
+			this.channel = ClusterNodes.keyAt(slot, channel + ":");
+			this.suffix = this.channel.substring(channel.length());
+			this.host = host;
+			this.watch = new ChannelWatch(host.thread(), this, host.pingMillis());
+		}
+
+		boolean isAt(Master now, int nowSlot) {
+			return this.slot == nowSlot && this.master.uri().equals(now.uri());
+		}
+
+		void update(Master now, int nowKeySlot) {
+			this.master = now;
+			if (this.keySlot != nowKeySlot) {
+				this.keySlot = nowKeySlot;
+				this.key = keyAt(nowKeySlot);
+			}
+		}
+
+		private byte[] keyAt(int at) {
+			return RedisKeys.bytes(ClusterNodes.keyAt(at, ShardedChannels.this.keyPrefix));
+		}
+
+		StoreScripts scripts() {
+			StoreScripts made = this.scripts;
+			if (made == null) {
+				made = StoreScripts.ofShard(ShardedChannels.this.options, this.suffix);
+				this.scripts = made;
+			}
+			return made;
+		}
+
+		@Override
+		public NotificationSubscription subscription(NotificationSubscription.SubscriptionOwner owner) {
+			Master at = this.master;
+			return new ShardSubscription(() -> ShardedChannels.this.masters.connect(at), RedisKeys.bytes(this.channel),
+					owner);
+		}
+
+		@Override
+		public ScriptCall<Long> ping(String message) {
+			ScriptCall<Long> call = new ScriptCall<>(Script.PING_SHARD,
+					new byte[][] { this.key },
+					RedisKeys.bytes(this.channel, message), (reply) -> (Long) reply.get(0), this::failure);
+			ShardedChannels.this.executor.execute(call);
+			return call;
+		}
+
+		@Override
+		public boolean countsReceivers() {
+			return true;
+		}
+
+		@Override
+		public StoreCommandException failure(Throwable error) {
+			return (error instanceof StoreCommandException failure) ? failure
+					: RedisFailures.of(error, ShardedChannels.this.options.channelPrefix() + "*");
+		}
+
+		@Override
+		public long refusalMillis() {
+			return REFUSAL_MILLIS;
+		}
+
+		@Override
+		public void onChange() {
+			publish();
+			this.host.onChange();
+		}
+
+		@Override
+		public void onTrouble(@Nullable String reason, boolean refused) {
+			this.refused = refused;
+			if (refused && !ShardedChannels.this.told) {
+				ShardedChannels.this.told = true;
+				logger.info("Wake-ups go to all nodes of the cluster, as Redis refuses those by one of them. " + reason);
+			}
+		}
+
+		@Override
+		public void onText(String text) {
+			this.host.onText(text);
+		}
+
+	}
+
+}

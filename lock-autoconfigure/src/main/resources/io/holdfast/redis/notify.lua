@@ -1,0 +1,12 @@
+-- How an instance is told something. Part of a cluster's scripts as of others.
+
+-- Sends a message to an instance. In a cluster that shards channels by SPUBLISH, which the other masters do not hear of; if the instance
+-- does not listen there, or that is refused, by PUBLISH.
+local function send(instance, message)
+  local receivers = shard and redis.pcall('SPUBLISH', channelPrefix .. instance .. shard, message)
+  if type(receivers) ~= 'number' or receivers == 0 then
+    -- A user without the right to publish must still be able to release.
+    redis.pcall('PUBLISH', channelPrefix .. instance, message)
+  end
+end
+

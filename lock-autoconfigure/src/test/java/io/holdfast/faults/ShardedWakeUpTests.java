@@ -1,0 +1,269 @@
+package io.holdfast.faults;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
+import java.util.stream.IntStream;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.redis.driver.ClusterNodes;
+import io.holdfast.testing.RedisCluster;
+import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.Slow;
+import io.holdfast.testing.TestApplication;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import io.lettuce.core.KillArgs;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.codec.StringCodec;
+import io.lettuce.core.output.StatusOutput;
+import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.protocol.CommandType;
+import io.lettuce.core.pubsub.RedisPubSubAdapter;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+
+import static io.holdfast.faults.Fleet.SOON;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+/**
+ * Grants in a cluster that are told to one master only, where it has channels of its own,
+ * and to all of them where it has not. Waiters ask again by themselves later than a test
+ * waits.
+ */
+@WithRedis
+@ExtendWith(OutputCaptureExtension.class)
+class ShardedWakeUpTests {
+
+	private static final String END = "end";
+
+	private static RedisCluster cluster;
+
+	private final Fleet fleet;
+
+	private final String channels;
+
+	private final RedisClient client = RedisClient.create();
+
+	/** What any node publishes for all of the cluster, except for pings. */
+	private final BlockingQueue<String> bus = new LinkedBlockingQueue<>();
+
+	ShardedWakeUpTests(TestRedis redis) {
+		this.fleet = Fleet.on(redis, cluster);
+		this.channels = TestApplication.channelPrefix(redis.keyPrefix());
+		RedisServer node = cluster.nodes().get(0);
+		StatefulRedisPubSubConnection<String, String> connection = this.client
+			.connectPubSub(RedisURI.create(node.host(), node.port()));
+		connection.addListener(new RedisPubSubAdapter<>() {
+
+			@Override
+			public void message(String pattern, String channel, String message) {
+				if (!message.startsWith("ping ")) {
+					ShardedWakeUpTests.this.bus.add(message);
+				}
+			}
+
+		});
+		connection.sync().psubscribe(this.channels + "*");
+	}
+
+	@BeforeAll
+	static void start(TestRedis redis) {
+		cluster = redis.startCluster(3);
+	}
+
+	@AfterEach
+	void close() {
+		this.fleet.close();
+		this.client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
+		allow("+ssubscribe");
+		allow("+spublish");
+	}
+
+	private static boolean isSharding() {
+		RedisServer node = cluster.nodes().get(0);
+		return !cluster.on(node, (commands) -> commands.commandInfo("ssubscribe")).isEmpty();
+	}
+
+	private static void allow(String right) {
+		if (isSharding()) {
+			for (RedisServer node : cluster.nodes()) {
+				cluster.on(node, (commands) -> commands.dispatch(CommandType.ACL, new StatusOutput<>(StringCodec.UTF8),
+						new CommandArgs<>(StringCodec.UTF8).add("SETUSER").add("default").add(right)));
+			}
+		}
+	}
+
+	private Instance start() {
+		Instance instance = this.fleet.start("holdfast.wake-up.handoff-timeout=60s");
+		LeaseEngine engine = instance.context().getBean(LeaseEngine.class);
+		await("a subscription").atMost(SOON).until(() -> engine.condition().listening());
+		return instance;
+	}
+
+	/** A key at each master. */
+	private List<String> keys() {
+		return cluster.nodes().stream().map((node) -> key((name) -> cluster.nodeOf(name) == node)).toList();
+	}
+
+	private String key(Predicate<String> fits) {
+		return IntStream.range(0, 1000)
+			.mapToObj((i) -> "key" + i)
+			.filter((key) -> fits.test(this.fleet.lockKey(key)))
+			.findFirst()
+			.orElseThrow();
+	}
+
+	private static LockRequest request(String key) {
+		return LockRequest.of(key).waitTime(Duration.ofMinutes(1)).leaseTime(Duration.ofMinutes(2));
+	}
+
+	private Waiting waiting(Instance from, Instance to, String key) {
+		LockLease held = from.acquire(request(key));
+		CompletableFuture<LockLease> next = to.acquireInBackground(request(key));
+		await("a waiter in the queue").atMost(SOON).until(() -> from.locks().status(key).waiting() == 1);
+		return new Waiting(held, next);
+	}
+
+	/** Hand over at each master, and return the grants that all of the cluster was told. */
+	private List<String> told(Instance from, Instance to) {
+		this.bus.clear();
+		for (String key : keys()) {
+			waiting(from, to, key).handOver();
+			// It comes behind all that this master published before.
+			cluster.on(cluster.nodeOf(this.fleet.lockKey(key)), (node) -> node.publish(this.channels + key, END));
+		}
+		List<String> grants = new ArrayList<>();
+		for (int ends = 0; ends < keys().size();) {
+			String message = heard();
+			if (message.equals(END)) {
+				ends++;
+			}
+			else if (message.startsWith("L ")) {
+				grants.add(message);
+			}
+		}
+		return grants;
+	}
+
+	private String heard() {
+		try {
+			String message = this.bus.poll(10, TimeUnit.SECONDS);
+			assertThat(message).isNotNull();
+			return message;
+		}
+		catch (InterruptedException ex) {
+			throw new IllegalStateException(ex);
+		}
+	}
+
+	private void awaitSharded(Instance from, Instance to) {
+		await("grants told to one master only").atMost(Duration.ofSeconds(40)).until(() -> told(from, to).isEmpty());
+	}
+
+	@Test
+	@DisplayName("A grant is told to one master only")
+	void oneMaster() {
+		assumeTrue(isSharding(), "SPUBLISH is there from Redis 7.0 on");
+		Instance instance = start();
+		Instance other = start();
+		awaitSharded(instance, other);
+		awaitSharded(other, instance);
+	}
+
+	@Test
+	@DisplayName("Subscriptions that are cut are opened again, and who waits is told")
+	void subscriptionsCut() {
+		assumeTrue(isSharding(), "SPUBLISH is there from Redis 7.0 on");
+		Instance instance = start();
+		Instance other = start();
+		awaitSharded(instance, other);
+		Waiting waiting = waiting(instance, other, "cut");
+		cluster.nodes()
+			.forEach((node) -> cluster.on(node, (commands) -> commands.clientList()
+				.lines()
+				.filter((one) -> one.contains(" ssub=1"))
+				.map((one) -> one.replaceAll("^id=(\\d+) .*", "$1"))
+				.mapToLong((id) -> commands.clientKill(KillArgs.Builder.id(Long.parseLong(id))))
+				.sum()));
+		waiting.handOver();
+		awaitSharded(instance, other);
+	}
+
+	@Slow
+	@Test
+	@DisplayName("The slot of a channel moves while its instance waits: it is told, and has a channel in another slot soon")
+	void channelMoves() {
+		assumeTrue(isSharding(), "SPUBLISH is there from Redis 7.0 on");
+		Instance instance = start();
+		Instance other = start();
+		awaitSharded(instance, other);
+		for (int i = 0; i < cluster.nodes().size(); i++) {
+			List<Waiting> waiting = keys().stream().map((key) -> waiting(instance, other, key)).toList();
+			// The first of each master, one after the other.
+			for (int slot : new int[] { 0, 5461, 10_922 }) {
+				cluster.move(ClusterNodes.keyAt(slot, "any")).finish();
+			}
+			waiting.forEach(Waiting::handOver);
+			awaitSharded(instance, other);
+		}
+	}
+
+	@ParameterizedTest(name = "An instance without the right {0} has all of the cluster told, once it says so")
+	@ValueSource(strings = { "ssubscribe", "spublish" })
+	void noRight(String command, CapturedOutput output) {
+		allow("-" + command);
+		Instance instance = start();
+		Instance other = start();
+		await("word of it").atMost(SOON)
+			.until(() -> output.toString().split("Wake-ups go to all nodes of the cluster", -1).length == 3);
+		assertThat(told(instance, other)).hasSameSizeAs(keys());
+		assertThat(told(other, instance)).hasSameSizeAs(keys());
+		assertThat(instance.context().getBean(LeaseEngine.class).condition().trouble()).isNull();
+	}
+
+	@Test
+	@DisplayName("An instance that knows of no such channels, and one that has them, wake each other up")
+	void mixed(CapturedOutput output) {
+		allow("-ssubscribe");
+		Instance old = start();
+		await("word of it").atMost(SOON).until(() -> output.toString().contains("Wake-ups go to all nodes"));
+		allow("+ssubscribe");
+		Instance current = start();
+		Instance another = start();
+		if (isSharding()) {
+			awaitSharded(another, current);
+		}
+		assertThat(told(current, old)).hasSameSizeAs(keys());
+		assertThat(told(old, current)).hasSameSizeAs(keys());
+	}
+
+	private record Waiting(LockLease held, CompletableFuture<LockLease> next) {
+
+		void handOver() {
+			this.held.release();
+			assertThat(this.next).succeedsWithin(SOON).satisfies(LockLease::close);
+		}
+
+	}
+
+}
