@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BiConsumer;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
@@ -51,34 +52,55 @@ class ShardedChannelsTests {
 	@Test
 	@DisplayName("It is told with a cure, and waiters ask at intervals")
 	void polls(CapturedOutput output) throws IOException {
+		onService(this.redis.keyPrefix(), (first, second) -> {
+			LeaseEngine engine = second.getBean(LeaseEngine.class);
+			await("word of it").atMost(SOON).until(() -> engine.condition().trouble() != null);
+			assertThat(engine.condition().trouble()).contains("set holdfast.wake-up.mode to polling");
+			assertThat(engine.condition().listening()).isFalse();
+			assertHandedOver(first, second);
+		});
+		assertThat(output).contains("WARN").containsOnlyOnce("Wake-ups are not received from Redis");
+	}
+
+	@Test
+	@DisplayName("Wake-ups are received where keys and channels have one hash tag")
+	void oneTag(CapturedOutput output) throws IOException {
+		onService("{" + this.redis.keyPrefix() + "}", (first, second) -> {
+			LeaseEngine engine = second.getBean(LeaseEngine.class);
+			await("a subscription").atMost(SOON).until(() -> engine.condition().listening());
+			assertHandedOver(first, second);
+		});
+		assertThat(output).doesNotContain("Wake-ups");
+	}
+
+	private static void assertHandedOver(ConfigurableApplicationContext first, ConfigurableApplicationContext second) {
+		LockLease held = first.getBean(LockService.class).acquire("a");
+		CompletableFuture<LockLease> next = second.getBean(LockService.class)
+			.acquireAsync(LockRequest.of("a").waitTime(Duration.ofMinutes(1)));
+		await("a place in the queue").atMost(SOON)
+			.until(() -> second.getBean(LockService.class).status("a").waiting() == 1);
+		held.release();
+		assertThat(next).succeedsWithin(SOON).satisfies(LockLease::close);
+	}
+
+	private void onService(String prefix,
+			BiConsumer<ConfigurableApplicationContext, ConfigurableApplicationContext> test) throws IOException {
 		RedisCluster cluster = this.redis.startCluster(1);
 		RedisServer node = cluster.nodes().get(0);
-		String prefix = this.redis.keyPrefix();
 		try (CommandProxy service = new CommandProxy(node.host(), node.port(),
 				(words) -> isRefused(words, TestApplication.channelPrefix(prefix))
 						? CommandProxy.error("ERR Script attempted to access keys that do not hash to the same slot")
 						: words)) {
 			announce(node, service.port());
 			List<String> properties = List.of("spring.data.redis.cluster.nodes=" + node.host() + ":" + service.port(),
-					"holdfast.wake-up.handoff-timeout=60s");
+					"holdfast.lock.lease-time=2m", "holdfast.wake-up.handoff-timeout=60s");
 			try (ConfigurableApplicationContext first = TestApplication.start(node.host(), service.port(), prefix,
 					properties);
 					ConfigurableApplicationContext second = TestApplication.start(node.host(), service.port(), prefix,
 							properties)) {
-				LeaseEngine engine = second.getBean(LeaseEngine.class);
-				await("word of it").atMost(SOON).until(() -> engine.condition().trouble() != null);
-				assertThat(engine.condition().trouble()).contains("set holdfast.wake-up.mode to polling");
-				assertThat(engine.condition().listening()).isFalse();
-				LockLease held = first.getBean(LockService.class).acquire("a");
-				CompletableFuture<LockLease> next = second.getBean(LockService.class)
-					.acquireAsync(LockRequest.of("a").waitTime(Duration.ofMinutes(1)));
-				await("a place in the queue").atMost(SOON)
-					.until(() -> second.getBean(LockService.class).status("a").waiting() == 1);
-				held.release();
-				assertThat(next).succeedsWithin(SOON).satisfies(LockLease::close);
+				test.accept(first, second);
 			}
 		}
-		assertThat(output).contains("WARN").contains("Wake-ups are not received from Redis");
 	}
 
 	/** As far as a channel is an argument. */
