@@ -36,7 +36,7 @@ public final class ShardedChannels {
 
 	private static final Log logger = LogFactory.getLog(ShardedChannels.class);
 
-	/** What Redis refuses, it will refuse until somebody changes its users or version. */
+	/** What Redis refuses, it refuses until its users or its version are changed. */
 	private static final long REFUSAL_MILLIS = 300_000;
 
 	private final ClusterMasters masters;

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiConsumer;
+import java.util.regex.Pattern;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
@@ -59,7 +60,9 @@ class ShardedChannelsTests {
 			assertThat(engine.condition().listening()).isFalse();
 			assertHandedOver(first, second);
 		});
-		assertThat(output).contains("WARN").containsOnlyOnce("Wake-ups are not received from Redis");
+		// Once by each instance.
+		assertThat(output.toString().split("WARN", -1)).hasSize(3);
+		assertThat(output.toString().split("Wake-ups are not received from Redis", -1)).hasSize(3);
 	}
 
 	@Test
@@ -103,7 +106,10 @@ class ShardedChannelsTests {
 		}
 	}
 
-	/** As far as a channel is an argument. */
+	/**
+	 * As far as the channel of an instance is an argument. The real service refuses the
+	 * command in the script, which the script goes on after.
+	 */
 	private static boolean isRefused(List<String> words, String channelPrefix) {
 		if (!words.get(0).toUpperCase(Locale.ROOT).startsWith("EVAL") || words.get(2).equals("0")) {
 			return false;
@@ -111,7 +117,8 @@ class ShardedChannelsTests {
 		int slot = SlotHash.getSlot(words.get(3));
 		return words.stream()
 			.skip(3)
-			.anyMatch((word) -> word.startsWith(channelPrefix) && SlotHash.getSlot(word) != slot);
+			.anyMatch((word) -> word.matches(Pattern.quote(channelPrefix) + "[0-9a-f]{32}.*")
+					&& SlotHash.getSlot(word) != slot);
 	}
 
 	private void announce(RedisServer node, int port) {
