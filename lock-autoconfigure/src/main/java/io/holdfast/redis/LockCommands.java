@@ -52,8 +52,9 @@ final class LockCommands {
 		if (next == null) {
 			return this.resources.send(StoreScripts::release, lock, 0, reply, token);
 		}
-		return this.resources.send(StoreScripts::release, lock, next.leaseMillis(), reply, token, RedisKeys.bytes(next.token()),
-				ScriptArgv.number(next.leaseMillis()), ScriptArgv.number(next.claimMillis()), mode);
+		return this.resources.send(StoreScripts::release, lock, next.leaseMillis(), reply, token,
+				RedisKeys.bytes(next.token()), ScriptArgv.number(next.leaseMillis()),
+				ScriptArgv.number(next.claimMillis()), mode);
 	}
 
 	private ReleaseReply released(Resource lock, List<?> reply, boolean repeated) {

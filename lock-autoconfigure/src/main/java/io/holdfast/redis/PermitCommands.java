@@ -72,8 +72,7 @@ final class PermitCommands {
 		args[1] = ScriptArgv.flag(notifications != null);
 		System.arraycopy(asks, 0, args, 2, asks.length);
 		ReplyReader<ReleaseReply> reply = (array, repeated, late) -> released(resource, array, repeated, notifications);
-		return change(StoreScripts::releasePermits, resource, (next != null) ? next.leaseMillis() : 0,
-				reply, args);
+		return change(StoreScripts::releasePermits, resource, (next != null) ? next.leaseMillis() : 0, reply, args);
 	}
 
 	private ReleaseReply released(Resource resource, List<?> reply, boolean repeated,
@@ -99,8 +98,8 @@ final class PermitCommands {
 	}
 
 	CompletableFuture<Boolean> shrink(Resource resource, AcquireCommand held, int kept) {
-		return change(StoreScripts::shrinkPermits, resource, 0,
-				(reply) -> ScriptReplies.flag(reply.get(0)), RedisKeys.bytes(held.token()), ScriptArgv.number(kept));
+		return change(StoreScripts::shrinkPermits, resource, 0, (reply) -> ScriptReplies.flag(reply.get(0)),
+				RedisKeys.bytes(held.token()), ScriptArgv.number(kept));
 	}
 
 	CompletableFuture<Boolean> limit(Resource resource, @Nullable Integer limit) {

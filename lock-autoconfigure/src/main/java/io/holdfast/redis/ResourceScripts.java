@@ -86,8 +86,8 @@ final class ResourceScripts {
 	 * @param args its ARGV
 	 * @return the call; has failed if the resource or the lease is refused
 	 */
-	<T> CompletableFuture<T> send(Function<StoreScripts, Script> script, Resource resource, long leaseMillis, Function<List<?>, T> reply,
-			byte[]... args) {
+	<T> CompletableFuture<T> send(Function<StoreScripts, Script> script, Resource resource, long leaseMillis,
+			Function<List<?>, T> reply, byte[]... args) {
 		Name name;
 		try {
 			name = this.names.of(resource);

@@ -12,6 +12,7 @@ import io.holdfast.testing.RedisCluster;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
+import io.lettuce.core.api.sync.RedisCommands;
 import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.output.StatusOutput;
 import io.lettuce.core.protocol.CommandArgs;
@@ -24,6 +25,7 @@ import org.junit.jupiter.api.Test;
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 /**
  * A narrow user of a cluster, where Lettuce has needs of its own.
@@ -69,8 +71,28 @@ class ClusterRightsTests {
 	@DisplayName("F35 what is documented for a cluster is enough there")
 	void rights() {
 		allow(DocumentedRights.inCluster());
+		assertHandedOver(start(), start());
+	}
+
+	@Test
+	@DisplayName("F35 what is documented for wake-ups by one master is enough for them")
+	void rightsOfShards() {
+		RedisServer node = cluster.nodes().get(0);
+		assumeFalse(cluster.on(node, (commands) -> commands.commandInfo("ssubscribe")).isEmpty(),
+				"SSUBSCRIBE is there from Redis 7.0 on");
+		allow(DocumentedRights.inShardingCluster());
+		cluster.nodes().forEach((one) -> cluster.on(one, RedisCommands::aclLogReset));
 		Instance instance = start();
 		Instance other = start();
+		await("a channel of each at each master").atMost(SOON)
+			.until(() -> cluster.nodes()
+				.stream()
+				.allMatch((one) -> cluster.on(one, RedisCommands::pubsubShardChannels).size() == 2));
+		assertHandedOver(instance, other);
+		assertThat(cluster.nodes()).allMatch((one) -> cluster.on(one, (commands) -> commands.aclLog().isEmpty()));
+	}
+
+	private static void assertHandedOver(Instance instance, Instance other) {
 		LockRequest request = LockRequest.of("rights").waitTime(SOON).leaseTime(Duration.ofMinutes(1));
 		LockLease held = instance.acquire(request);
 		CompletableFuture<LockLease> waiting = other.acquireInBackground(request);

@@ -144,7 +144,9 @@ class ShardedWakeUpTests {
 		return new Waiting(held, next);
 	}
 
-	/** Hand over at each master, and return the grants that all of the cluster was told. */
+	/**
+	 * Hand over at each master, and return the grants that all of the cluster was told.
+	 */
 	private List<String> told(Instance from, Instance to) {
 		this.bus.clear();
 		for (String key : keys()) {
@@ -199,12 +201,13 @@ class ShardedWakeUpTests {
 		awaitSharded(instance, other);
 		Waiting waiting = waiting(instance, other, "cut");
 		cluster.nodes()
-			.forEach((node) -> cluster.on(node, (commands) -> commands.clientList()
-				.lines()
-				.filter((one) -> one.contains(" ssub=1"))
-				.map((one) -> one.replaceAll("^id=(\\d+) .*", "$1"))
-				.mapToLong((id) -> commands.clientKill(KillArgs.Builder.id(Long.parseLong(id))))
-				.sum()));
+			.forEach((node) -> cluster.on(node,
+					(commands) -> commands.clientList()
+						.lines()
+						.filter((one) -> one.contains(" ssub=1"))
+						.map((one) -> one.replaceAll("^id=(\\d+) .*", "$1"))
+						.mapToLong((id) -> commands.clientKill(KillArgs.Builder.id(Long.parseLong(id))))
+						.sum()));
 		waiting.handOver();
 		awaitSharded(instance, other);
 	}

@@ -67,27 +67,9 @@ class SideBySideTests {
 	@DisplayName("one instance after the other is killed and replaced by one of the other version: never above the limit,"
 			+ " each goes on, nothing left")
 	void rolls(Way way, TestRedis redis) throws Exception {
-		String previous = PreviousVersion.classPath();
 		List<Worker> all = new ArrayList<>();
 		try (Fleet fleet = new Fleet(redis)) {
-			for (int i = 0; i < 2 * ALIVE; i++) {
-				String[] properties = Order.values()[i % 2].properties();
-				boolean old = (i < ALIVE) == (way == Way.UPGRADE);
-				all.add(old ? fleet.startOther(previous, properties) : fleet.startWorker(properties));
-			}
-			all.forEach(Worker::awaitReady);
-			all.subList(0, ALIVE).forEach(SideBySideTests::use);
-			for (int number = 0; number < ALIVE; number++) {
-				int i = number;
-				Worker next = all.get(ALIVE + i);
-				use(next);
-				USES.forEach(next::awaitUse);
-				long since = System.nanoTime();
-				await("uses by all").atMost(Fleet.PATIENCE)
-					.until(() -> all.subList(i, ALIVE + i + 1).stream().allMatch((worker) -> hasUsed(worker, since)));
-				all.get(i).kill();
-			}
-			all.subList(ALIVE, 2 * ALIVE).forEach(Worker::kill);
+			roll(way, fleet, List.of(), all);
 			LockService locks = fleet.start();
 			try (LockLease lock = locks.acquire(LOCK.waitTime(Fleet.PATIENCE));
 					LockLease write = locks.acquire(READ.mode(LockMode.WRITE).waitTime(Fleet.PATIENCE))) {
@@ -96,6 +78,44 @@ class SideBySideTests {
 			}
 			fleet.awaitNothingLeft();
 		}
+		assertWithinLimits(all);
+	}
+
+	@ParameterizedTest(name = "{0} in a cluster")
+	@EnumSource
+	@DisplayName("so they are where one version tells grants to one master, and the other to all")
+	void rollsInCluster(Way way, TestRedis redis) throws Exception {
+		List<Worker> all = new ArrayList<>();
+		try (Fleet fleet = new Fleet(redis)) {
+			roll(way, fleet, redis.startCluster(3).properties(), all);
+		}
+		assertWithinLimits(all);
+	}
+
+	private static void roll(Way way, Fleet fleet, List<String> where, List<Worker> all) throws Exception {
+		String previous = PreviousVersion.classPath();
+		for (int i = 0; i < 2 * ALIVE; i++) {
+			String[] properties = Stream.concat(where.stream(), Stream.of(Order.values()[i % 2].properties()))
+				.toArray(String[]::new);
+			boolean old = (i < ALIVE) == (way == Way.UPGRADE);
+			all.add(old ? fleet.startOther(previous, properties) : fleet.startWorker(properties));
+		}
+		all.forEach(Worker::awaitReady);
+		all.subList(0, ALIVE).forEach(SideBySideTests::use);
+		for (int number = 0; number < ALIVE; number++) {
+			int i = number;
+			Worker next = all.get(ALIVE + i);
+			use(next);
+			USES.forEach(next::awaitUse);
+			long since = System.nanoTime();
+			await("uses by all").atMost(Fleet.PATIENCE)
+				.until(() -> all.subList(i, ALIVE + i + 1).stream().allMatch((worker) -> hasUsed(worker, since)));
+			all.get(i).kill();
+		}
+		all.subList(ALIVE, 2 * ALIVE).forEach(Worker::kill);
+	}
+
+	private static void assertWithinLimits(List<Worker> all) {
 		assertThat(all.stream().flatMap((worker) -> USES.stream().flatMap((name) -> worker.failures(name).stream())))
 			.as("failures")
 			.isEmpty();

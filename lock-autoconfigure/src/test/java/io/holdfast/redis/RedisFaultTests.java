@@ -202,7 +202,8 @@ class RedisFaultTests {
 		RedisServer replica = this.redis.startServer("--replicaof", "127.0.0.1", Integer.toString(this.server.port()));
 		ScriptExecutor executor = new ScriptExecutor(factory(this.server.port()));
 		this.opened.add(executor);
-		NotificationListener listener = new NotificationListener(factory(replica.port()), executor, "wake:", null, null, 300);
+		NotificationListener listener = new NotificationListener(factory(replica.port()), executor, "wake:", null, null,
+				300);
 		this.opened.add(listener);
 		listener.start(INSTANCE, this.wakeUps);
 		StringRedisTemplate onReplica = new StringRedisTemplate(factory(replica.port()));
@@ -217,7 +218,8 @@ class RedisFaultTests {
 		FaultProxy proxy = proxy();
 		ScriptExecutor executor = new ScriptExecutor(factory(this.server.port()));
 		this.opened.add(executor);
-		NotificationListener listener = new NotificationListener(factory(proxy.port()), executor, "wake:", null, null, 300);
+		NotificationListener listener = new NotificationListener(factory(proxy.port()), executor, "wake:", null, null,
+				300);
 		this.opened.add(listener);
 		listener.start(INSTANCE, this.wakeUps);
 		await().atMost(Duration.ofSeconds(30)).until(listener::isListening);

@@ -47,6 +47,14 @@ public record DocumentedRights(List<String> rights) {
 	}
 
 	/**
+	 * What locks and semaphores can use in a cluster.
+	 * @return the rights, of which Redis 6.2 does not know some
+	 */
+	public static DocumentedRights inShardingCluster() {
+		return inCluster().and(of("a cluster of Redis 7 or newer"));
+	}
+
+	/**
 	 * All of it, as a line to copy.
 	 * @return the rights
 	 */

@@ -129,7 +129,10 @@ public final class RedisDiagnostics {
 	private List<String> beginnings() {
 		List<String> beginnings = new ArrayList<>();
 		for (String prefix : List.of(this.options.lockPrefix(), this.options.semaphorePrefix())) {
-			beginnings.addAll(List.of(prefix, "{" + prefix));
+			beginnings.add(prefix);
+			if (!RedisKeys.hasHashTag(prefix)) {
+				beginnings.add("{" + prefix);
+			}
 		}
 		if (this.options.longestLease() != null) {
 			beginnings.add(this.options.grace().serverKey());

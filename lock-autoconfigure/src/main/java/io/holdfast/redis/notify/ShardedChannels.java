@@ -1,10 +1,12 @@
 package io.holdfast.redis.notify;
 
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
 
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.redis.driver.ClusterMasters;
@@ -39,6 +41,11 @@ public final class ShardedChannels {
 	/** What Redis refuses, it refuses until its users or its version are changed. */
 	private static final long REFUSAL_MILLIS = 300_000;
 
+	/**
+	 * So often in a row the driver is to look where a channel has gone, then more rarely.
+	 */
+	private static final int MISSES = 24;
+
 	private final ClusterMasters masters;
 
 	private final ScriptExecutor executor;
@@ -47,12 +54,16 @@ public final class ShardedChannels {
 
 	private final String keyPrefix;
 
-	private final Map<String, Shard> shards = new HashMap<>();
+	/** By the master's name; also used by who closes this, when the thread is to end. */
+	private final Map<String, Shard> shards = new ConcurrentHashMap<>();
 
 	/** By slot, for the masters whose channel works. */
 	private volatile @Nullable StoreScripts[] scripts = new StoreScripts[0];
 
 	private boolean told;
+
+	/** How often in a row a channel was missing. */
+	private int misses;
 
 	/**
 	 * Create the channels, which are used once the instance has started.
@@ -85,7 +96,9 @@ public final class ShardedChannels {
 	/** Have a channel at each of the masters of now, and no others. */
 	void follow(String channel, ShardedChannelOwner host) {
 		Map<String, Shard> before = new HashMap<>(this.shards);
-		for (Master master : this.masters.masters()) {
+		Collection<Master> now = this.masters.masters();
+		// A single one has no others to spare the messages.
+		for (Master master : (now.size() > 1) ? now : List.<Master>of()) {
 			Shard known = before.get(master.id());
 			int channelSlot = slotAt(master, channel, master.firstSlot());
 			int keySlot = slotAt(master, this.keyPrefix, master.lastSlot());
@@ -110,7 +123,11 @@ public final class ShardedChannels {
 			}
 		});
 		publish();
-		if (this.shards.values().stream().anyMatch((shard) -> !shard.watch.isListening() && !shard.refused)) {
+		boolean missing = this.shards.values()
+			.stream()
+			.anyMatch((shard) -> !shard.watch.isListening() && !shard.refused);
+		this.misses = missing ? this.misses + 1 : 0;
+		if (missing && (this.misses <= MISSES || this.misses % MISSES == 0)) {
 			// Its slot or its master may have gone, which the driver is not told of.
 			this.masters.refresh();
 		}
@@ -226,8 +243,7 @@ public final class ShardedChannels {
 
 		@Override
 		public ScriptCall<Long> ping(String message) {
-			ScriptCall<Long> call = new ScriptCall<>(Script.PING_SHARD,
-					new byte[][] { this.key },
+			ScriptCall<Long> call = new ScriptCall<>(Script.PING_SHARD, new byte[][] { this.key },
 					RedisKeys.bytes(this.channel, message), (reply) -> (Long) reply.get(0), this::failure);
 			ShardedChannels.this.executor.execute(call);
 			return call;
@@ -260,7 +276,8 @@ public final class ShardedChannels {
 			this.refused = refused;
 			if (refused && !ShardedChannels.this.told) {
 				ShardedChannels.this.told = true;
-				logger.info("Wake-ups go to all nodes of the cluster, as Redis refuses those by one of them. " + reason);
+				logger
+					.info("Wake-ups go to all nodes of the cluster, as Redis refuses those by one of them. " + reason);
 			}
 		}
 

@@ -122,6 +122,16 @@ class RedisDiagnosticsTests {
 	}
 
 	@Test
+	@DisplayName("Keys with one hash tag have no others beside them that would need rights")
+	void oneTag() {
+		RedisServer server = this.redis.startServer();
+		setUser(server, with("resetkeys", "~{shop}:*", "resetchannels", "&{shop}:*"));
+		RedisStoreOptions options = new RedisStoreOptions("{shop}:lock:", "{shop}:semaphore:", "{shop}:wake:", null,
+				Duration.ofHours(1), Duration.ofSeconds(5), false, "{shop}:fleet");
+		assertThat(examine(new RedisLeaseStore(new StringRedisTemplate(connect(user(server))), options))).isEmpty();
+	}
+
+	@Test
 	@DisplayName("There is nothing to find where all is well, and nothing is left in Redis")
 	void nothing() {
 		RedisServer server = this.redis.startServer("--maxmemory", "100mb");
