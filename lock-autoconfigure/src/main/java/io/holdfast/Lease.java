@@ -31,8 +31,8 @@ public interface Lease extends AutoCloseable {
 	}
 
 	/**
-	 * Return the key as its user named it; of several locked together, all of them in one
-	 * text.
+	 * Return the key as its user named it, after its {@linkplain KeyNamespace namespace};
+	 * of several locked together, all of them in one text.
 	 * @return the key
 	 */
 	String key();

@@ -17,49 +17,70 @@ import org.jspecify.annotations.Nullable;
  * @param name what kind of thing it is, for events, or {@code null}
  * @param fair whether those who wait come first, or {@code null} for the service's
  * default
+ * @param namespace what comes before the keys, which have it already, or {@code null} for
+ * the application's
  */
 record LeaseOptions(@Nullable Duration waitTime, @Nullable Duration leaseTime, @Nullable Duration maxHold,
-		Duration minHold, boolean autoRenew, @Nullable String name, @Nullable Boolean fair) {
+		Duration minHold, boolean autoRenew, @Nullable String name, @Nullable Boolean fair,
+		@Nullable String namespace) {
 
-	static final LeaseOptions DEFAULTS = new LeaseOptions(null, null, null, Duration.ZERO, true, null, null);
+	static final LeaseOptions DEFAULTS = new LeaseOptions(null, null, null, Duration.ZERO, true, null, null, null);
 
 	LeaseOptions withWaitTime(String of, Duration waitTime) {
 		return new LeaseOptions(RequestChecks.checkWait("waitTime" + of, waitTime), this.leaseTime, this.maxHold,
-				this.minHold, this.autoRenew, this.name, this.fair);
+				this.minHold, this.autoRenew, this.name, this.fair, this.namespace);
 	}
 
 	LeaseOptions withLeaseTime(String of, Duration leaseTime) {
 		RequestChecks.checkBounds("leaseTime" + of, leaseTime, RequestChecks.MIN_LEASE, RequestChecks.MAX_LEASE);
 		return new LeaseOptions(this.waitTime, leaseTime, this.maxHold, this.minHold, this.autoRenew, this.name,
-				this.fair);
+				this.fair, this.namespace);
 	}
 
 	LeaseOptions withMaxHold(String of, Duration maxHold) {
 		RequestChecks.checkBounds("maxHold" + of, maxHold, RequestChecks.MIN_LEASE, RequestChecks.FOREVER);
 		return new LeaseOptions(this.waitTime, this.leaseTime, maxHold, this.minHold, this.autoRenew, this.name,
-				this.fair);
+				this.fair, this.namespace);
 	}
 
 	LeaseOptions withMinHold(String of, Duration minHold) {
 		RequestChecks.checkBounds("minHold" + of, minHold, Duration.ZERO, RequestChecks.MAX_LEASE);
 		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, minHold, this.autoRenew, this.name,
-				this.fair);
+				this.fair, this.namespace);
 	}
 
 	LeaseOptions withAutoRenew(boolean autoRenew) {
 		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, autoRenew, this.name,
-				this.fair);
+				this.fair, this.namespace);
 	}
 
 	LeaseOptions withName(String of, String name) {
 		RequestChecks.checkName("name" + of, name);
 		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, this.autoRenew, name,
-				this.fair);
+				this.fair, this.namespace);
 	}
 
 	LeaseOptions withFair(boolean fair) {
 		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, this.autoRenew, this.name,
-				fair);
+				fair, this.namespace);
+	}
+
+	LeaseOptions withNamespace(String of, String namespace) {
+		if (this.namespace != null) {
+			throw new IllegalStateException("namespace" + of + " is '" + this.namespace + "' already: set it once");
+		}
+		if (namespace == null) {
+			throw new IllegalArgumentException("namespace" + of
+					+ " is null: give an empty text for none, or throw an exception that says what is missing");
+		}
+		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, this.autoRenew, this.name,
+				this.fair, namespace);
+	}
+
+	/** Return a key in the namespace. */
+	String inNamespace(String what, String key) {
+		boolean apart = this.namespace != null && !this.namespace.isEmpty();
+		return RequestChecks.check(what, apart ? this.namespace + ":" + RequestChecks.check(what, key) : key);
 	}
 
 	@Override

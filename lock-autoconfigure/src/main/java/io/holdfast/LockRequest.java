@@ -70,8 +70,23 @@ public final class LockRequest {
 	 * @return the request, as this one otherwise
 	 */
 	public LockRequest only(String key) {
-		return new LockRequest(List.of(RequestChecks.check("lock", key)), this.mode, this.options, this.reentrant,
+		return new LockRequest(List.of(this.options.inNamespace("lock", key)), this.mode, this.options, this.reentrant,
 				this.context);
+	}
+
+	/**
+	 * Set the namespace of the keys, in place of the {@linkplain KeyNamespace
+	 * application's}: for threads that know nothing of that, and for locks that all
+	 * namespaces share.
+	 * @param namespace what comes before each key, with a colon; empty for none
+	 * @return the changed request, which has whole keys
+	 * @throws IllegalArgumentException if a key is not allowed in it
+	 * @throws IllegalStateException if it has a namespace already
+	 */
+	public LockRequest namespace(String namespace) {
+		LeaseOptions changed = this.options.withNamespace(of(), namespace);
+		return new LockRequest(this.keys.stream().map((key) -> changed.inNamespace("lock", key)).toList(), this.mode,
+				changed, this.reentrant, this.context);
 	}
 
 	private LockRequest with(LeaseOptions changed) {
@@ -305,6 +320,15 @@ public final class LockRequest {
 	 */
 	public @Nullable String name() {
 		return this.options.name();
+	}
+
+	/**
+	 * Return the namespace that the keys are in.
+	 * @return the namespace, empty for none, or {@code null} for the application's, which
+	 * the keys do not have yet
+	 */
+	public @Nullable String namespace() {
+		return this.options.namespace();
 	}
 
 	/**

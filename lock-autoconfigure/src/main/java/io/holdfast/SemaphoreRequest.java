@@ -64,7 +64,21 @@ public final class SemaphoreRequest {
 	 * @throws IllegalArgumentException if the key is not allowed
 	 */
 	public SemaphoreRequest only(String key) {
-		return new SemaphoreRequest(RequestChecks.check("semaphore", key), this.limit, this.permits, this.options);
+		return new SemaphoreRequest(this.options.inNamespace("semaphore", key), this.limit, this.permits, this.options);
+	}
+
+	/**
+	 * Set the namespace of the key, in place of the {@linkplain KeyNamespace
+	 * application's}: for threads that know nothing of that, and for semaphores that all
+	 * namespaces share.
+	 * @param namespace what comes before the key, with a colon; empty for none
+	 * @return the changed request, which has the whole key
+	 * @throws IllegalArgumentException if the key is not allowed in it
+	 * @throws IllegalStateException if it has a namespace already
+	 */
+	public SemaphoreRequest namespace(String namespace) {
+		LeaseOptions changed = this.options.withNamespace(of(), namespace);
+		return new SemaphoreRequest(changed.inNamespace("semaphore", this.key), this.limit, this.permits, changed);
 	}
 
 	/**
@@ -254,6 +268,15 @@ public final class SemaphoreRequest {
 	 */
 	public @Nullable String name() {
 		return this.options.name();
+	}
+
+	/**
+	 * Return the namespace that the key is in.
+	 * @return the namespace, empty for none, or {@code null} for the application's, which
+	 * the key does not have yet
+	 */
+	public @Nullable String namespace() {
+		return this.options.namespace();
 	}
 
 	@Override

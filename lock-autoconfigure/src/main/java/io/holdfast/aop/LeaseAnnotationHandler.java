@@ -2,16 +2,20 @@ package io.holdfast.aop;
 
 import java.lang.annotation.Annotation;
 import java.lang.reflect.Method;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 
 import io.holdfast.HoldfastException;
+import io.holdfast.KeyNamespace;
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.NotAcquiredException;
+import io.holdfast.NotAcquiredStrategy;
 import io.holdfast.annotation.OnStoreFailure;
 import io.holdfast.annotation.ReleaseAfter;
 import io.holdfast.aop.expression.Condition;
@@ -22,12 +26,17 @@ import io.holdfast.aop.invoke.TransactionShare;
 import io.holdfast.aop.metadata.LeaseOperation;
 import io.holdfast.aop.metadata.LeaseOperationSource;
 import io.holdfast.aop.method.InvalidDeclarationException;
+import io.holdfast.aop.outcome.NotAcquiredHandler;
+import io.holdfast.aop.outcome.StrategyHandler;
 import org.aopalliance.intercept.MethodInvocation;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.util.ClassUtils;
+import org.springframework.util.function.SingletonSupplier;
 
 /**
  * One of the annotations: where it is declared, and who grants what it asks for.
@@ -51,6 +60,12 @@ final class LeaseAnnotationHandler<A extends Annotation, R, S> {
 	private final LeaseServiceResolver<S> services;
 
 	private final LeaseSource<S, R> source;
+
+	/** For the whole application, if it has one. */
+	private Supplier<Optional<KeyNamespace>> namespace = Optional::empty;
+
+	/** For the whole application, if it has one. */
+	private Supplier<Optional<NotAcquiredStrategy>> strategy = Optional::empty;
 
 	/**
 	 * The services that failed when they were asked last, of which a warning was logged.
@@ -76,6 +91,19 @@ final class LeaseAnnotationHandler<A extends Annotation, R, S> {
 
 	LeaseServiceResolver<S> services() {
 		return this.services;
+	}
+
+	void setBeanFactory(BeanFactory beanFactory) {
+		this.services.setBeanFactory(beanFactory);
+		this.namespace = optional(beanFactory.getBeanProvider(KeyNamespace.class));
+		this.strategy = optional(beanFactory.getBeanProvider(NotAcquiredStrategy.class));
+	}
+
+	/**
+	 * Look for a bean when it is needed first: post-processors come before all others.
+	 */
+	private static <T> Supplier<Optional<T>> optional(ObjectProvider<T> beans) {
+		return SingletonSupplier.of(() -> Optional.ofNullable(beans.getIfAvailable()))::obtain;
 	}
 
 	/**
@@ -138,7 +166,10 @@ final class LeaseAnnotationHandler<A extends Annotation, R, S> {
 				return null;
 			}
 			R request = this.operation.requests().request(invocation.getThis(), invocation.getArguments());
-			return new CallLease(invocation, this.operation, request,
+			// By the caller's thread: a second lease may be asked for on another one.
+			KeyNamespace namespace = LeaseAnnotationHandler.this.namespace.get().orElse(null);
+			return new CallLease(invocation, this.operation,
+					(namespace != null) ? LeaseAnnotationHandler.this.source.in(namespace, request) : request,
 					LeaseAnnotationHandler.this.services.get(this.operation));
 		}
 
@@ -261,10 +292,14 @@ final class LeaseAnnotationHandler<A extends Annotation, R, S> {
 
 		@Override
 		public @Nullable Object instead(HoldfastException ex) throws Throwable {
-			if (isHandled(ex)) {
-				return this.operation.notAcquiredHandler().take(this.invocation, ex);
+			if (!isHandled(ex)) {
+				throw ex;
 			}
-			throw ex;
+			NotAcquiredHandler handler = this.operation.notAcquiredHandler();
+			NotAcquiredStrategy strategy = (handler == NotAcquiredHandler.THROW)
+					? LeaseAnnotationHandler.this.strategy.get().orElse(null) : null;
+			return ((strategy != null) ? new StrategyHandler(strategy, this.operation.returnKind()) : handler)
+				.take(this.invocation, ex);
 		}
 
 		private boolean isHandled(HoldfastException ex) {

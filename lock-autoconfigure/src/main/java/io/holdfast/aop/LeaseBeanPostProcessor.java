@@ -181,7 +181,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	public void setBeanFactory(BeanFactory beanFactory) {
 		super.setBeanFactory(beanFactory);
 		this.delegates.setBeanResolver(new BeanFactoryResolver(beanFactory));
-		this.handlers.forEach((handler) -> handler.services().setBeanFactory(beanFactory));
+		this.handlers.forEach((handler) -> handler.setBeanFactory(beanFactory));
 	}
 
 	@Override

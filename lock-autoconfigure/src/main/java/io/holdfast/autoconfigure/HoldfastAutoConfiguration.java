@@ -2,6 +2,7 @@ package io.holdfast.autoconfigure;
 
 import java.time.Duration;
 
+import io.holdfast.KeyNamespace;
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreService;
 import io.holdfast.autoconfigure.engine.LeaseEngineConfigurer;
@@ -54,8 +55,8 @@ public final class HoldfastAutoConfiguration {
 
 	@Bean
 	static LeaseEngineConfigurer holdfastLeaseEngineConfigurer(ObjectProvider<EngineObserver> observers,
-			ApplicationEventPublisher publisher, Environment environment) {
-		return new LeaseEngineConfigurer(observers, publisher, environment);
+			ObjectProvider<KeyNamespace> namespaces, ApplicationEventPublisher publisher, Environment environment) {
+		return new LeaseEngineConfigurer(observers, namespaces, publisher, environment);
 	}
 
 	@Bean

@@ -5,6 +5,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Predicate;
 
+import io.holdfast.KeyNamespace;
 import io.holdfast.LockLease;
 import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
@@ -48,6 +49,8 @@ public class DefaultLockService implements LockService, LockAdmin {
 
 	private final ThreadHolds threadHolds = new ThreadHolds();
 
+	private volatile @Nullable KeyNamespace namespace;
+
 	/**
 	 * Create the service.
 	 * @param engine what grants the leases, which is not closed with this service
@@ -63,24 +66,41 @@ public class DefaultLockService implements LockService, LockAdmin {
 		this.forced = new ForcedRelease(engine.context, engine.renewer);
 	}
 
+	/**
+	 * Have all keys in a namespace.
+	 * @param namespace the namespace of those that have none
+	 */
+	public void setKeyNamespace(KeyNamespace namespace) {
+		this.namespace = namespace;
+	}
+
+	private LockRequest named(LockRequest request) {
+		KeyNamespace namespace = this.namespace;
+		return (namespace != null) ? namespace.apply(request) : request;
+	}
+
+	private LockRequest request(String key) {
+		return named(LockRequest.of(key));
+	}
+
 	@Override
 	public LockLease acquire(LockRequest request) {
-		return this.acquirer.acquire(request);
+		return this.acquirer.acquire(named(request));
 	}
 
 	@Override
 	public Optional<LockLease> tryAcquire(LockRequest request) {
-		return this.acquirer.tryAcquire(onceByDefault(request));
+		return this.acquirer.tryAcquire(onceByDefault(named(request)));
 	}
 
 	@Override
 	public CompletableFuture<LockLease> acquireAsync(LockRequest request) {
-		return this.acquirer.acquireAsync(request);
+		return this.acquirer.acquireAsync(named(request));
 	}
 
 	@Override
 	public CompletableFuture<Optional<LockLease>> tryAcquireAsync(LockRequest request) {
-		return this.acquirer.tryAcquireAsync(onceByDefault(request));
+		return this.acquirer.tryAcquireAsync(onceByDefault(named(request)));
 	}
 
 	/** Return a request that does not wait for the default wait time. */
@@ -94,16 +114,25 @@ public class DefaultLockService implements LockService, LockAdmin {
 			throw new IllegalArgumentException("A view is of one key, but the request is for " + request.keys().size()
 					+ " keys (" + request.key() + "): use acquire(request), which returns one lease for all of them");
 		}
-		return new ThreadLock(request, this.acquirer, this::status, this.threadHolds);
+		return view(named(request));
 	}
 
 	@Override
 	public ReadWriteLockView asReadWriteLock(LockRequest request) {
-		return new LockPair(request.key(), asLock(request.mode(LockMode.READ)), asLock(request.mode(LockMode.WRITE)));
+		LockRequest named = named(request);
+		return new LockPair(named.key(), asLock(named.mode(LockMode.READ)), asLock(named.mode(LockMode.WRITE)));
+	}
+
+	private LockView view(LockRequest request) {
+		return new ThreadLock(request, this.acquirer, this::statusOf, this.threadHolds);
 	}
 
 	@Override
 	public LockStatus status(String key) {
+		return statusOf(request(key).key());
+	}
+
+	private LockStatus statusOf(String key) {
 		Resource lock = lock(key);
 		Resource shared = shared(key);
 		// One tells of the owner, the other of readers, writer and queue.
@@ -134,7 +163,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 	}
 
 	private static Resource lock(String key) {
-		return new Resource(Kind.LOCK, LockRequest.of(key).key());
+		return new Resource(Kind.LOCK, key);
 	}
 
 	private static Resource shared(String key) {
@@ -156,22 +185,23 @@ public class DefaultLockService implements LockService, LockAdmin {
 
 	@Override
 	public boolean forceRelease(String key) {
-		Resource lock = lock(key);
+		Resource lock = lock(request(key).key());
 		KeyState state = answer(inspect(lock), lock);
-		return state.shared() ? forceRelease(shared(key), "readers or writer", (holder) -> true)
+		return state.shared() ? forceRelease(shared(lock.key()), "readers or writer", (holder) -> true)
 				: forceRelease(lock, state.owner());
 	}
 
 	@Override
 	public boolean forceRelease(String key, LockMode mode) {
-		Resource lock = lock(key);
+		Resource lock = lock(request(key).key());
+		Resource shared = shared(lock.key());
 		return switch (mode) {
 			case EXCLUSIVE -> {
 				KeyState state = answer(inspect(lock), lock);
 				yield !state.shared() && forceRelease(lock, state.owner());
 			}
-			case READ -> forceRelease(shared(key), "readers", (holder) -> holder.permits() < Resource.ALL);
-			case WRITE -> forceRelease(shared(key), "writer", (holder) -> holder.permits() == Resource.ALL);
+			case READ -> forceRelease(shared, "readers", (holder) -> holder.permits() < Resource.ALL);
+			case WRITE -> forceRelease(shared, "writer", (holder) -> holder.permits() == Resource.ALL);
 		};
 	}
 

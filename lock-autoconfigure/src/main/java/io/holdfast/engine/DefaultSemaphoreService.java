@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
+import io.holdfast.KeyNamespace;
 import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreAdmin;
@@ -43,6 +44,8 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 
 	private volatile @Nullable SemaphoreLimitComparison comparison;
 
+	private volatile @Nullable KeyNamespace namespace;
+
 	/**
 	 * Create the service.
 	 * @param engine what grants the leases, which is not closed with this service
@@ -68,7 +71,25 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 		this.comparison = new SemaphoreLimitComparison(this.engine, delay);
 	}
 
-	private SemaphoreRequest compared(SemaphoreRequest request) {
+	/**
+	 * Have all keys in a namespace.
+	 * @param namespace the namespace of those that have none
+	 */
+	public void setKeyNamespace(KeyNamespace namespace) {
+		this.namespace = namespace;
+	}
+
+	private SemaphoreRequest named(SemaphoreRequest request) {
+		KeyNamespace namespace = this.namespace;
+		return (namespace != null) ? namespace.apply(request) : request;
+	}
+
+	private String named(String key) {
+		return named(SemaphoreRequest.of(key, 1)).key();
+	}
+
+	private SemaphoreRequest compared(SemaphoreRequest asked) {
+		SemaphoreRequest request = named(asked);
 		SemaphoreLimitComparison comparison = this.comparison;
 		if (comparison != null && request.limit() > 0) {
 			comparison.asked(request.key(), request.limit());
@@ -108,11 +129,15 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 					+ " in the request of a view: "
 					+ "leave it out, and tell it with each call of the view, as in acquire(" + request.permits() + ")");
 		}
-		return new PooledSemaphore(request, this.acquirer, this::status, this.pools);
+		return new PooledSemaphore(named(request), this.acquirer, this::statusOf, this.pools);
 	}
 
 	@Override
 	public SemaphoreStatus status(String key) {
+		return statusOf(named(key));
+	}
+
+	private SemaphoreStatus statusOf(String key) {
 		Resource semaphore = semaphore(key);
 		PermitState state = this.context.answer(
 				this.context.send(Command.INSPECT, () -> this.context.store.inspectPermits(semaphore, 0)), semaphore,
@@ -125,7 +150,7 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 	}
 
 	private static Resource semaphore(String key) {
-		return new Resource(Kind.SEMAPHORE, SemaphoreRequest.of(key, 1).key());
+		return new Resource(Kind.SEMAPHORE, key);
 	}
 
 	@Override
@@ -139,24 +164,27 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 			throw new IllegalArgumentException(
 					"limit of semaphore '" + key + "' is " + limit + ", which is not from 0 to " + Resource.ALL);
 		}
-		limit(key, limit);
-		logger.info("The limit of semaphore '" + key + "' was set to " + limit);
+		String name = named(key);
+		limit(name, limit);
+		logger.info("The limit of semaphore '" + name + "' was set to " + limit);
 	}
 
 	@Override
 	public boolean clearLimit(String key) {
-		boolean cleared = limit(key, null);
+		String name = named(key);
+		boolean cleared = limit(name, null);
 		if (cleared) {
-			logger.info("The limit of semaphore '" + key + "' was cleared");
+			logger.info("The limit of semaphore '" + name + "' was cleared");
 		}
 		return cleared;
 	}
 
 	@Override
 	public boolean forceRelease(String key) {
-		int all = this.forced.releaseAll(semaphore(key), (holder) -> true);
+		String name = named(key);
+		int all = this.forced.releaseAll(semaphore(name), (holder) -> true);
 		if (all > 0) {
-			logger.warn("The permits of semaphore '" + key + "' were released by force in the names of their holders: "
+			logger.warn("The permits of semaphore '" + name + "' were released by force in the names of their holders: "
 					+ all);
 		}
 		return all > 0;

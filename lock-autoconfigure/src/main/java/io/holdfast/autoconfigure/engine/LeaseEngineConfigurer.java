@@ -6,7 +6,9 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
+import io.holdfast.KeyNamespace;
 import io.holdfast.LeaseLostEvent;
+import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.observe.EngineObserver;
@@ -23,8 +25,8 @@ import org.springframework.core.env.Environment;
 /**
  * Connects every engine of the context with the application: observers that are beans are
  * told what happens, lost leases are published as events, and the instance has a name for
- * those who watch the fleet. Has limits of semaphores compared with those of other
- * instances.
+ * those who watch the fleet. Gives services the application's namespace of keys, and has
+ * limits of semaphores compared with those of other instances.
  */
 public final class LeaseEngineConfigurer implements BeanPostProcessor {
 
@@ -40,16 +42,31 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor {
 
 	private final ObjectProvider<EngineObserver> observers;
 
+	private final ObjectProvider<KeyNamespace> namespaces;
+
 	private final ApplicationEventPublisher publisher;
 
 	private final Environment environment;
 
 	/** Create the configurer of the engines of a context. */
-	public LeaseEngineConfigurer(ObjectProvider<EngineObserver> observers, ApplicationEventPublisher publisher,
-			Environment environment) {
+	public LeaseEngineConfigurer(ObjectProvider<EngineObserver> observers, ObjectProvider<KeyNamespace> namespaces,
+			ApplicationEventPublisher publisher, Environment environment) {
 		this.observers = observers;
+		this.namespaces = namespaces;
 		this.publisher = publisher;
 		this.environment = environment;
+	}
+
+	/** Before there is a proxy, which may hide what the bean is. */
+	@Override
+	public Object postProcessBeforeInitialization(Object bean, String beanName) {
+		if (bean instanceof DefaultLockService locks) {
+			this.namespaces.ifAvailable(locks::setKeyNamespace);
+		}
+		else if (bean instanceof DefaultSemaphoreService semaphores) {
+			this.namespaces.ifAvailable(semaphores::setKeyNamespace);
+		}
+		return bean;
 	}
 
 	@Override

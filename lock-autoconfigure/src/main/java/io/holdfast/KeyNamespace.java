@@ -1,0 +1,49 @@
+package io.holdfast;
+
+/**
+ * Namespace of the keys of locks and semaphores, such as the tenant of the current call:
+ * a text that comes before each key, with a colon. The same key in two namespaces is two
+ * locks. A bean of this type is used for annotated methods, and for all that Holdfast's
+ * services take a key for: requests, views, status, limits and forced releases. Leases,
+ * exceptions, events and endpoints show whole keys, as {@code acme:stock:SKU0001}.
+ *
+ * <p>
+ * A request may {@linkplain LockRequest#namespace(String) have a namespace of its own};
+ * then this one is not asked.
+ */
+@FunctionalInterface
+public interface KeyNamespace {
+
+	/**
+	 * Return the current namespace. Called once for each request by the caller's thread:
+	 * for annotated methods when they are called, for a view when it is made, and for a
+	 * reactive service by the thread that subscribes. Must not block, and must be
+	 * thread-safe.
+	 * @return the namespace, empty for none; not {@code null}. With the colon and the key
+	 * it must be allowed as a key
+	 * @throws RuntimeException if there is no namespace, and should be: the caller gets
+	 * it, and nothing is acquired
+	 */
+	String current();
+
+	/**
+	 * Return a request for locks in the current namespace.
+	 * @param request the request
+	 * @return the request in this namespace, or itself if it has one
+	 * @throws IllegalArgumentException if a key is not allowed in it
+	 */
+	default LockRequest apply(LockRequest request) {
+		return (request.namespace() != null) ? request : request.namespace(current());
+	}
+
+	/**
+	 * Return a request for permits in the current namespace.
+	 * @param request the request
+	 * @return the request in this namespace, or itself if it has one
+	 * @throws IllegalArgumentException if the key is not allowed in it
+	 */
+	default SemaphoreRequest apply(SemaphoreRequest request) {
+		return (request.namespace() != null) ? request : request.namespace(current());
+	}
+
+}

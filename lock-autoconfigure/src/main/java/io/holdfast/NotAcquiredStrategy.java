@@ -1,0 +1,29 @@
+package io.holdfast;
+
+import java.lang.reflect.Method;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Answer to calls of annotated methods that did not get their lock or permits, for the
+ * whole application: a bean of this type is asked where the annotation has neither
+ * {@code onTimeout} nor {@code fallback}. Without such a bean the caller gets the
+ * exception.
+ */
+@FunctionalInterface
+public interface NotAcquiredStrategy {
+
+	/**
+	 * Give a result in place of the method, or throw an exception of the application's
+	 * own. Not asked for an interrupted wait, nor for a thread that would block itself.
+	 * Runs on the thread of the call, or for futures and chains on one of Holdfast's, and
+	 * must be thread-safe.
+	 * @param method the method that was called, and has not run
+	 * @param ex why it was not acquired, with key and reason
+	 * @return the result: of the method's return type, so a future or chain for methods
+	 * that return one; {@code null} only where that is allowed
+	 * @throws Throwable what the caller is to get
+	 */
+	@Nullable Object answer(Method method, NotAcquiredException ex) throws Throwable;
+
+}

@@ -1,0 +1,44 @@
+package io.holdfast.aop.outcome;
+
+import java.lang.reflect.Method;
+
+import io.holdfast.HoldfastException;
+import io.holdfast.NotAcquiredException;
+import io.holdfast.NotAcquiredStrategy;
+import io.holdfast.aop.method.ReturnKind;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.util.ClassUtils;
+
+/**
+ * Asks the strategy of the application, and refuses results that its callers could not
+ * use.
+ *
+ * @param strategy the strategy
+ * @param returnKind the kind of result that the method has
+ */
+public record StrategyHandler(NotAcquiredStrategy strategy, ReturnKind returnKind) implements NotAcquiredHandler {
+
+	@Override
+	public @Nullable Object take(MethodInvocation call, HoldfastException ex) throws Throwable {
+		if (!(ex instanceof NotAcquiredException notAcquired)) {
+			throw ex;
+		}
+		Method method = call.getMethod();
+		Class<?> type = method.getReturnType();
+		Object result = this.strategy.answer(method, notAcquired);
+		if (type == void.class) {
+			return null;
+		}
+		boolean fits = (result != null) ? ClassUtils.isAssignableValue(type, result)
+				: this.returnKind == ReturnKind.PLAIN && !type.isPrimitive();
+		if (!fits) {
+			throw new IllegalStateException("The NotAcquiredStrategy " + this.strategy.getClass().getName() + " gave "
+					+ ((result != null) ? "a " + result.getClass().getName() : "null") + " for " + method
+					+ ": give a result of its type, or throw", ex);
+		}
+		return result;
+	}
+
+}

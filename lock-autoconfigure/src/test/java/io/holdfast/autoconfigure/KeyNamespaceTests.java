@@ -1,0 +1,302 @@
+package io.holdfast.autoconfigure;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+
+import io.holdfast.KeyNamespace;
+import io.holdfast.LeaseContext;
+import io.holdfast.LockLease;
+import io.holdfast.LockMode;
+import io.holdfast.LockNotAcquiredException;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.LockView;
+import io.holdfast.PermitLease;
+import io.holdfast.ReadWriteLockView;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreService;
+import io.holdfast.SemaphoreView;
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.Semaphore;
+import io.holdfast.reactive.ReactiveLeaseContext;
+import io.holdfast.reactive.ReactiveLockService;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import reactor.core.publisher.Mono;
+
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration;
+import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.data.redis.core.StringRedisTemplate;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+/**
+ * Applications with a {@link KeyNamespace}: here, the tenant of a thread.
+ */
+@WithRedis
+class KeyNamespaceTests {
+
+	private static final ThreadLocal<@Nullable String> TENANT = new ThreadLocal<>();
+
+	private ApplicationContextRunner runner = new ApplicationContextRunner();
+
+	private final TestRedis redis;
+
+	KeyNamespaceTests(TestRedis redis) {
+		this.redis = redis;
+	}
+
+	@BeforeEach
+	void connect() {
+		TENANT.set("acme");
+		this.runner = new ApplicationContextRunner()
+			.withConfiguration(AutoConfigurations.of(DataRedisAutoConfiguration.class, HoldfastAutoConfiguration.class,
+					HoldfastAopAutoConfiguration.class, HoldfastReactiveAutoConfiguration.class))
+			.withPropertyValues("spring.data.redis.host=" + this.redis.host(),
+					"spring.data.redis.port=" + this.redis.port(), "holdfast.lock.key-prefix=" + this.redis.keyPrefix(),
+					"holdfast.semaphore.key-prefix=" + this.redis.keyPrefix() + "semaphore:")
+			.withBean(KeyNamespace.class, () -> KeyNamespaceTests::tenant)
+			.withBean(Shop.class);
+	}
+
+	@AfterEach
+	void forget() {
+		TENANT.remove();
+	}
+
+	private static String tenant() {
+		String tenant = TENANT.get();
+		if (tenant == null) {
+			throw new IllegalStateException("There is no tenant");
+		}
+		return tenant.equals("null") ? nothing() : tenant;
+	}
+
+	@SuppressWarnings("NullAway")
+	private static String nothing() {
+		return null;
+	}
+
+	private void run(Consumer<AssertableApplicationContext> test) {
+		this.runner.run(test::accept);
+	}
+
+	private static LockService locks(AssertableApplicationContext context) {
+		return context.getBean(LockService.class);
+	}
+
+	private static SemaphoreService semaphores(AssertableApplicationContext context) {
+		return context.getBean(SemaphoreService.class);
+	}
+
+	private static <T> T as(String tenant, Supplier<T> code) {
+		String before = TENANT.get();
+		TENANT.set(tenant);
+		try {
+			return code.get();
+		}
+		finally {
+			TENANT.set(before);
+		}
+	}
+
+	@Test
+	@DisplayName("The same key of two tenants is two locks, under whole keys in Redis")
+	void locks() {
+		run((context) -> {
+			LockService locks = locks(context);
+			LockRequest once = LockRequest.of("a").waitTime(Duration.ZERO).reentrant(false);
+			try (LockLease lease = locks.acquire("a")) {
+				assertThat(lease.key()).isEqualTo("acme:a");
+				assertThat(context.getBean(StringRedisTemplate.class).hasKey(this.redis.keyPrefix() + "acme:a"))
+					.isTrue();
+				assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(() -> locks.acquire(once))
+					.withMessageContaining("'acme:a'");
+				assertThat(locks.tryAcquire(once)).isEmpty();
+				assertThat(locks.acquireAsync(once)).failsWithin(10, TimeUnit.SECONDS);
+				assertThat(locks.tryAcquireAsync(once).join()).isEmpty();
+				as("other", () -> {
+					locks.acquire(once).close();
+					locks.acquireAsync(once).join().close();
+					assertThat(locks.tryAcquire(once)).hasValueSatisfying(LockLease::close);
+					assertThat(locks.tryAcquireAsync(once).join()).hasValueSatisfying(LockLease::close);
+					assertThat(locks.status("a").isLocked()).isFalse();
+					return locks.admin().forceRelease("a");
+				});
+				assertThat(locks.status("a").key()).isEqualTo("acme:a");
+				assertThat(locks.status("a").isLocked()).isTrue();
+				assertThat(locks.admin().forceRelease("a", LockMode.READ)).isFalse();
+				assertThat(as("other", () -> locks.admin().forceRelease("a", LockMode.EXCLUSIVE))).isFalse();
+				assertThat(locks.admin().forceRelease("a", LockMode.EXCLUSIVE)).isTrue();
+			}
+			try (LockLease writer = locks.acquire(LockRequest.of("b").mode(LockMode.WRITE))) {
+				assertThat(writer.isHeld()).isTrue();
+				assertThat(locks.admin().forceRelease("b", LockMode.READ)).isFalse();
+				assertThat(as("other", () -> locks.admin().forceRelease("b"))).isFalse();
+				assertThat(locks.admin().forceRelease("b")).isTrue();
+			}
+		});
+	}
+
+	@Test
+	@DisplayName("A view is of the namespace in which it was made, whatever thread uses it")
+	void views() {
+		run((context) -> {
+			LockService locks = locks(context);
+			LockView view = locks.asLock("a");
+			assertThat(view).isEqualTo(locks.asLock("a")).isNotEqualTo(as("other", () -> locks.asLock("a")));
+			TENANT.remove();
+			view.lock();
+			assertThat(view.isLocked()).isTrue();
+			assertThat(view.isHeldByCurrentThread()).isTrue();
+			view.unlock();
+			TENANT.set("acme");
+			ReadWriteLockView pair = locks.asReadWriteLock("b");
+			TENANT.remove();
+			pair.writeLock().lock();
+			assertThat(as("acme", () -> locks.status("b").isLocked())).isTrue();
+			pair.writeLock().unlock();
+			SemaphoreView permits = as("acme", () -> semaphores(context).asSemaphore("s", 3));
+			assertThat(permits.tryAcquire(2)).isTrue();
+			assertThat(permits.availablePermits()).isEqualTo(1);
+			assertThat(as("acme", () -> semaphores(context).status("s").used())).isEqualTo(2);
+			permits.release(2);
+		});
+	}
+
+	@Test
+	@DisplayName("Semaphores, their limits and forced releases are the tenant's")
+	void semaphores() {
+		run((context) -> {
+			SemaphoreService semaphores = semaphores(context);
+			SemaphoreRequest one = SemaphoreRequest.of("s", 1);
+			try (PermitLease permit = semaphores.acquire(one)) {
+				assertThat(permit.key()).isEqualTo("acme:s");
+				assertThat(semaphores.tryAcquire(one)).isEmpty();
+				assertThat(semaphores.tryAcquireAsync(one).join()).isEmpty();
+				as("other", () -> {
+					assertThat(semaphores.tryAcquire(one)).hasValueSatisfying(PermitLease::close);
+					semaphores.acquireAsync(one).join().close();
+					semaphores.admin().setLimit("s", 7);
+					return semaphores.admin().forceRelease("s");
+				});
+				assertThat(semaphores.status("s").limit()).isEqualTo(1);
+				assertThat(as("other", () -> semaphores.status("s").limit())).isEqualTo(7);
+				assertThat(semaphores.admin().clearLimit("s")).isFalse();
+				assertThat(as("other", () -> semaphores.admin().clearLimit("s"))).isTrue();
+				assertThat(semaphores.admin().forceRelease("s")).isTrue();
+			}
+		});
+	}
+
+	@Test
+	@DisplayName("Annotated methods of each kind are in the caller's namespace, also for what they acquire later")
+	void annotations() {
+		run((context) -> {
+			Shop shop = context.getBean(Shop.class);
+			assertThat(shop.sell("1")).containsExactly("acme:stock:1", "acme:warehouse");
+			assertThat(shop.sellAsync("1").join()).containsExactly("acme:stock:1", "acme:warehouse");
+			Mono<List<String>> chain = shop.sellReactive("1");
+			TENANT.remove();
+			assertThat(chain.block()).containsExactly("acme:stock:1", "acme:warehouse");
+			assertThatIllegalStateException().isThrownBy(() -> shop.sell("1")).withMessage("There is no tenant");
+			assertThat(shop.sellAsync("1")).failsWithin(10, TimeUnit.SECONDS)
+				.withThrowableThat()
+				.withMessageContaining("There is no tenant");
+			assertThatIllegalStateException().isThrownBy(() -> shop.sellReactive("1").block())
+				.withMessage("There is no tenant");
+		});
+	}
+
+	@Test
+	@DisplayName("A reactive service is in the namespace of the thread that subscribes")
+	void reactive() {
+		run((context) -> {
+			Mono<String> chain = context.getBean(ReactiveLockService.class)
+				.withLock("a", ReactiveLeaseContext.current().map((leases) -> leases.lock().key()));
+			String key = as("other", () -> chain.block());
+			assertThat(key).isEqualTo("other:a");
+		});
+	}
+
+	@Test
+	@DisplayName("A request's own namespace comes first, and an empty one is for all")
+	void ofRequest() {
+		run((context) -> {
+			LockService locks = locks(context);
+			LockRequest both = LockRequest.ofAll(List.of("b", "a")).namespace("other");
+			assertThat(both.keys()).containsExactly("other:a", "other:b");
+			assertThat(both.only("c").key()).isEqualTo("other:c");
+			TENANT.remove();
+			try (LockLease lease = locks.acquire(both)) {
+				assertThat(lease.fencingToken("other:a")).isPositive();
+			}
+			locks.withLock(LockRequest.of("a").namespace(""),
+					() -> assertThat(LockLease.current().key()).isEqualTo("a"));
+			semaphores(context).withPermits(SemaphoreRequest.of("s", 1).namespace("").only("t"),
+					() -> assertThat(PermitLease.current().key()).isEqualTo("t"));
+			assertThat(as("", () -> locks.status("a").key())).isEqualTo("a");
+			assertThatIllegalStateException().isThrownBy(() -> both.namespace("third"))
+				.withMessageContaining("'other' already");
+		});
+	}
+
+	@Test
+	@DisplayName("A namespace that is null, too long or no text of a key is refused, naming what it is")
+	void refuses() {
+		run((context) -> {
+			LockService locks = locks(context);
+			TENANT.set("null");
+			assertThatIllegalArgumentException().isThrownBy(() -> locks.acquire("a"))
+				.withMessageContaining("namespace of lock 'a' is null");
+			TENANT.set("x".repeat(1023));
+			assertThatIllegalArgumentException().isThrownBy(() -> locks.status("a"))
+				.withMessageContaining("1025 characters");
+			TENANT.set("a\nb");
+			assertThatIllegalArgumentException()
+				.isThrownBy(() -> semaphores(context).tryAcquire(SemaphoreRequest.of("s", 1)))
+				.withMessageContaining("control character");
+		});
+	}
+
+	static class Shop {
+
+		@DistributedLock(name = "stock", key = "#sku")
+		@Semaphore(name = "warehouse", limit = 10)
+		public List<String> sell(String sku) {
+			return keys(LeaseContext.current());
+		}
+
+		@DistributedLock(name = "stock", key = "#sku")
+		@Semaphore(name = "warehouse", limit = 10)
+		public CompletableFuture<List<String>> sellAsync(String sku) {
+			return CompletableFuture.completedFuture(keys(LeaseContext.current()));
+		}
+
+		@DistributedLock(name = "stock", key = "#sku")
+		@Semaphore(name = "warehouse", limit = 10)
+		public Mono<List<String>> sellReactive(String sku) {
+			return ReactiveLeaseContext.current().map(Shop::keys);
+		}
+
+		private static List<String> keys(LeaseContext context) {
+			return context.leases().stream().map((lease) -> lease.key()).toList();
+		}
+
+	}
+
+}
