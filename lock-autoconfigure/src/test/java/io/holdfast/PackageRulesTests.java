@@ -59,11 +59,11 @@ class PackageRulesTests {
 			Map.entry("io.holdfast.reactive",
 					List.of("io.holdfast", "reactor..", "org.reactivestreams..", "org.apache.commons.logging..")), //
 			Map.entry("io.holdfast.aop", List.of("io.holdfast", "io.holdfast.annotation", "io.holdfast.reactive",
-					"io.micrometer.observation..", "reactor..", "org.reactivestreams..", "org.springframework.aop..",
-					"org.springframework.aot..", "org.aopalliance..", "org.springframework.beans..",
-					"org.springframework.context..", "org.springframework.core..", "org.springframework.expression..",
-					"org.springframework.format..", "org.springframework.transaction..", "org.springframework.util..",
-					"org.apache.commons.logging..")), //
+					"io.micrometer.observation..", "reactor..", "org.reactivestreams..", "kotlin..",
+					"kotlinx.coroutines..", "org.springframework.aop..", "org.springframework.aot..",
+					"org.aopalliance..", "org.springframework.beans..", "org.springframework.context..",
+					"org.springframework.core..", "org.springframework.expression..", "org.springframework.format..",
+					"org.springframework.transaction..", "org.springframework.util..", "org.apache.commons.logging..")), //
 			Map.entry("io.holdfast.observation",
 					List.of("io.holdfast", "io.holdfast.engine", "io.holdfast.aop", "io.micrometer..",
 							"org.apache.commons.logging..")), //

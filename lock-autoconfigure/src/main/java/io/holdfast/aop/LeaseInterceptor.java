@@ -18,6 +18,7 @@ import io.holdfast.aop.invoke.NestedProxy;
 import io.holdfast.aop.invoke.ReactiveInvocation;
 import io.holdfast.aop.invoke.SyncInvocation;
 import io.holdfast.aop.metadata.LeaseOperation;
+import io.holdfast.aop.method.ReturnKind;
 import io.holdfast.aop.observe.MethodCallObservation;
 import io.holdfast.aop.observe.MethodObserver;
 import io.holdfast.aop.observe.ReactiveObservation;
@@ -86,6 +87,10 @@ final class LeaseInterceptor implements MethodInterceptor {
 	private @Nullable Object invoke(MethodInvocation invocation, Class<?> targetClass, List<MethodOperation> operations)
 			throws Throwable {
 		LeaseOperation<?> operation = operations.get(0).operation();
+		if (operation.returnKind() == ReturnKind.REACTIVE
+				&& ReactiveInvocation.isReached(invocation, operation.annotatedMethod())) {
+			return invocation.proceed();
+		}
 		List<MethodLease> methodLeases;
 		try {
 			methodLeases = methodLeases(invocation, operations);
@@ -93,8 +98,7 @@ final class LeaseInterceptor implements MethodInterceptor {
 		catch (RuntimeException ex) {
 			return switch (operation.returnKind()) {
 				case STAGE -> CompletableFuture.failedFuture(ex);
-				case REACTIVE ->
-					new ReactiveInvocation(invocation, operation.annotatedMethod().returned().toClass()).failing(ex);
+				case REACTIVE -> new ReactiveInvocation(invocation, operation.annotatedMethod()).failing(ex);
 				default -> throw ex;
 			};
 		}
@@ -114,8 +118,8 @@ final class LeaseInterceptor implements MethodInterceptor {
 						observation.apply(null));
 				yield OtherAdvice.isAsyncAround(invocation, targetClass, this) ? call.startHere() : call.start();
 			}
-			case REACTIVE -> new ReactiveInvocation(invocation, operation.annotatedMethod().returned().toClass())
-				.under(methodLeases, (observer != null) ? new ReactiveObservation(observation) : null);
+			case REACTIVE -> new ReactiveInvocation(invocation, operation.annotatedMethod()).under(methodLeases,
+					(observer != null) ? new ReactiveObservation(observation) : null);
 			case UNSUPPORTED -> throw new IllegalStateException("Refused at start-up");
 		};
 	}

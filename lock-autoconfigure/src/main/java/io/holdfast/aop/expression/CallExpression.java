@@ -1,6 +1,7 @@
 package io.holdfast.aop.expression;
 
 import java.lang.reflect.Method;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -111,7 +112,7 @@ public final class CallExpression {
 		Method annotated = (annotatedMethod.source() instanceof Method source) ? source : annotatedMethod.method();
 		for (Method method : List.of(annotated, annotatedMethod.method())) {
 			@Nullable String @Nullable [] names = DefaultParameterNameDiscoverer.getSharedInstance().getParameterNames(method);
-			for (int i = 0; names != null && i < names.length; i++) {
+			for (int i = 0; names != null && i < Math.min(names.length, annotatedMethod.parameterCount()); i++) {
 				String name = names[i];
 				if (name != null) {
 					// An interface's expression means the interface's names.
@@ -119,7 +120,7 @@ public final class CallExpression {
 				}
 			}
 		}
-		for (int i = 0; i < annotatedMethod.method().getParameterCount(); i++) {
+		for (int i = 0; i < annotatedMethod.parameterCount(); i++) {
 			positions.put("p" + i, i);
 			positions.put("a" + i, i);
 		}
@@ -131,7 +132,7 @@ public final class CallExpression {
 	}
 
 	private static String cure(AnnotatedMethod<?> annotatedMethod, Map<String, Integer> parameters) {
-		int count = annotatedMethod.method().getParameterCount();
+		int count = annotatedMethod.parameterCount();
 		if (count == 0) {
 			return "The method has no parameters";
 		}
@@ -294,7 +295,8 @@ public final class CallExpression {
 		}
 
 		public @Nullable Object[] getArgs() {
-			return this.args;
+			int count = this.annotatedMethod.parameterCount();
+			return (count < this.args.length) ? Arrays.copyOf(this.args, count) : this.args;
 		}
 
 		public String getMethodName() {

@@ -1,8 +1,8 @@
 package io.holdfast.aop.invoke;
 
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
@@ -10,6 +10,7 @@ import java.util.function.Supplier;
 import io.holdfast.HoldfastException;
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
+import io.holdfast.aop.method.AnnotatedMethod;
 import io.holdfast.aop.observe.MethodCallObservation;
 import io.holdfast.aop.observe.ReactiveObservation;
 import io.holdfast.reactive.Holding;
@@ -24,24 +25,51 @@ import org.springframework.core.ReactiveAdapter;
 import org.springframework.core.ReactiveAdapterRegistry;
 
 /**
- * A call of a method that returns a reactive type. Each subscription to what the caller
- * gets acquires anew, and calls the method anew.
+ * A call of a method that returns a reactive type, or of a suspending function. Each
+ * subscription to what the caller gets acquires anew, and calls the method anew. The
+ * proxy of a suspending function subscribes once, and cancels with the caller.
  */
 public final class ReactiveInvocation {
 
+	private static final String FLOW = "kotlinx.coroutines.flow.Flow";
+
+	private static final Supplier<CompletableFuture<@Nullable Void>> NOTHING = () -> CompletableFuture
+		.completedFuture(null);
+
 	private final MethodInvocation invocation;
+
+	private final boolean suspending;
+
+	private final boolean flow;
 
 	private final ReactiveAdapter adapter;
 
 	private final LeaseContext context = LeaseContext.current();
 
-	/** The leases under which the method was called. */
-	private final Set<Lease> used = ConcurrentHashMap.newKeySet();
+	/**
+	 * The leases under which the method was called, and what waits for the end of what it
+	 * does.
+	 */
+	private final Map<Lease, Supplier<CompletableFuture<@Nullable Void>>> used = new ConcurrentHashMap<>();
 
-	/** Create the invocation of a method that returns a publisher. */
-	public ReactiveInvocation(MethodInvocation invocation, Class<?> returnType) {
+	/** Create the invocation of a method that returns a publisher, or suspends. */
+	public ReactiveInvocation(MethodInvocation invocation, AnnotatedMethod<?> method) {
 		this.invocation = invocation;
-		this.adapter = adapter(returnType);
+		this.suspending = method.isSuspending();
+		this.adapter = adapter(type(method));
+		this.flow = this.adapter.getReactiveType().getName().equals(FLOW);
+	}
+
+	/**
+	 * Return whether a call is the second half of one that passes two proxies, and has
+	 * what it needs.
+	 */
+	public static boolean isReached(MethodInvocation invocation, AnnotatedMethod<?> method) {
+		return method.isSuspending() && CoroutineBody.takeReached(invocation);
+	}
+
+	private static Class<?> type(AnnotatedMethod<?> method) {
+		return method.isSuspending() ? Mono.class : method.returned().toClass();
 	}
 
 	private static ReactiveAdapter adapter(Class<?> type) {
@@ -53,13 +81,13 @@ public final class ReactiveInvocation {
 	}
 
 	/**
-	 * Return the empty results of a reactive type.
-	 * @param type the type
+	 * Return the empty results of a method.
+	 * @param method the method
 	 * @param value what a single value is when it is empty, or {@code null}
-	 * @return makes them, or {@code null} if the type has none
+	 * @return makes them, or {@code null} if its type has none
 	 */
-	public static @Nullable Supplier<@Nullable Object> empty(Class<?> type, @Nullable Object value) {
-		ReactiveAdapter adapter = adapter(type);
+	public static @Nullable Supplier<@Nullable Object> empty(AnnotatedMethod<?> method, @Nullable Object value) {
+		ReactiveAdapter adapter = adapter(type(method));
 		if (value != null && !adapter.isMultiValue()) {
 			return () -> adapter.fromPublisher(Mono.just(value));
 		}
@@ -114,11 +142,16 @@ public final class ReactiveInvocation {
 
 	private Publisher<Object> call(LeaseContext current, int methodLeases, MethodCallObservation observation) {
 		// The innermost are those of this call.
-		this.used.addAll(current.leases().subList(0, methodLeases));
+		List<Lease> leases = current.leases().subList(0, methodLeases);
+		CoroutineBody body = (this.suspending || this.flow) ? new CoroutineBody(current, this.invocation) : null;
+		Supplier<CompletableFuture<@Nullable Void>> end = (body != null) ? body::ended : NOTHING;
+		leases.forEach((lease) -> this.used.put(lease, end));
 		LeaseContext.Scope scope = current.open();
 		try {
-			MethodInvocation call = ((ProxyMethodInvocation) this.invocation).invocableClone();
-			return publisher(observation.run(() -> NestedProxy.proceed(call)), "");
+			ProxyMethodInvocation proxied = (ProxyMethodInvocation) this.invocation;
+			MethodInvocation call = (body != null && this.suspending)
+					? proxied.invocableClone(body.runningIn(proxied.getArguments())) : proxied.invocableClone();
+			return publisher(observation.run(() -> NestedProxy.proceed(call)), body, "");
 		}
 		catch (Throwable ex) {
 			return Mono.error(ex);
@@ -128,12 +161,16 @@ public final class ReactiveInvocation {
 		}
 	}
 
-	private <T> Publisher<T> publisher(@Nullable Object returned, String whose) {
+	private <T> Publisher<T> publisher(@Nullable Object returned, @Nullable CoroutineBody body, String whose) {
+		if (this.suspending && !(returned instanceof Publisher)) {
+			// A fallback may return its result itself.
+			return this.adapter.toPublisher(Mono.justOrEmpty(returned));
+		}
 		if (returned == null) {
 			throw new IllegalStateException(whose + this.invocation.getMethod()
 					+ " returned null: it has to return a reactive type, which may be empty");
 		}
-		return this.adapter.toPublisher(returned);
+		return (this.flow && body != null) ? body.publisher(returned) : this.adapter.toPublisher(returned);
 	}
 
 	/**
@@ -165,7 +202,7 @@ public final class ReactiveInvocation {
 				return Mono.error(failure);
 			}
 			try {
-				return publisher(this.observation.run(() -> this.methodLease.instead(ex)), "The fallback of ");
+				return publisher(this.observation.run(() -> this.methodLease.instead(ex)), null, "The fallback of ");
 			}
 			catch (Throwable thrown) {
 				return Mono.error(thrown);
@@ -187,7 +224,8 @@ public final class ReactiveInvocation {
 			this.observation.acquired(held.isUnguarded());
 			// Perhaps a lease inside of it came to nothing, and the method was not
 			// called.
-			return ReactiveInvocation.this.used.remove(held.lease()) ? held.endAsync(failure)
+			Supplier<CompletableFuture<@Nullable Void>> body = ReactiveInvocation.this.used.remove(held.lease());
+			return (body != null) ? body.get().thenCompose((ended) -> held.endAsync(failure))
 					: held.discardAsync().thenApply((done) -> failure);
 		}
 

@@ -13,6 +13,7 @@ import io.holdfast.aop.method.AnnotationValues;
 import io.holdfast.aop.method.InvalidDeclarationException;
 import io.holdfast.aop.outcome.FallbackHandler;
 
+import org.springframework.core.KotlinDetector;
 import org.springframework.core.ResolvableType;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
@@ -70,7 +71,7 @@ final class FallbackMethodResolver {
 		Method method = fitting.get(0);
 		checkResult(method);
 		ReflectionUtils.makeAccessible(method);
-		return new FallbackHandler(method, method.getParameterCount() > this.parameters.size());
+		return new FallbackHandler(method, parameters(method).size() > this.parameters.size());
 	}
 
 	/**
@@ -105,8 +106,11 @@ final class FallbackMethodResolver {
 	}
 
 	private void checkResult(Method method) {
+		if (KotlinDetector.isSuspendingFunction(method) && !this.annotatedMethod.isSuspending()) {
+			throw this.attributes.invalid("fallback", "suspends, but the method does not", "Leave suspend out", null);
+		}
 		ResolvableType expected = this.annotatedMethod.returned();
-		ResolvableType actual = ResolvableType.forMethodReturnType(method, this.annotatedMethod.targetClass());
+		ResolvableType actual = this.annotatedMethod.returned(method);
 		boolean sameKind = expected.toClass().isPrimitive() ? expected.toClass() == actual.toClass()
 				: ClassUtils.isAssignable(expected.toClass(), actual.toClass());
 		boolean comparable = !expected.hasUnresolvableGenerics() && !actual.hasUnresolvableGenerics();
@@ -116,9 +120,11 @@ final class FallbackMethodResolver {
 		}
 	}
 
+	/** Without the continuation of a suspending function. */
 	private List<Class<?>> parameters(Method method) {
-		List<Class<?>> types = new ArrayList<>(method.getParameterCount());
-		for (int i = 0; i < method.getParameterCount(); i++) {
+		int count = method.getParameterCount() - (KotlinDetector.isSuspendingFunction(method) ? 1 : 0);
+		List<Class<?>> types = new ArrayList<>(count);
+		for (int i = 0; i < count; i++) {
 			types.add(ResolvableType.forMethodParameter(method, i, this.annotatedMethod.targetClass()).toClass());
 		}
 		return types;

@@ -143,10 +143,7 @@ public final class LeaseOperationSource<A extends Annotation, T> {
 					"Make it a public method of the bean and call it from another bean", null);
 		}
 		if (ReturnKind.of(annotatedMethod) == ReturnKind.UNSUPPORTED) {
-			throw annotatedMethod.invalid(
-					"would not last until the work is done, because the method returns " + annotatedMethod.returned(),
-					"Return " + ReturnKind.instead(annotatedMethod) + ", or annotate the method that does the work",
-					null);
+			throw ReturnKind.unsupported(annotatedMethod);
 		}
 	}
 

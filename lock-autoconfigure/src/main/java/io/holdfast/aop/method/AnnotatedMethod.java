@@ -9,6 +9,7 @@ import java.util.stream.Collectors;
 
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.core.KotlinDetector;
 import org.springframework.core.ResolvableType;
 import org.springframework.core.annotation.MergedAnnotation;
 
@@ -37,10 +38,34 @@ public record AnnotatedMethod<A extends Annotation>(MergedAnnotation<A> annotati
 	}
 
 	/**
-	 * Return what the method returns in this class, which may tell more than the method.
+	 * Return what the method returns in this class, which may tell more than the method;
+	 * of a suspending function, what it is declared to return.
 	 */
 	public ResolvableType returned() {
-		return ResolvableType.forMethodReturnType(this.method, this.targetClass);
+		return returned(this.method);
+	}
+
+	/**
+	 * Return what a method of this class returns, as {@link #returned()} does.
+	 */
+	public ResolvableType returned(Method other) {
+		ResolvableType returned = ResolvableType.forMethodReturnType(other, this.targetClass);
+		return returned.toClass().getName().equals("kotlin.Unit") ? ResolvableType.forClass(void.class) : returned;
+	}
+
+	/**
+	 * Return whether this is a suspending function of Kotlin.
+	 */
+	public boolean isSuspending() {
+		return KotlinDetector.isSuspendingFunction(this.method);
+	}
+
+	/**
+	 * Return the number of parameters, without the continuation of a suspending function,
+	 * which is its last one.
+	 */
+	public int parameterCount() {
+		return this.method.getParameterCount() - (isSuspending() ? 1 : 0);
 	}
 
 	/** Return the exception for a declaration that cannot be applied. */
@@ -62,6 +87,7 @@ public record AnnotatedMethod<A extends Annotation>(MergedAnnotation<A> annotati
 	@Override
 	public String toString() {
 		String parameters = Arrays.stream(this.method.getParameterTypes())
+			.limit(parameterCount())
 			.map(Class::getSimpleName)
 			.collect(Collectors.joining(", ", "(", ")"));
 		String place = "@" + this.annotation.getType().getSimpleName() + " on " + qualifiedMethodName() + parameters;

@@ -30,6 +30,8 @@ public enum ReturnKind {
 	/** Later, in a way that cannot be followed. */
 	UNSUPPORTED;
 
+	private static final String FLOW = "kotlinx.coroutines.flow.Flow";
+
 	private static final String SERVLET_ASYNC = "org.springframework.web.context.request.async.";
 
 	private static final String SERVLET_STREAMING = "org.springframework.web.servlet.mvc.method.annotation.";
@@ -41,7 +43,7 @@ public enum ReturnKind {
 	private static final Map<String, String> OPEN_ENDED = Map.ofEntries(
 			Map.entry("java.util.stream.BaseStream", "a List or a Flux"),
 			Map.entry("java.util.Iterator", "a List or a Flux"), Map.entry("java.util.Spliterator", "a List or a Flux"),
-			Map.entry("kotlin.sequences.Sequence", "a List"),
+			Map.entry("kotlin.sequences.Sequence", "a List"), Map.entry(FLOW, "a Flow itself"),
 			Map.entry("java.util.concurrent.Callable", "the result itself or a CompletableFuture"),
 			Map.entry("java.util.function.Supplier", "the result itself or a CompletableFuture"),
 			Map.entry("org.reactivestreams.Publisher", "a Mono or Flux"),
@@ -51,6 +53,9 @@ public enum ReturnKind {
 			Map.entry(SERVLET_STREAMING + "ResponseBodyEmitter", "the whole body or a Flux"));
 
 	private static final String HTTP_ENTITY = "org.springframework.http.HttpEntity";
+
+	private static final boolean COROUTINES_REACTOR = ClassUtils.isPresent("kotlinx.coroutines.reactor.MonoKt",
+			ReturnKind.class.getClassLoader());
 
 	private static final boolean REACTOR = ClassUtils.isPresent("reactor.core.publisher.Flux",
 			ReturnKind.class.getClassLoader());
@@ -62,8 +67,30 @@ public enum ReturnKind {
 	 * @return the kind
 	 */
 	public static ReturnKind of(AnnotatedMethod<?> annotatedMethod) {
-		return KotlinDetector.isSuspendingFunction(annotatedMethod.method()) ? UNSUPPORTED
-				: of(annotatedMethod.returned());
+		if (missingLibrary(annotatedMethod) != null) {
+			return UNSUPPORTED;
+		}
+		ReturnKind kind = of(annotatedMethod.returned());
+		if (!annotatedMethod.isSuspending()) {
+			return kind;
+		}
+		return (kind == PLAIN && isKotlin(annotatedMethod)) ? REACTIVE : UNSUPPORTED;
+	}
+
+	/** A method in Java may have the parameters of a suspending function, too. */
+	private static boolean isKotlin(AnnotatedMethod<?> annotatedMethod) {
+		return KotlinDetector.isKotlinType(annotatedMethod.method().getDeclaringClass());
+	}
+
+	/**
+	 * Return the library without which coroutines cannot be followed, or {@code null}.
+	 */
+	private static @Nullable String missingLibrary(AnnotatedMethod<?> annotatedMethod) {
+		boolean flow = FLOW.equals(annotatedMethod.returned().toClass().getName());
+		if ((flow || annotatedMethod.isSuspending()) && !COROUTINES_REACTOR) {
+			return "kotlinx-coroutines-reactor";
+		}
+		return (annotatedMethod.isSuspending() && !KotlinDetector.isKotlinReflectPresent()) ? "kotlin-reflect" : null;
 	}
 
 	private static ReturnKind of(ResolvableType returned) {
@@ -89,6 +116,24 @@ public enum ReturnKind {
 	}
 
 	/**
+	 * Refuse a method whose result cannot be followed.
+	 * @param annotatedMethod an annotation of the method
+	 * @return the exception to throw
+	 */
+	public static InvalidDeclarationException unsupported(AnnotatedMethod<?> annotatedMethod) {
+		boolean suspends = annotatedMethod.isSuspending();
+		String missing = missingLibrary(annotatedMethod);
+		String does = suspends && of(annotatedMethod.returned()) == PLAIN ? "suspends"
+				: "returns " + annotatedMethod.returned();
+		String why = (missing != null) ? ", and " + missing + " is not on the class path" : "";
+		return annotatedMethod
+			.invalid("would not last until the work is done, because the method " + does + why,
+					(missing != null) ? "Add " + missing
+							: "Return " + instead(annotatedMethod) + ", or annotate the method that does the work",
+					null);
+	}
+
+	/**
 	 * Return what a method with an unsupported result should return instead, in words.
 	 * @param annotatedMethod an annotation of the method
 	 * @return the words
@@ -96,6 +141,9 @@ public enum ReturnKind {
 	public static String instead(AnnotatedMethod<?> annotatedMethod) {
 		String name = openEnded(annotatedMethod.returned().toClass());
 		String instead = (name != null) ? OPEN_ENDED.get(name) : null;
+		if (annotatedMethod.isSuspending()) {
+			return isKotlin(annotatedMethod) ? "the result itself, or leave out suspend" : "a Mono";
+		}
 		return (instead != null) ? instead : "the result itself, a CompletableFuture, CompletionStage, Mono or Flux";
 	}
 

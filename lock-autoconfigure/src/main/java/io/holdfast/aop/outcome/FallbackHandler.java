@@ -2,7 +2,9 @@ package io.holdfast.aop.outcome;
 
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 
 import io.holdfast.HoldfastException;
 import org.aopalliance.intercept.MethodInvocation;
@@ -10,6 +12,8 @@ import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.aop.framework.AopProxyUtils;
+import org.springframework.aop.support.AopUtils;
+import org.springframework.core.KotlinDetector;
 
 /**
  * Calls another method of the target.
@@ -25,17 +29,29 @@ public record FallbackHandler(Method method, boolean withException) implements N
 	 * @return whether it takes none, or one of that type
 	 */
 	public boolean handles(Class<? extends HoldfastException> failure) {
-		int parameters = this.method.getParameterCount();
-		return !this.withException || this.method.getParameterTypes()[parameters - 1].isAssignableFrom(failure);
+		int last = this.method.getParameterCount() - (isSuspending() ? 2 : 1);
+		return !this.withException || this.method.getParameterTypes()[last].isAssignableFrom(failure);
+	}
+
+	/** The last parameter of a suspending function is its continuation. */
+	private boolean isSuspending() {
+		return KotlinDetector.isSuspendingFunction(this.method);
 	}
 
 	@Override
 	public @Nullable Object take(MethodInvocation call, HoldfastException ex) throws Throwable {
-		@Nullable Object[] arguments = call.getArguments();
+		boolean suspendingCall = KotlinDetector.isSuspendingFunction(call.getMethod());
+		List<@Nullable Object> values = new ArrayList<>(Arrays.asList(call.getArguments()));
+		Object continuation = suspendingCall ? values.remove(values.size() - 1) : null;
 		if (this.withException) {
-			arguments = Arrays.copyOf(arguments, arguments.length + 1);
-			arguments[arguments.length - 1] = ex;
+			values.add(ex);
 		}
+		if (isSuspending()) {
+			values.add(continuation);
+			// Gives a publisher of the result.
+			return AopUtils.invokeJoinpointUsingReflection(receiver(call), this.method, values.toArray());
+		}
+		@Nullable Object[] arguments = values.toArray();
 		try {
 			return this.method.invoke(receiver(call), arguments);
 		}

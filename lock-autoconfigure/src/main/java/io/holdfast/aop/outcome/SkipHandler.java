@@ -10,12 +10,14 @@ import java.util.function.Supplier;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.aop.invoke.ReactiveInvocation;
+import io.holdfast.aop.method.AnnotatedMethod;
 import io.holdfast.aop.method.AnnotationValues;
 import io.holdfast.aop.method.InvalidDeclarationException;
 import io.holdfast.aop.method.ReturnKind;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.core.Nullness;
 import org.springframework.core.ResolvableType;
 
 /**
@@ -38,7 +40,8 @@ public record SkipHandler(Supplier<@Nullable Object> results) implements NotAcqu
 	public static SkipHandler of(AnnotationValues attributes) {
 		ResolvableType type = attributes.annotatedMethod().returned();
 		Object value = EMPTY_VALUES.get(type.toClass());
-		Object later = EMPTY_VALUES.get(type.getGeneric().toClass());
+		Object later = attributes.annotatedMethod().isSuspending() ? value
+				: EMPTY_VALUES.get(type.getGeneric().toClass());
 		return new SkipHandler(switch (ReturnKind.of(attributes.annotatedMethod())) {
 			case STAGE -> () -> CompletableFuture.completedFuture(later);
 			case REACTIVE -> reactive(attributes, type.toClass(), later);
@@ -56,8 +59,13 @@ public record SkipHandler(Supplier<@Nullable Object> results) implements NotAcqu
 
 	private static Supplier<@Nullable Object> reactive(AnnotationValues attributes, Class<?> type,
 			@Nullable Object value) {
+		AnnotatedMethod<?> method = attributes.annotatedMethod();
+		if (method.isSuspending() && value == null && type != void.class
+				&& Nullness.forMethodReturnType(method.method()) == Nullness.NON_NULL) {
+			throw impossible(attributes, type, "a type that may be null (with ?)");
+		}
 		// Apart, so that this class needs none of the libraries.
-		Supplier<@Nullable Object> results = ReactiveInvocation.empty(type, value);
+		Supplier<@Nullable Object> results = ReactiveInvocation.empty(method, value);
 		if (results == null) {
 			throw impossible(attributes, type, "a type that may be empty, such as Mono or Maybe");
 		}

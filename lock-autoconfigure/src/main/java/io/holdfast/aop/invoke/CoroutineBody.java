@@ -1,0 +1,136 @@
+package io.holdfast.aop.invoke;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+
+import io.holdfast.LeaseContext;
+import kotlin.Unit;
+import kotlin.coroutines.AbstractCoroutineContextElement;
+import kotlin.coroutines.Continuation;
+import kotlin.coroutines.CoroutineContext;
+import kotlinx.coroutines.Job;
+import kotlinx.coroutines.ThreadContextElement;
+import kotlinx.coroutines.flow.Flow;
+import kotlinx.coroutines.reactor.ReactorFlowKt;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
+import reactor.core.publisher.Hooks;
+
+import org.springframework.aop.ProxyMethodInvocation;
+import org.springframework.aop.framework.Advised;
+import org.springframework.core.PropagationContextElement;
+
+/**
+ * The coroutine in which a suspending function or a flow runs, as a part of its context:
+ * whatever thread it runs on has its leases. Needs kotlinx-coroutines-reactor.
+ */
+final class CoroutineBody extends AbstractCoroutineContextElement implements ThreadContextElement<LeaseContext.Scope> {
+
+	private static final CoroutineContext.Key<CoroutineBody> KEY = new CoroutineContext.Key<>() {
+	};
+
+	private final LeaseContext leases;
+
+	/** The proxy that the call is to reach next, as for {@link NestedProxy}. */
+	private final @Nullable Object next;
+
+	private final AtomicBoolean reached = new AtomicBoolean();
+
+	/** The first that comes is that of the body, others are parts of it. */
+	private final AtomicReference<@Nullable Job> job = new AtomicReference<>();
+
+	/**
+	 * Create the body of a call.
+	 * @param leases what it runs under
+	 * @param call the call
+	 */
+	CoroutineBody(LeaseContext leases, MethodInvocation call) {
+		super(KEY);
+		this.leases = leases;
+		this.next = (call.getThis() instanceof Advised) ? call.getThis() : null;
+	}
+
+	/**
+	 * Return the arguments of a suspending function, to run it as this body.
+	 * @param arguments the arguments of the call; the last one is the continuation
+	 */
+	@Nullable Object[] runningIn(@Nullable Object[] arguments) {
+		@Nullable Object[] result = arguments.clone();
+		if (result[result.length - 1] instanceof Continuation<?> continuation) {
+			result[result.length - 1] = new BodyContinuation(continuation, this);
+		}
+		return result;
+	}
+
+	/** Return a flow as publisher that runs it as this body. */
+	@SuppressWarnings("unchecked")
+	<T> Publisher<T> publisher(Object flow) {
+		CoroutineContext context = Hooks.isAutomaticContextPropagationEnabled()
+				? new PropagationContextElement().plus(this) : this;
+		return ReactorFlowKt.asFlux((Flow<T>) flow, context);
+	}
+
+	/**
+	 * Wait for the end of the body, which may go on for a while when it is cancelled. If
+	 * it has not begun by then, it never does.
+	 * @return completed when the body has ended; never fails
+	 */
+	CompletableFuture<@Nullable Void> ended() {
+		CompletableFuture<@Nullable Void> ended = new CompletableFuture<>();
+		Job begun = this.job.get();
+		if (begun == null) {
+			ended.complete(null);
+		}
+		else {
+			begun.invokeOnCompletion((failure) -> {
+				ended.complete(null);
+				return Unit.INSTANCE;
+			});
+		}
+		return ended;
+	}
+
+	@Override
+	public LeaseContext.Scope updateThreadContext(CoroutineContext context) {
+		if (this.job.get() == null) {
+			this.job.compareAndSet(null, context.get(Job.Key));
+		}
+		return this.leases.open();
+	}
+
+	@Override
+	public void restoreThreadContext(CoroutineContext context, LeaseContext.Scope scope) {
+		scope.close();
+	}
+
+	/**
+	 * Take note that a call of a suspending function has reached the proxy that it is
+	 * meant for: the second half of a call, see {@link NestedProxy}.
+	 * @return whether it has; once for each call
+	 */
+	static boolean takeReached(MethodInvocation call) {
+		@Nullable Object[] arguments = call.getArguments();
+		CoroutineBody body = (arguments[arguments.length - 1] instanceof Continuation<?> continuation)
+				? continuation.getContext().get(KEY) : null;
+		return body != null && body.next != null && call instanceof ProxyMethodInvocation proxied
+				&& proxied.getProxy() == body.next && body.reached.compareAndSet(false, true);
+	}
+
+	/** Only asked for its context: Spring makes a publisher of the body. */
+	private record BodyContinuation(Continuation<?> caller, CoroutineBody body) implements Continuation<Object> {
+
+		@Override
+		public CoroutineContext getContext() {
+			return this.caller.getContext().plus(this.body);
+		}
+
+		@Override
+		public void resumeWith(Object result) {
+			throw new IllegalStateException("The caller is resumed by its proxy");
+		}
+
+	}
+
+}

@@ -1,0 +1,286 @@
+package io.holdfast.async
+
+import io.holdfast.LockLease
+import io.holdfast.LockNotAcquiredException
+import io.holdfast.LockService
+import io.holdfast.SemaphoreService
+import io.holdfast.annotation.DistributedLock
+import io.holdfast.annotation.Semaphore
+import io.holdfast.testing.TestApplication
+import io.holdfast.testing.TestRedis
+import io.holdfast.testing.WithRedis
+import java.time.Duration
+import java.util.concurrent.Executors
+import java.util.concurrent.atomic.AtomicInteger
+import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.NonCancellable
+import kotlinx.coroutines.TimeoutCancellationException
+import kotlinx.coroutines.asCoroutineDispatcher
+import kotlinx.coroutines.async
+import kotlinx.coroutines.awaitAll
+import kotlinx.coroutines.cancelAndJoin
+import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.delay
+import kotlinx.coroutines.flow.Flow
+import kotlinx.coroutines.flow.first
+import kotlinx.coroutines.flow.flow
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.runBlocking
+import kotlinx.coroutines.withContext
+import kotlinx.coroutines.withTimeout
+import kotlinx.coroutines.yield
+import org.assertj.core.api.Assertions.assertThat
+import org.awaitility.Awaitility.await
+import org.junit.jupiter.api.AfterEach
+import org.junit.jupiter.api.DisplayName
+import org.junit.jupiter.api.Test
+import org.springframework.context.ConfigurableApplicationContext
+import org.springframework.context.annotation.Bean
+import org.springframework.context.annotation.Configuration
+import org.springframework.context.annotation.Import
+
+/** Suspending functions of two instances of an application that share a Redis. */
+@WithRedis
+internal class CoroutineTests(private val redis: TestRedis) {
+
+    private val instances = List(2) { instance() }
+
+    private val shops = instances.map { it.getBean(Shop::class.java) }
+
+    private val locks = instances[1].getBean(LockService::class.java)
+
+    private fun instance(): ConfigurableApplicationContext = TestApplication.start(
+        Application::class.java, redis.host(), redis.port(), redis.keyPrefix(),
+        listOf("holdfast.redis.command-timeout=5s")
+    )
+
+    @AfterEach
+    fun stop() = instances.forEach { it.close() }
+
+    private fun awaitFree(key: String) = await().atMost(SOON).until { !locks.status(key).isLocked }
+
+    private fun waiting() = locks.status("stock:a").waiting()
+
+    @Test
+    @DisplayName("Coroutines of all instances exclude one another")
+    fun exclusion() = runBlocking<Unit>(Dispatchers.Default) {
+        val inside = AtomicInteger()
+        val most = AtomicInteger()
+        val calls = List(40) { i ->
+            async {
+                shops[i % 2].sell("a") {
+                    most.accumulateAndGet(inside.incrementAndGet(), Math::max)
+                    yield()
+                    delay(1)
+                    inside.decrementAndGet()
+                }
+            }
+        }
+        calls.awaitAll()
+        assertThat(most).hasValue(1)
+    }
+
+    @Test
+    @DisplayName("A coroutine that waits leaves its thread to others: one thread is enough for holder and waiters")
+    fun waitingDoesNotBlock() {
+        Executors.newSingleThreadExecutor().asCoroutineDispatcher().use { single ->
+            runBlocking(single) {
+                val begun = CompletableDeferred<Unit>()
+                val go = CompletableDeferred<Unit>()
+                val holder = async { shops[0].sell("a") { begun.complete(Unit); go.await() } }
+                begun.await()
+                val waiting = List(3) { async { shops[it % 2].sell("a") { } } }
+                while (waiting() == 0) {
+                    yield()
+                }
+                go.complete(Unit)
+                (waiting + holder).awaitAll()
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("A coroutine that is cancelled while it waits gives up its place, and never runs")
+    fun cancelledWhileWaiting() = runBlocking<Unit>(Dispatchers.Default) {
+        val other = locks.acquire("stock:a")
+        val ran = AtomicInteger()
+        val waiting = launch { shops[0].sell("a") { ran.incrementAndGet() } }
+        await().atMost(SOON).until { waiting() == 1 }
+        waiting.cancelAndJoin()
+        await().atMost(SOON).until { waiting() == 0 }
+        other.release()
+        shops[0].sell("a") { }
+        assertThat(ran).hasValue(0)
+    }
+
+    @Test
+    @DisplayName("A coroutine that is cancelled while it holds ends first what it does, and then its lock")
+    fun cancelledWhileHolding() = runBlocking<Unit>(Dispatchers.Default) {
+        val begun = CompletableDeferred<Unit>()
+        val cleaning = CompletableDeferred<Unit>()
+        val go = CompletableDeferred<Unit>()
+        val lockedAtEnd = CompletableDeferred<Boolean>()
+        val holding = launch {
+            shops[0].sell("a") {
+                begun.complete(Unit)
+                try {
+                    delay(Long.MAX_VALUE)
+                } finally {
+                    withContext(NonCancellable) {
+                        cleaning.complete(Unit)
+                        go.await()
+                        lockedAtEnd.complete(locks.status("stock:a").isLocked && LockLease.current().isHeld)
+                    }
+                }
+            }
+        }
+        begun.await()
+        holding.cancelAndJoin()
+        cleaning.await()
+        val next = async { shops[1].sell("a") { lockedAtEnd.isCompleted } }
+        await().atMost(SOON).until { waiting() == 1 }
+        go.complete(Unit)
+        assertThat(next.await()).isEqualTo(true)
+        assertThat(lockedAtEnd.await()).isTrue
+        awaitFree("stock:a")
+    }
+
+    @Test
+    @DisplayName("withTimeout ends a wait and a function, each with its own exception")
+    fun timeouts() = runBlocking<Unit>(Dispatchers.Default) {
+        val other = locks.acquire("stock:a")
+        val late = runCatching { withTimeout(50) { shops[0].sell("a") { } } }
+        assertThat(late.exceptionOrNull()).isInstanceOf(TimeoutCancellationException::class.java)
+        val notAcquired = runCatching { shops[0].sellSoon("a") }
+        assertThat(notAcquired.exceptionOrNull()).isInstanceOf(LockNotAcquiredException::class.java)
+        other.release()
+        val slow = runCatching { withTimeout(200) { shops[0].sell("a") { delay(Long.MAX_VALUE) } } }
+        assertThat(slow.exceptionOrNull()).isInstanceOf(TimeoutCancellationException::class.java)
+        awaitFree("stock:a")
+        assertThat(shops[1].sell("a") { "sold" }).isEqualTo("sold")
+    }
+
+    @Test
+    @DisplayName("Functions, services and blocking methods that ask for the same key inside get nested leases")
+    fun nested() = runBlocking<Unit>(Dispatchers.Default) {
+        val fences = shops[0].nesting()
+        assertThat(fences).hasSize(5)
+        assertThat(fences.toSet()).hasSize(1)
+        awaitFree("nested")
+    }
+
+    @Test
+    @DisplayName("Children of a function run under its lease, and it ends with the last of them")
+    fun children() = runBlocking<Unit>(Dispatchers.Default) {
+        val held = shops[0].sell("a") {
+            coroutineScope {
+                List(10) { async(Dispatchers.IO) { delay(it.toLong()); LockLease.current().isHeld } }.awaitAll()
+            }
+        }
+        assertThat(held as List<*>).hasSize(10).containsOnly(true)
+    }
+
+    @Test
+    @DisplayName("A function that was called by a blocking method under the same lock is nested in that")
+    fun insideOfBlocking() {
+        assertThat(shops[0].blocking()).isEqualTo("nested")
+        awaitFree("nested")
+    }
+
+    @Test
+    @DisplayName("Permits are taken once for each call, and given back")
+    fun permits() = runBlocking<Unit>(Dispatchers.Default) {
+        val inside = AtomicInteger()
+        val most = AtomicInteger()
+        List(20) { i ->
+            async {
+                shops[i % 2].limited {
+                    most.accumulateAndGet(inside.incrementAndGet(), Math::max)
+                    delay(2)
+                    inside.decrementAndGet()
+                }
+            }
+        }.awaitAll()
+        assertThat(most.get()).isBetween(1, 3)
+        val semaphores = instances[1].getBean(SemaphoreService::class.java)
+        await().atMost(SOON).until { semaphores.status("limited").used() == 0 }
+    }
+
+    @Test
+    @DisplayName("A collector that has enough of a flow ends its lock")
+    fun flows() = runBlocking<Unit>(Dispatchers.Default) {
+        assertThat(shops[0].numbers().first { it == 3 }).isEqualTo(3)
+        awaitFree("numbers")
+        assertThat(shops[1].numbers().first()).isEqualTo(1)
+    }
+
+    private companion object {
+
+        val SOON: Duration = Duration.ofSeconds(10)
+
+    }
+
+    open class Shop(private val locks: LockService, private val blocking: Blocking) {
+
+        @DistributedLock(key = "'stock:' + #sku", waitTime = "20s")
+        open suspend fun sell(sku: String, work: suspend () -> Any?): Any? = work()
+
+        @DistributedLock(key = "'stock:' + #sku", waitTime = "50ms")
+        open suspend fun sellSoon(sku: String): String = sku
+
+        @Semaphore(name = "limited", limit = 3, waitTime = "20s")
+        open suspend fun limited(work: suspend () -> Unit) = work()
+
+        @DistributedLock(name = "nested")
+        open suspend fun nesting(): List<Long> {
+            delay(1)
+            val own = LockLease.current().fencingToken()
+            val service = locks.acquire("nested").use { it.fencingToken() }
+            val io = withContext(Dispatchers.IO) { locks.acquire("nested").use { it.fencingToken() } }
+            return listOf(own, service, io, blocking.fencingToken(), blocking.suspending())
+        }
+
+        open fun blocking(): String = blocking.calling { runBlocking { blocking.suspending() } }
+
+        @DistributedLock(name = "numbers")
+        open fun numbers(): Flow<Int> = flow {
+            var i = 0
+            while (LockLease.current().isHeld) {
+                emit(++i)
+                delay(1)
+            }
+        }
+
+    }
+
+    open class Blocking {
+
+        @DistributedLock(name = "nested")
+        open fun fencingToken(): Long = LockLease.current().fencingToken()
+
+        @DistributedLock(name = "nested")
+        open suspend fun suspending(): Long {
+            delay(1)
+            return LockLease.current().fencingToken()
+        }
+
+        @DistributedLock(name = "nested")
+        open fun calling(work: () -> Long): String =
+            if (work() == LockLease.current().fencingToken()) "nested" else "apart"
+
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @Import(TestApplication::class)
+    open class Application {
+
+        @Bean
+        open fun shop(locks: LockService, blocking: Blocking) = Shop(locks, blocking)
+
+        @Bean
+        open fun blocking() = Blocking()
+
+    }
+
+}
