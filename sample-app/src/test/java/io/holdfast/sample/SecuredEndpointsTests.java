@@ -1,0 +1,100 @@
+package io.holdfast.sample;
+
+import java.util.List;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import org.springframework.boot.SpringApplication;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.core.annotation.Order;
+import org.springframework.http.HttpHeaders;
+import org.springframework.http.HttpMethod;
+import org.springframework.security.config.Customizer;
+import org.springframework.security.config.annotation.web.builders.HttpSecurity;
+import org.springframework.security.config.annotation.web.configuration.EnableWebSecurity;
+import org.springframework.security.core.userdetails.User;
+import org.springframework.security.core.userdetails.UserDetails;
+import org.springframework.security.core.userdetails.UserDetailsService;
+import org.springframework.security.provisioning.InMemoryUserDetailsManager;
+import org.springframework.security.web.SecurityFilterChain;
+import org.springframework.test.web.servlet.client.RestTestClient;
+
+/**
+ * What {@code docs/endpoints.md} shows: the endpoints with Spring Security.
+ */
+class SecuredEndpointsTests {
+
+	private static ConfigurableApplicationContext context;
+
+	private static RestTestClient http;
+
+	@BeforeAll
+	static void start() {
+		SpringApplication application = SampleApplication.application();
+		application.addPrimarySources(List.of(Security.class));
+		context = application.run("--server.port=0", "--spring.data.redis.port=" + Instances.freePort());
+		String port = context.getEnvironment().getRequiredProperty("local.server.port");
+		http = RestTestClient.bindToServer().baseUrl("http://localhost:" + port).build();
+	}
+
+	@AfterAll
+	static void stop() {
+		context.close();
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "GET, /actuator/health, anonymous, 200", "GET, /actuator/locks, anonymous, 401",
+			"GET, /actuator/locks, operator, 200", "GET, /actuator/semaphores, operator, 200",
+			"GET, /actuator/locks, admin, 403", "DELETE, /actuator/locks?key=stock:a, operator, 403",
+			"DELETE, /actuator/locks?key=stock:a, admin, 403" })
+	@DisplayName("Roles see the endpoints, and changes need a token against forgery")
+	void roles(String method, String uri, String user, int status) {
+		http.method(HttpMethod.valueOf(method))
+			.uri(uri)
+			.headers((headers) -> logIn(headers, user))
+			.exchange()
+			.expectStatus()
+			.isEqualTo(status);
+	}
+
+	private static void logIn(HttpHeaders headers, String user) {
+		if (!user.equals("anonymous")) {
+			headers.setBasicAuth(user, "secret");
+		}
+	}
+
+	/** No configuration by its annotations, as the sample would find it in all tests. */
+	@EnableWebSecurity
+	static class Security {
+
+		@Bean
+		@Order(1)
+		SecurityFilterChain actuator(HttpSecurity http) throws Exception {
+			return http.securityMatcher("/actuator/**")
+				.authorizeHttpRequests((requests) -> requests.requestMatchers("/actuator/health/**")
+					.permitAll()
+					.requestMatchers(HttpMethod.GET)
+					.hasRole("OPERATOR")
+					.anyRequest()
+					.hasRole("ADMIN"))
+				.httpBasic(Customizer.withDefaults())
+				.build();
+		}
+
+		@Bean
+		UserDetailsService users() {
+			return new InMemoryUserDetailsManager(user("operator", "OPERATOR"), user("admin", "ADMIN"));
+		}
+
+		private static UserDetails user(String name, String role) {
+			return User.withUsername(name).password("{noop}secret").roles(role).build();
+		}
+
+	}
+
+}
