@@ -1,0 +1,72 @@
+package io.holdfast;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Examples of the guides that stand in the tests as they stand in the guide, and so are
+ * compiled.
+ */
+class GuideExampleTests {
+
+	private static final Path ROOT = Path.of("..");
+
+	@ParameterizedTest
+	@CsvSource({ "docs/async.md, kotlin, lock-autoconfigure/src/test/kotlin/io/holdfast/guide/KotlinExample.kt",
+			"docs/endpoints.md, java, sample-app/src/test/java/io/holdfast/sample/SecuredEndpointsTests.java" })
+	@DisplayName("Examples in Kotlin, and those for Spring Security, are compiled")
+	void compiled(String guide, String language, String source) {
+		String code = compact(read(source));
+		assertThat(examples(guide, language)).isNotEmpty()
+			.allSatisfy((example) -> assertThat(code).contains(compact(example)));
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "kotlin, docs/async.md", "SecurityFilterChain, docs/endpoints.md" })
+	@DisplayName("No other guide has such examples")
+	void complete(String sign, String guide) throws IOException {
+		try (Stream<Path> guides = Stream.concat(Files.walk(ROOT.resolve("docs"), 1), Files.list(ROOT))) {
+			List<String> found = guides.map((file) -> ROOT.relativize(file).toString())
+				.filter((file) -> file.endsWith(".md"))
+				.filter((file) -> Pattern.compile("^```" + sign + "|^[^`]*\\b" + sign + " \\w+\\(", Pattern.MULTILINE)
+					.matcher(read(file))
+					.find())
+				.toList();
+			assertThat(found).containsExactly(guide);
+		}
+	}
+
+	private static List<String> examples(String guide, String language) {
+		return Pattern.compile("^```" + language + "\\n(.*?)^```", Pattern.DOTALL | Pattern.MULTILINE)
+			.matcher(read(guide))
+			.results()
+			.map((block) -> block.group(1))
+			.toList();
+	}
+
+	/** The same however it is laid out. */
+	private static String compact(String code) {
+		return code.replaceAll("\\s+", "");
+	}
+
+	private static String read(String file) {
+		try {
+			return Files.readString(ROOT.resolve(file));
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+	}
+
+}
