@@ -1,16 +1,27 @@
 package io.holdfast.actuate;
 
+import java.security.Principal;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 import io.holdfast.LeaseStoreException;
 import io.holdfast.engine.fleet.Fleet;
+import io.holdfast.engine.fleet.Fleet.Found;
+import io.holdfast.engine.fleet.StandingQuery;
+import io.holdfast.engine.fleet.StandingQuery.Order;
+import io.holdfast.engine.fleet.StandingQuery.State;
+import io.holdfast.engine.store.FleetStore.Standing;
 import io.holdfast.engine.store.InstanceInfo;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
+import org.springframework.boot.actuate.endpoint.SecurityContext;
 import org.springframework.http.HttpStatus;
 import org.springframework.util.ClassUtils;
 import org.springframework.web.server.ResponseStatusException;
@@ -20,9 +31,14 @@ import org.springframework.web.server.ResponseStatusException;
  */
 final class Endpoints {
 
+	private static final Log logger = LogFactory.getLog(Endpoints.class);
+
 	private static final int DEFAULT_LIMIT = 100;
 
 	private static final int MAX_LIMIT = 1000;
+
+	/** In 2020: a store in memory has no date. */
+	private static final long EARLIEST_GRANT = 1_577_836_800_000_000L;
 
 	/** Over JMX alone the exception is the answer. */
 	private static final boolean WEB = ClassUtils.isPresent("org.springframework.web.server.ResponseStatusException",
@@ -68,6 +84,58 @@ final class Endpoints {
 		catch (LeaseStoreException ex) {
 			throw WEB ? Web.unavailable(ex) : ex;
 		}
+	}
+
+	/**
+	 * Return what to search for.
+	 * @return the query, or {@code null} if nothing is searched for
+	 */
+	static @Nullable StandingQuery query(@Nullable String search, @Nullable State state, @Nullable Duration heldFor,
+			@Nullable Order sort, @Nullable Integer page, int size) {
+		if (search == null && state == null && heldFor == null && sort == null && page == null) {
+			return null;
+		}
+		int wanted = (page != null) ? page : 1;
+		if (wanted < 1) {
+			throw invalid("The page is " + wanted + ", but the first one is 1", null);
+		}
+		if (heldFor != null && heldFor.isNegative()) {
+			throw invalid("'heldFor' is " + heldFor + ", which is negative: give a time such as 30s", null);
+		}
+		return new StandingQuery(
+				search, state, (heldFor != null)
+						? ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now().minus(heldFor)) : Long.MAX_VALUE,
+				(sort != null) ? sort : Order.KEY, wanted, size);
+	}
+
+	/** A search is one of three ways to ask. */
+	static void checkOneOf(@Nullable String cursor, @Nullable String key, @Nullable StandingQuery query) {
+		if (((cursor != null) ? 1 : 0) + ((key != null) ? 1 : 0) + ((query != null) ? 1 : 0) > 1) {
+			throw invalid("Give either 'cursor', or 'key', or what to search for: 'search', 'state', 'heldFor', 'sort'"
+					+ " and 'page'", null);
+		}
+	}
+
+	static FoundDescriptor found(Found found) {
+		return new FoundDescriptor(found.matching(), found.total(), found.held(), found.waiting(), found.complete(),
+				Instant.now().minus(found.age()).truncatedTo(ChronoUnit.MILLIS));
+	}
+
+	/**
+	 * Return when a lock was granted: its fence is a time in microseconds, if the store
+	 * has a clock that tells the date.
+	 */
+	static @Nullable Instant granted(Standing standing) {
+		boolean held = standing.holderCount() > 0 && standing.holders().get(0).instance() != null;
+		return (held && standing.fence() >= EARLIEST_GRANT)
+				? Instant.ofEpochMilli(TimeUnit.MICROSECONDS.toMillis(standing.fence())) : null;
+	}
+
+	/** Tell the log what a user had done. */
+	static void log(String what, SecurityContext by) {
+		Principal principal = by.getPrincipal();
+		logger.info(what + ", as an endpoint was asked by "
+				+ ((principal != null) ? principal.getName() : "an unknown user"));
 	}
 
 	static InvalidEndpointRequestException invalid(String message, @Nullable Throwable cause) {

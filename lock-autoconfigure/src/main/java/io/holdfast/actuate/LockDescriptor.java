@@ -15,6 +15,10 @@ import org.springframework.boot.actuate.endpoint.OperationResponseBody;
  * @param kind EXCLUSIVE or READ_WRITE: in which way it is held or, if it is not held,
  * waited for
  * @param fencingToken its last fencing token, 0 if none is remembered
+ * @param granted when it was granted last, by the store's clock; absent if it is not held
+ * by an instance, or if the store has no such clock
+ * @param late of a search only: whether it was not renewed in time, by what was seen of
+ * it; absent if it is not
  * @param holderCount how many hold it
  * @param holders some of them
  * @param queue the first of those who stand in its queue, in their order; exclusive ones
@@ -23,9 +27,9 @@ import org.springframework.boot.actuate.endpoint.OperationResponseBody;
  * @param inside of one key only: who waits inside of its instance for a turn
  * @param silent of one key only: the instances that did not say who of theirs this is
  */
-public record LockDescriptor(String key, String kind, long fencingToken, int holderCount, List<LockHolder> holders,
-		List<LockWaiter> queue, int queueLength, @Nullable List<LockWaiter> inside,
-		@Nullable List<String> silent) implements OperationResponseBody {
+public record LockDescriptor(String key, String kind, long fencingToken, @Nullable Instant granted,
+		@Nullable Boolean late, int holderCount, List<LockHolder> holders, List<LockWaiter> queue, int queueLength,
+		@Nullable List<LockWaiter> inside, @Nullable List<String> silent) implements OperationResponseBody {
 
 	/**
 	 * A holder of a lock.

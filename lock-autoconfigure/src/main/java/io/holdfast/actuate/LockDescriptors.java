@@ -21,6 +21,10 @@ final class LockDescriptors {
 	}
 
 	static LockDescriptor of(Standing standing, @Nullable FleetReport reports, Instant now) {
+		return of(standing, reports, false, now);
+	}
+
+	static LockDescriptor of(Standing standing, @Nullable FleetReport reports, boolean late, Instant now) {
 		String kind = (standing.resource().kind() == Kind.LOCK) ? "EXCLUSIVE" : "READ_WRITE";
 		List<LockDescriptor.LockWaiter> inside = null;
 		if (reports != null) {
@@ -28,7 +32,8 @@ final class LockDescriptors {
 				.map((waiting) -> waiter(waiting.instance(), waiting.entry(), now))
 				.toList();
 		}
-		return new LockDescriptor(standing.resource().key(), kind, standing.fence(), standing.holderCount(),
+		return new LockDescriptor(standing.resource().key(), kind, standing.fence(), Endpoints.granted(standing),
+				late ? true : null, standing.holderCount(),
 				standing.holders().stream().map((place) -> holder(place, entry(place, reports), now)).toList(),
 				standing.queue().stream().map((place) -> waiter(place, entry(place, reports), now)).toList(),
 				standing.waiting(), inside, (reports != null) ? reports.silent() : null);

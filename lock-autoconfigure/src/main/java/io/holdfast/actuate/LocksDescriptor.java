@@ -12,8 +12,9 @@ import org.springframework.boot.actuate.endpoint.OperationResponseBody;
  * All locks, as the endpoint shows them.
  *
  * @param instance the instance that answers
- * @param held what it holds, the oldest first
- * @param waiting what it waits for, the oldest first
+ * @param held what it holds, the oldest first; of a search, only what is on its page
+ * @param waiting what it waits for, the oldest first; of a search, only what is on its
+ * page
  * @param cut whether it holds or waits for more than is shown
  * @param fleet what all instances hold and wait for
  */
@@ -55,11 +56,13 @@ public record LocksDescriptor(InstanceDescriptor instance, List<HeldLock> held, 
 	 * @param locks a page of all locks that are held or waited for
 	 * @param cycles of threads that wait for each other
 	 * @param silent the instances that did not tell what they wait for
+	 * @param found of a search only: how much there is
 	 * @param cursor where the next page begins, absent if there is none
 	 * @param problem what was in the way of seeing all of it, absent if nothing was
 	 */
 	public record FleetLocks(List<InstanceDescriptor> instances, List<LockDescriptor> locks,
-			List<DeadlockDescriptor> cycles, List<String> silent, @Nullable String cursor, @Nullable String problem) {
+			List<DeadlockDescriptor> cycles, List<String> silent, @Nullable FoundDescriptor found,
+			@Nullable String cursor, @Nullable String problem) {
 	}
 
 }

@@ -1,17 +1,24 @@
 package io.holdfast.actuate;
 
+import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Set;
+import java.util.function.Predicate;
 
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.fleet.Fleet;
+import io.holdfast.engine.fleet.Fleet.Found;
 import io.holdfast.engine.fleet.Fleet.Standings;
 import io.holdfast.engine.fleet.FleetReport;
 import io.holdfast.engine.fleet.InstanceReport;
 import io.holdfast.engine.fleet.InstanceReport.Entry;
+import io.holdfast.engine.fleet.StandingQuery;
+import io.holdfast.engine.fleet.StandingQuery.Order;
+import io.holdfast.engine.fleet.StandingQuery.State;
 import io.holdfast.engine.fleet.ThreadWait;
 import io.holdfast.engine.fleet.ThreadWait.WaitingThread;
 import io.holdfast.engine.store.FleetStore.Family;
@@ -20,6 +27,7 @@ import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.actuate.endpoint.Access;
+import org.springframework.boot.actuate.endpoint.SecurityContext;
 import org.springframework.boot.actuate.endpoint.annotation.DeleteOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
@@ -51,38 +59,70 @@ public class LocksEndpoint {
 	}
 
 	/**
-	 * All locks of this instance, and a page of those of the fleet.
+	 * All locks of this instance, and a page of those of the fleet: all of them in no
+	 * order, or one, or those that are searched for.
+	 * @param cursor where the page before ended, or {@code null} to begin
+	 * @param limit how many locks of the fleet are wanted, from 1 to 1000, or
+	 * {@code null} for 100; with a cursor there may be a few more
+	 * @param key the key of the only lock that is wanted, told in detail
+	 * @param search text that keys contain, in upper or lower case
+	 * @param state what they are to be like
+	 * @param heldFor for how long they are to be held, at least
+	 * @param sort what comes first, or {@code null} for the order of keys
+	 * @param page which page of what is searched for, or {@code null} for the first one
+	 * @return all locks
+	 */
+	@ReadOperation
+	public LocksDescriptor locks(@Nullable String cursor, @Nullable Integer limit, @Nullable String key,
+			@Nullable String search, @Nullable State state, @Nullable Duration heldFor, @Nullable Order sort,
+			@Nullable Integer page) {
+		int wanted = Endpoints.limit(limit);
+		StandingQuery query = Endpoints.query(search, state, heldFor, sort, page, wanted);
+		Endpoints.checkOneOf(cursor, key, query);
+		PartialResult parts = new PartialResult();
+		InstanceReport report = parts.own(this.fleet);
+		Instant now = Instant.now();
+		LockPage shown = page(parts, cursor, wanted, key, query);
+		List<InstanceDescriptor> members = parts.look(() -> Endpoints.members(this.fleet));
+		FleetReport reports = parts.look(this.fleet::reports);
+		List<DeadlockDescriptor> cycles = (reports != null) ? parts.look(() -> cycles(reports)) : null;
+		LocksDescriptor.FleetLocks seen = new LocksDescriptor.FleetLocks((members != null) ? members : List.of(),
+				shown.views((key != null) ? reports : null), (cycles != null) ? cycles : List.of(),
+				(reports != null) ? reports.silent() : List.of(), shown.found(), shown.cursor(), parts.problem());
+		Predicate<Entry> told = (key == null && query == null) ? LocksEndpoint::isLock : shown::has;
+		return new LocksDescriptor(Endpoints.self(this.fleet, this.started, seen.instances()),
+				report.holds().stream().filter(told).map((hold) -> held(hold, now)).toList(),
+				report.waits().stream().filter(told).map((wait) -> waiting(wait, now)).toList(), report.cut(), seen);
+	}
+
+	/**
+	 * All locks of this instance, and a page of those of the fleet, in no order.
 	 * @param cursor where the page before ended, or {@code null} to begin
 	 * @param limit how many locks of the fleet are wanted, from 1 to 1000, or
 	 * {@code null} for 100; there may be a few more
 	 * @return all locks
 	 */
-	@ReadOperation
 	public LocksDescriptor locks(@Nullable String cursor, @Nullable Integer limit) {
-		int wanted = Endpoints.limit(limit);
-		PartialResult parts = new PartialResult();
-		InstanceReport report = parts.own(this.fleet);
-		Instant now = Instant.now();
-		LocksDescriptor.FleetLocks seen = fleet(parts, cursor, wanted);
-		return new LocksDescriptor(Endpoints.self(this.fleet, this.started, seen.instances()),
-				report.holds().stream().filter(LocksEndpoint::isLock).map((hold) -> held(hold, now)).toList(),
-				report.waits().stream().filter(LocksEndpoint::isLock).map((wait) -> waiting(wait, now)).toList(),
-				report.cut(), seen);
+		return locks(cursor, limit, null, null, null, null, null, null);
 	}
 
-	private LocksDescriptor.FleetLocks fleet(PartialResult parts, @Nullable String cursor, int wanted) {
+	private LockPage page(PartialResult parts, @Nullable String cursor, int wanted, @Nullable String key,
+			@Nullable StandingQuery query) {
+		if (key != null) {
+			Standing standing = parts.look(() -> Endpoints.checked(() -> look(key)));
+			return new LockPage((standing != null && !standing.isEmpty()) ? List.of(standing) : List.of(), null, null);
+		}
+		if (query != null) {
+			Found found = parts.look(() -> this.fleet.find(Family.LOCKS, query));
+			return new LockPage((found != null) ? found.standings() : List.of(), null, found);
+		}
 		Standings page = parts.look(() -> Endpoints.checked(() -> this.fleet.page(Family.LOCKS, cursor, wanted)));
-		List<InstanceDescriptor> members = parts.look(() -> Endpoints.members(this.fleet));
-		FleetReport reports = parts.look(this.fleet::reports);
-		List<DeadlockDescriptor> cycles = (reports != null) ? parts.look(() -> cycles(reports)) : null;
-		return new LocksDescriptor.FleetLocks((members != null) ? members : List.of(),
-				(page != null) ? views(page) : List.of(), (cycles != null) ? cycles : List.of(),
-				(reports != null) ? reports.silent() : List.of(), (page != null) ? page.cursor() : cursor,
-				parts.problem());
+		return (page != null) ? new LockPage(page.standings(), page.cursor(), null)
+				: new LockPage(List.of(), cursor, null);
 	}
 
-	private static List<LockDescriptor> views(Standings page) {
-		return page.standings().stream().map((standing) -> LockDescriptors.of(standing, null, Instant.now())).toList();
+	private Standing look(String key) {
+		return this.fleet.look(Family.LOCKS, LockRequest.of(key).key());
 	}
 
 	/**
@@ -92,8 +132,7 @@ public class LocksEndpoint {
 	 */
 	@ReadOperation
 	public @Nullable LockDescriptor lock(@Selector(match = Match.ALL_REMAINING) String... key) {
-		String name = Endpoints.checked(() -> LockRequest.of(Endpoints.key(key)).key());
-		Standing standing = Endpoints.answered(() -> this.fleet.look(Family.LOCKS, name));
+		Standing standing = Endpoints.answered(() -> look(Endpoints.key(key)));
 		return standing.isEmpty() ? null
 				: LockDescriptors.of(standing, new PartialResult().look(this.fleet::reports), Instant.now());
 	}
@@ -102,11 +141,14 @@ public class LocksEndpoint {
 	 * Release a lock in the name of its owner; see
 	 * {@link io.holdfast.LockAdmin#forceRelease}.
 	 * @param key its key; no part of the path, which does not name every key faithfully
+	 * @param by the user that asks, for the log
 	 * @return whether it had an owner
 	 */
 	@DeleteOperation
-	public ReleaseDescriptor release(String key) {
-		return Endpoints.answered(() -> new ReleaseDescriptor(this.locks.admin().forceRelease(key)));
+	public ReleaseDescriptor release(String key, SecurityContext by) {
+		boolean released = Endpoints.answered(() -> this.locks.admin().forceRelease(key));
+		Endpoints.log((released ? "Released" : "Found nothing to release of") + " lock '" + key + "' by force", by);
+		return new ReleaseDescriptor(released);
 	}
 
 	private static boolean isLock(Entry entry) {
@@ -134,6 +176,28 @@ public class LocksEndpoint {
 		WaitingThread holder = wait.holder();
 		return new DeadlockDescriptor.DeadlockWait(wait.actor().instance(), wait.actor().thread(), wait.key(),
 				new DeadlockDescriptor.Actor(holder.instance(), holder.thread()));
+	}
+
+	/** The locks of the fleet that are shown. */
+	private record LockPage(List<Standing> standings, @Nullable String cursor, @Nullable Found search) {
+
+		List<LockDescriptor> views(@Nullable FleetReport reports) {
+			Instant now = Instant.now();
+			Set<String> late = (this.search != null) ? this.search.late() : Set.of();
+			return this.standings.stream()
+				.map((standing) -> LockDescriptors.of(standing, reports, late.contains(standing.resource().key()), now))
+				.toList();
+		}
+
+		@Nullable FoundDescriptor found() {
+			return (this.search != null) ? Endpoints.found(this.search) : null;
+		}
+
+		boolean has(Entry entry) {
+			String key = entry.resource().key();
+			return isLock(entry) && this.standings.stream().anyMatch((each) -> each.resource().key().equals(key));
+		}
+
 	}
 
 }

@@ -11,8 +11,9 @@ import org.springframework.boot.actuate.endpoint.OperationResponseBody;
  * All semaphores, as the endpoint shows them.
  *
  * @param instance the instance that answers
- * @param held what it holds, the oldest first
- * @param waiting what it waits for, the oldest first
+ * @param held what it holds, the oldest first; of a search, only what is on its page
+ * @param waiting what it waits for, the oldest first; of a search, only what is on its
+ * page
  * @param cut whether it holds or waits for more than is shown
  * @param fleet what all instances hold and wait for
  */
@@ -52,11 +53,12 @@ public record SemaphoresDescriptor(InstanceDescriptor instance, List<HeldPermits
 	 * @param instances the instances that are known
 	 * @param semaphores a page of all semaphores that are held or waited for, or have a
 	 * limit that an operator has set
+	 * @param found of a search only: how much there is
 	 * @param cursor where the next page begins, absent if there is none
 	 * @param problem what was in the way of seeing all of it, absent if nothing was
 	 */
 	public record FleetSemaphores(List<InstanceDescriptor> instances, List<SemaphoreDescriptor> semaphores,
-			@Nullable String cursor, @Nullable String problem) {
+			@Nullable FoundDescriptor found, @Nullable String cursor, @Nullable String problem) {
 	}
 
 }

@@ -2,21 +2,27 @@ package io.holdfast.actuate;
 
 import java.time.Instant;
 import java.util.List;
+import java.util.function.Predicate;
 
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.fleet.Fleet;
+import io.holdfast.engine.fleet.Fleet.Found;
 import io.holdfast.engine.fleet.Fleet.Standings;
 import io.holdfast.engine.fleet.InstanceReport;
 import io.holdfast.engine.fleet.InstanceReport.Entry;
+import io.holdfast.engine.fleet.StandingQuery;
+import io.holdfast.engine.fleet.StandingQuery.Order;
+import io.holdfast.engine.fleet.StandingQuery.State;
 import io.holdfast.engine.store.FleetStore.Family;
 import io.holdfast.engine.store.FleetStore.Standing;
 import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.actuate.endpoint.Access;
+import org.springframework.boot.actuate.endpoint.SecurityContext;
 import org.springframework.boot.actuate.endpoint.annotation.DeleteOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
@@ -49,41 +55,74 @@ public class SemaphoresEndpoint {
 	}
 
 	/**
-	 * All semaphores of this instance, and a page of those of the fleet.
+	 * All semaphores of this instance, and a page of those of the fleet: all of them in
+	 * no order, or one, or those that are searched for.
+	 * @param cursor where the page before ended, or {@code null} to begin
+	 * @param limit how many semaphores of the fleet are wanted, from 1 to 1000, or
+	 * {@code null} for 100; with a cursor there may be a few more
+	 * @param key the key of the only semaphore that is wanted, told in detail
+	 * @param search text that keys contain, in upper or lower case
+	 * @param state what they are to be like
+	 * @param sort what comes first, or {@code null} for the order of keys; the age of
+	 * permits is not known
+	 * @param page which page of what is searched for, or {@code null} for the first one
+	 * @return all semaphores
+	 */
+	@ReadOperation
+	public SemaphoresDescriptor semaphores(@Nullable String cursor, @Nullable Integer limit, @Nullable String key,
+			@Nullable String search, @Nullable State state, @Nullable Order sort, @Nullable Integer page) {
+		int wanted = Endpoints.limit(limit);
+		StandingQuery query = Endpoints.query(search, state, null, sort, page, wanted);
+		Endpoints.checkOneOf(cursor, key, query);
+		PartialResult parts = new PartialResult();
+		InstanceReport report = parts.own(this.fleet);
+		Instant now = Instant.now();
+		SemaphorePage shown = page(parts, cursor, wanted, key, query);
+		List<InstanceDescriptor> members = parts.look(() -> Endpoints.members(this.fleet));
+		SemaphoresDescriptor.FleetSemaphores fleet = new SemaphoresDescriptor.FleetSemaphores(
+				(members != null) ? members : List.of(), shown.semaphores(), shown.found(), shown.cursor(),
+				parts.problem());
+		Predicate<Entry> told = (key == null && query == null) ? SemaphoresEndpoint::isSemaphore : shown::has;
+		return new SemaphoresDescriptor(Endpoints.self(this.fleet, this.started, fleet.instances()),
+				report.holds().stream().filter(told).map((hold) -> held(hold, now)).toList(),
+				report.waits().stream().filter(told).map((wait) -> waiting(wait, now)).toList(), report.cut(), fleet);
+	}
+
+	/**
+	 * All semaphores of this instance, and a page of those of the fleet, in no order.
 	 * @param cursor where the page before ended, or {@code null} to begin
 	 * @param limit how many semaphores of the fleet are wanted, from 1 to 1000, or
 	 * {@code null} for 100; there may be a few more
 	 * @return all semaphores
 	 */
-	@ReadOperation
 	public SemaphoresDescriptor semaphores(@Nullable String cursor, @Nullable Integer limit) {
-		int wanted = Endpoints.limit(limit);
-		PartialResult parts = new PartialResult();
-		InstanceReport report = parts.own(this.fleet);
-		Instant now = Instant.now();
-		SemaphoresDescriptor.FleetSemaphores seen = fleet(parts, cursor, wanted);
-		return new SemaphoresDescriptor(Endpoints.self(this.fleet, this.started, seen.instances()),
-				report.holds().stream().filter(SemaphoresEndpoint::isSemaphore).map((hold) -> held(hold, now)).toList(),
-				report.waits()
-					.stream()
-					.filter(SemaphoresEndpoint::isSemaphore)
-					.map((wait) -> waiting(wait, now))
-					.toList(),
-				report.cut(), seen);
+		return semaphores(cursor, limit, null, null, null, null, null);
 	}
 
-	private SemaphoresDescriptor.FleetSemaphores fleet(PartialResult parts, @Nullable String cursor, int wanted) {
+	private SemaphorePage page(PartialResult parts, @Nullable String cursor, int wanted, @Nullable String key,
+			@Nullable StandingQuery query) {
+		if (key != null) {
+			Standing standing = parts.look(() -> Endpoints.checked(() -> look(key)));
+			return new SemaphorePage((standing != null && !standing.isEmpty())
+					? List.of(SemaphoreDescriptors.of(standing, parts.look(this.fleet::reports), Instant.now()))
+					: List.of(), null, null);
+		}
+		if (query != null) {
+			Found found = parts.look(() -> this.fleet.find(Family.SEMAPHORES, query));
+			return (found != null) ? new SemaphorePage(views(found.standings()), null, Endpoints.found(found))
+					: new SemaphorePage(List.of(), null, null);
+		}
 		Standings page = parts.look(() -> Endpoints.checked(() -> this.fleet.page(Family.SEMAPHORES, cursor, wanted)));
-		List<InstanceDescriptor> members = parts.look(() -> Endpoints.members(this.fleet));
-		return new SemaphoresDescriptor.FleetSemaphores((members != null) ? members : List.of(),
-				(page != null) ? views(page) : List.of(), (page != null) ? page.cursor() : cursor, parts.problem());
+		return (page != null) ? new SemaphorePage(views(page.standings()), page.cursor(), null)
+				: new SemaphorePage(List.of(), cursor, null);
 	}
 
-	private static List<SemaphoreDescriptor> views(Standings page) {
-		return page.standings()
-			.stream()
-			.map((standing) -> SemaphoreDescriptors.of(standing, null, Instant.now()))
-			.toList();
+	private Standing look(String key) {
+		return this.fleet.look(Family.SEMAPHORES, SemaphoreRequest.of(key, 1).key());
+	}
+
+	private static List<SemaphoreDescriptor> views(List<Standing> standings) {
+		return standings.stream().map((standing) -> SemaphoreDescriptors.of(standing, null, Instant.now())).toList();
 	}
 
 	/**
@@ -94,8 +133,7 @@ public class SemaphoresEndpoint {
 	 */
 	@ReadOperation
 	public @Nullable SemaphoreDescriptor semaphore(@Selector(match = Match.ALL_REMAINING) String... key) {
-		String name = Endpoints.checked(() -> SemaphoreRequest.of(Endpoints.key(key), 1).key());
-		Standing standing = Endpoints.answered(() -> this.fleet.look(Family.SEMAPHORES, name));
+		Standing standing = Endpoints.answered(() -> look(Endpoints.key(key)));
 		return standing.isEmpty() ? null
 				: SemaphoreDescriptors.of(standing, new PartialResult().look(this.fleet::reports), Instant.now());
 	}
@@ -107,9 +145,10 @@ public class SemaphoresEndpoint {
 	 * @param limit the limit, from 0 to 1,000,000,000, or {@code null} if it is to be
 	 * cleared
 	 * @param clear {@code true} to clear it; {@code null} is the same as {@code false}
+	 * @param by the user that asks, for the log
 	 */
 	@WriteOperation
-	public void limit(String key, @Nullable Integer limit, @Nullable Boolean clear) {
+	public void limit(String key, @Nullable Integer limit, @Nullable Boolean clear, SecurityContext by) {
 		boolean cleared = Boolean.TRUE.equals(clear);
 		if (cleared == (limit != null)) {
 			throw Endpoints.invalid("There is " + (cleared ? "both" : "neither") + " a limit "
@@ -124,17 +163,23 @@ public class SemaphoresEndpoint {
 			this.semaphores.admin().setLimit(key, limit);
 			return true;
 		});
+		Endpoints.log((limit != null) ? "Set the limit of semaphore '" + key + "' to " + limit
+				: "Cleared the limit of semaphore '" + key + "'", by);
 	}
 
 	/**
 	 * Release all permits of a semaphore in their holders' names; see
 	 * {@link io.holdfast.SemaphoreAdmin#forceRelease}.
 	 * @param key which semaphore
+	 * @param by the user that asks, for the log
 	 * @return whether there was a holder
 	 */
 	@DeleteOperation
-	public ReleaseDescriptor release(String key) {
-		return Endpoints.answered(() -> new ReleaseDescriptor(this.semaphores.admin().forceRelease(key)));
+	public ReleaseDescriptor release(String key, SecurityContext by) {
+		boolean released = Endpoints.answered(() -> this.semaphores.admin().forceRelease(key));
+		Endpoints.log((released ? "Released" : "Found nothing to release of") + " semaphore '" + key + "' by force",
+				by);
+		return new ReleaseDescriptor(released);
 	}
 
 	private static boolean isSemaphore(Entry entry) {
@@ -149,6 +194,17 @@ public class SemaphoresEndpoint {
 	private static SemaphoresDescriptor.SemaphoreWait waiting(Entry wait, Instant now) {
 		return new SemaphoresDescriptor.SemaphoreWait(wait.resource().key(), wait.permits(), wait.name(), wait.thread(),
 				now.minusMillis(wait.millis()));
+	}
+
+	/** The semaphores of the fleet that are shown. */
+	private record SemaphorePage(List<SemaphoreDescriptor> semaphores, @Nullable String cursor,
+			@Nullable FoundDescriptor found) {
+
+		boolean has(Entry entry) {
+			return isSemaphore(entry)
+					&& this.semaphores.stream().anyMatch((each) -> each.key().equals(entry.resource().key()));
+		}
+
 	}
 
 }

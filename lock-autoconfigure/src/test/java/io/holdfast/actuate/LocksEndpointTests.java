@@ -23,6 +23,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
+import org.springframework.boot.actuate.endpoint.SecurityContext;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -155,8 +156,8 @@ class LocksEndpointTests {
 	@DisplayName("a lock of another instance is released by force, once")
 	void releases() {
 		LockLease lease = this.otherLocks.acquire("a/b");
-		assertThat(this.endpoint.release("a/b")).isEqualTo(new ReleaseDescriptor(true));
-		assertThat(this.endpoint.release("a/b")).isEqualTo(new ReleaseDescriptor(false));
+		assertThat(this.endpoint.release("a/b", SecurityContext.NONE)).isEqualTo(new ReleaseDescriptor(true));
+		assertThat(this.endpoint.release("a/b", SecurityContext.NONE)).isEqualTo(new ReleaseDescriptor(false));
 		Optional<LockLease> next = this.ownLocks.tryAcquire("a/b");
 		assertThat(next).isPresent();
 		assertThat(next.get().fencingToken()).isGreaterThan(lease.fencingToken());
@@ -167,7 +168,7 @@ class LocksEndpointTests {
 	@DisplayName("the lock that is named is released, and no other one")
 	void releasesTheOneThatIsNamed(String key) {
 		this.otherLocks.acquire(key);
-		assertThat(this.endpoint.release(key)).isEqualTo(new ReleaseDescriptor(true));
+		assertThat(this.endpoint.release(key, SecurityContext.NONE)).isEqualTo(new ReleaseDescriptor(true));
 	}
 
 	@ParameterizedTest
@@ -188,7 +189,8 @@ class LocksEndpointTests {
 			.satisfies((ex) -> assertThat(ex.getReason()).startsWith("The cursor is none").doesNotContain("script"));
 		assertThatExceptionOfType(InvalidEndpointRequestException.class).isThrownBy(() -> this.endpoint.lock(" "))
 			.satisfies((ex) -> assertThat(ex.getReason()).startsWith("A lock's key must not be blank"));
-		assertThatExceptionOfType(InvalidEndpointRequestException.class).isThrownBy(() -> this.endpoint.release(" "))
+		assertThatExceptionOfType(InvalidEndpointRequestException.class)
+			.isThrownBy(() -> this.endpoint.release(" ", SecurityContext.NONE))
 			.satisfies((ex) -> assertThat(ex.getReason()).startsWith("A lock's key must not be blank"));
 	}
 

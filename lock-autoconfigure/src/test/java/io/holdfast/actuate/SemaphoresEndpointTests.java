@@ -17,6 +17,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
+import org.springframework.boot.actuate.endpoint.SecurityContext;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -93,7 +94,7 @@ class SemaphoresEndpointTests {
 		await().until(waiting::isDone);
 		CompletableFuture<PermitLease> second = waitFor(this.ownSemaphores, 1, 1);
 		assertThat(second).isNotDone();
-		this.endpoint.limit("call/out", 2, null);
+		this.endpoint.limit("call/out", 2, null, SecurityContext.NONE);
 		await().until(second::isDone);
 		assertThat(semaphores().fleet().semaphores()).singleElement()
 			.extracting(SemaphoreDescriptor::limit, SemaphoreDescriptor::limitSet, SemaphoreDescriptor::free)
@@ -103,7 +104,7 @@ class SemaphoresEndpointTests {
 		assertThat(semaphores().fleet().semaphores()).singleElement()
 			.extracting(SemaphoreDescriptor::limit, SemaphoreDescriptor::limitSet, SemaphoreDescriptor::free)
 			.containsExactly(2, true, 2);
-		this.endpoint.limit("call/out", null, true);
+		this.endpoint.limit("call/out", null, true, SecurityContext.NONE);
 		assertThat(semaphores().fleet().semaphores()).isEmpty();
 		assertThat(this.endpoint.semaphore("call", "out")).isNull();
 	}
@@ -111,17 +112,17 @@ class SemaphoresEndpointTests {
 	@Test
 	@DisplayName("a limit is cleared only by who says so, and who says both or nothing changes nothing")
 	void clearsNoLimitByMistake() {
-		this.endpoint.limit("call", 2, null);
+		this.endpoint.limit("call", 2, null, SecurityContext.NONE);
 		for (Boolean clear : new Boolean[] { null, false }) {
 			assertThatExceptionOfType(InvalidEndpointRequestException.class)
-				.isThrownBy(() -> this.endpoint.limit("call", null, clear))
+				.isThrownBy(() -> this.endpoint.limit("call", null, clear, SecurityContext.NONE))
 				.satisfies((ex) -> assertThat(ex.getReason()).startsWith("There is neither a limit nor 'clear': give"));
 		}
 		assertThatExceptionOfType(InvalidEndpointRequestException.class)
-			.isThrownBy(() -> this.endpoint.limit("call", 3, true))
+			.isThrownBy(() -> this.endpoint.limit("call", 3, true, SecurityContext.NONE))
 			.satisfies((ex) -> assertThat(ex.getReason()).startsWith("There is both a limit and 'clear': give"));
 		assertThat(this.endpoint.semaphore("call").limit()).isEqualTo(2);
-		this.endpoint.limit("call", null, true);
+		this.endpoint.limit("call", null, true, SecurityContext.NONE);
 		assertThat(this.endpoint.semaphore("call")).isNull();
 	}
 
@@ -131,12 +132,12 @@ class SemaphoresEndpointTests {
 		PermitLease first = this.ownSemaphores.acquire(SemaphoreRequest.of("call/out", 3).permits(2));
 		PermitLease second = this.otherSemaphores.acquire(SemaphoreRequest.of("call/out", 3));
 		CompletableFuture<PermitLease> waiting = waitFor(this.otherSemaphores, 3, 3);
-		assertThat(this.endpoint.release("call/out")).isEqualTo(new ReleaseDescriptor(true));
+		assertThat(this.endpoint.release("call/out", SecurityContext.NONE)).isEqualTo(new ReleaseDescriptor(true));
 		assertThat(first.isHeld()).isFalse();
 		await().until(waiting::isDone);
 		assertThat(this.endpoint.semaphore("call", "out").used()).isEqualTo(3);
 		waiting.join().release();
-		assertThat(this.endpoint.release("call/out")).isEqualTo(new ReleaseDescriptor(false));
+		assertThat(this.endpoint.release("call/out", SecurityContext.NONE)).isEqualTo(new ReleaseDescriptor(false));
 		assertThat(second.release().name()).isNotNull();
 	}
 
@@ -145,7 +146,7 @@ class SemaphoresEndpointTests {
 	@DisplayName("a limit that makes no sense is refused")
 	void refusesLimits(int limit) {
 		assertThatExceptionOfType(InvalidEndpointRequestException.class)
-			.isThrownBy(() -> this.endpoint.limit("call", limit, false))
+			.isThrownBy(() -> this.endpoint.limit("call", limit, false, SecurityContext.NONE))
 			.satisfies((ex) -> assertThat(ex.getReason())
 				.isEqualTo("limit of semaphore 'call' is " + limit + ", which is not from 0 to 1000000000"));
 	}
@@ -154,9 +155,10 @@ class SemaphoresEndpointTests {
 	@DisplayName("keys, cursors and pages that make no sense are refused")
 	void refusesWhatMakesNoSense() {
 		assertThatExceptionOfType(InvalidEndpointRequestException.class).isThrownBy(() -> this.endpoint.semaphore(" "));
-		assertThatExceptionOfType(InvalidEndpointRequestException.class).isThrownBy(() -> this.endpoint.release(" "));
 		assertThatExceptionOfType(InvalidEndpointRequestException.class)
-			.isThrownBy(() -> this.endpoint.limit(" ", 1, null));
+			.isThrownBy(() -> this.endpoint.release(" ", SecurityContext.NONE));
+		assertThatExceptionOfType(InvalidEndpointRequestException.class)
+			.isThrownBy(() -> this.endpoint.limit(" ", 1, null, SecurityContext.NONE));
 		assertThatExceptionOfType(InvalidEndpointRequestException.class)
 			.isThrownBy(() -> this.endpoint.semaphores("nowhere", null));
 		assertThatExceptionOfType(InvalidEndpointRequestException.class)

@@ -19,6 +19,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
+import org.springframework.boot.actuate.endpoint.SecurityContext;
 import org.springframework.http.HttpStatus;
 import org.springframework.web.server.ResponseStatusException;
 
@@ -90,10 +91,12 @@ class StoreTroubleTests {
 		LocksEndpoint endpoint = new LocksEndpoint(this.engine);
 		SemaphoresEndpoint semaphores = new SemaphoresEndpoint(this.engine);
 		expectUnavailable(() -> endpoint.lock("a"), "The look at 'a' failed: ");
-		expectUnavailable(() -> endpoint.release("a"), "The inspection of lock 'a' failed: ");
+		expectUnavailable(() -> endpoint.release("a", SecurityContext.NONE), "The inspection of lock 'a' failed: ");
 		expectUnavailable(() -> semaphores.semaphore("a"), "The look at 'a' failed: ");
-		expectUnavailable(() -> semaphores.limit("a", 1, null), "Setting the limit of semaphore 'a' failed: ");
-		expectUnavailable(() -> semaphores.release("a"), "The inspection of semaphore 'a' failed: ");
+		expectUnavailable(() -> semaphores.limit("a", 1, null, SecurityContext.NONE),
+				"Setting the limit of semaphore 'a' failed: ");
+		expectUnavailable(() -> semaphores.release("a", SecurityContext.NONE),
+				"The inspection of semaphore 'a' failed: ");
 	}
 
 	private static void expectUnavailable(ThrowingCallable request, String reason) {

@@ -2,8 +2,13 @@ package io.holdfast.engine.fleet;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -14,6 +19,8 @@ import java.util.function.Supplier;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.context.Futures;
+import io.holdfast.engine.fleet.FleetCatalog.Stretch;
+import io.holdfast.engine.fleet.FleetCatalog.Selection;
 import io.holdfast.engine.observe.EngineObserver.Command;
 import io.holdfast.engine.request.EngineExceptions;
 import io.holdfast.engine.store.FleetStore;
@@ -39,6 +46,9 @@ public final class Fleet {
 	/** How many holders and how many of a queue are named of one key. */
 	public static final int MOST_OF_ONE = 1000;
 
+	/** How many are looked at in one step of a walk over all of them. */
+	private static final int KEYS_PER_STEP = 500;
+
 	/** How many questions of others are answered at a time. */
 	private static final int MOST_ANSWERS = 8;
 
@@ -62,11 +72,17 @@ public final class Fleet {
 
 	private final long startedAt;
 
+	private final Map<Family, FleetCatalog> catalogs = new EnumMap<>(Family.class);
+
 	/** Create the fleet as one instance sees it. */
 	public Fleet(EngineContext context, Reporter reporter) {
 		this.context = context;
 		this.startedAt = context.now();
 		this.reporter = reporter;
+		for (Family family : Family.values()) {
+			this.catalogs.put(family,
+					new FleetCatalog(context::now, (cursor) -> part(family, cursor, KEYS_PER_STEP, 1)));
+		}
 	}
 
 	/**
@@ -251,16 +267,50 @@ public final class Fleet {
 	 */
 	public Standings page(Family family, @Nullable String cursor, int wanted) {
 		long until = this.context.now() + PAGE_NANOS;
-		String what = family.name().toLowerCase(Locale.ROOT);
 		List<Standing> found = new ArrayList<>();
 		String at = cursor;
 		do {
-			Page page = scan(family, at, wanted - found.size(), "The look for " + what);
-			found.addAll(answer(lookAt(family, page.finds()), "The look at " + what));
-			at = page.cursor();
+			Stretch part = part(family, at, wanted - found.size(), MOST_IN_LIST);
+			found.addAll(part.standings());
+			at = part.cursor();
 		}
 		while (at != null && found.size() < wanted && this.context.now() - until < 0);
 		return new Standings(found, at);
+	}
+
+	private Stretch part(Family family, @Nullable String cursor, int wanted, int most) {
+		Page page = scan(family, cursor, wanted, "The look for " + what(family));
+		return new Stretch(answer(lookAt(family, page.finds(), most), "The look at " + what(family)), page.cursor());
+	}
+
+	/**
+	 * Some of all that is held or waited for, or has a limit, and of how much. Looks
+	 * through all of it for a second at most, and goes on there when it is asked again.
+	 * @param family of what
+	 * @param query which of it
+	 * @return a page as of now, by a catalogue that may be older
+	 */
+	public Found find(Family family, StandingQuery query) {
+		FleetCatalog catalog = Objects.requireNonNull(this.catalogs.get(family));
+		Selection selection = catalog.find(query);
+		List<CompletableFuture<Standing>> looks = selection.lines()
+			.stream()
+			.map((line) -> lookAt(family, line.key(), MOST_IN_LIST))
+			.toList();
+		answer(CompletableFuture.allOf(looks.toArray(CompletableFuture[]::new)), "The look at " + what(family));
+		List<Standing> standings = looks.stream().map(CompletableFuture::join).toList();
+		Set<String> late = new HashSet<>();
+		for (int i = 0; i < standings.size(); i++) {
+			if (selection.lines().get(i).isLate(standings.get(i))) {
+				late.add(selection.lines().get(i).key());
+			}
+		}
+		return new Found(standings, late, selection.matching(), selection.total(), selection.held(),
+				selection.waiting(), selection.complete(), Duration.ofNanos(selection.ageNanos()));
+	}
+
+	private static String what(Family family) {
+		return family.name().toLowerCase(Locale.ROOT);
 	}
 
 	private Page scan(Family family, @Nullable String cursor, int wanted, String what) {
@@ -270,9 +320,9 @@ public final class Fleet {
 		return answer(this.context.send(Command.INSPECT, () -> page), what);
 	}
 
-	private CompletableFuture<List<Standing>> lookAt(Family family, List<Find> finds) {
+	private CompletableFuture<List<Standing>> lookAt(Family family, List<Find> finds, int most) {
 		List<CompletableFuture<Standing>> looks = finds.stream()
-			.map((find) -> lookAt(family, find.key(), MOST_IN_LIST))
+			.map((find) -> lookAt(family, find.key(), most))
 			.toList();
 		return CompletableFuture.allOf(looks.toArray(CompletableFuture[]::new)).thenApply((done) -> {
 			List<Standing> standings = new ArrayList<>();
@@ -312,6 +362,22 @@ public final class Fleet {
 	 * @param cursor where the next page begins, or {@code null} if there is none
 	 */
 	public record Standings(List<Standing> standings, @Nullable String cursor) {
+	}
+
+	/**
+	 * A page of what a query matches.
+	 *
+	 * @param standings what is there now; of what was released since, nothing is held
+	 * @param late the keys of those that are held and were not renewed in time
+	 * @param matching how many match the query
+	 * @param total how many there are
+	 * @param held how many of them are held
+	 * @param waiting how many stand in their queues
+	 * @param complete whether these numbers count all of it
+	 * @param age how old these numbers are
+	 */
+	public record Found(List<Standing> standings, Set<String> late, int matching, int total, int held, long waiting,
+			boolean complete, Duration age) {
 	}
 
 }

@@ -1,0 +1,274 @@
+package io.holdfast.engine.fleet;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+import java.util.function.Predicate;
+
+import io.holdfast.engine.fleet.StandingQuery.Order;
+import io.holdfast.engine.fleet.StandingQuery.State;
+import io.holdfast.engine.store.FleetStore.Place;
+import io.holdfast.engine.store.FleetStore.Standing;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Catalogue of all that the store keeps of one family, for those who search and sort. It
+ * is written only while it is asked for: each question goes on for a second at most, and
+ * gets the last complete one, if there is any. Between two walks over the store there is
+ * a rest of nine times as long. Thread-safe.
+ */
+final class FleetCatalog {
+
+	/** More is not listed. */
+	static final int MOST = 200_000;
+
+	private static final long STEP_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+	private static final long SHORTEST_REST = TimeUnit.MILLISECONDS.toNanos(500);
+
+	private static final int REST_TO_WORK = 9;
+
+	private final LongSupplier clock;
+
+	private final Function<@Nullable String, Stretch> source;
+
+	/** Held by the one that walks. */
+	private final ReentrantLock walking = new ReentrantLock();
+
+	private volatile @Nullable Edition current;
+
+	// Guarded by 'walking':
+
+	/** What was found by the walk that has not ended, or {@code null}. */
+	private @Nullable Map<String, Line> found;
+
+	private @Nullable String cursor;
+
+	private long begunAt;
+
+	private long worked;
+
+	private long restUntil;
+
+	/**
+	 * Create it.
+	 * @param clock tells nanoseconds
+	 * @param source gives a part of all that there is from a cursor on; blocks
+	 */
+	FleetCatalog(LongSupplier clock, Function<@Nullable String, Stretch> source) {
+		this.clock = clock;
+		this.source = source;
+	}
+
+	/**
+	 * Find a page. Blocks while the store is asked: for a second, or until others that
+	 * ask for the first time have done so.
+	 * @param query what is wanted
+	 * @return the page
+	 */
+	Selection find(StandingQuery query) {
+		Edition edition = edition();
+		List<Line> matching = edition.in(query.order()).stream().filter(matcher(query)).toList();
+		int from = (int) Math.min(matching.size(), (query.page() - 1L) * query.size());
+		List<Line> page = matching.subList(from, Math.min(matching.size(), from + query.size()));
+		return new Selection(List.copyOf(page), matching.size(), edition.lines.size(), edition.held, edition.waiting,
+				edition.complete, this.clock.getAsLong() - edition.at);
+	}
+
+	private static Predicate<Line> matcher(StandingQuery query) {
+		String search = (query.search() != null) ? query.search().toLowerCase(Locale.ROOT) : "";
+		return (line) -> (query.state() != State.CONTENDED || line.waiting > 0)
+				&& (query.state() != State.NOT_RENEWED || line.isLate(line.ttlMillis))
+				&& (query.grantedBefore() == Long.MAX_VALUE || line.isHeld() && line.fence < query.grantedBefore())
+				&& (search.isEmpty() || line.key.toLowerCase(Locale.ROOT).contains(search));
+	}
+
+	private Edition edition() {
+		Edition last = this.current;
+		// Others need not wait for the one that walks if there is something to tell.
+		if (last != null && last.complete) {
+			if (this.walking.tryLock()) {
+				walk();
+			}
+		}
+		else {
+			this.walking.lock();
+			walk();
+		}
+		Edition edition = this.current;
+		return (edition != null) ? edition : new Edition(Map.of(), false, this.clock.getAsLong());
+	}
+
+	/** Go on for a second; unlocks in the end. */
+	private void walk() {
+		try {
+			long start = this.clock.getAsLong();
+			Map<String, Line> lines = this.found;
+			if (lines == null) {
+				if (this.current != null && start - this.restUntil < 0) {
+					return;
+				}
+				lines = new HashMap<>();
+				this.found = lines;
+				this.cursor = null;
+				this.begunAt = start;
+				this.worked = 0;
+			}
+			Edition before = this.current;
+			do {
+				Stretch part = this.source.apply(this.cursor);
+				for (Standing standing : part.standings()) {
+					String key = standing.resource().key();
+					lines.put(key, Line.of(standing, (before != null) ? before.lines.get(key) : null));
+				}
+				this.cursor = part.cursor();
+			}
+			while (this.cursor != null && lines.size() < MOST && this.clock.getAsLong() - start < STEP_NANOS);
+			this.worked += this.clock.getAsLong() - start;
+			publish(lines, before);
+		}
+		catch (RuntimeException ex) {
+			this.found = null;
+			throw ex;
+		}
+		finally {
+			this.walking.unlock();
+		}
+	}
+
+	private void publish(Map<String, Line> lines, @Nullable Edition before) {
+		boolean ended = this.cursor == null || lines.size() >= MOST;
+		if (ended || before == null || !before.complete) {
+			this.current = new Edition(Map.copyOf(lines), this.cursor == null, this.begunAt);
+		}
+		if (ended) {
+			this.found = null;
+			this.restUntil = this.clock.getAsLong() + Math.max(SHORTEST_REST, REST_TO_WORK * this.worked);
+		}
+	}
+
+	/**
+	 * Some of all that there is.
+	 *
+	 * @param standings what was found
+	 * @param cursor where to go on, or {@code null} if that was all
+	 */
+	record Stretch(List<Standing> standings, @Nullable String cursor) {
+	}
+
+	/**
+	 * A page, and how much there is.
+	 *
+	 * @param lines what is on the page
+	 * @param matching how many match the query
+	 * @param total how many there are
+	 * @param held how many of them are held
+	 * @param waiting how many stand in queues
+	 * @param complete whether that is all
+	 * @param ageNanos how old it is
+	 */
+	record Selection(List<Line> lines, int matching, int total, int held, long waiting, boolean complete,
+			long ageNanos) {
+	}
+
+	/** The outcome of a walk. */
+	private static final class Edition {
+
+		private static final Comparator<Line> BY_KEY = Comparator.comparing((line) -> line.key);
+
+		private final Map<String, Line> lines;
+
+		private final int held;
+
+		private final long waiting;
+
+		private final boolean complete;
+
+		private final long at;
+
+		/** Made when they are asked for. */
+		private final Map<Order, List<Line>> sorted = new EnumMap<>(Order.class);
+
+		Edition(Map<String, Line> lines, boolean complete, long at) {
+			this.lines = lines;
+			this.held = (int) lines.values().stream().filter(Line::isHeld).count();
+			this.waiting = lines.values().stream().mapToLong((line) -> line.waiting).sum();
+			this.complete = complete;
+			this.at = at;
+		}
+
+		synchronized List<Line> in(Order order) {
+			return this.sorted.computeIfAbsent(order, (wanted) -> switch (wanted) {
+				case KEY -> List.copyOf(new TreeMap<>(this.lines).values());
+				case WAITERS -> sort(Comparator.comparingInt((line) -> -line.waiting));
+				case AGE -> sort(Comparator.comparingLong((line) -> line.isHeld() ? line.fence : Long.MAX_VALUE));
+			});
+		}
+
+		private List<Line> sort(Comparator<Line> first) {
+			return this.lines.values().stream().sorted(first.thenComparing(BY_KEY)).toList();
+		}
+
+	}
+
+	/** Summary of a standing: little, as there may be many. */
+	static final class Line {
+
+		private final String key;
+
+		private final long fence;
+
+		private final int waiting;
+
+		/** The number of the first holder's request, -1 if there is no holder. */
+		private final long holder;
+
+		private final long ttlMillis;
+
+		/** The longest time to live of the same hold that was seen. */
+		private final long longestMillis;
+
+		private Line(Standing standing, @Nullable Place holder, @Nullable Line before) {
+			this.key = standing.resource().key();
+			this.fence = (standing.fence() > 0) ? standing.fence() : Long.MAX_VALUE;
+			this.waiting = standing.waiting();
+			this.holder = (holder != null) ? holder.number() : -1;
+			this.ttlMillis = (holder != null) ? holder.ttlMillis() : -1;
+			this.longestMillis = (before != null && before.holder == this.holder && before.fence == this.fence)
+					? Math.max(before.longestMillis, this.ttlMillis) : this.ttlMillis;
+		}
+
+		static Line of(Standing standing, @Nullable Line before) {
+			return new Line(standing, standing.holders().isEmpty() ? null : standing.holders().get(0), before);
+		}
+
+		String key() {
+			return this.key;
+		}
+
+		boolean isHeld() {
+			return this.holder >= 0;
+		}
+
+		/** A lease is renewed when two thirds of it are left. */
+		boolean isLate(Standing now) {
+			Line line = Line.of(now, this);
+			return line.isLate(line.ttlMillis);
+		}
+
+		private boolean isLate(long millis) {
+			return millis >= 0 && millis < this.longestMillis / 2;
+		}
+
+	}
+
+}

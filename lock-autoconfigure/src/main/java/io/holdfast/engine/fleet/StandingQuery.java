@@ -1,0 +1,50 @@
+package io.holdfast.engine.fleet;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Query for a page of all that is held or waited for.
+ *
+ * @param search text that keys contain, in upper or lower case, or {@code null} for all
+ * @param state what they are to be like, or {@code null} for all
+ * @param grantedBefore the fencing token, which is a time in microseconds, that locks are
+ * to be older than; {@link Long#MAX_VALUE} for all
+ * @param order what comes first
+ * @param page which page, from 1
+ * @param size how many a page has, at least 1
+ */
+public record StandingQuery(@Nullable String search, @Nullable State state, long grantedBefore, Order order, int page,
+		int size) {
+
+	/**
+	 * Conditions that are of interest to an operator.
+	 */
+	public enum State {
+
+		/** There are waiters. */
+		CONTENDED,
+
+		/** Less than half of the longest time to live that was seen is left. */
+		NOT_RENEWED
+
+	}
+
+	/**
+	 * The orders; in each, what is equal is in the order of keys.
+	 */
+	public enum Order {
+
+		/** By key. */
+		KEY,
+
+		/** The longest queue first. */
+		WAITERS,
+
+		/**
+		 * The lock that was granted first; free ones, and those without a fence, last.
+		 */
+		AGE
+
+	}
+
+}

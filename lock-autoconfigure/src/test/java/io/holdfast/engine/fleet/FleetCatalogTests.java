@@ -1,0 +1,184 @@
+package io.holdfast.engine.fleet;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.TreeMap;
+import java.util.stream.IntStream;
+
+import io.holdfast.engine.fleet.FleetCatalog.Line;
+import io.holdfast.engine.fleet.FleetCatalog.Stretch;
+import io.holdfast.engine.fleet.FleetCatalog.Selection;
+import io.holdfast.engine.fleet.StandingQuery.Order;
+import io.holdfast.engine.fleet.StandingQuery.State;
+import io.holdfast.engine.store.FleetStore.Place;
+import io.holdfast.engine.store.FleetStore.Standing;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+/**
+ * The catalogue of locks: what is found, how old it is, and how much work it is.
+ */
+class FleetCatalogTests {
+
+	private static final int PART = 10;
+
+	private final TreeMap<String, Standing> stored = new TreeMap<>();
+
+	private long now = 1_000_000_000_000L;
+
+	private long partNanos;
+
+	private int parts;
+
+	private boolean broken;
+
+	private final FleetCatalog catalog = new FleetCatalog(() -> this.now, this::part);
+
+	private Stretch part(@Nullable String cursor) {
+		if (this.broken) {
+			throw new IllegalStateException("away");
+		}
+		this.parts++;
+		this.now += this.partNanos;
+		List<Standing> rest = List.copyOf(this.stored.tailMap((cursor != null) ? cursor : "", false).values());
+		List<Standing> some = rest.subList(0, Math.min(PART, rest.size()));
+		return new Stretch(some, (some.size() < rest.size()) ? some.get(PART - 1).resource().key() : null);
+	}
+
+	private void put(String key, long fence, int waiting, long ttlMillis) {
+		Place holder = new Place("01234567", 1, Kind.LOCK, 1, ttlMillis);
+		this.stored.put(key, new Standing(new Resource(Kind.LOCK, key), fence, null, 0, 0, (fence > 0) ? 1 : 0,
+				(fence > 0) ? List.of(holder) : List.of(), waiting, List.of()));
+	}
+
+	private void putMany(int count) {
+		IntStream.range(0, count).forEach((i) -> put(String.format("stock:%05d", i), 1000 + i, 0, 30_000));
+	}
+
+	private Selection find(@Nullable String search, @Nullable State state, Order order) {
+		return this.catalog.find(new StandingQuery(search, state, Long.MAX_VALUE, order, 1, 3));
+	}
+
+	private Selection all() {
+		return find(null, null, Order.KEY);
+	}
+
+	private void pass(Duration time) {
+		this.now += time.toNanos();
+	}
+
+	@Test
+	@DisplayName("it counts all, finds by a part of the key in any case, and gives pages in the order of keys")
+	void searches() {
+		putMany(25);
+		put("Order:1", 7, 0, 30_000);
+		put("order:2", 9, 3, 30_000);
+		Selection found = find("oRDer", null, Order.KEY);
+		assertThat(found.lines()).extracting(Line::key).containsExactly("Order:1", "order:2");
+		assertThat(found).extracting(Selection::matching, Selection::total, Selection::held, Selection::waiting)
+			.containsExactly(2, 27, 27, 3L);
+		Selection last = this.catalog.find(new StandingQuery("stock", null, Long.MAX_VALUE, Order.KEY, 9, 3));
+		assertThat(last.lines()).extracting(Line::key).containsExactly("stock:00024");
+		assertThat(this.catalog.find(new StandingQuery(null, null, Long.MAX_VALUE, Order.KEY, Integer.MAX_VALUE, 1000))
+			.lines()).isEmpty();
+	}
+
+	@Test
+	@DisplayName("it sorts by waiters and by age, and filters what is contended or held for long; free ones are not old")
+	void sortsAndFilters() {
+		put("young", 900, 1, 30_000);
+		put("old", 100, 0, 30_000);
+		put("free", 0, 5, 0);
+		assertThat(find(null, null, Order.WAITERS).lines()).extracting(Line::key)
+			.containsExactly("free", "young", "old");
+		assertThat(find(null, null, Order.AGE).lines()).extracting(Line::key).containsExactly("old", "young", "free");
+		assertThat(find(null, State.CONTENDED, Order.KEY).lines()).extracting(Line::key)
+			.containsExactly("free", "young");
+		assertThat(this.catalog.find(new StandingQuery(null, null, 500, Order.KEY, 1, 3)).lines()).extracting(Line::key)
+			.containsExactly("old");
+		assertThat(all().held()).isEqualTo(2);
+	}
+
+	@Test
+	@DisplayName("what has less than half of its longest time left was not renewed; a new hold begins anew")
+	void tellsWhatIsNotRenewed() {
+		put("frozen", 100, 0, 30_000);
+		put("short", 200, 0, 5_000);
+		put("endless", 300, 0, -1);
+		assertThat(find(null, State.NOT_RENEWED, Order.KEY).lines()).isEmpty();
+		pass(Duration.ofSeconds(16));
+		put("frozen", 100, 0, 14_000);
+		put("short", 200, 0, 3_400);
+		assertThat(find(null, State.NOT_RENEWED, Order.KEY).lines()).extracting(Line::key).containsExactly("frozen");
+		pass(Duration.ofSeconds(16));
+		put("frozen", 101, 0, 10_000);
+		assertThat(find(null, State.NOT_RENEWED, Order.KEY).lines()).isEmpty();
+	}
+
+	@Test
+	@DisplayName("the store is walked over again only after a rest of nine times as long")
+	void rests() {
+		this.partNanos = Duration.ofMillis(100).toNanos();
+		putMany(30);
+		all();
+		assertThat(this.parts).isEqualTo(3);
+		putMany(31);
+		pass(Duration.ofMillis(2_699));
+		assertThat(all().total()).isEqualTo(30);
+		assertThat(this.parts).isEqualTo(3);
+		pass(Duration.ofMillis(1));
+		assertThat(all().total()).isEqualTo(31);
+		assertThat(this.parts).isEqualTo(7);
+	}
+
+	@Test
+	@DisplayName("a question goes on for a second: the first ones tell that there is more, later ones get what is known")
+	void answersInParts() {
+		this.partNanos = Duration.ofMillis(100).toNanos();
+		putMany(250);
+		Selection first = all();
+		assertThat(first).extracting(Selection::total, Selection::complete).containsExactly(100, false);
+		assertThat(all()).extracting(Selection::total, Selection::complete).containsExactly(200, false);
+		assertThat(all()).extracting(Selection::total, Selection::complete).containsExactly(250, true);
+		long complete = this.now;
+		pass(Duration.ofSeconds(30));
+		putMany(260);
+		Selection old = all();
+		assertThat(old).extracting(Selection::total, Selection::complete).containsExactly(250, true);
+		assertThat(old.ageNanos()).isGreaterThanOrEqualTo(this.now - complete);
+		all();
+		assertThat(all()).extracting(Selection::total, Selection::complete).containsExactly(260, true);
+	}
+
+	@Test
+	@DisplayName("a walk that fails is begun anew")
+	void beginsAnew() {
+		putMany(15);
+		this.broken = true;
+		assertThatIllegalStateException().isThrownBy(this::all);
+		this.broken = false;
+		assertThat(all().total()).isEqualTo(15);
+	}
+
+	@Test
+	@DisplayName("no more is listed than a lot, and that is told")
+	void endsAtMost() {
+		putMany(FleetCatalog.MOST / 100);
+		FleetCatalog endless = new FleetCatalog(() -> this.now, (cursor) -> {
+			int from = (cursor != null) ? Integer.parseInt(cursor) : 0;
+			return new Stretch(IntStream.range(from, from + 1000)
+				.mapToObj((i) -> new Standing(new Resource(Kind.LOCK, "k" + i), 0, null, 0, 0, 0, List.of(), 1,
+						List.of()))
+				.toList(), String.valueOf(from + 1000));
+		});
+		Selection found = endless.find(new StandingQuery(null, null, Long.MAX_VALUE, Order.KEY, 1, 1));
+		assertThat(found).extracting(Selection::total, Selection::complete).containsExactly(FleetCatalog.MOST, false);
+	}
+
+}

@@ -1,0 +1,211 @@
+package io.holdfast.fleet;
+
+import java.time.Duration;
+import java.util.List;
+
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.LockService;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.actuate.FoundDescriptor;
+import io.holdfast.actuate.LockDescriptor;
+import io.holdfast.actuate.LocksDescriptor;
+import io.holdfast.actuate.LocksEndpoint;
+import io.holdfast.actuate.SemaphoreDescriptor;
+import io.holdfast.actuate.SemaphoresDescriptor;
+import io.holdfast.actuate.SemaphoresEndpoint;
+import io.holdfast.engine.DefaultLockService;
+import io.holdfast.engine.DefaultSemaphoreService;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.engine.fleet.StandingQuery.Order;
+import io.holdfast.engine.fleet.StandingQuery.State;
+import io.holdfast.engine.request.EngineSettings;
+import io.holdfast.redis.RedisLeaseStore;
+import io.holdfast.redis.key.RedisStoreOptions;
+import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.Slow;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
+import org.springframework.data.redis.core.StringRedisTemplate;
+import org.springframework.data.redis.core.script.RedisScript;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * The search for locks and semaphores, among many in a real Redis.
+ */
+@WithRedis
+class FleetSearchTests {
+
+	/**
+	 * Locks as an instance holds them that is not there, of which each tenth has a
+	 * waiter.
+	 */
+	private static final RedisScript<Long> POPULATE = RedisScript.of("""
+			local time = redis.call('TIME')
+			for i = 1, tonumber(ARGV[1]) do
+				local key = string.format('lock:stock:%06d', i)
+				redis.call('SET', key, '0123456789abcdef0123456789abcdef:' .. i, 'PX', 300000)
+				redis.call('SET', '{' .. key .. '}:fence', string.format('%d', (time[1] - i) * 1000000 + 1))
+				if i % 10 == 0 then
+					redis.call('ZADD', '{' .. key .. '}:queue', i, 'fedcba9876543210fedcba9876543210:' .. i .. ':30000')
+				end
+			end
+			return 1""", Long.class);
+
+	private final StringRedisTemplate redis;
+
+	private final LeaseEngine engine;
+
+	private final LockService locks;
+
+	private final LocksEndpoint endpoint;
+
+	private final SemaphoresEndpoint semaphores;
+
+	FleetSearchTests(TestRedis redis) {
+		RedisServer server = redis.startServer();
+		this.redis = new StringRedisTemplate(redis.connectionFactory(server.host(), server.port()));
+		RedisStoreOptions options = new RedisStoreOptions("lock:", "semaphore:", "wake:", null, Duration.ofMinutes(1),
+				Duration.ofSeconds(5), false, "fleet");
+		this.engine = new LeaseEngine(new RedisLeaseStore(this.redis, options), EngineSettings.defaults());
+		this.locks = new DefaultLockService(this.engine);
+		this.endpoint = new LocksEndpoint(this.engine);
+		this.semaphores = new SemaphoresEndpoint(this.engine);
+	}
+
+	@AfterEach
+	void close() {
+		this.engine.close();
+	}
+
+	private void populate(int count) {
+		this.redis.execute(POPULATE, List.of(), String.valueOf(count));
+	}
+
+	private LocksDescriptor search(@Nullable String search, @Nullable State state, @Nullable Duration heldFor,
+			@Nullable Order sort, @Nullable Integer page) {
+		LocksDescriptor found = this.endpoint.locks(null, 50, null, search, state, heldFor, sort, page);
+		assertThat(found.fleet().problem()).isNull();
+		assertThat(found.fleet().cursor()).isNull();
+		return found;
+	}
+
+	private static FoundDescriptor counts(LocksDescriptor found) {
+		FoundDescriptor counts = found.fleet().found();
+		assertThat(counts).isNotNull();
+		return counts;
+	}
+
+	private static List<String> keys(LocksDescriptor found) {
+		return found.fleet().locks().stream().map(LockDescriptor::key).toList();
+	}
+
+	@Test
+	@DisplayName("of 5,000 locks those are found that are searched for, a page at a time, each as it is now")
+	void searchesManyLocks() {
+		populate(4_999);
+		this.locks.acquire(LockRequest.of("Order:1").name("order"));
+		LocksDescriptor found = search("order", null, null, null, null);
+		assertThat(keys(found)).containsExactly("Order:1");
+		assertThat(found.held()).hasSize(1);
+		assertThat(counts(found))
+			.extracting(FoundDescriptor::matching, FoundDescriptor::total, FoundDescriptor::held,
+					FoundDescriptor::waiting, FoundDescriptor::complete)
+			.containsExactly(1, 5_000, 5_000, 499L, true);
+		LocksDescriptor contended = search("STOCK", State.CONTENDED, null, null, 10);
+		assertThat(counts(contended).matching()).isEqualTo(499);
+		assertThat(keys(contended)).hasSize(49).startsWith("stock:004510").endsWith("stock:004990");
+		assertThat(contended.held()).isEmpty();
+		assertThat(contended.fleet().locks()).allSatisfy((lock) -> {
+			assertThat(lock.queueLength()).isEqualTo(1);
+			assertThat(lock.holders().get(0).ttlMillis()).isBetween(1L, 300_000L);
+		});
+		LocksDescriptor oldest = search(null, null, null, Order.AGE, null);
+		assertThat(keys(oldest)).startsWith("stock:004999", "stock:004998");
+		assertThat(oldest.fleet().locks().get(0).granted()).isBetween(counts(oldest).counted().minusSeconds(5_100),
+				counts(oldest).counted().minusSeconds(4_990));
+		assertThat(counts(search(null, null, Duration.ofSeconds(4_000), null, null)).matching()).isBetween(990, 1_010);
+		assertThat(keys(search(null, null, null, Order.WAITERS, 10))).endsWith("stock:004990", "Order:1");
+	}
+
+	@Test
+	@DisplayName("a lock that was released since it was counted is told as free, and one lock is told in detail by any key")
+	void tellsOfNow() {
+		this.locks.acquire("a//b;c").release();
+		LockLease lease = this.locks.acquire(LockRequest.of("a//b;c").name("odd"));
+		assertThat(keys(search(null, null, null, null, 1))).containsExactly("a//b;c");
+		LocksDescriptor one = this.endpoint.locks(null, null, "a//b;c", null, null, null, null, null);
+		assertThat(one.fleet().locks()).singleElement().satisfies((lock) -> {
+			assertThat(lock.fencingToken()).isEqualTo(lease.fencingToken());
+			assertThat(lock.holders().get(0).thread()).isEqualTo(Thread.currentThread().getName());
+			assertThat(lock.holders().get(0).name()).isEqualTo("odd");
+			assertThat(lock.holders().get(0).since()).isNotNull();
+		});
+		lease.release();
+		await().untilAsserted(() -> {
+			assertThat(this.endpoint.locks(null, null, "a//b;c", null, null, null, null, null).fleet().locks())
+				.isEmpty();
+			assertThat(search(null, null, null, null, 1).fleet().locks())
+				.allSatisfy((lock) -> assertThat(lock.holderCount()).isZero());
+		});
+	}
+
+	@Test
+	@DisplayName("semaphores are searched for, too")
+	void searchesSemaphores() {
+		DefaultSemaphoreService service = new DefaultSemaphoreService(this.engine);
+		service.acquire(SemaphoreRequest.of("carrier", 3));
+		service.acquire(SemaphoreRequest.of("geocoder", 3));
+		SemaphoresDescriptor found = this.semaphores.semaphores(null, null, null, "CARR", null, null, null);
+		assertThat(found.fleet().semaphores()).extracting(SemaphoreDescriptor::key).containsExactly("carrier");
+		assertThat(found.held()).hasSize(1);
+		assertThat(found.fleet().found()).isNotNull()
+			.extracting(FoundDescriptor::matching, FoundDescriptor::total)
+			.containsExactly(1, 2);
+		SemaphoresDescriptor one = this.semaphores.semaphores(null, null, "geocoder", null, null, null, null);
+		assertThat(one.fleet().semaphores()).singleElement()
+			.satisfies(
+					(each) -> assertThat(each.holders().get(0).thread()).isEqualTo(Thread.currentThread().getName()));
+		assertThat(this.semaphores.semaphores(null, null, "none", null, null, null, null).fleet().semaphores())
+			.isEmpty();
+	}
+
+	@Test
+	@DisplayName("a search that makes no sense is refused with a reason")
+	void refuses() {
+		assertThatExceptionOfType(InvalidEndpointRequestException.class)
+			.isThrownBy(() -> search(null, null, null, null, 0))
+			.withMessage("The page is 0, but the first one is 1");
+		assertThatExceptionOfType(InvalidEndpointRequestException.class)
+			.isThrownBy(() -> search(null, null, Duration.ofSeconds(-1), null, null))
+			.withMessageContaining("'heldFor' is PT-1S, which is negative");
+		assertThatExceptionOfType(InvalidEndpointRequestException.class)
+			.isThrownBy(() -> this.endpoint.locks("0-0", null, "a", null, null, null, null, null))
+			.withMessageContaining("Give either 'cursor', or 'key', or what to search for");
+	}
+
+	@Test
+	@Slow
+	@DisplayName("100,000 locks are counted in some questions of a second, and then searched at once")
+	void searches100000() {
+		populate(100_000);
+		await().atMost(Duration.ofMinutes(1)).until(() -> counts(search("0999", null, null, null, null)).complete());
+		long start = System.nanoTime();
+		LocksDescriptor found = search("0999", State.CONTENDED, null, Order.AGE, null);
+		long millis = (System.nanoTime() - start) / 1_000_000;
+		assertThat(counts(found)).extracting(FoundDescriptor::matching, FoundDescriptor::total)
+			.containsExactly(11, 100_000);
+		assertThat(keys(found)).startsWith("stock:099990");
+		assertThat(millis).isLessThan(2_000);
+	}
+
+}
