@@ -54,7 +54,7 @@ class GuideTests {
 
 	private static final Pattern QUOTED = Pattern.compile("`([^`]+)`");
 
-	private static final Pattern PROPERTY = Pattern.compile("holdfast(\\.[a-z]+(-[a-z]+)*)+");
+	private static final Pattern PROPERTY = Pattern.compile("(?<![.\\w])holdfast(\\.[a-z]+(-[a-z]+)*)+");
 
 	private static final Pattern METER_PREFIX = Pattern.compile("holdfast\\.(lock|semaphore)\\.(permits\\.)?");
 

@@ -80,7 +80,7 @@ class PackageRulesTests {
 			List.of("", "fleet", "view", "multikey", "queue", "handover", "release", "lease", "context", "observe",
 					"request", "store"), //
 			"io.holdfast.redis", List.of("", "fleet", "diagnostics", "notify", "replica", "driver", "script", "key"), //
-			"io.holdfast.autoconfigure", List.of("", "start", "engine"), //
+			"io.holdfast.autoconfigure", List.of("console", "", "start", "engine"), //
 			"io.holdfast.aop", List.of("aot", "", "metadata", "outcome", "invoke", "observe", "expression", "method"));
 
 	/** The rooms that other packages may use, beside those without a room. */

@@ -31,6 +31,7 @@ final class HoldfastRuntimeHints implements RuntimeHintsRegistrar {
 	@Override
 	public void registerHints(RuntimeHints hints, @Nullable ClassLoader classLoader) {
 		hints.resources().registerPattern("io/holdfast/redis/*.lua");
+		hints.resources().registerPattern("META-INF/holdfast/console/*");
 		List.of(DistributedLock.class, Semaphore.class)
 			.forEach((type) -> hints.reflection().registerType(type, MemberCategory.INVOKE_PUBLIC_METHODS));
 		List.of(LockMode.class, Fairness.class, OnTimeout.class, OnLoss.class, OnStoreFailure.class, ReleaseAfter.class)

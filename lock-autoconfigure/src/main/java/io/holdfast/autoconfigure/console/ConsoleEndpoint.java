@@ -1,0 +1,136 @@
+package io.holdfast.autoconfigure.console;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.actuate.endpoint.Access;
+import org.springframework.boot.actuate.endpoint.EndpointAccessResolver;
+import org.springframework.boot.actuate.endpoint.EndpointId;
+import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
+import org.springframework.boot.actuate.endpoint.annotation.Selector;
+import org.springframework.boot.actuate.endpoint.web.PathMappedEndpoints;
+import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
+import org.springframework.boot.actuate.endpoint.web.annotation.WebEndpoint;
+import org.springframework.core.io.ClassPathResource;
+import org.springframework.http.HttpHeaders;
+import org.springframework.http.MediaType;
+import org.springframework.http.ResponseEntity;
+import org.springframework.util.StringUtils;
+import org.springframework.web.context.request.RequestAttributes;
+import org.springframework.web.context.request.RequestContextHolder;
+
+/**
+ * Endpoint that is the console: a page, its files, and what it may use. All else the page
+ * asks of the endpoints {@code locks} and {@code semaphores}. Thread-safe.
+ */
+@WebEndpoint(id = "holdfast", defaultAccess = Access.READ_ONLY)
+class ConsoleEndpoint {
+
+	private static final String FOLDER = "META-INF/holdfast/console/";
+
+	private static final EndpointId ID = EndpointId.of("holdfast");
+
+	private static final MediaType HTML = new MediaType(MediaType.TEXT_HTML, StandardCharsets.UTF_8);
+
+	private static final Map<String, MediaType> TYPES = Map.of("js",
+			new MediaType("text", "javascript", StandardCharsets.UTF_8), "css",
+			new MediaType("text", "css", StandardCharsets.UTF_8), "svg",
+			new MediaType("image", "svg+xml", StandardCharsets.UTF_8));
+
+	private final ObjectProvider<PathMappedEndpoints> endpoints;
+
+	private final ObjectProvider<EndpointAccessResolver> access;
+
+	ConsoleEndpoint(ObjectProvider<PathMappedEndpoints> endpoints, ObjectProvider<EndpointAccessResolver> access) {
+		this.endpoints = endpoints;
+		this.access = access;
+	}
+
+	/**
+	 * The page.
+	 * @return the page
+	 */
+	@ReadOperation(produces = MediaType.TEXT_HTML_VALUE)
+	Object page() {
+		// Its files are below it, where its path ends.
+		String path = path(ID);
+		String name = (path != null) ? path.substring(path.lastIndexOf('/') + 1) : ID.toString();
+		return answer(read("index.html").replace("\"holdfast/", "\"" + name + "/"), HTML);
+	}
+
+	/**
+	 * A file of the page, or what the page may use.
+	 * @param file the name of the file, or {@code settings}
+	 * @return the file, or {@code null} if there is none of that name
+	 */
+	@ReadOperation(produces = { "text/javascript", "text/css", "image/svg+xml", MediaType.APPLICATION_JSON_VALUE })
+	@Nullable Object file(@Selector String file) {
+		if (file.equals("settings")) {
+			return answer(settings(), MediaType.APPLICATION_JSON);
+		}
+		MediaType type = TYPES.get(String.valueOf(StringUtils.getFilenameExtension(file)));
+		if (type == null || !file.matches("[a-z]+\\.[a-z]+") || !resource(file).exists()) {
+			return null;
+		}
+		return answer(read(file), type);
+	}
+
+	private Map<String, Object> settings() {
+		Map<String, Object> settings = new LinkedHashMap<>();
+		for (String id : new String[] { "locks", "semaphores" }) {
+			String path = path(EndpointId.of(id));
+			if (path != null) {
+				settings.put(id, Map.of("path", path, "writable", isWritable(EndpointId.of(id))));
+			}
+		}
+		String own = path(ID);
+		settings.put("depth", (own != null) ? own.split("/").length : 1);
+		return settings;
+	}
+
+	private @Nullable String path(EndpointId id) {
+		PathMappedEndpoints all = this.endpoints.getIfAvailable();
+		return (all != null) ? all.getRootPath(id) : null;
+	}
+
+	private boolean isWritable(EndpointId id) {
+		EndpointAccessResolver resolver = this.access.getIfAvailable();
+		return resolver != null && resolver.accessFor(id, Access.READ_ONLY) == Access.UNRESTRICTED;
+	}
+
+	/** Not by the thread, which may have been made for another application. */
+	private static ClassPathResource resource(String file) {
+		return new ClassPathResource(FOLDER + file, ConsoleEndpoint.class.getClassLoader());
+	}
+
+	private static String read(String file) {
+		try {
+			return resource(file).getContentAsString(StandardCharsets.UTF_8);
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+	}
+
+	/**
+	 * With headers where Spring MVC writes it; Spring WebFlux has
+	 * {@link ConsoleWebFilter}.
+	 */
+	private static Object answer(Object body, MediaType type) {
+		RequestAttributes request = RequestContextHolder.getRequestAttributes();
+		if (request == null) {
+			return new WebEndpointResponse<>(body, type);
+		}
+		HttpHeaders headers = new HttpHeaders();
+		headers.setContentType(type);
+		ConsoleHeaders.add(headers, request.getAttribute("_csrf", RequestAttributes.SCOPE_REQUEST));
+		return ResponseEntity.ok().headers(headers).body(body);
+	}
+
+}

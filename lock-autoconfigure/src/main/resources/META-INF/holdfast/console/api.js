@@ -1,0 +1,131 @@
+// What the page asks the endpoints of the instance that served it.
+
+const PATIENCE = 10_000;
+
+const PAGE = 50;
+
+export class RefusedError extends Error {
+
+	constructor(status, message) {
+		super(message);
+		this.status = status;
+	}
+
+}
+
+export class UnreachableError extends Error {
+}
+
+let settings;
+
+let csrf = null;
+
+/** By how much the clock here is ahead of the instance's, as far as that tells. */
+let ahead = 0;
+
+export function now() {
+	return Date.now() - ahead;
+}
+
+/** What may be read and changed; asked for once. */
+export async function rights() {
+	if (!settings) {
+		const { answer, headers } = await send("GET", new URL("settings", import.meta.url));
+		csrf = headers.get("Holdfast-Csrf");
+		settings = JSON.parse(answer);
+	}
+	return settings;
+}
+
+async function endpoint(id, parameters = {}) {
+	const { depth, ...endpoints } = await rights();
+	const url = new URL("../".repeat(depth) + endpoints[id].path, import.meta.url);
+	for (const [name, value] of Object.entries(parameters)) {
+		if (value !== undefined && value !== "") {
+			url.searchParams.set(name, value);
+		}
+	}
+	return url;
+}
+
+/** Sends a request; an answer other than 2xx, or none in time, is an error that says why. */
+async function send(method, url, { body, headers = {} } = {}) {
+	const options = { method, cache: "no-store", signal: AbortSignal.timeout(PATIENCE), headers: { Accept: "application/json",
+		...headers } };
+	if (body !== undefined) {
+		options.headers["Content-Type"] = "application/json";
+		options.body = JSON.stringify(body);
+	}
+	const response = await exchange(url, options);
+	if (!response.ok) {
+		throw new RefusedError(response.status, reason(response));
+	}
+	if (response.redirected) {
+		throw new RefusedError(401, "sign in again");
+	}
+	const date = Date.parse(response.headers.get("Date") ?? "");
+	// Less than the second to which it is rounded, and the time of the answer, tells nothing.
+	ahead = Math.abs(Date.now() - date) > 3000 ? Date.now() - date : 0;
+	return response;
+}
+
+async function exchange(url, options) {
+	try {
+		const response = await fetch(url, options);
+		const { status, ok, redirected, headers } = response;
+		return { status, ok, redirected, headers, answer: await response.text() };
+	}
+	catch (error) {
+		throw new UnreachableError(error.name === "TimeoutError" ? "This instance did not answer in time."
+			: "This instance does not answer.", { cause: error });
+	}
+}
+
+function reason({ status, answer }) {
+	let told;
+	try {
+		const problem = JSON.parse(answer);
+		told = problem.detail ?? problem.message ?? problem.error;
+	}
+	catch {
+		// Not every server tells why.
+	}
+	return (told ?? "status") + " (" + status + ")";
+}
+
+function parse(answer) {
+	// What is null is left out, as it is by some servers.
+	return answer === "" ? null : JSON.parse(answer, (name, value) => value ?? undefined);
+}
+
+async function read(id, parameters) {
+	return parse((await send("GET", await endpoint(id, parameters))).answer);
+}
+
+/** No foreign page can send these: neither the methods nor the type of content, without being asked by the browser first. */
+async function change(method, id, parameters, body) {
+	const url = await endpoint(id, parameters);
+	const [name, token] = csrf?.split(" ") ?? [];
+	const cookie = document.cookie.split("; ").find((each) => each.startsWith("XSRF-TOKEN="))?.split("=")[1];
+	try {
+		return parse((await send(method, url, { body, headers: name ? { [name]: token } : cookie ? { "X-XSRF-TOKEN": cookie }
+			: {} })).answer);
+	}
+	catch (error) {
+		// Which of both Spring Security wants depends on how it is set up.
+		if (error.status !== 403 || !name || !cookie) {
+			throw error;
+		}
+		return parse((await send(method, url, { body, headers: { "X-XSRF-TOKEN": cookie } })).answer);
+	}
+}
+
+export const api = {
+	page: (id, { search, filter, sort, page }) => read(id, { search, sort, page, limit: PAGE,
+		...(/^\d/.test(filter) ? { heldFor: filter } : { state: filter }) }),
+	one: (id, key) => read(id, { key }),
+	release: (id, key) => change("DELETE", id, { key }),
+	setLimit: (key, limit) => change("POST", "semaphores", {}, { key, limit }),
+	clearLimit: (key) => change("POST", "semaphores", {}, { key, clear: true }),
+	pageSize: PAGE
+};

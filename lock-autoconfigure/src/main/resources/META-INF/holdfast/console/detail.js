@@ -1,0 +1,84 @@
+// One lock or semaphore: who holds it in which thread and since when, and who waits.
+import { ago, byId, count, duration, element, show, text } from "./dom.js";
+
+export class DetailView {
+
+	#instances;
+
+	#id = null;
+
+	#key = null;
+
+	constructor(instances, changed) {
+		this.#instances = instances;
+		this.open = (id, key) => {
+			this.#id = id;
+			this.#key = key;
+			text(byId("detail-title"), key);
+			this.#state("Loading…");
+			byId("detail").showModal();
+			changed();
+		};
+	}
+
+	/** What is to be asked for, or null. */
+	get wanted() {
+		return byId("detail").open ? { id: this.#id, key: this.#key } : null;
+	}
+
+	show(answer, { id, key }) {
+		if (this.wanted?.id !== id || this.wanted.key !== key) {
+			return;
+		}
+		if (answer.fleet.problem && !answer.fleet[id]?.length) {
+			show(byId("detail-state"), true);
+			text(byId("detail-state"), "The store does not tell now. What is shown is what it told last.");
+			return;
+		}
+		const one = answer.fleet[id]?.[0];
+		if (!one) {
+			this.#state("It is neither held nor waited for.");
+			return;
+		}
+		show(byId("detail-state"), one.silent?.length);
+		text(byId("detail-state"), count(one.silent?.length ?? 0, "instance") + " did not answer: "
+			+ (one.silent ?? []).map((each) => this.#instances.name(each)).join(", ") + ". The threads there are not known.");
+		this.#facts(id === "locks" ? [["Kind", one.kind === "READ_WRITE" ? "readers and writers" : "exclusive"],
+			["Fencing token", one.fencingToken], ["Granted", one.granted ? ago(one.granted) + " ago" : "–"]]
+			: [["Permits used", one.used + (one.limit === undefined ? "" : " of " + one.limit)],
+				["Limit", one.limitSet ? "set by an operator" : "as configured"]]);
+		const mode = (each) => each.permits !== undefined ? count(each.permits, "permit") : each.mode?.toLowerCase() ?? "";
+		table("detail-holders", "Held by " + count(one.holderCount, "holder"), ["Instance", "As", "Thread", "Name", "For",
+			"Lease left"], one.holders.map((holder) => [this.#name(holder), mode(holder), holder.thread ?? "–", holder.name ?? "–",
+			holder.since ? ago(holder.since) : "–", holder.ttlMillis < 0 ? "no end" : duration(holder.ttlMillis)]));
+		const waiters = [...one.queue, ...(one.inside ?? []).map((waiter) => ({ ...waiter, inside: true }))];
+		table("detail-queue", one.queueLength + " in the queue" + (one.inside?.length ? ", " + one.inside.length
+			+ " behind them in their instances" : ""), ["Place", "Instance", "As", "Thread", "Name", "Waits for"],
+		waiters.map((waiter, index) => [waiter.inside ? "inside" : index + 1, this.#name(waiter), mode(waiter),
+			waiter.thread ?? "–", waiter.name ?? "–", waiter.since ? ago(waiter.since) : "–"]));
+	}
+
+	#name({ instance, foreign }) {
+		return foreign || !instance ? "a foreign client" : this.#instances.name(instance);
+	}
+
+	#facts(facts) {
+		byId("detail-facts").replaceChildren(...facts.map(([term, value]) => element("div", {}, element("dt", {}, term),
+			element("dd", {}, String(value)))));
+	}
+
+	#state(words) {
+		show(byId("detail-state"), true);
+		text(byId("detail-state"), words);
+		this.#facts([]);
+		["detail-holders", "detail-queue"].forEach((id) => byId(id).replaceChildren());
+	}
+
+}
+
+function table(id, caption, head, rows) {
+	const cells = (tag, values) => element("tr", {}, ...values.map((value) => element(tag, tag === "th" ? { scope: "col" } : {},
+		String(value))));
+	byId(id).replaceChildren(element("caption", {}, caption), ...(rows.length === 0 ? [] : [
+		element("thead", {}, cells("th", head)), element("tbody", {}, ...rows.map((row) => cells("td", row)))]));
+}

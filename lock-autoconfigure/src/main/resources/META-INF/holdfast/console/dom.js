@@ -1,0 +1,120 @@
+// Small helpers for the page. Text gets into it by textContent only: keys are what users made them.
+import { now } from "./api.js";
+
+export function byId(id) {
+	return document.getElementById(id);
+}
+
+export function element(tag, attributes = {}, ...children) {
+	const node = document.createElement(tag);
+	for (const [name, value] of Object.entries(attributes)) {
+		attribute(node, name, value);
+	}
+	node.append(...children);
+	return node;
+}
+
+/** Sets an attribute, or removes it if it has no value. Writes only what changed, for screen readers. */
+export function attribute(node, name, value) {
+	if (value === null || value === undefined || value === false) {
+		node.removeAttribute(name);
+	}
+	else if (node.getAttribute(name) !== String(value)) {
+		node.setAttribute(name, String(value));
+	}
+}
+
+export function text(node, value) {
+	const string = String(value);
+	if (node.textContent !== string) {
+		node.textContent = string;
+	}
+}
+
+export function show(node, shown) {
+	if (node.hidden === Boolean(shown)) {
+		node.hidden = !shown;
+	}
+}
+
+/**
+ * Makes the children of a list those of the items, in their order. Nodes of items that stay are kept, so that they
+ * keep the focus and what was typed into them.
+ */
+export function reconcile(list, items, keyOf, create, update) {
+	const keys = new Set(items.map(keyOf));
+	const old = new Map();
+	// First, because a node that is moved loses the focus.
+	for (const child of [...list.children]) {
+		if (keys.has(child.itemKey)) {
+			old.set(child.itemKey, child);
+		}
+		else {
+			remove(list, child);
+		}
+	}
+	let place = list.firstElementChild;
+	for (const item of items) {
+		const key = keyOf(item);
+		let node = old.get(key);
+		if (!node) {
+			node = create(item);
+			node.itemKey = key;
+		}
+		update(node, item);
+		if (node === place) {
+			place = place.nextElementSibling;
+		}
+		else {
+			list.insertBefore(node, place);
+		}
+	}
+}
+
+/** The focus goes on from its place, not from the start of the page. */
+function remove(list, node) {
+	const focused = node.contains(document.activeElement);
+	const next = node.nextElementSibling ?? node.previousElementSibling;
+	node.remove();
+	if (focused) {
+		list.tabIndex = -1;
+		(next?.querySelector("button") ?? list).focus({ preventScroll: true });
+	}
+}
+
+/** Not by disabling it: a button that was pressed would lose the focus. */
+export function enable(button, enabled) {
+	attribute(button, "aria-disabled", enabled ? null : "true");
+}
+
+export function isEnabled(button) {
+	return button.getAttribute("aria-disabled") !== "true";
+}
+
+export function count(number, one, many = one + "s") {
+	return number === 1 ? "1 " + one : number.toLocaleString("en") + " " + many;
+}
+
+/** A time in words: 0.4 ms, 120 ms, 3.2 s, 4 min, 3 h, 2 d. */
+export function duration(millis) {
+	if (millis < 1000) {
+		return (millis < 10 && millis % 1 ? millis.toFixed(1) : Math.round(millis)) + " ms";
+	}
+	const seconds = millis / 1000;
+	if (seconds < 60) {
+		return (seconds < 10 ? seconds.toFixed(1) : Math.floor(seconds)) + " s";
+	}
+	if (seconds < 3600) {
+		return Math.floor(seconds / 60) + " min";
+	}
+	return seconds < 86400 ? Math.floor(seconds / 3600) + " h" : Math.floor(seconds / 86400) + " d";
+}
+
+/** How long ago something was; never in the future, as other machines' clocks may have it. */
+export function ago(instant) {
+	return duration(Math.max(0, Math.floor((now() - new Date(instant)) / 1000) * 1000));
+}
+
+export function timeOfDay(millis) {
+	return new Date(millis).toLocaleTimeString("en-GB");
+}

@@ -1,0 +1,118 @@
+// The locks: who holds them, since when, and who waits.
+import { ago, attribute, byId, duration, element, enable, isEnabled, reconcile, show, text } from "./dom.js";
+import { Rows } from "./rows.js";
+
+export class LocksView {
+
+	#actions;
+
+	#instances;
+
+	#open;
+
+	#rows = new Rows();
+
+	#longest = new Map();
+
+	writable = false;
+
+	/** @param open called to see one lock in detail */
+	constructor(actions, instances, open) {
+		this.#actions = actions;
+		this.#instances = instances;
+		this.#open = open;
+	}
+
+	show(locks, wanted) {
+		const rows = this.#rows.with(locks, byId("locks"), wanted);
+		reconcile(byId("locks"), rows, (row) => row.item.key, (row) => this.#create(row.item),
+			(node, { item, gone }) => this.#update(node, gone ? { ...item, holders: [], holderCount: 0, queue: [],
+				queueLength: 0 } : item));
+		this.#forget(locks);
+		return rows.length;
+	}
+
+	#create(lock) {
+		const release = element("button", { type: "button", class: "small danger" }, "Release…");
+		attribute(release, "aria-label", "Release lock " + lock.key + " by force");
+		release.addEventListener("click", () => isEnabled(release) && this.#actions.release("locks", lock.key));
+		const open = element("button", { type: "button", class: "open" }, lock.key);
+		open.addEventListener("click", () => this.#open("locks", lock.key));
+		return element("li", { class: "row lock" },
+			element("div", { class: "what" },
+				element("h3", { class: "key" }, open),
+				element("p", { class: "note" })),
+			element("div", { class: "who" },
+				element("p", { class: "label" }, "Held by"),
+				element("ul", { class: "chips holders" }),
+				element("p", { class: "note here" })),
+			element("div", { class: "ttl" },
+				element("p", { class: "label" }, "Lease"),
+				element("div", { class: "bar", role: "meter", "aria-valuemin": 0, "aria-label": "Lease left of " + lock.key },
+					element("span")),
+				element("p", { class: "note" })),
+			element("div", { class: "queue" },
+				element("p", { class: "label" }, "Queue"),
+				element("ol", { class: "chips waiters" }),
+				element("p", { class: "note here" })),
+			element("div", { class: "do" }, release));
+	}
+
+	#update(node, lock) {
+		const free = lock.holders.length === 0;
+		node.classList.toggle("free", free);
+		const modes = lock.kind === "READ_WRITE" ? (lock.holders[0]?.mode === "WRITE" ? "a writer" : "readers and writers")
+			: "exclusive";
+		text(node.querySelector(".what .note"), modes + " · fence " + lock.fencingToken);
+		this.#instances.chips(node.querySelector(".holders"), lock.holders,
+			(holder) => (holder.mode === "READ" ? "reads" : null), lock.holderCount);
+		text(node.querySelector(".who .here"), free ? "free" : lock.granted ? "for " + ago(lock.granted) : "");
+		this.#lease(node.querySelector(".ttl"), lock);
+		this.#instances.chips(node.querySelector(".waiters"), lock.queue, (waiter) => (waiter.mode === "READ" ? "reads"
+			: waiter.mode === "WRITE" ? "writes" : null), lock.queueLength);
+		text(node.querySelector(".queue .here"), lock.queueLength === 0 ? "no waiters" : "");
+		const button = node.querySelector(".do button");
+		show(button, this.writable);
+		enable(button, !free);
+	}
+
+	#lease(node, lock) {
+		const bar = node.querySelector(".bar");
+		const endless = lock.holders.find((holder) => !(holder.ttlMillis >= 0));
+		const first = lock.holders.reduce((least, each) => (least && least.ttlMillis <= each.ttlMillis ? least : each), null);
+		if (!first || endless) {
+			show(bar, false);
+			text(node.querySelector(".note"), endless ? "never ends by itself" : "");
+			node.classList.remove("late");
+			return;
+		}
+		const left = first.ttlMillis;
+		const hold = holdOf(lock, first);
+		const whole = Math.max(this.#longest.get(hold) ?? 0, left, 1);
+		this.#longest.set(hold, whole);
+		// Renewed at each third of its time, so that it never falls much below two thirds.
+		const late = lock.late === true || left < whole / 2;
+		show(bar, true);
+		attribute(bar, "aria-valuemax", Math.ceil(whole / 1000));
+		attribute(bar, "aria-valuenow", Math.round(left / 1000));
+		attribute(bar, "aria-valuetext", duration(left) + (late ? " left, not renewed" : " left"));
+		bar.firstElementChild.style.transform = "scaleX(" + (left / whole).toFixed(3) + ")";
+		node.classList.toggle("late", late);
+		text(node.querySelector(".note"), duration(left) + (late ? " left, not renewed" : " left"));
+	}
+
+	/** A lease that is over says nothing about how long the next one is to be. */
+	#forget(locks) {
+		const held = new Set(locks.flatMap((lock) => lock.holders.map((holder) => holdOf(lock, holder))));
+		for (const hold of this.#longest.keys()) {
+			if (!held.has(hold)) {
+				this.#longest.delete(hold);
+			}
+		}
+	}
+
+}
+
+function holdOf(lock, holder) {
+	return lock.fencingToken + " " + (holder.instance ?? "") + " " + lock.key;
+}

@@ -1,0 +1,205 @@
+// Keeps the page up to date: asks again and again while it is visible, less often while there is no answer.
+import { Actions } from "./actions.js";
+import { api, RefusedError, rights, UnreachableError } from "./api.js";
+import { DetailView } from "./detail.js";
+import { attribute, byId, duration, show, text, timeOfDay } from "./dom.js";
+import { Instances } from "./instances.js";
+import { LocksView } from "./locks.js";
+import { Query } from "./query.js";
+import { SemaphoresView } from "./semaphores.js";
+
+const INTERVAL = 1000;
+
+const LONGEST_INTERVAL = 15_000;
+
+/** An answer that takes long is much work: then there are few questions. */
+const REST = 3;
+
+const instances = new Instances();
+
+const actions = new Actions(() => soon());
+
+const detail = new DetailView(instances, () => soon());
+
+const views = {
+	locks: new LocksView(actions, instances, detail.open),
+	semaphores: new SemaphoresView(actions, instances, detail.open)
+};
+
+const queries = { locks: new Query("locks", "lock", () => soon()), semaphores: new Query("semaphores", "semaphore", () => soon()) };
+
+let timer = 0;
+
+let asking = false;
+
+let again = false;
+
+let failures = 0;
+
+let paused = false;
+
+let retryAt = 0;
+
+/** When all that is shown was last told; 0 if it never was. */
+let toldAt = 0;
+
+/** What is in the way of that, as a sentence. */
+let trouble = null;
+
+async function refresh() {
+	clearTimeout(timer);
+	if (asking) {
+		again = true;
+		return;
+	}
+	asking = true;
+	again = false;
+	const begun = performance.now();
+	try {
+		const ids = await allowed();
+		const wanted = Object.fromEntries(ids.map((id) => [id, queries[id].wanted]));
+		const one = detail.wanted;
+		const [single, ...answers] = await Promise.all([one && api.one(one.id, one.key),
+			...ids.map((id) => api.page(id, wanted[id]))]);
+		take(Object.fromEntries(ids.map((id, i) => [id, answers[i]])), wanted);
+		if (one) {
+			detail.show(single, one);
+		}
+	}
+	catch (error) {
+		failures++;
+		trouble = error instanceof UnreachableError ? error.message : error instanceof RefusedError
+			? "This instance answers, but not what was asked for: " + error.message + "." : "Not understood: " + error.message + ".";
+	}
+	finally {
+		asking = false;
+		schedule(performance.now() - begun);
+	}
+}
+
+/** Shows only what is known: of what is not, that of the last time stays, with its time. */
+function take(answers, wanted) {
+	const all = Object.values(answers);
+	const problem = all.map((answer) => answer.fleet.problem).find(Boolean);
+	const known = all.every((answer) => answer.fleet.found);
+	failures = known ? 0 : failures + 1;
+	trouble = problem ? (known ? "Not all of it could be seen: " : "The store does not tell: ") + problem + "." : null;
+	if (!known) {
+		return;
+	}
+	toldAt = Date.now();
+	const [{ instance, fleet }] = all;
+	text(byId("application"), instance.application ?? "");
+	instances.place(fleet.instances);
+	text(byId("count-instances"), fleet.instances.length);
+	cycles(answers.locks?.fleet.cycles ?? []);
+	for (const [id, answer] of Object.entries(answers)) {
+		const { found } = answer.fleet;
+		text(byId("count-" + id), number(found, "held"));
+		text(byId("count-" + id + "-waiters"), number(found, "waiting"));
+		if (queries[id].isFor(wanted[id])) {
+			const shown = views[id].show(answer.fleet[id] ?? [], wanted[id]);
+			again ||= queries[id].show(found, shown);
+		}
+		else {
+			again = true;
+		}
+	}
+	instances.show(instance.id, fleet.instances, answers.locks?.fleet.silent ?? []);
+}
+
+/** Shows what may be read, and changed. */
+async function allowed() {
+	const endpoints = await rights();
+	const ids = Object.keys(views).filter((id) => endpoints[id]);
+	Object.entries(views).forEach(([id, view]) => {
+		view.writable = endpoints[id]?.writable === true;
+		show(byId(id).closest("section"), endpoints[id]);
+	});
+	if (ids.length === 0) {
+		throw new RefusedError(404, "add the endpoints 'locks' and 'semaphores' to management.endpoints.web.exposure.include");
+	}
+	const writable = ids.filter((id) => views[id].writable);
+	text(byId("rights"), writable.length > 0 ? "You may change " + writable.join(" and ") + " here. Each change is logged."
+		: "Read only: management.endpoint.locks.access and management.endpoint.semaphores.access allow more.");
+	return ids;
+}
+
+function number(found, name) {
+	return (found.complete ? "" : "≥ ") + found[name].toLocaleString("en");
+}
+
+function cycles(all) {
+	const actor = ({ thread, instance }) => "thread " + thread + " of " + instances.name(instance);
+	const sentences = all.map((cycle) => cycle.waits.map((wait) => actor(wait) + " waits for '" + wait.key + "' of "
+		+ actor(wait.holder)).join("; "));
+	show(byId("cycles"), sentences.length > 0);
+	text(byId("cycles"), sentences.map((sentence) => "These wait for each other and will not get on: " + sentence + ".")
+		.join(" "));
+}
+
+function schedule(took) {
+	clearTimeout(timer);
+	status();
+	if (stopped()) {
+		return;
+	}
+	const pause = again ? 0 : Math.min(Math.max(INTERVAL, REST * took) * 2 ** Math.min(failures, 4), LONGEST_INTERVAL);
+	retryAt = Date.now() + pause;
+	timer = setTimeout(refresh, pause);
+	status();
+}
+
+function stopped() {
+	return paused || document.hidden;
+}
+
+function soon() {
+	if (!document.hidden) {
+		refresh();
+	}
+}
+
+function status() {
+	const stale = failures > 0;
+	document.body.classList.toggle("stale", stale && toldAt > 0);
+	show(byId("outage"), trouble);
+	text(byId("outage"), trouble ? trouble + (stale ? toldAt > 0 ? " What is shown is of " + timeOfDay(toldAt) + "."
+		: " Nothing is known yet." : "") : "");
+	const line = byId("connection");
+	if (paused) {
+		attribute(line, "data-state", "paused");
+		text(line, "Paused" + (toldAt > 0 ? " · as of " + timeOfDay(toldAt) : ""));
+	}
+	else if (stale) {
+		attribute(line, "data-state", "away");
+		text(line, (toldAt > 0 ? "Stale, as of " + timeOfDay(toldAt) + " · " : "") + "asking again in "
+			+ duration(Math.max(0, Math.ceil((retryAt - Date.now()) / 1000) * 1000)));
+	}
+	else {
+		attribute(line, "data-state", "live");
+		text(line, "Live");
+	}
+}
+
+byId("pause").addEventListener("click", () => {
+	paused = !paused;
+	attribute(byId("pause"), "aria-pressed", paused);
+	clearTimeout(timer);
+	status();
+	if (!paused) {
+		soon();
+	}
+});
+
+document.addEventListener("visibilitychange", () => {
+	clearTimeout(timer);
+	if (!stopped()) {
+		soon();
+	}
+});
+
+// So that the time until the next try counts down.
+setInterval(() => failures > 0 && status(), 1000);
+
+refresh();
