@@ -3,6 +3,7 @@ package io.holdfast.sample;
 import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -27,6 +28,9 @@ import org.openqa.selenium.interactions.Actions;
 import org.openqa.selenium.logging.LogEntry;
 import org.openqa.selenium.logging.LogType;
 import org.openqa.selenium.logging.LoggingPreferences;
+import org.opentest4j.TestAbortedException;
+
+import org.springframework.core.io.ClassPathResource;
 
 /**
  * A Chromium without a window, and what tests ask of the page in it. Chromium and its
@@ -56,46 +60,7 @@ class Browser implements AutoCloseable {
 			};
 			""";
 
-	/**
-	 * Texts whose contrast with what is behind them is less than WCAG asks for at level
-	 * AA. Parts that are switched off are exempt.
-	 */
-	private static final String FAINT = """
-			const parse = (colour) => {
-				const [r, g, b, a = 1] = colour.match(/[\\d.]+/g).map(Number);
-				return { r, g, b, a };
-			};
-			const light = ({ r, g, b }) => {
-				const [x, y, z] = [r, g, b].map((c) => c / 255)
-					.map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
-				return 0.2126 * x + 0.7152 * y + 0.0722 * z;
-			};
-			const behind = (element) => {
-				for (let each = element; each; each = each.parentElement) {
-					const colour = parse(getComputedStyle(each).backgroundColor);
-					if (colour.a === 1) {
-						return colour;
-					}
-				}
-				return { r: 255, g: 255, b: 255 };
-			};
-			const faint = [];
-			const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-			while (texts.nextNode()) {
-				const element = texts.currentNode.parentElement;
-				if (texts.currentNode.textContent.trim() === '' || !element.checkVisibility({ visibilityProperty: true })
-						|| element.closest(':disabled, [aria-disabled=true]')) {
-					continue;
-				}
-				const style = getComputedStyle(element);
-				const [a, b] = [light(parse(style.color)), light(behind(element))];
-				const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-				if (ratio < (parseFloat(style.fontSize) >= 24 ? 3 : 4.5)) {
-					faint.push(texts.currentNode.textContent.trim() + ': ' + ratio.toFixed(2));
-				}
-			}
-			return faint;
-			""";
+	private static final String AXE = read("axe.min.js");
 
 	private final ChromeDriver driver;
 
@@ -120,13 +85,27 @@ class Browser implements AutoCloseable {
 			.flatMap((folder) -> Stream.of(names).map((name) -> new File(folder, name)))
 			.filter(File::canExecute)
 			.findFirst()
-			.orElseThrow(() -> new IllegalStateException("None of " + Arrays.toString(names)
+			.orElseThrow(() -> new TestAbortedException("None of " + Arrays.toString(names)
 					+ " is on the PATH, which tests in a browser need: on Debian, apt-get install chromium chromium-driver"));
 	}
 
-	/** Opens the page, and waits until it shows something. */
-	void open(String port) {
+	private static String read(String resource) {
+		try {
+			return new ClassPathResource(resource).getContentAsString(StandardCharsets.UTF_8);
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+	}
+
+	/** Opens the page of the shop. */
+	void openShop(String port) {
 		this.driver.get("http://localhost:" + port + "/");
+	}
+
+	/** Opens the console, and waits until it shows something. */
+	void open(String port) {
+		this.driver.get("http://localhost:" + port + "/actuator/holdfast");
 		until("the page is live", () -> "Live".equals(text("#connection")));
 	}
 
@@ -164,6 +143,11 @@ class Browser implements AutoCloseable {
 		this.driver.findElement(By.cssSelector(selector)).click();
 	}
 
+	/** Chooses an option by its value. */
+	void choose(String selector, String value) {
+		this.driver.findElement(By.cssSelector(selector + " option[value='" + value + "']")).click();
+	}
+
 	void type(String selector, String text) {
 		WebElement input = this.driver.findElement(By.cssSelector(selector));
 		input.sendKeys(Keys.chord(Keys.CONTROL, "a"), text);
@@ -174,6 +158,11 @@ class Browser implements AutoCloseable {
 		new Actions(this.driver).sendKeys(key).perform();
 	}
 
+	/** What the focused part is called. */
+	String focus() {
+		return String.valueOf(script("return document.activeElement.textContent"));
+	}
+
 	Object script(String script, Object... arguments) {
 		return this.driver.executeScript(script, arguments);
 	}
@@ -182,9 +171,23 @@ class Browser implements AutoCloseable {
 		return this.driver.executeAsyncScript(script, arguments);
 	}
 
-	@SuppressWarnings("unchecked")
-	List<String> faintTexts() {
-		return (List<String>) script(FAINT);
+	/**
+	 * What axe finds: violations of WCAG 2.2 at level AA, and of what it takes for good
+	 * practice, each with the parts of the page that it is about.
+	 */
+	List<String> violations() {
+		if (script("return typeof axe") instanceof String type && type.equals("undefined")) {
+			script(AXE);
+		}
+		@SuppressWarnings("unchecked")
+		List<String> found = (List<String>) asyncScript(
+				"""
+						const done = arguments[0];
+						axe.run({ resultTypes: ['violations'] }).then(({ violations }) => done(violations.map((each) =>
+							each.id + ': ' + each.help + ': ' + each.nodes.map((node) => node.html + ' ' + node.failureSummary).join('; '))),
+							(error) => done([String(error)]));
+						""");
+		return found;
 	}
 
 	boolean fitsTheWidth() {

@@ -1,9 +1,14 @@
 package io.holdfast.sample;
 
+import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
 import io.holdfast.LockService;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.SemaphoreService;
 import io.holdfast.sample.Browser.Row;
 import io.holdfast.sample.Instances.Instance;
 import org.junit.jupiter.api.AfterAll;
@@ -18,12 +23,14 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.openqa.selenium.Keys;
 
+import org.springframework.data.redis.core.RedisCallback;
+import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.http.HttpMethod;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * The page in a browser, for two instances. Run with {@code -Pbrowser}.
+ * The console in a browser, for two instances. Run with {@code -Pbrowser}.
  */
 @Tag("browser")
 class ConsoleBrowserTests {
@@ -38,19 +45,19 @@ class ConsoleBrowserTests {
 
 	@BeforeAll
 	static void start() {
+		page = new Browser();
 		instances = new Instances();
 		// So long that what is to be seen lasts longer than from one look to the next.
-		first = instances.start("--shop.think-time=10ms", "--shop.quote-time=200ms");
-		second = instances.start("--shop.think-time=10ms", "--shop.quote-time=200ms");
-		page = new Browser();
+		first = instances.start("--shop.quote-time=200ms");
+		second = instances.start("--shop.quote-time=200ms");
 	}
 
 	@AfterAll
 	static void stop() {
 		if (page != null) {
 			page.close();
+			instances.close();
 		}
-		instances.close();
 	}
 
 	@BeforeEach
@@ -64,202 +71,254 @@ class ConsoleBrowserTests {
 		assertThat(page.complaints()).isEmpty();
 	}
 
+	private static LockLease acquire(Instance instance, String key) {
+		return instance.context()
+			.getBean(LockService.class)
+			.acquireAsync(LockRequest.of(key).name("name of " + key))
+			.join();
+	}
+
+	private static CompletableFuture<LockLease> waitFor(Instance instance, String key) {
+		return instance.context()
+			.getBean(LockService.class)
+			.acquireAsync(LockRequest.of(key).waitTime(Duration.ofMinutes(2)));
+	}
+
+	private static void told(String announcement) {
+		page.until("that is told", () -> page.text("#announcement").equals(announcement));
+	}
+
 	@Test
-	@DisplayName("It shows all instances, and which of them it asks")
+	@DisplayName("It shows all instances, which of them it asks, and of one that died when it was last seen")
 	void showsInstances() {
 		page.until("both instances are shown", () -> "2".equals(page.text("#count-instances")));
-		assertThat(page.text("#instances")).containsOnlyOnce("this instance").contains("holdfast-sample", "started");
-	}
-
-	@Test
-	@DisplayName("A sale with the lock: its holder and queue are shown, the stock drains, and exactly that is sold")
-	void sellsWithLock() {
-		page.type("#sale [name=stock]", "200");
-		page.type("#sale [name=buyers]", "300");
-		page.click("#sale [value=true]");
-		page.until("the lock has a holder, and the other instance queues for it", () -> {
-			Row lock = page.lock("stock:SKU0001");
-			return lock.isHeld() && lock.lease().endsWith(" left") && lock.meter() > 0 && !lock.queue().isEmpty();
+		assertThat(page.text("#instances")).containsOnlyOnce("this instance")
+			.contains("holdfast-sample", "started")
+			.doesNotContain("last seen");
+		StringRedisTemplate redis = first.context().getBean(StringRedisTemplate.class);
+		redis.opsForHash().entries("holdfast:fleet").values().stream().findFirst().ifPresent((entry) -> {
+			long seen = System.currentTimeMillis() - 130_000;
+			redis.opsForHash()
+				.put("holdfast:fleet", "0123456789abcdef0123456789abcdef",
+						String.valueOf(entry).replaceFirst("^\\d+", String.valueOf(seen)));
 		});
-		page.until("calls wait in this instance",
-				() -> page.lock("stock:SKU0001").waiting().endsWith(" wait in this instance"));
-		page.until("some of the stock is left", () -> left() > 0 && left() < 200);
-		page.until("the sale has ended", () -> page.text("#sale .result").startsWith("Sold"));
-		assertThat(page.text("#sale .result")).startsWith("Sold 200 pieces of 200 in ")
-			.contains("Buyers by instance", first.port() + " 150", second.port() + " 150");
-		assertThat(left()).isZero();
-		page.until("the lock is free, and its row gone after a while",
-				() -> page.lock("stock:SKU0001").equals(Row.NONE));
-		page.until("the waits are in the chart",
-				() -> page.text("#lock-legend").matches("half within .*99 % within .*"));
-		page.until("its points have the colours of their lines", () -> page
-			.script("""
-					const chart = Chart.getChart('lock-chart');
-					return [0, 1].every((line) => {
-						const { data, dataset } = chart.getDatasetMeta(line);
-						return data.length > 0 && data.every(({ options }) => options.backgroundColor === dataset.options.borderColor);
-					});
-					""") == Boolean.TRUE);
+		page.until("the dead one is shown",
+				() -> page.text("#instances").contains("does not answer, last seen 2 min ago"));
+		redis.opsForHash().delete("holdfast:fleet", "0123456789abcdef0123456789abcdef");
 	}
 
 	@Test
-	@DisplayName("A sale without the lock sells too much, and is marked as bad")
-	void sellsWithoutLock() {
-		page.type("#sale [name=stock]", "20");
-		page.type("#sale [name=buyers]", "60");
-		page.click("#sale [value=false]");
-		page.until("the sale has ended", () -> page.text("#sale .result").startsWith("Sold"));
-		assertThat(page.text("#sale .result")).startsWith("Sold 60 pieces of 20, 40 too many in ");
-		assertThat(page.isShown("#sale .result[data-kind=bad]")).isTrue();
+	@DisplayName("A lock is shown with its holder, its age and its queue; in detail with thread, name and fencing token")
+	void showsLocks() {
+		LockLease lease = acquire(second, "order:1");
+		CompletableFuture<LockLease> waiting = waitFor(first, "order:1");
+		page.until("it is held and waited for", () -> {
+			Row lock = page.lock("order:1");
+			return lock.isHeld() && lock.here().startsWith("for ") && lock.lease().endsWith(" left") && lock.meter() > 0
+					&& lock.queue().size() == 1;
+		});
+		page.type("#locks-tools [name=search]", "order:1");
+		page.until("it alone is shown", () -> page.text("#locks .open").equals("order:1"));
+		page.click("#locks .open");
+		page.until("its holder is told", () -> page.text("#detail-holders").contains("name of order:1"));
+		assertThat(page.text("#detail-facts")).contains("exclusive", String.valueOf(lease.fencingToken()), "Granted");
+		page.until("its waiter is told", () -> page.text("#detail-queue").startsWith("1 in the queue"));
+		assertThat(page.violations()).isEmpty();
+		page.screenshot("console-detail", false);
+		waiting.cancel(true);
+		lease.release();
+		page.until("it is over", () -> page.text("#detail-state").equals("It is neither held nor waited for.")
+				&& page.isShown("#detail-state"));
+		page.press(Keys.ESCAPE);
+		// It stays as long as it has the focus.
+		page.type("#locks-tools [name=search]", " ");
+		page.until("it is free, and its row gone after a while", () -> page.lock("order:1").equals(Row.NONE));
 	}
 
 	@Test
 	@DisplayName("The limit of a semaphore can be raised: calls that wait go at once; and cleared again")
 	void raisesLimit() {
-		page.type("#quotes [name=orders]", "150");
-		page.click("#quotes button");
+		CompletableFuture<QuotesResult> quotes = CompletableFuture
+			.supplyAsync(() -> first.post("/quotes?orders=150", QuotesResult.class));
 		page.until("all permits are used, and calls wait", () -> {
 			Row carrier = page.semaphore("carrier");
-			return carrier.squares() == 3 && carrier.waiting().endsWith(" wait in this instance");
+			return carrier.squares() == 3 && !carrier.queue().isEmpty();
 		});
 		assertThat(page.semaphore("carrier").note()).startsWith("3 of 3 permits used");
 		page.type("[aria-label='Limit of carrier']", "12");
 		page.click("[aria-label='Set the limit of carrier']");
 		page.until("waiting calls went", () -> page.semaphore("carrier").squares() == 12);
 		assertThat(page.semaphore("carrier").note()).isEqualTo("12 of 12 permits used · set by an operator");
-		assertThat(page.text("#announcement")).isEqualTo("The limit of ‘carrier’ is 12 now, at all instances.");
-		page.until("the quotes are there", () -> page.text("#quotes .result").startsWith("The carrier saw"));
-		assertThat(page.text("#quotes .result")).contains(" at a time without permits, 12 with them.");
+		told("The limit of ‘carrier’ is 12 now, at all instances.");
+		assertThat(quotes.join()).isNotNull();
 		page.click("[aria-label=\"Clear the operator's limit of carrier\"]");
-		page.until("the limit is cleared", () -> page.text("#announcement").endsWith("configured again."));
+		told("The limit of ‘carrier’ is what is configured again.");
 		assertThat(first.send(HttpMethod.GET, "/quotes/limit", QuotesResult.Limit.class).setByOperator()).isFalse();
 	}
 
 	@Test
-	@DisplayName("A holder that freezes: its lease runs down while others queue, and its late write is refused")
-	void freezes() {
-		page.type("#freeze [name=seconds]", "4");
-		page.click("#freeze button");
-		page.until("others queue, and the lease is not renewed", () -> {
-			Row ledger = page.lock("ledger");
-			return !ledger.queue().isEmpty() && ledger.lease().endsWith(" left, not renewed");
-		});
-		page.until("it thaws", () -> page.text("#freeze .result").contains("When the holder woke up"));
-		assertThat(page.text("#freeze .result")).startsWith("12 others wrote")
-			.contains("its lease told it that it was lost", "was refused, for");
+	@DisplayName("A lock whose holder freezes is shown, and found, as one that is not renewed")
+	void tellsWhatIsNotRenewed() {
+		CompletableFuture<FreezeResult> frozen = CompletableFuture
+			.supplyAsync(() -> first.post("/freeze?seconds=8&writers=5", FreezeResult.class));
+		LockLease renewed = acquire(second, "renewed");
+		page.until("both are shown", () -> page.lock("ledger").isHeld() && page.lock("renewed").isHeld());
+		page.choose("#locks-tools [name=filter]", "not-renewed");
+		page.until("it is found", () -> page.lock("ledger").lease().endsWith(" left, not renewed"));
+		assertThat(page.lock("renewed").isHeld()).isFalse();
+		assertThat(page.text("#locks-found")).startsWith("1 of ");
+		assertThat(frozen.join()).isNotNull();
+		renewed.release();
 	}
 
 	@Test
-	@DisplayName("A lock is released by force only after a question, and then goes to the next one")
+	@DisplayName("A lock is released by force only after a question, and the focus stays where it was")
 	void releasesByForce() {
-		page.type("#freeze [name=seconds]", "20");
-		page.click("#freeze button");
-		page.until("others queue", () -> !page.lock("ledger").queue().isEmpty());
-		String release = "[aria-label='Release lock ledger by force']";
+		LockLease lease = acquire(second, "forced");
+		acquire(second, "a neighbour");
+		String release = "[aria-label='Release lock forced by force']";
+		page.until("the lock is shown", () -> page.lock("forced").isHeld());
 		page.click(release);
-		assertThat(page.text("#confirm-title")).isEqualTo("Release lock ‘ledger’?");
+		assertThat(page.text("#confirm-title")).isEqualTo("Release lock ‘forced’?");
 		page.press(Keys.ESCAPE);
 		page.until("the question is gone", () -> !page.isShown("#confirm"));
-		assertThat(first.context().getBean(LockService.class).status(Ledger.LOCK).isLocked()).isTrue();
+		assertThat(lease.isHeld()).isTrue();
 		page.click(release);
 		page.click("#confirm [value=yes]");
-		page.until("that is told", () -> page.text("#announcement").equals("Released lock ‘ledger’ by force."));
-		page.until("it thaws", () -> page.text("#freeze .result").contains("When the holder woke up"));
-		assertThat(page.text("#freeze .result")).startsWith("12 others wrote").contains("was refused, for");
+		told("Released lock ‘forced’ by force.");
+		page.until("it is free", () -> page.lock("forced").here().equals("free"));
+		long asked = asked(0, Double.MAX_VALUE);
+		page.until("it was asked often", () -> asked(0, Double.MAX_VALUE) > asked + 12);
+		assertThat(page.script("return document.activeElement.getAttribute('aria-label')"))
+			.isEqualTo("Release lock forced by force");
+		page.press(Keys.TAB);
+		page.until("the row is gone", () -> page.lock("forced").equals(Row.NONE));
+		first.context().getBean(LockService.class).admin().forceRelease("a neighbour");
 	}
 
 	@Test
 	@DisplayName("Keys are shown as text whatever is in them, and can be released")
 	void showsKeysAsText() {
 		String key = "a/b 100%: <img src=x onerror=\"document.title='broken'\">";
-		try (LockLease lock = second.context().getBean(LockService.class).acquire(key)) {
-			page.until("the lock is shown", () -> page.lock(key).isHeld());
-			assertThat(page.script("return document.querySelectorAll('main img').length")).isEqualTo(0L);
-			assertThat(page.script("return document.title")).isEqualTo("Holdfast: a shop and its locks");
-			assertThat(lock.isHeld()).isTrue();
-			page.click("#locks button[aria-label*='onerror']");
-			page.click("#confirm [value=yes]");
-			page.until("that is told",
-					() -> page.text("#announcement").equals("Released lock ‘" + key + "’ by force."));
-			page.until("it is free", () -> !page.lock(key).isHeld());
-		}
+		acquire(second, key);
+		page.until("the lock is shown", () -> page.lock(key).isHeld());
+		assertThat(page.script("return document.querySelectorAll('main img').length")).isEqualTo(0L);
+		assertThat(page.script("return document.title")).isEqualTo("Holdfast console");
+		page.click("#locks button[aria-label*='onerror']");
+		page.click("#confirm [value=yes]");
+		told("Released lock ‘" + key + "’ by force.");
+		page.until("it is free", () -> !page.lock(key).isHeld());
 	}
 
 	@ParameterizedTest
 	@ValueSource(strings = { "a//b", "/a", "a/", "a/../b", "./a", "a;b" })
-	@DisplayName("Keys that no path could name can be released too")
+	@DisplayName("Keys that no path could name can be seen in detail and released, too")
 	void releasesKeysThatPathsCannotName(String key) {
-		try (LockLease lock = second.context().getBean(LockService.class).acquire(key)) {
-			page.until("the lock is shown", () -> page.lock(key).isHeld());
-			assertThat(lock.isHeld()).isTrue();
-			page.click("[aria-label='Release lock " + key + " by force']");
-			page.click("#confirm [value=yes]");
-			page.until("that is told",
-					() -> page.text("#announcement").equals("Released lock ‘" + key + "’ by force."));
-			page.until("it is free", () -> !page.lock(key).isHeld());
-		}
+		acquire(second, key);
+		page.type("#locks-tools [name=search]", key);
+		page.until("the lock is found", () -> page.lock(key).isHeld() && page.text("#locks-found").startsWith("1 of"));
+		page.click("#locks .open");
+		page.until("its detail is shown", () -> page.text("#detail-holders").contains("name of " + key));
+		page.press(Keys.ESCAPE);
+		page.click("[aria-label='Release lock " + key + " by force']");
+		page.click("#confirm [value=yes]");
+		told("Released lock ‘" + key + "’ by force.");
+		page.until("it is free", () -> !page.lock(key).isHeld());
 	}
 
 	@Test
-	@DisplayName("What is refused is told where it was asked for")
-	void tellsRefusals() {
-		try (LockLease freeze = second.context().getBean(LockService.class).acquire("freeze")) {
-			page.click("#freeze button");
-			page.until("the refusal is shown",
-					() -> page.text("#freeze .result").equals("A holder is frozen already: wait until it thaws"));
-			assertThat(freeze.isHeld()).isTrue();
-		}
-		assertThat(page.complaints()).singleElement().asString().contains("/freeze", "409");
+	@DisplayName("Where the endpoints may only be read no action is shown")
+	void showsNoActionsWhereThereAreNone() {
+		LockLease lease = acquire(first, "read only");
+		first.context().getBean(SemaphoreService.class).acquireAsync(SemaphoreRequest.of("read only", 2)).join();
+		Instance reader = instances.start("--management.endpoint.locks.access=read-only",
+				"--management.endpoint.semaphores.access=read-only");
+		page.open(reader.port());
+		page.until("the lock is shown", () -> page.lock("read only").isHeld() && page.semaphore("read only").isHeld());
+		assertThat(page.text("#rights")).startsWith("Read only: ");
+		assertThat(page.isShown("#locks .do button")).isFalse();
+		assertThat(page.isShown("#semaphores .do button")).isFalse();
+		page.open(first.port());
+		page.until("here it may be released", () -> page.isShown("[aria-label='Release lock read only by force']"));
+		reader.context().close();
+		lease.release();
+		first.context().getBean(SemaphoreService.class).admin().forceRelease("read only");
 	}
 
 	@Test
 	@DisplayName("It can be used by the keyboard alone, and shows where the focus is")
 	void worksByKeyboard() {
+		LockLease lease = acquire(second, "by keyboard");
+		page.until("the lock is shown", () -> page.lock("by keyboard").isHeld());
 		page.press(Keys.TAB);
-		assertThat(focus()).isEqualTo("Skip to what is held");
+		assertThat(page.focus()).isEqualTo("Skip to the locks");
 		assertThat(page.script("return getComputedStyle(document.activeElement).outlineStyle")).isEqualTo("solid");
 		page.press(Keys.TAB);
-		assertThat(focus()).isEqualTo("Pause");
+		assertThat(page.focus()).isEqualTo("Pause");
 		page.press(Keys.SPACE);
-		assertThat(page.text("#connection")).isEqualTo("Paused");
+		assertThat(page.text("#connection")).startsWith("Paused");
 		page.press(Keys.SPACE);
 		page.until("it goes on", () -> page.text("#connection").equals("Live"));
 		page.press(Keys.TAB);
-		page.press(Keys.chord(Keys.CONTROL, "a"));
-		page.press("7");
+		page.press("keyb");
+		page.until("it is found", () -> page.text("#locks-found").startsWith("1 of "));
 		page.press(Keys.TAB);
-		page.press(Keys.chord(Keys.CONTROL, "a"));
-		page.press("9");
 		page.press(Keys.TAB);
-		assertThat(focus()).isEqualTo("Sell with lock");
+		page.press(Keys.TAB);
+		assertThat(page.focus()).isEqualTo("by keyboard");
 		assertThat(page.script("return getComputedStyle(document.activeElement).outlineStyle")).isEqualTo("solid");
 		page.press(Keys.ENTER);
-		page.until("the sale has ended", () -> page.text("#sale .result").startsWith("Sold 7 pieces of 7"));
-		assertThat(focus()).isEqualTo("Sell with lock");
+		page.until("its detail is shown", () -> page.isShown("#detail"));
+		page.press(Keys.ENTER);
+		page.until("its detail is closed", () -> !page.isShown("#detail"));
+		assertThat(page.focus()).isEqualTo("by keyboard");
+		lease.release();
 	}
 
 	@ParameterizedTest
 	@CsvSource({ "1280, false", "1280, true", "360, false", "360, true" })
-	@DisplayName("It fits wide and narrow windows, light and dark, and all texts are readable")
+	@DisplayName("It fits wide and narrow windows, light and dark, and axe finds nothing")
 	void fits(int width, boolean dark) {
 		page.resize(width, dark);
 		List<LockLease> locks = List.of("order:4711", "stock:" + "x".repeat(200), "invoice/2026/0815")
 			.stream()
-			.map(second.context().getBean(LockService.class)::acquire)
+			.map((key) -> acquire(second, key))
 			.toList();
-		try {
-			page.type("#freeze [name=seconds]", "2");
-			page.click("#freeze button");
-			page.until("all of it is shown", () -> page.lock("order:4711").isHeld() && page.lock("ledger").isHeld());
-			assertThat(page.fitsTheWidth()).isTrue();
-			assertThat(page.faintTexts()).isEmpty();
-			assertThat(page.script("return matchMedia('(prefers-color-scheme: dark)').matches")).isEqualTo(dark);
-			page.screenshot(width + (dark ? "-dark" : "-light"), true);
-			page.until("it thaws", () -> page.text("#freeze .result").contains("When the holder woke up"));
-		}
-		finally {
-			locks.forEach(LockLease::close);
-		}
+		CompletableFuture<LockLease> waiting = waitFor(first, "order:4711");
+		first.context()
+			.getBean(SemaphoreService.class)
+			.acquireAsync(SemaphoreRequest.of("geocoder", 10).permits(4))
+			.join();
+		page.until("all of it is shown", () -> page.lock("order:4711").isHeld() && page.semaphore("geocoder").isHeld());
+		assertThat(page.fitsTheWidth()).isTrue();
+		assertThat(page.violations()).isEmpty();
+		assertThat(page.script("return matchMedia('(prefers-color-scheme: dark)').matches")).isEqualTo(dark);
+		page.screenshot("console-" + width + (dark ? "-dark" : "-light"), true);
+		waiting.cancel(true);
+		locks.forEach(LockLease::close);
+		first.context().getBean(SemaphoreService.class).admin().forceRelease("geocoder");
+	}
+
+	@Test
+	@DisplayName("While Redis does not answer it shows what it knew last, as of which time, and goes on afterwards")
+	void showsWhatItKnewLast() {
+		LockLease lease = acquire(first, "known");
+		page.until("the lock is shown", () -> page.lock("known").isHeld());
+		StringRedisTemplate redis = first.context().getBean(StringRedisTemplate.class);
+		redis.execute((RedisCallback<Object>) (connection) -> connection.execute("CLIENT", "PAUSE".getBytes(),
+				"8000".getBytes(), "ALL".getBytes()));
+		page.until("the outage is told", () -> page.isShown("#outage"));
+		assertThat(page.text("#outage")).startsWith("The store does not tell: ")
+			.containsPattern("What is shown is of \\d\\d:\\d\\d:\\d\\d\\.$");
+		assertThat(page.text("#connection")).startsWith("Stale, as of ");
+		assertThat(page.lock("known").isHeld()).isTrue();
+		assertThat(page.text("#count-instances")).isEqualTo("2");
+		assertThat(page.text("#locks-state")).doesNotContain("No lock is held").isNotEqualTo("Loading…");
+		assertThat(page.violations()).isEmpty();
+		page.screenshot("console-outage", true);
+		page.until("it is live again", () -> page.text("#connection").equals("Live"));
+		assertThat(page.isShown("#outage")).isFalse();
+		lease.close();
 	}
 
 	@Test
@@ -269,10 +328,10 @@ class ConsoleBrowserTests {
 		Instance third = instances.start(port);
 		page.open(third.port());
 		third.context().close();
-		page.until("the outage is told",
-				() -> page.text("#outage").equals("This instance does not answer. What is shown may be old."));
+		page.until("the outage is told", () -> page.text("#outage")
+			.matches("This instance does not answer\\. What is shown is of \\d\\d:\\d\\d:\\d\\d\\."));
 		assertThat(page.isShown("#outage")).isTrue();
-		assertThat(page.text("#connection")).startsWith("Asking again in ");
+		assertThat(page.text("#connection")).startsWith("Stale, as of ").contains("asking again in ");
 		Instance back = instances.start(port);
 		page.until("it is live again", () -> page.text("#connection").equals("Live"));
 		assertThat(page.isShown("#outage")).isFalse();
@@ -303,43 +362,15 @@ class ConsoleBrowserTests {
 		page.until("it asks again", () -> asked(shown, Double.MAX_VALUE) > 0);
 	}
 
-	@Test
-	@DisplayName("Quantiles are read from histograms as Prometheus has them")
-	void readsQuantiles() {
-		assertThat(page.asyncScript("""
-				import('/console/latency.js').then(({ histogram, between, quantile }) => {
-					const scrape = (a, b, c) => `# TYPE wait_seconds histogram
-				wait_seconds_bucket{name="x",le="0.1"} ${a}
-				wait_seconds_bucket{name="x",le="0.2"} ${b}
-				wait_seconds_bucket{name="x",le="+Inf"} ${c}
-				wait_seconds_bucket{name="y",le="0.1"} 0
-				wait_seconds_bucket{name="y",le="0.2"} 1
-				wait_seconds_bucket{name="y",le="+Inf"} 1
-				wait_seconds_count{name="x"} ${c}
-				`;
-					const before = histogram(scrape(1, 1, 1), 'wait_seconds');
-					const news = between(before, histogram(scrape(6, 11, 11), 'wait_seconds'));
-					arguments[0](JSON.stringify([news, quantile(news, 0.5), quantile(news, 0.75), quantile(before, 1),
-						quantile(between(before, before), 0.5), between(news, before)]));
-				});
-				""")).isEqualTo("[[[100,5],[200,10],[null,10]],100,150,200,null,[[100,1],[200,2],[null,2]]]");
-	}
-
-	private static int left() {
-		return ((Number) page.script("return document.getElementById('stock-left').value")).intValue();
-	}
-
-	/** What the focused part is called. */
-	private static String focus() {
-		return String.valueOf(page.script("return document.activeElement.textContent"));
-	}
-
 	/** How many requests the page began in a time, by the clock of its own. */
 	private static long asked(double from, double to) {
-		return ((Number) page.script("""
-				return performance.getEntriesByType('resource').filter((each) => each.name.includes('/actuator/')
-					&& each.startTime > arguments[0] && each.startTime < arguments[1]).length;
-				""", from, to)).longValue();
+		return ((Number) page.script(
+				"""
+						return performance.getEntriesByType('resource').filter((each) => /actuator.(locks|semaphores)/.test(each.name)
+							&& each.startTime > arguments[0] && each.startTime < arguments[1]).length;
+						""",
+				from, to))
+			.longValue();
 	}
 
 }

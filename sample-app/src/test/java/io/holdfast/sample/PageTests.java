@@ -17,7 +17,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * The page's files, without a browser; what they do is tested by
- * {@link ConsoleBrowserTests}.
+ * {@link ShopBrowserTests}.
  */
 class PageTests {
 
@@ -47,13 +47,13 @@ class PageTests {
 			String path = toRead.pop();
 			if (found.add(path)) {
 				Matcher references = REFERENCE.matcher(read(path));
-				while ((path.isEmpty() || path.startsWith("console/")) && references.find()) {
-					toRead.push(path.endsWith(".js") ? "console/" + references.group(1) : references.group(1));
+				while ((path.isEmpty() || path.startsWith("shop/")) && references.find()) {
+					toRead.push(path.endsWith(".js") ? "shop/" + references.group(1) : references.group(1));
 				}
 			}
 		}
-		assertThat(found).contains("webjars/chart.js/dist/chart.umd.min.js", "console/style.css", "console/main.js",
-				"console/dom.js", "console/fleet.js", "help", "actuator/health");
+		assertThat(found).contains("webjars/chart.js/dist/chart.umd.min.js", "shop/style.css", "shop/main.js",
+				"shop/dom.js", "shop/latency.js", "help", "actuator/health", "actuator/holdfast");
 	}
 
 	@Test

@@ -1,4 +1,4 @@
-// What users start or change from the page.
+// What users start from the page.
 import { api } from "./api.js";
 import { attribute, byId, count, duration, show, text } from "./dom.js";
 
@@ -8,46 +8,10 @@ const STOCK_INTERVAL = 250;
 
 export class Actions {
 
-	#changed;
-
-	#toastTimer = 0;
-
-	/** @param changed called when something was changed that the page shows */
-	constructor(changed) {
-		this.#changed = changed;
+	constructor() {
 		this.#form("sale", (values, button) => this.#sell(values, button.value === "true"));
 		this.#form("quotes", (values) => this.#askForQuotes(values));
 		this.#form("freeze", (values) => this.#freeze(values));
-	}
-
-	async releaseLock(key) {
-		if (await confirmed("Release lock ‘" + key + "’?",
-				"The next one in the queue gets it at once, while its holder goes on until it notices, at its next renewal.")) {
-			await this.#tell(async () => (await api.releaseLock(key)).released ? "Released lock ‘" + key + "’ by force."
-				: "Lock ‘" + key + "’ is not held any more.");
-		}
-	}
-
-	async releaseSemaphore(key) {
-		if (await confirmed("Release all permits of ‘" + key + "’?",
-				"Waiting calls get them at once, while their holders go on until they notice, at their next renewal.")) {
-			await this.#tell(async () => (await api.releaseSemaphore(key)).released
-				? "Released the permits of ‘" + key + "’ by force." : "No permit of ‘" + key + "’ is held any more.");
-		}
-	}
-
-	setLimit(key, limit) {
-		return this.#tell(async () => {
-			await api.setLimit(key, limit);
-			return "The limit of ‘" + key + "’ is " + limit + " now, at all instances.";
-		});
-	}
-
-	clearLimit(key) {
-		return this.#tell(async () => {
-			await api.clearLimit(key);
-			return "The limit of ‘" + key + "’ is what is configured again.";
-		});
 	}
 
 	async #sell({ stock, buyers }, lock) {
@@ -100,7 +64,6 @@ export class Actions {
 			busy(form, true);
 			attribute(result, "data-kind", "busy");
 			text(result, "At work…");
-			this.#changed();
 			try {
 				const outcome = await run(numbers(form), event.submitter ?? form.querySelector("button"));
 				attribute(result, "data-kind", outcome.good ? "good" : "bad");
@@ -112,24 +75,8 @@ export class Actions {
 			}
 			finally {
 				busy(form, false);
-				this.#changed();
-			}
+				}
 		});
-	}
-
-	async #tell(change) {
-		const toast = byId("announcement");
-		try {
-			text(toast, await change());
-			attribute(toast, "data-kind", "good");
-		}
-		catch (error) {
-			text(toast, error.message);
-			attribute(toast, "data-kind", "bad");
-		}
-		clearTimeout(this.#toastTimer);
-		this.#toastTimer = setTimeout(() => text(toast, ""), 10_000);
-		this.#changed();
 	}
 
 }
@@ -166,14 +113,4 @@ function drain(left, stock) {
 
 function served(who, instances) {
 	return who + " by instance: " + Object.entries(instances).map(([port, calls]) => port + " " + calls).join(", ") + ".";
-}
-
-function confirmed(title, question) {
-	const dialog = byId("confirm");
-	text(byId("confirm-title"), title);
-	text(byId("confirm-text"), question);
-	dialog.returnValue = "no";
-	dialog.showModal();
-	return new Promise((resolve) => dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"),
-		{ once: true }));
 }

@@ -1,0 +1,125 @@
+package io.holdfast.sample;
+
+import java.util.List;
+
+import io.holdfast.sample.Instances.Instance;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import org.springframework.data.redis.core.StringRedisTemplate;
+import org.springframework.data.redis.core.script.RedisScript;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * The console in a browser, with many locks. Run with {@code -Pbrowser}.
+ */
+@Tag("browser")
+class ConsoleCrowdTests {
+
+	/**
+	 * Locks as a dead instance holds them; each hundredth has waiters, more and more of
+	 * them.
+	 */
+	private static final RedisScript<Long> POPULATE = RedisScript.of(
+			"""
+					local time = redis.call('TIME')
+					for i = tonumber(ARGV[1]), tonumber(ARGV[2]) do
+						local key = string.format('lock:%s:%06d', i <= 610 and 'order' or 'stock', i)
+						redis.call('SET', key, '0123456789abcdef0123456789abcdef:' .. i, 'PX', 600000)
+						redis.call('SET', '{' .. key .. '}:fence', string.format('%d', (time[1] - i) * 1000000))
+						for j = 1, i % 100 == 0 and i <= 5000 and i / 100 or 0 do
+							redis.call('ZADD', '{' .. key .. '}:queue', j, 'fedcba9876543210fedcba9876543210:' .. i * 100 + j .. ':30000')
+						end
+					end
+					return 1""",
+			Long.class);
+
+	private static Instances instances;
+
+	private static Instance instance;
+
+	private static Browser page;
+
+	@BeforeAll
+	static void start() {
+		page = new Browser();
+		instances = new Instances();
+		// Without the job, whose lock would be counted now and then.
+		instance = instances.start("--shop.report-cron=-");
+	}
+
+	@AfterAll
+	static void stop() {
+		if (page != null) {
+			page.close();
+			instances.close();
+		}
+	}
+
+	@BeforeEach
+	void open() {
+		page.resize(Browser.DESKTOP, false);
+	}
+
+	@AfterEach
+	void hasNoComplaints() {
+		assertThat(page.complaints()).isEmpty();
+	}
+
+	private static void populate(int from, int to) {
+		StringRedisTemplate redis = instance.context().getBean(StringRedisTemplate.class);
+		for (int i = from; i <= to; i += 5_000) {
+			redis.execute(POPULATE, List.of(), String.valueOf(i), String.valueOf(Math.min(to, i + 4_999)));
+		}
+	}
+
+	private static String firstKey() {
+		return String.valueOf(page.script("return document.querySelector('#locks .key')?.textContent"));
+	}
+
+	private static void found(String text) {
+		page.until("found: " + text, () -> page.text("#locks-found").startsWith(text));
+	}
+
+	@Test
+	@DisplayName("Among 5,000 and 100,000 locks those are found that are searched for, filtered, sorted and paged")
+	void findsAmongMany() {
+		populate(1, 5_000);
+		page.open(instance.port());
+		found("5,000 locks");
+		assertThat(page.text("#count-locks-waiters")).isEqualTo("1,275");
+		page.type("#locks-tools [name=search]", "ORDER");
+		found("610 of 5,000 locks");
+		assertThat(page.text("#locks-pages .page")).isEqualTo("Page 1 of 13");
+		page.click("#locks-pages .next");
+		page.until("the next page is shown", () -> firstKey().equals("order:000051"));
+		page.choose("#locks-tools [name=sort]", "age");
+		page.until("the oldest is first, on the first page", () -> firstKey().equals("order:000610"));
+		assertThat(page.lock("order:000610").here()).isEqualTo("for 10 min");
+		page.type("#locks-tools [name=search]", " ");
+		found("5,000 locks");
+		page.choose("#locks-tools [name=sort]", "waiters");
+		page.until("the longest queue is first", () -> firstKey().equals("stock:005000"));
+		page.choose("#locks-tools [name=filter]", "contended");
+		found("50 of 5,000 locks");
+		page.screenshot("console-5000", false);
+		assertThat(page.violations()).isEmpty();
+		page.choose("#locks-tools [name=filter]", "1h");
+		found("1,40");
+		populate(5_001, 100_000);
+		page.choose("#locks-tools [name=filter]", "");
+		page.type("#locks-tools [name=search]", "09999");
+		found("11 of 100,000 locks");
+		page.screenshot("console-100000", false);
+		page.resize(Browser.PHONE, true);
+		assertThat(page.fitsTheWidth()).isTrue();
+		page.screenshot("console-100000-phone", false);
+	}
+
+}
