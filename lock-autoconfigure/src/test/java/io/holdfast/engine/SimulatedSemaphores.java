@@ -21,6 +21,9 @@ final class SimulatedSemaphores extends DefaultSemaphoreService {
 
 	private final Map<String, Deque<Part>> parts;
 
+	/** How many permits of a lease are known to be left. */
+	private final Map<PermitHandle, Integer> known = new HashMap<>();
+
 	SimulatedSemaphores(SimulatedInstance instance) {
 		this(instance, new HashMap<>());
 	}
@@ -71,10 +74,21 @@ final class SimulatedSemaphores extends DefaultSemaphoreService {
 			if (kept > 0) {
 				all.addFirst(new Part(first.lease(), kept, 0));
 			}
+			this.known.putIfAbsent(first.lease(), first.lease().permits());
 			taken.add(new Part(first.lease(), first.permits() - kept, kept));
 			left -= first.permits() - kept;
 		}
 		return taken;
+	}
+
+	/**
+	 * How many permits a lease has left, if they are fewer than when this was asked last,
+	 * whichever thread released the others; else 0.
+	 */
+	int shrunk(PermitHandle lease) {
+		int permits = lease.permits();
+		Integer before = this.known.put(lease, permits);
+		return (before != null && permits < before) ? permits : 0;
 	}
 
 	/**
@@ -85,12 +99,6 @@ final class SimulatedSemaphores extends DefaultSemaphoreService {
 	 * @param kept how many others are kept, when these are released
 	 */
 	record Part(PermitHandle lease, int permits, int kept) {
-
-		/** Whether its release has begun. */
-		boolean isReleased() {
-			return (this.kept > 0) ? this.lease.permits() <= this.kept : this.lease.isReleased();
-		}
-
 	}
 
 }

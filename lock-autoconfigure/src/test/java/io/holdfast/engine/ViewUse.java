@@ -19,6 +19,7 @@ import io.holdfast.engine.Step.Face;
 import io.holdfast.engine.Step.Use;
 import io.holdfast.engine.Step.What;
 import io.holdfast.engine.lease.LeaseHandle;
+import io.holdfast.engine.lease.LeaseHandle.PermitHandle;
 import io.holdfast.engine.request.ResolvedRequest;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.history.Event;
@@ -276,25 +277,22 @@ final class ViewUse {
 
 	private void release(SemaphoreView view, int count) {
 		List<Part> parts = this.instance.semaphores.take(this.key, count);
-		List<Part> left = new ArrayList<>(parts);
-		List<String> whole = parts.stream()
-			.filter((part) -> part.kept() == 0)
-			.map((part) -> this.user.idOf(part.lease()))
-			.toList();
+		List<String> ended = new ArrayList<>();
+		if (this.user.isMutant(Mutant.FORGETFUL_POOL)) {
+			parts.forEach((part) -> this.user.releasing(part.lease()));
+			return;
+		}
 		SimulatedThread releasing = (SimulatedThread) Thread.currentThread();
 		// One after the other, of which each may take its time.
-		releasing.beforeWaiting(() -> noteReleased(left));
+		releasing.beforeWaiting(() -> noteReleased(parts, ended));
 		try {
-			if (!this.user.isMutant(Mutant.FORGETFUL_POOL)) {
-				view.release(count);
-			}
-			noteReleased(left);
-			left.forEach(this::noteReleased);
+			view.release(count);
+			noteReleased(parts, ended);
 			// A pool does not tell whether they had been lost.
-			whole.forEach((id) -> this.user.record(Type.RELEASED, id, (event) -> event.why("GIVEN_BACK")));
+			ended.forEach((id) -> this.user.record(Type.RELEASED, id, (event) -> event.why("GIVEN_BACK")));
 		}
 		catch (LeaseLostException ex) {
-			noteReleased(left);
+			noteReleased(parts, ended);
 		}
 		catch (IllegalStateException ex) {
 			unexpected(3, "fewer permits than were acquired");
@@ -302,18 +300,23 @@ final class ViewUse {
 		releasing.beforeWaiting(null);
 	}
 
-	private void noteReleased(List<Part> parts) {
-		List<Part> released = parts.stream().filter(Part::isReleased).toList();
-		released.forEach(this::noteReleased);
-		parts.removeAll(released);
-	}
-
-	private void noteReleased(Part part) {
-		if (part.kept() > 0) {
-			this.user.record(Type.SHRUNK, this.user.idOf(part.lease()), (event) -> event.permits(part.kept(), 0));
-		}
-		else {
-			this.user.releasing(part.lease());
+	/**
+	 * Note what has begun to be released. Another thread may have released another part
+	 * of the same lease before, in whatever order.
+	 */
+	private void noteReleased(List<Part> parts, List<String> ended) {
+		for (Part part : parts) {
+			PermitHandle lease = part.lease();
+			if (lease.isReleased()) {
+				if (!this.user.idOf(lease).isEmpty()) {
+					ended.add(this.user.releasing(lease));
+				}
+				continue;
+			}
+			int permits = this.instance.semaphores.shrunk(lease);
+			if (permits > 0) {
+				this.user.record(Type.SHRUNK, this.user.idOf(lease), (event) -> event.permits(permits, 0));
+			}
 		}
 	}
 
