@@ -31,6 +31,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class SimulatedConnection {
 
+	/**
+	 * How long nothing is acquired for want of an answer to the join, which is repeated.
+	 */
+	private static final long ADMISSION = 300 * Simulation.MILLI;
+
 	private final Simulation simulation;
 
 	private final SimulatedInstance instance;
@@ -136,7 +141,8 @@ final class SimulatedConnection {
 		long execution = Math.max(this.lastExecution, now() + latency(number, 0) + ((fate == Fate.LATE) ? late : 0));
 		if (fate != null && fate != Fate.REPEATED && fate != Fate.REPEATED_LATE) {
 			// Others that are late may be before it.
-			trouble(number, Math.max(late, execution - now() + ((fate == Fate.OVERTAKEN) ? late : 0)));
+			trouble(number, Math.max(late, execution - now() + ((fate == Fate.OVERTAKEN) ? late : 0))
+					+ (what.equals("join") ? ADMISSION : 0));
 		}
 		this.lastExecution = execution;
 		if (fate == Fate.OVERTAKEN) {
