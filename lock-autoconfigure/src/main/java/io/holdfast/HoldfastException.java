@@ -5,6 +5,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Root of what Holdfast throws. Tells which key it was about; an owner's token is never
  * part of a message.
+ *
+ * @since 0.1.0
  */
 public abstract class HoldfastException extends RuntimeException {
 

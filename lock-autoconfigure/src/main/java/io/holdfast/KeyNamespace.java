@@ -10,6 +10,8 @@ package io.holdfast;
  * <p>
  * A request may {@linkplain LockRequest#namespace(String) have a namespace of its own};
  * then this one is not asked.
+ *
+ * @since 0.1.0
  */
 @FunctionalInterface
 public interface KeyNamespace {

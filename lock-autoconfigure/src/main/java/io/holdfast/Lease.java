@@ -16,6 +16,8 @@ import java.util.concurrent.CompletableFuture;
  * The store is asked by renewals, at about a third of the lease time, and by the release
  * of the last lease of a key that this thread or context has. Until then a lease that was
  * deleted there, or released by force by another instance, counts as held.
+ *
+ * @since 0.1.0
  */
 public interface Lease extends AutoCloseable {
 

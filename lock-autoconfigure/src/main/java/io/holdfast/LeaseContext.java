@@ -19,6 +19,8 @@ import org.jspecify.annotations.Nullable;
  * executor.execute(() -&gt; {
  *     try (LeaseContext.Scope scope = context.open()) { ... }
  * });</pre>
+ *
+ * @since 0.1.0
  */
 public final class LeaseContext {
 

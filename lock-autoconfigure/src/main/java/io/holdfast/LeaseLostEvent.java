@@ -10,6 +10,8 @@ import org.jspecify.annotations.Nullable;
  * "code">
  * &#064;EventListener
  * void lost(LeaseLostEvent event) { ... }</pre> Immutable.
+ *
+ * @since 0.1.0
  */
 public final class LeaseLostEvent {
 

@@ -5,6 +5,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A lease is relied on that is not held any more: it could not be renewed in time, it was
  * taken away, or its holder has released it. Another holder may have the key by now.
+ *
+ * @since 0.1.0
  */
 public class LeaseLostException extends HoldfastException {
 

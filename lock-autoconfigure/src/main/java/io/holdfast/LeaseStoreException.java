@@ -5,6 +5,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The store of the leases (Redis) refused a command or did not answer in time. Says
  * nothing about who holds the key. Optimistic transactions throw it, too.
+ *
+ * @since 0.1.0
  */
 public class LeaseStoreException extends HoldfastException {
 

@@ -7,6 +7,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param <T> the type of the value
  * @param <E> the type of the checked exceptions that it throws
+ * @since 0.1.0
  */
 @FunctionalInterface
 public interface LeasedCall<T extends @Nullable Object, E extends Throwable> {

@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  * {@link java.util.Optional} cannot. Immutable.
  *
  * @param <T> the type of the value
+ * @since 0.1.0
  */
 public final class LeasedResult<T extends @Nullable Object> {
 

@@ -3,6 +3,8 @@ package io.holdfast;
 /**
  * Administrators' calls on locks, of a {@link LockService#admin() LockService}: they
  * break what the service promises to its users. Thread-safe.
+ *
+ * @since 0.1.0
  */
 public interface LockAdmin {
 

@@ -4,6 +4,8 @@ import java.util.List;
 
 /**
  * The {@link Lease} of a lock.
+ *
+ * @since 0.1.0
  */
 public interface LockLease extends Lease {
 

@@ -2,6 +2,8 @@ package io.holdfast;
 
 /**
  * The mode in which a key is locked.
+ *
+ * @since 0.1.0
  */
 public enum LockMode {
 

@@ -8,6 +8,8 @@ import org.jspecify.annotations.Nullable;
  * A lock was not acquired, for a reason other than trouble with the store: it was held by
  * others for the whole wait, the waiting thread was interrupted or holds the key itself
  * in another mode, or this instance is shutting down.
+ *
+ * @since 0.1.0
  */
 public class LockNotAcquiredException extends NotAcquiredException {
 

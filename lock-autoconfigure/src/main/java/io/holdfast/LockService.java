@@ -45,6 +45,8 @@ import org.jspecify.annotations.Nullable;
  * A thread that is interrupted while it waits gets a {@link LockNotAcquiredException} of
  * reason {@link NotAcquiredException.Reason#INTERRUPTED INTERRUPTED}; its interrupt flag
  * is set again, and nothing stays in the store.
+ *
+ * @since 0.1.0
  */
 public interface LockService {
 

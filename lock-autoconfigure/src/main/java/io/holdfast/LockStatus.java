@@ -6,6 +6,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The state of a key in the store, at one moment. Immutable.
+ *
+ * @since 0.1.0
  */
 public interface LockStatus {
 

@@ -17,6 +17,8 @@ import org.jspecify.annotations.Nullable;
  * default wait time does not apply: {@link #lock()} and {@link #lockInterruptibly()} wait
  * for as long as the {@linkplain LockService#asLock(LockRequest) request} of this view
  * says, or without limit if it says nothing; {@link #tryLock()} tries once.
+ *
+ * @since 0.1.0
  */
 public interface LockView extends Lock {
 

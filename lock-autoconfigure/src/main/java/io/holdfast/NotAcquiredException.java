@@ -7,6 +7,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Thrown when a lock or permits were not acquired, for a reason other than trouble with
  * the store.
+ *
+ * @since 0.1.0
  */
 public abstract class NotAcquiredException extends HoldfastException {
 

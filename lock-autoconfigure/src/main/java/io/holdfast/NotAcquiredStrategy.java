@@ -9,6 +9,8 @@ import org.jspecify.annotations.Nullable;
  * whole application: a bean of this type is asked where the annotation has neither
  * {@code onTimeout} nor {@code fallback}. Without such a bean the caller gets the
  * exception.
+ *
+ * @since 0.1.0
  */
 @FunctionalInterface
 public interface NotAcquiredStrategy {

@@ -9,6 +9,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * An optimistic transaction was given up, and wrote nothing: others changed a watched key
  * in each of its attempts, or its thread was interrupted between them.
+ *
+ * @since 0.1.0
  */
 public class OptimisticTransactionException extends HoldfastException {
 

@@ -4,6 +4,8 @@ import java.util.concurrent.CompletableFuture;
 
 /**
  * The {@link Lease} of permits of a semaphore: all of them are renewed or lost together.
+ *
+ * @since 0.1.0
  */
 public interface PermitLease extends Lease {
 

@@ -8,6 +8,8 @@ import org.jspecify.annotations.Nullable;
  * Permits were not acquired, for a reason other than trouble with the store: others held
  * them for the whole wait, the waiting thread was interrupted, this instance is shutting
  * down, or the semaphore has not that many.
+ *
+ * @since 0.1.0
  */
 public class PermitNotAcquiredException extends NotAcquiredException {
 

@@ -13,6 +13,8 @@ import java.util.concurrent.locks.ReadWriteLock;
  * {@link NotAcquiredException.Reason#SELF_BLOCKED SELF_BLOCKED} at once, instead of
  * waiting for itself; {@link LockView#tryLock() tryLock()}, which does not wait, answers
  * {@code false}.
+ *
+ * @since 0.1.0
  */
 public interface ReadWriteLockView extends ReadWriteLock {
 

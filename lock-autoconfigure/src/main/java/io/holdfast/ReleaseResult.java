@@ -2,6 +2,8 @@ package io.holdfast;
 
 /**
  * The result of a release of a {@link Lease}.
+ *
+ * @since 0.1.0
  */
 public enum ReleaseResult {
 

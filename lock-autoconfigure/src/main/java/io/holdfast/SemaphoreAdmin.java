@@ -4,6 +4,8 @@ package io.holdfast;
  * Administrators' calls on semaphores, of a {@link SemaphoreService#admin()
  * SemaphoreService}: limits for the whole fleet, and a release that breaks what the
  * service promises to its users. Thread-safe.
+ *
+ * @since 0.1.0
  */
 public interface SemaphoreAdmin {
 

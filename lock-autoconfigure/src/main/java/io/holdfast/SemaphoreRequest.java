@@ -8,6 +8,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A request to a {@link SemaphoreService}. Immutable; each method returns a new request.
  * What is not said is taken from the service's defaults.
+ *
+ * @since 0.1.0
  */
 public final class SemaphoreRequest {
 

@@ -30,6 +30,8 @@ import org.jspecify.annotations.Nullable;
  * interrupted while it waits gets a {@link PermitNotAcquiredException} of reason
  * {@link NotAcquiredException.Reason#INTERRUPTED INTERRUPTED}; its interrupt flag is set
  * again, and nothing stays in the store.
+ *
+ * @since 0.1.0
  */
 public interface SemaphoreService {
 

@@ -4,6 +4,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The state of a semaphore in the store, at one moment. Immutable.
+ *
+ * @since 0.1.0
  */
 public interface SemaphoreStatus {
 

@@ -16,6 +16,8 @@ import java.util.concurrent.TimeUnit;
  * the {@linkplain SemaphoreService#asSemaphore(SemaphoreRequest) request} of this view
  * says, and throws {@link PermitNotAcquiredException} then; without limit if it says
  * nothing.
+ *
+ * @since 0.1.0
  */
 public interface SemaphoreView {
 

@@ -92,6 +92,22 @@ class ApiTests {
 		assertThat(missing).isEqualTo(INTERNAL);
 	}
 
+	@Test
+	@DisplayName("Each type of the API says since which version it is there")
+	void since() throws IOException {
+		Set<String> api = api();
+		Set<String> silent = new TreeSet<>();
+		for (JavaClass type : CLASSES) {
+			if (api.contains(type.getPackageName()) && type.isTopLevelClass() && isOffered(type)) {
+				Path source = Path.of("src/main/java", type.getName().replace('.', '/') + ".java");
+				if (!Files.readString(source).contains("\n * @since ")) {
+					silent.add(type.getName());
+				}
+			}
+		}
+		assertThat(silent).isEmpty();
+	}
+
 	/** Whether users can name it. */
 	private static boolean isOffered(JavaClass type) {
 		return type.getModifiers().contains(JavaModifier.PUBLIC)

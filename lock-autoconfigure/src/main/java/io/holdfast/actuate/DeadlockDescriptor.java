@@ -8,6 +8,7 @@ import java.util.List;
  *
  * @param waits who waits for whom, each for the holder who is the next one's waiter, and
  * the last for the first
+ * @since 0.1.0
  */
 public record DeadlockDescriptor(List<DeadlockWait> waits) {
 

@@ -11,6 +11,7 @@ import java.time.Instant;
  * @param waiting how many stand in their queues
  * @param complete whether all of it was counted; if not, there are at least as many
  * @param counted when it was counted, by the clock of the instance that answers
+ * @since 0.1.0
  */
 public record FoundDescriptor(int matching, int total, int held, long waiting, boolean complete, Instant counted) {
 }

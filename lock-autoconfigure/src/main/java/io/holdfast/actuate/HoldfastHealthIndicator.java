@@ -21,6 +21,8 @@ import org.springframework.boot.health.contributor.Status;
  * refuses requests for want of a right, otherwise {@code UP}, whatever it has to warn of.
  * Blocks for the given patience at most, and only while the store has not answered.
  * Thread-safe.
+ *
+ * @since 0.1.0
  */
 public final class HoldfastHealthIndicator extends AbstractHealthIndicator {
 

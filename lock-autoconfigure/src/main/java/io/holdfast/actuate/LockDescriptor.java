@@ -26,6 +26,7 @@ import org.springframework.boot.actuate.endpoint.OperationResponseBody;
  * @param queueLength how many stand there
  * @param inside of one key only: who waits inside of its instance for a turn
  * @param silent of one key only: the instances that did not say who of theirs this is
+ * @since 0.1.0
  */
 public record LockDescriptor(String key, String kind, long fencingToken, @Nullable Instant granted,
 		@Nullable Boolean late, int holderCount, List<LockHolder> holders, List<LockWaiter> queue, int queueLength,

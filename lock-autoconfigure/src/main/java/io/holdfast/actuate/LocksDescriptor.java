@@ -17,6 +17,7 @@ import org.springframework.boot.actuate.endpoint.OperationResponseBody;
  * page
  * @param cut whether it holds or waits for more than is shown
  * @param fleet what all instances hold and wait for
+ * @since 0.1.0
  */
 public record LocksDescriptor(InstanceDescriptor instance, List<HeldLock> held, List<LockWait> waiting, boolean cut,
 		FleetLocks fleet) implements OperationResponseBody {

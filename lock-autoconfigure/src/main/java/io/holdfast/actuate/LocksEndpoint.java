@@ -38,6 +38,8 @@ import org.springframework.boot.actuate.endpoint.annotation.Selector.Match;
  * Endpoint that tells the holders of locks and their waiters: in this instance and in the
  * fleet. By default it may only be read; with unrestricted access locks may be released
  * by force. Blocks until the store has answered. Thread-safe.
+ *
+ * @since 0.1.0
  */
 @Endpoint(id = "locks", defaultAccess = Access.READ_ONLY)
 public class LocksEndpoint {

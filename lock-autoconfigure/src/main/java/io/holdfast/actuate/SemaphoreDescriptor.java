@@ -23,6 +23,7 @@ import org.springframework.boot.actuate.endpoint.OperationResponseBody;
  * @param inside of one key only: who waits inside of its instance for a place in the
  * queue
  * @param silent of one key only: the instances that did not say who of theirs this is
+ * @since 0.1.0
  */
 public record SemaphoreDescriptor(String key, @Nullable Integer limit, boolean limitSet, int used,
 		@Nullable Integer free, int holderCount, List<SemaphoreHolder> holders, List<SemaphoreWaiter> queue,

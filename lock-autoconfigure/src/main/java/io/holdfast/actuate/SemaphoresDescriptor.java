@@ -16,6 +16,7 @@ import org.springframework.boot.actuate.endpoint.OperationResponseBody;
  * page
  * @param cut whether it holds or waits for more than is shown
  * @param fleet what all instances hold and wait for
+ * @since 0.1.0
  */
 public record SemaphoresDescriptor(InstanceDescriptor instance, List<HeldPermits> held, List<SemaphoreWait> waiting,
 		boolean cut, FleetSemaphores fleet) implements OperationResponseBody {

@@ -34,6 +34,8 @@ import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
  * Endpoint that tells the holders of permits and their waiters: in this instance and in
  * the fleet. By default it may only be read; with unrestricted access limits may be set
  * and permits released by force. Blocks until the store has answered. Thread-safe.
+ *
+ * @since 0.1.0
  */
 @Endpoint(id = "semaphores", defaultAccess = Access.READ_ONLY)
 public class SemaphoresEndpoint {

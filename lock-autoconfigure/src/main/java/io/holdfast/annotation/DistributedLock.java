@@ -72,6 +72,7 @@ import org.springframework.core.annotation.AliasFor;
  * All texts may hold <code>${&hellip;}</code> placeholders.
  *
  * @see io.holdfast.LockService
+ * @since 0.1.0
  */
 @Target({ ElementType.METHOD, ElementType.TYPE })
 @Retention(RetentionPolicy.RUNTIME)

@@ -3,6 +3,8 @@ package io.holdfast.annotation;
 /**
  * The order in which waiters of one instance are served. Across instances, waiters stand
  * in a queue in any case.
+ *
+ * @since 0.1.0
  */
 public enum Fairness {
 

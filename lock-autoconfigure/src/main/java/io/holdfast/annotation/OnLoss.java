@@ -4,6 +4,8 @@ package io.holdfast.annotation;
  * The outcome of a call whose lease is lost while its method runs, also if only the
  * release finds out. Whatever is chosen, a warning is logged and a
  * {@link io.holdfast.LeaseLostEvent} published.
+ *
+ * @since 0.1.0
  */
 public enum OnLoss {
 

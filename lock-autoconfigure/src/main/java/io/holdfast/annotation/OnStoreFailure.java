@@ -4,6 +4,8 @@ package io.holdfast.annotation;
  * The outcome of a call whose lock or permits cannot be asked for, because the store
  * (Redis) fails or does not answer. Not that of a store which is in trouble while the
  * method runs: see {@link OnLoss}.
+ *
+ * @since 0.1.0
  */
 public enum OnStoreFailure {
 

@@ -2,6 +2,8 @@ package io.holdfast.annotation;
 
 /**
  * The outcome of a call whose lock or permits are not to be had in time.
+ *
+ * @since 0.1.0
  */
 public enum OnTimeout {
 

@@ -2,6 +2,8 @@ package io.holdfast.annotation;
 
 /**
  * The moment when a lock is released.
+ *
+ * @since 0.1.0
  */
 public enum ReleaseAfter {
 

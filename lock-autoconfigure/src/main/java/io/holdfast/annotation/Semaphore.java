@@ -78,6 +78,7 @@ import org.springframework.core.annotation.AliasFor;
  * All texts may hold <code>${&hellip;}</code> placeholders.
  *
  * @see io.holdfast.SemaphoreService
+ * @since 0.1.0
  */
 @Target({ ElementType.METHOD, ElementType.TYPE })
 @Retention(RetentionPolicy.RUNTIME)

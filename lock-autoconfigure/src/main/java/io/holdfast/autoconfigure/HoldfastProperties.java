@@ -31,6 +31,7 @@ import org.springframework.boot.context.properties.source.InvalidConfigurationPr
  * @param limits What one instance bears at the same time
  * @param leakDetectionThreshold How long a lease may be held before a warning names the
  * place where it was acquired; 0 for no such warning
+ * @since 0.1.0
  */
 @ConfigurationProperties("holdfast")
 public record HoldfastProperties(@DefaultValue("true") boolean enabled, @DefaultValue("redis") Backend backend,

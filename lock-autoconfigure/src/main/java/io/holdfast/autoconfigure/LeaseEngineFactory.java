@@ -32,6 +32,8 @@ import org.springframework.data.redis.core.StringRedisTemplate;
  * LockService ordersLocks(&#064;Qualifier("ordersEngine") LeaseEngine engine) {
  *     return new DefaultLockService(engine);
  * }</pre> Thread-safe.
+ *
+ * @since 0.1.0
  */
 public final class LeaseEngineFactory {
 

@@ -34,6 +34,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The {@link LockService} of a {@link LeaseEngine}. Thread-safe. Not final, so that
  * applications can put aspects around it.
+ *
+ * @since 0.1.0
  */
 public class DefaultLockService implements LockService, LockAdmin {
 

@@ -27,6 +27,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The {@link SemaphoreService} of a {@link LeaseEngine}. Thread-safe. Not final, so that
  * applications can put aspects around it.
+ *
+ * @since 0.1.0
  */
 public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin {
 

@@ -50,6 +50,8 @@ import org.jspecify.annotations.Nullable;
  * coordinators share, such as the store, the clock and the renewer.
  * {@link DefaultLockService} and {@link DefaultSemaphoreService} are its faces.
  * Asynchronous throughout; thread-safe.
+ *
+ * @since 0.1.0
  */
 public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 

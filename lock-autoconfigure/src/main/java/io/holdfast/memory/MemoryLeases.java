@@ -15,6 +15,8 @@ import io.holdfast.engine.store.Resource.Kind;
 /**
  * The leases that {@link MemoryLeaseStore}s of one JVM share: what the scripts do in
  * Redis, in Java. Its clock is the server's. Thread-safe.
+ *
+ * @since 0.1.0
  */
 public final class MemoryLeases {
 

@@ -14,6 +14,8 @@ import io.micrometer.observation.Observation;
 /**
  * Names and tags as {@link HoldfastObservationDocumentation} has them, for one of the
  * observations. Thread-safe.
+ *
+ * @since 0.1.0
  */
 public class DefaultLeaseObservationConvention implements LeaseObservationConvention {
 

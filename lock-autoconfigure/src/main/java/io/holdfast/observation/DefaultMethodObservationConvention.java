@@ -5,6 +5,8 @@ import io.micrometer.common.KeyValues;
 
 /**
  * Name and tags as {@link HoldfastObservationDocumentation#METHOD} has them. Thread-safe.
+ *
+ * @since 0.1.0
  */
 public class DefaultMethodObservationConvention implements MethodObservationConvention {
 

@@ -8,6 +8,8 @@ import io.micrometer.observation.docs.ObservationDocumentation;
 
 /**
  * The observations: each of these is a timer, and a span where there is a tracer.
+ *
+ * @since 0.1.0
  */
 public enum HoldfastObservationDocumentation implements ObservationDocumentation {
 

@@ -15,6 +15,8 @@ import org.jspecify.annotations.Nullable;
  * Counts what happens in engines: what is held and waited for now, what was lost,
  * renewals, hand-overs and failed commands. No tag has more values than there are names
  * of requests. Thread-safe.
+ *
+ * @since 0.1.0
  */
 public final class LeaseMeters implements EngineObserver, AutoCloseable {
 

@@ -9,6 +9,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The context of the observation of a request: until it is granted or fails or, as
  * another observation, while what was granted is held.
+ *
+ * @since 0.1.0
  */
 public final class LeaseObservationContext extends Observation.Context {
 

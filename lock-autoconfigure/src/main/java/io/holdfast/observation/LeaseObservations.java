@@ -12,6 +12,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Has each request, and then what was granted, observed: side by side, as children of
  * what was observed by the thread that asked. Thread-safe.
+ *
+ * @since 0.1.0
  */
 public final class LeaseObservations implements EngineObserver {
 

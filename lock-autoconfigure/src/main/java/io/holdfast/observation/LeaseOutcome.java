@@ -8,6 +8,8 @@ import io.holdfast.engine.observe.EngineObserver.HoldEnd;
 
 /**
  * The outcome of a request, and of what was granted.
+ *
+ * @since 0.1.0
  */
 public enum LeaseOutcome {
 

@@ -7,6 +7,8 @@ import io.micrometer.observation.Observation;
 
 /**
  * The context of the observation of a call of an annotated method.
+ *
+ * @since 0.1.0
  */
 public final class MethodObservationContext extends Observation.Context {
 

@@ -11,6 +11,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Has calls of annotated methods observed: what is observed of their locks and permits,
  * and by what they do, are its children. Thread-safe.
+ *
+ * @since 0.1.0
  */
 public final class MethodObservations implements MethodObserver {
 

@@ -9,6 +9,8 @@ import org.springframework.data.redis.core.RedisOperations;
 /**
  * One attempt of {@link OptimisticTransactions}: reads at once, and notes what to write.
  * For the thread that runs the attempt, and only until its end.
+ *
+ * @since 0.1.0
  */
 public interface OptimisticTransaction {
 

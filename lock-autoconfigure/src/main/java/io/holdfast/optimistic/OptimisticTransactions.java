@@ -44,6 +44,8 @@ import org.springframework.util.backoff.ExponentialBackOff;
  *
  * <p>
  * Thread-safe. Not final, so that applications can put aspects around it.
+ *
+ * @since 0.1.0
  */
 public class OptimisticTransactions {
 

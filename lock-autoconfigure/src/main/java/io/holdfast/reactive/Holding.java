@@ -17,6 +17,7 @@ import reactor.core.publisher.Mono;
  * applications use these.
  *
  * @param <H> what is held: a lease, or what knows one
+ * @since 0.1.0
  */
 public abstract class Holding<H> {
 

@@ -11,6 +11,8 @@ import reactor.util.context.ContextView;
 /**
  * The {@link LeaseContext} of a reactive chain. It is in Reactor's context, under the key
  * {@code LeaseContext.class}.
+ *
+ * @since 0.1.0
  */
 public final class ReactiveLeaseContext {
 

@@ -30,6 +30,8 @@ import reactor.core.publisher.Mono;
  * Errors are those that {@link LockService#acquire(LockRequest)} throws:
  * {@link LockNotAcquiredException} and {@link LeaseStoreException}, or
  * {@link LeaseLostException} if the lease to nest in was lost.
+ *
+ * @since 0.1.0
  */
 public final class ReactiveLockService {
 

@@ -26,6 +26,8 @@ import reactor.core.publisher.Mono;
  * <p>
  * Errors are those that {@link SemaphoreService#acquire(SemaphoreRequest)} throws:
  * {@link PermitNotAcquiredException} and {@link LeaseStoreException}.
+ *
+ * @since 0.1.0
  */
 public final class ReactiveSemaphoreService {
 

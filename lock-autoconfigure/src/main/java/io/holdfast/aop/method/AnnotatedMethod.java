@@ -21,6 +21,7 @@ import org.springframework.core.annotation.MergedAnnotation;
  * @param method the method as the class has it
  * @param targetClass the class, without proxies
  * @param source the method or type on which the annotation was found
+ * @since 0.1.0
  */
 public record AnnotatedMethod<A extends Annotation>(MergedAnnotation<A> annotation, Method method, Class<?> targetClass,
 		AnnotatedElement source) {

@@ -13,6 +13,7 @@ import org.springframework.util.StringValueResolver;
  *
  * @param annotatedMethod the annotation
  * @param resolver resolves placeholders
+ * @since 0.1.0
  */
 public record AnnotationValues(AnnotatedMethod<?> annotatedMethod, StringValueResolver resolver) {
 

@@ -15,6 +15,8 @@ import org.springframework.util.ClassUtils;
 /**
  * The methods that the container calls on a bean itself, past its proxy, when it creates
  * or destroys the bean.
+ *
+ * @since 0.1.0
  */
 public final class ContainerCallbacks {
 

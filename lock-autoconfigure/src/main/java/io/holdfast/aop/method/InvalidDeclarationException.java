@@ -6,6 +6,8 @@ import org.jspecify.annotations.Nullable;
  * An annotation of Holdfast's cannot be applied as it is declared. Thrown while the
  * annotated bean is created, so that an application with such a declaration does not
  * start.
+ *
+ * @since 0.1.0
  */
 public class InvalidDeclarationException extends IllegalStateException {
 

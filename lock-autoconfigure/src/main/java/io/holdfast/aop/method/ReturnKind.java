@@ -15,6 +15,8 @@ import org.springframework.util.ClassUtils;
 
 /**
  * The way in which a method gives its result.
+ *
+ * @since 0.1.0
  */
 public enum ReturnKind {
 

@@ -11,6 +11,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * One call for its observer, if there is one: told once of its end, and kept from
  * disturbing it. Thread-safe.
+ *
+ * @since 0.1.0
  */
 public final class MethodCallObservation {
 

@@ -9,6 +9,8 @@ import org.jspecify.annotations.Nullable;
  * Observes the calls of annotated methods, from before what they need is acquired until
  * it is released. What it throws is logged, the first time as a warning, and disturbs no
  * call. Thread-safe.
+ *
+ * @since 0.1.0
  */
 @FunctionalInterface
 public interface MethodObserver {

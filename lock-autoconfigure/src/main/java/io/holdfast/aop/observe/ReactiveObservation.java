@@ -12,6 +12,7 @@ import reactor.core.publisher.Flux;
  * says, and as what the chain's own context says.
  *
  * @param observation starts to observe, given what the subscriber's context has
+ * @since 0.1.0
  */
 public record ReactiveObservation(Function<@Nullable Observation, MethodCallObservation> observation) {
 

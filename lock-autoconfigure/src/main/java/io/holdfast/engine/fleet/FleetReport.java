@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param reports what was reported, that of the instance which asked first
  * @param silent the instances that did not report in time
+ * @since 0.1.0
  */
 public record FleetReport(List<InstanceReport> reports, List<String> silent) {
 

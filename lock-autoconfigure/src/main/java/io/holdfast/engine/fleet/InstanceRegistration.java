@@ -19,6 +19,8 @@ import org.jspecify.annotations.Nullable;
  * Keeps an instance among those that the store knows to be there, in the background. No
  * lease is asked for before the store has said that the others which are there fit it.
  * What else goes wrong with that matters to nothing else. Thread-safe.
+ *
+ * @since 0.1.0
  */
 public final class InstanceRegistration {
 

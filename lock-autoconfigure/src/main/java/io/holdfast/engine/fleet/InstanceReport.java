@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param holds what it holds, the oldest first
  * @param waits what its callers wait for, the oldest first
  * @param cut whether there was more than a report may have
+ * @since 0.1.0
  */
 public record InstanceReport(String instance, List<Entry> holds, List<Entry> waits, boolean cut) {
 

@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param order what comes first
  * @param page which page, from 1
  * @param size how many a page has, at least 1
+ * @since 0.1.0
  */
 public record StandingQuery(@Nullable String search, @Nullable State state, long grantedBefore, Order order, int page,
 		int size) {

@@ -15,6 +15,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The observers of one engine. Nothing is made for them while there are none.
  * Thread-safe.
+ *
+ * @since 0.1.0
  */
 public final class CompositeObserver {
 

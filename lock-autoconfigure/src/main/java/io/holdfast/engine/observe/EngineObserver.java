@@ -10,6 +10,8 @@ import org.jspecify.annotations.Nullable;
  * called on whatever thread something happens, so they have to be thread-safe, must not
  * block and must not use the engine. What they throw is logged, the first time as a
  * warning, and changes nothing.
+ *
+ * @since 0.1.0
  */
 public interface EngineObserver {
 

@@ -6,6 +6,8 @@ import io.holdfast.engine.store.LeaseStore.PermitState;
 
 /**
  * The engine of an observed request, as far as observers may use it.
+ *
+ * @since 0.1.0
  */
 public interface ObservedEngine {
 

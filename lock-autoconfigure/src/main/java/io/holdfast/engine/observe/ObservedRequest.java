@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param mode how locks are asked for; {@code null} for semaphores
  * @param permits how many permits; 0 for locks
  * @param name what kind of thing it is, as the request says; or {@code null}
+ * @since 0.1.0
  */
 public record ObservedRequest(ObservedEngine engine, Kind kind, List<String> keys, @Nullable LockMode mode, int permits,
 		@Nullable String name) {

@@ -15,6 +15,8 @@ import org.jspecify.annotations.Nullable;
  * One request of a user's, for those who observe it: told in order and once, whichever
  * threads things happen on. One that is nested from beginning to end is not told at all.
  * Thread-safe.
+ *
+ * @since 0.1.0
  */
 public final class RequestObservation {
 

@@ -16,6 +16,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Creates the exceptions of requests and releases that fail.
+ *
+ * @since 0.1.0
  */
 public final class EngineExceptions {
 

@@ -31,6 +31,7 @@ import org.jspecify.annotations.Nullable;
  * @param semaphoreHandOver how long a permit of a semaphore stays within this instance
  * @param keepWarm for how long an exclusive lock without waiters is kept here after its
  * release, for the next request; 0, not at all
+ * @since 0.1.0
  */
 public record EngineSettings(Duration waitTime, Duration leaseTime, @Nullable Duration maxHold, boolean lockFair,
 		Duration semaphoreWaitTime, Duration semaphoreLeaseTime, boolean semaphoreFair, Duration handoffTimeout,

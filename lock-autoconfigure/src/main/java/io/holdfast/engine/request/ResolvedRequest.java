@@ -30,6 +30,7 @@ import org.jspecify.annotations.Nullable;
  * @param reentrant whether a thread that holds it gets a nested lease
  * @param minHoldNanos how long others are kept out at least
  * @param name what kind of thing it is, for events, or {@code null}
+ * @since 0.1.0
  */
 public record ResolvedRequest(Resource resource, int permits, int limit, boolean fair, boolean waits, long waitNanos,
 		long leaseMillis, long claimMillis, boolean renewal, long maxHoldNanos, boolean reentrant, long minHoldNanos,

@@ -6,6 +6,7 @@ package io.holdfast.engine.store;
  *
  * @param kind what it is
  * @param key its key, as its user named it
+ * @since 0.1.0
  */
 public record Resource(Kind kind, String key) {
 

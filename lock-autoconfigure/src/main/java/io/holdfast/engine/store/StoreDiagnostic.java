@@ -6,6 +6,7 @@ package io.holdfast.engine.store;
  * @param certain whether it is so; if not, that could not be found out
  * @param text what it is, and what to do about it: one sentence or more, without the last
  * full stop
+ * @since 0.1.0
  */
 public record StoreDiagnostic(boolean certain, String text) {
 }

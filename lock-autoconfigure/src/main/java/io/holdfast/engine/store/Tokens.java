@@ -9,6 +9,8 @@ import java.util.regex.Pattern;
 /**
  * The form of a token: {@code <instance id>:<number>}. With a number that begins with 0
  * the instance says that it wants to be told when others want what the token holds.
+ *
+ * @since 0.1.0
  */
 public final class Tokens {
 

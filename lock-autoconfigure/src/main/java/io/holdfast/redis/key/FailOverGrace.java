@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param longestLease the longest lease that may be asked for, or {@code null} to do
  * without
  * @param serverKey where the server is remembered
+ * @since 0.1.0
  */
 public record FailOverGrace(@Nullable Duration longestLease, String serverKey) {
 

@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * fencing token, which it shares with the exclusive lock of the same name
  * @param rivals the queue for the exclusive lock of the same name, with which it shares
  * one order; {@code null} of a semaphore
+ * @since 0.1.0
  */
 public record PermitKeys(String holders, String queue, String state, String own, @Nullable String rivals) {
 

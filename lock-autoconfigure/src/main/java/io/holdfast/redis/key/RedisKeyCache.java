@@ -11,6 +11,8 @@ import org.springframework.data.redis.connection.ClusterSlotHashUtil;
 /**
  * Maps resources to Redis keys. Caches recently used ones, as what is acquired is mostly
  * released soon. Thread-safe.
+ *
+ * @since 0.1.0
  */
 public final class RedisKeyCache {
 

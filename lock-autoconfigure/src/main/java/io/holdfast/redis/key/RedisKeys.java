@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param lock the lock key
  * @param queue who waits for it
  * @param fence its last fencing token
+ * @since 0.1.0
  */
 public record RedisKeys(String lock, String queue, String fence) {
 

@@ -28,6 +28,7 @@ import org.jspecify.annotations.Nullable;
  * grants nothing new: no lease of any instance may be longer. {@code null} to do without,
  * as a cluster must
  * @param replicas how many replicas are to have what is granted, or {@code null} for none
+ * @since 0.1.0
  */
 public record RedisStoreOptions(String lockPrefix, String semaphorePrefix, String channelPrefix,
 		@Nullable Duration healMissingTtl, Duration fenceRetention, Duration handoffTimeout, boolean polling,
