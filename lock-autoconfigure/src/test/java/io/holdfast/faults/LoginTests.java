@@ -70,8 +70,8 @@ class LoginTests {
 	@DisplayName("A user with a password and only the rights that Holdfast needs: locks are passed on by wake-ups")
 	void user() {
 		Fleet fleet = fleet("--user", "app", "on", ">secret", "~*", "&*", "-@all", "+@connection", "+evalsha", "+eval",
-				"+get", "+mget", "+set", "+del", "+zrange", "+zcount", "+zrangebyscore", "+zadd", "+zrem", "+zcard",
-				"+pttl", "+pexpire", "+time", "+publish", "+subscribe", "+unsubscribe", "+info");
+				"+get", "+mget", "+set", "+del", "+zrange", "+zcount", "+zrangebyscore", "+hget", "+hmget", "+zadd",
+				"+zrem", "+zcard", "+pttl", "+pexpire", "+time", "+publish", "+subscribe", "+unsubscribe", "+info");
 		String[] login = { "spring.data.redis.username=app", "spring.data.redis.password=secret", ASK_SELDOM };
 		Instance instance = fleet.start(login);
 		Instance other = fleet.start(login);
