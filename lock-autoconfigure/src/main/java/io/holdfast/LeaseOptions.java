@@ -73,6 +73,11 @@ record LeaseOptions(@Nullable Duration waitTime, @Nullable Duration leaseTime, @
 			throw new IllegalArgumentException("namespace" + of
 					+ " is null: give an empty text for none, or throw an exception that says what is missing");
 		}
+		if (namespace.indexOf(':') >= 0) {
+			throw new IllegalArgumentException("namespace" + of + " is '" + namespace
+					+ "', which has a colon: that ends a namespace, and keys of others could meet it. "
+					+ "Use another character, such as '.'");
+		}
 		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, this.autoRenew, this.name,
 				this.fair, namespace);
 	}

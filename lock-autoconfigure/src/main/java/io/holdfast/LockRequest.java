@@ -80,7 +80,8 @@ public final class LockRequest {
 	 * Set the namespace of the keys, in place of the {@linkplain KeyNamespace
 	 * application's}: for threads that know nothing of that, and for locks that all
 	 * namespaces share.
-	 * @param namespace what comes before each key, with a colon; empty for none
+	 * @param namespace what comes before each key, with a colon, and has none itself;
+	 * empty for none
 	 * @return the changed request, which has whole keys
 	 * @throws IllegalArgumentException if a key is not allowed in it
 	 * @throws IllegalStateException if it has a namespace already

@@ -73,7 +73,8 @@ public final class SemaphoreRequest {
 	 * Set the namespace of the key, in place of the {@linkplain KeyNamespace
 	 * application's}: for threads that know nothing of that, and for semaphores that all
 	 * namespaces share.
-	 * @param namespace what comes before the key, with a colon; empty for none
+	 * @param namespace what comes before the key, with a colon, and has none itself;
+	 * empty for none
 	 * @return the changed request, which has the whole key
 	 * @throws IllegalArgumentException if the key is not allowed in it
 	 * @throws IllegalStateException if it has a namespace already

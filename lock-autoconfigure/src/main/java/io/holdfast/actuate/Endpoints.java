@@ -33,6 +33,8 @@ final class Endpoints {
 
 	private static final Log logger = LogFactory.getLog(Endpoints.class);
 
+	private static final Duration LONGEST_HOLD = Duration.ofDays(36_500);
+
 	private static final int DEFAULT_LIMIT = 100;
 
 	private static final int MAX_LIMIT = 1000;
@@ -99,8 +101,8 @@ final class Endpoints {
 		if (wanted < 1) {
 			throw invalid("The page is " + wanted + ", but the first one is 1", null);
 		}
-		if (heldFor != null && heldFor.isNegative()) {
-			throw invalid("'heldFor' is " + heldFor + ", which is negative: give a time such as 30s", null);
+		if (heldFor != null && (heldFor.isNegative() || heldFor.compareTo(LONGEST_HOLD) > 0)) {
+			throw invalid("'heldFor' is " + heldFor + ", which is not from 0 to 36500d: give a time such as 30s", null);
 		}
 		return new StandingQuery(
 				search, state, (heldFor != null)

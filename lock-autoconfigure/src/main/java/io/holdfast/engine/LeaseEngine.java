@@ -201,9 +201,12 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	 * Acquire and release a permit that no application uses, so that the first request
 	 * finds connection, scripts and classes loaded. Leaves nothing in the store, and is
 	 * not observed. Blocks until the store has answered, for 250 ms at most; a failure is
-	 * left to the first request.
+	 * left to the first request. Does nothing while the store has not answered before.
 	 */
 	public void warmUp() {
+		if (!this.context.isAdmitted()) {
+			return;
+		}
 		SemaphoreRequest request = SemaphoreRequest.of("holdfast-start-" + this.context.instanceId(), 1)
 			.waitTime(Duration.ZERO);
 		try {

@@ -181,6 +181,16 @@ class LocksEndpointTests {
 				.isEqualTo("The limit of a page is " + limit + ", which is not from 1 to 1000"));
 	}
 
+	@ParameterizedTest
+	@ValueSource(strings = { "PT-1S", "P36501D", "PT2562047788015215H" })
+	@DisplayName("a time of holding that makes no sense is refused")
+	void refusesTimes(Duration heldFor) {
+		assertThatExceptionOfType(InvalidEndpointRequestException.class)
+			.isThrownBy(() -> this.endpoint.locks(null, null, null, null, null, heldFor, null, null))
+			.satisfies(
+					(ex) -> assertThat(ex.getReason()).startsWith("'heldFor' is " + heldFor + ", which is not from"));
+	}
+
 	@Test
 	@DisplayName("cursors and keys that make no sense are refused")
 	void refusesWhatMakesNoSense() {

@@ -263,6 +263,10 @@ class KeyNamespaceTests {
 			TENANT.set("null");
 			assertThatIllegalArgumentException().isThrownBy(() -> locks.acquire("a"))
 				.withMessageContaining("namespace of lock 'a' is null");
+			// Or "acme:eu" with "a" would be "acme" with "eu:a".
+			TENANT.set("acme:eu");
+			assertThatIllegalArgumentException().isThrownBy(() -> locks.acquire("a"))
+				.withMessageContaining("namespace of lock 'a' is 'acme:eu', which has a colon");
 			TENANT.set("x".repeat(1023));
 			assertThatIllegalArgumentException().isThrownBy(() -> locks.status("a"))
 				.withMessageContaining("1025 characters");

@@ -60,6 +60,15 @@ class EngineObserverTests extends ScriptedEngine {
 	}
 
 	@Test
+	void thereIsNoWarmUpWhileTheStoreHasNotAnswered() {
+		this.engine.resume();
+		CompletableFuture<@Nullable Void> admission = new CompletableFuture<>();
+		this.engine.context.admitBy(() -> admission);
+		this.engine.warmUp();
+		assertThat(admission.getNumberOfDependents()).as("what waits to be sent").isZero();
+	}
+
+	@Test
 	void whatIsAskedForIsSaidAsTheRequestSaysIt() {
 		List<ObservedRequest> requests = new ArrayList<>();
 		this.engine.observe(new EngineObserver() {

@@ -158,6 +158,11 @@ public final class EngineContext {
 		return this.hasAsked || !isOwn(token) || isOpen(this.admission.get());
 	}
 
+	/** Return whether the instance has been admitted to the fleet, as far as is known. */
+	public boolean isAdmitted() {
+		return isOpen(this.admission.get());
+	}
+
 	private static boolean isOpen(CompletableFuture<?> admission) {
 		return admission.isDone() && !admission.isCompletedExceptionally();
 	}
