@@ -187,7 +187,7 @@ class FleetSearchTests {
 			.withMessage("The page is 0, but the first one is 1");
 		assertThatExceptionOfType(InvalidEndpointRequestException.class)
 			.isThrownBy(() -> search(null, null, Duration.ofSeconds(-1), null, null))
-			.withMessageContaining("'heldFor' is PT-1S, which is negative");
+			.withMessageContaining("'heldFor' is PT-1S, which is not from 0 to 36500d");
 		assertThatExceptionOfType(InvalidEndpointRequestException.class)
 			.isThrownBy(() -> this.endpoint.locks("0-0", null, "a", null, null, null, null, null))
 			.withMessageContaining("Give either 'cursor', or 'key', or what to search for");
