@@ -53,6 +53,7 @@ export function reconcile(list, items, keyOf, create, update) {
 			remove(list, child);
 		}
 	}
+	const focused = document.activeElement;
 	let place = list.firstElementChild;
 	for (const item of items) {
 		const key = keyOf(item);
@@ -68,6 +69,10 @@ export function reconcile(list, items, keyOf, create, update) {
 		else {
 			list.insertBefore(node, place);
 		}
+	}
+	if (document.activeElement !== focused && list.contains(focused)) {
+		// Its row was moved.
+		focused.focus({ preventScroll: true });
 	}
 }
 
