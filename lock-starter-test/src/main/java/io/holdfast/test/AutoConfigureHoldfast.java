@@ -23,6 +23,8 @@ import org.springframework.boot.test.context.PropertyMapping;
  * Leases are kept in the memory of this JVM by default, so no Redis is needed. The
  * context then has a bean {@link HoldfastClock}, by which time passes at once, unless it
  * defines {@link MemoryLeases} or an engine of its own.
+ *
+ * @since 0.1.0
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)

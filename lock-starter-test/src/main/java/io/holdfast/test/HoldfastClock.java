@@ -16,6 +16,8 @@ import org.jspecify.annotations.Nullable;
  * {@code minHold} end without waiting. It goes on by itself as well, and is no clock of
  * the application's own code. A bean of tests with {@link AutoConfigureHoldfast}.
  * Thread-safe.
+ *
+ * @since 0.1.0
  */
 public final class HoldfastClock {
 

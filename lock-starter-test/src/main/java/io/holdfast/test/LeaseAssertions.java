@@ -17,6 +17,8 @@ import io.holdfast.PermitLease;
  * });</pre> They look at the {@link LeaseContext} of the current thread, and not at
  * leases that code has acquired by itself. A reactive chain has its own context, to be
  * {@linkplain LeaseContext#open() opened} around them. Thread-safe.
+ *
+ * @since 0.1.0
  */
 public final class LeaseAssertions {
 
