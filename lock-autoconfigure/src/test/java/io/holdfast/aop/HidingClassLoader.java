@@ -3,6 +3,11 @@ package io.holdfast.aop;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.List;
+import java.util.concurrent.Callable;
+
+import org.springframework.beans.BeanUtils;
+
+import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * Hides a library from Holdfast: loads what is Holdfast's itself, so that it does not see
@@ -19,6 +24,24 @@ final class HidingClassLoader extends ClassLoader {
 	HidingClassLoader(String... hidden) {
 		super(HidingClassLoader.class.getClassLoader());
 		this.hidden = List.of(hidden);
+	}
+
+	/**
+	 * Run an application in this loader, and return its result.
+	 * @param application the application as other tests know it
+	 */
+	Object run(Class<? extends Callable<?>> application) throws Exception {
+		Thread thread = Thread.currentThread();
+		ClassLoader former = thread.getContextClassLoader();
+		thread.setContextClassLoader(this);
+		try {
+			Class<?> own = loadClass(application.getName());
+			assertThat(own.getClassLoader()).isSameAs(this);
+			return ((Callable<?>) BeanUtils.instantiateClass(own)).call();
+		}
+		finally {
+			thread.setContextClassLoader(former);
+		}
 	}
 
 	@Override

@@ -10,8 +10,6 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import reactor.core.publisher.Mono;
 
-import org.springframework.beans.BeanUtils;
-
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -23,20 +21,11 @@ class WithoutCoroutinesTests {
 	@Test
 	@DisplayName("Without Kotlin on the class path, methods with results, with futures and with chains have their locks")
 	void withoutKotlin() throws Exception {
-		ClassLoader loader = new HidingClassLoader("kotlin.", "kotlinx.");
+		HidingClassLoader loader = new HidingClassLoader("kotlin.", "kotlinx.");
 		assertThatExceptionOfType(ClassNotFoundException.class)
 			.isThrownBy(() -> loader.loadClass("kotlin.coroutines.Continuation"));
-		ClassLoader former = Thread.currentThread().getContextClassLoader();
-		Thread.currentThread().setContextClassLoader(loader);
-		try {
-			Class<?> application = loader.loadClass(Application.class.getName());
-			Object events = ((Callable<?>) BeanUtils.instantiateClass(application)).call();
-			assertThat(events)
-				.isEqualTo(List.of("lock", "body", "unlock", "lock", "body", "unlock", "lock", "body", "unlock"));
-		}
-		finally {
-			Thread.currentThread().setContextClassLoader(former);
-		}
+		assertThat(loader.run(Application.class))
+			.isEqualTo(List.of("lock", "body", "unlock", "lock", "body", "unlock", "lock", "body", "unlock"));
 	}
 
 	static class Application implements Callable<List<String>> {

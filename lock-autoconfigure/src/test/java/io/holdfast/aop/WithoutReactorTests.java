@@ -9,8 +9,6 @@ import io.holdfast.annotation.OnTimeout;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-import org.springframework.beans.BeanUtils;
-
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -22,20 +20,11 @@ class WithoutReactorTests {
 	@Test
 	@DisplayName("Without Reactor on the class path, methods with results and with futures have their locks")
 	void withoutReactor() throws Exception {
-		ClassLoader loader = new HidingClassLoader("reactor.", "org.reactivestreams.");
+		HidingClassLoader loader = new HidingClassLoader("reactor.", "org.reactivestreams.");
 		assertThatExceptionOfType(ClassNotFoundException.class)
 			.isThrownBy(() -> loader.loadClass("reactor.core.publisher.Mono"));
-		ClassLoader former = Thread.currentThread().getContextClassLoader();
-		Thread.currentThread().setContextClassLoader(loader);
-		try {
-			Class<?> application = loader.loadClass(Application.class.getName());
-			assertThat(application.getClassLoader()).isSameAs(loader);
-			Object events = ((Callable<?>) BeanUtils.instantiateClass(application)).call();
-			assertThat(events).isEqualTo(List.of("lock", "body", "unlock", "lock", "body", "unlock"));
-		}
-		finally {
-			Thread.currentThread().setContextClassLoader(former);
-		}
+		assertThat(loader.run(Application.class))
+			.isEqualTo(List.of("lock", "body", "unlock", "lock", "body", "unlock"));
 	}
 
 	static class Application implements Callable<List<String>> {

@@ -9,8 +9,6 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import reactor.core.publisher.Mono;
 
-import org.springframework.beans.BeanUtils;
-
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -22,21 +20,11 @@ class WithoutTransactionsTests {
 	@Test
 	@DisplayName("Without spring-tx on the class path, locks are released after their methods")
 	void withoutSpringTx() throws Exception {
-		ClassLoader loader = new HidingClassLoader("org.springframework.transaction.");
+		HidingClassLoader loader = new HidingClassLoader("org.springframework.transaction.");
 		assertThatExceptionOfType(ClassNotFoundException.class)
 			.isThrownBy(() -> loader.loadClass("org.springframework.transaction.support.TransactionSynchronization"));
-		ClassLoader former = Thread.currentThread().getContextClassLoader();
-		Thread.currentThread().setContextClassLoader(loader);
-		try {
-			Class<?> application = loader.loadClass(Application.class.getName());
-			assertThat(application.getClassLoader()).isSameAs(loader);
-			Object events = ((Callable<?>) BeanUtils.instantiateClass(application)).call();
-			assertThat(events)
-				.isEqualTo(List.of("lock", "body", "unlock", "lock", "body", "unlock", "lock", "body", "unlock"));
-		}
-		finally {
-			Thread.currentThread().setContextClassLoader(former);
-		}
+		assertThat(loader.run(Application.class))
+			.isEqualTo(List.of("lock", "body", "unlock", "lock", "body", "unlock", "lock", "body", "unlock"));
 	}
 
 	static class Application implements Callable<List<String>> {
