@@ -14,6 +14,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import io.holdfast.reactive.ReactiveLockService;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.TestTransactions;
 import io.holdfast.testing.WithRedis;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
@@ -24,9 +25,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInfo;
 
 import org.springframework.context.ConfigurableApplicationContext;
-import org.springframework.transaction.support.AbstractPlatformTransactionManager;
-import org.springframework.transaction.support.DefaultTransactionStatus;
-import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -49,7 +47,7 @@ class WithLockTests {
 
 	private static SemaphoreService semaphores;
 
-	private final TransactionTemplate transaction = new TransactionTemplate(new NoDatabase());
+	private final TransactionTemplate transaction = new TransactionTemplate(new TestTransactions());
 
 	private String key = "";
 
@@ -365,30 +363,6 @@ class WithLockTests {
 		});
 		assertThat(runs).hasValue(2);
 		assertThat(isPermitFree()).isTrue();
-	}
-
-	/** Transactions of nothing. */
-	private static final class NoDatabase extends AbstractPlatformTransactionManager {
-
-		private static final long serialVersionUID = 1L;
-
-		@Override
-		protected Object doGetTransaction() {
-			return "transaction";
-		}
-
-		@Override
-		protected void doBegin(Object transaction, TransactionDefinition definition) {
-		}
-
-		@Override
-		protected void doCommit(DefaultTransactionStatus status) {
-		}
-
-		@Override
-		protected void doRollback(DefaultTransactionStatus status) {
-		}
-
 	}
 
 }

@@ -8,6 +8,7 @@ import java.util.concurrent.TimeUnit;
 
 import io.holdfast.LockService;
 import io.holdfast.annotation.DistributedLock;
+import io.holdfast.testing.TestTransactions;
 import org.aspectj.lang.JoinPoint;
 import org.aspectj.lang.annotation.Aspect;
 import org.aspectj.lang.annotation.Before;
@@ -37,11 +38,8 @@ import org.springframework.scheduling.annotation.Async;
 import org.springframework.scheduling.annotation.EnableAsync;
 import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
-import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
-import org.springframework.transaction.support.AbstractPlatformTransactionManager;
-import org.springframework.transaction.support.DefaultTransactionStatus;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
@@ -316,8 +314,8 @@ class AdviceOrderTests {
 	static class Transactions {
 
 		@Bean
-		RecordingTransactionManager transactionManager(RecordingLocks recorder) {
-			return new RecordingTransactionManager(recorder);
+		TestTransactions transactionManager(RecordingLocks recorder) {
+			return new TestTransactions(recorder::record);
 		}
 
 	}
@@ -392,8 +390,8 @@ class AdviceOrderTests {
 	static class EarlyTransactions {
 
 		@Bean
-		RecordingTransactionManager transactionManager(RecordingLocks recorder) {
-			return new RecordingTransactionManager(recorder);
+		TestTransactions transactionManager(RecordingLocks recorder) {
+			return new TestTransactions(recorder::record);
 		}
 
 	}
@@ -470,38 +468,6 @@ class AdviceOrderTests {
 		@Bean
 		static LeaseBeanPostProcessor secondProcessor(ObjectProvider<LockService> locks) {
 			return new LeaseBeanPostProcessor(locks::getObject, () -> null);
-		}
-
-	}
-
-	static class RecordingTransactionManager extends AbstractPlatformTransactionManager {
-
-		private static final long serialVersionUID = 1L;
-
-		private final transient RecordingLocks recorder;
-
-		RecordingTransactionManager(RecordingLocks recorder) {
-			this.recorder = recorder;
-		}
-
-		@Override
-		protected Object doGetTransaction() {
-			return this;
-		}
-
-		@Override
-		protected void doBegin(Object transaction, TransactionDefinition definition) {
-			this.recorder.record("begin");
-		}
-
-		@Override
-		protected void doCommit(DefaultTransactionStatus status) {
-			this.recorder.record("commit");
-		}
-
-		@Override
-		protected void doRollback(DefaultTransactionStatus status) {
-			this.recorder.record("rollback");
 		}
 
 	}

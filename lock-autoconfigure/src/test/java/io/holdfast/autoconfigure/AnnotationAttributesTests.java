@@ -22,6 +22,7 @@ import io.holdfast.annotation.OnTimeout;
 import io.holdfast.annotation.Semaphore;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.TestTransactions;
 import io.holdfast.testing.WithRedis;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
@@ -33,9 +34,6 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.event.EventListener;
-import org.springframework.transaction.TransactionDefinition;
-import org.springframework.transaction.support.AbstractPlatformTransactionManager;
-import org.springframework.transaction.support.DefaultTransactionStatus;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -135,7 +133,7 @@ class AnnotationAttributesTests {
 	@Test
 	@DisplayName("A lock that was taken in a transaction keeps others out until the commit, but not its own thread")
 	void untilCommit() {
-		new TransactionTemplate(this.first.getBean(Transactions.class)).executeWithoutResult((status) -> {
+		new TransactionTemplate(this.first.getBean(TestTransactions.class)).executeWithoutResult((status) -> {
 			assertThat(shop(this.first).job(() -> "first")).isEqualTo("first");
 			assertThat(isFree("job")).isFalse();
 			assertThat(shop(this.first).job(() -> "again")).isEqualTo("again");
@@ -306,30 +304,6 @@ class AnnotationAttributesTests {
 
 	}
 
-	/** Transactions of nothing. */
-	static class Transactions extends AbstractPlatformTransactionManager {
-
-		private static final long serialVersionUID = 1L;
-
-		@Override
-		protected Object doGetTransaction() {
-			return this;
-		}
-
-		@Override
-		protected void doBegin(Object transaction, TransactionDefinition definition) {
-		}
-
-		@Override
-		protected void doCommit(DefaultTransactionStatus status) {
-		}
-
-		@Override
-		protected void doRollback(DefaultTransactionStatus status) {
-		}
-
-	}
-
 	@Configuration(proxyBeanMethods = false)
 	static class Application extends TestApplication {
 
@@ -344,8 +318,8 @@ class AnnotationAttributesTests {
 		}
 
 		@Bean
-		Transactions transactions() {
-			return new Transactions();
+		TestTransactions transactions() {
+			return new TestTransactions();
 		}
 
 	}

@@ -12,6 +12,7 @@ import io.holdfast.LockService;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnTimeout;
 import io.holdfast.annotation.Semaphore;
+import io.holdfast.testing.TestTransactions;
 import jakarta.validation.ConstraintViolationException;
 import jakarta.validation.constraints.NotBlank;
 import jakarta.validation.constraints.NotNull;
@@ -35,11 +36,8 @@ import org.springframework.security.access.prepost.PreAuthorize;
 import org.springframework.security.authentication.TestingAuthenticationToken;
 import org.springframework.security.config.annotation.method.configuration.EnableMethodSecurity;
 import org.springframework.security.core.context.SecurityContextHolder;
-import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
-import org.springframework.transaction.support.AbstractPlatformTransactionManager;
-import org.springframework.transaction.support.DefaultTransactionStatus;
 import org.springframework.validation.annotation.Validated;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -251,54 +249,6 @@ class MethodSecurityTests {
 
 	}
 
-	/** Records whether the lock is held when a transaction begins and ends. */
-	static class LockedTransactions extends AbstractPlatformTransactionManager {
-
-		private static final long serialVersionUID = 1L;
-
-		private final transient LockService locks;
-
-		private final transient Events events;
-
-		LockedTransactions(LockService locks, Events events) {
-			this.locks = locks;
-			this.events = events;
-		}
-
-		private void record(String event) {
-			boolean locked = CompletableFuture
-				.supplyAsync(() -> this.locks.tryAcquire(LockRequest.of("account").waitTime(Duration.ZERO)))
-				.join()
-				.map((lease) -> {
-					lease.release();
-					return lease;
-				})
-				.isEmpty();
-			this.events.add(event + (locked ? " while locked" : ""));
-		}
-
-		@Override
-		protected Object doGetTransaction() {
-			return this;
-		}
-
-		@Override
-		protected void doBegin(Object transaction, TransactionDefinition definition) {
-			record("begin");
-		}
-
-		@Override
-		protected void doCommit(DefaultTransactionStatus status) {
-			record("commit");
-		}
-
-		@Override
-		protected void doRollback(DefaultTransactionStatus status) {
-			record("rollback");
-		}
-
-	}
-
 	@Configuration(proxyBeanMethods = false)
 	@EnableMethodSecurity
 	@EnableTransactionManagement
@@ -310,8 +260,16 @@ class MethodSecurityTests {
 		}
 
 		@Bean
-		LockedTransactions transactionManager(LockService locks, Events events) {
-			return new LockedTransactions(locks, events);
+		TestTransactions transactionManager(LockService locks, Events events) {
+			return new TestTransactions((event) -> events.add(event + (isLocked(locks) ? " while locked" : "")));
+		}
+
+		private static boolean isLocked(LockService locks) {
+			return CompletableFuture
+				.supplyAsync(() -> locks.tryAcquire(LockRequest.of("account").waitTime(Duration.ZERO)))
+				.join()
+				.map(LockLease::release)
+				.isEmpty();
 		}
 
 		@Bean

@@ -15,6 +15,7 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
 import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.TestTransactions;
 import io.holdfast.testing.WithRedis;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -37,9 +38,6 @@ import org.springframework.data.redis.listener.RedisMessageListenerContainer;
 import org.springframework.scheduling.TaskScheduler;
 import org.springframework.scheduling.annotation.EnableAsync;
 import org.springframework.scheduling.annotation.EnableScheduling;
-import org.springframework.transaction.TransactionDefinition;
-import org.springframework.transaction.support.AbstractPlatformTransactionManager;
-import org.springframework.transaction.support.DefaultTransactionStatus;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import static io.holdfast.faults.Fleet.SOON;
@@ -111,13 +109,13 @@ class CoexistenceTests {
 	void transaction(String driver) {
 		Instance instance = this.fleet.start(TransactionalTemplate.class, "spring.data.redis.client-type=" + driver);
 		StringRedisTemplate template = instance.context().getBean(StringRedisTemplate.class);
-		new TransactionTemplate(new NoDatabase()).executeWithoutResult((status) -> {
+		new TransactionTemplate(new TestTransactions()).executeWithoutResult((status) -> {
 			template.opsForValue().set(this.valueKey, "written");
 			assertLocksAtOnce(instance);
 			assertThat(value()).as("value before the commit").isNull();
 		});
 		assertThat(value()).isEqualTo("written");
-		new TransactionTemplate(new NoDatabase()).executeWithoutResult((status) -> {
+		new TransactionTemplate(new TestTransactions()).executeWithoutResult((status) -> {
 			template.opsForValue().set(this.valueKey, "rolled back");
 			assertLocksAtOnce(instance);
 			status.setRollbackOnly();
@@ -215,30 +213,6 @@ class CoexistenceTests {
 				return this.messages.poll(SOON.toMillis(), TimeUnit.MILLISECONDS);
 			}
 
-		}
-
-	}
-
-	/** Transactions that only what is synchronized with them takes part in. */
-	private static final class NoDatabase extends AbstractPlatformTransactionManager {
-
-		private static final long serialVersionUID = 1L;
-
-		@Override
-		protected Object doGetTransaction() {
-			return this;
-		}
-
-		@Override
-		protected void doBegin(Object transaction, TransactionDefinition definition) {
-		}
-
-		@Override
-		protected void doCommit(DefaultTransactionStatus status) {
-		}
-
-		@Override
-		protected void doRollback(DefaultTransactionStatus status) {
 		}
 
 	}

@@ -16,6 +16,7 @@ import io.holdfast.OptimisticTransactionException;
 import io.holdfast.optimistic.OptimisticTransactions.Options;
 import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.TestTransactions;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -29,9 +30,6 @@ import org.springframework.data.redis.core.RedisCallback;
 import org.springframework.data.redis.core.RedisOperations;
 import org.springframework.data.redis.core.SessionCallback;
 import org.springframework.data.redis.core.StringRedisTemplate;
-import org.springframework.transaction.TransactionDefinition;
-import org.springframework.transaction.support.AbstractPlatformTransactionManager;
-import org.springframework.transaction.support.DefaultTransactionStatus;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -309,7 +307,7 @@ abstract class OptimisticTransactionContract extends OptimisticConflictContract 
 	void insideOfSpringsTransaction() {
 		StringRedisTemplate template = new StringRedisTemplate(this.factory);
 		template.setEnableTransactionSupport(true);
-		new TransactionTemplate(new NoResource()).executeWithoutResult((status) -> {
+		new TransactionTemplate(new TestTransactions()).executeWithoutResult((status) -> {
 			template.opsForValue().set(this.b, "rolled back");
 			increment(this.transactions, this.a);
 			assertThat(this.values.get(this.a)).isEqualTo("1");
@@ -422,30 +420,6 @@ abstract class OptimisticTransactionContract extends OptimisticConflictContract 
 		assertThatExceptionOfType(UnsupportedOperationException.class)
 			.isThrownBy(() -> new OptimisticTransactions(nowhere).execute(List.of(this.a), (tx) -> null))
 			.withMessageContainingAll("[" + this.a + "]", "does not support WATCH", "@DistributedLock");
-	}
-
-	/** Manages nothing but what templates register. */
-	private static final class NoResource extends AbstractPlatformTransactionManager {
-
-		private static final long serialVersionUID = 1L;
-
-		@Override
-		protected Object doGetTransaction() {
-			return new Object();
-		}
-
-		@Override
-		protected void doBegin(Object transaction, TransactionDefinition definition) {
-		}
-
-		@Override
-		protected void doCommit(DefaultTransactionStatus status) {
-		}
-
-		@Override
-		protected void doRollback(DefaultTransactionStatus status) {
-		}
-
 	}
 
 }
