@@ -1,13 +1,11 @@
 package io.holdfast;
 
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
+import io.holdfast.testing.ProjectFiles;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -27,7 +25,7 @@ class GuideExampleTests {
 			"docs/endpoints.md, java, sample-app/src/test/java/io/holdfast/sample/SecuredEndpointsTests.java" })
 	@DisplayName("Examples in Kotlin, and those for Spring Security, are compiled")
 	void compiled(String guide, String language, String source) {
-		String code = compact(read(source));
+		String code = compact(ProjectFiles.text(ROOT.resolve(source)));
 		assertThat(examples(guide, language)).isNotEmpty()
 			.allSatisfy((example) -> assertThat(code).contains(compact(example)));
 	}
@@ -35,21 +33,16 @@ class GuideExampleTests {
 	@ParameterizedTest
 	@CsvSource({ "kotlin, docs/async.md", "SecurityFilterChain, docs/endpoints.md" })
 	@DisplayName("No other guide has such examples")
-	void complete(String sign, String guide) throws IOException {
-		try (Stream<Path> guides = Stream.concat(Files.walk(ROOT.resolve("docs"), 1), Files.list(ROOT))) {
-			List<String> found = guides.map((file) -> ROOT.relativize(file).toString())
-				.filter((file) -> file.endsWith(".md"))
-				.filter((file) -> Pattern.compile("^```" + sign + "|^[^`]*\\b" + sign + " \\w+\\(", Pattern.MULTILINE)
-					.matcher(read(file))
-					.find())
-				.toList();
-			assertThat(found).containsExactly(guide);
-		}
+	void complete(String sign, String guide) {
+		Pattern example = Pattern.compile("^```" + sign + "|^[^`]*\\b" + sign + " \\w+\\(", Pattern.MULTILINE);
+		assertThat(Stream.concat(ProjectFiles.in(ROOT.resolve("docs"), 1, ".md"), ProjectFiles.in(ROOT, 1, ".md")))
+			.filteredOn((file) -> example.matcher(ProjectFiles.text(file)).find())
+			.containsExactly(ROOT.resolve(guide));
 	}
 
 	private static List<String> examples(String guide, String language) {
 		return Pattern.compile("^```" + language + "\\n(.*?)^```", Pattern.DOTALL | Pattern.MULTILINE)
-			.matcher(read(guide))
+			.matcher(ProjectFiles.text(ROOT.resolve(guide)))
 			.results()
 			.map((block) -> block.group(1))
 			.toList();
@@ -58,15 +51,6 @@ class GuideExampleTests {
 	/** The same however it is laid out. */
 	private static String compact(String code) {
 		return code.replaceAll("\\s+", "");
-	}
-
-	private static String read(String file) {
-		try {
-			return Files.readString(ROOT.resolve(file));
-		}
-		catch (IOException ex) {
-			throw new UncheckedIOException(ex);
-		}
 	}
 
 }

@@ -1,7 +1,5 @@
 package io.holdfast;
 
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.lang.reflect.RecordComponent;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,6 +14,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import io.holdfast.autoconfigure.HoldfastProperties;
+import io.holdfast.testing.ProjectFiles;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -59,33 +58,15 @@ class GuideTests {
 	private static final Pattern METER_PREFIX = Pattern.compile("holdfast\\.(lock|semaphore)\\.(permits\\.)?");
 
 	private static Stream<Path> guides() {
-		return Stream.concat(Stream.of(README, ROOT.resolve("sample-app/README.md")), files(DOCS, 1));
+		return Stream.concat(Stream.of(README, ROOT.resolve("sample-app/README.md")), ProjectFiles.in(DOCS, 1, ".md"));
 	}
 
 	private static boolean isWritten(Path file) {
 		return !GENERATED.contains(file.getFileName().toString());
 	}
 
-	private static Stream<Path> files(Path folder, int depth) {
-		try (Stream<Path> paths = Files.walk(folder, depth)) {
-			return paths.filter((path) -> path.toString().endsWith(".md")).sorted().toList().stream();
-		}
-		catch (IOException ex) {
-			throw new UncheckedIOException(ex);
-		}
-	}
-
-	private static String text(Path file) {
-		try {
-			return Files.readString(file);
-		}
-		catch (IOException ex) {
-			throw new UncheckedIOException(ex);
-		}
-	}
-
 	private static String prose(Path file) {
-		return CODE_BLOCK.matcher(text(file)).replaceAll("\n");
+		return CODE_BLOCK.matcher(ProjectFiles.text(file)).replaceAll("\n");
 	}
 
 	private static long words(String text) {
@@ -95,10 +76,12 @@ class GuideTests {
 	@Test
 	@DisplayName("README is one page, and the guides together can be read in an hour")
 	void size() {
-		assertThat(text(README).lines().count()).as("lines of README.md").isLessThanOrEqualTo(README_LINES);
-		assertThat(files(DOCS, 1).filter(GuideTests::isWritten).mapToLong((file) -> words(prose(file))).sum())
-			.as("words of docs/*.md without blocks of code")
-			.isLessThanOrEqualTo(GUIDE_WORDS);
+		assertThat(ProjectFiles.text(README).lines().count()).as("lines of README.md")
+			.isLessThanOrEqualTo(README_LINES);
+		assertThat(ProjectFiles.in(DOCS, 1, ".md")
+			.filter(GuideTests::isWritten)
+			.mapToLong((file) -> words(prose(file)))
+			.sum()).as("words of docs/*.md without blocks of code").isLessThanOrEqualTo(GUIDE_WORDS);
 	}
 
 	@Test
@@ -142,7 +125,10 @@ class GuideTests {
 	@DisplayName("Links lead to files and headings that are there")
 	void links() {
 		List<String> broken = new ArrayList<>();
-		Stream.concat(files(ROOT, 1), Stream.concat(files(ROOT.resolve("sample-app"), 1), files(DOCS, 2)))
+		Stream
+			.concat(ProjectFiles.in(ROOT, 1, ".md"),
+					Stream.concat(ProjectFiles.in(ROOT.resolve("sample-app"), 1, ".md"),
+							ProjectFiles.in(DOCS, 2, ".md")))
 			.forEach((file) -> LINK.matcher(prose(file))
 				.results()
 				.map((link) -> link.group(1))
@@ -210,14 +196,7 @@ class GuideTests {
 	}
 
 	private static String code() {
-		try (Stream<Path> paths = Files.walk(Path.of("src/main"))) {
-			return paths.filter((path) -> path.toString().endsWith(".java"))
-				.map(GuideTests::text)
-				.collect(Collectors.joining());
-		}
-		catch (IOException ex) {
-			throw new UncheckedIOException(ex);
-		}
+		return ProjectFiles.in(Path.of("src/main"), ".java").map(ProjectFiles::text).collect(Collectors.joining());
 	}
 
 }

@@ -1,6 +1,5 @@
 package io.holdfast;
 
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -18,6 +17,7 @@ import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.lang.ArchRule;
 import com.tngtech.archunit.library.dependencies.SliceAssignment;
 import com.tngtech.archunit.library.dependencies.SliceIdentifier;
+import io.holdfast.testing.ProjectFiles;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -182,11 +182,9 @@ class PackageRulesTests {
 	}
 
 	@Test
-	void noFileIsLong() throws IOException {
-		try (Stream<Path> files = Files.walk(Path.of("src/main/java"))) {
-			assertThat(files.filter((file) -> file.toString().endsWith(".java")))
-				.allSatisfy((file) -> assertThat(Files.readAllLines(file)).hasSizeLessThanOrEqualTo(MOST_LINES));
-		}
+	void noFileIsLong() {
+		assertThat(ProjectFiles.in(Path.of("src/main/java"), ".java"))
+			.allSatisfy((file) -> assertThat(Files.readAllLines(file)).hasSizeLessThanOrEqualTo(MOST_LINES));
 	}
 
 	@Test

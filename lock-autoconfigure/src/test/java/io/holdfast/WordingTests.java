@@ -1,8 +1,5 @@
 package io.holdfast;
 
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -10,6 +7,7 @@ import java.util.TreeMap;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
+import io.holdfast.testing.ProjectFiles;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -42,24 +40,6 @@ class WordingTests {
 
 	private static final Pattern COMMENT = Pattern.compile("/\\*.*?\\*/|//[^\\n]*", Pattern.DOTALL);
 
-	private static Stream<Path> files(Path folder, String... endings) {
-		try (Stream<Path> paths = Files.walk(folder)) {
-			return paths.filter((path) -> Stream.of(endings).anyMatch(path.toString()::endsWith)).toList().stream();
-		}
-		catch (IOException ex) {
-			throw new UncheckedIOException(ex);
-		}
-	}
-
-	private static String text(Path file) {
-		try {
-			return Files.readString(file);
-		}
-		catch (IOException ex) {
-			throw new UncheckedIOException(ex);
-		}
-	}
-
 	private static Stream<Path> main() {
 		return Stream.concat(Stream.of(MAIN), OTHER_MAIN.stream());
 	}
@@ -68,13 +48,13 @@ class WordingTests {
 	@DisplayName("Code and guides name who is meant")
 	void privateWords() {
 		Stream<Path> guides = Stream.concat(Stream.of(Path.of("../README.md"), Path.of("../sample-app/README.md")),
-				files(Path.of("../docs"), ".md"));
+				ProjectFiles.in(Path.of("../docs"), ".md"));
 		Stream<Path> code = Stream.concat(main(), TESTS.stream())
-			.flatMap((folder) -> files(folder, ".java", ".lua", ".js", ".html", ".css", ".yml"))
+			.flatMap((folder) -> ProjectFiles.in(folder, ".java", ".lua", ".js", ".html", ".css", ".yml"))
 			.filter((file) -> !file.endsWith("WordingTests.java"));
 		List<String> found = new ArrayList<>();
 		Stream.concat(guides, code)
-			.forEach((file) -> PRIVATE_WORDS.matcher(text(file))
+			.forEach((file) -> PRIVATE_WORDS.matcher(ProjectFiles.text(file))
 				.results()
 				.map((word) -> file + ": " + word.group())
 				.forEach(found::add));
@@ -85,8 +65,8 @@ class WordingTests {
 	@DisplayName("The Javadoc of a type begins with a noun, that of a method with a verb")
 	void firstWords() {
 		List<String> found = new ArrayList<>();
-		main().flatMap((folder) -> files(folder, ".java"))
-			.forEach((file) -> JAVADOC.matcher(text(file))
+		main().flatMap((folder) -> ProjectFiles.in(folder, ".java"))
+			.forEach((file) -> JAVADOC.matcher(ProjectFiles.text(file))
 				.results()
 				.filter((comment) -> isOfTypeOrMethod(comment.group(2)))
 				.filter((comment) -> QUESTION.matcher(comment.group(1)).matches())
@@ -104,8 +84,9 @@ class WordingTests {
 	@DisplayName("One name is of one type; properties have types of the same names inside")
 	void names() {
 		TreeMap<String, List<String>> byName = new TreeMap<>();
-		files(MAIN, ".java").filter((file) -> !file.endsWith("HoldfastProperties.java"))
-			.forEach((file) -> TYPE.matcher(COMMENT.matcher(text(file)).replaceAll(""))
+		ProjectFiles.in(MAIN, ".java")
+			.filter((file) -> !file.endsWith("HoldfastProperties.java"))
+			.forEach((file) -> TYPE.matcher(COMMENT.matcher(ProjectFiles.text(file)).replaceAll(""))
 				.results()
 				.forEach((type) -> byName.computeIfAbsent(type.group(1), (name) -> new ArrayList<>())
 					.add(file.getFileName().toString())));

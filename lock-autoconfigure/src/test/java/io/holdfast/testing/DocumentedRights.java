@@ -1,8 +1,5 @@
 package io.holdfast.testing;
 
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -67,25 +64,18 @@ public record DocumentedRights(List<String> rights) {
 	 * @return its words, the user's name the third of them
 	 */
 	public static List<String> lineToCopy() {
-		return page().lines()
+		return ProjectFiles.text(PAGE)
+			.lines()
 			.filter((text) -> text.startsWith("ACL SETUSER "))
 			.findFirst()
 			.map((line) -> List.of(line.split(" ")))
 			.orElseThrow();
 	}
 
-	private static String page() {
-		try {
-			return Files.readString(PAGE);
-		}
-		catch (IOException ex) {
-			throw new UncheckedIOException(ex);
-		}
-	}
-
 	/** What stands in the row of the table that begins so. */
 	private static DocumentedRights of(String purpose) {
-		String row = page().lines()
+		String row = ProjectFiles.text(PAGE)
+			.lines()
 			.filter((line) -> line.startsWith("| " + purpose + " |"))
 			.findFirst()
 			.orElseThrow(() -> new IllegalStateException("No row for '" + purpose + "' in " + PAGE));
