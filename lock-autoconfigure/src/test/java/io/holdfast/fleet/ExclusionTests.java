@@ -17,10 +17,6 @@ import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.ReleaseResult;
 import io.holdfast.testing.Slow;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -30,34 +26,20 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * One holder at a time, over three contexts of one JVM and over three child JVMs.
  */
-@WithRedis
 @Slow
-class ExclusionTests {
+class ExclusionTests extends FleetTestCase {
 
 	private static final Duration LEASE = Duration.ofSeconds(5);
-
-	private static Fleet fleet;
 
 	private static List<LockService> contexts;
 
 	private static List<Worker> workers;
 
 	@BeforeAll
-	static void start(TestRedis redis) {
-		fleet = new Fleet(redis);
+	static void start() {
 		workers = fleet.startMixedWorkers(3);
 		workers.forEach(Worker::awaitReady);
 		contexts = fleet.startMixed(3);
-	}
-
-	@AfterAll
-	static void stop() {
-		fleet.close();
-	}
-
-	@AfterEach
-	void nothingIsLeft() {
-		fleet.awaitNothingLeft();
 	}
 
 	@Test

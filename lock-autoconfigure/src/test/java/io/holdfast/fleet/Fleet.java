@@ -287,12 +287,13 @@ final class Fleet implements AutoCloseable {
 	}
 
 	/**
-	 * Wait until nothing is left of all that was held and waited for: no key but fences,
-	 * which expire, no gate, and no subscription but one per instance.
+	 * Wait until nothing is left of all that was held and waited for: no key but fences
+	 * of locks, which expire, no gate, and no subscription but one per instance.
 	 */
 	void awaitNothingLeft() {
 		await("nothing left").atMost(PATIENCE).untilAsserted(() -> {
-			assertThat(keys()).allMatch((key) -> key.startsWith("{") && key.endsWith("}:fence"), "is a fence");
+			assertThat(keys()).allMatch((key) -> key.startsWith("{") && key.endsWith("}:fence"), "is a fence")
+				.noneMatch((key) -> key.startsWith("{" + TestApplication.semaphorePrefix(this.redis.keyPrefix())));
 			assertThat(this.services).allMatch(Idleness::of, "is idle");
 			assertThat(channels()).as("one channel per instance, none per key").hasSize(liveInstances());
 		});

@@ -22,10 +22,7 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.testing.SemaphoreFigures;
 import io.holdfast.testing.Slow;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -36,15 +33,12 @@ import static org.awaitility.Awaitility.await;
 /**
  * A holder's process is killed or frozen.
  */
-@WithRedis
-class HolderFaultTests {
+class HolderFaultTests extends FleetTestCase {
 
 	private static final Duration LEASE = Duration.ofMillis(1200);
 
 	/** Redis counts milliseconds of another clock. */
 	private static final Duration CLOCK = Duration.ofMillis(20);
-
-	private static Fleet fleet;
 
 	private static LockService first;
 
@@ -57,8 +51,7 @@ class HolderFaultTests {
 	private static final Deque<Worker> mortals = new ArrayDeque<>();
 
 	@BeforeAll
-	static void start(TestRedis redis) {
-		fleet = new Fleet(redis);
+	static void start() {
 		steady = fleet.startWorker();
 		for (int i = 0; i < 3; i++) {
 			mortals.push(fleet.startWorker());
@@ -70,14 +63,8 @@ class HolderFaultTests {
 	}
 
 	@AfterAll
-	static void stop() {
-		fleet.close();
+	static void forget() {
 		mortals.clear();
-	}
-
-	@AfterEach
-	void nothingIsLeft() {
-		fleet.awaitNothingLeft();
 	}
 
 	@Test

@@ -16,10 +16,6 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.engine.observe.EngineObserver;
 import io.holdfast.engine.store.Resource;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -34,8 +30,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * What instances pass on among their own threads, and what they leave to others.
  */
-@WithRedis
-class LocalHandOverTests {
+class LocalHandOverTests extends FleetTestCase {
 
 	private static final int COUNT = 5;
 
@@ -44,13 +39,9 @@ class LocalHandOverTests {
 	/** So that on a machine of any speed the count is what ends it. */
 	private static final String[] BY_COUNT = properties(COUNT, "10s");
 
-	private static Fleet fleet;
-
 	private static LockService first;
 
 	private static LockService second;
-
-	private String key = "";
 
 	private static String[] properties(int maxCount, String maxTime) {
 		List<String> properties = new ArrayList<>();
@@ -62,26 +53,16 @@ class LocalHandOverTests {
 	}
 
 	@BeforeAll
-	static void start(TestRedis redis) {
-		fleet = new Fleet(redis);
+	static void start() {
 		List<LockService> contexts = fleet.start(2, BY_COUNT);
 		first = contexts.get(0);
 		second = contexts.get(1);
 	}
 
-	@AfterAll
-	static void stop() {
-		fleet.close();
-	}
-
 	@BeforeEach
+	@Override
 	void nameKey(TestInfo test) {
 		this.key = test.getTestMethod().orElseThrow().getName() + test.getDisplayName().hashCode();
-	}
-
-	@AfterEach
-	void nothingIsLeft() {
-		fleet.awaitNothingLeft();
 	}
 
 	private CompletableFuture<? extends Lease> ask(Kind kind, LockService instance) {

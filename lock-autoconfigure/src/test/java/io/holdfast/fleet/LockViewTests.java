@@ -6,15 +6,11 @@ import java.util.concurrent.TimeUnit;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.LockView;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInfo;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -23,47 +19,36 @@ import static org.awaitility.Awaitility.await;
 /**
  * What a {@link LockView} promises while nothing is wrong.
  */
-@WithRedis
-class LockViewTests {
+class LockViewTests extends FleetTestCase {
 
 	private static final Duration LEASE = Duration.ofSeconds(4);
-
-	private static Fleet fleet;
 
 	/** Its default wait time is so short that a view that heeds it gives up. */
 	private static LockService mine;
 
 	private static LockService other;
 
-	private String key = "";
-
 	private LockView lock;
 
 	private LockView othersLock;
 
 	@BeforeAll
-	static void start(TestRedis redis) {
-		fleet = new Fleet(redis);
+	static void start() {
 		mine = fleet.start("holdfast.lock.wait-time=50ms", "holdfast.lock.lease-time=" + LEASE.toMillis() + "ms");
 		other = fleet.start();
 	}
 
-	@AfterAll
-	static void stop() {
-		fleet.close();
-	}
-
 	@BeforeEach
-	void view(TestInfo test) {
-		this.key = test.getTestMethod().orElseThrow().getName();
+	void view() {
 		this.lock = mine.asLock(this.key);
 		this.othersLock = other.asLock(this.key);
 	}
 
 	@AfterEach
+	@Override
 	void nothingIsLeft() {
 		assertThat(Thread.interrupted()).as("interrupt flag that the test left").isFalse();
-		fleet.awaitNothingLeft();
+		super.nothingIsLeft();
 	}
 
 	@Test

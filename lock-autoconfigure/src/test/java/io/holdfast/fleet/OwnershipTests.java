@@ -7,9 +7,6 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.engine.request.EngineSettings;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -19,23 +16,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Whose lock it is, and how long one waits for it.
  */
-@WithRedis
-class OwnershipTests {
-
-	private static Fleet fleet;
+class OwnershipTests extends FleetTestCase {
 
 	private static List<LockService> services;
 
 	@BeforeAll
-	static void start(TestRedis redis) {
-		fleet = new Fleet(redis);
+	static void start() {
 		// Asking again would come far too late: only a message wakes a waiter in time.
 		services = fleet.start(2, "holdfast.wake-up.retry-interval=60s", "holdfast.wake-up.handoff-timeout=30s");
-	}
-
-	@AfterAll
-	static void stop() {
-		fleet.close();
 	}
 
 	@Test

@@ -10,10 +10,7 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.testing.Order;
 import io.holdfast.testing.Slow;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -27,17 +24,14 @@ import static org.assertj.core.api.Assertions.assertThat;
  * any moment, as the holders themselves saw it, whichever of them die and whatever the
  * limit. Some of them pass permits on among their threads, others do not.
  */
-@WithRedis
 @Slow
-class PermitCrowdTests {
+class PermitCrowdTests extends FleetTestCase {
 
 	private static final int CONTEXTS = 3;
 
 	private static final int WORKERS = 2;
 
 	private static final int ROUNDS = 40;
-
-	private static Fleet fleet;
 
 	private static List<SemaphoreService> contexts;
 
@@ -47,8 +41,7 @@ class PermitCrowdTests {
 	private static final List<Worker> mortals = new ArrayList<>();
 
 	@BeforeAll
-	static void start(TestRedis redis) {
-		fleet = new Fleet(redis);
+	static void start() {
 		workers = fleet.startMixedWorkers(2);
 		mortals.addAll(fleet.startMixedWorkers(4));
 		workers.forEach(Worker::awaitReady);
@@ -57,15 +50,8 @@ class PermitCrowdTests {
 	}
 
 	@AfterAll
-	static void stop() {
-		fleet.close();
+	static void forget() {
 		mortals.clear();
-	}
-
-	@AfterEach
-	void nothingIsLeft() {
-		fleet.awaitNothingLeft();
-		assertThat(fleet.keys()).as("what semaphores leave").isEmpty();
 	}
 
 	@ParameterizedTest(name = "limit {0}, requests for up to {1} permits, fair: {2}")

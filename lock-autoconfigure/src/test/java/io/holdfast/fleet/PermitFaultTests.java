@@ -10,10 +10,7 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.testing.Slow;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -24,16 +21,13 @@ import static org.awaitility.Awaitility.await;
 /**
  * The process of a holder of permits, or of one that waits for them, is killed or frozen.
  */
-@WithRedis
 @Slow
-class PermitFaultTests {
+class PermitFaultTests extends FleetTestCase {
 
 	private static final Duration LEASE = Duration.ofMillis(1200);
 
 	/** Redis counts milliseconds of another clock. */
 	private static final Duration CLOCK = Duration.ofMillis(20);
-
-	private static Fleet fleet;
 
 	private static SemaphoreService first;
 
@@ -46,8 +40,7 @@ class PermitFaultTests {
 	private static final Deque<Worker> mortals = new ArrayDeque<>();
 
 	@BeforeAll
-	static void start(TestRedis redis) {
-		fleet = new Fleet(redis);
+	static void start() {
 		steady = fleet.startWorker();
 		for (int i = 0; i < 3; i++) {
 			mortals.push(fleet.startWorker());
@@ -60,15 +53,8 @@ class PermitFaultTests {
 	}
 
 	@AfterAll
-	static void stop() {
-		fleet.close();
+	static void forget() {
 		mortals.clear();
-	}
-
-	@AfterEach
-	void nothingIsLeft() {
-		fleet.awaitNothingLeft();
-		assertThat(fleet.keys()).as("what semaphores leave").isEmpty();
 	}
 
 	@Test

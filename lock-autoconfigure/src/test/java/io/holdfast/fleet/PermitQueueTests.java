@@ -16,15 +16,9 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestApplication;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInfo;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -32,13 +26,10 @@ import static org.awaitility.Awaitility.await;
 /**
  * The order in which requests for permits are served, of several contexts and JVMs.
  */
-@WithRedis
 @Slow
-class PermitQueueTests {
+class PermitQueueTests extends FleetTestCase {
 
 	private static final String[] STRICT_ORDER = TestApplication.STRICT_ORDER.toArray(String[]::new);
-
-	private static Fleet fleet;
 
 	private static SemaphoreService holder;
 
@@ -46,31 +37,12 @@ class PermitQueueTests {
 
 	private static List<Worker> workers;
 
-	private String key = "";
-
 	@BeforeAll
-	static void start(TestRedis redis) {
-		fleet = new Fleet(redis);
+	static void start() {
 		workers = List.of(fleet.startWorker(STRICT_ORDER), fleet.startWorker(STRICT_ORDER));
 		workers.forEach(Worker::awaitReady);
 		holder = fleet.startSemaphores(1, STRICT_ORDER).get(0);
 		contexts = fleet.startSemaphores(3, STRICT_ORDER);
-	}
-
-	@AfterAll
-	static void stop() {
-		fleet.close();
-	}
-
-	@BeforeEach
-	void nameKey(TestInfo test) {
-		this.key = test.getTestMethod().orElseThrow().getName();
-	}
-
-	@AfterEach
-	void nothingIsLeft() {
-		fleet.awaitNothingLeft();
-		assertThat(fleet.keys()).as("what semaphores leave").isEmpty();
 	}
 
 	@Test

@@ -13,15 +13,9 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.testing.SemaphoreFigures;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInfo;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -31,44 +25,22 @@ import static org.awaitility.Awaitility.await;
  * Permits that several contexts share: when they are granted, how long they last, and how
  * they end.
  */
-@WithRedis
-class PermitTests {
+class PermitTests extends FleetTestCase {
 
 	/** For an answer without waiting, on however busy a machine. */
 	private static final Duration AT_ONCE = Duration.ofMillis(1500);
 
 	private static final Duration LEASE = Duration.ofMillis(800);
 
-	private static Fleet fleet;
-
 	private static SemaphoreService first;
 
 	private static SemaphoreService second;
 
-	private String key = "";
-
 	@BeforeAll
-	static void start(TestRedis redis) {
-		fleet = new Fleet(redis);
+	static void start() {
 		List<SemaphoreService> contexts = fleet.startSemaphores(2);
 		first = contexts.get(0);
 		second = contexts.get(1);
-	}
-
-	@AfterAll
-	static void stop() {
-		fleet.close();
-	}
-
-	@BeforeEach
-	void nameKey(TestInfo test) {
-		this.key = test.getTestMethod().orElseThrow().getName();
-	}
-
-	@AfterEach
-	void nothingIsLeft() {
-		fleet.awaitNothingLeft();
-		assertThat(fleet.keys()).as("what semaphores leave").isEmpty();
 	}
 
 	@Test

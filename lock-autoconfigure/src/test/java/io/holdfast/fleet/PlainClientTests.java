@@ -9,10 +9,6 @@ import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.LockStatus;
 import io.holdfast.LockStatus.Owner;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -22,12 +18,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Clients of the pattern in the documentation of Redis, and ours, on the same keys.
  */
-@WithRedis
-class PlainClientTests {
+class PlainClientTests extends FleetTestCase {
 
 	private static final Duration LONG = Duration.ofMinutes(1);
-
-	private static Fleet fleet;
 
 	private static LockService first;
 
@@ -36,21 +29,10 @@ class PlainClientTests {
 	private static PlainClient plain;
 
 	@BeforeAll
-	static void start(TestRedis redis) {
-		fleet = new Fleet(redis);
+	static void start() {
 		first = fleet.start();
 		second = fleet.start();
 		plain = fleet.plainClient();
-	}
-
-	@AfterAll
-	static void stop() {
-		fleet.close();
-	}
-
-	@AfterEach
-	void nothingIsLeft() {
-		fleet.awaitNothingLeft();
 	}
 
 	@Test

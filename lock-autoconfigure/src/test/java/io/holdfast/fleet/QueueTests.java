@@ -14,15 +14,9 @@ import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.testing.TestApplication;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInfo;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -30,12 +24,9 @@ import static org.awaitility.Awaitility.await;
 /**
  * The order in which waiting instances are served, and waiters that go away.
  */
-@WithRedis
-class QueueTests {
+class QueueTests extends FleetTestCase {
 
 	private static final String[] STRICT_ORDER = TestApplication.STRICT_ORDER.toArray(String[]::new);
-
-	private static Fleet fleet;
 
 	private static LockService holder;
 
@@ -43,29 +34,11 @@ class QueueTests {
 
 	private static Worker mortal;
 
-	private String key = "";
-
 	@BeforeAll
-	static void start(TestRedis redis) {
-		fleet = new Fleet(redis);
+	static void start() {
 		mortal = fleet.startWorker(STRICT_ORDER).awaitReady();
 		holder = fleet.start(STRICT_ORDER);
 		waiters = fleet.start(4, STRICT_ORDER);
-	}
-
-	@AfterAll
-	static void stop() {
-		fleet.close();
-	}
-
-	@BeforeEach
-	void nameKey(TestInfo test) {
-		this.key = test.getTestMethod().orElseThrow().getName();
-	}
-
-	@AfterEach
-	void nothingIsLeft() {
-		fleet.awaitNothingLeft();
 	}
 
 	@Test

@@ -12,10 +12,6 @@ import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.testing.Slow;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -28,9 +24,8 @@ import static org.awaitility.Awaitility.await;
 /**
  * Many readers and writers of 3 contexts and 2 JVMs, and some that are killed.
  */
-@WithRedis
 @Slow
-class ReadWriteCrowdTests {
+class ReadWriteCrowdTests extends FleetTestCase {
 
 	private static final int ROUNDS = 25;
 
@@ -38,8 +33,6 @@ class ReadWriteCrowdTests {
 
 	/** Redis counts milliseconds of another clock. */
 	private static final Duration CLOCK = Duration.ofMillis(20);
-
-	private static Fleet fleet;
 
 	private static List<LockService> contexts;
 
@@ -52,23 +45,12 @@ class ReadWriteCrowdTests {
 	private static Worker writer;
 
 	@BeforeAll
-	static void start(TestRedis redis) {
-		fleet = new Fleet(redis);
+	static void start() {
 		workers = fleet.startMixedWorkers(2);
 		reader = fleet.startWorker();
 		writer = fleet.startWorker();
 		List.of(workers.get(0), workers.get(1), reader, writer).forEach(Worker::awaitReady);
 		contexts = fleet.startMixed(3);
-	}
-
-	@AfterAll
-	static void stop() {
-		fleet.close();
-	}
-
-	@AfterEach
-	void nothingIsLeft() {
-		fleet.awaitNothingLeft();
 	}
 
 	@Test

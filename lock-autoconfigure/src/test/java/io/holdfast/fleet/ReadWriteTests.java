@@ -16,16 +16,10 @@ import io.holdfast.LockStatus;
 import io.holdfast.LockStatus.Owner;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.ReleaseResult;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInfo;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -35,13 +29,10 @@ import static org.awaitility.Awaitility.await;
  * Readers and writers of several contexts: who excludes whom, and in which order they are
  * served.
  */
-@WithRedis
-class ReadWriteTests {
+class ReadWriteTests extends FleetTestCase {
 
 	/** For an answer without waiting, on however busy a machine. */
 	private static final Duration AT_ONCE = Duration.ofMillis(1500);
-
-	private static Fleet fleet;
 
 	private static LockService first;
 
@@ -52,31 +43,13 @@ class ReadWriteTests {
 	/** Two more, as one instance lets a writer into the queue only alone. */
 	private static List<LockService> more;
 
-	private String key = "";
-
 	@BeforeAll
-	static void start(TestRedis redis) {
-		fleet = new Fleet(redis);
+	static void start() {
 		List<LockService> contexts = fleet.start(3);
 		first = contexts.get(0);
 		second = contexts.get(1);
 		third = contexts.get(2);
 		more = fleet.start(2);
-	}
-
-	@AfterAll
-	static void stop() {
-		fleet.close();
-	}
-
-	@BeforeEach
-	void nameKey(TestInfo test) {
-		this.key = test.getTestMethod().orElseThrow().getName();
-	}
-
-	@AfterEach
-	void nothingIsLeft() {
-		fleet.awaitNothingLeft();
 	}
 
 	@Test

@@ -10,16 +10,10 @@ import io.holdfast.LockNotAcquiredException;
 import io.holdfast.LockService;
 import io.holdfast.LockView;
 import io.holdfast.NotAcquiredException.Reason;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.Timeout.ThreadMode;
 
@@ -29,38 +23,17 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 /**
  * A read-write lock in the habit of java.util.concurrent.
  */
-@WithRedis
 @Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
-class ReadWriteViewTests {
-
-	private static Fleet fleet;
+class ReadWriteViewTests extends FleetTestCase {
 
 	private static LockService first;
 
 	private static LockService second;
 
-	private String key = "";
-
 	@BeforeAll
-	static void start(TestRedis redis) {
-		fleet = new Fleet(redis);
+	static void start() {
 		first = fleet.start();
 		second = fleet.start();
-	}
-
-	@AfterAll
-	static void stop() {
-		fleet.close();
-	}
-
-	@BeforeEach
-	void nameKey(TestInfo test) {
-		this.key = test.getTestMethod().orElseThrow().getName();
-	}
-
-	@AfterEach
-	void nothingIsLeft() {
-		fleet.awaitNothingLeft();
 	}
 
 	@Test

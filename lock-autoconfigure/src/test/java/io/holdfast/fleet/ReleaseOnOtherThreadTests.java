@@ -14,16 +14,10 @@ import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.LockView;
 import io.holdfast.ReleaseResult;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInfo;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -32,37 +26,16 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  * Releases by others than the thread that acquired: by handle they work, by view they do
  * not. And what re-entry means for handles.
  */
-@WithRedis
-class ReleaseOnOtherThreadTests {
-
-	private static Fleet fleet;
+class ReleaseOnOtherThreadTests extends FleetTestCase {
 
 	private static LockService locks;
 
 	private static Worker worker;
 
-	private String key = "";
-
 	@BeforeAll
-	static void start(TestRedis redis) {
-		fleet = new Fleet(redis);
+	static void start() {
 		worker = fleet.startWorker().awaitReady();
 		locks = fleet.start();
-	}
-
-	@AfterAll
-	static void stop() {
-		fleet.close();
-	}
-
-	@BeforeEach
-	void nameKey(TestInfo test) {
-		this.key = test.getTestMethod().orElseThrow().getName();
-	}
-
-	@AfterEach
-	void nothingIsLeft() {
-		fleet.awaitNothingLeft();
 	}
 
 	@Test

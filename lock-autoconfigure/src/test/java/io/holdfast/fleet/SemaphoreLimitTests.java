@@ -16,16 +16,11 @@ import io.holdfast.SemaphoreService;
 import io.holdfast.SemaphoreView;
 import io.holdfast.testing.Order;
 import io.holdfast.testing.SemaphoreFigures;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInfo;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -33,13 +28,10 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 /**
  * How many permits there are: as requests say, or as an operator does.
  */
-@WithRedis
-class SemaphoreLimitTests {
+class SemaphoreLimitTests extends FleetTestCase {
 
 	/** For an answer without waiting, on however busy a machine. */
 	private static final Duration AT_ONCE = Duration.ofMillis(1500);
-
-	private static Fleet fleet;
 
 	private static SemaphoreService first;
 
@@ -47,32 +39,19 @@ class SemaphoreLimitTests {
 
 	private static SemaphoreService operator;
 
-	private String key = "";
-
 	@BeforeAll
-	static void start(TestRedis redis) {
-		fleet = new Fleet(redis);
+	static void start() {
 		List<SemaphoreService> contexts = fleet.startSemaphores(3);
 		first = contexts.get(0);
 		second = contexts.get(1);
 		operator = contexts.get(2);
 	}
 
-	@AfterAll
-	static void stop() {
-		fleet.close();
-	}
-
-	@BeforeEach
-	void nameKey(TestInfo test) {
-		this.key = test.getTestMethod().orElseThrow().getName();
-	}
-
 	@AfterEach
+	@Override
 	void nothingIsLeft() {
 		operator.admin().clearLimit(this.key);
-		fleet.awaitNothingLeft();
-		assertThat(fleet.keys()).as("what semaphores leave").isEmpty();
+		super.nothingIsLeft();
 	}
 
 	@Test

@@ -9,15 +9,11 @@ import java.util.concurrent.TimeUnit;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.SemaphoreView;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.Timeout.ThreadMode;
 
@@ -28,45 +24,33 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 /**
  * A semaphore in the habit of java.util.concurrent, over two contexts.
  */
-@WithRedis
 @Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
-class SemaphoreViewTests {
+class SemaphoreViewTests extends FleetTestCase {
 
 	private static final int LIMIT = 6;
 
-	private static Fleet fleet;
-
 	private static List<SemaphoreService> contexts;
-
-	private String key = "";
 
 	private SemaphoreView first;
 
 	private SemaphoreView second;
 
 	@BeforeAll
-	static void start(TestRedis redis) {
-		fleet = new Fleet(redis);
+	static void start() {
 		contexts = fleet.startSemaphores(2);
 	}
 
-	@AfterAll
-	static void stop() {
-		fleet.close();
-	}
-
 	@BeforeEach
-	void open(TestInfo test) {
-		this.key = test.getTestMethod().orElseThrow().getName();
+	void view() {
 		this.first = contexts.get(0).asSemaphore(this.key, LIMIT);
 		this.second = contexts.get(1).asSemaphore(this.key, LIMIT);
 	}
 
 	@AfterEach
+	@Override
 	void nothingIsLeft() {
 		contexts.get(0).admin().clearLimit(this.key);
-		fleet.awaitNothingLeft();
-		assertThat(fleet.keys()).as("what semaphores leave").isEmpty();
+		super.nothingIsLeft();
 	}
 
 	@Test

@@ -16,10 +16,7 @@ import io.holdfast.LockService;
 import io.holdfast.ReleaseResult;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.testing.Slow;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -30,9 +27,8 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Several keys locked at once, over three contexts and two JVMs, and some that are
  * killed.
  */
-@WithRedis
 @Slow
-class SeveralKeysTests {
+class SeveralKeysTests extends FleetTestCase {
 
 	private static final List<String> KEYS = List.of("k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7");
 
@@ -40,8 +36,6 @@ class SeveralKeysTests {
 
 	/** Redis counts milliseconds of another clock. */
 	private static final Duration CLOCK = Duration.ofMillis(20);
-
-	private static Fleet fleet;
 
 	private static List<LockService> contexts;
 
@@ -51,8 +45,7 @@ class SeveralKeysTests {
 	private static final Deque<Worker> mortals = new ArrayDeque<>();
 
 	@BeforeAll
-	static void start(TestRedis redis) {
-		fleet = new Fleet(redis);
+	static void start() {
 		workers = List.of(fleet.startWorker(), fleet.startWorker());
 		mortals.push(fleet.startWorker());
 		mortals.push(fleet.startWorker());
@@ -62,14 +55,8 @@ class SeveralKeysTests {
 	}
 
 	@AfterAll
-	static void stop() {
-		fleet.close();
+	static void forget() {
 		mortals.clear();
-	}
-
-	@AfterEach
-	void nothingIsLeft() {
-		fleet.awaitNothingLeft();
 	}
 
 	@Test

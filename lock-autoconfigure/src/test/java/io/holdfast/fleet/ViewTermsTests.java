@@ -17,15 +17,9 @@ import io.holdfast.ReadWriteLockView;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.SemaphoreView;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInfo;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -36,12 +30,9 @@ import static org.awaitility.Awaitility.await;
  * Views with the terms of a request: what they heed, and what views of other terms share
  * with them.
  */
-@WithRedis
-class ViewTermsTests {
+class ViewTermsTests extends FleetTestCase {
 
 	private static final Duration SHORT = Duration.ofMillis(700);
-
-	private static Fleet fleet;
 
 	private static LockService first;
 
@@ -51,30 +42,12 @@ class ViewTermsTests {
 
 	private static SemaphoreService others;
 
-	private String key = "";
-
 	@BeforeAll
-	static void start(TestRedis redis) {
-		fleet = new Fleet(redis);
+	static void start() {
 		first = fleet.start();
 		second = fleet.start();
 		semaphores = fleet.semaphores(first);
 		others = fleet.semaphores(second);
-	}
-
-	@AfterAll
-	static void stop() {
-		fleet.close();
-	}
-
-	@BeforeEach
-	void nameKey(TestInfo test) {
-		this.key = test.getTestMethod().orElseThrow().getName();
-	}
-
-	@AfterEach
-	void nothingIsLeft() {
-		fleet.awaitNothingLeft();
 	}
 
 	@Test

@@ -11,9 +11,6 @@ import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.testing.Slow;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
@@ -26,17 +23,14 @@ import static org.awaitility.Awaitility.await;
  * Two JVMs share permits and locks with one whose clock is right: the clock of one is 10
  * minutes early, that of the other 10 minutes late; or they jump by as much.
  */
-@WithRedis
 @Slow
-class WrongClockTests {
+class WrongClockTests extends FleetTestCase {
 
 	private static final Duration WRONG = Duration.ofMinutes(10);
 
 	private static final Duration LEASE = Duration.ofMillis(1000);
 
 	private static long startedAt;
-
-	private static Fleet fleet;
 
 	private static LockService right;
 
@@ -47,9 +41,8 @@ class WrongClockTests {
 	private static Worker late;
 
 	@BeforeAll
-	static void start(TestRedis redis) {
+	static void start() {
 		startedAt = System.currentTimeMillis();
-		fleet = new Fleet(redis);
 		early = fleet.startWorker(WRONG);
 		late = fleet.startWorker(WRONG.negated());
 		early.awaitReady();
@@ -58,16 +51,12 @@ class WrongClockTests {
 		another = fleet.start();
 	}
 
-	@AfterAll
-	static void stop() {
-		fleet.close();
-	}
-
 	@AfterEach
+	@Override
 	void nothingIsLeft() {
 		early.shiftClock("back", WRONG);
 		late.shiftClock("back", WRONG.negated());
-		fleet.awaitNothingLeft();
+		super.nothingIsLeft();
 	}
 
 	@Test
