@@ -28,6 +28,7 @@ import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.context.annotation.Lazy;
 import org.springframework.core.Ordered;
 
+import static io.holdfast.aop.DeclaredType.refused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -39,24 +40,23 @@ class InvalidDeclarationTests {
 	static Stream<Arguments> invalid() {
 		return Stream.of(
 				Arguments.of(Syntax.class, "key = \"'stock:' + \"", "is no valid expression", "Write for example #sku"),
-				Arguments.of(Template.class, "key = \"#{#sku}\"", "#{...}", "leave #{ and } out"),
-				Arguments.of(UnknownParameter.class, "key = \"'a' + #skuu.length\"", "#skuu",
-						"parameters are #sku, #count"),
-				Arguments.of(Assignment.class, "key = \"'a' + (#sku = 'b')\"", "changes something: #sku='b'",
+				refused(DistributedLock.class, "key", "#{#sku}", "#{...}", "leave #{ and } out"),
+				refused(DistributedLock.class, "key", "'a' + #skuu.length", "#skuu", "parameters are #sku, #count"),
+				refused(DistributedLock.class, "key", "'a' + (#sku = 'b')", "changes something: #sku='b'",
 						"only reads"),
-				Arguments.of(Increment.class, "condition = \"#count++ > 1\"", "changes something: #count++",
-						"only reads"),
+				refused(DistributedLock.class, "condition", "#count++ > 1", "changes something: #count++", "only reads",
+						"key", "#sku"),
 				Arguments.of(NoParameter.class, "key = \"#sku\"", "#sku", "has no parameters"),
-				Arguments.of(ForgottenQuotes.class, "key = \"stock\"", "unknown name: stock", "put text into quotes"),
-				Arguments.of(ForgottenQuotesInText.class, "key = \"stock + #sku\"", "unknown name: stock", "quotes"),
-				Arguments.of(BlankName.class, "name = \" \"", "is blank", "leave the attribute out"),
+				refused(DistributedLock.class, "key", "stock", "unknown name: stock", "put text into quotes"),
+				refused(DistributedLock.class, "key", "stock + #sku", "unknown name: stock", "quotes"),
+				refused(DistributedLock.class, "name", " ", "is blank", "leave the attribute out"),
 				Arguments.of(WrongName.class, "name = ", "control character", "Write another name"),
-				Arguments.of(ParameterInName.class, "name = \"#sku\"", "has a '#'", "Write key = \"#sku\""),
-				Arguments.of(ExpressionInName.class, "name = \"stock:#{#sku}\"", "all calls would share one key",
+				refused(DistributedLock.class, "name", "#sku", "has a '#'", "Write key = \"#sku\""),
+				refused(DistributedLock.class, "name", "stock:#{#sku}", "all calls would share one key",
 						"beside or instead of the name"),
 				Arguments.of(Placeholder.class, "name = \"${no.such.property}\"", "cannot be resolved",
 						"Set the property"),
-				Arguments.of(KeyPlaceholder.class, "key = \"'${no.such.property}'\"", "cannot be resolved", "default"),
+				refused(DistributedLock.class, "key", "'${no.such.property}'", "cannot be resolved", "default"),
 				Arguments.of(PrivateMethod.class, "sell(String)", "is private", "public method"),
 				Arguments.of(StaticMethod.class, "sell(String)", "is static", "public method"),
 				Arguments.of(FinalMethod.class, "sell(String)", "is final", "non-final"),
@@ -129,10 +129,12 @@ class InvalidDeclarationTests {
 	@DisplayName("What a placeholder stands for is named beside it")
 	void valueOfPlaceholder() {
 		assertThatExceptionOfType(BeanCreationException.class)
-			.isThrownBy(() -> LockedContext.with(Map.of("wait", "long"), WaitPlaceholder.class))
+			.isThrownBy(() -> LockedContext.with(Map.of("wait", "long"),
+					DeclaredType.with(DistributedLock.class, "waitTime", "${wait}")))
 			.withMessageContaining("waitTime = \"${wait}\" (long) is not a duration");
 		assertThatExceptionOfType(BeanCreationException.class)
-			.isThrownBy(() -> LockedContext.with(Map.of("wait", ""), NamePlaceholder.class))
+			.isThrownBy(() -> LockedContext.with(Map.of("wait", ""),
+					DeclaredType.with(DistributedLock.class, "name", "${wait}")))
 			.withMessageContaining("name = \"${wait}\" is blank");
 	}
 
@@ -194,66 +196,10 @@ class InvalidDeclarationTests {
 
 	}
 
-	static class Template {
-
-		@DistributedLock(key = "#{#sku}")
-		void sell(String sku) {
-		}
-
-	}
-
-	static class UnknownParameter {
-
-		@DistributedLock(key = "'a' + #skuu.length")
-		void sell(String sku, int count) {
-		}
-
-	}
-
-	static class Assignment {
-
-		@DistributedLock(key = "'a' + (#sku = 'b')")
-		void sell(String sku, int count) {
-		}
-
-	}
-
-	static class Increment {
-
-		@DistributedLock(key = "#sku", condition = "#count++ > 1")
-		void sell(String sku, int count) {
-		}
-
-	}
-
 	static class NoParameter {
 
 		@DistributedLock(key = "#sku")
 		void sell() {
-		}
-
-	}
-
-	static class ForgottenQuotes {
-
-		@DistributedLock(key = "stock")
-		void sell(String sku) {
-		}
-
-	}
-
-	static class ForgottenQuotesInText {
-
-		@DistributedLock(key = "stock + #sku")
-		void sell(String sku) {
-		}
-
-	}
-
-	static class BlankName {
-
-		@DistributedLock(name = " ")
-		void sell(String sku) {
 		}
 
 	}
@@ -274,49 +220,9 @@ class InvalidDeclarationTests {
 
 	}
 
-	static class ParameterInName {
-
-		@DistributedLock(name = "#sku")
-		void sell(String sku) {
-		}
-
-	}
-
-	static class ExpressionInName {
-
-		@DistributedLock(name = "stock:#{#sku}")
-		void sell(String sku) {
-		}
-
-	}
-
 	static class Placeholder {
 
 		@DistributedLock(name = "${no.such.property}")
-		void sell(String sku) {
-		}
-
-	}
-
-	static class KeyPlaceholder {
-
-		@DistributedLock(key = "'${no.such.property}'")
-		void sell(String sku) {
-		}
-
-	}
-
-	static class WaitPlaceholder {
-
-		@DistributedLock(waitTime = "${wait}")
-		void sell(String sku) {
-		}
-
-	}
-
-	static class NamePlaceholder {
-
-		@DistributedLock(name = "${wait}")
 		void sell(String sku) {
 		}
 

@@ -18,6 +18,7 @@ import reactor.core.publisher.Flux;
 
 import org.springframework.beans.factory.BeanCreationException;
 
+import static io.holdfast.aop.DeclaredType.refused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -30,26 +31,30 @@ class InvalidSemaphoreTests {
 
 	static Stream<Arguments> invalid() {
 		return Stream.of(Arguments.of(NoLimit.class, "call(String)", "has neither limit nor limitString", "limit = 10"),
-				Arguments.of(BothLimits.class, "limit = 10", "and limitString = \"20\" are both given", "Leave one"),
-				Arguments.of(ZeroLimit.class, "limit = 0", "is not from 1 to 1000000000", "how many permits there are"),
-				Arguments.of(NegativeLimit.class, "limit = -5", "is not from 1 to 1000000000", "how many permits"),
-				Arguments.of(LargeLimit.class, "limit = 1000000001", "is not from 1 to 1000000000", "how many permits"),
-				Arguments.of(TextLimit.class, "limitString = \"many\"", "is not a whole number from 1", "10"),
-				Arguments.of(FractionLimit.class, "limitString = \"2.5\"", "is not a whole number from 1", "10"),
-				Arguments.of(LargeTextLimit.class, "limitString = \"10000000000\"", "from 1 to 1000000000", "10"),
-				Arguments.of(ZeroTextLimit.class, "limitString = \"${zero}\"", "(0) is not a whole number", "10"),
-				Arguments.of(BlankTextLimit.class, "limitString = \"${blank}\"", "is not a whole number", "10"),
-				Arguments.of(PropertyLimit.class, "limitString = \"${text}\"", "(many) is not a whole number", "10"),
-				Arguments.of(ExpressionLimit.class, "limitString = \"#{5 * 2}\"", "is not evaluated here", "${"),
+				refused(Semaphore.class, "limit", 10, "and limitString = \"20\" are both given", "Leave one",
+						"limitString", "20"),
+				refused(Semaphore.class, "limit", 0, "is not from 1 to 1000000000", "how many permits there are"),
+				refused(Semaphore.class, "limit", -5, "is not from 1 to 1000000000", "how many permits"),
+				refused(Semaphore.class, "limit", 1_000_000_001, "is not from 1 to 1000000000", "how many permits"),
+				refused(Semaphore.class, "limitString", "many", "is not a whole number from 1", "10"),
+				refused(Semaphore.class, "limitString", "2.5", "is not a whole number from 1", "10"),
+				refused(Semaphore.class, "limitString", "10000000000", "from 1 to 1000000000", "10"),
+				refused(Semaphore.class, "limitString", "${zero}", "(0) is not a whole number", "10"),
+				refused(Semaphore.class, "limitString", "${blank}", "is not a whole number", "10"),
+				refused(Semaphore.class, "limitString", "${text}", "(many) is not a whole number", "10"),
+				refused(Semaphore.class, "limitString", "#{5 * 2}", "is not evaluated here", "${"),
 				Arguments.of(UnresolvedLimit.class, "limitString = \"${no.such.property}\"", "cannot be resolved",
 						"Set the property"),
-				Arguments.of(ZeroPermits.class, "permits = 0", "is not at least 1", "how many permits a call needs"),
-				Arguments.of(NegativePermits.class, "permits = -1", "is not at least 1", "how many permits"),
-				Arguments.of(ManyPermits.class, "permits = 11", "is more than the limit of 10", "Raise the limit"),
-				Arguments.of(BlankName.class, "name = \" \"", "is blank", "leave the attribute out"),
+				refused(Semaphore.class, "permits", 0, "is not at least 1", "how many permits a call needs", "limit",
+						10),
+				refused(Semaphore.class, "permits", -1, "is not at least 1", "how many permits", "limit", 10),
+				refused(Semaphore.class, "permits", 11, "is more than the limit of 10", "Raise the limit",
+						"limitString", "10"),
+				refused(Semaphore.class, "name", " ", "is blank", "leave the attribute out", "limit", 10),
 				Arguments.of(WrongName.class, "name = ", "control character", "Write another name"),
-				Arguments.of(WrongKey.class, "key = \"#tenant +\"", "is no valid expression", "Write for example"),
-				Arguments.of(UnknownKey.class, "key = \"#tenant\"", "#tenant", "parameters are #name"),
+				refused(Semaphore.class, "key", "#tenant +", "is no valid expression", "Write for example", "limit",
+						10),
+				refused(Semaphore.class, "key", "#tenant", "#tenant", "parameters are #sku, #count", "limit", 10),
 				Arguments.of(PrivateMethod.class, "call(String)", "is private", "public method"),
 				Arguments.of(StaticMethod.class, "call(String)", "is static", "public method"),
 				Arguments.of(FinalMethod.class, "call(String)", "is final", "non-final"),
@@ -64,8 +69,7 @@ class InvalidSemaphoreTests {
 	@DisplayName("The start fails, and the message names place, value, problem and cure")
 	void invalidDeclarations(Class<?> type, String value, String problem, String cure) {
 		InvalidDeclarationException failure = LockedContext.failure(PROPERTIES, type);
-		assertThat(failure).hasMessageStartingWith("@Semaphore on " + type.getName() + ".call(String)")
-			.hasMessageContaining(value);
+		assertThat(failure).hasMessageStartingWith("@Semaphore on " + type.getName() + ".").hasMessageContaining(value);
 		assertThat(failure.getProblem()).contains(value, problem);
 		assertThat(failure.getCure()).contains(cure);
 	}
@@ -96,94 +100,6 @@ class InvalidSemaphoreTests {
 
 	}
 
-	static class BothLimits {
-
-		@Semaphore(limit = 10, limitString = "20")
-		void call(String name) {
-		}
-
-	}
-
-	static class ZeroLimit {
-
-		@Semaphore(limit = 0)
-		void call(String name) {
-		}
-
-	}
-
-	static class NegativeLimit {
-
-		@Semaphore(limit = -5)
-		void call(String name) {
-		}
-
-	}
-
-	static class LargeLimit {
-
-		@Semaphore(limit = 1_000_000_001)
-		void call(String name) {
-		}
-
-	}
-
-	static class TextLimit {
-
-		@Semaphore(limitString = "many")
-		void call(String name) {
-		}
-
-	}
-
-	static class FractionLimit {
-
-		@Semaphore(limitString = "2.5")
-		void call(String name) {
-		}
-
-	}
-
-	static class LargeTextLimit {
-
-		@Semaphore(limitString = "10000000000")
-		void call(String name) {
-		}
-
-	}
-
-	static class ZeroTextLimit {
-
-		@Semaphore(limitString = "${zero}")
-		void call(String name) {
-		}
-
-	}
-
-	static class BlankTextLimit {
-
-		@Semaphore(limitString = "${blank}")
-		void call(String name) {
-		}
-
-	}
-
-	static class PropertyLimit {
-
-		@Semaphore(limitString = "${text}")
-		void call(String name) {
-		}
-
-	}
-
-	static class ExpressionLimit {
-
-		@Semaphore(limitString = "#{5 * 2}")
-		void call(String name) {
-		}
-
-	}
-
 	static class UnresolvedLimit {
 
 		@Semaphore(limitString = "${no.such.property}")
@@ -192,57 +108,9 @@ class InvalidSemaphoreTests {
 
 	}
 
-	static class ZeroPermits {
-
-		@Semaphore(limit = 10, permits = 0)
-		void call(String name) {
-		}
-
-	}
-
-	static class NegativePermits {
-
-		@Semaphore(limit = 10, permits = -1)
-		void call(String name) {
-		}
-
-	}
-
-	static class ManyPermits {
-
-		@Semaphore(limitString = "10", permits = 11)
-		void call(String name) {
-		}
-
-	}
-
-	static class BlankName {
-
-		@Semaphore(limit = 10, name = " ")
-		void call(String name) {
-		}
-
-	}
-
 	static class WrongName {
 
 		@Semaphore(limit = 10, name = "a\u0007")
-		void call(String name) {
-		}
-
-	}
-
-	static class WrongKey {
-
-		@Semaphore(limit = 10, key = "#tenant +")
-		void call(String name) {
-		}
-
-	}
-
-	static class UnknownKey {
-
-		@Semaphore(limit = 10, key = "#tenant")
 		void call(String name) {
 		}
 

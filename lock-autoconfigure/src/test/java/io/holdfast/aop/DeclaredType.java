@@ -1,0 +1,77 @@
+package io.holdfast.aop;
+
+import java.lang.annotation.Annotation;
+import java.lang.invoke.MethodHandles;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import net.bytebuddy.ByteBuddy;
+import net.bytebuddy.description.annotation.AnnotationDescription;
+import net.bytebuddy.description.modifier.Visibility;
+import net.bytebuddy.dynamic.loading.ClassLoadingStrategy;
+import net.bytebuddy.implementation.StubMethod;
+import org.junit.jupiter.params.provider.Arguments;
+
+/**
+ * Makes types with one annotated method, {@code void sell(String sku, int count)}, for
+ * tests that need many that differ in one attribute.
+ */
+final class DeclaredType {
+
+	private static final AtomicInteger NUMBER = new AtomicInteger();
+
+	private DeclaredType() {
+	}
+
+	/**
+	 * Make a type.
+	 * @param annotation the annotation of its method
+	 * @param attributes the names and values of its attributes, one after the other
+	 * @return a new class
+	 */
+	static Class<?> with(Class<? extends Annotation> annotation, Object... attributes) {
+		AnnotationDescription.Builder declaration = AnnotationDescription.Builder.ofType(annotation);
+		for (int i = 0; i < attributes.length; i += 2) {
+			declaration = define(declaration, (String) attributes[i], attributes[i + 1]);
+		}
+		return new ByteBuddy().subclass(Object.class)
+			.name(DeclaredType.class.getName() + NUMBER.incrementAndGet())
+			.defineMethod("sell", void.class, Visibility.PUBLIC)
+			.withParameter(String.class, "sku")
+			.withParameter(int.class, "count")
+			.intercept(StubMethod.INSTANCE)
+			.annotateMethod(declaration.build())
+			.make()
+			.load(DeclaredType.class.getClassLoader(), ClassLoadingStrategy.UsingLookup.of(MethodHandles.lookup()))
+			.getLoaded();
+	}
+
+	private static AnnotationDescription.Builder define(AnnotationDescription.Builder declaration, String name,
+			Object value) {
+		if (value instanceof Integer number) {
+			return declaration.define(name, number);
+		}
+		return (value instanceof Boolean flag) ? declaration.define(name, flag)
+				: declaration.define(name, (String) value);
+	}
+
+	/**
+	 * Make a type that is refused for one attribute.
+	 * @param annotation the annotation of its method
+	 * @param attribute the attribute
+	 * @param value its value
+	 * @param problem what is said of it
+	 * @param cure what is said to do
+	 * @param others the names and values of other attributes
+	 * @return the type, the attribute as messages quote it, the problem, the cure
+	 */
+	static Arguments refused(Class<? extends Annotation> annotation, String attribute, Object value, String problem,
+			String cure, Object... others) {
+		Object[] attributes = new Object[others.length + 2];
+		attributes[0] = attribute;
+		attributes[1] = value;
+		System.arraycopy(others, 0, attributes, 2, others.length);
+		String quoted = (value instanceof String) ? "\"" + value + "\"" : value.toString();
+		return Arguments.of(with(annotation, attributes), attribute + " = " + quoted, problem, cure);
+	}
+
+}
