@@ -2,9 +2,8 @@ package io.holdfast.engine;
 
 import java.time.Duration;
 
-import io.holdfast.engine.store.LeaseStore;
 import io.holdfast.engine.store.LeaseStoreContract;
-import org.jspecify.annotations.Nullable;
+import io.holdfast.engine.store.SharedStores;
 
 /**
  * The store that simulations use keeps the contract that Redis keeps.
@@ -14,28 +13,8 @@ class SimulatedLeaseStoreTests extends LeaseStoreContract {
 	private final SimulatedStores stores = new SimulatedStores(Duration.ofMillis(CLAIM));
 
 	@Override
-	protected LeaseStore newStore() {
-		return this.stores.newStore();
-	}
-
-	@Override
-	protected LeaseStore newPollingStore() {
-		return this.stores.newPollingStore();
-	}
-
-	@Override
-	protected void leave(Instance instance) {
-		instance.store.close();
-	}
-
-	@Override
-	protected void elapse(Duration time) {
-		this.stores.elapse(time);
-	}
-
-	@Override
-	protected void putForeign(String key, String value, @Nullable Duration ttl) {
-		this.stores.putForeign(key, value, ttl);
+	protected SharedStores stores() {
+		return this.stores;
 	}
 
 }

@@ -5,13 +5,14 @@ import java.lang.reflect.Proxy;
 import java.time.Duration;
 
 import io.holdfast.engine.store.LeaseStore;
+import io.holdfast.engine.store.SharedStores;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Stores of a {@link Simulation} for contracts, which know nothing of its time: whatever
  * they ask is answered, and has had its effects, when they look.
  */
-final class SimulatedStores {
+final class SimulatedStores implements SharedStores {
 
 	/** Longer than anything is on its way. */
 	private static final long ROUND_TRIP = 10 * Simulation.MILLI;
@@ -24,13 +25,12 @@ final class SimulatedStores {
 		this.simulation = Simulation.idle(handoffTimeout);
 	}
 
-	LeaseStore newStore() {
-		return advancing(new SimulatedInstance(this.simulation, this.instances++, null).store);
-	}
-
-	LeaseStore newPollingStore() {
+	@Override
+	public LeaseStore open(boolean polling) {
 		SimulatedStore store = new SimulatedInstance(this.simulation, this.instances++, null).store;
-		store.cut();
+		if (polling) {
+			store.cut();
+		}
 		return advancing(store);
 	}
 
@@ -48,11 +48,13 @@ final class SimulatedStores {
 				});
 	}
 
-	void elapse(Duration time) {
+	@Override
+	public void elapse(Duration time) {
 		this.simulation.time.elapse(time.toNanos());
 	}
 
-	void putForeign(String key, String value, @Nullable Duration ttl) {
+	@Override
+	public void putForeign(String key, String value, @Nullable Duration ttl) {
 		this.simulation.world.takeIfFree(key, value, (ttl != null) ? ttl.toMillis() : -1);
 	}
 

@@ -1,14 +1,12 @@
 package io.holdfast.memory;
 
 import java.time.Duration;
-import java.util.concurrent.atomic.AtomicLong;
 
-import io.holdfast.engine.store.LeaseStore;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.KeyState;
 import io.holdfast.engine.store.LeaseStoreContract;
 import io.holdfast.engine.store.Resource;
-import org.jspecify.annotations.Nullable;
+import io.holdfast.engine.store.SharedStores;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -20,33 +18,11 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class MemoryLeaseStoreTests extends LeaseStoreContract {
 
-	private final AtomicLong elapsed = new AtomicLong();
-
-	private final MemoryLeases leases = new MemoryLeases(() -> System.nanoTime() + this.elapsed.get());
+	private final MemoryStores stores = new MemoryStores();
 
 	@Override
-	protected LeaseStore newStore() {
-		return new MemoryLeaseStore(this.leases);
-	}
-
-	@Override
-	protected LeaseStore newPollingStore() {
-		return newStore();
-	}
-
-	@Override
-	protected void leave(Instance instance) {
-		instance.store.close();
-	}
-
-	@Override
-	protected void elapse(Duration time) {
-		this.elapsed.addAndGet(time.toNanos());
-	}
-
-	@Override
-	protected void putForeign(String key, String value, @Nullable Duration ttl) {
-		this.leases.takeIfFree(key, value, (ttl != null) ? ttl.toMillis() : -1);
+	protected SharedStores stores() {
+		return this.stores;
 	}
 
 	@Test
@@ -87,12 +63,12 @@ class MemoryLeaseStoreTests extends LeaseStoreContract {
 		for (int i = 0; i < 5000; i++) {
 			Resource lock = lock("churn" + i);
 			granted(this.a.acquire(lock, AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM)));
-			assertThat(this.leases.isIdle()).isFalse();
+			assertThat(this.stores.leases.isIdle()).isFalse();
 			assertThat(this.a.release(lock, AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM))).isTrue();
-			assertThat(this.leases.isIdle()).isTrue();
+			assertThat(this.stores.leases.isIdle()).isTrue();
 			elapse(Duration.ofMillis(1));
 		}
-		assertThat(this.leases.size()).isLessThan(2000);
+		assertThat(this.stores.leases.size()).isLessThan(2000);
 	}
 
 }

@@ -1,13 +1,11 @@
 package io.holdfast.memory;
 
 import java.time.Duration;
-import java.util.concurrent.atomic.AtomicLong;
 
-import io.holdfast.engine.store.LeaseStore;
 import io.holdfast.engine.store.ModeOrderContract;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
-import org.jspecify.annotations.Nullable;
+import io.holdfast.engine.store.SharedStores;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -18,33 +16,11 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class MemoryPermitStoreTests extends ModeOrderContract {
 
-	private final AtomicLong elapsed = new AtomicLong();
-
-	private final MemoryLeases leases = new MemoryLeases(() -> System.nanoTime() + this.elapsed.get(), HANDOFF);
+	private final MemoryStores stores = new MemoryStores(HANDOFF);
 
 	@Override
-	protected LeaseStore newStore() {
-		return new MemoryLeaseStore(this.leases);
-	}
-
-	@Override
-	protected LeaseStore newPollingStore() {
-		return new MemoryLeaseStore(this.leases);
-	}
-
-	@Override
-	protected void leave(Instance instance) {
-		instance.store.close();
-	}
-
-	@Override
-	protected void elapse(Duration time) {
-		this.elapsed.addAndGet(time.toNanos());
-	}
-
-	@Override
-	protected void putForeign(String key, String value, @Nullable Duration ttl) {
-		this.leases.takeIfFree(key, value, (ttl != null) ? ttl.toMillis() : -1);
+	protected SharedStores stores() {
+		return this.stores;
 	}
 
 	@Test
@@ -57,14 +33,14 @@ class MemoryPermitStoreTests extends ModeOrderContract {
 			granted(this.a.acquire(lock, reader(this.a, "2")));
 			get(this.a.store.limit(new Resource(Kind.SEMAPHORE, "limited"), i));
 			elapse(Duration.ofMillis(1));
-			assertThat(this.leases.isIdle()).isFalse();
+			assertThat(this.stores.leases.isIdle()).isFalse();
 			assertThat(this.a.release(semaphore, ask(this.a, "1", 1))).isTrue();
 			assertThat(this.a.release(lock, reader(this.a, "2"))).isTrue();
-			assertThat(this.leases.isIdle()).isTrue();
+			assertThat(this.stores.leases.isIdle()).isTrue();
 		}
-		assertThat(this.leases.size()).isEqualTo(1);
+		assertThat(this.stores.leases.size()).isEqualTo(1);
 		get(this.a.store.limit(new Resource(Kind.SEMAPHORE, "limited"), null));
-		assertThat(this.leases.size()).isZero();
+		assertThat(this.stores.leases.size()).isZero();
 	}
 
 	@Test
@@ -76,9 +52,9 @@ class MemoryPermitStoreTests extends ModeOrderContract {
 			elapse(Duration.ofMillis(1));
 		}
 		// At most those of the last 300 ms are in use, which is 600.
-		assertThat(this.leases.size()).isLessThan(3000);
+		assertThat(this.stores.leases.size()).isLessThan(3000);
 		elapse(MORE_THAN_SHORT);
-		assertThat(this.leases.isIdle()).isTrue();
+		assertThat(this.stores.leases.isIdle()).isTrue();
 	}
 
 }

@@ -1,19 +1,14 @@
 package io.holdfast.redis;
 
-import java.time.Duration;
-
-import io.holdfast.engine.store.LeaseStore;
 import io.holdfast.engine.store.LeaseStoreContract;
+import io.holdfast.engine.store.SharedStores;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
-
-import static org.awaitility.Awaitility.await;
 
 /**
  * The contract of exclusive locks in a Redis cluster.
@@ -36,34 +31,13 @@ class ClusterLeaseStoreTests extends LeaseStoreContract {
 	}
 
 	@Override
-	protected LeaseStore newStore() {
-		return this.stores.open(Duration.ofSeconds(5), false);
-	}
-
-	@Override
-	protected LeaseStore newPollingStore() {
-		return this.stores.open(Duration.ofSeconds(5), true);
-	}
-
-	@Override
-	protected void leave(Instance instance) {
-		instance.store.close();
-		this.stores.awaitGone(instance.id);
+	protected SharedStores stores() {
+		return this.stores;
 	}
 
 	@Override
 	protected boolean seesWhoIsGone() {
 		return false;
-	}
-
-	@Override
-	protected void elapse(Duration time) {
-		await().pollDelay(time).until(() -> true);
-	}
-
-	@Override
-	protected void putForeign(String key, String value, @Nullable Duration ttl) {
-		this.stores.putForeign(key, value, ttl);
 	}
 
 	@AfterEach

@@ -15,6 +15,7 @@ import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.LeaseStore.Renewal;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
+import io.holdfast.engine.store.SharedStores;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.redis.key.PermitKeys;
 import io.holdfast.redis.key.RedisStoreOptions;
@@ -47,7 +48,7 @@ import static org.awaitility.Awaitility.await;
  */
 @WithRedis
 @Execution(ExecutionMode.CONCURRENT)
-class RedisFailOverGraceTests extends FailOverGraceContract {
+class RedisFailOverGraceTests extends FailOverGraceContract implements SharedStores {
 
 	private final TestRedis redis;
 
@@ -103,11 +104,6 @@ class RedisFailOverGraceTests extends FailOverGraceContract {
 		return this.template.keys("*" + this.prefix + "*");
 	}
 
-	@Override
-	protected LeaseStore newStore() {
-		return newStore(false, GRACE);
-	}
-
 	private LeaseStore newStore(boolean polling, long longestLease) {
 		return new RedisLeaseStore(new StringRedisTemplate(this.redis.connectionFactory()),
 				options(polling, longestLease));
@@ -120,22 +116,22 @@ class RedisFailOverGraceTests extends FailOverGraceContract {
 	}
 
 	@Override
-	protected LeaseStore newPollingStore() {
-		return newStore(true, GRACE);
+	protected SharedStores stores() {
+		return this;
 	}
 
 	@Override
-	protected void leave(Instance instance) {
-		instance.store.close();
+	public LeaseStore open(boolean polling) {
+		return newStore(polling, GRACE);
 	}
 
 	@Override
-	protected void elapse(Duration time) {
+	public void elapse(Duration time) {
 		await().pollDelay(time).until(() -> true);
 	}
 
 	@Override
-	protected void putForeign(String key, String value, @Nullable Duration ttl) {
+	public void putForeign(String key, String value, @Nullable Duration ttl) {
 		this.template.opsForValue().set(this.prefix + "lock:" + key, value);
 	}
 

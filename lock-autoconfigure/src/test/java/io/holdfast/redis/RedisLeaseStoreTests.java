@@ -10,6 +10,7 @@ import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.store.LeaseStore.Renewal;
 import io.holdfast.engine.store.LeaseStoreContract;
+import io.holdfast.engine.store.SharedStores;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.testing.TestRedis;
@@ -37,17 +38,12 @@ import static org.awaitility.Awaitility.await;
  */
 @WithRedis
 @Execution(ExecutionMode.CONCURRENT)
-class RedisLeaseStoreTests extends LeaseStoreContract {
+class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 
 	private final TestRedis redis;
 
 	RedisLeaseStoreTests(TestRedis redis) {
 		this.redis = redis;
-	}
-
-	@Override
-	protected LeaseStore newStore() {
-		return newStore(null, false);
 	}
 
 	private LeaseStore newStore(@Nullable Duration healMissingTtl, boolean polling) {
@@ -61,23 +57,27 @@ class RedisLeaseStoreTests extends LeaseStoreContract {
 	}
 
 	@Override
-	protected LeaseStore newPollingStore() {
-		return newStore(null, true);
+	protected SharedStores stores() {
+		return this;
 	}
 
 	@Override
-	protected void leave(Instance instance) {
-		instance.store.close();
-		await().until(() -> Subscribers.count(this.redis.template(), channelPrefix() + instance.id) == 0);
+	public LeaseStore open(boolean polling) {
+		return newStore(null, polling);
 	}
 
 	@Override
-	protected void elapse(Duration time) {
+	public void awaitGone(String instance) {
+		await().until(() -> Subscribers.count(this.redis.template(), channelPrefix() + instance) == 0);
+	}
+
+	@Override
+	public void elapse(Duration time) {
 		await().pollDelay(time).until(() -> true);
 	}
 
 	@Override
-	protected void putForeign(String key, String value, @Nullable Duration ttl) {
+	public void putForeign(String key, String value, @Nullable Duration ttl) {
 		String lockKey = this.redis.keyPrefix() + key;
 		if (ttl != null) {
 			values().set(lockKey, value, ttl);

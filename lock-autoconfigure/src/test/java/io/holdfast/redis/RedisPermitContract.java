@@ -1,13 +1,10 @@
 package io.holdfast.redis;
 
-import java.time.Duration;
-
-import io.holdfast.engine.store.LeaseStore;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.ModeOrderContract;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
-import org.jspecify.annotations.Nullable;
+import io.holdfast.engine.store.SharedStores;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -15,7 +12,6 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.EnumSource.Mode;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 /**
  * The contract of permits for stores in Redis.
@@ -25,33 +21,12 @@ abstract class RedisPermitContract extends ModeOrderContract {
 	protected final TestStores stores;
 
 	RedisPermitContract(TestStores stores) {
-		this.stores = stores;
+		this.stores = stores.handoffTimeout(HANDOFF);
 	}
 
 	@Override
-	protected LeaseStore newStore() {
-		return this.stores.open(HANDOFF, false);
-	}
-
-	@Override
-	protected LeaseStore newPollingStore() {
-		return this.stores.open(HANDOFF, true);
-	}
-
-	@Override
-	protected void leave(Instance instance) {
-		instance.store.close();
-		this.stores.awaitGone(instance.id);
-	}
-
-	@Override
-	protected void elapse(Duration time) {
-		await().pollDelay(time).until(() -> true);
-	}
-
-	@Override
-	protected void putForeign(String key, String value, @Nullable Duration ttl) {
-		this.stores.putForeign(key, value, ttl);
+	protected SharedStores stores() {
+		return this.stores;
 	}
 
 	@ParameterizedTest

@@ -5,6 +5,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
 
+import io.holdfast.engine.store.LeaseStore;
+import io.holdfast.engine.store.SharedStores;
 import io.holdfast.redis.key.RedisStoreOptions;
 import org.jspecify.annotations.Nullable;
 
@@ -17,7 +19,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * Stores that share what they hold, for the contracts: those of one test in one Redis.
  */
-public final class TestStores {
+public final class TestStores implements SharedStores {
 
 	private final String prefix;
 
@@ -26,6 +28,8 @@ public final class TestStores {
 	private final Supplier<? extends RedisConnectionFactory> connections;
 
 	private final List<RedisConnectionFactory> opened = new ArrayList<>();
+
+	private Duration handoffTimeout = Duration.ofSeconds(5);
 
 	/**
 	 * Create what opens them.
@@ -40,9 +44,15 @@ public final class TestStores {
 		this.connections = connections;
 	}
 
-	public RedisLeaseStore open(Duration handoffTimeout, boolean polling) {
+	TestStores handoffTimeout(Duration handoffTimeout) {
+		this.handoffTimeout = handoffTimeout;
+		return this;
+	}
+
+	@Override
+	public LeaseStore open(boolean polling) {
 		RedisStoreOptions options = new RedisStoreOptions(this.prefix + "lock:", this.prefix + "semaphore:",
-				channelPrefix(), null, Duration.ofSeconds(20), handoffTimeout, polling, this.prefix + "fleet");
+				channelPrefix(), null, Duration.ofSeconds(20), this.handoffTimeout, polling, this.prefix + "fleet");
 		RedisConnectionFactory factory = this.connections.get();
 		this.opened.add(factory);
 		return new RedisLeaseStore(new StringRedisTemplate(factory), options);
@@ -52,6 +62,12 @@ public final class TestStores {
 		return this.prefix + "wake:";
 	}
 
+	@Override
+	public void elapse(Duration time) {
+		await().pollDelay(time).until(() -> true);
+	}
+
+	@Override
 	public void putForeign(String key, String value, @Nullable Duration ttl) {
 		this.redis.opsForValue().set(this.prefix + "lock:" + key, value);
 		if (ttl != null) {
@@ -59,8 +75,9 @@ public final class TestStores {
 		}
 	}
 
-	public void awaitGone(String instanceId) {
-		await().until(() -> Subscribers.count(this.redis, channelPrefix() + instanceId) == 0);
+	@Override
+	public void awaitGone(String instance) {
+		await().until(() -> Subscribers.count(this.redis, channelPrefix() + instance) == 0);
 	}
 
 	/**

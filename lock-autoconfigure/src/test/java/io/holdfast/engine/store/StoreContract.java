@@ -55,23 +55,10 @@ public abstract class StoreContract {
 	protected Instance c;
 
 	/**
-	 * The store of a further instance, sharing its content with the others.
-	 * @return a store that was not started
+	 * Return what keeps the contract.
+	 * @return the stores of one test
 	 */
-	protected abstract LeaseStore newStore();
-
-	/**
-	 * The store of an instance whose waiters poll, sharing its content with the others.
-	 * @return a store that needs not be started
-	 */
-	protected abstract LeaseStore newPollingStore();
-
-	/**
-	 * Let an instance be gone: close its store, and return when the others see that its
-	 * wake-ups have no receiver.
-	 * @param instance the instance
-	 */
-	protected abstract void leave(Instance instance);
+	protected abstract SharedStores stores();
 
 	/**
 	 * Whether it can be seen that an instance is gone.
@@ -81,19 +68,26 @@ public abstract class StoreContract {
 		return true;
 	}
 
-	/**
-	 * Let time pass, really or virtually.
-	 * @param time how much
-	 */
-	protected abstract void elapse(Duration time);
+	protected LeaseStore newPollingStore() {
+		return stores().open(true);
+	}
+
+	protected void elapse(Duration time) {
+		stores().elapse(time);
+	}
+
+	protected void putForeign(String key, String value, @Nullable Duration ttl) {
+		stores().putForeign(key, value, ttl);
+	}
 
 	/**
-	 * Let a client other than Holdfast own a key.
-	 * @param key the key as users name it
-	 * @param value what it writes
-	 * @param ttl how long, or {@code null} for no end
+	 * Let an instance be gone, as seen by the others.
+	 * @param instance the instance
 	 */
-	protected abstract void putForeign(String key, String value, @Nullable Duration ttl);
+	protected void leave(Instance instance) {
+		instance.store.close();
+		stores().awaitGone(instance.id);
+	}
 
 	@BeforeEach
 	void startInstances() {
@@ -108,7 +102,7 @@ public abstract class StoreContract {
 	}
 
 	protected Instance newInstance() {
-		Instance instance = new Instance(newStore());
+		Instance instance = new Instance(stores().open(false));
 		this.instances.add(instance);
 		instance.store.start(instance.id, instance);
 		await().pollDelay(Duration.ZERO).until(instance::isReady);
