@@ -50,6 +50,9 @@ final class DeclaredType {
 		if (value instanceof Integer number) {
 			return declaration.define(name, number);
 		}
+		if (value instanceof Enum<?> constant) {
+			return declaration.define(name, constant);
+		}
 		return (value instanceof Boolean flag) ? declaration.define(name, flag)
 				: declaration.define(name, (String) value);
 	}

@@ -16,6 +16,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
+import static io.holdfast.aop.DeclaredType.refused;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -25,8 +26,8 @@ class InvalidWayOutTests {
 
 	static Stream<Arguments> invalid() {
 		return Stream.of(
-				Arguments.of(Missing.class, "fallback = \"other\"", "is no method of the class",
-						"Write a method other(String) or other(String, LockNotAcquiredException)"),
+				refused(DistributedLock.class, "fallback", "other", "is no method of the class",
+						"Write a method other(String, int) or other(String, int, LockNotAcquiredException)"),
 				Arguments.of(OtherParameters.class, "fallback = \"other\"", "has other parameters: other(Integer)",
 						"Write a method other(String)"),
 				Arguments.of(FewerParameters.class, "fallback = \"other\"", "has other parameters: other()",
@@ -61,8 +62,8 @@ class InvalidWayOutTests {
 						"Have both return the same"),
 				Arguments.of(AndSkip.class, "fallback = \"other\"", "and onTimeout = SKIP are both given",
 						"Leave one of them out"),
-				Arguments.of(Blank.class, "fallback = \" \"", "is blank", "leave the attribute out"),
-				Arguments.of(Placeholder.class, "fallback = \"${no.such.property}\"", "cannot be resolved",
+				refused(DistributedLock.class, "fallback", " ", "is blank", "leave the attribute out"),
+				refused(DistributedLock.class, "fallback", "${no.such.property}", "cannot be resolved",
 						"Set the property"),
 				Arguments.of(SkipInt.class, "onTimeout = SKIP",
 						"is not possible, because the method returns int, which has no empty value", "name a fallback"),
@@ -70,14 +71,14 @@ class InvalidWayOutTests {
 				Arguments.of(PermitException.class, "fallback = \"other\"",
 						"has other parameters: other(String, LockNotAcquiredException)",
 						"other(String, PermitNotAcquiredException)"),
-				Arguments.of(PermitMissing.class, "fallback = \"other\"", "is no method of the class",
-						"Write a method other(String)"),
+				refused(Semaphore.class, "fallback", "other", "is no method of the class",
+						"Write a method other(String, int)", "limit", 1),
 				Arguments.of(PermitAndSkip.class, "fallback = \"other\"", "and onTimeout = SKIP", "Leave one"),
 				Arguments.of(PermitSkipLong.class, "onTimeout = SKIP", "returns long", "Optional"),
-				Arguments.of(UnlockedWithoutStore.class, "onStoreFailure = PROCEED",
+				refused(DistributedLock.class, "onStoreFailure", OnStoreFailure.PROCEED,
 						"is not possible, as a method never runs without its lock", "Write FALLBACK"),
-				Arguments.of(NoWayOutOfStoreFailure.class, "onStoreFailure = FALLBACK", "has no fallback",
-						"by the attribute fallback"),
+				refused(Semaphore.class, "onStoreFailure", OnStoreFailure.FALLBACK, "has no fallback",
+						"by the attribute fallback", "limit", 1),
 				Arguments.of(NarrowForStoreFailure.class, "fallback = \"other\"",
 						"has other parameters: other(String, LockNotAcquiredException)",
 						"Write a method other(String) or other(String, HoldfastException)"));
@@ -88,25 +89,8 @@ class InvalidWayOutTests {
 	@DisplayName("The start fails, and the message names place, value, problem and cure")
 	void invalidDeclarations(Class<?> type, String value, String problem, String cure) {
 		InvalidDeclarationException failure = LockedContext.failure(Map.of(), type);
-		assertThat(failure.getProblem()).contains(" on " + type.getName() + ".sell(String): " + value)
-			.contains(problem);
+		assertThat(failure.getProblem()).contains(" on " + type.getName() + ".sell(String", "): " + value, problem);
 		assertThat(failure.getCure()).contains(cure);
-	}
-
-	static class UnlockedWithoutStore {
-
-		@DistributedLock(onStoreFailure = OnStoreFailure.PROCEED)
-		public void sell(String sku) {
-		}
-
-	}
-
-	static class NoWayOutOfStoreFailure {
-
-		@Semaphore(limit = 1, onStoreFailure = OnStoreFailure.FALLBACK)
-		public void sell(String sku) {
-		}
-
 	}
 
 	static class NarrowForStoreFailure {
@@ -116,15 +100,6 @@ class InvalidWayOutTests {
 		}
 
 		void other(String sku, LockNotAcquiredException failure) {
-		}
-
-	}
-
-	static class Missing {
-
-		@DistributedLock(fallback = "other")
-		String sell(String sku) {
-			return sku;
 		}
 
 	}
@@ -320,22 +295,6 @@ class InvalidWayOutTests {
 
 	}
 
-	static class Blank {
-
-		@DistributedLock(fallback = " ")
-		void sell(String sku) {
-		}
-
-	}
-
-	static class Placeholder {
-
-		@DistributedLock(fallback = "${no.such.property}")
-		void sell(String sku) {
-		}
-
-	}
-
 	static class SkipInt {
 
 		@DistributedLock(onTimeout = OnTimeout.SKIP)
@@ -363,15 +322,6 @@ class InvalidWayOutTests {
 
 		String other(String sku, LockNotAcquiredException ex) {
 			return "";
-		}
-
-	}
-
-	static class PermitMissing {
-
-		@Semaphore(limit = 1, fallback = "other")
-		String sell(String sku) {
-			return sku;
 		}
 
 	}

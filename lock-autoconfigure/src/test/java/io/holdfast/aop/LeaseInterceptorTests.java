@@ -1,16 +1,22 @@
 package io.holdfast.aop;
 
 import java.io.IOException;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.ArrayList;
+import java.util.List;
 
-import io.holdfast.LockNotAcquiredException;
+import io.holdfast.NotAcquiredException;
+import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.annotation.DistributedLock;
+import io.holdfast.annotation.Semaphore;
 import io.holdfast.aop.RecordingLease.Outcome;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -20,22 +26,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * What a locked call does.
+ * What a call does that has a lock or permits.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class LeaseInterceptorTests {
 
 	private LockedContext context;
 
-	private RecordingLocks locks;
-
-	private Shop shop;
-
 	@BeforeEach
 	void start() {
-		this.context = LockedContext.of(Shop.class);
-		this.locks = this.context.locks();
-		this.shop = this.context.bean(Shop.class);
+		this.context = LockedContext.of(LockedShop.class, LimitedShop.class);
 	}
 
 	@AfterEach
@@ -43,93 +43,226 @@ class LeaseInterceptorTests {
 		this.context.close();
 	}
 
-	@Test
-	void returnsWhatTheMethodReturns() {
-		assertThat(this.shop.sell("a")).isEqualTo("sold a");
-		assertThat(this.locks.events()).containsExactly("lock", "body", "unlock");
+	private enum Kind {
+
+		LOCK(LockedShop.class, "Lock 'stock:a'", "lock", "body", "unlock"),
+
+		PERMIT(LimitedShop.class, "Permit of semaphore 'stock:a'", "permit", "body", "return");
+
+		final Class<? extends Shop> type;
+
+		/** How messages name what is held. */
+		final String name;
+
+		final String[] events;
+
+		Kind(Class<? extends Shop> type, String name, String... events) {
+			this.type = type;
+			this.name = name;
+			this.events = events;
+		}
+
+		Shop shop(LockedContext context) {
+			return context.bean(this.type);
+		}
+
+		void releasing(LockedContext context, Outcome outcome) {
+			if (this == LOCK) {
+				context.locks().releasing(outcome);
+			}
+			else {
+				context.semaphores().releasing(outcome);
+			}
+		}
+
 	}
 
-	@Test
-	void throwsWhatTheMethodThrows() {
-		assertThatExceptionOfType(IOException.class).isThrownBy(this.shop::fail).withMessage("from the method");
-		assertThat(this.locks.events()).containsExactly("lock", "body", "unlock");
+	@ParameterizedTest
+	@EnumSource
+	void returnsWhatTheMethodReturns(Kind kind) {
+		assertThat(kind.shop(this.context).sell("a")).isEqualTo("sold a");
+		assertThat(this.context.locks().events()).containsExactly(kind.events);
 	}
 
-	@Test
-	@DisplayName("Without the lock, the method does not run")
-	void notAcquired() {
-		this.locks.busy();
-		assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(() -> this.shop.sell("a"))
-			.satisfies((ex) -> assertThat(ex.getKey()).isEqualTo("stock:a"));
-		assertThat(this.locks.events()).isEmpty();
+	@ParameterizedTest
+	@EnumSource
+	@DisplayName("A method that throws releases what it holds, and its exception is thrown")
+	void throwsWhatTheMethodThrows(Kind kind) {
+		assertThatExceptionOfType(IOException.class).isThrownBy(kind.shop(this.context)::fail)
+			.withMessage("from the method");
+		assertThat(this.context.locks().events()).containsExactly(kind.events);
 	}
 
-	@Test
+	@ParameterizedTest
+	@EnumSource
+	@DisplayName("Without the lock or the permits, the method does not run")
+	void notAcquired(Kind kind) {
+		this.context.locks().busy();
+		this.context.semaphores().busy();
+		assertThatExceptionOfType(NotAcquiredException.class).isThrownBy(() -> kind.shop(this.context).sell("a"))
+			.satisfies((ex) -> {
+				assertThat(ex.getKey()).isEqualTo("stock:a");
+				assertThat(ex.getReason()).isEqualTo(Reason.TIMED_OUT);
+				assertThat(ex instanceof PermitNotAcquiredException permits ? permits.getPermits() : 0)
+					.isEqualTo((kind == Kind.PERMIT) ? 2 : 0);
+			});
+		assertThat(this.context.locks().events()).isEmpty();
+	}
+
+	@ParameterizedTest
+	@EnumSource
 	@DisplayName("A failing release hides neither a result nor an exception")
-	void failingRelease(CapturedOutput output) {
-		this.locks.releasing(Outcome.FAILED);
-		assertThat(this.shop.sell("a")).isEqualTo("sold a");
-		assertThat(output).contains("Lock 'stock:a' of " + Shop.class.getName() + ".sell was not released at once");
-		assertThatExceptionOfType(IOException.class).isThrownBy(this.shop::fail).withMessage("from the method");
+	void failingRelease(Kind kind, CapturedOutput output) {
+		kind.releasing(this.context, Outcome.FAILED);
+		assertThat(kind.shop(this.context).sell("a")).isEqualTo("sold a");
+		assertThat(output).contains(kind.name + " of " + kind.type.getName() + ".sell was not released at once");
+		assertThatExceptionOfType(IOException.class).isThrownBy(kind.shop(this.context)::fail)
+			.withMessage("from the method");
 	}
 
-	@Test
-	@DisplayName("A lease that was lost while the method ran is warned of, after the method")
-	void lostLease(CapturedOutput output) {
-		this.shop.sell("a");
+	@ParameterizedTest
+	@EnumSource
+	@DisplayName("A lease that was lost while the method ran is warned of, after the method, and hides no exception")
+	void lostLease(Kind kind, CapturedOutput output) {
+		Shop shop = kind.shop(this.context);
+		shop.sell("a");
 		assertThat(output).doesNotContain("was lost");
-		this.locks.releasing(Outcome.LOST);
-		assertThat(this.shop.sell("a")).isEqualTo("sold a");
-		assertThat(output).contains("Lock 'stock:a' was lost while " + Shop.class.getName() + ".sell ran");
+		kind.releasing(this.context, Outcome.LOST);
+		assertThat(shop.sell("a")).isEqualTo("sold a");
+		assertThat(output).contains(kind.name + " was lost while " + kind.type.getName() + ".sell ran");
+		assertThatExceptionOfType(IOException.class).isThrownBy(shop::fail).withMessage("from the method");
 	}
 
 	@Test
-	@DisplayName("The lock service is created for the first call, not for the advised beans")
-	void serviceIsAskedForLate() {
-		AtomicInteger created = new AtomicInteger();
+	@DisplayName("A call from within takes permits of its own: they are not re-entrant")
+	void nested() {
+		try (LockedContext nesting = LockedContext.of(LimitedShop.class, Nesting.class)) {
+			nesting.bean(Nesting.class).call();
+			assertThat(nesting.locks().events()).containsExactly("permit", "permit", "body", "return", "return");
+			assertThat(nesting.semaphores().keys()).containsExactly("stock:b", "stock:b");
+		}
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	@DisplayName("The service is created for the first call, not for the advised beans, and the other not at all")
+	void serviceIsAskedForLate(Kind kind) {
+		List<Kind> created = new ArrayList<>();
+		RecordingLocks locks = new RecordingLocks();
+		RecordingSemaphores semaphores = new RecordingSemaphores(locks);
 		try (AnnotationConfigApplicationContext lazy = new AnnotationConfigApplicationContext()) {
 			lazy.registerBean(RecordingLocks.class, () -> {
-				created.incrementAndGet();
-				return new RecordingLocks();
+				created.add(Kind.LOCK);
+				return locks;
+			}, (definition) -> definition.setLazyInit(true));
+			lazy.registerBean(RecordingSemaphores.class, () -> {
+				created.add(Kind.PERMIT);
+				return semaphores;
 			}, (definition) -> definition.setLazyInit(true));
 			lazy.registerBean(LeaseBeanPostProcessor.class,
-					() -> new LeaseBeanPostProcessor(() -> lazy.getBean(RecordingLocks.class), () -> null));
-			lazy.registerBean(Plain.class);
+					() -> new LeaseBeanPostProcessor(() -> lazy.getBean(RecordingLocks.class),
+							() -> lazy.getBean(RecordingSemaphores.class)));
+			lazy.registerBean(Kind.LOCK.name(), PlainLock.class);
+			lazy.registerBean(Kind.PERMIT.name(), PlainPermit.class);
 			lazy.refresh();
-			assertThat(created).hasValue(0);
-			lazy.getBean(Plain.class).run();
-			lazy.getBean(Plain.class).run();
-			assertThat(created).hasValue(1);
-			assertThat(lazy.getBean(RecordingLocks.class).events()).containsExactly("lock", "unlock", "lock", "unlock");
+			Runnable bean = lazy.getBean(kind.name(), Runnable.class);
+			assertThat(created).isEmpty();
+			bean.run();
+			bean.run();
+			assertThat(created).containsExactly(kind);
+			assertThat((kind == Kind.LOCK) ? locks.keys() : semaphores.keys()).hasSize(2);
 		}
 	}
 
-	static class Shop {
+	abstract static class Shop {
 
-		private final RecordingLocks locks;
+		final RecordingLocks recorder;
 
-		Shop(RecordingLocks locks) {
-			this.locks = locks;
+		Shop(RecordingLocks recorder) {
+			this.recorder = recorder;
 		}
 
-		@DistributedLock(key = "'stock:' + #sku")
 		String sell(String sku) {
-			this.locks.record("body");
+			this.recorder.record("body");
 			return "sold " + sku;
 		}
 
-		@DistributedLock(name = "shop")
 		void fail() throws IOException {
-			this.locks.record("body");
+			this.recorder.record("body");
 			throw new IOException("from the method");
 		}
 
 	}
 
-	static class Plain {
+	static class LockedShop extends Shop {
 
+		LockedShop(RecordingLocks recorder) {
+			super(recorder);
+		}
+
+		@Override
+		@DistributedLock(key = "'stock:' + #sku")
+		String sell(String sku) {
+			return super.sell(sku);
+		}
+
+		@Override
+		@DistributedLock(name = "shop")
+		void fail() throws IOException {
+			super.fail();
+		}
+
+	}
+
+	static class LimitedShop extends Shop {
+
+		LimitedShop(RecordingLocks recorder) {
+			super(recorder);
+		}
+
+		@Override
+		@Semaphore(key = "'stock:' + #sku", limit = 10, permits = 2)
+		String sell(String sku) {
+			return super.sell(sku);
+		}
+
+		@Override
+		@Semaphore(name = "shop", limit = 10)
+		void fail() throws IOException {
+			super.fail();
+		}
+
+	}
+
+	static class Nesting {
+
+		private final LimitedShop shop;
+
+		Nesting(LimitedShop shop) {
+			this.shop = shop;
+		}
+
+		@Semaphore(name = "stock:b", limit = 10)
+		void call() {
+			this.shop.sell("b");
+		}
+
+	}
+
+	static class PlainLock implements Runnable {
+
+		@Override
 		@DistributedLock
-		void run() {
+		public void run() {
+		}
+
+	}
+
+	static class PlainPermit implements Runnable {
+
+		@Override
+		@Semaphore(limit = 1)
+		public void run() {
 		}
 
 	}
