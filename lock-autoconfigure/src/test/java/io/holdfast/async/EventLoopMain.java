@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
 import io.holdfast.Lease;
@@ -100,12 +101,8 @@ final class EventLoopMain {
 			if (!Thread.currentThread().getName().startsWith(threads)) {
 				throw new IllegalStateException("This is " + Thread.currentThread());
 			}
-			try {
-				Thread.sleep(1);
-			}
-			catch (InterruptedException ex) {
-				throw new IllegalStateException(ex);
-			}
+			// What all locks and conditions of the JDK come to.
+			LockSupport.parkNanos(1);
 		}).block(SOON);
 		if (blocked.isEmpty()) {
 			throw new IllegalStateException("There is no watch on " + threads);

@@ -1,5 +1,6 @@
 package io.holdfast.fleet;
 
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -35,6 +36,9 @@ class LocalHandOverTests extends FleetTestCase {
 	private static final int COUNT = 5;
 
 	private static final int LIMIT = 3;
+
+	/** How long an instance may pass on at most, in one test. */
+	private static final Duration BRIEF = Duration.ofMillis(1);
 
 	/** So that on a machine of any speed the count is what ends it. */
 	private static final String[] BY_COUNT = properties(COUNT, "10s");
@@ -170,8 +174,7 @@ class LocalHandOverTests extends FleetTestCase {
 	@Test
 	@DisplayName("a waiter has a turn, however many come again and again that are not fair")
 	void fairAmongOthers() throws Exception {
-		// Shorter than each holds it: so Redis grants nearly all.
-		LockService instance = fleet.start(properties(COUNT, "1ms"));
+		LockService instance = fleet.start(properties(COUNT, BRIEF.toMillis() + "ms"));
 		SemaphoreService semaphores = fleet.semaphores(instance);
 		SemaphoreRequest one = SemaphoreRequest.of(this.key, 1).waitTime(Fleet.PATIENCE);
 		AtomicInteger served = new AtomicInteger();
@@ -182,7 +185,9 @@ class LocalHandOverTests extends FleetTestCase {
 			while (!enough.get()) {
 				Lease lease = semaphores.acquire(one.fair(false));
 				served.addAndGet(hadOne.getAndSet(true) ? 0 : 1);
-				Thread.sleep(2);
+				await("more than the time of the instance, so that Redis grants nearly all")
+					.pollDelay(BRIEF.multipliedBy(2))
+					.until(lease::isHeld);
 				lease.release();
 			}
 		});
