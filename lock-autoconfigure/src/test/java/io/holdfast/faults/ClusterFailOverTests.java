@@ -16,7 +16,6 @@ import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -57,11 +56,6 @@ class ClusterFailOverTests {
 			.filter(this::isMasters)
 			.findFirst()
 			.orElseThrow();
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	/** Whether all that is claimed by that key is kept by the master. */

@@ -18,7 +18,6 @@ import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.output.StatusOutput;
 import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -45,11 +44,6 @@ class ClusterRightsTests {
 	@BeforeAll
 	static void start(TestRedis redis) {
 		cluster = redis.startCluster(3);
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	private static void allow(DocumentedRights rights) {

@@ -18,7 +18,6 @@ import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.TestTransactions;
 import io.holdfast.testing.WithRedis;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -58,11 +57,6 @@ class CoexistenceTests {
 	CoexistenceTests(TestRedis redis) {
 		this.fleet = Fleet.on(redis);
 		this.valueKey = redis.keyPrefix() + "value";
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	/** Whose commands would be queued if they went to the thread's own connection. */

@@ -6,7 +6,6 @@ import io.holdfast.engine.LeaseEngine;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -32,11 +31,6 @@ class EvictionTests {
 
 	EvictionTests(TestRedis redis) {
 		this.fleet = Fleet.on(redis, redis.startServer("--maxmemory", "5mb", "--maxmemory-policy", "allkeys-lru"));
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	private boolean isEvicted() {

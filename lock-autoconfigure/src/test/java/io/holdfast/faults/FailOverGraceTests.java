@@ -18,7 +18,6 @@ import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -62,11 +61,6 @@ class FailOverGraceTests {
 			.set(this.serverKey,
 					Objects.requireNonNull(connection.serverCommands().info("replication")).getProperty("master_replid")
 							+ " 1"));
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	private static String[] properties() {

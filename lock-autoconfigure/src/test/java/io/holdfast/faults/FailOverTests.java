@@ -7,7 +7,6 @@ import io.holdfast.testing.SentinelRedis;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -33,11 +32,6 @@ class FailOverTests {
 	FailOverTests(TestRedis redis) {
 		this.redis = redis.startSentinel(1);
 		this.fleet = Fleet.on(redis, this.redis);
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	@ParameterizedTest(

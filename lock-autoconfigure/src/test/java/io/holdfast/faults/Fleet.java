@@ -33,7 +33,8 @@ import static org.awaitility.Awaitility.await;
 
 /**
  * Applications of one test, all in this JVM and each an instance of its own, what stands
- * between them and Redis, and an observer who sees Redis directly. Not thread-safe.
+ * between them and Redis, and an observer who sees Redis directly. Closed at the test's
+ * end, if not before. Not thread-safe.
  */
 final class Fleet implements AutoCloseable {
 
@@ -62,6 +63,7 @@ final class Fleet implements AutoCloseable {
 		this.port = port;
 		this.observer = observer;
 		this.properties = properties;
+		redis.closeAtEnd(this::close);
 	}
 
 	/**
@@ -397,7 +399,9 @@ final class Fleet implements AutoCloseable {
 
 	@Override
 	public void close() {
-		this.opened.forEach(Runnable::run);
+		while (!this.opened.isEmpty()) {
+			this.opened.pop().run();
+		}
 	}
 
 }

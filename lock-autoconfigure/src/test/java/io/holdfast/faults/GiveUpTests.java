@@ -25,7 +25,6 @@ import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.params.ParameterizedClass;
@@ -67,11 +66,6 @@ class GiveUpTests {
 	GiveUpTests(Order order, TestRedis redis) {
 		this.order = order;
 		this.fleet = Fleet.on(redis);
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	static Stream<Arguments> interruptions() {

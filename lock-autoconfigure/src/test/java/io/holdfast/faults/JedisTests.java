@@ -15,7 +15,6 @@ import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -52,11 +51,6 @@ class JedisTests {
 
 	JedisTests(TestRedis redis) {
 		this.fleet = Fleet.on(redis);
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	private void assertHandOff(Instance from, Instance to) {

@@ -7,7 +7,6 @@ import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -30,11 +29,6 @@ class KeptLockTests {
 
 	KeptLockTests(TestRedis redis) {
 		this.fleet = Fleet.on(redis);
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	private Instance start() {

@@ -10,7 +10,6 @@ import io.holdfast.LockService;
 import io.holdfast.ReleaseResult;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Test;
@@ -37,11 +36,6 @@ class KeyTests {
 	KeyTests(TestRedis redis) {
 		this.fleet = Fleet.on(redis);
 		this.instance = this.fleet.start();
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	@Test

@@ -16,7 +16,6 @@ import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import io.lettuce.core.KillArgs;
 import io.lettuce.core.api.async.RedisServerAsyncCommands;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -46,11 +45,6 @@ class LateCommandTests {
 		this.instance = this.fleet.start(Order.STRICT.properties());
 		this.other = this.fleet.start(Order.STRICT.properties());
 		this.fleet.awaitListening(2);
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	@Test

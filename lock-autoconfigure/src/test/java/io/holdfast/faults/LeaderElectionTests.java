@@ -13,7 +13,6 @@ import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -49,11 +48,6 @@ class LeaderElectionTests {
 
 	LeaderElectionTests(TestRedis redis) {
 		this.fleet = Fleet.on(redis);
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	private Instance start(String... properties) {

@@ -22,7 +22,6 @@ import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -66,11 +65,6 @@ class LostAtReleaseTests {
 	@BeforeEach
 	void warmUp() {
 		this.instance.warmUp();
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	enum Loss {

@@ -16,7 +16,6 @@ import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Test;
@@ -48,11 +47,6 @@ class LostDataTests {
 	LostDataTests(TestRedis redis) {
 		this.server = redis.startServer();
 		this.fleet = Fleet.on(redis, this.server);
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	@Test

@@ -12,7 +12,6 @@ import io.holdfast.testing.Order;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -51,11 +50,6 @@ class LostReplyTests {
 	void warmUp() {
 		this.instance.warmUp();
 		this.fleet.awaitListening(2);
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	private void assertCut() {

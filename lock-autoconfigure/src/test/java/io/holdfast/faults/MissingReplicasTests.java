@@ -9,7 +9,6 @@ import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -40,11 +39,6 @@ class MissingReplicasTests {
 		this.instance = this.fleet.start();
 		this.other = this.fleet.start();
 		this.fleet.awaitListening(2);
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	private void mend() {

@@ -14,7 +14,6 @@ import io.holdfast.testing.RedisCluster.Move;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -43,11 +42,6 @@ class MovingSlotTests {
 	@BeforeAll
 	static void start(TestRedis redis) {
 		cluster = redis.startCluster(3);
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	/**

@@ -8,7 +8,6 @@ import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -35,11 +34,6 @@ class NestedLeaseTests {
 		this.instance = this.fleet.start();
 		this.other = this.fleet.start();
 		this.instance.warmUp();
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	private static LockRequest request(LockMode mode) {

@@ -23,7 +23,6 @@ import io.holdfast.testing.WithRedis;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationHandler;
 import io.micrometer.observation.ObservationRegistry;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -59,11 +58,6 @@ class OnStoreFailureTests {
 	OnStoreFailureTests(TestRedis redis) {
 		this.fleet = Fleet.on(redis);
 		this.proxy = this.fleet.proxy();
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	private Instance start(String... properties) {

@@ -13,7 +13,6 @@ import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -39,11 +38,6 @@ class OutageTests {
 	OutageTests(TestRedis redis) {
 		this.fleet = Fleet.on(redis);
 		this.proxy = this.fleet.proxy();
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	@Slow

@@ -9,7 +9,6 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -33,11 +32,6 @@ class PausedContextTests {
 
 	PausedContextTests(TestRedis redis) {
 		this.fleet = Fleet.on(redis);
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	@ParameterizedTest(name = "Leases are renewed while Redis is out of the application''s reach, without a word ({0})")

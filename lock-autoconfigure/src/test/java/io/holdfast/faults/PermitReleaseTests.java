@@ -17,7 +17,6 @@ import io.holdfast.SemaphoreView;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -63,11 +62,6 @@ class PermitReleaseTests {
 	void start() {
 		this.semaphores = this.fleet.start().semaphores();
 		this.others = this.fleet.start().semaphores();
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	/** Check how many are free, fewer than all: so many are to be had, and no more. */

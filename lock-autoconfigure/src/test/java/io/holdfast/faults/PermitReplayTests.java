@@ -18,7 +18,6 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreView;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -53,11 +52,6 @@ class PermitReplayTests {
 
 	PermitReplayTests(TestRedis redis) {
 		this.fleet = Fleet.on(redis, redis.startServer("--slowlog-log-slower-than", "0", "--slowlog-max-len", "1000"));
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	private static PoolRequest request(Pool pool) {

@@ -20,7 +20,6 @@ import io.holdfast.testing.Order;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -67,11 +66,6 @@ class PermitShutDownTests {
 		this.instance = this.fleet.start(SHORT_PATIENCE);
 		this.other = this.fleet.start();
 		this.fleet.awaitListening(2);
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	private static void assertToldOfShutDown(CompletableFuture<? extends Lease> waiting) {

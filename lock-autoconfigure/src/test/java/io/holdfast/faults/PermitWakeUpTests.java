@@ -14,7 +14,6 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -57,11 +56,6 @@ class PermitWakeUpTests {
 	@BeforeEach
 	void open() {
 		this.fleet = Fleet.on(this.redis, this.redis.startServer());
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	private void awaitQueued(int requests) {

@@ -14,7 +14,6 @@ import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -51,11 +50,6 @@ class PoolLostDataTests {
 		this.fleet = Fleet.on(redis, this.server);
 		this.instance = this.fleet.start();
 		this.other = this.fleet.start();
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	enum Loss {

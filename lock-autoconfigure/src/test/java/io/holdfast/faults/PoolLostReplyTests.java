@@ -10,7 +10,6 @@ import io.holdfast.SemaphoreView;
 import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -51,11 +50,6 @@ class PoolLostReplyTests {
 			request(pool).warmUp(this.instance);
 		}
 		this.fleet.awaitListening(2);
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	private static PoolRequest request(Pool pool) {

@@ -12,7 +12,6 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -43,11 +42,6 @@ class RenewalTests {
 	RenewalTests(TestRedis redis) {
 		this.redis = redis;
 		this.fleet = Fleet.on(redis);
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	@Slow

@@ -19,7 +19,6 @@ import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -50,11 +49,6 @@ class ScriptCacheTests {
 	ScriptCacheTests(TestRedis redis) {
 		RedisServer server = redis.startServer();
 		this.fleet = Fleet.on(redis, server);
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	@Test

@@ -25,7 +25,6 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.micrometer.observation.ObservationRegistry;
 import io.micrometer.core.instrument.observation.DefaultMeterObservationHandler;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -62,11 +61,6 @@ class SecurityTests {
 	@BeforeEach
 	void start() {
 		this.instance = this.fleet.start(Application.class, "secret.setting=revealed");
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	private Set<String> keys() {

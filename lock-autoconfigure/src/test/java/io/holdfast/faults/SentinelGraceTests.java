@@ -14,7 +14,6 @@ import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -48,11 +47,6 @@ class SentinelGraceTests {
 		this.fleet = Fleet.on(redis, this.redis);
 		this.serverKey = TestApplication.fleetKey(redis.keyPrefix()) + ":server";
 		this.fleet.observer().opsForValue().set(this.serverKey, this.redis.replicationId() + " 1");
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	private Instance start() {

@@ -11,7 +11,6 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -41,11 +40,6 @@ class ShortTroubleTests {
 		this.fleet = Fleet.on(redis, server);
 		this.instance = this.fleet.start();
 		this.instance.warmUp();
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	enum Trouble {

@@ -14,7 +14,6 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -50,11 +49,6 @@ class ShutDownTests {
 
 	ShutDownTests(TestRedis redis) {
 		this.fleet = Fleet.on(redis);
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	private static CompletableFuture<Boolean> closeInBackground(Instance instance) {

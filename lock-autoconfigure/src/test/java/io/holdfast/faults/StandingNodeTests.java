@@ -15,7 +15,6 @@ import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -43,11 +42,6 @@ class StandingNodeTests {
 	StandingNodeTests(TestRedis redis) {
 		this.cluster = redis.startCluster(3);
 		this.fleet = Fleet.on(redis, this.cluster);
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	private Stream<String> keysOf(RedisServer master) {

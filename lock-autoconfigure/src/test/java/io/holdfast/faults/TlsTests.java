@@ -16,7 +16,6 @@ import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestCertificate;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -69,11 +68,6 @@ class TlsTests {
 		TlsTests.redis = redis.startServer("--tls-port", Integer.toString(tlsPort), "--tls-cert-file",
 				server.certificate().toString(), "--tls-key-file", server.key().toString(), "--tls-ca-cert-file",
 				client.certificate().toString(), "--tls-auth-clients", "yes");
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	private Instance start(String driver, TestCertificate trusted, TestCertificate own) {

@@ -29,7 +29,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * The instances of one test on one Redis, and what is to be seen of them there.
+ * The instances of one test on one Redis, and what is to be seen of them there. Closed at
+ * the test's end, if not before.
  */
 final class Fleet implements AutoCloseable {
 
@@ -62,6 +63,7 @@ final class Fleet implements AutoCloseable {
 
 	Fleet(TestRedis redis) {
 		this.redis = redis;
+		redis.closeAtEnd(this::close);
 	}
 
 	/**

@@ -27,7 +27,7 @@ import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -63,6 +63,7 @@ class FleetSearchTests {
 
 	private final StringRedisTemplate redis;
 
+	@AutoClose
 	private final LeaseEngine engine;
 
 	private final LockService locks;
@@ -80,11 +81,6 @@ class FleetSearchTests {
 		this.locks = new DefaultLockService(this.engine);
 		this.endpoint = new LocksEndpoint(this.engine);
 		this.semaphores = new SemaphoresEndpoint(this.engine);
-	}
-
-	@AfterEach
-	void close() {
-		this.engine.close();
 	}
 
 	private void populate(int count) {

@@ -2,7 +2,6 @@ package io.holdfast.fleet;
 
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -24,11 +23,6 @@ abstract class FleetTestCase {
 	@BeforeAll
 	static void open(TestRedis redis) {
 		fleet = new Fleet(redis);
-	}
-
-	@AfterAll
-	static void close() {
-		fleet.close();
 	}
 
 	@BeforeEach

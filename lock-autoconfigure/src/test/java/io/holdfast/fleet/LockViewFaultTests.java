@@ -61,12 +61,7 @@ class LockViewFaultTests {
 
 	@AfterEach
 	void nothingIsLeft() {
-		try {
-			this.fleet.awaitNothingLeft();
-		}
-		finally {
-			this.fleet.close();
-		}
+		this.fleet.awaitNothingLeft();
 	}
 
 	@Test

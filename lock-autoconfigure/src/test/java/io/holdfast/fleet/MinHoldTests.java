@@ -54,7 +54,6 @@ class MinHoldTests {
 	@AfterEach
 	void nothingIsLeft() {
 		this.fleet.awaitNothingLeft();
-		this.fleet.close();
 	}
 
 	@ParameterizedTest(name = "Others are kept out until then, and not for longer: {0}")

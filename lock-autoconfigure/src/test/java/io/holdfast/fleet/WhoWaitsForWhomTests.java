@@ -17,7 +17,6 @@ import io.holdfast.actuate.LocksDescriptor;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -44,11 +43,6 @@ class WhoWaitsForWhomTests {
 		this.locks = this.fleet.start();
 		this.endpoint = new LocksEndpoint(this.fleet.engine(this.locks));
 		this.own = this.fleet.engine(this.locks).fleet().instance();
-	}
-
-	@AfterEach
-	void close() {
-		this.fleet.close();
 	}
 
 	private LocksDescriptor.FleetLocks seen() {

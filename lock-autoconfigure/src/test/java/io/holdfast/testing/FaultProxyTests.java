@@ -8,7 +8,7 @@ import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -24,6 +24,7 @@ class FaultProxyTests {
 
 	private final TestRedis redis;
 
+	@AutoClose
 	private final FaultProxy proxy;
 
 	private final String increment;
@@ -32,11 +33,6 @@ class FaultProxyTests {
 		this.redis = redis;
 		this.proxy = FaultProxy.to(redis.host(), redis.port());
 		this.increment = "INCR " + redis.keyPrefix() + "n\r\n";
-	}
-
-	@AfterEach
-	void close() {
-		this.proxy.close();
 	}
 
 	@Test

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.stream.Stream;
 
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.DefaultClientResources;
@@ -32,6 +33,9 @@ public final class TestRedis implements AutoCloseable {
 	private final SharedRedis shared;
 
 	private final String keyPrefix;
+
+	/** To be closed before any server stops. */
+	private final Deque<Runnable> users = new ArrayDeque<>();
 
 	private final Deque<Runnable> cleanUp = new ArrayDeque<>();
 
@@ -154,20 +158,29 @@ public final class TestRedis implements AutoCloseable {
 	}
 
 	/**
-	 * Close the connections, stop the servers and delete the keys.
+	 * Have something closed at the test's end that uses its servers, while they still
+	 * run.
+	 * @param user closes it, also if it is closed already
+	 */
+	public void closeAtEnd(Runnable user) {
+		this.users.push(user);
+	}
+
+	/**
+	 * Close what uses Redis, and the connections, stop the servers and delete the keys.
 	 * @throws IllegalStateException if any of it failed, after all was tried
 	 */
 	@Override
 	public void close() {
 		IllegalStateException failure = new IllegalStateException("The test's Redis was not cleaned up");
-		for (Runnable step : this.cleanUp) {
+		Stream.concat(this.users.stream(), this.cleanUp.stream()).forEach((step) -> {
 			try {
 				step.run();
 			}
 			catch (RuntimeException | AssertionError ex) {
 				failure.addSuppressed(ex);
 			}
-		}
+		});
 		if (failure.getSuppressed().length > 0) {
 			throw failure;
 		}
