@@ -16,7 +16,7 @@ import io.holdfast.actuate.LocksDescriptor.LockWait;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.store.InstanceInfo;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -35,6 +35,7 @@ import static org.awaitility.Awaitility.await;
  */
 class LocksEndpointTests {
 
+	@AutoClose
 	private final Instances instances = new Instances();
 
 	private final LeaseEngine own = this.instances.start();
@@ -46,11 +47,6 @@ class LocksEndpointTests {
 	private final LockService otherLocks = new DefaultLockService(this.other);
 
 	private final LocksEndpoint endpoint = new LocksEndpoint(this.own);
-
-	@AfterEach
-	void close() {
-		this.instances.close();
-	}
 
 	private LocksDescriptor locks() {
 		return this.endpoint.locks(null, null);

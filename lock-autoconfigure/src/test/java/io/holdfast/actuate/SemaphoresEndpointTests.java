@@ -10,7 +10,7 @@ import io.holdfast.actuate.SemaphoresDescriptor.HeldPermits;
 import io.holdfast.actuate.SemaphoresDescriptor.SemaphoreWait;
 import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.LeaseEngine;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -29,6 +29,7 @@ import static org.awaitility.Awaitility.await;
  */
 class SemaphoresEndpointTests {
 
+	@AutoClose
 	private final Instances instances = new Instances();
 
 	private final LeaseEngine own = this.instances.start();
@@ -40,11 +41,6 @@ class SemaphoresEndpointTests {
 	private final SemaphoreService otherSemaphores = new DefaultSemaphoreService(this.other);
 
 	private final SemaphoresEndpoint endpoint = new SemaphoresEndpoint(this.own);
-
-	@AfterEach
-	void close() {
-		this.instances.close();
-	}
 
 	private SemaphoresDescriptor semaphores() {
 		return this.endpoint.semaphores(null, null);

@@ -15,7 +15,7 @@ import io.holdfast.PermitLease;
 import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -36,6 +36,7 @@ class CompletionStageInvocationTests {
 
 	private static final Duration SOON = Duration.ofSeconds(10);
 
+	@AutoClose
 	private LockedContext context;
 
 	private RecordingLocks locks;
@@ -50,11 +51,6 @@ class CompletionStageInvocationTests {
 		this.locks = this.context.locks();
 		this.work = this.context.bean(Work.class);
 		this.shop = this.context.bean(Shop.class);
-	}
-
-	@AfterEach
-	void stop() {
-		this.context.close();
 	}
 
 	private void awaitEvents(String... events) {

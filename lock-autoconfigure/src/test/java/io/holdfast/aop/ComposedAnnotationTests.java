@@ -16,7 +16,7 @@ import io.holdfast.annotation.OnTimeout;
 import io.holdfast.annotation.ReleaseAfter;
 import io.holdfast.annotation.Semaphore;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -35,6 +35,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  */
 class ComposedAnnotationTests {
 
+	@AutoClose
 	private LockedContext context;
 
 	private RecordingLocks locks;
@@ -48,11 +49,6 @@ class ComposedAnnotationTests {
 				Others.class, RecordingTransactions.class);
 		this.locks = this.context.locks();
 		this.jobs = this.context.bean(Jobs.class);
-	}
-
-	@AfterEach
-	void stop() {
-		this.context.close();
 	}
 
 	private void inTransaction(Runnable body) {

@@ -5,7 +5,7 @@ import java.util.Map;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -20,6 +20,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
  */
 class ConditionTests {
 
+	@AutoClose
 	private LockedContext context;
 
 	private Shop shop;
@@ -28,11 +29,6 @@ class ConditionTests {
 	void start() {
 		this.context = LockedContext.with(Map.of("least", "10", "locking", "false"), Shop.class, Settings.class);
 		this.shop = this.context.bean(Shop.class);
-	}
-
-	@AfterEach
-	void stop() {
-		this.context.close();
 	}
 
 	@Test

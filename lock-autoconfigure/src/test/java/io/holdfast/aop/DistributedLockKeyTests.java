@@ -8,7 +8,7 @@ import java.util.stream.Stream;
 
 import io.holdfast.annotation.DistributedLock;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -29,6 +29,7 @@ class DistributedLockKeyTests {
 
 	private static final String SHOP = Shop.class.getName();
 
+	@AutoClose
 	private LockedContext context;
 
 	private Shop shop;
@@ -37,11 +38,6 @@ class DistributedLockKeyTests {
 	void start() {
 		this.context = LockedContext.with(Map.of("shop.prefix", "berlin"), Shop.class, Tenants.class);
 		this.shop = this.context.bean(Shop.class);
-	}
-
-	@AfterEach
-	void stop() {
-		this.context.close();
 	}
 
 	private String key() {

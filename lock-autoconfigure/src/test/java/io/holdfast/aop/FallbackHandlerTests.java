@@ -14,7 +14,7 @@ import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -30,6 +30,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  */
 class FallbackHandlerTests {
 
+	@AutoClose
 	private LockedContext context;
 
 	private Shop shop;
@@ -40,11 +41,6 @@ class FallbackHandlerTests {
 		this.context.locks().busy();
 		this.context.semaphores().busy();
 		this.shop = this.context.bean(Shop.class);
-	}
-
-	@AfterEach
-	void stop() {
-		this.context.close();
 	}
 
 	static Stream<Arguments> calls() {

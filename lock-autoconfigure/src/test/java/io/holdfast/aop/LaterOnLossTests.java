@@ -10,7 +10,7 @@ import java.util.concurrent.TimeUnit;
 import io.holdfast.LeaseLostException;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnLoss;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -29,6 +29,7 @@ class LaterOnLossTests {
 
 	private static final Duration SOON = Duration.ofSeconds(10);
 
+	@AutoClose
 	private LockedContext context;
 
 	private RecordingLocks locks;
@@ -40,11 +41,6 @@ class LaterOnLossTests {
 		this.context = LockedContext.withClassProxies(Shop.class);
 		this.locks = this.context.locks();
 		this.shop = this.context.bean(Shop.class);
-	}
-
-	@AfterEach
-	void stop() {
-		this.context.close();
 	}
 
 	private void lose(String key) {

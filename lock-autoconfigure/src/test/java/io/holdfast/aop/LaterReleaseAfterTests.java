@@ -10,7 +10,7 @@ import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnLoss;
 import io.holdfast.annotation.ReleaseAfter;
 import io.holdfast.annotation.Semaphore;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -32,6 +32,7 @@ class LaterReleaseAfterTests {
 
 	private static final Duration SOON = Duration.ofSeconds(10);
 
+	@AutoClose
 	private LockedContext context;
 
 	private RecordingLocks locks;
@@ -49,11 +50,6 @@ class LaterReleaseAfterTests {
 		this.shop = this.context.bean(Shop.class);
 		this.transaction = new TransactionTemplate(this.context.bean(RecordingTransactions.class));
 		this.reactiveTransaction = TransactionalOperator.create(new ReactiveRecordingTransactions(this.locks));
-	}
-
-	@AfterEach
-	void stop() {
-		this.context.close();
 	}
 
 	private void awaitEvents(String... events) {

@@ -17,7 +17,7 @@ import io.holdfast.annotation.Semaphore;
 import io.reactivex.rxjava3.core.Completable;
 import io.reactivex.rxjava3.core.Maybe;
 import io.reactivex.rxjava3.core.Single;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -37,6 +37,7 @@ class LaterWayOutTests {
 
 	private static final Duration SOON = Duration.ofSeconds(10);
 
+	@AutoClose
 	private LockedContext context;
 
 	private RecordingLocks locks;
@@ -52,11 +53,6 @@ class LaterWayOutTests {
 		this.locks.busy();
 		this.skipping = this.context.bean(Skipping.class);
 		this.falling = this.context.bean(Falling.class);
-	}
-
-	@AfterEach
-	void stop() {
-		this.context.close();
 	}
 
 	@Test

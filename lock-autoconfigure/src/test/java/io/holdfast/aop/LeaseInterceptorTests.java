@@ -10,7 +10,7 @@ import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
 import io.holdfast.aop.RecordingLease.Outcome;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -31,16 +31,12 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 @ExtendWith(OutputCaptureExtension.class)
 class LeaseInterceptorTests {
 
+	@AutoClose
 	private LockedContext context;
 
 	@BeforeEach
 	void start() {
 		this.context = LockedContext.of(LockedShop.class, LimitedShop.class);
-	}
-
-	@AfterEach
-	void stop() {
-		this.context.close();
 	}
 
 	private enum Kind {

@@ -18,7 +18,7 @@ import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnTimeout;
 import io.holdfast.annotation.Semaphore;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -36,6 +36,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
  */
 class OnTimeoutTests {
 
+	@AutoClose
 	private LockedContext context;
 
 	private RecordingLocks locks;
@@ -47,11 +48,6 @@ class OnTimeoutTests {
 		this.context = LockedContext.withClassProxies(Jobs.class, Counting.class);
 		this.locks = this.context.locks();
 		this.jobs = this.context.bean(Jobs.class);
-	}
-
-	@AfterEach
-	void stop() {
-		this.context.close();
 	}
 
 	@Test

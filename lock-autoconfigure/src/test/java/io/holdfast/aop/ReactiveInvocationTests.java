@@ -23,7 +23,7 @@ import io.reactivex.rxjava3.core.Flowable;
 import io.reactivex.rxjava3.core.Maybe;
 import io.reactivex.rxjava3.core.Observable;
 import io.reactivex.rxjava3.core.Single;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Named;
@@ -51,6 +51,7 @@ class ReactiveInvocationTests {
 
 	private static final Duration SOON = Duration.ofSeconds(10);
 
+	@AutoClose
 	private LockedContext context;
 
 	private RecordingLocks locks;
@@ -65,11 +66,6 @@ class ReactiveInvocationTests {
 		this.locks = this.context.locks();
 		this.work = this.context.bean(Work.class);
 		this.shop = this.context.bean(Shop.class);
-	}
-
-	@AfterEach
-	void stop() {
-		this.context.close();
 	}
 
 	private void awaitEvents(String... events) {

@@ -7,7 +7,7 @@ import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.ReleaseAfter;
 import io.holdfast.annotation.Semaphore;
 import io.holdfast.aop.RecordingLease.Outcome;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -33,6 +33,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
  */
 class ReleaseAfterTests {
 
+	@AutoClose
 	private LockedContext context;
 
 	private RecordingLocks locks;
@@ -48,11 +49,6 @@ class ReleaseAfterTests {
 		this.locks.withKeys();
 		this.shop = this.context.bean(Shop.class);
 		this.transactions = this.context.bean(RecordingTransactions.class);
-	}
-
-	@AfterEach
-	void stop() {
-		this.context.close();
 	}
 
 	private void inTransaction(Runnable body) {

@@ -15,7 +15,7 @@ import io.holdfast.LockRequest;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -33,6 +33,7 @@ class SeveralKeysTests {
 
 	private static final String PLACE = "@DistributedLock on " + Shop.class.getName();
 
+	@AutoClose
 	private LockedContext context;
 
 	private Shop shop;
@@ -41,11 +42,6 @@ class SeveralKeysTests {
 	void start() {
 		this.context = LockedContext.with(Map.of("prefix", "berlin"), Shop.class);
 		this.shop = this.context.bean(Shop.class);
-	}
-
-	@AfterEach
-	void stop() {
-		this.context.close();
 	}
 
 	private List<String> keys() {

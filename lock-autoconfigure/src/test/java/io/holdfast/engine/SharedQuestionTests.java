@@ -16,7 +16,7 @@ import io.holdfast.engine.store.LeaseStore;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.memory.MemoryLeases;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -38,15 +38,11 @@ class SharedQuestionTests {
 
 	private volatile CompletableFuture<Asked> answer = new CompletableFuture<>();
 
+	@AutoClose
 	private final LeaseEngine engine = new LeaseEngine(
 			instead(LeaseStore.class, this.store, "instances",
 					() -> instead(InstanceStore.class, this.store.instances(), "ask", this::ask)),
 			EngineSettings.defaults());
-
-	@AfterEach
-	void close() {
-		this.engine.close();
-	}
 
 	private CompletableFuture<Asked> ask() {
 		this.asked.incrementAndGet();

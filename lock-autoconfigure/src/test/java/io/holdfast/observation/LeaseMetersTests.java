@@ -14,7 +14,7 @@ import io.holdfast.memory.MemoryLeases;
 import io.micrometer.core.instrument.MockClock;
 import io.micrometer.core.instrument.simple.SimpleConfig;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -37,6 +37,7 @@ class LeaseMetersTests {
 
 	private final MemoryLeases leases = ObservedInstance.memory();
 
+	@AutoClose
 	private final ObservedInstance instance = new ObservedInstance(this.leases);
 
 	private final LeaseMeters meters = new LeaseMeters(this.registry);
@@ -44,11 +45,6 @@ class LeaseMetersTests {
 	@BeforeEach
 	void observe() {
 		this.instance.engine.observe(this.meters);
-	}
-
-	@AfterEach
-	void close() {
-		this.instance.close();
 	}
 
 	private double gauge(String name, String tag) {

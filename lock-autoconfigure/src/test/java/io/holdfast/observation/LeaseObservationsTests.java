@@ -22,7 +22,7 @@ import io.micrometer.observation.ObservationView;
 import io.micrometer.observation.tck.ObservationContextAssert;
 import io.micrometer.observation.tck.TestObservationRegistry;
 import io.micrometer.observation.tck.TestObservationRegistryAssert;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -41,6 +41,7 @@ class LeaseObservationsTests {
 
 	private final MemoryLeases leases = ObservedInstance.memory();
 
+	@AutoClose
 	private final ObservedInstance instance = new ObservedInstance(this.leases);
 
 	@BeforeEach
@@ -50,11 +51,6 @@ class LeaseObservationsTests {
 
 	private void observe(List<LeaseObservationConvention> conventions) {
 		this.instance.engine.observe(new LeaseObservations(this.registry, conventions));
-	}
-
-	@AfterEach
-	void close() {
-		this.instance.close();
 	}
 
 	private ObservationContextAssert<?> only(String name) {

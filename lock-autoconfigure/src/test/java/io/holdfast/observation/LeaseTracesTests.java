@@ -10,7 +10,7 @@ import io.micrometer.tracing.Tracer;
 import io.micrometer.tracing.handler.DefaultTracingObservationHandler;
 import io.micrometer.tracing.test.simple.SimpleSpan;
 import io.micrometer.tracing.test.simple.SimpleTracer;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -25,17 +25,13 @@ class LeaseTracesTests {
 
 	private final ObservationRegistry registry = ObservationRegistry.create();
 
+	@AutoClose
 	private final ObservedInstance instance = new ObservedInstance(ObservedInstance.memory());
 
 	@BeforeEach
 	void observe() {
 		this.registry.observationConfig().observationHandler(new DefaultTracingObservationHandler(this.tracer));
 		this.instance.engine.observe(new LeaseObservations(this.registry, List.of()));
-	}
-
-	@AfterEach
-	void close() {
-		this.instance.close();
 	}
 
 	private SimpleSpan span(String name) {

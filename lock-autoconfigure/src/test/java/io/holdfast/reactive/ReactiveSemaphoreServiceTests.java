@@ -11,7 +11,7 @@ import io.holdfast.engine.request.EngineSettings;
 import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.memory.MemoryLeases;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import reactor.core.Disposable;
@@ -26,17 +26,13 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class ReactiveSemaphoreServiceTests {
 
+	@AutoClose
 	private final LeaseEngine engine = new LeaseEngine(new MemoryLeaseStore(new MemoryLeases(System::nanoTime)),
 			EngineSettings.defaults());
 
 	private final DefaultSemaphoreService service = new DefaultSemaphoreService(this.engine);
 
 	private final ReactiveSemaphoreService semaphores = new ReactiveSemaphoreService(this.service);
-
-	@AfterEach
-	void close() {
-		this.engine.close();
-	}
 
 	private int used() {
 		return this.service.status("s").used();

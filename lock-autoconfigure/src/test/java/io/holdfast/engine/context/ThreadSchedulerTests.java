@@ -7,7 +7,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -19,12 +19,8 @@ class ThreadSchedulerTests {
 
 	private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
 
+	@AutoClose
 	private final ThreadScheduler scheduler = new ThreadScheduler();
-
-	@AfterEach
-	void close() {
-		this.scheduler.close();
-	}
 
 	@Test
 	void whatIsCancelledBeforeItIsDueWakesUpNoThread() throws Exception {

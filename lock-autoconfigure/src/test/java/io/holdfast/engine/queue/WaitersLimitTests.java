@@ -21,7 +21,7 @@ import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.request.EngineSettings;
 import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.memory.MemoryLeases;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -41,6 +41,7 @@ class WaitersLimitTests {
 
 	private static final int IN_ALL = 5;
 
+	@AutoClose
 	private final LeaseEngine engine = engine();
 
 	private final DefaultLockService locks = new DefaultLockService(this.engine);
@@ -54,11 +55,6 @@ class WaitersLimitTests {
 						base.semaphoreLeaseTime(), true, base.handoffTimeout(), base.retryInterval(),
 						base.commandTimeout(), base.outagePatience(), IN_ALL, PER_KEY, base.lockHandOver(),
 						base.semaphoreHandOver(), base.keepWarm()));
-	}
-
-	@AfterEach
-	void close() {
-		this.engine.close();
 	}
 
 	private CompletableFuture<? extends Lease> ask(Kind kind, String key) {

@@ -11,7 +11,7 @@ import io.holdfast.redis.script.RedisFailures;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -39,6 +39,7 @@ class LettuceConfirmingConnectionTests {
 
 	private final StringRedisTemplate observer;
 
+	@AutoClose
 	private final LettuceConfirmingConnection connection;
 
 	private final TestRedis redis;
@@ -49,11 +50,6 @@ class LettuceConfirmingConnectionTests {
 		LettuceConnectionFactory factory = redis.connectionFactory(this.server.host(), this.server.port());
 		this.observer = new StringRedisTemplate(factory);
 		this.connection = new LettuceConfirmingConnection(factory);
-	}
-
-	@AfterEach
-	void close() {
-		this.connection.close();
 	}
 
 	private ReplicaConfirmations.Answer confirm(String... lines) {

@@ -17,7 +17,7 @@ import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.redis.key.RedisStoreOptions.Replicas;
 import io.holdfast.redis.script.ScriptReplies;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -38,13 +38,9 @@ class ReplicaConfirmationsTests {
 
 	private volatile boolean refused;
 
+	@AutoClose
 	private final ReplicaConfirmations confirmations = new ReplicaConfirmations(this::connect,
 			new Replicas(2, Duration.ofMillis(100)));
-
-	@AfterEach
-	void close() {
-		this.confirmations.close();
-	}
 
 	private synchronized FakeConnection connect() {
 		if (this.refused) {
