@@ -3,7 +3,10 @@ package io.holdfast;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -24,8 +27,8 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Holds that the API is what UPGRADING.md lists: complete in itself, and all that is
- * published as Javadoc and compared with the version before.
+ * Holds that the API of all modules is what UPGRADING.md lists: complete in itself, and
+ * all that is published as Javadoc and compared with the version before.
  */
 class ApiTests {
 
@@ -33,12 +36,23 @@ class ApiTests {
 		.withImportOption(new ImportOption.DoNotIncludeTests())
 		.importPackages("io.holdfast");
 
-	private static final Pattern LISTED = Pattern.compile("(?m)^\\| `(io\\.holdfast[a-z.]*)` \\|");
+	private static final Path ROOT = Path.of("..");
+
+	private static final List<Path> SOURCES = Stream.of("lock-autoconfigure", "lock-starter-test")
+		.map((module) -> ROOT.resolve(module).resolve("src/main/java"))
+		.toList();
+
+	private static final String LISTED = "(?m)^\\| `(io\\.holdfast[a-z.]*)` \\| ";
+
+	private static final Pattern MODULE = Pattern.compile("(?m)^\\| `(lock-[a-z-]+)` \\| `(io\\.holdfast[a-z.]*)` \\|");
+
+	private static final Pattern MODULE_NAME = Pattern
+		.compile("<Automatic-Module-Name>([^<]*)</Automatic-Module-Name>");
 
 	private static final Pattern EXCLUDED = Pattern
 		.compile("<sourceFileExclude>(io/holdfast[a-z/]*)/\\*\\.java</sourceFileExclude>");
 
-	private static final Pattern NOT_COMPARED = Pattern.compile("<exclude>(io\\.holdfast[a-z.]*)</exclude>");
+	private static final Pattern COMPARED = Pattern.compile("<include>(io\\.holdfast[a-z.]*)</include>");
 
 	/** What Holdfast calls itself, and users cannot. */
 	private static final Set<String> INTERNAL = Set.of(
@@ -48,29 +62,62 @@ class ApiTests {
 			"io.holdfast.engine.fleet.Reporter needs io.holdfast.engine.lease.LeaseRenewer",
 			"io.holdfast.engine.fleet.Reporter needs io.holdfast.engine.queue.Waiter");
 
-	private static Set<String> matches(Path file, Pattern pattern) throws IOException {
-		return pattern.matcher(Files.readString(file))
+	private static Set<String> matches(String text, Pattern pattern) {
+		return pattern.matcher(text)
 			.results()
 			.map((match) -> match.group(1).replace('/', '.'))
 			.collect(Collectors.toCollection(TreeSet::new));
 	}
 
+	/** The packages of the table, for an audience or for all. */
+	private static Set<String> api(String audience) throws IOException {
+		return matches(Files.readString(ROOT.resolve("UPGRADING.md")), Pattern.compile(LISTED + audience));
+	}
+
 	private static Set<String> api() throws IOException {
-		return matches(Path.of("../UPGRADING.md"), LISTED);
+		return api("");
 	}
 
 	@Test
-	@DisplayName("The packages of the API are in the published Javadoc and compared with the last version, and no others")
+	@DisplayName("The packages of the API are in the published Javadoc, and no others")
 	void published() throws IOException {
 		Set<String> packages = CLASSES.stream()
 			.map(JavaClass::getPackageName)
 			.collect(Collectors.toCollection(TreeSet::new));
-		Set<String> excluded = matches(Path.of("pom.xml"), EXCLUDED);
-		Set<String> listed = api();
-		assertThat(matches(Path.of("pom.xml"), NOT_COMPARED)).isEqualTo(excluded);
-		assertThat(packages).containsAll(listed).containsAll(excluded);
+		Set<String> excluded = matches(Files.readString(ROOT.resolve("lock-autoconfigure/pom.xml")), EXCLUDED);
+		assertThat(packages).containsAll(excluded);
 		packages.removeAll(excluded);
-		assertThat(listed).isEqualTo(packages);
+		assertThat(api()).isEqualTo(packages);
+	}
+
+	@Test
+	@DisplayName("The packages of the API are compared with the last version, each by the rules for its audience")
+	void compared() throws IOException {
+		String[] executions = Files.readString(ROOT.resolve("lock-autoconfigure/pom.xml"))
+			.split("<id>api-for-extensions</id>");
+		// The last module is compared as a whole, as all of it is for applications.
+		Set<String> applications = matches(executions[0], COMPARED);
+		applications.add("io.holdfast.test");
+		assertThat(api("applications ")).isEqualTo(applications);
+		assertThat(api("extensions ")).isEqualTo(matches(executions[1], COMPARED));
+		assertThat(api()).hasSize(api("applications ").size() + api("extensions ").size());
+	}
+
+	@Test
+	@DisplayName("Modules have the names that are listed")
+	void modules() throws IOException {
+		Map<String, String> listed = new TreeMap<>();
+		MODULE.matcher(Files.readString(ROOT.resolve("UPGRADING.md")))
+			.results()
+			.forEach((row) -> listed.put(row.group(1), row.group(2)));
+		Map<String, String> named = new TreeMap<>();
+		try (Stream<Path> modules = Files.list(ROOT)) {
+			for (Path pom : modules.map((module) -> module.resolve("pom.xml")).filter(Files::exists).toList()) {
+				matches(Files.readString(pom), MODULE_NAME)
+					.forEach((name) -> named.put(pom.getParent().getFileName().toString(), name));
+			}
+		}
+		assertThat(named).isNotEmpty().isEqualTo(listed);
 	}
 
 	@Test
@@ -99,13 +146,17 @@ class ApiTests {
 		Set<String> silent = new TreeSet<>();
 		for (JavaClass type : CLASSES) {
 			if (api.contains(type.getPackageName()) && type.isTopLevelClass() && isOffered(type)) {
-				Path source = Path.of("src/main/java", type.getName().replace('.', '/') + ".java");
-				if (!Files.readString(source).contains("\n * @since ")) {
+				if (!Files.readString(source(type)).contains("\n * @since ")) {
 					silent.add(type.getName());
 				}
 			}
 		}
 		assertThat(silent).isEmpty();
+	}
+
+	private static Path source(JavaClass type) {
+		String file = type.getName().replace('.', '/') + ".java";
+		return SOURCES.stream().map((folder) -> folder.resolve(file)).filter(Files::exists).findFirst().orElseThrow();
 	}
 
 	/** Whether users can name it. */
