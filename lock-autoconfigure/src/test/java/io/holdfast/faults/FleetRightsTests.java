@@ -38,7 +38,7 @@ class FleetRightsTests {
 
 	private static final DocumentedRights WATCHING = DocumentedRights.ofWatching();
 
-	private static final String WARNING = "This instance is not known to those who watch the fleet";
+	private static final String WARNING = "The endpoints of other instances do not show this one";
 
 	private final Fleet fleet;
 

@@ -199,7 +199,9 @@ public final class InstanceRegistration {
 		// One failure alone may be a restart.
 		if (error != null && !this.warned && (this.failures > 1 || !EngineExceptions.isTemporary(error))) {
 			this.warned = true;
-			logger.warn("This instance is not known to those who watch the fleet; leases do not depend on that: "
+			boolean waits = !this.admitted && EngineExceptions.isTemporary(error);
+			logger.warn((waits ? "This instance gets no leases before Redis knows that it is there: "
+					: "The endpoints of other instances do not show this one; its leases do not depend on that: ")
 					+ EngineExceptions.text(error));
 		}
 		refreshAfter(this.context.downwards((misfit || error != null) ? RETRY : REFRESH));

@@ -185,13 +185,14 @@ public final class RedisFailures {
 		}
 		text = find(error, TEMPORARY);
 		if (text != null) {
-			return new StoreCommandException("Redis cannot serve '" + what + "' now: " + text, true, error);
+			return new StoreCommandException("Redis cannot serve this now: " + text, true, error);
 		}
 		text = find(error, REFUSED);
 		if (text != null) {
 			return new StoreCommandException("Redis refused the command for '" + what + "': " + text, false, error);
 		}
-		return new StoreCommandException("Redis is not reached for '" + what + "': " + deepest(error), true, error);
+		// No key has to do with that; it may be one that users do not know.
+		return new StoreCommandException("Redis is not reached: " + deepest(error), true, error);
 	}
 
 	/** Names all commands, as Redis does not always name the one that it refused. */

@@ -36,7 +36,9 @@ class InstanceRegistrationTests extends ScriptedEngine {
 
 	private static final String MISFIT = "others do not fit";
 
-	private static final String WARNING = "This instance is not known to those who watch the fleet";
+	private static final String WARNING = "The endpoints of other instances do not show this one";
+
+	private static final String NO_LEASES = "This instance gets no leases before Redis knows that it is there: trouble";
 
 	private void introduce() {
 		this.engine.fleet().introduce(() -> new InstanceInfo("shop", "host", 1));
@@ -72,6 +74,8 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	@DisplayName("trouble with that is warned of once, not at a first failure that may pass, and it is tried again")
 	void warnsOnce(CapturedOutput output) {
 		introduce();
+		answer();
+		this.store.elapse(REFRESH);
 		fail(true);
 		assertThat(output).doesNotContain(WARNING);
 		this.store.elapse(RETRY);
@@ -82,9 +86,20 @@ class InstanceRegistrationTests extends ScriptedEngine {
 		this.store.elapse(REFRESH);
 		fail(false);
 		this.store.elapse(RETRY);
-		assertThat(this.store.sent()).hasSize(5);
+		assertThat(this.store.sent()).hasSize(6);
 		assertThat(output).containsOnlyOnce(WARNING);
-		assertThat(output).doesNotContain(ID);
+		assertThat(output).doesNotContain(NO_LEASES).doesNotContain(ID);
+	}
+
+	@Test
+	@DisplayName("of trouble at the start it is warned that leases do depend on that")
+	void warnsAtTheStart(CapturedOutput output) {
+		introduce();
+		fail(true);
+		assertThat(output).doesNotContain(NO_LEASES);
+		this.store.elapse(RETRY);
+		fail(true);
+		assertThat(output).containsOnlyOnce(NO_LEASES).doesNotContain(WARNING);
 	}
 
 	@Test
@@ -180,7 +195,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	void warnsOfWhatDoesNotPass(CapturedOutput output) {
 		introduce();
 		fail(false);
-		assertThat(output).containsOnlyOnce(WARNING + "; leases do not depend on that: trouble");
+		assertThat(output).containsOnlyOnce(WARNING + "; its leases do not depend on that: trouble");
 	}
 
 	@Test
