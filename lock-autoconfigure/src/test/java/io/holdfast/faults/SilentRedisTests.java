@@ -2,6 +2,7 @@ package io.holdfast.faults;
 
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
@@ -14,6 +15,10 @@ import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -25,6 +30,7 @@ import static org.awaitility.Awaitility.await;
  * deadline by that, and it is never reported as "another owner holds it".
  */
 @WithRedis
+@ExtendWith(OutputCaptureExtension.class)
 class SilentRedisTests {
 
 	private static final String KEY = "silent";
@@ -166,6 +172,27 @@ class SilentRedisTests {
 		this.proxy.pass();
 		assertThat(waiting).succeedsWithin(SOON).satisfies(LockLease::release);
 		this.fleet.awaitNothingLeft();
+	}
+
+	@Slow
+	@Test
+	@DisplayName("F9 Redis was never heard: a context waits for it a second at its start, and hardly at its end")
+	void startsAndCloses(CapturedOutput output) {
+		time(() -> this.fleet.start(this.proxy).close());
+		long heard = time(() -> this.fleet.start(this.proxy).close());
+		this.proxy.blackHole();
+		Instance[] silent = new Instance[1];
+		long start = time(() -> silent[0] = this.fleet.start(this.proxy, "holdfast.redis.command-timeout=1s"));
+		long end = time(() -> silent[0].close());
+		assertThat(start - heard).as("start").isLessThan(1000 + SLACK.toMillis());
+		assertThat(end).as("end").isLessThan(1000 + SLACK.toMillis());
+		assertThat(output).doesNotContain("Not everything could be released");
+	}
+
+	private static long time(Runnable action) {
+		long start = System.nanoTime();
+		action.run();
+		return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
 	}
 
 	@Test

@@ -64,6 +64,9 @@ public final class ScriptExecutor implements AutoCloseable {
 
 	private boolean connecting;
 
+	/** Until when the attempt is waited for; 0 until that has begun. */
+	private long endingUntil;
+
 	private volatile boolean closed;
 
 	private final boolean cluster;
@@ -221,6 +224,7 @@ public final class ScriptExecutor implements AutoCloseable {
 			thread.start();
 			// Not before, as starting fails where threads run out.
 			this.connecting = true;
+			this.endingUntil = 0;
 		}
 	}
 
@@ -290,12 +294,14 @@ public final class ScriptExecutor implements AutoCloseable {
 
 	/**
 	 * Lettuce would leave a connection behind if its factory were closed while it is
-	 * being opened.
+	 * being opened. One that is silent is waited for once, not with each step of the end.
 	 */
 	private void awaitSettled() {
-		long left = ENDING_NANOS;
+		if (this.endingUntil == 0) {
+			this.endingUntil = System.nanoTime() + ENDING_NANOS;
+		}
 		try {
-			while (this.connecting && left > 0) {
+			for (long left = this.endingUntil - System.nanoTime(); this.connecting && left > 0;) {
 				left = this.settled.awaitNanos(left);
 			}
 		}
