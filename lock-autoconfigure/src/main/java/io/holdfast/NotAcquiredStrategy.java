@@ -23,7 +23,8 @@ public interface NotAcquiredStrategy {
 	 * @param method the method that was called, and has not run
 	 * @param ex why it was not acquired, with key and reason
 	 * @return the result: of the method's return type, so a future or chain for methods
-	 * that return one; {@code null} only where that is allowed
+	 * that return one, and for a suspending function of Kotlin the result itself;
+	 * {@code null} only where that is allowed
 	 * @throws Throwable what the caller is to get
 	 */
 	@Nullable Object answer(Method method, NotAcquiredException ex) throws Throwable;

@@ -298,7 +298,9 @@ final class LeaseAnnotationHandler<A extends Annotation, R, S> {
 			NotAcquiredHandler handler = this.operation.notAcquiredHandler();
 			NotAcquiredStrategy strategy = (handler == NotAcquiredHandler.THROW)
 					? LeaseAnnotationHandler.this.strategy.get().orElse(null) : null;
-			return ((strategy != null) ? new StrategyHandler(strategy, this.operation.returnKind()) : handler)
+			return ((strategy != null)
+					? new StrategyHandler(strategy, this.operation.returnKind(), this.operation.annotatedMethod())
+					: handler)
 				.take(this.invocation, ex);
 		}
 

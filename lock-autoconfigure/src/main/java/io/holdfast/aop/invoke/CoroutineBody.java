@@ -11,7 +11,10 @@ import kotlin.coroutines.Continuation;
 import kotlin.coroutines.CoroutineContext;
 import kotlinx.coroutines.Job;
 import kotlinx.coroutines.ThreadContextElement;
+import kotlinx.coroutines.channels.BufferOverflow;
+import kotlinx.coroutines.channels.Channel;
 import kotlinx.coroutines.flow.Flow;
+import kotlinx.coroutines.flow.FlowKt;
 import kotlinx.coroutines.reactor.ReactorFlowKt;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
@@ -70,6 +73,15 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 		CoroutineContext context = Hooks.isAutomaticContextPropagationEnabled()
 				? new PropagationContextElement().plus(this) : this;
 		return ReactorFlowKt.asFlux((Flow<T>) flow, context);
+	}
+
+	/**
+	 * Return a flow that goes on when its collector has done with an element, as a flow
+	 * without a publisher does. Else it would end, and its leases with it, while the
+	 * collector still works on what was buffered.
+	 */
+	static Flow<?> inStep(Object flow) {
+		return FlowKt.buffer((Flow<?>) flow, Channel.RENDEZVOUS, BufferOverflow.SUSPEND);
 	}
 
 	/**

@@ -137,7 +137,8 @@ public final class ReactiveInvocation {
 	}
 
 	private Object returned(Flux<Object> chain) {
-		return this.adapter.fromPublisher(this.adapter.isMultiValue() ? chain : chain.singleOrEmpty());
+		Object returned = this.adapter.fromPublisher(this.adapter.isMultiValue() ? chain : chain.singleOrEmpty());
+		return this.flow ? CoroutineBody.inStep(returned) : returned;
 	}
 
 	private Publisher<Object> call(LeaseContext current, int methodLeases, MethodCallObservation observation) {

@@ -5,10 +5,12 @@ import java.lang.reflect.Method;
 import io.holdfast.HoldfastException;
 import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredStrategy;
+import io.holdfast.aop.method.AnnotatedMethod;
 import io.holdfast.aop.method.ReturnKind;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.core.Nullness;
 import org.springframework.util.ClassUtils;
 
 /**
@@ -17,8 +19,10 @@ import org.springframework.util.ClassUtils;
  *
  * @param strategy the strategy
  * @param returnKind the kind of result that the method has
+ * @param annotatedMethod the method as its class has it
  */
-public record StrategyHandler(NotAcquiredStrategy strategy, ReturnKind returnKind) implements NotAcquiredHandler {
+public record StrategyHandler(NotAcquiredStrategy strategy, ReturnKind returnKind,
+		AnnotatedMethod<?> annotatedMethod) implements NotAcquiredHandler {
 
 	@Override
 	public @Nullable Object take(MethodInvocation call, HoldfastException ex) throws Throwable {
@@ -26,17 +30,19 @@ public record StrategyHandler(NotAcquiredStrategy strategy, ReturnKind returnKin
 			throw ex;
 		}
 		Method method = call.getMethod();
-		Class<?> type = method.getReturnType();
+		boolean suspends = this.annotatedMethod.isSuspending();
+		Class<?> type = suspends ? this.annotatedMethod.returned().toClass() : method.getReturnType();
 		Object result = this.strategy.answer(method, notAcquired);
 		if (type == void.class) {
 			return null;
 		}
 		boolean fits = (result != null) ? ClassUtils.isAssignableValue(type, result)
-				: this.returnKind == ReturnKind.PLAIN && !type.isPrimitive();
+				: suspends ? Nullness.forMethodReturnType(this.annotatedMethod.method()) != Nullness.NON_NULL
+						: this.returnKind == ReturnKind.PLAIN && !type.isPrimitive();
 		if (!fits) {
 			throw new IllegalStateException("The NotAcquiredStrategy " + this.strategy.getClass().getName() + " gave "
-					+ ((result != null) ? "a " + result.getClass().getName() : "null") + " for " + method
-					+ ": give a result of its type, or throw", ex);
+					+ ((result != null) ? "a " + result.getClass().getName() : "null") + " for " + method + ": give "
+					+ (suspends ? "a " + type.getName() + " itself" : "a result of its type") + ", or throw", ex);
 		}
 		return result;
 	}
