@@ -22,8 +22,8 @@ public interface KeyNamespace {
 	 * reactive service by the thread that subscribes. Must not block, and must be
 	 * thread-safe.
 	 * @return the namespace, without a colon; empty for none, whose keys are then those
-	 * of a namespace if they begin like it; not {@code null}. With the colon and the key
-	 * it must be allowed as a key
+	 * of a namespace if they begin like it; neither {@code null} nor blank. With the
+	 * colon and the key it must be allowed as a key
 	 * @throws RuntimeException if there is no namespace, and should be: the caller gets
 	 * it, and nothing is acquired
 	 */

@@ -73,6 +73,10 @@ record LeaseOptions(@Nullable Duration waitTime, @Nullable Duration leaseTime, @
 			throw new IllegalArgumentException("namespace" + of
 					+ " is null: give an empty text for none, or throw an exception that says what is missing");
 		}
+		if (!namespace.isEmpty() && namespace.isBlank()) {
+			throw new IllegalArgumentException("namespace" + of
+					+ " is blank: give an empty text for none, or throw an exception that says what is missing");
+		}
 		if (namespace.indexOf(':') >= 0) {
 			throw new IllegalArgumentException("namespace" + of + " is '" + namespace
 					+ "', which has a colon: that ends a namespace, and keys of others could meet it. "

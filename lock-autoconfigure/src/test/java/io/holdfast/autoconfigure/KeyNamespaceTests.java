@@ -256,13 +256,16 @@ class KeyNamespaceTests {
 	}
 
 	@Test
-	@DisplayName("A namespace that is null, too long or no text of a key is refused, naming what it is")
+	@DisplayName("A namespace that is null, blank, too long or no text of a key is refused, naming what it is")
 	void refuses() {
 		run((context) -> {
 			LockService locks = locks(context);
 			TENANT.set("null");
 			assertThatIllegalArgumentException().isThrownBy(() -> locks.acquire("a"))
 				.withMessageContaining("namespace of lock 'a' is null");
+			TENANT.set(" ");
+			assertThatIllegalArgumentException().isThrownBy(() -> locks.acquire("a"))
+				.withMessageContaining("namespace of lock 'a' is blank");
 			// Or "acme:eu" with "a" would be "acme" with "eu:a".
 			TENANT.set("acme:eu");
 			assertThatIllegalArgumentException().isThrownBy(() -> locks.acquire("a"))
@@ -274,6 +277,31 @@ class KeyNamespaceTests {
 			assertThatIllegalArgumentException()
 				.isThrownBy(() -> semaphores(context).tryAcquire(SemaphoreRequest.of("s", 1)))
 				.withMessageContaining("control character");
+		});
+	}
+
+	@Test
+	@DisplayName("Where there is no namespace, calls fail each in its way, and nothing is acquired")
+	void missing() {
+		run((context) -> {
+			Shop shop = context.getBean(Shop.class);
+			TENANT.remove();
+			assertThatIllegalStateException().isThrownBy(() -> shop.sell("a")).withMessage("There is no tenant");
+			assertThat(shop.sellAsync("a")).failsWithin(10, TimeUnit.SECONDS)
+				.withThrowableThat()
+				.withMessageContaining("There is no tenant");
+			Mono<List<String>> chain = shop.sellReactive("a");
+			assertThatIllegalStateException().isThrownBy(chain::block).withMessage("There is no tenant");
+			LockService locks = locks(context);
+			for (Runnable call : List.<Runnable>of(() -> locks.acquire("a"), () -> locks.withLock("a", () -> {
+			}), () -> locks.asLock("a"), () -> locks.status("a"), () -> locks.admin().forceRelease("a"),
+					() -> semaphores(context).tryAcquire("a"), () -> semaphores(context).admin().setLimit("a", 1))) {
+				assertThatIllegalStateException().isThrownBy(call::run).withMessage("There is no tenant");
+			}
+			Mono<?> acquired = context.getBean(ReactiveLockService.class).acquire("a");
+			assertThatIllegalStateException().isThrownBy(acquired::block).withMessage("There is no tenant");
+			TENANT.set("acme");
+			assertThat(shop.sell("a")).hasSize(2);
 		});
 	}
 
