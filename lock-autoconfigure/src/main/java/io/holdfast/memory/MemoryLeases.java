@@ -7,8 +7,12 @@ import java.util.Map;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import io.holdfast.engine.store.FleetStore.Family;
+import io.holdfast.engine.store.FleetStore.Place;
+import io.holdfast.engine.store.FleetStore.Standing;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 
@@ -21,6 +25,9 @@ import io.holdfast.engine.store.Resource.Kind;
 public final class MemoryLeases {
 
 	private static final int SWEPT_FROM = 1000;
+
+	/** How many holders of a key are named. */
+	private static final int MOST_NAMED = 10;
 
 	private final MemoryServer server;
 
@@ -165,6 +172,39 @@ public final class MemoryLeases {
 		this.server.begin();
 		return this.locks.values().stream().allMatch(MemoryLock::isIdle)
 				&& this.semaphores.values().stream().allMatch(MemoryPermits::isIdle);
+	}
+
+	/**
+	 * Return what is held and waited for, in words.
+	 * @return keys, the instances that hold them and for how long, and how many wait
+	 */
+	@Override
+	public synchronized String toString() {
+		this.server.begin();
+		String all = Stream
+			.concat(this.locks.values().stream().filter((lock) -> !lock.isIdle()).map((lock) -> lock.look(MOST_NAMED)),
+					this.semaphores.values()
+						.stream()
+						.filter((permits) -> !permits.isIdle())
+						.map((permits) -> permits.look(MOST_NAMED)))
+			.map(MemoryLeases::describe)
+			.sorted()
+			.collect(Collectors.joining("; "));
+		return all.isEmpty() ? "nothing is held or waited for" : all;
+	}
+
+	private static String describe(Standing standing) {
+		String holders = standing.holders().stream().map(MemoryLeases::describe).collect(Collectors.joining(", "));
+		int more = standing.holderCount() - standing.holders().size();
+		return standing.resource() + (holders.isEmpty() ? " is not held" : " is held by " + holders)
+				+ ((more > 0) ? " and " + more + " more" : "")
+				+ ((standing.waiting() > 0) ? ", waited for by " + standing.waiting() : "");
+	}
+
+	private static String describe(Place holder) {
+		return ((holder.instance() != null) ? "instance " + holder.instance() : "another client") + " ("
+				+ ((holder.kind() == Kind.SEMAPHORE) ? holder.permits() + " permits, " : "")
+				+ ((holder.ttlMillis() < 0) ? "without an end" : holder.ttlMillis() + " ms left") + ")";
 	}
 
 	/** Of how many keys something is remembered. */

@@ -6,11 +6,12 @@ import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
 import io.holdfast.LockLease;
 import io.holdfast.PermitLease;
+import io.holdfast.memory.MemoryLeases;
 
 /**
- * Assertions on the leases under which code runs: those of annotated methods, and of code
- * that a service runs with a lease. To be called in that code, such as in the answer of a
- * mock that it uses: <pre class="code">
+ * Assertions on leases: on {@linkplain #assertNothingIsHeld all of them}, and on those
+ * under which code runs, by annotated methods or services. The latter are to be called in
+ * that code, such as in the answer of a mock that it uses: <pre class="code">
  * given(this.stock.take("SKU0001", 3)).willAnswer((call) -&gt; {
  *     assertRunsWithLock("stock:SKU0001");
  *     return true;
@@ -62,6 +63,18 @@ public final class LeaseAssertions {
 	public static void assertRunsWithoutLease() {
 		if (!held().isEmpty()) {
 			throw new AssertionError("Expected this code to run without a lease, " + actual());
+		}
+	}
+
+	/**
+	 * Assert that no lock or permit is held or waited for, as at the end of a test. What
+	 * is kept by {@code minHold} counts as held.
+	 * @param leases where all leases are kept: a bean of tests in memory
+	 * @throws AssertionError if there is any, naming keys, instances and times
+	 */
+	public static void assertNothingIsHeld(MemoryLeases leases) {
+		if (!leases.isIdle()) {
+			throw new AssertionError("Expected that nothing is held or waited for, but " + leases);
 		}
 	}
 

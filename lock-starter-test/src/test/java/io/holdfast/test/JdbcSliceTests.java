@@ -11,6 +11,7 @@ import org.springframework.context.annotation.Import;
 import org.springframework.test.context.transaction.AfterTransaction;
 import org.springframework.test.context.transaction.TestTransaction;
 
+import static io.holdfast.test.LeaseAssertions.assertNothingIsHeld;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -32,7 +33,7 @@ class JdbcSliceTests {
 
 	@AfterTransaction
 	void nothingIsHeld() {
-		assertThat(this.leases.isIdle()).isTrue();
+		assertNothingIsHeld(this.leases);
 	}
 
 	@Test

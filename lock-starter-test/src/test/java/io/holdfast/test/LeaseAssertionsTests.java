@@ -2,17 +2,23 @@ package io.holdfast.test;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 
+import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
+import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
+import io.holdfast.memory.MemoryLeases;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.boot.test.context.SpringBootTest;
 
+import static io.holdfast.test.LeaseAssertions.assertNothingIsHeld;
 import static io.holdfast.test.LeaseAssertions.assertRunsWithLock;
 import static io.holdfast.test.LeaseAssertions.assertRunsWithPermits;
 import static io.holdfast.test.LeaseAssertions.assertRunsWithoutLease;
@@ -59,6 +65,26 @@ class LeaseAssertionsTests {
 								.withMessageStartingWith(
 										"Expected this code to run without a lease, but it runs with 1 of");
 						})));
+	}
+
+	@Test
+	@DisplayName("What is held or waited for is told by keys, instances and times, with what minHold keeps")
+	void nothingIsHeld(@Autowired MemoryLeases leases, @Autowired HoldfastClock clock) throws Exception {
+		assertNothingIsHeld(leases);
+		LockLease lock = this.locks.acquireAsync(LockRequest.of("a").autoRenew(false)).join();
+		PermitLease permits = this.semaphores.acquireAsync(SemaphoreRequest.of("s", 5).permits(2)).join();
+		CompletableFuture<LockLease> waiting = this.locks
+			.acquireAsync(LockRequest.of("a").waitTime(Duration.ofMinutes(1)));
+		this.locks.acquire(LockRequest.of("kept").minHold(Duration.ofHours(1))).close();
+		assertThatExceptionOfType(AssertionError.class).isThrownBy(() -> assertNothingIsHeld(leases))
+			.withMessageMatching("Expected that nothing is held or waited for, but lock 'a' is held by instance "
+					+ "[0-9a-f]{8} \\(\\d+ ms left\\), waited for by 1; lock 'kept' is held by instance [0-9a-f]{8} "
+					+ "\\(\\d+ ms left\\); semaphore 's' is held by instance [0-9a-f]{8} \\(2 permits, \\d+ ms left\\)");
+		lock.close();
+		waiting.get(10, TimeUnit.SECONDS).close();
+		permits.close();
+		clock.advance(Duration.ofHours(1));
+		assertNothingIsHeld(leases);
 	}
 
 	@Test

@@ -18,6 +18,7 @@ import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.boot.test.context.SpringBootTest;
 import org.springframework.test.context.bean.override.mockito.MockitoBean;
 
+import static io.holdfast.test.LeaseAssertions.assertNothingIsHeld;
 import static io.holdfast.test.LeaseAssertions.assertRunsWithLock;
 import static io.holdfast.test.LeaseAssertions.assertRunsWithPermits;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -52,7 +53,7 @@ class WholeApplicationTests {
 
 	@AfterEach
 	void nothingIsHeld() {
-		assertThat(this.leases.isIdle()).isTrue();
+		assertNothingIsHeld(this.leases);
 	}
 
 	@Test
