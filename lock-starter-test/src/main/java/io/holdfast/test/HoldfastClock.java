@@ -23,6 +23,8 @@ public final class HoldfastClock {
 
 	private static final Duration PATIENCE = Duration.ofMinutes(1);
 
+	private static final Duration FARTHEST = Duration.ofDays(36_500);
+
 	private final ThreadScheduler threads = new ThreadScheduler();
 
 	private final Scheduler scheduler = new TurnedScheduler();
@@ -41,6 +43,8 @@ public final class HoldfastClock {
 
 	private boolean closed;
 
+	private final CompletableFuture<@Nullable Void> end = new CompletableFuture<>();
+
 	/** Create a clock that shows what the others of the JVM do, until it is turned. */
 	HoldfastClock() {
 	}
@@ -50,8 +54,8 @@ public final class HoldfastClock {
 	 * that are not renewed, {@code maxHold}, {@code minHold} and wait times end when they
 	 * are due. Blocks until all that is done; listeners, and threads that are woken by
 	 * it, may run later.
-	 * @param time how much of it, not negative
-	 * @throws IllegalArgumentException if the time is negative
+	 * @param time how much of it, not negative; with earlier turns 36,500 days at most
+	 * @throws IllegalArgumentException if the time is negative, or too long
 	 * @throws IllegalStateException if the application context is closed
 	 */
 	public void advance(Duration time) {
@@ -65,8 +69,8 @@ public final class HoldfastClock {
 	 * Let time pass at once, as if the whole JVM was paused: nothing is renewed. Leases
 	 * that end in that time are lost to their holders. Blocks until that is known;
 	 * listeners may be told later.
-	 * @param time how much of it, not negative
-	 * @throws IllegalArgumentException if the time is negative
+	 * @param time how much of it, not negative; with earlier turns 36,500 days at most
+	 * @throws IllegalArgumentException if the time is negative, or too long
 	 * @throws IllegalStateException if the application context is closed
 	 */
 	public void freeze(Duration time) {
@@ -79,9 +83,13 @@ public final class HoldfastClock {
 		}
 	}
 
-	private static long nanos(Duration time) {
+	private long nanos(Duration time) {
 		if (time.isNegative()) {
 			throw new IllegalArgumentException("A clock cannot be turned back: " + time + " is negative");
+		}
+		if (time.compareTo(FARTHEST.minusNanos(this.turnedNanos)) > 0) {
+			throw new IllegalArgumentException("A clock cannot be turned by more than " + FARTHEST.toDays()
+					+ " days, in all: " + time + " is too long");
 		}
 		return time.toNanos();
 	}
@@ -115,7 +123,8 @@ public final class HoldfastClock {
 				done.complete(null);
 			}
 		}, 0);
-		done.orTimeout(PATIENCE.toNanos(), TimeUnit.NANOSECONDS).join();
+		// At the end of the context, its timers never run.
+		CompletableFuture.anyOf(done, this.end).orTimeout(PATIENCE.toNanos(), TimeUnit.NANOSECONDS).join();
 	}
 
 	private void runIfDue() {
@@ -152,6 +161,7 @@ public final class HoldfastClock {
 	synchronized void close() {
 		this.closed = true;
 		this.threads.close();
+		this.end.complete(null);
 	}
 
 	private record PendingAction(long dueAt, long number, Runnable action) {

@@ -1,8 +1,11 @@
 package io.holdfast.test;
 
 import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
@@ -23,6 +26,7 @@ import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.awaitility.Awaitility.await;
 
 /**
  * Tests for {@link HoldfastClock}.
@@ -110,6 +114,116 @@ class HoldfastClockTests {
 			assertThat(next).failsWithin(5, TimeUnit.SECONDS);
 			assertThat(lease.isHeld()).isTrue();
 		});
+	}
+
+	@Test
+	@DisplayName("Threads that wait are told when their time is over, or get what is freed, in the order of time")
+	void blockedThreads() {
+		this.runner.run((context) -> {
+			LockService locks = context.getBean(LockService.class);
+			LockLease lease = locks.acquireAsync(LockRequest.of("a").leaseTime(Duration.ofMinutes(30)).autoRenew(false))
+				.join();
+			CompletableFuture<Boolean> early = blocked(locks, Duration.ofMinutes(29));
+			CompletableFuture<Boolean> late = blocked(locks, Duration.ofMinutes(31));
+			await().atMost(SOON).until(() -> locks.status("a").waiting() == 2);
+			clock(context).advance(Duration.ofMinutes(28));
+			assertThat(early).isNotDone();
+			clock(context).advance(Duration.ofMinutes(4));
+			assertThat(early).succeedsWithin(SOON).isEqualTo(false);
+			assertThat(late).succeedsWithin(SOON).isEqualTo(true);
+			assertThat(lease.isHeld()).isFalse();
+		});
+	}
+
+	private static CompletableFuture<Boolean> blocked(LockService locks, Duration waitTime) {
+		return CompletableFuture.supplyAsync(() -> {
+			Optional<LockLease> lease = locks.tryAcquire(LockRequest.of("a").waitTime(waitTime));
+			lease.ifPresent(LockLease::close);
+			return lease.isPresent();
+		}, (task) -> new Thread(task).start());
+	}
+
+	@Test
+	@DisplayName("Several threads may turn it at a time, also listeners and continuations")
+	void turnedByMany() {
+		this.runner.run((context) -> {
+			LockService locks = context.getBean(LockService.class);
+			HoldfastClock clock = clock(context);
+			LockLease renewed = locks.acquire("renewed");
+			LockLease lost = locks.acquireAsync(LockRequest.of("lost").autoRenew(false)).join();
+			CompletableFuture<Void> turnedByListener = new CompletableFuture<>();
+			lost.onLost(() -> {
+				clock.advance(Duration.ofMinutes(1));
+				turnedByListener.complete(null);
+			});
+			CompletableFuture<Void> turnedByContinuation = locks
+				.acquireAsync(LockRequest.of("lost").waitTime(Duration.ofSeconds(5)))
+				.handle((none, failure) -> {
+					clock.advance(Duration.ofMinutes(1));
+					return null;
+				});
+			long before = clock.scheduler().nanoTime();
+			CompletableFuture<?>[] turns = IntStream.range(0, 8).mapToObj((i) -> CompletableFuture.runAsync(() -> {
+				for (int j = 0; j < 20; j++) {
+					clock.advance(Duration.ofSeconds(15));
+				}
+			}, (task) -> new Thread(task).start())).toArray(CompletableFuture[]::new);
+			assertThat(CompletableFuture.allOf(turns)).succeedsWithin(SOON);
+			assertThat(turnedByListener).succeedsWithin(SOON);
+			assertThat(turnedByContinuation).succeedsWithin(SOON);
+			assertThat(Duration.ofNanos(clock.scheduler().nanoTime() - before)).isBetween(Duration.ofMinutes(1),
+					Duration.ofMinutes(60));
+			assertThat(renewed.isHeld()).isTrue();
+			renewed.close();
+		});
+	}
+
+	@Test
+	@DisplayName("Each context has a clock of its own")
+	void ofEachContext() {
+		this.runner.run((one) -> this.runner.run((other) -> {
+			LockRequest brief = LockRequest.of("a").autoRenew(false);
+			LockLease here = one.getBean(LockService.class).acquire(brief);
+			LockLease there = other.getBean(LockService.class).acquire(brief);
+			clock(one).advance(Duration.ofMinutes(1));
+			assertThat(here.isHeld()).isFalse();
+			assertThat(there.isHeld()).isTrue();
+		}));
+	}
+
+	@Test
+	@DisplayName("Times that no clock can show are refused, and lead no clock astray")
+	void tooFar() {
+		this.runner.run((context) -> {
+			HoldfastClock clock = clock(context);
+			for (Duration time : List.of(Duration.ofSeconds(Long.MAX_VALUE), Duration.ofDays(36_501))) {
+				assertThatIllegalArgumentException().isThrownBy(() -> clock.advance(time))
+					.withMessageContaining("more than 36500 days");
+				assertThatIllegalArgumentException().isThrownBy(() -> clock.freeze(time));
+			}
+			clock.freeze(Duration.ofDays(36_500));
+			assertThatIllegalArgumentException().isThrownBy(() -> clock.freeze(Duration.ofDays(36_500)));
+			LockLease lease = context.getBean(LockService.class).acquire("a");
+			clock.advance(Duration.ofHours(1));
+			assertThat(lease.isHeld()).isTrue();
+		});
+	}
+
+	@Test
+	@DisplayName("If its context is closed while it is turned, the turn ends")
+	void closedWhileTurned() {
+		CompletableFuture<?>[] turn = new CompletableFuture<?>[1];
+		this.runner.run((context) -> {
+			HoldfastClock clock = clock(context);
+			LockLease renewed = context.getBean(LockService.class).acquire("renewed");
+			assertThat(renewed.isHeld()).isTrue();
+			turn[0] = CompletableFuture.runAsync(() -> {
+				for (int i = 0; i < 100_000; i++) {
+					clock.advance(Duration.ofHours(1));
+				}
+			}, (task) -> new Thread(task).start());
+		});
+		assertThat(turn[0]).failsWithin(SOON).withThrowableThat().withCauseInstanceOf(IllegalStateException.class);
 	}
 
 	@Test
