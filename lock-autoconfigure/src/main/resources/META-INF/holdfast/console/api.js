@@ -27,7 +27,7 @@ export function now() {
 	return Date.now() - ahead;
 }
 
-/** What may be read and changed; asked for once. */
+/** What may be read and changed; asked for once, and with each change. */
 export async function rights() {
 	if (!settings) {
 		const { answer, headers } = await send("GET", new URL("settings", import.meta.url));
@@ -104,6 +104,8 @@ async function read(id, parameters) {
 
 /** No foreign page can send these: neither the methods nor the type of content, without being asked by the browser first. */
 async function change(method, id, parameters, body) {
+	// Anew, for the token: the session may be another one by now.
+	settings = undefined;
 	const url = await endpoint(id, parameters);
 	const [name, token] = csrf?.split(" ") ?? [];
 	const cookie = document.cookie.split("; ").find((each) => each.startsWith("XSRF-TOKEN="))?.split("=")[1];

@@ -109,6 +109,19 @@ class Browser implements AutoCloseable {
 		until("the page is live", () -> "Live".equals(text("#connection")));
 	}
 
+	/** Opens the console by way of the form of Spring Security. */
+	void signIn(String port, String user, String password) {
+		this.driver.get("http://localhost:" + port + "/actuator/holdfast");
+		this.driver.findElement(By.name("username")).sendKeys(user);
+		this.driver.findElement(By.name("password")).sendKeys(password, Keys.ENTER);
+		until("the page is live", () -> "Live".equals(text("#connection")));
+	}
+
+	/** Forgets all cookies, and so the session. */
+	void forget() {
+		this.driver.manage().deleteAllCookies();
+	}
+
 	void resize(int width, boolean dark) {
 		this.driver.executeCdpCommand("Emulation.setDeviceMetricsOverride", Map.of("width", width, "height",
 				(width == PHONE) ? 740 : 900, "deviceScaleFactor", 1, "mobile", width == PHONE));
@@ -207,12 +220,16 @@ class Browser implements AutoCloseable {
 	}
 
 	void until(String what, Callable<Boolean> condition) {
+		until(what, PATIENCE, condition);
+	}
+
+	void until(String what, Duration patience, Callable<Boolean> condition) {
 		try {
-			Awaitility.await(what).atMost(PATIENCE).pollInterval(Duration.ofMillis(50)).until(condition);
+			Awaitility.await(what).atMost(patience).pollInterval(Duration.ofMillis(50)).until(condition);
 		}
 		catch (ConditionTimeoutException ex) {
 			screenshot("failure", true);
-			throw new AssertionError("Not seen within " + PATIENCE + ": " + what
+			throw new AssertionError("Not seen within " + patience + ": " + what
 					+ ". The page is in screenshots/failure.png; " + "its connection: " + text("#connection") + " "
 					+ text("#outage") + ", complaints: " + complaints(), ex);
 		}

@@ -34,6 +34,8 @@ class ConsoleEndpoint {
 
 	private static final String FOLDER = "META-INF/holdfast/console/";
 
+	private static final String TOKEN = "org.springframework.security.web.csrf.CsrfToken";
+
 	private static final EndpointId ID = EndpointId.of("holdfast");
 
 	private static final MediaType HTML = new MediaType(MediaType.TEXT_HTML, StandardCharsets.UTF_8);
@@ -129,7 +131,7 @@ class ConsoleEndpoint {
 		}
 		HttpHeaders headers = new HttpHeaders();
 		headers.setContentType(type);
-		ConsoleHeaders.add(headers, request.getAttribute("_csrf", RequestAttributes.SCOPE_REQUEST));
+		ConsoleHeaders.add(headers, request.getAttribute(TOKEN, RequestAttributes.SCOPE_REQUEST));
 		return ResponseEntity.ok().headers(headers).body(body);
 	}
 
