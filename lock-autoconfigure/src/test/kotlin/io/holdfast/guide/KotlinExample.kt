@@ -22,7 +22,7 @@ class Shop(private val locks: LockService, private val stock: Stock) {
     private suspend fun busy(sku: String, count: Int) = "busy"
 
     @Semaphore(name = "export", limit = 2)
-    fun export(): Flow<Row> = stock.rows()                        // held while it is collected
+    fun export(): Flow<Row> = stock.rows()                        // held until its collector is done
 
     fun report() = locks.acquire("report").use { lease -> write(lease.fencingToken()) }
 
