@@ -2,8 +2,6 @@ package io.holdfast.observation;
 
 import io.holdfast.engine.store.Resource.Kind;
 import io.micrometer.common.docs.KeyName;
-import io.micrometer.observation.Observation;
-import io.micrometer.observation.ObservationConvention;
 import io.micrometer.observation.docs.ObservationDocumentation;
 
 /**
@@ -33,14 +31,7 @@ public enum HoldfastObservationDocumentation implements ObservationDocumentation
 	 * A call of an annotated method that needs a lock or permits, from before it asks for
 	 * them until they are released, or are left to a transaction.
 	 */
-	METHOD("holdfast.method", "method", MethodTag.values(), new KeyName[0]) {
-
-		@Override
-		public Class<? extends ObservationConvention<? extends Observation.Context>> getDefaultConvention() {
-			return DefaultMethodObservationConvention.class;
-		}
-
-	};
+	METHOD("holdfast.method", "method", MethodTag.values(), new KeyName[0]);
 
 	private final String name;
 
@@ -73,11 +64,6 @@ public enum HoldfastObservationDocumentation implements ObservationDocumentation
 	@Override
 	public String getContextualName() {
 		return this.contextualName;
-	}
-
-	@Override
-	public Class<? extends ObservationConvention<? extends Observation.Context>> getDefaultConvention() {
-		return DefaultLeaseObservationConvention.class;
 	}
 
 	@Override

@@ -26,6 +26,9 @@ public final class LeaseObservationContext extends Observation.Context {
 		this.observed = observed;
 		this.request = request;
 		this.fences = fences;
+		// For conventions that have no names.
+		setName(observed.getName());
+		setContextualName(observed.getContextualName());
 	}
 
 	/**

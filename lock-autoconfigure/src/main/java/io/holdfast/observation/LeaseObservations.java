@@ -52,14 +52,13 @@ public final class LeaseObservations implements EngineObserver {
 	}
 
 	private Observation start(LeaseObservationContext context, @Nullable Observation parent, boolean own) {
-		HoldfastObservationDocumentation observed = context.getObserved();
 		LeaseObservationConvention convention = this.conventions.stream()
 			.filter((candidate) -> GuardedConvention.supports(candidate, context))
 			.findFirst()
 			.orElse(null);
-		LeaseObservationConvention fallback = this.defaults[observed.ordinal()];
-		return this.children.start(parent, own, () -> observed.observation(GuardedConvention.of(convention, fallback),
-				fallback, () -> context, this.registry));
+		LeaseObservationConvention fallback = this.defaults[context.getObserved().ordinal()];
+		return this.children.start(parent, own, () -> Observation
+			.createNotStarted(GuardedConvention.of(convention, fallback), fallback, () -> context, this.registry));
 	}
 
 	/**

@@ -19,6 +19,9 @@ public final class MethodObservationContext extends Observation.Context {
 	MethodObservationContext(Method method, Class<?> targetClass) {
 		this.method = method;
 		this.targetClass = targetClass;
+		// For conventions that have no names.
+		setName(HoldfastObservationDocumentation.METHOD.getName());
+		setContextualName(HoldfastObservationDocumentation.METHOD.getContextualName());
 	}
 
 	/**

@@ -39,8 +39,8 @@ public final class MethodObservations implements MethodObserver {
 	public Observation start(Method method, Class<?> targetClass, @Nullable Observation parent) {
 		MethodObservationContext context = new MethodObservationContext(method, targetClass);
 		Observation outer = (parent != null) ? parent : this.registry.getCurrentObservation();
-		return this.children.start(outer, true, () -> HoldfastObservationDocumentation.METHOD
-			.observation(this.convention, DEFAULT, () -> context, this.registry));
+		return this.children.start(outer, true,
+				() -> Observation.createNotStarted(this.convention, DEFAULT, () -> context, this.registry));
 	}
 
 }
