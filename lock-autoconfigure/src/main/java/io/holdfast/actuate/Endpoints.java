@@ -11,9 +11,12 @@ import java.util.function.Supplier;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.engine.fleet.Fleet;
 import io.holdfast.engine.fleet.Fleet.Found;
+import io.holdfast.engine.fleet.FleetReport;
+import io.holdfast.engine.fleet.InstanceReport.Entry;
 import io.holdfast.engine.fleet.StandingQuery;
 import io.holdfast.engine.fleet.StandingQuery.Order;
 import io.holdfast.engine.fleet.StandingQuery.State;
+import io.holdfast.engine.store.FleetStore.Place;
 import io.holdfast.engine.store.FleetStore.Standing;
 import io.holdfast.engine.store.InstanceInfo;
 import org.apache.commons.logging.Log;
@@ -116,6 +119,10 @@ final class Endpoints {
 			throw invalid("Give either 'cursor', or 'key', or what to search for: 'search', 'state', 'heldFor', 'sort'"
 					+ " and 'page'", null);
 		}
+	}
+
+	static @Nullable Entry reported(Place place, @Nullable FleetReport reports) {
+		return (reports != null) ? reports.find(place) : null;
 	}
 
 	static FoundDescriptor found(Found found) {

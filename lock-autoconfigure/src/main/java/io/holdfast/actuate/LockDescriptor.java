@@ -4,6 +4,12 @@ import java.time.Instant;
 import java.util.List;
 
 import io.holdfast.LockMode;
+import io.holdfast.engine.fleet.FleetReport;
+import io.holdfast.engine.fleet.InstanceReport;
+import io.holdfast.engine.fleet.InstanceReport.Entry;
+import io.holdfast.engine.store.FleetStore.Place;
+import io.holdfast.engine.store.FleetStore.Standing;
+import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.actuate.endpoint.OperationResponseBody;
@@ -31,6 +37,48 @@ import org.springframework.boot.actuate.endpoint.OperationResponseBody;
 public record LockDescriptor(String key, String kind, long fencingToken, @Nullable Instant granted,
 		@Nullable Boolean late, int holderCount, List<LockHolder> holders, List<LockWaiter> queue, int queueLength,
 		@Nullable List<LockWaiter> inside, @Nullable List<String> silent) implements OperationResponseBody {
+
+	/**
+	 * Return what the store tells of a lock and, of one key, what instances report of it.
+	 */
+	static LockDescriptor of(Standing standing, @Nullable FleetReport reports, boolean late, Instant now) {
+		String kind = (standing.resource().kind() == Kind.LOCK) ? "EXCLUSIVE" : "READ_WRITE";
+		List<LockWaiter> inside = null;
+		if (reports != null) {
+			inside = reports.inside(standing)
+				.map((waiting) -> waiter(waiting.instance(), waiting.entry(), now))
+				.toList();
+		}
+		return new LockDescriptor(standing.resource().key(), kind, standing.fence(), Endpoints.granted(standing),
+				late ? true : null, standing.holderCount(),
+				standing.holders()
+					.stream()
+					.map((place) -> holder(place, Endpoints.reported(place, reports), now))
+					.toList(),
+				standing.queue()
+					.stream()
+					.map((place) -> waiter(place, Endpoints.reported(place, reports), now))
+					.toList(),
+				standing.waiting(), inside, (reports != null) ? reports.silent() : null);
+	}
+
+	private static LockHolder holder(Place place, @Nullable Entry entry, Instant now) {
+		boolean foreign = place.instance() == null;
+		return (entry != null)
+				? new LockHolder(place.instance(), foreign, InstanceReport.mode(place.kind(), place.permits()),
+						place.ttlMillis(), entry.thread(), entry.name(), now.minusMillis(entry.millis()))
+				: new LockHolder(place.instance(), foreign, InstanceReport.mode(place.kind(), place.permits()),
+						place.ttlMillis(), null, null, null);
+	}
+
+	private static LockWaiter waiter(Place place, @Nullable Entry entry, Instant now) {
+		return (entry != null) ? waiter(place.instance(), entry, now) : new LockWaiter(place.instance(),
+				InstanceReport.mode(place.kind(), place.permits()), null, null, null);
+	}
+
+	private static LockWaiter waiter(@Nullable String instance, Entry entry, Instant now) {
+		return new LockWaiter(instance, entry.mode(), entry.thread(), entry.name(), now.minusMillis(entry.millis()));
+	}
 
 	/**
 	 * A holder of a lock.

@@ -3,16 +3,12 @@ package io.holdfast.actuate;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
-import java.util.Set;
-import java.util.function.Predicate;
 
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.fleet.Fleet;
-import io.holdfast.engine.fleet.Fleet.Found;
-import io.holdfast.engine.fleet.Fleet.Standings;
 import io.holdfast.engine.fleet.FleetReport;
 import io.holdfast.engine.fleet.InstanceReport;
 import io.holdfast.engine.fleet.InstanceReport.Entry;
@@ -23,7 +19,6 @@ import io.holdfast.engine.fleet.ThreadWait;
 import io.holdfast.engine.fleet.ThreadWait.WaitingThread;
 import io.holdfast.engine.store.FleetStore.Family;
 import io.holdfast.engine.store.FleetStore.Standing;
-import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.actuate.endpoint.Access;
@@ -84,17 +79,21 @@ public class LocksEndpoint {
 		PartialResult parts = new PartialResult();
 		InstanceReport report = parts.own(this.fleet);
 		Instant now = Instant.now();
-		LockPage shown = page(parts, cursor, wanted, key, query);
+		StandingPage shown = StandingPage.look(this.fleet, Family.LOCKS, parts, cursor, wanted, key, this::look, query);
 		List<InstanceDescriptor> members = parts.look(() -> Endpoints.members(this.fleet));
 		FleetReport reports = parts.look(this.fleet::reports);
 		List<DeadlockDescriptor> cycles = (reports != null) ? parts.look(() -> cycles(reports)) : null;
 		LocksDescriptor.FleetLocks seen = new LocksDescriptor.FleetLocks((members != null) ? members : List.of(),
-				shown.views((key != null) ? reports : null), (cycles != null) ? cycles : List.of(),
-				(reports != null) ? reports.silent() : List.of(), shown.found(), shown.cursor(), parts.problem());
-		Predicate<Entry> told = (key == null && query == null) ? LocksEndpoint::isLock : shown::has;
+				shown.standings()
+					.stream()
+					.map((each) -> LockDescriptor.of(each, (key != null) ? reports : null, shown.isLate(each), now))
+					.toList(),
+				(cycles != null) ? cycles : List.of(), (reports != null) ? reports.silent() : List.of(), shown.found(),
+				shown.cursor(), parts.problem());
 		return new LocksDescriptor(Endpoints.self(this.fleet, this.started, seen.instances()),
-				report.holds().stream().filter(told).map((hold) -> held(hold, now)).toList(),
-				report.waits().stream().filter(told).map((wait) -> waiting(wait, now)).toList(), report.cut(), seen);
+				report.holds().stream().filter(shown::includes).map((hold) -> held(hold, now)).toList(),
+				report.waits().stream().filter(shown::includes).map((wait) -> waiting(wait, now)).toList(),
+				report.cut(), seen);
 	}
 
 	/**
@@ -106,21 +105,6 @@ public class LocksEndpoint {
 	 */
 	public LocksDescriptor locks(@Nullable String cursor, @Nullable Integer limit) {
 		return locks(cursor, limit, null, null, null, null, null, null);
-	}
-
-	private LockPage page(PartialResult parts, @Nullable String cursor, int wanted, @Nullable String key,
-			@Nullable StandingQuery query) {
-		if (key != null) {
-			Standing standing = parts.look(() -> Endpoints.checked(() -> look(key)));
-			return new LockPage((standing != null && !standing.isEmpty()) ? List.of(standing) : List.of(), null, null);
-		}
-		if (query != null) {
-			Found found = parts.look(() -> this.fleet.find(Family.LOCKS, query));
-			return new LockPage((found != null) ? found.standings() : List.of(), null, found);
-		}
-		Standings page = parts.look(() -> Endpoints.checked(() -> this.fleet.page(Family.LOCKS, cursor, wanted)));
-		return (page != null) ? new LockPage(page.standings(), page.cursor(), null)
-				: new LockPage(List.of(), cursor, null);
 	}
 
 	private Standing look(String key) {
@@ -136,7 +120,7 @@ public class LocksEndpoint {
 	public @Nullable LockDescriptor lock(@Selector(match = Match.ALL_REMAINING) String... key) {
 		Standing standing = Endpoints.answered(() -> look(Endpoints.key(key)));
 		return standing.isEmpty() ? null
-				: LockDescriptors.of(standing, new PartialResult().look(this.fleet::reports), Instant.now());
+				: LockDescriptor.of(standing, new PartialResult().look(this.fleet::reports), false, Instant.now());
 	}
 
 	/**
@@ -151,10 +135,6 @@ public class LocksEndpoint {
 		boolean released = Endpoints.answered(() -> this.locks.admin().forceRelease(key));
 		Endpoints.log((released ? "Released" : "Found nothing to release of") + " lock '" + key + "' by force", by);
 		return new ReleaseDescriptor(released);
-	}
-
-	private static boolean isLock(Entry entry) {
-		return entry.resource().kind() != Kind.SEMAPHORE;
 	}
 
 	private static LocksDescriptor.HeldLock held(Entry hold, Instant now) {
@@ -178,28 +158,6 @@ public class LocksEndpoint {
 		WaitingThread holder = wait.holder();
 		return new DeadlockDescriptor.DeadlockWait(wait.actor().instance(), wait.actor().thread(), wait.key(),
 				new DeadlockDescriptor.Actor(holder.instance(), holder.thread()));
-	}
-
-	/** The locks of the fleet that are shown. */
-	private record LockPage(List<Standing> standings, @Nullable String cursor, @Nullable Found search) {
-
-		List<LockDescriptor> views(@Nullable FleetReport reports) {
-			Instant now = Instant.now();
-			Set<String> late = (this.search != null) ? this.search.late() : Set.of();
-			return this.standings.stream()
-				.map((standing) -> LockDescriptors.of(standing, reports, late.contains(standing.resource().key()), now))
-				.toList();
-		}
-
-		@Nullable FoundDescriptor found() {
-			return (this.search != null) ? Endpoints.found(this.search) : null;
-		}
-
-		boolean has(Entry entry) {
-			String key = entry.resource().key();
-			return isLock(entry) && this.standings.stream().anyMatch((each) -> each.resource().key().equals(key));
-		}
-
 	}
 
 }

@@ -3,6 +3,10 @@ package io.holdfast.actuate;
 import java.time.Instant;
 import java.util.List;
 
+import io.holdfast.engine.fleet.FleetReport;
+import io.holdfast.engine.fleet.InstanceReport.Entry;
+import io.holdfast.engine.store.FleetStore.Place;
+import io.holdfast.engine.store.FleetStore.Standing;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.actuate.endpoint.OperationResponseBody;
@@ -29,6 +33,51 @@ public record SemaphoreDescriptor(String key, @Nullable Integer limit, boolean l
 		@Nullable Integer free, int holderCount, List<SemaphoreHolder> holders, List<SemaphoreWaiter> queue,
 		int queueLength, @Nullable List<SemaphoreWaiter> inside,
 		@Nullable List<String> silent) implements OperationResponseBody {
+
+	/**
+	 * Return what the store tells of a semaphore and, of one key, what instances report
+	 * of it.
+	 */
+	static SemaphoreDescriptor of(Standing standing, @Nullable FleetReport reports, Instant now) {
+		Integer set = standing.limit();
+		Integer asked = (standing.asked() > 0) ? Integer.valueOf(standing.asked()) : null;
+		Integer limit = (set != null) ? set : asked;
+		Integer free = (limit != null) ? Integer.valueOf(Math.max(0, limit - standing.used())) : null;
+		List<SemaphoreWaiter> inside = null;
+		if (reports != null) {
+			inside = reports.inside(standing)
+				.map((waiting) -> waiter(waiting.instance(), waiting.entry(), now))
+				.toList();
+		}
+		return new SemaphoreDescriptor(standing.resource().key(), limit, set != null, standing.used(), free,
+				standing.holderCount(),
+				standing.holders()
+					.stream()
+					.map((place) -> holder(place, Endpoints.reported(place, reports), now))
+					.toList(),
+				standing.queue()
+					.stream()
+					.map((place) -> waiter(place, Endpoints.reported(place, reports), now))
+					.toList(),
+				standing.waiting(), inside, (reports != null) ? reports.silent() : null);
+	}
+
+	private static SemaphoreHolder holder(Place place, @Nullable Entry entry, Instant now) {
+		return (entry != null)
+				? new SemaphoreHolder(place.instance(), place.permits(), place.ttlMillis(), entry.thread(),
+						entry.name(), now.minusMillis(entry.millis()))
+				: new SemaphoreHolder(place.instance(), place.permits(), place.ttlMillis(), null, null, null);
+	}
+
+	private static SemaphoreWaiter waiter(Place place, @Nullable Entry entry, Instant now) {
+		return (entry != null) ? waiter(place.instance(), entry, now)
+				: new SemaphoreWaiter(place.instance(), place.permits(), null, null, null);
+	}
+
+	private static SemaphoreWaiter waiter(@Nullable String instance, Entry entry, Instant now) {
+		return new SemaphoreWaiter(instance, entry.permits(), entry.thread(), entry.name(),
+				now.minusMillis(entry.millis()));
+	}
 
 	/**
 	 * A holder of permits.

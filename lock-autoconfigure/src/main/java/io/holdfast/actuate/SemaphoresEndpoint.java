@@ -2,15 +2,13 @@ package io.holdfast.actuate;
 
 import java.time.Instant;
 import java.util.List;
-import java.util.function.Predicate;
 
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.fleet.Fleet;
-import io.holdfast.engine.fleet.Fleet.Found;
-import io.holdfast.engine.fleet.Fleet.Standings;
+import io.holdfast.engine.fleet.FleetReport;
 import io.holdfast.engine.fleet.InstanceReport;
 import io.holdfast.engine.fleet.InstanceReport.Entry;
 import io.holdfast.engine.fleet.StandingQuery;
@@ -18,7 +16,6 @@ import io.holdfast.engine.fleet.StandingQuery.Order;
 import io.holdfast.engine.fleet.StandingQuery.State;
 import io.holdfast.engine.store.FleetStore.Family;
 import io.holdfast.engine.store.FleetStore.Standing;
-import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.actuate.endpoint.Access;
@@ -79,15 +76,19 @@ public class SemaphoresEndpoint {
 		PartialResult parts = new PartialResult();
 		InstanceReport report = parts.own(this.fleet);
 		Instant now = Instant.now();
-		SemaphorePage shown = page(parts, cursor, wanted, key, query);
+		StandingPage shown = StandingPage.look(this.fleet, Family.SEMAPHORES, parts, cursor, wanted, key, this::look,
+				query);
+		boolean inDetail = key != null && !shown.standings().isEmpty();
+		FleetReport reports = inDetail ? parts.look(this.fleet::reports) : null;
 		List<InstanceDescriptor> members = parts.look(() -> Endpoints.members(this.fleet));
 		SemaphoresDescriptor.FleetSemaphores fleet = new SemaphoresDescriptor.FleetSemaphores(
-				(members != null) ? members : List.of(), shown.semaphores(), shown.found(), shown.cursor(),
-				parts.problem());
-		Predicate<Entry> told = (key == null && query == null) ? SemaphoresEndpoint::isSemaphore : shown::has;
+				(members != null) ? members : List.of(),
+				shown.standings().stream().map((each) -> SemaphoreDescriptor.of(each, reports, now)).toList(),
+				shown.found(), shown.cursor(), parts.problem());
 		return new SemaphoresDescriptor(Endpoints.self(this.fleet, this.started, fleet.instances()),
-				report.holds().stream().filter(told).map((hold) -> held(hold, now)).toList(),
-				report.waits().stream().filter(told).map((wait) -> waiting(wait, now)).toList(), report.cut(), fleet);
+				report.holds().stream().filter(shown::includes).map((hold) -> held(hold, now)).toList(),
+				report.waits().stream().filter(shown::includes).map((wait) -> waiting(wait, now)).toList(),
+				report.cut(), fleet);
 	}
 
 	/**
@@ -101,30 +102,8 @@ public class SemaphoresEndpoint {
 		return semaphores(cursor, limit, null, null, null, null, null);
 	}
 
-	private SemaphorePage page(PartialResult parts, @Nullable String cursor, int wanted, @Nullable String key,
-			@Nullable StandingQuery query) {
-		if (key != null) {
-			Standing standing = parts.look(() -> Endpoints.checked(() -> look(key)));
-			return new SemaphorePage((standing != null && !standing.isEmpty())
-					? List.of(SemaphoreDescriptors.of(standing, parts.look(this.fleet::reports), Instant.now()))
-					: List.of(), null, null);
-		}
-		if (query != null) {
-			Found found = parts.look(() -> this.fleet.find(Family.SEMAPHORES, query));
-			return (found != null) ? new SemaphorePage(views(found.standings()), null, Endpoints.found(found))
-					: new SemaphorePage(List.of(), null, null);
-		}
-		Standings page = parts.look(() -> Endpoints.checked(() -> this.fleet.page(Family.SEMAPHORES, cursor, wanted)));
-		return (page != null) ? new SemaphorePage(views(page.standings()), page.cursor(), null)
-				: new SemaphorePage(List.of(), cursor, null);
-	}
-
 	private Standing look(String key) {
 		return this.fleet.look(Family.SEMAPHORES, SemaphoreRequest.of(key, 1).key());
-	}
-
-	private static List<SemaphoreDescriptor> views(List<Standing> standings) {
-		return standings.stream().map((standing) -> SemaphoreDescriptors.of(standing, null, Instant.now())).toList();
 	}
 
 	/**
@@ -137,7 +116,7 @@ public class SemaphoresEndpoint {
 	public @Nullable SemaphoreDescriptor semaphore(@Selector(match = Match.ALL_REMAINING) String... key) {
 		Standing standing = Endpoints.answered(() -> look(Endpoints.key(key)));
 		return standing.isEmpty() ? null
-				: SemaphoreDescriptors.of(standing, new PartialResult().look(this.fleet::reports), Instant.now());
+				: SemaphoreDescriptor.of(standing, new PartialResult().look(this.fleet::reports), Instant.now());
 	}
 
 	/**
@@ -184,10 +163,6 @@ public class SemaphoresEndpoint {
 		return new ReleaseDescriptor(released);
 	}
 
-	private static boolean isSemaphore(Entry entry) {
-		return entry.resource().kind() == Kind.SEMAPHORE;
-	}
-
 	private static SemaphoresDescriptor.HeldPermits held(Entry hold, Instant now) {
 		return new SemaphoresDescriptor.HeldPermits(hold.resource().key(), hold.permits(), hold.name(), hold.thread(),
 				now.minusMillis(hold.millis()), hold.ttlMillis());
@@ -196,17 +171,6 @@ public class SemaphoresEndpoint {
 	private static SemaphoresDescriptor.SemaphoreWait waiting(Entry wait, Instant now) {
 		return new SemaphoresDescriptor.SemaphoreWait(wait.resource().key(), wait.permits(), wait.name(), wait.thread(),
 				now.minusMillis(wait.millis()));
-	}
-
-	/** The semaphores of the fleet that are shown. */
-	private record SemaphorePage(List<SemaphoreDescriptor> semaphores, @Nullable String cursor,
-			@Nullable FoundDescriptor found) {
-
-		boolean has(Entry entry) {
-			return isSemaphore(entry)
-					&& this.semaphores.stream().anyMatch((each) -> each.key().equals(entry.resource().key()));
-		}
-
 	}
 
 }
