@@ -93,8 +93,9 @@ public final class LeaseContext {
 				return type.cast(lease);
 			}
 		}
-		throw new IllegalStateException("There is no lease of a " + what + " here: on this thread runs no method with "
-				+ annotation + " that was called through its bean, and no code that a service runs with a lease");
+		throw new IllegalStateException(
+				"There is no lease of a " + what + " here: this thread runs neither a method with " + annotation
+						+ " that was called through its bean, nor code that a service runs with a lease");
 	}
 
 	/**

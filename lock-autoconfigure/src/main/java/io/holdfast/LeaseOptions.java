@@ -79,7 +79,7 @@ record LeaseOptions(@Nullable Duration waitTime, @Nullable Duration leaseTime, @
 		}
 		if (namespace.indexOf(':') >= 0) {
 			throw new IllegalArgumentException("namespace" + of + " is '" + namespace
-					+ "', which has a colon: that ends a namespace, and keys of others could meet it. "
+					+ "', which has a colon: a colon ends the namespace, so its keys could be those of another one. "
 					+ "Use another character, such as '.'");
 		}
 		return new LeaseOptions(this.waitTime, this.leaseTime, this.maxHold, this.minHold, this.autoRenew, this.name,

@@ -47,8 +47,8 @@ final class RequestChecks {
 
 	static String checkName(String what, String name) {
 		if (name == null || name.isBlank()) {
-			throw new IllegalArgumentException(what + " is " + ((name == null) ? "null" : "blank")
-					+ ": give it the name of what it is for, or none");
+			throw new IllegalArgumentException(
+					what + " is " + ((name == null) ? "null" : "blank") + ": name what it is for, or leave it out");
 		}
 		return name;
 	}

@@ -161,7 +161,7 @@ class LockRequestTests {
 	@DisplayName("A name is not blank")
 	void blankName(String name) {
 		assertThatIllegalArgumentException().isThrownBy(() -> REQUEST.name(name))
-			.withMessage("name of lock 'stock:1' is blank: give it the name of what it is for, or none");
+			.withMessage("name of lock 'stock:1' is blank: name what it is for, or leave it out");
 	}
 
 	@Test

@@ -116,7 +116,7 @@ class SemaphoreRequestTests {
 				bad((request) -> request.minHold(Duration.ofDays(366)),
 						"minHold of semaphore 'geocoder' is PT8784H, which is not from PT0S to PT8760H"),
 				bad((request) -> request.name(" "),
-						"name of semaphore 'geocoder' is blank: give it the name of what it is for, or none"));
+						"name of semaphore 'geocoder' is blank: name what it is for, or leave it out"));
 	}
 
 	private static Arguments bad(Function<SemaphoreRequest, SemaphoreRequest> change, String message) {

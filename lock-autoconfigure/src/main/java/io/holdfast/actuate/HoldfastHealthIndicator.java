@@ -41,7 +41,7 @@ public final class HoldfastHealthIndicator extends AbstractHealthIndicator {
 	 * @param engine the engine
 	 */
 	public HoldfastHealthIndicator(LeaseEngine engine) {
-		super("The health of Holdfast could not be told");
+		super("Holdfast health check failed");
 		this.engine = engine;
 		this.latest = null;
 	}
@@ -52,7 +52,7 @@ public final class HoldfastHealthIndicator extends AbstractHealthIndicator {
 	 * @param patience how long the store may take to answer
 	 */
 	public HoldfastHealthIndicator(LeaseEngine engine, Duration patience) {
-		super("The health of Holdfast could not be told");
+		super("Holdfast health check failed");
 		this.engine = engine;
 		this.latest = new LatestFindings(engine::examine, patience, System::nanoTime);
 	}

@@ -234,8 +234,8 @@ final class LeaseAnnotationHandler<A extends Annotation, R, S> {
 			Lease lease = LeaseAnnotationHandler.this.source.unguarded(this.request, ex);
 			if (LeaseAnnotationHandler.this.failing.add(this.service)) {
 				logger.warn(this.operation.annotatedMethod()
-						+ " lets the method run without a permit, as onStoreFailure is PROCEED; so do others until "
-						+ "the store answers again, of which no more is logged. " + ex.getMessage());
+						+ " lets the method run without a permit, as onStoreFailure is PROCEED. Further calls that do so "
+						+ "are not logged until the store answers again. " + ex.getMessage());
 			}
 			return lease;
 		}

@@ -311,7 +311,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		if (OtherAdvice.isTransaction(advisor, annotatedMethod.method(), annotatedMethod.targetClass())
 				&& this.transactionWarned.compareAndSet(false, true)) {
 			logger.warn(annotatedMethod
-					+ " is inside of the method's transaction, which begins before it is waited for: "
+					+ " is acquired inside of the method's transaction, which begins before the wait: "
 					+ "the advice for transactions has a lower order than that for @DistributedLock and @Semaphore ("
 					+ getOrder() + "). Leave out the order of @EnableTransactionManagement, or set holdfast.aop.order");
 		}
@@ -376,7 +376,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 			if (later && processor instanceof AbstractAutoProxyCreator creator) {
 				logger.warn("The auto-proxy creator " + creator.getClass().getName() + " (order " + creator.getOrder()
 						+ ") comes after the one for @DistributedLock and @Semaphore (order " + getOrder()
-						+ "): transactions that it adds begin before the lock is waited for. Give it a lower order");
+						+ "): transactions that it adds begin before the wait for the lock. Give it a lower order");
 			}
 		}
 	}

@@ -105,7 +105,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 		if (leaseTime.compareTo(this.redis.longestLease()) > 0) {
 			throw new InvalidConfigurationPropertyValueException("holdfast." + property, leaseTime,
 					"it must not be longer than holdfast.redis.longest-lease (" + this.redis.longestLease().toMillis()
-							+ "ms), after which holdfast.redis.fail-over-grace takes every lease for over");
+							+ "ms), after which holdfast.redis.fail-over-grace counts every lease as ended");
 		}
 	}
 
@@ -122,7 +122,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	private void checkReplicas() {
 		if (this.redis.minReplicas() < 0) {
 			throw new InvalidConfigurationPropertyValueException(MIN_REPLICAS, this.redis.minReplicas(),
-					"it must be at least 0, which stands for not waiting for replicas");
+					"it must be at least 0, which means that no replica is waited for");
 		}
 		Duration timeout = this.redis.replicaTimeout();
 		PropertyBounds.checkBounds(Duration.ofMillis(1), "redis.replica-timeout", timeout);

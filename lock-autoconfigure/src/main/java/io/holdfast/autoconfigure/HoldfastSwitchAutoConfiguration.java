@@ -58,7 +58,7 @@ public final class HoldfastSwitchAutoConfiguration {
 		boolean built = configuration.getIfAvailable() != null;
 		if (built && !on) {
 			throw new InvalidConfigurationPropertyValueException(name, false,
-					"the application was processed ahead of time with true: build it with the value of the run");
+					"the application was processed ahead of time with true: build it with the value that it runs with");
 		}
 		if (on && !built) {
 			// Perhaps on purpose: auto-configuration can be excluded, too.

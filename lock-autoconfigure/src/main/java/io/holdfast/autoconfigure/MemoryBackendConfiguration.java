@@ -33,7 +33,7 @@ class MemoryBackendConfiguration {
 			// Quietly, locks would exclude no other process.
 			throw new InvalidConfigurationPropertyValueException("holdfast.backend",
 					properties.backend().name().toLowerCase(Locale.ROOT),
-					"the application was processed ahead of time with memory: build it with the backend of the run");
+					"the application was processed ahead of time with memory: build it with the backend that it runs with");
 		}
 		return new LeaseEngine(new MemoryLeaseStore(leases), properties.engineSettings());
 	}

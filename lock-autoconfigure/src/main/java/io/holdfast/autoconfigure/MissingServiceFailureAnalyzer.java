@@ -25,7 +25,7 @@ final class MissingServiceFailureAnalyzer extends AbstractInjectionFailureAnalyz
 	/** For annotated methods, too. */
 	static final String CURE = "Holdfast defines one if there is a RedisConnectionFactory bean (add "
 			+ "spring-boot-starter-data-redis; of several, mark one as @Primary), or with holdfast.backend=memory, "
-			+ "which needs no Redis but excludes only inside this JVM";
+			+ "which needs no Redis, but whose locks exclude only threads of this JVM";
 
 	private static final Set<Class<?>> SERVICES = Set.of(LockService.class, SemaphoreService.class);
 
@@ -60,7 +60,7 @@ final class MissingServiceFailureAnalyzer extends AbstractInjectionFailureAnalyz
 		boolean configured = this.beanFactory.getBeanNamesForType(HoldfastAutoConfiguration.class, false,
 				false).length > 0;
 		return configured ? CURE
-				: "Holdfast's auto-configuration is no part of this context. In the test of a slice, such as @WebMvcTest, "
+				: "Holdfast's auto-configuration is not part of this context. In the test of a slice, such as @WebMvcTest, "
 						+ "add @AutoConfigureHoldfast of lock-starter-test, or replace the service by a @MockitoBean; "
 						+ "otherwise, do not exclude it";
 	}

@@ -127,9 +127,10 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 	@Override
 	public SemaphoreView asSemaphore(SemaphoreRequest request) {
 		if (request.permits() != 1) {
-			throw new IllegalArgumentException("permits of semaphore '" + request.key() + "' is " + request.permits()
-					+ " in the request of a view: "
-					+ "leave it out, and tell it with each call of the view, as in acquire(" + request.permits() + ")");
+			throw new IllegalArgumentException("The request of a view of semaphore '" + request.key()
+					+ "' has permits = " + request.permits()
+					+ ": leave it out, and give the number with each call of the view, as in acquire("
+					+ request.permits() + ")");
 		}
 		return new PooledSemaphore(named(request), this.acquirer, this::statusOf, this.pools);
 	}

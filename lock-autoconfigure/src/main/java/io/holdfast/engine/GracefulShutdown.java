@@ -149,7 +149,7 @@ final class GracefulShutdown {
 		if (!holds.isEmpty()) {
 			String some = holds.stream().limit(3).map(Hold::description).collect(Collectors.joining(", "));
 			int more = holds.size() - 3;
-			logger.info("Waiting up to " + patience.toMillis() + " ms for what is held: " + some
+			logger.info("Waiting up to " + patience.toMillis() + " ms for leases that are held: " + some
 					+ ((more > 0) ? " and " + more + " more" : ""));
 		}
 	}

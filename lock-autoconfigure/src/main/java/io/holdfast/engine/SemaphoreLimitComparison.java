@@ -103,8 +103,8 @@ final class SemaphoreLimitComparison {
 				this.warned = true;
 				logger.warn("Semaphore '" + this.key + "' has a limit of " + limit + " in this instance, and " + asked
 						+ " in another one" + others()
-						+ ": each request is judged by its own. Give all the same limit, "
-						+ "or set one for all by SemaphoreService.setLimit");
+						+ ": each request is judged by its own limit. Give all instances the same limit, "
+						+ "or set one for all of them by SemaphoreService.admin().setLimit");
 			}
 		}
 
@@ -120,7 +120,7 @@ final class SemaphoreLimitComparison {
 				.map(SemaphoreLimitComparison::describe)
 				.toList();
 			int shown = Math.min(others.size(), MOST_NAMED);
-			return others.isEmpty() ? "" : " (there are " + String.join(", ", others.subList(0, shown))
+			return others.isEmpty() ? "" : " (other instances: " + String.join(", ", others.subList(0, shown))
 					+ ((others.size() > shown) ? " and " + (others.size() - shown) + " more" : "") + ")";
 		}
 		catch (RuntimeException ex) {

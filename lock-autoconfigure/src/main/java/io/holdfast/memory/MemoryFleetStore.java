@@ -45,7 +45,7 @@ final class MemoryFleetStore implements FleetStore {
 	private static String key(String cursor) {
 		if (!CURSOR.matcher(cursor).matches()) {
 			throw new IllegalArgumentException(
-					"The cursor is none that a page ended with: leave it out to begin at the first page");
+					"The cursor does not come from a page of this list: leave it out to begin with the first page");
 		}
 		return new String(HEX.parseHex(cursor), StandardCharsets.UTF_8);
 	}

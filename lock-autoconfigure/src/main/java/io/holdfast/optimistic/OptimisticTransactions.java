@@ -150,7 +150,7 @@ public class OptimisticTransactions {
 		Set<String> distinct = new LinkedHashSet<>(keys);
 		if (distinct.isEmpty() || distinct.contains(null) || distinct.contains("")) {
 			throw new IllegalArgumentException("An optimistic transaction cannot watch " + keys
-					+ ": name at least one key, all that its writes depend on, none of them null or empty");
+					+ ": name all keys that its writes depend on, at least one, none of them null or empty");
 		}
 		if (Drivers.isCluster(this.factory)) {
 			throw new UnsupportedOperationException("No optimistic transaction on " + distinct

@@ -41,8 +41,8 @@ final class QueuedTransaction implements OptimisticTransaction {
 	@Override
 	public void write(Consumer<RedisOperations<String, String>> writer) {
 		if (this.over) {
-			throw new IllegalStateException("The attempt of this optimistic transaction is over, and this would"
-					+ " never be written: note all writes before the attempt returns");
+			throw new IllegalStateException("This attempt of the optimistic transaction is over, so this write"
+					+ " would be lost: call write(…) before the attempt returns");
 		}
 		this.writers.add(writer);
 	}

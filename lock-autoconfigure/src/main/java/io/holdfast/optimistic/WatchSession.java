@@ -120,7 +120,7 @@ final class WatchSession implements AutoCloseable {
 		if (RedisFailures.isAborted(error)) {
 			return trouble("was not run, and nothing written, as Redis refused one of its commands", error);
 		}
-		return trouble("was run but for a command that failed; Redis does not roll the others back", error);
+		return trouble("was run, except for a command that failed; Redis does not roll the others back", error);
 	}
 
 	private LeaseStoreException trouble(String course, RuntimeException error) {

@@ -109,8 +109,8 @@ public final class RedisLeaseStore implements LeaseStore {
 		this.cluster = Drivers.isCluster(application);
 		this.grace = options.grace();
 		if (this.cluster && options.longestLease() != null) {
-			throw new IllegalStateException("There is no fail-over grace in a Redis cluster, where a script cannot"
-					+ " look at what is remembered of its server: set holdfast.redis.fail-over-grace to false");
+			throw new IllegalStateException("There is no fail-over grace in a Redis cluster, where scripts cannot read"
+					+ " the key that remembers their server: set holdfast.redis.fail-over-grace to false");
 		}
 		String obstacle = (options.replicas() != null) ? obstacleToReplicas(application) : null;
 		if (obstacle != null) {
@@ -141,7 +141,7 @@ public final class RedisLeaseStore implements LeaseStore {
 	 * @return the reason, or {@code null} if it can
 	 */
 	public static @Nullable String obstacleToReplicas(RedisConnectionFactory factory) {
-		return Drivers.isCluster(factory) ? "in a cluster, replicas cannot be waited for" : null;
+		return Drivers.isCluster(factory) ? "waiting for replicas is not possible in a cluster" : null;
 	}
 
 	/**

@@ -117,7 +117,7 @@ class AdviceOrderTests {
 		try (LockedContext context = LockedContext.withClassProxies(EarlyTransactions.class, Shop.class)) {
 			context.bean(Shop.class).sell();
 			assertThat(context.locks().events()).startsWith("begin", "lock", "body");
-			assertThat(output.toString()).containsOnlyOnce("is inside of the method's transaction")
+			assertThat(output.toString()).containsOnlyOnce("is acquired inside of the method's transaction")
 				.contains("Leave out the order of @EnableTransactionManagement");
 		}
 	}

@@ -199,7 +199,7 @@ class DistributedLockKeyTests {
 		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.nested(new Order(null)))
 			.withMessageContaining(
 					".nested(Order): key = \"#order.customer.id\" yields no key: EL1007E: Property or field"
-							+ " 'id' cannot be found on null. What it is asked of is null in this call: write ?. for .");
+							+ " 'id' cannot be found on null. The value before it is null in this call: write ?. for .");
 		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.method(null))
 			.withMessageContaining("EL1011E")
 			.withMessageContaining("null in this call: write ?. for . and a key for this call, as in #a?.b ?: 'none'");
@@ -212,7 +212,7 @@ class DistributedLockKeyTests {
 			.withMessageContaining("Write the full name of a class");
 		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.failing("a"))
 			.withMessageContaining("EL1008E")
-			.withMessageContaining("Write the name of a public property or method");
+			.withMessageContaining("Write the name of an existing public property or method");
 		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.first(List.of()))
 			.withMessageContaining("EL1025E")
 			.withMessageContaining("if there are fewer");

@@ -59,7 +59,7 @@ class HealthTests {
 
 	private static final Duration SOON = Duration.ofSeconds(20);
 
-	private static final String EVICTION = "may throw locks and permits away while they are held";
+	private static final String EVICTION = "may evict locks and permits while they are held";
 
 	private final ApplicationContextRunner runner = new ApplicationContextRunner().withConfiguration(AutoConfigurations
 		.of(HealthContributorRegistryAutoConfiguration.class, HealthContributorAutoConfiguration.class,

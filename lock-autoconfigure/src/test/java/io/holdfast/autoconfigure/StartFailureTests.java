@@ -71,7 +71,7 @@ class StartFailureTests {
 		assertThat(failToStart(Rebuilt.class, args)).containsSubsequence("Description:",
 				"@DistributedLock on " + Rebuilt.Catalogue.class.getName() + ".rebuild(): leaseTime = \"${my.lease}\"",
 				"(31s) is longer than holdfast.redis.longest-lease (30000ms), after which"
-						+ " holdfast.redis.fail-over-grace takes every lease for over",
+						+ " holdfast.redis.fail-over-grace counts every lease as ended",
 				"Action:", "Lower leaseTime", "or raise that property");
 	}
 

@@ -81,7 +81,7 @@ class EngineRobustnessTests {
 		this.store.wakeUps.granted(lock("k"), ID + ":1", lease.fencingToken() + 1, 5000);
 		assertThat(lease.isHeld()).isFalse();
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(lease::ensureHeld)
-			.withMessageContaining("granted it anew");
+			.withMessageContaining("granted it again");
 		assertThat(this.store.sent()).containsExactly("release 1");
 	}
 

@@ -51,7 +51,7 @@ class EvictionTests {
 		this.fleet.awaitListening(2);
 		assertThat(instance.context().getBean(LeaseEngine.class).examine()).succeedsWithin(SOON)
 			.asString()
-			.contains("may throw locks and permits away while they are held");
+			.contains("may evict locks and permits while they are held");
 		Claims claims = new Claims(this.fleet, KEY, LEASE, instance).waitedForBy(other);
 		await("eviction").atMost(SOON).pollInterval(Duration.ofMillis(1)).until(this::isEvicted);
 		this.fleet.observer().delete(this.fleet.observer().keys("filler:*"));

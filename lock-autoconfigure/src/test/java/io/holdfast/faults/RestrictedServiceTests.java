@@ -78,7 +78,7 @@ class RestrictedServiceTests {
 			assertThatExceptionOfType(ApplicationContextException.class)
 				.isThrownBy(() -> fleet.start("spring.data.redis.port=" + service.port()))
 				.havingRootCause()
-				.withMessageContaining("looks at how Lua scripts are written, and refuses those of Holdfast")
+				.withMessageContaining("checks how Lua scripts are written, and refuses those of Holdfast")
 				.withMessageContaining("bad lua script")
 				.withMessageContaining("script_check_enable 0");
 			assertThat(fleet.observer().keys("*")).isEmpty();

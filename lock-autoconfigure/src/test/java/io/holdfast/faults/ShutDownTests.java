@@ -101,7 +101,7 @@ class ShutDownTests {
 			.atMost(SOON)
 			.until(() -> lease.isHeld() && this.fleet.isLocked(KEY));
 		assertThat(closing).isNotDone();
-		assertThat(output).contains("Waiting up to 16000 ms for what is held: lock '" + KEY + "'");
+		assertThat(output).contains("Waiting up to 16000 ms for leases that are held: lock '" + KEY + "'");
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 		assertThat(closing).succeedsWithin(SOON);
 		other.release();

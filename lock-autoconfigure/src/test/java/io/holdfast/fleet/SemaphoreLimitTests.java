@@ -284,8 +284,9 @@ class SemaphoreLimitTests extends FleetTestCase {
 				() -> second.asSemaphore(this.key).tryAcquire())) {
 			assertThatExceptionOfType(PermitNotAcquiredException.class).isThrownBy(way)
 				.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo(Reason.EXCEEDS_LIMIT))
-				.withMessageContaining("no operator has set a limit above 0, and only that counts (set one by"
-						+ " SemaphoreService.admin().setLimit, or name one by SemaphoreRequest.of(key, limit)");
+				.withMessageContaining(
+						"the request has no limit of its own, and no operator has set one above 0 (set one by"
+								+ " SemaphoreService.admin().setLimit, or name one by SemaphoreRequest.of(key, limit)");
 		}
 		operator.admin().setLimit(this.key, 2);
 		SemaphoreView view = second.asSemaphore(this.key);
@@ -323,7 +324,7 @@ class SemaphoreLimitTests extends FleetTestCase {
 			assertThat(one).failsWithin(Fleet.PATIENCE)
 				.withThrowableThat()
 				.withCauseInstanceOf(PermitNotAcquiredException.class)
-				.withMessageContaining("no operator has set a limit above 0");
+				.withMessageContaining("no operator has set one above 0");
 		}
 		assertThat(lease.isHeld()).isTrue();
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);

@@ -156,8 +156,8 @@ class ViewTermsTests extends FleetTestCase {
 		assertThatIllegalArgumentException().isThrownBy(() -> first.asReadWriteLock(several));
 		assertThatIllegalArgumentException()
 			.isThrownBy(() -> semaphores.asSemaphore(SemaphoreRequest.of(this.key, 5).permits(2)))
-			.withMessage("permits of semaphore 'refused' is 2 in the request of a view: leave it out, "
-					+ "and tell it with each call of the view, as in acquire(2)");
+			.withMessage("The request of a view of semaphore 'refused' has permits = 2: leave it out, "
+					+ "and give the number with each call of the view, as in acquire(2)");
 	}
 
 	@Test

@@ -157,7 +157,8 @@ abstract class OptimisticTransactionContract extends OptimisticConflictContract 
 				tx.write((writer) -> writer.opsForList().leftPush(this.a, "element"));
 				return null;
 			}))
-			.withMessage("The optimistic transaction on [" + this.a + "] was run but for a command that failed; Redis"
+			.withMessage("The optimistic transaction on [" + this.a
+					+ "] was run, except for a command that failed; Redis"
 					+ " does not roll the others back: WRONGTYPE Operation against a key holding the wrong kind of value")
 			.satisfies((ex) -> assertThat(ex.getKey()).isEqualTo(this.a));
 		assertThat(this.values.get(this.b)).isEqualTo("stands");
@@ -407,7 +408,7 @@ abstract class OptimisticTransactionContract extends OptimisticConflictContract 
 	void refusesBadKeys(Collection<String> keys) {
 		assertThatIllegalArgumentException().isThrownBy(() -> this.transactions.execute(keys, (tx) -> null))
 			.withMessageContaining(keys.toString())
-			.withMessageContaining("name at least one key");
+			.withMessageContaining("name all keys that its writes depend on");
 	}
 
 	/** Connections to a cluster that need not be there. */

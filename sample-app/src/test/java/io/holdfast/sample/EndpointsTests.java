@@ -244,11 +244,11 @@ class EndpointsTests {
 			/locks?limit=1001      | The limit of a page is 1001, which is not from 1 to 1000
 			/locks?limit=0&limit=5 | The limit of a page is 0, which is not from 1 to 1000
 			/locks?limit=many      | Parameter mapping failure
-			/locks?cursor=nowhere  | The cursor is none that a page ended with
-			/locks?cursor=0-0&cursor=0-0 | The cursor is none that a page ended with
+			/locks?cursor=nowhere  | The cursor does not come from a page of this list
+			/locks?cursor=0-0&cursor=0-0 | The cursor does not come from a page of this list
 			/locks/ /              | A lock's key must not be blank
 			/semaphores?limit=0    | The limit of a page is 0, which is not from 1 to 1000
-			/semaphores?cursor=<b> | The cursor is none that a page ended with
+			/semaphores?cursor=<b> | The cursor does not come from a page of this list
 			""")
 	@DisplayName("what makes no sense is refused with a message that says so")
 	void refuses(String uri, String message) {

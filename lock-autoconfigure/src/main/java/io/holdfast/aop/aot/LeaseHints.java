@@ -104,9 +104,8 @@ final class LeaseHints implements BeanRegistrationAotProcessor {
 			}
 			catch (ParseException | IllegalStateException ex) {
 				// Perhaps because of a placeholder that only the run can resolve.
-				logger.warn(
-						annotatedMethod + ": what its expression " + text + " reads cannot be registered for a native "
-								+ "image, as it cannot be parsed. Register it by @RegisterReflection");
+				logger.warn(annotatedMethod + ": the expression " + text + " cannot be parsed, so what it reads is not "
+						+ "registered for a native image. Register it by @RegisterReflection");
 				return;
 			}
 			expressions.register(expression.getAST());

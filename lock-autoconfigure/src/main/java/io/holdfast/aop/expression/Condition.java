@@ -25,15 +25,14 @@ public record Condition(CallExpression expression) {
 			value = this.expression.evaluate(target, arguments);
 		}
 		catch (EvaluationException ex) {
-			throw undecided(EvaluationTrouble.explain(ex, "?. for . and what is meant by null, as in #a?.b ?: false"),
-					ex);
+			throw undecided(EvaluationTrouble.explain(ex, "?. for . and what null means, as in #a?.b ?: false"), ex);
 		}
 		if (value instanceof Boolean decision) {
 			return decision;
 		}
 		throw undecided("its value is "
 				+ ((value != null) ? "of type " + value.getClass().getTypeName() + ". Write a comparison"
-						: "null. Write what is meant by that, for example with ?: false"),
+						: "null. Write what null means, for example with ?: false"),
 				null);
 	}
 

@@ -29,9 +29,9 @@ final class EvaluationTrouble {
 		return switch (known.getMessageCode()) {
 			case PROPERTY_OR_FIELD_NOT_READABLE_ON_NULL, METHOD_CALL_ON_NULL_OBJECT_NOT_ALLOWED,
 					CANNOT_INDEX_INTO_NULL_VALUE ->
-				"What it is asked of is null in this call: write " + substitute + ", or refuse the call";
+				"The value before it is null in this call: write " + substitute + ", or refuse the call";
 			case PROPERTY_OR_FIELD_NOT_READABLE, METHOD_NOT_FOUND, FUNCTION_NOT_DEFINED ->
-				"Write the name of a public property or method that there is; a native image has only those that are "
+				"Write the name of an existing public property or method; a native image has only those that are "
 						+ "registered for reflection";
 			case TYPE_NOT_FOUND -> "Write the full name of a class, as in T(java.time.LocalDate); a native image has "
 					+ "only those that are registered for reflection";

@@ -64,7 +64,7 @@ record LeaseTimes(@Nullable Duration waitTime, @Nullable Duration leaseTime, @Nu
 			throw attributes.invalid("leaseTime",
 					attributes.standsFor("leaseTime", attributes.resolve("leaseTime"))
 							+ "is longer than holdfast.redis.longest-lease (" + longest.toMillis()
-							+ "ms), after which holdfast.redis.fail-over-grace takes every lease for over",
+							+ "ms), after which holdfast.redis.fail-over-grace counts every lease as ended",
 					"Lower leaseTime, as the lease is renewed while it is held, or raise that property, for all applications that share locks",
 					null);
 		}

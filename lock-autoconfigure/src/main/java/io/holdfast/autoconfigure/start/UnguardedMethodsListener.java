@@ -52,7 +52,7 @@ final class UnguardedMethodsListener implements ApplicationListener<ContextRefre
 		}
 		List<String> unguarded = unguardedMethods(this.context.getBeanFactory());
 		if (!unguarded.isEmpty()) {
-			logger.warn("Annotated methods run without locks and permits, as Holdfast's auto-configuration is no part "
+			logger.warn("Annotated methods run without locks and permits, as Holdfast's auto-configuration is not part "
 					+ "of this context: " + unguarded.get(0)
 					+ ((unguarded.size() > 1) ? " and " + (unguarded.size() - 1) + " more" : "")
 					+ ". In the test of a slice, add @AutoConfigureHoldfast of lock-starter-test; otherwise, do not "

@@ -178,7 +178,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 	public static void checkRenewal(Duration leaseTime, Resource resource) {
 		if (leaseTime.compareTo(MIN_RENEWAL) < 0 || leaseTime.compareTo(MAX_RENEWAL) > 0) {
 			throw new IllegalArgumentException("leaseTime of " + resource + " is " + leaseTime
-					+ ": a lease is renewed for 1 ms at least and 365 days at most");
+					+ ", which is not from 1 ms to 365 days");
 		}
 	}
 
@@ -329,7 +329,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 
 		private IllegalArgumentException tooManyOrFew(int permits) {
 			return new IllegalArgumentException("permits to release of " + this.hold.resource() + " is " + permits
-					+ ", which is not from 1 to " + permits() + ", what this lease has");
+					+ ", which is not from 1 to " + permits() + ", the number that this lease has");
 		}
 
 	}

@@ -85,7 +85,7 @@ public final class MultiKeyLease implements EngineLease, LockLease {
 
 	@Override
 	public long fencingToken() {
-		throw new IllegalStateException("A lease of several locks has a fence for each of them: use fence(key)");
+		throw new IllegalStateException("A lease of several keys has a fencing token for each of them: use fencingToken(key)");
 	}
 
 	@Override

@@ -229,7 +229,7 @@ abstract class WaiterQueue implements Waiter.WaiterHost {
 			this.warned = true;
 			logger.warn("For " + millis + " ms, " + this.resource
 					+ " has been held by a client other than Holdfast, or in another mode; "
-					+ (this.queue.size() + this.contending.size()) + " requests wait for it here. It ends in "
+					+ (this.queue.size() + this.contending.size()) + " requests wait for it here. Its lease ends in "
 					+ busy.ownerTtlMillis()
 					+ " ms if it is not renewed; find out who holds it, or release it by force");
 		}

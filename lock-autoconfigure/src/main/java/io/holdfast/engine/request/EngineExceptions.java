@@ -48,7 +48,7 @@ public final class EngineExceptions {
 	/** Return the exception for a request under a lease that is lost. */
 	public static LeaseLostException lostBefore(Resource resource) {
 		return new LeaseLostException(resource.key(), upper(resource)
-				+ " was not acquired again: this thread holds it by a lease that was lost; release that first");
+				+ " was not acquired again: this thread has a lease of it that was lost; release that lease first");
 	}
 
 	/** Return the exception for a part that was lost while others were waited for. */
@@ -80,9 +80,9 @@ public final class EngineExceptions {
 	 */
 	public static LeaseStoreException retentionTrouble(Resource resource, Throwable error) {
 		Throwable cause = cause(error);
-		return new LeaseStoreException(
-				resource.key(), "That others are kept out of " + resource + " for its minHold is not confirmed yet: "
-						+ text(cause) + ". It is repeated in the background; in vain, they get it when its lease ends",
+		return new LeaseStoreException(resource.key(), "The minHold of " + resource + " is not confirmed yet: "
+				+ text(cause)
+				+ ". The command is repeated in the background; if that fails too, others are kept out until the lease ends",
 				cause);
 	}
 

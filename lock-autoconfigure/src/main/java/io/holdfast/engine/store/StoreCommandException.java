@@ -90,7 +90,7 @@ public final class StoreCommandException extends RuntimeException {
 	/** Return the failure of a wait for a connection. */
 	public static StoreCommandException unreached(Duration patience) {
 		return new StoreCommandException(
-				"the store (Redis) is not reached: the connection was lost, and none could be opened" + " within "
+				"the store (Redis) cannot be reached: the connection was lost, and no new one could be opened within "
 						+ patience.toMillis() + " ms (holdfast.redis.outage-patience)",
 				true, null);
 	}

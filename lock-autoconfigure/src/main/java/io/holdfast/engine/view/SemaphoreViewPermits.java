@@ -33,8 +33,8 @@ public final class SemaphoreViewPermits {
 		// May be more than there are at a time, as those that were lost count too.
 		long there = pool.stream().mapToLong(Portion::permits).sum();
 		if (count > there) {
-			throw new IllegalStateException("Permits of semaphore '" + key + "' to release: " + count
-					+ ", but views have acquired " + there + " that are not released");
+			throw new IllegalStateException("Cannot release " + count + " permits of semaphore '" + key
+					+ "': its views hold " + there + " permits");
 		}
 		List<Portion> taken = new ArrayList<>(1);
 		for (int left = count; left > 0;) {

@@ -155,7 +155,8 @@ public final class RedisDiagnostics {
 		}
 		return (lack == null) ? List.of()
 				: List.of(new StoreDiagnostic(true, "Redis does not give the application's user"
-						+ " rights that watching the fleet needs, while locks and semaphores work without: " + lack));
+						+ " rights that are needed to watch the fleet (locks and semaphores work without them): "
+						+ lack));
 	}
 
 	/** Not to be tried in a script, but harmless: it waits for no replica. */

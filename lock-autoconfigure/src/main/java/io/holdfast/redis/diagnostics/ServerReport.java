@@ -59,7 +59,7 @@ final class ServerReport {
 			}
 			this.findings
 				.add(new StoreDiagnostic(false, "Redis does not let the application's user ask for its settings: allow "
-						+ "it the command info, or see to it that maxmemory-policy is noeviction, and replicas are there"));
+						+ "it the command info, or make sure that maxmemory-policy is noeviction and that replicas are there"));
 		}
 		return this.findings;
 	}
@@ -69,7 +69,7 @@ final class ServerReport {
 		String limit = info.getProperty("maxmemory", "0");
 		if (!policy.equals("noeviction") && !limit.equals("0")) {
 			this.findings.add(new StoreDiagnostic(true,
-					"Redis" + server + " may throw locks and permits away while they are held: its maxmemory-policy is "
+					"Redis" + server + " may evict locks and permits while they are held: its maxmemory-policy is "
 							+ policy + " (maxmemory is " + limit
 							+ " bytes). Set maxmemory-policy to noeviction, or use another Redis"));
 		}

@@ -41,7 +41,7 @@ public final class Drivers {
 	 */
 	public static void requireLettuce() {
 		if (!LETTUCE) {
-			throw new IllegalStateException("Lettuce is missing: Holdfast reaches Redis by it, also where the"
+			throw new IllegalStateException("Lettuce is missing: Holdfast connects to Redis by it, also where the"
 					+ " application itself uses Jedis. Add io.lettuce:lettuce-core to the class path");
 		}
 	}

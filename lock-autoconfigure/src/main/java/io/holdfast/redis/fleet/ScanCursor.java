@@ -48,7 +48,7 @@ record ScanCursor(int slot, String position) {
 		if (!matcher.matches() || Integer.parseInt(matcher.group(1)) > lastSlot
 				|| new BigInteger(matcher.group(2)).compareTo(MAX_POSITION) > 0) {
 			throw new IllegalArgumentException(
-					"The cursor is none that a page ended with: leave it out to begin at the first page");
+					"The cursor does not come from a page of this list: leave it out to begin with the first page");
 		}
 	}
 

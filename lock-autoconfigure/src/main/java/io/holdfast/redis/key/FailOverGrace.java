@@ -28,8 +28,8 @@ public record FailOverGrace(@Nullable Duration longestLease, String serverKey) {
 		if (this.longestLease != null && !allows(leaseMillis)) {
 			throw new StoreCommandException("A lease of " + leaseMillis
 					+ " ms is longer than holdfast.redis.longest-lease (" + this.longestLease.toMillis()
-					+ " ms), after which holdfast.redis.fail-over-grace takes every"
-					+ " lease for over: ask for a shorter one, which is renewed as long as it is held, or set that"
+					+ " ms), after which holdfast.redis.fail-over-grace counts every"
+					+ " lease as ended: ask for a shorter one, which is renewed as long as it is held, or set that"
 					+ " property, for all applications that share locks", false, null);
 		}
 	}

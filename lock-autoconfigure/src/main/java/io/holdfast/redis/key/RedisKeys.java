@@ -72,7 +72,7 @@ public record RedisKeys(String lock, String queue, String fence) {
 		if (key.startsWith("}")) {
 			throw new StoreCommandException(
 					"The key '" + key + "' begins with a '}', so the keys beside it would have no hash"
-							+ " tag, and could be those of another one: let it begin in another way",
+							+ " tag, and could be those of another one: choose another beginning",
 					false, null);
 		}
 		return "{" + key + "}";
@@ -85,8 +85,10 @@ public record RedisKeys(String lock, String queue, String fence) {
 	private static void refuseKeysOfOthers(String key) {
 		for (String companion : COMPANIONS) {
 			if (key.endsWith(companion)) {
-				throw new StoreCommandException("The key '" + key + "' has a hash tag and ends with '" + companion
-						+ "', as a key beside another one does: let it end in another way", false, null);
+				throw new StoreCommandException(
+						"The key '" + key + "' has a hash tag and ends with '" + companion
+								+ "', as the keys do that Holdfast adds to another one: choose another ending",
+						false, null);
 			}
 		}
 		boolean inBraces = key.startsWith("{") && key.endsWith("}");

@@ -245,7 +245,7 @@ public final class ReplicaConfirmations implements AutoCloseable {
 			logger.info("The replicas of Redis confirm again what is granted");
 		}
 		else if (!this.missing && !enough) {
-			logger.warn("Locks and permits are not acquired for want of replicas: Redis grants them, but "
+			logger.warn("Locks and permits are not acquired for lack of replicas: Redis grants them, but "
 					+ shortage(confirmed) + ". Bring its replicas back");
 		}
 		this.missing = !enough;

@@ -130,13 +130,12 @@ public final class RedisFailures {
 	public static @Nullable String whyNoScripts(Throwable error) {
 		String text = find(error, NO_SCRIPTS);
 		if (text != null) {
-			return "This Redis runs no Lua scripts, by which Holdfast does all it does: " + text
+			return "This Redis runs no Lua scripts, which Holdfast depends on: " + text
 					+ ". Use a Redis or a service that has the commands EVAL and EVALSHA";
 		}
 		text = find(error, OTHER_SCRIPTS);
-		return (text == null) ? null
-				: "This Redis looks at how Lua scripts are written, and refuses those of Holdfast: " + text
-						+ ". Have it run them as they are (with Tair: script_check_enable 0), or use another Redis";
+		return (text == null) ? null : "This Redis checks how Lua scripts are written, and refuses those of Holdfast: "
+				+ text + ". Have it run them as they are (with Tair: script_check_enable 0), or use another Redis";
 	}
 
 	/** Return the failure of a command that came after the end. */
@@ -192,14 +191,14 @@ public final class RedisFailures {
 			return new StoreCommandException("Redis refused the command for '" + what + "': " + text, false, error);
 		}
 		// No key has to do with that; it may be one that users do not know.
-		return new StoreCommandException("Redis is not reached: " + deepest(error), true, error);
+		return new StoreCommandException("Redis cannot be reached: " + deepest(error), true, error);
 	}
 
 	/** Names all commands, as Redis does not always name the one that it refused. */
 	private static StoreCommandException forbidden(String problem, String what, String text, Throwable error) {
 		String message = problem + " for '" + what + "': " + text + " (the commands used are: " + COMMANDS
-				+ "; for those who watch the fleet also: " + FLEET_COMMANDS
-				+ "; with holdfast.redis.min-replicas also: " + REPLICA_COMMANDS + ")";
+				+ "; to watch the fleet also: " + FLEET_COMMANDS + "; with holdfast.redis.min-replicas also: "
+				+ REPLICA_COMMANDS + ")";
 		// Rights to keys and channels are some keys' and channels' trouble only.
 		return OF_COMMANDS.matcher(text).find() ? StoreCommandException.forbidden(message, problem + ": " + text, error)
 				: new StoreCommandException(message, false, error);

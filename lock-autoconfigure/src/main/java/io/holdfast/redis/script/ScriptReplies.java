@@ -132,7 +132,7 @@ public final class ScriptReplies {
 		}
 		logger.warn(
 				"Redis was restarted, or another server took over: for " + millis + " ms nothing new is granted, while"
-						+ " holders have their leases written down there again (holdfast.redis.fail-over-grace)");
+						+ " holders write their leases there again (holdfast.redis.fail-over-grace)");
 	}
 
 	/** Return a number of a reply. */

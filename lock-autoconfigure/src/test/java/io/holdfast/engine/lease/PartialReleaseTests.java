@@ -54,7 +54,7 @@ class PartialReleaseTests extends ScriptedEngine {
 		for (int permits : new int[] { -1, 0, 4 }) {
 			assertThatIllegalArgumentException().isThrownBy(() -> lease.release(permits))
 				.withMessage("permits to release of semaphore 'k' is " + permits
-						+ ", which is not from 1 to 3, what this lease has");
+						+ ", which is not from 1 to 3, the number that this lease has");
 		}
 		assertThat(lease.permits()).isEqualTo(3);
 		assertThat(this.store.sent()).isEmpty();

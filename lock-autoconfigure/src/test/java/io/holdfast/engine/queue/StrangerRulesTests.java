@@ -38,7 +38,7 @@ class StrangerRulesTests extends ScriptedEngine {
 		assertThat(output).doesNotContain("has been held by");
 		busy(90_000, 20_000, true);
 		assertThat(output.toString()).containsOnlyOnce("lock 'k' has been held by a client other than Holdfast")
-			.containsPattern("WARN .*For 30\\d{3} ms, .*; 2 requests wait for it here. It ends in 20000 ms");
+			.containsPattern("WARN .*For 30\\d{3} ms, .*; 2 requests wait for it here. Its lease ends in 20000 ms");
 	}
 
 	@Test

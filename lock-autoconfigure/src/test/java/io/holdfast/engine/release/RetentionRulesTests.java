@@ -293,7 +293,7 @@ class RetentionRulesTests extends ScriptedEngine {
 	private static void trouble(CompletableFuture<?> answer, String reason) {
 		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> answer.getNow(null))
 			.withCauseInstanceOf(LeaseStoreException.class)
-			.withMessageContaining("That others are kept out of lock 'k' for its minHold is not confirmed yet: ")
+			.withMessageContaining("The minHold of lock 'k' is not confirmed yet: ")
 			.withMessageContaining(reason);
 	}
 

@@ -266,7 +266,7 @@ public abstract class FleetStoreContract extends StoreContract {
 				"0-18446744073709551616" }) {
 			assertThatIllegalArgumentException().as(text)
 				.isThrownBy(() -> this.a.store.fleet().scan(Family.LOCKS, text, 10))
-				.withMessageStartingWith("The cursor is none that a page ended with");
+				.withMessageStartingWith("The cursor does not come from a page of this list");
 		}
 	}
 

@@ -151,7 +151,7 @@ class RedisDiagnosticsTests {
 		});
 		assertThat(examine(server)).singleElement().satisfies((finding) -> {
 			assertThat(finding.certain()).isTrue();
-			assertThat(finding.text()).contains("may throw locks and permits away while they are held",
+			assertThat(finding.text()).contains("may evict locks and permits while they are held",
 					"maxmemory-policy is " + policy, "maxmemory is 100000000 bytes", "noeviction");
 		});
 	}

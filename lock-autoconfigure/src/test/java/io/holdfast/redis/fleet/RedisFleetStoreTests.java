@@ -196,7 +196,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	@DisplayName("where Redis is no cluster, a cursor of another node is refused")
 	void refusesOtherNodes() {
 		assertThatIllegalArgumentException().isThrownBy(() -> this.a.store.fleet().scan(Family.LOCKS, "1-0", 10))
-			.withMessageStartingWith("The cursor is none that a page ended with");
+			.withMessageStartingWith("The cursor does not come from a page of this list");
 	}
 
 	@Test

@@ -24,7 +24,7 @@ class ScanCursorTests {
 	@DisplayName("a slot or a position that there is none of is refused, also in a cluster")
 	void refuses(String text) {
 		assertThatIllegalArgumentException().isThrownBy(() -> ScanCursor.check(text, ClusterNodes.LAST_SLOT))
-			.withMessageStartingWith("The cursor is none that a page ended with");
+			.withMessageStartingWith("The cursor does not come from a page of this list");
 	}
 
 	@Test
