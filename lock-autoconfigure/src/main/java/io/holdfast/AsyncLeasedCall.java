@@ -5,7 +5,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
-import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 import org.apache.commons.logging.Log;
@@ -32,7 +31,7 @@ final class AsyncLeasedCall<T extends @Nullable Object, R extends @Nullable Obje
 	/** Of the caller, whose thread this is: the code runs on another one. */
 	private final LeaseContext context = LeaseContext.current();
 
-	private final @Nullable Predicate<Lease> transaction;
+	private final TransactionBinding.@Nullable Participation transaction;
 
 	/** What the caller gets; completed when the release was answered. */
 	private final CompletableFuture<R> result = new CompletableFuture<>();
@@ -154,7 +153,7 @@ final class AsyncLeasedCall<T extends @Nullable Object, R extends @Nullable Obje
 	}
 
 	private void end(Lease lease, Runnable then) {
-		if (this.transaction != null && this.transaction.test(lease)) {
+		if (this.transaction != null && this.transaction.tryLeave(lease)) {
 			then.run();
 		}
 		else {

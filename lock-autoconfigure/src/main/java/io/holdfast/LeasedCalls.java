@@ -2,7 +2,6 @@ package io.holdfast;
 
 import java.util.List;
 import java.util.ServiceLoader;
-import java.util.function.Predicate;
 
 import org.jspecify.annotations.Nullable;
 
@@ -24,14 +23,14 @@ final class LeasedCalls {
 	static <T extends @Nullable Object, E extends Throwable> T call(Lease lease, boolean inTransaction,
 			LeasedCall<T, E> call) throws E {
 		LeaseContext.Scope scope = LeaseContext.current().with(lease).open();
-		Predicate<Lease> transaction = null;
+		TransactionBinding.Participation transaction = null;
 		try {
 			transaction = inTransaction ? joinTransaction() : null;
 			return call.call();
 		}
 		finally {
 			scope.close();
-			if (transaction == null || !transaction.test(lease)) {
+			if (transaction == null || !transaction.tryLeave(lease)) {
 				lease.close();
 			}
 		}
@@ -45,9 +44,9 @@ final class LeasedCalls {
 	}
 
 	/** Return {@code null} if the current thread is in no transaction. */
-	static @Nullable Predicate<Lease> joinTransaction() {
+	static TransactionBinding.@Nullable Participation joinTransaction() {
 		for (TransactionBinding each : TRANSACTIONS) {
-			Predicate<Lease> joined = each.join();
+			TransactionBinding.Participation joined = each.join();
 			if (joined != null) {
 				return joined;
 			}

@@ -1,7 +1,5 @@
 package io.holdfast;
 
-import java.util.function.Predicate;
-
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,11 +13,26 @@ public interface TransactionBinding {
 
 	/**
 	 * Join the transaction of the current thread.
-	 * @return what to ask for a lease whose code has ended: {@code true} if the
-	 * transaction releases it, {@code false} if the caller is to release it now, as the
-	 * transaction is completed or the lease not held any more. {@code null} if there is
-	 * no transaction
+	 * @return the part that one call takes in the transaction, or {@code null} if there
+	 * is no transaction
 	 */
-	@Nullable Predicate<Lease> join();
+	@Nullable Participation join();
+
+	/**
+	 * The part that one call takes in a transaction.
+	 */
+	@FunctionalInterface
+	interface Participation {
+
+		/**
+		 * Leave a lease whose code has ended to the transaction, which then releases it
+		 * when it is completed.
+		 * @param lease the lease
+		 * @return {@code false} if the caller is to release it now, as the transaction is
+		 * completed or the lease not held any more
+		 */
+		boolean tryLeave(Lease lease);
+
+	}
 
 }

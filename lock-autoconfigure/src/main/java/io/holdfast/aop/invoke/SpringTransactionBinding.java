@@ -1,7 +1,5 @@
 package io.holdfast.aop.invoke;
 
-import java.util.function.Predicate;
-
 import io.holdfast.Lease;
 import io.holdfast.TransactionBinding;
 import org.jspecify.annotations.Nullable;
@@ -20,7 +18,7 @@ public final class SpringTransactionBinding implements TransactionBinding {
 			SpringTransactionBinding.class.getClassLoader());
 
 	@Override
-	public @Nullable Predicate<Lease> join() {
+	public @Nullable Participation join() {
 		if (!POSSIBLE || !TransactionReleases.arePossible()) {
 			return null;
 		}
@@ -30,7 +28,7 @@ public final class SpringTransactionBinding implements TransactionBinding {
 	}
 
 	/** The lease of one call, once its code has ended. */
-	private static final class LeftLease implements TransactionReleases.Part, Predicate<Lease> {
+	private static final class LeftLease implements TransactionReleases.Part, Participation {
 
 		/** Guarded by this. */
 		private @Nullable Lease lease;
@@ -39,7 +37,7 @@ public final class SpringTransactionBinding implements TransactionBinding {
 		private boolean completed;
 
 		@Override
-		public synchronized boolean test(Lease ended) {
+		public synchronized boolean tryLeave(Lease ended) {
 			if (this.completed || !ended.isHeld()) {
 				return false;
 			}

@@ -71,17 +71,11 @@ final class RenewalQueue {
 		while (next != null && (next.at() - now <= 0 || next.at() - now <= WINDOW && !isFull(due))) {
 			this.soon.remove();
 			Hold hold = next.hold();
-			if (hold.hasEnded()) {
-				// Nothing to do.
+			if (hold.isHeld(now)) {
+				(isDue(hold, now) ? due : left).add(hold);
 			}
-			else if (!hold.isHeld(now)) {
+			else if (!hold.hasEnded()) {
 				over.accept(hold);
-			}
-			else if (isDue(hold, now)) {
-				due.add(hold);
-			}
-			else {
-				left.add(hold);
 			}
 			next = this.soon.peek();
 		}
