@@ -3,11 +3,11 @@ package io.holdfast.autoconfigure;
 import io.holdfast.aop.LeaseBeanPostProcessor;
 import io.holdfast.aop.observe.MethodObserver;
 import io.holdfast.engine.LeaseEngine;
-import io.holdfast.observation.LeaseMeters;
 import io.holdfast.observation.LeaseObservationConvention;
 import io.holdfast.observation.LeaseObservations;
 import io.holdfast.observation.MethodObservationConvention;
 import io.holdfast.observation.MethodObservations;
+import io.holdfast.observation.meter.LeaseMeters;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.observation.ObservationRegistry;
 

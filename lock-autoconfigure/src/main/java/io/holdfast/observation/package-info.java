@@ -1,5 +1,5 @@
 /**
- * Observations and meters of what engines and annotated methods do.
+ * Observations of what engines and annotated methods do.
  */
 @NullMarked
 package io.holdfast.observation;

@@ -11,6 +11,7 @@ import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreView;
 import io.holdfast.memory.MemoryLeases;
+import io.holdfast.observation.meter.LeaseMeters;
 import io.micrometer.core.instrument.MockClock;
 import io.micrometer.core.instrument.simple.SimpleConfig;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;

@@ -21,6 +21,7 @@ import io.holdfast.engine.observe.EngineObserver;
 import io.holdfast.observation.HoldfastObservationDocumentation.MethodTag;
 import io.holdfast.observation.HoldfastObservationDocumentation.SpanTag;
 import io.holdfast.observation.HoldfastObservationDocumentation.Tag;
+import io.holdfast.observation.meter.LeaseMeters;
 import io.holdfast.testing.GeneratedPage;
 import io.micrometer.common.docs.KeyName;
 import io.micrometer.core.instrument.Meter;

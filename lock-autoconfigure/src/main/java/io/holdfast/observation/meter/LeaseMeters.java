@@ -1,4 +1,4 @@
-package io.holdfast.observation;
+package io.holdfast.observation.meter;
 
 import java.util.Locale;
 import java.util.Map;

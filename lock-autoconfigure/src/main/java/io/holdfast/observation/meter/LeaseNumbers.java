@@ -1,4 +1,4 @@
-package io.holdfast.observation;
+package io.holdfast.observation.meter;
 
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;

@@ -1,4 +1,4 @@
-package io.holdfast.observation;
+package io.holdfast.observation.meter;
 
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
