@@ -30,22 +30,13 @@ public interface KeyNamespace {
 	String current();
 
 	/**
-	 * Return a request for locks in the current namespace.
+	 * Return a request in the current namespace.
+	 * @param <R> the type of the request
 	 * @param request the request
 	 * @return the request in this namespace, or itself if it has one
 	 * @throws IllegalArgumentException if a key is not allowed in it
 	 */
-	default LockRequest apply(LockRequest request) {
-		return (request.namespace() != null) ? request : request.namespace(current());
-	}
-
-	/**
-	 * Return a request for permits in the current namespace.
-	 * @param request the request
-	 * @return the request in this namespace, or itself if it has one
-	 * @throws IllegalArgumentException if the key is not allowed in it
-	 */
-	default SemaphoreRequest apply(SemaphoreRequest request) {
+	default <R extends LeaseRequest<R>> R apply(R request) {
 		return (request.namespace() != null) ? request : request.namespace(current());
 	}
 

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @since 0.1.0
  */
-public final class LockRequest {
+public final class LockRequest extends LeaseRequest<LockRequest> {
 
 	private static final int MAX_KEYS = 1000;
 
@@ -22,17 +22,15 @@ public final class LockRequest {
 
 	private final LockMode mode;
 
-	private final LeaseOptions options;
-
 	private final boolean reentrant;
 
 	private final @Nullable LeaseContext context;
 
 	private LockRequest(List<String> keys, LockMode mode, LeaseOptions options, boolean reentrant,
 			@Nullable LeaseContext context) {
+		super(options);
 		this.keys = keys;
 		this.mode = mode;
-		this.options = options;
 		this.reentrant = reentrant;
 		this.context = context;
 	}
@@ -76,27 +74,20 @@ public final class LockRequest {
 				this.context);
 	}
 
-	/**
-	 * Set the namespace of the keys, in place of the {@linkplain KeyNamespace
-	 * application's}: for threads that know nothing of that, and for locks that all
-	 * namespaces share.
-	 * @param namespace what comes before each key, with a colon, and has none itself;
-	 * empty for none
-	 * @return the changed request, which has whole keys
-	 * @throws IllegalArgumentException if a key is not allowed in it
-	 * @throws IllegalStateException if it has a namespace already
-	 */
+	@Override
 	public LockRequest namespace(String namespace) {
 		LeaseOptions changed = this.options.withNamespace(of(), namespace);
 		return new LockRequest(this.keys.stream().map((key) -> changed.inNamespace("lock", key)).toList(), this.mode,
 				changed, this.reentrant, this.context);
 	}
 
-	private LockRequest with(LeaseOptions changed) {
+	@Override
+	LockRequest with(LeaseOptions changed) {
 		return new LockRequest(this.keys, this.mode, changed, this.reentrant, this.context);
 	}
 
-	private String of() {
+	@Override
+	String of() {
 		return " of lock '" + key() + "'";
 	}
 
@@ -108,58 +99,6 @@ public final class LockRequest {
 	 */
 	public LockRequest mode(LockMode mode) {
 		return new LockRequest(this.keys, mode, this.options, this.reentrant, this.context);
-	}
-
-	/**
-	 * Set how long to wait for the lock. If nothing is said, calls that {@code try} do
-	 * not wait, and all others wait for {@code holdfast.lock.wait-time}, 10 s by default.
-	 * @param waitTime the longest wait; zero tries once
-	 * @return the changed request
-	 * @throws IllegalArgumentException if it is negative
-	 */
-	public LockRequest waitTime(Duration waitTime) {
-		return with(this.options.withWaitTime(of(), waitTime));
-	}
-
-	/**
-	 * Wait without limit.
-	 * @return the changed request
-	 */
-	public LockRequest waitForever() {
-		return waitTime(RequestChecks.FOREVER);
-	}
-
-	/**
-	 * Set how long the lease lasts when it is not renewed: the time that others wait at
-	 * most if its holder dies.
-	 * @param leaseTime from 100 ms to 365 days
-	 * @return the changed request
-	 * @throws IllegalArgumentException if it is out of these bounds
-	 */
-	public LockRequest leaseTime(Duration leaseTime) {
-		return with(this.options.withLeaseTime(of(), leaseTime));
-	}
-
-	/**
-	 * Set whether the lease is renewed while it is held.
-	 * @param autoRenew {@code true} (the default) to renew it until its release,
-	 * {@code false} to let it end after its lease time
-	 * @return the changed request
-	 */
-	public LockRequest autoRenew(boolean autoRenew) {
-		return with(this.options.withAutoRenew(autoRenew));
-	}
-
-	/**
-	 * Set how long a renewed lease may be held in all: then its renewal stops and the
-	 * lease ends with what is left of its lease time; a longer default lease time is
-	 * shortened to it. A guard against holders that hang.
-	 * @param maxHold the longest time, at least 100 ms
-	 * @return the changed request
-	 * @throws IllegalArgumentException if it is too short
-	 */
-	public LockRequest maxHold(Duration maxHold) {
-		return with(this.options.withMaxHold(of(), maxHold));
 	}
 
 	/**
@@ -183,19 +122,9 @@ public final class LockRequest {
 	 * @return the changed request
 	 * @throws IllegalArgumentException if it is out of these bounds
 	 */
+	@Override
 	public LockRequest minHold(Duration minHold) {
 		return with(this.options.withMinHold(of(), minHold));
-	}
-
-	/**
-	 * Set the kind of thing that is locked, for {@linkplain LeaseLostEvent events} and
-	 * meters: one of few names, unlike the key.
-	 * @param name the name, not blank
-	 * @return the changed request
-	 * @throws IllegalArgumentException if it is blank
-	 */
-	public LockRequest name(String name) {
-		return with(this.options.withName(of(), name));
 	}
 
 	/**
@@ -215,6 +144,7 @@ public final class LockRequest {
 	 * one's
 	 * @return the changed request
 	 */
+	@Override
 	public LockRequest fair(boolean fair) {
 		return with(this.options.withFair(fair));
 	}
@@ -261,77 +191,11 @@ public final class LockRequest {
 	}
 
 	/**
-	 * Return how long to wait.
-	 * @return the longest wait, or {@code null} for the service's default
-	 */
-	public @Nullable Duration waitTime() {
-		return this.options.waitTime();
-	}
-
-	/**
-	 * Return how long the lease lasts when it is not renewed.
-	 * @return the lease time, or {@code null} for the service's default
-	 */
-	public @Nullable Duration leaseTime() {
-		return this.options.leaseTime();
-	}
-
-	/**
-	 * Return how long a renewed lease may be held in all.
-	 * @return the longest time, or {@code null} for the service's default
-	 */
-	public @Nullable Duration maxHold() {
-		return this.options.maxHold();
-	}
-
-	/**
-	 * Return whether the lease is renewed while it is held.
-	 * @return whether it is
-	 */
-	public boolean isAutoRenew() {
-		return this.options.autoRenew();
-	}
-
-	/**
-	 * Return whether those who wait for it in the same instance are served in their
-	 * order.
-	 * @return whether it is fair, or {@code null} for the service's default
-	 */
-	public @Nullable Boolean fair() {
-		return this.options.fair();
-	}
-
-	/**
 	 * Return whether a thread that holds the key already gets a nested lease at once.
 	 * @return whether it does
 	 */
 	public boolean isReentrant() {
 		return this.reentrant;
-	}
-
-	/**
-	 * Return how long others are kept out at least.
-	 * @return the shortest time, zero by default
-	 */
-	public Duration minHold() {
-		return this.options.minHold();
-	}
-
-	/**
-	 * Return what kind of thing is locked.
-	 * @return the name, or {@code null}
-	 */
-	public @Nullable String name() {
-		return this.options.name();
-	}
-
-	/**
-	 * Return the namespace that the keys are in.
-	 * @return the namespace, empty for none, or {@code null} for the application's, which
-	 * the keys do not have yet
-	 */
-	public @Nullable String namespace() {
-		return this.options.namespace();
 	}
 
 	/**

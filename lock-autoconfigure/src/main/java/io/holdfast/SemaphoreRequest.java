@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @since 0.1.0
  */
-public final class SemaphoreRequest {
+public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 
 	private static final int MAX_LIMIT = 1_000_000_000;
 
@@ -23,13 +23,11 @@ public final class SemaphoreRequest {
 
 	private final int permits;
 
-	private final LeaseOptions options;
-
 	private SemaphoreRequest(String key, int limit, int permits, LeaseOptions options) {
+		super(options);
 		this.key = key;
 		this.limit = limit;
 		this.permits = permits;
-		this.options = options;
 	}
 
 	/**
@@ -69,16 +67,7 @@ public final class SemaphoreRequest {
 		return new SemaphoreRequest(this.options.inNamespace("semaphore", key), this.limit, this.permits, this.options);
 	}
 
-	/**
-	 * Set the namespace of the key, in place of the {@linkplain KeyNamespace
-	 * application's}: for threads that know nothing of that, and for semaphores that all
-	 * namespaces share.
-	 * @param namespace what comes before the key, with a colon, and has none itself;
-	 * empty for none
-	 * @return the changed request, which has the whole key
-	 * @throws IllegalArgumentException if the key is not allowed in it
-	 * @throws IllegalStateException if it has a namespace already
-	 */
+	@Override
 	public SemaphoreRequest namespace(String namespace) {
 		LeaseOptions changed = this.options.withNamespace(of(), namespace);
 		return new SemaphoreRequest(changed.inNamespace("semaphore", this.key), this.limit, this.permits, changed);
@@ -97,58 +86,6 @@ public final class SemaphoreRequest {
 	}
 
 	/**
-	 * Set how long to wait for the permits. If nothing is said, calls that {@code try} do
-	 * not wait, nor do the others, unless {@code holdfast.semaphore.wait-time} is set.
-	 * @param waitTime the longest wait; zero tries once
-	 * @return the changed request
-	 * @throws IllegalArgumentException if it is negative
-	 */
-	public SemaphoreRequest waitTime(Duration waitTime) {
-		return with(this.options.withWaitTime(of(), waitTime));
-	}
-
-	/**
-	 * Wait without limit.
-	 * @return the changed request
-	 */
-	public SemaphoreRequest waitForever() {
-		return waitTime(RequestChecks.FOREVER);
-	}
-
-	/**
-	 * Set how long the lease lasts when it is not renewed: the time after which the
-	 * permits come back if their holder dies.
-	 * @param leaseTime from 100 ms to 365 days
-	 * @return the changed request
-	 * @throws IllegalArgumentException if it is out of these bounds
-	 */
-	public SemaphoreRequest leaseTime(Duration leaseTime) {
-		return with(this.options.withLeaseTime(of(), leaseTime));
-	}
-
-	/**
-	 * Set whether the lease is renewed while it is held.
-	 * @param autoRenew {@code true} (the default) to renew it until its release,
-	 * {@code false} to let it end after its lease time
-	 * @return the changed request
-	 */
-	public SemaphoreRequest autoRenew(boolean autoRenew) {
-		return with(this.options.withAutoRenew(autoRenew));
-	}
-
-	/**
-	 * Set how long a renewed lease may be held in all: then its renewal stops and the
-	 * lease ends with what is left of its lease time; a longer default lease time is
-	 * shortened to it. A guard against holders that hang.
-	 * @param maxHold the longest time, at least 100 ms
-	 * @return the changed request
-	 * @throws IllegalArgumentException if it is too short
-	 */
-	public SemaphoreRequest maxHold(Duration maxHold) {
-		return with(this.options.withMaxHold(of(), maxHold));
-	}
-
-	/**
 	 * Set how long the permits are kept back at least, even if the lease is released
 	 * sooner: with it a semaphore bounds how often something is done, not only how much
 	 * of it at once. No caller waits for that time to pass; the release only takes effect
@@ -157,19 +94,9 @@ public final class SemaphoreRequest {
 	 * @return the changed request
 	 * @throws IllegalArgumentException if it is out of these bounds
 	 */
+	@Override
 	public SemaphoreRequest minHold(Duration minHold) {
 		return with(this.options.withMinHold(of(), minHold));
-	}
-
-	/**
-	 * Set the kind of semaphore, for {@linkplain LeaseLostEvent events} and meters: one
-	 * of few names, unlike the key.
-	 * @param name the name, not blank
-	 * @return the changed request
-	 * @throws IllegalArgumentException if it is blank
-	 */
-	public SemaphoreRequest name(String name) {
-		return with(this.options.withName(of(), name));
 	}
 
 	/**
@@ -181,15 +108,18 @@ public final class SemaphoreRequest {
 	 * starve while others pass them
 	 * @return the changed request
 	 */
+	@Override
 	public SemaphoreRequest fair(boolean fair) {
 		return with(this.options.withFair(fair));
 	}
 
-	private SemaphoreRequest with(LeaseOptions changed) {
+	@Override
+	SemaphoreRequest with(LeaseOptions changed) {
 		return new SemaphoreRequest(this.key, this.limit, this.permits, changed);
 	}
 
-	private String of() {
+	@Override
+	String of() {
 		return " of semaphore '" + this.key + "'";
 	}
 
@@ -215,71 +145,6 @@ public final class SemaphoreRequest {
 	 */
 	public int permits() {
 		return this.permits;
-	}
-
-	/**
-	 * Return how long to wait.
-	 * @return the longest wait, or {@code null} for the service's default
-	 */
-	public @Nullable Duration waitTime() {
-		return this.options.waitTime();
-	}
-
-	/**
-	 * Return how long the lease lasts when it is not renewed.
-	 * @return the lease time, or {@code null} for the service's default
-	 */
-	public @Nullable Duration leaseTime() {
-		return this.options.leaseTime();
-	}
-
-	/**
-	 * Return how long a renewed lease may be held in all.
-	 * @return the longest time, or {@code null} for the service's default
-	 */
-	public @Nullable Duration maxHold() {
-		return this.options.maxHold();
-	}
-
-	/**
-	 * Return whether the lease is renewed while it is held.
-	 * @return whether it is
-	 */
-	public boolean isAutoRenew() {
-		return this.options.autoRenew();
-	}
-
-	/**
-	 * Return whether to stand in line.
-	 * @return whether it is fair, or {@code null} for the service's default
-	 */
-	public @Nullable Boolean fair() {
-		return this.options.fair();
-	}
-
-	/**
-	 * Return how long the permits are kept back at least.
-	 * @return the shortest time, zero by default
-	 */
-	public Duration minHold() {
-		return this.options.minHold();
-	}
-
-	/**
-	 * Return what kind of semaphore it is.
-	 * @return the name, or {@code null}
-	 */
-	public @Nullable String name() {
-		return this.options.name();
-	}
-
-	/**
-	 * Return the namespace that the key is in.
-	 * @return the namespace, empty for none, or {@code null} for the application's, which
-	 * the key does not have yet
-	 */
-	public @Nullable String namespace() {
-		return this.options.namespace();
 	}
 
 	@Override

@@ -13,6 +13,7 @@ import io.holdfast.HoldfastException;
 import io.holdfast.KeyNamespace;
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
+import io.holdfast.LeaseRequest;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredStrategy;
@@ -46,7 +47,7 @@ import org.springframework.util.function.SingletonSupplier;
  * @param <R> the type of the requests
  * @param <S> the type of the service that grants them
  */
-final class LeaseAnnotationHandler<A extends Annotation, R, S> {
+final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<R>, S> {
 
 	private static final Log logger = LogFactory.getLog(LeaseAnnotationHandler.class);
 
@@ -169,7 +170,7 @@ final class LeaseAnnotationHandler<A extends Annotation, R, S> {
 			// By the caller's thread: a second lease may be asked for on another one.
 			KeyNamespace namespace = LeaseAnnotationHandler.this.namespace.get().orElse(null);
 			return new CallLease(invocation, this.operation,
-					(namespace != null) ? LeaseAnnotationHandler.this.source.in(namespace, request) : request,
+					(namespace != null) ? namespace.apply(request) : request,
 					LeaseAnnotationHandler.this.services.get(this.operation));
 		}
 

@@ -2,7 +2,6 @@ package io.holdfast.aop;
 
 import java.util.concurrent.CompletableFuture;
 
-import io.holdfast.KeyNamespace;
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
 import io.holdfast.LeaseStoreException;
@@ -18,14 +17,6 @@ import io.holdfast.SemaphoreService;
  * @param <R> the type of the requests
  */
 interface LeaseSource<S, R> {
-
-	/**
-	 * Return a request in the namespace of the application.
-	 * @param namespace the namespace
-	 * @param request what is asked for
-	 * @return the request, in that namespace
-	 */
-	R in(KeyNamespace namespace, R request);
 
 	/**
 	 * Acquire within the context of the current thread. Blocks.
@@ -64,11 +55,6 @@ interface LeaseSource<S, R> {
 	final class OfLock implements LeaseSource<LockService, LockRequest> {
 
 		@Override
-		public LockRequest in(KeyNamespace namespace, LockRequest request) {
-			return namespace.apply(request);
-		}
-
-		@Override
 		public Lease acquire(LockService service, LockRequest request) {
 			return service.acquire(request);
 		}
@@ -96,11 +82,6 @@ interface LeaseSource<S, R> {
 	 * Permits are not re-entrant.
 	 */
 	final class OfPermits implements LeaseSource<SemaphoreService, SemaphoreRequest> {
-
-		@Override
-		public SemaphoreRequest in(KeyNamespace namespace, SemaphoreRequest request) {
-			return namespace.apply(request);
-		}
 
 		@Override
 		public Lease acquire(SemaphoreService service, SemaphoreRequest request) {

@@ -92,7 +92,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 
 	@Override
 	public Optional<LockLease> tryAcquire(LockRequest request) {
-		return this.acquirer.tryAcquire(onceByDefault(named(request)));
+		return this.acquirer.tryAcquire(named(request));
 	}
 
 	@Override
@@ -102,12 +102,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 
 	@Override
 	public CompletableFuture<Optional<LockLease>> tryAcquireAsync(LockRequest request) {
-		return this.acquirer.tryAcquireAsync(onceByDefault(named(request)));
-	}
-
-	/** Return a request that does not wait for the default wait time. */
-	private static LockRequest onceByDefault(LockRequest request) {
-		return (request.waitTime() != null) ? request : request.waitTime(Duration.ZERO);
+		return this.acquirer.tryAcquireAsync(named(request));
 	}
 
 	@Override

@@ -106,7 +106,7 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 
 	@Override
 	public Optional<PermitLease> tryAcquire(SemaphoreRequest request) {
-		return this.acquirer.tryAcquire(onceByDefault(compared(request)));
+		return this.acquirer.tryAcquire(compared(request));
 	}
 
 	@Override
@@ -116,21 +116,16 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 
 	@Override
 	public CompletableFuture<Optional<PermitLease>> tryAcquireAsync(SemaphoreRequest request) {
-		return this.acquirer.tryAcquireAsync(onceByDefault(compared(request)));
-	}
-
-	/** Return a request that does not wait for the default wait time. */
-	private static SemaphoreRequest onceByDefault(SemaphoreRequest request) {
-		return (request.waitTime() != null) ? request : request.waitTime(Duration.ZERO);
+		return this.acquirer.tryAcquireAsync(compared(request));
 	}
 
 	@Override
 	public SemaphoreView asSemaphore(SemaphoreRequest request) {
 		if (request.permits() != 1) {
-			throw new IllegalArgumentException("The request of a view of semaphore '" + request.key()
-					+ "' has permits = " + request.permits()
-					+ ": leave it out, and give the number with each call of the view, as in acquire("
-					+ request.permits() + ")");
+			throw new IllegalArgumentException(
+					"The request of a view of semaphore '" + request.key() + "' has permits = " + request.permits()
+							+ ": leave it out, and give the number with each call of the view, as in acquire("
+							+ request.permits() + ")");
 		}
 		return new PooledSemaphore(named(request), this.acquirer, this::statusOf, this.pools);
 	}

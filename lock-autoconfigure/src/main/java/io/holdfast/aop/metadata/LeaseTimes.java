@@ -4,8 +4,8 @@ import java.time.Duration;
 import java.util.function.BiFunction;
 import java.util.function.Supplier;
 
+import io.holdfast.LeaseRequest;
 import io.holdfast.LockRequest;
-import io.holdfast.SemaphoreRequest;
 import io.holdfast.annotation.Fairness;
 import io.holdfast.aop.method.AnnotationValues;
 import io.holdfast.aop.method.InvalidDeclarationException;
@@ -70,17 +70,8 @@ record LeaseTimes(@Nullable Duration waitTime, @Nullable Duration leaseTime, @Nu
 		}
 	}
 
-	LockRequest applyTo(LockRequest request) {
-		LockRequest result = request.autoRenew(this.autoRenew);
-		result = (this.waitTime != null) ? result.waitTime(this.waitTime) : result;
-		result = (this.leaseTime != null) ? result.leaseTime(this.leaseTime) : result;
-		result = (this.maxHold != null) ? result.maxHold(this.maxHold) : result;
-		result = (this.fair != null) ? result.fair(this.fair) : result;
-		return (this.minHold != null) ? result.minHold(this.minHold) : result;
-	}
-
-	SemaphoreRequest applyTo(SemaphoreRequest request) {
-		SemaphoreRequest result = request.autoRenew(this.autoRenew);
+	<R extends LeaseRequest<R>> R applyTo(R request) {
+		R result = request.autoRenew(this.autoRenew);
 		result = (this.waitTime != null) ? result.waitTime(this.waitTime) : result;
 		result = (this.leaseTime != null) ? result.leaseTime(this.leaseTime) : result;
 		result = (this.maxHold != null) ? result.maxHold(this.maxHold) : result;

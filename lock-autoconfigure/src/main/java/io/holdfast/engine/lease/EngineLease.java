@@ -4,7 +4,9 @@ import java.util.List;
 import java.util.stream.Stream;
 
 import io.holdfast.Lease;
+import io.holdfast.LeaseStoreException;
 import io.holdfast.engine.observe.RequestObservation;
+import org.apache.commons.logging.LogFactory;
 
 /**
  * A lease of this engine: of one hold, or of several together.
@@ -13,6 +15,16 @@ public interface EngineLease extends Lease, RequestObservation.Fenced {
 
 	/** Return the holds that it is open on: none once it is released. */
 	Stream<Hold> open();
+
+	@Override
+	default void close() {
+		try {
+			release();
+		}
+		catch (LeaseStoreException ex) {
+			LogFactory.getLog(EngineLease.class).warn(ex.getMessage());
+		}
+	}
 
 	@Override
 	default List<Long> fences() {

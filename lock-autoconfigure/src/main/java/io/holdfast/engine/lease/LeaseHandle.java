@@ -18,16 +18,12 @@ import io.holdfast.engine.request.EngineExceptions;
 import io.holdfast.engine.request.ResolvedRequest;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
-import org.apache.commons.logging.Log;
-import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A lease as its user has it: one of those open on a {@link Hold}.
  */
 public abstract class LeaseHandle implements EngineLease, LeaseTerms {
-
-	private static final Log logger = LogFactory.getLog(LeaseHandle.class);
 
 	private static final Duration MIN_RENEWAL = Duration.ofMillis(1);
 
@@ -177,8 +173,8 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 	/** Refuse a lease time that a renewal by hand cannot have. */
 	public static void checkRenewal(Duration leaseTime, Resource resource) {
 		if (leaseTime.compareTo(MIN_RENEWAL) < 0 || leaseTime.compareTo(MAX_RENEWAL) > 0) {
-			throw new IllegalArgumentException("leaseTime of " + resource + " is " + leaseTime
-					+ ", which is not from 1 ms to 365 days");
+			throw new IllegalArgumentException(
+					"leaseTime of " + resource + " is " + leaseTime + ", which is not from 1 ms to 365 days");
 		}
 	}
 
@@ -233,16 +229,6 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 		CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
 		if (this.ending.compareAndSet(null, result)) {
 			this.hold.owner.release(this.hold, this, false, result);
-		}
-	}
-
-	@Override
-	public void close() {
-		try {
-			release();
-		}
-		catch (LeaseStoreException ex) {
-			logger.warn(ex.getMessage());
 		}
 	}
 

@@ -21,15 +21,11 @@ import io.holdfast.engine.lease.LeaseHandle;
 import io.holdfast.engine.lease.LeaseRenewer;
 import io.holdfast.engine.request.EngineExceptions;
 import io.holdfast.engine.store.Resource;
-import org.apache.commons.logging.Log;
-import org.apache.commons.logging.LogFactory;
 
 /**
  * The leases of several locks as one, which is held as long as all of them are.
  */
 public final class MultiKeyLease implements EngineLease, LockLease {
-
-	private static final Log logger = LogFactory.getLog(MultiKeyLease.class);
 
 	private final EngineContext context;
 
@@ -85,7 +81,8 @@ public final class MultiKeyLease implements EngineLease, LockLease {
 
 	@Override
 	public long fencingToken() {
-		throw new IllegalStateException("A lease of several keys has a fencing token for each of them: use fencingToken(key)");
+		throw new IllegalStateException(
+				"A lease of several keys has a fencing token for each of them: use fencingToken(key)");
 	}
 
 	@Override
@@ -169,16 +166,6 @@ public final class MultiKeyLease implements EngineLease, LockLease {
 			}
 		});
 		return result;
-	}
-
-	@Override
-	public void close() {
-		try {
-			release();
-		}
-		catch (LeaseStoreException ex) {
-			logger.warn(ex.getMessage());
-		}
 	}
 
 	@Override

@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Serializes all that happens to one resource in this instance: which request waits,
- * which one contends in the store, which one holds.
+ * which one contends in the store, which one holds. One of the seven concepts of the
+ * engine. It owns the queue, the waiters in it, and what is held of the resource.
  *
  * <p>
  * <b>Events.</b> A request that arrives, an answer of the store, a timer, a release: each
@@ -32,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  * <em>queue</em> of this instance, which costs the store nothing, until it may contend.
  *
  * <p>
- * <b>Contending.</b> A contender stands for the instance in the store, by an
+ * <b>Contending.</b> A contender stands for the instance in the store, by a
  * {@link Contender}: a token, and the commands that name it. How many may contend at a
  * time differs: one for an exclusive lock, as many as could be granted together for
  * permits ({@link #admits}). The contender asks again until it is answered, so lost

@@ -3,6 +3,7 @@ package io.holdfast.engine.request;
 import java.time.Duration;
 import java.util.List;
 
+import io.holdfast.LeaseRequest;
 import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.SemaphoreRequest;
@@ -53,29 +54,28 @@ public record ResolvedRequest(Resource resource, int permits, int limit, boolean
 		int permits = (mode == LockMode.WRITE) ? Resource.ALL : 1;
 		boolean fair = mode != LockMode.EXCLUSIVE || or(request.fair(), settings.lockFair());
 		Duration maxHold = (request.maxHold() != null) ? request.maxHold() : settings.maxHold();
-		return of(resource, permits, (mode == LockMode.EXCLUSIVE) ? 1 : Resource.ALL, fair,
-				or(request.waitTime(), settings.waitTime()),
-				or(request.leaseTime(), within(settings.leaseTime(), request.maxHold())), request.isAutoRenew(),
-				maxHold, request.isReentrant(), request.minHold(), request.name(), settings);
+		return of(request, resource, permits, (mode == LockMode.EXCLUSIVE) ? 1 : Resource.ALL, fair,
+				settings.waitTime(), settings.leaseTime(), maxHold, request.isReentrant(), settings);
 	}
 
 	/** Resolve a request for permits. */
 	public static ResolvedRequest of(SemaphoreRequest request, EngineSettings settings) {
-		return of(new Resource(Kind.SEMAPHORE, request.key()), request.permits(), request.limit(),
-				or(request.fair(), settings.semaphoreFair()), or(request.waitTime(), settings.semaphoreWaitTime()),
-				or(request.leaseTime(), within(settings.semaphoreLeaseTime(), request.maxHold())),
-				request.isAutoRenew(), request.maxHold(), false, request.minHold(), request.name(), settings);
+		return of(request, new Resource(Kind.SEMAPHORE, request.key()), request.permits(), request.limit(),
+				or(request.fair(), settings.semaphoreFair()), settings.semaphoreWaitTime(),
+				settings.semaphoreLeaseTime(), request.maxHold(), false, settings);
 	}
 
-	private static ResolvedRequest of(Resource resource, int permits, int limit, boolean fair, Duration wait,
-			Duration lease, boolean renewal, @Nullable Duration maxHold, boolean reentrant, Duration minHold,
-			@Nullable String name, EngineSettings settings) {
-		long leaseMillis = lease.toMillis();
+	private static ResolvedRequest of(LeaseRequest<?> request, Resource resource, int permits, int limit, boolean fair,
+			Duration defaultWait, Duration defaultLease, @Nullable Duration maxHold, boolean reentrant,
+			EngineSettings settings) {
+		Duration wait = or(request.waitTime(), defaultWait);
+		long leaseMillis = or(request.leaseTime(), within(defaultLease, request.maxHold())).toMillis();
 		long waitNanos = wait.isZero() ? settings.commandTimeout().toNanos() : wait.toNanos();
 		return new ResolvedRequest(resource, permits, limit, fair, !wait.isZero(),
 				wait.isNegative() ? FOREVER : waitNanos, leaseMillis,
-				Math.min(leaseMillis, settings.handoffTimeout().toMillis()), renewal,
-				(maxHold != null) ? maxHold.toNanos() : FOREVER, reentrant, minHold.toNanos(), name);
+				Math.min(leaseMillis, settings.handoffTimeout().toMillis()), request.isAutoRenew(),
+				(maxHold != null) ? maxHold.toNanos() : FOREVER, reentrant, request.minHold().toNanos(),
+				request.name());
 	}
 
 	/** A default lease time above the maxHold of a request would outlast it. */

@@ -1,5 +1,6 @@
 package io.holdfast.engine.view;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -11,6 +12,7 @@ import java.util.function.Function;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
+import io.holdfast.LeaseRequest;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.NotAcquiredException;
@@ -30,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * @param <R> the type of the requests
  * @param <L> the type of the leases, as their users know them
  */
-public class BlockingAcquirer<R, L extends Lease> {
+public class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 
 	/** How much later than its deadline a blocked call looks after itself. */
 	private static final long SLACK = TimeUnit.MILLISECONDS.toNanos(150);
@@ -95,10 +97,13 @@ public class BlockingAcquirer<R, L extends Lease> {
 		}
 	}
 
-	/** Acquire as {@link #acquire} does; empty if others held it for too long. */
+	/**
+	 * Acquire as {@link #acquire} does, without waiting by default; empty if others held
+	 * it for too long.
+	 */
 	public Optional<L> tryAcquire(R request) {
 		try {
-			return Optional.of(acquire(request));
+			return Optional.of(acquire(onceByDefault(request)));
 		}
 		catch (NotAcquiredException ex) {
 			if (ex.getReason() == Reason.TIMED_OUT) {
@@ -201,11 +206,16 @@ public class BlockingAcquirer<R, L extends Lease> {
 		return start(request, this.type::cast, (error) -> null);
 	}
 
-	/** Acquire without blocking; empty if others held it for too long. */
+	/** Acquire as {@link #tryAcquire} does, without blocking. */
 	public CompletableFuture<Optional<L>> tryAcquireAsync(R request) {
-		return start(request, (lease) -> Optional.of(this.type.cast(lease)),
+		return start(onceByDefault(request), (lease) -> Optional.of(this.type.cast(lease)),
 				(error) -> (error instanceof NotAcquiredException ex && ex.getReason() == Reason.TIMED_OUT)
 						? Optional.empty() : null);
+	}
+
+	/** Return a request that does not wait for the default wait time. */
+	private R onceByDefault(R request) {
+		return (request.waitTime() != null) ? request : request.waitTime(Duration.ZERO);
 	}
 
 	/**

@@ -169,7 +169,7 @@ class RedisDiagnosticsTests {
 			});
 			assertThat(examine(factory)).singleElement()
 				.satisfies((finding) -> assertThat(finding.text())
-					.containsPattern("Redis at 127\\.0\\.0\\.1:\\d+ may throw locks"));
+					.containsPattern("Redis at 127\\.0\\.0\\.1:\\d+ may evict locks"));
 		}
 	}
 

@@ -1,0 +1,184 @@
+package io.holdfast;
+
+import java.time.Duration;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The part of a request that those for locks and for permits have in common. Immutable;
+ * each method returns a new request. What is not said is taken from the service's
+ * defaults.
+ *
+ * @param <R> the type of the request
+ * @since 0.1.0
+ */
+public abstract class LeaseRequest<R extends LeaseRequest<R>> {
+
+	final LeaseOptions options;
+
+	LeaseRequest(LeaseOptions options) {
+		this.options = options;
+	}
+
+	abstract R with(LeaseOptions changed);
+
+	/** Return whose options these are, for messages. */
+	abstract String of();
+
+	/**
+	 * Set the namespace of what is requested, in place of the {@linkplain KeyNamespace
+	 * application's}: for threads that know nothing of that, and for what all namespaces
+	 * share.
+	 * @param namespace what comes before each key, with a colon, and has none itself;
+	 * empty for none
+	 * @return the changed request, which has whole keys
+	 * @throws IllegalArgumentException if a key is not allowed in it
+	 * @throws IllegalStateException if it has a namespace already
+	 */
+	public abstract R namespace(String namespace);
+
+	/**
+	 * Set how long to wait. If nothing is said, calls that {@code try} do not wait. All
+	 * others wait for {@code holdfast.lock.wait-time}, 10 s by default, or for
+	 * {@code holdfast.semaphore.wait-time}, 0 by default.
+	 * @param waitTime the longest wait; zero tries once
+	 * @return the changed request
+	 * @throws IllegalArgumentException if it is negative
+	 */
+	public R waitTime(Duration waitTime) {
+		return with(this.options.withWaitTime(of(), waitTime));
+	}
+
+	/**
+	 * Wait without limit.
+	 * @return the changed request
+	 */
+	public R waitForever() {
+		return waitTime(RequestChecks.FOREVER);
+	}
+
+	/**
+	 * Set how long the lease lasts when it is not renewed: the time that others wait at
+	 * most if its holder dies.
+	 * @param leaseTime from 100 ms to 365 days
+	 * @return the changed request
+	 * @throws IllegalArgumentException if it is out of these bounds
+	 */
+	public R leaseTime(Duration leaseTime) {
+		return with(this.options.withLeaseTime(of(), leaseTime));
+	}
+
+	/**
+	 * Set whether the lease is renewed while it is held.
+	 * @param autoRenew {@code true} (the default) to renew it until its release,
+	 * {@code false} to let it end after its lease time
+	 * @return the changed request
+	 */
+	public R autoRenew(boolean autoRenew) {
+		return with(this.options.withAutoRenew(autoRenew));
+	}
+
+	/**
+	 * Set how long a renewed lease may be held in all: then its renewal stops and the
+	 * lease ends with what is left of its lease time; a longer default lease time is
+	 * shortened to it. A guard against holders that hang.
+	 * @param maxHold the longest time, at least 100 ms
+	 * @return the changed request
+	 * @throws IllegalArgumentException if it is too short
+	 */
+	public R maxHold(Duration maxHold) {
+		return with(this.options.withMaxHold(of(), maxHold));
+	}
+
+	/**
+	 * Set how long others are kept out, or permits are kept back, at least.
+	 * @param minHold the shortest time, from 0 (the default) to 365 days
+	 * @return the changed request
+	 * @throws IllegalArgumentException if it is out of these bounds
+	 */
+	public abstract R minHold(Duration minHold);
+
+	/**
+	 * Set whether those that wait are served in their order.
+	 * @param fair whether they are
+	 * @return the changed request
+	 */
+	public abstract R fair(boolean fair);
+
+	/**
+	 * Set the kind of thing that is requested, for {@linkplain LeaseLostEvent events} and
+	 * meters: one of few names, unlike the key.
+	 * @param name the name, not blank
+	 * @return the changed request
+	 * @throws IllegalArgumentException if it is blank
+	 */
+	public R name(String name) {
+		return with(this.options.withName(of(), name));
+	}
+
+	/**
+	 * Return how long to wait.
+	 * @return the longest wait, or {@code null} for the service's default
+	 */
+	public @Nullable Duration waitTime() {
+		return this.options.waitTime();
+	}
+
+	/**
+	 * Return how long the lease lasts when it is not renewed.
+	 * @return the lease time, or {@code null} for the service's default
+	 */
+	public @Nullable Duration leaseTime() {
+		return this.options.leaseTime();
+	}
+
+	/**
+	 * Return how long a renewed lease may be held in all.
+	 * @return the longest time, or {@code null} for the service's default
+	 */
+	public @Nullable Duration maxHold() {
+		return this.options.maxHold();
+	}
+
+	/**
+	 * Return whether the lease is renewed while it is held.
+	 * @return whether it is
+	 */
+	public boolean isAutoRenew() {
+		return this.options.autoRenew();
+	}
+
+	/**
+	 * Return whether those that wait are served in their order.
+	 * @return whether it is fair, or {@code null} for the service's default
+	 */
+	public @Nullable Boolean fair() {
+		return this.options.fair();
+	}
+
+	/**
+	 * Return how long others are kept out, or permits are kept back, at least.
+	 * @return the shortest time, zero by default
+	 */
+	public Duration minHold() {
+		return this.options.minHold();
+	}
+
+	/**
+	 * Return what kind of thing is requested.
+	 * @return the name, or {@code null}
+	 */
+	public @Nullable String name() {
+		return this.options.name();
+	}
+
+	/**
+	 * Return the namespace of what is requested.
+	 * @return the namespace, empty for none, or {@code null} for the application's, which
+	 * the keys do not have yet
+	 */
+	public @Nullable String namespace() {
+		return this.options.namespace();
+	}
+
+}
