@@ -144,15 +144,15 @@ public final class RedisLeaseStore implements LeaseStore {
 		return Drivers.isCluster(factory) ? "waiting for replicas is not possible in a cluster" : null;
 	}
 
-	/**
-	 * Begin to listen, and wait shortly until a first command has been answered: it takes
-	 * far longer than those after it, which a caller may not have the time for.
-	 */
 	@Override
 	public String place() {
 		return "Redis at " + this.connections.address();
 	}
 
+	/**
+	 * Begin to listen, and wait shortly until a first command has been answered: it takes
+	 * far longer than those after it, which a caller may not have the time for.
+	 */
 	@Override
 	public void start(String instanceId, StoreNotifications notifications) {
 		CompletableFuture<KeyState> first = inspect(new Resource(Kind.LOCK, WARM_UP_KEY));
