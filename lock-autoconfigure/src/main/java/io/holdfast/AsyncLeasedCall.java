@@ -2,11 +2,11 @@ package io.holdfast;
 
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
+import io.holdfast.async.CallResult;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -26,18 +26,13 @@ final class AsyncLeasedCall<T extends @Nullable Object, R extends @Nullable Obje
 
 	private final Function<T, R> answer;
 
-	private final Thread caller = Thread.currentThread();
-
 	/** Of the caller, whose thread this is: the code runs on another one. */
 	private final LeaseContext context = LeaseContext.current();
 
 	private final TransactionBinding.@Nullable Participation transaction;
 
-	/** What the caller gets; completed when the release was answered. */
-	private final CompletableFuture<R> result = new CompletableFuture<>();
-
-	/** What is to be cancelled if the caller gives up. */
-	private volatile @Nullable CompletableFuture<?> pending;
+	/** Completed when the release was answered. */
+	private final CallResult<R> result = new CallResult<>();
 
 	private AsyncLeasedCall(Supplier<? extends CompletionStage<T>> body, boolean inTransaction, Function<T, R> answer) {
 		this.body = body;
@@ -77,44 +72,24 @@ final class AsyncLeasedCall<T extends @Nullable Object, R extends @Nullable Obje
 
 	private <G> CompletableFuture<R> start(CompletableFuture<G> asked, Function<G, Optional<? extends Lease>> lease,
 			Supplier<R> otherwise) {
-		this.result.whenComplete((value, failure) -> cancel(this.pending));
-		await(asked);
+		this.result.followCaller();
+		this.result.await(asked);
 		asked.thenApply(lease).whenComplete((granted, failure) -> {
 			if (failure != null) {
-				this.result.completeExceptionally(cause(failure));
+				this.result.future().completeExceptionally(CallResult.cause(failure));
 			}
 			else if (granted.isPresent()) {
-				awayFromCaller(() -> call(granted.get()));
+				this.result.awayFromCaller(() -> call(granted.get()));
 			}
 			else {
-				this.result.complete(otherwise.get());
+				this.result.future().complete(otherwise.get());
 			}
 		});
-		return this.result;
-	}
-
-	/**
-	 * The caller's thread is not to be blocked by the code, also if there was nothing to
-	 * wait for.
-	 */
-	private void awayFromCaller(Runnable action) {
-		if (Thread.currentThread() != this.caller) {
-			action.run();
-			return;
-		}
-		Thread thread = new Thread(action, "holdfast-call");
-		thread.setDaemon(true);
-		try {
-			thread.start();
-		}
-		catch (OutOfMemoryError ex) {
-			// No threads are left: what was acquired must not be lost.
-			action.run();
-		}
+		return this.result.future();
 	}
 
 	private void call(Lease lease) {
-		if (this.result.isDone()) {
+		if (this.result.future().isDone()) {
 			// Its caller has cancelled.
 			release(lease::discardAsync, () -> {
 			});
@@ -126,19 +101,19 @@ final class AsyncLeasedCall<T extends @Nullable Object, R extends @Nullable Obje
 			stage = stage();
 		}
 		catch (Throwable ex) {
-			end(lease, () -> this.result.completeExceptionally(ex));
+			end(lease, () -> this.result.future().completeExceptionally(ex));
 			return;
 		}
 		finally {
 			scope.close();
 		}
-		await(stage);
+		this.result.await(stage);
 		stage.whenComplete((value, failure) -> end(lease, () -> {
 			if (failure != null) {
-				this.result.completeExceptionally(cause(failure));
+				this.result.future().completeExceptionally(CallResult.cause(failure));
 			}
 			else {
-				this.result.complete(this.answer.apply(value));
+				this.result.future().complete(this.answer.apply(value));
 			}
 		}));
 	}
@@ -164,35 +139,10 @@ final class AsyncLeasedCall<T extends @Nullable Object, R extends @Nullable Obje
 	private static void release(Supplier<CompletableFuture<ReleaseResult>> release, Runnable then) {
 		release.get().whenComplete((released, failure) -> {
 			if (failure != null) {
-				logger.warn(cause(failure).getMessage());
+				logger.warn(CallResult.cause(failure).getMessage());
 			}
 			then.run();
 		});
-	}
-
-	private void await(CompletionStage<?> stage) {
-		CompletableFuture<?> future;
-		try {
-			future = stage.toCompletableFuture();
-		}
-		catch (RuntimeException ex) {
-			// It cannot be cancelled, most likely by an UnsupportedOperationException.
-			future = null;
-		}
-		this.pending = future;
-		if (this.result.isDone()) {
-			cancel(future);
-		}
-	}
-
-	private static void cancel(@Nullable CompletableFuture<?> pending) {
-		if (pending != null) {
-			pending.cancel(true);
-		}
-	}
-
-	private static Throwable cause(Throwable failure) {
-		return (failure instanceof CompletionException && failure.getCause() != null) ? failure.getCause() : failure;
 	}
 
 }

@@ -43,7 +43,8 @@ class PackageRulesTests {
 
 	/** Besides the JDK, JSpecify and the package itself. */
 	private static final Map<String, List<String>> ALLOWED = Map.ofEntries( //
-			Map.entry("io.holdfast", List.of("org.apache.commons.logging..")), //
+			Map.entry("io.holdfast", List.of("io.holdfast.async", "org.apache.commons.logging..")), //
+			Map.entry("io.holdfast.async", List.of()), //
 			Map.entry("io.holdfast.annotation",
 					List.of("io.holdfast", "org.springframework.core..", "org.springframework.aot..")), //
 			Map.entry("io.holdfast.engine", List.of("io.holdfast", "org.apache.commons.logging..")), //
@@ -59,8 +60,8 @@ class PackageRulesTests {
 							"org.springframework.util..", "org.apache.commons.logging..")), //
 			Map.entry("io.holdfast.memory", List.of("io.holdfast", "io.holdfast.engine")), //
 			Map.entry("io.holdfast.reactive",
-					List.of("io.holdfast", "reactor..", "org.reactivestreams..", "org.apache.commons.logging..")), //
-			Map.entry("io.holdfast.aop", List.of("io.holdfast", "io.holdfast.annotation", "io.holdfast.reactive",
+					List.of("io.holdfast", "io.holdfast.async", "reactor..", "org.reactivestreams..", "org.apache.commons.logging..")), //
+			Map.entry("io.holdfast.aop", List.of("io.holdfast", "io.holdfast.async", "io.holdfast.annotation", "io.holdfast.reactive",
 					"io.micrometer.observation..", "reactor..", "org.reactivestreams..", "kotlin..",
 					"kotlinx.coroutines..", "org.springframework.aop..", "org.springframework.aot..",
 					"org.aopalliance..", "org.springframework.beans..", "org.springframework.context..",
@@ -219,7 +220,7 @@ class PackageRulesTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "io.holdfast.engine", "io.holdfast.redis", "io.holdfast.memory", "io.holdfast.aop",
 			"io.holdfast.actuate", "io.holdfast.autoconfigure", "io.holdfast.reactive", "io.holdfast.annotation",
-			"io.holdfast.optimistic", "io.holdfast.observation", "io.holdfast" })
+			"io.holdfast.optimistic", "io.holdfast.observation", "io.holdfast.async", "io.holdfast" })
 	void noClassDependsOnItselfThroughOthersOfItsPackage(String name) {
 		slices().assignedFrom(new TopLevelClasses(name))
 			.should()

@@ -5,7 +5,6 @@ import java.lang.reflect.Method;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 
@@ -29,6 +28,7 @@ import io.holdfast.aop.metadata.LeaseOperationSource;
 import io.holdfast.aop.method.InvalidDeclarationException;
 import io.holdfast.aop.outcome.NotAcquiredHandler;
 import io.holdfast.aop.outcome.StrategyHandler;
+import io.holdfast.async.CallResult;
 import org.aopalliance.intercept.MethodInvocation;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -275,8 +275,7 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 		}
 
 		private Lease proceeding(Throwable failure) throws Throwable {
-			boolean wrapped = failure instanceof CompletionException && failure.getCause() != null;
-			Throwable cause = wrapped ? failure.getCause() : failure;
+			Throwable cause = CallResult.cause(failure);
 			if (cause instanceof LeaseStoreException ex) {
 				return proceeding(ex);
 			}

@@ -1,12 +1,12 @@
 package io.holdfast.reactive;
 
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
+import io.holdfast.async.CallResult;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
@@ -118,9 +118,8 @@ final class Acquisition<H> extends Mono<H> {
 				this.actual.onComplete();
 			}
 			else {
-				boolean wrapped = error instanceof CompletionException && error.getCause() != null;
-				this.actual.onError((error == null) ? new IllegalStateException("There is no lease, and no error")
-						: wrapped ? error.getCause() : error);
+				this.actual.onError((error != null) ? CallResult.cause(error)
+						: new IllegalStateException("There is no lease, and no error"));
 			}
 		}
 

@@ -5,12 +5,12 @@ import java.util.Deque;
 import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.LeaseContext;
 import io.holdfast.aop.observe.MethodCallObservation;
+import io.holdfast.async.CallResult;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
@@ -30,10 +30,8 @@ public final class CompletionStageInvocation {
 	/** Who observes it. */
 	private final MethodCallObservation observation;
 
-	private final Thread caller = Thread.currentThread();
-
-	/** What the caller gets; completed when all is released. */
-	private final CompletableFuture<@Nullable Object> result = new CompletableFuture<>();
+	/** Completed when all is released. */
+	private final CallResult<@Nullable Object> result = new CallResult<>();
 
 	/** The innermost first. */
 	private final Deque<HeldMethodLease> held = new ArrayDeque<>(2);
@@ -42,9 +40,6 @@ public final class CompletionStageInvocation {
 
 	/** That of the caller, if what is acquired belongs to it. */
 	private @Nullable TransactionShare transaction;
-
-	/** What is to be cancelled if the caller gives up. */
-	private volatile @Nullable CompletableFuture<?> pending;
 
 	/** Create the invocation of a method that returns a stage. */
 	public CompletionStageInvocation(MethodInvocation invocation, List<MethodLease> methodLeases,
@@ -61,9 +56,9 @@ public final class CompletionStageInvocation {
 	 */
 	public CompletableFuture<@Nullable Object> start() {
 		joinTransaction();
-		followCaller();
+		this.result.followCaller();
 		acquireNext();
-		return this.result;
+		return this.result.future();
 	}
 
 	/** Of the caller, whose thread this is: the method runs on another one. */
@@ -107,17 +102,9 @@ public final class CompletionStageInvocation {
 				throw ex;
 			}
 		}
-		followCaller();
+		this.result.followCaller();
 		call();
-		return this.result;
-	}
-
-	/**
-	 * Pass on what its user does to the result, to the wait or to the method's own
-	 * future.
-	 */
-	private void followCaller() {
-		this.result.whenComplete((value, failure) -> cancel(this.pending));
+		return this.result.future();
 	}
 
 	private void acquireNext() {
@@ -133,36 +120,16 @@ public final class CompletionStageInvocation {
 		catch (RuntimeException | Error ex) {
 			asked = CompletableFuture.failedFuture(ex);
 		}
-		await(asked);
-		asked.whenComplete((granted, failure) -> awayFromCaller(() -> {
+		this.result.await(asked);
+		asked.whenComplete((granted, failure) -> this.result.awayFromCaller(() -> {
 			if (failure != null) {
-				notAcquired(methodLease, cause(failure));
+				notAcquired(methodLease, CallResult.cause(failure));
 			}
 			else {
 				acquired(granted);
 				acquireNext();
 			}
 		}));
-	}
-
-	/**
-	 * The caller's thread is not to be blocked by the method, also if there was nothing
-	 * to wait for.
-	 */
-	private void awayFromCaller(Runnable action) {
-		if (Thread.currentThread() != this.caller) {
-			action.run();
-			return;
-		}
-		Thread thread = new Thread(action, "holdfast-call");
-		thread.setDaemon(true);
-		try {
-			thread.start();
-		}
-		catch (OutOfMemoryError ex) {
-			// No threads are left: what was acquired must not be lost.
-			action.run();
-		}
 	}
 
 	private void acquired(HeldMethodLease granted) {
@@ -173,7 +140,7 @@ public final class CompletionStageInvocation {
 
 	private void notAcquired(MethodLease methodLease, Throwable failure) {
 		discard(() -> {
-			if (failure instanceof HoldfastException ex && !this.result.isDone()) {
+			if (failure instanceof HoldfastException ex && !this.result.future().isDone()) {
 				instead(methodLease, ex);
 			}
 			else {
@@ -185,17 +152,17 @@ public final class CompletionStageInvocation {
 	private void instead(MethodLease methodLease, HoldfastException ex) {
 		try {
 			CompletionStage<?> stage = stage(this.observation.run(() -> methodLease.instead(ex)), "The fallback of ");
-			await(stage);
+			this.result.await(stage);
 			stage.whenComplete(this::complete);
 		}
 		catch (Throwable failure) {
 			this.observation.ended(failure);
-			this.result.completeExceptionally(failure);
+			this.result.future().completeExceptionally(failure);
 		}
 	}
 
 	private void call() {
-		if (this.result.isDone()) {
+		if (this.result.future().isDone()) {
 			// Its caller has cancelled.
 			discard(() -> this.observation.ended(null));
 			return;
@@ -210,11 +177,11 @@ public final class CompletionStageInvocation {
 			end(null, failure);
 			return;
 		}
-		await(stage);
+		this.result.await(stage);
 		this.held.stream()
 			.filter(HeldMethodLease::endsOnLoss)
-			.forEach((each) -> each.lease().onLost(() -> cancel(this.pending)));
-		stage.whenComplete((value, failure) -> end(value, (failure != null) ? cause(failure) : null));
+			.forEach((each) -> each.lease().onLost(() -> this.result.cancelPending()));
+		stage.whenComplete((value, failure) -> end(value, (failure != null) ? CallResult.cause(failure) : null));
 	}
 
 	private CompletionStage<?> stage(@Nullable Object returned, String whose) {
@@ -223,27 +190,6 @@ public final class CompletionStageInvocation {
 		}
 		throw new IllegalStateException(whose + this.invocation.getMethod()
 				+ " returned null: it has to return a stage, which may be completed with null");
-	}
-
-	private void await(CompletionStage<?> stage) {
-		CompletableFuture<?> future;
-		try {
-			future = stage.toCompletableFuture();
-		}
-		catch (RuntimeException ex) {
-			// It cannot be cancelled, most likely by an UnsupportedOperationException.
-			future = null;
-		}
-		this.pending = future;
-		if (this.result.isDone()) {
-			cancel(future);
-		}
-	}
-
-	private static void cancel(@Nullable CompletableFuture<?> pending) {
-		if (pending != null) {
-			pending.cancel(true);
-		}
 	}
 
 	/** End what is held, the innermost first, and then tell the caller. */
@@ -266,13 +212,13 @@ public final class CompletionStageInvocation {
 	}
 
 	private void complete(@Nullable Object value, @Nullable Throwable failure) {
-		Throwable told = (failure != null) ? cause(failure) : null;
+		Throwable told = (failure != null) ? CallResult.cause(failure) : null;
 		this.observation.ended(told);
 		if (told != null) {
-			this.result.completeExceptionally(told);
+			this.result.future().completeExceptionally(told);
 		}
 		else {
-			this.result.complete(value);
+			this.result.future().complete(value);
 		}
 	}
 
@@ -281,16 +227,12 @@ public final class CompletionStageInvocation {
 	 */
 	private @Nullable Object observed(@Nullable Object instead) {
 		if (instead instanceof CompletionStage<?> stage) {
-			stage.whenComplete((value, failure) -> this.observation.ended((failure != null) ? cause(failure) : null));
+			stage.whenComplete((value, failure) -> this.observation.ended((failure != null) ? CallResult.cause(failure) : null));
 		}
 		else {
 			this.observation.ended(null);
 		}
 		return instead;
-	}
-
-	private static Throwable cause(Throwable failure) {
-		return (failure instanceof CompletionException && failure.getCause() != null) ? failure.getCause() : failure;
 	}
 
 }

@@ -4,7 +4,6 @@ import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.stream.Stream;
@@ -157,8 +156,7 @@ public final class MultiKeyLease implements EngineLease, LockLease {
 		CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
 		CompletableFuture.allOf(ends.toArray(CompletableFuture[]::new)).whenComplete((done, error) -> {
 			if (error != null) {
-				boolean wrapped = error instanceof CompletionException && error.getCause() != null;
-				result.completeExceptionally(wrapped ? error.getCause() : error);
+				result.completeExceptionally(EngineExceptions.cause(error));
 			}
 			else {
 				boolean lost = ends.stream().map(CompletableFuture::join).anyMatch(ReleaseResult.LOST::equals);

@@ -116,7 +116,8 @@ public final class EngineExceptions {
 		return (cause(error) instanceof StoreCommandException failure) ? failure.refusal() : null;
 	}
 
-	private static Throwable cause(Throwable error) {
+	/** Return an error without what a dependent stage wraps around it. */
+	public static Throwable cause(Throwable error) {
 		return (error instanceof CompletionException && error.getCause() != null) ? error.getCause() : error;
 	}
 

@@ -1,0 +1,7 @@
+/**
+ * What asynchronous calls have in common.
+ */
+@NullMarked
+package io.holdfast.async;
+
+import org.jspecify.annotations.NullMarked;
