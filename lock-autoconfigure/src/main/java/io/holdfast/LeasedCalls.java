@@ -1,6 +1,7 @@
 package io.holdfast;
 
 import java.util.List;
+import java.util.Optional;
 import java.util.ServiceLoader;
 
 import org.jspecify.annotations.Nullable;
@@ -41,6 +42,20 @@ final class LeasedCalls {
 			action.run();
 			return true;
 		});
+	}
+
+	static <T extends @Nullable Object, E extends Throwable> LeasedResult<T> callIfAcquired(
+			Optional<? extends Lease> lease, boolean inTransaction, LeasedCall<T, E> call) throws E {
+		return lease.isPresent() ? LeasedResult.of(call(lease.get(), inTransaction, call))
+				: LeasedResult.notAcquired();
+	}
+
+	static <E extends Throwable> boolean runIfAcquired(Optional<? extends Lease> lease, boolean inTransaction,
+			LeasedAction<E> action) throws E {
+		if (lease.isPresent()) {
+			run(lease.get(), inTransaction, action);
+		}
+		return lease.isPresent();
 	}
 
 	/** Return {@code null} if the current thread is in no transaction. */

@@ -230,9 +230,7 @@ public interface LockService {
 	 */
 	default <T extends @Nullable Object, E extends Throwable> LeasedResult<T> tryWithLock(LockRequest request,
 			LeasedCall<T, E> call) throws E {
-		Optional<LockLease> lease = tryAcquire(request);
-		return lease.isPresent() ? LeasedResult.of(LeasedCalls.call(lease.get(), true, call))
-				: LeasedResult.notAcquired();
+		return LeasedCalls.callIfAcquired(tryAcquire(request), true, call);
 	}
 
 	/**
@@ -245,11 +243,7 @@ public interface LockService {
 	 * @throws E what the code throws
 	 */
 	default <E extends Throwable> boolean tryWithLock(LockRequest request, LeasedAction<E> action) throws E {
-		Optional<LockLease> lease = tryAcquire(request);
-		if (lease.isPresent()) {
-			LeasedCalls.run(lease.get(), true, action);
-		}
-		return lease.isPresent();
+		return LeasedCalls.runIfAcquired(tryAcquire(request), true, action);
 	}
 
 	/**

@@ -124,9 +124,7 @@ public interface SemaphoreService {
 	 */
 	default <T extends @Nullable Object, E extends Throwable> LeasedResult<T> tryWithPermits(SemaphoreRequest request,
 			LeasedCall<T, E> call) throws E {
-		Optional<PermitLease> lease = tryAcquire(request);
-		return lease.isPresent() ? LeasedResult.of(LeasedCalls.call(lease.get(), false, call))
-				: LeasedResult.notAcquired();
+		return LeasedCalls.callIfAcquired(tryAcquire(request), false, call);
 	}
 
 	/**
@@ -139,11 +137,7 @@ public interface SemaphoreService {
 	 * @throws E what the code throws
 	 */
 	default <E extends Throwable> boolean tryWithPermits(SemaphoreRequest request, LeasedAction<E> action) throws E {
-		Optional<PermitLease> lease = tryAcquire(request);
-		if (lease.isPresent()) {
-			LeasedCalls.run(lease.get(), false, action);
-		}
-		return lease.isPresent();
+		return LeasedCalls.runIfAcquired(tryAcquire(request), false, action);
 	}
 
 	/**
