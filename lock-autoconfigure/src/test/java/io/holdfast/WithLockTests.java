@@ -2,7 +2,6 @@ package io.holdfast;
 
 import java.io.IOException;
 import java.time.Duration;
-import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -17,7 +16,6 @@ import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.TestTransactions;
 import io.holdfast.testing.WithRedis;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -53,17 +51,11 @@ class WithLockTests {
 
 	@BeforeAll
 	static void start(TestRedis redis) {
-		instance = TestApplication.start(redis.host(), redis.port(), redis.keyPrefix(), List.of());
-		other = TestApplication.start(redis.host(), redis.port(), redis.keyPrefix(), List.of());
+		instance = TestApplication.start(redis);
+		other = TestApplication.start(redis);
 		locks = instance.getBean(LockService.class);
 		others = other.getBean(LockService.class);
 		semaphores = instance.getBean(SemaphoreService.class);
-	}
-
-	@AfterAll
-	static void stop() {
-		other.close();
-		instance.close();
 	}
 
 	@BeforeEach

@@ -23,8 +23,6 @@ import io.holdfast.reactive.ReactiveLockService;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import reactor.core.Disposable;
@@ -49,31 +47,13 @@ class AsyncMethodsTests {
 
 	private static final Duration SOON = Duration.ofSeconds(10);
 
-	private final TestRedis redis;
+	private final ConfigurableApplicationContext first;
 
-	private ConfigurableApplicationContext first;
-
-	private ConfigurableApplicationContext second;
+	private final ConfigurableApplicationContext second;
 
 	AsyncMethodsTests(TestRedis redis) {
-		this.redis = redis;
-	}
-
-	@BeforeEach
-	void start() {
-		this.first = instance();
-		this.second = instance();
-	}
-
-	private ConfigurableApplicationContext instance() {
-		return TestApplication.start(Application.class, this.redis.host(), this.redis.port(), this.redis.keyPrefix(),
-				List.of("holdfast.redis.command-timeout=5s"));
-	}
-
-	@AfterEach
-	void stop() {
-		this.first.close();
-		this.second.close();
+		this.first = TestApplication.start(redis, Application.class, "holdfast.redis.command-timeout=5s");
+		this.second = TestApplication.start(redis, Application.class, "holdfast.redis.command-timeout=5s");
 	}
 
 	private static Shop shop(ConfigurableApplicationContext instance) {

@@ -1,6 +1,5 @@
 package io.holdfast.autoconfigure;
 
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -20,7 +19,6 @@ import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -42,30 +40,19 @@ class AnnotatedMethodsTests {
 
 	private final ExecutorService threads = Executors.newCachedThreadPool();
 
-	private ConfigurableApplicationContext first;
+	private final ConfigurableApplicationContext first;
 
-	private ConfigurableApplicationContext second;
+	private final ConfigurableApplicationContext second;
 
 	AnnotatedMethodsTests(TestRedis redis) {
 		this.redis = redis;
-	}
-
-	@BeforeEach
-	void start() {
-		this.first = instance();
-		this.second = instance();
-	}
-
-	private ConfigurableApplicationContext instance() {
-		return TestApplication.start(Application.class, this.redis.host(), this.redis.port(), this.redis.keyPrefix(),
-				List.of("holdfast.semaphore.key-prefix=" + this.redis.keyPrefix() + "semaphore:"));
+		this.first = TestApplication.start(redis, Application.class);
+		this.second = TestApplication.start(redis, Application.class);
 	}
 
 	@AfterEach
 	void stop() {
 		this.threads.shutdownNow();
-		this.first.close();
-		this.second.close();
 	}
 
 	private static Client client(ConfigurableApplicationContext instance) {

@@ -26,7 +26,6 @@ import io.holdfast.testing.TestTransactions;
 import io.holdfast.testing.WithRedis;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -46,34 +45,20 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 @WithRedis
 class AnnotationAttributesTests {
 
-	private final TestRedis redis;
-
 	private final ExecutorService threads = Executors.newCachedThreadPool();
 
-	private ConfigurableApplicationContext first;
+	private final ConfigurableApplicationContext first;
 
-	private ConfigurableApplicationContext second;
+	private final ConfigurableApplicationContext second;
 
 	AnnotationAttributesTests(TestRedis redis) {
-		this.redis = redis;
-	}
-
-	@BeforeEach
-	void start() {
-		this.first = instance();
-		this.second = instance();
-	}
-
-	private ConfigurableApplicationContext instance() {
-		return TestApplication.start(Application.class, this.redis.host(), this.redis.port(), this.redis.keyPrefix(),
-				List.of());
+		this.first = TestApplication.start(redis, Application.class);
+		this.second = TestApplication.start(redis, Application.class);
 	}
 
 	@AfterEach
 	void stop() {
 		this.threads.shutdownNow();
-		this.first.close();
-		this.second.close();
 	}
 
 	private static Shop shop(ConfigurableApplicationContext instance) {

@@ -12,8 +12,6 @@ import io.holdfast.optimistic.OptimisticTransactions;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -42,20 +40,11 @@ class OptimisticTransactionTests {
 		this.redis = redis;
 		this.stock = redis.keyPrefix() + "stock";
 		this.sold = redis.keyPrefix() + "sold";
-	}
-
-	@BeforeEach
-	void start() {
 		for (String driver : List.of("lettuce", "lettuce", "jedis")) {
-			this.instances.add(TestApplication.start(this.redis.host(), this.redis.port(), this.redis.keyPrefix(),
-					List.of("spring.data.redis.client-type=" + driver, "holdfast.optimistic.max-attempts=1000",
-							"holdfast.optimistic.max-time=1m", "holdfast.optimistic.back-off=1ms")));
+			this.instances.add(TestApplication.start(redis, "spring.data.redis.client-type=" + driver,
+					"holdfast.optimistic.max-attempts=1000", "holdfast.optimistic.max-time=1m",
+					"holdfast.optimistic.back-off=1ms"));
 		}
-	}
-
-	@AfterEach
-	void stop() {
-		this.instances.forEach(ConfigurableApplicationContext::close);
 	}
 
 	private CompletableFuture<Void> onAllThreads(Consumer<OptimisticTransactions> work) {

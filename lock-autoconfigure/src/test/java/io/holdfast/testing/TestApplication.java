@@ -46,6 +46,31 @@ public class TestApplication {
 			"holdfast.semaphore.local-hand-over.max-count=0");
 
 	/**
+	 * Start an instance of this application that is closed at the test's end.
+	 * @param redis the test's Redis
+	 * @param properties further properties, {@code name=value}
+	 * @return the running context
+	 */
+	public static ConfigurableApplicationContext start(TestRedis redis, String... properties) {
+		return start(redis, TestApplication.class, properties);
+	}
+
+	/**
+	 * Start an instance of an application that has configuration of its own, and is
+	 * closed at the test's end.
+	 * @param redis the test's Redis
+	 * @param application its configuration
+	 * @param properties further properties, {@code name=value}
+	 * @return the running context
+	 */
+	public static ConfigurableApplicationContext start(TestRedis redis, Class<?> application, String... properties) {
+		ConfigurableApplicationContext context = start(application, redis.host(), redis.port(), redis.keyPrefix(),
+				List.of(properties));
+		redis.closeAtEnd(context::close);
+		return context;
+	}
+
+	/**
 	 * Start an instance of this application.
 	 * @param host where its Redis is
 	 * @param port where its Redis is

@@ -32,31 +32,23 @@ import kotlinx.coroutines.withTimeout
 import kotlinx.coroutines.yield
 import org.assertj.core.api.Assertions.assertThat
 import org.awaitility.Awaitility.await
-import org.junit.jupiter.api.AfterEach
 import org.junit.jupiter.api.DisplayName
 import org.junit.jupiter.api.Test
-import org.springframework.context.ConfigurableApplicationContext
 import org.springframework.context.annotation.Bean
 import org.springframework.context.annotation.Configuration
 import org.springframework.context.annotation.Import
 
 /** Suspending functions of two instances of an application that share a Redis. */
 @WithRedis
-internal class CoroutineTests(private val redis: TestRedis) {
+internal class CoroutineTests(redis: TestRedis) {
 
-    private val instances = List(2) { instance() }
+    private val instances = List(2) {
+        TestApplication.start(redis, Application::class.java, "holdfast.redis.command-timeout=5s")
+    }
 
     private val shops = instances.map { it.getBean(Shop::class.java) }
 
     private val locks = instances[1].getBean(LockService::class.java)
-
-    private fun instance(): ConfigurableApplicationContext = TestApplication.start(
-        Application::class.java, redis.host(), redis.port(), redis.keyPrefix(),
-        listOf("holdfast.redis.command-timeout=5s")
-    )
-
-    @AfterEach
-    fun stop() = instances.forEach { it.close() }
 
     private fun awaitFree(key: String) = await().atMost(SOON).until { !locks.status(key).isLocked }
 

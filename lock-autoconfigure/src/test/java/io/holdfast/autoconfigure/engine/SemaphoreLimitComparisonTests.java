@@ -1,7 +1,6 @@
 package io.holdfast.autoconfigure.engine;
 
 import java.time.Duration;
-import java.util.List;
 
 import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreRequest;
@@ -10,8 +9,6 @@ import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -31,32 +28,14 @@ import static org.awaitility.Awaitility.await;
 @ExtendWith(OutputCaptureExtension.class)
 class SemaphoreLimitComparisonTests {
 
-	private final TestRedis redis;
+	private final ConfigurableApplicationContext first;
 
-	private ConfigurableApplicationContext first;
-
-	private ConfigurableApplicationContext second;
+	private final ConfigurableApplicationContext second;
 
 	SemaphoreLimitComparisonTests(TestRedis redis) {
-		this.redis = redis;
-	}
-
-	@BeforeEach
-	void start() {
-		this.first = instance("first");
-		this.second = instance("second");
+		this.first = TestApplication.start(redis, "spring.application.name=first");
+		this.second = TestApplication.start(redis, "spring.application.name=second");
 		this.first.getBean(DefaultSemaphoreService.class).compareLimits(Duration.ofMillis(50));
-	}
-
-	private ConfigurableApplicationContext instance(String name) {
-		return TestApplication.start(this.redis.host(), this.redis.port(), this.redis.keyPrefix(),
-				List.of("spring.application.name=" + name));
-	}
-
-	@AfterEach
-	void stop() {
-		this.second.close();
-		this.first.close();
 	}
 
 	private static PermitLease acquire(ConfigurableApplicationContext instance, String key, int limit) {
