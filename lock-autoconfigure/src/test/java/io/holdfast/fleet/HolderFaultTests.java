@@ -10,6 +10,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
+import io.holdfast.Lease;
 import io.holdfast.LockLease;
 import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
@@ -92,15 +93,8 @@ class HolderFaultTests extends FleetTestCase {
 		assertThat(steady.write("F2", "F2", "old")).isTrue();
 		Attempt<LockLease> next = Attempt.start(first, LockRequest.of("F2").waitTime(Fleet.PATIENCE));
 		fleet.awaitWaiting("F2", 1);
-		LockLease lease = whileFrozen(() -> {
-			LockLease granted = next.lease();
-			steady.askHeld("F2");
-			return granted;
-		});
-		assertThat(steady.awaitHeld("F2")).isFalse();
-		assertThat(steady.awaitLastHeldAt("F2")).as("when it last took itself for the holder")
-			.isLessThan(next.endedAt());
-		steady.awaitLost("F2");
+		LockLease lease = grantedWhileFrozen("F2", next);
+		assertSeenAtOnce("F2", next);
 		assertThat(fleet.data().writeFenced("F2", lease.fencingToken(), "new")).isTrue();
 		assertThat(steady.write("F2", "F2", "late")).isFalse();
 		assertThat(fleet.data().readFenced("F2")).isEqualTo("new");
@@ -120,15 +114,8 @@ class HolderFaultTests extends FleetTestCase {
 		steady.awaitGranted("F2p");
 		Attempt<PermitLease> next = Attempt.start(semaphores, request);
 		fleet.awaitWaitingForPermits("F2p", 1);
-		PermitLease lease = whileFrozen(() -> {
-			PermitLease granted = next.lease();
-			steady.askHeld("F2p");
-			return granted;
-		});
-		assertThat(steady.awaitHeld("F2p")).isFalse();
-		assertThat(steady.awaitLastHeldAt("F2p")).as("when it last took itself for the holder")
-			.isLessThan(next.endedAt());
-		steady.awaitLost("F2p");
+		PermitLease lease = grantedWhileFrozen("F2p", next);
+		assertSeenAtOnce("F2p", next);
 		SemaphoreFigures before = SemaphoreFigures.of(semaphores.status("F2p"));
 		assertThat(before).isEqualTo(new SemaphoreFigures("F2p", 3, false, 2, 1, 0));
 		assertThat(steady.release("F2p")).isEqualTo(ReleaseResult.LOST);
@@ -148,15 +135,8 @@ class HolderFaultTests extends FleetTestCase {
 		steady.awaitGranted("F2r");
 		Attempt<LockLease> next = Attempt.start(first, request.mode(LockMode.WRITE));
 		fleet.awaitReadersAndWriters("F2r", 1);
-		LockLease lease = whileFrozen(() -> {
-			LockLease granted = next.lease();
-			steady.askHeld("F2r");
-			return granted;
-		});
-		assertThat(steady.awaitHeld("F2r")).isFalse();
-		assertThat(steady.awaitLastHeldAt("F2r")).as("when it last took itself for the holder")
-			.isLessThan(next.endedAt());
-		steady.awaitLost("F2r");
+		LockLease lease = grantedWhileFrozen("F2r", next);
+		assertSeenAtOnce("F2r", next);
 		assertThat(steady.release("F2r")).isEqualTo(ReleaseResult.LOST);
 		assertThat(second.tryAcquire(request.mode(LockMode.READ).waitTime(Duration.ZERO))).isEmpty();
 		assertThat(lease.isHeld()).isTrue();
@@ -264,6 +244,25 @@ class HolderFaultTests extends FleetTestCase {
 	private static Worker.Grant hold(Worker worker, String key) {
 		worker.acquire(key, key, LEASE, Fleet.PATIENCE);
 		return worker.awaitGranted(key);
+	}
+
+	/**
+	 * Freeze the holder until the next one has what it held, and ask whether it holds it.
+	 */
+	private static <L extends Lease> L grantedWhileFrozen(String name, Attempt<L> next) {
+		return whileFrozen(() -> {
+			L granted = next.lease();
+			steady.askHeld(name);
+			return granted;
+		});
+	}
+
+	/** It did not take itself for the holder while the next one was. */
+	private static void assertSeenAtOnce(String name, Attempt<?> next) {
+		assertThat(steady.awaitHeld(name)).isFalse();
+		assertThat(steady.awaitLastHeldAt(name)).as("when it last took itself for the holder")
+			.isLessThan(next.endedAt());
+		steady.awaitLost(name);
 	}
 
 	private static <T> T whileFrozen(Supplier<T> action) {

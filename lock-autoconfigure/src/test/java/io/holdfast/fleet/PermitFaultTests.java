@@ -112,33 +112,6 @@ class PermitFaultTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("F2 a holder is frozen beyond its lease: it sees at once that its permits are lost, and its release"
-			+ " leaves those of the next holders alone")
-	void holderFrozen() {
-		steady.acquire("frozen", request("frozen", 2, 2));
-		steady.awaitGranted("frozen");
-		Attempt<PermitLease> next = Attempt.start(first, request("frozen", 2, 2));
-		fleet.awaitWaitingForPermits("frozen", 1);
-		steady.freeze();
-		PermitLease lease;
-		try {
-			lease = next.lease();
-			steady.askHeld("frozen");
-		}
-		finally {
-			steady.thaw();
-		}
-		assertThat(steady.awaitHeld("frozen")).isFalse();
-		assertThat(steady.awaitLastHeldAt("frozen")).as("when it last took itself for a holder")
-			.isLessThan(next.endedAt());
-		steady.awaitLost("frozen");
-		assertThat(steady.release("frozen")).isEqualTo(ReleaseResult.LOST);
-		assertThat(second.status("frozen").used()).isEqualTo(2);
-		assertThat(second.tryAcquire(SemaphoreRequest.of("frozen", 2))).isEmpty();
-		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
-	}
-
-	@Test
 	@DisplayName("F2 a waiter is frozen when its permits are handed to it: they are had by others when its claim is over,"
 			+ " and thawed, it waits on")
 	void waiterFrozen() {
