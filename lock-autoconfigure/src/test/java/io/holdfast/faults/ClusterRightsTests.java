@@ -18,6 +18,7 @@ import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.output.StatusOutput;
 import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -35,6 +36,7 @@ class ClusterRightsTests {
 
 	private static RedisCluster cluster;
 
+	@AutoClose
 	private final Fleet fleet;
 
 	ClusterRightsTests(TestRedis redis) {

@@ -14,6 +14,7 @@ import io.holdfast.testing.RedisCluster.Move;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -33,6 +34,7 @@ class MovingSlotTests {
 
 	private static RedisCluster cluster;
 
+	@AutoClose
 	private final Fleet fleet;
 
 	MovingSlotTests(TestRedis redis) {

@@ -16,6 +16,7 @@ import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestCertificate;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -53,6 +54,7 @@ class TlsTests {
 
 	private static RedisServer redis;
 
+	@AutoClose
 	private final Fleet fleet;
 
 	TlsTests(TestRedis redis) {

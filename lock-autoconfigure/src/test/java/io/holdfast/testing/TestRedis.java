@@ -159,7 +159,8 @@ public final class TestRedis implements AutoCloseable {
 
 	/**
 	 * Have something closed at the test's end that uses its servers, while they still
-	 * run.
+	 * run. Where a class asks for this in {@code @BeforeAll}, that is the end of all its
+	 * tests.
 	 * @param user closes it, also if it is closed already
 	 */
 	public void closeAtEnd(Runnable user) {
