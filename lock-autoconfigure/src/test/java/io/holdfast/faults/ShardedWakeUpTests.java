@@ -1,5 +1,6 @@
 package io.holdfast.faults;
 
+import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -14,6 +15,7 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.redis.driver.ClusterNodes;
+import io.holdfast.testing.HalfOpenProxy;
 import io.holdfast.testing.RedisCluster;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.Slow;
@@ -23,12 +25,14 @@ import io.holdfast.testing.WithRedis;
 import io.lettuce.core.KillArgs;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
+import io.lettuce.core.api.sync.RedisCommands;
 import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.output.StatusOutput;
 import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
 import io.lettuce.core.pubsub.RedisPubSubAdapter;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
@@ -55,6 +59,11 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 class ShardedWakeUpTests {
 
 	private static final String END = "end";
+
+	/** Two intervals of its watch, for a connection that is lost, and the next one. */
+	private static final Duration NOTICED = Duration.ofSeconds(50);
+
+	private static final List<HalfOpenProxy> proxies = new ArrayList<>();
 
 	private static RedisCluster cluster;
 
@@ -89,10 +98,31 @@ class ShardedWakeUpTests {
 	@BeforeAll
 	static void start(TestRedis redis) {
 		cluster = redis.startCluster(3);
+		if (isSharding()) {
+			cluster.nodes().forEach((node) -> {
+				HalfOpenProxy proxy = new HalfOpenProxy(node.host(), node.port());
+				proxies.add(proxy);
+				cluster.on(node, (commands) -> commands.configSet("cluster-announce-port", "" + proxy.port()));
+			});
+			await("all nodes known by their proxies").atMost(SOON)
+				.until(() -> cluster.nodes()
+					.stream()
+					.map((node) -> cluster.on(node, RedisCommands::clusterNodes))
+					.allMatch((seen) -> proxies.stream().allMatch((proxy) -> seen.contains(":" + proxy.port() + "@"))));
+		}
+	}
+
+	@AfterAll
+	static void closeProxies() throws IOException {
+		for (HalfOpenProxy proxy : proxies) {
+			proxy.close();
+		}
+		proxies.clear();
 	}
 
 	@AfterEach
 	void close() {
+		proxies.forEach(HalfOpenProxy::pass);
 		this.fleet.close();
 		this.client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
 		allow("+ssubscribe");
@@ -114,7 +144,7 @@ class ShardedWakeUpTests {
 	}
 
 	private Instance start() {
-		Instance instance = this.fleet.start("holdfast.wake-up.handoff-timeout=60s");
+		Instance instance = this.fleet.start("holdfast.wake-up.handoff-timeout=10m");
 		LeaseEngine engine = instance.context().getBean(LeaseEngine.class);
 		await("a subscription").atMost(SOON).until(() -> engine.condition().listening());
 		return instance;
@@ -134,7 +164,7 @@ class ShardedWakeUpTests {
 	}
 
 	private static LockRequest request(String key) {
-		return LockRequest.of(key).waitTime(Duration.ofMinutes(1)).leaseTime(Duration.ofMinutes(2));
+		return LockRequest.of(key).waitTime(Duration.ofMinutes(2)).leaseTime(Duration.ofMinutes(10));
 	}
 
 	private Waiting waiting(Instance from, Instance to, String key) {
@@ -229,6 +259,50 @@ class ShardedWakeUpTests {
 			waiting.forEach(Waiting::handOver);
 			awaitSharded(instance, other);
 		}
+	}
+
+	@Slow
+	@Test
+	@DisplayName("Connections of subscriptions are lost, which neither side is told: who waits is told, once that is noticed")
+	void halfOpen() {
+		assumeTrue(isSharding(), "SPUBLISH is there from Redis 7.0 on");
+		Instance instance = start();
+		Instance other = start();
+		awaitSharded(instance, other);
+		List<Waiting> waiting = keys().stream().map((key) -> waiting(instance, other, key)).toList();
+		proxies.forEach((proxy) -> proxy.lose("SSUBSCRIBE"));
+		proxies.forEach(HalfOpenProxy::pass);
+		waiting.forEach((one) -> one.held().release());
+		waiting.forEach((one) -> assertThat(one.next()).succeedsWithin(NOTICED).satisfies(LockLease::close));
+		awaitSharded(instance, other);
+	}
+
+	@Slow
+	@Test
+	@DisplayName("Subscriptions at one master are lost as often as they are opened: that is told, and waiters ask, until they stand")
+	void halfOpenAgainAndAgain(CapturedOutput output) {
+		assumeTrue(isSharding(), "SPUBLISH is there from Redis 7.0 on");
+		Instance instance = start();
+		Instance other = start();
+		awaitSharded(instance, other);
+		HalfOpenProxy proxy = proxies.get(1);
+		String key = keys().get(1);
+		Waiting waiting = waiting(instance, other, key);
+		proxy.lose("SSUBSCRIBE");
+		waiting.held().release();
+		assertThat(waiting.next()).succeedsWithin(NOTICED).satisfies(LockLease::close);
+		LeaseEngine engine = other.context().getBean(LeaseEngine.class);
+		await("a reason").atMost(NOTICED)
+			.until(() -> engine.condition().trouble(),
+					(trouble) -> trouble != null && trouble.contains(":" + proxy.port() + ": The subscription"));
+		assertThat(engine.condition().listening()).isFalse();
+		// Redis still has a receiver.
+		assertThat(told(instance, other).stream().filter((grant) -> grant.endsWith(" " + key))).isEmpty();
+		proxy.pass();
+		await("subscriptions").atMost(NOTICED).until(() -> engine.condition().listening());
+		assertThat(engine.condition().trouble()).isNull();
+		awaitSharded(instance, other);
+		assertThat(output).contains("Wake-ups are received from Redis again");
 	}
 
 	@ParameterizedTest(name = "An instance without the right {0} has all of the cluster told, once it says so")

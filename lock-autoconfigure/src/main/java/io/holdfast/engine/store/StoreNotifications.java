@@ -47,7 +47,8 @@ public interface StoreNotifications {
 	}
 
 	/**
-	 * Wake-ups are received from now on, perhaps after a time in which some were missed.
+	 * Wake-ups may have been missed: they are received from now on, or some of them are
+	 * not any more. Waiters are to ask.
 	 */
 	void listening();
 

@@ -43,12 +43,15 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 
 	private volatile boolean listening;
 
-	/** Whether messages may get lost: it broke, and no attempt has ended since. */
+	/** Whether messages may get lost: it broke, and Redis may not know that yet. */
 	private volatile boolean inDoubt;
 
 	private volatile @Nullable NotificationSubscription subscription;
 
 	private @Nullable Future<?> timer;
+
+	/** Whether there is a receiver. */
+	private @Nullable ScriptCall<Long> question;
 
 	private int failures;
 
@@ -72,6 +75,33 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 	/** Return whether some may be sent to it that are not received. */
 	boolean isInDoubt() {
 		return this.inDoubt;
+	}
+
+	/**
+	 * Ask whether anything can be sent to a subscription that broke: Redis does not
+	 * always hear of its end.
+	 */
+	void resolveDoubt() {
+		if (!this.inDoubt) {
+			return;
+		}
+		if (this.question != null) {
+			this.question.cancel(true);
+		}
+		this.question = this.channel.ping(PING + 0);
+		this.question.whenComplete((receivers, error) -> this.thread.execute(() -> {
+			boolean none = (error == null) ? receivers == 0
+					: error instanceof StoreCommandException failure && isAnswer(failure);
+			if (none && this.inDoubt) {
+				this.inDoubt = false;
+				this.channel.onChange();
+			}
+		}));
+	}
+
+	/** Then a grant notification is refused, too, and takes another way. */
+	private static boolean isAnswer(StoreCommandException failure) {
+		return !failure.isTemporary() || failure.isWorthWaiting();
 	}
 
 	void subscribe() {
@@ -114,13 +144,24 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 		this.thread.execute(() -> lost(which, error));
 	}
 
+	@Override
+	public void onEnded(NotificationSubscription which) {
+		this.thread.execute(() -> {
+			if (which == this.subscription) {
+				// So that there is no doubt.
+				this.listening = false;
+				lost(which, null);
+			}
+		});
+	}
+
 	private void lost(NotificationSubscription which, @Nullable Throwable error) {
 		if (which != this.subscription) {
 			return;
 		}
 		// What it still says from now on does not matter.
 		this.subscription = null;
-		this.inDoubt = this.listening;
+		this.inDoubt |= this.listening;
 		this.listening = false;
 		NotificationThread.inBackground(which::close);
 		this.failures++;
@@ -198,7 +239,7 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 		if (echo.matches()) {
 			long number = Long.parseLong(echo.group(1));
 			this.thread.execute(() -> {
-				this.echoedPing = number;
+				this.echoedPing = Math.max(this.echoedPing, number);
 				confirm(which);
 			});
 			return;

@@ -159,18 +159,20 @@ public final class NotificationListener
 		boolean before = this.listening;
 		boolean bus = this.watch.isListening();
 		this.listening = bus && (this.shards == null || !this.shards.isInDoubt());
-		if (bus) {
+		if (this.listening) {
 			this.trouble = null;
 			if (this.warned) {
 				this.warned = false;
 				logger.info("Wake-ups are received from Redis again");
 			}
-			// Not before, as it would have to connect to learn of the masters.
-			if (this.shards != null && this.following == null) {
-				follow(this.shards);
-			}
 		}
-		if (this.listening && !before) {
+		// Not before, as it would have to connect to learn of the masters.
+		if (bus && this.shards != null && this.following == null) {
+			follow(this.shards);
+		}
+		// Or some were missed since a subscription broke: waiters are to ask by
+		// themselves.
+		if (this.listening ? !before : before && bus) {
 			wakeUps().listening();
 		}
 	}
@@ -179,6 +181,8 @@ public final class NotificationListener
 		// First, as looking may fail.
 		this.following = this.thread.later(() -> follow(shards), FOLLOW_MILLIS);
 		shards.follow(this.channel, this);
+		// A master that has gone is not waited for.
+		onChange();
 	}
 
 	@Override

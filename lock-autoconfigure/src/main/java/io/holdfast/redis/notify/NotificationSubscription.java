@@ -29,8 +29,11 @@ interface NotificationSubscription extends Runnable {
 		/** Note that its connection broke; the driver may open it again. */
 		void onDisconnected(NotificationSubscription subscription);
 
+		/** Note that Redis has ended a subscription, and knows that it has. */
+		void onEnded(NotificationSubscription subscription);
+
 		/**
-		 * Note that a subscription failed or ended.
+		 * Note that a subscription failed or broke.
 		 * @param subscription the subscription
 		 * @param error why, or {@code null}
 		 */

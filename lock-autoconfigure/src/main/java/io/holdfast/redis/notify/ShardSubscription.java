@@ -74,7 +74,7 @@ final class ShardSubscription extends RedisPubSubAdapter<byte[], byte[]>
 	/** Redis does that by itself when the channel's slot has moved to another master. */
 	@Override
 	public void sunsubscribed(byte[] unsubscribed, long count) {
-		this.owner.onLost(this, null);
+		this.owner.onEnded(this);
 	}
 
 	@Override

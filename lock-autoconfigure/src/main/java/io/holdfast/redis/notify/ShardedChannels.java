@@ -19,6 +19,7 @@ import io.holdfast.redis.script.RedisFailures;
 import io.holdfast.redis.script.Script;
 import io.holdfast.redis.script.ScriptCall;
 import io.holdfast.redis.script.StoreScripts;
+import io.lettuce.core.RedisURI;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -123,6 +124,7 @@ public final class ShardedChannels {
 			}
 		});
 		publish();
+		this.shards.values().forEach((shard) -> shard.watch.resolveDoubt());
 		boolean missing = this.shards.values()
 			.stream()
 			.anyMatch((shard) -> !shard.watch.isListening() && !shard.refused);
@@ -169,6 +171,8 @@ public final class ShardedChannels {
 		long pingMillis();
 
 		void onChange();
+
+		void onTrouble(@Nullable String reason, boolean refused);
 
 		void onText(String text);
 
@@ -236,6 +240,7 @@ public final class ShardedChannels {
 
 		@Override
 		public NotificationSubscription subscription(NotificationSubscription.SubscriptionOwner owner) {
+			this.watch.resolveDoubt();
 			Master at = this.master;
 			return new ShardSubscription(() -> ShardedChannels.this.masters.connect(at), RedisKeys.bytes(this.channel),
 					owner);
@@ -274,6 +279,10 @@ public final class ShardedChannels {
 		@Override
 		public void onTrouble(@Nullable String reason, boolean refused) {
 			this.refused = refused;
+			if (!refused && this.watch.isInDoubt()) {
+				RedisURI at = this.master.uri();
+				this.host.onTrouble(at.getHost() + ":" + at.getPort() + ": " + reason, false);
+			}
 			if (refused && !ShardedChannels.this.told) {
 				ShardedChannels.this.told = true;
 				logger
