@@ -1,6 +1,7 @@
 package io.holdfast.faults;
 
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.UnaryOperator;
@@ -39,6 +40,10 @@ class RestrictedServiceTests {
 	/** A call whose key is not written as an element of KEYS. */
 	private static final Pattern BY_NAME = Pattern.compile("redis\\.p?call\\('(?!TIME|PUBLISH)\\w+', (?!KEYS\\[)");
 
+	/** A function that refuses anything else. */
+	private static final String OF_NUMBERS = "(function(...) for _, v in ipairs({...}) do"
+			+ " if type(v) ~= 'number' then error('a text for math.$1') end end return math.$1(...) end)(";
+
 	private final TestRedis redis;
 
 	RestrictedServiceTests(TestRedis redis) {
@@ -57,6 +62,24 @@ class RestrictedServiceTests {
 				.withMessageContaining("This Redis runs no Lua scripts")
 				.withMessageContainingAll("unknown command", "EVALSHA")
 				.withMessageContaining("Use a Redis or a service that has the commands EVAL and EVALSHA");
+			assertThat(fleet.observer().keys("*")).isEmpty();
+		}
+	}
+
+	@Test
+	@DisplayName("without the module that runs Lua, as Valkey can be, an application does not start, and is told why")
+	void noLua() throws IOException {
+		RedisServer server = this.redis.startServer();
+		UnaryOperator<List<String>> rule = CommandProxy
+			.ofScripts((words) -> CommandProxy.error("ERR Could not find scripting engine 'lua'"));
+		try (CommandProxy service = new CommandProxy(server.host(), server.port(), rule);
+				Fleet fleet = Fleet.on(this.redis, server)) {
+			assertThatExceptionOfType(ApplicationContextException.class)
+				.isThrownBy(() -> fleet.start("spring.data.redis.port=" + service.port()))
+				.havingRootCause()
+				.withMessageContaining("This Redis runs no Lua scripts")
+				.withMessageContaining("Could not find scripting engine 'lua'")
+				.withMessageContaining("with Valkey: its module lua");
 			assertThat(fleet.observer().keys("*")).isEmpty();
 		}
 	}
@@ -128,6 +151,27 @@ class RestrictedServiceTests {
 			assertThat(health(instance)).isEqualTo("DEGRADED");
 			await("nothing left of the grant").atMost(SOON).until(() -> !fleet.isLocked("key"));
 			fleet.start().acquire("key").close();
+		}
+	}
+
+	@Test
+	@DisplayName("where Lua does not take texts for numbers, as from 5.3 on, all is granted and handed over")
+	void laterLua() throws IOException {
+		RedisServer server = this.redis.startServer();
+		UnaryOperator<List<String>> rule = CommandProxy.ofScripts((words) -> {
+			List<String> changed = new ArrayList<>(words);
+			changed.set(1, words.get(1).replaceAll("math\\.(max|min)\\(", OF_NUMBERS));
+			return changed;
+		});
+		try (CommandProxy service = new CommandProxy(server.host(), server.port(), rule);
+				Fleet fleet = Fleet.on(this.redis, server)) {
+			String port = "spring.data.redis.port=" + service.port();
+			Claims claims = new Claims(fleet, "key", Duration.ofSeconds(5), fleet.start(port))
+				.waitedForBy(fleet.start(port));
+			claims.awaitRenewed();
+			claims.assertHeld();
+			claims.assertHandedOver();
+			fleet.awaitNothingLeft();
 		}
 	}
 

@@ -36,11 +36,12 @@ public final class RedisFailures {
 
 	/** Also said by those who run Redis for others, and leave commands out. */
 	private static final Pattern NO_COMMAND = Pattern
-		.compile("(?i)\\bunknown (redis )?(sub)?command\\b|\\bcommand is not allowed from scripts?\\b");
+		.compile("(?i)\\bunknown (redis )?(sub)?command\\b|\\bcommand is not allowed from scripts?\\b"
+				+ "|\\bnot find scripting engine\\b");
 
-	/** Said by those who leave scripts out. */
-	private static final Pattern NO_SCRIPTS = Pattern
-		.compile("(?i)\\bunknown command\\W{1,3}eval|\\bcommand eval(sha)? not support");
+	/** Said by those who leave scripts out, as Valkey may from 9.1 on. */
+	private static final Pattern NO_SCRIPTS = Pattern.compile(
+			"(?i)\\bunknown command\\W{1,3}eval|\\bcommand eval(sha)? not support|\\bnot find scripting engine\\b");
 
 	/** Said by those who read scripts before they run them. */
 	private static final Pattern OTHER_SCRIPTS = Pattern
@@ -131,7 +132,7 @@ public final class RedisFailures {
 		String text = find(error, NO_SCRIPTS);
 		if (text != null) {
 			return "This Redis runs no Lua scripts, which Holdfast depends on: " + text
-					+ ". Use a Redis or a service that has the commands EVAL and EVALSHA";
+					+ ". Use a Redis or a service that has the commands EVAL and EVALSHA (with Valkey: its module lua)";
 		}
 		text = find(error, OTHER_SCRIPTS);
 		return (text == null) ? null : "This Redis checks how Lua scripts are written, and refuses those of Holdfast: "

@@ -60,6 +60,7 @@ class RedisFailuresTests {
 			ERR unknown command 'EVALSHA'                                                  | true
 			ERR Unknown Redis command called from script script: f3, on @user_script:7.    | true
 			ERR Unknown command called from script script: f3, on @user_script:7.          | true
+			ERR Could not find scripting engine 'lua'                                       | true
 			NOPERM this user has no permissions to access one of the keys used as arguments | false
 			ERR ACL failure in script: No permissions to access a key                       | false
 			WRONGTYPE Operation against a key holding the wrong kind of value              | false
