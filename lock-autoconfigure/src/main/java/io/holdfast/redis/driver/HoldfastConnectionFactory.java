@@ -33,6 +33,12 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 
 	private static final Duration LONGEST_CONNECT = Duration.ofSeconds(2);
 
+	/**
+	 * What a server gets to answer the first words on a connection. Lettuce would wait
+	 * for as long as for a command, a minute by default, before it tries another.
+	 */
+	private static final Duration LONGEST_HANDSHAKE = Duration.ofSeconds(5);
+
 	private final ClientResources resources;
 
 	private final String address;
@@ -110,7 +116,7 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 		LettuceClientConfigurationBuilder builder = LettuceClientConfiguration.builder()
 			.clientResources(resources)
 			.clientOptions(options(client))
-			.commandTimeout(client.getCommandTimeout())
+			.commandTimeout(shorter(client.getCommandTimeout(), LONGEST_HANDSHAKE))
 			.shutdownTimeout(client.getShutdownTimeout())
 			.shutdownQuietPeriod(client.getShutdownQuietPeriod());
 		client.getClientName().ifPresent(builder::clientName);
@@ -129,14 +135,19 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 		ClientOptions options = client.getClientOptions()
 			.orElseGet(() -> ClientOptions.builder().timeoutOptions(TimeoutOptions.enabled()).build());
 		SocketOptions socket = options.getSocketOptions();
-		Duration connect = socket.getConnectTimeout();
+		TimeoutOptions timeouts = options.getTimeoutOptions();
 		return options.mutate()
+			// Commands wait for a connection for as long as the application's do.
+			.timeoutOptions((timeouts.isTimeoutCommands() && timeouts.isApplyConnectionTimeout())
+					? TimeoutOptions.enabled(client.getCommandTimeout()) : timeouts)
 			// Holdfast does not open broken connections again itself.
 			.autoReconnect(true)
-			.socketOptions(socket.mutate()
-				.connectTimeout((connect.compareTo(LONGEST_CONNECT) < 0) ? connect : LONGEST_CONNECT)
-				.build())
+			.socketOptions(socket.mutate().connectTimeout(shorter(socket.getConnectTimeout(), LONGEST_CONNECT)).build())
 			.build();
+	}
+
+	private static Duration shorter(Duration one, Duration other) {
+		return (one.compareTo(other) < 0) ? one : other;
 	}
 
 	/**

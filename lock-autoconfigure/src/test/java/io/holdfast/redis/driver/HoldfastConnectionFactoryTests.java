@@ -111,10 +111,11 @@ class HoldfastConnectionFactoryTests {
 				assertThat(used.getRequestQueueSize()).isEqualTo(17);
 				assertThat(used.getSocketOptions().isKeepAlive()).isTrue();
 				assertThat(used.getSocketOptions().getConnectTimeout()).isEqualTo(Duration.ofSeconds(2));
+				assertThat(commandTimeout(used)).isEqualTo(Duration.ofSeconds(7));
 			});
 			assertThat(client.getClientName()).hasValue("shop");
 			assertThat(client.getReadFrom()).hasValue(ReadFrom.REPLICA_PREFERRED);
-			assertThat(client.getCommandTimeout()).isEqualTo(Duration.ofSeconds(7));
+			assertThat(client.getCommandTimeout()).as("for a handshake").isEqualTo(Duration.ofSeconds(5));
 			assertThat(client.isUseSsl()).isTrue();
 			assertThat(client.isStartTls()).isTrue();
 			assertThat(client.getVerifyMode()).isEqualTo(SslVerifyMode.CA);
@@ -122,6 +123,13 @@ class HoldfastConnectionFactoryTests {
 		finally {
 			own.destroy();
 		}
+	}
+
+	private static Duration commandTimeout(ClientOptions options) {
+		return Duration.ofNanos(options.getTimeoutOptions()
+			.getSource()
+			.getTimeUnit()
+			.toNanos(options.getTimeoutOptions().getSource().getTimeout(null)));
 	}
 
 	@Test

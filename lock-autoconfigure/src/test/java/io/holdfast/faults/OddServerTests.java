@@ -1,0 +1,311 @@
+package io.holdfast.faults;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
+
+import io.holdfast.LeaseStoreException;
+import io.holdfast.LockLease;
+import io.holdfast.LockRequest;
+import io.holdfast.actuate.HoldfastHealthIndicator;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.testing.DroppingProxy;
+import io.holdfast.testing.RedisCluster;
+import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.Slow;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import io.lettuce.core.ClientOptions;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.codec.StringCodec;
+import io.lettuce.core.output.StatusOutput;
+import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.protocol.CommandType;
+import io.lettuce.core.protocol.ProtocolVersion;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.data.redis.autoconfigure.LettuceClientOptionsBuilderCustomizer;
+import org.springframework.boot.health.contributor.Health;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+import static io.holdfast.faults.Fleet.SOON;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Servers as some have set them up: what the start and health say of them, and that locks
+ * exclude each other or are not granted.
+ */
+@WithRedis
+@ExtendWith(OutputCaptureExtension.class)
+class OddServerTests {
+
+	private static final String KEY = "odd";
+
+	private static final LockRequest REQUEST = LockRequest.of(KEY)
+		.waitTime(Duration.ofMinutes(1))
+		.leaseTime(Duration.ofMinutes(1));
+
+	private static final String ASK_SELDOM = "holdfast.wake-up.handoff-timeout=60s";
+
+	private final TestRedis redis;
+
+	OddServerTests(TestRedis redis) {
+		this.redis = redis;
+	}
+
+	private Fleet fleet(String... extraConfig) {
+		return Fleet.on(this.redis, this.redis.startServer(extraConfig));
+	}
+
+	private static LeaseEngine engine(Instance instance) {
+		return instance.context().getBean(LeaseEngine.class);
+	}
+
+	private static void awaitListening(Instance... instances) {
+		for (Instance instance : instances) {
+			await("a subscription").atMost(SOON.multipliedBy(2)).until(() -> engine(instance).condition().listening());
+		}
+	}
+
+	private static Health health(Instance instance) {
+		return new HoldfastHealthIndicator(engine(instance), SOON).health();
+	}
+
+	private static String status(Instance instance) {
+		return health(instance).getStatus().getCode();
+	}
+
+	private static void assertExclusive(Instance from, Instance to) {
+		LockLease held = from.acquire(REQUEST);
+		assertThat(to.tryAcquire(KEY)).isEmpty();
+		CompletableFuture<LockLease> next = to.acquireInBackground(REQUEST);
+		await("a waiter in the queue").atMost(SOON).until(() -> from.locks().status(KEY).waiting() == 1);
+		assertThat(held.isHeld()).isTrue();
+		held.release();
+		assertThat(next).succeedsWithin(SOON).satisfies((lease) -> {
+			assertThat(lease.fencingToken()).isGreaterThan(held.fencingToken());
+			lease.release();
+		});
+	}
+
+	@ParameterizedTest(name = "without {0}")
+	@ValueSource(strings = { "time", "set", "pttl", "zadd" })
+	@DisplayName("a server without a command that is needed: named at the start and by health, and nothing is granted")
+	void renamedCommand(String command, CapturedOutput output) {
+		Fleet fleet = fleet("--rename-command", command, "hidden-" + command);
+		Instance instance = fleet.start();
+		await("a warning").atMost(SOON).until(() -> output.toString().contains("allow it the commands " + command));
+		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> useAll(instance, fleet))
+			.withMessageContaining("nknown");
+		assertThat(health(instance)).satisfies((health) -> {
+			assertThat(health.getStatus().getCode()).isEqualTo("DEGRADED");
+			assertThat(health.getDetails().get("trouble").toString()).contains("nknown");
+			assertThat(health.getDetails().get("warnings").toString()).contains(command);
+		});
+	}
+
+	/** Not all is needed for a lock that is free. */
+	private static void useAll(Instance instance, Fleet fleet) {
+		instance.acquire(REQUEST).release();
+		Instance holder = fleet.start();
+		try (LockLease held = holder.acquire(REQUEST)) {
+			assertThat(held.isHeld()).isTrue();
+			instance.acquire(REQUEST.waitTime(Duration.ofSeconds(1)));
+		}
+	}
+
+	@ParameterizedTest(name = "+@all -{0}")
+	@ValueSource(strings = { "time", "evalsha", "eval" })
+	@DisplayName("a user who may do all but one thing that is needed: named at the start and by health, and nothing is granted")
+	void missingRight(String command, CapturedOutput output) {
+		Fleet fleet = fleet("--user", "app", "on", ">secret", "~*", "&*", "+@all", "-" + command);
+		Instance instance = fleet.start("spring.data.redis.username=app", "spring.data.redis.password=secret");
+		await("a warning").atMost(SOON)
+			.until(() -> output.toString()
+				.lines()
+				.anyMatch((line) -> line.contains(" WARN ") && line.contains(command)));
+		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> instance.acquire(REQUEST))
+			.withMessageContaining("does not give the application's user a right");
+		assertThat(status(instance)).isEqualTo("DEGRADED");
+		assertThat(fleet.isLocked(KEY)).isFalse();
+	}
+
+	@ParameterizedTest(name = "+@all -{0}")
+	@ValueSource(strings = { "publish", "subscribe" })
+	@DisplayName("a user who may not be woken up: told at the start and by health, waiters ask, and locks exclude each other")
+	void noWakeUps(String command, CapturedOutput output) {
+		Fleet fleet = fleet("--user", "app", "on", ">secret", "~*", "&*", "+@all", "-" + command);
+		String[] login = { "spring.data.redis.username=app", "spring.data.redis.password=secret", ASK_SELDOM };
+		Instance instance = fleet.start(login);
+		Instance other = fleet.start(login);
+		await("a warning").atMost(SOON)
+			.until(() -> output.toString().split("Wake-ups are not received from Redis", -1).length == 3);
+		assertThat(health(instance)).satisfies((health) -> {
+			assertThat(health.getStatus().getCode()).isEqualTo("DEGRADED");
+			assertThat(health.getDetails()).containsEntry("wakeUps", "not received");
+			assertThat(health.getDetails().get("trouble").toString()).contains("right");
+		});
+		assertExclusive(instance, other);
+		assertExclusive(other, instance);
+	}
+
+	@Test
+	@DisplayName("a server, and a client, that speak RESP2 only: nothing is said, wake-ups are received")
+	void resp2(CapturedOutput output) {
+		Fleet fleet = fleet("--rename-command", "HELLO", "");
+		Instance instance = fleet.start(ASK_SELDOM);
+		Instance other = fleet.start(Resp2Application.class, ASK_SELDOM);
+		awaitListening(instance, other);
+		assertExclusive(instance, other);
+		assertExclusive(other, instance);
+		assertThat(status(instance)).isEqualTo("UP");
+		assertThat(output).doesNotContain(" WARN ");
+	}
+
+	@Test
+	@DisplayName("a server in protected mode, which sends away who comes from outside: told in its words, nothing is granted")
+	void protectedMode() throws IOException {
+		try (ServerSocket server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
+			Thread thread = new Thread(() -> refuseAll(server), "protected-mode");
+			thread.setDaemon(true);
+			thread.start();
+			Instance instance = Fleet.on(this.redis)
+				.start("spring.data.redis.host=127.0.0.1", "spring.data.redis.port=" + server.getLocalPort(),
+						"holdfast.redis.command-timeout=1s");
+			await("its words").atMost(SOON)
+				.untilAsserted(() -> assertThatExceptionOfType(LeaseStoreException.class)
+					.isThrownBy(() -> instance.acquire(REQUEST.waitTime(Duration.ofSeconds(1))))
+					.withMessageContaining("protected mode"));
+			assertThat(status(instance)).isEqualTo("DEGRADED");
+		}
+	}
+
+	private static void refuseAll(ServerSocket server) {
+		try {
+			while (true) {
+				try (Socket client = server.accept()) {
+					client.getOutputStream()
+						.write("-DENIED Redis is running in protected mode because protected mode is enabled\r\n"
+							.getBytes());
+				}
+			}
+		}
+		catch (IOException ex) {
+			// Closed by the test.
+		}
+	}
+
+	@Test
+	@DisplayName("a sentinel, a master and a replica that all want passwords: locks exclude each other, wake-ups are received")
+	void sentinelWithPassword(CapturedOutput output) {
+		String[] secret = { "--requirepass", "secret", "--masterauth", "secret" };
+		RedisServer master = this.redis.startServer(secret);
+		this.redis.startServer(Stream
+			.concat(Stream.of(secret), Stream.of("--replicaof", master.host(), Integer.toString(master.port())))
+			.toArray(String[]::new));
+		RedisServer sentinel = this.redis.startServer("--sentinel", "--requirepass", "other");
+		monitor(sentinel, "other", master, "secret");
+		Fleet fleet = Fleet.on(this.redis, master);
+		String[] properties = { "spring.data.redis.sentinel.master=main",
+				"spring.data.redis.sentinel.nodes=" + sentinel.host() + ":" + sentinel.port(),
+				"spring.data.redis.sentinel.password=other", "spring.data.redis.password=secret", ASK_SELDOM };
+		Instance instance = fleet.start(properties);
+		Instance other = fleet.start(properties);
+		awaitListening(instance, other);
+		assertExclusive(instance, other);
+		assertExclusive(other, instance);
+		assertThat(health(instance).getDetails()).doesNotContainKey("warnings");
+		assertThat(output).doesNotContain(" WARN ");
+	}
+
+	private static void monitor(RedisServer sentinel, String password, RedisServer master, String auth) {
+		RedisClient client = RedisClient.create();
+		try (StatefulRedisConnection<String, String> connection = client.connect(RedisURI.builder()
+			.withHost(sentinel.host())
+			.withPort(sentinel.port())
+			.withPassword(password.toCharArray())
+			.build())) {
+			for (String line : List.of("MONITOR main " + master.host() + " " + master.port() + " 1",
+					"SET main auth-pass " + auth)) {
+				connection.sync()
+					.dispatch(CommandType.SENTINEL, new StatusOutput<>(StringCodec.UTF8),
+							new CommandArgs<>(StringCodec.UTF8).addValues(line.split(" ")));
+			}
+		}
+		finally {
+			client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
+		}
+	}
+
+	@ParameterizedTest(name = "{0} master, read from {1}")
+	@CsvSource({ "1, replica", "1, any", "1, replica-preferred", "3, replica" })
+	@DisplayName("a cluster whose replicas are read from: locks exclude each other, wake-ups are received")
+	void replicasAreRead(int masters, String readFrom, CapturedOutput output) {
+		RedisCluster cluster = this.redis.startCluster(masters);
+		cluster.addReplica(cluster.nodes().get(0));
+		Fleet fleet = Fleet.on(this.redis, cluster);
+		String[] properties = { "spring.data.redis.lettuce.read-from=" + readFrom, ASK_SELDOM };
+		Instance instance = fleet.start(properties);
+		Instance other = fleet.start(properties);
+		awaitListening(instance, other);
+		assertExclusive(instance, other);
+		assertExclusive(other, instance);
+		assertThat(status(instance)).isEqualTo("UP");
+		assertThat(output).doesNotContain(" WARN ");
+	}
+
+	@Slow
+	@ParameterizedTest(name = "{1}, every {0}. one")
+	@CsvSource({ "2, CLOSES", "3, CLOSES", "2, SWALLOWS", "3, SWALLOWS" })
+	@DisplayName("a proxy that drops connections: locks exclude each other, wake-ups are received in the end")
+	void droppedConnections(int each, DroppingProxy.Way way) throws IOException {
+		RedisServer server = this.redis.startServer();
+		try (DroppingProxy proxy = new DroppingProxy(server.host(), server.port(), each, way);
+				Fleet fleet = Fleet.on(this.redis, server)) {
+			String[] properties = { "spring.data.redis.port=" + proxy.port(), ASK_SELDOM };
+			Instance instance = fleet.start(properties);
+			Instance other = fleet.start(properties);
+			for (Instance one : new Instance[] { instance, other }) {
+				await("commands, and a subscription").atMost(Duration.ofSeconds(30))
+					.ignoreExceptionsInstanceOf(LeaseStoreException.class)
+					.until(() -> {
+						one.acquire(REQUEST.waitTime(Duration.ofSeconds(1))).release();
+						return engine(one).condition().listening();
+					});
+			}
+			assertExclusive(instance, other);
+			assertExclusive(other, instance);
+			assertThat(status(instance)).isEqualTo("UP");
+		}
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	static class Resp2Application {
+
+		@Bean
+		LettuceClientOptionsBuilderCustomizer resp2() {
+			return (ClientOptions.Builder options) -> options.protocolVersion(ProtocolVersion.RESP2);
+		}
+
+	}
+
+}
