@@ -77,10 +77,19 @@ class FleetSearchTests {
 		this.redis = new StringRedisTemplate(redis.connectionFactory(server.host(), server.port()));
 		RedisStoreOptions options = new RedisStoreOptions("lock:", "semaphore:", "wake:", null, Duration.ofMinutes(1),
 				Duration.ofSeconds(5), false, "fleet");
-		this.engine = new LeaseEngine(new RedisLeaseStore(this.redis, options), EngineSettings.defaults());
+		this.engine = new LeaseEngine(new RedisLeaseStore(this.redis, options), settings());
 		this.locks = new DefaultLockService(this.engine);
 		this.endpoint = new LocksEndpoint(this.engine);
 		this.semaphores = new SemaphoresEndpoint(this.engine);
+	}
+
+	/** So that a busy machine is not taken for a silent Redis. */
+	private static EngineSettings settings() {
+		EngineSettings base = EngineSettings.defaults();
+		return new EngineSettings(base.waitTime(), base.leaseTime(), base.maxHold(), base.lockFair(),
+				base.semaphoreWaitTime(), base.semaphoreLeaseTime(), base.semaphoreFair(), base.handoffTimeout(),
+				base.retryInterval(), Duration.ofSeconds(5), base.outagePatience(), base.maxWaiters(),
+				base.maxWaitersPerKey(), base.lockHandOver(), base.semaphoreHandOver(), base.keepWarm());
 	}
 
 	private void populate(int count) {
