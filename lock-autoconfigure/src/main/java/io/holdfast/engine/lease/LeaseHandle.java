@@ -50,20 +50,20 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 	/** One of several of which some are still waited for: it is renewed until then. */
 	private volatile boolean partial;
 
-	private LeaseHandle(Hold hold, Hold.HoldRequester requester, LeaseRenewer renewer) {
+	private LeaseHandle(Hold hold, Hold.HoldRequester requester, LeaseRenewer renewer, long now) {
 		this.context = hold.owner.context();
 		this.renewer = renewer;
 		this.hold = hold;
 		this.own = requester.thread() != null && requester.thread() == hold.thread;
 		this.request = requester.request();
-		this.openedAt = this.context.now();
+		this.openedAt = now;
 		this.partial = requester.isPart();
 	}
 
 	/** Return a handle on a hold: of a lock, or of permits. */
-	public static LeaseHandle of(Hold hold, Hold.HoldRequester requester, LeaseRenewer renewer) {
-		return (hold.resource().kind() == Kind.SEMAPHORE) ? new PermitHandle(hold, requester, renewer)
-				: new LockHandle(hold, requester, renewer);
+	public static LeaseHandle of(Hold hold, Hold.HoldRequester requester, LeaseRenewer renewer, long now) {
+		return (hold.request.resource().kind() == Kind.SEMAPHORE) ? new PermitHandle(hold, requester, renewer, now)
+				: new LockHandle(hold, requester, renewer, now);
 	}
 
 	// Its terms
@@ -241,8 +241,8 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 	/** The lease of a lock, exclusive or not. */
 	private static final class LockHandle extends LeaseHandle implements LockLease {
 
-		LockHandle(Hold hold, Hold.HoldRequester requester, LeaseRenewer renewer) {
-			super(hold, requester, renewer);
+		LockHandle(Hold hold, Hold.HoldRequester requester, LeaseRenewer renewer, long now) {
+			super(hold, requester, renewer, now);
 		}
 
 		@Override
@@ -255,8 +255,8 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 	/** The lease of permits. */
 	public static final class PermitHandle extends LeaseHandle implements PermitLease {
 
-		PermitHandle(Hold hold, Hold.HoldRequester requester, LeaseRenewer renewer) {
-			super(hold, requester, renewer);
+		PermitHandle(Hold hold, Hold.HoldRequester requester, LeaseRenewer renewer, long now) {
+			super(hold, requester, renewer, now);
 		}
 
 		@Override

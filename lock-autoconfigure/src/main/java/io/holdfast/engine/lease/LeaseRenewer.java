@@ -57,22 +57,22 @@ public final class LeaseRenewer {
 	}
 
 	/** Renew a hold from now on. */
-	public void keep(Hold hold) {
+	public void keep(Hold hold, long now) {
 		// Spread, so that what was granted together is not renewed together for ever.
-		hold.renewal.schedule(this.context.downwards(hold.renewal.at() - this.context.now()) + this.context.now());
+		hold.renewal.schedule(this.context.downwards(hold.renewal.at() - now) + now);
 		this.holds.put(hold.token, hold);
-		wakeFor(hold);
+		wakeFor(hold, now);
 	}
 
 	/** Its leases are others than before. */
 	public void changed(Hold hold) {
-		wakeFor(hold);
+		wakeFor(hold, this.context.now());
 	}
 
 	/** The one goes on with the other's token. */
-	public void replace(Hold before, Hold next) {
+	public void replace(Hold before, Hold next, long now) {
 		this.holds.put(before.token, next);
-		wakeFor(next);
+		wakeFor(next, now);
 	}
 
 	/** Renew a hold no more. */
@@ -125,8 +125,8 @@ public final class LeaseRenewer {
 		return this.holds.values().stream().filter((hold) -> !hold.hasEnded()).toList();
 	}
 
-	private void wakeFor(Hold hold) {
-		long due = hold.dueAt(this.context.now());
+	private void wakeFor(Hold hold, long now) {
+		long due = hold.dueAt(now);
 		this.upcoming.changed(due);
 		wakeBy(due);
 	}
@@ -305,7 +305,7 @@ public final class LeaseRenewer {
 			long soon = Math.min(this.context.retryDelay(),
 					TimeUnit.MILLISECONDS.toNanos(hold.request.leaseMillis()) / 6);
 			hold.renewal.schedule(now + soon);
-			wakeFor(hold);
+			wakeFor(hold, now);
 		}
 	}
 

@@ -244,8 +244,9 @@ public final class Contender {
 	}
 
 	private void granted(Granted granted, long sentAt, HandOver way) {
-		if (sentAt + Hold.validity(granted.ttlMillis()) - this.context.now() > 0) {
-			grant(granted, sentAt, way);
+		long now = this.context.now();
+		if (sentAt + Hold.validity(granted.ttlMillis()) - now > 0) {
+			grant(granted, sentAt, way, now);
 		}
 		else {
 			sendAcquire();
@@ -305,9 +306,10 @@ public final class Contender {
 		// The grant came after whatever was answered BUSY, so it lasts from then at
 		// least.
 		long since = this.answers.grantedSince();
-		long left = since + Hold.validity(ttlMillis) - this.context.now();
+		long now = this.context.now();
+		long left = since + Hold.validity(ttlMillis) - now;
 		if (left > TimeUnit.MILLISECONDS.toNanos(ttlMillis) / 3) {
-			grant(new Granted(fence, ttlMillis), since, HandOver.WOKEN_UP);
+			grant(new Granted(fence, ttlMillis), since, HandOver.WOKEN_UP, now);
 		}
 		else {
 			sendAcquire();
@@ -316,12 +318,12 @@ public final class Contender {
 	}
 
 	/** Give the grant to the first waiter here that asks for the same. */
-	private void grant(Granted granted, long sentAt, HandOver way) {
+	private void grant(Granted granted, long sentAt, HandOver way, long now) {
 		// Behind a waiter that had to wait others may wait, of whom no notification tells
 		// any more.
 		this.wanted |= granted.fences() <= HandOverLimits.STRIDE
 				&& (this.answers.isBusy() || way != HandOver.ASKED_AGAIN);
-		this.waiter.granted(granted, sentAt, way);
+		this.waiter.granted(granted, sentAt, way, now);
 	}
 
 	/** Wake-ups may have been missed. */

@@ -42,6 +42,6 @@ interface ContenderParty {
 	void shutDown();
 
 	/** Begin a hold, of this waiter or of one before it that asks for the same. */
-	void granted(Granted granted, long sentAt, HandOver way);
+	void granted(Granted granted, long sentAt, HandOver way, long now);
 
 }

@@ -125,18 +125,18 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 	final void nest(Waiter waiter, Hold hold) {
 		waiter.nested();
 		this.parts.registry().leave(this.resource);
-		LeaseHandle lease = open(waiter, hold);
+		LeaseHandle lease = open(waiter, hold, this.context.now());
 		renewer().changed(hold);
 		deliver(waiter, lease);
 	}
 
 	@Override
-	public final void granted(Waiter waiter, Hold hold) {
+	public final void granted(Waiter waiter, Hold hold, long now) {
 		this.contending.remove(waiter);
 		onGrant();
 		began(hold);
-		LeaseHandle lease = open(waiter, hold);
-		renewer().keep(hold);
+		LeaseHandle lease = open(waiter, hold, now);
+		renewer().keep(hold, now);
 		this.parts.registry().contendsNoMore(waiter.contender().token);
 		deliver(waiter, lease);
 		advance();
@@ -148,8 +148,8 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 		boolean isToEnd = this.contending.remove(heir) && !tryPassPlace(heir);
 		Hold next = heir.inherit(hold, now, way);
 		began(next);
-		LeaseHandle lease = open(heir, next);
-		renewer().replace(hold, next);
+		LeaseHandle lease = open(heir, next, now);
+		renewer().replace(hold, next, now);
 		deliver(heir, lease);
 		detach(hold);
 		if (isToEnd) {
@@ -161,9 +161,9 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 		advance();
 	}
 
-	private LeaseHandle open(Waiter waiter, Hold hold) {
-		LeaseHandle lease = LeaseHandle.of(hold, waiter, renewer());
-		hold.open(lease, this.context.now());
+	private LeaseHandle open(Waiter waiter, Hold hold, long now) {
+		LeaseHandle lease = LeaseHandle.of(hold, waiter, renewer(), now);
+		hold.open(lease, now);
 		waiter.opened(lease);
 		return lease;
 	}

@@ -222,23 +222,22 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 	}
 
 	@Override
-	public void granted(Granted granted, long sentAt, HandOver way) {
+	public void granted(Granted granted, long sentAt, HandOver way, long now) {
 		Waiter first = this.host.firstLike(this);
 		first.exchange(this);
-		first.grant(granted, sentAt, way);
+		first.grant(granted, sentAt, way, now);
 	}
 
-	private void grant(Granted granted, long sentAt, HandOver way) {
+	private void grant(Granted granted, long sentAt, HandOver way, long now) {
 		Contender own = this.contender;
-		Hold hold = new Hold(this, own.token, own.answers().doubtSince(), own.isWanted(), granted, sentAt,
-				this.context.now());
-		if (way != HandOver.ASKED_AGAIN || this.contender.isBusy() || this.promoted) {
+		Hold hold = new Hold(this, own.token, own.answers().doubtSince(), own.isWanted(), granted, sentAt, now);
+		if (way != HandOver.ASKED_AGAIN || own.isBusy() || this.promoted) {
 			this.context.observers.handedOver(this.host.resource(), way);
 		}
 		this.state = WaitState.GRANTED;
 		disarm();
-		this.contender.end();
-		this.host.granted(this, hold);
+		own.end();
+		this.host.granted(this, hold, now);
 	}
 
 	/** The wait is over without a grant. */
@@ -348,7 +347,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 		Waiter firstLike(Waiter contender);
 
 		/** Note that a waiter was granted a hold by the store. */
-		void granted(Waiter waiter, Hold hold);
+		void granted(Waiter waiter, Hold hold, long now);
 
 		/** Have a thread that was called come for what is offered. */
 		void claimOffer(Waiter waiter);
