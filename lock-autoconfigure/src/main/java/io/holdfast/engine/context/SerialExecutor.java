@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * Runs events one after the other, each to its end, on whichever thread brings one while
  * none runs. Thread-safe.
  */
-public final class SerialExecutor {
+public class SerialExecutor {
 
 	private static final Log logger = LogFactory.getLog(SerialExecutor.class);
 
@@ -51,7 +51,7 @@ public final class SerialExecutor {
 	}
 
 	/** Run an event now, or after those that run or wait. May be called by any thread. */
-	public void execute(Runnable event) {
+	public final void execute(Runnable event) {
 		// Mostly nothing else is going on, and there is no need for a queue.
 		if (isEmpty() && RUNNING.compareAndSet(this, 0, 1)) {
 			Runnable after = null;
@@ -132,7 +132,7 @@ public final class SerialExecutor {
 	 * others may run already. Called by events only.
 	 * @param action what takes longer than an event should, and needs no protection
 	 */
-	public void later(Runnable action) {
+	public final void later(Runnable action) {
 		Runnable before = this.later;
 		this.later = (before == null) ? action : () -> {
 			run(before);

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * that contend in the store. Confined to the events of the coordinator, but for
  * {@link #execute} and {@link #waiters}.
  */
-abstract class WaiterQueue implements Waiter.WaiterHost {
+abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 
 	private static final Log logger = LogFactory.getLog(WaiterQueue.class);
 
@@ -52,16 +52,14 @@ abstract class WaiterQueue implements Waiter.WaiterHost {
 
 	private boolean warned;
 
-	private final SerialExecutor events;
-
 	/** How many waiters and holds need it. Guarded by the map of the coordinators. */
 	private int users;
 
 	WaiterQueue(CoordinatorParts parts, Resource resource) {
+		super(resource, parts.context().callbacks);
 		this.context = parts.context();
 		this.parts = parts;
 		this.resource = resource;
-		this.events = new SerialExecutor(resource, this.context.callbacks);
 	}
 
 	@Override
@@ -72,16 +70,6 @@ abstract class WaiterQueue implements Waiter.WaiterHost {
 	@Override
 	public final EngineContext context() {
 		return this.context;
-	}
-
-	@Override
-	public final void execute(Runnable event) {
-		this.events.execute(event);
-	}
-
-	@Override
-	public final void later(Runnable action) {
-		this.events.later(action);
 	}
 
 	/** Note that one more waiter needs it. */
