@@ -86,14 +86,19 @@ public class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 
 	/** Acquire for the current thread; an interrupt ends the wait by an exception. */
 	public L acquire(R request) {
-		long startedAt = this.context.now();
+		if (Thread.currentThread().isInterrupted()) {
+			throw EngineExceptions.notAcquired(this.resolver.apply(request).get(0), Reason.INTERRUPTED, 0,
+					new InterruptedException());
+		}
+		PendingAcquisition acquisition = start(request);
 		try {
-			return startAndAwait(request);
+			return await(acquisition);
 		}
 		catch (InterruptedException ex) {
+			acquisition.interrupt(ex);
 			Thread.currentThread().interrupt();
-			throw EngineExceptions.notAcquired(this.resolver.apply(request).get(0), Reason.INTERRUPTED,
-					this.context.now() - startedAt, ex);
+			// It may have been granted just before.
+			return outcome(acquisition);
 		}
 	}
 
@@ -115,10 +120,6 @@ public class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 
 	/** Acquire for the current thread, in which an interrupt ends the wait. */
 	protected L await(R request) throws InterruptedException {
-		return startAndAwait(request);
-	}
-
-	private L startAndAwait(R request) throws InterruptedException {
 		if (Thread.interrupted()) {
 			throw new InterruptedException();
 		}
@@ -171,9 +172,8 @@ public class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 			this.context.scheduler.waitFor(acquisition.turn(), acquisition.leftNanos() + SLACK);
 			if (!acquisition.result().isDone()) {
 				acquisition.come();
+				this.context.scheduler.waitFor(acquisition.result(), acquisition.leftNanos() + SLACK);
 			}
-			return this.type
-				.cast(this.context.scheduler.waitFor(acquisition.result(), acquisition.leftNanos() + SLACK));
 		}
 		catch (ExecutionException ex) {
 			throw rethrown(ex);
@@ -181,12 +181,17 @@ public class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 		catch (TimeoutException ex) {
 			// The engine's own timer is late: this thread is not.
 			acquisition.overdue();
-			try {
-				return this.type.cast(acquisition.result().join());
-			}
-			catch (CompletionException failure) {
-				throw rethrown(failure);
-			}
+		}
+		return outcome(acquisition);
+	}
+
+	/** Return the lease of a wait that has ended, or throw why there is none. */
+	private L outcome(PendingAcquisition acquisition) {
+		try {
+			return this.type.cast(acquisition.result().join());
+		}
+		catch (CompletionException ex) {
+			throw rethrown(ex);
 		}
 	}
 
