@@ -82,20 +82,19 @@ public final class Contender {
 	void standFor(ContenderParty other) {
 		this.waiter = other;
 		if (this.timer != null && isOpen() && !other.isTimed()) {
-			arm();
+			arm(this.context.now());
 		}
 	}
 
-	private void askBy(long at) {
+	private void askBy(long at, long now) {
 		this.askAt = at;
-		arm();
+		arm(now);
 	}
 
-	private void arm() {
+	private void arm(long now) {
 		disarm();
-		long deadline = this.waiter.deadline();
-		long due = (this.waiter.isTimed() || this.askAt - deadline < 0) ? this.askAt : deadline;
-		this.timer = this.context.scheduler.schedule(() -> this.host.execute(this::due), due - this.context.now());
+		this.timer = this.context.scheduler.schedule(() -> this.host.execute(this::due),
+				this.waiter.dueBy(this.askAt) - now);
 	}
 
 	private void disarm() {
@@ -114,11 +113,11 @@ public final class Contender {
 			this.waiter.timedOut();
 			if (isOpen()) {
 				// It is another one's by now, whose wait goes on.
-				arm();
+				arm(now);
 			}
 		}
 		else if (now - this.askAt < 0) {
-			arm();
+			arm(now);
 		}
 		else if (isKeptBack()) {
 			StoreCommandException outage = StoreCommandException.unreached(this.context.settings.outagePatience());
@@ -152,15 +151,17 @@ public final class Contender {
 		SentCommand sent = sent(release, sentAt);
 		long number = this.host.onRequestSent();
 		release.whenComplete((reply, error) -> this.host.execute(() -> {
-			this.answers.over(sent);
 			if (error != null) {
-				failed(error, sentAt);
+				failed(error, sent);
 			}
 			else if (reply.next() != null) {
-				answered(reply.next(), sentAt, HandOver.PASSED_ON);
+				answered(reply.next(), sent, HandOver.PASSED_ON);
 			}
-			else if (isOpen()) {
-				sendAcquire();
+			else {
+				this.answers.onAnswer(sent);
+				if (isOpen()) {
+					sendAcquire();
+				}
 			}
 			this.host.onReply(number);
 		}));
@@ -183,7 +184,7 @@ public final class Contender {
 		SentCommand sent = this.answers.sent(command, sentAt);
 		long askAt = sentAt + resendNanos();
 		long patientUntil = this.answers.patientUntil();
-		askBy(isKeptBack() && patientUntil - sentAt > 0 ? Math.min(askAt, patientUntil) : askAt);
+		askBy((patientUntil - sentAt > 0) ? Math.min(askAt, patientUntil) : askAt, sentAt);
 		return sent;
 	}
 
@@ -204,33 +205,32 @@ public final class Contender {
 		SentCommand sent = sent(command, sentAt);
 		long number = this.host.onRequestSent();
 		command.whenComplete((reply, error) -> this.host.execute(() -> {
-			this.answers.over(sent);
 			if (error != null) {
-				failed(error, sentAt);
+				failed(error, sent);
 			}
 			else {
-				answered(reply, sentAt, HandOver.ASKED_AGAIN);
+				answered(reply, sent, HandOver.ASKED_AGAIN);
 			}
 			this.host.onReply(number);
 		}));
 	}
 
-	private void answered(AcquireReply reply, long sentAt, HandOver way) {
+	private void answered(AcquireReply reply, SentCommand sent, HandOver way) {
+		this.answers.onAnswer(sent);
 		// After the wait's end nothing is to be done: its RELEASE was sent after this
 		// command.
 		if (!isOpen()) {
 			return;
 		}
-		this.answers.onAnswer();
 		if (reply instanceof Granted granted) {
 			this.context.onAcquired();
-			granted(granted, sentAt, way);
+			granted(granted, sent.at(), way);
 		}
 		else if (reply instanceof Rejected rejected) {
 			this.waiter.exceeds(rejected.limit());
 		}
 		else {
-			busy((Busy) reply, sentAt);
+			busy((Busy) reply, sent.at());
 		}
 	}
 
@@ -273,13 +273,14 @@ public final class Contender {
 			// One more, as the store counts whole milliseconds: it is over by then.
 			delay = Math.min(delay, TimeUnit.MILLISECONDS.toNanos(reply.ownerTtlMillis() + 1));
 		}
-		askBy(this.context.now() + delay);
+		long now = this.context.now();
+		askBy(now + delay, now);
 	}
 
-	private void failed(Throwable error, long sentAt) {
+	private void failed(Throwable error, SentCommand sent) {
 		this.context.onAcquireFailed(error);
-		this.answers.onFailure();
-		if (!isOpen() || this.answers.isOld(sentAt)) {
+		this.answers.onFailure(sent);
+		if (!isOpen() || this.answers.isOld(sent.at())) {
 			return;
 		}
 		this.answers.onTrouble(error);
@@ -287,7 +288,8 @@ public final class Contender {
 			this.waiter.failed(error);
 		}
 		else {
-			askBy(this.context.now() + this.context.retryDelay());
+			long now = this.context.now();
+			askBy(now + this.context.retryDelay(), now);
 		}
 	}
 

@@ -16,6 +16,12 @@ interface ContenderParty {
 	long deadline();
 
 	/**
+	 * Return when its contender is to look after it: at a time, or sooner at the deadline
+	 * if that has no timer of its own.
+	 */
+	long dueBy(long at);
+
+	/**
 	 * Return whether it looks at its deadline itself; if not, its contender has to.
 	 */
 	boolean isTimed();

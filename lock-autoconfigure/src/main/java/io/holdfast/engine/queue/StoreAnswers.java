@@ -56,13 +56,9 @@ final class StoreAnswers {
 		return sent;
 	}
 
-	/** Note that a command is over, with an answer or without. */
-	void over(SentCommand sent) {
+	/** Note that a command is answered. */
+	void onAnswer(SentCommand sent) {
 		this.unanswered.remove(sent);
-	}
-
-	/** Note that the store has answered. */
-	void onAnswer() {
 		this.trouble = null;
 		this.silent = false;
 	}
@@ -77,7 +73,8 @@ final class StoreAnswers {
 	}
 
 	/** Note that a command failed, which may have run all the same. */
-	void onFailure() {
+	void onFailure(SentCommand sent) {
+		this.unanswered.remove(sent);
 		this.doubtful = true;
 	}
 
@@ -91,7 +88,7 @@ final class StoreAnswers {
 		if (!this.unanswered.isEmpty()) {
 			this.doubtful = true;
 			// Cancelling completes them, and so takes them out of the list.
-			List.copyOf(this.unanswered).forEach((sent) -> sent.command().cancel(true));
+			List.copyOf(this.unanswered).forEach((sent) -> sent.command.cancel(true));
 		}
 	}
 
@@ -160,7 +157,7 @@ final class StoreAnswers {
 		}
 		long wait = Math.max(waitNanos, EngineContext.FIRST_ANSWER_NANOS);
 		long patience = Math.min(this.context.commandTimeoutNanos(), wait) / 2;
-		return this.unanswered.stream().anyMatch((sent) -> !isOld(sent.at()) && now - sent.at() > patience);
+		return this.unanswered.stream().anyMatch((sent) -> !isOld(sent.at) && now - sent.at > patience);
 	}
 
 	/**
@@ -171,13 +168,24 @@ final class StoreAnswers {
 		return this.busy && sentAt - this.busySentAt < 0;
 	}
 
-	/**
-	 * A command on its way.
-	 *
-	 * @param command completed by its answer
-	 * @param at when it was sent
-	 */
-	record SentCommand(CompletableFuture<?> command, long at) {
+	/** A command on its way. */
+	static final class SentCommand {
+
+		/** Completed by its answer. */
+		private final CompletableFuture<?> command;
+
+		private final long at;
+
+		SentCommand(CompletableFuture<?> command, long at) {
+			this.command = command;
+			this.at = at;
+		}
+
+		/** Return when it was sent. */
+		long at() {
+			return this.at;
+		}
+
 	}
 
 }

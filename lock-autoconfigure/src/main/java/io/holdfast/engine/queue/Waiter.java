@@ -298,6 +298,12 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 	}
 
 	@Override
+	public long dueBy(long at) {
+		long deadline = deadline();
+		return (isTimed() || at - deadline < 0) ? at : deadline;
+	}
+
+	@Override
 	public boolean isTimed() {
 		return this.timer != null;
 	}
