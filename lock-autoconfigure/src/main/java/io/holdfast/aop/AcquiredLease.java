@@ -24,7 +24,7 @@ final class AcquiredLease implements HeldMethodLease, TransactionReleases.Part {
 
 	private final Lease lease;
 
-	private final String noun;
+	private final LeaseSource<?, ?> source;
 
 	private final LeaseOperation<?> operation;
 
@@ -38,14 +38,14 @@ final class AcquiredLease implements HeldMethodLease, TransactionReleases.Part {
 	/**
 	 * Create it.
 	 * @param lease the lease
-	 * @param noun what it is, for messages
+	 * @param source where it comes from
 	 * @param operation what asked for it
 	 * @param inTransaction whether it is put into a transaction, which then sees to its
 	 * {@linkplain #release() release}
 	 */
-	AcquiredLease(Lease lease, String noun, LeaseOperation<?> operation, boolean inTransaction) {
+	AcquiredLease(Lease lease, LeaseSource<?, ?> source, LeaseOperation<?> operation, boolean inTransaction) {
 		this.lease = lease;
-		this.noun = noun;
+		this.source = source;
 		this.operation = operation;
 		this.inTransaction = inTransaction;
 	}
@@ -183,7 +183,7 @@ final class AcquiredLease implements HeldMethodLease, TransactionReleases.Part {
 	}
 
 	private String describe() {
-		return this.noun + " '" + this.lease.key() + "'";
+		return this.source.noun() + " '" + this.lease.key() + "'";
 	}
 
 	private String method() {

@@ -287,7 +287,7 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 				throw new IllegalStateException(
 						this.service + " gave no lease for " + this.request + ": if it is a mock, let it give one");
 			}
-			return new AcquiredLease(lease, LeaseAnnotationHandler.this.source.noun(), this.operation, inTransaction);
+			return new AcquiredLease(lease, LeaseAnnotationHandler.this.source, this.operation, inTransaction);
 		}
 
 		@Override

@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
@@ -56,6 +57,7 @@ import org.springframework.expression.spel.support.StandardEvaluationContext;
 import org.springframework.expression.spel.support.StandardTypeLocator;
 import org.springframework.util.Assert;
 import org.springframework.util.StringValueResolver;
+import org.springframework.util.function.SingletonSupplier;
 
 /**
  * Has the methods of beans that are annotated with {@link Semaphore} or
@@ -100,9 +102,9 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	 */
 	private final DefaultPointcutAdvisor leaseAdvisor;
 
-	private StringValueResolver resolver = (text) -> text;
+	private final LeaseInterceptor interceptor;
 
-	private Supplier<@Nullable MethodObserver> observer = () -> null;
+	private StringValueResolver resolver = (text) -> text;
 
 	private Supplier<@Nullable Duration> longestLease = () -> null;
 
@@ -130,8 +132,8 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 						new LeaseSource.OfPermits()),
 				new LeaseAnnotationHandler<>(locked, new LeaseServiceResolver<>(LockService.class, locks),
 						new LeaseSource.OfLock()));
-		this.leaseAdvisor = new DefaultPointcutAdvisor(new DeclaredPointcut(),
-				new LeaseInterceptor(this.handlers, () -> this.observer.get()));
+		this.interceptor = new LeaseInterceptor(this.handlers);
+		this.leaseAdvisor = new DefaultPointcutAdvisor(new DeclaredPointcut(), this.interceptor);
 		this.advisor = this.leaseAdvisor;
 		setOrder(DEFAULT_ORDER);
 	}
@@ -144,11 +146,11 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 
 	/**
 	 * Have the calls of annotated methods observed.
-	 * @param observer gives who observes them, or {@code null}; asked at each call that
-	 * needs something
+	 * @param observer gives who observes them, or {@code null}; asked at the first call
+	 * that needs something
 	 */
 	public void setMethodObserver(Supplier<@Nullable MethodObserver> observer) {
-		this.observer = observer;
+		this.interceptor.setObserver(SingletonSupplier.of(() -> Optional.ofNullable(observer.get())));
 	}
 
 	/**

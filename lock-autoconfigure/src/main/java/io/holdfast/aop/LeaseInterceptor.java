@@ -4,11 +4,11 @@ import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
-import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 import io.holdfast.aop.LeaseAnnotationHandler.MethodOperation;
@@ -29,6 +29,7 @@ import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.support.AopUtils;
 import org.springframework.core.MethodClassKey;
+import org.springframework.util.function.SingletonSupplier;
 
 /**
  * Holds around the invocation of a method all that its annotations ask for: acquired in
@@ -38,15 +39,19 @@ final class LeaseInterceptor implements MethodInterceptor {
 
 	private final List<LeaseAnnotationHandler<?, ?, ?>> handlers;
 
-	private final Supplier<@Nullable MethodObserver> observer;
+	private SingletonSupplier<Optional<MethodObserver>> observer = SingletonSupplier.of(Optional.empty());
 
 	private final AtomicBoolean observerFailed = new AtomicBoolean();
 
 	/** What the methods that pass an advised proxy declare, by method and class. */
 	private final Map<MethodClassKey, List<MethodOperation>> operations = new ConcurrentHashMap<>();
 
-	LeaseInterceptor(List<LeaseAnnotationHandler<?, ?, ?>> handlers, Supplier<@Nullable MethodObserver> observer) {
+	LeaseInterceptor(List<LeaseAnnotationHandler<?, ?, ?>> handlers) {
 		this.handlers = handlers;
+	}
+
+	/** Have calls observed. */
+	void setObserver(SingletonSupplier<Optional<MethodObserver>> observer) {
 		this.observer = observer;
 	}
 
@@ -105,7 +110,7 @@ final class LeaseInterceptor implements MethodInterceptor {
 		if (methodLeases.isEmpty()) {
 			return invocation.proceed();
 		}
-		MethodObserver observer = this.observer.get();
+		MethodObserver observer = this.observer.obtain().orElse(null);
 		Function<@Nullable Observation, MethodCallObservation> observation = (
 				parent) -> (observer != null)
 						? MethodCallObservation.of(this.observerFailed,

@@ -1,6 +1,5 @@
 package io.holdfast.autoconfigure;
 
-import java.util.Optional;
 
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreService;
@@ -18,7 +17,6 @@ import org.springframework.boot.autoconfigure.condition.SearchStrategy;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.context.annotation.Bean;
 import org.springframework.core.env.Environment;
-import org.springframework.util.function.SingletonSupplier;
 
 /**
  * {@link AutoConfiguration Auto-configuration} of the annotations. It does not depend on
@@ -41,9 +39,7 @@ public final class HoldfastAopAutoConfiguration {
 		// Post-processors come before configuration properties can be bound as beans.
 		LeaseBeanPostProcessor processor = new LeaseBeanPostProcessor(() -> required(locks, LockService.class),
 				() -> required(semaphores, SemaphoreService.class));
-		SingletonSupplier<Optional<MethodObserver>> observers = SingletonSupplier
-			.of(() -> Optional.ofNullable(observer.getIfAvailable()));
-		processor.setMethodObserver(() -> observers.obtain().orElse(null));
+		processor.setMethodObserver(observer::getIfAvailable);
 		processor.setLongestLease(() -> {
 			HoldfastProperties all = properties.getIfAvailable();
 			return (all != null) ? all.longestLease() : null;

@@ -193,12 +193,12 @@ public final class CallExpression {
 	 */
 	private final class Context implements EvaluationContext {
 
-		private final TypedValue root;
+		private final TypedValue rootObject;
 
 		private final @Nullable Object[] arguments;
 
 		Context(@Nullable Object target, @Nullable Object[] arguments) {
-			this.root = new TypedValue(new Root(CallExpression.this.annotatedMethod, target, arguments));
+			this.rootObject = new TypedValue(new Root(CallExpression.this.annotatedMethod, target, arguments));
 			this.arguments = arguments;
 		}
 
@@ -215,7 +215,7 @@ public final class CallExpression {
 
 		@Override
 		public TypedValue getRootObject() {
-			return this.root;
+			return this.rootObject;
 		}
 
 		@Override

@@ -134,7 +134,9 @@ public final class CompletionStageInvocation {
 
 	private void acquired(HeldMethodLease granted) {
 		this.held.push(granted);
-		this.observation.acquired(granted.isUnguarded());
+		if (granted.isUnguarded()) {
+			this.observation.unguarded();
+		}
 		this.context = this.context.with(granted.lease());
 	}
 

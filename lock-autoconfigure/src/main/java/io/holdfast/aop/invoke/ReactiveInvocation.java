@@ -222,7 +222,9 @@ public final class ReactiveInvocation {
 
 		@Override
 		protected CompletableFuture<@Nullable Throwable> end(HeldMethodLease held, @Nullable Throwable failure) {
-			this.observation.acquired(held.isUnguarded());
+			if (held.isUnguarded()) {
+				this.observation.unguarded();
+			}
 			// Perhaps a lease inside of it came to nothing, and the method was not
 			// called.
 			Supplier<CompletableFuture<@Nullable Void>> body = ReactiveInvocation.this.used.remove(held.lease());

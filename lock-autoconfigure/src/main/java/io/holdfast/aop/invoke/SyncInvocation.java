@@ -36,9 +36,12 @@ public final class SyncInvocation {
 	 * @throws Throwable what the caller gets instead
 	 */
 	public @Nullable Object run(MethodCallObservation observation) throws Throwable {
+		if (observation == MethodCallObservation.NONE) {
+			return acquireAndRun(observation);
+		}
 		Throwable failure = null;
 		try {
-			return observation.run(() -> runObserved(observation));
+			return observation.run(() -> acquireAndRun(observation));
 		}
 		catch (Throwable ex) {
 			failure = ex;
@@ -49,13 +52,15 @@ public final class SyncInvocation {
 		}
 	}
 
-	private @Nullable Object runObserved(MethodCallObservation observation) throws Throwable {
+	private @Nullable Object acquireAndRun(MethodCallObservation observation) throws Throwable {
 		while (this.acquired < this.held.length) {
 			MethodLease methodLease = this.methodLeases.get(this.acquired);
 			try {
 				HeldMethodLease acquired = methodLease.acquire();
 				this.held[this.acquired++] = acquired;
-				observation.acquired(acquired.isUnguarded());
+				if (acquired.isUnguarded()) {
+					observation.unguarded();
+				}
 			}
 			catch (HoldfastException ex) {
 				discard();

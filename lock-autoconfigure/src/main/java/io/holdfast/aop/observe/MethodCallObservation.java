@@ -111,12 +111,9 @@ public final class MethodCallObservation {
 		}
 	}
 
-	/**
-	 * Tell the observer that the call has got what it needs, or goes on without.
-	 * @param unguarded whether the store failed, and the method runs all the same
-	 */
-	public void acquired(boolean unguarded) {
-		if (unguarded && isObserved()) {
+	/** Tell the observer that the store failed, and the method runs all the same. */
+	public void unguarded() {
+		if (isObserved()) {
 			this.observation.getContext().put(UNGUARDED, Boolean.TRUE);
 		}
 	}
