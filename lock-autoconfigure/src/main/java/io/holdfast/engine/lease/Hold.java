@@ -72,7 +72,7 @@ public final class Hold extends TokenGrant {
 	public Hold(HoldRequester requester, String token, long doubtSince, boolean wanted, Granted granted, long sentAt,
 			long now) {
 		super(token, granted.fence(), requester.thread(), requester.request(), requester.watch(), requester.isPart(),
-				requester.request().permits(), doubtSince, LocalTurns.granted(granted, now), now);
+				requester.request().permits(), doubtSince, new LocalTurns(now, granted.fences(), 0, 0), now);
 		long ttlMillis = granted.ttlMillis();
 		this.owner = requester.owner();
 		this.wanted = wanted;
@@ -196,8 +196,7 @@ public final class Hold extends TokenGrant {
 	/** Return when it is to be renewed, or is over if it is not. */
 	long dueAt(long now) {
 		long end = this.validUntil;
-		long at = this.renewal.at();
-		return (renewalMillis(now) > 0 && at - end < 0) ? at : end;
+		return (renewalMillis(now) > 0) ? this.renewal.atOrBefore(end) : end;
 	}
 
 	/** Return whether a lease on it reached its user. */

@@ -61,18 +61,18 @@ public final class LeaseRenewer {
 		// Spread, so that what was granted together is not renewed together for ever.
 		hold.renewal.schedule(this.context.downwards(hold.renewal.at() - now) + now);
 		this.holds.put(hold.token, hold);
-		wakeFor(hold, now);
+		wakeFor(hold);
 	}
 
 	/** Its leases are others than before. */
 	public void changed(Hold hold) {
-		wakeFor(hold, this.context.now());
+		wakeFor(hold.dueAt(this.context.now()));
 	}
 
 	/** The one goes on with the other's token. */
-	public void replace(Hold before, Hold next, long now) {
+	public void replace(Hold before, Hold next) {
 		this.holds.put(before.token, next);
-		wakeFor(next, now);
+		wakeFor(next);
 	}
 
 	/** Renew a hold no more. */
@@ -125,8 +125,12 @@ public final class LeaseRenewer {
 		return this.holds.values().stream().filter((hold) -> !hold.hasEnded()).toList();
 	}
 
-	private void wakeFor(Hold hold, long now) {
-		long due = hold.dueAt(now);
+	/** Or sooner, if it is not renewed: who looks then sees that. */
+	private void wakeFor(Hold hold) {
+		wakeFor(hold.renewal.atOrBefore(hold.validUntil()));
+	}
+
+	private void wakeFor(long due) {
 		this.upcoming.changed(due);
 		wakeBy(due);
 	}
@@ -305,7 +309,7 @@ public final class LeaseRenewer {
 			long soon = Math.min(this.context.retryDelay(),
 					TimeUnit.MILLISECONDS.toNanos(hold.request.leaseMillis()) / 6);
 			hold.renewal.schedule(now + soon);
-			wakeFor(hold, now);
+			wakeFor(hold);
 		}
 	}
 

@@ -1,7 +1,6 @@
 package io.holdfast.engine.lease;
 
 import io.holdfast.engine.observe.EngineObserver.HandOver;
-import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
 
 /**
  * The way of a grant from one hold to the next within this instance.
@@ -13,10 +12,6 @@ import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
  * before a thread wakes up takes no turn, as the permits would have lain idle
  */
 public record LocalTurns(long storedAt, int fences, int passes, int turns) {
-
-	static LocalTurns granted(Granted granted, long now) {
-		return new LocalTurns(now, granted.fences(), 0, 0);
-	}
 
 	LocalTurns next(HandOver way) {
 		return new LocalTurns(this.storedAt, this.fences, this.passes + 1,

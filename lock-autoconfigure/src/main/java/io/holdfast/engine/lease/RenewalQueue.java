@@ -109,7 +109,7 @@ final class RenewalQueue {
 		List<Due> soon = new ArrayList<>();
 		for (Hold hold : this.holds.values()) {
 			// Sooner than it is due if it is not renewed; mostly that is enough to know.
-			long at = earlier(hold.renewal.at(), hold.validUntil());
+			long at = hold.renewal.atOrBefore(hold.validUntil());
 			if (at - now <= AHEAD) {
 				at = hold.dueAt(now);
 			}

@@ -30,6 +30,12 @@ public final class RenewalState {
 		return this.at;
 	}
 
+	/** Return when it is to be renewed, or the end of the hold if that comes first. */
+	long atOrBefore(long end) {
+		long due = this.at;
+		return (due - end < 0) ? due : end;
+	}
+
 	/**
 	 * Return whether it lasts for less than its leases ask for, also those that are not
 	 * to be renewed, until it is renewed in full.

@@ -358,8 +358,4 @@ public final class Contender {
 		return this.answers.isStoreSilent(now, this.waiter.request().waitNanos());
 	}
 
-	boolean isBusy() {
-		return this.answers.isBusy();
-	}
-
 }

@@ -42,6 +42,12 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 	/** How many more wait behind them. */
 	private final AtomicInteger queued = new AtomicInteger();
 
+	/**
+	 * Whether locks may stay here until other instances want them, which the store is to
+	 * tell then.
+	 */
+	private final boolean keepsLocks;
+
 	/** The number of the last request. */
 	public final AtomicLong tokens = new AtomicLong();
 
@@ -54,6 +60,7 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 	 */
 	public CoordinatorRegistry(EngineContext context, HoldLosses losses, LeaseRenewer renewer, TokenReleases releases) {
 		this.context = context;
+		this.keepsLocks = !context.settings.keepWarm().isZero() || context.settings.lockHandOver().isOn();
 		this.parts = new CoordinatorParts(context, losses, renewer, releases, this, new HandOverRules(context));
 	}
 
@@ -117,8 +124,7 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 	 * which may stay here until then.
 	 */
 	private boolean isToBeTold(ResolvedRequest request) {
-		return (!this.context.settings.keepWarm().isZero() || this.context.settings.lockHandOver().isOn())
-				&& request.resource().kind() == Kind.LOCK && request.renewal();
+		return this.keepsLocks && request.resource().kind() == Kind.LOCK && request.renewal();
 	}
 
 	/** Release what is kept of a key: it excludes a request of another kind. */

@@ -143,7 +143,7 @@ public class PermitCoordinator extends ResourceCoordinator {
 	 */
 	private boolean isToAsk(Waiter waiter) {
 		return !waiter.request.fair() || this.heard >= waiter.behind() || this.contending.isEmpty()
-				|| !this.contending.get(0).contender().isBusy();
+				|| !this.contending.get(0).contender().answers().isBusy();
 	}
 
 	/**
@@ -237,7 +237,7 @@ public class PermitCoordinator extends ResourceCoordinator {
 	private void probeRemoteWaiters(ResolvedRequest request, long now) {
 		int standing = 0;
 		for (Waiter waiter : this.contending) {
-			if (!waiter.contender().isBusy()) {
+			if (!waiter.contender().answers().isBusy()) {
 				// Whether it stands in the queue is not known.
 				return;
 			}

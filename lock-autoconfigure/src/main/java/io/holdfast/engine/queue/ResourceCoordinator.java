@@ -149,7 +149,7 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 		Hold next = heir.inherit(hold, now, way);
 		began(next);
 		LeaseHandle lease = open(heir, next, now);
-		renewer().replace(hold, next, now);
+		renewer().replace(hold, next);
 		deliver(heir, lease);
 		detach(hold);
 		if (isToEnd) {

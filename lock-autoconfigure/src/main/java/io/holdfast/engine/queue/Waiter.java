@@ -185,7 +185,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 
 	@Override
 	public boolean isWorthWaiting(Throwable error) {
-		return EngineExceptions.isTemporary(error) && (this.contender.isBusy() || this.promoted
+		return EngineExceptions.isTemporary(error) && (this.contender.answers().isBusy() || this.promoted
 				|| this.request.waits() && (EngineExceptions.isWorthWaiting(error) || this.contender.isPatient()));
 	}
 
@@ -231,7 +231,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 	private void grant(Granted granted, long sentAt, HandOver way, long now) {
 		Contender own = this.contender;
 		Hold hold = new Hold(this, own.token, own.answers().doubtSince(), own.isWanted(), granted, sentAt, now);
-		if (way != HandOver.ASKED_AGAIN || own.isBusy() || this.promoted) {
+		if (way != HandOver.ASKED_AGAIN || own.answers().isBusy() || this.promoted) {
 			this.context.observers.handedOver(this.host.resource(), way);
 		}
 		this.state = WaitState.GRANTED;
@@ -275,7 +275,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 	 * waited for an answer only has waited for the store.
 	 */
 	public boolean hasMetOthers() {
-		return this.contender.isBusy() || this.promoted || this.whole != null && this.whole.hasMetOthers();
+		return this.contender.answers().isBusy() || this.promoted || this.whole != null && this.whole.hasMetOthers();
 	}
 
 	/** End the wait with a lease, unless it has ended. */

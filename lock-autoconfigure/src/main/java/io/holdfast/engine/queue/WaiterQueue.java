@@ -277,7 +277,7 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 		else if (waiter.is(Waiter.WaitState.CONTENDING)) {
 			Contender contender = waiter.contender();
 			boolean silent = contender.isStoreSilent(this.context.now());
-			if (!silent && contender.isBusy() && leavesPlace(waiter.request) && tryPassPlace(waiter)) {
+			if (!silent && contender.answers().isBusy() && leavesPlace(waiter.request) && tryPassPlace(waiter)) {
 				end(waiter);
 				advance();
 			}
