@@ -9,6 +9,7 @@ import java.util.PriorityQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
@@ -50,6 +51,10 @@ public final class ScriptedStore implements LeaseStore, Scheduler {
 
 	/** What happens, once, while a caller looks at the clock. */
 	public Runnable whileLookingAtTheClock = () -> {
+	};
+
+	/** What others do, once, while a caller gives way. */
+	public Runnable whileGivingWay = () -> {
 	};
 
 	/** The keys that were asked for, as often as they were. */
@@ -271,6 +276,16 @@ public final class ScriptedStore implements LeaseStore, Scheduler {
 		};
 		action.run();
 		return this.now;
+	}
+
+	@Override
+	public void giveWay(BooleanSupplier done, long nanos) {
+		Runnable action = this.whileGivingWay;
+		this.whileGivingWay = () -> {
+		};
+		if (!done.getAsBoolean()) {
+			action.run();
+		}
 	}
 
 	@Override

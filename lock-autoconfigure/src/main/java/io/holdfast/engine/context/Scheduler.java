@@ -4,6 +4,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.BooleanSupplier;
 
 /**
  * Time as the engine sees it: a monotonic clock, actions at a later time, and threads
@@ -40,6 +41,14 @@ public interface Scheduler {
 			throws InterruptedException, ExecutionException, TimeoutException {
 		return future.get(nanos, TimeUnit.NANOSECONDS);
 	}
+
+	/**
+	 * Let other threads run until one of them has done something. For instants only: a
+	 * thread that falls asleep takes longer to be woken up.
+	 * @param done whether that is done; asked over and over
+	 * @param nanos for how many nanoseconds, more or less, at most
+	 */
+	void giveWay(BooleanSupplier done, long nanos);
 
 	/**
 	 * An action that has yet to run.

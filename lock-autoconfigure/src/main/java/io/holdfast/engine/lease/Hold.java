@@ -368,6 +368,9 @@ public final class Hold extends TokenGrant {
 		 */
 		void lost(Hold hold);
 
+		/** Return whether a request waits for its turn here. Thread-safe. */
+		boolean isAwaited();
+
 		/** Release in the store what is kept or offered here, if anything is. */
 		void releaseKept();
 

@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The waiters of one resource in this instance: those that stand in the queue, and those
  * that contend in the store. Confined to the events of the coordinator, but for
- * {@link #execute} and {@link #waiters}.
+ * {@link #execute}, {@link #waiters} and {@link #isAwaited}.
  */
 abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 
@@ -41,6 +41,9 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 
 	/** Made for the first waiter: mostly there is none. */
 	Set<Waiter> queue = NO_WAITERS;
+
+	/** Whether there is one. Changed by events only. */
+	private volatile boolean awaited;
 
 	/** Few: a list is small. */
 	final List<Waiter> contending = new ArrayList<>(1);
@@ -60,6 +63,11 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 		this.context = parts.context();
 		this.parts = parts;
 		this.resource = resource;
+	}
+
+	@Override
+	public final boolean isAwaited() {
+		return this.awaited;
 	}
 
 	@Override
@@ -139,6 +147,7 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 			this.queue = new LinkedHashSet<>();
 		}
 		this.queue.add(waiter);
+		this.awaited = true;
 		this.parts.registry().queued(1);
 		waiter.queue();
 	}
@@ -146,6 +155,7 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 	final boolean leaveLine(Waiter waiter) {
 		boolean stood = !this.queue.isEmpty() && this.queue.remove(waiter);
 		if (stood) {
+			this.awaited = !this.queue.isEmpty();
 			this.parts.registry().queued(-1);
 		}
 		return stood;

@@ -60,6 +60,31 @@ class HandOverLimitsTests extends ScriptedEngine {
 	}
 
 	@Test
+	void aHolderThatIsFasterThanTheLastOneLetsThatComeBackAndWait() {
+		LockLease first = granted(REQUEST, 100);
+		LockLease second = next(first);
+		List<CompletableFuture<LockLease>> third = new ArrayList<>();
+		this.store.whileGivingWay = () -> third.add(this.service.acquireAsync(REQUEST));
+		second.release();
+		assertThat(third.get(0).join().fencingToken()).isEqualTo(102);
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+	}
+
+	@Test
+	void aHolderGivesNoWayThatHasItFromTheStore() {
+		this.store.whileGivingWay = () -> this.service.acquireAsync(REQUEST);
+		this.store.answerAtOnce("release 1", (command) -> command.released(true));
+		granted(REQUEST, 100).release();
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1");
+	}
+
+	private LockLease next(LockLease before) {
+		CompletableFuture<LockLease> next = this.service.acquireAsync(REQUEST);
+		before.release();
+		return next.join();
+	}
+
+	@Test
 	void itStaysHereWhileNoOtherInstanceWantsIt() {
 		LockLease first = granted(REQUEST, 100);
 		List<CompletableFuture<LockLease>> waiting = waiting(HandOverLimits.STRIDE, REQUEST);
