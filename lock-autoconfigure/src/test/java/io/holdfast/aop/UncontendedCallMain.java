@@ -1,0 +1,138 @@
+package io.holdfast.aop;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.stream.Stream;
+
+import io.holdfast.annotation.DistributedLock;
+import io.holdfast.testing.TestApplication;
+import net.bytebuddy.ByteBuddy;
+import net.bytebuddy.agent.ByteBuddyAgent;
+import net.bytebuddy.agent.builder.AgentBuilder;
+import net.bytebuddy.asm.Advice;
+import net.bytebuddy.description.field.FieldDescription;
+import net.bytebuddy.description.method.MethodDescription;
+import net.bytebuddy.description.type.TypeDefinition;
+import net.bytebuddy.matcher.ElementMatcher;
+
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Import;
+import org.springframework.util.StringUtils;
+
+import static net.bytebuddy.matcher.ElementMatchers.isMethod;
+import static net.bytebuddy.matcher.ElementMatchers.isSynthetic;
+import static net.bytebuddy.matcher.ElementMatchers.nameContains;
+import static net.bytebuddy.matcher.ElementMatchers.nameStartsWith;
+import static net.bytebuddy.matcher.ElementMatchers.none;
+import static net.bytebuddy.matcher.ElementMatchers.not;
+
+/**
+ * Main class of a child JVM that calls a method with a lock which is free, over and over,
+ * and prints the calls from class to class that it takes Holdfast until the method runs,
+ * on whichever thread. Within a class and its superclasses calls are not counted, nor are
+ * constructors and accessors: methods without parameters that are named as a field of
+ * their class, or of what a field holds.
+ * Arguments: host, port, key prefix.
+ */
+public final class UncontendedCallMain {
+
+	private static final int WARM_UP = 200;
+
+	private static final int MEASURED = 21;
+
+	private UncontendedCallMain() {
+	}
+
+	public static void main(String[] args) {
+		new AgentBuilder.Default(new ByteBuddy().ignore(none())).ignore(none())
+			.type(nameStartsWith("io.holdfast.").and(not(nameContains(UncontendedCallMain.class.getSimpleName()))))
+			.transform((builder, type, loader, module, domain) -> builder.visit(Advice.to(Entry.class)
+				.on(isMethod().and(not(isAccessor())).and(not(isSynthetic().and(not(nameStartsWith("lambda$"))))))))
+			.installOn(ByteBuddyAgent.install());
+		try (ConfigurableApplicationContext context = TestApplication.start(Application.class, args[0],
+				Integer.parseInt(args[1]), args[2], List.of())) {
+			Stock stock = context.getBean(Stock.class);
+			List<List<String>> calls = new ArrayList<>();
+			for (int i = 0; i < WARM_UP + MEASURED; i++) {
+				Calls.MADE.clear();
+				calls.add(stock.sell("A1"));
+			}
+			calls.subList(0, WARM_UP).clear();
+			calls.sort(Comparator.comparing(List::size));
+			List<String> usual = calls.get(MEASURED / 2);
+			usual.forEach(System.out::println);
+			System.out.println("calls: " + usual.size());
+		}
+	}
+
+	private static ElementMatcher<MethodDescription> isAccessor() {
+		return (method) -> method.getParameters().isEmpty() && fields(method.getDeclaringType())
+			.flatMap((field) -> Stream.concat(Stream.of(field), fields(field.getType())))
+			.map((field) -> StringUtils.capitalize(field.getName()))
+			.anyMatch((field) -> StringUtils.capitalize(method.getName()).matches("(Is|Get)?" + field));
+	}
+
+	/** Of a class of Holdfast. */
+	private static Stream<FieldDescription> fields(TypeDefinition type) {
+		return type.getTypeName().startsWith("io.holdfast.") ? type.getDeclaredFields().stream().map((field) -> field)
+				: Stream.empty();
+	}
+
+	/** The calls that were made. */
+	public static final class Calls {
+
+		/** From which class to which method. */
+		public static final Queue<String> MADE = new ConcurrentLinkedQueue<>();
+
+		/** The class whose method runs on a thread. */
+		public static final ThreadLocal<Class<?>> RUNNING = new ThreadLocal<>();
+
+		private Calls() {
+		}
+
+		/** Note a call. */
+		public static Class<?> enter(Class<?> type, String method) {
+			Class<?> caller = RUNNING.get();
+			if (caller == null || !type.isAssignableFrom(caller) && !caller.isAssignableFrom(type)) {
+				MADE.add(((caller != null) ? caller.getSimpleName() : Thread.currentThread().getName()) + " calls "
+						+ type.getSimpleName() + "." + method);
+			}
+			RUNNING.set(type);
+			return caller;
+		}
+
+	}
+
+	/** The code that is put into the methods. */
+	private static final class Entry {
+
+		@Advice.OnMethodEnter
+		static Class<?> enter(@Advice.Origin Class<?> type, @Advice.Origin("#m") String method) {
+			return Calls.enter(type, method);
+		}
+
+		@Advice.OnMethodExit(onThrowable = Throwable.class)
+		static void exit(@Advice.Enter Class<?> caller) {
+			Calls.RUNNING.set(caller);
+		}
+
+	}
+
+	@Import({ TestApplication.class, Stock.class })
+	static class Application {
+
+	}
+
+	static class Stock {
+
+		@DistributedLock(key = "'stock:' + #sku")
+		List<String> sell(String sku) {
+			return List.copyOf(Calls.MADE);
+		}
+
+	}
+
+}

@@ -1,0 +1,36 @@
+package io.holdfast.aop;
+
+import java.util.List;
+
+import io.holdfast.testing.ChildJvm;
+import io.holdfast.testing.ChildProcess;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Counts the calls from class to class that a lock costs, in a child JVM, whose classes
+ * it changes for that. A call more is a step more for readers, too.
+ */
+@WithRedis
+class UncontendedCallTests {
+
+	/** To be lowered with the number of calls. */
+	private static final int MOST = 140;
+
+	@Test
+	@DisplayName("An annotated method whose lock is free runs after no more calls from class to class than before")
+	void takesFewCalls(TestRedis redis) {
+		try (ChildJvm child = ChildJvm.start(List.of("-XX:+EnableDynamicAgentLoading"), UncontendedCallMain.class,
+				redis.host(), String.valueOf(redis.port()), redis.keyPrefix())) {
+			String calls = child.awaitLine("calls: ", ChildProcess.PATIENCE);
+			assertThat(Integer.parseInt(calls.substring("calls: ".length())))
+				.as(() -> String.join("\n", child.lines()))
+				.isLessThanOrEqualTo(MOST);
+		}
+	}
+
+}
