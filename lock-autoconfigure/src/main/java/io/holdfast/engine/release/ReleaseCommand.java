@@ -3,7 +3,6 @@ package io.holdfast.engine.release;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicBoolean;
 
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.context.Scheduler;
@@ -47,6 +46,9 @@ final class ReleaseCommand {
 
 	private int attempts;
 
+	/** The last attempt that the observers were told has failed. */
+	private int told;
+
 	private Scheduler.@Nullable Timer timer;
 
 	ReleaseCommand(EngineContext context, ReleaseOwner owner, Resource resource, AcquireCommand ended,
@@ -74,12 +76,11 @@ final class ReleaseCommand {
 			return;
 		}
 		int attempt = ++this.attempts;
-		AtomicBoolean told = new AtomicBoolean();
 		CompletableFuture<ReleaseReply> command = EngineContext
 			.sent(() -> this.context.store.release(this.resource, this.ended, next));
 		if (!command.isDone()) {
 			this.timer = this.context.scheduler.schedule(() -> {
-				tell(told);
+				tell(attempt);
 				failed(attempt,
 						StoreCommandException.silence(this.context.settings.commandTimeout(), new TimeoutException()));
 			}, this.context.commandTimeoutNanos());
@@ -89,17 +90,21 @@ final class ReleaseCommand {
 				answered(reply);
 			}
 			else {
-				tell(told);
+				tell(attempt);
 				failed(attempt, error);
 			}
 		});
 	}
 
 	/** A command whose caller waits no more fails once. */
-	private void tell(AtomicBoolean told) {
-		if (told.compareAndSet(false, true)) {
-			this.context.observers.failed(Command.RELEASE);
+	private void tell(int attempt) {
+		synchronized (this) {
+			if (this.told >= attempt) {
+				return;
+			}
+			this.told = attempt;
 		}
+		this.context.observers.failed(Command.RELEASE);
 	}
 
 	private void answered(ReleaseReply reply) {
@@ -107,7 +112,7 @@ final class ReleaseCommand {
 			if (this.done) {
 				return;
 			}
-			end();
+			this.done = true;
 			disarm();
 			if (this.doubtSince != Hold.NO_DOUBT && !this.last && this.context.store.reconnects() != this.doubtSince) {
 				// Once more, so late that whatever was under way has run or is gone.
@@ -115,7 +120,7 @@ final class ReleaseCommand {
 			}
 		}
 		this.outcome.complete(reply);
-		this.owner.answered(this.outcome);
+		this.owner.ended(this.ended.token());
 	}
 
 	private void repeat() {
@@ -126,27 +131,24 @@ final class ReleaseCommand {
 		repeated.start(null);
 	}
 
-	private void end() {
-		this.done = true;
-		this.owner.ended(this.ended.token());
-	}
-
 	private void failed(int attempt, Throwable error) {
+		boolean over;
 		synchronized (this) {
 			if (this.done || attempt != this.attempts) {
 				return;
 			}
 			disarm();
 			long delay = this.context.retryDelay() << Math.min(attempt - 1, 5);
-			if (this.context.now() + delay - this.pointlessAt < 0) {
+			over = this.context.now() + delay - this.pointlessAt >= 0;
+			this.done = over;
+			if (!over) {
 				this.timer = this.context.scheduler.schedule(() -> send(null), delay);
-			}
-			else {
-				end();
 			}
 		}
 		this.outcome.completeExceptionally(error);
-		this.owner.answered(this.outcome);
+		if (over) {
+			this.owner.ended(this.ended.token());
+		}
 	}
 
 	private void disarm() {

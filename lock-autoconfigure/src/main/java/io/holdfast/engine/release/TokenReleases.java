@@ -1,9 +1,11 @@
 package io.holdfast.engine.release;
 
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 
 import io.holdfast.ReleaseResult;
 import io.holdfast.engine.context.EngineContext;
@@ -26,11 +28,11 @@ public final class TokenReleases implements ReleaseOwner {
 
 	private final Predicate<String> inUse;
 
-	/** Without an answer: a shut-down must not close the store before them. */
-	private final Set<CompletableFuture<?>> unanswered = ConcurrentHashMap.newKeySet();
+	/** The outcomes of releases that are on their way, by token. */
+	private final Map<String, CompletableFuture<?>> releasing = new ConcurrentHashMap<>();
 
-	/** Tokens whose releases are not answered yet. */
-	private final Set<String> releasing = ConcurrentHashMap.newKeySet();
+	/** Without an answer: a shut-down must not close the store before them. */
+	private final Set<CompletableFuture<?>> retaining = ConcurrentHashMap.newKeySet();
 
 	/** Tokens that are over here, but keep others out for a while. */
 	private final Set<String> retained = ConcurrentHashMap.newKeySet();
@@ -68,7 +70,7 @@ public final class TokenReleases implements ReleaseOwner {
 	 */
 	public void releaseIfOver(Resource resource, AcquireCommand ended) {
 		String token = ended.token();
-		if (isOver(token) && !this.releasing.contains(token)) {
+		if (isOver(token) && !this.releasing.containsKey(token)) {
 			release(resource, ended, Hold.NO_DOUBT, null);
 		}
 	}
@@ -110,8 +112,8 @@ public final class TokenReleases implements ReleaseOwner {
 
 	private void awaitAnswer(CompletableFuture<?> outcome) {
 		if (!outcome.isDone()) {
-			this.unanswered.add(outcome);
-			outcome.whenComplete((reply, error) -> this.unanswered.remove(outcome));
+			this.retaining.add(outcome);
+			outcome.whenComplete((reply, error) -> this.retaining.remove(outcome));
 		}
 	}
 
@@ -120,7 +122,9 @@ public final class TokenReleases implements ReleaseOwner {
 	 * @return completed by the last of them, whether or not they succeeded
 	 */
 	public CompletableFuture<@Nullable Void> answered() {
-		return CompletableFuture.allOf(this.unanswered.toArray(CompletableFuture[]::new)).handle((done, error) -> null);
+		Stream<CompletableFuture<?>> unanswered = Stream.concat(this.releasing.values().stream(),
+				this.retaining.stream());
+		return CompletableFuture.allOf(unanswered.toArray(CompletableFuture[]::new)).handle((done, error) -> null);
 	}
 
 	/** Leave the tokens that keep others out to the store, where they end in time. */
@@ -130,13 +134,7 @@ public final class TokenReleases implements ReleaseOwner {
 
 	@Override
 	public void began(String token, CompletableFuture<?> outcome) {
-		this.unanswered.add(outcome);
-		this.releasing.add(token);
-	}
-
-	@Override
-	public void answered(CompletableFuture<?> outcome) {
-		this.unanswered.remove(outcome);
+		this.releasing.put(token, outcome);
 	}
 
 	@Override
