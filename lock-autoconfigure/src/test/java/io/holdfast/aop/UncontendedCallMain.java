@@ -75,7 +75,7 @@ public final class UncontendedCallMain {
 			.anyMatch((field) -> StringUtils.capitalize(method.getName()).matches("(Is|Get)?" + field));
 	}
 
-	/** Of a class of Holdfast. */
+	/** Return the fields of a class, if it is one of Holdfast. */
 	private static Stream<FieldDescription> fields(TypeDefinition type) {
 		return type.getTypeName().startsWith("io.holdfast.") ? type.getDeclaredFields().stream().map((field) -> field)
 				: Stream.empty();

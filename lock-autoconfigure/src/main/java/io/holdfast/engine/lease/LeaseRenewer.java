@@ -125,7 +125,7 @@ public final class LeaseRenewer {
 		return this.holds.values().stream().filter((hold) -> !hold.hasEnded()).toList();
 	}
 
-	/** Or sooner, if it is not renewed: who looks then sees that. */
+	/** Wake up when a hold is due, or sooner if it is not renewed. */
 	private void wakeFor(Hold hold) {
 		wakeFor(hold.renewal.atOrBefore(hold.validUntil()));
 	}
