@@ -46,8 +46,7 @@ final class LeasedCalls {
 
 	static <T extends @Nullable Object, E extends Throwable> LeasedResult<T> callIfAcquired(
 			Optional<? extends Lease> lease, boolean inTransaction, LeasedCall<T, E> call) throws E {
-		return lease.isPresent() ? LeasedResult.of(call(lease.get(), inTransaction, call))
-				: LeasedResult.notAcquired();
+		return lease.isPresent() ? LeasedResult.of(call(lease.get(), inTransaction, call)) : LeasedResult.notAcquired();
 	}
 
 	static <E extends Throwable> boolean runIfAcquired(Optional<? extends Lease> lease, boolean inTransaction,

@@ -60,10 +60,11 @@ class PackageRulesTests {
 							"org.springframework.util..", "org.apache.commons.logging..")), //
 			Map.entry("io.holdfast.memory", List.of("io.holdfast", "io.holdfast.engine")), //
 			Map.entry("io.holdfast.reactive",
-					List.of("io.holdfast", "io.holdfast.async", "reactor..", "org.reactivestreams..", "org.apache.commons.logging..")), //
-			Map.entry("io.holdfast.aop", List.of("io.holdfast", "io.holdfast.async", "io.holdfast.annotation", "io.holdfast.reactive",
-					"io.micrometer.observation..", "reactor..", "org.reactivestreams..", "kotlin..",
-					"kotlinx.coroutines..", "org.springframework.aop..", "org.springframework.aot..",
+					List.of("io.holdfast", "io.holdfast.async", "reactor..", "org.reactivestreams..",
+							"org.apache.commons.logging..")), //
+			Map.entry("io.holdfast.aop", List.of("io.holdfast", "io.holdfast.async", "io.holdfast.annotation",
+					"io.holdfast.reactive", "io.micrometer.observation..", "reactor..", "org.reactivestreams..",
+					"kotlin..", "kotlinx.coroutines..", "org.springframework.aop..", "org.springframework.aot..",
 					"org.aopalliance..", "org.springframework.beans..", "org.springframework.context..",
 					"org.springframework.core..", "org.springframework.expression..", "org.springframework.format..",
 					"org.springframework.transaction..", "org.springframework.util..", "org.apache.commons.logging..")), //

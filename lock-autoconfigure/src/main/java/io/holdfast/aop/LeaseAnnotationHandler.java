@@ -169,8 +169,7 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 			R request = this.operation.requests().request(invocation.getThis(), invocation.getArguments());
 			// By the caller's thread: a second lease may be asked for on another one.
 			KeyNamespace namespace = LeaseAnnotationHandler.this.namespace.get().orElse(null);
-			return new CallLease(invocation, this.operation,
-					(namespace != null) ? namespace.apply(request) : request,
+			return new CallLease(invocation, this.operation, (namespace != null) ? namespace.apply(request) : request,
 					LeaseAnnotationHandler.this.services.get(this.operation));
 		}
 

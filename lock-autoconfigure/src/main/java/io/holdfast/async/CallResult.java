@@ -75,7 +75,9 @@ public final class CallResult<R extends @Nullable Object> {
 		}
 	}
 
-	/** Return what a stage failed with, without what a dependent stage wraps around it. */
+	/**
+	 * Return what a stage failed with, without what a dependent stage wraps around it.
+	 */
 	public static Throwable cause(Throwable failure) {
 		return (failure instanceof CompletionException && failure.getCause() != null) ? failure.getCause() : failure;
 	}

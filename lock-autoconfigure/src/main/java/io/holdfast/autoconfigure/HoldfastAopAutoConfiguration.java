@@ -1,6 +1,5 @@
 package io.holdfast.autoconfigure;
 
-
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreService;
 import io.holdfast.annotation.OnStoreFailure;

@@ -192,7 +192,8 @@ class LocksEndpointTests {
 	void refusesWhatMakesNoSense() {
 		assertThatExceptionOfType(InvalidEndpointRequestException.class)
 			.isThrownBy(() -> this.endpoint.locks("<script>", null))
-			.satisfies((ex) -> assertThat(ex.getReason()).startsWith("The cursor does not come").doesNotContain("script"));
+			.satisfies(
+					(ex) -> assertThat(ex.getReason()).startsWith("The cursor does not come").doesNotContain("script"));
 		assertThatExceptionOfType(InvalidEndpointRequestException.class).isThrownBy(() -> this.endpoint.lock(" "))
 			.satisfies((ex) -> assertThat(ex.getReason()).startsWith("A lock's key must not be blank"));
 		assertThatExceptionOfType(InvalidEndpointRequestException.class)

@@ -34,8 +34,7 @@ import static net.bytebuddy.matcher.ElementMatchers.not;
  * and prints the calls from class to class that it takes Holdfast until the method runs,
  * on whichever thread. Within a class and its superclasses calls are not counted, nor are
  * constructors and accessors: methods without parameters that are named as a field of
- * their class, or of what a field holds.
- * Arguments: host, port, key prefix.
+ * their class, or of what a field holds. Arguments: host, port, key prefix.
  */
 public final class UncontendedCallMain {
 
@@ -49,8 +48,10 @@ public final class UncontendedCallMain {
 	public static void main(String[] args) {
 		new AgentBuilder.Default(new ByteBuddy().ignore(none())).ignore(none())
 			.type(nameStartsWith("io.holdfast.").and(not(nameContains(UncontendedCallMain.class.getSimpleName()))))
-			.transform((builder, type, loader, module, domain) -> builder.visit(Advice.to(Entry.class)
-				.on(isMethod().and(not(isAccessor())).and(not(isSynthetic().and(not(nameStartsWith("lambda$"))))))))
+			.transform((builder, type, loader, module,
+					domain) -> builder.visit(Advice.to(Entry.class)
+						.on(isMethod().and(not(isAccessor()))
+							.and(not(isSynthetic().and(not(nameStartsWith("lambda$"))))))))
 			.installOn(ByteBuddyAgent.install());
 		try (ConfigurableApplicationContext context = TestApplication.start(Application.class, args[0],
 				Integer.parseInt(args[1]), args[2], List.of())) {

@@ -27,8 +27,7 @@ class UncontendedCallTests {
 		try (ChildJvm child = ChildJvm.start(List.of("-XX:+EnableDynamicAgentLoading"), UncontendedCallMain.class,
 				redis.host(), String.valueOf(redis.port()), redis.keyPrefix())) {
 			String calls = child.awaitLine("calls: ", ChildProcess.PATIENCE);
-			assertThat(Integer.parseInt(calls.substring("calls: ".length())))
-				.as(() -> String.join("\n", child.lines()))
+			assertThat(Integer.parseInt(calls.substring("calls: ".length()))).as(() -> String.join("\n", child.lines()))
 				.isLessThanOrEqualTo(MOST);
 		}
 	}

@@ -295,7 +295,8 @@ class KeyNamespaceTests {
 			LockService locks = locks(context);
 			for (Runnable call : List.<Runnable>of(() -> locks.acquire("a"), () -> locks.withLock("a", () -> {
 			}), () -> locks.asLock("a"), () -> locks.status("a"), () -> locks.admin().forceRelease("a"),
-					() -> semaphores(context).tryAcquire(SemaphoreRequest.of("a")), () -> semaphores(context).admin().setLimit("a", 1))) {
+					() -> semaphores(context).tryAcquire(SemaphoreRequest.of("a")),
+					() -> semaphores(context).admin().setLimit("a", 1))) {
 				assertThatIllegalStateException().isThrownBy(call::run).withMessage("There is no tenant");
 			}
 			Mono<?> acquired = context.getBean(ReactiveLockService.class).acquire("a");

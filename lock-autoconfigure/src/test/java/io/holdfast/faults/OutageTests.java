@@ -48,7 +48,7 @@ class OutageTests {
 		Instance instance = this.fleet.start(this.proxy, "holdfast.redis.outage-patience=1s");
 		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> instance.acquire(REQUEST))
 			.withMessageContaining(KEY)
-			.withMessageContaining("not reached")
+			.withMessageContaining("cannot be reached")
 			.satisfies((ex) -> assertThat(ex).hasMessageNotContaining("fleet"))
 			.satisfies((ex) -> assertThat(ex.getKey()).isEqualTo(KEY));
 		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> instance.tryAcquire(KEY))
@@ -79,7 +79,7 @@ class OutageTests {
 			long start = System.nanoTime();
 			assertThatExceptionOfType(LeaseStoreException.class)
 				.isThrownBy(() -> instance.acquire(REQUEST.waitTime(longWait)))
-				.withMessageContaining("not reached");
+				.withMessageContaining("cannot be reached");
 			assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(SOON);
 		}
 		this.proxy.up();

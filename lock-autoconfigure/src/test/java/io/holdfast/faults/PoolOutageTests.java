@@ -156,7 +156,7 @@ class PoolOutageTests {
 		PoolRequest request = request(pool);
 		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> request.acquire(instance))
 			.withMessageContaining(KEY)
-			.withMessageContaining("not reached");
+			.withMessageContaining("cannot be reached");
 		assertStoreTroubleWithin(Duration.ZERO, () -> request.tryAcquire(instance));
 		assertStoreTroubleWithin(Duration.ofSeconds(1), () -> request.tryAcquireInTime(instance));
 		assertStoreTroubleWithin(Duration.ofSeconds(1), () -> request.all().acquire(instance));

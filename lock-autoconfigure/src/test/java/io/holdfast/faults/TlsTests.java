@@ -115,7 +115,7 @@ class TlsTests {
 		boolean byClient = trouble.contains("server");
 		Instance instance = byClient ? start(driver, untrusted, client) : start(driver, server, untrusted);
 		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> instance.acquire(REQUEST))
-			.withMessageContaining("not reached")
+			.withMessageContaining("cannot be reached")
 			.withMessageContaining(told);
 		assertThat(this.fleet.isLocked(REQUEST.key())).isFalse();
 		assertThat(this.fleet.channels()).isZero();

@@ -279,7 +279,7 @@ internal class CoroutineFaultTests(private val redis: TestRedis) {
         assertThat(shop.sell { "sold" }).isEqualTo("sold")
         assertThat(shop.limited { }).isEqualTo(Unit)
         val left = ConcurrentLinkedQueue<Any>()
-        List(64) { async { left += LeaseContext.current().leases(); delay(1) } }.awaitAll()
+        List(64) { async { left.add(LeaseContext.current().leases()); delay(1) } }.awaitAll()
         assertThat(left).containsOnly(emptyList<Any>())
     }
 

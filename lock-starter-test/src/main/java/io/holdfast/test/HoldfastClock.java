@@ -6,6 +6,7 @@ import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 
 import io.holdfast.engine.context.Scheduler;
 import io.holdfast.engine.context.ThreadScheduler;
@@ -184,6 +185,11 @@ public final class HoldfastClock {
 				wakeUpForFirst();
 				return () -> cancel(added);
 			}
+		}
+
+		@Override
+		public void giveWay(BooleanSupplier done, long nanos) {
+			HoldfastClock.this.threads.giveWay(done, nanos);
 		}
 
 		private void cancel(PendingAction action) {

@@ -229,7 +229,8 @@ public final class CompletionStageInvocation {
 	 */
 	private @Nullable Object observed(@Nullable Object instead) {
 		if (instead instanceof CompletionStage<?> stage) {
-			stage.whenComplete((value, failure) -> this.observation.ended((failure != null) ? CallResult.cause(failure) : null));
+			stage.whenComplete(
+					(value, failure) -> this.observation.ended((failure != null) ? CallResult.cause(failure) : null));
 		}
 		else {
 			this.observation.ended(null);

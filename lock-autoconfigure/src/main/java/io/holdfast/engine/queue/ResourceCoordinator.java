@@ -60,8 +60,8 @@ import org.jspecify.annotations.Nullable;
  * <p>
  * <b>Lifetime.</b> A coordinator is there for as long as a waiter or a hold needs it; the
  * {@link CoordinatorRegistry} makes and forgets it. Only {@link #execute},
- * {@link #waiters}, {@link #isAwaited} and {@link #isHeldBy} may be called from outside of
- * its events.
+ * {@link #waiters}, {@link #isAwaited} and {@link #isHeldBy} may be called from outside
+ * of its events.
  */
 public abstract class ResourceCoordinator extends WaiterQueue implements BargingHost {
 

@@ -343,7 +343,7 @@ class WaitingRulesTests extends ScriptedEngine {
 		this.store.elapse(1);
 		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
 			.withCauseInstanceOf(LeaseStoreException.class)
-			.withMessageContaining("not reached");
+			.withMessageContaining("cannot be reached");
 		assertThat(this.store.sent()).contains("release 1");
 	}
 
