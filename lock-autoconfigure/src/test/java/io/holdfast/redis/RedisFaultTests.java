@@ -6,8 +6,6 @@ import java.util.List;
 import java.util.Properties;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import io.holdfast.engine.store.InstanceInfo;
@@ -48,6 +46,7 @@ import org.springframework.data.redis.core.StringRedisTemplate;
 
 import static io.holdfast.engine.Locks.lock;
 import static io.holdfast.engine.Locks.renewal;
+import static io.holdfast.engine.store.StoreContract.get;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
@@ -459,21 +458,6 @@ class RedisFaultTests {
 
 	private static AcquireReply acquire(RedisLeaseStore store, String n) {
 		return get(store.acquire(lock("key"), AcquireCommand.forLock(INSTANCE + ":" + n, LEASE, CLAIM), true));
-	}
-
-	private static <T> T get(CompletableFuture<T> reply) {
-		try {
-			return reply.get(15, TimeUnit.SECONDS);
-		}
-		catch (ExecutionException ex) {
-			if (ex.getCause() instanceof StoreCommandException failure) {
-				throw failure;
-			}
-			throw new IllegalStateException(ex.getCause());
-		}
-		catch (InterruptedException | TimeoutException ex) {
-			throw new IllegalStateException(ex);
-		}
 	}
 
 }

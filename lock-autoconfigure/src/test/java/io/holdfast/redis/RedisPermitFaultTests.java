@@ -7,9 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
@@ -47,6 +45,7 @@ import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.data.redis.core.script.DefaultRedisScript;
 
 import static io.holdfast.engine.Locks.lock;
+import static io.holdfast.engine.store.StoreContract.get;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
@@ -478,21 +477,6 @@ class RedisPermitFaultTests {
 
 	private static PermitState state(RedisLeaseStore store) {
 		return get(store.inspectPermits(SEMAPHORE, 5));
-	}
-
-	private static <T> T get(CompletableFuture<T> reply) {
-		try {
-			return reply.get(15, TimeUnit.SECONDS);
-		}
-		catch (ExecutionException ex) {
-			if (ex.getCause() instanceof StoreCommandException failure) {
-				throw failure;
-			}
-			throw new IllegalStateException(ex.getCause());
-		}
-		catch (InterruptedException | TimeoutException ex) {
-			throw new IllegalStateException(ex);
-		}
 	}
 
 	@Test

@@ -126,9 +126,14 @@ public abstract class StoreContract {
 		return (Busy) reply;
 	}
 
-	protected static <T> T get(CompletableFuture<T> reply) {
+	/**
+	 * Wait for a reply, and throw the failure of the command if that is the reply.
+	 * @param reply the reply
+	 * @return its value
+	 */
+	public static <T> T get(CompletableFuture<T> reply) {
 		try {
-			return reply.get(10, TimeUnit.SECONDS);
+			return reply.get(15, TimeUnit.SECONDS);
 		}
 		catch (ExecutionException ex) {
 			if (ex.getCause() instanceof StoreCommandException failure) {
