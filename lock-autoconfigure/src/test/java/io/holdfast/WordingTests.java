@@ -27,7 +27,7 @@ class WordingTests {
 			Path.of("../lock-starter-test/src/test"), Path.of("../sample-app/src/test"));
 
 	private static final Pattern PRIVATE_WORDS = Pattern
-		.compile("(?i)\\b(whoever|somebody|nobody|elsewhere|meanwhile|likewise)\\b");
+		.compile("\\b([Ww]hoever|[Ss]omebody|[Nn]obody|[Ee]lsewhere|[Mm]eanwhile|[Ll]ikewise)\\b");
 
 	/** A Javadoc comment, and the first line behind it that is no annotation. */
 	private static final Pattern JAVADOC = Pattern
