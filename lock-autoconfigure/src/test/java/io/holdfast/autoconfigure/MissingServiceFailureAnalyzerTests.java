@@ -55,7 +55,7 @@ class MissingServiceFailureAnalyzerTests {
 	void slice() {
 		failToStart(Slice.class);
 		assertThat(this.output)
-			.containsSubsequence(LockService.class.getName(), "Action:", "no part of this context", "@WebMvcTest",
+			.containsSubsequence(LockService.class.getName(), "Action:", "not part of this context", "@WebMvcTest",
 					"@AutoConfigureHoldfast", "@MockitoBean")
 			.doesNotContain("spring-boot-starter-data-redis");
 	}

@@ -102,7 +102,7 @@ class DocumentedRightsTests {
 			.stream()
 			.map(StoreDiagnostic::text)
 			// Named there, and only for this; and what those need who watch.
-			.filter((text) -> !text.contains("command info") && !text.contains("watching the fleet"))
+			.filter((text) -> !text.contains("command info") && !text.contains("needed to watch the fleet"))
 			.collect(Collectors.joining("\n"));
 	}
 

@@ -59,7 +59,7 @@ class SemaphoreLimitComparisonTests {
 	@DisplayName("One warning names both limits, and the other instances")
 	void differentLimits(CapturedOutput output) {
 		useUntilWarned(output, "different");
-		assertThat(output).contains("another one (there are second on ")
+		assertThat(output).contains("another one (other instances: second on ")
 			.contains(", process " + ProcessHandle.current().pid() + "): each request is judged by its own");
 		useUntilWarned(output, "another");
 		assertThat(StringUtils.countOccurrencesOf(output.getOut(), "Semaphore 'different' has a limit")).isEqualTo(1);

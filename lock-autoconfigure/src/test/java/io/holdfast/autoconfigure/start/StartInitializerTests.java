@@ -48,7 +48,7 @@ class StartInitializerTests {
 	void unguarded(CapturedOutput output) {
 		run(WithoutAop.class);
 		assertThat(output.toString()).containsOnlyOnce(WARNING)
-			.contains("no part of this context: " + Shop.class.getName())
+			.contains("not part of this context: " + Shop.class.getName())
 			.contains(" and 1 more. In the test of a slice, add @AutoConfigureHoldfast of lock-starter-test");
 	}
 

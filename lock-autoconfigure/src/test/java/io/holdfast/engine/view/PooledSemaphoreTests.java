@@ -74,11 +74,11 @@ class PooledSemaphoreTests extends ScriptedEngine {
 	void doesNotReleaseWhatItHasNotAcquired() {
 		assertThatIllegalStateException().isThrownBy(this.semaphore::release)
 			.withMessageContaining("semaphore 'k'")
-			.withMessageContaining("have acquired 0");
+			.withMessageContaining("its views hold 0");
 		assertThat(this.semaphore.tryAcquire(2)).isTrue();
 		this.store.sent();
 		assertThatIllegalStateException().isThrownBy(() -> this.semaphore.release(3))
-			.withMessageContaining("have acquired 2");
+			.withMessageContaining("its views hold 2");
 		assertThat(this.store.sent()).isEmpty();
 		this.semaphore.release(2);
 		assertThat(this.store.sent()).containsExactly("release 1");
