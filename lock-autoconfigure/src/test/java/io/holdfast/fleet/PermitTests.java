@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
 
 import io.holdfast.LeaseLostException;
 import io.holdfast.NotAcquiredException.Reason;
@@ -83,8 +84,9 @@ class PermitTests extends FleetTestCase {
 		assertThat(lease.permits()).isEqualTo(2);
 		assertThat(SemaphoreFigures.of(second.status(this.key)))
 			.isEqualTo(new SemaphoreFigures(this.key, 5, false, 4, 2, 0));
-		Duration left = lease.remaining();
-		await("a renewal of the rest").atMost(Fleet.PATIENCE).until(() -> lease.remaining().compareTo(left) > 0);
+		// By its end: what is left now may be all of it, and less at each later look.
+		long end = endOf(lease) + TimeUnit.MILLISECONDS.toNanos(50);
+		await("a renewal of the rest").atMost(Fleet.PATIENCE).until(() -> endOf(lease) - end > 0);
 		assertThat(second.status(this.key).used()).isEqualTo(4);
 		assertThat(lease.release(2)).isEqualTo(ReleaseResult.RELEASED);
 		assertThat(lease.release(1)).isEqualTo(ReleaseResult.ALREADY_RELEASED);
@@ -206,6 +208,11 @@ class PermitTests extends FleetTestCase {
 		other.release();
 		assertThat(SemaphoreFigures.of(first.status(this.key)))
 			.isEqualTo(new SemaphoreFigures(this.key, null, false, 0, 0, 0));
+	}
+
+	/** As {@link System#nanoTime()} will be; later with each renewal. */
+	private static long endOf(PermitLease lease) {
+		return System.nanoTime() + lease.remaining().toNanos();
 	}
 
 	private static Callable<Boolean> elapsed(Duration time) {
