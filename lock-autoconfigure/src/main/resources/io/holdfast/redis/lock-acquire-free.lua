@@ -3,7 +3,8 @@
 --
 -- Returns a number: the fence, negative if no more than a stride are lower than the next.
 
-if grace == 0 and waiting == 0 then
+local last = redis.call('GET', fenceKey)
+if grace == 0 and not queue[1] then
   -- What the next fence must not be lower than; see lock-grant.lua.
   local least = not last and 0 or #last == 16 and (tonumber(last) or 1e16) + 64
       or string.find(last, '^%d+ 1024$') and tonumber(string.sub(last, 1, -6)) + 1024 or 1e16

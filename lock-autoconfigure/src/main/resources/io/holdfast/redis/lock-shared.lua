@@ -1,7 +1,5 @@
 -- Shared by the scripts of the exclusive lock that grant it, for all but their usual cases.
 
-local queue = waiting > 0 and redis.call('ZRANGE', queueKey, 0, -1, 'WITHSCORES') or {}
-
 -- How long readers or a writer of a read-write lock have the key, which then is a sorted set of them by the ends of their
 -- leases. To this script they are a foreign owner without a name, until all are over. Any other type is an error, as is a sorted set of another program.
 local sharedTtl
@@ -74,24 +72,19 @@ local function enqueue(token, claim, mode, score)
     table.insert(queue, i, score)
     table.insert(queue, i, member)
   end
-  -- At least four times the longest time after which a waiter asks again. Twice as long again, so that most who come need
-  -- not set it.
+  -- At least four times the longest time after which a waiter asks again, and a quarter of that for those who come soon after
+  -- and do not look (see lock-release-next.lua). Twice as long, so that most who look need not set it.
   local queueTtl = 2 * math.max(tonumber(claim), handoffTimeout)
-  if redis.call('PTTL', queueKey) < queueTtl then
+  if redis.call('PTTL', queueKey) < 1.25 * queueTtl then
     redis.call('PEXPIRE', queueKey, 2 * queueTtl)
   end
 end
 
--- Tells an instance of its grant. False, and nothing is sent, if its subscription is certainly not at this server: replicas
--- hear what is published, too, and a grant that is taken back must reach no subscriber there.
+-- Tells an instance of its grant. False, and nothing is sent, if its subscription is certainly not at this server.
 local function wakeUp(kind, token, millis, mode)
   local instance = instanceOf(token)
-  if mode ~= 'p' and not cluster then
-    -- Without patterns, by which a tool may listen to everything. An error counts as present.
-    local subscribers = redis.pcall('PUBSUB', 'NUMSUB', channelPrefix .. instance)
-    if subscribers[2] == 0 then
-      return false
-    end
+  if isAbsent(instance, mode) then
+    return false
   end
   send(instance, kind .. ' ' .. integer(fence) .. ' ' .. millis .. ' ' .. token .. ' ' .. userKey())
   return true

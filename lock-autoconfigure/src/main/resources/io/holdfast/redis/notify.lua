@@ -10,3 +10,14 @@ local function send(instance, message)
   end
 end
 
+-- Whether the subscription of a waiter's instance is certainly not at this server. To be asked before a message is sent: replicas
+-- hear what is published, too, and a grant that is taken back must reach no subscriber there.
+local function isAbsent(instance, mode)
+  if mode == 'p' or cluster then
+    return false
+  end
+  -- Without patterns, by which a tool may listen to everything. An error counts as present.
+  local subscribers = redis.pcall('PUBSUB', 'NUMSUB', channelPrefix .. instance)
+  return subscribers[2] == 0
+end
+

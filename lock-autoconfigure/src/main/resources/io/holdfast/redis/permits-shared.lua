@@ -153,15 +153,6 @@ local told = {}
 -- The token that asks now, and so is there.
 local asker
 
--- Whether the subscription of a waiter's instance is certainly not at this server.
-local function isAbsent(token, mode)
-  if mode == 'p' or cluster then
-    return false
-  end
-  local subscribers = redis.pcall('PUBSUB', 'NUMSUB', channelPrefix .. string.match(token, '^%x+'))
-  return subscribers[2] == 0
-end
-
 -- Tells an instance of a grant, or by 0 for its time that it is to ask again. False, and nothing is sent, if its subscription
 -- is certainly not at this server: see lock-shared.lua.
 local function wakeUp(kind, token, millis, mode)
@@ -171,10 +162,11 @@ local function wakeUp(kind, token, millis, mode)
     end
     return true
   end
-  if isAbsent(token, mode) then
+  local instance = string.match(token, '^%x+')
+  if isAbsent(instance, mode) then
     return false
   end
-  send(string.match(token, '^%x+'), kind .. ' ' .. integer(fence) .. ' ' .. millis .. ' ' .. token .. ' ' .. userKey)
+  send(instance, kind .. ' ' .. integer(fence) .. ' ' .. millis .. ' ' .. token .. ' ' .. userKey)
   return true
 end
 
@@ -217,7 +209,7 @@ end
 -- Whether the rival is certainly gone.
 local function isRivalAbsent()
   local token, mode = string.match(rival[1], '^(%x+:%d+):%d+:([sp])$')
-  return not token or isAbsent(token, mode)
+  return not token or isAbsent(string.match(token, '^%x+'), mode)
 end
 
 -- Grants what is free to the heads of the queue, as long as they fit: none passes a head that does not, nor one that
@@ -275,7 +267,7 @@ local function firstPresent()
     local token, claim, mode = string.match(entry[1], '^(%x+:%d+):%d+:(%d+):%d+:([sp])$')
     if not token or token ~= asker and isGone(token, entry[2], claim) then
       leaveQueue(token or '', entry[1])
-    elseif token ~= asker and isAbsent(token, mode) then
+    elseif token ~= asker and isAbsent(string.match(token, '^%x+'), mode) then
       i = i + 1
     else
       return entry

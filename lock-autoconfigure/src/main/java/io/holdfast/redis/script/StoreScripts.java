@@ -57,8 +57,8 @@ public record StoreScripts(Script acquire, Script release, Script renew, Script 
 		return new StoreScripts(
 				of(settings, grace, "lock-reads.lua", "lock-clock.lua", "lock-acquire-free.lua", "lock-grant.lua",
 						"notify.lua", "lock-shared.lua", "lock-acquire.lua"),
-				of(settings, grace, "lock-reads.lua", "lock-release-free.lua", "lock-clock.lua", "lock-grant.lua",
-						"lock-release-next.lua", "notify.lua", "lock-shared.lua", "lock-release.lua"),
+				of(settings, grace, "lock-reads.lua", "lock-release-free.lua", "lock-clock.lua", "notify.lua",
+						"lock-release-next.lua", "lock-grant.lua", "lock-shared.lua", "lock-release.lua"),
 				of(settings, grace, "renew.lua"),
 				of(settings, grace, "permits-reads.lua", "permits-acquire-free.lua", "notify.lua", "permits-shared.lua",
 						"permits-ask.lua", "permits-acquire.lua"),
@@ -82,7 +82,7 @@ public record StoreScripts(Script acquire, Script release, Script renew, Script 
 	 */
 	private static String settings(RedisStoreOptions options, boolean cluster) {
 		return "local longestLease, retention, handoffTimeout, heal = " + millis(options.longestLease()) + ", "
-				+ options.fenceRetention().toMillis() + ", " + options.handoffTimeout().toMillis() + ", "
+				+ literal("" + options.fenceRetention().toMillis()) + ", " + options.handoffTimeout().toMillis() + ", "
 				+ millis(options.healMissingTtl()) + "\nlocal cluster, prefixLength, channelPrefix = " + cluster + ", "
 				+ options.lockPrefix().getBytes(StandardCharsets.UTF_8).length + ", " + literal(options.channelPrefix())
 				+ "\n";
