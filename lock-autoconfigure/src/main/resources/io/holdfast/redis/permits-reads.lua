@@ -28,27 +28,16 @@ elseif isLock and holders > 0 and not string.find(redis.call('ZRANGE', holdersKe
 end
 
 -- The holder whose lease ends first, and when; nil if that has to be looked up.
-local first = holders > 0 and redis.call('ZRANGE', holdersKey, 0, 0, 'WITHSCORES') or nil
+local first
 
 local waiting = redis.call('ZCARD', queueKey)
 -- The first of the queue for the key exclusively, and when it came.
 local rival = isLock and redis.call('ZRANGE', KEYS[5], 0, 0, 'WITHSCORES') or {}
-local state = redis.call('HMGET', stateKey, 'used', 'until', 'asked', 'fence', ARGV[3])
+local state = redis.call('HMGET', stateKey, 'used', 'until', 'asked', 'fence', ARGV[3], ARGV[5] or '')
 local used, lastEnd, asked = tonumber(state[1]), tonumber(state[2]), state[3]
--- Of the token, if the script is about one. Here and below, what is said of a token is text, or false.
-local said = state[5]
-local own = redis.call('GET', KEYS[4])
+-- Of the token, if the script is about one, and of the one that is to follow. Here and below, what is said of a token is text, or false.
+local said, nextSaid = state[5], state[6]
 local fence = tonumber(state[4]) or 0
-if isLock then
-  -- It may say that more than a stride are lower than the next.
-  local last, room = string.match(own or '', '^(%d+) ?(%d*)$')
-  fence = (tonumber(last) or 0) + (tonumber(room) or 64) - 64
-end
--- Not what stands there that is no limit.
-local fixedLimit = not isLock and own and string.find(own, '^%d+$') and tonumber(own)
-if fixedLimit and fixedLimit > 1000000000 then
-  fixedLimit = nil
-end
 local time = redis.call('TIME')
 local micros = time[1] * 1000000 + time[2]
 local now = math.floor(micros / 1000)

@@ -127,6 +127,7 @@ local function dropEnded()
   if not used or not lastEnd then
     restoreState()
   end
+  first = first or holders > 0 and redis.call('ZRANGE', holdersKey, 0, 0, 'WITHSCORES') or nil
   if first and tonumber(first[2]) <= now then
     local ended = redis.call('ZRANGEBYSCORE', holdersKey, '-inf', integer(now))
     redis.call('ZREMRANGEBYSCORE', holdersKey, '-inf', integer(now))

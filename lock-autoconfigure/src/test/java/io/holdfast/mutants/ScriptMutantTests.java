@@ -91,10 +91,10 @@ class ScriptMutantTests {
 	private static Map<String, List<String>> tests() {
 		List<String> locks = List.of("redis.RedisLeaseStoreTests", "redis.RedisFaultTests",
 				"redis.RedisFailOverGraceTests", "redis.ClusterLeaseStoreTests", "redis.RedisPermitStoreTests",
-				"redis.RedisPermitFaultTests", "redis.notify.GrantNotificationTests");
+				"redis.RedisPermitFaultTests", "redis.notify.GrantNotificationTests", "redis.CommandsInScriptsTests");
 		List<String> permits = List.of("redis.RedisPermitStoreTests", "redis.RedisPermitFaultTests",
 				"redis.RedisFailOverGraceTests", "redis.ClusterPermitStoreTests", "redis.RedisLeaseStoreTests",
-				"redis.notify.GrantNotificationTests");
+				"redis.notify.GrantNotificationTests", "redis.CommandsInScriptsTests");
 		List<String> fleet = List.of("redis.fleet.RedisFleetStoreTests", "redis.fleet.ClusterFleetStoreTests");
 		Map<String, List<String>> tests = new HashMap<>();
 		List.of("reads", "clock", "grant", "shared", "acquire-free", "acquire", "release-free", "release-next",
@@ -102,8 +102,8 @@ class ScriptMutantTests {
 			.forEach((file) -> tests.put("lock-" + file, locks));
 		tests.put("renew", List.of("redis.RedisLeaseStoreTests", "redis.RenewScriptTests", "redis.RedisFaultTests",
 				"redis.RedisFailOverGraceTests", "redis.ClusterLeaseStoreTests"));
-		List.of("reads", "shared", "ask", "acquire-free", "acquire", "release-free", "release", "end", "shrink",
-				"limit", "renew")
+		List.of("reads", "fence", "shared", "ask", "acquire-free", "acquire", "release-free", "release-next", "release",
+				"end", "shrink", "limit", "renew")
 			.forEach((file) -> tests.put("permits-" + file, permits));
 		tests.put("grace",
 				List.of("redis.RedisFailOverGraceTests", "redis.RedisLeaseStoreTests", "redis.RedisFaultTests"));

@@ -2,6 +2,7 @@ package io.holdfast.redis;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 
 import io.holdfast.engine.store.LeaseStore;
@@ -21,10 +22,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.data.redis.core.ValueOperations;
+import org.springframework.data.redis.core.ZSetOperations;
 
 import static io.holdfast.engine.Locks.lock;
 import static io.holdfast.engine.Locks.renewal;
@@ -89,6 +92,10 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 
 	private ValueOperations<String, String> values() {
 		return this.redis.template().opsForValue();
+	}
+
+	private ZSetOperations<String, String> zset() {
+		return this.redis.template().opsForZSet();
 	}
 
 	private String lockKey() {
@@ -192,6 +199,92 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 		this.a.release("1");
 		assertThat(granted(this.a.acquire("2")).fence()).isGreaterThan(first);
 		this.a.release("2");
+	}
+
+	@ParameterizedTest
+	@DisplayName("the queue is kept for next at least as long as if it had asked, whatever was done for the one before it")
+	@CsvSource({ "5000, 5000, 3000", "1000, 5000, 0", "1000, 1000, 0", "6000, 5000, 0", "5000, 6000, 0" })
+	void keepsQueueForNext(long claim, long nextClaim, long ageMillis) {
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire(lock(KEY), AcquireCommand.forLock(this.b.token("1"), LEASE, claim)));
+		String entry = this.b.token("1") + ":" + claim + ":s";
+		assertThat(zset().addIfAbsent(queueKey(), entry, 0)).isFalse();
+		zset().add(queueKey(), entry, 1000.0 * (System.currentTimeMillis() - ageMillis));
+		this.redis.template().expire(queueKey(), Duration.ofSeconds(7));
+		busy(this.a
+			.release(lock(KEY), AcquireCommand.forLock(this.a.token("1"), LEASE, CLAIM),
+					AcquireCommand.forLock(this.a.token("2"), LEASE, nextClaim))
+			.next());
+		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
+		assertThat(this.redis.template().getExpire(queueKey(), TimeUnit.MILLISECONDS))
+			.isGreaterThan(2 * Math.max(nextClaim, 5000) - 1500);
+	}
+
+	@Test
+	@DisplayName("a token that is in the queue although it has the lock leaves its place to next")
+	void ownerInQueue() {
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire("1"));
+		busy(this.c.acquire("1"));
+		double place = Objects.requireNonNull(zset().score(queueKey(), this.b.token("1") + ":5000:s")) + 1;
+		zset().add(queueKey(), this.a.token("1") + ":5000:s", place);
+		busy(this.a.release("1", "2").next());
+		assertThat(zset().range(queueKey(), 0, -1)).containsExactly(this.a.token("2") + ":5000:s",
+				this.c.token("1") + ":5000:s");
+		assertThat(zset().score(queueKey(), this.a.token("2") + ":5000:s")).isEqualTo(place);
+	}
+
+	@Test
+	@DisplayName("a next that has asked by itself keeps its place before those behind it")
+	void nextInQueue() {
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire("1"));
+		busy(this.a.acquire("2"));
+		busy(this.c.acquire("1"));
+		busy(this.a.release("1", "2").next());
+		assertThat(zset().range(queueKey(), 0, -1)).containsExactly(this.a.token("2") + ":5000:s",
+				this.c.token("1") + ":5000:s");
+	}
+
+	@Test
+	@DisplayName("next comes behind one whose place is ahead of the clock")
+	void nextBehindTheClock() {
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire("1"));
+		double ahead = 1000.0 * (System.currentTimeMillis() + 100);
+		busy(this.c.acquire("1"));
+		zset().add(queueKey(), this.c.token("1") + ":5000:s", ahead);
+		busy(this.a.release("1", "2").next());
+		assertThat(zset().score(queueKey(), this.a.token("2") + ":5000:s")).isEqualTo(ahead + 1);
+	}
+
+	@Test
+	@DisplayName("a fence that is ahead of the clock grows with each turn, of this instance or of another")
+	void turnsWithFenceOfManyDigits() {
+		granted(this.a.acquire("1"));
+		values().set(fenceKey(), "99999999999999968");
+		long first = granted(this.a.release("1", "2").next()).fence();
+		assertThat(first).isGreaterThan(99_999_999_999_999_968L);
+		busy(this.b.acquire("1"));
+		long second = busy(this.a.release("2", "3").next()).fence();
+		assertThat(second).isGreaterThan(first).isEqualTo(this.b.awaitWakeUp().fence());
+		assertThat(this.redis.template().getExpire(fenceKey())).isGreaterThan(90_000_000_000L);
+	}
+
+	@Test
+	@DisplayName("something else in the place of the fence: no turn, and nothing is changed")
+	void turnWithoutFence() {
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire("1"));
+		this.redis.template().delete(fenceKey());
+		this.redis.template().opsForHash().put(fenceKey(), "a", "b");
+		assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> this.a.release("1", "2"));
+		assertThat(values().get(lockKey())).isEqualTo(this.a.token("1"));
+		assertThat(zset().range(queueKey(), 0, -1)).containsExactly(this.b.token("1") + ":5000:s");
+		assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> this.a.release("1"));
+		this.redis.template().delete(queueKey());
+		assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> this.a.release("1", "2"));
+		assertThat(values().get(lockKey())).isEqualTo(this.a.token("1"));
 	}
 
 	@Test

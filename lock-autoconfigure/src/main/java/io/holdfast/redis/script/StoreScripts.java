@@ -60,13 +60,16 @@ public record StoreScripts(Script acquire, Script release, Script renew, Script 
 				of(settings, grace, "lock-reads.lua", "lock-release-free.lua", "lock-clock.lua", "notify.lua",
 						"lock-release-next.lua", "lock-grant.lua", "lock-shared.lua", "lock-release.lua"),
 				of(settings, grace, "renew.lua"),
-				of(settings, grace, "permits-reads.lua", "permits-acquire-free.lua", "notify.lua", "permits-shared.lua",
-						"permits-ask.lua", "permits-acquire.lua"),
-				of(settings, grace, "permits-reads.lua", "permits-release-free.lua", "notify.lua", "permits-shared.lua",
-						"permits-ask.lua", "permits-release.lua"),
-				of(settings, grace, "permits-reads.lua", "notify.lua", "permits-shared.lua", "permits-end.lua"),
-				of(settings, grace, "permits-reads.lua", "notify.lua", "permits-shared.lua", "permits-shrink.lua"),
-				of(settings, grace, "permits-reads.lua", "notify.lua", "permits-shared.lua", "permits-limit.lua"),
+				of(settings, grace, "permits-reads.lua", "permits-fence.lua", "permits-acquire-free.lua", "notify.lua",
+						"permits-shared.lua", "permits-ask.lua", "permits-acquire.lua"),
+				of(settings, grace, "permits-reads.lua", "permits-release-free.lua", "permits-fence.lua", "notify.lua",
+						"permits-release-next.lua", "permits-shared.lua", "permits-ask.lua", "permits-release.lua"),
+				of(settings, grace, "permits-reads.lua", "permits-fence.lua", "notify.lua", "permits-shared.lua",
+						"permits-end.lua"),
+				of(settings, grace, "permits-reads.lua", "permits-fence.lua", "notify.lua", "permits-shared.lua",
+						"permits-shrink.lua"),
+				of(settings, grace, "permits-reads.lua", "permits-fence.lua", "notify.lua", "permits-shared.lua",
+						"permits-limit.lua"),
 				of(settings, grace, "permits-renew.lua"));
 	}
 

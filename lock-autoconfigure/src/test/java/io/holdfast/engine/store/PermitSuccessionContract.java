@@ -121,6 +121,76 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 		assertThat(this.b.wakeUps).isEmpty();
 	}
 
+	private static AcquireCommand one(Instance instance, String n, int limit) {
+		return new AcquireCommand(instance.token(n), 1, limit, true, null, LEASE, CLAIM);
+	}
+
+	@Test
+	@DisplayName("one permit that comes back is for the first that waits, and next goes behind all")
+	void onePermitInTurn() {
+		granted(this.a.acquire(SEMAPHORE, one(this.a, "1", 2)));
+		granted(this.c.acquire(SEMAPHORE, one(this.c, "1", 2)));
+		busy(this.b.acquire(SEMAPHORE, one(this.b, "1", 2)));
+		busy(this.a.acquire(SEMAPHORE, one(this.a, "2", 2)));
+		Busy busy = busy(this.a.release(SEMAPHORE, one(this.a, "1", 2), one(this.a, "3", 2)).next());
+		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
+		assertThat(busy.fence()).isEqualTo(this.b.awaitWakeUp().fence());
+		assertThat(busy.ownerTtlMillis()).isBetween(1L, CLAIM);
+		busy = busy(this.b.release(SEMAPHORE, one(this.b, "1", 2), one(this.b, "2", 2)).next());
+		assertThat(busy.fence()).isEqualTo(this.a.awaitWakeUp().fence()).isGreaterThan(this.b.awaitWakeUp().fence());
+		assertThat(holders(SEMAPHORE)).containsExactlyInAnyOrder(this.c.token("1") + " 1", this.a.token("2") + " 1");
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(2, 2);
+		busy(this.c.release(SEMAPHORE, one(this.c, "1", 2), one(this.c, "2", 2)).next());
+		assertThat(this.a.awaitWakeUp(2).token()).isEqualTo(this.a.token("3"));
+		assertThat(this.a.release(SEMAPHORE, one(this.a, "3", 2))).isTrue();
+		assertThat(this.b.awaitWakeUp(2).token()).isEqualTo(this.b.token("2"));
+	}
+
+	@Test
+	@DisplayName("one permit that comes back lets all in for whose own limits it is enough, and next comes behind them")
+	void onePermitForSeveral() {
+		granted(this.a.acquire(SEMAPHORE, one(this.a, "1", 1)));
+		busy(this.b.acquire(SEMAPHORE, one(this.b, "1", 1)));
+		busy(this.c.acquire(SEMAPHORE, one(this.c, "1", 2)));
+		busy(this.a.release(SEMAPHORE, one(this.a, "1", 1), one(this.a, "2", 1)).next());
+		this.b.awaitWakeUp();
+		this.c.awaitWakeUp();
+		assertThat(holders(SEMAPHORE)).containsExactlyInAnyOrder(this.b.token("1") + " 1", this.c.token("1") + " 1");
+		busy(this.b.release(SEMAPHORE, one(this.b, "1", 1), one(this.b, "2", 3)).next());
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(1, 2);
+	}
+
+	@Test
+	@DisplayName("a next with one permit, or one that waits, has no second one and no second place")
+	void nextOfOnePermitIsNotCountedTwice() {
+		granted(this.a.acquire(SEMAPHORE, one(this.a, "1", 2)));
+		granted(this.a.acquire(SEMAPHORE, one(this.a, "2", 2)));
+		busy(this.b.acquire(SEMAPHORE, one(this.b, "1", 2)));
+		busy(this.c.acquire(SEMAPHORE, one(this.c, "1", 2)));
+		granted(this.a.release(SEMAPHORE, one(this.a, "1", 2), one(this.a, "2", 2)).next());
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(2, 1);
+		busy(this.b.acquire(SEMAPHORE, one(this.b, "2", 2)));
+		busy(this.a.acquire(SEMAPHORE, one(this.a, "3", 2)));
+		busy(this.b.release(SEMAPHORE, one(this.b, "1", 2), one(this.b, "2", 2)).next());
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(2, 2);
+		assertThat(this.a.release(SEMAPHORE, one(this.a, "2", 2))).isTrue();
+		assertThat(this.b.awaitWakeUp(2).token()).isEqualTo(this.b.token("2"));
+	}
+
+	@Test
+	@DisplayName("one permit that comes back is not granted while more are in use than an operator allows")
+	void onePermitAboveTheLimit() {
+		granted(this.a.acquire(SEMAPHORE, one(this.a, "1", 2)));
+		granted(this.a.acquire(SEMAPHORE, one(this.a, "2", 2)));
+		busy(this.b.acquire(SEMAPHORE, one(this.b, "1", 2)));
+		get(this.a.store.limit(SEMAPHORE, 1));
+		busy(this.a.release(SEMAPHORE, one(this.a, "1", 2), one(this.a, "3", 2)).next());
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(1, 2);
+		busy(this.a.release(SEMAPHORE, one(this.a, "2", 2), one(this.a, "4", 2)).next());
+		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
+		assertThat(state()).extracting(PermitState::used, PermitState::waiting).containsExactly(1, 2);
+	}
+
 	@Test
 	@DisplayName("a late copy of a release does not revive a next that is over")
 	void lateReleaseDoesNotReviveNext() {
