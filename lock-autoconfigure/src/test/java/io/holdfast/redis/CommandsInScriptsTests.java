@@ -11,7 +11,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
@@ -55,7 +57,8 @@ class CommandsInScriptsTests {
 	private static final Resource SEMAPHORE = new Resource(Kind.SEMAPHORE, "key");
 
 	/** What the driver and the test send. */
-	private static final Set<String> NOT_IN_SCRIPTS = Set.of("evalsha", "eval", "info", "config|resetstat", "ping");
+	private static final Set<String> NOT_IN_SCRIPTS = Set.of("evalsha", "eval", "info", "config", "client", "hello",
+			"ping");
 
 	private final RedisServer server;
 
@@ -97,61 +100,57 @@ class CommandsInScriptsTests {
 	@Test
 	@DisplayName("a lock that is free: five to acquire and three to release")
 	void freeLock() {
-		AcquireCommand command = command(0, 1);
-		assertThat(counted(() -> acquire(LOCK, command))).isEqualTo("get 1, set 2, time 1, zcard 1");
-		assertThat(counted(() -> release(LOCK, command, null))).isEqualTo("del 1, get 1, zcard 1");
+		assertThat(acquired(LOCK, 1)).isEqualTo("get 1, set 2, time 1, zcard 1");
+		assertThat(released(LOCK, 1)).isEqualTo("del 1, get 1, zcard 1");
 	}
 
 	@Test
 	@DisplayName("a lock that is passed on inside an instance: five")
 	void lockPassedOn() {
-		AcquireCommand held = command(0, 1);
-		AcquireCommand next = command(0, 1);
-		acquire(LOCK, held);
-		assertThat(counted(() -> assertThat(release(LOCK, held, next).next()).isInstanceOf(Granted.class)))
-			.isEqualTo("get 1, set 2, time 1, zrange 1");
+		assertThat(turn(LOCK, queue(LOCK, 1, 1, 1), Granted.class)).isEqualTo("get 1, set 2, time 1, zrange 1");
 	}
 
 	@Test
-	@DisplayName("a lock in strict order that goes to another instance: nine, and eight if its own has no further waiter")
+	@DisplayName("a lock in strict order that goes to another instance: nine, and eight without a next of its own")
 	void lockInStrictOrder() {
 		Deque<AcquireCommand> order = queue(LOCK, 1, 4, 4);
-		assertThat(turn(LOCK, order))
-			.isEqualTo("get 1, publish 1, pubsub|numsub 1, set 2, time 1, zadd 1, zrange 1, zrem 1");
-		AcquireCommand held = order.remove();
-		assertThat(counted(() -> release(LOCK, held, null)))
-			.isEqualTo("get 1, publish 1, pubsub|numsub 1, set 2, time 1, zcard 1, zrange 1, zrem 1");
+		assertThat(turn(LOCK, order, Busy.class))
+			.isEqualTo("get 1, publish 1, pubsub 1, set 2, time 1, zadd 1, zrange 1, zrem 1");
+		assertThat(fewest(() -> {
+			AcquireCommand held = order.remove();
+			order.add(command(instanceOf(held), 1));
+			assertThat(acquire(LOCK, order.getLast())).isInstanceOf(Busy.class);
+			return counted(() -> release(LOCK, held, null));
+		})).isEqualTo("get 1, publish 1, pubsub 1, set 2, time 1, zcard 1, zrange 1, zrem 1");
 	}
 
 	@Test
 	@DisplayName("a lock in strict order between two instances: nine")
 	void lockBetweenTwo() {
-		assertThat(turn(LOCK, queue(LOCK, 1, 2, 2)))
-			.isEqualTo("get 1, publish 1, pubsub|numsub 1, set 2, time 1, zadd 1, zrange 1, zrem 1");
+		assertThat(turn(LOCK, queue(LOCK, 1, 2, 2), Busy.class))
+			.isEqualTo("get 1, publish 1, pubsub 1, set 2, time 1, zadd 1, zrange 1, zrem 1");
 	}
 
 	@Test
 	@DisplayName("a permit that is free: nine to acquire and seven to release")
 	void freePermit() {
-		AcquireCommand command = command(0, 10);
-		assertThat(counted(() -> acquire(SEMAPHORE, command)))
-			.isEqualTo("get 1, hmget 1, hset 1, pexpireat 2, time 1, zadd 1, zcard 2");
-		assertThat(counted(() -> release(SEMAPHORE, command, null)))
-			.isEqualTo("del 1, hmget 1, time 1, zcard 2, zrem 1, zscore 1");
+		assertThat(acquired(SEMAPHORE, 10)).isEqualTo("get 1, hmget 1, hset 1, pexpireat 2, time 1, zadd 1, zcard 2");
+		assertThat(released(SEMAPHORE, 10)).isEqualTo("del 1, hmget 1, time 1, zcard 2, zrem 1, zscore 1");
 	}
 
 	@Test
 	@DisplayName("a permit in strict order inside an instance: fifteen")
 	void permitInStrictOrder() {
-		assertThat(turn(SEMAPHORE, queue(SEMAPHORE, 3, 1, 8)))
+		assertThat(turn(SEMAPHORE, queue(SEMAPHORE, 3, 1, 8), Busy.class))
 			.isEqualTo("get 1, hdel 1, hmget 1, hset 1, time 1, zadd 2, zcard 2, zrange 3, zrem 2, zscore 1");
 	}
 
 	@Test
 	@DisplayName("a permit in strict order that goes to another instance: seventeen")
 	void permitForAnother() {
-		assertThat(turn(SEMAPHORE, queue(SEMAPHORE, 3, 4, 8))).isEqualTo("get 1, hdel 1, hmget 1, hset 1, publish 1, "
-				+ "pubsub|numsub 1, time 1, zadd 2, zcard 2, zrange 3, zrem 2, zscore 1");
+		assertThat(turn(SEMAPHORE, queue(SEMAPHORE, 3, 4, 8), Busy.class))
+			.isEqualTo("get 1, hdel 1, hmget 1, hset 1, publish 1, "
+					+ "pubsub 1, time 1, zadd 2, zcard 2, zrange 3, zrem 2, zscore 1");
 	}
 
 	/** Have tokens of several instances ask; the first ones are granted it, in order. */
@@ -165,21 +164,43 @@ class CommandsInScriptsTests {
 		return order;
 	}
 
-	/**
-	 * Have the first one release, and bring in the next one of its instance. Now and then
-	 * a turn has to look at the expiry of the queue as well.
-	 * @return the fewest commands of some turns
-	 */
-	private String turn(Resource resource, Deque<AcquireCommand> order) {
-		List<String> counts = new ArrayList<>();
-		for (int i = 0; i < 9; i++) {
+	private String acquired(Resource resource, int limit) {
+		return fewest(() -> {
+			AcquireCommand command = command(0, limit);
+			String calls = counted(() -> acquire(resource, command));
+			release(resource, command, null);
+			return calls;
+		});
+	}
+
+	private String released(Resource resource, int limit) {
+		return fewest(() -> {
+			AcquireCommand command = command(0, limit);
+			acquire(resource, command);
+			return counted(() -> release(resource, command, null));
+		});
+	}
+
+	/** Have the first one release, and bring in the next one of its instance. */
+	private String turn(Resource resource, Deque<AcquireCommand> order, Class<? extends AcquireReply> reply) {
+		return fewest(() -> {
 			AcquireCommand held = order.remove();
 			AcquireCommand next = command(instanceOf(held), held.limit());
-			counts.add(counted(
-					() -> assertThat(release(resource, held, next).next()).as("next").isInstanceOf(Busy.class)));
 			order.add(next);
-		}
-		return counts.stream().min(Comparator.comparing(String::length)).orElseThrow();
+			return counted(() -> assertThat(release(resource, held, next).next()).isInstanceOf(reply));
+		});
+	}
+
+	/**
+	 * Try again some times: now and then a turn has to look at the expiry of the queue,
+	 * or comes less than 64 microseconds after the one before; or a store looks after its
+	 * subscription.
+	 */
+	private static String fewest(Supplier<String> calls) {
+		return Stream.generate(calls)
+			.limit(9)
+			.min(Comparator.comparing(String::length).thenComparing(Comparator.naturalOrder()))
+			.orElseThrow();
 	}
 
 	private String counted(Runnable command) {
@@ -188,7 +209,7 @@ class CommandsInScriptsTests {
 		command.run();
 		TreeMap<String, String> calls = new TreeMap<>();
 		commands.info("commandstats")
-			.forEach((name, value) -> calls.put(name.toString().substring("cmdstat_".length()),
+			.forEach((name, value) -> calls.put(name.toString().replaceAll("cmdstat_([^|]*).*", "$1"),
 					value.toString().replaceAll("calls=(\\d+),.*", "$1")));
 		calls.keySet().removeAll(NOT_IN_SCRIPTS);
 		return calls.entrySet()
