@@ -6,6 +6,7 @@ import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 
 import io.holdfast.engine.context.Scheduler;
@@ -46,6 +47,12 @@ public final class HoldfastClock {
 
 	private final CompletableFuture<@Nullable Void> end = new CompletableFuture<>();
 
+	/**
+	 * Held by the thread that turns it: others would turn it past what that has yet to
+	 * run.
+	 */
+	private final ReentrantLock turning = new ReentrantLock();
+
 	/** Create a clock that shows what the others of the JVM do, until it is turned. */
 	HoldfastClock() {
 	}
@@ -60,9 +67,12 @@ public final class HoldfastClock {
 	 * @throws IllegalStateException if the application context is closed
 	 */
 	public void advance(Duration time) {
-		long target = now() + nanos(time);
-		while (turnToFirstUntil(target)) {
-			runFirst();
+		this.turning.lock();
+		try {
+			turnTo(now() + nanos(time));
+		}
+		finally {
+			this.turning.unlock();
 		}
 	}
 
@@ -75,11 +85,21 @@ public final class HoldfastClock {
 	 * @throws IllegalStateException if the application context is closed
 	 */
 	public void freeze(Duration time) {
-		long nanos = nanos(time);
-		synchronized (this) {
-			this.turnedNanos += nanos;
+		this.turning.lock();
+		try {
+			long nanos = nanos(time);
+			synchronized (this) {
+				this.turnedNanos += nanos;
+			}
+			turnTo(now());
 		}
-		while (turnToFirstUntil(now())) {
+		finally {
+			this.turning.unlock();
+		}
+	}
+
+	private void turnTo(long target) {
+		while (turnToFirstUntil(target)) {
 			runFirst();
 		}
 	}
