@@ -197,7 +197,8 @@ class RuntimeHintsTests {
 	@Test
 	@DisplayName("An expression that only the run can complete is told, and does not end the build")
 	void incomplete() {
-		assertThat(output).containsOnlyOnce("Shop.incomplete(Order): the expression ${only.at.run.time} cannot be parsed");
+		assertThat(output)
+			.containsOnlyOnce("Shop.incomplete(Order): the expression ${only.at.run.time} cannot be parsed");
 	}
 
 	@Test

@@ -169,9 +169,9 @@ internal class CoroutineFaultTests(private val redis: TestRedis) {
     fun cancelledWhileWaiting() = runBlocking<Unit>(Dispatchers.Default) {
         val other = locks.acquireAsync(LockRequest.of("numbers")).await()
         val waiting = launch { shop.numbers(1).toList() }
-        await().atMost(SOON).until { locks.status("numbers").waiting() == 1 }
+        await().atMost(SOON).until { locks.status("numbers").waitingInThisInstance() == 1 }
         waiting.cancelAndJoin()
-        await().atMost(SOON).until { locks.status("numbers").waiting() == 0 }
+        await().atMost(SOON).until { locks.status("numbers").waitingInThisInstance() == 0 }
         other.close()
         awaitFree("numbers")
     }

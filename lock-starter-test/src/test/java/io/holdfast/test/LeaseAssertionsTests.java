@@ -27,7 +27,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 /**
  * Tests for {@link LeaseAssertions}.
  */
-@SpringBootTest
+@SpringBootTest(properties = "holdfast.lock.local-hand-over.max-count=0")
 @AutoConfigureHoldfast
 class LeaseAssertionsTests {
 
