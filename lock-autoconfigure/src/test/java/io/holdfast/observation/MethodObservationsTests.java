@@ -29,6 +29,7 @@ import io.micrometer.tracing.handler.TracingObservationHandler;
 import io.micrometer.tracing.test.simple.SimpleSpan;
 import io.micrometer.tracing.test.simple.SimpleTracer;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -72,6 +73,12 @@ class MethodObservationsTests {
 
 	MethodObservationsTests() {
 		this.registry.observationConfig().observationHandler(new DefaultTracingObservationHandler(this.tracer));
+	}
+
+	/** A scope whose closing fails stays on its thread. */
+	@AfterEach
+	void leaveScopes() {
+		this.registry.setCurrentObservationScope(null);
 	}
 
 	/** Call the shop within a span that is called "order". */
