@@ -66,10 +66,8 @@ class ClusterFailOverTests {
 			.allMatch((name) -> this.cluster.nodeOf(name) == this.master);
 	}
 
-	private Instance start(String driver, String... properties) {
-		Instance instance = this.fleet
-			.start(Stream.concat(Stream.of("spring.data.redis.client-type=" + driver), Stream.of(properties))
-				.toArray(String[]::new));
+	private Instance start(String driver) {
+		Instance instance = this.fleet.start("spring.data.redis.client-type=" + driver);
 		awaitListening(instance);
 		return instance;
 	}
@@ -100,9 +98,8 @@ class ClusterFailOverTests {
 	@ParameterizedTest(name = "A master dies: nothing is lost, no instance restarts ({0})")
 	@ValueSource(strings = { "lettuce", "jedis" })
 	void masterDies(String driver) {
-		// Asks again after 24 s at the earliest: what comes sooner, came by a wake-up.
-		Instance instance = start(driver, "holdfast.wake-up.handoff-timeout=60s");
-		Instance other = start(driver, "holdfast.wake-up.handoff-timeout=60s");
+		Instance instance = start(driver);
+		Instance other = start(driver);
 		Claims claims = new Claims(this.fleet, this.key, LEASE, instance).waitedForBy(other);
 		awaitReplicated(this.master);
 		this.fleet.unobserved(() -> this.cluster.kill(this.master, this.replica));
