@@ -190,9 +190,10 @@ public final class RedisLeaseStore implements LeaseStore {
 		if (this.listener != null) {
 			this.listener.stop();
 		}
-		// They open again if they are used again.
-		this.executor.settle();
-		this.connections.stop();
+		if (this.executor.settle()) {
+			// They open again if they are used again.
+			this.connections.stop();
+		}
 	}
 
 	@Override
@@ -327,8 +328,7 @@ public final class RedisLeaseStore implements LeaseStore {
 		if (this.confirmations != null) {
 			this.confirmations.close();
 		}
-		this.executor.close();
-		this.connections.destroy();
+		this.executor.close(this.connections::destroy);
 	}
 
 	/**

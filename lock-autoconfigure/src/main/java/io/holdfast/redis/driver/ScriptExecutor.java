@@ -67,6 +67,9 @@ public final class ScriptExecutor implements AutoCloseable {
 	/** Until when the attempt is waited for; 0 until that has begun. */
 	private long endingUntil;
 
+	/** What is to be done when the attempt has ended. */
+	private @Nullable Runnable last;
+
 	private volatile boolean closed;
 
 	private final boolean cluster;
@@ -239,6 +242,7 @@ public final class ScriptExecutor implements AutoCloseable {
 			trouble = ex;
 		}
 		boolean more;
+		Runnable last = null;
 		do {
 			List<ScriptCall<?>> next;
 			enter();
@@ -248,6 +252,7 @@ public final class ScriptExecutor implements AutoCloseable {
 				more = open != null && !this.closed && !next.isEmpty();
 				if (!more) {
 					this.connecting = false;
+					last = this.last;
 					this.settled.signalAll();
 					this.sender = this.closed ? null : open;
 				}
@@ -260,6 +265,9 @@ public final class ScriptExecutor implements AutoCloseable {
 			next.forEach((open != null && more) ? sender(open) : (call) -> call.fail(reason));
 		}
 		while (more);
+		if (last != null) {
+			last.run();
+		}
 	}
 
 	private static Consumer<ScriptCall<?>> sender(ScriptSender sender) {
@@ -312,16 +320,38 @@ public final class ScriptExecutor implements AutoCloseable {
 
 	/**
 	 * Wait shortly for an attempt to connect that is under way, before the factory is
-	 * stopped.
+	 * stopped: that would wait for all of it.
+	 * @return whether none is under way
 	 */
-	public void settle() {
+	public boolean settle() {
 		enter();
 		try {
 			awaitSettled();
+			return !this.connecting;
 		}
 		finally {
 			this.lock.unlock();
 		}
+	}
+
+	/**
+	 * Close, and have an action run when no attempt to connect is under way: at once, or
+	 * by the thread that connects, as soon as it has ended.
+	 * @param action closes the factory
+	 */
+	public void close(Runnable action) {
+		close();
+		enter();
+		try {
+			if (this.connecting) {
+				this.last = action;
+				return;
+			}
+		}
+		finally {
+			this.lock.unlock();
+		}
+		action.run();
 	}
 
 	/**
