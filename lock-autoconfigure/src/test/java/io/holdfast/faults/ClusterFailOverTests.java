@@ -1,6 +1,7 @@
 package io.holdfast.faults;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
@@ -16,6 +17,7 @@ import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
+import io.lettuce.core.api.sync.RedisServerCommands;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -66,8 +68,10 @@ class ClusterFailOverTests {
 			.allMatch((name) -> this.cluster.nodeOf(name) == this.master);
 	}
 
-	private Instance start(String driver) {
-		Instance instance = this.fleet.start("spring.data.redis.client-type=" + driver);
+	private Instance start(String driver, String... properties) {
+		Instance instance = this.fleet
+			.start(Stream.concat(Stream.of("spring.data.redis.client-type=" + driver), Stream.of(properties))
+				.toArray(String[]::new));
 		awaitListening(instance);
 		return instance;
 	}
@@ -134,6 +138,29 @@ class ClusterFailOverTests {
 		lease.close();
 		this.cluster.restart(this.master);
 		this.fleet.awaitNothingLeft();
+	}
+
+	@ParameterizedTest(
+			name = "A master comes back for which waiters have given commands: those that were given up do nothing ({0})")
+	@ValueSource(strings = { "lettuce", "jedis" })
+	void givenUp(String driver) {
+		// What they would be granted is released again after the lease, not before.
+		Instance instance = start(driver, "holdfast.wake-up.handoff-timeout=60s");
+		Instance other = start(driver, "holdfast.wake-up.handoff-timeout=60s");
+		Claims claims = new Claims(this.fleet, this.key, LEASE, instance).waitedForBy(other);
+		awaitReplicated(this.master);
+		this.fleet.unobserved(() -> this.cluster.kill(this.master, this.replica));
+		awaitServed(instance);
+		awaitServed(other);
+		awaitListening(instance, other);
+		claims.assertHandedOver();
+		instance.close();
+		this.cluster.restart(this.master);
+		await("what the driver has kept for the master").atMost(LEASE)
+			.until(() -> this.cluster.on(this.master, RedisServerCommands::clientList).contains("cmd=evalsha"));
+		await("nothing is left, nor comes").during(Duration.ofSeconds(1))
+			.atMost(SOON)
+			.until(this.fleet::keysBesidesFences, List::isEmpty);
 	}
 
 	@Test

@@ -391,7 +391,12 @@ final class Fleet implements AutoCloseable {
 		await("only fences left in Redis").atMost(most).until(this::keysBesidesFences, List::isEmpty);
 	}
 
-	private List<String> keysBesidesFences() {
+	/**
+	 * What the test has left in Redis by now, besides fences and that instances are
+	 * there.
+	 * @return the names in Redis
+	 */
+	List<String> keysBesidesFences() {
 		Set<String> keys = this.observer.keys("*" + this.redis.keyPrefix() + "*");
 		String instances = TestApplication.fleetKey(this.redis.keyPrefix());
 		return keys.stream().filter((key) -> !key.endsWith(":fence") && !key.equals(instances)).toList();

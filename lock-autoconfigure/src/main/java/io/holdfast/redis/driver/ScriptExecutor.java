@@ -38,8 +38,9 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
  * <p>
  * A reply is completed on the driver's event loop. In a cluster, what is sent from there
  * may overtake what another thread gave to the driver just before; that is no trouble,
- * since a command that was given up is dropped by the driver, and the loop does nothing
- * for a token before the command that brought the token in was answered.
+ * since a command that was given up is not written any more, or without its script, and
+ * the loop does nothing for a token before the command that brought the token in was
+ * answered.
  *
  * <p>
  * Nothing is ever completed under the lock: what depends on a call may take locks of its

@@ -87,6 +87,7 @@ class ScriptSender {
 		ScriptArguments arguments = new ScriptArguments(script, call.keys(), call.args(), () -> {
 			reply.clear();
 			call.written();
+			return !call.isGivenUp();
 		});
 		return this.commands.dispatch(type, reply, arguments).toCompletableFuture();
 	}

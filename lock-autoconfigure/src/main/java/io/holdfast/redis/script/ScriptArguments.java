@@ -2,6 +2,7 @@ package io.holdfast.redis.script;
 
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.function.BooleanSupplier;
 
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.protocol.CommandArgs;
@@ -15,14 +16,17 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ScriptArguments extends CommandArgs<byte[], byte[]> {
 
+	/** EVALSHA refuses it, and EVAL does nothing. */
+	private static final byte[] NO_SCRIPT = {};
+
 	private final byte[] script;
 
 	private final byte[][] keys;
 
 	private final byte[][] args;
 
-	/** Told when they are written. */
-	private final Runnable writing;
+	/** Asked when they are written: whether the script is still to run. */
+	private final BooleanSupplier writing;
 
 	/**
 	 * Create the arguments.
@@ -31,8 +35,7 @@ public final class ScriptArguments extends CommandArgs<byte[], byte[]> {
 	 * @param args its ARGV
 	 */
 	ScriptArguments(byte[] script, byte[][] keys, byte[][] args) {
-		this(script, keys, args, () -> {
-		});
+		this(script, keys, args, () -> true);
 	}
 
 	/**
@@ -40,9 +43,10 @@ public final class ScriptArguments extends CommandArgs<byte[], byte[]> {
 	 * @param script the script's text, or its digest
 	 * @param keys its KEYS
 	 * @param args its ARGV
-	 * @param writing told whenever they are written to a connection
+	 * @param writing asked whenever they are written to a connection: whether the script
+	 * is still to run
 	 */
-	public ScriptArguments(byte[] script, byte[][] keys, byte[][] args, Runnable writing) {
+	public ScriptArguments(byte[] script, byte[][] keys, byte[][] args, BooleanSupplier writing) {
 		super(ByteArrayCodec.INSTANCE);
 		this.script = script;
 		this.keys = keys;
@@ -63,8 +67,10 @@ public final class ScriptArguments extends CommandArgs<byte[], byte[]> {
 
 	@Override
 	public void encode(ByteBuf buffer) {
-		this.writing.run();
-		writeArguments(buffer, this.script, this.keys, this.args);
+		// Lettuce does not write what was given up, except to a node of a cluster. It has
+		// written their count by now.
+		byte[] written = this.writing.getAsBoolean() ? this.script : NO_SCRIPT;
+		writeArguments(buffer, written, this.keys, this.args);
 	}
 
 	/**

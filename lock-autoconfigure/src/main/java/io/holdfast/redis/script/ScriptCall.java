@@ -9,7 +9,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A call of a script, and the future of its reply. Cancelling it gives the command up at
- * the driver too: once {@link #cancel} has returned, nothing of it is sent any more.
+ * the driver too: once {@link #cancel} has returned, it is not sent any more, or does
+ * nothing.
  *
  * @param <T> what the reply is turned into
  */
@@ -34,7 +35,7 @@ public final class ScriptCall<T> extends CompletableFuture<T> {
 	/** Whether newer commands may have run before it. */
 	private volatile boolean late;
 
-	private boolean givenUp;
+	private volatile boolean givenUp;
 
 	private @Nullable DriverCommand command;
 
@@ -119,6 +120,11 @@ public final class ScriptCall<T> extends CompletableFuture<T> {
 	public void written() {
 		this.repeated |= this.written;
 		this.written = true;
+	}
+
+	/** Return whether the command is not to run any more, whatever the driver does. */
+	public boolean isGivenUp() {
+		return this.givenUp;
 	}
 
 	/**

@@ -47,6 +47,17 @@ class ScriptArgumentsTests {
 	}
 
 	@Test
+	@DisplayName("what was given up is written with no script, and with as many arguments")
+	void givenUp() {
+		ScriptArguments givenUp = new ScriptArguments(Script.INSPECT.digest(), this.keys, this.args, () -> false);
+		CommandArgs<byte[], byte[]> nothing = new CommandArgs<>(ByteArrayCodec.INSTANCE).add("")
+			.add(2)
+			.addKeys(this.keys)
+			.addValues(this.args);
+		assertThat(sent(givenUp)).isEqualTo(sent(nothing));
+	}
+
+	@Test
 	@DisplayName("logs and traces have the keys and no token")
 	void doesNotShowTokens() {
 		assertThat(this.arguments).asString().isEqualTo("lock:ä second").isEqualTo(this.arguments.toCommandString());
