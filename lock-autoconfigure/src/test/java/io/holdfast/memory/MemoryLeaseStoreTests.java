@@ -39,6 +39,16 @@ class MemoryLeaseStoreTests extends LeaseStoreContract {
 	}
 
 	@Test
+	@DisplayName("what is held and waited for is told in words, to find what a test has left")
+	void toldInWords() {
+		assertThat(this.stores.leases).hasToString("nothing is held or waited for");
+		granted(this.a.acquire("1"));
+		busy(this.b.acquire("1"));
+		assertThat(this.stores.leases.toString())
+			.matches("lock '" + KEY + "' is held by instance [0-9a-f]+ \\(\\d+ ms left\\), waited for by 1");
+	}
+
+	@Test
 	@DisplayName("who hears at a replica, and does not count, is not told of a grant that is taken back")
 	void tellsOfNoGrantThatIsTakenBack() {
 		granted(this.a.acquire("1"));
