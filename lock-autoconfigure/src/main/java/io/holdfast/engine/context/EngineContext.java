@@ -152,13 +152,17 @@ public final class EngineContext {
 
 	/**
 	 * Return whether the store may have a token. It has none of this instance while all
-	 * requests for leases still wait until they may be sent.
+	 * requests for leases still wait until they may be sent. May begin to join the fleet
+	 * again, as {@link #isAdmitted} does.
 	 */
 	public boolean mayBeKnown(String token) {
 		return this.hasAsked || !isOwn(token) || isOpen(this.admission.get());
 	}
 
-	/** Return whether the instance has been admitted to the fleet, as far as is known. */
+	/**
+	 * Return whether the instance has been admitted to the fleet, as far as is known. If
+	 * that is too long ago, the instance begins to join again.
+	 */
 	public boolean isAdmitted() {
 		return isOpen(this.admission.get());
 	}

@@ -83,7 +83,7 @@ public final class InstanceRegistration {
 
 	/**
 	 * Return whether leases may be asked for. An instance that was silent for so long
-	 * that the store may have forgotten it has to join again first.
+	 * that the store may have forgotten it has to join again first, which this begins.
 	 * @return completed once they may be; fails if others do not fit this instance, or if
 	 * that cannot be found out now
 	 */

@@ -11,9 +11,9 @@ import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.Tokens;
 
 /**
- * Decides what becomes of a released hold: whether the next waiter of this instance may
- * take it over, whether it is kept warm for a request that may come, or whether it goes
- * back to the store. Changes nothing. Called in events of the hold's owner.
+ * The rules for a released hold: whether a waiter of this instance may take it over, and
+ * whether it may be kept warm for a request that may come. They change nothing: the owner
+ * of the hold decides and acts. Called in events of that owner.
  */
 public final class HandOverRules {
 

@@ -14,7 +14,7 @@ public interface PendingAcquisition {
 
 	/**
 	 * Return what a thread that can {@link #come} waits for first: its being called, or
-	 * the result.
+	 * the result. If the request is not fair, its thread counts as blocked from then on.
 	 */
 	default CompletableFuture<?> turn() {
 		return result();

@@ -24,10 +24,11 @@ import org.jspecify.annotations.Nullable;
  * the seven concepts of the engine.
  *
  * <p>
- * It owns the token, its {@link StoreAnswers}, and the time at which it asks again. It
- * may become that of another waiter which asks for the same. Its waiter and the
- * coordinator call it, and the notifications that name its token; all in events of the
- * coordinator.
+ * It owns the token, its {@link StoreAnswers}, and a timer: for the time at which it asks
+ * again, and for the deadline of a waiter that has no timer of its own. Each waiter is
+ * made with a contender, and waiters that ask for the same may exchange theirs. Its
+ * waiter and the coordinator call it, and the notifications that name its token; all in
+ * events of the coordinator.
  */
 public final class Contender {
 
@@ -51,7 +52,7 @@ public final class Contender {
 	/** When it is to ask again. */
 	private long askAt;
 
-	/** Stays with it, whose ever it is: to set a timer costs more than the passing on. */
+	/** Stays when the waiter changes: to set a timer costs more than that. */
 	private Scheduler.@Nullable Timer timer;
 
 	Contender(ContenderHost host, String token, ContenderParty waiter) {
@@ -63,21 +64,24 @@ public final class Contender {
 		this.answers = new StoreAnswers(this.context);
 	}
 
-	/** Ask beside a token of the same thread that holds all there is. */
+	/**
+	 * Have all commands from now on ask beside a token of the same thread that holds all
+	 * there is. Sends nothing yet.
+	 */
 	void sendAcquireUnder(String writer) {
 		this.command = this.waiter.request().toCommand(this.token, writer);
 	}
 
 	/**
-	 * Return whether it asks so, and as far as is known may have what it asks for: then
-	 * it is a part of the work in flight.
+	 * Return whether it asks beside a token of the same thread, and was not answered
+	 * BUSY: then it is a part of the work in flight.
 	 */
 	public boolean isInFlight() {
 		return this.command.under() != null && !this.answers.isBusy();
 	}
 
 	/**
-	 * Become that of a waiter which asks for the same.
+	 * Stand for another waiter, which asks for the same, from now on.
 	 */
 	void standFor(ContenderParty other) {
 		this.waiter = other;
@@ -141,9 +145,11 @@ public final class Contender {
 	}
 
 	/**
-	 * Be brought in by the end of another one.
-	 * @return the outcome of that, once this has seen it: who goes on is to be woken up
-	 * before who is done
+	 * Take its first answer from the RELEASE that brings it in.
+	 * @param outcome what the store answers to that RELEASE
+	 * @param sentAt when it was sent
+	 * @return the same, completed after this has seen it: the waiter that goes on is to
+	 * be woken up before the caller that has released
 	 */
 	CompletableFuture<ReleaseReply> follow(CompletableFuture<ReleaseReply> outcome, long sentAt) {
 		// Its own: giving up this wait must not take back the other one's release.

@@ -16,8 +16,8 @@ interface ContenderParty {
 	long deadline();
 
 	/**
-	 * Return when its contender is to look after it: at a time, or sooner at the deadline
-	 * if that has no timer of its own.
+	 * Return when the timer of its contender is to fire: at the given time; or at the
+	 * deadline, if that comes first and this has no timer of its own.
 	 */
 	long dueBy(long at);
 

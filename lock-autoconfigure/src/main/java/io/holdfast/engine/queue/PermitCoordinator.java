@@ -33,15 +33,15 @@ public class PermitCoordinator extends ResourceCoordinator {
 	/** How many permits they were granted. */
 	private long held;
 
-	/** The number of the last ACQUIRE that was sent from here. */
+	/** The number of the last command that asks: ACQUIRE, or RELEASE with a waiter. */
 	private long asked;
 
-	/** The highest number of those that are over. */
+	/** The highest number of those commands that are over. */
 	private long heard;
 
 	private @Nullable RemoteWaiterProbe remoteWaiters;
 
-	/** Who came last to wait here. */
+	/** The waiter that was the last to stand in line. */
 	private @Nullable Waiter last;
 
 	PermitCoordinator(CoordinatorParts parts, Resource resource) {
@@ -107,8 +107,8 @@ public class PermitCoordinator extends ResourceCoordinator {
 	}
 
 	/**
-	 * Return whether what is not fair asks at once, as it would not be seen behind
-	 * others.
+	 * Return whether a request that is not fair may contend at once, past the queue:
+	 * behind others the store would not see it.
 	 */
 	private boolean mayPass() {
 		return !this.queue.isEmpty() && this.contending.size() < MAX_CONTENDERS;
@@ -147,16 +147,16 @@ public class PermitCoordinator extends ResourceCoordinator {
 	}
 
 	/**
-	 * Return whether others here may go on with what such a request was granted, and it
-	 * with theirs. A request that asks otherwise has a place of its own in the store.
+	 * Return whether such requests hand over to each other here what they were granted.
+	 * Any other request has a place of its own in the store.
 	 */
 	boolean handsOver(ResolvedRequest request) {
 		return this.handOver.isOn() && request.waits() && request.renewal();
 	}
 
 	/**
-	 * Return whether it is enough that others contend, whom one follows who asks for the
-	 * same.
+	 * Return whether a request need not contend: others contend that ask for the same,
+	 * and one more could not be granted beside them and what is held.
 	 */
 	boolean maySucceed(ResolvedRequest request, int released) {
 		long wanted = this.held + offered() - released + request.permits();
@@ -229,7 +229,7 @@ public class PermitCoordinator extends ResourceCoordinator {
 	public boolean canTakeOver(Hold hold, Waiter waiter, long now) {
 		ResolvedRequest request = waiter.request;
 		boolean quiet = this.remoteWaiters != null && this.remoteWaiters.isQuiet(now);
-		// What some was given back of may not be known as that to the store.
+		// The store may not know yet that some of its permits were given back.
 		return handsOver(request) && hold.permits() == hold.request.permits() && hold.permits() == request.permits()
 				&& hold.request.limit() == request.limit() && rules().canTakeOver(hold, request, quiet, now);
 	}

@@ -60,7 +60,10 @@ final class ReadWriteCoordinator extends PermitCoordinator {
 		}
 	}
 
-	/** Return what the thread of a waiter holds, or has lost and still counts on. */
+	/**
+	 * Return what the thread of a waiter holds, or has lost and still counts on. Ends by
+	 * loss, first, what is over by now.
+	 */
 	private List<Hold> holdsOf(Waiter waiter, long now) {
 		Thread owner = waiter.reentrantOwner();
 		heldBy(owner).filter((hold) -> !hold.isHeld(now)).forEach((hold) -> {
@@ -81,14 +84,15 @@ final class ReadWriteCoordinator extends PermitCoordinator {
 	}
 
 	/**
-	 * Those who read have their places in the store, where they may be let in together.
+	 * Return false for readers: each has a place of its own in the store, where they may
+	 * be let in together.
 	 */
 	@Override
 	boolean handsOver(ResolvedRequest request) {
 		return request.permits() == Resource.ALL && super.handsOver(request);
 	}
 
-	/** A writer here is followed by the next one here. */
+	/** Return true also while a writer here holds: the next one follows it. */
 	@Override
 	boolean maySucceed(ResolvedRequest request, int released) {
 		return held() >= Resource.ALL || super.maySucceed(request, released);

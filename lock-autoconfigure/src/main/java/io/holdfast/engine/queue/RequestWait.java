@@ -120,7 +120,7 @@ abstract class RequestWait implements PendingAcquisition {
 		return true;
 	}
 
-	/** It is none that is nested in another. */
+	/** Tell the observation that the request begins, as it is not a nested one. */
 	final void observed() {
 		RequestObservation observing = this.observation;
 		if (observing != null) {

@@ -35,11 +35,11 @@ import org.jspecify.annotations.Nullable;
  * <p>
  * <b>Contending.</b> A contender stands for the instance in the store, by a
  * {@link Contender}: a token, and the commands that name it. How many may contend at a
- * time differs: one for an exclusive lock, as many as could be granted together for
- * permits ({@link #admits}). The contender asks again until it is answered, so lost
- * messages cost time only. A contender that ends lets the next waiter of the queue
- * contend ({@link #advance}): whenever a request waits here, there is one whose end lets
- * it contend.
+ * time differs ({@link #admits}): one for an exclusive lock, several for permits and for
+ * readers. The contender asks again until it is answered, so lost messages cost time
+ * only. The end of a contender or of a hold lets the next waiter contend
+ * ({@link #advance}). Whenever a request stands in the queue there is one of these, or a
+ * released hold that is offered.
  *
  * <p>
  * <b>Holding.</b> A grant makes a {@link Hold} of a contender. It may come as the answer
@@ -50,10 +50,11 @@ import org.jspecify.annotations.Nullable;
  * is lost, the waiters need not wait for its thread.
  *
  * <p>
- * <b>Handing over.</b> With the last handle the hold ends, and {@link HandOverRules}
- * decide what becomes of it. The next waiter of this instance takes it over, without a
- * command and with the next fencing token; while its thread wakes up, requests that are
- * not fair may barge ({@link Barging}). Or it is kept warm for a request that may come.
+ * <b>Handing over.</b> With the last handle the hold ends. The coordinator decides what
+ * becomes of it, within what {@link HandOverRules} allow. The next waiter of this
+ * instance takes it over, without a command and with the next fencing token; while its
+ * thread wakes up, requests that are not fair may barge ({@link Barging}). Or it is kept
+ * warm for a request that may come. Or it keeps others out until its least time is over.
  * Or it goes back to the store, by a RELEASE that brings in the next waiter with the same
  * command. A turn of the instance is limited, so that others have theirs.
  *
@@ -61,7 +62,7 @@ import org.jspecify.annotations.Nullable;
  * <b>Lifetime.</b> A coordinator is there for as long as a waiter or a hold needs it; the
  * {@link CoordinatorRegistry} makes and forgets it. Only {@link #execute},
  * {@link #waiters}, {@link #isAwaited} and {@link #isHeldBy} may be called from outside
- * of its events.
+ * of its events; and {@link #enter} and {@link #leave}, by the registry.
  */
 public abstract class ResourceCoordinator extends WaiterQueue implements BargingHost {
 

@@ -106,7 +106,9 @@ final class StoreAnswers {
 		return this.busy;
 	}
 
-	/** Return whether the store has not said anything to it yet. */
+	/**
+	 * Return whether nothing was answered BUSY yet, and the last command did not fail.
+	 */
 	boolean isUnheard() {
 		return !this.busy && this.trouble == null;
 	}
@@ -121,7 +123,7 @@ final class StoreAnswers {
 	}
 
 	/**
-	 * Return since when, at the latest, a grant lasts that came after all answers.
+	 * Return the earliest time at which a grant that came after all answers can begin.
 	 */
 	long grantedSince() {
 		return this.busy ? this.busySentAt : this.firstSentAt;

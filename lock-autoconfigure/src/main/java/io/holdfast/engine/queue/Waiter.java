@@ -25,15 +25,15 @@ import org.jspecify.annotations.Nullable;
  * store, then granted or over.
  *
  * <p>
- * It owns its {@link Contender}, the timer of its wait while it is in the queue, and the
- * handle that it was granted. All but the constructor and what {@link RequestWait} has is
- * confined to the coordinator.
+ * It owns its {@link Contender}, the timer of its deadline once it has stood in the
+ * queue, and the handle that it was granted. Confined to the coordinator but for the
+ * constructor, {@link RequestWait}, {@link #come} and {@link #contender}.
  */
 public final class Waiter extends RequestWait implements ContenderParty, Hold.HoldRequester {
 
 	private final WaiterHost host;
 
-	/** What the store knows of it, if it contends. Changed by the coordinator only. */
+	/** Made with it, used once it contends. Changed by the coordinator only. */
 	private volatile Contender contender;
 
 	/** Under which leases it asks. */
@@ -67,7 +67,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 		this.contender = new Contender(host, token, this);
 	}
 
-	/** Return what the store knows of it, if it contends. */
+	/** Return its contender, which the store knows only once this contends. */
 	public Contender contender() {
 		return this.contender;
 	}
@@ -164,7 +164,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 	}
 
 	/**
-	 * Contend by the contender of another one, which need not any more.
+	 * Contend by the contender of a waiter that needs it no more, at its place.
 	 */
 	void succeed(Waiter last) {
 		this.promoted = true;
@@ -272,7 +272,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 
 	/**
 	 * Return whether others were before it, or before what it is a part of. A waiter that
-	 * waited for an answer only has waited for the store.
+	 * waited for an answer only has waited for the store. For any thread once granted.
 	 */
 	public boolean hasMetOthers() {
 		return this.contender.answers().isBusy() || this.promoted || this.whole != null && this.whole.hasMetOthers();

@@ -25,7 +25,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The waiters of one resource in this instance: those that stand in the queue, and those
  * that contend in the store. Confined to the events of the coordinator, but for
- * {@link #execute}, {@link #waiters} and {@link #isAwaited}.
+ * {@link #execute}, {@link #waiters}, {@link #isAwaited}, {@link #enter} and
+ * {@link #leave}.
  */
 abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 
@@ -42,7 +43,7 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 	/** Made for the first waiter: mostly there is none. */
 	Set<Waiter> queue = NO_WAITERS;
 
-	/** Whether there is one. Changed by events only. */
+	/** Whether the queue has a waiter. Changed by events only. */
 	private volatile boolean awaited;
 
 	/** Few: a list is small. */
@@ -96,19 +97,18 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 	abstract boolean admits(Waiter waiter);
 
 	/**
-	 * Return whether one that waits here may stand in the store as from the end of
-	 * another, brought in by the same command.
+	 * Return whether a RELEASE that is about to be sent may bring a waiter into the
+	 * store.
 	 * @param waiter the first in line
-	 * @param released how many permits were held by the one that ends, which are not
-	 * counted any more
+	 * @param released how many permits it releases, which are not counted any more
 	 */
 	boolean mayFollow(Waiter waiter, int released) {
 		return admits(waiter);
 	}
 
 	/**
-	 * Return whether the next one here takes the place in the store's queue of one that
-	 * gives up, as others of this instance have no places of their own.
+	 * Return whether a contender that gives up leaves its place in the store's queue to
+	 * the next waiter here, which has none of its own.
 	 */
 	boolean leavesPlace(ResolvedRequest request) {
 		return false;
@@ -320,7 +320,7 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 		this.parts.registry().leave(this.resource);
 	}
 
-	/** End a token in the store, which brings in the next one here, if that may be. */
+	/** Send the RELEASE of a token, which brings in the next waiter if that may be. */
 	final CompletableFuture<ReleaseReply> release(AcquireCommand ended, long doubtSince, int released) {
 		Waiter head = head();
 		Waiter next = (head != null && mayFollow(head, released)) ? head : null;
