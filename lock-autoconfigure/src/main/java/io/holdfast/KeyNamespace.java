@@ -4,8 +4,9 @@ package io.holdfast;
  * Namespace of the keys of locks and semaphores, such as the tenant of the current call:
  * a text that comes before each key, with a colon. The same key in two namespaces is two
  * locks. A bean of this type is used for annotated methods, and for all that Holdfast's
- * services take a key for: requests, views, status, limits and forced releases. Leases,
- * exceptions, events and endpoints show whole keys, as {@code acme:stock:SKU0001}.
+ * services take a key for: requests, views, status, limits and forced releases. A bean
+ * with a scope is that of the current call. Leases, exceptions, events and endpoints show
+ * whole keys, as {@code acme:stock:SKU0001}.
  *
  * <p>
  * A request may {@linkplain LockRequest#namespace(String) have a namespace of its own};

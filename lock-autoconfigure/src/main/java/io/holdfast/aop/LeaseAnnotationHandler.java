@@ -2,7 +2,6 @@ package io.holdfast.aop;
 
 import java.lang.annotation.Annotation;
 import java.lang.reflect.Method;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -35,9 +34,8 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.BeanFactory;
-import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.AutowireCapableBeanFactory;
 import org.springframework.util.ClassUtils;
-import org.springframework.util.function.SingletonSupplier;
 
 /**
  * One of the annotations: where it is declared, and who grants what it asks for.
@@ -62,11 +60,9 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 
 	private final LeaseSource<S, R> source;
 
-	/** For the whole application, if it has one. */
-	private Supplier<Optional<KeyNamespace>> namespace = Optional::empty;
+	private @Nullable ApplicationBean<KeyNamespace> namespace;
 
-	/** For the whole application, if it has one. */
-	private Supplier<Optional<NotAcquiredStrategy>> strategy = Optional::empty;
+	private @Nullable ApplicationBean<NotAcquiredStrategy> strategy;
 
 	/**
 	 * The services that failed when they were asked last, of which a warning was logged.
@@ -96,15 +92,29 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 
 	void setBeanFactory(BeanFactory beanFactory) {
 		this.services.setBeanFactory(beanFactory);
-		this.namespace = optional(beanFactory.getBeanProvider(KeyNamespace.class));
-		this.strategy = optional(beanFactory.getBeanProvider(NotAcquiredStrategy.class));
+		if (beanFactory instanceof AutowireCapableBeanFactory beans) {
+			this.namespace = new ApplicationBean<>(beans, KeyNamespace.class);
+			this.strategy = new ApplicationBean<>(beans, NotAcquiredStrategy.class);
+		}
 	}
 
 	/**
-	 * Look for a bean when it is needed first: post-processors come before all others.
+	 * All beans are there: check those that calls will need.
+	 * @throws InvalidDeclarationException if a service is not there
 	 */
-	private static <T> Supplier<Optional<T>> optional(ObjectProvider<T> beans) {
-		return SingletonSupplier.of(() -> Optional.ofNullable(beans.getIfAvailable()))::obtain;
+	void checkBeans() {
+		this.services.checkExpected();
+		if (this.namespace != null) {
+			this.namespace.find();
+		}
+		if (this.strategy != null) {
+			this.strategy.find();
+		}
+	}
+
+	/** Return the bean for the current call, if the application has one. */
+	private static <T> @Nullable T get(@Nullable ApplicationBean<T> bean) {
+		return (bean != null) ? bean.find().map(Supplier::get).orElse(null) : null;
 	}
 
 	/**
@@ -168,7 +178,7 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 			}
 			R request = this.operation.requests().request(invocation.getThis(), invocation.getArguments());
 			// By the caller's thread: a second lease may be asked for on another one.
-			KeyNamespace namespace = LeaseAnnotationHandler.this.namespace.get().orElse(null);
+			KeyNamespace namespace = get(LeaseAnnotationHandler.this.namespace);
 			return new CallLease(invocation, this.operation, (namespace != null) ? namespace.apply(request) : request,
 					LeaseAnnotationHandler.this.services.get(this.operation));
 		}
@@ -296,7 +306,7 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 			}
 			NotAcquiredHandler handler = this.operation.notAcquiredHandler();
 			NotAcquiredStrategy strategy = (handler == NotAcquiredHandler.THROW)
-					? LeaseAnnotationHandler.this.strategy.get().orElse(null) : null;
+					? get(LeaseAnnotationHandler.this.strategy) : null;
 			return ((strategy != null)
 					? new StrategyHandler(strategy, this.operation.returnKind(), this.operation.annotatedMethod())
 					: handler)

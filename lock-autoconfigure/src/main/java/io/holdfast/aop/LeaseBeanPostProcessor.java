@@ -194,7 +194,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 
 	@Override
 	public void afterSingletonsInstantiated() {
-		this.handlers.forEach((handler) -> handler.services().checkExpected());
+		this.handlers.forEach(LeaseAnnotationHandler::checkBeans);
 	}
 
 	@Override

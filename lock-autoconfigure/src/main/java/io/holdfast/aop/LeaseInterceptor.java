@@ -100,7 +100,8 @@ final class LeaseInterceptor implements MethodInterceptor {
 		try {
 			methodLeases = methodLeases(invocation, operations);
 		}
-		catch (RuntimeException ex) {
+		catch (Throwable ex) {
+			// Code of the application was asked, which may throw anything.
 			return switch (operation.returnKind()) {
 				case STAGE -> CompletableFuture.failedFuture(ex);
 				case REACTIVE -> new ReactiveInvocation(invocation, operation.annotatedMethod()).failing(ex);

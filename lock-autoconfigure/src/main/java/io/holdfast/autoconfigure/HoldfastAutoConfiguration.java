@@ -2,7 +2,6 @@ package io.holdfast.autoconfigure;
 
 import java.time.Duration;
 
-import io.holdfast.KeyNamespace;
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreService;
 import io.holdfast.autoconfigure.engine.LeaseEngineConfigurer;
@@ -57,8 +56,8 @@ public final class HoldfastAutoConfiguration {
 
 	@Bean
 	static LeaseEngineConfigurer holdfastLeaseEngineConfigurer(ObjectProvider<EngineObserver> observers,
-			ObjectProvider<KeyNamespace> namespaces, ApplicationEventPublisher publisher, Environment environment) {
-		return new LeaseEngineConfigurer(observers, namespaces, publisher, environment);
+			ConfigurableListableBeanFactory context, ApplicationEventPublisher publisher, Environment environment) {
+		return new LeaseEngineConfigurer(observers, context, publisher, environment);
 	}
 
 	@Bean

@@ -1,5 +1,6 @@
 package io.holdfast.autoconfigure;
 
+import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -33,6 +34,9 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import reactor.core.publisher.Mono;
 
+import org.springframework.beans.factory.ObjectFactory;
+import org.springframework.beans.factory.config.Scope;
+import org.springframework.beans.factory.support.ScopeNotActiveException;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration;
 import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
@@ -52,7 +56,9 @@ class KeyNamespaceTests {
 
 	private static final ThreadLocal<@Nullable String> TENANT = new ThreadLocal<>();
 
-	private ApplicationContextRunner runner = new ApplicationContextRunner();
+	private ApplicationContextRunner withoutNamespace = new ApplicationContextRunner();
+
+	private ApplicationContextRunner runner = this.withoutNamespace;
 
 	private final TestRedis redis;
 
@@ -63,14 +69,15 @@ class KeyNamespaceTests {
 	@BeforeEach
 	void connect() {
 		TENANT.set("acme");
-		this.runner = new ApplicationContextRunner()
+		this.withoutNamespace = new ApplicationContextRunner()
 			.withConfiguration(AutoConfigurations.of(DataRedisAutoConfiguration.class, HoldfastAutoConfiguration.class,
 					HoldfastAopAutoConfiguration.class, HoldfastReactiveAutoConfiguration.class))
 			.withPropertyValues("spring.data.redis.host=" + this.redis.host(),
-					"spring.data.redis.port=" + this.redis.port(), "holdfast.lock.key-prefix=" + this.redis.keyPrefix(),
+					"spring.data.redis.port=" + this.redis.port(), "holdfast.redis.command-timeout=5s",
+					"holdfast.lock.key-prefix=" + this.redis.keyPrefix(),
 					"holdfast.semaphore.key-prefix=" + this.redis.keyPrefix() + "semaphore:")
-			.withBean(KeyNamespace.class, () -> KeyNamespaceTests::tenant)
 			.withBean(Shop.class);
+		this.runner = this.withoutNamespace.withBean(KeyNamespace.class, () -> KeyNamespaceTests::tenant);
 	}
 
 	@AfterEach
@@ -306,6 +313,53 @@ class KeyNamespaceTests {
 		});
 	}
 
+	@Test
+	@DisplayName("A namespace with a scope and no proxy is that of each call, and outside of its scope nothing is acquired")
+	void ofScope() {
+		TENANT.remove();
+		this.withoutNamespace
+			.withInitializer((context) -> context.getBeanFactory().registerScope("tenant", new TenantScope()))
+			.withBean(KeyNamespace.class, () -> {
+				String tenant = tenant();
+				return () -> tenant;
+			}, (definition) -> definition.setScope("tenant"))
+			.run((context) -> {
+				Shop shop = context.getBean(Shop.class);
+				for (String tenant : List.of("acme", "other")) {
+					TENANT.set(tenant);
+					assertThat(shop.sell("1")).containsExactly(tenant + ":stock:1", tenant + ":warehouse");
+					assertThat(locks(context).status("a").key()).isEqualTo(tenant + ":a");
+					assertThat(semaphores(context).status("s").key()).isEqualTo(tenant + ":s");
+				}
+				TENANT.remove();
+				for (Runnable call : List.<Runnable>of(() -> shop.sell("1"), () -> locks(context).acquire("a"),
+						() -> semaphores(context).status("s"))) {
+					assertThatExceptionOfType(ScopeNotActiveException.class).isThrownBy(call::run);
+				}
+			});
+	}
+
+	@Test
+	@DisplayName("Anything that a namespace throws is a failure of the future or chain that is returned")
+	void throwsAnything() {
+		for (Throwable thrown : List.of(new IOException("no tenant"), new AssertionError("no tenant"))) {
+			this.withoutNamespace.withBean(KeyNamespace.class, () -> () -> {
+				throw KeyNamespaceTests.<RuntimeException>asUnchecked(thrown);
+			}).run((context) -> {
+				Shop shop = context.getBean(Shop.class);
+				assertThat(shop.sellAsync("1")).failsWithin(10, TimeUnit.SECONDS).withThrowableThat().withCause(thrown);
+				assertThat(shop.sellReactive("1").onErrorResume((ex) -> Mono.just(List.of(ex.getMessage()))).block())
+					.containsExactly("no tenant");
+			});
+		}
+	}
+
+	/** As Kotlin does, which has no checked exceptions. */
+	@SuppressWarnings("unchecked")
+	private static <E extends Throwable> E asUnchecked(Throwable thrown) throws E {
+		throw (E) thrown;
+	}
+
 	static class Shop {
 
 		@DistributedLock(name = "stock", key = "#sku")
@@ -328,6 +382,27 @@ class KeyNamespaceTests {
 
 		private static List<String> keys(LeaseContext context) {
 			return context.leases().stream().map((lease) -> lease.key()).toList();
+		}
+
+	}
+
+	/** As the scope of a web request: there is none at the start. */
+	private static final class TenantScope implements Scope {
+
+		@Override
+		public Object get(String name, ObjectFactory<?> beans) {
+			tenant();
+			return beans.getObject();
+		}
+
+		@Override
+		public @Nullable Object remove(String name) {
+			return null;
+		}
+
+		@Override
+		public void registerDestructionCallback(String name, Runnable callback) {
+			// Its beans need none.
 		}
 
 	}

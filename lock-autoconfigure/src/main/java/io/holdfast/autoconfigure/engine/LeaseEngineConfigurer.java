@@ -5,9 +5,12 @@ import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 
 import io.holdfast.KeyNamespace;
 import io.holdfast.LeaseLostEvent;
+import io.holdfast.LeaseRequest;
+import io.holdfast.aop.ApplicationBean;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.LeaseEngine;
@@ -17,6 +20,7 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.AutowireCapableBeanFactory;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -42,17 +46,17 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor {
 
 	private final ObjectProvider<EngineObserver> observers;
 
-	private final ObjectProvider<KeyNamespace> namespaces;
+	private final ApplicationBean<KeyNamespace> namespace;
 
 	private final ApplicationEventPublisher publisher;
 
 	private final Environment environment;
 
 	/** Create the configurer of the engines of a context. */
-	public LeaseEngineConfigurer(ObjectProvider<EngineObserver> observers, ObjectProvider<KeyNamespace> namespaces,
+	public LeaseEngineConfigurer(ObjectProvider<EngineObserver> observers, AutowireCapableBeanFactory beans,
 			ApplicationEventPublisher publisher, Environment environment) {
 		this.observers = observers;
-		this.namespaces = namespaces;
+		this.namespace = new ApplicationBean<>(beans, KeyNamespace.class);
 		this.publisher = publisher;
 		this.environment = environment;
 	}
@@ -61,10 +65,10 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor {
 	@Override
 	public Object postProcessBeforeInitialization(Object bean, String beanName) {
 		if (bean instanceof DefaultLockService locks) {
-			this.namespaces.ifAvailable(locks::setKeyNamespace);
+			this.namespace.find().map(CallNamespace::new).ifPresent(locks::setKeyNamespace);
 		}
 		else if (bean instanceof DefaultSemaphoreService semaphores) {
-			this.namespaces.ifAvailable(semaphores::setKeyNamespace);
+			this.namespace.find().map(CallNamespace::new).ifPresent(semaphores::setKeyNamespace);
 		}
 		return bean;
 	}
@@ -115,6 +119,25 @@ public final class LeaseEngineConfigurer implements BeanPostProcessor {
 		catch (UnknownHostException ex) {
 			return UNKNOWN;
 		}
+	}
+
+	/**
+	 * The namespace of the current call, which may have a bean of its own.
+	 *
+	 * @param bean gives that bean
+	 */
+	private record CallNamespace(Supplier<KeyNamespace> bean) implements KeyNamespace {
+
+		@Override
+		public String current() {
+			return this.bean.get().current();
+		}
+
+		@Override
+		public <R extends LeaseRequest<R>> R apply(R request) {
+			return this.bean.get().apply(request);
+		}
+
 	}
 
 }

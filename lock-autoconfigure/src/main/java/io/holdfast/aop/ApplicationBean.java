@@ -1,0 +1,76 @@
+package io.holdfast.aop;
+
+import java.util.Optional;
+import java.util.function.Supplier;
+
+import org.jspecify.annotations.Nullable;
+
+import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.NoSuchBeanDefinitionException;
+import org.springframework.beans.factory.NoUniqueBeanDefinitionException;
+import org.springframework.beans.factory.config.AutowireCapableBeanFactory;
+import org.springframework.beans.factory.config.NamedBeanHolder;
+import org.springframework.beans.factory.support.ScopeNotActiveException;
+
+/**
+ * A bean that an application may have, of which there is one for all calls; or one for
+ * each call, by its scope. Thread-safe.
+ *
+ * @param <T> its type
+ */
+public final class ApplicationBean<T> {
+
+	private final AutowireCapableBeanFactory beans;
+
+	private final Class<T> type;
+
+	/** Not guarded: a lock held while a bean is looked up could wait for its creator. */
+	private volatile @Nullable Optional<Supplier<T>> found;
+
+	/**
+	 * Create what looks for the bean when it is asked for first.
+	 * @param beans where it is
+	 * @param type its type
+	 */
+	public ApplicationBean(AutowireCapableBeanFactory beans, Class<T> type) {
+		this.beans = beans;
+		this.type = type;
+	}
+
+	/**
+	 * Return what gives the bean. Creates nothing that is not in its scope now.
+	 * @return gives it to each call, or throws if the call is not in its scope; empty if
+	 * the application has no such bean
+	 * @throws NoUniqueBeanDefinitionException if it has several, of which none is primary
+	 */
+	public Optional<Supplier<T>> find() {
+		Optional<Supplier<T>> known = this.found;
+		if (known == null) {
+			known = Optional.ofNullable(lookUp());
+			this.found = known;
+		}
+		return known;
+	}
+
+	private @Nullable Supplier<T> lookUp() {
+		try {
+			NamedBeanHolder<T> named = this.beans.resolveNamedBean(this.type);
+			T bean = named.getBeanInstance();
+			return this.beans.isSingleton(named.getBeanName()) ? () -> bean : this::ofScope;
+		}
+		catch (ScopeNotActiveException ex) {
+			return this::ofScope;
+		}
+		catch (NoUniqueBeanDefinitionException ex) {
+			throw ex;
+		}
+		catch (NoSuchBeanDefinitionException ex) {
+			return null;
+		}
+	}
+
+	private T ofScope() {
+		return this.beans.getBean(this.type);
+	}
+
+}
