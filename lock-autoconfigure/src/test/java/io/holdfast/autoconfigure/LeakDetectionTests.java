@@ -13,6 +13,7 @@ import io.holdfast.engine.observe.LeakDetector;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
+import io.reactivex.rxjava3.core.Completable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -63,7 +64,7 @@ class LeakDetectionTests {
 			Lease permit = context.getBean(SemaphoreService.class).acquire(SemaphoreRequest.of("permits", 1));
 			await().until(() -> output.getOut().contains("A permit of semaphore 'permits' is still held"));
 			permit.close();
-			assertThat(output).contains("at " + LeakDetectionTests.class.getName() + ".leaked(");
+			assertThat(output).contains(" at " + LeakDetectionTests.class.getName() + ".leaked(");
 		}
 	}
 
@@ -73,7 +74,18 @@ class LeakDetectionTests {
 		try (ConfigurableApplicationContext context = start("holdfast.leak-detection-threshold=100ms")) {
 			context.getBean(Shop.class)
 				.sell(() -> await().until(() -> output.getOut().contains("Lock 'shop' (shop) is still held")));
-			assertThat(output).contains("at " + LeakDetectionTests.class.getName() + ".annotated(");
+			assertThat(output).contains(" at " + LeakDetectionTests.class.getName() + ".annotated(");
+		}
+	}
+
+	@Test
+	@DisplayName("The place of the lock around a chain is where it is subscribed to, whichever library it is of")
+	void subscribed(CapturedOutput output) {
+		try (ConfigurableApplicationContext context = start("holdfast.leak-detection-threshold=100ms")) {
+			context.getBean(Shop.class)
+				.sellLater(() -> await().until(() -> output.getOut().contains("Lock 'shop' (shop) is still held")))
+				.blockingAwait();
+			assertThat(output).contains(" at " + LeakDetectionTests.class.getName() + ".subscribed(");
 		}
 	}
 
@@ -104,6 +116,11 @@ class LeakDetectionTests {
 		@DistributedLock(name = "shop")
 		public void sell(Runnable work) {
 			work.run();
+		}
+
+		@DistributedLock(name = "shop")
+		public Completable sellLater(Runnable work) {
+			return Completable.fromRunnable(work);
 		}
 
 	}

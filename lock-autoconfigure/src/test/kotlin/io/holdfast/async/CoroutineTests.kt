@@ -34,13 +34,17 @@ import org.assertj.core.api.Assertions.assertThat
 import org.awaitility.Awaitility.await
 import org.junit.jupiter.api.DisplayName
 import org.junit.jupiter.api.Test
+import org.junit.jupiter.api.extension.ExtendWith
+import org.springframework.boot.test.system.CapturedOutput
+import org.springframework.boot.test.system.OutputCaptureExtension
 import org.springframework.context.annotation.Bean
 import org.springframework.context.annotation.Configuration
 import org.springframework.context.annotation.Import
 
 /** Suspending functions of two instances of an application that share a Redis. */
 @WithRedis
-internal class CoroutineTests(redis: TestRedis) {
+@ExtendWith(OutputCaptureExtension::class)
+internal class CoroutineTests(private val redis: TestRedis) {
 
     private val instances = List(2) {
         TestApplication.start(redis, Application::class.java, "holdfast.redis.command-timeout=5s")
@@ -205,6 +209,20 @@ internal class CoroutineTests(redis: TestRedis) {
         assertThat(shops[0].numbers().first { it == 3 }).isEqualTo(3)
         awaitFree("numbers")
         assertThat(shops[1].numbers().first()).isEqualTo(1)
+    }
+
+    @Test
+    @DisplayName("The place of a lock that is held for too long is the function's caller, or the flow's collector")
+    fun heldForTooLong(output: CapturedOutput) {
+        TestApplication.start(redis, Application::class.java, "holdfast.leak-detection-threshold=100ms").use { context ->
+            val shop = context.getBean(Shop::class.java)
+            runBlocking {
+                shop.sell("a") { await().atMost(SOON).until { output.out.contains("Lock 'stock:a' (") } }
+                shop.numbers().first { output.out.contains("Lock 'numbers' (") }
+            }
+        }
+        val places = Regex(" is still held after .* at (\\S+)\\.invokeSuspend\\(").findAll(output.out).map { it.groupValues[1] }
+        assertThat(places.toList()).hasSize(2).allMatch { it.startsWith(CoroutineTests::class.java.name) }
     }
 
     private companion object {

@@ -25,7 +25,8 @@ public final class LeakDetector implements EngineObserver, AutoCloseable {
 
 	/** The code between a user and the engine. */
 	private static final Pattern BETWEEN = Pattern
-		.compile("(java|jdk|javax|reactor|org\\.springframework|org\\.aopalliance)\\..*|.*\\$\\$.*"
+		.compile("(java|jdk|javax|kotlin|kotlinx|reactor|io\\.reactivex|io\\.smallrye\\.mutiny|org\\.springframework"
+				+ "|org\\.aopalliance)\\..*|.*\\$\\$.*"
 				+ "|io\\.holdfast\\.(engine|aop|reactive)\\..*|io\\.holdfast\\.\\w*(Service|Calls?)");
 
 	private final Duration threshold;
@@ -90,8 +91,8 @@ public final class LeakDetector implements EngineObserver, AutoCloseable {
 			this.warned = true;
 			logger.warn(describe() + " is still held after " + LeakDetector.this.threshold.toMillis()
 					+ " ms (holdfast.leak-detection-threshold). It was acquired by thread " + this.place.thread + " at "
-					+ this.place.user() + ". If it is never released, use try-with-resources or withLock there",
-					this.place);
+					+ this.place.user() + ". If it, or a lease nested in it, is never released, use try-with-resources"
+					+ " or withLock", this.place);
 		}
 
 		@Override
