@@ -55,24 +55,24 @@ final class NotificationDispatcher implements StoreNotifications {
 	private void dispatch(Resource resource, String token, long fence, long ttlMillis, boolean granted) {
 		Contender contender = this.coordinators.contender(token);
 		if (contender == null) {
-			contendsNoMore(resource, token, fence, granted);
+			onOtherToken(resource, token, fence, granted);
 			return;
 		}
 		contender.host.execute(() -> {
 			// It may have been granted, or given up, by an event before this one.
 			if (!contender.onNotified(fence, ttlMillis)) {
-				contendsNoMore(resource, token, fence, granted);
+				onOtherToken(resource, token, fence, granted);
 			}
 		});
 	}
 
-	private void contendsNoMore(Resource resource, String token, long fence, boolean granted) {
+	private void onOtherToken(Resource resource, String token, long fence, boolean granted) {
 		if (this.releases.isOver(token)) {
 			// Its waiter gave up: others must not wait for the claim's end.
 			this.releases.release(resource, unknown(token), Hold.NO_DOUBT, null);
 		}
 		else if (granted) {
-			heldAnew(resource, token, fence);
+			onGrantedAnew(resource, token, fence);
 		}
 	}
 
@@ -81,7 +81,7 @@ final class NotificationDispatcher implements StoreNotifications {
 	 * of the token, and a late copy of its ACQUIRE has queued it again. Others may have
 	 * had the key.
 	 */
-	private void heldAnew(Resource resource, String token, long fence) {
+	private void onGrantedAnew(Resource resource, String token, long fence) {
 		Hold hold = this.renewer.find(token);
 		if (hold != null && fence > hold.fence) {
 			this.renewer.gone(token, "the store had dropped it, and has granted it again");
@@ -103,7 +103,7 @@ final class NotificationDispatcher implements StoreNotifications {
 			}
 		}
 		else if (coordinator != null) {
-			coordinator.execute(() -> coordinator.wanted(token));
+			coordinator.execute(() -> coordinator.onWanted(token));
 		}
 	}
 
@@ -114,7 +114,7 @@ final class NotificationDispatcher implements StoreNotifications {
 
 	@Override
 	public void listening() {
-		this.coordinators.contenders().forEach((contender) -> contender.host.execute(contender::listening));
+		this.coordinators.contenders().forEach((contender) -> contender.host.execute(contender::onListening));
 	}
 
 }

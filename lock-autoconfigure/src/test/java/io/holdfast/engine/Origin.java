@@ -20,7 +20,7 @@ public record Origin(String key, String token, int passes) {
 	 * @return the origins
 	 */
 	public static List<Origin> of(Lease lease) {
-		return ((EngineLease) lease).open()
+		return ((EngineLease) lease).openHolds()
 			.map((hold) -> new Origin(hold.resource().key(), hold.token, hold.turns.passes()))
 			.toList();
 	}

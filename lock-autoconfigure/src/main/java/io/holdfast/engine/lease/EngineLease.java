@@ -14,7 +14,7 @@ import org.apache.commons.logging.LogFactory;
 public interface EngineLease extends Lease, RequestObservation.Fenced {
 
 	/** Return the holds that it is open on: none once it is released. */
-	Stream<Hold> open();
+	Stream<Hold> openHolds();
 
 	@Override
 	default void close() {
@@ -28,7 +28,7 @@ public interface EngineLease extends Lease, RequestObservation.Fenced {
 
 	@Override
 	default List<Long> fences() {
-		return open().map((hold) -> hold.fence).toList();
+		return openHolds().map((hold) -> hold.fence).toList();
 	}
 
 }

@@ -111,7 +111,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 	}
 
 	@Override
-	public Stream<Hold> open() {
+	public Stream<Hold> openHolds() {
 		return isReleased() ? Stream.empty() : Stream.of(this.hold);
 	}
 

@@ -59,8 +59,8 @@ public final class MultiKeyLease implements EngineLease, LockLease {
 	}
 
 	@Override
-	public Stream<Hold> open() {
-		return this.parts.stream().flatMap(LeaseHandle::open);
+	public Stream<Hold> openHolds() {
+		return this.parts.stream().flatMap(LeaseHandle::openHolds);
 	}
 
 	@Override

@@ -68,7 +68,7 @@ public final class Contender {
 	 * Have all commands from now on ask beside a token of the same thread that holds all
 	 * there is. Sends nothing yet.
 	 */
-	void sendAcquireUnder(String writer) {
+	void setUnder(String writer) {
 		this.command = this.waiter.request().toCommand(this.token, writer);
 	}
 
@@ -97,7 +97,7 @@ public final class Contender {
 
 	private void arm(long now) {
 		disarm();
-		this.timer = this.context.scheduler.schedule(() -> this.host.execute(this::due),
+		this.timer = this.context.scheduler.schedule(() -> this.host.execute(this::onTimer),
 				this.waiter.dueBy(this.askAt) - now);
 	}
 
@@ -108,13 +108,13 @@ public final class Contender {
 		}
 	}
 
-	private void due() {
+	private void onTimer() {
 		long now = this.context.now();
 		if (!isOpen()) {
 			return;
 		}
 		if (now - this.waiter.deadline() >= 0) {
-			this.waiter.timedOut();
+			this.waiter.onTimedOut();
 			if (isOpen()) {
 				// It is another one's by now, whose wait goes on.
 				arm(now);
@@ -129,7 +129,7 @@ public final class Contender {
 				sendAcquire();
 			}
 			else {
-				this.waiter.failed(outage);
+				this.waiter.onFailure(outage);
 			}
 		}
 		else {
@@ -154,14 +154,14 @@ public final class Contender {
 	CompletableFuture<ReleaseReply> follow(CompletableFuture<ReleaseReply> outcome, long sentAt) {
 		// Its own: giving up this wait must not take back the other one's release.
 		CompletableFuture<ReleaseReply> release = new CompletableFuture<>();
-		SentCommand sent = sent(release, sentAt);
+		SentCommand sent = onSent(release, sentAt);
 		long number = this.host.onRequestSent();
 		release.whenComplete((reply, error) -> this.host.execute(() -> {
 			if (error != null) {
-				failed(error, sent);
+				onFailure(error, sent);
 			}
 			else if (reply.next() != null) {
-				answered(reply.next(), sent, HandOver.PASSED_ON);
+				onAnswer(reply.next(), sent, HandOver.PASSED_ON);
 			}
 			else {
 				this.answers.onAnswer(sent);
@@ -186,8 +186,8 @@ public final class Contender {
 		return this.waiter.isContending();
 	}
 
-	private SentCommand sent(CompletableFuture<?> command, long sentAt) {
-		SentCommand sent = this.answers.sent(command, sentAt);
+	private SentCommand onSent(CompletableFuture<?> command, long sentAt) {
+		SentCommand sent = this.answers.onSent(command, sentAt);
 		long askAt = sentAt + resendNanos();
 		long patientUntil = this.answers.patientUntil();
 		askBy((patientUntil - sentAt > 0) ? Math.min(askAt, patientUntil) : askAt, sentAt);
@@ -208,20 +208,20 @@ public final class Contender {
 		boolean enqueue = this.waiter.request().waits();
 		CompletableFuture<AcquireReply> command = this.context.send(Command.ACQUIRE,
 				() -> this.context.store.acquire(this.host.resource(), this.command, enqueue));
-		SentCommand sent = sent(command, sentAt);
+		SentCommand sent = onSent(command, sentAt);
 		long number = this.host.onRequestSent();
 		command.whenComplete((reply, error) -> this.host.execute(() -> {
 			if (error != null) {
-				failed(error, sent);
+				onFailure(error, sent);
 			}
 			else {
-				answered(reply, sent, HandOver.ASKED_AGAIN);
+				onAnswer(reply, sent, HandOver.ASKED_AGAIN);
 			}
 			this.host.onReply(number);
 		}));
 	}
 
-	private void answered(AcquireReply reply, SentCommand sent, HandOver way) {
+	private void onAnswer(AcquireReply reply, SentCommand sent, HandOver way) {
 		this.answers.onAnswer(sent);
 		// After the wait's end nothing is to be done: its RELEASE was sent after this
 		// command.
@@ -230,18 +230,20 @@ public final class Contender {
 		}
 		if (reply instanceof Granted granted) {
 			this.context.onAcquired();
-			granted(granted, sent.at(), way);
+			onGranted(granted, sent.at(), way);
 		}
 		else if (reply instanceof Rejected rejected) {
-			this.waiter.exceeds(rejected.limit());
+			this.waiter.onLimitExceeded(rejected.limit());
 		}
 		else {
-			busy((Busy) reply, sent.at());
+			onBusy((Busy) reply, sent.at());
 		}
 	}
 
-	/** Others want what its token holds, whether or not it knows of its grant. */
-	void wanted() {
+	/**
+	 * Note that others want what its token holds, whether or not it knows of its grant.
+	 */
+	void onWanted() {
 		this.wanted = true;
 	}
 
@@ -249,25 +251,25 @@ public final class Contender {
 		return this.wanted;
 	}
 
-	private void granted(Granted granted, long sentAt, HandOver way) {
+	private void onGranted(Granted granted, long sentAt, HandOver way) {
 		long now = this.context.now();
 		if (sentAt + Hold.validity(granted.ttlMillis()) - now > 0) {
-			grant(granted, sentAt, way, now);
+			passGrant(granted, sentAt, way, now);
 		}
 		else {
 			sendAcquire();
 		}
 	}
 
-	private void busy(Busy reply, long sentAt) {
+	private void onBusy(Busy reply, long sentAt) {
 		this.answers.onBusy(sentAt, reply.fence());
 		if (!this.waiter.request().waits()) {
-			this.waiter.refused();
+			this.waiter.onRefused();
 			return;
 		}
 		if (this.context.isClosed()) {
 			// As work in flight it was let through, but whom it asked under is gone.
-			this.waiter.shutDown();
+			this.waiter.onShutDown();
 			return;
 		}
 		this.host.onBusy(reply);
@@ -283,7 +285,7 @@ public final class Contender {
 		askBy(now + delay, now);
 	}
 
-	private void failed(Throwable error, SentCommand sent) {
+	private void onFailure(Throwable error, SentCommand sent) {
 		this.context.onAcquireFailed(error);
 		this.answers.onFailure(sent);
 		if (!isOpen() || this.answers.isOld(sent.at())) {
@@ -291,7 +293,7 @@ public final class Contender {
 		}
 		this.answers.onTrouble(error);
 		if (!this.waiter.isWorthWaiting(error)) {
-			this.waiter.failed(error);
+			this.waiter.onFailure(error);
 		}
 		else {
 			long now = this.context.now();
@@ -317,7 +319,7 @@ public final class Contender {
 		long now = this.context.now();
 		long left = since + Hold.validity(ttlMillis) - now;
 		if (left > TimeUnit.MILLISECONDS.toNanos(ttlMillis) / 3) {
-			grant(new Granted(fence, ttlMillis), since, HandOver.WOKEN_UP, now);
+			passGrant(new Granted(fence, ttlMillis), since, HandOver.WOKEN_UP, now);
 		}
 		else {
 			sendAcquire();
@@ -326,16 +328,16 @@ public final class Contender {
 	}
 
 	/** Give the grant to the first waiter here that asks for the same. */
-	private void grant(Granted granted, long sentAt, HandOver way, long now) {
+	private void passGrant(Granted granted, long sentAt, HandOver way, long now) {
 		// Behind a waiter that had to wait others may wait, of whom no notification tells
 		// any more.
 		this.wanted |= granted.fences() <= HandOverLimits.STRIDE
 				&& (this.answers.isBusy() || way != HandOver.ASKED_AGAIN);
-		this.waiter.granted(granted, sentAt, way, now);
+		this.waiter.onGranted(granted, sentAt, way, now);
 	}
 
-	/** Wake-ups may have been missed. */
-	public void listening() {
+	/** Ask again, as notifications may have been missed. */
+	public void onListening() {
 		if (isOpen()) {
 			sendAcquire();
 		}

@@ -33,21 +33,21 @@ interface ContenderParty {
 	boolean isWorthWaiting(Throwable error);
 
 	/** End the wait, as its time is over. */
-	void timedOut();
+	void onTimedOut();
 
 	/** End the wait, as the store cannot be asked. */
-	void failed(Throwable error);
+	void onFailure(Throwable error);
 
 	/** End a wait of no time, as others hold it. */
-	void refused();
+	void onRefused();
 
 	/** End the wait, as more is asked for than there is. */
-	void exceeds(int limit);
+	void onLimitExceeded(int limit);
 
 	/** End the wait, as the instance shuts down. */
-	void shutDown();
+	void onShutDown();
 
 	/** Begin a hold, of this waiter or of one before it that asks for the same. */
-	void granted(Granted granted, long sentAt, HandOver way, long now);
+	void onGranted(Granted granted, long sentAt, HandOver way, long now);
 
 }

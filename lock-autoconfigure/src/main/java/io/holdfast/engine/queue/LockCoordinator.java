@@ -41,10 +41,10 @@ final class LockCoordinator extends ResourceCoordinator {
 	void arrive(Waiter waiter) {
 		dropInvalidHolder();
 		Thread owner = waiter.reentrantOwner();
-		List<Hold> around = waiter.around();
+		List<Hold> enclosing = waiter.enclosingHolds();
 		Hold current = this.holder;
-		boolean isOwn = current != null && (current.isOf(owner) || around.contains(current));
-		boolean lostByOwner = hasLost(owner, around);
+		boolean isOwn = current != null && (current.isOf(owner) || enclosing.contains(current));
+		boolean lostByOwner = hasLost(owner, enclosing);
 		if (isOwn && !lostByOwner) {
 			// Also during a shut-down: it is part of the work in flight.
 			nest(waiter, Objects.requireNonNull(current));
@@ -76,17 +76,17 @@ final class LockCoordinator extends ResourceCoordinator {
 		}
 		else {
 			// Another request is before it; perhaps only because the store is silent.
-			timedOut(waiter);
+			timeOut(waiter);
 		}
 	}
 
-	private boolean hasLost(@Nullable Thread owner, List<Hold> around) {
+	private boolean hasLost(@Nullable Thread owner, List<Hold> enclosing) {
 		for (Hold hold : this.lost) {
 			if (hold.isOf(owner)) {
 				return true;
 			}
 		}
-		for (Hold hold : around) {
+		for (Hold hold : enclosing) {
 			if (hold != this.holder && hold.isRenewed()) {
 				return true;
 			}

@@ -84,7 +84,7 @@ public class PermitCoordinator extends ResourceCoordinator {
 		}
 		else {
 			// Others wait here already.
-			timedOut(waiter);
+			timeOut(waiter);
 		}
 	}
 

@@ -48,7 +48,7 @@ final class ReadWriteCoordinator extends PermitCoordinator {
 		else if (written != null) {
 			// What is granted beside it may last longer, and has a higher fence.
 			written.onAskedBeside();
-			waiter.contender().sendAcquireUnder(written.token);
+			waiter.contender().setUnder(written.token);
 			contend(waiter);
 			waiter.contender().sendAcquire();
 		}
@@ -70,8 +70,10 @@ final class ReadWriteCoordinator extends PermitCoordinator {
 			renewer().lose(hold, hold.whyOver(now));
 			lost(hold);
 		});
-		Stream<Hold> around = waiter.around().stream().filter((hold) -> hold.isHeld(now) || hold.isRenewed());
-		return Stream.concat(heldBy(owner), around).distinct().toList();
+		Stream<Hold> enclosing = waiter.enclosingHolds()
+			.stream()
+			.filter((hold) -> hold.isHeld(now) || hold.isRenewed());
+		return Stream.concat(heldBy(owner), enclosing).distinct().toList();
 	}
 
 	private Stream<Hold> heldBy(@Nullable Thread owner) {

@@ -125,7 +125,7 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 	// Events, and what they consist of
 
 	final void nest(Waiter waiter, Hold hold) {
-		waiter.nested();
+		waiter.markNested();
 		this.parts.registry().leave(this.resource);
 		LeaseHandle lease = open(waiter, hold, this.context.now());
 		renewer().changed(hold);
@@ -133,7 +133,7 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 	}
 
 	@Override
-	public final void granted(Waiter waiter, Hold hold, long now) {
+	public final void beginHold(Waiter waiter, Hold hold, long now) {
 		this.contending.remove(waiter);
 		onGrant();
 		began(hold);
@@ -148,7 +148,7 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 	public final void handOver(Hold hold, Waiter heir, long now, HandOver way) {
 		leaveLine(heir);
 		boolean isToEnd = this.contending.remove(heir) && !tryPassPlace(heir);
-		Hold next = heir.inherit(hold, now, way);
+		Hold next = heir.takeOver(hold, now, way);
 		began(next);
 		LeaseHandle lease = open(heir, next, now);
 		renewer().replace(hold, next);
@@ -166,7 +166,7 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 	private LeaseHandle open(Waiter waiter, Hold hold, long now) {
 		LeaseHandle lease = LeaseHandle.of(hold, waiter, renewer(), now);
 		hold.open(lease, now);
-		waiter.opened(lease);
+		waiter.setLease(lease);
 		return lease;
 	}
 
@@ -319,8 +319,8 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 		return outcome;
 	}
 
-	/** Others want what a token of this instance holds. */
-	public final void wanted(String token) {
+	/** Note that others want what a token of this instance holds. */
+	public final void onWanted(String token) {
 		Hold hold = renewer().find(token);
 		if (hold != null) {
 			hold.onWanted();
@@ -328,7 +328,7 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 		}
 		Contender contender = this.parts.registry().contender(token);
 		if (contender != null) {
-			contender.wanted();
+			contender.onWanted();
 		}
 	}
 

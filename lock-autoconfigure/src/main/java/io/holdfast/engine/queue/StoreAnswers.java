@@ -47,7 +47,7 @@ final class StoreAnswers {
 	}
 
 	/** Note that a command leaves that names the token. */
-	SentCommand sent(CompletableFuture<?> command, long sentAt) {
+	SentCommand onSent(CompletableFuture<?> command, long sentAt) {
 		if (this.firstSentAt == 0) {
 			this.firstSentAt = sentAt;
 		}

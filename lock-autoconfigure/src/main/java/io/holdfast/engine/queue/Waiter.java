@@ -98,20 +98,20 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 	 * Return the holds on the key that it asks under: they have open leases in its
 	 * context.
 	 */
-	List<Hold> around() {
+	List<Hold> enclosingHolds() {
 		if (!this.request.reentrant() || this.leaseContext.leases().isEmpty()) {
 			return List.of();
 		}
 		return this.leaseContext.leases()
 			.stream()
-			.flatMap(Waiter::open)
+			.flatMap(Waiter::openHolds)
 			.filter((hold) -> hold.owner.context() == this.context && hold.resource().equals(this.host.resource()))
 			.distinct()
 			.toList();
 	}
 
-	private static Stream<Hold> open(Lease lease) {
-		return (lease instanceof EngineLease own) ? own.open() : Stream.empty();
+	private static Stream<Hold> openHolds(Lease lease) {
+		return (lease instanceof EngineLease own) ? own.openHolds() : Stream.empty();
 	}
 
 	/** Return whether it asks under a lease of the same key that is of another kind. */
@@ -119,13 +119,13 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 		return this.request.reentrant() && !this.leaseContext.leases().isEmpty()
 				&& this.leaseContext.leases()
 					.stream()
-					.flatMap(Waiter::open)
+					.flatMap(Waiter::openHolds)
 					.anyMatch((hold) -> hold.owner.context() == this.context && hold.resource().equals(other)
 							&& hold.isHeld(this.context.now()));
 	}
 
 	/** Note the lease that was opened for it. */
-	void opened(LeaseHandle lease) {
+	void setLease(LeaseHandle lease) {
 		this.lease = lease;
 	}
 
@@ -151,13 +151,13 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 	}
 
 	/** Wait in the local queue. */
-	void queue() {
+	void beginQueueing() {
 		observed();
 		arm();
 	}
 
 	/** Begin to stand for this instance in the store. */
-	void begin(boolean hasWaited) {
+	void beginContending(boolean hasWaited) {
 		observed();
 		this.promoted = hasWaited;
 		this.state = WaitState.CONTENDING;
@@ -166,14 +166,14 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 	/**
 	 * Contend by the contender of a waiter that needs it no more, at its place.
 	 */
-	void succeed(Waiter last) {
+	void takeOverPlaceOf(Waiter last) {
 		this.promoted = true;
 		this.state = WaitState.CONTENDING;
-		exchange(last);
+		swapContenders(last);
 	}
 
 	/** Each goes on with the other's contender, as both ask for the same. */
-	void exchange(Waiter other) {
+	void swapContenders(Waiter other) {
 		if (other != this) {
 			Contender own = this.contender;
 			this.contender = other.contender;
@@ -197,38 +197,38 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 	}
 
 	@Override
-	public void timedOut() {
-		this.host.timedOut(this);
+	public void onTimedOut() {
+		this.host.timeOut(this);
 	}
 
 	@Override
-	public void failed(Throwable error) {
+	public void onFailure(Throwable error) {
 		this.host.fail(this, storeTrouble(error));
 	}
 
 	@Override
-	public void refused() {
+	public void onRefused() {
 		this.host.refuse(this, notAcquired(Reason.TIMED_OUT));
 	}
 
 	@Override
-	public void exceeds(int limit) {
+	public void onLimitExceeded(int limit) {
 		this.host.refuse(this, EngineExceptions.exceedsLimit(this.request, limit, waitedNanos()));
 	}
 
 	@Override
-	public void shutDown() {
+	public void onShutDown() {
 		this.host.fail(this, notAcquired(Reason.SHUTDOWN));
 	}
 
 	@Override
-	public void granted(Granted granted, long sentAt, HandOver way, long now) {
+	public void onGranted(Granted granted, long sentAt, HandOver way, long now) {
 		Waiter first = this.host.firstLike(this);
-		first.exchange(this);
-		first.grant(granted, sentAt, way, now);
+		first.swapContenders(this);
+		first.makeHold(granted, sentAt, way, now);
 	}
 
-	private void grant(Granted granted, long sentAt, HandOver way, long now) {
+	private void makeHold(Granted granted, long sentAt, HandOver way, long now) {
 		Contender own = this.contender;
 		Hold hold = new Hold(this, own.token, own.answers().doubtSince(), own.isWanted(), granted, sentAt, now);
 		if (way != HandOver.ASKED_AGAIN || own.answers().isBusy() || this.promoted) {
@@ -237,11 +237,11 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 		this.state = WaitState.GRANTED;
 		disarm();
 		own.end();
-		this.host.granted(this, hold, now);
+		this.host.beginHold(this, hold, now);
 	}
 
-	/** The wait is over without a grant. */
-	void over() {
+	/** End the wait without a grant. */
+	void end() {
 		if (this.state == WaitState.CONTENDING) {
 			if (this.contender.answers().trouble() == null && this.contender.isStoreSilent(this.context.now())) {
 				this.context.observers.failed(Command.ACQUIRE);
@@ -253,7 +253,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 	}
 
 	/** Go on with what another one here has released: nothing to ask for. */
-	Hold inherit(Hold before, long now, HandOver way) {
+	Hold takeOver(Hold before, long now, HandOver way) {
 		observed();
 		disarm();
 		if (this.state == WaitState.CONTENDING) {
@@ -265,8 +265,8 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 		return new Hold(this, before, way, now);
 	}
 
-	/** Nested in a hold of the same thread: nothing to ask for. */
-	void nested() {
+	/** Note that it is nested in a hold of the same thread: nothing to ask for. */
+	void markNested() {
 		this.state = WaitState.GRANTED;
 	}
 
@@ -309,7 +309,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 	}
 
 	private void arm() {
-		this.timer = this.context.scheduler.schedule(() -> this.host.execute(this::due),
+		this.timer = this.context.scheduler.schedule(() -> this.host.execute(this::onTimer),
 				deadline() - this.context.now());
 	}
 
@@ -320,10 +320,10 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 		}
 	}
 
-	private void due() {
+	private void onTimer() {
 		if (this.state == WaitState.QUEUED || this.state == WaitState.CONTENDING) {
 			if (this.context.now() - deadline() >= 0) {
-				this.host.timedOut(this);
+				this.host.timeOut(this);
 			}
 			else {
 				arm();
@@ -352,8 +352,8 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 		 */
 		Waiter firstLike(Waiter contender);
 
-		/** Note that a waiter was granted a hold by the store. */
-		void granted(Waiter waiter, Hold hold, long now);
+		/** Begin a hold that the store has granted to a waiter. */
+		void beginHold(Waiter waiter, Hold hold, long now);
 
 		/** Have a thread that was called come for what is offered. */
 		void claimOffer(Waiter waiter);
@@ -362,7 +362,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 		void giveUp(Waiter waiter);
 
 		/** End a wait whose time is over. */
-		void timedOut(Waiter waiter);
+		void timeOut(Waiter waiter);
 
 		/** End a wait in vain. */
 		void fail(Waiter waiter, RuntimeException exception);

@@ -138,7 +138,7 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 		boolean hasWaited = leaveLine(waiter);
 		this.contending.add(waiter);
 		// Before anything names its token: a wake-up may be faster than this thread.
-		waiter.begin(hasWaited);
+		waiter.beginContending(hasWaited);
 		this.parts.registry().contends(waiter.contender());
 	}
 
@@ -149,7 +149,7 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 		this.queue.add(waiter);
 		this.awaited = true;
 		this.parts.registry().queued(1);
-		waiter.queue();
+		waiter.beginQueueing();
 	}
 
 	final boolean leaveLine(Waiter waiter) {
@@ -185,7 +185,7 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 		}
 		leaveLine(head);
 		this.contending.add(head);
-		head.succeed(leaving);
+		head.takeOverPlaceOf(leaving);
 		return true;
 	}
 
@@ -254,7 +254,7 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 	}
 
 	@Override
-	public final void timedOut(Waiter waiter) {
+	public final void timeOut(Waiter waiter) {
 		boolean contends = waiter.is(Waiter.WaitState.CONTENDING) || this.contending.isEmpty();
 		Waiter asking = contends ? waiter : this.contending.get(0);
 		boolean alone = waiter.is(Waiter.WaitState.CONTENDING) && !waiter.hasMetOthers();
@@ -315,7 +315,7 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 
 	private void end(Waiter waiter) {
 		this.contending.remove(waiter);
-		waiter.over();
+		waiter.end();
 		this.parts.registry().contendsNoMore(waiter.contender().token);
 		this.parts.registry().leave(this.resource);
 	}
