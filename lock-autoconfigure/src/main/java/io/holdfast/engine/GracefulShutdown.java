@@ -84,10 +84,10 @@ final class GracefulShutdown {
 		CompletableFuture<@Nullable Void> over = new CompletableFuture<>();
 		int before = this.resumed;
 		this.context.setClosed(true);
-		closeCoordinators(before, Contender::isInFlight).thenCompose((done) -> this.renewer.drained())
+		closeCoordinators(before, Contender::isInFlight).thenCompose((done) -> this.renewer.awaitDrained())
 			.thenCompose((done) -> letThrough())
 			// With what they were granted.
-			.thenCompose((done) -> this.renewer.drained())
+			.thenCompose((done) -> this.renewer.awaitDrained())
 			.thenAccept((done) -> over.complete(null));
 		if (!patience.isZero()) {
 			logHeld(patience);

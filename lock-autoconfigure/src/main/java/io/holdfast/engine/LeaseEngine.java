@@ -136,7 +136,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	 * @param listener who is told, in place of who was told before
 	 */
 	public void onLost(Consumer<LeaseLostEvent> listener) {
-		this.losses.onLost(listener);
+		this.losses.setListener(listener);
 	}
 
 	/**

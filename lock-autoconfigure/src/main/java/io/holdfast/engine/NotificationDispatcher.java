@@ -84,7 +84,7 @@ final class NotificationDispatcher implements StoreNotifications {
 	private void onGrantedAnew(Resource resource, String token, long fence) {
 		Hold hold = this.renewer.find(token);
 		if (hold != null && fence > hold.fence) {
-			this.renewer.gone(token, "the store had dropped it, and has granted it again");
+			this.renewer.onTokenLost(token, "the store had dropped it, and has granted it again");
 			this.releases.release(resource, unknown(token), Hold.NO_DOUBT, null);
 		}
 	}

@@ -366,7 +366,7 @@ public final class Hold extends TokenGrant {
 		 * Note, in an event, that a hold was lost: those that wait for its thread need
 		 * not any more.
 		 */
-		void lost(Hold hold);
+		void onHoldLost(Hold hold);
 
 		/** Return whether a request waits for its turn here. Thread-safe. */
 		boolean isAwaited();

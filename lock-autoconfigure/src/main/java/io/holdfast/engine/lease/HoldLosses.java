@@ -34,7 +34,7 @@ public final class HoldLosses {
 	}
 
 	/** Set the listener, which is called on a thread that may block. */
-	public void onLost(Consumer<LeaseLostEvent> listener) {
+	public void setListener(Consumer<LeaseLostEvent> listener) {
 		this.listener = listener;
 	}
 
@@ -44,7 +44,7 @@ public final class HoldLosses {
 	 * @param why the reason, in words
 	 * @param actions what users want to be run
 	 */
-	void lost(Hold hold, String why, List<Runnable> actions) {
+	void reportLost(Hold hold, String why, List<Runnable> actions) {
 		long now = this.context.now();
 		String message = "The lease of " + hold.description() + hold.purpose() + " was lost after "
 				+ hold.heldFor(now).toMillis() + " ms: " + why + ". Another owner may hold it now";
@@ -60,16 +60,16 @@ public final class HoldLosses {
 		actions.forEach(this.context::call);
 		hold.owner.execute(() -> {
 			hold.tellEnded(end);
-			hold.owner.lost(hold);
+			hold.owner.onHoldLost(hold);
 		});
 	}
 
 	/**
-	 * Return what a release found, by the store's answer to it. That the token held
+	 * Judge what a release found, by the store's answer to it. That the token held
 	 * nothing is a loss which was not noticed before; unless its time may have been over
 	 * when the command ran, or the answer may be that to a copy of the command.
 	 */
-	public ReleaseResult released(Hold hold, ReleaseReply reply) {
+	public ReleaseResult judgeRelease(Hold hold, ReleaseReply reply) {
 		long now = this.context.now();
 		if (!reply.foundNothing() || !hold.isUsed() || hold.validUntil() - now <= 0) {
 			return ReleaseResult.RELEASED;
@@ -84,7 +84,7 @@ public final class HoldLosses {
 	}
 
 	/** Report a hold that nothing renews, and whose time was over before its release. */
-	public void ranOut(Hold hold) {
+	public void reportRunOut(Hold hold) {
 		String why = "the work took longer than the lease time of " + hold.request.leaseMillis() + " ms";
 		logger.warn("The lease of " + hold.description() + hold.purpose() + " was over before it was released, after "
 				+ TimeUnit.NANOSECONDS.toMillis(this.context.now() - hold.grantedAt()) + " ms: " + why);

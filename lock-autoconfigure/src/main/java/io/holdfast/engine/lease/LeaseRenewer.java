@@ -57,26 +57,26 @@ public final class LeaseRenewer {
 	}
 
 	/** Renew a hold from now on. */
-	public void keep(Hold hold, long now) {
+	public void startRenewing(Hold hold, long now) {
 		// Spread, so that what was granted together is not renewed together for ever.
 		hold.renewal.schedule(this.context.downwards(hold.renewal.at() - now) + now);
 		this.holds.put(hold.token, hold);
 		wakeFor(hold);
 	}
 
-	/** Its leases are others than before. */
-	public void changed(Hold hold) {
+	/** Note that the leases of a hold are others than before. */
+	public void onLeasesChanged(Hold hold) {
 		wakeFor(hold.dueAt(this.context.now()));
 	}
 
-	/** The one goes on with the other's token. */
+	/** Renew a hold in place of the one whose token it has taken over. */
 	public void replace(Hold before, Hold next) {
 		this.holds.put(before.token, next);
 		wakeFor(next);
 	}
 
 	/** Renew a hold no more. */
-	public void forget(Hold hold) {
+	public void stopRenewing(Hold hold) {
 		this.holds.remove(hold.token, hold);
 		synchronized (this) {
 			if (this.drained != null && this.holds.isEmpty()) {
@@ -96,8 +96,8 @@ public final class LeaseRenewer {
 		if (actions == null) {
 			return false;
 		}
-		forget(hold);
-		this.losses.lost(hold, why, actions);
+		stopRenewing(hold);
+		this.losses.reportLost(hold, why, actions);
 		return true;
 	}
 
@@ -110,7 +110,7 @@ public final class LeaseRenewer {
 	 * Wait until nothing is held any more. Does not block.
 	 * @return completed by the release or loss of the last hold
 	 */
-	public synchronized CompletableFuture<@Nullable Void> drained() {
+	public synchronized CompletableFuture<@Nullable Void> awaitDrained() {
 		if (this.drained == null || this.drained.isDone()) {
 			this.drained = new CompletableFuture<>();
 		}
@@ -120,7 +120,7 @@ public final class LeaseRenewer {
 		return this.drained;
 	}
 
-	/** All but those that are over here, and only kept for the next request. */
+	/** Return all but those that are over here, and only kept for the next request. */
 	public List<Hold> holds() {
 		return this.holds.values().stream().filter((hold) -> !hold.hasEnded()).toList();
 	}
@@ -131,7 +131,7 @@ public final class LeaseRenewer {
 	}
 
 	private void wakeFor(long due) {
-		this.upcoming.changed(due);
+		this.upcoming.onChanged(due);
 		wakeBy(due);
 	}
 
@@ -155,7 +155,7 @@ public final class LeaseRenewer {
 	private void wake() {
 		this.armed = false;
 		long now = this.context.now();
-		List<Hold> due = this.upcoming.due(now, (hold) -> lose(hold, hold.whyOver(now)));
+		List<Hold> due = this.upcoming.takeDue(now, (hold) -> lose(hold, hold.whyOver(now)));
 		boolean silent = false;
 		for (Hold hold : due) {
 			if (hold.renewal.onSent()) {
@@ -164,13 +164,14 @@ public final class LeaseRenewer {
 			}
 			// Again then if this renewal is not answered.
 			hold.renewal.schedule(now + patience(hold, now));
-			this.upcoming.again(hold, now);
+			this.upcoming.requeue(hold, now);
 		}
 		if (silent) {
 			this.context.observers.failed(Command.RENEW);
 		}
 		batches(due).forEach((batch) -> renew(batch, now));
-		this.upcoming.next(now).ifPresent(this::wakeBy);
+		this.upcoming.discardEnded();
+		this.upcoming.nextAt(now).ifPresent(this::wakeBy);
 	}
 
 	/**
@@ -219,7 +220,7 @@ public final class LeaseRenewer {
 			List<Renewal> renewals = batch.stream().map((hold) -> hold.renewalCommand(millis)).toList();
 			return this.context.send(Command.RENEW, () -> this.context.store.renew(renewals)).thenAccept((owned) -> {
 				for (int i = 0; i < batch.size(); i++) {
-					renewed(batch.get(i), owned.get(i), sentAt, millis);
+					onRenewed(batch.get(i), owned.get(i), sentAt, millis);
 				}
 			});
 		}).toArray(CompletableFuture[]::new));
@@ -230,28 +231,28 @@ public final class LeaseRenewer {
 		this.context.send(Command.RENEW, () -> this.context.store.renew(renewals)).whenComplete((owned, error) -> {
 			for (int i = 0; i < batch.size(); i++) {
 				if (error == null) {
-					renewed(batch.get(i), owned.get(i), sentAt, renewals.get(i).leaseMillis());
+					onRenewed(batch.get(i), owned.get(i), sentAt, renewals.get(i).leaseMillis());
 				}
 				else {
-					failed(batch.get(i), error);
+					onRenewalFailed(batch.get(i), error);
 				}
 			}
 		});
 	}
 
-	/** A renewal was answered. */
-	void renewed(Hold renewed, boolean owned, long sentAt, long millis) {
+	/** Note the answer to a renewal. */
+	void onRenewed(Hold renewed, boolean owned, long sentAt, long millis) {
 		Hold hold = current(renewed);
 		if (hold.hasEnded()) {
 			// Its release may have been faster, or an earlier answer.
 			if (!owned) {
-				gone(hold.token, HoldLosses.OTHER_OWNER);
+				onTokenLost(hold.token, HoldLosses.OTHER_OWNER);
 			}
 			return;
 		}
 		if (!owned) {
 			this.context.observers.renewed(hold.resource(), RenewalOutcome.LOST);
-			gone(hold.token, HoldLosses.OTHER_OWNER);
+			onTokenLost(hold.token, HoldLosses.OTHER_OWNER);
 			return;
 		}
 		hold.renewal.onEnded(false);
@@ -272,11 +273,11 @@ public final class LeaseRenewer {
 	}
 
 	/**
-	 * A token has nothing in the store any more: its hold here is lost.
+	 * Lose the hold of a token that has nothing in the store any more.
 	 * @param token the token
 	 * @param why in words
 	 */
-	public void gone(String token, String why) {
+	public void onTokenLost(String token, String why) {
 		Hold hold = this.holds.get(token);
 		if (hold == null) {
 			return;
@@ -299,7 +300,7 @@ public final class LeaseRenewer {
 		return hold.hasEnded() ? this.holds.getOrDefault(hold.token, hold) : hold;
 	}
 
-	private void failed(Hold renewed, Throwable error) {
+	private void onRenewalFailed(Hold renewed, Throwable error) {
 		Hold hold = current(renewed);
 		long now = this.context.now();
 		if (hold.isHeld(now)) {

@@ -11,7 +11,7 @@ import java.util.function.Consumer;
 /**
  * Finds the holds that are to be renewed next. At all that is held, which may be very
  * much, it looks now and then; in between only at what was due soon by then. Confined to
- * the renewer's timer but for {@link #changed}.
+ * the renewer's timer but for {@link #onChanged}.
  */
 final class RenewalQueue {
 
@@ -47,21 +47,21 @@ final class RenewalQueue {
 	}
 
 	/**
-	 * A hold is new, or due sooner than before. Called by any thread, after it is in the
-	 * map.
+	 * Note that a hold is new, or due sooner than before. Called by any thread, after it
+	 * is in the map.
 	 */
-	void changed(long due) {
+	void onChanged(long due) {
 		if (due - this.othersAt < 0) {
 			this.incomplete = true;
 		}
 	}
 
 	/**
-	 * Return what is to be renewed now: what is due, and of what is early no more than
+	 * Take what is to be renewed now: what is due, and of what is early no more than
 	 * fills the commands that those need; the others are early enough with the next.
 	 * @param over what to do with holds whose validity is over
 	 */
-	List<Hold> due(long now, Consumer<Hold> over) {
+	List<Hold> takeDue(long now, Consumer<Hold> over) {
 		if (this.incomplete || this.othersAt - now <= WINDOW) {
 			lookAtAll(now);
 		}
@@ -79,7 +79,7 @@ final class RenewalQueue {
 			}
 			next = this.soon.peek();
 		}
-		left.forEach((hold) -> again(hold, now));
+		left.forEach((hold) -> requeue(hold, now));
 		return due;
 	}
 
@@ -93,8 +93,8 @@ final class RenewalQueue {
 				&& left <= TimeUnit.MILLISECONDS.toNanos(hold.request.leaseMillis()) / 10;
 	}
 
-	/** It is due at another time than before. */
-	void again(Hold hold, long now) {
+	/** Put back a hold, which is due at another time than before. */
+	void requeue(Hold hold, long now) {
 		long at = hold.dueAt(now);
 		if (at - this.othersAt < 0) {
 			this.soon.add(new Due(hold, at));
@@ -124,16 +124,21 @@ final class RenewalQueue {
 		this.othersAt = others;
 	}
 
-	/**
-	 * Return when something is due again.
-	 * @return when, or nothing if nothing is to come
-	 */
-	OptionalLong next(long now) {
+	/** Discard what has ended, as far as it would be due next. */
+	void discardEnded() {
 		Due first = this.soon.peek();
 		while (first != null && first.hold().hasEnded()) {
 			this.soon.remove();
 			first = this.soon.peek();
 		}
+	}
+
+	/**
+	 * Return when something is due again.
+	 * @return when, or nothing if nothing is to come
+	 */
+	OptionalLong nextAt(long now) {
+		Due first = this.soon.peek();
 		long next = (first != null) ? earlier(this.othersAt, first.at()) : this.othersAt;
 		return (next - now < NEVER / 2) ? OptionalLong.of(next) : OptionalLong.empty();
 	}

@@ -157,12 +157,12 @@ final class LockCoordinator extends ResourceCoordinator {
 	}
 
 	@Override
-	void began(Hold hold) {
+	void onHoldBegun(Hold hold) {
 		this.holder = hold;
 	}
 
 	@Override
-	void ended(Hold hold) {
+	void onHoldEnded(Hold hold) {
 		if (this.holder == hold) {
 			this.holder = null;
 		}
@@ -189,7 +189,7 @@ final class LockCoordinator extends ResourceCoordinator {
 	}
 
 	@Override
-	public void lost(Hold hold) {
+	public void onHoldLost(Hold hold) {
 		if (this.holder == hold) {
 			this.holder = null;
 			if (hold.isMissed()) {
@@ -210,7 +210,7 @@ final class LockCoordinator extends ResourceCoordinator {
 		Hold hold = this.holder;
 		if (hold != null && !hold.isHeld(this.context.now())) {
 			renewer().lose(hold, hold.whyOver(this.context.now()));
-			lost(hold);
+			onHoldLost(hold);
 		}
 	}
 

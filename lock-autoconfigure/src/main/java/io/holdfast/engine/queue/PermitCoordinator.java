@@ -133,7 +133,7 @@ public class PermitCoordinator extends ResourceCoordinator {
 		ResolvedRequest request = waiter.request;
 		// What cannot be had need not wait for being refused.
 		return request.isAboveLimit(request.permits()) || this.contending.size() < MAX_CONTENDERS
-				&& (handsOver(request) ? !maySucceed(request, 0) : isToAsk(waiter));
+				&& (handsOver(request) ? !needNotContend(request, 0) : isToAsk(waiter));
 	}
 
 	/**
@@ -158,7 +158,7 @@ public class PermitCoordinator extends ResourceCoordinator {
 	 * Return whether a request need not contend: others contend that ask for the same,
 	 * and one more could not be granted beside them and what is held.
 	 */
-	boolean maySucceed(ResolvedRequest request, int released) {
+	boolean needNotContend(ResolvedRequest request, int released) {
 		long wanted = this.held + offered() - released + request.permits();
 		boolean follows = false;
 		for (Waiter waiter : this.contending) {
@@ -177,7 +177,7 @@ public class PermitCoordinator extends ResourceCoordinator {
 	@Override
 	boolean mayFollow(Waiter waiter, int released) {
 		ResolvedRequest request = waiter.request;
-		return this.contending.size() < MAX_CONTENDERS && !(handsOver(request) && maySucceed(request, released));
+		return this.contending.size() < MAX_CONTENDERS && !(handsOver(request) && needNotContend(request, released));
 	}
 
 	@Override
@@ -192,13 +192,13 @@ public class PermitCoordinator extends ResourceCoordinator {
 	}
 
 	@Override
-	void began(Hold hold) {
+	void onHoldBegun(Hold hold) {
 		this.holds.add(hold);
 		this.held += hold.request.permits();
 	}
 
 	@Override
-	void ended(Hold hold) {
+	void onHoldEnded(Hold hold) {
 		discount(hold);
 	}
 
@@ -287,7 +287,7 @@ public class PermitCoordinator extends ResourceCoordinator {
 	}
 
 	@Override
-	public void lost(Hold hold) {
+	public void onHoldLost(Hold hold) {
 		discount(hold);
 		detach(hold);
 		advance();

@@ -68,7 +68,7 @@ final class ReadWriteCoordinator extends PermitCoordinator {
 		Thread owner = waiter.reentrantOwner();
 		heldBy(owner).filter((hold) -> !hold.isHeld(now)).forEach((hold) -> {
 			renewer().lose(hold, hold.whyOver(now));
-			lost(hold);
+			onHoldLost(hold);
 		});
 		Stream<Hold> enclosing = waiter.enclosingHolds()
 			.stream()
@@ -96,8 +96,8 @@ final class ReadWriteCoordinator extends PermitCoordinator {
 
 	/** Return true also while a writer here holds: the next one follows it. */
 	@Override
-	boolean maySucceed(ResolvedRequest request, int released) {
-		return held() >= Resource.ALL || super.maySucceed(request, released);
+	boolean needNotContend(ResolvedRequest request, int released) {
+		return held() >= Resource.ALL || super.needNotContend(request, released);
 	}
 
 	@Override
@@ -106,16 +106,16 @@ final class ReadWriteCoordinator extends PermitCoordinator {
 	}
 
 	@Override
-	void began(Hold hold) {
-		super.began(hold);
+	void onHoldBegun(Hold hold) {
+		super.onHoldBegun(hold);
 		if (hold.thread != null) {
 			this.holds.computeIfAbsent(hold.thread, (thread) -> new CopyOnWriteArrayList<>()).add(hold);
 		}
 	}
 
 	@Override
-	void ended(Hold hold) {
-		super.ended(hold);
+	void onHoldEnded(Hold hold) {
+		super.onHoldEnded(hold);
 		if (hold.thread != null) {
 			this.holds.computeIfPresent(hold.thread, (thread, own) -> {
 				own.remove(hold);
@@ -130,10 +130,10 @@ final class ReadWriteCoordinator extends PermitCoordinator {
 	}
 
 	@Override
-	public void lost(Hold hold) {
+	public void onHoldLost(Hold hold) {
 		discount(hold);
 		if (!hold.isMissed()) {
-			ended(hold);
+			onHoldEnded(hold);
 			detach(hold);
 		}
 		advance();

@@ -78,9 +78,9 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 	/** A request begins. */
 	abstract void arrive(Waiter waiter);
 
-	abstract void began(Hold hold);
+	abstract void onHoldBegun(Hold hold);
 
-	abstract void ended(Hold hold);
+	abstract void onHoldEnded(Hold hold);
 
 	/**
 	 * Return the waiter that can take over a released hold without asking the store, or
@@ -128,17 +128,17 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 		waiter.markNested();
 		this.parts.registry().leave(this.resource);
 		LeaseHandle lease = open(waiter, hold, this.context.now());
-		renewer().changed(hold);
+		renewer().onLeasesChanged(hold);
 		deliver(waiter, lease);
 	}
 
 	@Override
 	public final void beginHold(Waiter waiter, Hold hold, long now) {
 		this.contending.remove(waiter);
-		onGrant();
-		began(hold);
+		forgetStrangers();
+		onHoldBegun(hold);
 		LeaseHandle lease = open(waiter, hold, now);
-		renewer().keep(hold, now);
+		renewer().startRenewing(hold, now);
 		this.parts.registry().contendsNoMore(waiter.contender().token);
 		deliver(waiter, lease);
 		advance();
@@ -149,7 +149,7 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 		leaveLine(heir);
 		boolean isToEnd = this.contending.remove(heir) && !tryPassPlace(heir);
 		Hold next = heir.takeOver(hold, now, way);
-		began(next);
+		onHoldBegun(next);
 		LeaseHandle lease = open(heir, next, now);
 		renewer().replace(hold, next);
 		deliver(heir, lease);
@@ -187,7 +187,7 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 		hold.close(handle, used, now);
 		if (hold.leases.count() > 0) {
 			result.complete(hold.isHeld(now) ? ReleaseResult.RELEASED : ReleaseResult.LOST);
-			renewer().changed(hold);
+			renewer().onLeasesChanged(hold);
 			return;
 		}
 		boolean held = hold.release(now);
@@ -196,11 +196,11 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 		}
 		else {
 			if (hold.hasRunOut(now)) {
-				this.parts.losses().ranOut(hold);
+				this.parts.losses().reportRunOut(hold);
 			}
 			renewer().lose(hold, hold.whyOver(now));
 		}
-		ended(hold);
+		onHoldEnded(hold);
 		switch (afterRelease(hold, held, now)) {
 			case LEFT_TO_SHUT_DOWN -> {
 				detach(hold);
@@ -208,7 +208,7 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 			}
 			case MIN_HOLD -> {
 				this.parts.releases().retain(hold, hold.keptFor(now), result);
-				renewer().forget(hold);
+				renewer().stopRenewing(hold);
 				detach(hold);
 				// Waiters here have to wait in the store.
 				advance();
@@ -223,7 +223,7 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 			}
 			case RELEASE -> end(hold).whenComplete((reply, error) -> {
 				if (error == null) {
-					result.complete(held ? this.parts.losses().released(hold, reply) : ReleaseResult.LOST);
+					result.complete(held ? this.parts.losses().judgeRelease(hold, reply) : ReleaseResult.LOST);
 				}
 				else {
 					result.completeExceptionally(EngineExceptions.releaseTrouble(this.resource, error));
@@ -314,7 +314,7 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 		CompletableFuture<ReleaseReply> outcome = release(hold.toCommand(this.context.now()), hold.doubtSince,
 				hold.request.permits());
 		// Not before, as a shut-down goes on when the last hold is forgotten.
-		renewer().forget(hold);
+		renewer().stopRenewing(hold);
 		detach(hold);
 		return outcome;
 	}

@@ -233,8 +233,8 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 		}
 	}
 
-	/** Note that the store has granted something: no stranger has it. */
-	final void onGrant() {
+	/** Forget that strangers had it, as the store has granted something. */
+	final void forgetStrangers() {
 		this.strangers = false;
 	}
 

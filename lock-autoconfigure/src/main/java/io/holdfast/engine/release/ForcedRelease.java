@@ -64,7 +64,7 @@ public final class ForcedRelease {
 		int count = 0;
 		for (int i = 0; i < holders.size(); i++) {
 			if (released.get(i)) {
-				this.renewer.gone(holders.get(i).token(), "it was released by force");
+				this.renewer.onTokenLost(holders.get(i).token(), "it was released by force");
 				count++;
 			}
 		}
@@ -82,7 +82,7 @@ public final class ForcedRelease {
 					resource, "The forced release")
 			.released();
 		if (released) {
-			this.renewer.gone(owner, "it was released by force");
+			this.renewer.onTokenLost(owner, "it was released by force");
 		}
 		return released;
 	}

@@ -68,7 +68,7 @@ final class MinHoldRelease {
 		command.whenComplete((reply, error) -> {
 			silence.cancel();
 			if (error == null) {
-				this.outcome.complete(this.losses.released(this.hold, reply));
+				this.outcome.complete(this.losses.judgeRelease(this.hold, reply));
 			}
 			else {
 				this.outcome.completeExceptionally(EngineExceptions.retentionTrouble(this.hold.resource(), error));
