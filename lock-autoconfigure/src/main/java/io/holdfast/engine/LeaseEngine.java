@@ -190,7 +190,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	 * @return the wait
 	 */
 	PendingAcquisition acquire(List<ResolvedRequest> requests, @Nullable Thread thread, LeaseContext context) {
-		RequestObservation observation = this.context.observers.watch(this, requests);
+		RequestObservation observation = this.context.observers.observe(this, requests);
 		return (requests.size() == 1) ? this.coordinators.acquire(requests.get(0), thread, context, null, observation)
 				: new MultiKeyAcquisition(this.context, this.coordinators, this.renewer, requests, thread, context,
 						observation)

@@ -125,11 +125,11 @@ final class Asking {
 
 	/** What a thread does that is blocked in acquire. */
 	private Runnable block(PendingAcquisition acquisition, BiConsumer<Lease, Throwable> answer) {
-		Scheduler.Timer overdue = this.instance.schedule(acquisition::overdue, acquisition.leftNanos() + OVERDUE);
-		if (acquisition.turn() != acquisition.result()) {
+		Scheduler.Timer overdue = this.instance.schedule(acquisition::endOverdue, acquisition.leftNanos() + OVERDUE);
+		if (acquisition.markBlocked() != acquisition.result()) {
 			// A thread takes its time to wake up.
 			long delay = this.use.hold() % 3 * Simulation.MILLI;
-			acquisition.turn().whenComplete((called, error) -> this.instance.at(delay, () -> come(acquisition)));
+			acquisition.markBlocked().whenComplete((called, error) -> this.instance.at(delay, () -> come(acquisition)));
 		}
 		acquisition.result().whenComplete((lease, error) -> overdue.cancel());
 		acquisition.result().whenComplete((lease, error) -> this.instance.at(0, () -> answer.accept(lease, error)));
@@ -142,7 +142,7 @@ final class Asking {
 
 	private void come(PendingAcquisition acquisition) {
 		if (!acquisition.result().isDone()) {
-			acquisition.come();
+			acquisition.claimOffer();
 			if (!acquisition.result().isDone()) {
 				this.instance.simulation.cameInVain.merge(this.requests.get(0).resource().kind(), 1, Integer::sum);
 			}

@@ -49,7 +49,7 @@ public final class Reporter {
 		return this.waiters.get().thenApply((waiters) -> {
 			List<Entry> holds = entries();
 			List<Entry> waits = waiters.stream()
-				.filter((waiter) -> waiter.request.waits() && !waiter.result.isDone())
+				.filter((waiter) -> waiter.request.waits() && !waiter.result().isDone())
 				.map(Reporter::entry)
 				.toList();
 			boolean cut = Math.max(holds.size(), waits.size()) > InstanceReport.MOST;
@@ -91,10 +91,10 @@ public final class Reporter {
 				TimeUnit.NANOSECONDS.toMillis(waiter.waitedNanos()), 0, 0);
 	}
 
-	private static Entry entry(String token, ResolvedRequest request, int permits, @Nullable Thread owner, long millis,
+	private static Entry entry(String token, ResolvedRequest request, int permits, @Nullable Thread thread, long millis,
 			long ttlMillis, long fence) {
 		return new Entry(Tokens.number(token), request.resource(), permits, request.name(),
-				(owner != null) ? owner.getName() : null, (owner != null) ? owner.getId() : 0, millis, ttlMillis,
+				(thread != null) ? thread.getName() : null, (thread != null) ? thread.getId() : 0, millis, ttlMillis,
 				fence);
 	}
 

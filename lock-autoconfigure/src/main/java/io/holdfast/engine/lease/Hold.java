@@ -71,8 +71,9 @@ public final class Hold extends TokenGrant {
 	 */
 	public Hold(HoldRequester requester, String token, long doubtSince, boolean wanted, Granted granted, long sentAt,
 			long now) {
-		super(token, granted.fence(), requester.thread(), requester.request(), requester.watch(), requester.isPart(),
-				requester.request().permits(), doubtSince, new LocalTurns(now, granted.fences(), 0, 0), now);
+		super(token, granted.fence(), requester.thread(), requester.request(), requester.observation(),
+				requester.isPart(), requester.request().permits(), doubtSince,
+				new LocalTurns(now, granted.fences(), 0, 0), now);
 		long ttlMillis = granted.ttlMillis();
 		this.owner = requester.owner();
 		this.wanted = wanted;
@@ -85,7 +86,7 @@ public final class Hold extends TokenGrant {
 	public Hold(HoldRequester requester, Hold before, HandOver way, long now) {
 		// Fences of permits have no stride, and reach no user.
 		super(before.token, (before.resource().kind() == Kind.SEMAPHORE) ? before.fence : before.fence + 1,
-				requester.thread(), requester.request(), requester.watch(), requester.isPart(), before.permits(),
+				requester.thread(), requester.request(), requester.observation(), requester.isPart(), before.permits(),
 				before.doubtSince, before.turns.next(way), now);
 		this.owner = requester.owner();
 		this.wanted = before.wanted;
@@ -368,7 +369,7 @@ public final class Hold extends TokenGrant {
 		 */
 		void onHoldLost(Hold hold);
 
-		/** Return whether a request waits for its turn here. Thread-safe. */
+		/** Return whether a request waits here. Thread-safe. */
 		boolean isAwaited();
 
 		/** Release in the store what is kept or offered here, if anything is. */
@@ -387,7 +388,7 @@ public final class Hold extends TokenGrant {
 		@Nullable Thread thread();
 
 		/** Return what observes the request, or {@code null}. */
-		@Nullable RequestObservation watch();
+		@Nullable RequestObservation observation();
 
 		/** Return whether others are waited for, so that a grant is not the end of it. */
 		boolean isPart();

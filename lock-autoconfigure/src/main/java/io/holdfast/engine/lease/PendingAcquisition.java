@@ -13,16 +13,17 @@ public interface PendingAcquisition {
 	CompletableFuture<? extends EngineLease> result();
 
 	/**
-	 * Return what a thread that can {@link #come} waits for first: its being called, or
-	 * the result. If the request is not fair, its thread counts as blocked from then on.
+	 * Note that its thread is about to block. If the request is not fair, the thread may
+	 * be woken from then on, to {@link #claimOffer claim} what is offered.
+	 * @return what the thread is to wait for first: to be woken, or the result
 	 */
-	default CompletableFuture<?> turn() {
+	default CompletableFuture<?> markBlocked() {
 		return result();
 	}
 
-	/** A thread that was called comes, and then waits for the result. */
-	default void come() {
-		// No thread is called.
+	/** Claim what is offered, by the thread that was woken; the result tells. */
+	default void claimOffer() {
+		// No thread is woken for an offer.
 	}
 
 	/** Return how long until its end, at which it ends by itself. */
@@ -34,7 +35,7 @@ public interface PendingAcquisition {
 	 */
 	void interrupt(@Nullable InterruptedException cause);
 
-	/** It should have ended: end it now, unless it has. */
-	void overdue();
+	/** End the wait now, as it should have ended, unless it has. */
+	void endOverdue();
 
 }

@@ -40,7 +40,7 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Wai
 
 	private final List<ResolvedRequest> requests;
 
-	private final @Nullable Thread owner;
+	private final @Nullable Thread thread;
 
 	private final LeaseContext leaseContext;
 
@@ -65,13 +65,13 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Wai
 
 	/** Create the acquisition of several keys for one caller. */
 	public MultiKeyAcquisition(EngineContext context, CoordinatorRegistry coordinators, LeaseRenewer renewer,
-			List<ResolvedRequest> requests, @Nullable Thread owner, LeaseContext leaseContext,
+			List<ResolvedRequest> requests, @Nullable Thread thread, LeaseContext leaseContext,
 			@Nullable RequestObservation observation) {
 		this.context = context;
 		this.coordinators = coordinators;
 		this.renewer = renewer;
 		this.requests = requests;
-		this.owner = owner;
+		this.thread = thread;
 		this.leaseContext = leaseContext;
 		this.observation = observation;
 		this.startedAt = context.now();
@@ -86,14 +86,14 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Wai
 
 	private void acquire(int had) {
 		ResolvedRequest request = this.requests.get(had);
-		Waiter waiter = this.coordinators.acquire(request, this.owner, this.leaseContext, this, this.observation);
+		Waiter waiter = this.coordinators.acquire(request, this.thread, this.leaseContext, this, this.observation);
 		// On another thread: a store that answers at once would end the stack.
-		waiter.result.whenCompleteAsync((lease, error) -> {
+		waiter.result().whenCompleteAsync((lease, error) -> {
 			if (error != null) {
 				end(error);
 			}
 			else if (!isSettled()) {
-				watch(lease);
+				endIfLost(lease);
 				this.metOthers = waiter.hasMetOthers();
 				if (had + 1 < this.requests.size()) {
 					acquire(had + 1);
@@ -144,7 +144,7 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Wai
 	 * Give up when a lease is lost, which keeps the others from being of use: they are
 	 * not waited for.
 	 */
-	private void watch(LeaseHandle lease) {
+	private void endIfLost(LeaseHandle lease) {
 		if (lease.hold.isPartial()) {
 			lease.onLost(() -> end(lostWhileWaiting(lease.hold)));
 		}
@@ -177,7 +177,7 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Wai
 			end(lostWhileWaiting(lost.get().hold));
 		}
 		else if (settle()) {
-			RequestObservation.grant(this.observation, this.result, lease);
+			RequestObservation.complete(this.observation, this.result, lease);
 		}
 	}
 
@@ -198,7 +198,7 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Wai
 	}
 
 	@Override
-	public void overdue() {
+	public void endOverdue() {
 		end(current().storeTrouble(null));
 	}
 
@@ -217,7 +217,7 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Wai
 			}
 			finally {
 				// Nothing else would, if the stack ends on the way.
-				RequestObservation.fail(this.observation, this.result, why);
+				RequestObservation.completeExceptionally(this.observation, this.result, why);
 			}
 		}
 	}

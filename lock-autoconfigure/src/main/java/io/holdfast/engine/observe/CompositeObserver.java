@@ -34,10 +34,10 @@ public final class CompositeObserver {
 	}
 
 	/**
-	 * Follow a request that is about to begin, on the thread that asks.
+	 * Observe a request that is about to begin, on the thread that asks.
 	 * @return the observation, or {@code null} if there is no observer
 	 */
-	public @Nullable RequestObservation watch(ObservedEngine engine, List<ResolvedRequest> requests) {
+	public @Nullable RequestObservation observe(ObservedEngine engine, List<ResolvedRequest> requests) {
 		EngineObserver[] observers = this.observers;
 		return (observers.length > 0) ? new RequestObservation(this.guard, observers, engine, requests) : null;
 	}

@@ -37,7 +37,7 @@ public final class RequestObservation {
 	private final List<RequestObserver> told = new ArrayList<>(2);
 
 	/** Whether it is known not to be nested. */
-	private volatile boolean beginning;
+	private volatile boolean begun;
 
 	private RequestState state = RequestState.NEW;
 
@@ -67,7 +67,7 @@ public final class RequestObservation {
 	 * @param observation the observation, or {@code null} if there is no observer
 	 * @return whether it was not completed before
 	 */
-	public static <L extends Fenced> boolean grant(@Nullable RequestObservation observation,
+	public static <L extends Fenced> boolean complete(@Nullable RequestObservation observation,
 			CompletableFuture<L> result, L lease) {
 		if (observation == null) {
 			return result.complete(lease);
@@ -80,9 +80,10 @@ public final class RequestObservation {
 	}
 
 	/**
-	 * Complete a request without a lease, as {@link #grant} does with one.
+	 * Complete a request without a lease, as {@link #complete} does with one.
 	 */
-	public static boolean fail(@Nullable RequestObservation observation, CompletableFuture<?> result, Throwable why) {
+	public static boolean completeExceptionally(@Nullable RequestObservation observation, CompletableFuture<?> result,
+			Throwable why) {
 		if (observation == null) {
 			return result.completeExceptionally(why);
 		}
@@ -95,12 +96,12 @@ public final class RequestObservation {
 	}
 
 	/**
-	 * It, or one of its parts, has to be asked for. Observers are told by
+	 * Note that it, or one of its parts, has to be asked for. Observers are told by
 	 * {@link #begin()} or before whatever else they are told: not in an event of a
 	 * coordinator, which they would hold up.
 	 */
-	public void beginning() {
-		this.beginning = true;
+	public void markBegun() {
+		this.begun = true;
 	}
 
 	/** Tell that it has begun. */
@@ -128,7 +129,7 @@ public final class RequestObservation {
 	}
 
 	private synchronized void granted(List<Long> fences) {
-		if (this.beginning) {
+		if (this.begun) {
 			began();
 		}
 		if (this.state != RequestState.BEGUN) {
@@ -149,7 +150,7 @@ public final class RequestObservation {
 		tell((observer) -> observer.failed(why));
 	}
 
-	/** Some of its permits were given back. */
+	/** Tell that some of its permits were given back. */
 	public void kept(int permits) {
 		this.guard.run(() -> left(permits));
 	}
@@ -160,7 +161,7 @@ public final class RequestObservation {
 		}
 	}
 
-	/** One of its holds has ended, and with it the whole. */
+	/** Tell that one of its holds has ended, and with it the whole. */
 	public void ended(HoldEnd end) {
 		this.guard.run(() -> over(end));
 	}

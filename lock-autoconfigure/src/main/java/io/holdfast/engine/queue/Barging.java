@@ -18,15 +18,15 @@ import org.jspecify.annotations.Nullable;
  */
 final class Barging {
 
-	/** For how long others may go before a thread that is called. */
-	private static final long LONGEST_CALL = TimeUnit.MILLISECONDS.toNanos(1);
+	/** For how long others may go before a thread that is woken. */
+	private static final long LONGEST_WAKE_UP = TimeUnit.MILLISECONDS.toNanos(1);
 
 	private final BargingHost host;
 
-	/** Whose thread is called, and has not come yet. One at a time. */
-	private @Nullable Waiter called;
+	/** Whose thread is being woken, and has not claimed the offer yet. One at a time. */
+	private @Nullable Waiter waking;
 
-	private long calledAt;
+	private long wakingSince;
 
 	/** What is there for it, unless others were faster. */
 	private @Nullable Hold offered;
@@ -35,8 +35,8 @@ final class Barging {
 		this.host = host;
 	}
 
-	@Nullable Waiter called() {
-		return this.called;
+	@Nullable Waiter waking() {
+		return this.waking;
 	}
 
 	/** Return how many permits are offered. */
@@ -50,30 +50,30 @@ final class Barging {
 	 * @return whether it is offered
 	 */
 	boolean tryOffer(Hold hold, Waiter next, long now) {
-		if (this.offered != null || !tryCall(next, now)) {
+		if (this.offered != null || !tryWake(next, now)) {
 			return false;
 		}
 		this.offered = hold;
 		return true;
 	}
 
-	private boolean tryCall(Waiter next, long now) {
-		if (this.called != null) {
-			// Others whose threads are blocked are called another time.
-			return next == this.called || next.isBlocked();
+	private boolean tryWake(Waiter next, long now) {
+		if (this.waking != null) {
+			// Others whose threads are blocked are woken another time.
+			return next == this.waking || next.isBlocked();
 		}
 		if (!next.tryWake()) {
 			return false;
 		}
-		this.called = next;
-		this.calledAt = now;
+		this.waking = next;
+		this.wakingSince = now;
 		return true;
 	}
 
 	/** Let a request that has just arrived take what is offered, if it may barge. */
 	boolean tryBarge(Waiter waiter, long now) {
 		Hold hold = this.offered;
-		if (hold == null || waiter.request.fair() || now - this.calledAt >= LONGEST_CALL
+		if (hold == null || waiter.request.fair() || now - this.wakingSince >= LONGEST_WAKE_UP
 				|| !this.host.canTakeOver(hold, waiter, now)) {
 			return false;
 		}
@@ -82,12 +82,12 @@ final class Barging {
 		return true;
 	}
 
-	/** A thread has come, for what is left of what was offered. */
+	/** Give a waiter what is left of the offer that its thread was woken for. */
 	void claimOffer(Waiter waiter) {
-		if (this.called != waiter) {
+		if (this.waking != waiter) {
 			return;
 		}
-		this.called = null;
+		this.waking = null;
 		Hold hold = take();
 		long now = this.host.context().now();
 		if (hold != null && !this.host.context().isClosed() && this.host.canTakeOver(hold, waiter, now)) {
@@ -98,12 +98,12 @@ final class Barging {
 		}
 	}
 
-	/** Pass on what is offered, if the wait of the called waiter has ended. */
+	/** Pass on what is offered, if the wait of the waking waiter has ended. */
 	void discardIfWaiterGone() {
-		if (this.called == null || this.called.isWaiting()) {
+		if (this.waking == null || this.waking.isWaiting()) {
 			return;
 		}
-		this.called = null;
+		this.waking = null;
 		Hold hold = take();
 		if (hold != null && !this.host.tryHandOver(hold, this.host.context().now())) {
 			this.host.end(hold);

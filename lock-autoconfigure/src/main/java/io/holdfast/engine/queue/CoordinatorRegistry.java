@@ -176,7 +176,7 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 	public CompletableFuture<Integer> waiting(Resource... resources) {
 		return waiters(Stream.of(resources).map(this::find).filter(Objects::nonNull))
 			.thenApply((waiters) -> (int) waiters.stream()
-				.filter((waiter) -> waiter.request.waits() && !waiter.result.isDone())
+				.filter((waiter) -> waiter.request.waits() && !waiter.result().isDone())
 				.count());
 	}
 

@@ -27,8 +27,8 @@ final class LockCoordinator extends ResourceCoordinator {
 	/** Until when it is kept. */
 	private long keptUntil;
 
-	/** Whether the end of something kept is being waited for. */
-	private boolean watched;
+	/** Whether a timer is set for the end of what is kept. */
+	private boolean endScheduled;
 
 	/** Lost, but not released yet by their holders. Mostly none is. */
 	private List<Hold> lost = List.of();
@@ -40,19 +40,19 @@ final class LockCoordinator extends ResourceCoordinator {
 	@Override
 	void arrive(Waiter waiter) {
 		dropInvalidHolder();
-		Thread owner = waiter.reentrantOwner();
+		Thread thread = waiter.reentrantThread();
 		List<Hold> enclosing = waiter.enclosingHolds();
 		Hold current = this.holder;
-		boolean isOwn = current != null && (current.isOf(owner) || enclosing.contains(current));
-		boolean lostByOwner = hasLost(owner, enclosing);
-		if (isOwn && !lostByOwner) {
+		boolean isOwn = current != null && (current.isOf(thread) || enclosing.contains(current));
+		boolean lostByThread = hasLost(thread, enclosing);
+		if (isOwn && !lostByThread) {
 			// Also during a shut-down: it is part of the work in flight.
 			nest(waiter, Objects.requireNonNull(current));
 		}
 		else if (this.context.isClosed()) {
 			fail(waiter, waiter.notAcquired(Reason.SHUTDOWN));
 		}
-		else if (lostByOwner) {
+		else if (lostByThread) {
 			fail(waiter, EngineExceptions.lostBefore(this.resource));
 		}
 		else if (!tryBarge(waiter)) {
@@ -80,9 +80,9 @@ final class LockCoordinator extends ResourceCoordinator {
 		}
 	}
 
-	private boolean hasLost(@Nullable Thread owner, List<Hold> enclosing) {
+	private boolean hasLost(@Nullable Thread thread, List<Hold> enclosing) {
 		for (Hold hold : this.lost) {
-			if (hold.isOf(owner)) {
+			if (hold.isOf(thread)) {
 				return true;
 			}
 		}
@@ -118,21 +118,21 @@ final class LockCoordinator extends ResourceCoordinator {
 	void keepWarm(Hold hold, long now) {
 		this.kept = hold;
 		this.keptUntil = now + Math.min(this.context.settings.keepWarm().toNanos(), rules().warmUntil(hold) - now);
-		if (!this.watched) {
-			this.watched = true;
-			watch(this.keptUntil - now);
+		if (!this.endScheduled) {
+			this.endScheduled = true;
+			scheduleEndOfKept(this.keptUntil - now);
 		}
 	}
 
-	/** One timer for all that are kept one after the other. */
-	private void watch(long nanos) {
+	/** Set one timer for all that are kept one after the other. */
+	private void scheduleEndOfKept(long nanos) {
 		this.context.scheduler.schedule(() -> execute(() -> {
 			long left = this.keptUntil - this.context.now();
 			if (this.kept != null && left > 0) {
-				watch(left);
+				scheduleEndOfKept(left);
 				return;
 			}
-			this.watched = false;
+			this.endScheduled = false;
 			endKept();
 		}), nanos);
 	}
@@ -183,9 +183,9 @@ final class LockCoordinator extends ResourceCoordinator {
 	}
 
 	@Override
-	boolean isHeldBy(Thread owner) {
+	boolean isHeldBy(Thread thread) {
 		Hold current = this.holder;
-		return current != null && current.isOf(owner) && current.isHeld(this.context.now());
+		return current != null && current.isOf(thread) && current.isHeld(this.context.now());
 	}
 
 	@Override

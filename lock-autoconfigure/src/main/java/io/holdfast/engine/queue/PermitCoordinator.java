@@ -250,18 +250,18 @@ public class PermitCoordinator extends ResourceCoordinator {
 	}
 
 	/**
-	 * Return the waiter that asked first; one that is called, and so comes by itself,
-	 * only if there is no other.
+	 * Return the waiter that asked first; one that is being woken, and so comes by
+	 * itself, only if there is no other.
 	 */
 	private @Nullable Waiter first() {
-		Waiter called = called();
+		Waiter waking = waking();
 		for (Waiter waiter : this.contending) {
-			if (waiter.request.waits() && waiter != called) {
+			if (waiter.request.waits() && waiter != waking) {
 				return waiter;
 			}
 		}
 		Waiter head = head();
-		return (head != null) ? head : called;
+		return (head != null) ? head : waking;
 	}
 
 	@Override
@@ -282,7 +282,7 @@ public class PermitCoordinator extends ResourceCoordinator {
 	}
 
 	@Override
-	boolean isHeldBy(Thread owner) {
+	boolean isHeldBy(Thread thread) {
 		return false;
 	}
 

@@ -65,20 +65,20 @@ final class ReadWriteCoordinator extends PermitCoordinator {
 	 * loss, first, what is over by now.
 	 */
 	private List<Hold> holdsOf(Waiter waiter, long now) {
-		Thread owner = waiter.reentrantOwner();
-		heldBy(owner).filter((hold) -> !hold.isHeld(now)).forEach((hold) -> {
+		Thread thread = waiter.reentrantThread();
+		heldBy(thread).filter((hold) -> !hold.isHeld(now)).forEach((hold) -> {
 			renewer().lose(hold, hold.whyOver(now));
 			onHoldLost(hold);
 		});
 		Stream<Hold> enclosing = waiter.enclosingHolds()
 			.stream()
 			.filter((hold) -> hold.isHeld(now) || hold.isRenewed());
-		return Stream.concat(heldBy(owner), enclosing).distinct().toList();
+		return Stream.concat(heldBy(thread), enclosing).distinct().toList();
 	}
 
-	private Stream<Hold> heldBy(@Nullable Thread owner) {
-		List<Hold> holds = (owner != null) ? this.holds.getOrDefault(owner, List.of()) : List.of();
-		return holds.stream().filter((hold) -> hold.isOf(owner));
+	private Stream<Hold> heldBy(@Nullable Thread thread) {
+		List<Hold> holds = (thread != null) ? this.holds.getOrDefault(thread, List.of()) : List.of();
+		return holds.stream().filter((hold) -> hold.isOf(thread));
 	}
 
 	private static @Nullable Hold find(List<Hold> holds, int permits) {
@@ -125,8 +125,8 @@ final class ReadWriteCoordinator extends PermitCoordinator {
 	}
 
 	@Override
-	boolean isHeldBy(Thread owner) {
-		return heldBy(owner).anyMatch((hold) -> hold.isHeld(this.context.now()));
+	boolean isHeldBy(Thread thread) {
+		return heldBy(thread).anyMatch((hold) -> hold.isHeld(this.context.now()));
 	}
 
 	@Override

@@ -31,13 +31,15 @@ abstract class RequestWait implements PendingAcquisition {
 	private final long startedAt;
 
 	/** The lease, or why there is none. Completed by the first outcome. */
-	public final CompletableFuture<LeaseHandle> result = new CompletableFuture<>();
+	final CompletableFuture<LeaseHandle> result = new CompletableFuture<>();
 
-	/** Completed when its thread is called, if that waits. */
-	private volatile @Nullable CompletableFuture<@Nullable Void> turn;
+	/** Completed when its thread is woken for an offer; there once that is blocked. */
+	private volatile @Nullable CompletableFuture<@Nullable Void> wakeUp;
 
-	/** Whether its thread was called: once only. Confined to the coordinator. */
-	private boolean called;
+	/**
+	 * Whether its thread was woken for an offer: once only. Confined to the coordinator.
+	 */
+	private boolean woken;
 
 	/**
 	 * Create the wait of a request.
@@ -90,52 +92,52 @@ abstract class RequestWait implements PendingAcquisition {
 	}
 
 	/** Return what observes the request, or {@code null}. */
-	public final @Nullable RequestObservation watch() {
+	public final @Nullable RequestObservation observation() {
 		return this.observation;
 	}
 
 	/** Return the thread that asks, if that matters. */
-	@Nullable Thread reentrantOwner() {
+	@Nullable Thread reentrantThread() {
 		return this.request.reentrant() ? this.thread : null;
 	}
 
 	/**
-	 * Return whether its thread waits, which can be called then to come for something.
+	 * Return whether its thread is blocked, and can be woken for an offer.
 	 */
 	boolean isBlocked() {
-		return this.turn != null;
+		return this.wakeUp != null;
 	}
 
 	/**
-	 * Call its thread, once the event that runs is over.
-	 * @return whether it comes
+	 * Wake its thread for an offer, once the event that runs is over.
+	 * @return whether it comes for it
 	 */
 	boolean tryWake() {
-		CompletableFuture<@Nullable Void> waiting = this.turn;
-		if (waiting == null || this.called) {
+		CompletableFuture<@Nullable Void> waiting = this.wakeUp;
+		if (waiting == null || this.woken) {
 			return false;
 		}
-		this.called = true;
+		this.woken = true;
 		later(() -> waiting.complete(null));
 		return true;
 	}
 
 	/** Tell the observation that the request begins, as it is not a nested one. */
-	final void observed() {
+	final void tellBegin() {
 		RequestObservation observing = this.observation;
 		if (observing != null) {
-			observing.beginning();
+			observing.markBegun();
 			later(observing::begin);
 		}
 	}
 
 	/** End the wait in vain, unless it has ended. */
 	boolean fail(RuntimeException why) {
-		return RequestObservation.fail(ownWatch(), this.result, why);
+		return RequestObservation.completeExceptionally(ownObservation(), this.result, why);
 	}
 
 	/** Return what observes it; not of a part, whose outcome is not that of the whole. */
-	final @Nullable RequestObservation ownWatch() {
+	final @Nullable RequestObservation ownObservation() {
 		return isPart() ? null : this.observation;
 	}
 
@@ -150,15 +152,15 @@ abstract class RequestWait implements PendingAcquisition {
 	}
 
 	@Override
-	public CompletableFuture<?> turn() {
-		CompletableFuture<@Nullable Void> waiting = this.turn;
+	public CompletableFuture<?> markBlocked() {
+		CompletableFuture<@Nullable Void> waiting = this.wakeUp;
 		if (waiting == null) {
 			if (this.request.fair() || this.result.isDone()) {
 				return this.result;
 			}
 			CompletableFuture<@Nullable Void> made = new CompletableFuture<>();
 			this.result.whenComplete((lease, error) -> made.complete(null));
-			this.turn = made;
+			this.wakeUp = made;
 			waiting = made;
 		}
 		return waiting;
@@ -175,7 +177,7 @@ abstract class RequestWait implements PendingAcquisition {
 	}
 
 	@Override
-	public void overdue() {
+	public void endOverdue() {
 		abandon(storeTrouble(null));
 	}
 

@@ -66,7 +66,7 @@ import org.jspecify.annotations.Nullable;
  */
 public abstract class ResourceCoordinator extends WaiterQueue implements BargingHost {
 
-	/** Made when a thread is called for the first time: mostly none is. */
+	/** Made when a thread is woken for an offer for the first time: mostly none is. */
 	private @Nullable Barging barging;
 
 	ResourceCoordinator(CoordinatorParts parts, Resource resource) {
@@ -113,7 +113,7 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 	/**
 	 * Return whether a thread has a hold here. May be called by that thread, too.
 	 */
-	abstract boolean isHeldBy(Thread owner);
+	abstract boolean isHeldBy(Thread thread);
 
 	@Override
 	final void beforeAdvance() {
@@ -266,7 +266,7 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 
 	/**
 	 * Offer a released hold to the request that comes first: the next waiter, whose
-	 * thread is called for it, or another one.
+	 * thread is woken for it, or another one.
 	 */
 	private boolean tryOffer(Hold hold, Waiter next, long now) {
 		if (this.barging == null && next.isBlocked()) {
@@ -296,10 +296,10 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 	}
 
 	/**
-	 * Return the waiter whose thread is called for what is offered, and has not come yet.
+	 * Return the waiter whose thread is being woken for what is offered.
 	 */
-	final @Nullable Waiter called() {
-		return (this.barging != null) ? this.barging.called() : null;
+	final @Nullable Waiter waking() {
+		return (this.barging != null) ? this.barging.waking() : null;
 	}
 
 	@Override

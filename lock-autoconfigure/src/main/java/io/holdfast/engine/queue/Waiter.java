@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * <p>
  * It owns its {@link Contender}, the timer of its deadline once it has stood in the
  * queue, and the handle that it was granted. Confined to the coordinator but for the
- * constructor, {@link RequestWait}, {@link #come} and {@link #contender}.
+ * constructor, {@link RequestWait}, {@link #claimOffer} and {@link #contender}.
  */
 public final class Waiter extends RequestWait implements ContenderParty, Hold.HoldRequester {
 
@@ -152,13 +152,13 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 
 	/** Wait in the local queue. */
 	void beginQueueing() {
-		observed();
+		tellBegin();
 		arm();
 	}
 
 	/** Begin to stand for this instance in the store. */
 	void beginContending(boolean hasWaited) {
-		observed();
+		tellBegin();
 		this.promoted = hasWaited;
 		this.state = WaitState.CONTENDING;
 	}
@@ -254,7 +254,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 
 	/** Go on with what another one here has released: nothing to ask for. */
 	Hold takeOver(Hold before, long now, HandOver way) {
-		observed();
+		tellBegin();
 		disarm();
 		if (this.state == WaitState.CONTENDING) {
 			this.contender.end();
@@ -281,11 +281,11 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 	/** End the wait with a lease, unless it has ended. */
 	boolean complete(LeaseHandle lease) {
 		return (this.whole == null || this.whole.add(lease))
-				&& RequestObservation.grant(ownWatch(), this.result, lease);
+				&& RequestObservation.complete(ownObservation(), this.result, lease);
 	}
 
 	@Override
-	public void come() {
+	public void claimOffer() {
 		this.host.execute(() -> this.host.claimOffer(this));
 	}
 
@@ -355,7 +355,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 		/** Begin a hold that the store has granted to a waiter. */
 		void beginHold(Waiter waiter, Hold hold, long now);
 
-		/** Have a thread that was called come for what is offered. */
+		/** Give what is offered to a waiter whose thread was woken for it. */
 		void claimOffer(Waiter waiter);
 
 		/** End a wait, as its caller does not wait any more. */

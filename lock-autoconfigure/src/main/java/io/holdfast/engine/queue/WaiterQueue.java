@@ -129,7 +129,7 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 		// It made no difference to who waits here.
 	}
 
-	/** Look after waiters that were called, before others are let contend. */
+	/** Look after waiters that are being woken, before others are let contend. */
 	abstract void beforeAdvance();
 
 	// Waiting and contending
@@ -338,7 +338,7 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 	}
 
 	/**
-	 * Return the waiters here, for the store's answer or for a turn.
+	 * Return the waiters here, for the store's answer or in the queue.
 	 * @return completed when events before it have run
 	 */
 	final CompletableFuture<List<Waiter>> waiters() {

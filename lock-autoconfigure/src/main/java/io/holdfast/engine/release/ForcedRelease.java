@@ -75,14 +75,14 @@ public final class ForcedRelease {
 	 * Release what one token holds.
 	 * @return whether it held anything
 	 */
-	public boolean release(Resource resource, String owner, int permits) {
-		AcquireCommand ended = new AcquireCommand(owner, permits, permits, true, null, 0, 0);
+	public boolean release(Resource resource, String token, int permits) {
+		AcquireCommand ended = new AcquireCommand(token, permits, permits, true, null, 0, 0);
 		boolean released = this.context
 			.answer(this.context.send(Command.RELEASE, () -> this.context.store.release(resource, ended, null)),
 					resource, "The forced release")
 			.released();
 		if (released) {
-			this.renewer.onTokenLost(owner, "it was released by force");
+			this.renewer.onTokenLost(token, "it was released by force");
 		}
 		return released;
 	}

@@ -169,9 +169,9 @@ public class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 
 	private L await(PendingAcquisition acquisition) throws InterruptedException {
 		try {
-			this.context.scheduler.waitFor(acquisition.turn(), acquisition.leftNanos() + SLACK);
+			this.context.scheduler.waitFor(acquisition.markBlocked(), acquisition.leftNanos() + SLACK);
 			if (!acquisition.result().isDone()) {
-				acquisition.come();
+				acquisition.claimOffer();
 				this.context.scheduler.waitFor(acquisition.result(), acquisition.leftNanos() + SLACK);
 			}
 		}
@@ -180,7 +180,7 @@ public class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 		}
 		catch (TimeoutException ex) {
 			// The engine's own timer is late: this thread is not.
-			acquisition.overdue();
+			acquisition.endOverdue();
 		}
 		return outcome(acquisition);
 	}

@@ -57,12 +57,12 @@ class BargingTests extends ScriptedEngine {
 	private PendingAcquisition blocked(SemaphoreRequest request) {
 		PendingAcquisition acquisition = acquire(this.engine, List.of(ResolvedRequest.of(request, settings())),
 				new Thread(), LeaseContext.empty());
-		acquisition.turn();
+		acquisition.markBlocked();
 		return acquisition;
 	}
 
 	private static boolean isCalled(PendingAcquisition waiting) {
-		return waiting.turn().isDone() && !waiting.result().isDone();
+		return waiting.markBlocked().isDone() && !waiting.result().isDone();
 	}
 
 	private static PermitLease lease(PendingAcquisition acquisition) {
@@ -74,11 +74,11 @@ class BargingTests extends ScriptedEngine {
 	void aThreadIsCalledForWhatIsReleased() {
 		List<PermitLease> held = both();
 		PendingAcquisition waiting = blocked(UNFAIR);
-		assertThat(waiting.turn()).isNotDone();
+		assertThat(waiting.markBlocked()).isNotDone();
 		this.store.sent();
 		held.get(0).release();
 		assertThat(isCalled(waiting)).isTrue();
-		waiting.come();
+		waiting.claimOffer();
 		assertThat(waiting.result()).isCompleted();
 		lease(waiting).releaseAsync();
 		held.get(1).releaseAsync();
@@ -94,7 +94,7 @@ class BargingTests extends ScriptedEngine {
 		held.get(0).release();
 		CompletableFuture<PermitLease> second = this.semaphores.acquireAsync(UNFAIR);
 		assertThat(second).isCompleted();
-		waiting.come();
+		waiting.claimOffer();
 		assertThat(waiting.result()).isNotDone();
 		assertThat(this.store.sent()).isEmpty();
 	}
@@ -109,7 +109,7 @@ class BargingTests extends ScriptedEngine {
 		PermitLease before = this.semaphores.acquireAsync(UNFAIR).join();
 		assertThat(observer.told()).contains("handed over SEMAPHORE BARGED")
 			.doesNotContain("handed over SEMAPHORE LOCAL");
-		waiting.come();
+		waiting.claimOffer();
 		before.release();
 		assertThat(observer.told()).contains("handed over SEMAPHORE LOCAL")
 			.doesNotContain("handed over SEMAPHORE BARGED");
@@ -121,7 +121,7 @@ class BargingTests extends ScriptedEngine {
 		PendingAcquisition waiting = blocked(UNFAIR);
 		held.get(0).release();
 		CompletableFuture<PermitLease> second = this.semaphores.acquireAsync(UNFAIR);
-		waiting.come();
+		waiting.claimOffer();
 		second.join().release();
 		assertThat(waiting.result()).isCompleted();
 	}
@@ -136,7 +136,7 @@ class BargingTests extends ScriptedEngine {
 		held.get(1).release();
 		assertThat(isCalled(second)).isFalse();
 		assertThat(second.result()).isNotDone();
-		first.come();
+		first.claimOffer();
 		assertThat(first.result()).isCompleted();
 	}
 
@@ -149,7 +149,7 @@ class BargingTests extends ScriptedEngine {
 			this.semaphores.acquireAsync(UNFAIR).join().release();
 			assertThat(waiting.result()).isNotDone();
 		}
-		waiting.come();
+		waiting.claimOffer();
 		assertThat(waiting.result()).isCompleted();
 	}
 
@@ -161,7 +161,7 @@ class BargingTests extends ScriptedEngine {
 		for (int i = 0; i < 100; i++) {
 			this.semaphores.acquireAsync(UNFAIR).join().release();
 		}
-		waiting.come();
+		waiting.claimOffer();
 		assertThat(waiting.result()).isCompleted();
 		for (int turn = 2; turn <= 16; turn++) {
 			waiting = succeed(waiting);
@@ -174,7 +174,7 @@ class BargingTests extends ScriptedEngine {
 	private PendingAcquisition succeed(PendingAcquisition before) {
 		PendingAcquisition next = blocked(UNFAIR);
 		lease(before).releaseAsync();
-		next.come();
+		next.claimOffer();
 		return next;
 	}
 
@@ -208,7 +208,7 @@ class BargingTests extends ScriptedEngine {
 		PendingAcquisition second = blocked(UNFAIR);
 		held.get(0).release();
 		PermitLease before = this.semaphores.acquireAsync(UNFAIR).join();
-		first.come();
+		first.claimOffer();
 		before.release();
 		lease(first).release();
 		assertThat(isCalled(second)).isTrue();
@@ -225,7 +225,7 @@ class BargingTests extends ScriptedEngine {
 		assertThat(this.store.sent()).isEmpty();
 		held.get(0).release();
 		PermitLease before = this.semaphores.acquireAsync(UNFAIR).join();
-		first.come();
+		first.claimOffer();
 		PendingAcquisition second = blocked(UNFAIR);
 		before.release();
 		assertThat(first.result()).isCompleted();
@@ -239,9 +239,9 @@ class BargingTests extends ScriptedEngine {
 		PendingAcquisition waiting = blocked(UNFAIR);
 		held.get(0).release();
 		PendingAcquisition fair = blocked(UNFAIR.fair(true));
-		assertThat(fair.turn()).isSameAs(fair.result());
+		assertThat(fair.markBlocked()).isSameAs(fair.result());
 		assertThat(fair.result()).isNotDone();
-		waiting.come();
+		waiting.claimOffer();
 		assertThat(waiting.result()).isCompleted();
 		held.get(1).release();
 		assertThat(fair.result()).isCompleted();
@@ -256,7 +256,7 @@ class BargingTests extends ScriptedEngine {
 		assertThat(this.semaphores.acquireAsync(UNFAIR.leaseTime(Duration.ofSeconds(20)))).isNotDone();
 		assertThat(this.semaphores.acquireAsync(UNFAIR.autoRenew(false))).isNotDone();
 		assertThat(this.semaphores.acquireAsync(SemaphoreRequest.of("k", 3).fair(false).waitForever())).isNotDone();
-		waiting.come();
+		waiting.claimOffer();
 		assertThat(waiting.result()).isCompleted();
 	}
 
@@ -268,7 +268,7 @@ class BargingTests extends ScriptedEngine {
 		this.store.elapse(1);
 		CompletableFuture<PermitLease> late = this.semaphores.acquireAsync(UNFAIR);
 		assertThat(late).isNotDone();
-		waiting.come();
+		waiting.claimOffer();
 		assertThat(waiting.result()).isCompleted();
 		lease(waiting).release();
 		assertThat(late).isCompleted();
@@ -333,7 +333,7 @@ class BargingTests extends ScriptedEngine {
 		waiting.interrupt(new InterruptedException());
 		assertThat(isCalled(next)).isTrue();
 		next.interrupt(new InterruptedException());
-		last.come();
+		last.claimOffer();
 		assertThat(last.result()).isCompleted();
 	}
 
@@ -347,7 +347,7 @@ class BargingTests extends ScriptedEngine {
 		assertThat(this.store.sent()).isEmpty();
 		waiting.interrupt(new InterruptedException());
 		assertThat(this.store.sent()).containsExactlyInAnyOrder("release 1", "release 3");
-		waiting.come();
+		waiting.claimOffer();
 		held.get(1).releaseAsync();
 		assertThat(this.store.sent()).containsExactly("release 2");
 		this.store.last("release 1").released(true);
@@ -376,7 +376,7 @@ class BargingTests extends ScriptedEngine {
 		this.store.sent();
 		held.get(0).release();
 		this.store.pause(6);
-		waiting.come();
+		waiting.claimOffer();
 		assertThat(waiting.result()).isNotDone();
 		assertThat(this.store.sent()).containsExactly("release 1");
 		this.store.wakeUps.granted(SEMAPHORE, ID + ":3", 20, 5000);
@@ -393,8 +393,8 @@ class BargingTests extends ScriptedEngine {
 		this.store.wakeUps.granted(SEMAPHORE, ID + ":3", 20, 5000);
 		assertThat(waiting.result()).isCompleted();
 		assertThat(isCalled(next)).isTrue();
-		waiting.come();
-		next.come();
+		waiting.claimOffer();
+		next.claimOffer();
 		assertThat(next.result()).isCompleted();
 	}
 
@@ -425,7 +425,7 @@ class BargingTests extends ScriptedEngine {
 		this.engine.shutDown(Duration.ofSeconds(1));
 		assertThat(waiting.result()).isCompletedExceptionally();
 		assertThat(next.result()).isCompletedExceptionally();
-		waiting.come();
+		waiting.claimOffer();
 		assertThat(this.store.sent()).containsExactlyInAnyOrder("release 3", "release 1");
 	}
 
@@ -439,7 +439,7 @@ class BargingTests extends ScriptedEngine {
 		held.get(0).release();
 		this.store.last("renew 1").renewed(false);
 		assertThat(renewal).isCompleted();
-		waiting.come();
+		waiting.claimOffer();
 		assertThat(waiting.result()).isNotDone();
 		assertThat(this.store.sent()).containsExactly("renew 1 for 30000", "release 1");
 	}
@@ -450,7 +450,7 @@ class BargingTests extends ScriptedEngine {
 		PendingAcquisition waiting = blocked(UNFAIR.waitTime(Duration.ofSeconds(1)));
 		this.store.last("acquire 3").busy(30_000, 15);
 		this.store.elapse(1000);
-		assertThat(waiting.turn()).isCompleted();
+		assertThat(waiting.markBlocked()).isCompleted();
 		assertThatThrownBy(waiting.result()::join).hasMessageContaining("k");
 		held.forEach(PermitLease::releaseAsync);
 	}
@@ -466,7 +466,7 @@ class BargingTests extends ScriptedEngine {
 			this.semaphores.acquireAsync(SemaphoreRequest.of("other " + i, 1).waitTime(Duration.ofSeconds(10)))
 				.whenComplete((lease, error) -> {
 					late.add(this.semaphores.acquireAsync(UNFAIR));
-					waiting.come();
+					waiting.claimOffer();
 				});
 		}
 		this.engine.shutDown(Duration.ofSeconds(1));

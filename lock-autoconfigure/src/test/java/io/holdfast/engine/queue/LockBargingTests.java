@@ -42,7 +42,7 @@ class LockBargingTests extends ScriptedEngine {
 	private PendingAcquisition blocked(LockRequest request) {
 		PendingAcquisition acquisition = acquire(this.engine, ResolvedRequest.of(request, settings()), new Thread(),
 				LeaseContext.empty());
-		acquisition.turn();
+		acquisition.markBlocked();
 		return acquisition;
 	}
 
@@ -51,7 +51,7 @@ class LockBargingTests extends ScriptedEngine {
 	}
 
 	private static boolean isCalled(PendingAcquisition waiting) {
-		return waiting.turn().isDone() && !waiting.result().isDone();
+		return waiting.markBlocked().isDone() && !waiting.result().isDone();
 	}
 
 	private static LockLease lease(PendingAcquisition acquisition) {
@@ -65,7 +65,7 @@ class LockBargingTests extends ScriptedEngine {
 		PendingAcquisition waiting = blocked(UNFAIR);
 		held.release();
 		assertThat(isCalled(waiting)).isTrue();
-		waiting.come();
+		waiting.claimOffer();
 		assertThat(lease(waiting).fencingToken()).isEqualTo(101);
 		lease(waiting).releaseAsync();
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1");
@@ -83,7 +83,7 @@ class LockBargingTests extends ScriptedEngine {
 			before.release();
 			assertThat(before.isHeld()).isFalse();
 		}
-		waiting.come();
+		waiting.claimOffer();
 		assertThat(lease(waiting).fencingToken()).isEqualTo(111);
 		assertThat(this.store.sent()).containsExactly("acquire 1");
 	}
@@ -103,7 +103,7 @@ class LockBargingTests extends ScriptedEngine {
 		held.release();
 		ask();
 		assertThat(this.service.acquireAsync(UNFAIR)).isNotDone();
-		waiting.come();
+		waiting.claimOffer();
 		assertThat(waiting.result()).isNotDone();
 	}
 
@@ -113,7 +113,7 @@ class LockBargingTests extends ScriptedEngine {
 		PendingAcquisition waiting = blocked(UNFAIR);
 		held.release();
 		LockLease before = ask();
-		waiting.come();
+		waiting.claimOffer();
 		before.release();
 		assertThat(lease(waiting).fencingToken()).isEqualTo(102);
 	}
@@ -126,17 +126,17 @@ class LockBargingTests extends ScriptedEngine {
 		for (int i = 0; i < 20; i++) {
 			ask().release();
 		}
-		waiting.come();
+		waiting.claimOffer();
 		for (int turn = 2; turn <= 16; turn++) {
 			PendingAcquisition next = blocked(UNFAIR);
 			lease(waiting).releaseAsync();
-			next.come();
+			next.claimOffer();
 			waiting = next;
 		}
 		PendingAcquisition last = blocked(UNFAIR);
 		this.store.sent();
 		lease(waiting).releaseAsync();
-		last.come();
+		last.claimOffer();
 		assertThat(last.result()).isNotDone();
 		assertThat(this.store.sent()).hasSize(1).allMatch((command) -> command.startsWith("release 1 next"));
 	}
@@ -154,7 +154,7 @@ class LockBargingTests extends ScriptedEngine {
 		}
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 2");
 		CompletableFuture<LockLease> late = this.service.acquireAsync(UNFAIR);
-		waiting.come();
+		waiting.claimOffer();
 		assertThat(waiting.result()).isNotDone();
 		this.store.last("release 1 next 2").granted(164, 30_000);
 		assertThat(lease(waiting).fencingToken()).isEqualTo(164);
@@ -167,8 +167,8 @@ class LockBargingTests extends ScriptedEngine {
 		PendingAcquisition waiting = blocked(UNFAIR);
 		held.release();
 		PendingAcquisition fair = blocked(REQUEST);
-		assertThat(fair.turn()).isSameAs(fair.result());
-		waiting.come();
+		assertThat(fair.markBlocked()).isSameAs(fair.result());
+		waiting.claimOffer();
 		lease(waiting).release();
 		assertThat(lease(fair).fencingToken()).isEqualTo(102);
 	}
@@ -190,7 +190,7 @@ class LockBargingTests extends ScriptedEngine {
 		held.release();
 		assertThat(this.service.acquireAsync(UNFAIR.leaseTime(Duration.ofSeconds(20)))).isNotDone();
 		assertThat(this.service.acquireAsync(UNFAIR.autoRenew(false))).isNotDone();
-		waiting.come();
+		waiting.claimOffer();
 		assertThat(waiting.result()).isCompleted();
 	}
 
@@ -202,7 +202,7 @@ class LockBargingTests extends ScriptedEngine {
 		this.store.elapse(1);
 		CompletableFuture<LockLease> late = this.service.acquireAsync(UNFAIR);
 		assertThat(late).isNotDone();
-		waiting.come();
+		waiting.claimOffer();
 		lease(waiting).release();
 		assertThat(late).isCompleted();
 	}
@@ -216,7 +216,7 @@ class LockBargingTests extends ScriptedEngine {
 		this.store.last("acquire 1").granted(100, 30_000);
 		PendingAcquisition waiting = acquire(strict, ResolvedRequest.of(UNFAIR, settings()), new Thread(),
 				LeaseContext.empty());
-		waiting.turn();
+		waiting.markBlocked();
 		held.join().releaseAsync();
 		assertThat(isCalled(waiting)).isFalse();
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 2");
@@ -226,8 +226,8 @@ class LockBargingTests extends ScriptedEngine {
 	void readersAndWritersAreServedInTheirOrder() {
 		PendingAcquisition reader = blocked(UNFAIR.mode(LockMode.READ));
 		PendingAcquisition writer = blocked(UNFAIR.mode(LockMode.WRITE));
-		assertThat(reader.turn()).isSameAs(reader.result());
-		assertThat(writer.turn()).isSameAs(writer.result());
+		assertThat(reader.markBlocked()).isSameAs(reader.result());
+		assertThat(writer.markBlocked()).isSameAs(writer.result());
 	}
 
 	@Test
@@ -241,7 +241,7 @@ class LockBargingTests extends ScriptedEngine {
 		((LockLease) joint.result().join()).releaseAsync();
 		assertThat(isCalled(waiting)).isTrue();
 		PendingAcquisition before = blocked(LockRequest.ofAll(List.of("k", "l")).fair(false).waitForever());
-		waiting.come();
+		waiting.claimOffer();
 		assertThat(waiting.result()).isNotDone();
 		before.interrupt(new InterruptedException());
 		assertThat(waiting.result()).isCompleted();
@@ -265,7 +265,7 @@ class LockBargingTests extends ScriptedEngine {
 		waiting.interrupt(new InterruptedException());
 		assertThat(isCalled(next)).isTrue();
 		assertThat(this.store.sent()).containsExactly("acquire 1");
-		next.come();
+		next.claimOffer();
 		assertThat(next.result()).isCompleted();
 	}
 
@@ -278,7 +278,7 @@ class LockBargingTests extends ScriptedEngine {
 		this.store.elapse(1000);
 		assertThat(waiting.result()).isCompletedExceptionally();
 		assertThat(this.store.sent()).containsExactly("release 1");
-		waiting.come();
+		waiting.claimOffer();
 		this.store.last("release 1").released(true);
 		assertThat(isIdle()).isTrue();
 	}
@@ -289,7 +289,7 @@ class LockBargingTests extends ScriptedEngine {
 		PendingAcquisition waiting = blocked(UNFAIR);
 		held.release();
 		this.store.pause(6);
-		waiting.come();
+		waiting.claimOffer();
 		assertThat(waiting.result()).isNotDone();
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 2");
 		this.store.last("release 1 next 2").granted(164, 30_000);
@@ -304,7 +304,7 @@ class LockBargingTests extends ScriptedEngine {
 		this.store.wakeUps.wanted(lock("k"), ID + ":01");
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 2");
 		assertThat(this.service.acquireAsync(UNFAIR)).isNotDone();
-		waiting.come();
+		waiting.claimOffer();
 		this.store.last("release 1 next 2").granted(164, 30_000);
 		assertThat(waiting.result()).isCompleted();
 	}
@@ -317,7 +317,7 @@ class LockBargingTests extends ScriptedEngine {
 		held.release();
 		this.store.last("renew 1").renewed(false);
 		assertThat(renewal).isCompleted();
-		waiting.come();
+		waiting.claimOffer();
 		assertThat(waiting.result()).isNotDone();
 		assertThat(this.store.sent()).containsExactly("acquire 1", "renew 1 for 30000", "release 1 next 2");
 	}
@@ -333,12 +333,12 @@ class LockBargingTests extends ScriptedEngine {
 		LockLease held = service.acquireAsync(UNFAIR).join();
 		PendingAcquisition waiting = acquire(warm, ResolvedRequest.of(UNFAIR, settings()), new Thread(),
 				LeaseContext.empty());
-		waiting.turn();
+		waiting.markBlocked();
 		this.store.elapse(49);
 		held.releaseAsync();
 		this.store.elapse(1);
 		assertThat(this.store.sent()).containsExactly("acquire 1");
-		waiting.come();
+		waiting.claimOffer();
 		assertThat(lease(waiting).fencingToken()).isEqualTo(102);
 	}
 
@@ -351,7 +351,7 @@ class LockBargingTests extends ScriptedEngine {
 		this.engine.shutDown(Duration.ofSeconds(1));
 		assertThat(waiting.result()).isCompletedExceptionally();
 		assertThat(next.result()).isCompletedExceptionally();
-		waiting.come();
+		waiting.claimOffer();
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1");
 	}
 

@@ -234,13 +234,13 @@ class ReadWriteRulesTests extends ScriptedEngine {
 		});
 		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "release 1");
 		this.store.last("acquire 2").granted(20, 30_000);
-		LeaseHandle read = reading.get(0).result.join();
+		LeaseHandle read = reading.get(0).result().join();
 		coordinators().find(new Resource(Resource.Kind.READ_WRITE, "k")).execute(() -> {
 			read.releaseAsync();
 			reading.add(ask(REQUEST));
 		});
 		this.store.last("acquire 3").granted(30, 30_000);
-		assertThat(reading.get(1).result).isCompleted();
+		assertThat(reading.get(1).result()).isCompleted();
 	}
 
 	private Waiter ask(LockRequest request) {
