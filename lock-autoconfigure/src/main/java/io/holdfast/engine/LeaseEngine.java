@@ -207,7 +207,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 		if (!this.context.isAdmitted()) {
 			return;
 		}
-		SemaphoreRequest request = SemaphoreRequest.of("holdfast-start-" + this.context.instanceId(), 1)
+		SemaphoreRequest request = SemaphoreRequest.of("holdfast-start-" + this.context.ensureStarted(), 1)
 			.waitTime(Duration.ZERO);
 		try {
 			BlockingAcquirer

@@ -13,6 +13,7 @@ import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreRequest;
+import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.lease.Hold;
 import io.holdfast.engine.observe.EngineObserver;
 import io.holdfast.engine.observe.ObservedRequest;
@@ -63,7 +64,17 @@ class EngineObserverTests extends ScriptedEngine {
 	void thereIsNoWarmUpWhileTheStoreHasNotAnswered() {
 		this.engine.resume();
 		CompletableFuture<@Nullable Void> admission = new CompletableFuture<>();
-		this.engine.context.admitBy(() -> admission);
+		this.engine.context.admitBy(new EngineContext.Admission() {
+			@Override
+			public boolean isAdmitted() {
+				return false;
+			}
+
+			@Override
+			public CompletableFuture<@Nullable Void> requestAdmission() {
+				return admission;
+			}
+		});
 		this.engine.warmUp();
 		assertThat(admission.getNumberOfDependents()).as("what waits to be sent").isZero();
 	}

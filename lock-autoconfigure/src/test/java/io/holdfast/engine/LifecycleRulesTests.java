@@ -69,7 +69,7 @@ class LifecycleRulesTests {
 		Set<String> ids = new HashSet<>();
 		for (int i = 0; i < 3; i++) {
 			this.engine.resume();
-			ids.add(this.engine.context.instanceId());
+			ids.add(this.engine.context.ensureStarted());
 			assertThat(this.engine.shutDown(Duration.ofSeconds(1))).isCompleted();
 		}
 		assertThat(ids).hasSize(3);
@@ -78,7 +78,7 @@ class LifecycleRulesTests {
 	@Test
 	void nothingIsHeldAcrossAStopThatHasNotEnded() {
 		this.engine.resume();
-		String before = this.engine.context.instanceId();
+		String before = this.engine.context.ensureStarted();
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.engine.shutDown(Duration.ofSeconds(20));
@@ -175,7 +175,7 @@ class LifecycleRulesTests {
 			assertThat(two.context.isStarted()).isFalse();
 			one.resume();
 			two.resume();
-			assertThat(one.context.instanceId()).isNotEqualTo(two.context.instanceId());
+			assertThat(one.context.ensureStarted()).isNotEqualTo(two.context.ensureStarted());
 		}
 	}
 

@@ -145,7 +145,7 @@ final class SimulatedInstance implements Scheduler {
 	private void beAs(SimulatedInstance stopped) {
 		this.idBefore = stopped.id();
 		this.engine.shutDown(Duration.ZERO);
-		this.engine.context.instanceId();
+		this.engine.context.ensureStarted();
 		this.engine.coordinators.tokens.set(stopped.engine.coordinators.tokens.get());
 	}
 

@@ -53,7 +53,7 @@ public final class LeaseEngineLifecycle implements SmartLifecycle {
 	 * Requests would be refused, too: but the application is to tell before any comes.
 	 */
 	private static void refuseMisfit(LeaseEngine engine) {
-		String misfit = engine.fleet().misfit(FIRST_ANSWER);
+		String misfit = engine.fleet().awaitMisfit(FIRST_ANSWER);
 		if (misfit != null) {
 			throw new IllegalStateException(misfit);
 		}

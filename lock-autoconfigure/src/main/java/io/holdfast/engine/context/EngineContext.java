@@ -40,8 +40,6 @@ public final class EngineContext {
 	/** For how long a refusal tells of the store, in nanoseconds. */
 	private static final long REFUSAL_NANOS = TimeUnit.MINUTES.toNanos(1);
 
-	private static final CompletableFuture<@Nullable Void> OPEN = CompletableFuture.completedFuture(null);
-
 	public final LeaseStore store;
 
 	public final Scheduler scheduler;
@@ -58,8 +56,8 @@ public final class EngineContext {
 
 	private final Runnable start;
 
-	/** Done once leases may be asked for. */
-	private volatile Supplier<CompletableFuture<@Nullable Void>> admission = () -> OPEN;
+	/** Without it leases may be asked for. */
+	private volatile @Nullable Admission admission;
 
 	/** Whether a lease was asked for since the last start. */
 	private volatile boolean hasAsked;
@@ -96,12 +94,20 @@ public final class EngineContext {
 
 	// Identity
 
-	/** Return the id of this instance, which is started if it was not. */
+	/** Return the id of this instance, which has been started. */
 	public String instanceId() {
+		return Objects.requireNonNull(this.instanceId, "not started");
+	}
+
+	/**
+	 * Start the instance, unless that was done.
+	 * @return its id
+	 */
+	public String ensureStarted() {
 		String id = this.instanceId;
 		if (id == null) {
 			this.start.run();
-			id = Objects.requireNonNull(this.instanceId);
+			id = instanceId();
 		}
 		return id;
 	}
@@ -141,34 +147,23 @@ public final class EngineContext {
 		this.closed = closed;
 	}
 
-	/**
-	 * Have requests for leases wait until they may be sent.
-	 * @param admission tells whether they may: a future that is done then, and fails if
-	 * they may not
-	 */
-	public void admitBy(Supplier<CompletableFuture<@Nullable Void>> admission) {
+	/** Have requests for leases wait for an admission. */
+	public void admitBy(Admission admission) {
 		this.admission = admission;
 	}
 
 	/**
 	 * Return whether the store may have a token. It has none of this instance while all
-	 * requests for leases still wait until they may be sent. May begin to join the fleet
-	 * again, as {@link #isAdmitted} does.
+	 * requests for leases still wait until they may be sent.
 	 */
 	public boolean mayBeKnown(String token) {
-		return this.hasAsked || !isOwn(token) || isOpen(this.admission.get());
+		return this.hasAsked || !isOwn(token) || isAdmitted();
 	}
 
-	/**
-	 * Return whether the instance has been admitted to the fleet, as far as is known. If
-	 * that is too long ago, the instance begins to join again.
-	 */
+	/** Return whether the instance is admitted to the fleet, as far as is known. */
 	public boolean isAdmitted() {
-		return isOpen(this.admission.get());
-	}
-
-	private static boolean isOpen(CompletableFuture<?> admission) {
-		return admission.isDone() && !admission.isCompletedExceptionally();
+		Admission current = this.admission;
+		return current == null || current.isAdmitted();
 	}
 
 	/** Note that the store has granted a lease. */
@@ -203,33 +198,33 @@ public final class EngineContext {
 	 * the way to it; the sender must learn of that as of any other failure.
 	 */
 	public <T> CompletableFuture<T> send(Command command, Supplier<CompletableFuture<T>> way) {
-		instanceId();
+		ensureStarted();
 		return this.observers.follow(command,
-				(command == Command.ACQUIRE || command == Command.LIMIT) ? admitted(way) : sent(way));
+				(command == Command.ACQUIRE || command == Command.LIMIT) ? sendOnceAdmitted(way) : sendUnobserved(way));
 	}
 
-	private <T> CompletableFuture<T> admitted(Supplier<CompletableFuture<T>> way) {
-		CompletableFuture<@Nullable Void> admission = this.admission.get();
-		if (isOpen(admission)) {
-			return asked(way);
+	private <T> CompletableFuture<T> sendOnceAdmitted(Supplier<CompletableFuture<T>> way) {
+		Admission current = this.admission;
+		if (current == null || current.isAdmitted()) {
+			return sendRequest(way);
 		}
 		WaitingCommand<T> command = new WaitingCommand<>();
-		admission.whenComplete((done, error) -> {
+		current.requestAdmission().whenComplete((done, error) -> {
 			if (error != null) {
 				command.completeExceptionally(error);
 			}
 			else {
-				command.send(() -> asked(way));
+				command.send(() -> sendRequest(way));
 			}
 		});
 		return command;
 	}
 
-	private <T> CompletableFuture<T> asked(Supplier<CompletableFuture<T>> way) {
+	private <T> CompletableFuture<T> sendRequest(Supplier<CompletableFuture<T>> way) {
 		if (!this.hasAsked) {
 			this.hasAsked = true;
 		}
-		return sent(way);
+		return sendUnobserved(way);
 	}
 
 	/**
@@ -237,8 +232,8 @@ public final class EngineContext {
 	 * It may be executed all the same.
 	 */
 	public <T> CompletableFuture<T> sendInTime(Command command, Supplier<CompletableFuture<T>> way) {
-		instanceId();
-		CompletableFuture<T> sent = sent(way);
+		ensureStarted();
+		CompletableFuture<T> sent = sendUnobserved(way);
 		if (sent.isDone()) {
 			return this.observers.follow(command, sent);
 		}
@@ -261,7 +256,7 @@ public final class EngineContext {
 	}
 
 	/** Send a command of which the sender tells the observers itself. */
-	public static <T> CompletableFuture<T> sent(Supplier<CompletableFuture<T>> way) {
+	public static <T> CompletableFuture<T> sendUnobserved(Supplier<CompletableFuture<T>> way) {
 		try {
 			return way.get();
 		}
@@ -333,6 +328,21 @@ public final class EngineContext {
 		return this.settings.commandTimeout().toNanos();
 	}
 
+	/** The admission of an instance to the fleet. Thread-safe. */
+	public interface Admission {
+
+		/** Return whether leases may be asked for, as far as is known. */
+		boolean isAdmitted();
+
+		/**
+		 * Ask for the admission again, if it is too old or was refused for no lasting
+		 * reason.
+		 * @return completed once leases may be asked for; fails if they may not
+		 */
+		CompletableFuture<@Nullable Void> requestAdmission();
+
+	}
+
 	private record Refusal(String text, long at) {
 	}
 
@@ -348,7 +358,7 @@ public final class EngineContext {
 				if (isDone()) {
 					return;
 				}
-				sent = EngineContext.sent(way);
+				sent = EngineContext.sendUnobserved(way);
 			}
 			sent.whenComplete((reply, error) -> {
 				if (error != null) {

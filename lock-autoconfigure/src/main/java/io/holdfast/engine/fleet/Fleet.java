@@ -115,13 +115,13 @@ public final class Fleet {
 	 * @return why this one gets no leases, with a cure; {@code null} if it does, or if
 	 * that is not known yet
 	 */
-	public @Nullable String misfit(Duration patience) {
+	public @Nullable String awaitMisfit(Duration patience) {
 		InstanceRegistration known = this.membership;
 		if (known == null) {
 			return null;
 		}
 		try {
-			this.context.scheduler.waitFor(known.admission(), patience.toNanos());
+			this.context.scheduler.waitFor(known.requestAdmission(), patience.toNanos());
 			return null;
 		}
 		catch (ExecutionException ex) {
@@ -161,7 +161,7 @@ public final class Fleet {
 	 * @return eight hexadecimal digits, from which its id cannot be told
 	 */
 	public String instance() {
-		return Tokens.shown(this.context.instanceId());
+		return Tokens.shown(this.context.ensureStarted());
 	}
 
 	/**
@@ -230,7 +230,8 @@ public final class Fleet {
 			if (current != null && !current.isDone() && this.context.now() - this.askedAt < patience.toNanos()) {
 				return current;
 			}
-			CompletableFuture<FleetReport> next = new ReportCollector(this.context, own).ask(this.context.instanceId());
+			CompletableFuture<FleetReport> next = new ReportCollector(this.context, own)
+				.ask(this.context.ensureStarted());
 			this.question = next;
 			this.askedAt = this.context.now();
 			next.whenComplete((reports, error) -> forget(next));

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @since 0.1.0
  */
-public final class InstanceRegistration {
+public final class InstanceRegistration implements EngineContext.Admission {
 
 	private static final Log logger = LogFactory.getLog(InstanceRegistration.class);
 
@@ -78,25 +78,31 @@ public final class InstanceRegistration {
 		this.context = context;
 		this.age = age;
 		this.source = source;
-		context.admitBy(this::admission);
+		context.admitBy(this);
+	}
+
+	@Override
+	public boolean isAdmitted() {
+		return isOpen(this.admission);
 	}
 
 	/**
-	 * Return whether leases may be asked for. An instance that was silent for so long
-	 * that the store may have forgotten it has to join again first, which this begins.
-	 * @return completed once they may be; fails if others do not fit this instance, or if
-	 * that cannot be found out now
+	 * Ask for leave to ask for leases. An instance that was silent for so long that the
+	 * store may have forgotten it has to join again first, which this begins.
+	 * @return completed once they may be asked for; fails if others do not fit this
+	 * instance, or if that cannot be found out now
 	 */
-	CompletableFuture<@Nullable Void> admission() {
+	@Override
+	public CompletableFuture<@Nullable Void> requestAdmission() {
 		CompletableFuture<@Nullable Void> current = this.admission;
-		return isOpen(current) ? current : readmission();
+		return isOpen(current) ? current : rejoin();
 	}
 
 	private boolean isOpen(CompletableFuture<?> current) {
 		return current.isDone() && !current.isCompletedExceptionally() && this.context.now() - this.admittedUntil < 0;
 	}
 
-	private synchronized CompletableFuture<@Nullable Void> readmission() {
+	private synchronized CompletableFuture<@Nullable Void> rejoin() {
 		if (this.joined && !this.keptOut && this.admission.isDone() && !isOpen(this.admission)) {
 			this.admission = new CompletableFuture<>();
 			refreshAfter(0);
@@ -130,7 +136,7 @@ public final class InstanceRegistration {
 				current = this.source.get();
 			}
 			catch (RuntimeException ex) {
-				answered(this.context.instanceId(), this.context.now(), null, ex);
+				onJoined(this.context.instanceId(), this.context.now(), null, ex);
 				return;
 			}
 			this.info = current;
@@ -145,11 +151,11 @@ public final class InstanceRegistration {
 			this.told = this.context
 				.sendInTime(Command.FLEET,
 						() -> this.context.store.instances().join(id, current, this.age.get(), RETENTION))
-				.whenComplete((misfit, error) -> answered(id, sentAt, misfit, error));
+				.whenComplete((misfit, error) -> onJoined(id, sentAt, misfit, error));
 		}
 	}
 
-	private void answered(String id, long sentAt, @Nullable String misfit, @Nullable Throwable error) {
+	private void onJoined(String id, long sentAt, @Nullable String misfit, @Nullable Throwable error) {
 		// Not under a lock: those that wait for the admission go on by that.
 		settle(id, sentAt, misfit, error).run();
 	}

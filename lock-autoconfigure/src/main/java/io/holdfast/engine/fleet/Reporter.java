@@ -53,7 +53,7 @@ public final class Reporter {
 				.map(Reporter::entry)
 				.toList();
 			boolean cut = Math.max(holds.size(), waits.size()) > InstanceReport.MOST;
-			return new InstanceReport(Tokens.shown(this.context.instanceId()), oldest(holds), oldest(waits), cut);
+			return new InstanceReport(Tokens.shown(this.context.ensureStarted()), oldest(holds), oldest(waits), cut);
 		});
 	}
 
@@ -62,7 +62,7 @@ public final class Reporter {
 	 * @return a report that says that there may be more
 	 */
 	InstanceReport holds() {
-		return new InstanceReport(Tokens.shown(this.context.instanceId()), oldest(entries()), List.of(), true);
+		return new InstanceReport(Tokens.shown(this.context.ensureStarted()), oldest(entries()), List.of(), true);
 	}
 
 	private List<Entry> entries() {

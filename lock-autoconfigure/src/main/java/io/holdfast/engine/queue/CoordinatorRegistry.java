@@ -76,7 +76,7 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 	public Waiter acquire(ResolvedRequest request, @Nullable Thread thread, LeaseContext context,
 			Waiter.@Nullable WaiterWhole whole, @Nullable RequestObservation observation) {
 		ResourceCoordinator coordinator = enter(request.resource());
-		String instanceId = this.context.instanceId();
+		String instanceId = this.context.ensureStarted();
 		String token = Tokens.of(instanceId, this.tokens.incrementAndGet(), isToBeTold(request));
 		Waiter waiter = new Waiter(coordinator, token, request, thread, context, whole, observation);
 		if (whole != null) {

@@ -77,7 +77,7 @@ final class ReleaseCommand {
 		}
 		int attempt = ++this.attempts;
 		CompletableFuture<ReleaseReply> command = EngineContext
-			.sent(() -> this.context.store.release(this.resource, this.ended, next));
+			.sendUnobserved(() -> this.context.store.release(this.resource, this.ended, next));
 		if (!command.isDone()) {
 			this.timer = this.context.scheduler.schedule(() -> {
 				tell(attempt);

@@ -310,14 +310,14 @@ class InstanceRegistrationTests extends ScriptedEngine {
 			.withMessageContaining(MISFIT);
 		assertThat(this.service.acquireAsync(REQUEST)).isCompletedExceptionally();
 		assertThat(this.engine.condition().refusal()).isEqualTo(MISFIT);
-		assertThat(this.engine.fleet().misfit(Duration.ZERO)).isEqualTo(MISFIT);
+		assertThat(this.engine.fleet().awaitMisfit(Duration.ZERO)).isEqualTo(MISFIT);
 		this.store.elapse(RETRY);
 		this.store.last("join").done(MISFIT);
 		this.store.elapse(RETRY);
 		assertThat(this.store.sent()).containsOnly("join shop after 0", "join shop after " + RETRY,
 				"join shop after " + 2 * RETRY);
 		answer();
-		assertThat(this.engine.fleet().misfit(Duration.ZERO)).isNull();
+		assertThat(this.engine.fleet().awaitMisfit(Duration.ZERO)).isNull();
 		this.service.acquireAsync(REQUEST);
 		assertThat(this.store.sent()).singleElement().asString().startsWith("acquire");
 		assertThat(output).containsOnlyOnce(MISFIT);
