@@ -222,6 +222,11 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	@Override
+	public boolean mayRunLate(long since) {
+		return this.executor.mayRunLate(since);
+	}
+
+	@Override
 	public boolean isReached() {
 		return this.executor.isReached();
 	}

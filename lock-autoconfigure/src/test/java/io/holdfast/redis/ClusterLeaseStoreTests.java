@@ -40,6 +40,11 @@ class ClusterLeaseStoreTests extends LeaseStoreContract {
 		return false;
 	}
 
+	@Override
+	protected boolean keepsOrder() {
+		return false;
+	}
+
 	@AfterEach
 	void closeConnections() throws Exception {
 		this.stores.closeConnections();

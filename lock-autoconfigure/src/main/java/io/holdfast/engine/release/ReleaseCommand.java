@@ -114,7 +114,7 @@ final class ReleaseCommand {
 			}
 			this.done = true;
 			disarm();
-			if (this.doubtSince != Hold.NO_DOUBT && !this.last && this.context.store.reconnects() != this.doubtSince) {
+			if (this.doubtSince != Hold.NO_DOUBT && !this.last && this.context.store.mayRunLate(this.doubtSince)) {
 				// Once more, so late that whatever was under way has run or is gone.
 				this.context.scheduler.schedule(this::repeat, TimeUnit.MILLISECONDS.toNanos(this.ended.claimMillis()));
 			}

@@ -79,15 +79,17 @@ public interface LeaseStore extends AutoCloseable {
 		return CompletableFuture.completedFuture(List.of());
 	}
 
-	/**
-	 * Return how often this instance had to connect again. Between two reconnects
-	 * commands run in the order in which they were given; what was not answered before a
-	 * reconnect may run behind newer commands. So a token that an unanswered command
-	 * named by then is released once more.
-	 * @return a number that grows with each reconnect, and with each call where commands
-	 * may overtake each other at any time
-	 */
+	/** Return how often this instance had to connect again. */
 	long reconnects();
+
+	/**
+	 * Return whether a command without an answer may run behind newer ones. Between two
+	 * reconnects commands run in the order in which they were given.
+	 * @param since the count of {@link #reconnects} before it was sent
+	 */
+	default boolean mayRunLate(long since) {
+		return reconnects() != since;
+	}
 
 	/**
 	 * Return whether commands are sent at once. While the connection is lost they are

@@ -112,8 +112,18 @@ public final class ScriptExecutor implements AutoCloseable {
 	 * @return the count
 	 */
 	public long reconnects() {
-		// In a cluster a command may be redirected behind newer ones at any time.
-		return this.cluster ? this.reconnects.incrementAndGet() : this.reconnects.get();
+		return this.reconnects.get();
+	}
+
+	/**
+	 * Return whether a command without an answer may run behind newer ones; see
+	 * {@link io.holdfast.engine.store.LeaseStore#mayRunLate}.
+	 * @param since the count of reconnects before it was sent
+	 * @return whether it may
+	 */
+	public boolean mayRunLate(long since) {
+		// In a cluster it may be redirected behind newer ones at any time.
+		return this.cluster || this.reconnects.get() != since;
 	}
 
 	/**

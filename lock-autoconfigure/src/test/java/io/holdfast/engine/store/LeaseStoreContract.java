@@ -51,6 +51,15 @@ public abstract class LeaseStoreContract extends StoreContract {
 	}
 
 	@Test
+	@DisplayName("a command may run behind newer ones after a reconnect only, except in a cluster")
+	void commandsKeepTheirOrder() {
+		granted(this.a.acquire("1"));
+		long reconnects = this.a.store.reconnects();
+		assertThat(this.a.store.mayRunLate(reconnects)).isEqualTo(!keepsOrder());
+		assertThat(this.a.store.mayRunLate(reconnects - 1)).isTrue();
+	}
+
+	@Test
 	@DisplayName("acquiring again never shortens the lease")
 	void acquireNeverShortens() {
 		granted(this.a.acquire("1"));

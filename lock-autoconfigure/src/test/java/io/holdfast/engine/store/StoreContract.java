@@ -68,6 +68,11 @@ public abstract class StoreContract {
 		return true;
 	}
 
+	/** Return whether commands run in their order between two reconnects. */
+	protected boolean keepsOrder() {
+		return true;
+	}
+
 	protected LeaseStore newPollingStore() {
 		return stores().open(true);
 	}
