@@ -93,7 +93,7 @@ final class LeaseInterceptor implements MethodInterceptor {
 			throws Throwable {
 		LeaseOperation<?> operation = operations.get(0).operation();
 		if (operation.returnKind() == ReturnKind.REACTIVE
-				&& ReactiveInvocation.isReached(invocation, operation.annotatedMethod())) {
+				&& ReactiveInvocation.takeReached(invocation, operation.annotatedMethod())) {
 			return invocation.proceed();
 		}
 		List<MethodLease> methodLeases;

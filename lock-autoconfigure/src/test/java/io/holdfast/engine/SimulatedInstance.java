@@ -13,6 +13,7 @@ import java.util.function.BooleanSupplier;
 import io.holdfast.engine.Step.Clock;
 import io.holdfast.engine.context.Scheduler;
 import io.holdfast.engine.lease.LeaseHandle;
+import io.holdfast.engine.queue.RequestNumbers;
 import io.holdfast.engine.request.EngineSettings;
 import io.holdfast.engine.store.HandOverLimits;
 import io.holdfast.history.Event;
@@ -146,7 +147,7 @@ final class SimulatedInstance implements Scheduler {
 		this.idBefore = stopped.id();
 		this.engine.shutDown(Duration.ZERO);
 		this.engine.context.ensureStarted();
-		this.engine.coordinators.tokens.set(stopped.engine.coordinators.tokens.get());
+		RequestNumbers.copy(stopped.engine.coordinators, this.engine.coordinators);
 	}
 
 	private Clock clock() {

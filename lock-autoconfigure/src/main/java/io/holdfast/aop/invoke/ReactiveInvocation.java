@@ -61,10 +61,11 @@ public final class ReactiveInvocation {
 	}
 
 	/**
-	 * Return whether a call is the second half of one that passes two proxies, and has
+	 * Take note that a call is the second half of one that passes two proxies, and has
 	 * what it needs.
+	 * @return whether it is; once for each call
 	 */
-	public static boolean isReached(MethodInvocation invocation, AnnotatedMethod<?> method) {
+	public static boolean takeReached(MethodInvocation invocation, AnnotatedMethod<?> method) {
 		return method.isSuspending() && CoroutineBody.takeReached(invocation);
 	}
 

@@ -49,7 +49,7 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 	private final boolean keepsLocks;
 
 	/** The number of the last request. */
-	public final AtomicLong tokens = new AtomicLong();
+	final AtomicLong lastNumber = new AtomicLong();
 
 	/**
 	 * Create the registry of an instance.
@@ -77,7 +77,7 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 			Waiter.@Nullable WaiterWhole whole, @Nullable RequestObservation observation) {
 		ResourceCoordinator coordinator = enter(request.resource());
 		String instanceId = this.context.ensureStarted();
-		String token = Tokens.of(instanceId, this.tokens.incrementAndGet(), isToBeTold(request));
+		String token = Tokens.of(instanceId, this.lastNumber.incrementAndGet(), isToBeTold(request));
 		Waiter waiter = new Waiter(coordinator, token, request, thread, context, whole, observation);
 		if (whole != null) {
 			whole.waitFor(waiter);

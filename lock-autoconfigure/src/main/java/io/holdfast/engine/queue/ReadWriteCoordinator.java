@@ -34,6 +34,7 @@ final class ReadWriteCoordinator extends PermitCoordinator {
 	void arrive(Waiter waiter) {
 		// Looked at once: what ends from here on has not ended yet.
 		long now = this.context.now();
+		dropInvalidHolds(waiter.reentrantThread(), now);
 		List<Hold> own = holdsOf(waiter, now);
 		int permits = waiter.request.permits();
 		Hold same = find(own, permits);
@@ -60,20 +61,19 @@ final class ReadWriteCoordinator extends PermitCoordinator {
 		}
 	}
 
-	/**
-	 * Return what the thread of a waiter holds, or has lost and still counts on. Ends by
-	 * loss, first, what is over by now.
-	 */
-	private List<Hold> holdsOf(Waiter waiter, long now) {
-		Thread thread = waiter.reentrantThread();
+	private void dropInvalidHolds(@Nullable Thread thread, long now) {
 		heldBy(thread).filter((hold) -> !hold.isHeld(now)).forEach((hold) -> {
 			renewer().lose(hold, hold.whyOver(now));
 			onHoldLost(hold);
 		});
+	}
+
+	/** Return what the thread of a waiter holds, or has lost and still counts on. */
+	private List<Hold> holdsOf(Waiter waiter, long now) {
 		Stream<Hold> enclosing = waiter.enclosingHolds()
 			.stream()
 			.filter((hold) -> hold.isHeld(now) || hold.isRenewed());
-		return Stream.concat(heldBy(thread), enclosing).distinct().toList();
+		return Stream.concat(heldBy(waiter.reentrantThread()), enclosing).distinct().toList();
 	}
 
 	private Stream<Hold> heldBy(@Nullable Thread thread) {

@@ -134,7 +134,7 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 
 	@Override
 	public final void beginHold(Waiter waiter, Hold hold, long now) {
-		this.contending.remove(waiter);
+		stopContending(waiter);
 		forgetStrangers();
 		onHoldBegun(hold);
 		LeaseHandle lease = open(waiter, hold, now);
@@ -147,7 +147,7 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 	@Override
 	public final void handOver(Hold hold, Waiter heir, long now, HandOver way) {
 		leaveLine(heir);
-		boolean isToEnd = this.contending.remove(heir) && !tryPassPlace(heir);
+		boolean isToEnd = stopContending(heir) && !tryPassPlace(heir);
 		Hold next = heir.takeOver(hold, now, way);
 		onHoldBegun(next);
 		LeaseHandle lease = open(heir, next, now);

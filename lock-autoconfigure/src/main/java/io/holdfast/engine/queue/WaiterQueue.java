@@ -142,6 +142,11 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 		this.parts.registry().contends(waiter.contender());
 	}
 
+	/** Contend no more; return whether the waiter did. */
+	final boolean stopContending(Waiter waiter) {
+		return this.contending.remove(waiter);
+	}
+
 	final void standInLine(Waiter waiter) {
 		if (this.queue == NO_WAITERS) {
 			this.queue = new LinkedHashSet<>();
@@ -314,7 +319,7 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 	}
 
 	private void end(Waiter waiter) {
-		this.contending.remove(waiter);
+		stopContending(waiter);
 		waiter.end();
 		this.parts.registry().contendsNoMore(waiter.contender().token);
 		this.parts.registry().leave(this.resource);
