@@ -61,8 +61,9 @@ public final class MemoryLeases {
 	<T> T lock(String key, Function<MemoryLock, T> command) {
 		return run(() -> {
 			MemoryLock lock = this.locks.computeIfAbsent(key, (k) -> new MemoryLock(this.server, k));
+			lock.expire();
 			T reply = command.apply(lock);
-			if (lock.isDispensable()) {
+			if (lock.isDispensable(this.server.now())) {
 				this.locks.remove(key);
 			}
 			return reply;
@@ -78,8 +79,9 @@ public final class MemoryLeases {
 		return run(() -> {
 			MemoryPermits permits = this.semaphores.computeIfAbsent(key,
 					(k) -> new MemoryPermits(this.server, resource, new MemoryFence(1, this.server.now()), null));
+			permits.expire();
 			T reply = command.apply(permits);
-			if (permits.isDispensable()) {
+			if (permits.isDispensable(this.server.now())) {
 				this.semaphores.remove(key);
 			}
 			return reply;
@@ -105,8 +107,9 @@ public final class MemoryLeases {
 			reply = command.get();
 			if (size() > this.sweptAt) {
 				// What ended by time, and was not asked for again.
-				this.locks.values().removeIf(MemoryLock::isDispensable);
-				this.semaphores.values().removeIf(MemoryPermits::isDispensable);
+				long now = this.server.now();
+				this.locks.values().removeIf((lock) -> lock.isDispensable(now));
+				this.semaphores.values().removeIf((permits) -> permits.isDispensable(now));
 				this.sweptAt = Math.max(SWEPT_FROM, 2 * size());
 			}
 			caused = this.server.end();
@@ -169,9 +172,9 @@ public final class MemoryLeases {
 	 * @return whether there is neither a holder nor a waiter
 	 */
 	public synchronized boolean isIdle() {
-		this.server.begin();
-		return this.locks.values().stream().allMatch(MemoryLock::isIdle)
-				&& this.semaphores.values().stream().allMatch(MemoryPermits::isIdle);
+		long now = this.server.clock();
+		return this.locks.values().stream().allMatch((lock) -> lock.isIdle(now))
+				&& this.semaphores.values().stream().allMatch((permits) -> permits.isIdle(now));
 	}
 
 	/**
@@ -181,12 +184,15 @@ public final class MemoryLeases {
 	@Override
 	public synchronized String toString() {
 		this.server.begin();
-		String all = Stream
-			.concat(this.locks.values().stream().filter((lock) -> !lock.isIdle()).map((lock) -> lock.look(MOST_NAMED)),
-					this.semaphores.values()
-						.stream()
-						.filter((permits) -> !permits.isIdle())
-						.map((permits) -> permits.look(MOST_NAMED)))
+		this.locks.values().forEach(MemoryLock::expire);
+		this.semaphores.values().forEach(MemoryPermits::expire);
+		long now = this.server.now();
+		String all = Stream.concat(
+				this.locks.values().stream().filter((lock) -> !lock.isIdle(now)).map((lock) -> lock.look(MOST_NAMED)),
+				this.semaphores.values()
+					.stream()
+					.filter((permits) -> !permits.isIdle(now))
+					.map((permits) -> permits.look(MOST_NAMED)))
 			.map(MemoryLeases::describe)
 			.sorted()
 			.collect(Collectors.joining("; "));

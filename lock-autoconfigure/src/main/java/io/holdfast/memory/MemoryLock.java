@@ -88,7 +88,6 @@ final class MemoryLock implements ExclusiveLock {
 	}
 
 	AcquireReply acquire(AcquireCommand command, boolean polls, boolean enqueue) {
-		expire();
 		if (isFree()) {
 			settle(command.token());
 		}
@@ -129,7 +128,6 @@ final class MemoryLock implements ExclusiveLock {
 	}
 
 	ReleaseReply release(String token, @Nullable AcquireCommand next, boolean nextPolls) {
-		expire();
 		if (next != null && token.equals(this.owner) && this.queue.isEmpty() && this.server.grace() == 0) {
 			own(next.token(), next.leaseMillis());
 			return new ReleaseReply(true, granted(next.token()));
@@ -158,7 +156,6 @@ final class MemoryLock implements ExclusiveLock {
 	}
 
 	boolean renew(String token, long leaseMillis) {
-		expire();
 		if (this.server.grace() > 0) {
 			endReservation();
 		}
@@ -176,7 +173,6 @@ final class MemoryLock implements ExclusiveLock {
 	}
 
 	ReleaseReply retain(String token, long millis) {
-		expire();
 		boolean owns = token.equals(this.owner);
 		if (owns) {
 			this.expiresAt = this.server.after(millis);
@@ -198,7 +194,6 @@ final class MemoryLock implements ExclusiveLock {
 
 	/** Those that wait for the key exclusively, in their order. */
 	private Stream<QueuedLock> waiters() {
-		expire();
 		return this.queue.stream().filter((queued) -> !queued.shared());
 	}
 
@@ -215,7 +210,6 @@ final class MemoryLock implements ExclusiveLock {
 	}
 
 	boolean takeIfFree(String foreigner, long ttlMillis) {
-		expire();
 		boolean free = isFree();
 		if (free) {
 			this.owner = foreigner;
@@ -226,7 +220,6 @@ final class MemoryLock implements ExclusiveLock {
 
 	@Override
 	public @Nullable String owner() {
-		expire();
 		return this.owner;
 	}
 
@@ -288,12 +281,13 @@ final class MemoryLock implements ExclusiveLock {
 		grant(this.queue.remove(0), "");
 	}
 
-	boolean isIdle() {
-		return isFree() && this.queue.isEmpty() && this.shared.isIdle();
+	boolean isIdle(long now) {
+		return (this.owner == null || this.expiresAt <= now) && (this.queue.isEmpty() || this.queueExpiresAt <= now)
+				&& this.shared.isIdle(now);
 	}
 
-	boolean isDispensable() {
-		return isIdle() && this.fence.isDispensable(this.server.now());
+	boolean isDispensable(long now) {
+		return isIdle(now) && this.fence.isDispensable(now);
 	}
 
 	private boolean isFree() {
@@ -364,13 +358,15 @@ final class MemoryLock implements ExclusiveLock {
 		this.queueExpiresAt = Math.max(this.queueExpiresAt, this.server.after(2 * queued.claimMillis()));
 	}
 
-	private void expire() {
+	/** Forget what is over, before a command. */
+	void expire() {
 		if (this.owner != null && this.expiresAt <= this.server.now()) {
 			this.owner = null;
 		}
 		if (this.queueExpiresAt <= this.server.now()) {
 			this.queue.clear();
 		}
+		this.shared.expire();
 	}
 
 	/**

@@ -76,7 +76,7 @@ final class MemoryPermits {
 	}
 
 	AcquireReply acquire(AcquireCommand command, boolean polls, boolean enqueue) {
-		begin();
+		endReservation();
 		String token = command.token();
 		this.asked = command.limit();
 		QueuedPermits queued = this.queue.get(token);
@@ -120,7 +120,7 @@ final class MemoryPermits {
 	}
 
 	ReleaseReply release(String token, @Nullable AcquireCommand next, boolean nextPolls) {
-		begin();
+		endReservation();
 		boolean waited = leave(token);
 		boolean released = this.holders.remove(token) != null;
 		boolean certain = released || this.server.grace() == 0;
@@ -134,7 +134,7 @@ final class MemoryPermits {
 	}
 
 	boolean shrink(String token, int kept) {
-		begin();
+		endReservation();
 		StoredHolder held = this.holders.find(token);
 		if (held != null && held.permits() > kept) {
 			this.holders.put(new StoredHolder(token, kept, held.expiresAt()));
@@ -147,7 +147,6 @@ final class MemoryPermits {
 		if (this.lock != null && this.server.grace() > 0) {
 			this.lock.endReservation();
 		}
-		drop();
 		if (this.server.grace() > 0 && !this.holders.contains(token) && !isLocked()) {
 			// It went with the server before, and no other token has got anything yet.
 			this.queue.remove(token);
@@ -157,7 +156,6 @@ final class MemoryPermits {
 	}
 
 	ReleaseReply retain(String token, long millis) {
-		drop();
 		StoredHolder held = this.holders.find(token);
 		if (held != null) {
 			this.holders.put(new StoredHolder(token, held.permits(), this.server.after(millis)));
@@ -168,22 +166,20 @@ final class MemoryPermits {
 	boolean limit(@Nullable Integer newLimit) {
 		boolean limited = this.limit != null;
 		this.limit = newLimit;
-		begin();
+		endReservation();
 		settle("");
 		return limited;
 	}
 
 	PermitState inspect(int maxHolders) {
-		drop();
 		List<PermitHolder> first = this.holders.first(maxHolders)
 			.map((held) -> new PermitHolder(held.token(), held.permits(), this.server.millisUntil(held.expiresAt())))
 			.toList();
-		return new PermitState(this.limit, isIdle() ? 0 : this.asked, (int) this.holders.used(), this.holders.size(),
-				first, this.queue.size() + ((this.lock != null) ? this.lock.waiting() : 0));
+		return new PermitState(this.limit, isIdle(this.server.now()) ? 0 : this.asked, (int) this.holders.used(),
+				this.holders.size(), first, this.queue.size() + ((this.lock != null) ? this.lock.waiting() : 0));
 	}
 
 	Standing look(int most) {
-		drop();
 		Kind kind = this.resource.kind();
 		List<Place> held = this.holders.first(most)
 			.map((one) -> Place.of(one.token(), kind, one.permits(), this.server.millisUntil(one.expiresAt())))
@@ -193,12 +189,11 @@ final class MemoryPermits {
 			.limit(most)
 			.map((one) -> Place.of(one.command().token(), kind, one.command().permits(), 0))
 			.toList();
-		return new Standing(this.resource, 0, this.limit, isIdle() ? 0 : this.asked, (int) this.holders.used(),
-				this.holders.size(), held, this.queue.size(), queued);
+		return new Standing(this.resource, 0, this.limit, isIdle(this.server.now()) ? 0 : this.asked,
+				(int) this.holders.used(), this.holders.size(), held, this.queue.size(), queued);
 	}
 
 	boolean isHeld() {
-		drop();
 		return !this.holders.isEmpty();
 	}
 
@@ -207,12 +202,13 @@ final class MemoryPermits {
 		return isHeld() ? this.server.millisUntil(this.holders.lastToEnd().expiresAt()) : 0;
 	}
 
-	boolean isIdle() {
-		return !isHeld() && this.queue.isEmpty();
+	boolean isIdle(long now) {
+		return (this.holders.isEmpty() || this.holders.lastToEnd().expiresAt() <= now)
+				&& (this.queue.isEmpty() || Math.max(this.until, this.holders.until()) <= now);
 	}
 
-	boolean isDispensable() {
-		return isIdle() && this.limit == null && this.fence.isDispensable(this.server.now());
+	boolean isDispensable(long now) {
+		return isIdle(now) && this.limit == null && this.fence.isDispensable(now);
 	}
 
 	private boolean isLocked() {
@@ -353,15 +349,14 @@ final class MemoryPermits {
 		return 2 * Math.max(command.claimMillis(), this.server.handoffMillis());
 	}
 
-	private void begin() {
+	private void endReservation() {
 		if (this.lock != null) {
 			this.lock.endReservation();
 		}
-		drop();
 	}
 
-	/** Forgets what is over. */
-	private void drop() {
+	/** Forget what is over, before a command. */
+	void expire() {
 		this.holders.removeUntil(this.server.now());
 		if (Math.max(this.until, this.holders.until()) <= this.server.now()) {
 			this.queue.clear();

@@ -86,7 +86,8 @@ final class MemoryServer {
 		return clock() / 1000;
 	}
 
-	private long clock() {
+	/** Return the time of the clock, in microseconds. */
+	long clock() {
 		return this.epochMicros + this.nanoTime.getAsLong() / 1000;
 	}
 
