@@ -2,6 +2,9 @@ package io.holdfast;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -9,12 +12,20 @@ import java.util.TreeSet;
 import java.util.stream.Stream;
 
 import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.AccessTarget.MethodCallTarget;
+import com.tngtech.archunit.core.domain.JavaAccess;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.domain.JavaCodeUnit;
+import com.tngtech.archunit.core.domain.JavaFieldAccess.AccessType;
+import com.tngtech.archunit.core.domain.JavaMethod;
 import com.tngtech.archunit.core.domain.JavaModifier;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.lang.ArchCondition;
 import com.tngtech.archunit.lang.ArchRule;
+import com.tngtech.archunit.lang.ConditionEvents;
+import com.tngtech.archunit.lang.SimpleConditionEvent;
 import com.tngtech.archunit.library.dependencies.SliceAssignment;
 import com.tngtech.archunit.library.dependencies.SliceIdentifier;
 import io.holdfast.testing.ProjectFiles;
@@ -27,6 +38,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.assignableTo;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.type;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.methods;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -241,6 +253,15 @@ class PackageRulesTests {
 			.check(CLASSES);
 	}
 
+	/** Nor does any method that it calls, or that overrides one of those. */
+	@Test
+	void aQuestionChangesNothing() {
+		methods().that()
+			.haveNameMatching("(is|has|was|can|may|must|should|needs?|wants)([A-Z].*)?")
+			.should(new ChangeNothing())
+			.check(CLASSES);
+	}
+
 	@Test
 	void theEngineDoesNotReadTheWallClock() {
 		noClasses().that()
@@ -264,6 +285,62 @@ class PackageRulesTests {
 			.should()
 			.haveModifier(JavaModifier.FINAL)
 			.check(CLASSES);
+	}
+
+	/**
+	 * No field, and nothing by the classes of {@code java.util.concurrent}: no atomic
+	 * value, map, future or timer. Follows no call of another library, nor a lambda that
+	 * was handed in.
+	 */
+	private static final class ChangeNothing extends ArchCondition<JavaMethod> {
+
+		private static final String CHANGES = "(.*[sS]et|.*AndGet|getAnd.*|put.*|add.*|remove.*|clear|poll"
+				+ "|complete.*|cancel|schedule.*|execute|submit)";
+
+		ChangeNothing() {
+			super("change nothing");
+		}
+
+		@Override
+		public void check(JavaMethod question, ConditionEvents events) {
+			Set<JavaCodeUnit> reached = new LinkedHashSet<>(List.of(question));
+			Deque<JavaCodeUnit> left = new ArrayDeque<>(reached);
+			while (!left.isEmpty()) {
+				JavaCodeUnit next = left.remove();
+				Stream<? extends JavaAccess<?>> sets = next.getFieldAccesses()
+					.stream()
+					.filter((access) -> access.getAccessType() == AccessType.SET);
+				Stream<? extends JavaAccess<?>> calls = next.getMethodCallsFromSelf()
+					.stream()
+					.filter((call) -> isChange(call.getTarget()));
+				Stream.concat(sets, calls)
+					.forEach((change) -> events.add(SimpleConditionEvent.violated(question,
+							question.getFullName() + " changes something: " + change.getDescription())));
+				next.getMethodCallsFromSelf()
+					.stream()
+					.flatMap((call) -> call.getTarget().resolveMember().stream())
+					.flatMap(ChangeNothing::withOverrides)
+					.filter((method) -> method.getOwner().getPackageName().startsWith("io.holdfast")
+							&& reached.add(method))
+					.forEach(left::add);
+			}
+		}
+
+		private static boolean isChange(MethodCallTarget target) {
+			return target.getOwner().getPackageName().startsWith("java.util.concurrent")
+					&& target.getName().matches(CHANGES);
+		}
+
+		private static Stream<JavaMethod> withOverrides(JavaMethod method) {
+			return Stream.concat(Stream.of(method),
+					method.getOwner()
+						.getAllSubclasses()
+						.stream()
+						.flatMap((type) -> type.tryGetMethod(method.getName(),
+								method.getRawParameterTypes().stream().map(JavaClass::getName).toArray(String[]::new))
+							.stream()));
+		}
+
 	}
 
 	private record TopLevelClasses(String packageName) implements SliceAssignment {
