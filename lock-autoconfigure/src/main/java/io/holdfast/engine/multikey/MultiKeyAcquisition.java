@@ -188,8 +188,8 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Wai
 
 	@Override
 	public long leftNanos() {
-		return Math.max(this.requests.get(0).waitNanos(), EngineContext.FIRST_ANSWER_NANOS)
-				- (this.context.now() - this.startedAt);
+		// All parts have its start and its wait time.
+		return current().leftNanos();
 	}
 
 	@Override

@@ -85,7 +85,8 @@ public final class Contender {
 	 */
 	void standFor(ContenderParty other) {
 		this.waiter = other;
-		if (this.timer != null && isOpen() && !other.isTimed()) {
+		if (this.timer != null && isOpen() && other.dueBy(this.askAt) != this.askAt) {
+			// Its deadline comes first.
 			arm(this.context.now());
 		}
 	}

@@ -22,11 +22,6 @@ interface ContenderParty {
 	long dueBy(long at);
 
 	/**
-	 * Return whether it looks at its deadline itself; if not, its contender has to.
-	 */
-	boolean isTimed();
-
-	/**
 	 * Return whether a failure of the store need not end the wait: others are waited for,
 	 * or the store may be there again soon.
 	 */

@@ -300,12 +300,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 	@Override
 	public long dueBy(long at) {
 		long deadline = deadline();
-		return (isTimed() || at - deadline < 0) ? at : deadline;
-	}
-
-	@Override
-	public boolean isTimed() {
-		return this.timer != null;
+		return (this.timer != null || at - deadline < 0) ? at : deadline;
 	}
 
 	private void arm() {
