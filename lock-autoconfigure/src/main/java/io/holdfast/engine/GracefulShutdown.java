@@ -191,7 +191,7 @@ final class GracefulShutdown {
 	private CompletableFuture<@Nullable Void> stopAfterReleases(int before) {
 		// What was granted since then.
 		return releaseHeld()
-			.thenCompose((done) -> CompletableFuture.allOf(this.releases.answered(), this.fleet.leave()))
+			.thenCompose((done) -> CompletableFuture.allOf(this.releases.awaitAnswers(), this.fleet.leave()))
 			// Not on the driver's thread, which the store may have to wait for.
 			.thenRunAsync(() -> stopStore(before), this.context::execute);
 	}

@@ -66,7 +66,7 @@ final class ReleaseCommand {
 			// An instance that does not fit others must not write to the store.
 			return CompletableFuture.completedFuture(new ReleaseReply(false, null));
 		}
-		this.owner.began(this.ended.token(), this.outcome);
+		this.owner.onReleasing(this.ended.token(), this.outcome);
 		send(next);
 		return this.outcome;
 	}
@@ -81,17 +81,17 @@ final class ReleaseCommand {
 		if (!command.isDone()) {
 			this.timer = this.context.scheduler.schedule(() -> {
 				tell(attempt);
-				failed(attempt,
+				onFailure(attempt,
 						StoreCommandException.silence(this.context.settings.commandTimeout(), new TimeoutException()));
 			}, this.context.commandTimeoutNanos());
 		}
 		command.whenComplete((reply, error) -> {
 			if (error == null) {
-				answered(reply);
+				onAnswer(reply);
 			}
 			else {
 				tell(attempt);
-				failed(attempt, error);
+				onFailure(attempt, error);
 			}
 		});
 	}
@@ -107,7 +107,7 @@ final class ReleaseCommand {
 		this.context.observers.failed(Command.RELEASE);
 	}
 
-	private void answered(ReleaseReply reply) {
+	private void onAnswer(ReleaseReply reply) {
 		synchronized (this) {
 			if (this.done) {
 				return;
@@ -120,7 +120,7 @@ final class ReleaseCommand {
 			}
 		}
 		this.outcome.complete(reply);
-		this.owner.ended(this.ended.token());
+		this.owner.onReleaseOver(this.ended.token());
 	}
 
 	private void repeat() {
@@ -131,7 +131,7 @@ final class ReleaseCommand {
 		repeated.start(null);
 	}
 
-	private void failed(int attempt, Throwable error) {
+	private void onFailure(int attempt, Throwable error) {
 		boolean over;
 		synchronized (this) {
 			if (this.done || attempt != this.attempts) {
@@ -147,7 +147,7 @@ final class ReleaseCommand {
 		}
 		this.outcome.completeExceptionally(error);
 		if (over) {
-			this.owner.ended(this.ended.token());
+			this.owner.onReleaseOver(this.ended.token());
 		}
 	}
 

@@ -6,13 +6,13 @@ import java.util.concurrent.CompletableFuture;
 interface ReleaseOwner {
 
 	/**
-	 * A release is about to be sent.
+	 * Note that a release is about to be sent.
 	 * @param outcome completed when the first command was answered, or will not be in
 	 * time
 	 */
-	void began(String token, CompletableFuture<?> outcome);
+	void onReleasing(String token, CompletableFuture<?> outcome);
 
-	/** No command is sent for the token any more, and the outcome is known. */
-	void ended(String token);
+	/** Note that no command is sent for a token any more, and the outcome is known. */
+	void onReleaseOver(String token);
 
 }

@@ -121,7 +121,7 @@ public final class TokenReleases implements ReleaseOwner {
 	 * Wait for the releases that are on their way. Does not block.
 	 * @return completed by the last of them, whether or not they succeeded
 	 */
-	public CompletableFuture<@Nullable Void> answered() {
+	public CompletableFuture<@Nullable Void> awaitAnswers() {
 		Stream<CompletableFuture<?>> unanswered = Stream.concat(this.releasing.values().stream(),
 				this.retaining.stream());
 		return CompletableFuture.allOf(unanswered.toArray(CompletableFuture[]::new)).handle((done, error) -> null);
@@ -133,12 +133,12 @@ public final class TokenReleases implements ReleaseOwner {
 	}
 
 	@Override
-	public void began(String token, CompletableFuture<?> outcome) {
+	public void onReleasing(String token, CompletableFuture<?> outcome) {
 		this.releasing.put(token, outcome);
 	}
 
 	@Override
-	public void ended(String token) {
+	public void onReleaseOver(String token) {
 		this.releasing.remove(token);
 	}
 
