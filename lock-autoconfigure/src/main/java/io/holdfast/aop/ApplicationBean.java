@@ -3,6 +3,7 @@ package io.holdfast.aop;
 import java.util.Optional;
 import java.util.function.Supplier;
 
+import io.holdfast.aop.method.InvalidDeclarationException;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.BeanFactory;
@@ -41,7 +42,7 @@ public final class ApplicationBean<T> {
 	 * Return what gives the bean. Creates nothing that is not in its scope now.
 	 * @return gives it to each call, or throws if the call is not in its scope; empty if
 	 * the application has no such bean
-	 * @throws NoUniqueBeanDefinitionException if it has several, of which none is primary
+	 * @throws InvalidDeclarationException if it has several, of which none is primary
 	 */
 	public Optional<Supplier<T>> find() {
 		Optional<Supplier<T>> known = this.found;
@@ -62,7 +63,9 @@ public final class ApplicationBean<T> {
 			return this::ofScope;
 		}
 		catch (NoUniqueBeanDefinitionException ex) {
-			throw ex;
+			throw new InvalidDeclarationException(
+					"There are several beans of type " + this.type.getSimpleName() + ": " + ex.getBeanNamesFound(),
+					"Mark one as @Primary", ex);
 		}
 		catch (NoSuchBeanDefinitionException ex) {
 			return null;

@@ -100,7 +100,8 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 
 	/**
 	 * All beans are there: check those that calls will need.
-	 * @throws InvalidDeclarationException if a service is not there
+	 * @throws InvalidDeclarationException if a service is not there, or one of several is
+	 * to be chosen
 	 */
 	void checkBeans() {
 		this.services.checkExpected();

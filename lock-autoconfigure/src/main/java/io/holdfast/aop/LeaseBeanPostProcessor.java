@@ -146,8 +146,8 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 
 	/**
 	 * Have the calls of annotated methods observed.
-	 * @param observer gives who observes them, or {@code null}; asked at the first call
-	 * that needs something
+	 * @param observer gives who observes them, or {@code null}; asked once, when all beans
+	 * are there or by the first call before
 	 */
 	public void setMethodObserver(Supplier<@Nullable MethodObserver> observer) {
 		this.interceptor.setObserver(SingletonSupplier.of(() -> Optional.ofNullable(observer.get())));
@@ -194,7 +194,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 
 	@Override
 	public void afterSingletonsInstantiated() {
-		this.handlers.forEach(LeaseAnnotationHandler::checkBeans);
+		this.interceptor.checkBeans();
 	}
 
 	@Override

@@ -55,6 +55,12 @@ final class LeaseInterceptor implements MethodInterceptor {
 		this.observer = observer;
 	}
 
+	/** All beans are there: check those that calls will need. */
+	void checkBeans() {
+		this.handlers.forEach(LeaseAnnotationHandler::checkBeans);
+		this.observer.get();
+	}
+
 	@Override
 	public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
 		if (NestedProxy.takeReached(invocation)) {

@@ -14,6 +14,7 @@ import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.BeanNotOfRequiredTypeException;
 import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.beans.factory.NoUniqueBeanDefinitionException;
 import org.springframework.util.Assert;
 
 /**
@@ -106,7 +107,7 @@ final class LeaseServiceResolver<S> {
 	private void check(LeaseOperation<?> operation) {
 		String name = operation.service();
 		if (name.isEmpty()) {
-			checkUnnamed();
+			checkUnnamed(operation);
 			return;
 		}
 		if (!beans().containsBean(name)) {
@@ -121,11 +122,23 @@ final class LeaseServiceResolver<S> {
 		}
 	}
 
-	/** Fail as each call would if there is no such bean. */
-	private void checkUnnamed() {
-		if (beans() instanceof ListableBeanFactory listable
-				&& BeanFactoryUtils.beanNamesForTypeIncludingAncestors(listable, this.type, true, false).length == 0) {
+	/** Fail as each call would if there is no such bean, or none of several is meant. */
+	private void checkUnnamed(LeaseOperation<?> operation) {
+		if (!(beans() instanceof ListableBeanFactory listable)
+				|| BeanFactoryUtils.beanNamesForTypeIncludingAncestors(listable, this.type, true, false).length == 1) {
+			return;
+		}
+		try {
 			this.unnamed.get();
+		}
+		catch (NoUniqueBeanDefinitionException ex) {
+			throw operation.annotatedMethod()
+				.invalid(
+						"names no service, and there are several beans of type " + this.type.getSimpleName() + ": "
+								+ ex.getBeanNamesFound(),
+						"Name one by the attribute service, or mark one as @Primary, or the others as no default"
+								+ " candidates",
+						ex);
 		}
 	}
 

@@ -1,14 +1,18 @@
 package io.holdfast.autoconfigure;
 
+import java.util.function.Supplier;
+
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreService;
 import io.holdfast.annotation.OnStoreFailure;
+import io.holdfast.aop.ApplicationBean;
 import io.holdfast.aop.LeaseBeanPostProcessor;
 import io.holdfast.aop.ValidationAdvicePostProcessor;
 import io.holdfast.aop.observe.MethodObserver;
 
 import org.springframework.beans.factory.NoSuchBeanDefinitionException;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
@@ -33,12 +37,13 @@ public final class HoldfastAopAutoConfiguration {
 	@Bean
 	@ConditionalOnMissingBean(search = SearchStrategy.CURRENT)
 	static LeaseBeanPostProcessor holdfastLeaseBeanPostProcessor(ObjectProvider<LockService> locks,
-			ObjectProvider<SemaphoreService> semaphores, ObjectProvider<MethodObserver> observer,
+			ObjectProvider<SemaphoreService> semaphores, ConfigurableListableBeanFactory context,
 			ObjectProvider<HoldfastProperties> properties, Environment environment) {
 		// Post-processors come before configuration properties can be bound as beans.
 		LeaseBeanPostProcessor processor = new LeaseBeanPostProcessor(() -> required(locks, LockService.class),
 				() -> required(semaphores, SemaphoreService.class));
-		processor.setMethodObserver(observer::getIfAvailable);
+		ApplicationBean<MethodObserver> observer = new ApplicationBean<>(context, MethodObserver.class);
+		processor.setMethodObserver(() -> observer.find().map(Supplier::get).orElse(null));
 		processor.setLongestLease(() -> {
 			HoldfastProperties all = properties.getIfAvailable();
 			return (all != null) ? all.longestLease() : null;

@@ -23,7 +23,6 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import reactor.core.publisher.Mono;
 
-import org.springframework.beans.factory.NoUniqueBeanDefinitionException;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 
@@ -124,21 +123,6 @@ class NotAcquiredStrategyTests {
 				.withCauseInstanceOf(IllegalStateException.class);
 			assertThatIllegalStateException().isThrownBy(() -> shop.chain().block());
 		});
-	}
-
-	@Test
-	@DisplayName("Several strategies, of which none is primary, end the start, not the first call that needs one")
-	void severalStrategies() {
-		ApplicationContextRunner several = this.runner
-			.withBean("first", NotAcquiredStrategy.class, () -> NotAcquiredStrategyTests::busy)
-			.withBean("second", NotAcquiredStrategy.class, () -> NotAcquiredStrategyTests::busy);
-		several.run((context) -> assertThat(context).getFailure()
-			.isInstanceOf(NoUniqueBeanDefinitionException.class)
-			.hasMessageContaining("first,second"));
-		several
-			.withBean("primary", NotAcquiredStrategy.class, () -> NotAcquiredStrategyTests::busy,
-					(definition) -> definition.setPrimary(true))
-			.run((context) -> assertThat(context).hasNotFailed());
 	}
 
 	static class BusyException extends RuntimeException {

@@ -3,8 +3,15 @@ package io.holdfast.autoconfigure;
 import java.util.ArrayList;
 import java.util.List;
 
+import io.holdfast.KeyNamespace;
+import io.holdfast.LockService;
+import io.holdfast.NotAcquiredStrategy;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
+import io.holdfast.aop.observe.MethodObserver;
+import io.holdfast.engine.DefaultLockService;
+import io.holdfast.engine.LeaseEngine;
+import io.micrometer.observation.Observation;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -62,6 +69,24 @@ class StartFailureTests {
 		assertThat(failToStart(Limited.class)).containsSubsequence("Description:",
 				"@Semaphore on " + Limited.Geocoder.class.getName() + ".locate(): service = \"missing\"",
 				"is the name of no bean.", "Action:", "Write the name of a SemaphoreService, or leave it out");
+	}
+
+	@Test
+	@DisplayName("A declaration without a service where there are several: which ones")
+	void severalServices() {
+		assertThat(failToStart(TwoServices.class, "--my.lease=30s")).containsSubsequence("Description:",
+				"@DistributedLock on " + Rebuilt.Catalogue.class.getName()
+						+ ".rebuild() names no service, and there are"
+						+ " several beans of type LockService: [first, second].",
+				"Action:", "Name one by the attribute service, or mark one as @Primary");
+	}
+
+	@ParameterizedTest
+	@ValueSource(classes = { TwoStrategies.class, TwoNamespaces.class, TwoObservers.class })
+	@DisplayName("Several beans of which the whole application is to have one: which ones")
+	void severalBeans(Class<?> application) {
+		assertThat(failToStart(application)).containsSubsequence("Description:", "There are several beans of type ",
+				": [first, second].", "Action:", "Mark one as @Primary.");
 	}
 
 	@Test
@@ -178,6 +203,77 @@ class StartFailureTests {
 			public void locate() {
 			}
 
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	static class TwoServices {
+
+		@Bean
+		LockService first(LeaseEngine engine) {
+			return new DefaultLockService(engine);
+		}
+
+		@Bean
+		LockService second(LeaseEngine engine) {
+			return new DefaultLockService(engine);
+		}
+
+		@Bean
+		Rebuilt.Catalogue catalogue() {
+			return new Rebuilt.Catalogue();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	static class TwoStrategies {
+
+		@Bean
+		NotAcquiredStrategy first() {
+			return (method, ex) -> {
+				throw ex;
+			};
+		}
+
+		@Bean
+		NotAcquiredStrategy second() {
+			return first();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	static class TwoNamespaces {
+
+		@Bean
+		KeyNamespace first() {
+			return () -> "first";
+		}
+
+		@Bean
+		KeyNamespace second() {
+			return () -> "second";
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	static class TwoObservers {
+
+		@Bean
+		MethodObserver first() {
+			return (method, targetClass, parent) -> Observation.NOOP;
+		}
+
+		@Bean
+		MethodObserver second() {
+			return first();
 		}
 
 	}
