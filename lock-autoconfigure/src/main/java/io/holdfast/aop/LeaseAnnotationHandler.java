@@ -162,6 +162,9 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 
 		private final LeaseOperation<R> operation;
 
+		/** Known from the first call on. */
+		private volatile @Nullable S service;
+
 		HandledOperation(LeaseOperation<R> operation) {
 			this.operation = operation;
 		}
@@ -181,7 +184,16 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 			// By the caller's thread: a second lease may be asked for on another one.
 			KeyNamespace namespace = get(LeaseAnnotationHandler.this.namespace);
 			return new CallLease(invocation, this.operation, (namespace != null) ? namespace.apply(request) : request,
-					LeaseAnnotationHandler.this.services.get(this.operation));
+					service());
+		}
+
+		private S service() {
+			S known = this.service;
+			if (known == null) {
+				known = LeaseAnnotationHandler.this.services.find(this.operation);
+				this.service = known;
+			}
+			return known;
 		}
 
 	}

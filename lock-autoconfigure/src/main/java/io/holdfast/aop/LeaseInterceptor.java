@@ -8,7 +8,6 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Function;
 import java.util.stream.Stream;
 
 import io.holdfast.aop.LeaseAnnotationHandler.MethodOperation;
@@ -118,22 +117,25 @@ final class LeaseInterceptor implements MethodInterceptor {
 			return invocation.proceed();
 		}
 		MethodObserver observer = this.observer.obtain().orElse(null);
-		Function<@Nullable Observation, MethodCallObservation> observation = (
-				parent) -> (observer != null)
-						? MethodCallObservation.of(this.observerFailed,
-								() -> observer.start(invocation.getMethod(), targetClass, parent))
-						: MethodCallObservation.NONE;
 		return switch (operation.returnKind()) {
-			case PLAIN -> new SyncInvocation(invocation, methodLeases).run(observation.apply(null));
+			case PLAIN -> new SyncInvocation(invocation, methodLeases).run(observe(observer, invocation, targetClass, null));
 			case STAGE -> {
 				CompletionStageInvocation call = new CompletionStageInvocation(invocation, methodLeases,
-						observation.apply(null));
+						observe(observer, invocation, targetClass, null));
 				yield OtherAdvice.isAsyncAround(invocation, targetClass, this) ? call.startHere() : call.start();
 			}
 			case REACTIVE -> new ReactiveInvocation(invocation, operation.annotatedMethod()).under(methodLeases,
-					(observer != null) ? new ReactiveObservation(observation) : null);
+					(observer != null)
+							? new ReactiveObservation((parent) -> observe(observer, invocation, targetClass, parent))
+							: null);
 			case UNSUPPORTED -> throw new IllegalStateException("Refused at start-up");
 		};
+	}
+
+	private MethodCallObservation observe(@Nullable MethodObserver observer, MethodInvocation invocation,
+			Class<?> targetClass, @Nullable Observation parent) {
+		return (observer == null) ? MethodCallObservation.NONE : MethodCallObservation.of(this.observerFailed,
+				() -> observer.start(invocation.getMethod(), targetClass, parent));
 	}
 
 	/**

@@ -1,8 +1,6 @@
 package io.holdfast.aop;
 
-import java.util.Map;
 import java.util.Queue;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Supplier;
 
@@ -18,10 +16,9 @@ import org.springframework.beans.factory.NoUniqueBeanDefinitionException;
 import org.springframework.util.Assert;
 
 /**
- * The beans that grant what annotations ask for. They are looked up at the first call
- * that needs them, so that advised beans may be created before them; but names that mean
- * no such bean are refused when all beans are there, and so is it if there is none.
- * Thread-safe.
+ * Finds the beans that grant what annotations ask for. Each is looked up at a method's
+ * first call, so that advised beans may be created before it. Names that mean no such
+ * bean are refused when all beans are there, and so is it if there is none. Thread-safe.
  *
  * @param <S> the type of the service
  */
@@ -30,8 +27,6 @@ final class LeaseServiceResolver<S> {
 	private final Class<S> type;
 
 	private final Supplier<S> unnamed;
-
-	private final Map<String, S> known = new ConcurrentHashMap<>();
 
 	private final Queue<LeaseOperation<?>> unchecked = new ConcurrentLinkedQueue<>();
 
@@ -60,16 +55,10 @@ final class LeaseServiceResolver<S> {
 	 * @return the service
 	 * @throws InvalidDeclarationException if there is no such bean
 	 */
-	S get(LeaseOperation<?> operation) {
-		S service = this.known.get(operation.service());
-		if (service == null) {
-			service = operation.service().isEmpty() ? this.unnamed.get() : lookUp(operation);
-			this.known.put(operation.service(), service);
+	S find(LeaseOperation<?> operation) {
+		if (operation.service().isEmpty()) {
+			return this.unnamed.get();
 		}
-		return service;
-	}
-
-	private S lookUp(LeaseOperation<?> operation) {
 		check(operation);
 		try {
 			return beans().getBean(operation.service(), this.type);

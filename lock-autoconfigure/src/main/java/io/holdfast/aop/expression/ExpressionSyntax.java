@@ -20,6 +20,7 @@ import org.springframework.expression.spel.ast.OperatorNot;
 import org.springframework.expression.spel.ast.Projection;
 import org.springframework.expression.spel.ast.PropertyOrFieldReference;
 import org.springframework.expression.spel.ast.SpelNodeImpl;
+import org.springframework.expression.spel.ast.StringLiteral;
 import org.springframework.expression.spel.ast.Ternary;
 import org.springframework.expression.spel.ast.VariableReference;
 
@@ -122,7 +123,7 @@ final class ExpressionSyntax {
 			return isArgument(name) ? new Argument(name, start, end) : node;
 		}
 		if (node instanceof OpPlus && node.getChildCount() == 2) {
-			return new OpPlus(start, end, new Operand(child(node, 0)), new Operand(child(node, 1)));
+			return new OpPlus(start, end, operand(child(node, 0)), operand(child(node, 1)));
 		}
 		if (node instanceof Ternary) {
 			return new Ternary(start, end, child(node, 0), child(node, 1), child(node, 2));
@@ -140,6 +141,11 @@ final class ExpressionSyntax {
 			return new CompoundExpression(start, end, children(node));
 		}
 		return node;
+	}
+
+	/** Return a side of a {@code +}; what is written as text needs no check. */
+	private static SpelNodeImpl operand(SpelNodeImpl node) {
+		return (node instanceof StringLiteral) ? node : new Operand(node);
 	}
 
 	private static SpelNodeImpl[] children(SpelNodeImpl node) {

@@ -11,23 +11,19 @@ import org.springframework.expression.EvaluationException;
 /**
  * The expression that says which keys a call needs. Thread-safe.
  *
+ * @param <R> the type of the requests
  * @param expression the expression
  * @param several whether a call may have several keys
+ * @param one gives the whole request for a key, which is not blank
+ * @param all gives the whole request for several keys, at least one and none of them
+ * blank. Both refuse what cannot be a key with an {@link IllegalArgumentException}
  */
-public record KeyExpression(CallExpression expression, boolean several) {
+public record KeyExpression<R>(CallExpression expression, boolean several, Function<String, R> one,
+		Function<List<String>, R> all) implements RequestFactory<R> {
 
-	/**
-	 * Return what a call yields.
-	 * @param target the object that is called
-	 * @param arguments the arguments
-	 * @param one what becomes of a key, which is not blank
-	 * @param all what becomes of several, at least one and none of them blank
-	 * @return what is made of it
-	 * @throws IllegalArgumentException if a value is blank, or null, or not fit for a
-	 * key, or there is none; also if the expression fails, or what is to be made of it
-	 */
-	public <R> R evaluate(@Nullable Object target, @Nullable Object[] arguments, Function<String, R> one,
-			Function<List<String>, R> all) {
+	/** Refuses values that are blank, or null, or not fit for a key, or none at all. */
+	@Override
+	public R request(@Nullable Object target, @Nullable Object[] arguments) {
 		Object value;
 		try {
 			value = this.expression.evaluate(target, arguments);
@@ -39,11 +35,11 @@ public record KeyExpression(CallExpression expression, boolean several) {
 		catch (KeyText.NoTextException ex) {
 			throw noKey("", ex.getMessage(), ex);
 		}
-		@Nullable Object[] values = this.several ? KeyText.split(value) : null;
-		return (values != null) ? made(all, texts(values)) : made(one, text(value, ""));
+		@Nullable Object[] values = (this.several && !(value instanceof String)) ? KeyText.split(value) : null;
+		return (values != null) ? made(this.all, texts(values)) : made(this.one, text(value, ""));
 	}
 
-	private <T, R> R made(Function<T, R> function, T text) {
+	private <T> R made(Function<T, R> function, T text) {
 		try {
 			return function.apply(text);
 		}

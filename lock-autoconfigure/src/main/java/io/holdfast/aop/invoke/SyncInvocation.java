@@ -58,7 +58,7 @@ public final class SyncInvocation {
 			try {
 				HeldMethodLease acquired = methodLease.acquire();
 				this.held[this.acquired++] = acquired;
-				if (acquired.isUnguarded()) {
+				if (observation != MethodCallObservation.NONE && acquired.isUnguarded()) {
 					observation.unguarded();
 				}
 			}

@@ -23,6 +23,7 @@ import io.holdfast.aop.expression.CallExpression;
 import io.holdfast.aop.expression.CallExpression.Use;
 import io.holdfast.aop.expression.Condition;
 import io.holdfast.aop.expression.KeyExpression;
+import io.holdfast.aop.expression.RequestFactory;
 import io.holdfast.aop.method.AnnotatedMethod;
 import io.holdfast.aop.method.AnnotationValues;
 import io.holdfast.aop.method.InvalidDeclarationException;
@@ -204,26 +205,27 @@ public final class LeaseAnnotationParser {
 			Function<List<String>, R> all) {
 		String name = attributes.name();
 		String text = attributes.expression("key");
-		KeyExpression key = null;
-		if (!text.isEmpty()) {
-			key = new KeyExpression(CallExpression.parse(Use.KEY, text, attributes.annotatedMethod(), this.delegates),
-					severalKeys);
+		if (text.isEmpty()) {
+			R same = checked(attributes, name.isEmpty() ? attributes.annotatedMethod().qualifiedMethodName() : name, one);
+			return (target, arguments) -> same;
 		}
-		else if (name.isEmpty()) {
-			name = attributes.annotatedMethod().qualifiedMethodName();
+		checked(attributes, name.isEmpty() ? "example" : name, one);
+		CallExpression key = CallExpression.parse(Use.KEY, text, attributes.annotatedMethod(), this.delegates);
+		if (name.isEmpty()) {
+			return new KeyExpression<>(key, severalKeys, one, all);
 		}
+		String prefix = name + ":";
+		return new KeyExpression<>(key, severalKeys, (value) -> one.apply(prefix + value),
+				(texts) -> all.apply(texts.stream().map((value) -> prefix + value).toList()));
+	}
+
+	private static <R> R checked(AnnotationValues attributes, String key, Function<String, R> one) {
 		try {
-			one.apply(name.isEmpty() ? "example" : name);
+			return one.apply(key);
 		}
 		catch (IllegalArgumentException ex) {
 			throw attributes.invalid("name", "cannot be a key: " + ex.getMessage(), "Write another name", ex);
 		}
-		if (key == null || name.isEmpty()) {
-			return new RequestFactory<>(name, key, one, all);
-		}
-		String prefix = name + ":";
-		return new RequestFactory<>(name, key, (value) -> one.apply(prefix + value),
-				(texts) -> all.apply(texts.stream().map((value) -> prefix + value).toList()));
 	}
 
 }

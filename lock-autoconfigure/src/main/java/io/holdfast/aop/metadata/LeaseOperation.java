@@ -4,6 +4,7 @@ import io.holdfast.annotation.OnLoss;
 import io.holdfast.annotation.OnStoreFailure;
 import io.holdfast.annotation.ReleaseAfter;
 import io.holdfast.aop.expression.Condition;
+import io.holdfast.aop.expression.RequestFactory;
 import io.holdfast.aop.method.AnnotatedMethod;
 import io.holdfast.aop.method.ReturnKind;
 import io.holdfast.aop.outcome.NotAcquiredHandler;
