@@ -175,7 +175,7 @@ final class GracefulShutdown {
 	 * of which that is told, and the command that keeps others out.
 	 */
 	private void end(Hold hold) {
-		long kept = hold.keptFor(this.context.now());
+		long kept = hold.keptFor(this.context.scheduler.nanoTime());
 		if (!this.renewer.lose(hold, "this instance shut down before it was released")) {
 			// Just released by its user, who is to have the store's answer to that.
 			return;
@@ -184,7 +184,7 @@ final class GracefulShutdown {
 			this.releases.retain(hold, kept, new CompletableFuture<>());
 		}
 		else {
-			this.releases.release(hold.resource(), hold.toCommand(this.context.now()), hold.doubtSince, null);
+			this.releases.release(hold.resource(), hold.toCommand(this.context.scheduler.nanoTime()), hold.doubtSince, null);
 		}
 	}
 

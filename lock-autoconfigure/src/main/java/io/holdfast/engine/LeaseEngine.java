@@ -6,7 +6,6 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
@@ -85,7 +84,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 
 	private LeaseEngine(LeaseStore store, EngineSettings settings, ThreadScheduler scheduler) {
 		this(store, settings, scheduler, scheduler, scheduler.callbacks(), LeaseEngine::newInstanceId,
-				() -> ThreadLocalRandom.current().nextDouble());
+				Math::random);
 	}
 
 	/**

@@ -125,7 +125,7 @@ final class Asking {
 
 	/** What a thread does that is blocked in acquire. */
 	private Runnable block(PendingAcquisition acquisition, BiConsumer<Lease, Throwable> answer) {
-		Scheduler.Timer overdue = this.instance.schedule(acquisition::endOverdue, acquisition.leftNanos() + OVERDUE);
+		Scheduler.Timer overdue = this.instance.schedule(acquisition::endOverdue, acquisition.endsAt() - this.instance.nanoTime() + OVERDUE);
 		if (acquisition.markBlocked() != acquisition.result()) {
 			// A thread takes its time to wake up.
 			long delay = this.use.hold() % 3 * Simulation.MILLI;

@@ -66,7 +66,7 @@ class EngineObserverTests extends ScriptedEngine {
 		CompletableFuture<@Nullable Void> admission = new CompletableFuture<>();
 		this.engine.context.admitBy(new EngineContext.Admission() {
 			@Override
-			public boolean isAdmitted() {
+			public boolean isAdmitted(long now) {
 				return false;
 			}
 

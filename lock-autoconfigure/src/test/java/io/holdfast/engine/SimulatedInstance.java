@@ -267,10 +267,11 @@ final class SimulatedInstance implements Scheduler {
 	// Scheduler
 
 	@Override
-	public <T> T waitFor(CompletableFuture<T> future, long nanos)
+	public <T> T waitUntil(CompletableFuture<T> future, long until)
 			throws InterruptedException, ExecutionException, TimeoutException {
 		SimulatedThread thread = SimulatedThread.current();
-		return (thread != null) ? thread.await(this, future, nanos) : Scheduler.super.waitFor(future, nanos);
+		return (thread != null) ? thread.await(this, future, until - nanoTime())
+				: Scheduler.super.waitUntil(future, until);
 	}
 
 	@Override

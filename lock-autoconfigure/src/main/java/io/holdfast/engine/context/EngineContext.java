@@ -15,6 +15,8 @@ import io.holdfast.engine.observe.EngineObserver.Command;
 import io.holdfast.engine.request.EngineExceptions;
 import io.holdfast.engine.request.EngineSettings;
 import io.holdfast.engine.store.LeaseStore;
+import io.holdfast.engine.store.LeaseStore.AcquireCommand;
+import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.engine.store.StoreNotifications;
@@ -163,7 +165,7 @@ public final class EngineContext {
 	/** Return whether the instance is admitted to the fleet, as far as is known. */
 	public boolean isAdmitted() {
 		Admission current = this.admission;
-		return current == null || current.isAdmitted();
+		return current == null || current.isAdmitted(this.scheduler.nanoTime());
 	}
 
 	/** Note that the store has granted a lease. */
@@ -177,7 +179,7 @@ public final class EngineContext {
 	public void onAcquireFailed(Throwable error) {
 		String refused = EngineExceptions.refusal(error);
 		if (refused != null) {
-			this.refusal = new Refusal(refused, now());
+			this.refusal = new Refusal(refused, this.scheduler.nanoTime());
 		}
 	}
 
@@ -188,10 +190,28 @@ public final class EngineContext {
 	 */
 	public @Nullable String refusal() {
 		Refusal last = this.refusal;
-		return (last != null && now() - last.at() < REFUSAL_NANOS) ? last.text() : null;
+		return (last != null && this.scheduler.nanoTime() - last.at() < REFUSAL_NANOS) ? last.text() : null;
 	}
 
 	// Commands
+
+	/**
+	 * Ask the store for a lease, as soon as leases may be asked for.
+	 * @param now the time
+	 */
+	public CompletableFuture<AcquireReply> acquire(Resource resource, AcquireCommand command, boolean enqueue,
+			long now) {
+		ensureStarted();
+		return this.observers.follow(Command.ACQUIRE,
+				sendOnceAdmitted(() -> this.store.acquire(resource, command, enqueue), now));
+	}
+
+	/** Set a limit in the store, as soon as leases may be asked for. */
+	public CompletableFuture<Boolean> limit(Resource resource, @Nullable Integer limit) {
+		ensureStarted();
+		return this.observers.follow(Command.LIMIT,
+				sendOnceAdmitted(() -> this.store.limit(resource, limit), this.scheduler.nanoTime()));
+	}
 
 	/**
 	 * Send a command. A store throws nothing, but the stack may end or memory be full on
@@ -199,13 +219,12 @@ public final class EngineContext {
 	 */
 	public <T> CompletableFuture<T> send(Command command, Supplier<CompletableFuture<T>> way) {
 		ensureStarted();
-		return this.observers.follow(command,
-				(command == Command.ACQUIRE || command == Command.LIMIT) ? sendOnceAdmitted(way) : sendUnobserved(way));
+		return this.observers.follow(command, sendUnobserved(way));
 	}
 
-	private <T> CompletableFuture<T> sendOnceAdmitted(Supplier<CompletableFuture<T>> way) {
+	private <T> CompletableFuture<T> sendOnceAdmitted(Supplier<CompletableFuture<T>> way, long now) {
 		Admission current = this.admission;
-		if (current == null || current.isAdmitted()) {
+		if (current == null || current.isAdmitted(now)) {
 			return sendRequest(way);
 		}
 		WaitingCommand<T> command = new WaitingCommand<>();
@@ -300,11 +319,6 @@ public final class EngineContext {
 
 	// Time
 
-	/** Return the time, in nanoseconds of a monotonic clock. */
-	public long now() {
-		return this.scheduler.nanoTime();
-	}
-
 	/** Return a time with jitter that only shortens. */
 	public long downwards(long nanos) {
 		return (long) (nanos * (0.8 + 0.2 * this.random.getAsDouble()));
@@ -331,8 +345,8 @@ public final class EngineContext {
 	/** The admission of an instance to the fleet. Thread-safe. */
 	public interface Admission {
 
-		/** Return whether leases may be asked for, as far as is known. */
-		boolean isAdmitted();
+		/** Return whether leases may be asked for at a time, as far as is known. */
+		boolean isAdmitted(long now);
 
 		/**
 		 * Ask for the admission again, if it is too old or was refused for no lasting

@@ -31,7 +31,7 @@ public final class Futures {
 		try {
 			while (true) {
 				try {
-					return time.waitFor(answer, until - time.nanoTime());
+					return time.waitUntil(answer, until);
 				}
 				catch (InterruptedException ex) {
 					interrupted = true;

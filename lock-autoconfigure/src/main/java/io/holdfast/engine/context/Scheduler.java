@@ -31,15 +31,15 @@ public interface Scheduler {
 	 * does.
 	 * @param <T> what it waits for
 	 * @param future where that comes
-	 * @param nanos for how many nanoseconds at most
+	 * @param until the end of the wait, by {@link #nanoTime()}
 	 * @return what has come
 	 * @throws InterruptedException if the thread is interrupted, before or while it waits
 	 * @throws ExecutionException if it failed
 	 * @throws TimeoutException if it did not come in time
 	 */
-	default <T> T waitFor(CompletableFuture<T> future, long nanos)
+	default <T> T waitUntil(CompletableFuture<T> future, long until)
 			throws InterruptedException, ExecutionException, TimeoutException {
-		return future.get(nanos, TimeUnit.NANOSECONDS);
+		return future.get(until - nanoTime(), TimeUnit.NANOSECONDS);
 	}
 
 	/**

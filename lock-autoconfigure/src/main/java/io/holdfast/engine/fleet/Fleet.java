@@ -79,11 +79,11 @@ public final class Fleet {
 	/** Create the fleet as one instance sees it. */
 	public Fleet(EngineContext context, Reporter reporter) {
 		this.context = context;
-		this.startedAt = context.now();
+		this.startedAt = context.scheduler.nanoTime();
 		this.reporter = reporter;
 		for (Family family : Family.values()) {
 			this.catalogs.put(family,
-					new FleetCatalog(context::now, (cursor) -> part(family, cursor, KEYS_PER_STEP, 1)));
+					new FleetCatalog(context.scheduler::nanoTime, (cursor) -> part(family, cursor, KEYS_PER_STEP, 1)));
 		}
 	}
 
@@ -121,7 +121,8 @@ public final class Fleet {
 			return null;
 		}
 		try {
-			this.context.scheduler.waitFor(known.requestAdmission(), patience.toNanos());
+			this.context.scheduler.waitUntil(known.requestAdmission(),
+					this.context.scheduler.nanoTime() + patience.toNanos());
 			return null;
 		}
 		catch (ExecutionException ex) {
@@ -189,7 +190,7 @@ public final class Fleet {
 	 * @return since its engine was created
 	 */
 	public Duration age() {
-		return Duration.ofNanos(this.context.now() - this.startedAt);
+		return Duration.ofNanos(this.context.scheduler.nanoTime() - this.startedAt);
 	}
 
 	/**
@@ -227,13 +228,13 @@ public final class Fleet {
 		synchronized (this.asking) {
 			CompletableFuture<FleetReport> current = this.question;
 			// One that has no end is not waited for by all who come later.
-			if (current != null && !current.isDone() && this.context.now() - this.askedAt < patience.toNanos()) {
+			if (current != null && !current.isDone() && this.context.scheduler.nanoTime() - this.askedAt < patience.toNanos()) {
 				return current;
 			}
 			CompletableFuture<FleetReport> next = new ReportCollector(this.context, own)
 				.ask(this.context.ensureStarted());
 			this.question = next;
-			this.askedAt = this.context.now();
+			this.askedAt = this.context.scheduler.nanoTime();
 			next.whenComplete((reports, error) -> forget(next));
 			return next;
 		}
@@ -269,7 +270,7 @@ public final class Fleet {
 	 * @throws IllegalArgumentException if no page ends like that
 	 */
 	public Standings page(Family family, @Nullable String cursor, int wanted) {
-		long until = this.context.now() + PAGE_NANOS;
+		long until = this.context.scheduler.nanoTime() + PAGE_NANOS;
 		List<Standing> found = new ArrayList<>();
 		String at = cursor;
 		do {
@@ -277,7 +278,7 @@ public final class Fleet {
 			found.addAll(part.standings());
 			at = part.cursor();
 		}
-		while (at != null && found.size() < wanted && this.context.now() - until < 0);
+		while (at != null && found.size() < wanted && this.context.scheduler.nanoTime() - until < 0);
 		return new Standings(found, at);
 	}
 

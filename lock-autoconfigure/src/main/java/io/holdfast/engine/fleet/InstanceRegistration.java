@@ -82,8 +82,8 @@ public final class InstanceRegistration implements EngineContext.Admission {
 	}
 
 	@Override
-	public boolean isAdmitted() {
-		return isOpen(this.admission);
+	public boolean isAdmitted(long now) {
+		return isOpen(this.admission, now);
 	}
 
 	/**
@@ -95,15 +95,16 @@ public final class InstanceRegistration implements EngineContext.Admission {
 	@Override
 	public CompletableFuture<@Nullable Void> requestAdmission() {
 		CompletableFuture<@Nullable Void> current = this.admission;
-		return isOpen(current) ? current : rejoin();
+		return isOpen(current, this.context.scheduler.nanoTime()) ? current : rejoin();
 	}
 
-	private boolean isOpen(CompletableFuture<?> current) {
-		return current.isDone() && !current.isCompletedExceptionally() && this.context.now() - this.admittedUntil < 0;
+	private boolean isOpen(CompletableFuture<?> current, long now) {
+		return current.isDone() && !current.isCompletedExceptionally() && now - this.admittedUntil < 0;
 	}
 
 	private synchronized CompletableFuture<@Nullable Void> rejoin() {
-		if (this.joined && !this.keptOut && this.admission.isDone() && !isOpen(this.admission)) {
+		if (this.joined && !this.keptOut && this.admission.isDone()
+				&& !isOpen(this.admission, this.context.scheduler.nanoTime())) {
 			this.admission = new CompletableFuture<>();
 			refreshAfter(0);
 		}
@@ -136,7 +137,7 @@ public final class InstanceRegistration implements EngineContext.Admission {
 				current = this.source.get();
 			}
 			catch (RuntimeException ex) {
-				onJoined(this.context.instanceId(), this.context.now(), null, ex);
+				onJoined(this.context.instanceId(), this.context.scheduler.nanoTime(), null, ex);
 				return;
 			}
 			this.info = current;
@@ -147,7 +148,7 @@ public final class InstanceRegistration implements EngineContext.Admission {
 	private synchronized void tell(InstanceInfo current) {
 		if (this.joined) {
 			String id = this.context.instanceId();
-			long sentAt = this.context.now();
+			long sentAt = this.context.scheduler.nanoTime();
 			this.told = this.context
 				.sendInTime(Command.FLEET,
 						() -> this.context.store.instances().join(id, current, this.age.get(), RETENTION))
@@ -173,7 +174,7 @@ public final class InstanceRegistration implements EngineContext.Admission {
 				return () -> asked.completeExceptionally(error);
 			}
 			// The key of the fleet may be away alone, as in a cluster.
-			this.admittedUntil = this.context.now() + this.context.downwards(RETRY);
+			this.admittedUntil = this.context.scheduler.nanoTime() + this.context.downwards(RETRY);
 			return () -> asked.complete(null);
 		}
 		boolean wasKeptOut = this.keptOut;

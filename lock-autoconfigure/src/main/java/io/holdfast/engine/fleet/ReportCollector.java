@@ -50,7 +50,7 @@ final class ReportCollector {
 		byte[] bytes = new byte[16];
 		random.nextBytes(bytes);
 		this.name = HexFormat.of().formatHex(bytes);
-		this.until = context.now() + PATIENCE;
+		this.until = context.scheduler.nanoTime() + PATIENCE;
 	}
 
 	/**
@@ -69,7 +69,7 @@ final class ReportCollector {
 		if (silent.isEmpty()) {
 			return CompletableFuture.completedFuture(reports(asked, answers));
 		}
-		long left = this.until - this.context.now();
+		long left = this.until - this.context.scheduler.nanoTime();
 		CompletableFuture<List<String>> later = new CompletableFuture<>();
 		this.context.scheduler.schedule(() -> later.complete(List.of()), Math.min(pause, left));
 		return later.thenCompose((nothing) -> look((left > pause) ? silent.size() : 0)).thenCompose((texts) -> {

@@ -66,7 +66,7 @@ public final class Reporter {
 	}
 
 	private List<Entry> entries() {
-		long now = this.context.now();
+		long now = this.context.scheduler.nanoTime();
 		return this.renewer.holds()
 			.stream()
 			.filter((hold) -> hold.isHeld(now))

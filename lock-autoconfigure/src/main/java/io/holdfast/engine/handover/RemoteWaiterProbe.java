@@ -80,7 +80,7 @@ public final class RemoteWaiterProbe {
 			.whenComplete((state, error) -> this.coordinator.execute(() -> {
 				this.open = false;
 				// Where answers take that long, they are of no use.
-				boolean late = this.context.now() - now >= this.nanos;
+				boolean late = this.context.scheduler.nanoTime() - now >= this.nanos;
 				this.quiet = !late && isQuiet(state, standing, limit);
 				this.askedAt = now;
 				this.askAgainAt = now + (this.quiet ? this.nanos / 2 : REST * this.nanos);

@@ -78,8 +78,9 @@ public final class Hold extends TokenGrant {
 		this.owner = requester.owner();
 		this.wanted = wanted;
 		this.validUntil = sentAt + validity(ttlMillis);
-		this.renewal = new RenewalState(ttlMillis < this.request.leaseMillis(),
-				sentAt + TimeUnit.MILLISECONDS.toNanos(ttlMillis) / 3);
+		// Spread, so that what was granted together is not renewed together for ever.
+		long period = this.owner.context().downwards(TimeUnit.MILLISECONDS.toNanos(ttlMillis) / 3);
+		this.renewal = new RenewalState(ttlMillis < this.request.leaseMillis(), sentAt + period);
 	}
 
 	/** Go on with what another one has released here, and the store knows nothing of. */

@@ -45,7 +45,7 @@ public final class HoldLosses {
 	 * @param actions what users want to be run
 	 */
 	void reportLost(Hold hold, String why, List<Runnable> actions) {
-		long now = this.context.now();
+		long now = this.context.scheduler.nanoTime();
 		String message = "The lease of " + hold.description() + hold.purpose() + " was lost after "
 				+ hold.heldFor(now).toMillis() + " ms: " + why + ". Another owner may hold it now";
 		if (hold.hasRunOut(now)) {
@@ -70,7 +70,7 @@ public final class HoldLosses {
 	 * when the command ran, or the answer may be that to a copy of the command.
 	 */
 	public ReleaseResult judgeRelease(Hold hold, ReleaseReply reply) {
-		long now = this.context.now();
+		long now = this.context.scheduler.nanoTime();
 		if (!reply.foundNothing() || !hold.isUsed() || hold.validUntil() - now <= 0) {
 			return ReleaseResult.RELEASED;
 		}
@@ -87,7 +87,7 @@ public final class HoldLosses {
 	public void reportRunOut(Hold hold) {
 		String why = "the work took longer than the lease time of " + hold.request.leaseMillis() + " ms";
 		logger.warn("The lease of " + hold.description() + hold.purpose() + " was over before it was released, after "
-				+ TimeUnit.NANOSECONDS.toMillis(this.context.now() - hold.grantedAt()) + " ms: " + why);
+				+ TimeUnit.NANOSECONDS.toMillis(this.context.scheduler.nanoTime() - hold.grantedAt()) + " ms: " + why);
 		tell(hold, why);
 	}
 
@@ -99,7 +99,7 @@ public final class HoldLosses {
 		this.context.observers.lost(hold.resource(), hold.request.name());
 		boolean semaphore = hold.resource().kind() == Kind.SEMAPHORE;
 		LeaseLostEvent event = new LeaseLostEvent(hold.resource().key(), hold.request.name(),
-				semaphore ? hold.permits() : 0, hold.heldFor(this.context.now()), why);
+				semaphore ? hold.permits() : 0, hold.heldFor(this.context.scheduler.nanoTime()), why);
 		this.context.call(() -> this.listener.accept(event));
 	}
 

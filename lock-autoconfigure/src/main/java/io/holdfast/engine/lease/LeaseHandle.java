@@ -127,7 +127,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 
 	@Override
 	public boolean isHeld() {
-		return !isReleased() && this.hold.isHeld(this.context.now());
+		return !isReleased() && this.hold.isHeld(this.context.scheduler.nanoTime());
 	}
 
 	@Override
@@ -137,7 +137,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 
 	@Override
 	public Duration remaining() {
-		return isHeld() ? Duration.ofNanos(Math.max(0, this.hold.validUntil() - this.context.now())) : Duration.ZERO;
+		return isHeld() ? Duration.ofNanos(Math.max(0, this.hold.validUntil() - this.context.scheduler.nanoTime())) : Duration.ZERO;
 	}
 
 	@Override
@@ -161,7 +161,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 
 	/** Return why it is not held, in words. */
 	public final String whyNotHeld() {
-		return this.hold.whyNotHeld(this.context.now());
+		return this.hold.whyNotHeld(this.context.scheduler.nanoTime());
 	}
 
 	@Override
@@ -305,7 +305,7 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 				PermitShrinking shrinking = new PermitShrinking(this.context, this.renewer, this.hold);
 				// In this order: another thread may release the rest at the same time.
 				shrinking.answer()
-					.thenApply((held) -> held && this.hold.isHeld(this.context.now()) || isReleased()
+					.thenApply((held) -> held && this.hold.isHeld(this.context.scheduler.nanoTime()) || isReleased()
 							? ReleaseResult.RELEASED : ReleaseResult.LOST)
 					.whenComplete((end, error) -> complete(result, end, error));
 				shrinking.keep(kept);

@@ -57,16 +57,14 @@ public final class LeaseRenewer {
 	}
 
 	/** Renew a hold from now on. */
-	public void startRenewing(Hold hold, long now) {
-		// Spread, so that what was granted together is not renewed together for ever.
-		hold.renewal.schedule(this.context.downwards(hold.renewal.at() - now) + now);
+	public void startRenewing(Hold hold) {
 		this.holds.put(hold.token, hold);
 		wakeFor(hold);
 	}
 
 	/** Note that the leases of a hold are others than before. */
 	public void onLeasesChanged(Hold hold) {
-		wakeFor(hold.dueAt(this.context.now()));
+		wakeFor(hold.dueAt(this.context.scheduler.nanoTime()));
 	}
 
 	/** Renew a hold in place of the one whose token it has taken over. */
@@ -148,13 +146,13 @@ public final class LeaseRenewer {
 			}
 			this.wakeAt = due;
 			this.armed = true;
-			this.timer = this.context.scheduler.schedule(this::wake, due - this.context.now());
+			this.timer = this.context.scheduler.schedule(this::wake, due - this.context.scheduler.nanoTime());
 		}
 	}
 
 	private void wake() {
 		this.armed = false;
-		long now = this.context.now();
+		long now = this.context.scheduler.nanoTime();
 		List<Hold> due = this.upcoming.takeDue(now, (hold) -> lose(hold, hold.whyOver(now)));
 		boolean silent = false;
 		for (Hold hold : due) {
@@ -215,7 +213,7 @@ public final class LeaseRenewer {
 	 * @return completed when all was answered; fails if the store did
 	 */
 	public CompletableFuture<Void> renewNow(List<Hold> holds, long millis) {
-		long sentAt = this.context.now();
+		long sentAt = this.context.scheduler.nanoTime();
 		return CompletableFuture.allOf(batches(holds).stream().map((batch) -> {
 			List<Renewal> renewals = batch.stream().map((hold) -> hold.renewalCommand(millis)).toList();
 			return this.context.send(Command.RENEW, () -> this.context.store.renew(renewals)).thenAccept((owned) -> {
@@ -256,7 +254,7 @@ public final class LeaseRenewer {
 			return;
 		}
 		hold.renewal.onEnded(false);
-		long now = this.context.now();
+		long now = this.context.scheduler.nanoTime();
 		if (millis >= hold.renewalMillis(sentAt)) {
 			// Not after a shorter one by hand: it must not put off what keeps the lease.
 			// A quarter of the jitter: they are spread already by their first renewals.
@@ -302,7 +300,7 @@ public final class LeaseRenewer {
 
 	private void onRenewalFailed(Hold renewed, Throwable error) {
 		Hold hold = current(renewed);
-		long now = this.context.now();
+		long now = this.context.scheduler.nanoTime();
 		if (hold.isHeld(now)) {
 			hold.renewal.onEnded(true);
 			this.context.observers.renewed(hold.resource(), RenewalOutcome.FAILED);

@@ -26,8 +26,8 @@ public interface PendingAcquisition {
 		// No thread is woken for an offer.
 	}
 
-	/** Return how long until its end, at which it ends by itself. */
-	long leftNanos();
+	/** Return when it ends by itself, on the monotonic clock. */
+	long endsAt();
 
 	/**
 	 * End the wait, as no thread waits any more; if it has ended already, the result

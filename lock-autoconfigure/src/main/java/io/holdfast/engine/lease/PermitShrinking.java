@@ -47,7 +47,7 @@ public final class PermitShrinking {
 			this.answer.complete(true);
 			return;
 		}
-		long now = this.context.now();
+		long now = this.context.scheduler.nanoTime();
 		AcquireCommand before = this.hold.toCommand(now);
 		int kept = this.hold.keep(most);
 		if (this.hold.keptFor(now) > 0) {
@@ -73,7 +73,7 @@ public final class PermitShrinking {
 
 	private void again(int kept, long delay) {
 		this.context.scheduler.schedule(() -> this.hold.owner.execute(() -> {
-			if (this.hold.permits() == kept && this.hold.isHeld(this.context.now())) {
+			if (this.hold.permits() == kept && this.hold.isHeld(this.context.scheduler.nanoTime())) {
 				keep(kept);
 			}
 		}), delay);

@@ -74,7 +74,7 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Wai
 		this.thread = thread;
 		this.leaseContext = leaseContext;
 		this.observation = observation;
-		this.startedAt = context.now();
+		this.startedAt = context.scheduler.nanoTime();
 		this.leases = new ArrayList<>(requests.size());
 	}
 
@@ -156,14 +156,15 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Wai
 	 */
 	private void complete() {
 		MultiKeyLease lease = new MultiKeyLease(this.context, this.renewer, this.leases);
-		lease.begin(this.context.now());
+		long now = this.context.scheduler.nanoTime();
+		lease.begin(now);
 		if (this.requests.get(0).renewal()) {
 			deliver(lease);
 		}
 		else {
 			CompletableFuture<Void> renewal = lease.renewAsync(this.requests.get(0).leaseMillis());
 			Scheduler.Timer timer = this.context.scheduler.schedule(() -> renewal.cancel(true),
-					Math.min(leftNanos(), this.context.commandTimeoutNanos()));
+					Math.min(endsAt() - now, this.context.commandTimeoutNanos()));
 			renewal.whenComplete((renewed, error) -> {
 				timer.cancel();
 				deliver(lease);
@@ -187,9 +188,9 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Wai
 	}
 
 	@Override
-	public long leftNanos() {
+	public long endsAt() {
 		// All parts have its start and its wait time.
-		return current().leftNanos();
+		return current().endsAt();
 	}
 
 	@Override
@@ -210,7 +211,7 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Wai
 		if (settle()) {
 			try {
 				this.leases.forEach((lease) -> {
-					lease.begin(this.context.now());
+					lease.begin(this.context.scheduler.nanoTime());
 					lease.discardAsync();
 				});
 				current().interrupt(null);
@@ -228,7 +229,7 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Wai
 
 	private LeaseLostException lostWhileWaiting(Hold hold) {
 		return EngineExceptions.lostWhileWaiting(hold.resource(), hold.description(),
-				hold.whyNotHeld(this.context.now()));
+				hold.whyNotHeld(this.context.scheduler.nanoTime()));
 	}
 
 }

@@ -89,7 +89,7 @@ final class Barging {
 		}
 		this.waking = null;
 		Hold hold = take();
-		long now = this.host.context().now();
+		long now = this.host.context().scheduler.nanoTime();
 		if (hold != null && !this.host.context().isClosed() && this.host.canTakeOver(hold, waiter, now)) {
 			this.host.handOver(hold, waiter, now, HandOver.LOCAL);
 		}
@@ -105,7 +105,7 @@ final class Barging {
 		}
 		this.waking = null;
 		Hold hold = take();
-		if (hold != null && !this.host.tryHandOver(hold, this.host.context().now())) {
+		if (hold != null && !this.host.tryHandOver(hold, this.host.context().scheduler.nanoTime())) {
 			this.host.end(hold);
 		}
 	}

@@ -6,7 +6,6 @@ import java.util.concurrent.TimeUnit;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.context.Scheduler;
 import io.holdfast.engine.lease.Hold;
-import io.holdfast.engine.observe.EngineObserver.Command;
 import io.holdfast.engine.observe.EngineObserver.HandOver;
 import io.holdfast.engine.store.HandOverLimits;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
@@ -87,7 +86,7 @@ public final class Contender {
 		this.waiter = other;
 		if (this.timer != null && isOpen() && other.dueBy(this.askAt) != this.askAt) {
 			// Its deadline comes first.
-			arm(this.context.now());
+			arm(this.context.scheduler.nanoTime());
 		}
 	}
 
@@ -110,7 +109,7 @@ public final class Contender {
 	}
 
 	private void onTimer() {
-		long now = this.context.now();
+		long now = this.context.scheduler.nanoTime();
 		if (!isOpen()) {
 			return;
 		}
@@ -190,7 +189,7 @@ public final class Contender {
 	private SentCommand onSent(CompletableFuture<?> command, long sentAt) {
 		SentCommand sent = this.answers.onSent(command, sentAt);
 		long askAt = sentAt + resendNanos();
-		long patientUntil = this.answers.patientUntil();
+		long patientUntil = patientUntil();
 		askBy((patientUntil - sentAt > 0) ? Math.min(askAt, patientUntil) : askAt, sentAt);
 		return sent;
 	}
@@ -205,10 +204,10 @@ public final class Contender {
 	 * be heard.
 	 */
 	void sendAcquire() {
-		long sentAt = this.context.now();
+		long sentAt = this.context.scheduler.nanoTime();
 		boolean enqueue = this.waiter.request().waits();
-		CompletableFuture<AcquireReply> command = this.context.send(Command.ACQUIRE,
-				() -> this.context.store.acquire(this.host.resource(), this.command, enqueue));
+		CompletableFuture<AcquireReply> command = this.context.acquire(this.host.resource(), this.command, enqueue,
+				sentAt);
 		SentCommand sent = onSent(command, sentAt);
 		long number = this.host.onRequestSent();
 		command.whenComplete((reply, error) -> this.host.execute(() -> {
@@ -253,7 +252,7 @@ public final class Contender {
 	}
 
 	private void onGranted(Granted granted, long sentAt, HandOver way) {
-		long now = this.context.now();
+		long now = this.context.scheduler.nanoTime();
 		if (sentAt + Hold.validity(granted.ttlMillis()) - now > 0) {
 			passGrant(granted, sentAt, way, now);
 		}
@@ -282,7 +281,7 @@ public final class Contender {
 			// One more, as the store counts whole milliseconds: it is over by then.
 			delay = Math.min(delay, TimeUnit.MILLISECONDS.toNanos(reply.ownerTtlMillis() + 1));
 		}
-		long now = this.context.now();
+		long now = this.context.scheduler.nanoTime();
 		askBy(now + delay, now);
 	}
 
@@ -297,7 +296,7 @@ public final class Contender {
 			this.waiter.onFailure(error);
 		}
 		else {
-			long now = this.context.now();
+			long now = this.context.scheduler.nanoTime();
 			askBy(now + this.context.retryDelay(), now);
 		}
 	}
@@ -317,7 +316,7 @@ public final class Contender {
 		// The grant came after whatever was answered BUSY, so it lasts from then at
 		// least.
 		long since = this.answers.grantedSince();
-		long now = this.context.now();
+		long now = this.context.scheduler.nanoTime();
 		long left = since + Hold.validity(ttlMillis) - now;
 		if (left > TimeUnit.MILLISECONDS.toNanos(ttlMillis) / 3) {
 			passGrant(new Granted(fence, ttlMillis), since, HandOver.WOKEN_UP, now);
@@ -357,7 +356,12 @@ public final class Contender {
 
 	/** Return whether the store may still fail without ending the wait. */
 	boolean isPatient() {
-		return this.context.now() - this.answers.patientUntil() < 0;
+		return this.context.scheduler.nanoTime() - patientUntil() < 0;
+	}
+
+	/** Return until when the store may fail without ending the wait. */
+	private long patientUntil() {
+		return this.answers.firstSentAt() + this.context.settings.outagePatience().toNanos();
 	}
 
 	/**

@@ -89,16 +89,7 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 			coordinator.execute(() -> coordinator.fail(waiter, waiter.notAcquired(Reason.SELF_BLOCKED)));
 		}
 		else {
-			coordinator.execute(() -> {
-				if (!instanceId.equals(this.context.instanceId())) {
-					// Another copy of this process may have the same token.
-					coordinator.fail(waiter, waiter.notAcquired(Reason.SHUTDOWN));
-				}
-				// A part may be given up before it comes.
-				else if (waiter.isWaiting()) {
-					coordinator.arrive(waiter);
-				}
-			});
+			coordinator.begin(waiter, instanceId);
 		}
 		return waiter;
 	}
@@ -150,8 +141,9 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 		}
 		Resource other = new Resource(otherKind, resource.key());
 		ResourceCoordinator coordinator = find(other);
-		return coordinator != null && waiter.thread != null && coordinator.isHeldBy(waiter.thread)
-				|| waiter.isUnder(other);
+		// What is held has one.
+		return coordinator != null
+				&& (waiter.thread != null && coordinator.isHeldBy(waiter.thread) || waiter.isUnder(other));
 	}
 
 	/** Return the coordinator of a resource, or {@code null} if nothing needs one. */

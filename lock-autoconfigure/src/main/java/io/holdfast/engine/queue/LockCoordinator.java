@@ -40,11 +40,10 @@ final class LockCoordinator extends ResourceCoordinator {
 	@Override
 	void arrive(Waiter waiter) {
 		dropInvalidHolder();
-		Thread thread = waiter.reentrantThread();
 		List<Hold> enclosing = waiter.enclosingHolds();
 		Hold current = this.holder;
-		boolean isOwn = current != null && (current.isOf(thread) || enclosing.contains(current));
-		boolean lostByThread = hasLost(thread, enclosing);
+		boolean isOwn = current != null && (current.isOf(waiter.reentrantThread()) || enclosing.contains(current));
+		boolean lostByThread = hasLost(waiter, enclosing);
 		if (isOwn && !lostByThread) {
 			// Also during a shut-down: it is part of the work in flight.
 			nest(waiter, Objects.requireNonNull(current));
@@ -80,9 +79,9 @@ final class LockCoordinator extends ResourceCoordinator {
 		}
 	}
 
-	private boolean hasLost(@Nullable Thread thread, List<Hold> enclosing) {
+	private boolean hasLost(Waiter waiter, List<Hold> enclosing) {
 		for (Hold hold : this.lost) {
-			if (hold.isOf(thread)) {
+			if (hold.isOf(waiter.reentrantThread())) {
 				return true;
 			}
 		}
@@ -96,7 +95,7 @@ final class LockCoordinator extends ResourceCoordinator {
 
 	/** No waiter is before it here: otherwise nothing would be kept. */
 	private void goOn(Waiter waiter, Hold hold) {
-		long now = this.context.now();
+		long now = this.context.scheduler.nanoTime();
 		if (rules().canTakeOverKept(hold, waiter.request, now)) {
 			this.kept = null;
 			handOver(hold, waiter, now, HandOver.KEPT);
@@ -127,7 +126,7 @@ final class LockCoordinator extends ResourceCoordinator {
 	/** Set one timer for all that are kept one after the other. */
 	private void scheduleEndOfKept(long nanos) {
 		this.context.scheduler.schedule(() -> execute(() -> {
-			long left = this.keptUntil - this.context.now();
+			long left = this.keptUntil - this.context.scheduler.nanoTime();
 			if (this.kept != null && left > 0) {
 				scheduleEndOfKept(left);
 				return;
@@ -185,7 +184,7 @@ final class LockCoordinator extends ResourceCoordinator {
 	@Override
 	boolean isHeldBy(Thread thread) {
 		Hold current = this.holder;
-		return current != null && current.isOf(thread) && current.isHeld(this.context.now());
+		return current != null && current.isOf(thread) && current.isHeld(this.context.scheduler.nanoTime());
 	}
 
 	@Override
@@ -208,8 +207,8 @@ final class LockCoordinator extends ResourceCoordinator {
 
 	private void dropInvalidHolder() {
 		Hold hold = this.holder;
-		if (hold != null && !hold.isHeld(this.context.now())) {
-			renewer().lose(hold, hold.whyOver(this.context.now()));
+		if (hold != null && !hold.isHeld(this.context.scheduler.nanoTime())) {
+			renewer().lose(hold, hold.whyOver(this.context.scheduler.nanoTime()));
 			onHoldLost(hold);
 		}
 	}

@@ -33,7 +33,7 @@ final class ReadWriteCoordinator extends PermitCoordinator {
 	@Override
 	void arrive(Waiter waiter) {
 		// Looked at once: what ends from here on has not ended yet.
-		long now = this.context.now();
+		long now = this.context.scheduler.nanoTime();
 		dropInvalidHolds(waiter.reentrantThread(), now);
 		List<Hold> own = holdsOf(waiter, now);
 		int permits = waiter.request.permits();
@@ -126,7 +126,7 @@ final class ReadWriteCoordinator extends PermitCoordinator {
 
 	@Override
 	boolean isHeldBy(Thread thread) {
-		return heldBy(thread).anyMatch((hold) -> hold.isHeld(this.context.now()));
+		return heldBy(thread).anyMatch((hold) -> hold.isHeld(this.context.scheduler.nanoTime()));
 	}
 
 	@Override

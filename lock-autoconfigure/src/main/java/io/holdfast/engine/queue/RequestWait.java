@@ -143,7 +143,7 @@ abstract class RequestWait implements PendingAcquisition {
 
 	/** Return for how long it has waited, in nanoseconds. */
 	public final long waitedNanos() {
-		return this.context.now() - this.startedAt;
+		return this.context.scheduler.nanoTime() - this.startedAt;
 	}
 
 	@Override
@@ -167,8 +167,8 @@ abstract class RequestWait implements PendingAcquisition {
 	}
 
 	@Override
-	public long leftNanos() {
-		return Math.max(this.request.waitNanos(), EngineContext.FIRST_ANSWER_NANOS) - waitedNanos();
+	public long endsAt() {
+		return this.startedAt + Math.max(this.request.waitNanos(), EngineContext.FIRST_ANSWER_NANOS);
 	}
 
 	@Override

@@ -3,6 +3,7 @@ package io.holdfast.engine.queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Predicate;
 
+import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.ReleaseResult;
 import io.holdfast.engine.handover.HandOverRules;
 import io.holdfast.engine.lease.Hold;
@@ -124,10 +125,28 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 
 	// Events, and what they consist of
 
+	/**
+	 * Begin a request.
+	 * @param waiter the request
+	 * @param instanceId whose its token is: of the instance as it was called then
+	 */
+	final void begin(Waiter waiter, String instanceId) {
+		execute(() -> {
+			if (!instanceId.equals(this.context.instanceId())) {
+				// Another copy of this process may have the same token.
+				fail(waiter, waiter.notAcquired(Reason.SHUTDOWN));
+			}
+			// A part may be given up before it comes.
+			else if (waiter.isWaiting()) {
+				arrive(waiter);
+			}
+		});
+	}
+
 	final void nest(Waiter waiter, Hold hold) {
 		waiter.markNested();
 		this.parts.registry().leave(this.resource);
-		LeaseHandle lease = open(waiter, hold, this.context.now());
+		LeaseHandle lease = open(waiter, hold, this.context.scheduler.nanoTime());
 		renewer().onLeasesChanged(hold);
 		deliver(waiter, lease);
 	}
@@ -138,7 +157,7 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 		forgetStrangers();
 		onHoldBegun(hold);
 		LeaseHandle lease = open(waiter, hold, now);
-		renewer().startRenewing(hold, now);
+		renewer().startRenewing(hold);
 		this.parts.registry().contendsNoMore(waiter.contender().token);
 		deliver(waiter, lease);
 		advance();
@@ -183,7 +202,7 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 
 	@Override
 	public final void release(Hold hold, LeaseTerms handle, boolean used, CompletableFuture<ReleaseResult> result) {
-		long now = this.context.now();
+		long now = this.context.scheduler.nanoTime();
 		hold.close(handle, used, now);
 		if (hold.leases.count() > 0) {
 			result.complete(hold.isHeld(now) ? ReleaseResult.RELEASED : ReleaseResult.LOST);
@@ -287,7 +306,7 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 
 	/** Let a request that arrives take what is offered, if it may barge. */
 	final boolean tryBarge(Waiter waiter) {
-		return this.barging != null && this.barging.tryBarge(waiter, this.context.now());
+		return this.barging != null && this.barging.tryBarge(waiter, this.context.scheduler.nanoTime());
 	}
 
 	/** Return how many permits are offered, and so are neither held nor free. */
@@ -311,7 +330,7 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 
 	@Override
 	public final CompletableFuture<ReleaseReply> end(Hold hold) {
-		CompletableFuture<ReleaseReply> outcome = release(hold.toCommand(this.context.now()), hold.doubtSince,
+		CompletableFuture<ReleaseReply> outcome = release(hold.toCommand(this.context.scheduler.nanoTime()), hold.doubtSince,
 				hold.request.permits());
 		// Not before, as a shut-down goes on when the last hold is forgotten.
 		renewer().stopRenewing(hold);

@@ -129,9 +129,9 @@ final class StoreAnswers {
 		return this.busy ? this.busySentAt : this.firstSentAt;
 	}
 
-	/** Return until when the store may fail without ending the wait. */
-	long patientUntil() {
-		return this.firstSentAt + this.context.settings.outagePatience().toNanos();
+	/** Return when the first command that named the token was sent. */
+	long firstSentAt() {
+		return this.firstSentAt;
 	}
 
 	/** Return whether a command may still run that named the token. */

@@ -60,7 +60,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 
 	Waiter(WaiterHost host, String token, ResolvedRequest request, @Nullable Thread thread, LeaseContext leaseContext,
 			@Nullable WaiterWhole whole, @Nullable RequestObservation observation) {
-		super(host.context(), request, thread, observation, (whole != null) ? whole.startedAt() : host.context().now());
+		super(host.context(), request, thread, observation, (whole != null) ? whole.startedAt() : host.context().scheduler.nanoTime());
 		this.host = host;
 		this.leaseContext = leaseContext;
 		this.whole = whole;
@@ -121,7 +121,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 					.stream()
 					.flatMap(Waiter::openHolds)
 					.anyMatch((hold) -> hold.owner.context() == this.context && hold.resource().equals(other)
-							&& hold.isHeld(this.context.now()));
+							&& hold.isHeld(this.context.scheduler.nanoTime()));
 	}
 
 	/** Note the lease that was opened for it. */
@@ -243,7 +243,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 	/** End the wait without a grant. */
 	void end() {
 		if (this.state == WaitState.CONTENDING) {
-			if (this.contender.answers().trouble() == null && this.contender.isStoreSilent(this.context.now())) {
+			if (this.contender.answers().trouble() == null && this.contender.isStoreSilent(this.context.scheduler.nanoTime())) {
 				this.context.observers.failed(Command.ACQUIRE);
 			}
 			this.contender.end();
@@ -305,7 +305,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 
 	private void arm() {
 		this.timer = this.context.scheduler.schedule(() -> this.host.execute(this::onTimer),
-				deadline() - this.context.now());
+				deadline() - this.context.scheduler.nanoTime());
 	}
 
 	private void disarm() {
@@ -317,7 +317,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 
 	private void onTimer() {
 		if (this.state == WaitState.QUEUED || this.state == WaitState.CONTENDING) {
-			if (this.context.now() - deadline() >= 0) {
+			if (this.context.scheduler.nanoTime() - deadline() >= 0) {
 				this.host.timeOut(this);
 			}
 			else {

@@ -217,7 +217,7 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 	 */
 	@Override
 	public final void onBusy(Busy busy) {
-		long now = this.context.now();
+		long now = this.context.scheduler.nanoTime();
 		if (!busy.foreign()) {
 			this.strangers = false;
 		}
@@ -250,7 +250,7 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 		tellFailed(waiter, exception);
 		if (waiter.contender().answers().isDoubtful()) {
 			// It asked more than once, and may be granted it yet.
-			withdraw(waiter, waiter.contender().isStoreSilent(this.context.now()));
+			withdraw(waiter, waiter.contender().isStoreSilent(this.context.scheduler.nanoTime()));
 			return;
 		}
 		// The store has not queued it: there is nothing to release.
@@ -263,7 +263,7 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 		boolean contends = waiter.is(Waiter.WaitState.CONTENDING) || this.contending.isEmpty();
 		Waiter asking = contends ? waiter : this.contending.get(0);
 		boolean alone = waiter.is(Waiter.WaitState.CONTENDING) && !waiter.hasMetOthers();
-		fail(waiter, (alone || asking.contender().isStoreSilent(this.context.now()))
+		fail(waiter, (alone || asking.contender().isStoreSilent(this.context.scheduler.nanoTime()))
 				? waiter.storeTrouble(asking.contender().answers().trouble()) : waiter.notAcquired(Reason.TIMED_OUT));
 	}
 
@@ -291,7 +291,7 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 		}
 		else if (waiter.is(Waiter.WaitState.CONTENDING)) {
 			Contender contender = waiter.contender();
-			boolean silent = contender.isStoreSilent(this.context.now());
+			boolean silent = contender.isStoreSilent(this.context.scheduler.nanoTime());
 			if (!silent && contender.answers().isBusy() && leavesPlace(waiter.request) && tryPassPlace(waiter)) {
 				end(waiter);
 				advance();
@@ -332,7 +332,7 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 		if (next != null) {
 			contend(next);
 		}
-		long sentAt = this.context.now();
+		long sentAt = this.context.scheduler.nanoTime();
 		CompletableFuture<ReleaseReply> outcome = this.parts.releases()
 			.release(this.resource, ended, doubtSince, (next != null) ? next.contender().command : null);
 		if (next != null) {

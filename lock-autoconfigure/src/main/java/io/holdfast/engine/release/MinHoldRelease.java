@@ -55,7 +55,7 @@ final class MinHoldRelease {
 
 	void send() {
 		// Whole milliseconds, not less.
-		long millis = TimeUnit.NANOSECONDS.toMillis(this.endsAt - this.context.now() + 999_999);
+		long millis = TimeUnit.NANOSECONDS.toMillis(this.endsAt - this.context.scheduler.nanoTime() + 999_999);
 		CompletableFuture<ReleaseReply> command = this.context.send(Command.RETAIN,
 				() -> this.context.store.retain(this.hold.renewalCommand(millis)));
 		Scheduler.Timer silence = this.context.scheduler.schedule(() -> {
@@ -78,9 +78,9 @@ final class MinHoldRelease {
 	}
 
 	private void repeat() {
-		long at = this.context.now() + (this.context.retryDelay() << Math.min(this.attempts++, 5));
+		long at = this.context.scheduler.nanoTime() + (this.context.retryDelay() << Math.min(this.attempts++, 5));
 		if (at - this.endsAt < 0 && at - this.hold.validUntil() < 0) {
-			this.context.scheduler.schedule(this::send, at - this.context.now());
+			this.context.scheduler.schedule(this::send, at - this.context.scheduler.nanoTime());
 		}
 	}
 

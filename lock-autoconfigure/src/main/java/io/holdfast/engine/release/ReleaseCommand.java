@@ -58,7 +58,7 @@ final class ReleaseCommand {
 		this.resource = resource;
 		this.ended = ended;
 		this.doubtSince = doubtSince;
-		this.pointlessAt = context.now() + TimeUnit.MILLISECONDS.toNanos(ended.leaseMillis() + ended.claimMillis());
+		this.pointlessAt = context.scheduler.nanoTime() + TimeUnit.MILLISECONDS.toNanos(ended.leaseMillis() + ended.claimMillis());
 	}
 
 	CompletableFuture<ReleaseReply> start(@Nullable AcquireCommand next) {
@@ -139,7 +139,7 @@ final class ReleaseCommand {
 			}
 			disarm();
 			long delay = this.context.retryDelay() << Math.min(attempt - 1, 5);
-			over = this.context.now() + delay - this.pointlessAt >= 0;
+			over = this.context.scheduler.nanoTime() + delay - this.pointlessAt >= 0;
 			this.done = over;
 			if (!over) {
 				this.timer = this.context.scheduler.schedule(() -> send(null), delay);

@@ -99,15 +99,15 @@ public final class TokenReleases implements ReleaseOwner {
 	 * @param result completed by the store's answer; fails if that fails or is late
 	 */
 	public void retain(Hold hold, long nanos, CompletableFuture<ReleaseResult> result) {
-		long endsAt = this.context.now() + nanos;
+		long endsAt = this.context.scheduler.nanoTime() + nanos;
 		this.retained.add(hold.token);
 		awaitAnswer(result);
 		// First, or another thread may send the release of a very short one before it.
 		new MinHoldRelease(this.context, this.losses, hold, endsAt, result).send();
 		this.context.scheduler.schedule(() -> {
 			this.retained.remove(hold.token);
-			release(hold.resource(), hold.toCommand(this.context.now()), hold.doubtSince, null);
-		}, endsAt - this.context.now());
+			release(hold.resource(), hold.toCommand(this.context.scheduler.nanoTime()), hold.doubtSince, null);
+		}, endsAt - this.context.scheduler.nanoTime());
 	}
 
 	private void awaitAnswer(CompletableFuture<?> outcome) {

@@ -169,10 +169,11 @@ public class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 
 	private L await(PendingAcquisition acquisition) throws InterruptedException {
 		try {
-			this.context.scheduler.waitFor(acquisition.markBlocked(), acquisition.leftNanos() + SLACK);
+			long until = acquisition.endsAt() + SLACK;
+			this.context.scheduler.waitUntil(acquisition.markBlocked(), until);
 			if (!acquisition.result().isDone()) {
 				acquisition.claimOffer();
-				this.context.scheduler.waitFor(acquisition.result(), acquisition.leftNanos() + SLACK);
+				this.context.scheduler.waitUntil(acquisition.result(), until);
 			}
 		}
 		catch (ExecutionException ex) {
