@@ -33,11 +33,10 @@ final class LockCommands {
 	 * Ask for a lock.
 	 * @param mode how a waiter says that it waits; nothing if it does not
 	 */
-	CompletableFuture<AcquireReply> acquire(Resource lock, AcquireCommand command, byte[] mode) {
+	CompletableFuture<AcquireReply> acquire(Resource lock, AcquireCommand command, String mode) {
 		return this.resources.send(StoreScripts::acquire, lock, command.leaseMillis(),
 				(reply) -> this.resources.replies().acquired(lock, reply, command.leaseMillis()),
-				RedisKeys.bytes(command.token()), ScriptArgv.number(command.leaseMillis()),
-				ScriptArgv.number(command.claimMillis()), mode);
+				command.token(), command.leaseMillis(), command.claimMillis(), mode);
 	}
 
 	/**
@@ -46,15 +45,13 @@ final class LockCommands {
 	 * @param mode how that one waits
 	 */
 	CompletableFuture<ReleaseReply> release(Resource lock, AcquireCommand ended, @Nullable AcquireCommand next,
-			byte[] mode) {
+			String mode) {
 		ReplyReader<ReleaseReply> reply = (array, repeated, late) -> released(lock, array, repeated);
-		byte[] token = RedisKeys.bytes(ended.token());
 		if (next == null) {
-			return this.resources.send(StoreScripts::release, lock, 0, reply, token);
+			return this.resources.send(StoreScripts::release, lock, 0, reply, ended.token());
 		}
-		return this.resources.send(StoreScripts::release, lock, next.leaseMillis(), reply, token,
-				RedisKeys.bytes(next.token()), ScriptArgv.number(next.leaseMillis()),
-				ScriptArgv.number(next.claimMillis()), mode);
+		return this.resources.send(StoreScripts::release, lock, next.leaseMillis(), reply, ended.token(),
+				next.token(), next.leaseMillis(), next.claimMillis(), mode);
 	}
 
 	private ReleaseReply released(Resource lock, List<?> reply, boolean repeated) {
@@ -64,7 +61,7 @@ final class LockCommands {
 	}
 
 	<T> CompletableFuture<T> renew(List<Renewal> renewals, String what, Function<List<?>, T> reply) {
-		byte[][] args = ScriptArgv.ofRenewals(renewals, false);
+		Object[] args = ScriptArgv.ofRenewals(renewals, false);
 		return this.resources.executor()
 			.execute(this.resources.scripts().renew(), () -> this.resources.grace().keys(keys(renewals)), args, what,
 					reply);
@@ -84,7 +81,7 @@ final class LockCommands {
 		return this.resources.executor().execute(Script.INSPECT, () -> {
 			this.resources.options().check(lock);
 			return RedisKeys.of(key, this.resources.isCluster()).toBytes();
-		}, ScriptArgv.of(), key, (reply) -> {
+		}, new Object[0], key, (reply) -> {
 			Object owner = reply.get(0);
 			return new KeyState((owner != null) ? ScriptReplies.text(owner) : null, ScriptReplies.flag(reply.get(4)),
 					ScriptReplies.number(reply.get(1)), ScriptReplies.number(reply.get(2)),

@@ -30,9 +30,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class PermitCommands {
 
-	private static final byte[] SEMAPHORE = { 'S' };
+	private static final String SEMAPHORE = "S";
 
-	private static final byte[] READ_WRITE = { 'R' };
+	private static final String READ_WRITE = "R";
 
 	private final ResourceScripts resources;
 
@@ -40,19 +40,17 @@ final class PermitCommands {
 		this.resources = resources;
 	}
 
-	CompletableFuture<AcquireReply> acquire(Resource resource, AcquireCommand command, byte[] mode, boolean enqueue) {
+	CompletableFuture<AcquireReply> acquire(Resource resource, AcquireCommand command, String mode, boolean enqueue) {
 		return change(StoreScripts::acquirePermits, resource, command.leaseMillis(),
 				(reply) -> this.resources.replies().acquired(resource, reply, command.leaseMillis()),
 				arguments(command, mode, enqueue));
 	}
 
 	/** As permits-ask.lua takes them. */
-	private static byte[][] arguments(AcquireCommand command, byte[] mode, boolean enqueue) {
-		String under = command.under();
-		return new byte[][] { RedisKeys.bytes(command.token()), ScriptArgv.number(command.permits()),
-				ScriptArgv.number(command.limit()), ScriptArgv.flag(command.fair()),
-				(under != null) ? RedisKeys.bytes(under) : ScriptArgv.NOTHING, ScriptArgv.number(command.leaseMillis()),
-				ScriptArgv.number(command.claimMillis()), mode, ScriptArgv.flag(enqueue) };
+	private static Object[] arguments(AcquireCommand command, String mode, boolean enqueue) {
+		String under = (command.under() != null) ? command.under() : ScriptArgv.NOTHING;
+		return new Object[] { command.token(), command.permits(), command.limit(), command.fair(), under,
+				command.leaseMillis(), command.claimMillis(), mode, enqueue };
 	}
 
 	/**
@@ -65,11 +63,11 @@ final class PermitCommands {
 	 * another instance's
 	 */
 	CompletableFuture<ReleaseReply> release(Resource resource, AcquireCommand ended, @Nullable AcquireCommand next,
-			byte[] mode, @Nullable StoreNotifications notifications) {
-		byte[][] asks = (next != null) ? arguments(next, mode, true) : new byte[0][];
-		byte[][] args = new byte[asks.length + 2][];
-		args[0] = RedisKeys.bytes(ended.token());
-		args[1] = ScriptArgv.flag(notifications != null);
+			String mode, @Nullable StoreNotifications notifications) {
+		Object[] asks = (next != null) ? arguments(next, mode, true) : new Object[0];
+		Object[] args = new Object[asks.length + 2];
+		args[0] = ended.token();
+		args[1] = notifications != null;
 		System.arraycopy(asks, 0, args, 2, asks.length);
 		ReplyReader<ReleaseReply> reply = (array, repeated, late) -> released(resource, array, repeated, notifications);
 		return change(StoreScripts::releasePermits, resource, (next != null) ? next.leaseMillis() : 0, reply, args);
@@ -94,30 +92,30 @@ final class PermitCommands {
 	CompletableFuture<List<Boolean>> releaseAll(Resource resource, List<PermitHolder> holders) {
 		return change(StoreScripts::endPermits, resource, 0,
 				(reply) -> reply.stream().map(ScriptReplies::flag).toList(),
-				holders.stream().map((holder) -> RedisKeys.bytes(holder.token())).toArray(byte[][]::new));
+				holders.stream().map(PermitHolder::token).toArray());
 	}
 
 	CompletableFuture<Boolean> shrink(Resource resource, AcquireCommand held, int kept) {
 		return change(StoreScripts::shrinkPermits, resource, 0, (reply) -> ScriptReplies.flag(reply.get(0)),
-				RedisKeys.bytes(held.token()), ScriptArgv.number(kept));
+				held.token(), kept);
 	}
 
 	CompletableFuture<Boolean> limit(Resource resource, @Nullable Integer limit) {
 		return change(StoreScripts::limitPermits, resource, 0, (reply) -> ScriptReplies.flag(reply.get(0)),
-				(limit != null) ? ScriptArgv.number(limit) : ScriptArgv.NOTHING);
+				(limit != null) ? limit.toString() : ScriptArgv.NOTHING);
 	}
 
 	private <T> CompletableFuture<T> change(Function<StoreScripts, Script> script, Resource resource, long leaseMillis,
-			Function<List<?>, T> reply, byte[]... own) {
-		byte[][] args = new byte[own.length + 2][];
+			Function<List<?>, T> reply, Object... own) {
+		Object[] args = new Object[own.length + 2];
 		args[0] = letter(resource);
-		args[1] = RedisKeys.bytes(resource.key());
+		args[1] = resource.key();
 		System.arraycopy(own, 0, args, 2, own.length);
 		return this.resources.send(script, resource, leaseMillis, reply, args);
 	}
 
 	<T> CompletableFuture<T> renew(List<Renewal> renewals, String what, Function<List<?>, T> reply) {
-		byte[][] args = ScriptArgv.ofRenewals(renewals, true);
+		Object[] args = ScriptArgv.ofRenewals(renewals, true);
 		return this.resources.executor()
 			.execute(this.resources.scripts().renewPermits(), () -> this.resources.grace().keys(keys(renewals)), args,
 					what, reply);
@@ -139,7 +137,7 @@ final class PermitCommands {
 	CompletableFuture<PermitState> inspect(Resource resource, int maxHolders) {
 		return this.resources.executor()
 			.execute(Script.PERMITS_INSPECT, () -> keys(resource).toBytes(),
-					ScriptArgv.of(letter(resource), maxHolders, 0), this.resources.options().keyOf(resource),
+					new Object[] { letter(resource), maxHolders, 0 }, this.resources.options().keyOf(resource),
 					PermitCommands::state);
 	}
 
@@ -165,7 +163,7 @@ final class PermitCommands {
 		return PermitKeys.of(resource.kind(), this.resources.options().keyOf(resource), this.resources.isCluster());
 	}
 
-	private static byte[] letter(Resource resource) {
+	private static String letter(Resource resource) {
 		return (resource.kind() == Kind.SEMAPHORE) ? SEMAPHORE : READ_WRITE;
 	}
 

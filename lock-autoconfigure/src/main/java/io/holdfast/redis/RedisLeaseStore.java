@@ -59,9 +59,9 @@ public final class RedisLeaseStore implements LeaseStore {
 	/** Named by what goes to the own channel in a cluster, and never there. */
 	private static final String PING_KEY = "holdfast-ping";
 
-	private static final byte[] SUBSCRIBED = { 's' };
+	private static final String SUBSCRIBED = "s";
 
-	private static final byte[] POLLING = { 'p' };
+	private static final String POLLING = "p";
 
 	private final RedisStoreOptions options;
 
@@ -340,7 +340,7 @@ public final class RedisLeaseStore implements LeaseStore {
 	 * Return how a waiter says that it waits. One whose subscription is away is not
 	 * reached by a wake-up, and must not be taken for gone because of that.
 	 */
-	private byte[] mode() {
+	private String mode() {
 		return isListening() ? SUBSCRIBED : POLLING;
 	}
 

@@ -87,7 +87,7 @@ final class ResourceScripts {
 	 * @return the call; has failed if the resource or the lease is refused
 	 */
 	<T> CompletableFuture<T> send(Function<StoreScripts, Script> script, Resource resource, long leaseMillis,
-			Function<List<?>, T> reply, byte[]... args) {
+			Function<List<?>, T> reply, Object... args) {
 		Name name;
 		try {
 			name = this.names.of(resource);

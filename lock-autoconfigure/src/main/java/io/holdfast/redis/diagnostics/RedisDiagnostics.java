@@ -20,7 +20,6 @@ import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.key.RedisStoreOptions.Replicas;
 import io.holdfast.redis.script.RedisFailures;
 import io.holdfast.redis.script.Script;
-import io.holdfast.redis.script.ScriptArgv;
 import io.holdfast.redis.script.ScriptReplies;
 import io.lettuce.core.AbstractRedisAsyncCommands;
 import io.lettuce.core.RedisFuture;
@@ -187,7 +186,7 @@ public final class RedisDiagnostics {
 		String channel = this.options.polling() ? "" : this.options.channelPrefix() + name;
 		CompletableFuture<List<String>> call = this.executor.execute(script,
 				() -> new byte[][] { RedisKeys.bytes(beginning + name) },
-				ScriptArgv.of(channel, this.options.longestLease() != null), beginning + "*",
+				new Object[] { channel, this.options.longestLease() != null }, beginning + "*",
 				(reply) -> reply.stream().map(ScriptReplies::text).toList());
 		try {
 			return call.get(ANSWER_SECONDS, TimeUnit.SECONDS);

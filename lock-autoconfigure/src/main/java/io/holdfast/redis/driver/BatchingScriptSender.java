@@ -8,7 +8,6 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
 import io.holdfast.redis.script.RedisFailures;
@@ -18,7 +17,7 @@ import io.lettuce.core.AbstractRedisAsyncCommands;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.lettuce.core.masterreplica.StatefulRedisMasterReplicaConnection;
-import io.lettuce.core.tracing.TraceContext;
+import io.lettuce.core.tracing.TraceContextProvider;
 import io.lettuce.core.tracing.Tracing;
 import io.netty.util.concurrent.FastThreadLocalThread;
 import org.jspecify.annotations.Nullable;
@@ -56,6 +55,9 @@ final class BatchingScriptSender extends ScriptSender implements ScriptCommand.W
 
 	private final Driver driver;
 
+	/** Tells what a command of a thread's is a part of, if spans are made of commands. */
+	private final @Nullable TraceContextProvider traces;
+
 	private final LongSupplier clock;
 
 	/** What depends on calls that the driver refuses is done there. */
@@ -90,10 +92,11 @@ final class BatchingScriptSender extends ScriptSender implements ScriptCommand.W
 
 	private volatile boolean closed;
 
-	BatchingScriptSender(RedisClusterAsyncCommands<byte[], byte[]> commands, Driver driver, LongSupplier clock,
-			Executor executor) {
+	BatchingScriptSender(RedisClusterAsyncCommands<byte[], byte[]> commands, Driver driver,
+			@Nullable TraceContextProvider traces, LongSupplier clock, Executor executor) {
 		super(commands);
 		this.driver = driver;
+		this.traces = traces;
 		this.clock = clock;
 		this.executor = executor;
 		this.lastGiven = clock.getAsLong();
@@ -113,19 +116,18 @@ final class BatchingScriptSender extends ScriptSender implements ScriptCommand.W
 				&& opened.getConnection() instanceof StatefulRedisConnection<byte[], byte[]> connection
 				&& !(connection instanceof StatefulRedisMasterReplicaConnection)
 				&& connection.getOptions().getRequestQueueSize() == Integer.MAX_VALUE)
-						? new BatchingScriptSender(commands, driver(connection), System::nanoTime,
-								ForkJoinPool.commonPool())
+						? new BatchingScriptSender(commands, driver(connection), traces(connection),
+								System::nanoTime, ForkJoinPool.commonPool())
 						: new ScriptSender(commands);
 	}
 
-	private static Driver driver(StatefulRedisConnection<byte[], byte[]> connection) {
+	private static @Nullable TraceContextProvider traces(StatefulRedisConnection<byte[], byte[]> connection) {
 		Tracing tracing = connection.getResources().tracing();
-		return new Driver() {
+		return tracing.isEnabled() ? tracing.initialTraceContextProvider() : null;
+	}
 
-			@Override
-			public @Nullable TraceContext traceContext() {
-				return tracing.isEnabled() ? tracing.initialTraceContextProvider().getTraceContext() : null;
-			}
+	private static Driver driver(StatefulRedisConnection<byte[], byte[]> connection) {
+		return new Driver() {
 
 			@Override
 			public void give(ScriptCommand command) {
@@ -142,7 +144,7 @@ final class BatchingScriptSender extends ScriptSender implements ScriptCommand.W
 
 	@Override
 	void send(ScriptCall<?> call) {
-		this.waiting.add(new ScriptCommand(call, this, this.driver.traceContext()));
+		this.waiting.add(new ScriptCommand(call, this, (this.traces != null) ? this.traces.getTraceContext() : null));
 		// After it was added: else the last answer might not see it.
 		if (this.unanswered.get() < FEW || isTime() || this.closed) {
 			give();
@@ -205,7 +207,7 @@ final class BatchingScriptSender extends ScriptSender implements ScriptCommand.W
 		this.lastGiven = now;
 		ScriptCommand second = next(now);
 		if (second == null) {
-			give(1, () -> this.driver.give(first), first::completeExceptionally);
+			give(first);
 			return;
 		}
 		List<ScriptCommand> batch = new ArrayList<>();
@@ -213,8 +215,7 @@ final class BatchingScriptSender extends ScriptSender implements ScriptCommand.W
 		for (ScriptCommand command = second; command != null; command = next(now)) {
 			batch.add(command);
 		}
-		give(batch.size(), () -> this.driver.give(batch),
-				(error) -> batch.forEach((command) -> command.completeExceptionally(error)));
+		give(batch);
 	}
 
 	/** Or may be it, after it was connected anew. */
@@ -222,18 +223,32 @@ final class BatchingScriptSender extends ScriptSender implements ScriptCommand.W
 		return thread == this.eventLoop || thread instanceof FastThreadLocalThread;
 	}
 
-	private void give(int count, Runnable driver, Consumer<Throwable> failure) {
-		this.unanswered.addAndGet(count);
-		this.unwritten.addAndGet(count);
+	private void give(ScriptCommand command) {
 		try {
-			if (this.closed) {
-				throw RedisFailures.closed();
-			}
-			driver.run();
+			count(1);
+			this.driver.give(command);
 		}
 		catch (RuntimeException | Error ex) {
 			// Whatever it is, the others have to be able to go on.
-			failure.accept(ex);
+			command.completeExceptionally(ex);
+		}
+	}
+
+	private void give(List<ScriptCommand> batch) {
+		try {
+			count(batch.size());
+			this.driver.give(batch);
+		}
+		catch (RuntimeException | Error ex) {
+			batch.forEach((command) -> command.completeExceptionally(ex));
+		}
+	}
+
+	private void count(int given) {
+		this.unanswered.addAndGet(given);
+		this.unwritten.addAndGet(given);
+		if (this.closed) {
+			throw RedisFailures.closed();
 		}
 	}
 
@@ -297,12 +312,6 @@ final class BatchingScriptSender extends ScriptSender implements ScriptCommand.W
 
 	/** Lettuce's connection: takes commands without waiting for anything. */
 	interface Driver {
-
-		/**
-		 * Return what a command of this thread's is a part of, if spans are made of
-		 * commands.
-		 */
-		@Nullable TraceContext traceContext();
 
 		void give(ScriptCommand command);
 

@@ -16,6 +16,7 @@ import java.util.function.Supplier;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.redis.script.RedisFailures;
 import io.holdfast.redis.script.Script;
+import io.holdfast.redis.script.ScriptArguments;
 import io.holdfast.redis.script.ScriptCall;
 import io.lettuce.core.AbstractRedisAsyncCommands;
 import io.lettuce.core.RedisChannelHandler;
@@ -156,12 +157,12 @@ public final class ScriptExecutor implements AutoCloseable {
 	 * @param <T> what the reply is turned into
 	 * @param script the script
 	 * @param keys gives its KEYS, or throws what the call is to fail with
-	 * @param args its ARGV
+	 * @param args its ARGV, as {@link ScriptArguments} writes them
 	 * @param what the key in Redis that it is about, or what is tried, for messages
 	 * @param reply turns the reply into a result
 	 * @return the call
 	 */
-	public <T> CompletableFuture<T> execute(Script script, Supplier<byte[][]> keys, byte[][] args, String what,
+	public <T> CompletableFuture<T> execute(Script script, Supplier<byte[][]> keys, Object[] args, String what,
 			Function<List<?>, T> reply) {
 		byte[][] names;
 		try {
@@ -178,12 +179,12 @@ public final class ScriptExecutor implements AutoCloseable {
 	 * @param <T> what the reply is turned into
 	 * @param script the script
 	 * @param keys its KEYS
-	 * @param args its ARGV
+	 * @param args its ARGV, as {@link ScriptArguments} writes them
 	 * @param what the key in Redis that it is about, or what is tried, for messages
 	 * @param reply turns the reply into a result
 	 * @return the call
 	 */
-	public <T> CompletableFuture<T> execute(Script script, byte[][] keys, byte[][] args, String what,
+	public <T> CompletableFuture<T> execute(Script script, byte[][] keys, Object[] args, String what,
 			Function<List<?>, T> reply) {
 		ScriptCall<T> call = new ScriptCall<>(script, keys, args, reply, (error) -> RedisFailures.of(error, what));
 		execute(call);
@@ -197,23 +198,24 @@ public final class ScriptExecutor implements AutoCloseable {
 	 */
 	public void execute(ScriptCall<?> call) {
 		ScriptSender open = this.sender;
-		boolean refused = false;
-		if (open == null || open.isClosed()) {
-			enter();
-			try {
-				open = this.sender;
-				refused = this.closed;
-				if (!refused && (open == null || open.isClosed())) {
-					open = null;
-					this.sender = null;
-					// First, as it fails where threads run out.
-					connect();
-					this.backlog.add(call);
-				}
+		if (open != null && open.trySend(call)) {
+			return;
+		}
+		boolean refused;
+		enter();
+		try {
+			open = this.sender;
+			refused = this.closed;
+			if (!refused && (open == null || open.isClosed())) {
+				open = null;
+				this.sender = null;
+				// First, as it fails where threads run out.
+				connect();
+				this.backlog.add(call);
 			}
-			finally {
-				this.lock.unlock();
-			}
+		}
+		finally {
+			this.lock.unlock();
 		}
 		if (refused) {
 			call.fail(RedisFailures.closed());

@@ -35,6 +35,19 @@ class ScriptSender {
 	}
 
 	/**
+	 * Send a call, unless it was given up, or this is closed.
+	 * @param call the call
+	 * @return whether this is not closed
+	 */
+	final boolean trySend(ScriptCall<?> call) {
+		if (isClosed()) {
+			return false;
+		}
+		send(call);
+		return true;
+	}
+
+	/**
 	 * Send a call, unless it was given up.
 	 * @param call the call
 	 */

@@ -15,7 +15,6 @@ import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.script.RedisFailures;
 import io.holdfast.redis.script.Script;
-import io.holdfast.redis.script.ScriptArgv;
 import io.holdfast.redis.script.ScriptReplies;
 import org.jspecify.annotations.Nullable;
 
@@ -58,7 +57,7 @@ public final class RedisFleetStore implements FleetStore {
 		return this.executor.execute(Script.SCAN,
 				() -> this.cluster ? new byte[][] { RedisKeys.bytes(ClusterNodes.keyAt(at.slot(), keys.prefix())) }
 						: new byte[0][],
-				ScriptArgv.of(at.position(), keys.pattern(), wanted, KEYS_PER_STEP), keys.prefix() + "*", (reply) -> {
+				new Object[] { at.position(), keys.pattern(), wanted, KEYS_PER_STEP }, keys.prefix() + "*", (reply) -> {
 					Set<Find> finds = new LinkedHashSet<>();
 					for (Object stored : reply.subList(1, reply.size())) {
 						Find find = keys.find(ScriptReplies.text(stored));
@@ -78,13 +77,13 @@ public final class RedisFleetStore implements FleetStore {
 				? this.executor.execute(Script.PERMITS_INSPECT, () -> {
 					this.options.check(resource);
 					return PermitKeys.ofSemaphore(name, this.cluster).toBytes();
-				}, ScriptArgv.of("S", most, most), name, (reply) -> StandingReplies.semaphore(resource, reply))
+				}, new Object[] { "S", most, most }, name, (reply) -> StandingReplies.semaphore(resource, reply))
 				: this.executor.execute(Script.INSPECT, () -> {
 					this.options.check(resource);
 					RedisKeys keys = RedisKeys.of(name, this.cluster);
 					String others = PermitKeys.ofReadWriteLock(name, this.cluster).queue();
 					return RedisKeys.bytes(keys.lock(), keys.queue(), keys.fence(), others);
-				}, ScriptArgv.of(most), name, (reply) -> StandingReplies.lock(key, reply));
+				}, new Object[] { most }, name, (reply) -> StandingReplies.lock(key, reply));
 		return answer.exceptionallyCompose((error) -> RedisFailures.isWrongType(error)
 				? CompletableFuture.completedFuture(StandingReplies.nothing(resource))
 				: CompletableFuture.failedFuture(error));

@@ -20,7 +20,6 @@ import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.script.RedisFailures;
 import io.holdfast.redis.script.Script;
-import io.holdfast.redis.script.ScriptArgv;
 import io.holdfast.redis.script.ScriptReplies;
 import org.jspecify.annotations.Nullable;
 
@@ -199,7 +198,7 @@ public final class RedisInstanceStore implements InstanceStore {
 
 	private <T extends @Nullable Object> CompletableFuture<T> execute(Script script, String key,
 			Function<List<?>, T> reply, Object... args) {
-		return this.executor.execute(script, () -> new byte[][] { RedisKeys.bytes(key) }, ScriptArgv.of(args), key,
+		return this.executor.execute(script, () -> new byte[][] { RedisKeys.bytes(key) }, args, key,
 				reply);
 	}
 

@@ -41,10 +41,10 @@ public final class RedisKeyCache {
 	 * @throws StoreCommandException if it may not be called so
 	 */
 	public Name of(Resource resource) {
-		int hash = resource.hashCode();
+		int hash = resource.key().hashCode() + resource.kind().ordinal();
 		int place = (hash ^ (hash >>> 16)) & (KNOWN - 1);
 		Name last = this.known.get(place);
-		if (last != null && last.resource.equals(resource)) {
+		if (last != null && last.resource.key().equals(resource.key()) && last.resource.kind() == resource.kind()) {
 			return last;
 		}
 		this.options.check(resource);

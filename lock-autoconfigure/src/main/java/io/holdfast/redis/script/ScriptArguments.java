@@ -1,6 +1,7 @@
 package io.holdfast.redis.script;
 
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.function.BooleanSupplier;
 
@@ -8,11 +9,13 @@ import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The arguments of EVALSHA and EVAL, for Lettuce: written straight from the bytes that
- * are there, while the driver would make an object of each key and argument.
+ * The arguments of EVALSHA and EVAL, for Lettuce: written straight to the connection,
+ * while the driver would make an object of each key and argument. ARGV are texts,
+ * numbers, flags, times for their milliseconds, or bytes.
  */
 public final class ScriptArguments extends CommandArgs<byte[], byte[]> {
 
@@ -23,7 +26,7 @@ public final class ScriptArguments extends CommandArgs<byte[], byte[]> {
 
 	private final byte[][] keys;
 
-	private final byte[][] args;
+	private final Object[] args;
 
 	/** Asked when they are written: whether the script is still to run. */
 	private final BooleanSupplier writing;
@@ -34,7 +37,7 @@ public final class ScriptArguments extends CommandArgs<byte[], byte[]> {
 	 * @param keys its KEYS
 	 * @param args its ARGV
 	 */
-	ScriptArguments(byte[] script, byte[][] keys, byte[][] args) {
+	ScriptArguments(byte[] script, byte[][] keys, Object[] args) {
 		this(script, keys, args, () -> true);
 	}
 
@@ -46,7 +49,7 @@ public final class ScriptArguments extends CommandArgs<byte[], byte[]> {
 	 * @param writing asked whenever they are written to a connection: whether the script
 	 * is still to run
 	 */
-	public ScriptArguments(byte[] script, byte[][] keys, byte[][] args, BooleanSupplier writing) {
+	public ScriptArguments(byte[] script, byte[][] keys, Object[] args, BooleanSupplier writing) {
 		super(ByteArrayCodec.INSTANCE);
 		this.script = script;
 		this.keys = keys;
@@ -80,7 +83,7 @@ public final class ScriptArguments extends CommandArgs<byte[], byte[]> {
 	 * @param keys its KEYS
 	 * @param args its ARGV
 	 */
-	static void writeCommand(ByteBuf buffer, byte[] digest, byte[][] keys, byte[][] args) {
+	static void writeCommand(ByteBuf buffer, byte[] digest, byte[][] keys, Object[] args) {
 		buffer.writeByte('*');
 		writeDigits(buffer, 3 + keys.length + args.length);
 		endLine(buffer);
@@ -88,30 +91,68 @@ public final class ScriptArguments extends CommandArgs<byte[], byte[]> {
 		writeArguments(buffer, digest, keys, args);
 	}
 
-	private static void writeArguments(ByteBuf buffer, byte[] script, byte[][] keys, byte[][] args) {
+	private static void writeArguments(ByteBuf buffer, byte[] script, byte[][] keys, Object[] args) {
 		write(buffer, script);
-		write(buffer, ScriptArgv.number(keys.length));
+		write(buffer, keys.length);
 		for (byte[] key : keys) {
 			write(buffer, key);
 		}
-		for (byte[] arg : args) {
+		for (Object arg : args) {
 			write(buffer, arg);
 		}
 	}
 
+	private static void write(ByteBuf buffer, Object word) {
+		if (word instanceof byte[] bytes) {
+			write(buffer, bytes);
+		}
+		else if (word instanceof Number number) {
+			write(buffer, number.longValue());
+		}
+		else if (word instanceof Boolean yes) {
+			write(buffer, yes ? 1 : 0);
+		}
+		else if (word instanceof Duration time) {
+			write(buffer, time.toMillis());
+		}
+		else {
+			String text = word.toString();
+			begin(buffer, ByteBufUtil.utf8Bytes(text));
+			ByteBufUtil.writeUtf8(buffer, text);
+			endLine(buffer);
+		}
+	}
+
 	private static void write(ByteBuf buffer, byte[] word) {
-		buffer.writeByte('$');
-		writeDigits(buffer, word.length);
-		endLine(buffer);
+		begin(buffer, word.length);
 		buffer.writeBytes(word);
 		endLine(buffer);
 	}
 
-	private static void writeDigits(ByteBuf buffer, int number) {
-		if (number >= 10) {
-			writeDigits(buffer, number / 10);
+	private static void write(ByteBuf buffer, long number) {
+		int length = (number < 0) ? 2 : 1;
+		for (long rest = number / 10; rest != 0; rest /= 10) {
+			length++;
 		}
-		buffer.writeByte('0' + number % 10);
+		begin(buffer, length);
+		writeDigits(buffer, number);
+		endLine(buffer);
+	}
+
+	private static void begin(ByteBuf buffer, int length) {
+		buffer.writeByte('$');
+		writeDigits(buffer, length);
+		endLine(buffer);
+	}
+
+	private static void writeDigits(ByteBuf buffer, long number) {
+		if (number < 0) {
+			buffer.writeByte('-');
+		}
+		if (number / 10 != 0) {
+			writeDigits(buffer, Math.abs(number / 10));
+		}
+		buffer.writeByte('0' + (int) Math.abs(number % 10));
 	}
 
 	private static void endLine(ByteBuf buffer) {

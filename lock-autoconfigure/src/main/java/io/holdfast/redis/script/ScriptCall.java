@@ -20,7 +20,7 @@ public final class ScriptCall<T> extends CompletableFuture<T> {
 
 	private final byte[][] keys;
 
-	private final byte[][] args;
+	private final Object[] args;
 
 	private final Function<List<?>, T> reply;
 
@@ -43,11 +43,11 @@ public final class ScriptCall<T> extends CompletableFuture<T> {
 	 * Create a call that is yet to be sent.
 	 * @param script the script
 	 * @param keys its KEYS
-	 * @param args its ARGV
+	 * @param args its ARGV: texts, numbers, flags, times or bytes
 	 * @param reply turns the reply, an array, into a result
 	 * @param failure turns the driver's error into one for the caller
 	 */
-	public ScriptCall(Script script, byte[][] keys, byte[][] args, Function<List<?>, T> reply,
+	public ScriptCall(Script script, byte[][] keys, Object[] args, Function<List<?>, T> reply,
 			Function<Throwable, ? extends Throwable> failure) {
 		this.script = script;
 		this.keys = keys;
@@ -67,7 +67,7 @@ public final class ScriptCall<T> extends CompletableFuture<T> {
 	}
 
 	/** Return the arguments, not to be changed. */
-	public byte[][] args() {
+	public Object[] args() {
 		return this.args;
 	}
 

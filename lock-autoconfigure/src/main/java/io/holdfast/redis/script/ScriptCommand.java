@@ -33,7 +33,8 @@ public final class ScriptCommand implements RedisCommand<byte[], byte[], List<@N
 
 	private final Wire sender;
 
-	private final @Nullable TraceContext traceContext;
+	/** What the driver gets: this, or what makes a span of it. */
+	private final RedisCommand<byte[], byte[], ?> traced;
 
 	private volatile long givenAt;
 
@@ -54,7 +55,7 @@ public final class ScriptCommand implements RedisCommand<byte[], byte[], List<@N
 	public ScriptCommand(ScriptCall<?> call, Wire sender, @Nullable TraceContext traceContext) {
 		this.call = call;
 		this.sender = sender;
-		this.traceContext = traceContext;
+		this.traced = (traceContext != null) ? new TracedCommand<>(this, traceContext) : this;
 	}
 
 	/** Return what is run. */
@@ -64,7 +65,7 @@ public final class ScriptCommand implements RedisCommand<byte[], byte[], List<@N
 
 	/** Return what to give to the driver. */
 	public RedisCommand<byte[], byte[], ?> traced() {
-		return (this.traceContext != null) ? new TracedCommand<>(this, this.traceContext) : this;
+		return this.traced;
 	}
 
 	/** Note when it was given to the driver. */

@@ -10,7 +10,6 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 
 import io.holdfast.redis.script.Script;
-import io.holdfast.redis.script.ScriptArgv;
 import io.holdfast.redis.script.ScriptCall;
 import io.holdfast.redis.script.ScriptCommand;
 import io.lettuce.core.RedisException;
@@ -50,7 +49,7 @@ class BatchingScriptSenderTests {
 					(proxy, method, args) -> {
 						throw new UnsupportedOperationException(method.getName());
 					});
-		this.wire = new BatchingScriptSender(unused, this.driver, this::now, Runnable::run);
+		this.wire = new BatchingScriptSender(unused, this.driver, null, this::now, Runnable::run);
 	}
 
 	@Test
@@ -382,7 +381,7 @@ class BatchingScriptSenderTests {
 	}
 
 	private static ScriptCall<Object> call(int number) {
-		return new ScriptCall<>(Script.PING, new byte[0][], new byte[][] { ScriptArgv.number(number) },
+		return new ScriptCall<>(Script.PING, new byte[0][], new Object[] { number },
 				(reply) -> reply.get(0), (error) -> new IllegalStateException(error));
 	}
 

@@ -1,13 +1,11 @@
 package io.holdfast.redis.driver;
 
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 import io.holdfast.redis.script.ScriptCommand;
-import io.lettuce.core.tracing.TraceContext;
 import io.netty.buffer.Unpooled;
 import org.jspecify.annotations.Nullable;
 
@@ -35,11 +33,6 @@ class FakeDriver implements BatchingScriptSender.Driver {
 
 	/** What it throws instead of taking a command. */
 	volatile @Nullable Throwable refusal;
-
-	@Override
-	public @Nullable TraceContext traceContext() {
-		return null;
-	}
 
 	@Override
 	public void give(ScriptCommand command) {
@@ -110,8 +103,8 @@ class FakeDriver implements BatchingScriptSender.Driver {
 	}
 
 	private static int number(ScriptCommand command) {
-		byte[][] args = command.call().args();
-		return Integer.parseInt(new String(args[args.length - 1], StandardCharsets.US_ASCII));
+		Object[] args = command.call().args();
+		return (Integer) args[args.length - 1];
 	}
 
 }

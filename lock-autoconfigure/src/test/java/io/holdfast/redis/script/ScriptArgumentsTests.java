@@ -1,6 +1,7 @@
 package io.holdfast.redis.script;
 
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 
 import io.holdfast.redis.key.RedisKeys;
 import io.lettuce.core.codec.ByteArrayCodec;
@@ -12,6 +13,8 @@ import io.netty.buffer.Unpooled;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -46,6 +49,21 @@ class ScriptArgumentsTests {
 		assertThat(buffer.toString(StandardCharsets.UTF_8)).isEqualTo(sent(this.arguments));
 	}
 
+	@ParameterizedTest
+	@ValueSource(longs = { 0, 1, 9, 10, 99, 100, 30_000, Long.MAX_VALUE, -1, -10, -30_000, Long.MIN_VALUE })
+	@DisplayName("a number is written as its decimal digits")
+	void number(long number) {
+		assertThat(sentAs(number)).isEqualTo(sentAs(Long.toString(number)));
+	}
+
+	@Test
+	@DisplayName("texts, flags and times are written as their bytes; bytes as they are")
+	void anything() {
+		String bytes = "\u0001\u0000ä";
+		assertThat(sentAs("ä", 5, true, false, Duration.ofSeconds(2), RedisKeys.bytes(bytes)))
+			.isEqualTo(sentAs((Object[]) RedisKeys.bytes("ä", "5", "1", "0", "2000", bytes)));
+	}
+
 	@Test
 	@DisplayName("what was given up is written with no script, and with as many arguments")
 	void givenUp() {
@@ -61,6 +79,10 @@ class ScriptArgumentsTests {
 	@DisplayName("logs and traces have the keys and no token")
 	void doesNotShowTokens() {
 		assertThat(this.arguments).asString().isEqualTo("lock:ä second").isEqualTo(this.arguments.toCommandString());
+	}
+
+	private static String sentAs(Object... args) {
+		return sent(new ScriptArguments(Script.PING.digest(), new byte[0][], args));
 	}
 
 	private static String sent(CommandArgs<byte[], byte[]> arguments) {
