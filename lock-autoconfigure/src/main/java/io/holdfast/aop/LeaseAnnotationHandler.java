@@ -236,7 +236,7 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 
 		private Lease lease() {
 			try {
-				return answered(LeaseAnnotationHandler.this.source.acquire(this.service, this.request));
+				return answered(LeaseAnnotationHandler.this.source.blocking().apply(this.service, this.request));
 			}
 			catch (LeaseStoreException ex) {
 				return proceeding(ex);
@@ -254,7 +254,7 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 			if (this.operation.onStoreFailure() != OnStoreFailure.PROCEED) {
 				throw ex;
 			}
-			Lease lease = LeaseAnnotationHandler.this.source.unguarded(this.request, ex);
+			Lease lease = LeaseAnnotationHandler.this.source.unguarded().apply(this.request, ex);
 			if (LeaseAnnotationHandler.this.failing.add(this.service)) {
 				logger.warn(this.operation.annotatedMethod()
 						+ " lets the method run without a permit, as onStoreFailure is PROCEED. Further calls that do so "
@@ -266,8 +266,8 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 		@Override
 		public CompletableFuture<HeldMethodLease> acquireAsync(LeaseContext context,
 				@Nullable TransactionShare transaction) {
-			@Nullable CompletableFuture<? extends Lease> granted = LeaseAnnotationHandler.this.source.acquireAsync(this.service,
-					this.request, context);
+			@Nullable CompletableFuture<? extends Lease> granted = LeaseAnnotationHandler.this.source.asynchronous()
+				.acquire(this.service, this.request, context);
 			if (granted == null) {
 				return CompletableFuture.failedFuture(new IllegalStateException(
 						this.service + " gave no future for " + this.request + ": if it is a mock, let it give one"));

@@ -129,9 +129,9 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 				DistributedLock.class, parser::lock);
 		this.handlers = List.of(
 				new LeaseAnnotationHandler<>(limited, new LeaseServiceResolver<>(SemaphoreService.class, semaphores),
-						new LeaseSource.OfPermits()),
+						LeaseSource.PERMITS),
 				new LeaseAnnotationHandler<>(locked, new LeaseServiceResolver<>(LockService.class, locks),
-						new LeaseSource.OfLock()));
+						LeaseSource.LOCKS));
 		this.interceptor = new LeaseInterceptor(this.handlers);
 		this.leaseAdvisor = new DefaultPointcutAdvisor(new DeclaredPointcut(), this.interceptor);
 		this.advisor = this.leaseAdvisor;

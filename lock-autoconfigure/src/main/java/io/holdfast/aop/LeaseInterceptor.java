@@ -118,7 +118,8 @@ final class LeaseInterceptor implements MethodInterceptor {
 		}
 		MethodObserver observer = this.observer.obtain().orElse(null);
 		return switch (operation.returnKind()) {
-			case PLAIN -> new SyncInvocation(invocation, methodLeases).run(observe(observer, invocation, targetClass, null));
+			case PLAIN ->
+				new SyncInvocation(invocation, methodLeases).run(observe(observer, invocation, targetClass, null));
 			case STAGE -> {
 				CompletionStageInvocation call = new CompletionStageInvocation(invocation, methodLeases,
 						observe(observer, invocation, targetClass, null));

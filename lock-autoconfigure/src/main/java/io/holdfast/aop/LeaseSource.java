@@ -1,6 +1,7 @@
 package io.holdfast.aop;
 
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BiFunction;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
@@ -11,98 +12,43 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 
 /**
- * Acquires from a service what an annotation declares.
+ * The ways to acquire from a service what an annotation declares.
  *
  * @param <S> the type of the service
  * @param <R> the type of the requests
+ * @param noun what is held, for messages: the key follows
+ * @param blocking acquires within the context of the current thread
+ * @param asynchronous acquires without blocking
+ * @param unguarded gives a lease that is not held, for a call that runs although the
+ * store failed
  */
-interface LeaseSource<S, R> {
+record LeaseSource<S, R>(String noun, BiFunction<S, R, Lease> blocking, AsynchronousSource<S, R> asynchronous,
+		BiFunction<R, LeaseStoreException, Lease> unguarded) {
 
-	/**
-	 * Acquire within the context of the current thread. Blocks.
-	 * @param service the service
-	 * @param request what is asked for
-	 * @return the lease
-	 */
-	Lease acquire(S service, R request);
+	/** Locks may be nested in those of the context. */
+	static final LeaseSource<LockService, LockRequest> LOCKS = new LeaseSource<>("Lock", LockService::acquire,
+			(service, request, context) -> service.acquireAsync(request.within(context)), (request, failure) -> {
+				// Refused when the annotation was read.
+				throw failure;
+			});
 
-	/**
-	 * Acquire without blocking.
-	 * @param service the service
-	 * @param request what is asked for
-	 * @param context the leases that the call is under
-	 * @return the lease to come
-	 */
-	CompletableFuture<? extends Lease> acquireAsync(S service, R request, LeaseContext context);
+	/** Permits are not re-entrant. */
+	static final LeaseSource<SemaphoreService, SemaphoreRequest> PERMITS = new LeaseSource<>("Permit of semaphore",
+			SemaphoreService::acquire, (service, request, context) -> service.acquireAsync(request),
+			UnguardedPermits::new);
 
-	/**
-	 * Return the lease of a call that runs all the same, although the store failed.
-	 * @param request what was asked for
-	 * @param failure the failure of the store
-	 * @return a lease that is not held
-	 */
-	Lease unguarded(R request, LeaseStoreException failure);
+	/** The way to acquire without blocking. */
+	@FunctionalInterface
+	interface AsynchronousSource<S, R> {
 
-	/**
-	 * Return what is held, for messages: the key follows.
-	 * @return the noun
-	 */
-	String noun();
-
-	/**
-	 * Locks may be nested in those of the context.
-	 */
-	final class OfLock implements LeaseSource<LockService, LockRequest> {
-
-		@Override
-		public Lease acquire(LockService service, LockRequest request) {
-			return service.acquire(request);
-		}
-
-		@Override
-		public CompletableFuture<? extends Lease> acquireAsync(LockService service, LockRequest request,
-				LeaseContext context) {
-			return service.acquireAsync(request.within(context));
-		}
-
-		@Override
-		public Lease unguarded(LockRequest request, LeaseStoreException failure) {
-			// Refused when the annotation was read.
-			throw failure;
-		}
-
-		@Override
-		public String noun() {
-			return "Lock";
-		}
-
-	}
-
-	/**
-	 * Permits are not re-entrant.
-	 */
-	final class OfPermits implements LeaseSource<SemaphoreService, SemaphoreRequest> {
-
-		@Override
-		public Lease acquire(SemaphoreService service, SemaphoreRequest request) {
-			return service.acquire(request);
-		}
-
-		@Override
-		public CompletableFuture<? extends Lease> acquireAsync(SemaphoreService service, SemaphoreRequest request,
-				LeaseContext context) {
-			return service.acquireAsync(request);
-		}
-
-		@Override
-		public Lease unguarded(SemaphoreRequest request, LeaseStoreException failure) {
-			return new UnguardedPermits(request, failure);
-		}
-
-		@Override
-		public String noun() {
-			return "Permit of semaphore";
-		}
+		/**
+		 * Acquire.
+		 * @param service the service
+		 * @param request what is asked for
+		 * @param context the leases that the call is under
+		 * @return the lease to come
+		 */
+		CompletableFuture<? extends Lease> acquire(S service, R request, LeaseContext context);
 
 	}
 

@@ -206,7 +206,8 @@ public final class LeaseAnnotationParser {
 		String name = attributes.name();
 		String text = attributes.expression("key");
 		if (text.isEmpty()) {
-			R same = checked(attributes, name.isEmpty() ? attributes.annotatedMethod().qualifiedMethodName() : name, one);
+			R same = checked(attributes, name.isEmpty() ? attributes.annotatedMethod().qualifiedMethodName() : name,
+					one);
 			return (target, arguments) -> same;
 		}
 		checked(attributes, name.isEmpty() ? "example" : name, one);
