@@ -108,12 +108,11 @@ final class GracefulShutdown {
 	 * @return completed when every coordinator knows
 	 */
 	private CompletableFuture<@Nullable Void> closeCoordinators(int before, Predicate<Contender> spared) {
-		return inEvents(this.coordinators.coordinators().stream(), (coordinator) -> coordinator::execute,
-				(coordinator) -> {
-					if (isCurrent(before)) {
-						coordinator.close(spared);
-					}
-				});
+		return inEvents(this.coordinators.coordinators(), (coordinator) -> coordinator::execute, (coordinator) -> {
+			if (isCurrent(before)) {
+				coordinator.close(spared);
+			}
+		});
 	}
 
 	private static <T> CompletableFuture<@Nullable Void> inEvents(Stream<T> subjects, Function<T, Executor> executor,
@@ -184,7 +183,8 @@ final class GracefulShutdown {
 			this.releases.retain(hold, kept, new CompletableFuture<>());
 		}
 		else {
-			this.releases.release(hold.resource(), hold.toCommand(this.context.scheduler.nanoTime()), hold.doubtSince, null);
+			this.releases.release(hold.resource(), hold.toCommand(this.context.scheduler.nanoTime()), hold.doubtSince,
+					null);
 		}
 	}
 

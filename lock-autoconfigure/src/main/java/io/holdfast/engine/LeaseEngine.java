@@ -83,8 +83,7 @@ public final class LeaseEngine implements AutoCloseable, ObservedEngine {
 	}
 
 	private LeaseEngine(LeaseStore store, EngineSettings settings, ThreadScheduler scheduler) {
-		this(store, settings, scheduler, scheduler, scheduler.callbacks(), LeaseEngine::newInstanceId,
-				Math::random);
+		this(store, settings, scheduler, scheduler, scheduler.callbacks(), LeaseEngine::newInstanceId, Math::random);
 	}
 
 	/**

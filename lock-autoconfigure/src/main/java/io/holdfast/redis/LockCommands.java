@@ -35,8 +35,8 @@ final class LockCommands {
 	 */
 	CompletableFuture<AcquireReply> acquire(Resource lock, AcquireCommand command, String mode) {
 		return this.resources.send(StoreScripts::acquire, lock, command.leaseMillis(),
-				(reply) -> this.resources.replies().acquired(lock, reply, command.leaseMillis()),
-				command.token(), command.leaseMillis(), command.claimMillis(), mode);
+				(reply) -> this.resources.replies().acquired(lock, reply, command.leaseMillis()), command.token(),
+				command.leaseMillis(), command.claimMillis(), mode);
 	}
 
 	/**
@@ -50,8 +50,8 @@ final class LockCommands {
 		if (next == null) {
 			return this.resources.send(StoreScripts::release, lock, 0, reply, ended.token());
 		}
-		return this.resources.send(StoreScripts::release, lock, next.leaseMillis(), reply, ended.token(),
-				next.token(), next.leaseMillis(), next.claimMillis(), mode);
+		return this.resources.send(StoreScripts::release, lock, next.leaseMillis(), reply, ended.token(), next.token(),
+				next.leaseMillis(), next.claimMillis(), mode);
 	}
 
 	private ReleaseReply released(Resource lock, List<?> reply, boolean repeated) {

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.Future;
 import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 
@@ -19,7 +20,6 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.engine.Step.Face;
 import io.holdfast.engine.Step.Use;
 import io.holdfast.engine.Step.What;
-import io.holdfast.engine.context.Scheduler;
 import io.holdfast.engine.lease.PendingAcquisition;
 import io.holdfast.engine.request.ResolvedRequest;
 import org.jspecify.annotations.Nullable;
@@ -125,13 +125,14 @@ final class Asking {
 
 	/** What a thread does that is blocked in acquire. */
 	private Runnable block(PendingAcquisition acquisition, BiConsumer<Lease, Throwable> answer) {
-		Scheduler.Timer overdue = this.instance.schedule(acquisition::endOverdue, acquisition.endsAt() - this.instance.nanoTime() + OVERDUE);
+		Future<?> overdue = this.instance.schedule(acquisition::endOverdue,
+				acquisition.endsAt() - this.instance.nanoTime() + OVERDUE);
 		if (acquisition.markBlocked() != acquisition.result()) {
 			// A thread takes its time to wake up.
 			long delay = this.use.hold() % 3 * Simulation.MILLI;
 			acquisition.markBlocked().whenComplete((called, error) -> this.instance.at(delay, () -> come(acquisition)));
 		}
-		acquisition.result().whenComplete((lease, error) -> overdue.cancel());
+		acquisition.result().whenComplete((lease, error) -> overdue.cancel(false));
 		acquisition.result().whenComplete((lease, error) -> this.instance.at(0, () -> answer.accept(lease, error)));
 		return () -> {
 			if (!acquisition.result().isDone()) {

@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.PriorityQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
@@ -289,10 +290,12 @@ public final class ScriptedStore implements LeaseStore, Scheduler {
 	}
 
 	@Override
-	public Timer schedule(Runnable action, long delayNanos) {
+	public Future<?> schedule(Runnable action, long delayNanos) {
 		Planned plan = new Planned(this.now + Math.max(0, delayNanos), action);
 		this.planned.add(plan);
-		return () -> this.planned.remove(plan);
+		CompletableFuture<?> timer = new CompletableFuture<>();
+		timer.whenComplete((never, cancelled) -> this.planned.remove(plan));
+		return timer;
 	}
 
 	public static final class Command {

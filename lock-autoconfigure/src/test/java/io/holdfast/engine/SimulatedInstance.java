@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
 
@@ -285,7 +286,7 @@ final class SimulatedInstance implements Scheduler {
 	}
 
 	@Override
-	public Timer schedule(Runnable action, long delayNanos) {
+	public Future<?> schedule(Runnable action, long delayNanos) {
 		// Never early: not by a nanosecond.
 		long delay = (long) (Math.max(0, delayNanos) / (1 + this.fast / 1e6)) + 2;
 		return this.simulation.time.schedule(delay, this, action, delay >= LONG);

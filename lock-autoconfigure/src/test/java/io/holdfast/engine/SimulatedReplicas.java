@@ -1,8 +1,8 @@
 package io.holdfast.engine;
 
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
 
-import io.holdfast.engine.context.Scheduler;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.store.Resource;
@@ -63,8 +63,8 @@ final class SimulatedReplicas {
 	}
 
 	private void look(SimulatedInstance instance, Resource resource, String token, Grant grant, AcquireReply reply) {
-		Scheduler.Timer silence = instance.schedule(() -> fail(instance, token, grant), this.timeout + ANSWER);
-		grant.whenComplete((done, error) -> silence.cancel());
+		Future<?> silence = instance.schedule(() -> fail(instance, token, grant), this.timeout + ANSWER);
+		grant.whenComplete((done, error) -> silence.cancel(false));
 		instance.store.stands(resource, token, this).whenComplete((stoodAt, error) -> {
 			if (error != null) {
 				grant.completeExceptionally(error);

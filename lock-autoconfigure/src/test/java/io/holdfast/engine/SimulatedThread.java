@@ -4,10 +4,10 @@ import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
 
-import io.holdfast.engine.context.Scheduler;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -182,12 +182,12 @@ final class SimulatedThread extends Thread {
 			this.beforeWaiting.run();
 		}
 		this.wait = current;
-		Scheduler.Timer timer = instance.schedule(() -> wake(current), nanos);
+		Future<?> timer = instance.schedule(() -> wake(current), nanos);
 		future.whenComplete((result, error) -> instance.at(0, () -> wake(current)));
 		endTurn();
 		awaitTurn();
 		this.wait = null;
-		timer.cancel();
+		timer.cancel(false);
 		if (this.over) {
 			throw new Over();
 		}

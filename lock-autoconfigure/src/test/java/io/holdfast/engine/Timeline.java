@@ -1,8 +1,9 @@
 package io.holdfast.engine;
 
 import java.util.PriorityQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
 
-import io.holdfast.engine.context.Scheduler.Timer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,7 +37,7 @@ final class Timeline {
 	 * Do something on an instance's threads: later if they stand still then, never if it
 	 * is dead. What is done in the background does not put off the end.
 	 */
-	Timer schedule(long delay, SimulatedInstance instance, Runnable action, boolean background) {
+	Future<?> schedule(long delay, SimulatedInstance instance, Runnable action, boolean background) {
 		Action scheduled = new Action(this.now + Math.max(0, delay), this.order++, instance, action, background);
 		add(scheduled);
 		return scheduled;
@@ -69,7 +70,7 @@ final class Timeline {
 	private void next() {
 		Action action = this.actions.remove();
 		this.foreground -= action.background ? 0 : 1;
-		if (action.cancelled || action.instance != null && action.instance.crashed) {
+		if (action.isCancelled() || action.instance != null && action.instance.crashed) {
 			return;
 		}
 		this.now = Math.max(this.now, action.at);
@@ -87,7 +88,7 @@ final class Timeline {
 	/**
 	 * Something to be done.
 	 */
-	private static final class Action implements Timer {
+	private static final class Action extends CompletableFuture<@Nullable Void> {
 
 		private long at;
 
@@ -99,19 +100,12 @@ final class Timeline {
 
 		private final boolean background;
 
-		private boolean cancelled;
-
 		Action(long at, long order, @Nullable SimulatedInstance instance, Runnable action, boolean background) {
 			this.at = at;
 			this.order = order;
 			this.instance = instance;
 			this.action = action;
 			this.background = background;
-		}
-
-		@Override
-		public void cancel() {
-			this.cancelled = true;
 		}
 
 	}

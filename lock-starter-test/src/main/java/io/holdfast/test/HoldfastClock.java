@@ -5,6 +5,7 @@ import java.util.Comparator;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
@@ -41,7 +42,7 @@ public final class HoldfastClock {
 
 	private long numbers;
 
-	private Scheduler.@Nullable Timer wakeUp;
+	private @Nullable Future<?> wakeUp;
 
 	private boolean closed;
 
@@ -162,7 +163,7 @@ public final class HoldfastClock {
 
 	private synchronized void wakeUpForFirst() {
 		if (this.wakeUp != null) {
-			this.wakeUp.cancel();
+			this.wakeUp.cancel(false);
 		}
 		this.wakeUp = this.pending.isEmpty() ? null
 				: this.threads.schedule(this::runIfDue, this.pending.first().dueAt() - now());
@@ -196,14 +197,16 @@ public final class HoldfastClock {
 		}
 
 		@Override
-		public Timer schedule(Runnable action, long delayNanos) {
+		public Future<?> schedule(Runnable action, long delayNanos) {
 			synchronized (HoldfastClock.this) {
 				// A time that is never reached, rather than one before now.
 				long delay = Math.min(Math.max(0, delayNanos), Long.MAX_VALUE / 2);
 				PendingAction added = new PendingAction(now() + delay, HoldfastClock.this.numbers++, action);
 				HoldfastClock.this.pending.add(added);
 				wakeUpForFirst();
-				return () -> cancel(added);
+				CompletableFuture<?> timer = new CompletableFuture<>();
+				timer.whenComplete((never, cancelled) -> cancel(added));
+				return timer;
 			}
 		}
 

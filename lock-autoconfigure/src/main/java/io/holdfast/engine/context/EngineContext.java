@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -196,14 +197,14 @@ public final class EngineContext {
 	// Commands
 
 	/**
-	 * Ask the store for a lease, as soon as leases may be asked for.
+	 * Ask the store for a lease, as soon as leases may be asked for. The sender tells the
+	 * observers.
 	 * @param now the time
 	 */
 	public CompletableFuture<AcquireReply> acquire(Resource resource, AcquireCommand command, boolean enqueue,
 			long now) {
 		ensureStarted();
-		return this.observers.follow(Command.ACQUIRE,
-				sendOnceAdmitted(() -> this.store.acquire(resource, command, enqueue), now));
+		return sendOnceAdmitted(() -> this.store.acquire(resource, command, enqueue), now);
 	}
 
 	/** Set a limit in the store, as soon as leases may be asked for. */
@@ -257,13 +258,13 @@ public final class EngineContext {
 			return this.observers.follow(command, sent);
 		}
 		CompletableFuture<T> answer = new CompletableFuture<>();
-		Scheduler.Timer silence = this.scheduler.schedule(() -> {
+		Future<?> silence = this.scheduler.schedule(() -> {
 			answer.completeExceptionally(
 					StoreCommandException.silence(this.settings.commandTimeout(), new TimeoutException()));
 			sent.cancel(true);
 		}, commandTimeoutNanos());
 		sent.whenComplete((reply, error) -> {
-			silence.cancel();
+			silence.cancel(false);
 			if (error != null) {
 				answer.completeExceptionally(error);
 			}

@@ -2,6 +2,7 @@ package io.holdfast.engine.context;
 
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
@@ -22,9 +23,9 @@ public interface Scheduler {
 	 * Run an action once, later. It runs on a thread that it must not block.
 	 * @param action what to run
 	 * @param delayNanos after how many nanoseconds; zero or less for as soon as possible
-	 * @return to cancel it
+	 * @return to cancel it before it begins; may tell nothing else
 	 */
-	Timer schedule(Runnable action, long delayNanos);
+	Future<?> schedule(Runnable action, long delayNanos);
 
 	/**
 	 * Keep the current thread waiting, as {@link CompletableFuture#get(long, TimeUnit)}
@@ -49,18 +50,5 @@ public interface Scheduler {
 	 * @param nanos for how many nanoseconds, more or less, at most
 	 */
 	void giveWay(BooleanSupplier done, long nanos);
-
-	/**
-	 * An action that has yet to run.
-	 */
-	@FunctionalInterface
-	interface Timer {
-
-		/**
-		 * Keep the action from running if it has not begun.
-		 */
-		void cancel();
-
-	}
 
 }

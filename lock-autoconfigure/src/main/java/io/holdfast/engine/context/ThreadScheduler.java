@@ -1,5 +1,6 @@
 package io.holdfast.engine.context;
 
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
@@ -14,9 +15,6 @@ import java.util.function.BooleanSupplier;
  * there only while something is to be done.
  */
 public final class ThreadScheduler implements Scheduler, AutoCloseable {
-
-	private static final Timer NEVER = () -> {
-	};
 
 	/** How long an action that does nothing stays in front of the others. */
 	private static final long IN_FRONT_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
@@ -62,15 +60,14 @@ public final class ThreadScheduler implements Scheduler, AutoCloseable {
 	}
 
 	@Override
-	public Timer schedule(Runnable action, long delayNanos) {
+	public Future<?> schedule(Runnable action, long delayNanos) {
 		try {
 			keepOneInFront(delayNanos);
-			Future<?> task = this.executor.schedule(action, delayNanos, TimeUnit.NANOSECONDS);
-			return () -> task.cancel(false);
+			return this.executor.schedule(action, delayNanos, TimeUnit.NANOSECONDS);
 		}
 		catch (RejectedExecutionException ex) {
 			// Closed: nothing is left to be done later.
-			return NEVER;
+			return CompletableFuture.completedFuture(null);
 		}
 	}
 

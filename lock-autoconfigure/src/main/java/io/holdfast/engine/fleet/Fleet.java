@@ -228,7 +228,8 @@ public final class Fleet {
 		synchronized (this.asking) {
 			CompletableFuture<FleetReport> current = this.question;
 			// One that has no end is not waited for by all who come later.
-			if (current != null && !current.isDone() && this.context.scheduler.nanoTime() - this.askedAt < patience.toNanos()) {
+			if (current != null && !current.isDone()
+					&& this.context.scheduler.nanoTime() - this.askedAt < patience.toNanos()) {
 				return current;
 			}
 			CompletableFuture<FleetReport> next = new ReportCollector(this.context, own)

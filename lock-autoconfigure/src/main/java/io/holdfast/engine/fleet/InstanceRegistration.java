@@ -2,11 +2,11 @@ package io.holdfast.engine.fleet;
 
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 import io.holdfast.engine.context.EngineContext;
-import io.holdfast.engine.context.Scheduler;
 import io.holdfast.engine.observe.EngineObserver.Command;
 import io.holdfast.engine.request.EngineExceptions;
 import io.holdfast.engine.store.InstanceInfo;
@@ -46,7 +46,7 @@ public final class InstanceRegistration implements EngineContext.Admission {
 
 	private boolean joined;
 
-	private Scheduler.@Nullable Timer timer;
+	private @Nullable Future<?> timer;
 
 	/** What the store was told last, answered or not. */
 	private CompletableFuture<?> told = CompletableFuture.completedFuture(null);
@@ -125,7 +125,7 @@ public final class InstanceRegistration implements EngineContext.Admission {
 	private void refreshAfter(long nanos) {
 		if (this.timer != null) {
 			// There may be one of an earlier time, which was left and joined again.
-			this.timer.cancel();
+			this.timer.cancel(false);
 		}
 		this.timer = this.context.scheduler.schedule(() -> this.context.call(this::refresh), nanos);
 	}
@@ -234,14 +234,14 @@ public final class InstanceRegistration implements EngineContext.Admission {
 		// It may be another one when this is sent.
 		String id = this.context.instanceId();
 		if (this.timer != null) {
-			this.timer.cancel();
+			this.timer.cancel(false);
 		}
-		Scheduler.Timer patience = this.context.scheduler.schedule(() -> left.complete(null), LEAVING);
+		Future<?> patience = this.context.scheduler.schedule(() -> left.complete(null), LEAVING);
 		// Where commands do not keep their order, this one must still be the last.
 		this.told.handle((done, error) -> done)
 			.thenCompose((done) -> this.context.send(Command.FLEET, () -> this.context.store.instances().leave(id)))
 			.whenComplete((done, error) -> {
-				patience.cancel();
+				patience.cancel(false);
 				left.complete(null);
 			});
 		return left;

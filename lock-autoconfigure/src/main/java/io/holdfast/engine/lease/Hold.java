@@ -74,13 +74,13 @@ public final class Hold extends TokenGrant {
 		super(token, granted.fence(), requester.thread(), requester.request(), requester.observation(),
 				requester.isPart(), requester.request().permits(), doubtSince,
 				new LocalTurns(now, granted.fences(), 0, 0), now);
-		long ttlMillis = granted.ttlMillis();
 		this.owner = requester.owner();
 		this.wanted = wanted;
-		this.validUntil = sentAt + validity(ttlMillis);
+		this.validUntil = sentAt + validity(granted.ttlMillis());
 		// Spread, so that what was granted together is not renewed together for ever.
-		long period = this.owner.context().downwards(TimeUnit.MILLISECONDS.toNanos(ttlMillis) / 3);
-		this.renewal = new RenewalState(ttlMillis < this.request.leaseMillis(), sentAt + period);
+		long third = sentAt + TimeUnit.MILLISECONDS.toNanos(granted.ttlMillis()) / 3;
+		this.renewal = new RenewalState(granted.ttlMillis() < this.request.leaseMillis(),
+				now + this.owner.context().downwards(third - now));
 	}
 
 	/** Go on with what another one has released here, and the store knows nothing of. */

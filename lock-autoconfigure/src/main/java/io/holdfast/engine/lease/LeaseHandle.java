@@ -137,7 +137,8 @@ public abstract class LeaseHandle implements EngineLease, LeaseTerms {
 
 	@Override
 	public Duration remaining() {
-		return isHeld() ? Duration.ofNanos(Math.max(0, this.hold.validUntil() - this.context.scheduler.nanoTime())) : Duration.ZERO;
+		return isHeld() ? Duration.ofNanos(Math.max(0, this.hold.validUntil() - this.context.scheduler.nanoTime()))
+				: Duration.ZERO;
 	}
 
 	@Override

@@ -6,10 +6,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
 import io.holdfast.engine.context.EngineContext;
-import io.holdfast.engine.context.Scheduler;
 import io.holdfast.engine.observe.EngineObserver.Command;
 import io.holdfast.engine.observe.EngineObserver.RenewalOutcome;
 import io.holdfast.engine.store.LeaseStore.Renewal;
@@ -44,7 +44,7 @@ public final class LeaseRenewer {
 	/** A shut-down waits for the last hold to end. */
 	private @Nullable CompletableFuture<@Nullable Void> drained;
 
-	private Scheduler.@Nullable Timer timer;
+	private @Nullable Future<?> timer;
 
 	private volatile long wakeAt;
 
@@ -59,7 +59,7 @@ public final class LeaseRenewer {
 	/** Renew a hold from now on. */
 	public void startRenewing(Hold hold) {
 		this.holds.put(hold.token, hold);
-		wakeFor(hold);
+		wakeFor(hold.renewal.at());
 	}
 
 	/** Note that the leases of a hold are others than before. */
@@ -142,7 +142,7 @@ public final class LeaseRenewer {
 				return;
 			}
 			if (this.timer != null) {
-				this.timer.cancel();
+				this.timer.cancel(false);
 			}
 			this.wakeAt = due;
 			this.armed = true;

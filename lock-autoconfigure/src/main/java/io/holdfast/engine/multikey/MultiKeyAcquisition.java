@@ -5,12 +5,12 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
 
 import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostException;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.engine.context.EngineContext;
-import io.holdfast.engine.context.Scheduler;
 import io.holdfast.engine.lease.Hold;
 import io.holdfast.engine.lease.LeaseHandle;
 import io.holdfast.engine.lease.LeaseRenewer;
@@ -163,10 +163,10 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Wai
 		}
 		else {
 			CompletableFuture<Void> renewal = lease.renewAsync(this.requests.get(0).leaseMillis());
-			Scheduler.Timer timer = this.context.scheduler.schedule(() -> renewal.cancel(true),
+			Future<?> timer = this.context.scheduler.schedule(() -> renewal.cancel(true),
 					Math.min(endsAt() - now, this.context.commandTimeoutNanos()));
 			renewal.whenComplete((renewed, error) -> {
-				timer.cancel();
+				timer.cancel(false);
 				deliver(lease);
 			});
 		}
@@ -178,7 +178,12 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Wai
 			end(lostWhileWaiting(lost.get().hold));
 		}
 		else if (settle()) {
-			RequestObservation.complete(this.observation, this.result, lease);
+			if (this.observation != null) {
+				this.observation.complete(this.result, lease);
+			}
+			else {
+				this.result.complete(lease);
+			}
 		}
 	}
 
@@ -218,7 +223,12 @@ public final class MultiKeyAcquisition implements PendingAcquisition, Waiter.Wai
 			}
 			finally {
 				// Nothing else would, if the stack ends on the way.
-				RequestObservation.completeExceptionally(this.observation, this.result, why);
+				if (this.observation != null) {
+					this.observation.completeExceptionally(this.result, why);
+				}
+				else {
+					this.result.completeExceptionally(why);
+				}
 			}
 		}
 	}

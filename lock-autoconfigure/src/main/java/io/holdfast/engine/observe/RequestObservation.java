@@ -62,36 +62,26 @@ public final class RequestObservation {
 	}
 
 	/**
-	 * Complete a request by its lease: for its observers first, so that its user finds it
-	 * observed. No other code is called in between that could wait for this thread.
-	 * @param observation the observation, or {@code null} if there is no observer
+	 * Complete the request by its lease: for its observers first, so that its user finds
+	 * it observed. No other code is called in between that could wait for this thread.
 	 * @return whether it was not completed before
 	 */
-	public static <L extends Fenced> boolean complete(@Nullable RequestObservation observation,
-			CompletableFuture<L> result, L lease) {
-		if (observation == null) {
-			return result.complete(lease);
-		}
-		if (!observation.settled.compareAndSet(false, true)) {
+	public <L extends Fenced> boolean complete(CompletableFuture<L> result, L lease) {
+		if (!this.settled.compareAndSet(false, true)) {
 			return false;
 		}
-		observation.guard.run(() -> observation.granted(lease.fences()));
+		this.guard.run(() -> granted(lease.fences()));
 		return result.complete(lease);
 	}
 
 	/**
-	 * Complete a request without a lease, as {@link #complete} does with one.
+	 * Complete the request without a lease, as {@link #complete} does with one.
 	 */
-	public static boolean completeExceptionally(@Nullable RequestObservation observation, CompletableFuture<?> result,
-			Throwable why) {
-		if (observation == null) {
-			return result.completeExceptionally(why);
-		}
-		if (!observation.settled.compareAndSet(false, true)) {
+	public boolean completeExceptionally(CompletableFuture<?> result, Throwable why) {
+		if (!this.settled.compareAndSet(false, true)) {
 			return false;
 		}
-		observation.guard
-			.run(() -> observation.failed((why instanceof RuntimeException ex) ? ex : new IllegalStateException(why)));
+		this.guard.run(() -> failed((why instanceof RuntimeException ex) ? ex : new IllegalStateException(why)));
 		return result.completeExceptionally(why);
 	}
 

@@ -1,12 +1,15 @@
 package io.holdfast.engine.queue;
 
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
 import io.holdfast.engine.context.EngineContext;
-import io.holdfast.engine.context.Scheduler;
 import io.holdfast.engine.lease.Hold;
+import io.holdfast.engine.observe.EngineObserver.Command;
 import io.holdfast.engine.observe.EngineObserver.HandOver;
+import io.holdfast.engine.request.ResolvedRequest;
 import io.holdfast.engine.store.HandOverLimits;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
@@ -52,14 +55,16 @@ public final class Contender {
 	private long askAt;
 
 	/** Stays when the waiter changes: to set a timer costs more than that. */
-	private Scheduler.@Nullable Timer timer;
+	private @Nullable Future<?> timer;
 
 	Contender(ContenderHost host, String token, ContenderParty waiter) {
 		this.context = host.context();
 		this.host = host;
 		this.token = token;
 		this.waiter = waiter;
-		this.command = waiter.request().toCommand(token, null);
+		ResolvedRequest request = waiter.request();
+		this.command = new AcquireCommand(token, request.permits(), request.limit(), request.fair(), null,
+				request.leaseMillis(), request.claimMillis());
 		this.answers = new StoreAnswers(this.context);
 	}
 
@@ -68,7 +73,9 @@ public final class Contender {
 	 * there is. Sends nothing yet.
 	 */
 	void setUnder(String writer) {
-		this.command = this.waiter.request().toCommand(this.token, writer);
+		AcquireCommand alone = this.command;
+		this.command = new AcquireCommand(alone.token(), alone.permits(), alone.limit(), alone.fair(), writer,
+				alone.leaseMillis(), alone.claimMillis());
 	}
 
 	/**
@@ -103,7 +110,7 @@ public final class Contender {
 
 	private void disarm() {
 		if (this.timer != null) {
-			this.timer.cancel();
+			this.timer.cancel(false);
 			this.timer = null;
 		}
 	}
@@ -169,7 +176,7 @@ public final class Contender {
 					sendAcquire();
 				}
 			}
-			this.host.onReply(number);
+			onOver(number);
 		}));
 		return outcome.whenComplete((reply, error) -> {
 			if (error != null) {
@@ -210,15 +217,26 @@ public final class Contender {
 				sentAt);
 		SentCommand sent = onSent(command, sentAt);
 		long number = this.host.onRequestSent();
-		command.whenComplete((reply, error) -> this.host.execute(() -> {
-			if (error != null) {
-				onFailure(error, sent);
+		command.whenComplete((reply, error) -> {
+			this.host.execute(() -> {
+				if (error != null) {
+					onFailure(error, sent);
+				}
+				else {
+					onAnswer(reply, sent, HandOver.ASKED_AGAIN);
+				}
+				onOver(number);
+			});
+			if (error != null && !(error instanceof CancellationException)) {
+				this.context.observers.failed(Command.ACQUIRE);
 			}
-			else {
-				onAnswer(reply, sent, HandOver.ASKED_AGAIN);
-			}
+		});
+	}
+
+	private void onOver(long number) {
+		if (number > 0) {
 			this.host.onReply(number);
-		}));
+		}
 	}
 
 	private void onAnswer(AcquireReply reply, SentCommand sent, HandOver way) {
@@ -343,10 +361,13 @@ public final class Contender {
 		}
 	}
 
-	/** It is over, with a grant or without: no answer to any command counts any more. */
-	void end() {
+	/**
+	 * It is over, with a grant or without: no answer to any command counts any more.
+	 * @return since which reconnect a command may run late, or {@link Hold#NO_DOUBT}
+	 */
+	long end() {
 		disarm();
-		this.answers.cancel();
+		return this.answers.cancel();
 	}
 
 	/** Return what the store has answered. */

@@ -17,12 +17,16 @@ public interface ContenderHost {
 
 	/**
 	 * Note a command that asks, which is about to be sent.
-	 * @return its number
+	 * @return its number, or 0 if it makes no difference when it is over
 	 */
-	long onRequestSent();
+	default long onRequestSent() {
+		return 0;
+	}
 
 	/** Note that the command with a number is over. */
-	void onReply(long number);
+	default void onReply(long number) {
+		throw new IllegalStateException("not numbered");
+	}
 
 	/** Note that others hold the resource. */
 	void onBusy(Busy busy);

@@ -1,6 +1,7 @@
 package io.holdfast.engine.queue;
 
 import java.util.Collection;
+import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -34,7 +35,8 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 
 	private final CoordinatorParts parts;
 
-	private final Map<Resource, ResourceCoordinator> coordinators = new ConcurrentHashMap<>();
+	/** By kind and key. */
+	private final Map<Kind, Map<String, ResourceCoordinator>> coordinators = new EnumMap<>(Kind.class);
 
 	/** What stands in the store for this instance, by token. */
 	private final Map<String, Contender> contenders = new ConcurrentHashMap<>();
@@ -60,6 +62,9 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 	 */
 	public CoordinatorRegistry(EngineContext context, HoldLosses losses, LeaseRenewer renewer, TokenReleases releases) {
 		this.context = context;
+		for (Kind kind : Kind.values()) {
+			this.coordinators.put(kind, new ConcurrentHashMap<>());
+		}
 		this.keepsLocks = !context.settings.keepWarm().isZero() || context.settings.lockHandOver().isOn();
 		this.parts = new CoordinatorParts(context, losses, renewer, releases, this, new HandOverRules(context));
 	}
@@ -94,12 +99,18 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 		return waiter;
 	}
 
-	private ResourceCoordinator enter(Resource entered) {
-		return this.coordinators.compute(entered, (resource, existing) -> {
-			ResourceCoordinator coordinator = (existing != null) ? existing : create(resource);
-			coordinator.enter();
-			return coordinator;
+	private ResourceCoordinator enter(Resource resource) {
+		return at(resource.kind()).compute(resource.key(), (key, existing) -> {
+			if (existing == null) {
+				return create(resource);
+			}
+			existing.enter();
+			return existing;
 		});
+	}
+
+	private Map<String, ResourceCoordinator> at(Kind kind) {
+		return Objects.requireNonNull(this.coordinators.get(kind));
 	}
 
 	private ResourceCoordinator create(Resource resource) {
@@ -120,7 +131,7 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 
 	/** Release what is kept of a key: it excludes a request of another kind. */
 	private void releaseKept(String key) {
-		ResourceCoordinator coordinator = find(new Resource(Kind.LOCK, key));
+		ResourceCoordinator coordinator = at(Kind.LOCK).get(key);
 		if (coordinator != null) {
 			coordinator.execute(coordinator::releaseKept);
 		}
@@ -139,26 +150,25 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 		if (otherKind == null) {
 			return false;
 		}
-		Resource other = new Resource(otherKind, resource.key());
-		ResourceCoordinator coordinator = find(other);
-		// What is held has one.
-		return coordinator != null
-				&& (waiter.thread != null && coordinator.isHeldBy(waiter.thread) || waiter.isUnder(other));
+		// Whatever is held has one.
+		ResourceCoordinator other = at(otherKind).get(resource.key());
+		return other != null
+				&& (waiter.thread != null && other.isHeldBy(waiter.thread) || waiter.isUnder(other.resource()));
 	}
 
 	/** Return the coordinator of a resource, or {@code null} if nothing needs one. */
 	public @Nullable ResourceCoordinator find(Resource resource) {
-		return this.coordinators.get(resource);
+		return at(resource.kind()).get(resource.key());
 	}
 
 	/** Return the coordinators that there are. */
-	public Collection<ResourceCoordinator> coordinators() {
-		return this.coordinators.values();
+	public Stream<ResourceCoordinator> coordinators() {
+		return this.coordinators.values().stream().flatMap((some) -> some.values().stream());
 	}
 
 	/** Return the waiters at all coordinators, when each coordinator has answered. */
 	public CompletableFuture<List<Waiter>> waiters() {
-		return waiters(this.coordinators.values().stream());
+		return waiters(coordinators());
 	}
 
 	/**
@@ -180,7 +190,7 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 
 	/** Return whether nothing is held or waited for, as far as coordinators know. */
 	public boolean isEmpty() {
-		return this.coordinators.isEmpty() && this.contenders.isEmpty();
+		return this.coordinators.values().stream().allMatch(Map::isEmpty) && this.contenders.isEmpty();
 	}
 
 	/** Return what contends for this instance in the store. */
@@ -215,7 +225,8 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 
 	@Override
 	public void leave(Resource resource) {
-		this.coordinators.computeIfPresent(resource, (key, coordinator) -> coordinator.leave() ? null : coordinator);
+		at(resource.kind()).computeIfPresent(resource.key(),
+				(key, coordinator) -> coordinator.leave() ? null : coordinator);
 	}
 
 }

@@ -28,7 +28,13 @@ abstract class RequestWait implements PendingAcquisition {
 	/** Observes the request that it belongs to, or {@code null}. */
 	final @Nullable RequestObservation observation;
 
+	/** Whether it is one part of an acquisition, which has the observation. */
+	private final boolean part;
+
 	private final long startedAt;
+
+	/** Until when it waits: long enough for a first answer. */
+	private final long endsAt;
 
 	/** The lease, or why there is none. Completed by the first outcome. */
 	final CompletableFuture<LeaseHandle> result = new CompletableFuture<>();
@@ -47,19 +53,24 @@ abstract class RequestWait implements PendingAcquisition {
 	 * @param request what is asked for
 	 * @param thread the thread that asks, or {@code null} if it is asynchronous
 	 * @param observation observes the request, or {@code null}
+	 * @param part whether it is one part of an acquisition
 	 * @param startedAt when the wait began
 	 */
 	RequestWait(EngineContext context, ResolvedRequest request, @Nullable Thread thread,
-			@Nullable RequestObservation observation, long startedAt) {
+			@Nullable RequestObservation observation, boolean part, long startedAt) {
 		this.context = context;
 		this.request = request;
 		this.thread = thread;
 		this.observation = observation;
+		this.part = part;
 		this.startedAt = startedAt;
+		this.endsAt = startedAt + Math.max(request.waitNanos(), EngineContext.FIRST_ANSWER_NANOS);
 	}
 
 	/** Return whether it is one part of an acquisition, which has the observation. */
-	public abstract boolean isPart();
+	public final boolean isPart() {
+		return this.part;
+	}
 
 	/** Run an action once the event of the coordinator is over. */
 	abstract void later(Runnable action);
@@ -131,9 +142,16 @@ abstract class RequestWait implements PendingAcquisition {
 		}
 	}
 
+	/** End the wait with a lease, unless it has ended. */
+	final boolean succeed(LeaseHandle lease) {
+		RequestObservation own = ownObservation();
+		return (own != null) ? own.complete(this.result, lease) : this.result.complete(lease);
+	}
+
 	/** End the wait in vain, unless it has ended. */
 	boolean fail(RuntimeException why) {
-		return RequestObservation.completeExceptionally(ownObservation(), this.result, why);
+		RequestObservation own = ownObservation();
+		return (own != null) ? own.completeExceptionally(this.result, why) : this.result.completeExceptionally(why);
 	}
 
 	/** Return what observes it; not of a part, whose outcome is not that of the whole. */
@@ -168,7 +186,7 @@ abstract class RequestWait implements PendingAcquisition {
 
 	@Override
 	public long endsAt() {
-		return this.startedAt + Math.max(this.request.waitNanos(), EngineContext.FIRST_ANSWER_NANOS);
+		return this.endsAt;
 	}
 
 	@Override

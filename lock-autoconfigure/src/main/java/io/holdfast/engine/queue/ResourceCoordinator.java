@@ -137,7 +137,7 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 				fail(waiter, waiter.notAcquired(Reason.SHUTDOWN));
 			}
 			// A part may be given up before it comes.
-			else if (waiter.isWaiting()) {
+			else if (!waiter.result.isDone()) {
 				arrive(waiter);
 			}
 		});
@@ -330,8 +330,8 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 
 	@Override
 	public final CompletableFuture<ReleaseReply> end(Hold hold) {
-		CompletableFuture<ReleaseReply> outcome = release(hold.toCommand(this.context.scheduler.nanoTime()), hold.doubtSince,
-				hold.request.permits());
+		CompletableFuture<ReleaseReply> outcome = release(hold.toCommand(this.context.scheduler.nanoTime()),
+				hold.doubtSince, hold.request.permits());
 		// Not before, as a shut-down goes on when the last hold is forgotten.
 		renewer().stopRenewing(hold);
 		detach(hold);

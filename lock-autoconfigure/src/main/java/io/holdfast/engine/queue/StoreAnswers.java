@@ -83,13 +83,17 @@ final class StoreAnswers {
 		this.trouble = error;
 	}
 
-	/** Give up all commands without an answer. */
-	void cancel() {
+	/**
+	 * Give up all commands without an answer.
+	 * @return as {@link #doubtSince()}
+	 */
+	long cancel() {
 		if (!this.unanswered.isEmpty()) {
 			this.doubtful = true;
 			// Cancelling completes them, and so takes them out of the list.
 			List.copyOf(this.unanswered).forEach((sent) -> sent.command.cancel(true));
 		}
+		return doubtSince();
 	}
 
 	/**

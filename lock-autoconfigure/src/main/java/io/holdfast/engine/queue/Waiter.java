@@ -1,13 +1,13 @@
 package io.holdfast.engine.queue;
 
 import java.util.List;
+import java.util.concurrent.Future;
 import java.util.stream.Stream;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.engine.context.EngineContext;
-import io.holdfast.engine.context.Scheduler;
 import io.holdfast.engine.lease.EngineLease;
 import io.holdfast.engine.lease.Hold;
 import io.holdfast.engine.lease.LeaseHandle;
@@ -47,7 +47,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 
 	private WaitState state = WaitState.QUEUED;
 
-	private Scheduler.@Nullable Timer timer;
+	private @Nullable Future<?> timer;
 
 	/**
 	 * The number of the last command by which others asked before it came. Confined to
@@ -60,7 +60,8 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 
 	Waiter(WaiterHost host, String token, ResolvedRequest request, @Nullable Thread thread, LeaseContext leaseContext,
 			@Nullable WaiterWhole whole, @Nullable RequestObservation observation) {
-		super(host.context(), request, thread, observation, (whole != null) ? whole.startedAt() : host.context().scheduler.nanoTime());
+		super(host.context(), request, thread, observation, whole != null,
+				(whole != null) ? whole.startedAt() : host.context().scheduler.nanoTime());
 		this.host = host;
 		this.leaseContext = leaseContext;
 		this.whole = whole;
@@ -87,11 +88,6 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 	@Override
 	public Hold.HoldOwner owner() {
 		return this.host;
-	}
-
-	@Override
-	public boolean isPart() {
-		return this.whole != null;
 	}
 
 	/**
@@ -230,20 +226,21 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 
 	private void makeHold(Granted granted, long sentAt, HandOver way, long now) {
 		Contender own = this.contender;
-		Hold hold = new Hold(this, own.token, own.answers().doubtSince(), own.isWanted(), granted, sentAt, now);
+		long doubtSince = own.end();
+		Hold hold = new Hold(this, own.token, doubtSince, own.isWanted(), granted, sentAt, now);
 		if (way != HandOver.ASKED_AGAIN || own.answers().isBusy() || this.promoted) {
 			this.context.observers.handedOver(this.host.resource(), way);
 		}
 		this.state = WaitState.GRANTED;
 		disarm();
-		own.end();
 		this.host.beginHold(this, hold, now);
 	}
 
 	/** End the wait without a grant. */
 	void end() {
 		if (this.state == WaitState.CONTENDING) {
-			if (this.contender.answers().trouble() == null && this.contender.isStoreSilent(this.context.scheduler.nanoTime())) {
+			if (this.contender.answers().trouble() == null
+					&& this.contender.isStoreSilent(this.context.scheduler.nanoTime())) {
 				this.context.observers.failed(Command.ACQUIRE);
 			}
 			this.contender.end();
@@ -280,8 +277,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 
 	/** End the wait with a lease, unless it has ended. */
 	boolean complete(LeaseHandle lease) {
-		return (this.whole == null || this.whole.add(lease))
-				&& RequestObservation.complete(ownObservation(), this.result, lease);
+		return (this.whole == null || this.whole.add(lease)) && succeed(lease);
 	}
 
 	@Override
@@ -293,14 +289,20 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 	public long deadline() {
 		// A wait may be shorter than any answer takes. Without one, nothing is known.
 		boolean unheard = this.state == WaitState.CONTENDING && this.contender.answers().isUnheard();
-		long wait = this.request.waitNanos();
-		return startedAt() + (unheard ? Math.max(wait, EngineContext.FIRST_ANSWER_NANOS) : wait);
+		return unheard ? endsAt() : wantedBy();
+	}
+
+	private long wantedBy() {
+		return startedAt() + this.request.waitNanos();
 	}
 
 	@Override
 	public long dueBy(long at) {
+		if (this.timer != null || at - wantedBy() < 0) {
+			return at;
+		}
 		long deadline = deadline();
-		return (this.timer != null || at - deadline < 0) ? at : deadline;
+		return (at - deadline < 0) ? at : deadline;
 	}
 
 	private void arm() {
@@ -310,7 +312,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 
 	private void disarm() {
 		if (this.timer != null) {
-			this.timer.cancel();
+			this.timer.cancel(false);
 			this.timer = null;
 		}
 	}

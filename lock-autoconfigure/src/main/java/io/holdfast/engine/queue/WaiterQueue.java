@@ -56,8 +56,11 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 
 	private boolean warned;
 
-	/** How many waiters and holds need it. Guarded by the map of the coordinators. */
-	private int users;
+	/**
+	 * How many waiters and holds need it, from the first waiter on. Guarded by the map of
+	 * the coordinators.
+	 */
+	private int users = 1;
 
 	WaiterQueue(CoordinatorParts parts, Resource resource) {
 		super(resource, parts.context().callbacks);
@@ -117,16 +120,6 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 	@Override
 	public Waiter firstLike(Waiter waiter) {
 		return waiter;
-	}
-
-	@Override
-	public long onRequestSent() {
-		return 0;
-	}
-
-	@Override
-	public void onReply(long number) {
-		// It made no difference to who waits here.
 	}
 
 	/** Look after waiters that are being woken, before others are let contend. */

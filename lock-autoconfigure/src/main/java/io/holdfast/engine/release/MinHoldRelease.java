@@ -1,12 +1,12 @@
 package io.holdfast.engine.release;
 
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 import io.holdfast.ReleaseResult;
 import io.holdfast.engine.context.EngineContext;
-import io.holdfast.engine.context.Scheduler;
 import io.holdfast.engine.lease.Hold;
 import io.holdfast.engine.lease.HoldLosses;
 import io.holdfast.engine.observe.EngineObserver.Command;
@@ -58,7 +58,7 @@ final class MinHoldRelease {
 		long millis = TimeUnit.NANOSECONDS.toMillis(this.endsAt - this.context.scheduler.nanoTime() + 999_999);
 		CompletableFuture<ReleaseReply> command = this.context.send(Command.RETAIN,
 				() -> this.context.store.retain(this.hold.renewalCommand(millis)));
-		Scheduler.Timer silence = this.context.scheduler.schedule(() -> {
+		Future<?> silence = this.context.scheduler.schedule(() -> {
 			this.context.observers.failed(Command.RETAIN);
 			this.outcome.completeExceptionally(EngineExceptions.retentionTrouble(this.hold.resource(),
 					StoreCommandException.silence(this.context.settings.commandTimeout(), new TimeoutException())));
@@ -66,7 +66,7 @@ final class MinHoldRelease {
 			command.cancel(true);
 		}, this.context.commandTimeoutNanos());
 		command.whenComplete((reply, error) -> {
-			silence.cancel();
+			silence.cancel(false);
 			if (error == null) {
 				this.outcome.complete(this.losses.judgeRelease(this.hold, reply));
 			}

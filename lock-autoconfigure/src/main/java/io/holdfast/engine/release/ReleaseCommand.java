@@ -1,11 +1,11 @@
 package io.holdfast.engine.release;
 
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 import io.holdfast.engine.context.EngineContext;
-import io.holdfast.engine.context.Scheduler;
 import io.holdfast.engine.lease.Hold;
 import io.holdfast.engine.observe.EngineObserver.Command;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
@@ -49,7 +49,7 @@ final class ReleaseCommand {
 	/** The last attempt that the observers were told has failed. */
 	private int told;
 
-	private Scheduler.@Nullable Timer timer;
+	private @Nullable Future<?> timer;
 
 	ReleaseCommand(EngineContext context, ReleaseOwner owner, Resource resource, AcquireCommand ended,
 			long doubtSince) {
@@ -58,7 +58,8 @@ final class ReleaseCommand {
 		this.resource = resource;
 		this.ended = ended;
 		this.doubtSince = doubtSince;
-		this.pointlessAt = context.scheduler.nanoTime() + TimeUnit.MILLISECONDS.toNanos(ended.leaseMillis() + ended.claimMillis());
+		this.pointlessAt = context.scheduler.nanoTime()
+				+ TimeUnit.MILLISECONDS.toNanos(ended.leaseMillis() + ended.claimMillis());
 	}
 
 	CompletableFuture<ReleaseReply> start(@Nullable AcquireCommand next) {
@@ -153,7 +154,7 @@ final class ReleaseCommand {
 
 	private void disarm() {
 		if (this.timer != null) {
-			this.timer.cancel();
+			this.timer.cancel(false);
 			this.timer = null;
 		}
 	}

@@ -7,7 +7,6 @@ import io.holdfast.LeaseRequest;
 import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.SemaphoreRequest;
-import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
@@ -99,12 +98,6 @@ public record ResolvedRequest(Resource resource, int permits, int limit, boolean
 	 */
 	public boolean isAboveLimit(long wanted) {
 		return this.limit > 0 && wanted > this.limit;
-	}
-
-	/** Return the command that asks the store for it. */
-	public AcquireCommand toCommand(String token, @Nullable String under) {
-		return new AcquireCommand(token, this.permits, this.limit, this.fair, under, this.leaseMillis,
-				this.claimMillis);
 	}
 
 }

@@ -116,8 +116,8 @@ final class BatchingScriptSender extends ScriptSender implements ScriptCommand.W
 				&& opened.getConnection() instanceof StatefulRedisConnection<byte[], byte[]> connection
 				&& !(connection instanceof StatefulRedisMasterReplicaConnection)
 				&& connection.getOptions().getRequestQueueSize() == Integer.MAX_VALUE)
-						? new BatchingScriptSender(commands, driver(connection), traces(connection),
-								System::nanoTime, ForkJoinPool.commonPool())
+						? new BatchingScriptSender(commands, driver(connection), traces(connection), System::nanoTime,
+								ForkJoinPool.commonPool())
 						: new ScriptSender(commands);
 	}
 

@@ -198,8 +198,7 @@ public final class RedisInstanceStore implements InstanceStore {
 
 	private <T extends @Nullable Object> CompletableFuture<T> execute(Script script, String key,
 			Function<List<?>, T> reply, Object... args) {
-		return this.executor.execute(script, () -> new byte[][] { RedisKeys.bytes(key) }, args, key,
-				reply);
+		return this.executor.execute(script, () -> new byte[][] { RedisKeys.bytes(key) }, args, key, reply);
 	}
 
 }

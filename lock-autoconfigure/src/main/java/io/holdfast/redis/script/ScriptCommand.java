@@ -43,7 +43,7 @@ public final class ScriptCommand implements RedisCommand<byte[], byte[], List<@N
 	/** What the driver wants to do at its end: a time-out to stop. */
 	private @Nullable BiConsumer<? super List<@Nullable Object>, Throwable> action;
 
-	private boolean written;
+	private volatile boolean written;
 
 	private volatile boolean done;
 
@@ -82,7 +82,7 @@ public final class ScriptCommand implements RedisCommand<byte[], byte[], List<@N
 	@Override
 	public void encode(ByteBuf buffer) {
 		this.call.written();
-		if (this.output instanceof ScriptReply read) {
+		if (this.written && this.output instanceof ScriptReply read) {
 			read.clear();
 		}
 		ScriptArguments.writeCommand(buffer, this.call.script().digest(), this.call.keys(), this.call.args());

@@ -4,6 +4,7 @@ import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
 import org.awaitility.Awaitility;
@@ -30,10 +31,10 @@ class ThreadSchedulerTests {
 		awaitRest(thread);
 		long before = waits(thread);
 		for (int i = 0; i < 200; i++) {
-			Scheduler.Timer last = this.scheduler.schedule(() -> {
+			Future<?> last = this.scheduler.schedule(() -> {
 			}, TimeUnit.SECONDS.toNanos(10));
 			awaitRest(thread);
-			last.cancel();
+			last.cancel(false);
 			awaitRest(thread);
 		}
 		// One in front of the others for each 100 ms that this takes, and so on.

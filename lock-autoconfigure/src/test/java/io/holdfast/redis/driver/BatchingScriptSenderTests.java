@@ -381,8 +381,8 @@ class BatchingScriptSenderTests {
 	}
 
 	private static ScriptCall<Object> call(int number) {
-		return new ScriptCall<>(Script.PING, new byte[0][], new Object[] { number },
-				(reply) -> reply.get(0), (error) -> new IllegalStateException(error));
+		return new ScriptCall<>(Script.PING, new byte[0][], new Object[] { number }, (reply) -> reply.get(0),
+				(error) -> new IllegalStateException(error));
 	}
 
 	/** How a command may end. */
