@@ -61,8 +61,8 @@ final class AcquiredLease implements HeldMethodLease, TransactionReleases.Part {
 	}
 
 	@Override
-	public boolean endsOnLoss() {
-		return this.operation.onLoss() == OnLoss.INTERRUPT;
+	public OnLoss onLoss() {
+		return this.operation.onLoss();
 	}
 
 	@Override
@@ -127,7 +127,7 @@ final class AcquiredLease implements HeldMethodLease, TransactionReleases.Part {
 
 	@Override
 	public void checkBeforeCommit() {
-		if (this.operation.onLoss() == OnLoss.NOTIFY) {
+		if (onLoss() == OnLoss.NOTIFY) {
 			return;
 		}
 		if (this.loss == null && !this.lease.isHeld()) {
@@ -140,10 +140,10 @@ final class AcquiredLease implements HeldMethodLease, TransactionReleases.Part {
 
 	private @Nullable Throwable verdict(@Nullable Throwable failure) {
 		String told = this.loss;
-		if (told == null || this.operation.onLoss() == OnLoss.NOTIFY) {
+		if (told == null || onLoss() == OnLoss.NOTIFY) {
 			return failure;
 		}
-		if (failure == null || this.operation.onLoss() == OnLoss.INTERRUPT) {
+		if (failure == null || onLoss() == OnLoss.INTERRUPT) {
 			return new LeaseLostException(this.lease.key(), told, failure);
 		}
 		failure.addSuppressed(new LeaseLostException(this.lease.key(), told));

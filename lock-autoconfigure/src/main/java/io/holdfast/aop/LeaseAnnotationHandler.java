@@ -2,6 +2,7 @@ package io.holdfast.aop;
 
 import java.lang.annotation.Annotation;
 import java.lang.reflect.Method;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -113,11 +114,6 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 		}
 	}
 
-	/** Return the bean for the current call, if the application has one. */
-	private static <T> @Nullable T get(@Nullable ApplicationBean<T> bean) {
-		return (bean != null) ? bean.find().map(Supplier::get).orElse(null) : null;
-	}
-
 	/**
 	 * Check all that a type declares.
 	 * @param type a class or an interface
@@ -165,6 +161,9 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 		/** Known from the first call on. */
 		private volatile @Nullable S service;
 
+		/** Gives it to each call. Known from the first call on. */
+		private volatile @Nullable Optional<Supplier<KeyNamespace>> namespace;
+
 		HandledOperation(LeaseOperation<R> operation) {
 			this.operation = operation;
 		}
@@ -182,9 +181,19 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 			}
 			R request = this.operation.requests().request(invocation.getThis(), invocation.getArguments());
 			// By the caller's thread: a second lease may be asked for on another one.
-			KeyNamespace namespace = get(LeaseAnnotationHandler.this.namespace);
+			KeyNamespace namespace = namespace().map(Supplier::get).orElse(null);
 			return new CallLease(invocation, this.operation, (namespace != null) ? namespace.apply(request) : request,
 					service());
+		}
+
+		private Optional<Supplier<KeyNamespace>> namespace() {
+			Optional<Supplier<KeyNamespace>> known = this.namespace;
+			if (known == null) {
+				ApplicationBean<KeyNamespace> bean = LeaseAnnotationHandler.this.namespace;
+				known = (bean != null) ? bean.find() : Optional.empty();
+				this.namespace = known;
+			}
+			return known;
 		}
 
 		private S service() {
@@ -318,8 +327,9 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 				throw ex;
 			}
 			NotAcquiredHandler handler = this.operation.notAcquiredHandler();
-			NotAcquiredStrategy strategy = (handler == NotAcquiredHandler.THROW)
-					? get(LeaseAnnotationHandler.this.strategy) : null;
+			ApplicationBean<NotAcquiredStrategy> bean = LeaseAnnotationHandler.this.strategy;
+			NotAcquiredStrategy strategy = (handler == NotAcquiredHandler.THROW && bean != null)
+					? bean.find().map(Supplier::get).orElse(null) : null;
 			return ((strategy != null)
 					? new StrategyHandler(strategy, this.operation.returnKind(), this.operation.annotatedMethod())
 					: handler)

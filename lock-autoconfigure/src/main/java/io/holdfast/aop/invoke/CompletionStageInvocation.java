@@ -9,6 +9,7 @@ import java.util.concurrent.CompletionStage;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.LeaseContext;
+import io.holdfast.annotation.OnLoss;
 import io.holdfast.aop.observe.MethodCallObservation;
 import io.holdfast.async.CallResult;
 import org.aopalliance.intercept.MethodInvocation;
@@ -181,7 +182,7 @@ public final class CompletionStageInvocation {
 		}
 		this.result.await(stage);
 		this.held.stream()
-			.filter(HeldMethodLease::endsOnLoss)
+			.filter((each) -> each.onLoss() == OnLoss.INTERRUPT)
 			.forEach((each) -> each.lease().onLost(() -> this.result.cancelPending()));
 		stage.whenComplete((value, failure) -> end(value, (failure != null) ? CallResult.cause(failure) : null));
 	}

@@ -3,6 +3,7 @@ package io.holdfast.aop.invoke;
 import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.Lease;
+import io.holdfast.annotation.OnLoss;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,10 +21,10 @@ public interface HeldMethodLease {
 	boolean isUnguarded();
 
 	/**
-	 * Return whether the method is to end at once if the lease is lost.
-	 * @return whether it is
+	 * Return what becomes of the call if the lease is lost.
+	 * @return what was declared
 	 */
-	boolean endsOnLoss();
+	OnLoss onLoss();
 
 	/**
 	 * Release as if nothing had been held, as the method was not run, without blocking.

@@ -1,6 +1,7 @@
 package io.holdfast.aop.invoke;
 
 import io.holdfast.LeaseContext;
+import io.holdfast.annotation.OnLoss;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
@@ -34,7 +35,7 @@ final class MethodBody {
 
 	private static boolean endsOnLoss(HeldMethodLease... held) {
 		for (HeldMethodLease each : held) {
-			if (each.endsOnLoss()) {
+			if (each.onLoss() == OnLoss.INTERRUPT) {
 				return true;
 			}
 		}
@@ -46,7 +47,7 @@ final class MethodBody {
 		LossInterrupt lossInterrupt = new LossInterrupt();
 		try {
 			for (HeldMethodLease each : held) {
-				if (each.endsOnLoss()) {
+				if (each.onLoss() == OnLoss.INTERRUPT) {
 					each.lease().onLost(lossInterrupt::lost);
 				}
 			}

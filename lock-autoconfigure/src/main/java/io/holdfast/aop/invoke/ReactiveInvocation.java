@@ -10,6 +10,7 @@ import java.util.function.Supplier;
 import io.holdfast.HoldfastException;
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
+import io.holdfast.annotation.OnLoss;
 import io.holdfast.aop.method.AnnotatedMethod;
 import io.holdfast.aop.observe.MethodCallObservation;
 import io.holdfast.aop.observe.ReactiveObservation;
@@ -218,7 +219,7 @@ public final class ReactiveInvocation {
 
 		@Override
 		protected boolean endsOnLoss(HeldMethodLease held) {
-			return held.endsOnLoss();
+			return held.onLoss() == OnLoss.INTERRUPT;
 		}
 
 		@Override

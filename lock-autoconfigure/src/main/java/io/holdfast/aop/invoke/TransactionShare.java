@@ -6,6 +6,7 @@ import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseLostException;
+import io.holdfast.annotation.OnLoss;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -110,8 +111,8 @@ public final class TransactionShare implements TransactionReleases.Part {
 		}
 
 		@Override
-		public boolean endsOnLoss() {
-			return this.held.endsOnLoss();
+		public OnLoss onLoss() {
+			return this.held.onLoss();
 		}
 
 		@Override
