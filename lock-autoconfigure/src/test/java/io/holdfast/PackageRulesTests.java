@@ -64,8 +64,8 @@ class PackageRulesTests {
 					List.of("io.holdfast", "io.holdfast.engine", "org.springframework.data.redis..",
 							"org.springframework.dao..", "org.springframework.aop.framework", "org.springframework.aop",
 							"org.springframework.core", "org.springframework.util..", "io.lettuce..",
-							"io.netty.buffer..", "io.netty.util.concurrent..", "javax.net.ssl",
-							"org.apache.commons.logging..")), //
+							"io.netty.bootstrap", "io.netty.buffer..", "io.netty.channel", "io.netty.util.concurrent..",
+							"javax.net.ssl", "org.apache.commons.logging..")), //
 			Map.entry("io.holdfast.optimistic",
 					List.of("io.holdfast", "io.holdfast.redis", "io.holdfast.engine",
 							"org.springframework.data.redis..", "org.springframework.dao..", "io.lettuce..",

@@ -1,5 +1,6 @@
 package io.holdfast.redis;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -116,7 +117,9 @@ public final class RedisLeaseStore implements LeaseStore {
 		if (obstacle != null) {
 			throw new IllegalStateException(obstacle);
 		}
-		this.connections = HoldfastConnectionFactory.of(application);
+		// A WAIT may take its time.
+		this.connections = HoldfastConnectionFactory.of(application,
+				(options.replicas() != null) ? options.replicas().timeout() : Duration.ZERO);
 		StringRedisTemplate own = new StringRedisTemplate(this.connections);
 		this.executor = new ScriptExecutor(this.connections);
 		String pingKey = this.cluster ? options.lockPrefix() + PING_KEY : null;

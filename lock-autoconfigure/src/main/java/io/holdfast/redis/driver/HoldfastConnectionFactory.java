@@ -13,6 +13,9 @@ import io.lettuce.core.TimeoutOptions;
 import io.lettuce.core.event.DefaultEventPublisherOptions;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.Delay;
+import io.lettuce.core.resource.NettyCustomizer;
+import io.netty.bootstrap.Bootstrap;
+import io.netty.channel.Channel;
 
 import org.springframework.data.redis.connection.RedisClusterConnection;
 import org.springframework.data.redis.connection.RedisConfiguration;
@@ -39,6 +42,15 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	 */
 	private static final Duration LONGEST_HANDSHAKE = Duration.ofSeconds(5);
 
+	/**
+	 * How long a server may say nothing on a connection while it is asked for something:
+	 * short enough for the renewal of a lease of 30 seconds to come in time.
+	 */
+	private static final Duration LONGEST_SILENCE = Duration.ofSeconds(15);
+
+	private static final NettyCustomizer NO_CUSTOMIZER = new NettyCustomizer() {
+	};
+
 	private final ClientResources resources;
 
 	private final String address;
@@ -55,14 +67,20 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	 * Create connections to the Redis of an application. Nothing is connected.
 	 * @param application the connection factory of the application, of which only the
 	 * configuration is used
+	 * @param longestWait how long a command may have the server wait
 	 * @return the connections, to be destroyed by the caller
 	 * @throws IllegalStateException if Lettuce is missing, or the factory does not tell
 	 * where Redis is
 	 */
-	public static HoldfastConnectionFactory of(RedisConnectionFactory application) {
+	public static HoldfastConnectionFactory of(RedisConnectionFactory application, Duration longestWait) {
+		return create(application, LONGEST_SILENCE.plus(longestWait));
+	}
+
+	/** Create connections that are given up after a silence. */
+	static HoldfastConnectionFactory create(RedisConnectionFactory application, Duration longestSilence) {
 		LettuceConnectionFactory configured = lettuce(Drivers.unwrap(application));
 		LettuceClientConfiguration client = configured.getClientConfiguration();
-		return new HoldfastConnectionFactory(configuration(configured), client, resources(client));
+		return new HoldfastConnectionFactory(configuration(configured), client, resources(client, longestSilence));
 	}
 
 	private static LettuceConnectionFactory lettuce(RedisConnectionFactory factory) {
@@ -90,12 +108,28 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 	}
 
 	/** With the threads and metrics of the application, if it has chosen any. */
-	private static ClientResources resources(LettuceClientConfiguration client) {
-		return client.getClientResources()
+	private static ClientResources resources(LettuceClientConfiguration client, Duration longestSilence) {
+		ClientResources.Builder builder = client.getClientResources()
 			.map(HoldfastConnectionFactory::sharing)
-			.orElseGet(ClientResources::builder)
-			.reconnectDelay(new ReconnectDelay())
-			.build();
+			.orElseGet(ClientResources::builder);
+		NettyCustomizer application = client.getClientResources()
+			.map(ClientResources::nettyCustomizer)
+			.orElse(NO_CUSTOMIZER);
+		return builder.reconnectDelay(new ReconnectDelay()).nettyCustomizer(new NettyCustomizer() {
+
+			@Override
+			public void afterBootstrapInitialized(Bootstrap bootstrap) {
+				application.afterBootstrapInitialized(bootstrap);
+			}
+
+			@Override
+			public void afterChannelInitialized(Channel channel) {
+				application.afterChannelInitialized(channel);
+				// What is encrypted counts, too.
+				channel.pipeline().addFirst(new SilenceHandler(longestSilence));
+			}
+
+		}).build();
 	}
 
 	/**

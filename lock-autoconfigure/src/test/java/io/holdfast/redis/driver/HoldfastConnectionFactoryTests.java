@@ -1,10 +1,12 @@
 package io.holdfast.redis.driver;
 
+import java.io.IOException;
 import java.time.Duration;
 import java.util.stream.Stream;
 
 import javax.net.ssl.SSLSocketFactory;
 
+import io.holdfast.testing.HalfOpenProxy;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -24,6 +26,7 @@ import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.core.InfrastructureProxy;
 import org.springframework.data.redis.connection.RedisClusterConfiguration;
 import org.springframework.data.redis.connection.RedisConfiguration;
+import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.RedisSentinelConfiguration;
 import org.springframework.data.redis.connection.RedisSocketConfiguration;
@@ -56,8 +59,12 @@ class HoldfastConnectionFactoryTests {
 		this.redis = redis;
 	}
 
+	private static HoldfastConnectionFactory own(RedisConnectionFactory application) {
+		return HoldfastConnectionFactory.of(application, Duration.ZERO);
+	}
+
 	private static RedisConfiguration configurationOf(RedisConnectionFactory application) {
-		HoldfastConnectionFactory own = HoldfastConnectionFactory.of(application);
+		HoldfastConnectionFactory own = own(application);
 		try {
 			return (RedisConfiguration) ReflectionTestUtils.getField(own, LettuceConnectionFactory.class,
 					"configuration");
@@ -93,17 +100,16 @@ class HoldfastConnectionFactoryTests {
 			.requestQueueSize(17)
 			.socketOptions(SocketOptions.builder().connectTimeout(Duration.ofSeconds(10)).keepAlive(true).build())
 			.build();
-		HoldfastConnectionFactory own = HoldfastConnectionFactory
-			.of(new LettuceConnectionFactory(new RedisStandaloneConfiguration(),
-					LettuceClientConfiguration.builder()
-						.clientOptions(options)
-						.clientName("shop")
-						.readFrom(ReadFrom.REPLICA_PREFERRED)
-						.commandTimeout(Duration.ofSeconds(7))
-						.useSsl()
-						.verifyPeer(SslVerifyMode.CA)
-						.startTls()
-						.build()));
+		HoldfastConnectionFactory own = own(new LettuceConnectionFactory(new RedisStandaloneConfiguration(),
+				LettuceClientConfiguration.builder()
+					.clientOptions(options)
+					.clientName("shop")
+					.readFrom(ReadFrom.REPLICA_PREFERRED)
+					.commandTimeout(Duration.ofSeconds(7))
+					.useSsl()
+					.verifyPeer(SslVerifyMode.CA)
+					.startTls()
+					.build()));
 		try {
 			LettuceClientConfiguration client = own.getClientConfiguration();
 			assertThat(client.getClientOptions()).hasValueSatisfying((used) -> {
@@ -141,7 +147,7 @@ class HoldfastConnectionFactoryTests {
 					new RedisStandaloneConfiguration(this.redis.host(), this.redis.port()),
 					LettuceClientConfiguration.builder().clientResources(resources).build());
 			application.afterPropertiesSet();
-			HoldfastConnectionFactory own = HoldfastConnectionFactory.of(application);
+			HoldfastConnectionFactory own = own(application);
 			assertThat(own.getClientConfiguration().getClientResources()).hasValueSatisfying(
 					(used) -> assertThat(used.eventLoopGroupProvider()).isSameAs(resources.eventLoopGroupProvider()));
 			assertThat(own.getConnection().ping()).isEqualTo("PONG");
@@ -155,14 +161,31 @@ class HoldfastConnectionFactoryTests {
 	}
 
 	@Test
+	@DisplayName("A connection on which nothing comes any more is opened again, and what was not answered is sent again")
+	void halfOpen() throws IOException {
+		try (HalfOpenProxy proxy = new HalfOpenProxy(this.redis.host(), this.redis.port())) {
+			HoldfastConnectionFactory own = HoldfastConnectionFactory
+				.create(this.redis.connectionFactory(this.redis.host(), proxy.port()), Duration.ofMillis(300));
+			try (RedisConnection connection = own.getConnection()) {
+				assertThat(connection.ping()).isEqualTo("PONG");
+				proxy.lose("PING");
+				proxy.pass();
+				assertThat(connection.ping()).isEqualTo("PONG");
+			}
+			finally {
+				own.destroy();
+			}
+		}
+	}
+
+	@Test
 	@DisplayName("Nothing is connected before it is used, and what was stopped connects again")
 	void lazy() {
 		RedisServer server = this.redis.startServer();
 		StringRedisTemplate observer = new StringRedisTemplate(
 				this.redis.connectionFactory(server.host(), server.port()));
 		long before = connections(observer);
-		HoldfastConnectionFactory own = HoldfastConnectionFactory
-			.of(this.redis.connectionFactory(server.host(), server.port()));
+		HoldfastConnectionFactory own = own(this.redis.connectionFactory(server.host(), server.port()));
 		try {
 			for (int i = 0; i < 2; i++) {
 				assertThat(connections(observer)).isEqualTo(before);
@@ -224,7 +247,7 @@ class HoldfastConnectionFactoryTests {
 	@DisplayName("A factory that does not tell where Redis is, is refused with its name and the bean to define")
 	void unknown() {
 		RedisConnectionFactory unknown = mock(RedisConnectionFactory.class);
-		assertThatIllegalStateException().isThrownBy(() -> HoldfastConnectionFactory.of(unknown))
+		assertThatIllegalStateException().isThrownBy(() -> own(unknown))
 			.withMessageContaining(unknown.getClass().getName())
 			.withMessageContaining("@Bean LeaseEngine")
 			.withMessageContaining("holdfast.backend=memory");
