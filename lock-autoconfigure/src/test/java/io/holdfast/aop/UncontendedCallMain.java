@@ -7,7 +7,9 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.stream.Stream;
 
+import io.holdfast.LockService;
 import io.holdfast.annotation.DistributedLock;
+import io.holdfast.engine.Idleness;
 import io.holdfast.testing.TestApplication;
 import net.bytebuddy.ByteBuddy;
 import net.bytebuddy.agent.ByteBuddyAgent;
@@ -56,8 +58,13 @@ public final class UncontendedCallMain {
 		try (ConfigurableApplicationContext context = TestApplication.start(Application.class, args[0],
 				Integer.parseInt(args[1]), args[2], List.of())) {
 			Stock stock = context.getBean(Stock.class);
+			LockService locks = context.getBean(LockService.class);
 			List<List<String>> calls = new ArrayList<>();
 			for (int i = 0; i < WARM_UP + MEASURED; i++) {
+				// The release before may still be under way.
+				while (!Idleness.of(locks)) {
+					Thread.onSpinWait();
+				}
 				Calls.MADE.clear();
 				calls.add(stock.sell("A1"));
 			}
