@@ -1,8 +1,10 @@
 package io.holdfast.faults;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
@@ -15,6 +17,8 @@ import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -83,6 +87,35 @@ class OutageTests {
 			assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(SOON);
 		}
 		this.proxy.up();
+		instance.acquire(REQUEST).close();
+		this.fleet.awaitNothingLeft();
+	}
+
+	@ParameterizedTest(name = "F10 Redis is {0}: of several that want a key, all fail after the outage patience")
+	@ValueSource(strings = { "not reached", "silent" })
+	void manyForOneKey(String trouble) {
+		Instance instance = this.fleet.start(this.proxy, "holdfast.redis.outage-patience=1s",
+				"spring.data.redis.timeout=1s", "holdfast.redis.command-timeout=500ms");
+		instance.acquire(REQUEST).close();
+		if (trouble.equals("silent")) {
+			this.proxy.blackHole();
+		}
+		else {
+			this.proxy.down();
+		}
+		LockRequest request = REQUEST.waitTime(SOON.multipliedBy(6));
+		List<CompletableFuture<LockLease>> waiting = Stream.generate(() -> instance.acquireInBackground(request))
+			.limit(10)
+			.toList();
+		for (CompletableFuture<LockLease> one : waiting) {
+			assertThat(one).failsWithin(SOON).withThrowableThat().withCauseInstanceOf(LeaseStoreException.class);
+		}
+		if (trouble.equals("silent")) {
+			this.proxy.pass();
+		}
+		else {
+			this.proxy.up();
+		}
 		instance.acquire(REQUEST).close();
 		this.fleet.awaitNothingLeft();
 	}

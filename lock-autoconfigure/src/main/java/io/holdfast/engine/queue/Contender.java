@@ -130,25 +130,25 @@ public final class Contender {
 		else if (now - this.askAt < 0) {
 			arm(now);
 		}
-		else if (isKeptBack()) {
-			StoreCommandException outage = StoreCommandException.unreached(this.context.settings.outagePatience());
-			if (this.waiter.isWorthWaiting(outage)) {
+		else {
+			Throwable outage = outage();
+			if (outage == null || this.waiter.isWorthWaiting(outage)) {
 				sendAcquire();
 			}
 			else {
 				this.waiter.onFailure(outage);
 			}
 		}
-		else {
-			sendAcquire();
-		}
 	}
 
 	/**
-	 * Return whether its commands wait for a connection, and it has heard nothing before.
+	 * Return what keeps the store from answering, if it has told nothing before: its
+	 * commands wait for a connection, or it failed the waiter before this one.
 	 */
-	private boolean isKeptBack() {
-		return this.waiter.request().waits() && this.answers.isUnheard() && !this.context.store.isReached();
+	private @Nullable Throwable outage() {
+		boolean keptBack = this.waiter.request().waits() && this.answers.isUnheard() && !this.context.store.isReached();
+		return keptBack ? StoreCommandException.unreached(this.context.settings.outagePatience())
+				: this.answers.inheritedTrouble();
 	}
 
 	/**
@@ -380,9 +380,15 @@ public final class Contender {
 		return this.context.scheduler.nanoTime() - patientUntil() < 0;
 	}
 
-	/** Return until when the store may fail without ending the wait. */
+	/**
+	 * Return until when the store may fail without ending the wait. It has the time for
+	 * one answer, however long others have waited before it.
+	 */
 	private long patientUntil() {
-		return this.answers.firstSentAt() + this.context.settings.outagePatience().toNanos();
+		long patience = this.context.settings.outagePatience().toNanos();
+		long before = this.answers.waitedBefore();
+		return this.answers.firstSentAt()
+				+ ((before == 0) ? patience : Math.max(patience - before, EngineContext.FIRST_ANSWER_NANOS));
 	}
 
 	/**

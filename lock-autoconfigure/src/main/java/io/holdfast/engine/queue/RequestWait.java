@@ -47,6 +47,9 @@ abstract class RequestWait implements PendingAcquisition {
 	 */
 	private boolean woken;
 
+	/** What the store had told when it came; -1 if others were known to be before it. */
+	private long unheardAt = -1;
+
 	/**
 	 * Create the wait of a request.
 	 * @param context the surroundings of the instance
@@ -204,6 +207,27 @@ abstract class RequestWait implements PendingAcquisition {
 		if (fail(why)) {
 			giveUp();
 		}
+	}
+
+	/**
+	 * Note that it stands behind others that wait for the store's first answer.
+	 * @param told how often the store has told who has the key
+	 */
+	final void standBehindUnheard(long told) {
+		this.unheardAt = told;
+	}
+
+	/**
+	 * Return whether it has stood in line for nothing but the store's first answer.
+	 * @param told how often the store has told who has the key, by now
+	 */
+	final boolean isUnheard(long told) {
+		return this.unheardAt == told;
+	}
+
+	/** Return whether it has waited so for too long: it would only ask in vain, too. */
+	final boolean isOutOfPatience(long told) {
+		return isUnheard(told) && waitedNanos() >= this.context.settings.outagePatience().toNanos();
 	}
 
 	/** Return when the wait began. */

@@ -154,7 +154,7 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 	@Override
 	public final void beginHold(Waiter waiter, Hold hold, long now) {
 		stopContending(waiter);
-		forgetStrangers();
+		onStoreGrant();
 		onHoldBegun(hold);
 		LeaseHandle lease = open(waiter, hold, now);
 		renewer().startRenewing(hold);

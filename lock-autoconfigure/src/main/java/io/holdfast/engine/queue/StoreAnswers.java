@@ -22,6 +22,9 @@ final class StoreAnswers {
 	/** When the first command that named the token was sent. */
 	private long firstSentAt;
 
+	/** How long its waiter had waited by then for others to be answered. */
+	private long waitedBefore;
+
 	/** When the last request was sent that was answered BUSY. */
 	private long busySentAt;
 
@@ -44,6 +47,11 @@ final class StoreAnswers {
 	StoreAnswers(EngineContext context) {
 		this.context = context;
 		this.reconnects = context.store.reconnects();
+	}
+
+	/** Note for how long its waiter has waited for others here to be answered. */
+	void setWaitedBefore(long nanos) {
+		this.waitedBefore = nanos;
 	}
 
 	/** Note that a command leaves that names the token. */
@@ -136,6 +144,19 @@ final class StoreAnswers {
 	/** Return when the first command that named the token was sent. */
 	long firstSentAt() {
 		return this.firstSentAt;
+	}
+
+	/** Return for how long its waiter had waited by then for others to be answered. */
+	long waitedBefore() {
+		return this.waitedBefore;
+	}
+
+	/**
+	 * Return why the store failed one whose place this has taken, if it has said nothing
+	 * since.
+	 */
+	@Nullable Throwable inheritedTrouble() {
+		return this.silent ? this.trouble : null;
 	}
 
 	/** Return whether a command may still run that named the token. */

@@ -49,13 +49,10 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 
 	private @Nullable Future<?> timer;
 
-	/**
-	 * The number of the last command by which others asked before it came. Confined to
-	 * the coordinator.
-	 */
+	/** The number of the last command by which others asked before it came. */
 	private long behind;
 
-	/** It has waited here before: one failure does not end its wait. */
+	/** It has waited here for others: one failure does not end its wait. */
 	private boolean promoted;
 
 	Waiter(WaiterHost host, String token, ResolvedRequest request, @Nullable Thread thread, LeaseContext leaseContext,
@@ -153,9 +150,13 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 	}
 
 	/** Begin to stand for this instance in the store. */
-	void beginContending(boolean hasWaited) {
+	void beginContending(boolean stood, long told) {
 		tellBegin();
-		this.promoted = hasWaited;
+		boolean unheard = isUnheard(told);
+		this.promoted = stood && !unheard;
+		if (unheard) {
+			this.contender.answers().setWaitedBefore(waitedNanos());
+		}
 		this.state = WaitState.CONTENDING;
 	}
 
@@ -199,7 +200,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 
 	@Override
 	public void onFailure(Throwable error) {
-		this.host.fail(this, storeTrouble(error));
+		this.host.failUnheard(this, error);
 	}
 
 	@Override
@@ -360,6 +361,9 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 
 		/** End a wait whose time is over. */
 		void timeOut(Waiter waiter);
+
+		/** End a wait, and those behind it for which the store has failed as long. */
+		void failUnheard(Waiter waiter, Throwable error);
 
 		/** End a wait in vain. */
 		void fail(Waiter waiter, RuntimeException exception);

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 
@@ -13,6 +14,7 @@ import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.context.SerialExecutor;
 import io.holdfast.engine.lease.LeaseHandle;
+import io.holdfast.engine.request.EngineExceptions;
 import io.holdfast.engine.request.ResolvedRequest;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
@@ -48,6 +50,9 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 
 	/** Few: a list is small. */
 	final List<Waiter> contending = new ArrayList<>(1);
+
+	/** How often the store has told of a grant, or that others have it. */
+	private long told;
 
 	/** Since when others have it who do not hand it over. Confined to events. */
 	private long strangersSince;
@@ -128,10 +133,10 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 	// Waiting and contending
 
 	final void contend(Waiter waiter) {
-		boolean hasWaited = leaveLine(waiter);
+		boolean stood = leaveLine(waiter);
 		this.contending.add(waiter);
 		// Before anything names its token: a wake-up may be faster than this thread.
-		waiter.beginContending(hasWaited);
+		waiter.beginContending(stood, this.told);
 		this.parts.registry().contends(waiter.contender());
 	}
 
@@ -147,6 +152,9 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 		this.queue.add(waiter);
 		this.awaited = true;
 		this.parts.registry().queued(1);
+		if (!this.contending.isEmpty() && !waiter.hasMetOthers() && !this.contending.get(0).hasMetOthers()) {
+			waiter.standBehindUnheard(this.told);
+		}
 		waiter.beginQueueing();
 	}
 
@@ -210,6 +218,7 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 	 */
 	@Override
 	public final void onBusy(Busy busy) {
+		this.told++;
 		long now = this.context.scheduler.nanoTime();
 		if (!busy.foreign()) {
 			this.strangers = false;
@@ -231,8 +240,9 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 		}
 	}
 
-	/** Forget that strangers had it, as the store has granted something. */
-	final void forgetStrangers() {
+	/** Note that the store has granted something: no stranger has it. */
+	final void onStoreGrant() {
+		this.told++;
 		this.strangers = false;
 	}
 
@@ -258,6 +268,14 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 		boolean alone = waiter.is(Waiter.WaitState.CONTENDING) && !waiter.hasMetOthers();
 		fail(waiter, (alone || asking.contender().isStoreSilent(this.context.scheduler.nanoTime()))
 				? waiter.storeTrouble(asking.contender().answers().trouble()) : waiter.notAcquired(Reason.TIMED_OUT));
+	}
+
+	@Override
+	public final void failUnheard(Waiter waiter, Throwable error) {
+		if (EngineExceptions.isTemporary(error)) {
+			endInLine((next) -> next.isOutOfPatience(this.told), (next) -> next.storeTrouble(error));
+		}
+		fail(waiter, waiter.storeTrouble(error));
 	}
 
 	@Override
@@ -355,17 +373,21 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 	 * @param spared which contenders go on all the same
 	 */
 	final void endWaits(Predicate<Contender> spared) {
-		List<Waiter> waiters = this.queue.stream().filter((waiter) -> !spared.test(waiter.contender())).toList();
-		waiters.forEach(this::leaveLine);
-		waiters.forEach((waiter) -> {
-			tellFailed(waiter, waiter.notAcquired(Reason.SHUTDOWN));
-			end(waiter);
-		});
+		endInLine((waiter) -> !spared.test(waiter.contender()), (waiter) -> waiter.notAcquired(Reason.SHUTDOWN));
 		for (Waiter waiter : List.copyOf(this.contending)) {
 			if (!spared.test(waiter.contender())) {
 				fail(waiter, waiter.notAcquired(Reason.SHUTDOWN));
 			}
 		}
+	}
+
+	private void endInLine(Predicate<Waiter> ended, Function<Waiter, RuntimeException> why) {
+		List<Waiter> waiters = this.queue.stream().filter(ended).toList();
+		waiters.forEach(this::leaveLine);
+		waiters.forEach((waiter) -> {
+			tellFailed(waiter, why.apply(waiter));
+			end(waiter);
+		});
 	}
 
 }
