@@ -93,9 +93,10 @@ public final class LeaseContext {
 				return type.cast(lease);
 			}
 		}
-		throw new IllegalStateException(
-				"There is no lease of a " + what + " here: this thread runs neither a method with " + annotation
-						+ " that was called through its bean, nor code that a service runs with a lease");
+		throw new IllegalStateException("There is no lease of a " + what
+				+ " here: this thread runs neither a method with " + annotation
+				+ " that was called through its bean, nor code that a service runs with a lease. On another thread"
+				+ " open the LeaseContext of that code; in a chain of Reactor, ask ReactiveLeaseContext.current()");
 	}
 
 	/**

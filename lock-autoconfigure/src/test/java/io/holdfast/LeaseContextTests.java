@@ -57,7 +57,9 @@ class LeaseContextTests {
 		assertThatIllegalStateException().isThrownBy(Lease::current)
 			.withMessageStartingWith("There is no lease of a lock or permit here")
 			.withMessageContaining("@DistributedLock or @Semaphore")
-			.withMessageContaining("called through its bean, nor code that a service runs with a lease");
+			.withMessageContaining("called through its bean, nor code that a service runs with a lease")
+			.withMessageContaining("open the LeaseContext")
+			.withMessageContaining("ask ReactiveLeaseContext.current()");
 		assertThatIllegalStateException().isThrownBy(LockLease::current).withMessageContaining("with @DistributedLock");
 		assertThatIllegalStateException().isThrownBy(PermitLease::current).withMessageContaining("with @Semaphore");
 		assertThatIllegalStateException().isThrownBy(() -> LeaseContext.empty().with(this.lock).permits());

@@ -4,6 +4,8 @@ import java.util.Set;
 
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreService;
+import io.holdfast.reactive.ReactiveLockService;
+import io.holdfast.reactive.ReactiveSemaphoreService;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.BeanFactory;
@@ -27,7 +29,8 @@ final class MissingServiceFailureAnalyzer extends AbstractInjectionFailureAnalyz
 			+ "spring-boot-starter-data-redis; of several, mark one as @Primary), or with holdfast.backend=memory, "
 			+ "which needs no Redis, but whose locks exclude only threads of this JVM";
 
-	private static final Set<Class<?>> SERVICES = Set.of(LockService.class, SemaphoreService.class);
+	private static final Set<Class<?>> SERVICES = Set.of(LockService.class, SemaphoreService.class,
+			ReactiveLockService.class, ReactiveSemaphoreService.class);
 
 	private final ListableBeanFactory beanFactory;
 

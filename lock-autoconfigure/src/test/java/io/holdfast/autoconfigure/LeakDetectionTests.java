@@ -57,8 +57,10 @@ class LeakDetectionTests {
 			LockService locks = context.getBean(LockService.class);
 			Lease lease = leak(locks);
 			await().until(() -> output.getOut().contains("Lock 'leaked' (report) is still held after 100 ms"));
-			assertThat(output).contains("by thread " + Thread.currentThread().getName() + " at "
-					+ LeakDetectionTests.class.getName() + ".leak(LeakDetectionTests.java:");
+			assertThat(output)
+				.contains("by thread " + Thread.currentThread().getName() + " at " + LeakDetectionTests.class.getName()
+						+ ".leak(LeakDetectionTests.java:")
+				.contains("raise the threshold", "use try-with-resources or withLock");
 			lease.close();
 			await().until(() -> output.getOut().contains("Lock 'leaked' (report), which was still held after 100 ms"));
 			Lease permit = context.getBean(SemaphoreService.class).acquire(SemaphoreRequest.of("permits", 1));

@@ -3,6 +3,7 @@ package io.holdfast.autoconfigure;
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreService;
 import io.holdfast.annotation.DistributedLock;
+import io.holdfast.reactive.ReactiveLockService;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -61,6 +62,14 @@ class MissingServiceFailureAnalyzerTests {
 	}
 
 	@Test
+	@DisplayName("A reactive service is missed in the same way")
+	void reactiveInSlice() {
+		failToStart(ReactiveSlice.class);
+		assertThat(this.output).containsSubsequence(ReactiveLockService.class.getName(), "Action:",
+				"@AutoConfigureHoldfast");
+	}
+
+	@Test
 	@DisplayName("With annotated methods alone it is told the same, at its start")
 	void annotated() {
 		failToStart(Annotated.class);
@@ -106,6 +115,17 @@ class MissingServiceFailureAnalyzerTests {
 
 		@Bean
 		Object client(LockService locks) {
+			return locks;
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration(exclude = HoldfastAutoConfiguration.class)
+	static class ReactiveSlice {
+
+		@Bean
+		Object client(ReactiveLockService locks) {
 			return locks;
 		}
 

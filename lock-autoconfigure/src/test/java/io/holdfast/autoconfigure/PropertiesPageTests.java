@@ -30,9 +30,9 @@ class PropertiesPageTests {
 		GeneratedPage page = new GeneratedPage("properties.md", "Properties", "the Javadoc of HoldfastProperties",
 				getClass());
 		page.line("");
-		page.line("Times are written like `200ms`, `10s`, `5m`, `24h`. A value out of range fails the start with a "
-				+ "message that names the property. A property without a default has no effect until it is set, unless "
-				+ "its line says otherwise.");
+		page.line("Times are written like `200ms`, `10s`, `5m`, `24h`; a number alone counts milliseconds. "
+				+ "A value out of range fails the start with a message that names the property. A property without a "
+				+ "default has no effect until it is set, unless its line says otherwise.");
 		for (Map.Entry<String, List<Map<String, Object>>> section : sections().entrySet()) {
 			page.line("");
 			page.line("## " + section.getKey());

@@ -91,8 +91,8 @@ public final class LeakDetector implements EngineObserver, AutoCloseable {
 			this.warned = true;
 			logger.warn(describe() + " is still held after " + LeakDetector.this.threshold.toMillis()
 					+ " ms (holdfast.leak-detection-threshold). It was acquired by thread " + this.place.thread + " at "
-					+ this.place.user() + ". If it, or a lease nested in it, is never released, use try-with-resources"
-					+ " or withLock", this.place);
+					+ this.place.user() + ". If its work takes as long as that, raise the threshold; if it, or a lease"
+					+ " nested in it, is never released, use try-with-resources or withLock", this.place);
 		}
 
 		@Override
