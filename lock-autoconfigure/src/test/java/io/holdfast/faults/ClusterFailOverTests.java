@@ -10,6 +10,7 @@ import java.util.stream.Stream;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
+import io.holdfast.ReleaseResult;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.testing.RedisCluster;
 import io.holdfast.testing.RedisCluster.FailOver;
@@ -85,9 +86,13 @@ class ClusterFailOverTests {
 
 	/** By the new master, whose driver has to find it first. */
 	private void awaitServed(Instance instance) {
+		awaitServed(instance, LEASE);
+	}
+
+	private void awaitServed(Instance instance, Duration patience) {
 		LockRequest sameSlot = LockRequest.of("{" + this.fleet.lockKey(this.key) + "}:another")
 			.waitTime(Duration.ofSeconds(1));
-		await("the new master found").atMost(LEASE)
+		await("the new master found").atMost(patience)
 			.ignoreExceptionsInstanceOf(LeaseStoreException.class)
 			.until(() -> instance.locks().tryAcquire(sameSlot).map((lease) -> {
 				lease.close();
@@ -161,6 +166,23 @@ class ClusterFailOverTests {
 		await("nothing is left, nor comes").during(Duration.ofSeconds(1))
 			.atMost(SOON)
 			.until(this.fleet::keysBesidesFences, List::isEmpty);
+	}
+
+	@Test
+	@DisplayName("A master stands still, and goes on standing when its replica has taken over: held on there, and granted")
+	void masterStandsStill() {
+		Instance instance = start("lettuce");
+		Instance other = start("lettuce");
+		LockRequest request = LockRequest.of(this.key).leaseTime(LEASE.multipliedBy(4));
+		LockLease lease = instance.acquire(request);
+		awaitReplicated(this.master);
+		this.fleet.unobserved(() -> this.cluster.freeze(this.master, this.replica));
+		// Until the silence is noticed, and the driver has tried to connect some times.
+		awaitServed(instance, LEASE.multipliedBy(3));
+		awaitServed(other, LEASE.multipliedBy(3));
+		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(other.acquire(request).release()).isEqualTo(ReleaseResult.RELEASED);
+		this.cluster.thaw(this.master);
 	}
 
 	@Test

@@ -201,6 +201,31 @@ public final class RedisCluster implements AutoCloseable {
 	 */
 	public void kill(RedisServer master, RedisServer replica) {
 		master.kill();
+		replace(master, replica);
+	}
+
+	/**
+	 * Have a master stand still, and the others notice. Returns when its replica has
+	 * taken over.
+	 * @param master who stands still
+	 * @param replica its replica
+	 */
+	public void freeze(RedisServer master, RedisServer replica) {
+		master.freeze();
+		replace(master, replica);
+	}
+
+	/**
+	 * Have a master go on that stood still. Returns when it is a replica.
+	 * @param node the node
+	 */
+	public void thaw(RedisServer node) {
+		node.thaw();
+		this.nodes.add(node);
+		awaitReplica(node);
+	}
+
+	private void replace(RedisServer master, RedisServer replica) {
 		this.nodes.remove(master);
 		setNodeTimeout(Duration.ofSeconds(1));
 		awaitMaster(replica);
