@@ -197,11 +197,7 @@ final class ExpressionSyntax {
 						+ "as in (" + node.toStringAST() + " ?: 'none'), or refuse the call");
 			}
 			// Numbers stay numbers: they may be meant to be added.
-			if (object instanceof Number) {
-				return value;
-			}
-			String text = KeyText.of(object);
-			return (text == object) ? value : new TypedValue(text);
+			return (object instanceof String || object instanceof Number) ? value : new TypedValue(KeyText.of(object));
 		}
 
 		@Override

@@ -63,7 +63,7 @@ public record KeyExpression<R>(CallExpression expression, boolean several, Funct
 	private String text(@Nullable Object value, String where) {
 		String text;
 		try {
-			text = KeyText.of(value);
+			text = (value instanceof String written) ? written : KeyText.of(value);
 		}
 		catch (KeyText.NoTextException ex) {
 			throw noKey(where, ex.getMessage(), ex);

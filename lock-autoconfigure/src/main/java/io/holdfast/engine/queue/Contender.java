@@ -391,9 +391,7 @@ public final class Contender {
 				+ ((before == 0) ? patience : Math.max(patience - before, EngineContext.FIRST_ANSWER_NANOS));
 	}
 
-	/**
-	 * Return whether the store, not another holder, is what this waits for.
-	 */
+	/** Return whether the store, not another holder, is what this waits for. */
 	boolean isStoreSilent(long now) {
 		return this.answers.isStoreSilent(now, this.waiter.request().waitNanos());
 	}
