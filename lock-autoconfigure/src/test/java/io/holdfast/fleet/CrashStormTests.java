@@ -38,6 +38,9 @@ class CrashStormTests {
 
 	private static final int CHILDREN = 50;
 
+	/** So many at most, until a kill has met a hold: most of them are short. */
+	private static final int MOST_CHILDREN = 4 * CHILDREN;
+
 	/** How many live at the same time. */
 	private static final int ALIVE = 4;
 
@@ -71,12 +74,13 @@ class CrashStormTests {
 			LockService locks = fleet.start();
 			SemaphoreService semaphores = fleet.semaphores(locks);
 			AtomicInteger started = new AtomicInteger();
+			AtomicInteger met = new AtomicInteger();
 			AtomicInteger going = new AtomicInteger(ALIVE);
 			new Crowd().add(ALIVE, () -> {
 				Random random = new Random();
 				try {
-					for (int number = started.incrementAndGet(); number <= CHILDREN; number = started
-						.incrementAndGet()) {
+					for (int number = started.incrementAndGet(); number <= CHILDREN
+							|| met.get() == 0 && number <= MOST_CHILDREN; number = started.incrementAndGet()) {
 						Order order = Order.values()[number % 2];
 						Worker child = fleet.startUser(order, request, THREADS, lock, THREADS).awaitReady();
 						if (random.nextBoolean()) {
@@ -84,6 +88,7 @@ class CrashStormTests {
 						}
 						LockSupport.parkNanos(random.nextInt(MOMENT));
 						child.kill();
+						met.addAndGet(child.unreleased(key) + child.unreleased(lockKey));
 						killed.add(child);
 					}
 				}
@@ -113,7 +118,7 @@ class CrashStormTests {
 			fleet.awaitNothingLeft();
 		}
 		assertThat(survivor.refusals() + lockSurvivor.refusals()).as("not granted within a minute").isZero();
-		assertThat(killed).hasSize(CHILDREN);
+		assertThat(killed).hasSizeGreaterThanOrEqualTo(CHILDREN);
 		assertThat(killed.stream().flatMap((child) -> child.failures(key).stream())).as("failures").isEmpty();
 		assertThat(Overlaps.assertWithin(holds(key, survivor, killed), LIMIT)).as("permits held at one moment")
 			.isEqualTo(LIMIT);
