@@ -35,7 +35,8 @@ import static net.bytebuddy.matcher.ElementMatchers.not;
  * and prints the calls from class to class that it takes Holdfast until the method runs,
  * on whichever thread. Within a class and its superclasses calls are not counted, nor are
  * constructors and accessors: methods without parameters that are named as a field of
- * their class, or of what a field holds. Arguments: host, port, key prefix.
+ * their class, or of what a field holds, or {@code get…}. Arguments: host, port, key
+ * prefix.
  */
 public final class UncontendedCallMain {
 
@@ -72,10 +73,15 @@ public final class UncontendedCallMain {
 	}
 
 	private static ElementMatcher<MethodDescription> isAccessor() {
-		return (method) -> method.getParameters().isEmpty() && fields(method.getDeclaringType())
+		return (method) -> method.getParameters().isEmpty()
+				&& (method.getName().startsWith("get") || isOfField(method));
+	}
+
+	private static boolean isOfField(MethodDescription method) {
+		return fields(method.getDeclaringType())
 			.flatMap((field) -> Stream.concat(Stream.of(field), fields(field.getType())))
 			.map((field) -> StringUtils.capitalize(field.getName()))
-			.anyMatch((field) -> StringUtils.capitalize(method.getName()).matches("(Is|Get)?" + field));
+			.anyMatch((field) -> StringUtils.capitalize(method.getName()).matches("(Is)?" + field));
 	}
 
 	/** Return the fields of a class, if it is one of Holdfast. */
