@@ -27,6 +27,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 /**
  * A master of a cluster dies, or is told to go, and is replaced by its replica, which has
@@ -149,6 +150,8 @@ class ClusterFailOverTests {
 			name = "A master comes back for which waiters have given commands: those that were given up do nothing ({0})")
 	@ValueSource(strings = { "lettuce", "jedis" })
 	void givenUp(String driver) {
+		assumeFalse(this.cluster.on(this.master, (commands) -> commands.info("server")).contains("redis_version:6."),
+				"waiters ask a dead master while their subscription there is broken: there is one from Redis 7.0 on");
 		// What they would be granted is released again after the lease, not before.
 		Instance instance = start(driver, "holdfast.wake-up.handoff-timeout=60s");
 		Instance other = start(driver, "holdfast.wake-up.handoff-timeout=60s");
