@@ -122,7 +122,8 @@ public final class EngineExceptions {
 	}
 
 	/** Return an error in words. */
-	public static String text(Throwable cause) {
+	public static String text(Throwable error) {
+		Throwable cause = cause(error);
 		return (cause.getMessage() != null) ? cause.getMessage() : cause.toString();
 	}
 

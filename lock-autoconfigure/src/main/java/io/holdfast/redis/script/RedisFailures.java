@@ -151,14 +151,24 @@ public final class RedisFailures {
 	 * @return the failure
 	 */
 	public static StoreCommandException of(Throwable error, String what) {
-		return (error instanceof StoreCommandException failure) ? failure : failure(withoutArguments(error), what);
+		if (error instanceof StoreCommandException failure) {
+			return failure;
+		}
+		// What was read is no number that a script has written.
+		return (error instanceof NumberFormatException) ? wrongType(error, what)
+				: failure(withoutArguments(error), what);
+	}
+
+	private static StoreCommandException wrongType(Throwable error, String what) {
+		return new StoreCommandException(
+				"Redis holds something else at '" + what + "' or at one of the keys beside it: use another key, or set"
+						+ " another holdfast.lock.key-prefix or holdfast.semaphore.key-prefix",
+				false, error);
 	}
 
 	private static StoreCommandException failure(Throwable error, String what) {
 		if (isWrongType(error)) {
-			return new StoreCommandException("Redis holds something else at '" + what
-					+ "' or at one of the keys beside it: use another key, or set"
-					+ " another holdfast.lock.key-prefix or holdfast.semaphore.key-prefix", false, error);
+			return wrongType(error, what);
 		}
 		String text = find(error, NO_RIGHT);
 		if (text != null) {

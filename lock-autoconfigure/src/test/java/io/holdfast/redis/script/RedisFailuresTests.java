@@ -1,10 +1,13 @@
 package io.holdfast.redis.script;
 
+import java.util.stream.Stream;
+
 import io.holdfast.engine.store.StoreCommandException;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.data.redis.RedisSystemException;
@@ -81,11 +84,16 @@ class RedisFailuresTests {
 		assertThat(failure).hasMessage("Redis is out of memory (maxmemory) and grants nothing new: " + text);
 	}
 
-	@Test
-	@DisplayName("a wrong type names the key and the cure")
-	void wrongType() {
-		StoreCommandException failure = RedisFailures
-			.of(wrapped("WRONGTYPE Operation against a key holding the wrong kind of value"), "lock:a");
+	static Stream<Throwable> wrongTypes() {
+		return Stream.of(wrapped("WRONGTYPE Operation against a key holding the wrong kind of value"),
+				new NumberFormatException("For input string: \"99999999999999999999\""));
+	}
+
+	@ParameterizedTest
+	@MethodSource("wrongTypes")
+	@DisplayName("a wrong type, and a number that none of ours can be, name the key and the cure")
+	void wrongType(Throwable error) {
+		StoreCommandException failure = RedisFailures.of(error, "lock:a");
 		assertThat(failure.isTemporary()).isFalse();
 		assertThat(failure).hasMessageContaining("'lock:a'").hasMessageContaining("holdfast.lock.key-prefix");
 	}
