@@ -58,6 +58,7 @@ class ApiTests {
 	private static final Set<String> INTERNAL = Set.of(
 			"io.holdfast.engine.LeaseEngine needs io.holdfast.engine.context.Scheduler",
 			"io.holdfast.engine.fleet.Fleet needs io.holdfast.engine.context.EngineContext",
+			"io.holdfast.engine.fleet.InstanceRegistration needs io.holdfast.engine.context.EngineContext$Admission",
 			"io.holdfast.engine.fleet.Reporter needs io.holdfast.engine.context.EngineContext",
 			"io.holdfast.engine.fleet.Reporter needs io.holdfast.engine.lease.LeaseRenewer",
 			"io.holdfast.engine.fleet.Reporter needs io.holdfast.engine.queue.Waiter");
