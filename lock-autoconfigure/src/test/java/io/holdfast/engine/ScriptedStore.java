@@ -58,6 +58,10 @@ public final class ScriptedStore implements LeaseStore, Scheduler {
 	public Runnable whileGivingWay = () -> {
 	};
 
+	/** What happens, once, right after the store has told whether it listens. */
+	public Runnable onceToldThatItListens = () -> {
+	};
+
 	/** The keys that were asked for, as often as they were. */
 	public final List<String> asked = new CopyOnWriteArrayList<>();
 
@@ -158,7 +162,12 @@ public final class ScriptedStore implements LeaseStore, Scheduler {
 
 	@Override
 	public boolean isListening() {
-		return this.listening;
+		boolean told = this.listening;
+		Runnable then = this.onceToldThatItListens;
+		this.onceToldThatItListens = () -> {
+		};
+		then.run();
+		return told;
 	}
 
 	@Override

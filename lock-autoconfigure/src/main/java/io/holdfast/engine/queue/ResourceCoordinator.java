@@ -1,5 +1,6 @@
 package io.holdfast.engine.queue;
 
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Predicate;
 
@@ -220,7 +221,9 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 			renewer().lose(hold, hold.whyOver(now));
 		}
 		onHoldEnded(hold);
-		switch (afterRelease(hold, held, now)) {
+		// Once: what the store tells of its messages may change at any time.
+		Waiter next = next(hold, now);
+		switch (afterRelease(hold, held, next, now)) {
 			case LEFT_TO_SHUT_DOWN -> {
 				detach(hold);
 				result.complete(ReleaseResult.LOST);
@@ -233,7 +236,7 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 				advance();
 			}
 			case HAND_OVER -> {
-				tryHandOver(hold, now);
+				handOverOrOffer(hold, Objects.requireNonNull(next), now);
 				result.complete(ReleaseResult.RELEASED);
 			}
 			case KEEP_WARM -> {
@@ -251,7 +254,11 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 		}
 	}
 
-	private AfterRelease afterRelease(Hold hold, boolean held, long now) {
+	private @Nullable Waiter next(Hold hold, long now) {
+		return this.context.isClosed() ? null : nextEligibleWaiter(hold, now);
+	}
+
+	private AfterRelease afterRelease(Hold hold, boolean held, @Nullable Waiter next, long now) {
 		if (this.parts.releases().isRetained(hold.token)) {
 			return AfterRelease.LEFT_TO_SHUT_DOWN;
 		}
@@ -261,26 +268,27 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 		if (hold.isUsed() && hold.keptFor(now) > 0) {
 			return AfterRelease.MIN_HOLD;
 		}
-		if (this.context.isClosed()) {
-			return AfterRelease.RELEASE;
-		}
-		if (nextEligibleWaiter(hold, now) != null) {
+		if (next != null) {
 			return AfterRelease.HAND_OVER;
 		}
-		return (hold.isUsed() && canKeepWarm(hold, now)) ? AfterRelease.KEEP_WARM : AfterRelease.RELEASE;
+		return (hold.isUsed() && !this.context.isClosed() && canKeepWarm(hold, now)) ? AfterRelease.KEEP_WARM
+				: AfterRelease.RELEASE;
 	}
 
 	@Override
 	public final boolean tryHandOver(Hold hold, long now) {
-		Waiter next = this.context.isClosed() ? null : nextEligibleWaiter(hold, now);
-		if (next == null) {
-			return false;
+		Waiter next = next(hold, now);
+		if (next != null) {
+			handOverOrOffer(hold, next, now);
 		}
+		return next != null;
+	}
+
+	private void handOverOrOffer(Hold hold, Waiter next, long now) {
 		onHandOver(hold, next, now);
 		if (!tryOffer(hold, next, now)) {
 			handOver(hold, next, now, HandOver.LOCAL);
 		}
-		return true;
 	}
 
 	/**

@@ -147,6 +147,16 @@ class HandOverLimitsTests extends ScriptedEngine {
 	}
 
 	@Test
+	void itIsNotForgottenIfMessagesBreakOffWhileItIsPassedOn() {
+		LockLease lease = granted(REQUEST, 100);
+		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
+		this.store.elapse(500);
+		this.store.onceToldThatItListens = () -> this.store.listening = false;
+		lease.releaseAsync();
+		assertThat(second).isCompletedWithValueMatching((next) -> next.fencingToken() == 101);
+	}
+
+	@Test
 	void theStoreIsAskedAgainAfterEachGrantOfIts() {
 		LockLease lease = wanted(granted(REQUEST, 100));
 		List<CompletableFuture<LockLease>> waiting = waiting(2, REQUEST);
