@@ -100,7 +100,7 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 	}
 
 	/**
-	 * Set whether to stand in line.
+	 * Set whether requests are served in their order.
 	 * @param fair {@code true} (the default) to be granted permits only when no other
 	 * request waits before, where instances may take turns; {@code false} to pass all
 	 * requests that wait if enough permits are free for this request, also one whose

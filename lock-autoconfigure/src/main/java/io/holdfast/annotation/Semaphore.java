@@ -154,8 +154,8 @@ public @interface Semaphore {
 	boolean autoRenew() default true;
 
 	/**
-	 * Set whether to stand in line. {@link Fairness#FAIR}: permits are granted only when
-	 * no other call waits before, where instances may take turns.
+	 * Set whether calls are served in their order. {@link Fairness#FAIR}: permits are
+	 * granted only when no other call waits before, where instances may take turns.
 	 * {@link Fairness#UNFAIR}: the call passes all that wait if enough permits are free
 	 * for it. Calls that need many permits can starve while others pass them.
 	 * @return the order

@@ -174,7 +174,7 @@ final class GracefulShutdown {
 	 * of which that is told, and the command that keeps others out.
 	 */
 	private void end(Hold hold) {
-		long kept = hold.keptFor(this.context.scheduler.nanoTime());
+		long kept = hold.minHoldLeft(this.context.scheduler.nanoTime());
 		if (!this.renewer.lose(hold, "this instance shut down before it was released")) {
 			// Just released by its user, who is to have the store's answer to that.
 			return;

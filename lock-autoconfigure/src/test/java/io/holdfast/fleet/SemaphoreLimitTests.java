@@ -60,7 +60,7 @@ class SemaphoreLimitTests extends FleetTestCase {
 		SemaphoreRequest request = SemaphoreRequest.of(this.key, 2).waitTime(Fleet.PATIENCE);
 		List<PermitLease> leases = new ArrayList<>(List.of(first.acquire(request), second.acquire(request)));
 		List<Attempt<PermitLease>> attempts = new ArrayList<>();
-		// The last in another instance, or it would stand in line there.
+		// The last in another instance, or it would wait in the queue there.
 		for (SemaphoreService semaphores : List.of(first, second, operator)) {
 			attempts.add(Attempt.start(semaphores, request));
 			fleet.awaitWaitingForPermits(this.key, attempts.size());

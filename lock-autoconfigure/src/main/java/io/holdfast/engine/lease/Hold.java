@@ -373,8 +373,8 @@ public final class Hold extends TokenGrant {
 		/** Return whether a request waits here. Thread-safe. */
 		boolean isAwaited();
 
-		/** Release in the store what is kept or offered here, if anything is. */
-		void releaseKept();
+		/** Release in the store what is kept warm or offered, if anything is. */
+		void releaseUnused();
 
 	}
 

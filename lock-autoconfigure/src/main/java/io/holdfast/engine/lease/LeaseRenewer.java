@@ -285,7 +285,7 @@ public final class LeaseRenewer {
 			// Just passed on, or kept for the next request.
 			Hold next = this.holds.get(token);
 			if (next != null && next.hasEnded()) {
-				hold.owner.releaseKept();
+				hold.owner.releaseUnused();
 			}
 			else if (next != null) {
 				lose(next, why);

@@ -50,11 +50,11 @@ public final class PermitShrinking {
 		long now = this.context.scheduler.nanoTime();
 		AcquireCommand before = this.hold.toCommand(now);
 		int kept = this.hold.keep(most);
-		if (this.hold.keptFor(now) > 0) {
+		if (this.hold.minHoldLeft(now) > 0) {
 			// Others are kept out of them until then, but the user does not wait for
 			// that.
 			this.answer.complete(true);
-			again(kept, this.hold.keptFor(now));
+			again(kept, this.hold.minHoldLeft(now));
 			return;
 		}
 		this.context.sendInTime(Command.SHRINK, () -> this.context.store.shrink(this.hold.resource(), before, kept))

@@ -151,9 +151,10 @@ abstract class TokenGrant {
 	}
 
 	/**
-	 * Return for how long others are to be kept out of it yet; not if it reached no user.
+	 * Return how much of its minHold is left, in nanoseconds: negative if it is over, 0
+	 * if it has none yet as other parts are waited for.
 	 */
-	public final long keptFor(long now) {
+	public final long minHoldLeft(long now) {
 		return this.partial ? 0 : this.grantedAt + this.request.minHoldNanos() - now;
 	}
 

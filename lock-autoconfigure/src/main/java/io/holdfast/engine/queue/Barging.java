@@ -9,8 +9,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Lets requests that are not fair barge. Waking a thread takes longer than a short
  * critical section, so a released hold is offered to any such request that arrives first
- * while the next waiter wakes up. A waiter that loses this race gets the next release.
- * Confined to the coordinator.
+ * while the next waiter wakes up, for 1 ms at most. A waiter that finds the hold taken
+ * when it is awake gets the next release. Confined to the coordinator.
  *
  * <p>
  * As Java's own locks do that are not fair (Doug Lea, <cite>The java.util.concurrent

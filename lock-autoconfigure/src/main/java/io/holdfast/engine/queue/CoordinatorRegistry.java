@@ -88,7 +88,7 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 			whole.waitFor(waiter);
 		}
 		if (request.resource().kind() == Kind.READ_WRITE && !this.context.settings.keepWarm().isZero()) {
-			releaseKept(request.resource().key());
+			releaseUnused(request.resource().key());
 		}
 		if (request.reentrant() && isHeldOtherwise(waiter)) {
 			coordinator.execute(() -> coordinator.fail(waiter, waiter.notAcquired(Reason.SELF_BLOCKED)));
@@ -129,11 +129,11 @@ public final class CoordinatorRegistry implements CoordinatorParts.Registry {
 		return this.keepsLocks && request.resource().kind() == Kind.LOCK && request.renewal();
 	}
 
-	/** Release what is kept of a key: it excludes a request of another kind. */
-	private void releaseKept(String key) {
+	/** Release what is kept warm of a key: it excludes a request of another kind. */
+	private void releaseUnused(String key) {
 		ResourceCoordinator coordinator = at(Kind.LOCK).get(key);
 		if (coordinator != null) {
-			coordinator.execute(coordinator::releaseKept);
+			coordinator.execute(coordinator::releaseUnused);
 		}
 	}
 

@@ -71,7 +71,7 @@ final class LockCoordinator extends ResourceCoordinator {
 			waiter.contender().sendAcquire();
 		}
 		else if (waiter.request.waits()) {
-			standInLine(waiter);
+			enqueue(waiter);
 		}
 		else {
 			// Another request is before it; perhaps only because the store is silent.
@@ -101,7 +101,7 @@ final class LockCoordinator extends ResourceCoordinator {
 			handOver(hold, waiter, now, HandOver.KEPT);
 		}
 		else {
-			releaseKept();
+			releaseUnused();
 			contend(waiter);
 			waiter.contender().sendAcquire();
 		}
@@ -137,8 +137,8 @@ final class LockCoordinator extends ResourceCoordinator {
 	}
 
 	@Override
-	public void releaseKept() {
-		super.releaseKept();
+	public void releaseUnused() {
+		super.releaseUnused();
 		endKept();
 	}
 

@@ -41,7 +41,7 @@ public class PermitCoordinator extends ResourceCoordinator {
 
 	private @Nullable RemoteWaiterProbe remoteWaiters;
 
-	/** The waiter that was the last to stand in line. */
+	/** The waiter that was the last to join the queue. */
 	private @Nullable Waiter last;
 
 	PermitCoordinator(CoordinatorParts parts, Resource resource) {
@@ -52,7 +52,7 @@ public class PermitCoordinator extends ResourceCoordinator {
 	@Override
 	void arrive(Waiter waiter) {
 		ResolvedRequest request = waiter.request;
-		waiter.standBehind(this.asked);
+		waiter.setAskedBefore(this.asked);
 		if (this.context.isClosed()) {
 			fail(waiter, waiter.notAcquired(Reason.SHUTDOWN));
 		}
@@ -79,7 +79,7 @@ public class PermitCoordinator extends ResourceCoordinator {
 			waiter.contender().sendAcquire();
 		}
 		else if (request.waits()) {
-			standInLine(waiter);
+			enqueue(waiter);
 			this.last = waiter;
 		}
 		else {
@@ -142,7 +142,7 @@ public class PermitCoordinator extends ResourceCoordinator {
 	 * answer: until then a release may bring it in.
 	 */
 	private boolean isToAsk(Waiter waiter) {
-		return !waiter.request.fair() || this.heard >= waiter.behind() || this.contending.isEmpty()
+		return !waiter.request.fair() || this.heard >= waiter.askedBefore() || this.contending.isEmpty()
 				|| !this.contending.get(0).contender().answers().isBusy();
 	}
 

@@ -218,7 +218,7 @@ abstract class RequestWait implements PendingAcquisition {
 	}
 
 	/**
-	 * Return whether it has stood in line for nothing but the store's first answer.
+	 * Return whether it has waited in the queue for nothing but the store's first answer.
 	 * @param told how often the store has told who has the key, by now
 	 */
 	final boolean isUnheard(long told) {

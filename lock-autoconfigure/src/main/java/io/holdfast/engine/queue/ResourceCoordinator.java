@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * or calling an observer, is put off until the event is over ({@link #later}).
  *
  * <p>
- * <b>Waiting.</b> A request that has to wait is a {@link Waiter}. It stands in the
+ * <b>Waiting.</b> Each request is a {@link Waiter}. If it has to wait it stands in the
  * <em>queue</em> of this instance, which costs the store nothing, until it may contend.
  *
  * <p>
@@ -64,7 +64,7 @@ import org.jspecify.annotations.Nullable;
  * <b>Lifetime.</b> A coordinator is there for as long as a waiter or a hold needs it; the
  * {@link CoordinatorRegistry} makes and forgets it. Only {@link #execute},
  * {@link #waiters}, {@link #isAwaited} and {@link #isHeldBy} may be called from outside
- * of its events; and {@link #enter} and {@link #leave}, by the registry.
+ * of its events, and by the registry {@link #begin}, {@link #enter} and {@link #leave}.
  */
 public abstract class ResourceCoordinator extends WaiterQueue implements BargingHost {
 
@@ -106,7 +106,7 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 	}
 
 	@Override
-	public void releaseKept() {
+	public void releaseUnused() {
 		if (this.barging != null) {
 			this.barging.releaseOffered();
 		}
@@ -166,7 +166,7 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 
 	@Override
 	public final void handOver(Hold hold, Waiter heir, long now, HandOver way) {
-		leaveLine(heir);
+		dequeue(heir);
 		boolean isToEnd = stopContending(heir) && !tryPassPlace(heir);
 		Hold next = heir.takeOver(hold, now, way);
 		onHoldBegun(next);
@@ -179,7 +179,7 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 			this.parts.registry().contendsNoMore(contender.token);
 			this.parts.releases().release(this.resource, contender.command, contender.answers().doubtSince(), null);
 		}
-		// The waiter that is the first in line now may have to ask by itself.
+		// The waiter that is the first in the queue now may have to ask by itself.
 		advance();
 	}
 
@@ -229,7 +229,7 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 				result.complete(ReleaseResult.LOST);
 			}
 			case MIN_HOLD -> {
-				this.parts.releases().retain(hold, hold.keptFor(now), result);
+				this.parts.releases().retain(hold, hold.minHoldLeft(now), result);
 				renewer().stopRenewing(hold);
 				detach(hold);
 				// Waiters here have to wait in the store.
@@ -265,7 +265,7 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 		if (!held) {
 			return AfterRelease.RELEASE;
 		}
-		if (hold.isUsed() && hold.keptFor(now) > 0) {
+		if (hold.isUsed() && hold.minHoldLeft(now) > 0) {
 			return AfterRelease.MIN_HOLD;
 		}
 		if (next != null) {
@@ -351,7 +351,7 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 		Hold hold = renewer().find(token);
 		if (hold != null) {
 			hold.onWanted();
-			releaseKept();
+			releaseUnused();
 		}
 		Contender contender = this.parts.registry().contender(token);
 		if (contender != null) {
@@ -372,7 +372,7 @@ public abstract class ResourceCoordinator extends WaiterQueue implements Barging
 	public final void close(Predicate<Contender> spared) {
 		endWaits(spared);
 		// Behind those who wait, whom it would bring in.
-		releaseKept();
+		releaseUnused();
 	}
 
 	/** The decision on a hold whose last lease was released. */

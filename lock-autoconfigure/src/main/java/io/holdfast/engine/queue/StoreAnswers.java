@@ -113,7 +113,7 @@ final class StoreAnswers {
 		this.trouble = last.trouble;
 	}
 
-	/** Return whether others have it, as far as the store has told. */
+	/** Return whether any command was answered BUSY. */
 	boolean isBusy() {
 		return this.busy;
 	}

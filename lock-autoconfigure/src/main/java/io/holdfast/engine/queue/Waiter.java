@@ -50,7 +50,7 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 	private @Nullable Future<?> timer;
 
 	/** The number of the last command by which others asked before it came. */
-	private long behind;
+	private long askedBefore;
 
 	/** It has waited here for others: one failure does not end its wait. */
 	private boolean promoted;
@@ -127,12 +127,12 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 	}
 
 	/** Note the number of the last command by which others asked before it came. */
-	void standBehind(long number) {
-		this.behind = number;
+	void setAskedBefore(long number) {
+		this.askedBefore = number;
 	}
 
-	long behind() {
-		return this.behind;
+	long askedBefore() {
+		return this.askedBefore;
 	}
 
 	boolean is(WaitState state) {
@@ -150,10 +150,10 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 	}
 
 	/** Begin to stand for this instance in the store. */
-	void beginContending(boolean stood, long told) {
+	void beginContending(boolean waited, long told) {
 		tellBegin();
 		boolean unheard = isUnheard(told);
-		this.promoted = stood && !unheard;
+		this.promoted = waited && !unheard;
 		if (unheard) {
 			this.contender.answers().setWaitedBefore(waitedNanos());
 		}
@@ -290,16 +290,16 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 	public long deadline() {
 		// A wait may be shorter than any answer takes. Without one, nothing is known.
 		boolean unheard = this.state == WaitState.CONTENDING && this.contender.answers().isUnheard();
-		return unheard ? endsAt() : wantedBy();
+		return unheard ? endsAt() : waitEndsAt();
 	}
 
-	private long wantedBy() {
+	private long waitEndsAt() {
 		return startedAt() + this.request.waitNanos();
 	}
 
 	@Override
 	public long dueBy(long at) {
-		if (this.timer != null || at - wantedBy() < 0) {
+		if (this.timer != null || at - waitEndsAt() < 0) {
 			return at;
 		}
 		long deadline = deadline();
@@ -345,10 +345,10 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 		void execute(Runnable event);
 
 		/**
-		 * Return which waiter is to have what the store grants to a contender: the first
-		 * of those that ask for the same.
+		 * Return which waiter is to have what the store grants to the contender of
+		 * another one: the first of those that ask for the same.
 		 */
-		Waiter firstLike(Waiter contender);
+		Waiter firstLike(Waiter waiter);
 
 		/** Begin a hold that the store has granted to a waiter. */
 		void beginHold(Waiter waiter, Hold hold, long now);

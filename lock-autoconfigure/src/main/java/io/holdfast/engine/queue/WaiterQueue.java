@@ -107,7 +107,7 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 	/**
 	 * Return whether a RELEASE that is about to be sent may bring a waiter into the
 	 * store.
-	 * @param waiter the first in line
+	 * @param waiter the first in the queue
 	 * @param released how many permits it releases, which are not counted any more
 	 */
 	boolean mayFollow(Waiter waiter, int released) {
@@ -133,10 +133,10 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 	// Waiting and contending
 
 	final void contend(Waiter waiter) {
-		boolean stood = leaveLine(waiter);
+		boolean waited = dequeue(waiter);
 		this.contending.add(waiter);
 		// Before anything names its token: a wake-up may be faster than this thread.
-		waiter.beginContending(stood, this.told);
+		waiter.beginContending(waited, this.told);
 		this.parts.registry().contends(waiter.contender());
 	}
 
@@ -145,7 +145,7 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 		return this.contending.remove(waiter);
 	}
 
-	final void standInLine(Waiter waiter) {
+	final void enqueue(Waiter waiter) {
 		if (this.queue == NO_WAITERS) {
 			this.queue = new LinkedHashSet<>();
 		}
@@ -158,13 +158,13 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 		waiter.beginQueueing();
 	}
 
-	final boolean leaveLine(Waiter waiter) {
-		boolean stood = !this.queue.isEmpty() && this.queue.remove(waiter);
-		if (stood) {
+	final boolean dequeue(Waiter waiter) {
+		boolean waited = !this.queue.isEmpty() && this.queue.remove(waiter);
+		if (waited) {
 			this.awaited = !this.queue.isEmpty();
 			this.parts.registry().queued(-1);
 		}
-		return stood;
+		return waited;
 	}
 
 	/**
@@ -189,7 +189,7 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 		if (head == null || !head.request.isLike(leaving.request)) {
 			return false;
 		}
-		leaveLine(head);
+		dequeue(head);
 		this.contending.add(head);
 		head.takeOverPlaceOf(leaving);
 		return true;
@@ -273,7 +273,7 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 	@Override
 	public final void failUnheard(Waiter waiter, Throwable error) {
 		if (EngineExceptions.isTemporary(error)) {
-			endInLine((next) -> next.isOutOfPatience(this.told), (next) -> next.storeTrouble(error));
+			endQueued((next) -> next.isOutOfPatience(this.told), (next) -> next.storeTrouble(error));
 		}
 		fail(waiter, waiter.storeTrouble(error));
 	}
@@ -295,7 +295,7 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 	public final void giveUp(Waiter waiter) {
 		LeaseHandle lease = waiter.lease();
 		if (waiter.is(Waiter.WaitState.QUEUED)) {
-			leaveLine(waiter);
+			dequeue(waiter);
 			end(waiter);
 			// Others may have waited for no more than to come before it.
 			advance();
@@ -373,7 +373,7 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 	 * @param spared which contenders go on all the same
 	 */
 	final void endWaits(Predicate<Contender> spared) {
-		endInLine((waiter) -> !spared.test(waiter.contender()), (waiter) -> waiter.notAcquired(Reason.SHUTDOWN));
+		endQueued((waiter) -> !spared.test(waiter.contender()), (waiter) -> waiter.notAcquired(Reason.SHUTDOWN));
 		for (Waiter waiter : List.copyOf(this.contending)) {
 			if (!spared.test(waiter.contender())) {
 				fail(waiter, waiter.notAcquired(Reason.SHUTDOWN));
@@ -381,9 +381,9 @@ abstract class WaiterQueue extends SerialExecutor implements Waiter.WaiterHost {
 		}
 	}
 
-	private void endInLine(Predicate<Waiter> ended, Function<Waiter, RuntimeException> why) {
+	private void endQueued(Predicate<Waiter> ended, Function<Waiter, RuntimeException> why) {
 		List<Waiter> waiters = this.queue.stream().filter(ended).toList();
-		waiters.forEach(this::leaveLine);
+		waiters.forEach(this::dequeue);
 		waiters.forEach((waiter) -> {
 			tellFailed(waiter, why.apply(waiter));
 			end(waiter);

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param semaphoreWaitTime how long a request for permits waits; negative for without
  * limit
  * @param semaphoreLeaseTime how long a lease of permits lasts when it is not renewed
- * @param semaphoreFair whether requests for permits stand in line
+ * @param semaphoreFair whether requests for permits are served in their order
  * @param handoffTimeout how long a hand-off is granted at first; half of it is the
  * longest time after which a waiter asks again
  * @param retryInterval how often a waiter asks again for a key whose owner does not hand
