@@ -214,7 +214,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 		if (owner == null) {
 			return false;
 		}
-		boolean released = this.forced.release(lock, owner, 1);
+		boolean released = this.forced.release(lock, owner);
 		logger.warn("Lock '" + lock.key()
 				+ (released ? "' was released by force; its owner: "
 						: "' was to be released by force, but has another owner by now; its owner was: ")

@@ -7,6 +7,7 @@ import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.IntConsumer;
+import java.util.stream.IntStream;
 
 import io.holdfast.LeaseLostException;
 import io.holdfast.PermitLease;
@@ -14,6 +15,7 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.SemaphoreView;
+import io.holdfast.engine.queue.PermitCoordinator;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -247,10 +249,7 @@ class PermitReleaseTests {
 			SemaphoreRequest request = SemaphoreRequest.of(KEY, holders)
 				.autoRenew(false)
 				.leaseTime(Duration.ofMinutes(5));
-			List<CompletableFuture<PermitLease>> leases = new ArrayList<>();
-			for (int i = 0; i < holders; i++) {
-				leases.add(instance.semaphores().acquireAsync(request));
-			}
+			List<CompletableFuture<PermitLease>> leases = acquire(instance, request, holders);
 			CompletableFuture.allOf(leases.toArray(CompletableFuture[]::new)).join();
 			Instance operator = own.start();
 			operator.semaphores().status("warm-up");
@@ -260,6 +259,29 @@ class PermitReleaseTests {
 			assertThat(own.scripts() - before).isLessThan(15);
 			assertThat(operator.semaphores().status(KEY).used()).isZero();
 		}
+	}
+
+	@Test
+	@DisplayName("of more than a thousand holders, a forced release does not end those that it lets in")
+	void letInByForce(TestRedis redis) {
+		int holders = 1100;
+		try (Fleet own = Fleet.on(redis, redis.startServer())) {
+			SemaphoreRequest request = SemaphoreRequest.of(KEY, holders).waitTime(Duration.ofMinutes(1));
+			List<CompletableFuture<PermitLease>> former = acquire(own.start(), request, holders);
+			CompletableFuture.allOf(former.toArray(CompletableFuture[]::new)).join();
+			List<CompletableFuture<PermitLease>> waiting = acquire(own.start(), request, holders);
+			SemaphoreService operator = own.start().semaphores();
+			await().atMost(SOON).until(() -> operator.status(KEY).waiting() == PermitCoordinator.MAX_CONTENDERS);
+			assertThat(operator.admin().forceRelease(KEY)).isTrue();
+			assertThat(CompletableFuture.allOf(waiting.toArray(CompletableFuture[]::new))).succeedsWithin(SOON);
+			assertThat(waiting).allMatch((lease) -> lease.join().isHeld());
+			assertThat(operator.status(KEY).used()).isEqualTo(holders);
+		}
+	}
+
+	private static List<CompletableFuture<PermitLease>> acquire(Instance instance, SemaphoreRequest request,
+			int count) {
+		return IntStream.range(0, count).mapToObj((i) -> instance.semaphores().acquireAsync(request)).toList();
 	}
 
 }

@@ -15,8 +15,8 @@ import io.holdfast.engine.store.Resource;
  */
 public final class ForcedRelease {
 
-	/** How many are released before it is looked for more. */
-	private static final int HOLDERS = 1000;
+	/** So that one script does not keep the store from serving others for long. */
+	private static final int BATCH = 1000;
 
 	private final EngineContext context;
 
@@ -29,35 +29,29 @@ public final class ForcedRelease {
 	}
 
 	/**
-	 * Release holders of a semaphore or a read-write lock.
+	 * Release holders of a semaphore or a read-write lock. Those that are let in by that
+	 * are not released.
 	 * @param resource the semaphore or lock
 	 * @param selection which holders to release
 	 * @return how many were released
 	 */
 	public int releaseAll(Resource resource, Predicate<PermitHolder> selection) {
+		// All before the first is released: each release lets others in.
+		List<PermitHolder> holders = this.context
+			.answer(this.context.send(Command.INSPECT,
+					() -> this.context.store.inspectPermits(resource, Integer.MAX_VALUE)), resource, "The inspection")
+			.holders()
+			.stream()
+			.filter(selection)
+			.toList();
 		int all = 0;
-		// Those that stay must not hide others.
-		int staying = 0;
-		boolean more;
-		do {
-			int most = HOLDERS + staying;
-			List<PermitHolder> holders = this.context
-				.answer(this.context.send(Command.INSPECT, () -> this.context.store.inspectPermits(resource, most)),
-						resource, "The inspection")
-				.holders();
-			List<PermitHolder> selected = holders.stream().filter(selection).toList();
-			all += release(resource, selected);
-			staying = holders.size() - selected.size();
-			more = holders.size() == most;
+		for (int from = 0; from < holders.size(); from += BATCH) {
+			all += release(resource, holders.subList(from, Math.min(from + BATCH, holders.size())));
 		}
-		while (more);
 		return all;
 	}
 
 	private int release(Resource resource, List<PermitHolder> holders) {
-		if (holders.isEmpty()) {
-			return 0;
-		}
 		List<Boolean> released = this.context.answer(
 				this.context.send(Command.RELEASE, () -> this.context.store.releaseAll(resource, holders)), resource,
 				"The forced release");
@@ -72,11 +66,11 @@ public final class ForcedRelease {
 	}
 
 	/**
-	 * Release what one token holds.
-	 * @return whether it held anything
+	 * Release an exclusive lock.
+	 * @return whether the token held it
 	 */
-	public boolean release(Resource resource, String token, int permits) {
-		AcquireCommand ended = new AcquireCommand(token, permits, permits, true, null, 0, 0);
+	public boolean release(Resource resource, String token) {
+		AcquireCommand ended = new AcquireCommand(token, 1, 1, true, null, 0, 0);
 		boolean released = this.context
 			.answer(this.context.send(Command.RELEASE, () -> this.context.store.release(resource, ended, null)),
 					resource, "The forced release")
