@@ -228,7 +228,7 @@ public final class EngineContext {
 		if (current == null || current.isAdmitted(now)) {
 			return sendRequest(way);
 		}
-		WaitingCommand<T> command = new WaitingCommand<>();
+		DeferredCommand<T> command = new DeferredCommand<>();
 		current.requestAdmission().whenComplete((done, error) -> {
 			if (error != null) {
 				command.completeExceptionally(error);
@@ -359,37 +359,6 @@ public final class EngineContext {
 	}
 
 	private record Refusal(String text, long at) {
-	}
-
-	/**
-	 * A command that has yet to be sent. Once it is cancelled it is not sent any more: a
-	 * RELEASE of its token must not come before it.
-	 */
-	private static final class WaitingCommand<T> extends CompletableFuture<T> {
-
-		void send(Supplier<CompletableFuture<T>> way) {
-			CompletableFuture<T> sent;
-			synchronized (this) {
-				if (isDone()) {
-					return;
-				}
-				sent = EngineContext.sendUnobserved(way);
-			}
-			sent.whenComplete((reply, error) -> {
-				if (error != null) {
-					completeExceptionally(error);
-				}
-				else {
-					complete(reply);
-				}
-			});
-		}
-
-		@Override
-		public synchronized boolean cancel(boolean mayInterruptIfRunning) {
-			return super.cancel(mayInterruptIfRunning);
-		}
-
 	}
 
 }

@@ -377,6 +377,18 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
+	@DisplayName("what was asked for once it was admitted is given up at the store, too, when its caller gives up")
+	void givesUpWhatItHasAsked() {
+		introduce();
+		CompletableFuture<LockLease> lease = this.service.acquireAsync(REQUEST);
+		answer();
+		ScriptedStore.Command asked = this.store.last("acquire 1");
+		lease.cancel(false);
+		assertThat(asked.isGivenUp()).isTrue();
+		assertThat(this.store.sent()).endsWith("acquire 1", "release 1");
+	}
+
+	@Test
 	@DisplayName("a request whose wait is over before it could be sent is not sent behind its release")
 	void asksNotAfterItsEnd() {
 		introduce();
