@@ -230,8 +230,8 @@ public final class RedisLeaseStore implements LeaseStore {
 	}
 
 	@Override
-	public boolean isReached() {
-		return this.executor.isReached();
+	public long unreachedNanos() {
+		return this.executor.unreachedNanos();
 	}
 
 	@Override

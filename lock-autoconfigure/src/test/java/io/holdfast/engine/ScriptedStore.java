@@ -69,7 +69,8 @@ public final class ScriptedStore implements LeaseStore, Scheduler {
 
 	public long reconnects;
 
-	public boolean reached = true;
+	/** When the connection was lost, if it is. */
+	private @Nullable Long lostAt;
 
 	/** Where keys are kept, if not in part 0. */
 	public final Map<String, Integer> parts = new HashMap<>();
@@ -171,8 +172,16 @@ public final class ScriptedStore implements LeaseStore, Scheduler {
 	}
 
 	@Override
-	public boolean isReached() {
-		return this.reached;
+	public long unreachedNanos() {
+		return (this.lostAt != null) ? Math.max(1, this.now - this.lostAt) : 0;
+	}
+
+	public void loseConnection() {
+		this.lostAt = this.now;
+	}
+
+	public void connectAgain() {
+		this.lostAt = null;
 	}
 
 	@Override

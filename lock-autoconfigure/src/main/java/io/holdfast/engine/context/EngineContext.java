@@ -291,6 +291,11 @@ public final class EngineContext {
 				(error) -> EngineExceptions.storeTrouble(resource, what, error));
 	}
 
+	/** Return whether commands leave at once, as far as the store knows. */
+	public boolean isReached() {
+		return this.store.unreachedNanos() == 0;
+	}
+
 	// Callbacks
 
 	/**

@@ -9,6 +9,8 @@ import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.lease.Hold;
 import io.holdfast.engine.observe.EngineObserver.Command;
 import io.holdfast.engine.observe.EngineObserver.HandOver;
+import io.holdfast.engine.queue.StoreAnswers.SentCommand;
+import io.holdfast.engine.request.EngineExceptions;
 import io.holdfast.engine.request.ResolvedRequest;
 import io.holdfast.engine.store.HandOverLimits;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
@@ -18,7 +20,6 @@ import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Rejected;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.StoreCommandException;
-import io.holdfast.engine.queue.StoreAnswers.SentCommand;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -132,11 +133,15 @@ public final class Contender {
 		}
 		else {
 			Throwable outage = outage();
-			if (outage == null || this.waiter.isWorthWaiting(outage)) {
-				sendAcquire();
+			if (outage != null && !this.waiter.isWorthWaiting(outage)) {
+				this.waiter.onFailure(outage);
+			}
+			else if (this.answers.isAnyOpen() && !this.context.isReached()) {
+				// The store keeps the last command for its next connection.
+				askLater(now);
 			}
 			else {
-				this.waiter.onFailure(outage);
+				sendAcquire();
 			}
 		}
 	}
@@ -146,7 +151,7 @@ public final class Contender {
 	 * commands wait for a connection, or it failed the waiter before this one.
 	 */
 	private @Nullable Throwable outage() {
-		boolean keptBack = this.waiter.request().waits() && this.answers.isUnheard() && !this.context.store.isReached();
+		boolean keptBack = this.waiter.request().waits() && this.answers.isUnheard() && !this.context.isReached();
 		return keptBack ? StoreCommandException.unreached(this.context.settings.outagePatience())
 				: this.answers.inheritedTrouble();
 	}
@@ -164,14 +169,17 @@ public final class Contender {
 		SentCommand sent = onSent(release, sentAt);
 		long number = this.host.onRequestSent();
 		release.whenComplete((reply, error) -> this.host.execute(() -> {
-			if (error != null) {
-				onFailure(error, sent);
-			}
-			else if (reply.next() != null) {
+			if (error == null && reply.next() != null) {
 				onAnswer(reply.next(), sent, HandOver.PASSED_ON);
 			}
+			else if (error != null && !EngineExceptions.isSilence(error)) {
+				onFailure(error, sent);
+			}
 			else {
-				this.answers.onAnswer(sent);
+				if (error == null) {
+					this.answers.onAnswer(sent);
+				}
+				// If it is late only for the caller that has released, it may come yet.
 				if (isOpen()) {
 					sendAcquire();
 				}
@@ -195,10 +203,15 @@ public final class Contender {
 
 	private SentCommand onSent(CompletableFuture<?> command, long sentAt) {
 		SentCommand sent = this.answers.onSent(command, sentAt);
-		long askAt = sentAt + resendNanos();
-		long patientUntil = patientUntil();
-		askBy((patientUntil - sentAt > 0) ? Math.min(askAt, patientUntil) : askAt, sentAt);
+		askLater(sentAt);
 		return sent;
+	}
+
+	/** Ask again after a while, or look then whether the time for an outage is over. */
+	private void askLater(long now) {
+		long askAt = now + resendNanos();
+		long patientUntil = this.answers.patientUntil(now);
+		askBy((patientUntil - now > 0) ? Math.min(askAt, patientUntil) : askAt, now);
 	}
 
 	private long resendNanos() {
@@ -373,22 +386,6 @@ public final class Contender {
 	/** Return what the store has answered. */
 	StoreAnswers answers() {
 		return this.answers;
-	}
-
-	/** Return whether the store may still fail without ending the wait. */
-	boolean isPatient() {
-		return this.context.scheduler.nanoTime() - patientUntil() < 0;
-	}
-
-	/**
-	 * Return until when the store may fail without ending the wait. It has the time for
-	 * one answer, however long others have waited before it.
-	 */
-	private long patientUntil() {
-		long patience = this.context.settings.outagePatience().toNanos();
-		long before = this.answers.waitedBefore();
-		return this.answers.firstSentAt()
-				+ ((before == 0) ? patience : Math.max(patience - before, EngineContext.FIRST_ANSWER_NANOS));
 	}
 
 	/** Return whether the store, not another holder, is what this waits for. */

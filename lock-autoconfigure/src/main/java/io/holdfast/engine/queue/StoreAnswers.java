@@ -113,6 +113,11 @@ final class StoreAnswers {
 		this.trouble = last.trouble;
 	}
 
+	/** Return whether a command is not answered yet. */
+	boolean isAnyOpen() {
+		return !this.unanswered.isEmpty();
+	}
+
 	/** Return whether any command was answered BUSY. */
 	boolean isBusy() {
 		return this.busy;
@@ -141,14 +146,26 @@ final class StoreAnswers {
 		return this.busy ? this.busySentAt : this.firstSentAt;
 	}
 
-	/** Return when the first command that named the token was sent. */
-	long firstSentAt() {
-		return this.firstSentAt;
+	/**
+	 * Return until when the store may fail without ending the wait. It has the time for
+	 * one answer, however long others have waited before; and all of the time from when
+	 * the connection was lost, however long it was silent before.
+	 */
+	long patientUntil(long now) {
+		long patience = this.context.settings.outagePatience().toNanos();
+		long until = this.firstSentAt + ((this.waitedBefore == 0) ? patience
+				: Math.max(patience - this.waitedBefore, EngineContext.FIRST_ANSWER_NANOS));
+		if (until - now > 0) {
+			return until;
+		}
+		long unreached = this.context.store.unreachedNanos();
+		return (unreached > 0) ? now - unreached + patience : until;
 	}
 
-	/** Return for how long its waiter had waited by then for others to be answered. */
-	long waitedBefore() {
-		return this.waitedBefore;
+	/** Return whether the store may still fail without ending the wait. */
+	boolean isPatient() {
+		long now = this.context.scheduler.nanoTime();
+		return now - patientUntil(now) < 0;
 	}
 
 	/**
@@ -179,7 +196,7 @@ final class StoreAnswers {
 	 * @param waitNanos how long the waiter waits
 	 */
 	boolean isStoreSilent(long now, long waitNanos) {
-		if (this.trouble != null || this.silent || isUnheard() && !this.context.store.isReached()) {
+		if (this.trouble != null || this.silent || isUnheard() && !this.context.isReached()) {
 			return true;
 		}
 		long wait = Math.max(waitNanos, EngineContext.FIRST_ANSWER_NANOS);

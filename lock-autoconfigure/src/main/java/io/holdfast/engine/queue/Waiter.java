@@ -182,8 +182,9 @@ public final class Waiter extends RequestWait implements ContenderParty, Hold.Ho
 
 	@Override
 	public boolean isWorthWaiting(Throwable error) {
-		return EngineExceptions.isTemporary(error) && (this.contender.answers().isBusy() || this.promoted
-				|| this.request.waits() && (EngineExceptions.isWorthWaiting(error) || this.contender.isPatient()));
+		return EngineExceptions.isTemporary(error)
+				&& (this.contender.answers().isBusy() || this.promoted || this.request.waits()
+						&& (EngineExceptions.isWorthWaiting(error) || this.contender.answers().isPatient()));
 	}
 
 	// As the party of a contender

@@ -46,6 +46,9 @@ final class ReleaseCommand {
 
 	private int attempts;
 
+	/** The last command that was sent. */
+	private @Nullable CompletableFuture<ReleaseReply> command;
+
 	/** The last attempt that the observers were told has failed. */
 	private int told;
 
@@ -79,6 +82,7 @@ final class ReleaseCommand {
 		int attempt = ++this.attempts;
 		CompletableFuture<ReleaseReply> command = EngineContext
 			.sendUnobserved(() -> this.context.store.release(this.resource, this.ended, next));
+		this.command = command;
 		if (!command.isDone()) {
 			this.timer = this.context.scheduler.schedule(() -> {
 				tell(attempt);
@@ -138,18 +142,39 @@ final class ReleaseCommand {
 			if (this.done || attempt != this.attempts) {
 				return;
 			}
-			disarm();
-			long delay = this.context.retryDelay() << Math.min(attempt - 1, 5);
-			over = this.context.scheduler.nanoTime() + delay - this.pointlessAt >= 0;
-			this.done = over;
-			if (!over) {
-				this.timer = this.context.scheduler.schedule(() -> send(null), delay);
-			}
+			over = !trySchedule();
 		}
 		this.outcome.completeExceptionally(error);
 		if (over) {
 			this.owner.onReleaseOver(this.ended.token());
 		}
+	}
+
+	/** Send it again later; return false if that were too late to be of use. */
+	private boolean trySchedule() {
+		disarm();
+		long delay = this.context.retryDelay() << Math.min(this.attempts - 1, 5);
+		this.done = this.context.scheduler.nanoTime() + delay - this.pointlessAt >= 0;
+		if (!this.done) {
+			this.timer = this.context.scheduler.schedule(this::sendAgain, delay);
+		}
+		return !this.done;
+	}
+
+	private void sendAgain() {
+		synchronized (this) {
+			boolean kept = this.command != null && !this.command.isDone() && !this.context.isReached();
+			if (this.done || !kept) {
+				send(null);
+				return;
+			}
+			// The store keeps the last command for its next connection.
+			this.attempts++;
+			if (trySchedule()) {
+				return;
+			}
+		}
+		this.owner.onReleaseOver(this.ended.token());
 	}
 
 	private void disarm() {

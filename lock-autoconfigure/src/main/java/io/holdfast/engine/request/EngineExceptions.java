@@ -103,6 +103,11 @@ public final class EngineExceptions {
 		return cause(error) instanceof StoreCommandException failure && failure.isTemporary();
 	}
 
+	/** Return whether there was no answer in time, which may come yet. */
+	public static boolean isSilence(Throwable error) {
+		return cause(error) instanceof StoreCommandException failure && failure.isSilence();
+	}
+
 	/** Return whether the store will be able to give what it was asked for by itself. */
 	public static boolean isWorthWaiting(Throwable error) {
 		return cause(error) instanceof StoreCommandException failure && failure.isWorthWaiting();

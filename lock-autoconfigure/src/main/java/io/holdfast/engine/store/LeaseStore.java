@@ -92,12 +92,12 @@ public interface LeaseStore extends AutoCloseable {
 	}
 
 	/**
-	 * Return whether commands are sent at once. While the connection is lost they are
-	 * kept for the next one, and so do not fail by themselves. Does not block.
-	 * @return {@code false} if it is certain that the store is not reached now
+	 * Return for how long the connection has been lost. Until there is another one,
+	 * commands are kept for it, and so do not fail by themselves. Does not block.
+	 * @return the time in nanoseconds; 0 if it is not lost, or that is not known
 	 */
-	default boolean isReached() {
-		return true;
+	default long unreachedNanos() {
+		return 0;
 	}
 
 	/**

@@ -103,6 +103,11 @@ public final class StoreCommandException extends RuntimeException {
 		return this.temporary;
 	}
 
+	/** Return whether it is that of a command without an answer. */
+	public boolean isSilence() {
+		return getCause() instanceof TimeoutException;
+	}
+
 	/**
 	 * Return what the store does not let this application do, whatever the key, or does
 	 * not have.

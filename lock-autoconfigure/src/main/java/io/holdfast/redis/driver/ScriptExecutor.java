@@ -78,8 +78,8 @@ public final class ScriptExecutor implements AutoCloseable {
 
 	private final AtomicLong reconnects = new AtomicLong();
 
-	/** Lettuce keeps commands for the next connection. */
-	private volatile boolean disconnected;
+	/** When the connection was lost, 0 while there is one. */
+	private volatile long lostAt;
 
 	/** Told before the driver sends again what was not answered. */
 	private final RedisConnectionStateListener disconnects = new RedisConnectionStateListener() {
@@ -88,12 +88,14 @@ public final class ScriptExecutor implements AutoCloseable {
 		public void onRedisDisconnected(RedisChannelHandler<?, ?> connection) {
 			ScriptExecutor.this.reconnects.incrementAndGet();
 			// Those of a cluster are of one node each.
-			ScriptExecutor.this.disconnected = !ScriptExecutor.this.cluster;
+			if (!ScriptExecutor.this.cluster) {
+				ScriptExecutor.this.lostAt = System.nanoTime() | 1;
+			}
 		}
 
 		@Override
 		public void onRedisConnected(RedisChannelHandler<?, ?> connection, SocketAddress address) {
-			ScriptExecutor.this.disconnected = false;
+			ScriptExecutor.this.lostAt = 0;
 		}
 
 	};
@@ -128,12 +130,13 @@ public final class ScriptExecutor implements AutoCloseable {
 	}
 
 	/**
-	 * Return whether commands are sent at once; see
-	 * {@link io.holdfast.engine.store.LeaseStore#isReached}.
-	 * @return {@code false} while the connection is lost
+	 * Return for how long the connection has been lost; see
+	 * {@link io.holdfast.engine.store.LeaseStore#unreachedNanos}.
+	 * @return the time in nanoseconds, 0 while Lettuce sends commands at once
 	 */
-	public boolean isReached() {
-		return !this.disconnected;
+	public long unreachedNanos() {
+		long since = this.lostAt;
+		return (since != 0) ? Math.max(1, System.nanoTime() - since) : 0;
 	}
 
 	/**
@@ -297,7 +300,7 @@ public final class ScriptExecutor implements AutoCloseable {
 	@SuppressWarnings("unchecked")
 	private RedisClusterAsyncCommands<byte[], byte[]> open() {
 		this.reconnects.incrementAndGet();
-		this.disconnected = false;
+		this.lostAt = 0;
 		RedisConnection connection = this.factory.getConnection();
 		try {
 			RedisClusterAsyncCommands<byte[], byte[]> commands = (RedisClusterAsyncCommands<byte[], byte[]>) connection

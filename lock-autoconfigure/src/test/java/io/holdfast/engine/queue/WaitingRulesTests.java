@@ -336,7 +336,7 @@ class WaitingRulesTests extends ScriptedEngine {
 
 	@Test
 	void aStoreThatIsNotReachedIsReportedAfterThePatienceForOutages() {
-		this.store.reached = false;
+		this.store.loseConnection();
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.store.elapse(2999);
 		assertThat(answer).isNotDone();
@@ -349,7 +349,7 @@ class WaitingRulesTests extends ScriptedEngine {
 
 	@Test
 	void aStoreThatIsNotReachedIsReportedToThoseThatDoNotWaitBehindOthers() {
-		this.store.reached = false;
+		this.store.loseConnection();
 		this.service.acquireAsync(REQUEST);
 		CompletableFuture<Optional<LockLease>> answer = this.service.tryAcquireAsync(REQUEST.waitTime(Duration.ZERO));
 		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
@@ -358,19 +358,76 @@ class WaitingRulesTests extends ScriptedEngine {
 
 	@Test
 	void aStoreThatIsReachedAgainIsWaitedFor() {
-		this.store.reached = false;
+		this.store.loseConnection();
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.store.elapse(2000);
-		this.store.reached = true;
+		this.store.connectAgain();
 		this.store.elapse(7999);
 		assertThat(answer).isNotDone();
+	}
+
+	@Test
+	void aStoreThatIsReachedNoMoreAfterASilenceHasThePatienceForOutagesFromThen() {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.elapse(4000);
+		this.store.loseConnection();
+		this.store.elapse(2999);
+		assertThat(answer).isNotDone();
+		this.store.elapse(1);
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
+			.withMessageContaining("cannot be reached");
+	}
+
+	@Test
+	void aStoreThatIsNotReachedKeepsOneCommandOfEach() {
+		LockLease lease = granted(REQUEST.only("other"), 10);
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 2").busy(30_000, 10);
+		this.store.sent();
+		this.store.loseConnection();
+		lease.releaseAsync();
+		this.store.elapse(9999);
+		assertThat(this.store.sent()).as("kept for the next connection").containsExactly("release 1", "acquire 2");
+		this.store.connectAgain();
+		this.store.last("acquire 2").granted(20, 30_000);
+		this.store.last("release 1").released(true);
+		assertThat(answer).isCompleted();
+		answer.join().releaseAsync();
+		this.store.last("release 2").released(true);
+		this.store.elapse(100_000);
+		assertThat(this.store.sent()).containsExactly("release 2");
+		assertThat(isIdle()).isTrue();
+	}
+
+	@Test
+	void aReleaseThatTheStoreHasKeptIsSentAgainOnceItIsReached() {
+		LockLease lease = granted(REQUEST, 10);
+		this.store.loseConnection();
+		lease.releaseAsync();
+		this.store.elapse(5000);
+		this.store.connectAgain();
+		this.store.sent();
+		this.store.elapse(10_000);
+		assertThat(this.store.sent()).contains("release 1");
+	}
+
+	@Test
+	void theNextOneBehindASilentStoreWaitsForAsLongAsItWouldByItself() {
+		CompletableFuture<LockLease> first = this.service.acquireAsync(REQUEST.waitTime(Duration.ofSeconds(1)));
+		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
+		this.store.elapse(9999);
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(first::join)
+			.withCauseInstanceOf(LeaseStoreException.class);
+		assertThat(second).isNotDone();
+		this.store.last("acquire 2").granted(20, 30_000);
+		assertThat(second).isCompletedWithValueMatching((lease) -> lease.fencingToken() == 20);
 	}
 
 	@Test
 	void aStoreThatIsNotReachedDoesNotEndAWaitForOthers() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").busy(30_000, 10);
-		this.store.reached = false;
+		this.store.loseConnection();
 		this.store.elapse(9_999);
 		assertThat(answer).isNotDone();
 	}
