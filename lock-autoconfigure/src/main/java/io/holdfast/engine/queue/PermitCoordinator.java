@@ -51,7 +51,6 @@ public class PermitCoordinator extends ResourceCoordinator {
 
 	@Override
 	void arrive(Waiter waiter) {
-		ResolvedRequest request = waiter.request;
 		waiter.setAskedBefore(this.asked);
 		if (this.context.isClosed()) {
 			fail(waiter, waiter.notAcquired(Reason.SHUTDOWN));

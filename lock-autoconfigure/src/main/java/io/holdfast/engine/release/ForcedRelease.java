@@ -70,7 +70,7 @@ public final class ForcedRelease {
 	 * @return whether the token held it
 	 */
 	public boolean release(Resource resource, String token) {
-		AcquireCommand ended = new AcquireCommand(token, 1, 1, true, null, 0, 0);
+		AcquireCommand ended = AcquireCommand.unknown(token, 0);
 		boolean released = this.context
 			.answer(this.context.send(Command.RELEASE, () -> this.context.store.release(resource, ended, null)),
 					resource, "The forced release")
