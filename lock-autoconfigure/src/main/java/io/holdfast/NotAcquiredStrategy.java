@@ -7,8 +7,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Answer to calls of annotated methods that did not get their lock or permits, for the
  * whole application: a bean of this type is asked where the annotation has neither
- * {@code onTimeout} nor {@code fallback}. Without such a bean the caller gets the
- * exception.
+ * {@code onTimeout} nor {@code fallback}. A bean with a scope is that of the call, also
+ * for futures and chains. Without such a bean, or outside of its scope, the caller gets
+ * the exception.
  *
  * @since 0.1.0
  */

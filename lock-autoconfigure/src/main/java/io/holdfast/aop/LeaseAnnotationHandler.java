@@ -26,6 +26,7 @@ import io.holdfast.aop.invoke.TransactionShare;
 import io.holdfast.aop.metadata.LeaseOperation;
 import io.holdfast.aop.metadata.LeaseOperationSource;
 import io.holdfast.aop.method.InvalidDeclarationException;
+import io.holdfast.aop.method.ReturnKind;
 import io.holdfast.aop.outcome.NotAcquiredHandler;
 import io.holdfast.aop.outcome.StrategyHandler;
 import io.holdfast.async.CallResult;
@@ -137,6 +138,28 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 		return (operation != null) ? new HandledOperation(operation) : null;
 	}
 
+	/** Return who handles a call of the current thread that gets no lease. */
+	private NotAcquiredHandler handler(LeaseOperation<?> operation) {
+		NotAcquiredHandler declared = operation.notAcquiredHandler();
+		ApplicationBean<NotAcquiredStrategy> bean = this.strategy;
+		if (declared != NotAcquiredHandler.THROW || bean == null) {
+			return declared;
+		}
+		try {
+			return bean.find()
+				.<NotAcquiredHandler>map((strategy) -> new StrategyHandler(strategy.get(), operation.returnKind(),
+						operation.annotatedMethod()))
+				.orElse(declared);
+		}
+		catch (Throwable missing) {
+			// It may never be needed, and does not hide why a call got no lease.
+			return (call, ex) -> {
+				ex.addSuppressed(missing);
+				throw ex;
+			};
+		}
+	}
+
 	/** An annotation of one method, and who grants what it asks for. Thread-safe. */
 	interface MethodOperation {
 
@@ -220,11 +243,16 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 
 		private final S service;
 
+		/** {@code null} if the caller's thread will ask for it. */
+		private final @Nullable NotAcquiredHandler handler;
+
 		CallLease(MethodInvocation invocation, LeaseOperation<R> operation, R request, S service) {
 			this.invocation = invocation;
 			this.operation = operation;
 			this.request = request;
 			this.service = service;
+			// Futures and chains come to it on other threads, which are not in its scope.
+			this.handler = (operation.returnKind() != ReturnKind.PLAIN) ? handler(operation) : null;
 		}
 
 		@Override
@@ -326,14 +354,8 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 			if (!isHandled(ex)) {
 				throw ex;
 			}
-			NotAcquiredHandler handler = this.operation.notAcquiredHandler();
-			ApplicationBean<NotAcquiredStrategy> bean = LeaseAnnotationHandler.this.strategy;
-			NotAcquiredStrategy strategy = (handler == NotAcquiredHandler.THROW && bean != null)
-					? bean.find().map(Supplier::get).orElse(null) : null;
-			return ((strategy != null)
-					? new StrategyHandler(strategy, this.operation.returnKind(), this.operation.annotatedMethod())
-					: handler)
-				.take(this.invocation, ex);
+			NotAcquiredHandler known = this.handler;
+			return ((known != null) ? known : handler(this.operation)).take(this.invocation, ex);
 		}
 
 		private boolean isHandled(HoldfastException ex) {

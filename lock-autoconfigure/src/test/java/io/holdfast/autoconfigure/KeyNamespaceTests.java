@@ -25,6 +25,7 @@ import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
 import io.holdfast.reactive.ReactiveLeaseContext;
 import io.holdfast.reactive.ReactiveLockService;
+import io.holdfast.testing.CallScope;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.jspecify.annotations.Nullable;
@@ -34,8 +35,6 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import reactor.core.publisher.Mono;
 
-import org.springframework.beans.factory.ObjectFactory;
-import org.springframework.beans.factory.config.Scope;
 import org.springframework.beans.factory.support.ScopeNotActiveException;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration;
@@ -317,8 +316,8 @@ class KeyNamespaceTests {
 	@DisplayName("A namespace with a scope and no proxy is that of each call, and outside of its scope nothing is acquired")
 	void ofScope() {
 		TENANT.remove();
-		this.withoutNamespace
-			.withInitializer((context) -> context.getBeanFactory().registerScope("tenant", new TenantScope()))
+		this.withoutNamespace.withInitializer(
+				(context) -> context.getBeanFactory().registerScope("tenant", new CallScope(KeyNamespaceTests::tenant)))
 			.withBean(KeyNamespace.class, () -> {
 				String tenant = tenant();
 				return () -> tenant;
@@ -382,27 +381,6 @@ class KeyNamespaceTests {
 
 		private static List<String> keys(LeaseContext context) {
 			return context.leases().stream().map((lease) -> lease.key()).toList();
-		}
-
-	}
-
-	/** As the scope of a web request: there is none at the start. */
-	private static final class TenantScope implements Scope {
-
-		@Override
-		public Object get(String name, ObjectFactory<?> beans) {
-			tenant();
-			return beans.getObject();
-		}
-
-		@Override
-		public @Nullable Object remove(String name) {
-			return null;
-		}
-
-		@Override
-		public void registerDestructionCallback(String name, Runnable callback) {
-			// Its beans need none.
 		}
 
 	}

@@ -1,8 +1,10 @@
 package io.holdfast.autoconfigure;
 
 import java.lang.reflect.Method;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -18,13 +20,18 @@ import io.holdfast.NotAcquiredStrategy;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnTimeout;
 import io.holdfast.annotation.Semaphore;
+import io.holdfast.testing.CallScope;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import reactor.core.publisher.Mono;
 
+import org.springframework.beans.factory.support.ScopeNotActiveException;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.util.Assert;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -35,21 +42,54 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
  */
 class NotAcquiredStrategyTests {
 
+	private static final ThreadLocal<@Nullable String> REQUEST = new ThreadLocal<>();
+
 	private final ApplicationContextRunner runner = new ApplicationContextRunner()
 		.withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class))
 		.withPropertyValues("holdfast.backend=memory", "holdfast.lock.wait-time=0")
 		.withBean(Shop.class);
 
-	/** Calls while another owner has the lock and all permits of the shop. */
+	@AfterEach
+	void leaveRequest() {
+		REQUEST.remove();
+	}
+
 	private void whileBusy(NotAcquiredStrategy strategy, Consumer<Shop> calls) {
-		this.runner.withBean(NotAcquiredStrategy.class, () -> strategy).run((context) -> {
+		whileBusy(this.runner.withBean(NotAcquiredStrategy.class, () -> strategy), calls);
+	}
+
+	/** Calls while another owner has the lock of the shop, and then while it is free. */
+	private static void whileBusy(ApplicationContextRunner runner, Consumer<Shop> calls) {
+		runner.run((context) -> {
 			LockService locks = context.getBean(LockService.class);
+			Shop shop = context.getBean(Shop.class);
 			try (LockLease other = locks.acquireAsync(LockRequest.of("shop")).join()) {
 				assertThat(other.isHeld()).isTrue();
-				calls.accept(context.getBean(Shop.class));
+				calls.accept(shop);
 			}
-			assertThat(context.getBean(Shop.class).text()).isEqualTo("text");
+			assertThat(shop.text()).isEqualTo("text");
+			assertThat(shop.future()).succeedsWithin(10, TimeUnit.SECONDS).isEqualTo("future");
+			assertThat(shop.chain().block()).isEqualTo("chain");
 		});
+	}
+
+	/** With a strategy that is made in a request, for each one anew. */
+	private ApplicationContextRunner withStrategyOfRequest() {
+		return this.runner
+			.withInitializer((context) -> context.getBeanFactory()
+				.registerScope("request", new CallScope(NotAcquiredStrategyTests::request)))
+			.withBean(NotAcquiredStrategy.class, () -> {
+				String request = request();
+				return (method, ex) -> {
+					throw new BusyException(request, ex);
+				};
+			}, (definition) -> definition.setScope("request"));
+	}
+
+	private static String request() {
+		String request = REQUEST.get();
+		Assert.state(request != null, "There is no request");
+		return request;
 	}
 
 	@Test
@@ -122,6 +162,44 @@ class NotAcquiredStrategyTests {
 				.withThrowableThat()
 				.withCauseInstanceOf(IllegalStateException.class);
 			assertThatIllegalStateException().isThrownBy(() -> shop.chain().block());
+		});
+	}
+
+	@Test
+	@DisplayName("A strategy with a scope and no proxy is that of each call, in each kind of method")
+	void ofScope() {
+		whileBusy(withStrategyOfRequest(), (shop) -> {
+			for (String request : List.of("first", "second")) {
+				REQUEST.set(request);
+				CompletableFuture<String> future = shop.future();
+				Mono<String> chain = shop.chain();
+				assertThatExceptionOfType(BusyException.class).isThrownBy(shop::text).withMessage(request);
+				REQUEST.remove();
+				assertThat(future).failsWithin(10, TimeUnit.SECONDS)
+					.withThrowableThat()
+					.withCauseInstanceOf(BusyException.class)
+					.withMessageContaining(request);
+				assertThatExceptionOfType(BusyException.class).isThrownBy(chain::block).withMessage(request);
+			}
+		});
+	}
+
+	@Test
+	@DisplayName("Outside of the strategy's scope callers get the exception, and that there is no strategy with it")
+	void outsideOfScope() {
+		whileBusy(withStrategyOfRequest(), (shop) -> {
+			for (ThrowingCallable call : List.<ThrowingCallable>of(shop::text, () -> shop.chain().block(), () -> {
+				try {
+					shop.future().get(10, TimeUnit.SECONDS);
+				}
+				catch (ExecutionException ex) {
+					throw ex.getCause();
+				}
+			})) {
+				assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(call)
+					.satisfies((ex) -> assertThat(ex.getSuppressed())
+						.hasAtLeastOneElementOfType(ScopeNotActiveException.class));
+			}
 		});
 	}
 

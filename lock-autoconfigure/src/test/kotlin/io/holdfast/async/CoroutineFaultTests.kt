@@ -9,6 +9,7 @@ import io.holdfast.NotAcquiredException
 import io.holdfast.NotAcquiredStrategy
 import io.holdfast.annotation.DistributedLock
 import io.holdfast.annotation.Semaphore
+import io.holdfast.testing.CallScope
 import io.holdfast.testing.TestApplication
 import io.holdfast.testing.TestRedis
 import io.holdfast.testing.WithRedis
@@ -56,10 +57,12 @@ import org.awaitility.Awaitility.await
 import org.junit.jupiter.api.AfterEach
 import org.junit.jupiter.api.DisplayName
 import org.junit.jupiter.api.Test
+import org.springframework.beans.factory.config.CustomScopeConfigurer
 import org.springframework.context.ConfigurableApplicationContext
 import org.springframework.context.annotation.Bean
 import org.springframework.context.annotation.Configuration
 import org.springframework.context.annotation.Import
+import org.springframework.context.annotation.Scope
 
 /** Suspending functions and flows that fail, are cancelled, or are used in odd ways. */
 @WithRedis
@@ -293,8 +296,8 @@ internal class CoroutineFaultTests(private val redis: TestRedis) {
     }
 
     @Test
-    @DisplayName("A NotAcquiredStrategy gives the result itself; one that does not fit is refused, naming the type that does")
-    fun strategy() = runBlocking<Unit>(Dispatchers.Default) {
+    @DisplayName("The NotAcquiredStrategy of the call gives the result itself; one that does not fit is refused, naming the type that does")
+    fun strategy() = runBlocking<Unit>(Dispatchers.Default + TENANT.asContextElement("acme")) {
         locks.acquireAsync(LockRequest.of("busy")).await().use {
             ANSWER.set { "instead" }
             assertThat(shop.busy()).isEqualTo("instead")
@@ -392,6 +395,10 @@ internal class CoroutineFaultTests(private val redis: TestRedis) {
         }
 
         @Bean
+        open fun scope() = CustomScopeConfigurer().apply { addScope("tenant", CallScope { checkNotNull(TENANT.get()) }) }
+
+        @Bean
+        @Scope("tenant")
         open fun strategy() = NotAcquiredStrategy { _, ex: NotAcquiredException -> (ANSWER.get() ?: throw ex)() }
 
     }
