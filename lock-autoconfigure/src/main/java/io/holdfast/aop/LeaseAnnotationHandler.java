@@ -15,6 +15,7 @@ import io.holdfast.LeaseContext;
 import io.holdfast.LeaseRequest;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.NotAcquiredException;
+import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.NotAcquiredStrategy;
 import io.holdfast.annotation.OnStoreFailure;
 import io.holdfast.annotation.ReleaseAfter;
@@ -251,7 +252,8 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 			this.operation = operation;
 			this.request = request;
 			this.service = service;
-			// Futures and chains come to it on other threads, which are not in its scope.
+			// A strategy may have a scope, which later threads of futures and chains are
+			// not in.
 			this.handler = (operation.returnKind() != ReturnKind.PLAIN) ? handler(operation) : null;
 		}
 
@@ -273,25 +275,31 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 
 		private Lease lease() {
 			try {
-				return answered(LeaseAnnotationHandler.this.source.blocking().apply(this.service, this.request));
+				Lease lease = LeaseAnnotationHandler.this.source.blocking().apply(this.service, this.request);
+				onAnswer();
+				return lease;
 			}
-			catch (LeaseStoreException ex) {
+			catch (HoldfastException ex) {
 				return proceeding(ex);
 			}
 		}
 
-		private <L extends @Nullable Lease> L answered(L lease) {
+		/** The store has answered: its next failure is to be warned of. */
+		private void onAnswer() {
 			if (!LeaseAnnotationHandler.this.failing.isEmpty()) {
 				LeaseAnnotationHandler.this.failing.remove(this.service);
 			}
-			return lease;
 		}
 
-		private Lease proceeding(LeaseStoreException ex) {
-			if (this.operation.onStoreFailure() != OnStoreFailure.PROCEED) {
+		private Lease proceeding(HoldfastException ex) {
+			if (ex instanceof NotAcquiredException refused && isOfStore(refused.getReason())) {
+				onAnswer();
+			}
+			if (!(ex instanceof LeaseStoreException failure)
+					|| this.operation.onStoreFailure() != OnStoreFailure.PROCEED) {
 				throw ex;
 			}
-			Lease lease = LeaseAnnotationHandler.this.source.unguarded().apply(this.request, ex);
+			Lease lease = LeaseAnnotationHandler.this.source.unguarded().apply(this.request, failure);
 			if (LeaseAnnotationHandler.this.failing.add(this.service)) {
 				logger.warn(this.operation.annotatedMethod()
 						+ " lets the method run without a permit, as onStoreFailure is PROCEED. Further calls that do so "
@@ -313,7 +321,10 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 			granted.whenComplete((lease, failure) -> {
 				HeldMethodLease alone;
 				try {
-					alone = held((failure != null) ? proceeding(failure) : answered(lease), false);
+					if (failure == null) {
+						onAnswer();
+					}
+					alone = held((failure != null) ? proceeding(failure) : lease, false);
 				}
 				catch (Throwable ex) {
 					result.completeExceptionally(ex);
@@ -333,9 +344,14 @@ final class LeaseAnnotationHandler<A extends Annotation, R extends LeaseRequest<
 			return result;
 		}
 
+		/** Return whether the store has told it, not this instance alone. */
+		private static boolean isOfStore(Reason reason) {
+			return reason == Reason.TIMED_OUT || reason == Reason.EXCEEDS_LIMIT;
+		}
+
 		private Lease proceeding(Throwable failure) throws Throwable {
 			Throwable cause = CallResult.cause(failure);
-			if (cause instanceof LeaseStoreException ex) {
+			if (cause instanceof HoldfastException ex) {
 				return proceeding(ex);
 			}
 			throw cause;

@@ -1,8 +1,10 @@
 package io.holdfast.faults;
 
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 
 import io.holdfast.HoldfastException;
@@ -12,6 +14,8 @@ import io.holdfast.LeaseLostException;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockNotAcquiredException;
 import io.holdfast.PermitLease;
+import io.holdfast.PermitNotAcquiredException;
+import io.holdfast.SemaphoreRequest;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnLoss;
 import io.holdfast.annotation.OnStoreFailure;
@@ -93,6 +97,41 @@ class OnStoreFailureTests {
 		this.proxy.down();
 		assertThat(shop.openStage().get(10, TimeUnit.SECONDS)).isEqualTo("not held");
 		assertThat(StringUtils.countOccurrencesOf(output.getAll(), WARNING)).isEqualTo(2);
+	}
+
+	@Test
+	@DisplayName("An outage is warned of also if Redis has only refused since the one before, however a method returns")
+	void proceedAfterRefusals(CapturedOutput output) {
+		Shop shop = shop(start("holdfast.redis.command-timeout=200ms"));
+		Instance other = this.fleet.start();
+		other.semaphores().admin().setLimit("open", 0);
+		List.of("open stage", "open mono", "limited").forEach((key) -> other.acquire(SemaphoreRequest.of(key, 1)));
+		this.proxy.down();
+		assertThat(shop.interruptible()).isEqualTo("not held");
+		int warnings = 1;
+		for (Callable<String> refused : List.<Callable<String>>of(shop::open,
+				() -> shop.openStage().get(10, TimeUnit.SECONDS), () -> shop.openMono().block(SOON), shop::limited)) {
+			this.proxy.up();
+			await().atMost(SOON)
+				.until(() -> outcome(refused),
+						(outcome) -> outcome.endsWith(PermitNotAcquiredException.class.getSimpleName()));
+			assertThat(StringUtils.countOccurrencesOf(output.getAll(), WARNING)).isEqualTo(warnings++);
+			this.proxy.down();
+			assertThat(shop.interruptible()).isEqualTo("not held");
+			assertThat(StringUtils.countOccurrencesOf(output.getAll(), WARNING)).isEqualTo(warnings);
+		}
+	}
+
+	private static String outcome(Callable<String> call) throws Exception {
+		try {
+			return call.call();
+		}
+		catch (HoldfastException ex) {
+			return ex.getClass().getName();
+		}
+		catch (ExecutionException ex) {
+			return ex.getCause().getClass().getName();
+		}
 	}
 
 	@Test
