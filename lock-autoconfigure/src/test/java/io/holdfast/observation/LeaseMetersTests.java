@@ -215,6 +215,16 @@ class LeaseMetersTests {
 	}
 
 	@Test
+	void aSemaphoreInANamespaceIsNotLookedAtAsThereMayBeManyNamespaces() {
+		SemaphoreRequest api = SemaphoreRequest.of("api", 5).name("api");
+		this.instance.semaphores.acquire(api.namespace("acme"));
+		assertThat(this.registry.find("holdfast.semaphore.permits.used").gauges()).isEmpty();
+		this.instance.semaphores.acquire(api.namespace(""));
+		gauge("holdfast.semaphore.permits.used", "api");
+		assertThat(gauge("holdfast.semaphore.permits.used", "api")).as("those of all tenants").isEqualTo(1);
+	}
+
+	@Test
 	void aRegistryThatOutlivesTheObserverHasTheGaugesOfTheNext() {
 		SemaphoreRequest api = SemaphoreRequest.of("api", 5).name("api");
 		this.instance.locks.acquire(STOCK);

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Gauges of the permits that the whole fleet uses, and of those that there are. Only of
  * semaphores whose key is their name: that is bounded as names are, and evaluated keys
- * are not. Thread-safe.
+ * and namespaces are not. Thread-safe.
  */
 final class FleetPermits {
 
@@ -39,8 +39,10 @@ final class FleetPermits {
 
 	private Reading register(ObservedEngine engine, String key) {
 		Reading reading = new Reading(engine, key, this.gauges.registry.config().clock());
-		gauge("used", "Permits that are held, in the whole fleet", reading, (current) -> current.used);
-		gauge("limit", "Permits that there are, for the whole fleet", reading, (current) -> current.limit);
+		gauge("used", "Permits that are held, in the whole fleet, where the key is the name", reading,
+				(current) -> current.used);
+		gauge("limit", "Permits that there are, for the whole fleet, where the key is the name", reading,
+				(current) -> current.limit);
 		return reading;
 	}
 
