@@ -59,7 +59,8 @@ class PackageRulesTests {
 			Map.entry("io.holdfast.async", List.of()), //
 			Map.entry("io.holdfast.annotation",
 					List.of("io.holdfast", "org.springframework.core..", "org.springframework.aot..")), //
-			Map.entry("io.holdfast.engine", List.of("io.holdfast", "org.apache.commons.logging..")), //
+			Map.entry("io.holdfast.engine",
+					List.of("io.holdfast", "io.holdfast.async", "org.apache.commons.logging..")), //
 			Map.entry("io.holdfast.redis",
 					List.of("io.holdfast", "io.holdfast.engine", "org.springframework.data.redis..",
 							"org.springframework.dao..", "org.springframework.aop.framework", "org.springframework.aop",

@@ -12,6 +12,7 @@ import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
+import io.holdfast.async.CallResult;
 import io.holdfast.engine.context.EngineContext;
 import io.holdfast.engine.context.Futures;
 import io.holdfast.engine.lease.EngineLease;
@@ -156,7 +157,7 @@ public final class MultiKeyLease implements EngineLease, LockLease {
 		CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
 		CompletableFuture.allOf(ends.toArray(CompletableFuture[]::new)).whenComplete((done, error) -> {
 			if (error != null) {
-				result.completeExceptionally(EngineExceptions.cause(error));
+				result.completeExceptionally(CallResult.cause(error));
 			}
 			else {
 				boolean lost = ends.stream().map(CompletableFuture::join).anyMatch(ReleaseResult.LOST::equals);

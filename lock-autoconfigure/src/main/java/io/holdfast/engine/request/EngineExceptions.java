@@ -1,7 +1,6 @@
 package io.holdfast.engine.request;
 
 import java.time.Duration;
-import java.util.concurrent.CompletionException;
 
 import io.holdfast.LeaseLostException;
 import io.holdfast.LeaseStoreException;
@@ -9,6 +8,7 @@ import io.holdfast.LockNotAcquiredException;
 import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.PermitNotAcquiredException;
+import io.holdfast.async.CallResult;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreCommandException;
@@ -59,7 +59,7 @@ public final class EngineExceptions {
 
 	/** Return the exception for a wait that the store has ended. */
 	public static LeaseStoreException storeTrouble(Resource resource, long waitedNanos, @Nullable Throwable error) {
-		Throwable cause = (error != null) ? cause(error) : null;
+		Throwable cause = (error != null) ? CallResult.cause(error) : null;
 		return new LeaseStoreException(resource.key(),
 				upper(resource) + " was not acquired after " + Duration.ofNanos(waitedNanos).toMillis() + " ms: "
 						+ ((cause != null) ? text(cause) : "the store (Redis) did not answer"),
@@ -68,7 +68,7 @@ public final class EngineExceptions {
 
 	/** Return the exception for a release without an answer. */
 	public static LeaseStoreException releaseTrouble(Resource resource, Throwable error) {
-		Throwable cause = cause(error);
+		Throwable cause = CallResult.cause(error);
 		return new LeaseStoreException(resource.key(), "The release of " + resource + " is not confirmed yet: "
 				+ text(cause)
 				+ ". The release is repeated in the background; the lease ends with its lease time at the latest",
@@ -79,7 +79,7 @@ public final class EngineExceptions {
 	 * Return the exception for a release whose least time the store has not confirmed.
 	 */
 	public static LeaseStoreException retentionTrouble(Resource resource, Throwable error) {
-		Throwable cause = cause(error);
+		Throwable cause = CallResult.cause(error);
 		return new LeaseStoreException(resource.key(), "The minHold of " + resource + " is not confirmed yet: "
 				+ text(cause)
 				+ ". The command is repeated in the background; if that fails too, others are kept out until the lease ends",
@@ -88,29 +88,29 @@ public final class EngineExceptions {
 
 	/** Return the exception for a command on a resource that failed. */
 	public static LeaseStoreException storeTrouble(Resource resource, String what, Throwable error) {
-		Throwable cause = cause(error);
+		Throwable cause = CallResult.cause(error);
 		return new LeaseStoreException(resource.key(), what + " of " + resource + " failed: " + text(cause), cause);
 	}
 
 	/** Return what is about no key in particular. */
 	public static LeaseStoreException storeTrouble(String what, Throwable error) {
-		Throwable cause = cause(error);
+		Throwable cause = CallResult.cause(error);
 		return new LeaseStoreException("*", what + " failed: " + text(cause), cause);
 	}
 
 	/** Return whether the same command may succeed later by itself. */
 	public static boolean isTemporary(Throwable error) {
-		return cause(error) instanceof StoreCommandException failure && failure.isTemporary();
+		return CallResult.cause(error) instanceof StoreCommandException failure && failure.isTemporary();
 	}
 
 	/** Return whether there was no answer in time, which may come yet. */
 	public static boolean isSilence(Throwable error) {
-		return cause(error) instanceof StoreCommandException failure && failure.isSilence();
+		return CallResult.cause(error) instanceof StoreCommandException failure && failure.isSilence();
 	}
 
 	/** Return whether the store will be able to give what it was asked for by itself. */
 	public static boolean isWorthWaiting(Throwable error) {
-		return cause(error) instanceof StoreCommandException failure && failure.isWorthWaiting();
+		return CallResult.cause(error) instanceof StoreCommandException failure && failure.isWorthWaiting();
 	}
 
 	/**
@@ -118,17 +118,12 @@ public final class EngineExceptions {
 	 * if an error is another one.
 	 */
 	public static @Nullable String refusal(Throwable error) {
-		return (cause(error) instanceof StoreCommandException failure) ? failure.refusal() : null;
-	}
-
-	/** Return an error without what a dependent stage wraps around it. */
-	public static Throwable cause(Throwable error) {
-		return (error instanceof CompletionException && error.getCause() != null) ? error.getCause() : error;
+		return (CallResult.cause(error) instanceof StoreCommandException failure) ? failure.refusal() : null;
 	}
 
 	/** Return an error in words. */
 	public static String text(Throwable error) {
-		Throwable cause = cause(error);
+		Throwable cause = CallResult.cause(error);
 		return (cause.getMessage() != null) ? cause.getMessage() : cause.toString();
 	}
 
