@@ -8,6 +8,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
 import java.util.function.Function;
 
 import io.holdfast.Lease;
@@ -159,6 +160,32 @@ public class BlockingAcquirer<R extends LeaseRequest<R>, L extends Lease> {
 				Thread.currentThread().interrupt();
 			}
 		}
+	}
+
+	/**
+	 * Acquire as {@link #await(LeaseRequest)} does, for a time; false if others held it
+	 * for as long.
+	 */
+	boolean tryAwait(R request, long time, TimeUnit unit, Consumer<L> keeper) throws InterruptedException {
+		// Not Duration.of, which overflows where this ends at the longest wait.
+		Duration wait = Duration.ofNanos(unit.toNanos(Math.max(0, time)));
+		try {
+			keeper.accept(await(request.waitTime(wait)));
+			return true;
+		}
+		catch (NotAcquiredException ex) {
+			return falseIfTimedOut(ex);
+		}
+	}
+
+	/**
+	 * Return that others held it until the wait time was over, or throw what else was.
+	 */
+	static boolean falseIfTimedOut(NotAcquiredException ex) {
+		if (ex.getReason() == Reason.TIMED_OUT) {
+			return false;
+		}
+		throw ex;
 	}
 
 	private PendingAcquisition start(R request) {

@@ -69,32 +69,17 @@ public final class PooledSemaphore implements SemaphoreView {
 			return true;
 		}
 		catch (NotAcquiredException ex) {
-			return falseIfTimedOut(ex);
+			return BlockingAcquirer.falseIfTimedOut(ex);
 		}
 	}
 
 	@Override
 	public boolean tryAcquire(int permits, long time, TimeUnit unit) throws InterruptedException {
-		// Not Duration.of, which overflows where this ends at the longest wait.
-		Duration wait = Duration.ofNanos(unit.toNanos(Math.max(0, time)));
-		try {
-			keep(this.acquirer.await(this.request.permits(permits).waitTime(wait)));
-			return true;
-		}
-		catch (NotAcquiredException ex) {
-			return falseIfTimedOut(ex);
-		}
+		return this.acquirer.tryAwait(this.request.permits(permits), time, unit, this::keep);
 	}
 
 	private void keep(PermitLease lease) {
 		this.pools.add((PermitHandle) lease);
-	}
-
-	private static boolean falseIfTimedOut(NotAcquiredException ex) {
-		if (ex.getReason() == Reason.TIMED_OUT) {
-			return false;
-		}
-		throw ex;
 	}
 
 	@Override

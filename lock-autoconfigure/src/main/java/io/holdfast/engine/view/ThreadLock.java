@@ -66,28 +66,13 @@ public final class ThreadLock implements LockView {
 		}
 		catch (LockNotAcquiredException ex) {
 			// It asks for now only: that its own thread is in the way is no error.
-			return ex.getReason() != Reason.SELF_BLOCKED && falseIfTimedOut(ex);
+			return ex.getReason() != Reason.SELF_BLOCKED && BlockingAcquirer.falseIfTimedOut(ex);
 		}
 	}
 
 	@Override
 	public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
-		// Not Duration.of, which overflows where this ends at the longest wait.
-		Duration wait = Duration.ofNanos(unit.toNanos(Math.max(0, time)));
-		try {
-			this.holds.push(this.request, this.acquirer.await(this.request.waitTime(wait)));
-			return true;
-		}
-		catch (LockNotAcquiredException ex) {
-			return falseIfTimedOut(ex);
-		}
-	}
-
-	private static boolean falseIfTimedOut(LockNotAcquiredException ex) {
-		if (ex.getReason() == Reason.TIMED_OUT) {
-			return false;
-		}
-		throw ex;
+		return this.acquirer.tryAwait(this.request, time, unit, (lease) -> this.holds.push(this.request, lease));
 	}
 
 	@Override
