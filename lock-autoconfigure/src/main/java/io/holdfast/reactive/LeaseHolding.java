@@ -6,10 +6,13 @@ import java.util.function.Function;
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostException;
+import io.holdfast.NotAcquiredException;
+import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.ReleaseResult;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Mono;
 
 /**
  * Holds a lease around a chain, and lets it end with its lease.
@@ -24,6 +27,12 @@ final class LeaseHolding<L extends Lease> extends Holding<L> {
 
 	LeaseHolding(Function<LeaseContext, CompletableFuture<L>> service) {
 		this.service = service;
+	}
+
+	/** Acquire alone; empty if others held it until the wait time was over. */
+	Mono<L> tryAcquisition() {
+		return acquisition().onErrorResume(NotAcquiredException.class,
+				(ex) -> (ex.getReason() == Reason.TIMED_OUT) ? Mono.empty() : Mono.error(ex));
 	}
 
 	@Override

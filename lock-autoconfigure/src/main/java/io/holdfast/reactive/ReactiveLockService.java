@@ -8,8 +8,6 @@ import io.holdfast.LockLease;
 import io.holdfast.LockNotAcquiredException;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
-import io.holdfast.NotAcquiredException;
-import io.holdfast.NotAcquiredException.Reason;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
@@ -139,12 +137,10 @@ public final class ReactiveLockService {
 	 * if others held the key until the wait time was over
 	 */
 	public Mono<LockLease> tryAcquire(LockRequest request) {
-		LockRequest once = (request.waitTime() != null) ? request : request.waitTime(Duration.ZERO);
-		return acquire(once).onErrorResume(NotAcquiredException.class,
-				(ex) -> (ex.getReason() == Reason.TIMED_OUT) ? Mono.empty() : Mono.error(ex));
+		return holding((request.waitTime() != null) ? request : request.waitTime(Duration.ZERO)).tryAcquisition();
 	}
 
-	private Holding<LockLease> holding(LockRequest request) {
+	private LeaseHolding<LockLease> holding(LockRequest request) {
 		return new LeaseHolding<>((context) -> {
 			boolean within = request.context() == null && !context.leases().isEmpty();
 			return this.locks.acquireAsync(within ? request.within(context) : request);

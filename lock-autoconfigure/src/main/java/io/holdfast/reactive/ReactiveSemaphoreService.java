@@ -4,8 +4,6 @@ import java.time.Duration;
 
 import io.holdfast.LeaseLostException;
 import io.holdfast.LeaseStoreException;
-import io.holdfast.NotAcquiredException;
-import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.PermitLease;
 import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.SemaphoreRequest;
@@ -91,12 +89,10 @@ public final class ReactiveSemaphoreService {
 	 * empty if not enough were free until the wait time was over
 	 */
 	public Mono<PermitLease> tryAcquire(SemaphoreRequest request) {
-		SemaphoreRequest once = (request.waitTime() != null) ? request : request.waitTime(Duration.ZERO);
-		return acquire(once).onErrorResume(NotAcquiredException.class,
-				(ex) -> (ex.getReason() == Reason.TIMED_OUT) ? Mono.empty() : Mono.error(ex));
+		return holding((request.waitTime() != null) ? request : request.waitTime(Duration.ZERO)).tryAcquisition();
 	}
 
-	private Holding<PermitLease> holding(SemaphoreRequest request) {
+	private LeaseHolding<PermitLease> holding(SemaphoreRequest request) {
 		return new LeaseHolding<>((context) -> this.semaphores.acquireAsync(request));
 	}
 
