@@ -62,15 +62,23 @@ public final class CallResult<R extends @Nullable Object> {
 	public void awayFromCaller(Runnable action) {
 		if (Thread.currentThread() != this.caller) {
 			action.run();
-			return;
 		}
+		else {
+			onNewThread(action);
+		}
+	}
+
+	/**
+	 * Run code on a thread of its own; or on this one, if no threads are left: what was
+	 * acquired must not be lost.
+	 */
+	public static void onNewThread(Runnable action) {
 		Thread thread = new Thread(action, "holdfast-call");
 		thread.setDaemon(true);
 		try {
 			thread.start();
 		}
 		catch (OutOfMemoryError ex) {
-			// No threads are left: what was acquired must not be lost.
 			action.run();
 		}
 	}

@@ -90,15 +90,7 @@ final class Acquisition<H> extends Mono<H> {
 			AtomicBoolean asks = new AtomicBoolean(true);
 			started.whenComplete((held, error) -> {
 				if (Thread.currentThread() == asking && asks.get()) {
-					Thread thread = new Thread(() -> answered(held, error), "holdfast-chain");
-					thread.setDaemon(true);
-					try {
-						thread.start();
-					}
-					catch (OutOfMemoryError ex) {
-						// No threads are left: what was acquired must not be lost.
-						answered(held, error);
-					}
+					CallResult.onNewThread(() -> answered(held, error));
 				}
 				else {
 					answered(held, error);
