@@ -13,6 +13,7 @@ import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostException;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockNotAcquiredException;
+import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.PermitLease;
 import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.SemaphoreRequest;
@@ -122,6 +123,23 @@ class OnStoreFailureTests {
 		}
 	}
 
+	@Test
+	@DisplayName("An outage is not warned of again when this instance has refused a call by itself")
+	void proceedAfterRefusalHere(CapturedOutput output) {
+		Shop shop = shop(start("holdfast.redis.command-timeout=200ms", "holdfast.redis.outage-patience=5s",
+				"holdfast.limits.waiters-per-key=1"));
+		this.proxy.down();
+		assertThat(shop.interruptible()).isEqualTo("not held");
+		CompletableFuture<String> waiting = shop.waitingStage();
+		assertThat(shop.waitingStage()).failsWithin(SOON)
+			.withThrowableThat()
+			.havingCause()
+			.isInstanceOfSatisfying(PermitNotAcquiredException.class,
+					(ex) -> assertThat(ex.getReason()).isEqualTo(Reason.TOO_MANY_WAITERS));
+		assertThat(waiting).succeedsWithin(SOON).isEqualTo("not held");
+		assertThat(StringUtils.countOccurrencesOf(output.getAll(), WARNING)).isEqualTo(1);
+	}
+
 	private static String outcome(Callable<String> call) throws Exception {
 		try {
 			return call.call();
@@ -214,6 +232,11 @@ class OnStoreFailureTests {
 
 		@Semaphore(name = "open stage", limit = 1, onStoreFailure = OnStoreFailure.PROCEED)
 		public CompletableFuture<String> openStage() {
+			return CompletableFuture.completedFuture(state(PermitLease.current()));
+		}
+
+		@Semaphore(name = "waiting stage", limit = 1, waitTime = "1s", onStoreFailure = OnStoreFailure.PROCEED)
+		public CompletableFuture<String> waitingStage() {
 			return CompletableFuture.completedFuture(state(PermitLease.current()));
 		}
 
