@@ -1,11 +1,13 @@
 package io.holdfast.engine;
 
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.PriorityQueue;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Future;
@@ -72,6 +74,13 @@ public final class ScriptedStore implements LeaseStore, Scheduler {
 	/** When the connection was lost, if it is. */
 	private @Nullable Long lostAt;
 
+	/** What happens, once, while the store is asked where a key is kept. */
+	public Runnable whileAskedForAPart = () -> {
+	};
+
+	/** What happens, once each, instead of planning an action. */
+	public final Queue<Runnable> insteadOfPlanning = new ArrayDeque<>();
+
 	/** Where keys are kept, if not in part 0. */
 	public final Map<String, Integer> parts = new HashMap<>();
 
@@ -111,6 +120,11 @@ public final class ScriptedStore implements LeaseStore, Scheduler {
 	/** Let time pass without running what was due: the process stood still. */
 	public void pause(long millis) {
 		this.now += TimeUnit.MILLISECONDS.toNanos(millis);
+	}
+
+	/** Fail as where the stack ends. */
+	public static void overflowStack() {
+		throw new StackOverflowError();
 	}
 
 	/** Run what blocks until the store has granted a command that it sends. */
@@ -204,6 +218,10 @@ public final class ScriptedStore implements LeaseStore, Scheduler {
 
 	@Override
 	public int partOf(Resource resource) {
+		Runnable action = this.whileAskedForAPart;
+		this.whileAskedForAPart = () -> {
+		};
+		action.run();
 		return this.parts.getOrDefault(resource.key(), 0);
 	}
 
@@ -309,6 +327,10 @@ public final class ScriptedStore implements LeaseStore, Scheduler {
 
 	@Override
 	public Future<?> schedule(Runnable action, long delayNanos) {
+		Runnable instead = this.insteadOfPlanning.poll();
+		if (instead != null) {
+			instead.run();
+		}
 		Planned plan = new Planned(this.now + Math.max(0, delayNanos), action);
 		this.planned.add(plan);
 		CompletableFuture<?> timer = new CompletableFuture<>();

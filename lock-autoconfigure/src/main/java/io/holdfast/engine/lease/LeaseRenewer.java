@@ -141,18 +141,35 @@ public final class LeaseRenewer {
 			if (this.armed && this.wakeAt - due <= 0) {
 				return;
 			}
+			// First, as setting a timer may fail.
+			Future<?> next = this.context.scheduler.schedule(this::wake, due - this.context.scheduler.nanoTime());
 			if (this.timer != null) {
 				this.timer.cancel(false);
 			}
+			this.timer = next;
 			this.wakeAt = due;
 			this.armed = true;
-			this.timer = this.context.scheduler.schedule(this::wake, due - this.context.scheduler.nanoTime());
 		}
 	}
 
 	private void wake() {
-		this.armed = false;
+		synchronized (this) {
+			this.armed = false;
+		}
 		long now = this.context.scheduler.nanoTime();
+		try {
+			renewDue(now);
+			this.upcoming.nextAt(now).ifPresent(this::wakeBy);
+		}
+		catch (RuntimeException | Error ex) {
+			// The stack may end or memory be full. What was taken out is looked for
+			// again.
+			wakeFor(now + this.context.retryDelay());
+			logger.error("The renewal of leases failed, and is tried again", ex);
+		}
+	}
+
+	private void renewDue(long now) {
 		List<Hold> due = this.upcoming.takeDue(now, (hold) -> lose(hold, hold.whyOver(now)));
 		boolean silent = false;
 		for (Hold hold : due) {
@@ -169,7 +186,6 @@ public final class LeaseRenewer {
 		}
 		batches(due).forEach((batch) -> renew(batch, now));
 		this.upcoming.discardEnded();
-		this.upcoming.nextAt(now).ifPresent(this::wakeBy);
 	}
 
 	/**
