@@ -151,7 +151,7 @@ public final class Fleet {
 			this.answering.decrementAndGet();
 			return;
 		}
-		this.context.call(() -> this.reporter.report()
+		this.context.call(() -> EngineContext.sendUnobserved(this.reporter::report)
 			.thenCompose((report) -> this.context.sendInTime(Command.FLEET,
 					() -> this.context.store.instances().answer(name, ReportCodec.of(report))))
 			.whenComplete((done, error) -> this.answering.decrementAndGet()));

@@ -136,7 +136,7 @@ public final class InstanceRegistration implements EngineContext.Admission {
 			try {
 				current = this.source.get();
 			}
-			catch (RuntimeException ex) {
+			catch (RuntimeException | Error ex) {
 				onJoined(this.context.instanceId(), this.context.scheduler.nanoTime(), null, ex);
 				return;
 			}

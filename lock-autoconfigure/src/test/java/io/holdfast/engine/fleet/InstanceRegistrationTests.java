@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import io.holdfast.LeaseStoreException;
@@ -68,6 +69,22 @@ class InstanceRegistrationTests extends ScriptedEngine {
 		this.store.elapse(REFRESH);
 		assertThat(this.store.sent()).containsExactly("join shop after " + 2 * REFRESH);
 		assertThat(this.engine.fleet().info()).isEqualTo(new InstanceInfo("shop", "host", 1));
+	}
+
+	@Test
+	@DisplayName("an error while it finds out what to tell is trouble as any other, and it is tried again")
+	void triesAgainAfterAnError() {
+		AtomicBoolean failed = new AtomicBoolean();
+		this.engine.fleet().introduce(() -> {
+			if (failed.compareAndSet(false, true)) {
+				ScriptedStore.overflowStack();
+			}
+			return new InstanceInfo("shop", "host", 1);
+		});
+		this.store.elapse(0);
+		assertThat(this.store.sent()).isEmpty();
+		this.store.elapse(RETRY);
+		assertThat(this.store.sent()).containsExactly("join shop after " + RETRY);
 	}
 
 	@Test

@@ -1,9 +1,13 @@
 package io.holdfast.engine.fleet;
 
+import java.util.ArrayDeque;
+import java.util.Collections;
 import java.util.List;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.engine.ScriptedEngine;
+import io.holdfast.engine.ScriptedStore;
 import io.holdfast.engine.request.EngineSettings;
 import io.holdfast.engine.store.InstanceStore.Asked;
 import org.junit.jupiter.api.DisplayName;
@@ -115,6 +119,24 @@ class ReportCollectorTests extends ScriptedEngine {
 		this.store.wakeUps.reportWanted(ID);
 		assertThat(this.store.sent()).containsExactly("answer " + ID);
 		assertThat(this.store.plannedCount()).isEqualTo(1);
+	}
+
+	@Test
+	@DisplayName("a report that cannot be put together is no reason to give no more answers")
+	void answersAfterAnError() {
+		Queue<Runnable> errors = new ArrayDeque<>(Collections.nCopies(8, ScriptedStore::overflowStack));
+		Fleet fleet = new Fleet(context(), new Reporter(context(), renewer(), () -> {
+			if (!errors.isEmpty()) {
+				errors.remove().run();
+			}
+			return CompletableFuture.completedFuture(List.of());
+		}));
+		for (int i = 0; i < 8; i++) {
+			fleet.answer(ID);
+		}
+		assertThat(errors).isEmpty();
+		fleet.answer(ID);
+		assertThat(this.store.sent()).containsExactly("answer " + ID);
 	}
 
 }
