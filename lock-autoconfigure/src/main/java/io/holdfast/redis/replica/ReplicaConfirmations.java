@@ -34,7 +34,7 @@ public final class ReplicaConfirmations implements AutoCloseable {
 
 	private static final Log logger = LogFactory.getLog(ReplicaConfirmations.class);
 
-	/** As many as are renewed at once. */
+	/** So many grants by one script; then Redis serves others. */
 	private static final int MAX_BATCH = 500;
 
 	/** What Redis gets to answer when the time of WAIT is over. */
@@ -73,18 +73,8 @@ public final class ReplicaConfirmations implements AutoCloseable {
 	 */
 	public void prepare() {
 		if (this.sending.compareAndSet(false, true)) {
-			if (isConnected()) {
-				proceed();
-			}
-			else {
-				connect(List.of());
-			}
+			serve(List.of());
 		}
-	}
-
-	private boolean isConnected() {
-		Connection last = this.connection;
-		return last != null && last.isOpen();
 	}
 
 	/**
@@ -128,12 +118,29 @@ public final class ReplicaConfirmations implements AutoCloseable {
 			}
 			batch = take();
 		}
-		Connection open = this.connection;
-		if (open != null && open.isOpen()) {
-			send(open, batch);
+		serve(batch);
+	}
+
+	private void serve(List<Grant> batch) {
+		attempt(batch, () -> {
+			Connection open = this.connection;
+			if (open != null && open.isOpen()) {
+				send(open, batch);
+			}
+			else {
+				connect(batch);
+			}
+		});
+	}
+
+	/** Memory may be full, or no thread to be had: that ends one batch, not all. */
+	private void attempt(List<Grant> batch, Runnable step) {
+		try {
+			step.run();
 		}
-		else {
-			connect(batch);
+		catch (RuntimeException | Error ex) {
+			fail(batch, ex);
+			proceed();
 		}
 	}
 
@@ -151,32 +158,16 @@ public final class ReplicaConfirmations implements AutoCloseable {
 	}
 
 	private void connect(List<Grant> batch) {
-		Thread thread = new Thread(() -> {
-			try {
-				Connection open = open();
-				this.connection = open;
-				if (this.closed) {
-					open.close();
-				}
-				if (!batch.isEmpty()) {
-					send(open, batch);
-					return;
-				}
+		Thread thread = new Thread(() -> attempt(batch, () -> {
+			Connection open = open();
+			this.connection = open;
+			if (this.closed) {
+				open.close();
 			}
-			catch (RuntimeException | LinkageError ex) {
-				fail(batch, ex);
-			}
-			proceed();
-		}, "holdfast-redis-connect");
+			send(open, batch);
+		}), "holdfast-redis-connect");
 		thread.setDaemon(true);
-		try {
-			thread.start();
-		}
-		catch (OutOfMemoryError ex) {
-			// There is no thread to be had.
-			fail(batch, ex);
-			proceed();
-		}
+		thread.start();
 	}
 
 	private Connection open() {
@@ -187,6 +178,10 @@ public final class ReplicaConfirmations implements AutoCloseable {
 	}
 
 	private void send(Connection open, List<Grant> batch) {
+		if (batch.isEmpty()) {
+			proceed();
+			return;
+		}
 		long millis = this.replicas.timeout().toMillis();
 		byte[][] keys = batch.stream().map((grant) -> RedisKeys.bytes(grant.key)).toArray(byte[][]::new);
 		byte[][] args = batch.stream()
@@ -195,21 +190,17 @@ public final class ReplicaConfirmations implements AutoCloseable {
 			.toArray(byte[][]::new);
 		open.confirm(keys, args, this.replicas.min(), millis)
 			.orTimeout(millis + ANSWER_MILLIS, TimeUnit.MILLISECONDS)
-			.whenComplete((answer, error) -> {
-				try {
-					if (error == null) {
-						settle(batch, answer);
-					}
-					else {
-						// Whatever is still to come there is not for the next ones.
-						open.close();
-						fail(batch, error);
-					}
+			.whenComplete((answer, error) -> attempt(batch, () -> {
+				if (error == null) {
+					settle(batch, answer);
 				}
-				finally {
-					proceed();
+				else {
+					// Whatever is still to come there is not for the next ones.
+					open.close();
+					fail(batch, error);
 				}
-			});
+				proceed();
+			}));
 	}
 
 	private void settle(List<Grant> batch, Answer answer) {

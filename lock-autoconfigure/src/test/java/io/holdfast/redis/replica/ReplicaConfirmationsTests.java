@@ -4,8 +4,10 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Queue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
@@ -38,6 +40,9 @@ class ReplicaConfirmationsTests {
 
 	private volatile boolean refused;
 
+	/** What a connection does, once each, before it is used. */
+	private final Queue<Error> errors = new ConcurrentLinkedQueue<>();
+
 	@AutoClose
 	private final ReplicaConfirmations confirmations = new ReplicaConfirmations(this::connect,
 			new Replicas(2, Duration.ofMillis(100)));
@@ -46,9 +51,17 @@ class ReplicaConfirmationsTests {
 		if (this.refused) {
 			throw new IllegalStateException("refused");
 		}
+		failOnce();
 		FakeConnection connection = new FakeConnection();
 		this.connections.add(connection);
 		return connection;
+	}
+
+	private void failOnce() {
+		Error error = this.errors.poll();
+		if (error != null) {
+			throw error;
+		}
 	}
 
 	private CompletableFuture<AcquireReply> granted(String key) {
@@ -184,6 +197,27 @@ class ReplicaConfirmationsTests {
 	}
 
 	@Test
+	void anErrorOnTheWayToAConnectionIsToldAndTheNextGrantIsConfirmed() throws Exception {
+		this.errors.add(new StackOverflowError("no connection"));
+		assertFails(granted("a"), false, "no connection");
+		CompletableFuture<AcquireReply> next = granted("b");
+		sent().answer(2, true);
+		assertThat(next).succeedsWithin(PATIENCE);
+	}
+
+	@Test
+	void anErrorOnTheWayToTheDriverIsToldAndTheNextGrantIsConfirmed() throws Exception {
+		CompletableFuture<AcquireReply> first = granted("a");
+		sent().answer(2, true);
+		assertThat(first).succeedsWithin(PATIENCE);
+		this.errors.add(new StackOverflowError("not sent"));
+		assertFails(granted("b"), false, "not sent");
+		CompletableFuture<AcquireReply> next = granted("c");
+		sent().answer(2, true);
+		assertThat(next).succeedsWithin(PATIENCE);
+	}
+
+	@Test
 	void aConnectionIsOpenedBeforehandAndClosedInTheEnd() throws Exception {
 		this.confirmations.prepare();
 		CompletableFuture<AcquireReply> answer = granted("a");
@@ -234,6 +268,7 @@ class ReplicaConfirmationsTests {
 		@Override
 		public CompletableFuture<ReplicaConfirmations.Answer> confirm(byte[][] keys, byte[][] args, int replicas,
 				long millis) {
+			failOnce();
 			assertThat(replicas).isEqualTo(2);
 			assertThat(millis).isEqualTo(100);
 			Sent command = new Sent(texts(keys), texts(args), new CompletableFuture<>());
