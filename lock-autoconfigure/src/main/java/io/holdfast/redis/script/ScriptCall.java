@@ -94,7 +94,7 @@ public final class ScriptCall<T> extends CompletableFuture<T> {
 		try {
 			return sender.get();
 		}
-		catch (RuntimeException ex) {
+		catch (RuntimeException | Error ex) {
 			return CompletableFuture.failedFuture(ex);
 		}
 	}
@@ -143,7 +143,7 @@ public final class ScriptCall<T> extends CompletableFuture<T> {
 			result = (this.reply instanceof ReplyReader<T> reader) ? reader.apply(array, this.repeated, this.late)
 					: this.reply.apply(array);
 		}
-		catch (RuntimeException ex) {
+		catch (RuntimeException | Error ex) {
 			fail(ex);
 			return;
 		}

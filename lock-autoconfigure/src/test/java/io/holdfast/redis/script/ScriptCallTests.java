@@ -52,4 +52,18 @@ class ScriptCallTests {
 		assertThat(this.call).isCompletedExceptionally();
 	}
 
+	@Test
+	@DisplayName("an error while the command is sent, or its reply is read, fails the call")
+	void failsOnError() {
+		CompletableFuture<Object> sent = this.call.send(() -> {
+			throw new StackOverflowError();
+		});
+		assertThat(sent).isCompletedExceptionally();
+		ScriptCall<Object> reading = new ScriptCall<>(Script.PING, new byte[0][], new byte[0][], (reply) -> {
+			throw new StackOverflowError();
+		}, (error) -> new IllegalStateException(error));
+		reading.succeed(List.of());
+		assertThat(reading).isCompletedExceptionally();
+	}
+
 }
