@@ -111,8 +111,9 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 			// Closed by now, perhaps without seeing this one.
 			next.close();
 		}
-		NotificationThread.inBackground(next);
+		// First, as there may be no thread to be had.
 		later(() -> lost(next, null), ATTEMPT_MILLIS);
+		NotificationThread.inBackground(next);
 	}
 
 	@Override
@@ -163,18 +164,19 @@ final class ChannelWatch implements NotificationSubscription.SubscriptionOwner {
 		this.subscription = null;
 		this.inDoubt |= this.listening;
 		this.listening = false;
-		NotificationThread.inBackground(which::close);
 		this.failures++;
 		StoreCommandException failure = (error != null) ? this.channel.failure(error) : null;
 		boolean refused = failure != null && !failure.isTemporary();
+		long pause = Math.min(FIRST_RETRY_MILLIS << Math.min(this.failures - 1, 10), LAST_RETRY_MILLIS);
+		// First, as the rest may fail.
+		later(this::subscribe, refused ? Math.max(pause, this.channel.refusalMillis()) : pause);
 		// One failure alone may be a restart.
 		if (this.failures > 1 || refused) {
 			this.channel.onTrouble((failure != null) ? failure.getMessage() : "The subscription does not answer",
 					refused);
 		}
 		this.channel.onChange();
-		long pause = Math.min(FIRST_RETRY_MILLIS << Math.min(this.failures - 1, 10), LAST_RETRY_MILLIS);
-		later(this::subscribe, refused ? Math.max(pause, this.channel.refusalMillis()) : pause);
+		NotificationThread.inBackground(which::close);
 	}
 
 	private void ping(NotificationSubscription which) {
