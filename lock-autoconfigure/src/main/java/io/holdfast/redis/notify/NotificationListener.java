@@ -220,12 +220,11 @@ public final class NotificationListener
 	 * Listen no more, until started again. Blocks until the subscription has ended.
 	 */
 	public void stop() {
-		CompletableFuture<List<NotificationSubscription>> ended = new CompletableFuture<>();
-		this.thread.execute(() -> ended.complete(end()));
-		if (this.thread.isClosed()) {
-			ended.complete(List.of());
-		}
-		close(ended.join());
+		CompletableFuture<List<NotificationSubscription>> ended = CompletableFuture.supplyAsync(this::end,
+				this.thread::execute);
+		// What was not begun when the thread is closed is not done any more.
+		CompletableFuture.anyOf(ended, this.thread.awaitEnd()).join();
+		close(ended.getNow(List.of()));
 	}
 
 	private List<NotificationSubscription> end() {

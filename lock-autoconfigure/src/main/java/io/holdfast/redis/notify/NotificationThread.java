@@ -1,5 +1,6 @@
 package io.holdfast.redis.notify;
 
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -17,6 +18,8 @@ final class NotificationThread {
 
 	private static final Log logger = LogFactory.getLog(NotificationThread.class);
 
+	private final CompletableFuture<@Nullable Void> end = new CompletableFuture<>();
+
 	private final ScheduledThreadPoolExecutor executor;
 
 	NotificationThread() {
@@ -24,7 +27,14 @@ final class NotificationThread {
 			Thread daemon = new Thread(task, "holdfast-wake-up");
 			daemon.setDaemon(true);
 			return daemon;
-		});
+		}) {
+
+			@Override
+			protected void terminated() {
+				NotificationThread.this.end.complete(null);
+			}
+
+		};
 		this.executor.setRemoveOnCancelPolicy(true);
 	}
 
@@ -50,6 +60,11 @@ final class NotificationThread {
 
 	boolean isClosed() {
 		return this.executor.isShutdown();
+	}
+
+	/** Wait until this is closed and nothing runs any more. Does not block. */
+	CompletableFuture<@Nullable Void> awaitEnd() {
+		return this.end;
 	}
 
 	void close() {

@@ -21,10 +21,12 @@ import static org.mockito.Mockito.mock;
 import static org.mockito.Mockito.verify;
 
 /**
- * What is left of a listener that is closed while it connects.
+ * What is left of a listener that is closed while it connects, or stops.
  */
 @Slow
 class NotificationListenerTests {
+
+	private static final long PATIENCE_MILLIS = 10_000;
 
 	private final RedisConnectionFactory factory = mock(RedisConnectionFactory.class);
 
@@ -60,6 +62,26 @@ class NotificationListenerTests {
 		closer.join();
 		verify(this.connection).close();
 		assertThat(this.listener.isListening()).isFalse();
+	}
+
+	@Test
+	@DisplayName("a stop ends when the listener is closed before its turn has come on the thread")
+	void stopEnds() throws Exception {
+		CompletableFuture<Boolean> busy = new CompletableFuture<>();
+		CompletableFuture<Boolean> done = new CompletableFuture<>();
+		this.listener.thread().execute(() -> {
+			busy.complete(true);
+			done.join();
+		});
+		busy.join();
+		Thread stopper = new Thread(this.listener::stop);
+		stopper.setDaemon(true);
+		stopper.start();
+		await().until(() -> stopper.getState() == Thread.State.WAITING);
+		this.listener.close();
+		done.complete(true);
+		stopper.join(PATIENCE_MILLIS);
+		assertThat(stopper.isAlive()).isFalse();
 	}
 
 }
