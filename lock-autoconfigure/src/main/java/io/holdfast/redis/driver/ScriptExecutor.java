@@ -140,22 +140,6 @@ public final class ScriptExecutor implements AutoCloseable {
 	}
 
 	/**
-	 * Begin to connect, so that the first call need not wait for that. Does not block; if
-	 * it fails, the first call tries again.
-	 */
-	void prepare() {
-		enter();
-		try {
-			if (!this.closed && this.sender == null) {
-				connect();
-			}
-		}
-		finally {
-			this.lock.unlock();
-		}
-	}
-
-	/**
 	 * Send a script.
 	 * @param <T> what the reply is turned into
 	 * @param script the script
