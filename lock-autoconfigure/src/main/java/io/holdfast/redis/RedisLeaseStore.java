@@ -121,10 +121,11 @@ public final class RedisLeaseStore implements LeaseStore {
 		this.connections = HoldfastConnectionFactory.of(application,
 				(options.replicas() != null) ? options.replicas().timeout() : Duration.ZERO);
 		StringRedisTemplate own = new StringRedisTemplate(this.connections);
-		this.executor = new ScriptExecutor(this.connections);
+		ClusterMasters masters = new ClusterMasters(this.connections);
+		this.executor = new ScriptExecutor(this.connections, masters::refresh);
 		String pingKey = this.cluster ? options.lockPrefix() + PING_KEY : null;
 		ShardedChannels shards = (pingKey == null || options.polling()) ? null
-				: new ShardedChannels(new ClusterMasters(this.connections), this.executor, options, pingKey);
+				: new ShardedChannels(masters, this.executor, options, pingKey);
 		this.listener = options.polling() ? null
 				: new NotificationListener(this.connections, this.executor, options.channelPrefix(), pingKey, shards);
 		this.confirmations = (options.replicas() == null) ? null

@@ -20,12 +20,17 @@ import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
+import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.cluster.SlotHash;
+import io.lettuce.core.cluster.models.partitions.Partitions;
+import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.data.redis.core.StringRedisTemplate;
+import org.springframework.test.util.ReflectionTestUtils;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -103,9 +108,38 @@ class RedisClusterLocksTests {
 		await().atMost(PATIENCE).until(() -> Idleness.of(locks) && Idleness.of(others));
 	}
 
+	@Test
+	@DisplayName("a slot without a node in the driver's view is found soon, also right after a look at the cluster")
+	void slotWithoutNode() {
+		RedisLeaseStore store = store();
+		LockService locks = locks(store);
+		Object connections = ReflectionTestUtils.getField(store, "connections");
+		Partitions view = ((RedisClusterClient) ((LettuceConnectionFactory) connections).getRequiredNativeClient())
+			.getPartitions();
+		for (String key : List.of("first", "second")) {
+			// By the first one Lettuce looks, and then not again for 5 seconds.
+			forget(view, SlotHash.getSlot("lock:" + key));
+			assertThat(locks.acquire(key).release()).isEqualTo(ReleaseResult.RELEASED);
+		}
+	}
+
+	/** As where a master has gone, and its replica is not yet the one. */
+	private static void forget(Partitions view, int slot) {
+		RedisClusterNode node = view.getPartitionBySlot(slot);
+		node.setSlots(node.getSlots().stream().filter((other) -> other != slot).toList());
+		view.updateCache();
+	}
+
 	private LockService locks() {
-		RedisLeaseStore store = new RedisLeaseStore(new StringRedisTemplate(this.cluster.connectionFactory()),
+		return locks(store());
+	}
+
+	private RedisLeaseStore store() {
+		return new RedisLeaseStore(new StringRedisTemplate(this.cluster.connectionFactory()),
 				RedisStoreOptions.defaults());
+	}
+
+	private LockService locks(RedisLeaseStore store) {
 		LeaseEngine engine = new LeaseEngine(store, EngineSettings.defaults());
 		this.opened.add(0, engine);
 		engine.resume();

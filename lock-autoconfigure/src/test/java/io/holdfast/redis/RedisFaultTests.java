@@ -199,7 +199,8 @@ class RedisFaultTests {
 	@DisplayName("a subscription on a replica, which a fail-over leaves behind, does not count")
 	void noticesMisplacedSubscription() {
 		RedisServer replica = this.redis.startServer("--replicaof", "127.0.0.1", Integer.toString(this.server.port()));
-		ScriptExecutor executor = new ScriptExecutor(factory(this.server.port()));
+		ScriptExecutor executor = new ScriptExecutor(factory(this.server.port()), () -> {
+		});
 		this.opened.add(executor);
 		NotificationListener listener = new NotificationListener(factory(replica.port()), executor, "wake:", null, null,
 				300);
@@ -215,7 +216,8 @@ class RedisFaultTests {
 	@DisplayName("a subscription that only seems to stand is noticed and opened again")
 	void noticesHalfOpenSubscription() {
 		FaultProxy proxy = proxy();
-		ScriptExecutor executor = new ScriptExecutor(factory(this.server.port()));
+		ScriptExecutor executor = new ScriptExecutor(factory(this.server.port()), () -> {
+		});
 		this.opened.add(executor);
 		NotificationListener listener = new NotificationListener(factory(proxy.port()), executor, "wake:", null, null,
 				300);

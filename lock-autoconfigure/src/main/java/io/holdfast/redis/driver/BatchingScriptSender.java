@@ -94,7 +94,8 @@ final class BatchingScriptSender extends ScriptSender implements ScriptCommand.W
 
 	BatchingScriptSender(RedisClusterAsyncCommands<byte[], byte[]> commands, Driver driver,
 			@Nullable TraceContextProvider traces, LongSupplier clock, Executor executor) {
-		super(commands);
+		super(commands, () -> {
+		});
 		this.driver = driver;
 		this.traces = traces;
 		this.clock = clock;
@@ -109,16 +110,17 @@ final class BatchingScriptSender extends ScriptSender implements ScriptCommand.W
 	 * need not come in order. A queue that is bounded refuses all that are given
 	 * together.
 	 * @param commands the connection's commands
+	 * @param refresh has the driver look at the cluster anew
 	 * @return the way
 	 */
-	static ScriptSender of(RedisClusterAsyncCommands<byte[], byte[]> commands) {
+	static ScriptSender of(RedisClusterAsyncCommands<byte[], byte[]> commands, Runnable refresh) {
 		return (commands instanceof AbstractRedisAsyncCommands<byte[], byte[]> opened
 				&& opened.getConnection() instanceof StatefulRedisConnection<byte[], byte[]> connection
 				&& !(connection instanceof StatefulRedisMasterReplicaConnection)
 				&& connection.getOptions().getRequestQueueSize() == Integer.MAX_VALUE)
 						? new BatchingScriptSender(commands, driver(connection), traces(connection), System::nanoTime,
 								ForkJoinPool.commonPool())
-						: new ScriptSender(commands);
+						: new ScriptSender(commands, refresh);
 	}
 
 	private static @Nullable TraceContextProvider traces(StatefulRedisConnection<byte[], byte[]> connection) {

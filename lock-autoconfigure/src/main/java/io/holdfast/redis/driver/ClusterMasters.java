@@ -5,6 +5,8 @@ import java.util.BitSet;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
@@ -28,7 +30,12 @@ public final class ClusterMasters {
 
 	private static final Duration END = Duration.ofMillis(500);
 
+	private static final long REFRESH_NANOS = TimeUnit.SECONDS.toNanos(1);
+
 	private final HoldfastConnectionFactory factory;
+
+	/** When the driver was told last to look anew. */
+	private final AtomicLong refreshedAt = new AtomicLong(System.nanoTime() - REFRESH_NANOS);
 
 	private @Nullable RedisClient client;
 
@@ -61,9 +68,17 @@ public final class ClusterMasters {
 		return masters.values();
 	}
 
-	/** Have the driver look at the cluster anew, in the background. */
+	/**
+	 * Have the driver look at the cluster anew, in the background, unless that was done
+	 * in the last second. By itself it looks once in 5 seconds, also when it has seen a
+	 * cluster in which slots had no master.
+	 */
 	public void refresh() {
-		cluster().refreshPartitionsAsync();
+		long now = System.nanoTime();
+		long last = this.refreshedAt.get();
+		if (now - last >= REFRESH_NANOS && this.refreshedAt.compareAndSet(last, now)) {
+			cluster().refreshPartitionsAsync();
+		}
 	}
 
 	/**

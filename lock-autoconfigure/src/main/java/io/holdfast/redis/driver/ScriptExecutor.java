@@ -54,6 +54,8 @@ public final class ScriptExecutor implements AutoCloseable {
 
 	private final RedisConnectionFactory factory;
 
+	private final Runnable refresh;
+
 	private final ReentrantLock lock = new ReentrantLock();
 
 	private final Queue<ScriptCall<?>> backlog = new ArrayDeque<>();
@@ -103,9 +105,11 @@ public final class ScriptExecutor implements AutoCloseable {
 	/**
 	 * Create the executor. Nothing is connected before it is used.
 	 * @param factory gives the connection, which all share
+	 * @param refresh has the driver look at the cluster anew, if it is one
 	 */
-	public ScriptExecutor(RedisConnectionFactory factory) {
+	public ScriptExecutor(RedisConnectionFactory factory, Runnable refresh) {
 		this.factory = factory;
+		this.refresh = refresh;
 		this.cluster = Drivers.isCluster(factory);
 	}
 
@@ -235,7 +239,7 @@ public final class ScriptExecutor implements AutoCloseable {
 		ScriptSender open = null;
 		Throwable trouble = RedisFailures.closed();
 		try {
-			open = BatchingScriptSender.of(open());
+			open = BatchingScriptSender.of(open(), this.refresh);
 		}
 		catch (RuntimeException | Error ex) {
 			// A thread that ends here would let calls wait for ever.

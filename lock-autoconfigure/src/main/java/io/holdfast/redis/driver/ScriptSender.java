@@ -9,9 +9,12 @@ import io.holdfast.redis.script.ScriptCall;
 import io.holdfast.redis.script.ScriptReply;
 import io.lettuce.core.AbstractRedisAsyncCommands;
 import io.lettuce.core.RedisChannelHandler;
+import io.lettuce.core.cluster.PartitionException;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.lettuce.core.protocol.CommandType;
 import org.jspecify.annotations.Nullable;
+
+import org.springframework.core.NestedExceptionUtils;
 
 /**
  * Lettuce's shared connection while it is open: gives each command to the driver at once.
@@ -21,8 +24,16 @@ class ScriptSender {
 
 	private final RedisClusterAsyncCommands<byte[], byte[]> commands;
 
-	ScriptSender(RedisClusterAsyncCommands<byte[], byte[]> commands) {
+	private final Runnable refresh;
+
+	/**
+	 * Create a sender.
+	 * @param commands the connection's commands
+	 * @param refresh has the driver look at the cluster anew
+	 */
+	ScriptSender(RedisClusterAsyncCommands<byte[], byte[]> commands, Runnable refresh) {
 		this.commands = commands;
+		this.refresh = refresh;
 	}
 
 	/**
@@ -75,6 +86,10 @@ class ScriptSender {
 		}
 		else if (error != null) {
 			call.fail(error);
+			if (NestedExceptionUtils.getMostSpecificCause(error) instanceof PartitionException) {
+				// It knows no node for the slot.
+				this.refresh.run();
+			}
 		}
 	}
 

@@ -50,7 +50,8 @@ class BatchingTracesTests {
 				new RedisStandaloneConfiguration(this.redis.host(), this.redis.port()),
 				LettuceClientConfiguration.builder().clientResources(resources).build());
 		factory.start();
-		try (ScriptExecutor executor = new ScriptExecutor(factory)) {
+		try (ScriptExecutor executor = new ScriptExecutor(factory, () -> {
+		})) {
 			ping(executor);
 			this.children.clear();
 			CountDownLatch over = new CountDownLatch(THREADS);

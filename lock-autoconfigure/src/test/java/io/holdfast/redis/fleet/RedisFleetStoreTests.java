@@ -249,7 +249,8 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		return new RedisInstanceStore(
 				new RedisStoreOptions(lockPrefix, "semaphore:", "wake:", null, Duration.ofSeconds(20),
 						Duration.ofSeconds(5), true, this.redis.keyPrefix() + "protocol"),
-				new ScriptExecutor(this.redis.connectionFactory()), false, protocol, oldest);
+				new ScriptExecutor(this.redis.connectionFactory(), () -> {
+				}), false, protocol, oldest);
 	}
 
 	private static @Nullable String join(InstanceStore store, String id) {

@@ -37,7 +37,8 @@ class NotificationListenerTests {
 	private final CountDownLatch connected = new CountDownLatch(1);
 
 	private final NotificationListener listener = new NotificationListener(this.factory,
-			new ScriptExecutor(this.factory), "wake:", null, null);
+			new ScriptExecutor(this.factory, () -> {
+			}), "wake:", null, null);
 
 	private void startConnecting() {
 		given(this.factory.getConnection()).willReturn(this.connection);
