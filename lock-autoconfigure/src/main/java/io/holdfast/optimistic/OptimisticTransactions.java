@@ -10,7 +10,6 @@ import java.util.function.Supplier;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.OptimisticTransactionException;
 import io.holdfast.redis.driver.Drivers;
-import io.holdfast.redis.driver.UnboundConnections;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.data.redis.connection.RedisConnection;

@@ -8,7 +8,6 @@ import java.util.stream.IntStream;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.optimistic.OptimisticTransaction.Attempt;
 import io.holdfast.redis.driver.Drivers;
-import io.holdfast.redis.driver.UnboundConnections;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.script.RedisFailures;
 import io.holdfast.redis.script.Script;

@@ -1,4 +1,4 @@
-package io.holdfast.redis.driver;
+package io.holdfast.optimistic;
 
 import java.util.function.Supplier;
 
@@ -15,14 +15,14 @@ import org.springframework.data.redis.connection.RedisSentinelConnection;
  * their factory: what a surrounding transaction has bound by the application's is not
  * used here, nor will the application's templates meet what is bound by this one.
  */
-public final class UnboundConnections implements RedisConnectionFactory {
+final class UnboundConnections implements RedisConnectionFactory {
 
 	private final RedisConnectionFactory factory;
 
 	private final Supplier<RedisConnection> connector;
 
 	/** Create a factory like another one, whose connections come from another place. */
-	public UnboundConnections(RedisConnectionFactory factory, Supplier<RedisConnection> connector) {
+	UnboundConnections(RedisConnectionFactory factory, Supplier<RedisConnection> connector) {
 		this.factory = factory;
 		this.connector = connector;
 	}
