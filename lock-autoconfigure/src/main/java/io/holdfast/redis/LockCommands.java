@@ -12,7 +12,7 @@ import io.holdfast.engine.store.LeaseStore.Renewal;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.script.Script;
-import io.holdfast.redis.script.ScriptArgv;
+import io.holdfast.redis.script.ScriptArguments;
 import io.holdfast.redis.script.ScriptCall.ReplyReader;
 import io.holdfast.redis.script.ScriptReplies;
 import io.holdfast.redis.script.StoreScripts;
@@ -61,7 +61,7 @@ final class LockCommands {
 	}
 
 	<T> CompletableFuture<T> renew(List<Renewal> renewals, String what, Function<List<?>, T> reply) {
-		Object[] args = ScriptArgv.ofRenewals(renewals, false);
+		Object[] args = ScriptArguments.ofRenewals(renewals, false);
 		return this.resources.executor()
 			.execute(this.resources.scripts().renew(), () -> this.resources.grace().keys(keys(renewals)), args, what,
 					reply);

@@ -18,7 +18,7 @@ import io.holdfast.redis.fleet.StandingReplies;
 import io.holdfast.redis.key.PermitKeys;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.script.Script;
-import io.holdfast.redis.script.ScriptArgv;
+import io.holdfast.redis.script.ScriptArguments;
 import io.holdfast.redis.script.ScriptCall.ReplyReader;
 import io.holdfast.redis.script.ScriptReplies;
 import io.holdfast.redis.script.StoreScripts;
@@ -48,7 +48,7 @@ final class PermitCommands {
 
 	/** As permits-ask.lua takes them. */
 	private static Object[] arguments(AcquireCommand command, String mode, boolean enqueue) {
-		String under = (command.under() != null) ? command.under() : ScriptArgv.NOTHING;
+		String under = (command.under() != null) ? command.under() : ScriptArguments.NOTHING;
 		return new Object[] { command.token(), command.permits(), command.limit(), command.fair(), under,
 				command.leaseMillis(), command.claimMillis(), mode, enqueue };
 	}
@@ -102,7 +102,7 @@ final class PermitCommands {
 
 	CompletableFuture<Boolean> limit(Resource resource, @Nullable Integer limit) {
 		return change(StoreScripts::limitPermits, resource, 0, (reply) -> ScriptReplies.flag(reply.get(0)),
-				(limit != null) ? limit.toString() : ScriptArgv.NOTHING);
+				(limit != null) ? limit.toString() : ScriptArguments.NOTHING);
 	}
 
 	private <T> CompletableFuture<T> change(Function<StoreScripts, Script> script, Resource resource, long leaseMillis,
@@ -115,7 +115,7 @@ final class PermitCommands {
 	}
 
 	<T> CompletableFuture<T> renew(List<Renewal> renewals, String what, Function<List<?>, T> reply) {
-		Object[] args = ScriptArgv.ofRenewals(renewals, true);
+		Object[] args = ScriptArguments.ofRenewals(renewals, true);
 		return this.resources.executor()
 			.execute(this.resources.scripts().renewPermits(), () -> this.resources.grace().keys(keys(renewals)), args,
 					what, reply);

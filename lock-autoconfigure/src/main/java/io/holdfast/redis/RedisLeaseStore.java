@@ -30,7 +30,7 @@ import io.holdfast.redis.notify.ShardedChannels;
 import io.holdfast.redis.replica.LettuceConfirmingConnection;
 import io.holdfast.redis.replica.ReplicaConfirmations;
 import io.holdfast.redis.replica.UnconfirmedNotifications;
-import io.holdfast.redis.script.ScriptArgv;
+import io.holdfast.redis.script.ScriptArguments;
 import io.holdfast.redis.script.ScriptCall.ReplyReader;
 import io.holdfast.redis.script.ScriptReplies;
 import org.apache.commons.logging.Log;
@@ -239,7 +239,7 @@ public final class RedisLeaseStore implements LeaseStore {
 	public CompletableFuture<AcquireReply> acquire(Resource resource, AcquireCommand command, boolean enqueue) {
 		boolean lock = resource.kind() == Kind.LOCK;
 		CompletableFuture<AcquireReply> reply = lock
-				? this.locks.acquire(resource, command, enqueue ? mode() : ScriptArgv.NOTHING)
+				? this.locks.acquire(resource, command, enqueue ? mode() : ScriptArguments.NOTHING)
 				: this.permits.acquire(resource, command, mode(), enqueue);
 		// A key that is refused has no place to look at.
 		if (this.confirmations == null || reply.isCompletedExceptionally()) {

@@ -3,8 +3,10 @@ package io.holdfast.redis.script;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
 import java.util.function.BooleanSupplier;
 
+import io.holdfast.engine.store.LeaseStore.Renewal;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
@@ -18,6 +20,9 @@ import org.jspecify.annotations.Nullable;
  * numbers, flags, times for their milliseconds, or bytes.
  */
 public final class ScriptArguments extends CommandArgs<byte[], byte[]> {
+
+	/** An empty text. */
+	public static final String NOTHING = "";
 
 	/** EVALSHA refuses it, and EVAL does nothing. */
 	private static final byte[] NO_SCRIPT = {};
@@ -55,6 +60,34 @@ public final class ScriptArguments extends CommandArgs<byte[], byte[]> {
 		this.keys = keys;
 		this.args = args;
 		this.writing = writing;
+	}
+
+	/**
+	 * Return what a script takes that renews leases. All mostly are to last equally long,
+	 * which is said once then: there are many in a command.
+	 * @param renewals the leases
+	 * @param permits whether to say how many permits each has
+	 * @return the arguments
+	 */
+	public static Object[] ofRenewals(List<Renewal> renewals, boolean permits) {
+		int count = renewals.size();
+		boolean alike = count > 0
+				&& renewals.stream().allMatch((renewal) -> renewal.leaseMillis() == renewals.get(0).leaseMillis());
+		List<Renewal> leases = alike ? renewals.subList(0, 1) : renewals;
+		Object[] args = new Object[(permits ? 2 : 1) * count + leases.size()];
+		int i = 0;
+		for (Renewal renewal : renewals) {
+			args[i++] = renewal.token();
+		}
+		if (permits) {
+			for (Renewal renewal : renewals) {
+				args[i++] = renewal.permits();
+			}
+		}
+		for (Renewal renewal : leases) {
+			args[i++] = renewal.leaseMillis();
+		}
+		return args;
 	}
 
 	@Override

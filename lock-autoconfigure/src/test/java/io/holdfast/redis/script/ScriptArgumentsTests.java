@@ -2,7 +2,11 @@ package io.holdfast.redis.script;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
 
+import io.holdfast.engine.store.LeaseStore.Renewal;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.redis.key.RedisKeys;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.protocol.Command;
@@ -79,6 +83,20 @@ class ScriptArgumentsTests {
 	@DisplayName("logs and traces have the keys and no token")
 	void doesNotShowTokens() {
 		assertThat(this.arguments).asString().isEqualTo("lock:ä second").isEqualTo(this.arguments.toCommandString());
+	}
+
+	@Test
+	@DisplayName("of renewals that are to last equally long, that is said once")
+	void renewals() {
+		Resource lock = new Resource(Kind.LOCK, "k");
+		List<Renewal> alike = List.of(new Renewal(lock, "a", 1, 30), new Renewal(lock, "b", 2, 30));
+		assertThat(ScriptArguments.ofRenewals(alike, false)).containsExactly("a", "b", 30L);
+		assertThat(ScriptArguments.ofRenewals(alike, true)).containsExactly("a", "b", 1, 2, 30L);
+		List<Renewal> others = List.of(new Renewal(lock, "a", 1, 30), new Renewal(lock, "b", 2, -30));
+		assertThat(ScriptArguments.ofRenewals(others, false)).containsExactly("a", "b", 30L, -30L);
+		assertThat(ScriptArguments.ofRenewals(others, true)).containsExactly("a", "b", 1, 2, 30L, -30L);
+		assertThat(ScriptArguments.ofRenewals(alike.subList(0, 1), true)).containsExactly("a", 1, 30L);
+		assertThat(ScriptArguments.ofRenewals(List.of(), true)).isEmpty();
 	}
 
 	private static String sentAs(Object... args) {
