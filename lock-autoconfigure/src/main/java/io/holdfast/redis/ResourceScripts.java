@@ -37,9 +37,6 @@ final class ResourceScripts {
 
 	private final FailOverGrace grace;
 
-	/** Whether it limits leases, which is not usual. */
-	private final boolean limitsLeases;
-
 	/** By slot of the key. */
 	private final IntFunction<@Nullable StoreScripts> shards;
 
@@ -53,7 +50,6 @@ final class ResourceScripts {
 		this.scripts = StoreScripts.of(options, cluster);
 		this.names = new RedisKeyCache(options, cluster);
 		this.grace = options.grace();
-		this.limitsLeases = this.grace.longestLease() != null;
 	}
 
 	RedisStoreOptions options() {
@@ -95,9 +91,7 @@ final class ResourceScripts {
 		Name name;
 		try {
 			name = this.names.of(resource);
-			if (this.limitsLeases) {
-				this.grace.check(leaseMillis);
-			}
+			this.grace.check(leaseMillis);
 		}
 		catch (StoreCommandException ex) {
 			return CompletableFuture.failedFuture(ex);

@@ -50,7 +50,7 @@ public final class RedisFleetStore implements FleetStore {
 		StoredKeys keys = new StoredKeys(this.options, family);
 		CompletableFuture<List<Integer>> slots = (this.nodes != null) ? this.nodes.firstSlots(keys.prefix())
 				: CompletableFuture.completedFuture(ONE_NODE);
-		return slots.thenCompose((first) -> scan(keys, ScanCursor.of(cursor, first), first, wanted));
+		return slots.thenCompose((first) -> scan(keys, ScanCursor.of(cursor, first.get(0)), first, wanted));
 	}
 
 	private CompletableFuture<Page> scan(StoredKeys keys, ScanCursor at, List<Integer> slots, int wanted) {

@@ -25,12 +25,12 @@ record ScanCursor(int slot, String position) {
 	 * Return where to go on.
 	 * @param text what was told as the end of a page, and {@link #check checked}, or
 	 * {@code null} to begin
-	 * @param slots the first slots of all nodes, at least one
+	 * @param firstSlot the first slot of the first node
 	 * @return the cursor
 	 */
-	static ScanCursor of(@Nullable String text, List<Integer> slots) {
+	static ScanCursor of(@Nullable String text, int firstSlot) {
 		if (text == null) {
-			return new ScanCursor(slots.get(0), END);
+			return new ScanCursor(firstSlot, END);
 		}
 		int dash = text.indexOf('-');
 		return new ScanCursor(Integer.parseInt(text.substring(0, dash)), text.substring(dash + 1));

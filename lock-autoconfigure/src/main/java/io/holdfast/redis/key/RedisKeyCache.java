@@ -23,15 +23,12 @@ public final class RedisKeyCache {
 
 	private final boolean cluster;
 
-	private final FailOverGrace grace;
-
 	private final AtomicReferenceArray<Name> known = new AtomicReferenceArray<>(KNOWN);
 
 	/** Create an empty cache. */
 	public RedisKeyCache(RedisStoreOptions options, boolean cluster) {
 		this.options = options;
 		this.cluster = cluster;
-		this.grace = options.grace();
 	}
 
 	/**
@@ -52,7 +49,7 @@ public final class RedisKeyCache {
 		byte[][] keys = (resource.kind() == Kind.LOCK) ? RedisKeys.of(key, this.cluster).toBytes()
 				: PermitKeys.of(resource.kind(), key, this.cluster).toBytes();
 		int slot = this.cluster ? ClusterSlotHashUtil.calculateSlot(key) : 0;
-		Name name = new Name(resource, key, this.grace.keys(keys), slot);
+		Name name = new Name(resource, key, this.options.grace().keys(keys), slot);
 		this.known.set(place, name);
 		return name;
 	}

@@ -1,7 +1,5 @@
 package io.holdfast.redis.fleet;
 
-import java.util.List;
-
 import io.holdfast.redis.driver.ClusterNodes;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -39,7 +37,7 @@ class ScanCursorTests {
 	void takesAllThatThereIs() {
 		String text = "16383-18446744073709551615";
 		ScanCursor.check(text, ClusterNodes.LAST_SLOT);
-		assertThat(ScanCursor.of(text, List.of(0))).isEqualTo(new ScanCursor(16_383, "18446744073709551615"));
+		assertThat(ScanCursor.of(text, 0)).isEqualTo(new ScanCursor(16_383, "18446744073709551615"));
 	}
 
 	@ParameterizedTest
