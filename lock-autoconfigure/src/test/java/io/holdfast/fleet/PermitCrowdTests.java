@@ -124,7 +124,8 @@ class PermitCrowdTests extends FleetTestCase {
 		assertThat(holds).hasSize((CONTEXTS * 3 + WORKERS * 4) * ROUNDS);
 		assertThat(mortals).as("what they held").noneMatch((worker) -> worker.holds("killed").isEmpty());
 		mortals.forEach((worker) -> holds.addAll(worker.holds("killed")));
-		assertThat(Overlaps.assertWithin(holds, limit)).as("the most permits at one moment").isEqualTo(limit);
+		assertThat(Overlaps.assertWithin(holds, limit)).as("the most permits at one moment, of several")
+			.isGreaterThan(request.permits());
 		fleet.awaitNothingLeft();
 		assertAllFree("killed", limit);
 	}
