@@ -10,12 +10,15 @@ import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.SocketOptions;
 import io.lettuce.core.TimeoutOptions;
+import io.lettuce.core.cluster.ClusterClientOptions;
+import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
 import io.lettuce.core.event.DefaultEventPublisherOptions;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.Delay;
 import io.lettuce.core.resource.NettyCustomizer;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.channel.Channel;
+import org.jspecify.annotations.Nullable;
 
 import org.springframework.data.redis.connection.RedisClusterConnection;
 import org.springframework.data.redis.connection.RedisConfiguration;
@@ -33,6 +36,9 @@ import org.springframework.util.ReflectionUtils;
  * thread. They connect when they are first used, and again after they were stopped.
  */
 public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
+
+	/** How often a cluster is looked at if nothing else is said. */
+	static final Duration REFRESH = Duration.ofSeconds(10);
 
 	private static final Duration LONGEST_CONNECT = Duration.ofSeconds(2);
 
@@ -170,14 +176,26 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 			.orElseGet(() -> ClientOptions.builder().timeoutOptions(TimeoutOptions.enabled()).build());
 		SocketOptions socket = options.getSocketOptions();
 		TimeoutOptions timeouts = options.getTimeoutOptions();
-		return options.mutate()
+		ClientOptions.Builder changed = options.mutate()
 			// Commands wait for a connection for as long as the application's do.
 			.timeoutOptions((timeouts.isTimeoutCommands() && timeouts.isApplyConnectionTimeout())
 					? TimeoutOptions.enabled(client.getCommandTimeout()) : timeouts)
 			// Holdfast does not open broken connections again itself.
 			.autoReconnect(true)
-			.socketOptions(socket.mutate().connectTimeout(shorter(socket.getConnectTimeout(), LONGEST_CONNECT)).build())
-			.build();
+			.socketOptions(
+					socket.mutate().connectTimeout(shorter(socket.getConnectTimeout(), LONGEST_CONNECT)).build());
+		if (changed instanceof ClusterClientOptions.Builder cluster
+				&& !isRefreshed(((ClusterClientOptions) options).getTopologyRefreshOptions())) {
+			// By default Lettuce before 7.0 never looks at a cluster again.
+			cluster
+				.topologyRefreshOptions(ClusterTopologyRefreshOptions.builder().enablePeriodicRefresh(REFRESH).build());
+		}
+		return changed.build();
+	}
+
+	private static boolean isRefreshed(@Nullable ClusterTopologyRefreshOptions refresh) {
+		return refresh != null
+				&& (refresh.isPeriodicRefreshEnabled() || !refresh.getAdaptiveRefreshTriggers().isEmpty());
 	}
 
 	private static Duration shorter(Duration one, Duration other) {

@@ -30,9 +30,6 @@ import org.springframework.util.StringUtils;
  */
 public final class JedisToLettuceConverter {
 
-	/** As Jedis does it whenever it fails to reach a node. */
-	private static final Duration REFRESH = Duration.ofSeconds(10);
-
 	private JedisToLettuceConverter() {
 	}
 
@@ -75,7 +72,9 @@ public final class JedisToLettuceConverter {
 		ClientOptions.Builder options = ClientOptions.builder();
 		if (jedis.isRedisClusterAware()) {
 			options = ClusterClientOptions.builder()
-				.topologyRefreshOptions(ClusterTopologyRefreshOptions.builder().enablePeriodicRefresh(REFRESH).build());
+				.topologyRefreshOptions(ClusterTopologyRefreshOptions.builder()
+					.enablePeriodicRefresh(HoldfastConnectionFactory.REFRESH)
+					.build());
 		}
 		// Jedis's time is for connecting: a command that was given up by Holdfast is
 		// dropped, but a release is to be sent as soon as a connection is there again.

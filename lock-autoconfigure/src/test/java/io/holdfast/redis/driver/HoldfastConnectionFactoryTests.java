@@ -15,6 +15,7 @@ import io.lettuce.core.ReadFrom;
 import io.lettuce.core.SocketOptions;
 import io.lettuce.core.SslVerifyMode;
 import io.lettuce.core.cluster.ClusterClientOptions;
+import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
 import io.lettuce.core.resource.ClientResources;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -125,6 +126,31 @@ class HoldfastConnectionFactoryTests {
 			assertThat(client.isUseSsl()).isTrue();
 			assertThat(client.isStartTls()).isTrue();
 			assertThat(client.getVerifyMode()).isEqualTo(SslVerifyMode.CA);
+		}
+		finally {
+			own.destroy();
+		}
+	}
+
+	@Test
+	@DisplayName("A cluster is looked at again whatever the version of Lettuce, and as the application says if it does")
+	void clusterRefresh() {
+		ClusterTopologyRefreshOptions.Builder refresh = ClusterTopologyRefreshOptions.builder();
+		assertThat(refreshed(refresh.build())).satisfiesAnyOf(
+				(used) -> assertThat(used.getAdaptiveRefreshTriggers()).isNotEmpty(),
+				(used) -> assertThat(used.isPeriodicRefreshEnabled()).isTrue());
+		ClusterTopologyRefreshOptions periodic = refresh.enablePeriodicRefresh(Duration.ofMinutes(3)).build();
+		assertThat(refreshed(periodic)).isSameAs(periodic);
+	}
+
+	private ClusterTopologyRefreshOptions refreshed(ClusterTopologyRefreshOptions refresh) {
+		ClientOptions options = ClusterClientOptions.builder().topologyRefreshOptions(refresh).build();
+		HoldfastConnectionFactory own = own(
+				new LettuceConnectionFactory(new RedisClusterConfiguration().clusterNode("redis.example", 7000),
+						LettuceClientConfiguration.builder().clientOptions(options).build()));
+		try {
+			return ((ClusterClientOptions) own.getClientConfiguration().getClientOptions().orElseThrow())
+				.getTopologyRefreshOptions();
 		}
 		finally {
 			own.destroy();
