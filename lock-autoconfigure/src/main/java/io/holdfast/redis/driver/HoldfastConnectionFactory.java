@@ -37,9 +37,6 @@ import org.springframework.util.ReflectionUtils;
  */
 public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 
-	/** How often a cluster is looked at if nothing else is said. */
-	static final Duration REFRESH = Duration.ofSeconds(10);
-
 	private static final Duration LONGEST_CONNECT = Duration.ofSeconds(2);
 
 	/**
@@ -187,8 +184,9 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 		if (changed instanceof ClusterClientOptions.Builder cluster
 				&& !isRefreshed(((ClusterClientOptions) options).getTopologyRefreshOptions())) {
 			// By default Lettuce before 7.0 never looks at a cluster again.
-			cluster
-				.topologyRefreshOptions(ClusterTopologyRefreshOptions.builder().enablePeriodicRefresh(REFRESH).build());
+			cluster.topologyRefreshOptions(ClusterTopologyRefreshOptions.builder()
+				.enablePeriodicRefresh(JedisToLettuceConverter.REFRESH)
+				.build());
 		}
 		return changed.build();
 	}

@@ -30,6 +30,9 @@ import org.springframework.util.StringUtils;
  */
 public final class JedisToLettuceConverter {
 
+	/** How often a cluster is looked at where nothing says otherwise. */
+	static final Duration REFRESH = Duration.ofSeconds(10);
+
 	private JedisToLettuceConverter() {
 	}
 
@@ -72,9 +75,7 @@ public final class JedisToLettuceConverter {
 		ClientOptions.Builder options = ClientOptions.builder();
 		if (jedis.isRedisClusterAware()) {
 			options = ClusterClientOptions.builder()
-				.topologyRefreshOptions(ClusterTopologyRefreshOptions.builder()
-					.enablePeriodicRefresh(HoldfastConnectionFactory.REFRESH)
-					.build());
+				.topologyRefreshOptions(ClusterTopologyRefreshOptions.builder().enablePeriodicRefresh(REFRESH).build());
 		}
 		// Jedis's time is for connecting: a command that was given up by Holdfast is
 		// dropped, but a release is to be sent as soon as a connection is there again.
