@@ -9,6 +9,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 import org.springframework.boot.SpringApplication;
+import org.springframework.boot.security.autoconfigure.actuate.web.servlet.EndpointRequest;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.core.annotation.Order;
@@ -37,7 +38,8 @@ class SecuredEndpointsTests {
 	static void start() {
 		SpringApplication application = SampleApplication.application();
 		application.addPrimarySources(List.of(Security.class));
-		context = application.run("--server.port=0", "--spring.data.redis.port=" + Instances.freePort());
+		context = application.run("--server.port=0", "--spring.data.redis.port=" + Instances.freePort(),
+				"--management.endpoints.web.base-path=/manage");
 		String port = context.getEnvironment().getRequiredProperty("local.server.port");
 		http = RestTestClient.bindToServer().baseUrl("http://localhost:" + port).build();
 	}
@@ -48,11 +50,12 @@ class SecuredEndpointsTests {
 	}
 
 	@ParameterizedTest
-	@CsvSource({ "GET, /actuator/health, anonymous, 200", "GET, /actuator/locks, anonymous, 401",
-			"GET, /actuator/locks, operator, 200", "GET, /actuator/semaphores, operator, 200",
-			"GET, /actuator/locks, admin, 403", "DELETE, /actuator/locks?key=stock:a, operator, 403",
-			"DELETE, /actuator/locks?key=stock:a, admin, 403" })
-	@DisplayName("Roles see the endpoints, and changes need a token against forgery")
+	@CsvSource({ "GET, /manage/health, anonymous, 200", "GET, /manage/locks, anonymous, 401",
+			"GET, /manage/locks, operator, 200", "GET, /manage/semaphores, operator, 200",
+			"GET, /manage/locks, admin, 403", "GET, /manage, anonymous, 401",
+			"DELETE, /manage/locks?key=stock:a, operator, 403", "DELETE, /manage/locks?key=stock:a, anonymous, 403",
+			"DELETE, /manage/locks?key=stock:a, admin, 403" })
+	@DisplayName("Roles see the endpoints, also below another base path, and changes need a token against forgery")
 	void roles(String method, String uri, String user, int status) {
 		http.method(HttpMethod.valueOf(method))
 			.uri(uri)
@@ -75,8 +78,8 @@ class SecuredEndpointsTests {
 		@Bean
 		@Order(1)
 		SecurityFilterChain actuator(HttpSecurity http) throws Exception {
-			return http.securityMatcher("/actuator/**")
-				.authorizeHttpRequests((requests) -> requests.requestMatchers("/actuator/health/**")
+			return http.securityMatcher(EndpointRequest.toAnyEndpoint())
+				.authorizeHttpRequests((requests) -> requests.requestMatchers(EndpointRequest.to("health"))
 					.permitAll()
 					.requestMatchers(HttpMethod.GET)
 					.hasRole("OPERATOR")
