@@ -103,7 +103,10 @@ public interface LockService {
 
 	/**
 	 * Acquire a lock without blocking. Cancelling the future, or completing it otherwise,
-	 * ends the wait; a lock that was granted by then is released.
+	 * ends the wait; a lock that is granted nevertheless is released. When the future has
+	 * its lease, that is the caller's to release, and cancelling does nothing: so a
+	 * suspending function that {@code await()}s the future loses the lease if it is
+	 * cancelled at the moment of the grant.
 	 * @param request what to lock, and how
 	 * @return the lease to come; fails as {@link #acquire(LockRequest)} throws.
 	 * Continuations run on a thread of Holdfast's that may block

@@ -58,7 +58,9 @@ public interface SemaphoreService {
 
 	/**
 	 * Acquire permits without blocking. Cancelling the future, or completing it
-	 * otherwise, ends the wait; permits that were granted by then are released.
+	 * otherwise, ends the wait; permits that are granted nevertheless are released. When
+	 * the future has its lease, that is the caller's to release, and cancelling does
+	 * nothing.
 	 * @param request which, how many, and how
 	 * @return the lease to come; fails as {@link #acquire(SemaphoreRequest)} throws.
 	 * Continuations run on a thread of Holdfast's that may block

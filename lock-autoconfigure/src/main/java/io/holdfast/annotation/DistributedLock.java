@@ -63,10 +63,9 @@ import org.springframework.core.annotation.AliasFor;
  *
  * <p>
  * The lock is outside of transactions, caches and aspects of its method: released after
- * the commit, also if it was taken inside of a transaction of the caller, unless
- * {@link #releaseAfter()} says otherwise. It is inside of {@link Semaphore @Semaphore},
- * {@code @Async} (taken on the asynchronous thread), {@code @Retryable} (by each attempt)
- * and {@code @ConcurrencyLimit}.
+ * the commit. {@link #releaseAfter()} says which transactions of the caller keep it. It
+ * is inside of {@link Semaphore @Semaphore}, {@code @Async} (taken on the asynchronous
+ * thread), {@code @Retryable} (by each attempt) and {@code @ConcurrencyLimit}.
  *
  * <p>
  * All texts may hold <code>${&hellip;}</code> placeholders.
@@ -239,7 +238,8 @@ public @interface DistributedLock {
 
 	/**
 	 * The moment of the release: by default not before the transaction is completed that
-	 * was active when the lock was taken, if there was one.
+	 * was active when the lock was taken, if there was one
+	 * {@linkplain ReleaseAfter#TRANSACTION that keeps it}.
 	 * @return when
 	 */
 	ReleaseAfter releaseAfter() default ReleaseAfter.TRANSACTION;

@@ -16,12 +16,12 @@ public enum OnLoss {
 	 * The caller gets a {@link io.holdfast.LeaseLostException} instead of the method's
 	 * result, once it ends. What the method throws by itself is not replaced.
 	 * <p>
-	 * A transaction that was active when the lock was taken is rolled back, also if the
-	 * lock is lost between the end of the method and the commit, unless the lock is
-	 * {@linkplain ReleaseAfter#METHOD for the method only}. One that begins inside of the
-	 * lock, as with {@code @Transactional} on the same method, is over by then: check the
-	 * lease as the last thing in it, with {@link io.holdfast.Lease#ensureHeld()}. What
-	 * only the release finds comes after the commit in any case.
+	 * A transaction that {@linkplain ReleaseAfter#TRANSACTION keeps the lock} is rolled
+	 * back, also if the lock is lost between the end of the method and the commit. One
+	 * that begins inside of the lock, as with {@code @Transactional} on the same method,
+	 * is over by then: check the lease as the last thing in it, with
+	 * {@link io.holdfast.Lease#ensureHeld()}. What only the release finds comes after the
+	 * commit in any case.
 	 */
 	THROW,
 

@@ -111,7 +111,8 @@ public final class ReactiveLockService {
 	/**
 	 * Acquire a lock, to be released by the subscriber, whatever becomes of the chain
 	 * then. Prefer {@link #withLock(LockRequest, Mono) withLock}, which does that. A
-	 * lease that was granted in the moment of cancellation is released.
+	 * lease that is granted after the cancellation is released. One that was emitted
+	 * before is the subscriber's.
 	 * @param request what to lock, and how
 	 * @return the lease
 	 */

@@ -74,7 +74,8 @@ public final class ReactiveSemaphoreService {
 	/**
 	 * Acquire permits, to be released by the subscriber, whatever becomes of the chain
 	 * then. Prefer {@link #withPermits(SemaphoreRequest, Mono) withPermits}, which does
-	 * that. A lease that was granted in the moment of cancellation is released.
+	 * that. A lease that is granted after the cancellation is released. One that was
+	 * emitted before is the subscriber's.
 	 * @param request which, how many, and how
 	 * @return the lease of all of them
 	 */
