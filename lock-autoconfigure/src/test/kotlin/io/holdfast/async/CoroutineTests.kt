@@ -1,11 +1,13 @@
 package io.holdfast.async
 
+import io.holdfast.LeaseContext
 import io.holdfast.LockLease
 import io.holdfast.LockNotAcquiredException
 import io.holdfast.LockService
 import io.holdfast.SemaphoreService
 import io.holdfast.annotation.DistributedLock
 import io.holdfast.annotation.Semaphore
+import io.holdfast.guide.Leases
 import io.holdfast.testing.TestApplication
 import io.holdfast.testing.TestRedis
 import io.holdfast.testing.WithRedis
@@ -25,6 +27,7 @@ import kotlinx.coroutines.delay
 import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.first
 import kotlinx.coroutines.flow.flow
+import kotlinx.coroutines.joinAll
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withContext
@@ -111,6 +114,22 @@ internal class CoroutineTests(private val redis: TestRedis) {
     }
 
     @Test
+    @DisplayName("A coroutine that is cancelled in the moment in which it gets the lock leaves none behind")
+    fun cancelledWhenGranted() = runBlocking<Unit>(Dispatchers.Default) {
+        repeat(50) {
+            val other = locks.acquire("stock:a")
+            val waiting = launch { shops[0].sell("a") { } }
+            while (waiting() == 0) {
+                yield()
+            }
+            val release = launch { other.release() }
+            waiting.cancel()
+            joinAll(waiting, release)
+            shops[1].sell("a") { }
+        }
+    }
+
+    @Test
     @DisplayName("A coroutine that is cancelled while it holds ends first what it does, and then its lock")
     fun cancelledWhileHolding() = runBlocking<Unit>(Dispatchers.Default) {
         val begun = CompletableDeferred<Unit>()
@@ -181,6 +200,20 @@ internal class CoroutineTests(private val redis: TestRedis) {
     @DisplayName("A function that was called by a blocking method under the same lock is nested in that")
     fun insideOfBlocking() {
         assertThat(shops[0].blocking()).isEqualTo("nested")
+        awaitFree("nested")
+    }
+
+    @Test
+    @DisplayName("A blocking method takes its lease along to other threads")
+    fun takenAlong() {
+        val blocking = instances[0].getBean(Blocking::class.java)
+        val nested = blocking.calling {
+            runBlocking(Dispatchers.IO + Leases(LeaseContext.current())) {
+                delay(1)
+                withContext(Dispatchers.Default) { blocking.fencingToken() }
+            }
+        }
+        assertThat(nested).isEqualTo("nested")
         awaitFree("nested")
     }
 

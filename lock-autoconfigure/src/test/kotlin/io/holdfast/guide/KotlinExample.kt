@@ -1,16 +1,25 @@
 package io.holdfast.guide
 
+import io.holdfast.LeaseContext
 import io.holdfast.LockLease
+import io.holdfast.LockRequest
 import io.holdfast.LockService
 import io.holdfast.annotation.DistributedLock
 import io.holdfast.annotation.Semaphore
+import kotlin.coroutines.AbstractCoroutineContextElement
+import kotlin.coroutines.CoroutineContext
+import kotlin.time.Duration.Companion.seconds
+import kotlin.time.toJavaDuration
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.ThreadContextElement
 import kotlinx.coroutines.flow.Flow
+import kotlinx.coroutines.flow.flowOn
 import org.springframework.stereotype.Service
 
-/* What docs/async.md shows, and what it takes for given. The plugin kotlin-spring is not here to open the class. */
+/* What docs/async.md shows, and what it takes for given. The plugin kotlin-spring is not here to open the classes. */
 
 @Service
-class Shop(private val locks: LockService, private val stock: Stock) {
+class Shop(private val locks: LockService, private val locked: Locked, private val stock: Stock) {
 
     @DistributedLock(key = "'stock:' + #sku", fallback = "busy")
     suspend fun sell(sku: String, count: Int): String {
@@ -22,11 +31,35 @@ class Shop(private val locks: LockService, private val stock: Stock) {
     private suspend fun busy(sku: String, count: Int) = "busy"
 
     @Semaphore(name = "export", limit = 2)
-    fun export(): Flow<Row> = stock.rows()                        // held until its collector is done
+    fun export(): Flow<Row> = stock.rows().flowOn(Dispatchers.IO) // held until its collector is done
 
-    fun report() = locks.acquire("report").use { lease -> write(lease.fencingToken()) }
+    suspend fun take(sku: String) = locked.withLock("stock:$sku") { stock.take(sku, 1) }
 
-    fun count() = locks.withLock<Int, RuntimeException>("count") { stock.count() }
+    fun report() = locks.acquire("report").use { lease -> write(lease.key(), lease.fencingToken()) }       // does not suspend
+
+    fun count() = locks.withLock<_, RuntimeException>("count") { stock.count() }          // the type of exceptions is not inferred
+
+    fun clear() = locks.withLock<RuntimeException>(LockRequest.of("count").waitTime(5.seconds.toJavaDuration())) { stock.clear() }
+
+}
+
+/** Locks by hand, also for code that suspends. */
+@Service
+class Locked {
+
+    @DistributedLock(key = "#key")
+    suspend fun <T> withLock(key: String, block: suspend () -> T): T = block()
+
+}
+
+/** Takes leases along: withContext(Dispatchers.IO + Leases(LeaseContext.current())) { … } */
+class Leases(private val leases: LeaseContext) : AbstractCoroutineContextElement(Leases), ThreadContextElement<LeaseContext.Scope> {
+
+    companion object : CoroutineContext.Key<Leases>
+
+    override fun updateThreadContext(context: CoroutineContext) = leases.open()
+
+    override fun restoreThreadContext(context: CoroutineContext, oldState: LeaseContext.Scope) = oldState.close()
 
 }
 
@@ -40,8 +73,10 @@ interface Stock {
 
     fun count(): Int
 
+    fun clear()
+
 }
 
 data class Row(val sku: String, val left: Int)
 
-private fun write(fencingToken: Long) = check(fencingToken > 0)
+private fun write(key: String, fencingToken: Long) = check(key.isNotEmpty() && fencingToken > 0)
