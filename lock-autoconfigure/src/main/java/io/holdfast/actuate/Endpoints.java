@@ -92,6 +92,22 @@ final class Endpoints {
 	}
 
 	/**
+	 * Do what changes something, and have the log told if the store fails: it may have
+	 * been done all the same.
+	 */
+	static <T extends @Nullable Object> T changed(String what, SecurityContext by, Supplier<T> action) {
+		return answered(() -> {
+			try {
+				return action.get();
+			}
+			catch (LeaseStoreException ex) {
+				logger.warn(what + asked(by) + ". " + ex.getMessage());
+				throw ex;
+			}
+		});
+	}
+
+	/**
 	 * Return what to search for.
 	 * @return the query, or {@code null} if nothing is searched for
 	 */
@@ -142,9 +158,12 @@ final class Endpoints {
 
 	/** Tell the log what a user had done. */
 	static void log(String what, SecurityContext by) {
+		logger.info(what + asked(by));
+	}
+
+	private static String asked(SecurityContext by) {
 		Principal principal = by.getPrincipal();
-		logger.info(what + ", as an endpoint was asked by "
-				+ ((principal != null) ? principal.getName() : "an unknown user"));
+		return ", as an endpoint was asked by " + ((principal != null) ? principal.getName() : "an unknown user");
 	}
 
 	static InvalidEndpointRequestException invalid(String message, @Nullable Throwable cause) {

@@ -3,10 +3,11 @@ package io.holdfast.actuate;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.stream.Stream;
 
 import io.holdfast.LockRequest;
-import io.holdfast.LockService;
 import io.holdfast.engine.DefaultLockService;
+import io.holdfast.engine.ForcedResult;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.fleet.Fleet;
 import io.holdfast.engine.fleet.FleetReport;
@@ -18,6 +19,7 @@ import io.holdfast.engine.fleet.StandingQuery.State;
 import io.holdfast.engine.fleet.ThreadWait;
 import io.holdfast.engine.fleet.ThreadWait.WaitingThread;
 import io.holdfast.engine.store.FleetStore.Family;
+import io.holdfast.engine.store.FleetStore.Place;
 import io.holdfast.engine.store.FleetStore.Standing;
 import org.jspecify.annotations.Nullable;
 
@@ -28,6 +30,7 @@ import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Selector;
 import org.springframework.boot.actuate.endpoint.annotation.Selector.Match;
+import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 
 /**
  * Endpoint that tells the holders of locks and their waiters: in this instance and in the
@@ -39,11 +42,13 @@ import org.springframework.boot.actuate.endpoint.annotation.Selector.Match;
 @Endpoint(id = "locks", defaultAccess = Access.READ_ONLY)
 public class LocksEndpoint {
 
+	private static final int CONFLICT = 409;
+
 	private final Fleet fleet;
 
 	private final Instant started;
 
-	private final LockService locks;
+	private final DefaultLockService locks;
 
 	/**
 	 * Create the endpoint.
@@ -127,14 +132,51 @@ public class LocksEndpoint {
 	 * Release a lock in the name of its owner; see
 	 * {@link io.holdfast.LockAdmin#forceRelease}.
 	 * @param key its key; no part of the path, which does not name every key faithfully
+	 * @param fencingToken the fencing token that was seen: if the lock has another one,
+	 * it is left alone; {@code null} for any
 	 * @param by the user that asks, for the log
-	 * @return whether it had an owner
+	 * @return whether it had an owner, as a {@link ReleaseDescriptor}; in a response with
+	 * the status 409 if it was left alone
 	 */
 	@DeleteOperation
-	public ReleaseDescriptor release(String key, SecurityContext by) {
-		boolean released = Endpoints.answered(() -> this.locks.admin().forceRelease(key));
-		Endpoints.log((released ? "Released" : "Found nothing to release of") + " lock '" + key + "' by force", by);
-		return new ReleaseDescriptor(released);
+	public Object release(String key, @Nullable Long fencingToken, SecurityContext by) {
+		ForcedResult result = Endpoints.changed("Lock '" + key + "' was to be released by force", by,
+				() -> this.locks.forceRelease(key, fencingToken));
+		String problem = null;
+		if (result.released()) {
+			Endpoints.log("Released lock '" + key + "' by force" + owner(result), by);
+		}
+		else if (fencingToken != null && result.held() && result.fence() != fencingToken) {
+			problem = "Lock '" + key + "' was not released: its fencing token is not " + fencingToken
+					+ " any more, but " + ((result.fence() > 0)
+							? result.fence() + ", so it was granted again since then" : "its owner has none");
+			Endpoints.log(problem, by);
+		}
+		else {
+			Endpoints.log("Found nothing to release of lock '" + key + "' by force", by);
+		}
+		ReleaseDescriptor answer = new ReleaseDescriptor(result.released(), problem);
+		return (problem != null) ? new WebEndpointResponse<>(answer, CONFLICT) : answer;
+	}
+
+	/**
+	 * Tell whose lock it was; its thread if its instance holds it still, as it thinks.
+	 */
+	private String owner(ForcedResult result) {
+		Place owner = result.owner();
+		if (owner == null) {
+			return result.describe("", null);
+		}
+		PartialResult parts = new PartialResult();
+		List<InstanceDescriptor> members = parts.look(() -> Endpoints.members(this.fleet));
+		String process = ((members != null) ? members.stream() : Stream.<InstanceDescriptor>empty())
+			.filter((member) -> member.id().equals(owner.instance()))
+			.map((member) -> " (" + member.application() + ", process " + member.process() + " on " + member.host()
+					+ ")")
+			.findFirst()
+			.orElse("");
+		Entry entry = (result.thread() == null) ? Endpoints.reported(owner, parts.look(this.fleet::reports)) : null;
+		return result.describe(process, (entry != null) ? entry.thread() : null);
 	}
 
 	private static LocksDescriptor.HeldLock held(Entry hold, Instant now) {

@@ -137,13 +137,15 @@ public class SemaphoresEndpoint {
 					+ " 'clear': give either \"limit\": a number, to set the limit, or \"clear\": true, to clear it",
 					null);
 		}
-		Endpoints.answered(() -> {
-			if (limit == null) {
-				return this.semaphores.admin().clearLimit(key);
-			}
-			this.semaphores.admin().setLimit(key, limit);
-			return true;
-		});
+		Endpoints.changed(
+				"The limit of semaphore '" + key + "' was to be " + ((limit != null) ? "set to " + limit : "cleared"),
+				by, () -> {
+					if (limit == null) {
+						return this.semaphores.admin().clearLimit(key);
+					}
+					this.semaphores.admin().setLimit(key, limit);
+					return true;
+				});
 		Endpoints.log((limit != null) ? "Set the limit of semaphore '" + key + "' to " + limit
 				: "Cleared the limit of semaphore '" + key + "'", by);
 	}
@@ -157,10 +159,11 @@ public class SemaphoresEndpoint {
 	 */
 	@DeleteOperation
 	public ReleaseDescriptor release(String key, SecurityContext by) {
-		boolean released = Endpoints.answered(() -> this.semaphores.admin().forceRelease(key));
+		boolean released = Endpoints.changed("Semaphore '" + key + "' was to be released by force", by,
+				() -> this.semaphores.admin().forceRelease(key));
 		Endpoints.log((released ? "Released" : "Found nothing to release of") + " semaphore '" + key + "' by force",
 				by);
-		return new ReleaseDescriptor(released);
+		return new ReleaseDescriptor(released, null);
 	}
 
 	private static SemaphoresDescriptor.HeldPermits held(Entry hold, Instant now) {

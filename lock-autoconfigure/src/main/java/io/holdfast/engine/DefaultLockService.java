@@ -1,6 +1,7 @@
 package io.holdfast.engine;
 
 import java.time.Duration;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Predicate;
@@ -16,8 +17,10 @@ import io.holdfast.LockStatus.Owner;
 import io.holdfast.LockView;
 import io.holdfast.ReadWriteLockView;
 import io.holdfast.engine.context.EngineContext;
+import io.holdfast.engine.lease.Hold;
 import io.holdfast.engine.observe.EngineObserver.Command;
 import io.holdfast.engine.release.ForcedRelease;
+import io.holdfast.engine.store.FleetStore.Place;
 import io.holdfast.engine.store.LeaseStore.KeyState;
 import io.holdfast.engine.store.LeaseStore.PermitHolder;
 import io.holdfast.engine.store.LeaseStore.PermitState;
@@ -182,10 +185,39 @@ public class DefaultLockService implements LockService, LockAdmin {
 
 	@Override
 	public boolean forceRelease(String key) {
+		return forceRelease(key, (Long) null).released();
+	}
+
+	/**
+	 * Release a key as {@link #forceRelease(String)} does, but only if it is still
+	 * granted as it was when it was seen.
+	 * @param key what to release
+	 * @param fencingToken the fencing token that was seen, or {@code null} for any
+	 * @return what was found, and whether that was released
+	 * @throws IllegalArgumentException if the key is not allowed
+	 * @throws io.holdfast.LeaseStoreException if the store failed
+	 */
+	public ForcedResult forceRelease(String key, @Nullable Long fencingToken) {
 		Resource lock = lock(request(key).key());
 		KeyState state = answer(inspect(lock), lock);
-		return state.shared() ? forceRelease(shared(lock.key()), "readers or writer", (holder) -> true)
-				: forceRelease(lock, state.owner());
+		ForcedResult found = find(state);
+		if (!found.held() || fencingToken != null && found.fence() != fencingToken) {
+			return found;
+		}
+		boolean released = state.shared() ? forceRelease(shared(lock.key()), "readers or writer", (holder) -> true)
+				: forceRelease(lock, state, found);
+		return found.released(released);
+	}
+
+	private ForcedResult find(KeyState state) {
+		String owner = state.owner();
+		if (owner == null || !Tokens.isToken(owner)) {
+			// What is remembered is of one that held it before a foreign owner.
+			return new ForcedResult(owner != null, false, state.shared() ? state.fence() : 0, null, null);
+		}
+		Hold own = this.engine.renewer.find(owner);
+		return new ForcedResult(true, false, state.fence(), Place.of(owner, Kind.LOCK, 1, state.ttlMillis()),
+				(own != null && own.thread != null) ? own.thread.getName() : null);
 	}
 
 	@Override
@@ -195,7 +227,7 @@ public class DefaultLockService implements LockService, LockAdmin {
 		return switch (mode) {
 			case EXCLUSIVE -> {
 				KeyState state = answer(inspect(lock), lock);
-				yield !state.shared() && forceRelease(lock, state.owner());
+				yield !state.shared() && state.owner() != null && forceRelease(lock, state, find(state));
 			}
 			case READ -> forceRelease(shared, "readers", (holder) -> holder.permits() < Resource.ALL);
 			case WRITE -> forceRelease(shared, "writer", (holder) -> holder.permits() == Resource.ALL);
@@ -210,15 +242,13 @@ public class DefaultLockService implements LockService, LockAdmin {
 		return all > 0;
 	}
 
-	private boolean forceRelease(Resource lock, @Nullable String owner) {
-		if (owner == null) {
-			return false;
-		}
+	private boolean forceRelease(Resource lock, KeyState state, ForcedResult found) {
+		String owner = Objects.requireNonNull(state.owner());
 		boolean released = this.forced.release(lock, owner);
 		logger.warn("Lock '" + lock.key()
 				+ (released ? "' was released by force; its owner: "
 						: "' was to be released by force, but has another owner by now; its owner was: ")
-				+ kind(owner));
+				+ kind(owner) + found.describe("", null));
 		return released;
 	}
 

@@ -190,7 +190,7 @@ public class DefaultSemaphoreService implements SemaphoreService, SemaphoreAdmin
 
 	private boolean limit(String key, @Nullable Integer limit) {
 		Resource semaphore = semaphore(key);
-		return this.context.answer(this.context.limit(semaphore, limit), semaphore, "Setting the limit");
+		return this.context.answerToChange(this.context.limit(semaphore, limit), semaphore, "Setting the limit");
 	}
 
 	/** The state of a semaphore, as the store told it. */

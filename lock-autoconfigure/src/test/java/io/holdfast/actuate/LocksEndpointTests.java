@@ -24,6 +24,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
 import org.springframework.boot.actuate.endpoint.SecurityContext;
+import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -152,11 +153,34 @@ class LocksEndpointTests {
 	@DisplayName("a lock of another instance is released by force, once")
 	void releases() {
 		LockLease lease = this.otherLocks.acquire("a/b");
-		assertThat(this.endpoint.release("a/b", SecurityContext.NONE)).isEqualTo(new ReleaseDescriptor(true));
-		assertThat(this.endpoint.release("a/b", SecurityContext.NONE)).isEqualTo(new ReleaseDescriptor(false));
+		assertThat(this.endpoint.release("a/b", null, SecurityContext.NONE))
+			.isEqualTo(new ReleaseDescriptor(true, null));
+		assertThat(this.endpoint.release("a/b", null, SecurityContext.NONE))
+			.isEqualTo(new ReleaseDescriptor(false, null));
 		Optional<LockLease> next = this.ownLocks.tryAcquire("a/b");
 		assertThat(next).isPresent();
 		assertThat(next.get().fencingToken()).isGreaterThan(lease.fencingToken());
+	}
+
+	@Test
+	@DisplayName("with the fencing token that was seen, a lock is left alone if it was granted again since then")
+	void leavesTheNextOneAlone() {
+		LockLease first = this.otherLocks.acquire("a");
+		long seen = first.fencingToken();
+		first.release();
+		LockLease next = this.ownLocks.acquire("a");
+		Object refusal = this.endpoint.release("a", seen, SecurityContext.NONE);
+		assertThat(refusal).isInstanceOfSatisfying(WebEndpointResponse.class, (response) -> {
+			assertThat(response.getStatus()).isEqualTo(409);
+			assertThat(response.getBody())
+				.isEqualTo(new ReleaseDescriptor(false, "Lock 'a' was not released: its fencing token is not " + seen
+						+ " any more, but " + next.fencingToken() + ", so it was granted again since then"));
+		});
+		assertThat(this.ownLocks.status("a").isLocked()).isTrue();
+		assertThat(this.endpoint.release("a", next.fencingToken(), SecurityContext.NONE))
+			.isEqualTo(new ReleaseDescriptor(true, null));
+		assertThat(this.endpoint.release("a", next.fencingToken(), SecurityContext.NONE))
+			.isEqualTo(new ReleaseDescriptor(false, null));
 	}
 
 	@ParameterizedTest
@@ -164,7 +188,7 @@ class LocksEndpointTests {
 	@DisplayName("the lock that is named is released, and no other one")
 	void releasesTheOneThatIsNamed(String key) {
 		this.otherLocks.acquire(key);
-		assertThat(this.endpoint.release(key, SecurityContext.NONE)).isEqualTo(new ReleaseDescriptor(true));
+		assertThat(this.endpoint.release(key, null, SecurityContext.NONE)).isEqualTo(new ReleaseDescriptor(true, null));
 	}
 
 	@ParameterizedTest
@@ -197,7 +221,7 @@ class LocksEndpointTests {
 		assertThatExceptionOfType(InvalidEndpointRequestException.class).isThrownBy(() -> this.endpoint.lock(" "))
 			.satisfies((ex) -> assertThat(ex.getReason()).startsWith("A lock's key must not be blank"));
 		assertThatExceptionOfType(InvalidEndpointRequestException.class)
-			.isThrownBy(() -> this.endpoint.release(" ", SecurityContext.NONE))
+			.isThrownBy(() -> this.endpoint.release(" ", null, SecurityContext.NONE))
 			.satisfies((ex) -> assertThat(ex.getReason()).startsWith("A lock's key must not be blank"));
 	}
 

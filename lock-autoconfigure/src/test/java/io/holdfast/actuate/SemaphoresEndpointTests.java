@@ -128,12 +128,14 @@ class SemaphoresEndpointTests {
 		PermitLease first = this.ownSemaphores.acquire(SemaphoreRequest.of("call/out", 3).permits(2));
 		PermitLease second = this.otherSemaphores.acquire(SemaphoreRequest.of("call/out", 3));
 		CompletableFuture<PermitLease> waiting = waitFor(this.otherSemaphores, 3, 3);
-		assertThat(this.endpoint.release("call/out", SecurityContext.NONE)).isEqualTo(new ReleaseDescriptor(true));
+		assertThat(this.endpoint.release("call/out", SecurityContext.NONE))
+			.isEqualTo(new ReleaseDescriptor(true, null));
 		assertThat(first.isHeld()).isFalse();
 		await().until(waiting::isDone);
 		assertThat(this.endpoint.semaphore("call", "out").used()).isEqualTo(3);
 		waiting.join().release();
-		assertThat(this.endpoint.release("call/out", SecurityContext.NONE)).isEqualTo(new ReleaseDescriptor(false));
+		assertThat(this.endpoint.release("call/out", SecurityContext.NONE))
+			.isEqualTo(new ReleaseDescriptor(false, null));
 		assertThat(second.release().name()).isNotNull();
 	}
 

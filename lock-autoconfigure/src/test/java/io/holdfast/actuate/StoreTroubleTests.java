@@ -91,7 +91,8 @@ class StoreTroubleTests {
 		LocksEndpoint endpoint = new LocksEndpoint(this.engine);
 		SemaphoresEndpoint semaphores = new SemaphoresEndpoint(this.engine);
 		expectUnavailable(() -> endpoint.lock("a"), "The look at 'a' failed: ");
-		expectUnavailable(() -> endpoint.release("a", SecurityContext.NONE), "The inspection of lock 'a' failed: ");
+		expectUnavailable(() -> endpoint.release("a", null, SecurityContext.NONE),
+				"The inspection of lock 'a' failed: ");
 		expectUnavailable(() -> semaphores.semaphore("a"), "The look at 'a' failed: ");
 		expectUnavailable(() -> semaphores.limit("a", 1, null, SecurityContext.NONE),
 				"Setting the limit of semaphore 'a' failed: ");

@@ -184,6 +184,36 @@ class EndpointsTests {
 	}
 
 	@Test
+	@DisplayName("a lock that was granted again since its fencing token was seen is left alone, and that is said")
+	void leavesTheNextOneAlone() {
+		LockLease first = acquire(other, "again");
+		first.release();
+		try (LockLease next = acquire(other, "again")) {
+			own.http()
+				.delete()
+				.uri("/actuator/locks?key=again&fencingToken=" + first.fencingToken())
+				.exchange()
+				.expectStatus()
+				.isEqualTo(409)
+				.expectBody()
+				.jsonPath("$.released")
+				.isEqualTo(false)
+				.jsonPath("$.problem")
+				.value(String.class, (problem) -> assertThat(problem)
+					.startsWith("Lock 'again' was not released: its fencing token is not " + first.fencingToken()));
+			assertThat(locks(own).status("again").isLocked()).isTrue();
+			own.http()
+				.delete()
+				.uri("/actuator/locks?key=again&fencingToken=" + next.fencingToken())
+				.exchange()
+				.expectStatus()
+				.isOk()
+				.expectBody(String.class)
+				.isEqualTo("{\"released\":true}");
+		}
+	}
+
+	@Test
 	@DisplayName("several keys in one request are taken for one with commas, as documented: none of them is released")
 	void takesSeveralKeysForOne() {
 		List<LockLease> each = Stream.of("x", "y").map((key) -> acquire(own, key)).toList();

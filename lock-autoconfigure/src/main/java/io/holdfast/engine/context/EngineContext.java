@@ -291,6 +291,12 @@ public final class EngineContext {
 				(error) -> EngineExceptions.storeTrouble(resource, what, error));
 	}
 
+	/** Wait for the answer to a command of a user that changes what is stored. */
+	public <T> T answerToChange(CompletableFuture<T> command, Resource resource, String what) {
+		return Futures.await(this.scheduler, command, this.settings.commandTimeout(),
+				(error) -> EngineExceptions.changeTrouble(resource, what, error));
+	}
+
 	/** Return whether commands leave at once, as far as the store knows. */
 	public boolean isReached() {
 		return this.store.unreachedNanos() == 0;

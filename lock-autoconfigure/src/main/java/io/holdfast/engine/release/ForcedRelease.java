@@ -52,7 +52,7 @@ public final class ForcedRelease {
 	}
 
 	private int release(Resource resource, List<PermitHolder> holders) {
-		List<Boolean> released = this.context.answer(
+		List<Boolean> released = this.context.answerToChange(
 				this.context.send(Command.RELEASE, () -> this.context.store.releaseAll(resource, holders)), resource,
 				"The forced release");
 		int count = 0;
@@ -72,7 +72,7 @@ public final class ForcedRelease {
 	public boolean release(Resource resource, String token) {
 		AcquireCommand ended = AcquireCommand.unknown(token, 0);
 		boolean released = this.context
-			.answer(this.context.send(Command.RELEASE, () -> this.context.store.release(resource, ended, null)),
+			.answerToChange(this.context.send(Command.RELEASE, () -> this.context.store.release(resource, ended, null)),
 					resource, "The forced release")
 			.released();
 		if (released) {

@@ -92,6 +92,15 @@ public final class EngineExceptions {
 		return new LeaseStoreException(resource.key(), what + " of " + resource + " failed: " + text(cause), cause);
 	}
 
+	/**
+	 * Return the exception for a command that failed, and may have changed a resource.
+	 */
+	public static LeaseStoreException changeTrouble(Resource resource, String what, Throwable error) {
+		LeaseStoreException trouble = storeTrouble(resource, what, error);
+		return isTemporary(error) ? new LeaseStoreException(resource.key(),
+				trouble.getMessage() + ". It is not known whether it was done", trouble.getCause()) : trouble;
+	}
+
 	/** Return what is about no key in particular. */
 	public static LeaseStoreException storeTrouble(String what, Throwable error) {
 		Throwable cause = CallResult.cause(error);

@@ -1,0 +1,41 @@
+package io.holdfast.engine;
+
+import io.holdfast.engine.store.FleetStore.Place;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The outcome of a forced release of a lock.
+ *
+ * @param held whether it had an owner, readers or a writer
+ * @param released whether it was released
+ * @param fence its fencing token, 0 if none is remembered or its owner is foreign
+ * @param owner the instance that had it exclusively, or {@code null}
+ * @param thread the name of the thread whose lease it was, if it was one of this
+ * instance, or {@code null}
+ * @since 0.1.0
+ */
+public record ForcedResult(boolean held, boolean released, long fence, @Nullable Place owner, @Nullable String thread) {
+
+	/**
+	 * Return the same with its end.
+	 * @param released whether it was released
+	 * @return the outcome
+	 */
+	public ForcedResult released(boolean released) {
+		return new ForcedResult(this.held, released, this.fence, this.owner, this.thread);
+	}
+
+	/**
+	 * Return whose it was, to be put behind other text.
+	 * @param process which process the instance is, with a space before, or nothing
+	 * @param reported the name of the thread that the instance told, or {@code null}
+	 * @return the words, which begin with a comma, or nothing
+	 */
+	public String describe(String process, @Nullable String reported) {
+		String whose = (this.thread != null) ? this.thread : reported;
+		return ((this.owner != null) ? ", instance " + this.owner.instance() + process : "")
+				+ ((whose != null) ? ", thread '" + whose + "'" : "")
+				+ ((this.fence > 0) ? ", fencing token " + this.fence : "");
+	}
+
+}
