@@ -20,7 +20,8 @@ import org.springframework.boot.actuate.endpoint.OperationResponseBody;
  * @param key its key, as its users name it
  * @param kind EXCLUSIVE or READ_WRITE: in which way it is held or, if it is not held,
  * waited for
- * @param fencingToken its last fencing token, 0 if none is remembered
+ * @param fencingToken its last fencing token; absent if none is remembered, or if a
+ * foreign holder has it
  * @param granted when it was granted last, by the store's clock; absent if it is not held
  * by an instance, or if the store has no such clock
  * @param late of a search only: whether it was not renewed in time, by what was seen of
@@ -34,7 +35,7 @@ import org.springframework.boot.actuate.endpoint.OperationResponseBody;
  * @param silent of one key only: the instances that did not say who of theirs this is
  * @since 0.1.0
  */
-public record LockDescriptor(String key, String kind, long fencingToken, @Nullable Instant granted,
+public record LockDescriptor(String key, String kind, @Nullable Long fencingToken, @Nullable Instant granted,
 		@Nullable Boolean late, int holderCount, List<LockHolder> holders, List<LockWaiter> queue, int queueLength,
 		@Nullable List<LockWaiter> inside, @Nullable List<String> silent) implements OperationResponseBody {
 
@@ -49,7 +50,8 @@ public record LockDescriptor(String key, String kind, long fencingToken, @Nullab
 				.map((waiting) -> waiter(waiting.instance(), waiting.entry(), now))
 				.toList();
 		}
-		return new LockDescriptor(standing.resource().key(), kind, standing.fence(), Endpoints.granted(standing),
+		return new LockDescriptor(standing.resource().key(), kind,
+				(standing.fence() > 0 && !standing.isForeign()) ? standing.fence() : null, Endpoints.granted(standing),
 				late ? true : null, standing.holderCount(),
 				standing.holders()
 					.stream()

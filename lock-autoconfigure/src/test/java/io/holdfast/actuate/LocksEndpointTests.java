@@ -127,6 +127,7 @@ class LocksEndpointTests {
 		assertThat(third.queue()).extracting(LockDescriptor.LockWaiter::instance).containsExactly(ownId);
 		assertThat(third.queueLength()).isEqualTo(1);
 		LockDescriptor foreign = view.fleet().locks().get(5);
+		assertThat(foreign.fencingToken()).isNull();
 		assertThat(foreign.holders())
 			.containsExactly(new LockDescriptor.LockHolder(null, true, LockMode.EXCLUSIVE, -1, null, null, null));
 		LocksDescriptor.FleetLocks page = this.endpoint.locks(null, 4).fleet();

@@ -269,17 +269,22 @@ class EndpointsTests {
 	}
 
 	@ParameterizedTest
-	@CsvSource(delimiter = '|', textBlock = """
-			/locks?limit=0         | The limit of a page is 0, which is not from 1 to 1000
-			/locks?limit=1001      | The limit of a page is 1001, which is not from 1 to 1000
-			/locks?limit=0&limit=5 | The limit of a page is 0, which is not from 1 to 1000
-			/locks?limit=many      | Parameter mapping failure
-			/locks?cursor=nowhere  | The cursor does not come from a page of this list
-			/locks?cursor=0-0&cursor=0-0 | The cursor does not come from a page of this list
-			/locks/ /              | A lock's key must not be blank
-			/semaphores?limit=0    | The limit of a page is 0, which is not from 1 to 1000
-			/semaphores?cursor=<b> | The cursor does not come from a page of this list
-			""")
+	@CsvSource(delimiter = '|',
+			textBlock = """
+					/locks?limit=0         | The limit of a page is 0, which is not from 1 to 1000
+					/locks?limit=1001      | The limit of a page is 1001, which is not from 1 to 1000
+					/locks?limit=0&limit=5 | The limit of a page is 0, which is not from 1 to 1000
+					/locks?limit=many      | The parameter 'limit' is 'many', which is not a whole number in the range of Integer
+					/locks?state=held      | The parameter 'state' is 'held', which is not one of contended, not-renewed, foreign
+					/locks?sort=<size>     | The parameter 'sort' is '<size>', which is not one of key, waiters, age
+					/locks?heldFor=soon    | The parameter 'heldFor' is 'soon', which is not a time such as 30s or 5m
+					/semaphores?page=1.5   | The parameter 'page' is '1.5', which is not a whole number in the range of Integer
+					/locks?cursor=nowhere  | The cursor does not come from a page of this list
+					/locks?cursor=0-0&cursor=0-0 | The cursor does not come from a page of this list
+					/locks/ /              | A lock's key must not be blank
+					/semaphores?limit=0    | The limit of a page is 0, which is not from 1 to 1000
+					/semaphores?cursor=<b> | The cursor does not come from a page of this list
+					""")
 	@DisplayName("what makes no sense is refused with a message that says so")
 	void refuses(String uri, String message) {
 		own.expectProblem(HttpMethod.GET, "/actuator" + uri, 400, message);

@@ -87,8 +87,10 @@ final class FleetCatalog {
 	private static Predicate<Line> matcher(StandingQuery query) {
 		String search = (query.search() != null) ? query.search().toLowerCase(Locale.ROOT) : "";
 		return (line) -> (query.state() != State.CONTENDED || line.waiting > 0)
-				&& (query.state() != State.NOT_RENEWED || line.isLate(line.ttlMillis))
-				&& (query.grantedBefore() == Long.MAX_VALUE || line.isHeld() && line.fence < query.grantedBefore())
+				&& (query.state() != State.NOT_RENEWED || line.isLate(line.ttlMillis) || line.isEndless())
+				&& (query.state() != State.FOREIGN || line.foreign)
+				&& (query.grantedBefore() == Long.MAX_VALUE
+						|| line.isHeld() && line.fence > 0 && line.fence < query.grantedBefore())
 				&& (search.isEmpty() || line.key.toLowerCase(Locale.ROOT).contains(search));
 	}
 
@@ -225,7 +227,10 @@ final class FleetCatalog {
 
 		private final String key;
 
+		/** 0 if it is not known. */
 		private final long fence;
+
+		private final boolean foreign;
 
 		private final int waiting;
 
@@ -239,7 +244,8 @@ final class FleetCatalog {
 
 		private Line(Standing standing, @Nullable Place holder, @Nullable Line before) {
 			this.key = standing.resource().key();
-			this.fence = (standing.fence() > 0) ? standing.fence() : Long.MAX_VALUE;
+			this.foreign = standing.isForeign();
+			this.fence = this.foreign ? 0 : standing.fence();
 			this.waiting = standing.waiting();
 			this.holder = (holder != null) ? holder.number() : -1;
 			this.ttlMillis = (holder != null) ? holder.ttlMillis() : -1;
@@ -257,6 +263,10 @@ final class FleetCatalog {
 
 		boolean isHeld() {
 			return this.holder >= 0;
+		}
+
+		private boolean isEndless() {
+			return isHeld() && this.ttlMillis < 0;
 		}
 
 		/** A lease is renewed when two thirds of it are left. */

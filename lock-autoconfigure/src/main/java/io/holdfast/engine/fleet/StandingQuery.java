@@ -25,8 +25,14 @@ public record StandingQuery(@Nullable String search, @Nullable State state, long
 		/** There are waiters. */
 		CONTENDED,
 
-		/** Less than half of the longest time to live that was seen is left. */
-		NOT_RENEWED
+		/**
+		 * Less than half of the longest time to live that was seen is left, or it never
+		 * ends.
+		 */
+		NOT_RENEWED,
+
+		/** The holder is another program. */
+		FOREIGN
 
 	}
 
@@ -42,7 +48,8 @@ public record StandingQuery(@Nullable String search, @Nullable State state, long
 		WAITERS,
 
 		/**
-		 * The lock that was granted first; free ones, and those without a fence, last.
+		 * The lock that was granted first, after those of which that is not known: they
+		 * may be older, as foreign ones are. Free ones come last.
 		 */
 		AGE
 

@@ -128,6 +128,15 @@ public interface FleetStore {
 			return this.holderCount == 0 && this.waiting == 0 && this.limit == null;
 		}
 
+		/**
+		 * Return whether its holder is no instance of this project: then the fence is
+		 * that of one before.
+		 * @return whether it is held by another program
+		 */
+		public boolean isForeign() {
+			return this.holderCount > 0 && !this.holders.isEmpty() && this.holders.get(0).instance() == null;
+		}
+
 	}
 
 	/**

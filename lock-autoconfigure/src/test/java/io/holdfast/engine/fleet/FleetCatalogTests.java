@@ -57,6 +57,12 @@ class FleetCatalogTests {
 				(fence > 0) ? List.of(holder) : List.of(), waiting, List.of()));
 	}
 
+	/** With the fence of one before it. */
+	private void putForeign(String key, long fence, long ttlMillis) {
+		this.stored.put(key, new Standing(new Resource(Kind.LOCK, key), fence, null, 0, 0, 1,
+				List.of(new Place(null, 0, Kind.LOCK, 1, ttlMillis)), 0, List.of()));
+	}
+
 	private void putMany(int count) {
 		IntStream.range(0, count).forEach((i) -> put(String.format("stock:%05d", i), 1000 + i, 0, 30_000));
 	}
@@ -90,35 +96,39 @@ class FleetCatalogTests {
 	}
 
 	@Test
-	@DisplayName("it sorts by waiters and by age, and filters what is contended or held for long; free ones are not old")
+	@DisplayName("it sorts by waiters and by age, of which unknown ones come first; filters what is contended, foreign or held long")
 	void sortsAndFilters() {
 		put("young", 900, 1, 30_000);
 		put("old", 100, 0, 30_000);
 		put("free", 0, 5, 0);
+		putForeign("foreign", 50, 60_000);
 		assertThat(find(null, null, Order.WAITERS).lines()).extracting(Line::key)
-			.containsExactly("free", "young", "old");
-		assertThat(find(null, null, Order.AGE).lines()).extracting(Line::key).containsExactly("old", "young", "free");
+			.containsExactly("free", "young", "foreign");
+		assertThat(find(null, null, Order.AGE).lines()).extracting(Line::key)
+			.containsExactly("foreign", "old", "young");
+		assertThat(find(null, State.FOREIGN, Order.KEY).lines()).extracting(Line::key).containsExactly("foreign");
 		assertThat(find(null, State.CONTENDED, Order.KEY).lines()).extracting(Line::key)
 			.containsExactly("free", "young");
 		assertThat(this.catalog.find(new StandingQuery(null, null, 500, Order.KEY, 1, 3)).lines()).extracting(Line::key)
 			.containsExactly("old");
-		assertThat(all().held()).isEqualTo(2);
+		assertThat(all().held()).isEqualTo(3);
 	}
 
 	@Test
-	@DisplayName("what has less than half of its longest time left was not renewed; a new hold begins anew")
+	@DisplayName("what never ends, or has less than half of its longest time left, was not renewed; a new hold begins anew")
 	void tellsWhatIsNotRenewed() {
 		put("frozen", 100, 0, 30_000);
 		put("short", 200, 0, 5_000);
 		put("endless", 300, 0, -1);
-		assertThat(find(null, State.NOT_RENEWED, Order.KEY).lines()).isEmpty();
+		assertThat(find(null, State.NOT_RENEWED, Order.KEY).lines()).extracting(Line::key).containsExactly("endless");
 		pass(Duration.ofSeconds(16));
 		put("frozen", 100, 0, 14_000);
 		put("short", 200, 0, 3_400);
-		assertThat(find(null, State.NOT_RENEWED, Order.KEY).lines()).extracting(Line::key).containsExactly("frozen");
+		assertThat(find(null, State.NOT_RENEWED, Order.KEY).lines()).extracting(Line::key)
+			.containsExactly("endless", "frozen");
 		pass(Duration.ofSeconds(16));
 		put("frozen", 101, 0, 10_000);
-		assertThat(find(null, State.NOT_RENEWED, Order.KEY).lines()).isEmpty();
+		assertThat(find(null, State.NOT_RENEWED, Order.KEY).lines()).extracting(Line::key).containsExactly("endless");
 	}
 
 	@Test
