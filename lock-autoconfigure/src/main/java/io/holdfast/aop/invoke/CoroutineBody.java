@@ -9,6 +9,7 @@ import kotlin.Unit;
 import kotlin.coroutines.AbstractCoroutineContextElement;
 import kotlin.coroutines.Continuation;
 import kotlin.coroutines.CoroutineContext;
+import kotlin.coroutines.EmptyCoroutineContext;
 import kotlinx.coroutines.Job;
 import kotlinx.coroutines.ThreadContextElement;
 import kotlinx.coroutines.channels.BufferOverflow;
@@ -33,6 +34,9 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 
 	private static final CoroutineContext.Key<CoroutineBody> KEY = new CoroutineContext.Key<>() {
 	};
+
+	/** What stands for a null element, which a flow may have and a publisher may not. */
+	private static final Object NULL = new Object();
 
 	private final LeaseContext leases;
 
@@ -67,12 +71,19 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 		return result;
 	}
 
-	/** Return a flow as publisher that runs it as this body. */
+	/**
+	 * Return a flow as publisher, for {@link #inStep} to make a flow of it again.
+	 * @param flow the flow
+	 * @param body what it runs as, or {@code null} if it runs under no lease
+	 * @return the publisher
+	 */
 	@SuppressWarnings("unchecked")
-	<T> Publisher<T> publisher(Object flow) {
-		CoroutineContext context = Hooks.isAutomaticContextPropagationEnabled()
-				? new PropagationContextElement().plus(this) : this;
-		return ReactorFlowKt.asFlux((Flow<T>) flow, context);
+	static <T> Publisher<T> publisher(Object flow, @Nullable CoroutineBody body) {
+		CoroutineContext context = (body != null) ? body : EmptyCoroutineContext.INSTANCE;
+		Flow<Object> elements = FlowKt.map((Flow<Object>) flow,
+				(element, continuation) -> (element != null) ? element : NULL);
+		return (Publisher<T>) ReactorFlowKt.asFlux(elements,
+				Hooks.isAutomaticContextPropagationEnabled() ? new PropagationContextElement().plus(context) : context);
 	}
 
 	/**
@@ -81,7 +92,8 @@ final class CoroutineBody extends AbstractCoroutineContextElement implements Thr
 	 * collector still works on what was buffered.
 	 */
 	static Flow<?> inStep(Object flow) {
-		return FlowKt.buffer((Flow<?>) flow, Channel.RENDEZVOUS, BufferOverflow.SUSPEND);
+		Flow<?> elements = FlowKt.buffer((Flow<?>) flow, Channel.RENDEZVOUS, BufferOverflow.SUSPEND);
+		return FlowKt.map(elements, (element, continuation) -> (element != NULL) ? element : null);
 	}
 
 	/**

@@ -173,7 +173,7 @@ public final class ReactiveInvocation {
 			throw new IllegalStateException(whose + this.invocation.getMethod()
 					+ " returned null: it has to return a reactive type, which may be empty");
 		}
-		return (this.flow && body != null) ? body.publisher(returned) : this.adapter.toPublisher(returned);
+		return this.flow ? CoroutineBody.publisher(returned, body) : this.adapter.toPublisher(returned);
 	}
 
 	/**
