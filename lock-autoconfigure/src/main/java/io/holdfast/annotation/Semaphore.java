@@ -189,8 +189,9 @@ public @interface Semaphore {
 	 * because an operator has set a limit below what the call needs. Trouble with the
 	 * store is a matter of {@link #onStoreFailure()}. What the method throws itself is
 	 * the caller's: that of a lock inside of it, too.
-	 * @return what happens; not {@link OnTimeout#SKIP SKIP} for methods that return a
-	 * primitive type, which has no empty value
+	 * @return what happens; not {@link OnTimeout#SKIP SKIP} for methods whose result is
+	 * never null and has no empty value: primitive, or not nullable in Kotlin or by
+	 * JSpecify
 	 */
 	OnTimeout onTimeout() default OnTimeout.THROW;
 

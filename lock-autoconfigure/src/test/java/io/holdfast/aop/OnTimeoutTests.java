@@ -278,7 +278,7 @@ class OnTimeoutTests {
 	static class Nesting {
 
 		@DistributedLock(onTimeout = OnTimeout.SKIP)
-		String skipping(RuntimeException failure) {
+		@Nullable String skipping(RuntimeException failure) {
 			throw failure;
 		}
 

@@ -25,6 +25,7 @@ import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.TestTransactions;
 import io.holdfast.testing.WithRedis;
 import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -211,7 +212,7 @@ class AnnotationAttributesTests {
 	static class Shop {
 
 		@DistributedLock(name = "job", waitTime = "0", onTimeout = OnTimeout.SKIP)
-		String job(Body body) {
+		@Nullable String job(Body body) {
 			return run(body);
 		}
 
@@ -235,7 +236,7 @@ class AnnotationAttributesTests {
 		}
 
 		@DistributedLock(name = "short", waitTime = "0", onTimeout = OnTimeout.SKIP, minHold = "3s")
-		String brief(Body body) {
+		@Nullable String brief(Body body) {
 			return run(body);
 		}
 

@@ -16,6 +16,7 @@ import io.holdfast.testing.TestTransactions;
 import jakarta.validation.ConstraintViolationException;
 import jakarta.validation.constraints.NotBlank;
 import jakarta.validation.constraints.NotNull;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -201,7 +202,7 @@ class MethodSecurityTests {
 		@Transactional
 		@PreAuthorize("hasRole('ADMIN')")
 		@DistributedLock(name = "account", waitTime = "0", onTimeout = OnTimeout.SKIP)
-		public String skipping(@NotBlank String id) {
+		public @Nullable String skipping(@NotBlank String id) {
 			return body(id);
 		}
 

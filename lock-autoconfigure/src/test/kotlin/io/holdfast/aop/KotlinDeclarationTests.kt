@@ -1,6 +1,7 @@
 package io.holdfast.aop
 
 import io.holdfast.annotation.DistributedLock
+import io.holdfast.annotation.OnTimeout
 import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.asFlow
 import kotlinx.coroutines.flow.toList
@@ -24,12 +25,66 @@ internal class KotlinDeclarationTests {
         }
     }
 
+    @Test
+    @DisplayName("A plain function whose result is never null cannot be skipped, nor answered by a fallback that may give null")
+    fun neverNull() {
+        assertThat(failure<SkipsText>())
+            .hasMessageContaining("SkipsText.text(): onTimeout = SKIP is not possible, because the method returns java.lang.String")
+            .hasMessageContaining("Have it return a type that may be null (with ?), or name a fallback")
+        assertThat(failure<FallsToNull>())
+            .hasMessageContaining("FallsToNull.text(): fallback = \"none\" may return null, but the method never does")
+            .hasMessageContaining("Have both return the same")
+        assertThat(failure<FallsToNullLater>()).hasMessageContaining("fallback = \"none\" may return null, but the method never does")
+        LockedContext.withClassProxies(SkipsNull::class.java).use { context ->
+            context.locks().busy()
+            assertThat(context.bean(SkipsNull::class.java).text()).isNull()
+            context.bean(SkipsNull::class.java).nothing()
+        }
+    }
+
+    private inline fun <reified T : Any> failure() = LockedContext.failure(mapOf(), T::class.java)
+
     open class WithNulls {
 
         @DistributedLock(fallback = "others")
         open fun numbers(): Flow<Int?> = listOf(1, null, 3, null).asFlow()
 
         private fun others(): Flow<Int?> = listOf(null, 2).asFlow()
+
+    }
+
+    open class SkipsText {
+
+        @DistributedLock(onTimeout = OnTimeout.SKIP)
+        open fun text(): String = ""
+
+    }
+
+    open class SkipsNull {
+
+        @DistributedLock(onTimeout = OnTimeout.SKIP)
+        open fun text(): String? = ""
+
+        @DistributedLock(onTimeout = OnTimeout.SKIP)
+        open fun nothing() = Unit
+
+    }
+
+    open class FallsToNull {
+
+        @DistributedLock(fallback = "none")
+        open fun text(): String = ""
+
+        private fun none(): String? = null
+
+    }
+
+    open class FallsToNullLater {
+
+        @DistributedLock(fallback = "none")
+        open suspend fun text(): String = ""
+
+        private suspend fun none(): String? = null
 
     }
 

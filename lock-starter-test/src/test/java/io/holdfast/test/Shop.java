@@ -3,6 +3,7 @@ package io.holdfast.test;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnTimeout;
 import io.holdfast.annotation.Semaphore;
+import org.jspecify.annotations.Nullable;
 
 import org.springframework.stereotype.Service;
 
@@ -25,7 +26,7 @@ public class Shop {
 	}
 
 	@DistributedLock(name = "report", waitTime = "0", onTimeout = OnTimeout.SKIP, minHold = "10m")
-	public String report() {
+	public @Nullable String report() {
 		return "written";
 	}
 

@@ -14,6 +14,7 @@ import io.holdfast.aop.method.InvalidDeclarationException;
 import io.holdfast.aop.outcome.FallbackHandler;
 
 import org.springframework.core.KotlinDetector;
+import org.springframework.core.Nullness;
 import org.springframework.core.ResolvableType;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
@@ -116,6 +117,11 @@ final class FallbackMethodResolver {
 		boolean comparable = !expected.hasUnresolvableGenerics() && !actual.hasUnresolvableGenerics();
 		if (!sameKind || (comparable && !actual.toClass().isPrimitive() && !expected.isAssignableFrom(actual))) {
 			throw this.attributes.invalid("fallback", "returns " + actual + ", but the method returns " + expected,
+					"Have both return the same", null);
+		}
+		if (Nullness.forMethodReturnType(method) == Nullness.NULLABLE
+				&& Nullness.forMethodReturnType(this.annotatedMethod.method()) == Nullness.NON_NULL) {
+			throw this.attributes.invalid("fallback", "may return null, but the method never does",
 					"Have both return the same", null);
 		}
 	}

@@ -1,5 +1,6 @@
 package io.holdfast.aop.outcome;
 
+import java.lang.reflect.Method;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
@@ -17,6 +18,7 @@ import io.holdfast.aop.method.ReturnKind;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.core.KotlinDetector;
 import org.springframework.core.Nullness;
 import org.springframework.core.ResolvableType;
 
@@ -54,15 +56,23 @@ public record SkipHandler(Supplier<@Nullable Object> results) implements NotAcqu
 		if (type.isPrimitive() && type != void.class) {
 			throw impossible(attributes, type, "an object that may be null or empty, such as Optional");
 		}
+		checkNull(attributes, type, value);
 		return () -> value;
+	}
+
+	private static void checkNull(AnnotationValues attributes, Class<?> type, @Nullable Object value) {
+		Method method = attributes.annotatedMethod().method();
+		if (value == null && type != void.class && Nullness.forMethodReturnType(method) == Nullness.NON_NULL) {
+			throw impossible(attributes, type, KotlinDetector.isKotlinType(method.getDeclaringClass())
+					? "a type that may be null (with ?)" : "a type that may be null (with @Nullable) or empty");
+		}
 	}
 
 	private static Supplier<@Nullable Object> reactive(AnnotationValues attributes, Class<?> type,
 			@Nullable Object value) {
 		AnnotatedMethod<?> method = attributes.annotatedMethod();
-		if (method.isSuspending() && value == null && type != void.class
-				&& Nullness.forMethodReturnType(method.method()) == Nullness.NON_NULL) {
-			throw impossible(attributes, type, "a type that may be null (with ?)");
+		if (method.isSuspending()) {
+			checkNull(attributes, type, value);
 		}
 		// Apart, so that this class needs none of the libraries.
 		Supplier<@Nullable Object> results = ReactiveInvocation.empty(method, value);

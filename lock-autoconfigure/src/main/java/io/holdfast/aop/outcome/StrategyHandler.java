@@ -37,8 +37,8 @@ public record StrategyHandler(NotAcquiredStrategy strategy, ReturnKind returnKin
 			return null;
 		}
 		boolean fits = (result != null) ? ClassUtils.isAssignableValue(type, result)
-				: suspends ? Nullness.forMethodReturnType(this.annotatedMethod.method()) != Nullness.NON_NULL
-						: this.returnKind == ReturnKind.PLAIN && !type.isPrimitive();
+				: (suspends || this.returnKind == ReturnKind.PLAIN)
+						&& Nullness.forMethodReturnType(this.annotatedMethod.method()) != Nullness.NON_NULL;
 		if (!fits) {
 			throw new IllegalStateException("The NotAcquiredStrategy " + this.strategy.getClass().getName() + " gave "
 					+ ((result != null) ? "a " + result.getClass().getName() : "null") + " for " + method + ": give "
