@@ -2,9 +2,15 @@ package io.holdfast.aop
 
 import io.holdfast.annotation.DistributedLock
 import io.holdfast.annotation.OnTimeout
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.Job
+import kotlinx.coroutines.channels.Channel
+import kotlinx.coroutines.channels.ReceiveChannel
 import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.asFlow
 import kotlinx.coroutines.flow.toList
+import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import org.assertj.core.api.Assertions.assertThat
 import org.junit.jupiter.api.DisplayName
@@ -40,6 +46,20 @@ internal class KotlinDeclarationTests {
             assertThat(context.bean(SkipsNull::class.java).text()).isNull()
             context.bean(SkipsNull::class.java).nothing()
         }
+    }
+
+    @Test
+    @DisplayName("Results of Kotlin that are worked on later are refused, with the cure")
+    fun openEnded() {
+        assertThat(failure<Jobs>()).hasMessageContaining("because the method returns kotlinx.coroutines.Job")
+            .hasMessageContaining("Return a Deferred, or annotate the method that does the work")
+        assertThat(failure<SuspendingJobs>()).hasMessageContaining("because the method returns kotlinx.coroutines.Job")
+            .hasMessageContaining("Return the result itself, or annotate the method that does the work")
+        assertThat(failure<Channels>()).hasMessageContaining("Return a Flow, or annotate")
+        assertThat(failure<Lazies>()).hasMessageContaining("Return the result itself, or annotate")
+        assertThat(failure<Functions>()).hasMessageContaining("Return the result itself, or annotate")
+        assertThat(failure<SuspendingFunctions>()).hasMessageContaining("Return the result itself, or annotate")
+        assertThat(failure<SuspendingSequences>()).hasMessageContaining("Return the result itself, or annotate")
     }
 
     private inline fun <reified T : Any> failure() = LockedContext.failure(mapOf(), T::class.java)
@@ -85,6 +105,55 @@ internal class KotlinDeclarationTests {
         open suspend fun text(): String = ""
 
         private suspend fun none(): String? = null
+
+    }
+
+    open class Jobs {
+
+        @DistributedLock
+        open fun work(): Job = CoroutineScope(Dispatchers.Default).launch { }
+
+    }
+
+    open class SuspendingJobs {
+
+        @DistributedLock
+        open suspend fun work(): Job = Job()
+
+    }
+
+    open class Channels {
+
+        @DistributedLock
+        open fun work(): ReceiveChannel<String> = Channel()
+
+    }
+
+    open class Lazies {
+
+        @DistributedLock
+        open fun work(): Lazy<String> = lazy { "" }
+
+    }
+
+    open class Functions {
+
+        @DistributedLock
+        open fun work(): () -> String = { "" }
+
+    }
+
+    open class SuspendingFunctions {
+
+        @DistributedLock
+        open fun work(): suspend (Int) -> String = { "" }
+
+    }
+
+    open class SuspendingSequences {
+
+        @DistributedLock
+        open suspend fun work(): Sequence<String> = sequenceOf()
 
     }
 

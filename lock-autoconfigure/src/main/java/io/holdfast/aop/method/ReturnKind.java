@@ -46,6 +46,9 @@ public enum ReturnKind {
 			Map.entry("java.util.stream.BaseStream", "a List or a Flux"),
 			Map.entry("java.util.Iterator", "a List or a Flux"), Map.entry("java.util.Spliterator", "a List or a Flux"),
 			Map.entry("kotlin.sequences.Sequence", "a List"), Map.entry(FLOW, "a Flow itself"),
+			Map.entry("kotlinx.coroutines.Job", "a Deferred"),
+			Map.entry("kotlinx.coroutines.channels.ReceiveChannel", "a Flow"),
+			Map.entry("kotlin.Lazy", "the result itself"), Map.entry("kotlin.Function", "the result itself"),
 			Map.entry("java.util.concurrent.Callable", "the result itself or a CompletableFuture"),
 			Map.entry("java.util.function.Supplier", "the result itself or a CompletableFuture"),
 			Map.entry("org.reactivestreams.Publisher", "a Mono or Flux"),
@@ -144,7 +147,9 @@ public enum ReturnKind {
 		String name = openEnded(annotatedMethod.returned().toClass());
 		String instead = (name != null) ? OPEN_ENDED.get(name) : null;
 		if (annotatedMethod.isSuspending()) {
-			return isKotlin(annotatedMethod) ? "the result itself, or leave out suspend" : "a Mono";
+			boolean plain = of(annotatedMethod.returned()) != UNSUPPORTED;
+			return !isKotlin(annotatedMethod) ? "a Mono"
+					: plain ? "the result itself, or leave out suspend" : "the result itself";
 		}
 		return (instead != null) ? instead : "the result itself, a CompletableFuture, CompletionStage, Mono or Flux";
 	}
