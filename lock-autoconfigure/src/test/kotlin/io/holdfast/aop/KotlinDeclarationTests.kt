@@ -62,6 +62,14 @@ internal class KotlinDeclarationTests {
         assertThat(failure<SuspendingSequences>()).hasMessageContaining("Return the result itself, or annotate")
     }
 
+    @Test
+    @DisplayName("A suspending function that never returns is refused, as no proxy can call it")
+    fun neverReturns() {
+        assertThat(failure<NeverReturns>())
+            .hasMessageContaining("NeverReturns.fails() cannot be applied, because no proxy can call a suspending function that returns Nothing")
+            .hasMessageContaining("Have it return Unit")
+    }
+
     private inline fun <reified T : Any> failure() = LockedContext.failure(mapOf(), T::class.java)
 
     open class WithNulls {
@@ -154,6 +162,13 @@ internal class KotlinDeclarationTests {
 
         @DistributedLock
         open suspend fun work(): Sequence<String> = sequenceOf()
+
+    }
+
+    open class NeverReturns {
+
+        @DistributedLock
+        open suspend fun fails(): Nothing = throw IllegalStateException("sold out")
 
     }
 

@@ -142,6 +142,11 @@ public final class LeaseOperationSource<A extends Annotation, T> {
 							+ " and so is called past the bean's proxy",
 					"Make it a public method of the bean and call it from another bean", null);
 		}
+		if (annotatedMethod.neverReturns()) {
+			throw annotatedMethod.invalid(
+					"cannot be applied, because no proxy can call a suspending function that " + "returns Nothing",
+					"Have it return Unit, or annotate the function that calls it", null);
+		}
 		if (ReturnKind.of(annotatedMethod) == ReturnKind.UNSUPPORTED) {
 			throw ReturnKind.unsupported(annotatedMethod);
 		}

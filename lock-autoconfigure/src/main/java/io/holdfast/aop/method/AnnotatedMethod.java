@@ -3,7 +3,10 @@ package io.holdfast.aop.method;
 import java.lang.annotation.Annotation;
 import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Method;
+import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.Proxy;
+import java.lang.reflect.Type;
+import java.lang.reflect.WildcardType;
 import java.util.Arrays;
 import java.util.stream.Collectors;
 
@@ -59,6 +62,18 @@ public record AnnotatedMethod<A extends Annotation>(MergedAnnotation<A> annotati
 	 */
 	public boolean isSuspending() {
 		return KotlinDetector.isSuspendingFunction(this.method);
+	}
+
+	/**
+	 * Return whether this is a suspending function with the result {@code Nothing}, for
+	 * which {@link #returned()} fails, as no type stands for it: its continuation takes
+	 * anything.
+	 */
+	public boolean neverReturns() {
+		Type[] parameters = this.method.getGenericParameterTypes();
+		return isSuspending() && parameters[parameters.length - 1] instanceof ParameterizedType continuation
+				&& continuation.getActualTypeArguments()[0] instanceof WildcardType result
+				&& result.getLowerBounds().length == 0;
 	}
 
 	/**
