@@ -35,7 +35,7 @@ public record KeyExpression<R>(CallExpression expression, boolean several, Funct
 		catch (KeyText.NoTextException ex) {
 			throw noKey("", ex.getMessage(), ex);
 		}
-		@Nullable Object[] values = (this.several && !(value instanceof String)) ? KeyText.split(value) : null;
+		@Nullable Object[] values = (this.several && !(value instanceof String)) ? KeyText.split(KeyText.unboxed(value)) : null;
 		return (values != null) ? made(this.all, texts(values)) : made(this.one, text(value, ""));
 	}
 

@@ -1,5 +1,6 @@
 package io.holdfast.aop.expression;
 
+import java.lang.reflect.Method;
 import java.util.Collection;
 import java.util.Map;
 import java.util.Optional;
@@ -7,7 +8,9 @@ import java.util.stream.BaseStream;
 
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.core.KotlinDetector;
 import org.springframework.util.ObjectUtils;
+import org.springframework.util.ReflectionUtils;
 
 /**
  * The text of a value, if it has one that is the same for equal values in all instances.
@@ -24,6 +27,10 @@ final class KeyText {
 	 * @throws NoTextException if it is null or has no text that stands for it
 	 */
 	static String of(@Nullable Object value) {
+		return ofUnboxed(unboxed(value));
+	}
+
+	private static String ofUnboxed(@Nullable Object value) {
 		if (value == null) {
 			throw new NoTextException("its value is null. Give this call a key of its own, or refuse the call");
 		}
@@ -48,6 +55,22 @@ final class KeyText {
 					+ "that identifies it, for example .id");
 		}
 		return text;
+	}
+
+	/**
+	 * Return what a value class of Kotlin holds. Where its type may not be null, a
+	 * parameter has that itself, and the same value is to give the same text everywhere.
+	 * @param value a value
+	 * @return what it holds, or itself
+	 */
+	static @Nullable Object unboxed(@Nullable Object value) {
+		Method unbox = (value != null && KotlinDetector.isKotlinType(value.getClass()))
+				? ReflectionUtils.findMethod(value.getClass(), "unbox-impl") : null;
+		if (unbox == null) {
+			return value;
+		}
+		ReflectionUtils.makeAccessible(unbox);
+		return unboxed(ReflectionUtils.invokeMethod(unbox, value));
 	}
 
 	/**
