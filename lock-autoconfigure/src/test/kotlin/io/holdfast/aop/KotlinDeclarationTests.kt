@@ -70,6 +70,29 @@ internal class KotlinDeclarationTests {
             .hasMessageContaining("Have it return Unit")
     }
 
+    @Test
+    @DisplayName("What implements a generic function for a primitive type has the annotation of the generic one")
+    fun genericForPrimitive() = runBlocking<Unit> {
+        LockedContext.withClassProxies(Implementing::class.java, Extending::class.java, Inheriting::class.java).use { context ->
+            val implementing = context.bean(Implementing::class.java)
+            implementing.suspending(1)
+            implementing.plain(2L)
+            implementing.plain(0)
+            (implementing as Generic<Long>).plain(3)
+            context.bean(Extending::class.java).plain(4)
+            context.bean(Extending::class.java).suspending(5)
+            context.bean(Inheriting::class.java).plain(6)
+            assertThat(context.locks().keys()).containsExactly("s1", "p2", "p3", "b4", "c5", "p6")
+        }
+        LockedContext.of(Implementing::class.java).use { context ->
+            @Suppress("UNCHECKED_CAST")
+            val generic = context.bean(Generic::class.java) as Generic<Long>
+            generic.suspending(1)
+            generic.plain(2)
+            assertThat(context.locks().keys()).containsExactly("s1", "p2")
+        }
+    }
+
     private inline fun <reified T : Any> failure() = LockedContext.failure(mapOf(), T::class.java)
 
     open class WithNulls {
@@ -171,5 +194,53 @@ internal class KotlinDeclarationTests {
         open suspend fun fails(): Nothing = throw IllegalStateException("sold out")
 
     }
+
+    interface Generic<T> {
+
+        @DistributedLock(key = "'s' + #id")
+        suspend fun suspending(id: T): String
+
+        @DistributedLock(key = "'p' + #id")
+        fun plain(id: T): String
+
+    }
+
+    open class Implementing : Generic<Long> {
+
+        override suspend fun suspending(id: Long) = "$id"
+
+        override fun plain(id: Long) = "$id"
+
+        open fun plain(id: Int) = "of no interface $id"
+
+    }
+
+    abstract class Base<T> {
+
+        @DistributedLock(key = "'b' + #id")
+        abstract fun plain(id: T): String
+
+        @DistributedLock(key = "'c' + #id")
+        abstract suspend fun suspending(id: T): String
+
+    }
+
+    open class Extending : Base<Int>() {
+
+        override fun plain(id: Int) = "$id"
+
+        override suspend fun suspending(id: Int) = "$id"
+
+    }
+
+    open class Unaware {
+
+        open fun plain(id: Long) = "$id"
+
+        open suspend fun suspending(id: Long) = "$id"
+
+    }
+
+    open class Inheriting : Unaware(), Generic<Long>
 
 }

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import io.holdfast.aop.method.AnnotatedMethod;
@@ -20,6 +21,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.core.MethodIntrospector;
 import org.springframework.core.MethodIntrospector.MetadataLookup;
+import org.springframework.core.ResolvableType;
 import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.core.annotation.MergedAnnotation;
 import org.springframework.core.annotation.MergedAnnotations;
@@ -92,7 +94,14 @@ public final class LeaseOperationSource<A extends Annotation, T> {
 			return List.of();
 		}
 		MetadataLookup<AnnotatedMethod<A>> lookup = (method) -> locate(method, userClass);
-		return List.copyOf(MethodIntrospector.selectMethods(userClass, lookup).values());
+		Collection<AnnotatedMethod<A>> all = MethodIntrospector.selectMethods(userClass, lookup).values();
+		return all.stream().filter((found) -> all.stream().noneMatch((other) -> isBridge(found, other))).toList();
+	}
+
+	/** Return whether what was found is for the other: they have one annotation. */
+	private static boolean isBridge(AnnotatedMethod<?> found, AnnotatedMethod<?> other) {
+		return found.method().isBridge() && !other.method().isBridge() && found.source().equals(other.source())
+				&& found.method().getName().equals(other.method().getName());
 	}
 
 	/**
@@ -174,6 +183,9 @@ public final class LeaseOperationSource<A extends Annotation, T> {
 		if (!annotation.isPresent() && !method.equals(specific)) {
 			annotation = search(method);
 		}
+		if (!annotation.isPresent()) {
+			annotation = searchBridges(specific, userClass);
+		}
 		if (!annotation.isPresent() && isReachedByType(specific)) {
 			annotation = this.ofTypes.computeIfAbsent(userClass, this::search);
 			if (!annotation.isPresent()) {
@@ -183,6 +195,31 @@ public final class LeaseOperationSource<A extends Annotation, T> {
 		}
 		return (annotation.isPresent() && annotation.getSource() instanceof AnnotatedElement source)
 				? new AnnotatedMethod<>(annotation, specific, userClass, source) : null;
+	}
+
+	/**
+	 * Search what a method overrides by a bridge only: in Kotlin, a parameter that is
+	 * generic there may be primitive here.
+	 */
+	private MergedAnnotation<A> searchBridges(Method method, Class<?> userClass) {
+		if (Stream.of(method.getParameterTypes()).noneMatch(Class::isPrimitive)) {
+			return MergedAnnotation.missing();
+		}
+		// Spring does not know which methods of Kotlin bridges are for, if they suspend.
+		return Stream.of(ReflectionUtils.getAllDeclaredMethods(userClass))
+			.filter((bridge) -> bridge.isBridge() && bridge.getName().equals(method.getName()))
+			.map(this::search)
+			.filter((found) -> found.getSource() instanceof Method overridden
+					&& overrides(method, overridden, userClass))
+			.findFirst()
+			.orElseGet(MergedAnnotation::missing);
+	}
+
+	private static boolean overrides(Method method, Method overridden, Class<?> userClass) {
+		Class<?>[] types = method.getParameterTypes();
+		return types.length == overridden.getParameterCount() && IntStream.range(0, types.length)
+			.allMatch((i) -> ClassUtils.resolvePrimitiveIfNecessary(types[i])
+				.equals(ResolvableType.forMethodParameter(overridden, i, userClass).toClass()));
 	}
 
 	private boolean isReachedByType(Method method) {
