@@ -6,6 +6,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.aop.method.AnnotatedMethod;
@@ -55,12 +56,13 @@ final class FallbackMethodResolver {
 	 * @throws InvalidDeclarationException if there is none that fits, or more than one
 	 */
 	FallbackHandler find() {
-		Map<List<Class<?>>, Method> named = candidates();
-		List<Method> fitting = named.entrySet()
-			.stream()
-			.filter((entry) -> fits(entry.getKey()))
-			.map(Map.Entry::getValue)
-			.toList();
+		Map<List<Class<?>>, Method> named = candidates(this.name);
+		List<Method> fitting = fitting(named);
+		if (fitting.isEmpty()) {
+			List<Map<List<Class<?>>, Method>> mangled = mangledNames().map(this::candidates).toList();
+			fitting = mangled.stream().flatMap((methods) -> fitting(methods).stream()).toList();
+			mangled.forEach(named::putAll);
+		}
 		if (fitting.isEmpty()) {
 			throw this.attributes.invalid("fallback", named.isEmpty() ? "is no method of the class" + butItself()
 					: "has other parameters: " + describe(named.keySet().iterator().next()), cure(), null);
@@ -80,15 +82,28 @@ final class FallbackMethodResolver {
 	 * parameters, the one that overrides or hides the others. They are told apart by what
 	 * their parameters are in this class, where they may be less generic.
 	 */
-	private Map<List<Class<?>>, Method> candidates() {
+	private Map<List<Class<?>>, Method> candidates(String name) {
 		Map<List<Class<?>>, Method> methods = new LinkedHashMap<>();
-		ReflectionUtils.MethodFilter filter = (method) -> method.getName().equals(this.name) && !method.isBridge()
+		ReflectionUtils.MethodFilter filter = (method) -> method.getName().equals(name) && !method.isBridge()
 				&& !isItself(method);
 		ReflectionUtils.MethodCallback collector = (method) -> methods.putIfAbsent(parameters(method), method);
 		ReflectionUtils.doWithMethods(this.annotatedMethod.targetClass(), collector, filter);
 		// A proxy may implement interfaces that its target does not.
 		ReflectionUtils.doWithMethods(this.annotatedMethod.method().getDeclaringClass(), collector, filter);
 		return methods;
+	}
+
+	private List<Method> fitting(Map<List<Class<?>>, Method> candidates) {
+		return candidates.entrySet().stream().filter((entry) -> fits(entry.getKey())).map(Map.Entry::getValue).toList();
+	}
+
+	/** Return the names that functions of Kotlin with this name have in byte code. */
+	private Stream<String> mangledNames() {
+		return Stream.of(ReflectionUtils.getAllDeclaredMethods(this.annotatedMethod.targetClass()))
+			.filter((method) -> !method.isSynthetic() && AnnotatedMethod.sourceName(method).equals(this.name))
+			.map(Method::getName)
+			.filter((mangled) -> !mangled.equals(this.name))
+			.distinct();
 	}
 
 	private boolean isItself(Method method) {
@@ -137,7 +152,7 @@ final class FallbackMethodResolver {
 	}
 
 	private String butItself() {
-		return this.name.equals(this.annotatedMethod.method().getName()) ? " but itself" : "";
+		return this.name.equals(AnnotatedMethod.sourceName(this.annotatedMethod.method())) ? " but itself" : "";
 	}
 
 	private String cure() {

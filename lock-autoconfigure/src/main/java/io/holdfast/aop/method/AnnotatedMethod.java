@@ -8,6 +8,7 @@ import java.lang.reflect.Proxy;
 import java.lang.reflect.Type;
 import java.lang.reflect.WildcardType;
 import java.util.Arrays;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 import org.jspecify.annotations.Nullable;
@@ -29,6 +30,8 @@ import org.springframework.core.annotation.MergedAnnotation;
 public record AnnotatedMethod<A extends Annotation>(MergedAnnotation<A> annotation, Method method, Class<?> targetClass,
 		AnnotatedElement source) {
 
+	private static final Pattern MANGLING = Pattern.compile("(-[\\w-]{7})?(\\$\\w+)?$");
+
 	/**
 	 * Return the name of the class and of the method, the same in every instance of an
 	 * application. A generated class has another name in each: what declares stands in
@@ -38,7 +41,16 @@ public record AnnotatedMethod<A extends Annotation>(MergedAnnotation<A> annotati
 		boolean generated = Proxy.isProxyClass(this.targetClass) || this.targetClass.isHidden()
 				|| this.targetClass.isSynthetic();
 		Class<?> named = generated ? declaringClass() : this.targetClass;
-		return named.getName() + "." + this.method.getName();
+		return named.getName() + "." + sourceName(this.method);
+	}
+
+	/**
+	 * Return the name of a method as it is written: in byte code, Kotlin adds a hash for
+	 * value classes, and to internal functions the name of their module.
+	 */
+	public static String sourceName(Method method) {
+		return KotlinDetector.isKotlinType(method.getDeclaringClass())
+				? MANGLING.matcher(method.getName()).replaceFirst("") : method.getName();
 	}
 
 	/**
