@@ -1,77 +1,82 @@
 // What operators change.
 import { api } from "./api.js";
-import { attribute, byId, text } from "./dom.js";
+import { attribute, byId, fill, quoted, show } from "./dom.js";
 
 const WHAT = {
 	locks: {
-		title: (key) => "Release lock ‘" + key + "’?",
-		question: "The next one in the queue gets it at once, while its holder goes on until it notices, at its next renewal.",
-		done: (key) => "Released lock ‘" + key + "’ by force.",
-		free: (key) => "Lock ‘" + key + "’ is not held any more."
+		done: (key) => ["Released lock ", quoted(key), " by force."],
+		free: (key) => ["Lock ", quoted(key), " is not held any more."]
 	},
 	semaphores: {
-		title: (key) => "Release all permits of ‘" + key + "’?",
-		question: "Waiting calls get them at once, while their holders go on until they notice, at their next renewal.",
-		done: (key) => "Released the permits of ‘" + key + "’ by force.",
-		free: (key) => "No permit of ‘" + key + "’ is held any more."
+		done: (key) => ["Released the permits of ", quoted(key), " by force."],
+		free: (key) => ["No permit of ", quoted(key), " is held any more."]
 	}
 };
 
 export class Actions {
+
+	#question;
 
 	#changed;
 
 	#toastTimer = 0;
 
 	/** @param changed called when something was changed that the page shows */
-	constructor(changed) {
+	constructor(question, changed) {
+		this.#question = question;
 		this.#changed = changed;
+		byId("dismiss").addEventListener("click", () => this.#say(null, []));
 	}
 
-	async release(id, key) {
-		const what = WHAT[id];
-		if (await confirmed(what.title(key), what.question)) {
-			await this.#tell(async () => (await api.release(id, key)).released ? what.done(key) : what.free(key));
+	/** @param seen what the page shows of it, which alone is released */
+	async release(id, seen) {
+		if (await this.#question.release(id, seen)) {
+			await this.#tell(async () => WHAT[id][(await api.release(id, seen)).released ? "done" : "free"](seen.key));
 		}
-	}
-
-	setLimit(key, limit) {
-		return this.#tell(async () => {
-			await api.setLimit(key, limit);
-			return "The limit of ‘" + key + "’ is " + limit + " now, at all instances.";
-		});
-	}
-
-	clearLimit(key) {
-		return this.#tell(async () => {
-			await api.clearLimit(key);
-			return "The limit of ‘" + key + "’ is what is configured again.";
-		});
-	}
-
-	async #tell(change) {
-		const toast = byId("announcement");
-		try {
-			text(toast, await change());
-			attribute(toast, "data-kind", "good");
-		}
-		catch (error) {
-			text(toast, "Nothing was changed: " + error.message);
-			attribute(toast, "data-kind", "bad");
-		}
-		clearTimeout(this.#toastTimer);
-		this.#toastTimer = setTimeout(() => text(toast, ""), 10_000);
 		this.#changed();
 	}
 
-}
+	async setLimit(key, limit) {
+		if (limit > 0 || await this.#question.stop(key)) {
+			await this.#tell(async () => {
+				await api.setLimit(key, limit);
+				return ["The limit of ", quoted(key), " is " + limit + " now, at all instances"
+					+ (limit > 0 ? "." : ": it stops all requests.")];
+			});
+		}
+		this.#changed();
+	}
 
-function confirmed(title, question) {
-	const dialog = byId("confirm");
-	text(byId("confirm-title"), title);
-	text(byId("confirm-text"), question);
-	dialog.returnValue = "no";
-	dialog.showModal();
-	return new Promise((resolve) => dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"),
-		{ once: true }));
+	async clearLimit(key) {
+		await this.#tell(async () => {
+			await api.clearLimit(key);
+			return ["The limit of ", quoted(key), " is what is configured again."];
+		});
+		this.#changed();
+	}
+
+	async #tell(change) {
+		try {
+			this.#say("good", await change());
+		}
+		catch (error) {
+			this.#say("bad", [error.outcome === "unknown"
+				? "It is not known whether it was changed: " + error.message.replace(/\.$/, "") + ". Look before you try again."
+				: error.outcome === "refused" ? error.message : "Nothing was changed: " + error.message]);
+		}
+	}
+
+	/** What went well is told for a while, what did not until it is closed. */
+	#say(kind, words) {
+		const toast = byId("announcement");
+		clearTimeout(this.#toastTimer);
+		attribute(toast.parentElement, "data-kind", kind);
+		attribute(toast, "role", kind === "bad" ? "alert" : "status");
+		show(byId("dismiss"), kind === "bad");
+		fill(toast, ...words);
+		if (kind === "good") {
+			this.#toastTimer = setTimeout(() => this.#say(null, []), 10_000);
+		}
+	}
+
 }

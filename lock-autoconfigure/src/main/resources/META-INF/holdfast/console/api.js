@@ -85,7 +85,7 @@ function reason({ status, answer }) {
 	let told;
 	try {
 		const problem = JSON.parse(answer);
-		told = problem.detail ?? problem.message ?? problem.error;
+		told = problem.problem ?? problem.detail ?? problem.message ?? problem.error;
 	}
 	catch {
 		// Not every server tells why.
@@ -102,31 +102,57 @@ async function read(id, parameters) {
 	return parse((await send("GET", await endpoint(id, parameters))).answer);
 }
 
-/** No foreign page can send these: neither the methods nor the type of content, without being asked by the browser first. */
+/**
+ * No foreign page can send these: neither the methods nor the type of content, without being asked by the browser first.
+ * An error tells the outcome: nothing was changed only if that was answered.
+ */
 async function change(method, id, parameters, body) {
 	// Anew, for the token: the session may be another one by now.
 	settings = undefined;
 	const url = await endpoint(id, parameters);
 	const [name, token] = csrf?.split(" ") ?? [];
 	const cookie = document.cookie.split("; ").find((each) => each.startsWith("XSRF-TOKEN="))?.split("=")[1];
-	try {
-		return parse((await send(method, url, { body, headers: name ? { [name]: token } : cookie ? { "X-XSRF-TOKEN": cookie }
-			: {} })).answer);
-	}
-	catch (error) {
-		// Which of both Spring Security wants depends on how it is set up.
-		if (error.status !== 403 || !name || !cookie) {
-			throw error;
+	const tokens = [name && { [name]: token }, cookie && { "X-XSRF-TOKEN": cookie }].filter(Boolean);
+	// Which of both Spring Security wants depends on how it is set up.
+	for (const headers of tokens.length > 0 ? tokens : [{}]) {
+		try {
+			return parse((await send(method, url, { body, headers })).answer);
 		}
-		return parse((await send(method, url, { body, headers: { "X-XSRF-TOKEN": cookie } })).answer);
+		catch (error) {
+			if (error.status === 403 && headers !== tokens.at(-1) && tokens.length > 0) {
+				continue;
+			}
+			throw outcome(error, tokens.length > 0);
+		}
 	}
+}
+
+function outcome(error, withToken) {
+	const { status } = error;
+	if (status === 403) {
+		error.message = (withToken ? "" : "there is no token against forgery (CSRF) to send, or ")
+			+ "your user may not change this (403)";
+	}
+	else if (status === 409) {
+		error.outcome = "refused";
+	}
+	else if (!(status >= 400 && status < 500) || status === 408) {
+		error.outcome = "unknown";
+	}
+	return error;
+}
+
+/** What stands for the one hold of a lock; readers share theirs, and foreign holders have none. */
+export function fenceOf({ holders, holderCount = holders.length, fencingToken }) {
+	const [holder] = holders;
+	return holderCount === 1 && !holder.foreign && holder.mode !== "READ" ? fencingToken : undefined;
 }
 
 export const api = {
 	page: (id, { search, filter, sort, page }) => read(id, { search, sort, page, limit: PAGE,
 		...(/^\d/.test(filter) ? { heldFor: filter } : { state: filter }) }),
 	one: (id, key) => read(id, { key }),
-	release: (id, key) => change("DELETE", id, { key }),
+	release: (id, seen) => change("DELETE", id, { key: seen.key, fencingToken: id === "locks" ? fenceOf(seen) : undefined }),
 	setLimit: (key, limit) => change("POST", "semaphores", {}, { key, limit }),
 	clearLimit: (key) => change("POST", "semaphores", {}, { key, clear: true }),
 	pageSize: PAGE

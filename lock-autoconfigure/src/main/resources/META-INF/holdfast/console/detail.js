@@ -1,5 +1,5 @@
 // One lock or semaphore: who holds it in which thread and since when, and who waits.
-import { ago, byId, count, duration, element, show, text } from "./dom.js";
+import { ago, byId, count, duration, element, show, text, visible } from "./dom.js";
 
 export class DetailView {
 
@@ -14,7 +14,7 @@ export class DetailView {
 		this.open = (id, key) => {
 			this.#id = id;
 			this.#key = key;
-			text(byId("detail-title"), key);
+			text(byId("detail-title"), visible(key));
 			this.#state("Loading…");
 			byId("detail").showModal();
 			changed();
@@ -30,9 +30,10 @@ export class DetailView {
 		if (this.wanted?.id !== id || this.wanted.key !== key) {
 			return;
 		}
-		if (answer.fleet.problem && !answer.fleet[id]?.length) {
+		if (!answer || answer.fleet.problem && !answer.fleet[id]?.length) {
 			show(byId("detail-state"), true);
-			text(byId("detail-state"), "The store does not tell now. What is shown is what it told last.");
+			text(byId("detail-state"), "It cannot be seen now. " + (byId("detail-facts").hasChildNodes()
+				? "What is shown is what was told last." : "Nothing is known yet."));
 			return;
 		}
 		const one = answer.fleet[id]?.[0];
@@ -44,26 +45,22 @@ export class DetailView {
 		text(byId("detail-state"), count(one.silent?.length ?? 0, "instance") + " did not answer: "
 			+ (one.silent ?? []).map((each) => this.#instances.name(each)).join(", ") + ". The threads there are not known.");
 		this.#facts(id === "locks" ? [["Kind", one.kind === "READ_WRITE" ? "readers and writers" : "exclusive"],
-			["Fencing token", one.fencingToken], ["Granted", one.granted ? ago(one.granted) + " ago" : "–"]]
+			["Fencing token", one.fencingToken || "–"], ["Granted", one.granted ? ago(one.granted) + " ago" : "–"]]
 			: [["Permits used", one.used + (one.limit === undefined ? "" : " of " + one.limit)],
 				["Limit", one.limitSet ? "set by an operator" : "as configured"]]);
 		const mode = (each) => each.permits !== undefined ? count(each.permits, "permit") : each.mode?.toLowerCase() ?? "";
 		table("detail-holders", "Held by " + count(one.holderCount, "holder"), ["Instance", "As", "Thread", "Name", "For",
-			"Lease left"], one.holders.map((holder) => [this.#name(holder), mode(holder), holder.thread ?? "–", holder.name ?? "–",
+			"Lease left"], one.holders.map((holder) => [this.#instances.of(holder), mode(holder), holder.thread ?? "–", holder.name ?? "–",
 			holder.since ? ago(holder.since) : "–", holder.ttlMillis < 0 ? "no end" : duration(holder.ttlMillis)]));
 		const waiters = [...one.queue, ...(one.inside ?? []).map((waiter) => ({ ...waiter, inside: true }))];
 		table("detail-queue", one.queueLength + " in the queue" + (one.inside?.length ? ", " + one.inside.length
 			+ " behind them in their instances" : ""), ["Place", "Instance", "As", "Thread", "Name", "Waits for"],
-		waiters.map((waiter, index) => [waiter.inside ? "inside" : index + 1, this.#name(waiter), mode(waiter),
+		waiters.map((waiter, index) => [waiter.inside ? "inside" : index + 1, this.#instances.of(waiter), mode(waiter),
 			waiter.thread ?? "–", waiter.name ?? "–", waiter.since ? ago(waiter.since) : "–"]));
 	}
 
-	#name({ instance, foreign }) {
-		return foreign || !instance ? "a foreign client" : this.#instances.name(instance);
-	}
-
 	#facts(facts) {
-		byId("detail-facts").replaceChildren(...facts.map(([term, value]) => element("div", {}, element("dt", {}, term),
+		rebuild(byId("detail-facts"), facts.flat(), () => facts.map(([term, value]) => element("div", {}, element("dt", {}, term),
 			element("dd", {}, String(value)))));
 	}
 
@@ -78,7 +75,19 @@ export class DetailView {
 
 function table(id, caption, head, rows) {
 	const cells = (tag, values) => element("tr", {}, ...values.map((value) => element(tag, tag === "th" ? { scope: "col" } : {},
-		String(value))));
-	byId(id).replaceChildren(element("caption", {}, caption), ...(rows.length === 0 ? [] : [
-		element("thead", {}, cells("th", head)), element("tbody", {}, ...rows.map((row) => cells("td", row)))]));
+		visible(String(value)))));
+	rebuild(byId(id), rows.length === 0 ? [caption] : [caption, ...head, ...rows.flat()].map((each) => visible(String(each))),
+		() => [element("caption", {}, caption), ...(rows.length === 0 ? [] : [
+			element("thead", {}, cells("th", head)), element("tbody", {}, ...rows.map((row) => cells("td", row)))])]);
+}
+
+/** Writes only what changed where the parts stay the same, so that a selected text stays selected. */
+function rebuild(node, texts, create) {
+	const leaves = [...node.querySelectorAll("dt, dd, caption, th, td")];
+	if (leaves.length === texts.length) {
+		leaves.forEach((leaf, i) => text(leaf, texts[i]));
+	}
+	else {
+		node.replaceChildren(...create());
+	}
 }

@@ -1,6 +1,8 @@
 // Small helpers for the page. Text gets into it by textContent only: keys are what users made them.
 import { now } from "./api.js";
 
+const LONG = 120;
+
 export function byId(id) {
 	return document.getElementById(id);
 }
@@ -29,6 +31,22 @@ export function text(node, value) {
 	if (node.textContent !== string) {
 		node.textContent = string;
 	}
+}
+
+export function fill(node, ...parts) {
+	node.replaceChildren(...parts);
+}
+
+/** A key whose characters can all be seen, and which turns no text around. */
+export function visible(key) {
+	return key.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu, (each) => "‹U+"
+		+ each.codePointAt(0).toString(16).toUpperCase().padStart(4, "0") + "›");
+}
+
+/** A key in a sentence; the middle of a long one is left out. */
+export function quoted(key) {
+	const whole = visible(key);
+	return element("bdi", {}, "‘" + (whole.length <= LONG ? whole : whole.slice(0, 80) + " … " + whole.slice(-37)) + "’");
 }
 
 export function show(node, shown) {
@@ -96,6 +114,12 @@ export function isEnabled(button) {
 	return button.getAttribute("aria-disabled") !== "true";
 }
 
+/** Who waits besides those in the queue that is shown. */
+export function waiting({ queueLength, waiters }) {
+	return waiters > queueLength ? waiters - queueLength + (queueLength > 0 ? " more" : "") + " inside of instances"
+		: queueLength > 0 ? "" : waiters === 0 ? "no waiters" : "empty";
+}
+
 export function count(number, one, many = one + "s") {
 	return number === 1 ? "1 " + one : number.toLocaleString("en") + " " + many;
 }
@@ -117,7 +141,8 @@ export function duration(millis) {
 
 /** How long ago something was; never in the future, as other machines' clocks may have it. */
 export function ago(instant) {
-	return duration(Math.max(0, Math.floor((now() - new Date(instant)) / 1000) * 1000));
+	const seconds = Math.floor((now() - new Date(instant)) / 1000);
+	return seconds < 1 ? "less than 1 s" : duration(seconds * 1000);
 }
 
 export function timeOfDay(millis) {

@@ -24,6 +24,10 @@ export class Instances {
 		return instance ? shortName(instance) : id ?? "a foreign client";
 	}
 
+	of({ instance, foreign }) {
+		return foreign || !instance ? "a foreign client" : this.name(instance);
+	}
+
 	show(self, known, silent) {
 		const instances = [...known].sort((a, b) => (b.id === self) - (a.id === self)
 			|| String(a.started).localeCompare(String(b.started)) || a.id.localeCompare(b.id));

@@ -1,5 +1,6 @@
 // The locks: who holds them, since when, and who waits.
-import { ago, attribute, byId, duration, element, enable, isEnabled, reconcile, show, text } from "./dom.js";
+import { ago, attribute, byId, duration, element, enable, isEnabled, reconcile, show, text, visible, waiting } from
+	"./dom.js";
 import { Rows } from "./rows.js";
 
 export class LocksView {
@@ -35,10 +36,9 @@ export class LocksView {
 	#create(lock) {
 		const release = element("button", { type: "button", class: "small danger" }, "Release…");
 		attribute(release, "aria-label", "Release lock " + lock.key + " by force");
-		release.addEventListener("click", () => isEnabled(release) && this.#actions.release("locks", lock.key));
-		const open = element("button", { type: "button", class: "open" }, lock.key);
+		const open = element("button", { type: "button", class: "open" }, element("span", {}, visible(lock.key)));
 		open.addEventListener("click", () => this.#open("locks", lock.key));
-		return element("li", { class: "row lock" },
+		const node = element("li", { class: "row lock" },
 			element("div", { class: "what" },
 				element("h3", { class: "key" }, open),
 				element("p", { class: "note" })),
@@ -56,21 +56,24 @@ export class LocksView {
 				element("ol", { class: "chips waiters" }),
 				element("p", { class: "note here" })),
 			element("div", { class: "do" }, release));
+		release.addEventListener("click", () => isEnabled(release) && this.#actions.release("locks", node.seen));
+		return node;
 	}
 
 	#update(node, lock) {
 		const free = lock.holders.length === 0;
+		node.seen = lock;
 		node.classList.toggle("free", free);
 		const modes = lock.kind === "READ_WRITE" ? (lock.holders[0]?.mode === "WRITE" ? "a writer" : "readers and writers")
 			: "exclusive";
-		text(node.querySelector(".what .note"), modes + " · fence " + lock.fencingToken);
+		text(node.querySelector(".what .note"), modes + (lock.fencingToken ? " · fence " + lock.fencingToken : ""));
 		this.#instances.chips(node.querySelector(".holders"), lock.holders,
 			(holder) => (holder.mode === "READ" ? "reads" : null), lock.holderCount);
 		text(node.querySelector(".who .here"), free ? "free" : lock.granted ? "for " + ago(lock.granted) : "");
 		this.#lease(node.querySelector(".ttl"), lock);
 		this.#instances.chips(node.querySelector(".waiters"), lock.queue, (waiter) => (waiter.mode === "READ" ? "reads"
 			: waiter.mode === "WRITE" ? "writes" : null), lock.queueLength);
-		text(node.querySelector(".queue .here"), lock.queueLength === 0 ? "no waiters" : "");
+		text(node.querySelector(".queue .here"), waiting(lock));
 		const button = node.querySelector(".do button");
 		show(button, this.writable);
 		enable(button, !free);
@@ -90,8 +93,8 @@ export class LocksView {
 		const hold = holdOf(lock, first);
 		const whole = Math.max(this.#longest.get(hold) ?? 0, left, 1);
 		this.#longest.set(hold, whole);
-		// Renewed at each third of its time, so that it never falls much below two thirds.
-		const late = lock.late === true || left < whole / 2;
+		// Renewed at each third of its time, so that it never falls much below two thirds; what is foreign need not be.
+		const late = !first.foreign && (lock.late === true || left < whole / 2);
 		show(bar, true);
 		attribute(bar, "aria-valuemax", Math.ceil(whole / 1000));
 		attribute(bar, "aria-valuenow", Math.round(left / 1000));

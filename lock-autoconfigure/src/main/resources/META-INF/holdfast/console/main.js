@@ -2,10 +2,11 @@
 import { Actions } from "./actions.js";
 import { api, RefusedError, rights, UnreachableError } from "./api.js";
 import { DetailView } from "./detail.js";
-import { attribute, byId, duration, show, text, timeOfDay } from "./dom.js";
+import { attribute, byId, duration, show, text, timeOfDay, visible } from "./dom.js";
 import { Instances } from "./instances.js";
 import { LocksView } from "./locks.js";
 import { Query } from "./query.js";
+import { Question } from "./question.js";
 import { SemaphoresView } from "./semaphores.js";
 
 const INTERVAL = 1000;
@@ -17,7 +18,7 @@ const REST = 3;
 
 const instances = new Instances();
 
-const actions = new Actions(() => soon());
+const actions = new Actions(new Question(instances), () => soon());
 
 const detail = new DetailView(instances, () => soon());
 
@@ -59,7 +60,7 @@ async function refresh() {
 		const ids = await allowed();
 		const wanted = Object.fromEntries(ids.map((id) => [id, queries[id].wanted]));
 		const one = detail.wanted;
-		const [single, ...answers] = await Promise.all([one && api.one(one.id, one.key),
+		const [single, ...answers] = await Promise.all([one && api.one(one.id, one.key).catch(() => null),
 			...ids.map((id) => api.page(id, wanted[id]))]);
 		take(Object.fromEntries(ids.map((id, i) => [id, answers[i]])), wanted);
 		if (one) {
@@ -83,13 +84,14 @@ function take(answers, wanted) {
 	const problem = all.map((answer) => answer.fleet.problem).find(Boolean);
 	const known = all.every((answer) => answer.fleet.found);
 	failures = known ? 0 : failures + 1;
-	trouble = problem ? (known ? "Not all of it could be seen: " : "The store does not tell: ") + problem + "." : null;
+	trouble = problem ? (known ? "Not all of it could be seen: " : "") + problem + "." : null;
 	if (!known) {
 		return;
 	}
 	toldAt = Date.now();
 	const [{ instance, fleet }] = all;
 	text(byId("application"), instance.application ?? "");
+	document.title = (instance.application ? instance.application + " · " : "") + "Holdfast console";
 	instances.place(fleet.instances);
 	text(byId("count-instances"), fleet.instances.length);
 	cycles(answers.locks?.fleet.cycles ?? []);
@@ -120,7 +122,8 @@ async function allowed() {
 		throw new RefusedError(404, "add the endpoints 'locks' and 'semaphores' to management.endpoints.web.exposure.include");
 	}
 	const writable = ids.filter((id) => views[id].writable);
-	text(byId("rights"), writable.length > 0 ? "You may change " + writable.join(" and ") + " here. Each change is logged."
+	text(byId("rights"), writable.length > 0 ? "This instance allows changes of " + writable.join(" and ")
+		+ ", to users who have the right. Each change is logged."
 		: "Read only: management.endpoint.locks.access and management.endpoint.semaphores.access allow more.");
 	return ids;
 }
@@ -131,7 +134,7 @@ function number(found, name) {
 
 function cycles(all) {
 	const actor = ({ thread, instance }) => "thread " + thread + " of " + instances.name(instance);
-	const sentences = all.map((cycle) => cycle.waits.map((wait) => actor(wait) + " waits for '" + wait.key + "' of "
+	const sentences = all.map((cycle) => cycle.waits.map((wait) => actor(wait) + " waits for '" + visible(wait.key) + "' of "
 		+ actor(wait.holder)).join("; "));
 	show(byId("cycles"), sentences.length > 0);
 	text(byId("cycles"), sentences.map((sentence) => "These wait for each other and will not get on: " + sentence + ".")
@@ -166,6 +169,9 @@ function status() {
 	show(byId("outage"), trouble);
 	text(byId("outage"), trouble ? trouble + (stale ? toldAt > 0 ? " What is shown is of " + timeOfDay(toldAt) + "."
 		: " Nothing is known yet." : "") : "");
+	if (stale && toldAt === 0) {
+		["locks", "semaphores", "instances"].forEach((id) => text(byId(id + "-state"), "Not known yet."));
+	}
 	const line = byId("connection");
 	if (paused) {
 		attribute(line, "data-state", "paused");

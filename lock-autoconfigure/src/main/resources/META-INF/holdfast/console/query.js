@@ -16,6 +16,9 @@ export class Query {
 
 	#pages = 1;
 
+	/** Whether what is found is to be told, as it was asked for and does not just change. */
+	#asked = false;
+
 	/** @param changed called when something else is wanted */
 	constructor(id, one, changed) {
 		this.#id = id;
@@ -24,7 +27,7 @@ export class Query {
 		const again = () => {
 			clearTimeout(this.#timer);
 			this.#page = 1;
-			changed();
+			this.#ask(changed);
 		};
 		tools.addEventListener("submit", (event) => {
 			event.preventDefault();
@@ -40,7 +43,7 @@ export class Query {
 		const turn = (button, by) => button.addEventListener("click", () => {
 			if (isEnabled(button)) {
 				this.#page += by;
-				changed();
+				this.#ask(changed);
 			}
 		});
 		turn(this.#button("previous"), -1);
@@ -70,6 +73,10 @@ export class Query {
 		text(byId(this.#id + "-found"), total === 0 ? "" : (search || filter ? matching.toLocaleString("en") + " of " : "")
 			+ (complete ? "" : "at least ") + count(total, this.#one)
 			+ (complete ? age > 5000 ? " · counted " + duration(Math.floor(age / 1000) * 1000) + " ago" : "" : " · still counting"));
+		if (this.#asked) {
+			this.#asked = false;
+			text(byId(this.#id + "-told"), byId(this.#id + "-found").textContent);
+		}
 		show(byId(this.#id + "-state"), shown === 0);
 		text(byId(this.#id + "-state"), total === 0 ? "No " + this.#one + " is held or waited for."
 			: "No " + this.#one + " matches.");
@@ -79,6 +86,12 @@ export class Query {
 		enable(this.#button("previous"), this.#page > 1);
 		enable(this.#button("next"), this.#page < this.#pages);
 		return false;
+	}
+
+	#ask(changed) {
+		this.#asked = true;
+		text(byId(this.#id + "-told"), "");
+		changed();
 	}
 
 	#button(which) {

@@ -1,5 +1,6 @@
 // The semaphores: how many permits are used, who waits, and their limits.
-import { attribute, byId, count, element, enable, isEnabled, reconcile, show, text } from "./dom.js";
+import { attribute, byId, count, element, enable, isEnabled, reconcile, show, text, visible, waiting } from
+	"./dom.js";
 import { Rows } from "./rows.js";
 
 const MAX_SQUARES = 40;
@@ -55,10 +56,10 @@ export class SemaphoresView {
 				this.#actions.clearLimit(key);
 			}
 		});
-		release.addEventListener("click", () => isEnabled(release) && this.#actions.release("semaphores", key));
-		const open = element("button", { type: "button", class: "open" }, key);
+		release.addEventListener("click", () => isEnabled(release) && this.#actions.release("semaphores", node.seen));
+		const open = element("button", { type: "button", class: "open" }, element("span", {}, visible(key)));
 		open.addEventListener("click", () => this.#open("semaphores", key));
-		return element("li", { class: "row semaphore" },
+		const node = element("li", { class: "row semaphore" },
 			element("div", { class: "what" },
 				element("h3", { class: "key" }, open),
 				element("p", { class: "note" })),
@@ -72,10 +73,12 @@ export class SemaphoresView {
 				element("ol", { class: "chips waiters" }),
 				element("p", { class: "note here" })),
 			element("div", { class: "do" }, limits, release));
+		return node;
 	}
 
 	#update(node, semaphore) {
 		const { limit = 0, used } = semaphore;
+		node.seen = semaphore;
 		node.classList.toggle("free", used === 0);
 		node.classList.toggle("full", limit > 0 && used >= limit);
 		text(node.querySelector(".what .note"), (semaphore.limit === undefined ? "no limit known"
@@ -86,10 +89,12 @@ export class SemaphoresView {
 		text(node.querySelector(".who .here"), used === 0 ? "all free" : "");
 		this.#instances.chips(node.querySelector(".waiters"), semaphore.queue,
 			(waiter) => (waiter.permits > 1 ? waiter.permits + " permits" : null), semaphore.queueLength);
-		text(node.querySelector(".queue .here"), semaphore.queueLength === 0 ? "no waiters" : "");
+		text(node.querySelector(".queue .here"), waiting(semaphore));
 		const input = node.querySelector("input");
-		if (!input.dataset.typed && document.activeElement !== input && input.value !== String(limit)) {
-			input.value = limit;
+		// Empty where none is known: 0 would stop all.
+		const known = String(semaphore.limit ?? "");
+		if (!input.dataset.typed && document.activeElement !== input && input.value !== known) {
+			input.value = known;
 		}
 		show(node.querySelector(".do"), this.writable);
 		enable(node.querySelector(".clear"), semaphore.limitSet);

@@ -23,6 +23,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.openqa.selenium.Keys;
 
+import org.springframework.data.redis.connection.DataType;
 import org.springframework.data.redis.core.RedisCallback;
 import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.http.HttpMethod;
@@ -197,17 +198,94 @@ class ConsoleBrowserTests {
 	}
 
 	@Test
+	@DisplayName("The question tells who holds the lock, and does not release it when it has another holder by now")
+	void releasesOnlyTheHolderThatWasSeen() {
+		LockLease seen = acquire(second, "seen");
+		page.until("the lock is shown", () -> page.lock("seen").isHeld());
+		page.click("[aria-label='Release lock seen by force']");
+		page.until("its holder is told", () -> page.text("#confirm-facts").contains("name of seen"));
+		assertThat(page.text("#confirm-facts")).contains("For", String.valueOf(seen.fencingToken()));
+		assertThat(page.text("#confirm-text")).startsWith("The next request gets it at once");
+		assertThat(page.violations()).isEmpty();
+		page.screenshot("console-question", false);
+		seen.release();
+		LockLease next = acquire(first, "seen");
+		page.until("the change is told", () -> page.isShown("#confirm-changed")
+				&& page.text("#confirm-changed").startsWith("The holder has changed since you saw it"));
+		assertThat(page.script("return document.getElementById('confirm-yes').disabled")).isEqualTo(true);
+		assertThat(page.violations()).isEmpty();
+		page.screenshot("console-question-changed", false);
+		page.press(Keys.ESCAPE);
+		assertThat(next.isHeld()).isTrue();
+		next.release();
+	}
+
+	@Test
+	@DisplayName("After a change that was not answered it is told that its outcome is not known, until that is closed")
+	void tellsThatAnOutcomeIsNotKnown() {
+		SemaphoreService semaphores = first.context().getBean(SemaphoreService.class);
+		semaphores.acquireAsync(SemaphoreRequest.of("unanswered", 2)).join();
+		page.until("the semaphore is shown", () -> page.semaphore("unanswered").isHeld());
+		first.context()
+			.getBean(StringRedisTemplate.class)
+			.execute((RedisCallback<Object>) (connection) -> connection.execute("CLIENT", "PAUSE".getBytes(),
+					"4000".getBytes(), "ALL".getBytes()));
+		page.type("[aria-label='Limit of unanswered']", "9");
+		page.click("[aria-label='Set the limit of unanswered']");
+		page.until("that is told",
+				() -> page.text("#announcement").startsWith("It is not known whether it was changed: "));
+		page.until("it was changed",
+				() -> page.semaphore("unanswered").note().equals("1 of 9 permits used · set by an operator"));
+		assertThat(page.violations()).isEmpty();
+		page.screenshot("console-unknown", false);
+		page.click("#dismiss");
+		assertThat(page.isShown("#announcement")).isFalse();
+		assertThat(page.complaints()).allMatch((complaint) -> complaint.contains(" 503 "));
+		semaphores.admin().clearLimit("unanswered");
+		semaphores.admin().forceRelease("unanswered");
+	}
+
+	@Test
+	@DisplayName("Where no limit is known none is offered, and limit 0, which stops all, is set only after a question")
+	void asksBeforeAllIsStopped() {
+		SemaphoreService semaphores = first.context().getBean(SemaphoreService.class);
+		semaphores.acquireAsync(SemaphoreRequest.of("stopped", 3)).join();
+		page.until("the semaphore is shown", () -> page.semaphore("stopped").isHeld());
+		StringRedisTemplate redis = first.context().getBean(StringRedisTemplate.class);
+		redis.keys("*stopped*")
+			.stream()
+			.filter((key) -> redis.type(key) == DataType.HASH)
+			.forEach((key) -> redis.opsForHash().put(key, "asked", "0"));
+		page.until("its limit is not known", () -> page.semaphore("stopped").note().equals("no limit known"));
+		String limit = "[aria-label='Limit of stopped']";
+		assertThat(page.script("return document.querySelector(arguments[0]).value", limit)).isEqualTo("");
+		page.type(limit, "0" + Keys.ENTER);
+		assertThat(page.text("#confirm-title")).isEqualTo("Stop all requests for permits of ‘stopped’?");
+		page.press(Keys.ESCAPE);
+		page.until("the question is gone", () -> !page.isShown("#confirm"));
+		assertThat(semaphores.status("stopped").limitSet()).isFalse();
+		page.type(limit, "0" + Keys.ENTER);
+		page.click("#confirm-yes");
+		told("The limit of ‘stopped’ is 0 now, at all instances: it stops all requests.");
+		semaphores.admin().clearLimit("stopped");
+		semaphores.admin().forceRelease("stopped");
+	}
+
+	@Test
 	@DisplayName("Keys are shown as text whatever is in them, and can be released")
 	void showsKeysAsText() {
 		String key = "a/b 100%: <img src=x onerror=\"document.title='broken'\">";
 		acquire(second, key);
 		page.until("the lock is shown", () -> page.lock(key).isHeld());
 		assertThat(page.script("return document.querySelectorAll('main img').length")).isEqualTo(0L);
-		assertThat(page.script("return document.title")).isEqualTo("Holdfast console");
+		assertThat(page.script("return document.title")).isEqualTo("holdfast-sample · Holdfast console");
 		page.click("#locks button[aria-label*='onerror']");
 		page.click("#confirm [value=yes]");
 		told("Released lock ‘" + key + "’ by force.");
 		page.until("it is free", () -> !page.lock(key).isHeld());
+		LockLease turning = acquire(second, "turning \u202Eabc");
+		page.until("what turns the text around is shown", () -> page.lock("turning ‹U+202E›abc").isHeld());
+		turning.release();
 	}
 
 	@ParameterizedTest
@@ -308,7 +386,7 @@ class ConsoleBrowserTests {
 		redis.execute((RedisCallback<Object>) (connection) -> connection.execute("CLIENT", "PAUSE".getBytes(),
 				"8000".getBytes(), "ALL".getBytes()));
 		page.until("the outage is told", () -> page.isShown("#outage"));
-		assertThat(page.text("#outage")).startsWith("The store does not tell: ")
+		assertThat(page.text("#outage")).startsWith("The look for ")
 			.containsPattern("What is shown is of \\d\\d:\\d\\d:\\d\\d\\.$");
 		assertThat(page.text("#connection")).startsWith("Stale, as of ");
 		assertThat(page.lock("known").isHeld()).isTrue();
