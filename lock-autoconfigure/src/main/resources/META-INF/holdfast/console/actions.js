@@ -61,7 +61,7 @@ export class Actions {
 		}
 		catch (error) {
 			this.#say("bad", [error.outcome === "unknown"
-				? "It is not known whether it was changed: " + error.message.replace(/\.$/, "") + ". Look before you try again."
+				? "It is not known whether it was changed; look before you try again: " + error.message
 				: error.outcome === "refused" ? error.message : "Nothing was changed: " + error.message]);
 		}
 	}
