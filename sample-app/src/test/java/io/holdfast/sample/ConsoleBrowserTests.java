@@ -232,8 +232,8 @@ class ConsoleBrowserTests {
 					"4000".getBytes(), "ALL".getBytes()));
 		page.type("[aria-label='Limit of unanswered']", "9");
 		page.click("[aria-label='Set the limit of unanswered']");
-		page.until("that is told",
-				() -> page.text("#announcement").startsWith("It is not known whether it was changed; look before you try again: "));
+		page.until("that is told", () -> page.text("#announcement")
+			.startsWith("It is not known whether it was changed; look before you try again: "));
 		page.until("it was changed",
 				() -> page.semaphore("unanswered").note().equals("1 of 9 permits used · set by an operator"));
 		assertThat(page.violations()).isEmpty();
